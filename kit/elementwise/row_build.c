@@ -42,10 +42,10 @@ bool tn_row_build_number(const tn_row_builder *builder, double number, uint32_t 
 
 /* A row function need not be one of numbers alone: it is called when the program runs. */
 static bool fold(const tn_row_builder *builder, const tn_row_step *step, uint32_t *out_value) {
-    static const int64_t strides[3] = {0, 0, 0};
-    const float *operands[3] = {NULL, NULL, NULL};
+    static const int64_t strides[TN_ROW_STEP_OPERANDS];
+    const float *operands[TN_ROW_STEP_OPERANDS];
     float y;
-    for (uint32_t i = 0; i < step->operand_count; i++)
+    for (uint32_t i = 0; i < TN_ROW_STEP_OPERANDS; i++)
         operands[i] = number_of(builder, step->operands[i]);
     tn_row_step_run(step, &tn_rows_baseline, 1, operands, strides, &y);
     return tn_row_build_number(builder, (double)y, out_value);
@@ -64,7 +64,7 @@ static bool append(const tn_row_builder *builder, tn_row_step step, uint32_t *ou
 bool tn_row_build_step(const tn_row_builder *builder, tn_row_step step, uint32_t *out_value) {
     const float *first = number_of(builder, step.operands[0]);
     bool are_numbers = step.kind != TN_ROW_STEP_ROW;
-    for (uint32_t i = 0; i < step.operand_count; i++)
+    for (uint32_t i = 0; i < TN_ROW_STEP_OPERANDS; i++)
         are_numbers = are_numbers && number_of(builder, step.operands[i]);
     if (are_numbers) return fold(builder, &step, out_value);
     if (step.kind == TN_ROW_STEP_CHOOSE && first) {
@@ -77,8 +77,7 @@ bool tn_row_build_step(const tn_row_builder *builder, tn_row_step step, uint32_t
 bool tn_row_build_copy(const tn_row_builder *builder, uint32_t value, uint32_t *out_value) {
     uint32_t zero = 0;
     if (!tn_row_build_number(builder, 0, &zero)) return false;
-    const tn_row_step choose = {
-        .kind = TN_ROW_STEP_CHOOSE, .operand_count = 3, .operands = {zero, value, value}};
+    const tn_row_step choose = {.kind = TN_ROW_STEP_CHOOSE, .operands = {zero, value, value}};
     return append(builder, choose, out_value);
 }
 
@@ -88,15 +87,14 @@ bool tn_row_build_map(const tn_row_builder *builder, uint32_t function, float al
                               .function = function,
                               .alpha = alpha,
                               .beta = beta,
-                              .operand_count = 1,
-                              .operands = {x}};
+                              .operands = {x, x, x}};
     return tn_row_build_step(builder, step, out_value);
 }
 
 bool tn_row_build_combine(const tn_row_builder *builder, uint32_t function, uint32_t a, uint32_t b,
                           uint32_t *out_value) {
     const tn_row_step step = {
-        .kind = TN_ROW_STEP_COMBINE, .function = function, .operand_count = 2, .operands = {a, b}};
+        .kind = TN_ROW_STEP_COMBINE, .function = function, .operands = {a, b, b}};
     return tn_row_build_step(builder, step, out_value);
 }
 
@@ -179,7 +177,6 @@ static bool add_operation(const tn_row_builder *builder, const tn_expression_ste
         return tn_row_build_map(builder, TN_MAP_NOT, 0, 0, values[o[0]], out_value);
     case TN_EXPRESSION_CHOOSE: {
         const tn_row_step choose = {.kind = TN_ROW_STEP_CHOOSE,
-                                    .operand_count = 3,
                                     .operands = {values[o[0]], values[o[1]], values[o[2]]}};
         return tn_row_build_step(builder, choose, out_value);
     }

@@ -15,11 +15,8 @@
 
 static bool add_row(const tn_row_builder *builder, const tn_known_step *link, uint32_t x,
                     uint32_t *out_value) {
-    const tn_row_step step = {.kind = TN_ROW_STEP_ROW,
-                              .operand_count = 1,
-                              .operands = {x},
-                              .row = link->row,
-                              .params = link->params};
+    const tn_row_step step = {
+        .kind = TN_ROW_STEP_ROW, .operands = {x, x, x}, .row = link->row, .params = link->params};
     return tn_row_build_step(builder, step, out_value);
 }
 
@@ -94,13 +91,13 @@ static void drop_unread(tn_row_program *program, uint32_t value) {
     bool is_read[TN_ROW_PROGRAM_STEPS] = {false};
     is_read[value - TN_ROW_PROGRAM_FIRST_RESULT] = true;
     for (uint32_t s = program->step_count; s-- > 0;)
-        for (uint32_t i = 0; is_read[s] && i < program->steps[s].operand_count; i++)
+        for (uint32_t i = 0; is_read[s] && i < TN_ROW_STEP_OPERANDS; i++)
             if (program->steps[s].operands[i] >= TN_ROW_PROGRAM_FIRST_RESULT)
                 is_read[program->steps[s].operands[i] - TN_ROW_PROGRAM_FIRST_RESULT] = true;
     for (uint32_t s = 0; s < program->step_count; s++) {
         tn_row_step step = program->steps[s];
         if (!is_read[s]) continue;
-        for (uint32_t i = 0; i < step.operand_count; i++)
+        for (uint32_t i = 0; i < TN_ROW_STEP_OPERANDS; i++)
             if (step.operands[i] >= TN_ROW_PROGRAM_FIRST_RESULT)
                 step.operands[i] = renamed[step.operands[i] - TN_ROW_PROGRAM_FIRST_RESULT];
         step.result = renamed[s] = TN_ROW_PROGRAM_FIRST_RESULT + count;

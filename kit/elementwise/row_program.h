@@ -16,6 +16,7 @@ enum {
     TN_ROW_PROGRAM_TENSORS = 8, /* inputs and operands at most */
     TN_ROW_PROGRAM_NUMBERS = 128,
     TN_ROW_PROGRAM_STEPS = 512,
+    TN_ROW_STEP_OPERANDS = 3,
     /* Values have numbers: tensors first, then numbers, then the results of steps. */
     TN_ROW_PROGRAM_FIRST_NUMBER = TN_ROW_PROGRAM_TENSORS,
     TN_ROW_PROGRAM_FIRST_RESULT = TN_ROW_PROGRAM_FIRST_NUMBER + TN_ROW_PROGRAM_NUMBERS
@@ -30,9 +31,10 @@ typedef enum tn_row_step_kind {
 
 typedef struct tn_row_step {
     tn_row_step_kind kind;
-    uint32_t function; /* MAP, COMBINE: of rows.h */
-    float alpha, beta; /* MAP */
-    uint32_t operand_count, operands[3], result;
+    uint32_t function;                       /* MAP, COMBINE: of rows.h */
+    float alpha, beta;                       /* MAP */
+    uint32_t operands[TN_ROW_STEP_OPERANDS]; /* one or two again where it has fewer */
+    uint32_t result;
     tn_row_function row; /* ROW */
     const void *params;
 } tn_row_step;

@@ -23,7 +23,7 @@ static uint32_t find_last(const tn_row_program *program, uint32_t *out_last) {
     for (uint32_t s = 0; s < program->step_count; s++) {
         const tn_row_step *step = &program->steps[s];
         out_last[s] = s;
-        for (uint32_t i = 0; i < step->operand_count; i++) {
+        for (uint32_t i = 0; i < TN_ROW_STEP_OPERANDS; i++) {
             if (step->operands[i] >= TN_ROW_PROGRAM_FIRST_RESULT)
                 out_last[step->operands[i] - TN_ROW_PROGRAM_FIRST_RESULT] = s;
             if (step->operands[i] < TN_ROW_PROGRAM_TENSORS) last_tensor = s;
@@ -53,7 +53,7 @@ static bool give_rows(tn_row_program *program) {
     for (uint32_t s = 0; s < program->step_count; s++) {
         tn_row_step *step = &program->steps[s];
         const uint32_t end = last[s] + (program->steps[last[s]].kind == TN_ROW_STEP_MAP ? 0 : 1);
-        for (uint32_t i = 0; i < step->operand_count; i++)
+        for (uint32_t i = 0; i < TN_ROW_STEP_OPERANDS; i++)
             if (step->operands[i] >= TN_ROW_PROGRAM_FIRST_RESULT)
                 step->operands[i] = TN_ROW_PROGRAM_FIRST_RESULT +
                                     rows[step->operands[i] - TN_ROW_PROGRAM_FIRST_RESULT];
@@ -129,24 +129,20 @@ typedef struct block_values {
 /* A step computes one element where all that it reads is one number. */
 static void run_block(const tn_row_program *program, const tn_rows_level *level, int64_t count,
                       block_values *values, float *scratch, float *y) {
-    bool is_one = false;
+    int64_t is_row = 0;
     for (uint32_t s = 0; s < program->step_count; s++) {
         const tn_row_step *step = &program->steps[s];
-        const float *operands[3] = {NULL, NULL, NULL};
-        int64_t strides[3] = {0, 0, 0};
-        const uint32_t row = step->result - TN_ROW_PROGRAM_FIRST_RESULT;
+        const uint32_t *o = step->operands, row = step->result - TN_ROW_PROGRAM_FIRST_RESULT;
+        const float *const operands[] = {values->at[o[0]], values->at[o[1]], values->at[o[2]]};
+        const int64_t strides[] = {values->strides[o[0]], values->strides[o[1]],
+                                   values->strides[o[2]]};
         float *result = row == OUTPUT_ROW ? y : scratch + row * program->block;
-        is_one = true;
-        for (uint32_t i = 0; i < step->operand_count; i++) {
-            operands[i] = values->at[step->operands[i]];
-            strides[i] = values->strides[step->operands[i]];
-            is_one = is_one && strides[i] == 0;
-        }
-        tn_row_step_run(step, level, is_one ? 1 : count, operands, strides, result);
+        is_row = strides[0] | strides[1] | strides[2];
+        tn_row_step_run(step, level, is_row ? count : 1, operands, strides, result);
         values->at[step->result] = result;
-        values->strides[step->result] = !is_one;
+        values->strides[step->result] = is_row;
     }
-    for (int64_t i = 1; is_one && i < count; i++)
+    for (int64_t i = 1; !is_row && i < count; i++)
         y[i] = y[0];
 }
 
@@ -154,9 +150,9 @@ static void run_block(const tn_row_program *program, const tn_rows_level *level,
 static void run_one(const tn_row_program *program, const tn_rows_level *level, int64_t count,
                     const float *const *tensors, const int64_t *strides, float *y) {
     const tn_row_step *step = program->steps;
-    const float *operands[3] = {NULL, NULL, NULL};
-    int64_t steps[3] = {0, 0, 0}, is_row = 0;
-    for (uint32_t i = 0; i < step->operand_count; i++) {
+    const float *operands[TN_ROW_STEP_OPERANDS];
+    int64_t steps[TN_ROW_STEP_OPERANDS], is_row = 0;
+    for (uint32_t i = 0; i < TN_ROW_STEP_OPERANDS; i++) {
         const uint32_t value = step->operands[i];
         const bool is_tensor = value < TN_ROW_PROGRAM_TENSORS;
         operands[i] =
