@@ -22,7 +22,7 @@ static tn_status time_copy(tn_lowering *lowering, uint64_t bytes, uint32_t from,
 }
 
 /* Leaves the rate as it is where the time is over, or says nothing. */
-static tn_status find_rate(tn_lowering *lowering, uint32_t from, uint32_t to,
+static tn_status time_rate(tn_lowering *lowering, uint32_t from, uint32_t to,
                            tn_timing_rate *rate) {
     const uint64_t large = tn_timing_policy.rate_bytes;
     double small_ns = 0, large_ns = 0;
@@ -35,14 +35,23 @@ static tn_status find_rate(tn_lowering *lowering, uint32_t from, uint32_t to,
     return TN_OK;
 }
 
+/* A device that has no memory for it now may have enough for the network. */
+static tn_status time_device_rate(tn_lowering *lowering, uint32_t from, uint32_t to,
+                                  tn_timing_rate *rate) {
+    const tn_status status = time_rate(lowering, from, to, rate);
+    if (status != TN_ERROR_MEMORY && status != TN_ERROR_UNSUPPORTED) return status;
+    tn_error_clear();
+    return TN_OK;
+}
+
 tn_status tn_timing_rates_find(tn_lowering *lowering) {
     tn_timing_rates *rates = tn_arena_allocate(lowering->arena, 1, sizeof *rates);
     if (!rates) return tn_fail_memory("lowering a graph");
     *rates = tn_timing_policy.rates;
     lowering->rates = rates;
     if (!lowering->timing || lowering->options->now_ns) return TN_OK;
-    TN_TRY(find_rate(lowering, TN_SPACE_HOST, TN_SPACE_HOST, &rates->host));
+    TN_TRY(time_rate(lowering, TN_SPACE_HOST, TN_SPACE_HOST, &rates->host));
     if (!tn_lower_has_device(lowering)) return TN_OK;
-    TN_TRY(find_rate(lowering, TN_SPACE_DEVICE, TN_SPACE_DEVICE, &rates->device));
-    return find_rate(lowering, TN_SPACE_HOST, TN_SPACE_DEVICE, &rates->transfer);
+    TN_TRY(time_device_rate(lowering, TN_SPACE_DEVICE, TN_SPACE_DEVICE, &rates->device));
+    return time_device_rate(lowering, TN_SPACE_HOST, TN_SPACE_DEVICE, &rates->transfer);
 }
