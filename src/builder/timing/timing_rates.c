@@ -21,20 +21,26 @@ static tn_status time_copy(tn_lowering *lowering, uint64_t bytes, uint32_t from,
     return tn_timing_conversion(lowering, key, &source, from, &target, to, out_ns, out_is_known);
 }
 
-/* Leaves the rate as it is where the time is over, there is no memory for the copies, or they say
- * nothing. */
-static tn_status find_rate(tn_lowering *lowering, uint32_t from, uint32_t to,
+/* Leaves the rate as it is where the time is over, or says nothing. */
+static tn_status time_rate(tn_lowering *lowering, uint32_t from, uint32_t to,
                            tn_timing_rate *rate) {
     const uint64_t large = tn_timing_policy.rate_bytes;
     double small_ns = 0, large_ns = 0;
     bool is_small_known = false, is_large_known = false;
-    tn_status status = time_copy(lowering, SMALL_BYTES, from, to, &small_ns, &is_small_known);
-    if (status == TN_OK) status = time_copy(lowering, large, from, to, &large_ns, &is_large_known);
-    if (status == TN_ERROR_MEMORY) return TN_OK;
-    TN_TRY(status);
+    TN_TRY(time_copy(lowering, SMALL_BYTES, from, to, &small_ns, &is_small_known));
+    TN_TRY(time_copy(lowering, large, from, to, &large_ns, &is_large_known));
     if (is_small_known && is_large_known && small_ns > 0 && large_ns > small_ns)
         *rate =
             (tn_timing_rate){small_ns, 2 * (double)(large - SMALL_BYTES) / (large_ns - small_ns)};
+    return TN_OK;
+}
+
+/* A device that has no memory for it now may have enough for the network. */
+static tn_status time_device_rate(tn_lowering *lowering, uint32_t from, uint32_t to,
+                                  tn_timing_rate *rate) {
+    const tn_status status = time_rate(lowering, from, to, rate);
+    if (status != TN_ERROR_MEMORY && status != TN_ERROR_UNSUPPORTED) return status;
+    tn_error_clear();
     return TN_OK;
 }
 
@@ -44,8 +50,8 @@ tn_status tn_timing_rates_find(tn_lowering *lowering) {
     *rates = tn_timing_policy.rates;
     lowering->rates = rates;
     if (!lowering->timing || lowering->options->now_ns) return TN_OK;
-    TN_TRY(find_rate(lowering, TN_SPACE_HOST, TN_SPACE_HOST, &rates->host));
+    TN_TRY(time_rate(lowering, TN_SPACE_HOST, TN_SPACE_HOST, &rates->host));
     if (!tn_lower_has_device(lowering)) return TN_OK;
-    TN_TRY(find_rate(lowering, TN_SPACE_DEVICE, TN_SPACE_DEVICE, &rates->device));
-    return find_rate(lowering, TN_SPACE_HOST, TN_SPACE_DEVICE, &rates->transfer);
+    TN_TRY(time_device_rate(lowering, TN_SPACE_DEVICE, TN_SPACE_DEVICE, &rates->device));
+    return time_device_rate(lowering, TN_SPACE_HOST, TN_SPACE_DEVICE, &rates->transfer);
 }
