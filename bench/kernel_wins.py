@@ -386,11 +386,29 @@ def show_tactics(lines, problems):
     lines.append("")
 
 
+def ranking_text(ranking):
+    """The fastest kernel's time in microseconds, and how many times as long the others take."""
+    best = ranking[0][0]
+    return ", ".join([f"{ranking[0][1]} {best / 1000:.4g}"] + [f"{kernel} x {ns / best:.2f}" for ns, kernel in ranking[1:]])
+
+
 def show_problems(lines, problems):
-    lines += ["| network | problem | nodes | kernels, µs |", "|-|-|-|-|"]
-    for problem in sorted(problems, key=lambda p: (p.op, p.key, p.model)):
-        times = ", ".join(f"{kernel} {ns / 1000:.4g}" for ns, kernel in problem.ranking())
-        lines.append(f"| {problem.model} | {problem.key} | {problem.nodes} | {times} |")
+    """A row for each problem that several kernels take, a column for each device, level and precision."""
+    columns = sorted({problem.where for problem in problems})
+    rows, networks = {}, {}
+    for problem in problems:
+        ranking = problem.ranking()
+        if len(ranking) > 1:
+            networks.setdefault(problem.key, {})[problem.model] = problem.nodes
+            best = rows.setdefault(problem.key, {}).get(problem.where)
+            if not best or ranking[0][0] < best[0][0]:
+                rows[problem.key][problem.where] = ranking
+    lines += ["## Problems", "", "The fastest kernel in microseconds, and how many times as long the others take.", ""]
+    lines += ["| problem | nodes | " + " | ".join(columns) + " |", "|-|-|" + "-|" * len(columns)]
+    for key, row in sorted(rows.items()):
+        nodes = ", ".join(f"{count} {model}" for model, count in sorted(networks[key].items()))
+        cells = [ranking_text(row[where]) if where in row else "" for where in columns]
+        lines.append(f"| {key} | {nodes} | " + " | ".join(cells) + " |")
     lines.append("")
 
 
@@ -398,15 +416,15 @@ def table(options):
     problems = [p for p in problems_of(options.files) if not options.operator or p.op in options.operator]
     if options.drop_single:
         problems = [p for p in problems if len(p.ranking()) > 1]
-    lines = ["# Which kernel wins where", "", f"{datetime.date.today()}. How to measure and how to read it: `bench/kernel_wins.py`.", ""]
+    lines = ["# Which kernel wins where", "", f"Printed {datetime.date.today()}. How to measure and how to read it: `bench/kernel_wins.py`.", ""]
     for where in sorted({problem.where for problem in problems}):
         here = [problem for problem in problems if problem.where == where]
         lines += [f"## {where}", ""]
         show_wins(lines, here, options)
         show_levels(lines, here)
         show_tactics(lines, here)
-        if options.problems:
-            show_problems(lines, here)
+    if options.problems:
+        show_problems(lines, problems)
     text = "\n".join(lines)
     if options.output:
         with open(options.output, "w") as file:

@@ -11,7 +11,7 @@
  *
  * Few filters would leave most lanes of a vector empty. Then `join` neighbouring outputs of a row
  * are taken as one of as many more filters, whose kernel is as much wider: each lane has the
- * filter's weights at the place of its own output, and zeros beside them. Channels last, these
+ * filter's weights where its own output's window is, and zeros beside them. Channels last, these
  * filters lie in the output as the lanes have them. The geometry of a plan is the joined one.
  */
 #ifndef TN_LAYERS_CONV_INT8_PLAN_H

@@ -6,7 +6,6 @@
  */
 #include "kit/gemm/matrix_block.h"
 #include "kit/operator/epilogue_bias.h"
-#include "mat_mul/kernels.h"
 #include "mat_mul/mat_mul.h"
 #include <tenon/kit/activation.h>
 #include <tenon/kit/broadcast.h>
@@ -120,7 +119,7 @@ static tn_status batched_run_products(tn_call *call) {
 
 static const char *const combinations[] = {"f32, f32 -> f32"};
 
-#define BATCHED_KERNEL(level, features_text)                                                       \
+#define BATCHED_KERNEL(level)                                                                      \
     const tn_kernel tn_mat_mul_batched_##level = {                                                 \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
@@ -129,7 +128,7 @@ static const char *const combinations[] = {"f32, f32 -> f32"};
         .device = "cpu",                                                                           \
         .name = "batched_" #level,                                                                 \
         .doc = "Any A and B, B packed block by block.",                                            \
-        .requires_features = features_text,                                                        \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
         .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
         TN_COMBINATIONS(combinations),                                                             \
@@ -138,6 +137,6 @@ static const char *const combinations[] = {"f32, f32 -> f32"};
         .run = batched_run_products,                                                               \
         .user = (void *)(uintptr_t)&tn_matrix_##level,                                             \
     }
-BATCHED_KERNEL(baseline, NULL);
-BATCHED_KERNEL(avx2, TN_KIT_FEATURES_avx2);
-BATCHED_KERNEL(avx512, TN_KIT_FEATURES_avx512);
+BATCHED_KERNEL(baseline);
+BATCHED_KERNEL(avx2);
+BATCHED_KERNEL(avx512);

@@ -97,8 +97,7 @@ static tn_status make_descriptor(tn_call *call, int64_t parts, const tn_dnnl_lay
 /* ----------------------------------------------------------------------------------------------
  * accepts, tactics */
 
-/* oneDNN 2.6's products of matrices add other elements than those of the place where channels come
- * last. */
+/* Channels last, oneDNN 2.6's products of matrices add elements of other positions. */
 static bool adds_wrongly(const tn_call *call, const_dnnl_primitive_desc_t desc) {
     return call->operand_count > 0 && call->outputs[0]->format == TN_NHWC &&
            tn_dnnl_is_product(desc);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernels by oneDNN share, and the only place that knows which oneDNN this is: one engine,
+ * What the kernels by oneDNN share, and the only files that know which oneDNN this is: one engine,
  * layouts of tensors, descriptors of primitives, errors with the primitive's name, a primitive at
  * work (its memories, its scratch memory, its execution on the call's threads), and a node that one
  * primitive does.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What QuantizeLinear and DequantizeLinear share: which scale and zero point serves which element.
- * There is one for the tensor, one for each place along an axis, or one for each block of places
+ * There is one for the tensor, one for each index along an axis, or one for each block of indices
  * (opset 21 on).
  */
 #ifndef TN_LAYERS_QUANTIZE_QUANTIZE_H
@@ -21,8 +21,8 @@ typedef struct tn_quantize_params {
 
 typedef struct tn_quantize_plan {
     tn_lanes lanes;      /* along the axis; per tensor: one lane of all elements */
-    int64_t scale_count; /* of the lanes' places: 1, lanes.count, or the number of blocks */
-    int64_t block;       /* places that share a scale: lanes.count per tensor, 1 along the axis */
+    int64_t scale_count; /* along the lanes: 1, lanes.count, or the number of blocks */
+    int64_t block;       /* elements that share a scale: lanes.count per tensor, 1 along the axis */
     bool is_blocked;     /* scales have the extents outer and inner too */
 } tn_quantize_plan;
 
@@ -34,7 +34,7 @@ typedef void (*tn_quantize_element)(const tn_call *call, int64_t at, int64_t sca
 /* All elements of input x: a reference. */
 tn_status tn_quantize_compute(tn_call *call, tn_quantize_element element);
 
-/* The scale's index for place `k` of lane (outer, inner). */
+/* The scale's index for element `k` of lane (outer, inner). */
 static inline int64_t tn_quantize_index(const tn_quantize_plan *plan, int64_t outer, int64_t k,
                                         int64_t inner) {
     const int64_t at = k / plan->block;

@@ -5,92 +5,58 @@
  * modes stay in floats (kernels.c).
  */
 #include "kit/math/byte_table.h"
-#include <tenon/kit/infer.h>
+#include "kit/operator/kernel_memory.h"
 #include "resize/kernels.h"
-#include "resize/resize.h"
 
-#include <string.h>
-
-/* Where the elements of a context's present shapes come from: a place along each axis for every
- * output place, columns behind rows. */
+/* The input's row of each output row, and the input's column of each output column. */
 typedef struct nearest_context {
-    int32_t *rows, *columns;
-    int64_t capacity; /* of both */
+    tn_kernel_context kept; /* tables: rows, then columns */
+    const int32_t *rows, *columns;
     int64_t planes, lanes, in_height, in_width, out_height, out_width;
     bool is_rescaled;
     tn_byte_table table;
 } nearest_context;
 
-static bool is_taken(const tn_resize_plan *plan) {
-    if (plan->mode != TN_RESIZE_NEAREST || plan->coordinates == TN_RESIZE_TF_CROP_AND_RESIZE ||
-        plan->rank < 2)
-        return false;
-    for (uint32_t i = 0; i + 2 < plan->rank; i++)
-        if (!plan->axes[i].is_identity) return false;
-    for (uint32_t i = plan->rank - 2; i < plan->rank; i++)
-        if (plan->axes[i].taps != 1 || plan->axes[i].input < 1 || plan->axes[i].output < 1 ||
-            plan->axes[i].input > INT32_MAX || plan->axes[i].output > INT32_MAX / 4)
-            return false;
-    return true;
+static bool read_plan(tn_call *call, tn_resize_plan *plan) {
+    return tn_byte_scale(call->inputs[0]) != 0 && tn_byte_scale(call->outputs[0]) != 0 &&
+           tn_resize_read(call, plan) == TN_OK && plan->mode == TN_RESIZE_NEAREST &&
+           tn_resize_changes_images(plan, 1);
 }
 
 static tn_status nearest_accepts(tn_call *call) {
     tn_resize_plan plan;
-    return tn_byte_scale(call->inputs[0]) != 0 && tn_byte_scale(call->outputs[0]) != 0 &&
-                   tn_resize_read(call, &plan) == TN_OK && is_taken(&plan)
-               ? TN_OK
-               : TN_ERROR_UNSUPPORTED;
+    return read_plan(call, &plan) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 static tn_status nearest_open(tn_call *call) {
-    nearest_context *context = call->host->allocate(call->host, sizeof(*context), 16);
-    if (!context)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the resize's context");
-    memset(context, 0, sizeof(*context));
-    call->context = context;
-    return TN_OK;
+    return tn_kernel_context_create(call, sizeof(nearest_context));
 }
 
-static void nearest_close(tn_call *call) {
-    nearest_context *context = call->context;
-    call->host->deallocate(call->host, context->rows);
-    call->host->deallocate(call->host, context);
-}
-
-static tn_status reserve(tn_call *call, nearest_context *context, int64_t count) {
-    if (count <= context->capacity) return TN_OK;
-    int32_t *memory = call->host->allocate(call->host, (uint64_t)count * sizeof(*memory), 64);
-    if (!memory)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for %lld places",
-                                (long long)count);
-    call->host->deallocate(call->host, context->rows);
-    context->rows = memory;
-    context->capacity = count;
-    return TN_OK;
-}
-
-static void fill_places(const tn_resize_plan *plan, uint32_t axis, int32_t *places) {
+/* The table of an axis; returns what lies behind it. */
+static int32_t *fill_axis(const tn_resize_plan *plan, uint32_t axis, int32_t *table) {
     for (int64_t i = 0; i < plan->axes[axis].output; i++) {
         int64_t index = 0;
         double weight;
         (void)tn_resize_taps(plan, axis, i, &index, &weight); /* no crop: always inside */
-        places[i] = (int32_t)index;
+        *table++ = (int32_t)index;
     }
+    return table;
 }
 
 static tn_status nearest_reshape(tn_call *call) {
     nearest_context *context = call->context;
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     tn_resize_plan plan;
-    TN_TRY(tn_resize_read(call, &plan));
-    if (!is_taken(&plan))
+    if (!read_plan(call, &plan))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "copying the nearest element does not do these axes");
     const uint32_t last = plan.rank - 1;
-    TN_TRY(reserve(call, context, plan.axes[last - 1].output + plan.axes[last].output));
-    context->columns = context->rows + plan.axes[last - 1].output;
-    fill_places(&plan, last - 1, context->rows);
-    fill_places(&plan, last, context->columns);
+    TN_TRY(tn_kernel_context_reserve(
+        call, (uint64_t)(plan.axes[last - 1].output + plan.axes[last].output) * sizeof(int32_t)));
+    int32_t *rows = context->kept.tables, *columns = fill_axis(&plan, last - 1, rows);
+    (void)fill_axis(&plan, last, columns);
+    context->rows = rows;
+    context->columns = columns;
     context->in_height = plan.axes[last - 1].input;
     context->in_width = plan.axes[last].input;
     context->out_height = plan.axes[last - 1].output;
@@ -155,19 +121,19 @@ static tn_status nearest_run(tn_call *call) {
 
 static const char *const combinations[] = {"qi8, *?... -> qi8", "qi8:nhwc, *?... -> qi8:nhwc"};
 
-const tn_kernel tn_resize_bytes = {
+const tn_kernel tn_resize_int8_nearest = {
     .size = sizeof(tn_kernel),
     .revision = 1,
     .domain = "",
     .op = "Resize",
     .device = "cpu",
     .name = "int8_nearest",
-    .doc = "The nearest 8-bit elements copied by tables of places.",
+    .doc = "The nearest 8-bit elements copied by tables of indices.",
     .traits = TN_KERNEL_DETERMINISTIC,
     TN_COMBINATIONS(combinations),
     .accepts = nearest_accepts,
     .open = nearest_open,
-    .close = nearest_close,
+    .close = tn_kernel_context_destroy,
     .reshape = nearest_reshape,
     .run = nearest_run,
 };
