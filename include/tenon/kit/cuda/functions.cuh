@@ -44,8 +44,8 @@ TN_MAP_VALUE(TN_ACTIVATION_HARD_SWISH, x *fminf(fmaxf(x *(1.0f / 6.0f) + 0.5f, 0
 TN_MAP_VALUE(TN_ACTIVATION_GELU_ERF, 0.5f * x * erfcf(-x * 0.70710678118654752f))
 /* x / 2 * (1 + tanh(...)), so that the tail keeps its digits. */
 TN_MAP_VALUE(TN_ACTIVATION_GELU_TANH,
-             x *tn_map_sigmoid(1.5957691216057308f * (x + 0.044715f * x * x * x)))
-TN_MAP_VALUE(TN_ACTIVATION_SWISH, x *tn_map_sigmoid(alpha *x))
+             x / (1.0f + expf(-1.5957691216057308f * (x + 0.044715f * x * x * x))))
+TN_MAP_VALUE(TN_ACTIVATION_SWISH, x / (1.0f + expf(-alpha * x)))
 TN_MAP_VALUE(TN_ACTIVATION_ELU, tn_map_where_negative(x, alpha *expm1f(x)))
 TN_MAP_VALUE(TN_MAP_EXP, expf(x))
 TN_MAP_VALUE(TN_MAP_ERF, erff(x))
