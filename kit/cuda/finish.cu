@@ -1,61 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bias, residual, activation and rounding after a library's sums; see finish.h. */
 #include "kit/cuda/finish.h"
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
+#include <tenon/kit/cuda/number.cuh>
 
 namespace {
 
-__device__ __forceinline__ float to_float(float x) {
-    return x;
+/* Elements N * at and after it. */
+template <typename T, int N>
+__device__ __forceinline__ void load(const void *from, uint32_t at, float (&v)[N]) {
+    if constexpr (N == 1)
+        v[0] = tn_number_load(((const T *)from)[at], 1.0f);
+    else
+        tn_pack_read(tn_pack_load<T, N>((const T *)from + (size_t)at * N), 0, 1.0f, v);
 }
-__device__ __forceinline__ float to_float(__half x) {
-    return __half2float(x);
+template <typename T, int N>
+__device__ __forceinline__ void store(void *to, uint32_t at, const float (&v)[N], float inverse) {
+    if constexpr (N == 1) {
+        tn_number_store((T *)to + at, v[0], inverse);
+    } else {
+        tn_pack<T, N> pack;
+        tn_pack_write(pack, 0, v, inverse);
+        tn_pack_store((T *)to + (size_t)at * N, pack);
+    }
 }
-__device__ __forceinline__ float to_float(__nv_bfloat16 x) {
-    return __bfloat162float(x);
-}
-__device__ __forceinline__ float to_float(int8_t x) {
-    return (float)x;
-}
-__device__ __forceinline__ void store(float *to, float x, float) {
-    *to = x;
-}
-__device__ __forceinline__ void store(__half *to, float x, float) {
-    *to = __float2half_rn(x);
-}
-__device__ __forceinline__ void store(__nv_bfloat16 *to, float x, float) {
-    *to = __float2bfloat16_rn(x);
-}
-__device__ __forceinline__ void store(int8_t *to, float x, float scale) {
-    const float steps = rintf(x / scale);
-    *to = !(steps > -128.0f) ? (int8_t)-128 : (int8_t)fminf(steps, 127.0f);
-}
-
-template <typename T, int N> struct alignas(sizeof(T) * N) pack { T items[N]; };
 
 /* N neighbours a thread: of one channel when `inner` is not 1, of N channels otherwise. */
 template <typename S, typename T, int N>
 __global__ void __launch_bounds__(256) finish_kernel(const tn_cuda_finish f, uint32_t packs) {
     const uint32_t channels = (uint32_t)f.channels, inner = (uint32_t)f.inner;
+    const float inverse = 1.0f / f.y_scale;
     for (uint32_t at = blockIdx.x * blockDim.x + threadIdx.x; at < packs;
          at += gridDim.x * blockDim.x) {
         const uint32_t first = at * N;
         const uint32_t c = inner == 1 ? first % channels : first / inner % channels;
         const uint32_t step = inner == 1 ? 1 : 0;
-        const pack<S, N> sums = ((const pack<S, N> *)f.sums)[at];
-        pack<T, N> residual, y;
-        if (f.residual) residual = ((const pack<T, N> *)f.residual)[at];
+        float x[N], residual[N];
+        load<S>(f.sums, at, x);
+        if (f.residual) load<T>(f.residual, at, residual);
 #pragma unroll
         for (uint32_t i = 0; i < N; i++) {
-            float x = to_float(sums.items[i]);
-            if (f.scale) x *= __ldg(f.scale + c + i * step);
-            if (f.bias) x += __ldg(f.bias + c + i * step);
-            if (f.residual) x += to_float(residual.items[i]) * f.residual_scale;
-            store(&y.items[i], tn_cuda_activate(f.activation, x), f.y_scale);
+            if (f.scale) x[i] *= __ldg(f.scale + c + i * step);
+            if (f.bias) x[i] += __ldg(f.bias + c + i * step);
+            if (f.residual) x[i] += residual[i] * f.residual_scale;
+            x[i] = tn_cuda_activate(f.activation, x[i]);
         }
-        ((pack<T, N> *)f.y)[at] = y;
+        store<T>(f.y, at, x, inverse);
     }
 }
 

@@ -23,15 +23,27 @@ static const char words[] =
     "#include <math.h>\n"
     "#include <string.h>\n"
     "#include <immintrin.h>\n"
+    "#define __CUDACC_RTC__\n"
     "#define __device__\n"
     "#define __forceinline__ inline\n"
     "#define __global__\n"
     "#define __launch_bounds__(count)\n"
     "#define __grid_constant__\n"
-    "#define __align__(bytes) alignas(bytes)\n"
+    "struct uint2 { unsigned x, y; };\n"
+    "struct uint4 { unsigned x, y, z, w; };\n"
     "static thread_local struct { unsigned x; } threadIdx, blockIdx, gridDim;\n"
     "static inline float __uint_as_float(unsigned bits) {\n"
     "    float x; memcpy(&x, &bits, 4); return x;\n"
+    "}\n"
+    "static inline unsigned __float_as_uint(float x) {\n"
+    "    unsigned bits; memcpy(&bits, &x, 4); return bits;\n"
+    "}\n"
+    "static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selectors) {\n"
+    "    const unsigned long long from = (unsigned long long)b << 32 | a;\n"
+    "    unsigned to = 0;\n"
+    "    for (int i = 0; i < 4; i++)\n"
+    "        to |= (unsigned)(from >> 8 * (selectors >> 4 * i & 7) & 0xff) << 8 * i;\n"
+    "    return to;\n"
     "}\n"
     "static inline unsigned __umulhi(unsigned a, unsigned b) {\n"
     "    return (unsigned)((unsigned long long)a * b >> 32);\n"
@@ -44,15 +56,15 @@ static const char words[] =
     "    return (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);\n"
     "}\n";
 
-static const char caller[] =
-    "extern \"C\" void run(bool is_wide, const job *j, unsigned blocks, unsigned threads) {\n"
-    "    gridDim.x = blocks;\n"
-    "    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++)\n"
-    "        for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++)\n"
-    "            if (is_wide) tenon_wide(*j); else tenon_narrow(*j);\n"
-    "}\n";
+static const char caller[] = "extern \"C\" void run(bool is_wide, const tn_cuda_elements_job *j, "
+                             "unsigned blocks, unsigned threads) {\n"
+                             "    gridDim.x = blocks;\n"
+                             "    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++)\n"
+                             "        for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++)\n"
+                             "            if (is_wide) tenon_wide(*j); else tenon_narrow(*j);\n"
+                             "}\n";
 
-typedef void (*run_function)(bool is_wide, const tn_cuda_fused_job *job, unsigned int blocks,
+typedef void (*run_function)(bool is_wide, const tn_cuda_elements_job *job, unsigned int blocks,
                              unsigned int threads);
 
 struct tn_cuda_fused_program {
@@ -76,10 +88,9 @@ static void write_source(FILE *file, const char *source) {
         const char *from, *to;
     } changes[] = {
         {"asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x.bits));", "y = from_half(x.bits);"},
-        {"asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(to->bits) : \"f\"(x));",
-         "to->bits = to_half(x);"},
-        {"asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(to->bits) : \"f\"(x));",
-         "to->bits = to_bfloat(x);"}};
+        {"asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(y.bits) : \"f\"(x));", "y.bits = to_half(x);"},
+        {"asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(y.bits) : \"f\"(x));",
+         "y.bits = to_bfloat(x);"}};
     for (size_t i = 0; *source;) {
         for (i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
             if (strncmp(source, changes[i].from, strlen(changes[i].from)) == 0) break;
@@ -150,10 +161,10 @@ void tn_cuda_fused_program_release(const tn_host *host, tn_cuda_fused_program *p
 }
 
 cudaError_t tn_cuda_fused_program_launch(const tn_cuda_fused_program *program, bool is_wide,
-                                         const tn_cuda_fused_job *job, unsigned int blocks,
+                                         const tn_cuda_elements_job *job, unsigned int blocks,
                                          cudaStream_t stream) {
     (void)stream;
-    program->run(is_wide, job, blocks, TN_CUDA_FUSED_THREADS);
+    program->run(is_wide, job, blocks, TN_CUDA_ELEMENTS_THREADS);
     return cudaSuccess;
 }
 

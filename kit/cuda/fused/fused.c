@@ -7,8 +7,7 @@
  */
 #include "kit/cuda/fused/fused_program.h"
 #include <tenon/kit/cuda/launch.h>
-#include "kit/cuda/walk.h"
-#include "kit/math/byte_table.h"
+#include "kit/cuda/pointwise/elements.h"
 #include "kit/math/element.h"
 #include <tenon/kit/epilogue.h>
 #include <tenon/kit/infer.h>
@@ -101,59 +100,19 @@ static void make_walk(const tn_call *call, const tn_tensor *const *tensors, uint
     }
 }
 
-/* Whether a thread can do `each` neighbours at once, at addresses that 16 divides. */
-static bool is_wide(const tn_cuda_walk *walk, int64_t each) {
-    const uint32_t last = walk->rank - 1;
-    if (walk->rank > 1 && walk->extents[last] % each != 0) return false;
-    for (uint32_t k = 0; k < walk->input_count; k++) {
-        if (walk->strides[k][last] != 0 && walk->strides[k][last] != 1) return false;
-        for (uint32_t i = 0; i < last && walk->strides[k][last] == 1; i++)
-            if (walk->strides[k][i] % each != 0) return false;
-    }
-    return true;
-}
-
-/* As tn_divider_make of number.cuh. */
-static tn_cuda_fused_divider make_divider(uint32_t divisor) {
-    tn_cuda_fused_divider d = {.divisor = divisor};
-    while (d.shift < 32 && (UINT64_C(1) << d.shift) < divisor)
-        d.shift++;
-    const uint64_t rest = (UINT64_C(1) << d.shift) - divisor;
-    d.multiplier = (uint32_t)((UINT64_C(1) << 32) * rest / divisor + 1);
-    return d;
-}
-
-static void fill_job(const tn_call *call, const tn_tensor *const *tensors, const tn_cuda_walk *walk,
-                     tn_cuda_fused_job *job) {
-    const tn_tensor *y = call->outputs[0];
-    const float scale = tn_byte_scale(y);
-    job->to = y->data;
-    job->inverse = scale != 0 ? 1 / scale : 1;
-    job->count = (uint32_t)tn_element_count(y);
-    job->rank = walk->rank;
-    for (uint32_t i = 0; i < walk->rank; i++)
-        job->extents[i] = make_divider((uint32_t)walk->extents[i]);
-    for (uint32_t k = 0; k < walk->input_count; k++) {
-        job->from[k] = tensors[k]->data;
-        job->scales[k] = tn_byte_scale(tensors[k]);
-        for (uint32_t i = 0; i < walk->rank; i++)
-            job->strides[k][i] = (uint32_t)walk->strides[k][i];
-    }
-}
-
 static tn_status fused_run(tn_call *call) {
     const tn_tensor *tensors[TN_CUDA_FUSED_INPUTS];
     uint32_t count = 0;
     tn_cuda_walk walk;
-    tn_cuda_fused_job job = {0};
+    tn_cuda_elements_job job;
     if (!tn_cuda_fused_tensors(call, tensors, &count))
         return call->host->fail(call, TN_ERROR_INTERNAL, "too many tensors");
     make_walk(call, tensors, count, &walk);
     if (!tn_cuda_walk_finish(&walk)) return TN_OK;
-    fill_job(call, tensors, &walk, &job);
+    tn_cuda_elements_fill(&walk, tensors, call->outputs[0], &job);
     const uint32_t each = tn_cuda_fused_each(call);
-    const bool wide = is_wide(&walk, each);
-    const int64_t block = (int64_t)TN_CUDA_FUSED_THREADS * (wide ? each : 1);
+    const bool wide = tn_cuda_elements_are_wide(&walk, each);
+    const int64_t block = (int64_t)TN_CUDA_ELEMENTS_THREADS * (wide ? each : 1);
     const int before = tn_cuda_enter(call);
     const cudaError_t error = tn_cuda_fused_program_launch(
         call->state, wide, &job, tn_cuda_blocks(job.count, block, MOST_BLOCKS), call->stream);

@@ -182,10 +182,10 @@ void tn_cuda_fused_program_release(const tn_host *host, tn_cuda_fused_program *p
 }
 
 cudaError_t tn_cuda_fused_program_launch(const tn_cuda_fused_program *program, bool is_wide,
-                                         const tn_cuda_fused_job *job, unsigned int blocks,
+                                         const tn_cuda_elements_job *job, unsigned int blocks,
                                          cudaStream_t stream) {
     void *arguments[] = {(void *)(uintptr_t)job};
-    const dim3 grid = {blocks, 1, 1}, threads = {TN_CUDA_FUSED_THREADS, 1, 1};
+    const dim3 grid = {blocks, 1, 1}, threads = {TN_CUDA_ELEMENTS_THREADS, 1, 1};
     return cudaLaunchKernel(is_wide ? program->wide : program->narrow, grid, threads, arguments, 0,
                             stream);
 }
@@ -205,7 +205,7 @@ void tn_cuda_fused_program_release(const tn_host *host, tn_cuda_fused_program *p
     (void)host, (void)program;
 }
 cudaError_t tn_cuda_fused_program_launch(const tn_cuda_fused_program *program, bool is_wide,
-                                         const tn_cuda_fused_job *job, unsigned int blocks,
+                                         const tn_cuda_elements_job *job, unsigned int blocks,
                                          cudaStream_t stream) {
     (void)program, (void)is_wide, (void)job, (void)blocks, (void)stream;
     return cudaErrorNotSupported;

@@ -23,7 +23,7 @@ void tn_cuda_fused_program_release(const tn_host *host, tn_cuda_fused_program *p
 
 /* Enqueues one of its kernels; the GPU is the thread's current one. */
 cudaError_t tn_cuda_fused_program_launch(const tn_cuda_fused_program *program, bool is_wide,
-                                         const tn_cuda_fused_job *job, unsigned int blocks,
+                                         const tn_cuda_elements_job *job, unsigned int blocks,
                                          cudaStream_t stream);
 
 #endif

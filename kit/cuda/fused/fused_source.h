@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CUDA source of a node and of what it absorbs, from what their operators declare: expressions
- * are read first and printed anew from what was read, so that nothing but their language gets to a
- * compiler. Shapes and formats are not in it: a source serves all of them. Compiling it is
- * fused_program.h.
+ * The CUDA source of a node and of what it absorbs, printed from the program that was read of them
+ * (kit/elementwise/row_program.h), so that no character of an expression gets to a compiler. Shapes
+ * and formats are not in it: a source serves all of them. Compiling it is fused_program.h.
  */
 #ifndef TN_KIT_CUDA_FUSED_FUSED_SOURCE_H
 #define TN_KIT_CUDA_FUSED_FUSED_SOURCE_H
+
+#include "kit/cuda/pointwise/elements_job.h"
 
 #include <tenon/plugin.h>
 
@@ -14,25 +15,16 @@
 extern "C" {
 #endif
 
-enum { TN_CUDA_FUSED_INPUTS = 8, TN_CUDA_FUSED_THREADS = 256 };
+enum { TN_CUDA_FUSED_INPUTS = TN_CUDA_ELEMENTS_INPUTS };
 
-/* The kernels of a source: 16 bytes a thread of rows that lie so, and element by element. */
+/* The kernels of a source: 16 bytes a thread of rows that lie so, and element by element. Both get
+ * a tn_cuda_elements_job. */
 #define TN_CUDA_FUSED_WIDE   "tenon_wide"
 #define TN_CUDA_FUSED_NARROW "tenon_narrow"
 
-/* What they get, as the source declares it too: division by an extent as in number.cuh. */
-typedef struct tn_cuda_fused_divider {
-    uint32_t divisor, multiplier, shift;
-} tn_cuda_fused_divider;
-typedef struct tn_cuda_fused_job {
-    const void *from[TN_CUDA_FUSED_INPUTS];
-    void *to;
-    float scales[TN_CUDA_FUSED_INPUTS]; /* of inputs in 8 bits */
-    float inverse;                      /* one over the output's scale */
-    uint32_t count, rank;
-    tn_cuda_fused_divider extents[TN_MAX_RANK];
-    uint32_t strides[TN_CUDA_FUSED_INPUTS][TN_MAX_RANK];
-} tn_cuda_fused_job;
+/* The text of the headers that a source begins with; embedded when the library is built
+ * (src/device/cuda/CMakeLists.txt). */
+extern const char tn_cuda_fused_headers[];
 
 /* The tensors that the kernels read, in the order of `from`: the node's inputs, then the operands
  * of its epilogues, as tn_epilogue_tensors says. False: too many, or none. */

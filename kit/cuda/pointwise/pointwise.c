@@ -3,7 +3,6 @@
 #include "kit/cuda/pointwise/pointwise.h"
 #include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/pointwise/pointwise_job.h"
-#include "kit/cuda/walk.h"
 #include "kit/elementwise/unary.h"
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
@@ -59,11 +58,6 @@ const char *const tn_cuda_sum_combinations[8] = {
 static bool is_readable(const tn_tensor *tensor) {
     return tn_cuda_walk_knows(tensor) && tn_element_count(tensor) <= TN_CUDA_MOST_ELEMENTS &&
            (tensor->type != TN_I8 || tn_byte_scale(tensor) != 0);
-}
-
-static float inverse_scale(const tn_tensor *tensor) {
-    const float scale = tn_byte_scale(tensor);
-    return scale != 0 ? 1 / scale : 1;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -123,21 +117,20 @@ void tn_cuda_map_release(tn_call *call) {
 
 tn_status tn_cuda_map_run(tn_call *call) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-    tn_cuda_pointwise_job job = {.type = x->type,
-                                 .a = x->data,
-                                 .y = y->data,
-                                 .a_scale = tn_byte_scale(x),
-                                 .y_inverse = inverse_scale(y)};
+    tn_cuda_map_job job = {.x = x->data,
+                           .y = y->data,
+                           .x_scale = tn_byte_scale(x),
+                           .y_inverse = tn_cuda_inverse_scale(y),
+                           .count = tn_element_count(y)};
     tn_cuda_chain after;
-    const int64_t count = tn_element_count(y);
-    if (count == 0) return TN_OK;
+    if (job.count == 0) return TN_OK;
     if (!tn_cuda_chain_read(call, &after))
         return call->host->fail(call, TN_ERROR_INTERNAL, "an epilogue is no activation");
     job.chain.steps[0] = *(const tn_cuda_step *)call->state;
     memcpy(job.chain.steps + 1, after.steps, after.count * sizeof(after.steps[0]));
     job.chain.count = after.count + 1;
     const int before = tn_cuda_enter(call);
-    const cudaError_t error = tn_cuda_map_launch(&job, count, call->stream);
+    const cudaError_t error = tn_cuda_map_launch(x->type, &job, call->stream);
     tn_cuda_leave(call, before);
     return tn_cuda_status(call, error, "launching an elementwise kernel");
 }
@@ -185,23 +178,18 @@ static tn_status init_walk(tn_call *call, tn_cuda_walk *walk) {
 
 tn_status tn_cuda_combine_run(tn_call *call) {
     const tn_cuda_combine_user *user = call->user;
-    const tn_tensor *a = call->inputs[0], *b = second_of(call), *y = call->outputs[0];
-    tn_cuda_pointwise_job job = {.type = y->type,
-                                 .b_type = b->type,
-                                 .a = a->data,
-                                 .b = b->data,
-                                 .y = y->data,
-                                 .a_scale = tn_byte_scale(a),
-                                 .b_scale = tn_byte_scale(b),
-                                 .y_inverse = inverse_scale(y),
-                                 .combine = user->combine};
+    const tn_tensor *const tensors[] = {call->inputs[0], second_of(call)}, *y = call->outputs[0];
+    tn_cuda_combine_job job = {.combine = user->combine};
     tn_cuda_walk walk;
     TN_TRY(init_walk(call, &walk));
     if (!tn_cuda_walk_finish(&walk)) return TN_OK;
     if (!tn_cuda_chain_read(call, &job.chain))
         return call->host->fail(call, TN_ERROR_INTERNAL, "an epilogue is no activation");
     const int before = tn_cuda_enter(call);
-    const cudaError_t error = tn_cuda_combine_launch(&job, &walk, call->stream);
+    tn_cuda_elements_fill(&walk, tensors, y, &job.elements);
+    const bool is_wide = tn_cuda_elements_are_wide(&walk, 16 / (int64_t)tn_element_bytes(y->type));
+    const cudaError_t error =
+        tn_cuda_combine_launch(y->type, tensors[1]->type, is_wide, &job, call->stream);
     tn_cuda_leave(call, before);
     return tn_cuda_status(call, error, "launching an elementwise kernel");
 }

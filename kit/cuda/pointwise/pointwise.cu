@@ -5,86 +5,67 @@
  * serves all operators.
  */
 #include <tenon/kit/cuda/launch.h>
-#include <tenon/kit/cuda/number.cuh>
+#include "kit/cuda/pointwise/elements.cuh"
 #include "kit/cuda/pointwise/map.cuh"
 #include "kit/cuda/pointwise/pointwise_job.h"
 
 namespace {
 
-enum { THREADS = 256 };
+enum { THREADS = TN_CUDA_ELEMENTS_THREADS };
 const int64_t MOST_BLOCKS = 1 << 20;
 
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
-    map(const __grid_constant__ tn_cuda_pointwise_job job, int64_t count) {
+__global__ void __launch_bounds__(THREADS) map(const __grid_constant__ tn_cuda_map_job job) {
     constexpr int EACH = tn_pack<T>::count;
-    const T *from = (const T *)job.a;
+    const T *from = (const T *)job.x;
     T *to = (T *)job.y;
     const int64_t step = (int64_t)gridDim.x * THREADS * EACH;
-    for (int64_t at = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * EACH; at < count;
+    for (int64_t at = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * EACH; at < job.count;
          at += step) {
-        if (at + EACH <= count) {
+        if (at + EACH <= job.count) {
             tn_pack<T> pack = tn_pack_load(from + at);
 #pragma unroll
             for (int i = 0; i < EACH; i += 4) {
                 float v[4];
-                tn_pack_read(pack, i, job.a_scale, v);
+                tn_pack_read(pack, i, job.x_scale, v);
                 tn_chain_four(job.chain, v);
                 tn_pack_write(pack, i, v, job.y_inverse);
             }
             tn_pack_store(to + at, pack);
             continue;
         }
-        for (int64_t i = at; i < count; i++)
-            tn_number_store(to + i, tn_chain_one(job.chain, tn_number_load(from[i], job.a_scale)),
+        for (int64_t i = at; i < job.count; i++)
+            tn_number_store(to + i, tn_chain_one(job.chain, tn_number_load(from[i], job.x_scale)),
                             job.y_inverse);
     }
 }
-
-/* The walk of walk.h with 32-bit numbers. */
-struct path {
-    uint32_t rank, count; /* elements of the output */
-    tn_divider extents[TN_MAX_RANK];
-    uint32_t strides[2][TN_MAX_RANK];
-};
 
 __device__ __noinline__ float4 raise(float4 a, float4 b) {
     return make_float4(powf(a.x, b.x), powf(a.y, b.y), powf(a.z, b.z), powf(a.w, b.w));
 }
 
-__device__ __forceinline__ float greater(float a, float b) {
-    return isnan(a) || isnan(b) ? a + b : fmaxf(a, b);
-}
-__device__ __forceinline__ float smaller(float a, float b) {
-    return isnan(a) || isnan(b) ? a + b : fminf(a, b);
-}
-
-#define EACH_OF_FOUR(expression)                                                                   \
-    {                                                                                              \
-        _Pragma("unroll") for (int i = 0; i < 4; i++) {                                            \
-            const float x = a[i], z = b[i];                                                        \
-            a[i] = (expression);                                                                   \
-        }                                                                                          \
-        break;                                                                                     \
-    }
-
 /* Into a. */
+template <uint32_t COMBINE> __device__ __forceinline__ void combine_each(float *a, const float *b) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        a[i] = tn_combine_value<COMBINE>(a[i], b[i]);
+}
 __device__ __forceinline__ void combine_four(uint32_t combine, float *a, const float *b) {
     switch (combine) {
     case TN_COMBINE_ADD:
-        EACH_OF_FOUR(x + z)
+        return combine_each<TN_COMBINE_ADD>(a, b);
     case TN_COMBINE_SUB:
-        EACH_OF_FOUR(x - z)
+        return combine_each<TN_COMBINE_SUB>(a, b);
     case TN_COMBINE_MUL:
-        EACH_OF_FOUR(x * z)
+        return combine_each<TN_COMBINE_MUL>(a, b);
     case TN_COMBINE_DIV:
-        EACH_OF_FOUR(__fdiv_rn(x, z))
+        return combine_each<TN_COMBINE_DIV>(a, b);
     case TN_COMBINE_MAX:
-        EACH_OF_FOUR(greater(x, z))
+        return combine_each<TN_COMBINE_MAX>(a, b);
     case TN_COMBINE_MIN:
-        EACH_OF_FOUR(smaller(x, z))
+        return combine_each<TN_COMBINE_MIN>(a, b);
     case TN_COMBINE_PRELU:
-        EACH_OF_FOUR(x < 0 ? x * z : x)
+        return combine_each<TN_COMBINE_PRELU>(a, b);
     default: {
         const float4 y =
             raise(make_float4(a[0], a[1], a[2], a[3]), make_float4(b[0], b[1], b[2], b[3]));
@@ -93,160 +74,95 @@ __device__ __forceinline__ void combine_four(uint32_t combine, float *a, const f
     }
 }
 
-/* Where both inputs are at element `at` of the output. */
-__device__ __forceinline__ void find(const path &p, uint32_t at, uint32_t *out_a, uint32_t *out_b) {
-    *out_a = *out_b = 0;
+/* The function of elements.cuh. */
+struct combination {
+    const tn_cuda_combine_job &job;
+    template <int N> __device__ __forceinline__ void operator()(float (&v)[2][N], float *y) const {
 #pragma unroll
-    for (int i = TN_MAX_RANK - 1; i >= 0; i--) {
-        if (i >= (int)p.rank) continue;
-        uint32_t place = at;
-        if (i > 0) at = tn_divide_rest(at, p.extents[i], &place);
-        *out_a += place * p.strides[0][i];
-        *out_b += place * p.strides[1][i];
-    }
-}
-
-/* One element a thread. */
-template <typename T, typename B>
-__global__ void __launch_bounds__(THREADS)
-    combine_narrow(const __grid_constant__ tn_cuda_pointwise_job job,
-                   const __grid_constant__ path p) {
-    const int64_t step = (int64_t)gridDim.x * THREADS;
-    for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < p.count; at += step) {
-        uint32_t a, b;
-        find(p, (uint32_t)at, &a, &b);
-        const float x = tn_number_load(((const T *)job.a)[a], job.a_scale);
-        const float z = tn_number_load(((const B *)job.b)[b], job.b_scale);
-        float v[4] = {x, x, x, x}, w[4] = {z, z, z, z};
-        combine_four(job.combine, v, w);
-        tn_chain_four(job.chain, v);
-        tn_number_store((T *)job.y + at, v[0], job.y_inverse);
-    }
-}
-
-/* EACH elements of an input whose step along the row is `stride`, 0 or 1. */
-template <typename T, int EACH>
-__device__ __forceinline__ void load_row(const T *from, uint32_t stride, float scale, float *v) {
-    if (stride == 0) {
-        const float x = tn_number_load(*from, scale);
+        for (int i = 0; i < N; i += 4) {
+            combine_four(job.combine, v[0] + i, v[1] + i);
+            tn_chain_four(job.chain, v[0] + i);
 #pragma unroll
-        for (int i = 0; i < EACH; i++)
-            v[i] = x;
-        return;
-    }
-    constexpr int PACK = tn_pack<T>::count;
-#pragma unroll
-    for (int i = 0; i < EACH; i += PACK) {
-        const tn_pack<T> pack = tn_pack_load(from + i);
-#pragma unroll
-        for (int k = 0; k < PACK; k += 4)
-            tn_pack_read(pack, k, scale, v + i + k);
-    }
-}
-
-/* A thread does 16 bytes of the output within one row: rows are whole multiples of them. */
-template <typename T, typename B>
-__global__ void __launch_bounds__(THREADS)
-    combine_wide(const __grid_constant__ tn_cuda_pointwise_job job,
-                 const __grid_constant__ path p) {
-    constexpr int EACH = tn_pack<T>::count;
-    const int64_t step = (int64_t)gridDim.x * THREADS * EACH;
-    for (int64_t at = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * EACH; at < p.count;
-         at += step) {
-        uint32_t a, b;
-        float v[EACH], w[EACH];
-        tn_pack<T> pack;
-        find(p, (uint32_t)at, &a, &b);
-        load_row<T, EACH>((const T *)job.a + a, p.strides[0][p.rank - 1], job.a_scale, v);
-        load_row<B, EACH>((const B *)job.b + b, p.strides[1][p.rank - 1], job.b_scale, w);
-#pragma unroll
-        for (int i = 0; i < EACH; i += 4) {
-            combine_four(job.combine, v + i, w + i);
-            tn_chain_four(job.chain, v + i);
-            tn_pack_write(pack, i, v + i, job.y_inverse);
+            for (int k = 0; k < 4; k++)
+                y[i + k] = v[0][i + k];
         }
-        tn_pack_store((T *)job.y + at, pack);
     }
+    __device__ __forceinline__ void operator()(float (&v)[2][1], float *y) const {
+        float a[4] = {v[0][0], v[0][0], v[0][0], v[0][0]};
+        float b[4] = {v[1][0], v[1][0], v[1][0], v[1][0]};
+        combine_four(job.combine, a, b);
+        tn_chain_four(job.chain, a);
+        y[0] = a[0];
+    }
+};
+
+template <typename T, typename B>
+__global__ void __launch_bounds__(THREADS)
+    combine_narrow(const __grid_constant__ tn_cuda_combine_job job) {
+    tn_elements_narrow<T, tn_elements_inputs<T, B>>(job.elements, combination{job});
+}
+
+/* A thread does 16 bytes of the output. */
+template <typename T, typename B>
+__global__ void __launch_bounds__(THREADS)
+    combine_wide(const __grid_constant__ tn_cuda_combine_job job) {
+    tn_elements_wide<tn_pack<T>::count, T, tn_elements_inputs<T, B>>(job.elements,
+                                                                     combination{job});
 }
 
 /* ----------------------------------------------------------------------------------------------
  * host */
 
-/* Whether rows of `each` elements can be read whole, at addresses that 16 divides. */
-bool is_wide(const tn_cuda_walk *walk, int64_t each) {
-    const uint32_t last = walk->rank - 1;
-    if (walk->extents[last] % each != 0) return false;
-    for (uint32_t k = 0; k < 2; k++) {
-        if (walk->strides[k][last] != 0 && walk->strides[k][last] != 1) return false;
-        for (uint32_t i = 0; i < last && walk->strides[k][last] == 1; i++)
-            if (walk->strides[k][i] % each != 0) return false;
-    }
-    return true;
-}
-
 template <typename T, typename B>
-cudaError_t combine_as(const tn_cuda_pointwise_job *job, const tn_cuda_walk *walk,
-                       cudaStream_t stream) {
-    constexpr int EACH = tn_pack<T>::count;
-    path p = {};
-    int64_t count = 1;
-    p.rank = walk->rank;
-    for (uint32_t i = 0; i < walk->rank; i++) {
-        count *= walk->extents[i];
-        p.extents[i] = tn_divider_make((uint32_t)walk->extents[i]);
-        for (uint32_t k = 0; k < 2; k++)
-            p.strides[k][i] = (uint32_t)walk->strides[k][i];
-    }
-    p.count = (uint32_t)count;
-    if (is_wide(walk, EACH))
-        combine_wide<T, B>
-            <<<tn_cuda_blocks(count, THREADS * EACH, MOST_BLOCKS), THREADS, 0, stream>>>(*job, p);
+cudaError_t combine_as(bool is_wide, const tn_cuda_combine_job *job, cudaStream_t stream) {
+    const int64_t each = is_wide ? THREADS * tn_pack<T>::count : THREADS;
+    const unsigned int blocks = tn_cuda_blocks(job->elements.count, each, MOST_BLOCKS);
+    if (is_wide)
+        combine_wide<T, B><<<blocks, THREADS, 0, stream>>>(*job);
     else
-        combine_narrow<T, B>
-            <<<tn_cuda_blocks(count, THREADS, MOST_BLOCKS), THREADS, 0, stream>>>(*job, p);
+        combine_narrow<T, B><<<blocks, THREADS, 0, stream>>>(*job);
+    return cudaGetLastError();
+}
+
+template <typename T> cudaError_t map_as(const tn_cuda_map_job *job, cudaStream_t stream) {
+    const int64_t each = THREADS * tn_pack<T>::count;
+    map<T><<<tn_cuda_blocks(job->count, each, MOST_BLOCKS), THREADS, 0, stream>>>(*job);
     return cudaGetLastError();
 }
 
 template <typename T>
-cudaError_t map_as(const tn_cuda_pointwise_job *job, int64_t count, cudaStream_t stream) {
-    map<T><<<tn_cuda_blocks(count, THREADS * tn_pack<T>::count, MOST_BLOCKS), THREADS, 0, stream>>>(
-        *job, count);
-    return cudaGetLastError();
-}
-
-template <typename T>
-cudaError_t combine_with(const tn_cuda_pointwise_job *job, const tn_cuda_walk *walk,
+cudaError_t combine_with(tn_type b_type, bool is_wide, const tn_cuda_combine_job *job,
                          cudaStream_t stream) {
-    return job->b_type == TN_F32 ? combine_as<T, float>(job, walk, stream)
-                                 : combine_as<T, T>(job, walk, stream);
+    return b_type == TN_F32 ? combine_as<T, float>(is_wide, job, stream)
+                            : combine_as<T, T>(is_wide, job, stream);
 }
 
 } // namespace
 
-extern "C" cudaError_t tn_cuda_map_launch(const tn_cuda_pointwise_job *job, int64_t count,
+extern "C" cudaError_t tn_cuda_map_launch(tn_type type, const tn_cuda_map_job *job,
                                           cudaStream_t stream) {
-    switch (job->type) {
+    switch (type) {
     case TN_F32:
-        return map_as<float>(job, count, stream);
+        return map_as<float>(job, stream);
     case TN_F16:
-        return map_as<__half>(job, count, stream);
+        return map_as<__half>(job, stream);
     case TN_BF16:
-        return map_as<__nv_bfloat16>(job, count, stream);
+        return map_as<__nv_bfloat16>(job, stream);
     default:
-        return map_as<int8_t>(job, count, stream);
+        return map_as<int8_t>(job, stream);
     }
 }
 
-extern "C" cudaError_t tn_cuda_combine_launch(const tn_cuda_pointwise_job *job,
-                                              const tn_cuda_walk *walk, cudaStream_t stream) {
-    switch (job->type) {
+extern "C" cudaError_t tn_cuda_combine_launch(tn_type type, tn_type b_type, bool is_wide,
+                                              const tn_cuda_combine_job *job, cudaStream_t stream) {
+    switch (type) {
     case TN_F32:
-        return combine_with<float>(job, walk, stream);
+        return combine_with<float>(b_type, is_wide, job, stream);
     case TN_F16:
-        return combine_with<__half>(job, walk, stream);
+        return combine_with<__half>(b_type, is_wide, job, stream);
     case TN_BF16:
-        return combine_with<__nv_bfloat16>(job, walk, stream);
+        return combine_with<__nv_bfloat16>(b_type, is_wide, job, stream);
     default:
-        return combine_with<int8_t>(job, walk, stream);
+        return combine_with<int8_t>(b_type, is_wide, job, stream);
     }
 }

@@ -4,7 +4,7 @@
 #define TN_KIT_CUDA_POINTWISE_POINTWISE_JOB_H
 
 #include "kit/cuda/pointwise/chain.h"
-#include "kit/cuda/walk.h"
+#include "kit/cuda/pointwise/elements.h"
 
 #include <cuda_runtime_api.h>
 
@@ -12,22 +12,24 @@
 extern "C" {
 #endif
 
-typedef struct tn_cuda_pointwise_job {
-    tn_type type;   /* of a and y: TN_F32, F16, BF16, I8 */
-    tn_type b_type; /* the same, or TN_F32 */
-    const void *a, *b;
+/* y = chain(x), `count` elements that lie alike, of one type: TN_F32, F16, BF16, I8. */
+typedef struct tn_cuda_map_job {
+    const void *x;
     void *y;
-    float a_scale, b_scale, y_inverse; /* scales of 8-bit numbers, and one over the output's */
-    uint32_t combine;                  /* of rows.h */
-    tn_cuda_chain chain;               /* a map's first step is itself */
-} tn_cuda_pointwise_job;
+    float x_scale, y_inverse; /* scale of 8-bit numbers, and one over the output's */
+    int64_t count;
+    tn_cuda_chain chain; /* the map itself is the first step */
+} tn_cuda_map_job;
+cudaError_t tn_cuda_map_launch(tn_type type, const tn_cuda_map_job *job, cudaStream_t stream);
 
-/* y = chain(a), `count` elements that lie alike. */
-cudaError_t tn_cuda_map_launch(const tn_cuda_pointwise_job *job, int64_t count,
-                               cudaStream_t stream);
-/* y = chain(combine(a, b)); the walk has both inputs and is finished. */
-cudaError_t tn_cuda_combine_launch(const tn_cuda_pointwise_job *job, const tn_cuda_walk *walk,
-                                   cudaStream_t stream);
+/* y = chain(combine(a, b)) of two inputs; b's type is that of a and y, or TN_F32. */
+typedef struct tn_cuda_combine_job {
+    tn_cuda_elements_job elements;
+    uint32_t combine; /* of rows.h */
+    tn_cuda_chain chain;
+} tn_cuda_combine_job;
+cudaError_t tn_cuda_combine_launch(tn_type type, tn_type b_type, bool is_wide,
+                                   const tn_cuda_combine_job *job, cudaStream_t stream);
 
 #ifdef __cplusplus
 }
