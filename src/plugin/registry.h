@@ -34,7 +34,6 @@ typedef struct tn_operator_entry {
     const char *own_domain; /* in the library's table; op->domain may be another one, which the
                                library was loaded under */
     uint64_t name_hash;     /* of the operator's name, without its domain */
-    uint64_t serial;        /* 1, 2, ...: in the order of adding */
 } tn_operator_entry;
 
 typedef struct tn_kernel_entry {
@@ -46,14 +45,12 @@ typedef struct tn_kernel_entry {
     uint32_t absorb_count;
     const tn_absorb *absorbs; /* of the kernel's text, in its order */
     uint64_t name_hash;       /* of the kernel's name and its operator's */
-    uint64_t serial;
 } tn_kernel_entry;
 
 typedef struct tn_rewrite_entry {
     const tn_rewrite *rewrite; /* normalised copy */
     tn_loaded_library *library;
     const struct tn_pattern *pattern; /* of both texts: plugin/rewrite/pattern.h */
-    uint64_t serial;
 } tn_rewrite_entry;
 
 tn_status tn_registry_create(tn_runtime *runtime, tn_registry **out_registry);

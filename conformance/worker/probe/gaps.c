@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows with gaps between them; see gaps.h. */
-#include "gaps.h"
+#include "worker/probe/gaps.h"
 #include "tensor/type.h"
 
 #include <tenon/plugin/view.h>

@@ -2,10 +2,10 @@
 /* Tensors whose rows lie apart, for kernels that accept `strided` operands (tenon/plugin/view.h):
  * what lies between the rows is not the kernel's. And tensors with a count (counted.h): between the
  * rows of what is there lies what has no meaning. */
-#ifndef TN_CONFORMANCE_WORKER_GAPS_H
-#define TN_CONFORMANCE_WORKER_GAPS_H
+#ifndef TN_CONFORMANCE_WORKER_PROBE_GAPS_H
+#define TN_CONFORMANCE_WORKER_PROBE_GAPS_H
 
-#include "probe.h"
+#include "worker/probe/probe_state.h"
 
 typedef struct tn_gaps {
     size_t rows, row_bytes, pitch_bytes;

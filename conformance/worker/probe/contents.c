@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The contents of outputs; see contents.h. */
-#include "contents.h"
+#include "worker/probe/contents.h"
 #include "base/status.h"
 #include "tensor/type.h"
 

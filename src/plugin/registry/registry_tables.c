@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checking and copying of tables; see registry_tables.h. */
-#include "plugin/registry_tables.h"
+/* Checking and copying of operators' tables; see registry_tables.h. Those of kernels are
+ * kernel_tables.c. */
+#include "plugin/registry/tables_private.h"
 #include "base/hash.h"
 #include "base/status.h"
 #include "plugin/fields/elementwise_tables.h"
@@ -9,23 +10,19 @@
 #include <string.h>
 
 /* No honest table is near these; a damaged one is refused before it is read. */
-#define MOST_PORTS        256
-#define MOST_ITEM_BYTES   4096
-#define MOST_COMBINATIONS 4096
-#define MOST_CASES        100000
-#define MOST_VARIABLES    16
+#define MOST_PORTS     256
+#define MOST_CASES     100000
+#define MOST_VARIABLES 16
 
-/* Copies a string; null stays null. Sets *failed when there is no memory. */
-static const char *copy_text(tn_arena *arena, const char *text, bool *failed) {
+const char *tn_table_copy_text(tn_arena *arena, const char *text, bool *failed) {
     if (!text) return NULL;
     const char *copy = tn_arena_keep_text(arena, text);
     *failed |= !copy;
     return copy;
 }
 
-/* An array of items of another size, in today's. */
-static void *restride(tn_arena *arena, const void *items, uint32_t count, uint32_t item_bytes,
-                      size_t own_bytes) {
+void *tn_table_restride(tn_arena *arena, const void *items, uint32_t count, uint32_t item_bytes,
+                        size_t own_bytes) {
     char *copies = tn_arena_allocate(arena, count, own_bytes);
     for (uint32_t i = 0; copies && i < count; i++)
         memcpy(copies + i * own_bytes, (const char *)items + (size_t)i * item_bytes,
@@ -33,12 +30,12 @@ static void *restride(tn_arena *arena, const void *items, uint32_t count, uint32
     return copies;
 }
 
-static const char **copy_texts(tn_arena *arena, const char *const *texts, uint64_t count,
-                               bool *failed) {
+const char **tn_table_copy_texts(tn_arena *arena, const char *const *texts, uint64_t count,
+                                 bool *failed) {
     const char **copies = tn_arena_allocate(arena, (size_t)count, sizeof(*copies));
     *failed |= !copies;
     for (uint64_t i = 0; copies && i < count; i++)
-        copies[i] = copy_text(arena, texts[i] ? texts[i] : "", failed);
+        copies[i] = tn_table_copy_text(arena, texts[i] ? texts[i] : "", failed);
     return copies;
 }
 
@@ -151,17 +148,18 @@ static tn_status copy_ports(tn_arena *arena, tn_operator *op, uint32_t minor,
                        "output, and their tables",
                        op->input_count, op->output_count, MOST_PORTS);
     if (op->port_size < offsetof(tn_port, flags) + sizeof(uint32_t) ||
-        op->port_size > MOST_ITEM_BYTES || op->port_size % 8)
+        op->port_size > TN_TABLE_MOST_BYTES || op->port_size % 8)
         return tn_fail(TN_ERROR_PLUGIN, "ports of %u bytes each", op->port_size);
-    tn_port *inputs = restride(arena, op->inputs, op->input_count, op->port_size, sizeof(tn_port));
+    tn_port *inputs =
+        tn_table_restride(arena, op->inputs, op->input_count, op->port_size, sizeof(tn_port));
     tn_port *outputs =
-        restride(arena, op->outputs, op->output_count, op->port_size, sizeof(tn_port));
+        tn_table_restride(arena, op->outputs, op->output_count, op->port_size, sizeof(tn_port));
     if (!inputs || !outputs) return tn_fail_memory("an operator's ports");
     for (uint32_t i = 0; i < op->input_count + op->output_count; i++) {
         tn_port *port = i < op->input_count ? &inputs[i] : &outputs[i - op->input_count];
-        port->name = copy_text(arena, port->name, &failed);
-        port->types = copy_text(arena, port->types, &failed);
-        port->doc = copy_text(arena, port->doc, &failed);
+        port->name = tn_table_copy_text(arena, port->name, &failed);
+        port->types = tn_table_copy_text(arena, port->types, &failed);
+        port->doc = tn_table_copy_text(arena, port->doc, &failed);
         if (port->reserved != 0)
             return tn_fail(TN_ERROR_PLUGIN, "port '%s': its member 'reserved' is %u: expected 0",
                            port->name ? port->name : "", port->reserved);
@@ -183,22 +181,22 @@ static tn_status copy_ports(tn_arena *arena, tn_operator *op, uint32_t minor,
 /* ----------------------------------------------------------------------------------------------
  * operators */
 
-static tn_status copy_fields(tn_arena *arena, tn_operator *op) {
+tn_status tn_table_copy_fields(tn_arena *arena, tn_operator *op) {
     bool failed = false;
     if (op->field_count > 64 || (op->field_count && !op->fields))
         return tn_fail(TN_ERROR_PLUGIN, "%u fields: expected at most 64, and their table",
                        op->field_count);
     if (op->field_count && (op->field_size < offsetof(tn_field, minimum_count) ||
-                            op->field_size > MOST_ITEM_BYTES || op->field_size % 8))
+                            op->field_size > TN_TABLE_MOST_BYTES || op->field_size % 8))
         return tn_fail(TN_ERROR_PLUGIN, "fields of %u bytes each", op->field_size);
     tn_field *fields =
-        restride(arena, op->fields, op->field_count, op->field_size, sizeof(tn_field));
+        tn_table_restride(arena, op->fields, op->field_count, op->field_size, sizeof(tn_field));
     if (!fields) return tn_fail_memory("an operator's fields");
     for (uint32_t i = 0; i < op->field_count; i++) {
-        fields[i].name = copy_text(arena, fields[i].name, &failed);
-        fields[i].doc = copy_text(arena, fields[i].doc, &failed);
-        fields[i].fallback = copy_text(arena, fields[i].fallback, &failed);
-        fields[i].choices = copy_text(arena, fields[i].choices, &failed);
+        fields[i].name = tn_table_copy_text(arena, fields[i].name, &failed);
+        fields[i].doc = tn_table_copy_text(arena, fields[i].doc, &failed);
+        fields[i].fallback = tn_table_copy_text(arena, fields[i].fallback, &failed);
+        fields[i].choices = tn_table_copy_text(arena, fields[i].choices, &failed);
     }
     if (failed) return tn_fail_memory("an operator's fields");
     op->fields = fields;
@@ -272,13 +270,13 @@ static tn_status copy_operator(tn_arena *arena, tn_operator *op, uint32_t minor,
     if (op->state_version == 0) op->state_version = 1;
     if (op->case_count > MOST_CASES || (op->case_count && !op->cases))
         return tn_fail(TN_ERROR_PLUGIN, "%llu cases", (unsigned long long)op->case_count);
-    op->variant = copy_text(arena, op->variant, &failed);
-    op->doc = copy_text(arena, op->doc, &failed);
-    op->expression = copy_text(arena, op->expression, &failed);
-    op->cases = copy_texts(arena, op->cases, op->case_count, &failed);
+    op->variant = tn_table_copy_text(arena, op->variant, &failed);
+    op->doc = tn_table_copy_text(arena, op->doc, &failed);
+    op->expression = tn_table_copy_text(arena, op->expression, &failed);
+    op->cases = tn_table_copy_texts(arena, op->cases, op->case_count, &failed);
     if (failed) return tn_fail_memory("an operator");
     TN_TRY(copy_ports(arena, op, minor, entry));
-    TN_TRY(copy_fields(arena, op));
+    TN_TRY(tn_table_copy_fields(arena, op));
     TN_TRY(check_bodies(op));
     TN_TRY(check_strings(op, entry));
     return fill_cases(arena, entry, op);
@@ -288,7 +286,7 @@ tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op, uint
                                     tn_operator_entry **out_entry) {
     bool failed = false;
     if (!op || op->size < offsetof(tn_operator, infer) + sizeof(op->infer) ||
-        op->size > MOST_ITEM_BYTES)
+        op->size > TN_TABLE_MOST_BYTES)
         return tn_fail(TN_ERROR_PLUGIN,
                        op ? "an operator's table says it has %u bytes"
                           : "an operator's table is null",
@@ -299,137 +297,13 @@ tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op, uint
     memcpy(copy, op, op->size < sizeof(*copy) ? op->size : sizeof(*copy));
     copy->size = sizeof(*copy);
     if (!copy->name || !copy->name[0]) return tn_fail(TN_ERROR_PLUGIN, "an operator has no name");
-    copy->name = copy_text(arena, copy->name, &failed);
-    copy->domain = copy_text(arena, copy->domain ? copy->domain : "", &failed);
+    copy->name = tn_table_copy_text(arena, copy->name, &failed);
+    copy->domain = tn_table_copy_text(arena, copy->domain ? copy->domain : "", &failed);
     if (failed) return tn_fail_memory("an operator");
     const tn_status status = copy_operator(arena, copy, minor, entry);
     if (status != TN_OK) return tn_error_in(status, .domain = copy->domain, .op = copy->name);
     entry->op = copy;
     entry->name_hash = tn_hash_add_text(0, copy->name);
-    *out_entry = entry;
-    return TN_OK;
-}
-
-/* ----------------------------------------------------------------------------------------------
- * kernels */
-
-/* A kernel without a table takes every type, linear. */
-static tn_status any_combination(tn_arena *arena, uint32_t minor, tn_combination *out_combination) {
-    return tn_combination_parse(arena, "*?... -> *?...", minor, out_combination);
-}
-
-static bool same_combinations(const tn_kernel *a, const tn_kernel *b) {
-    bool is_same = a->combination_count == b->combination_count && !a->combination;
-    for (uint32_t i = 0; is_same && i < a->combination_count; i++)
-        is_same = a->combinations[i] && strcmp(a->combinations[i], b->combinations[i]) == 0;
-    return is_same;
-}
-
-static tn_status copy_combinations(tn_arena *arena, tn_kernel *kernel, uint32_t minor,
-                                   const tn_kernel_entry *like, tn_kernel_entry *entry) {
-    bool failed = false;
-    uint32_t count = kernel->combination_count;
-    if (like && count > 0 && kernel->combinations && same_combinations(kernel, like->kernel)) {
-        kernel->combinations = like->kernel->combinations;
-        entry->combinations = like->combinations;
-        entry->combination_count = like->combination_count;
-        return TN_OK;
-    }
-    if (count > MOST_COMBINATIONS || (count && !kernel->combinations))
-        return tn_fail(TN_ERROR_PLUGIN, "%u combinations: expected at most %d, and their table",
-                       count, MOST_COMBINATIONS);
-    kernel->combinations = copy_texts(arena, kernel->combinations, count, &failed);
-    if (failed) return tn_fail_memory("a kernel's combinations");
-    TN_TRY(tn_combination_expand(arena, kernel->combinations, count, MOST_COMBINATIONS,
-                                 &kernel->combinations, &count));
-    kernel->combination_count = count;
-    tn_combination *combinations =
-        tn_arena_allocate(arena, count ? count : 1, sizeof(*combinations));
-    if (!combinations) return tn_fail_memory("a kernel's combinations");
-    for (uint32_t i = 0; i < count; i++)
-        TN_TRY(tn_combination_parse(arena, kernel->combinations[i], minor, &combinations[i]));
-    const bool is_any = count == 0 && !kernel->combination;
-    if (is_any) TN_TRY(any_combination(arena, minor, &combinations[0]));
-    entry->combinations = combinations;
-    entry->combination_count = is_any ? 1 : count;
-    return TN_OK;
-}
-
-/* As an operator's fields, which have the same members. */
-static tn_status copy_kernel_fields(tn_arena *arena, tn_kernel *kernel) {
-    tn_operator table = {.params_bytes = kernel->params_bytes,
-                         .field_size = kernel->field_size,
-                         .field_count = kernel->field_count,
-                         .fields = kernel->fields};
-    TN_TRY(copy_fields(arena, &table));
-    kernel->field_size = table.field_size;
-    kernel->fields = table.fields;
-    return TN_OK;
-}
-
-/* What a kernel absorbs, and its combinations, are often those of the one before. */
-static tn_status copy_absorbs(tn_arena *arena, tn_kernel *kernel, uint32_t minor,
-                              const tn_kernel_entry *like, tn_kernel_entry *entry) {
-    bool failed = false;
-    if (like && kernel->absorbs && like->kernel->absorbs &&
-        strcmp(kernel->absorbs, like->kernel->absorbs) == 0) {
-        kernel->absorbs = like->kernel->absorbs;
-        entry->absorbs = like->absorbs;
-        entry->absorb_count = like->absorb_count;
-        return TN_OK;
-    }
-    kernel->absorbs = copy_text(arena, kernel->absorbs, &failed);
-    if (failed) return tn_fail_memory("a kernel");
-    return tn_absorbs_parse(arena, kernel->absorbs, minor > TN_ABI_MINOR, &entry->absorbs,
-                            &entry->absorb_count);
-}
-
-static tn_status copy_kernel(tn_arena *arena, tn_kernel *kernel, uint32_t minor,
-                             const tn_kernel_entry *like, tn_kernel_entry *entry) {
-    bool failed = false;
-    if (!kernel->run) return tn_fail(TN_ERROR_PLUGIN, "there is no run");
-    if (!kernel->device || !kernel->device[0])
-        return tn_fail(TN_ERROR_PLUGIN, "there is no device");
-    if ((kernel->release && !kernel->prepare) || (kernel->close && !kernel->open))
-        return tn_fail(TN_ERROR_PLUGIN, "release needs prepare, close needs open");
-    if (!kernel->save != !kernel->load || (kernel->save && !kernel->prepare))
-        return tn_fail(TN_ERROR_PLUGIN,
-                       "save and load come together, beside prepare, or not at all");
-    kernel->device = copy_text(arena, kernel->device, &failed);
-    kernel->doc = copy_text(arena, kernel->doc, &failed);
-    kernel->requires_features = copy_text(arena, kernel->requires_features, &failed);
-    if (kernel->revision == 0) kernel->revision = 1;
-    if (failed) return tn_fail_memory("a kernel");
-    TN_TRY(copy_absorbs(arena, kernel, minor, like, entry));
-    TN_TRY(copy_kernel_fields(arena, kernel));
-    return copy_combinations(arena, kernel, minor, like, entry);
-}
-
-tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel, uint32_t minor,
-                                  const tn_kernel_entry *like, tn_kernel_entry **out_entry) {
-    bool failed = false;
-    if (!kernel || kernel->size < offsetof(tn_kernel, run) + sizeof(kernel->run) ||
-        kernel->size > MOST_ITEM_BYTES)
-        return tn_fail(TN_ERROR_PLUGIN,
-                       kernel ? "a kernel's table says it has %u bytes"
-                              : "a kernel's table is null",
-                       kernel ? kernel->size : 0);
-    tn_kernel *copy = tn_arena_allocate(arena, 1, sizeof(*copy));
-    tn_kernel_entry *entry = tn_arena_allocate(arena, 1, sizeof(*entry));
-    if (!copy || !entry) return tn_fail_memory("a kernel");
-    memcpy(copy, kernel, kernel->size < sizeof(*copy) ? kernel->size : sizeof(*copy));
-    copy->size = sizeof(*copy);
-    if (!copy->op || !copy->op[0] || !copy->name || !copy->name[0])
-        return tn_fail(TN_ERROR_PLUGIN, "a kernel names no operator, or has no name");
-    copy->op = copy_text(arena, copy->op, &failed);
-    copy->name = copy_text(arena, copy->name, &failed);
-    copy->domain = copy_text(arena, copy->domain ? copy->domain : "", &failed);
-    if (failed) return tn_fail_memory("a kernel");
-    const tn_status status = copy_kernel(arena, copy, minor, like, entry);
-    if (status != TN_OK)
-        return tn_error_at(status, "kernel '%s' of operator %s", copy->name, copy->op);
-    entry->kernel = copy;
-    entry->name_hash = tn_hash_add_text(tn_hash_add_text(0, copy->name), copy->op);
     *out_entry = entry;
     return TN_OK;
 }

@@ -3,10 +3,10 @@
  * What an output's memory holds beside the right values: elements that nobody wrote, padded
  * elements of blocked formats, bytes that are no booleans.
  */
-#ifndef TN_CONFORMANCE_WORKER_CONTENTS_H
-#define TN_CONFORMANCE_WORKER_CONTENTS_H
+#ifndef TN_CONFORMANCE_WORKER_PROBE_CONTENTS_H
+#define TN_CONFORMANCE_WORKER_PROBE_CONTENTS_H
 
-#include "probe.h"
+#include "worker/probe/probe_state.h"
 
 /* What elements of a type are full of where outputs are full of `poison`: no boolean is so. */
 uint8_t tn_contents_poison(tn_type type, uint8_t poison);
