@@ -252,7 +252,7 @@ static void test_a_value_that_decides_shapes(void **state) {
     end(&own);
 }
 
-/* The kernel is the processor's; what is behind it is test_device_sized.c's. Boxes that lie apart
+/* The kernel is the processor's; what is behind it is test_sized.c's. Boxes that lie apart
  * are all kept, as many as are allowed; of equal ones, one. */
 static void test_a_network_that_is_sized_by_run(void **state) {
     device_test *test = *state;
