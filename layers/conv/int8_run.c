@@ -5,7 +5,7 @@
  * The inner loop is kit/int8/dot_body.h.
  */
 #include "conv/int8_run.h"
-#include <tenon/kit/parallel.h>
+#include "kit/int8/dot_rows.h"
 
 /* ----------------------------------------------------------------------------------------------
  * the copy */
@@ -62,25 +62,16 @@ static void copy_band(const tn_int8_run *run, char *copy, int64_t image, int64_t
 
 /* One block of channels over `count` positions from `first` on; `output_at` is the output's offset
  * of the first of them. */
-static void tiles_of_block(const tn_int8_run *run, tn_dot_tile *tile, int64_t vectors,
-                           int64_t first, int64_t count, int64_t output_at) {
-    const tn_dot_level *level = run->state->level;
-    const int64_t bytes = run->end.type == TN_I8 ? 1 : 4, most = level->rows[vectors - 1];
-    const int64_t tiles = (count + most - 1) / most;
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t from = tn_parallel_first(count, tiles, t),
-                      to = tn_parallel_first(count, tiles, t + 1);
-        const int64_t at = (output_at + from * tile->row_stride) * bytes;
-        tile->rows = run->positions + first + from;
-        tile->output = run->output + at;
-        tile->residual = run->residual ? run->residual + at : NULL;
-        level->functions[to - from - 1][vectors - 1](tile);
-    }
+static void run_positions(const tn_int8_run *run, tn_dot_tile *tile, int64_t vectors, int64_t first,
+                          int64_t count, int64_t output_at) {
+    const int64_t at = output_at * (run->end.type == TN_I8 ? 1 : 4);
+    tn_dot_rows_run(run->state->level, tile, vectors, run->positions + first, count,
+                    run->output + at, run->residual ? run->residual + at : NULL);
 }
 
 /* All blocks over `rows` output rows from `y` on, whose input begins at `x`. */
-static void do_positions(const tn_int8_run *run, tn_dot_tile *tile, int64_t image, int64_t block,
-                         int64_t y, int64_t rows) {
+static void run_blocks(const tn_int8_run *run, tn_dot_tile *tile, int64_t image, int64_t block,
+                       int64_t y, int64_t rows) {
     const tn_conv_geometry *g = &run->plan->geometry;
     const tn_dot_layout *layout = &run->state->layout;
     const int64_t group = image % g->groups, all = g->groups * g->filters;
@@ -101,16 +92,16 @@ static void do_positions(const tn_int8_run *run, tn_dot_tile *tile, int64_t imag
         at += (image / g->groups * all + filter) * plane;
     const int64_t vectors = width / run->state->level->lanes;
     if (run->plan->last_outputs == run->plan->join) {
-        tiles_of_block(run, tile, vectors, 0, rows * g->out_width, at);
+        run_positions(run, tile, vectors, 0, rows * g->out_width, at);
         return;
     }
     /* Of the last of this row some filters lie beyond the row. */
     const int64_t left = run->plan->last_outputs * (g->filters / run->plan->join) - first;
-    tiles_of_block(run, tile, vectors, 0, g->out_width - 1, at);
+    run_positions(run, tile, vectors, 0, g->out_width - 1, at);
     if (tile->columns > left) tile->columns = left;
     if (left > 0)
-        tiles_of_block(run, tile, vectors, g->out_width - 1, 1,
-                       at + (g->out_width - 1) * tile->row_stride);
+        run_positions(run, tile, vectors, g->out_width - 1, 1,
+                      at + (g->out_width - 1) * tile->row_stride);
 }
 
 static tn_status run_bands(void *user, int64_t begin, int64_t end, uint32_t thread) {
@@ -133,7 +124,7 @@ static tn_status run_bands(void *user, int64_t begin, int64_t end, uint32_t thre
         for (int64_t block = 0; block < run->state->layout.blocks; block++) {
             for (int64_t row = 0; row < rows; row += step) {
                 tile.x = copy + row * g->stride_height * plan->row_elements * element_bytes;
-                do_positions(run, &tile, image, block, y + row, step);
+                run_blocks(run, &tile, image, block, y + row, step);
             }
         }
     }
