@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of int8_matrix.h. */
 #include <tenon/kit/int8_matrix.h>
+#include "kit/int8/dot_rows.h"
 #include "kit/math/byte_table.h"
 #include "kit/operator/kernel_memory.h"
 #include <tenon/kit/dot_end.h>
@@ -16,12 +17,14 @@ typedef struct matrix_state {
     tn_float_epilogue epilogue;
 } matrix_state;
 
+#define ROW_CHUNK 48
+
 /* `reverse` turns with each run, see matrix_kernel.c. */
 typedef struct matrix_context {
     tn_kernel_context kept; /* tables: offsets of the groups */
     int64_t rows;
     bool reverse;
-    int32_t positions[TN_DOT_ROWS]; /* of a tile's rows */
+    int32_t positions[ROW_CHUNK]; /* of a chunk's rows */
 } matrix_context;
 
 typedef struct matrix_run {
@@ -34,8 +37,6 @@ typedef struct matrix_run {
     const char *residual;
     int64_t row_chunks;
 } matrix_run;
-
-#define ROW_CHUNK 48
 
 static bool read_node(const tn_call *call, tn_matrix_problem *out_problem,
                       tn_dot_layout *out_layout, tn_float_epilogue *out_epilogue) {
@@ -113,7 +114,7 @@ tn_status tn_int8_matrix_open(tn_call *call) {
     int32_t *offsets = context->kept.tables;
     for (int64_t g = 0; g < groups; g++)
         offsets[g] = (int32_t)(g * group);
-    for (int64_t row = 0; row < TN_DOT_ROWS; row++)
+    for (int64_t row = 0; row < ROW_CHUNK; row++)
         context->positions[row] = (int32_t)(row * groups * group);
     return TN_OK;
 }
@@ -172,9 +173,8 @@ static void run_block(const matrix_run *run, int64_t block, int64_t begin, int64
     const tn_dot_layout *layout = &state->layout;
     const int64_t columns = layout->columns, first = tn_dot_block_first(layout, block),
                   width = tn_dot_block_first(layout, block + 1) - first;
-    const int64_t vectors = width / state->level->lanes, bytes = run->end.type == TN_I8 ? 1 : 4;
-    const int64_t most = state->level->rows[vectors - 1], tiles = (end - begin + most - 1) / most;
-    tn_dot_tile tile = {.rows = run->context->positions,
+    const int64_t at = (begin * columns + first) * (run->end.type == TN_I8 ? 1 : 4);
+    tn_dot_tile tile = {.x = run->x + begin * row_bytes(state),
                         .offsets = run->context->kept.tables,
                         .groups = layout->groups,
                         .weights = tn_dot_weights_of(layout, state->blob, 0, block),
@@ -185,15 +185,8 @@ static void run_block(const matrix_run *run, int64_t block, int64_t begin, int64
                         .row_stride = columns,
                         .column_stride = 1,
                         .end = &run->end};
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t from = begin + tn_parallel_first(end - begin, tiles, t);
-        const int64_t rows = begin + tn_parallel_first(end - begin, tiles, t + 1) - from;
-        const int64_t at = (from * columns + first) * bytes;
-        tile.x = run->x + from * row_bytes(state);
-        tile.output = run->output + at;
-        tile.residual = run->residual ? run->residual + at : NULL;
-        state->level->functions[rows - 1][vectors - 1](&tile);
-    }
+    tn_dot_rows_run(state->level, &tile, width / state->level->lanes, run->context->positions,
+                    end - begin, run->output + at, run->residual ? run->residual + at : NULL);
 }
 
 static tn_status run_units(void *user, int64_t begin, int64_t end, uint32_t thread) {

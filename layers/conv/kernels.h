@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conv's kernels on the processor, one a level: direct_kernel.c, int8.c, depthwise.c. */
+/* Conv's kernels on the processor, one a level: direct_kernel.c, int8_kernel.c, depthwise.c. */
 #ifndef TN_LAYERS_CONV_KERNELS_H
 #define TN_LAYERS_CONV_KERNELS_H
 

@@ -6,57 +6,38 @@
 /* ----------------------------------------------------------------------------------------------
  * attributes */
 
-static bool activation_of(const tn_known_step *step, dnnl_alg_kind_t *out_kind, float *out_alpha,
-                          float *out_beta) {
-    *out_alpha = step->alpha;
-    *out_beta = step->beta;
-    switch (step->activation) {
-    case TN_ACTIVATION_RELU:
-        *out_kind = dnnl_eltwise_relu;
-        *out_alpha = 0;
-        return true;
-    case TN_ACTIVATION_LEAKY_RELU:
-        *out_kind = dnnl_eltwise_relu;
-        return true;
-    case TN_ACTIVATION_CLIP:
-        *out_kind = dnnl_eltwise_clip_v2;
-        return true;
-    case TN_ACTIVATION_SIGMOID:
-        *out_kind = dnnl_eltwise_logistic;
-        return true;
-    case TN_ACTIVATION_TANH:
-        *out_kind = dnnl_eltwise_tanh;
-        return true;
-    case TN_ACTIVATION_HARD_SWISH: /* oneDNN 2 has these numbers built in */
-        *out_kind = dnnl_eltwise_hardswish;
-        *out_alpha = 1.0f / 6.0f;
-        *out_beta = 0.5f;
-        return true;
-    case TN_ACTIVATION_GELU_ERF:
-        *out_kind = dnnl_eltwise_gelu_erf;
-        return true;
-    case TN_ACTIVATION_GELU_TANH:
-        *out_kind = dnnl_eltwise_gelu_tanh;
-        return true;
-    case TN_ACTIVATION_SWISH:
-        *out_kind = dnnl_eltwise_swish;
-        return true;
-    case TN_ACTIVATION_ELU:
-        *out_kind = dnnl_eltwise_elu;
-        return true;
-    default:
-        return false;
-    }
-}
+/* TN_DNNL_ABSORBS in oneDNN's terms. */
+static const struct {
+    uint32_t activation;
+    dnnl_alg_kind_t kind;
+} activations[] = {
+    {TN_ACTIVATION_RELU, dnnl_eltwise_relu},
+    {TN_ACTIVATION_LEAKY_RELU, dnnl_eltwise_relu},
+    {TN_ACTIVATION_CLIP, dnnl_eltwise_clip_v2},
+    {TN_ACTIVATION_SIGMOID, dnnl_eltwise_logistic},
+    {TN_ACTIVATION_TANH, dnnl_eltwise_tanh},
+    {TN_ACTIVATION_HARD_SWISH, dnnl_eltwise_hardswish},
+    {TN_ACTIVATION_GELU_ERF, dnnl_eltwise_gelu_erf},
+    {TN_ACTIVATION_GELU_TANH, dnnl_eltwise_gelu_tanh},
+    {TN_ACTIVATION_SWISH, dnnl_eltwise_swish},
+    {TN_ACTIVATION_ELU, dnnl_eltwise_elu},
+};
 
 static dnnl_status_t append_activation(dnnl_post_ops_t post_ops, const tn_known_step *step) {
-    dnnl_alg_kind_t kind;
-    float alpha, beta;
-    if (!activation_of(step, &kind, &alpha, &beta)) return dnnl_unimplemented;
+    float alpha = step->alpha, beta = step->beta;
+    size_t i = 0;
+    while (i < TN_COUNT(activations) && activations[i].activation != step->activation)
+        i++;
+    if (i == TN_COUNT(activations)) return dnnl_unimplemented;
+    if (step->activation == TN_ACTIVATION_RELU) alpha = 0; /* otherwise the slope below 0 */
+    if (step->activation == TN_ACTIVATION_HARD_SWISH) {    /* oneDNN 2 has these built in */
+        alpha = 1.0f / 6.0f;
+        beta = 0.5f;
+    }
 #if DNNL_VERSION_MAJOR >= 3
-    return dnnl_post_ops_append_eltwise(post_ops, kind, alpha, beta);
+    return dnnl_post_ops_append_eltwise(post_ops, activations[i].kind, alpha, beta);
 #else
-    return dnnl_post_ops_append_eltwise(post_ops, 1.0f, kind, alpha, beta);
+    return dnnl_post_ops_append_eltwise(post_ops, 1.0f, activations[i].kind, alpha, beta);
 #endif
 }
 

@@ -54,7 +54,7 @@ static tn_status add_arguments(tn_call *call, bool has_weights, const_dnnl_primi
                      {DNNL_ARG_BIAS, dnnl_query_weights_md, 1, has_weights && has_bias(call)}};
     tn_dnnl_layout operand = {0};
     tn_status status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < sizeof(arguments) / sizeof(*arguments); i++) {
+    for (size_t i = 0; status == TN_OK && i < TN_COUNT(arguments); i++) {
         if (!arguments[i].is_there) continue;
         status = tn_dnnl_primitive_add(
             call, primitive, arguments[i].id,
