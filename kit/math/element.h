@@ -89,6 +89,10 @@ void tn_element_read_f64(const void *data, tn_type type, int64_t first, int64_t 
 void tn_element_write_f64(void *data, tn_type type, int64_t first, int64_t count,
                           const double *values);
 
+/* Mean and variance (of the whole population) of `count` elements beside each other. */
+void tn_element_moments(const tn_tensor *tensor, int64_t first, int64_t count, double *out_mean,
+                        double *out_variance);
+
 /* Copies all elements in linear order: same type and number of elements. */
 static inline void tn_element_copy(const tn_tensor *from, const tn_tensor *to) {
     size_t bytes = (size_t)tn_element_count(to) * tn_element_bytes(to->type);

@@ -79,17 +79,9 @@ static tn_status layer_normalization_infer(tn_call *call) {
 static void find_statistics(const tn_call *call, int64_t first, int64_t count, double *out_mean,
                             double *out_inverse) {
     const params_type *params = call->params;
-    const tn_tensor *x = call->inputs[0];
-    double sum = 0, squares = 0;
-    for (int64_t i = 0; i < count; i++)
-        sum += tn_element_load_f64(x->data, x->type, first + i);
-    double mean = sum / (double)count;
-    for (int64_t i = 0; i < count; i++) {
-        double apart = tn_element_load_f64(x->data, x->type, first + i) - mean;
-        squares += apart * apart;
-    }
-    *out_mean = mean;
-    *out_inverse = 1 / sqrt(squares / (double)count + (double)params->epsilon);
+    double variance;
+    tn_element_moments(call->inputs[0], first, count, out_mean, &variance);
+    *out_inverse = 1 / sqrt(variance + (double)params->epsilon);
 }
 
 /* One row of the broadcast, which lies inside one lane or covers several of them. */
