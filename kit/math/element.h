@@ -83,6 +83,20 @@ void tn_element_store_f64(void *data, tn_type type, int64_t index, double value)
 /* Integers keep the low bits (wrap), bool: value != 0, reals are rounded once. */
 void tn_element_store_i64(void *data, tn_type type, int64_t index, int64_t value);
 
+/* The same of a tensor. */
+static inline double tn_element_f64(const tn_tensor *tensor, int64_t index) {
+    return tn_element_load_f64(tensor->data, tensor->type, index);
+}
+static inline int64_t tn_element_i64(const tn_tensor *tensor, int64_t index) {
+    return tn_element_load_i64(tensor->data, tensor->type, index);
+}
+static inline void tn_element_set_f64(const tn_tensor *tensor, int64_t index, double value) {
+    tn_element_store_f64(tensor->data, tensor->type, index, value);
+}
+static inline void tn_element_set_i64(const tn_tensor *tensor, int64_t index, int64_t value) {
+    tn_element_store_i64(tensor->data, tensor->type, index, value);
+}
+
 /* `count` elements from `first` on, `step` apart, to and from doubles. */
 void tn_element_read_f64(const void *data, tn_type type, int64_t first, int64_t step, int64_t count,
                          double *out_values);

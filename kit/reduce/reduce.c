@@ -99,9 +99,9 @@ tn_status tn_reduce_compute(tn_call *call, const tn_reduce_function *function) {
     for (bool more = tn_reduce_first(&kept); more; more = tn_reduce_next(&kept)) {
         lane.begin = kept.at;
         if (is_whole)
-            tn_element_store_i64(y->data, y->type, at++, function->whole(&lane));
+            tn_element_set_i64(y, at++, function->whole(&lane));
         else
-            tn_element_store_f64(y->data, y->type, at++, function->real(&lane));
+            tn_element_set_f64(y, at++, function->real(&lane));
     }
     return TN_OK;
 }

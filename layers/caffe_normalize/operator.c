@@ -4,16 +4,11 @@
  * position or over a whole image, and multiplied by a scale (Liu, Rabinovich and Berg, "ParseNet:
  * Looking Wider to See Better", 2015).
  */
-#include "kit/math/element.h"
 #include <tenon/kit/lanes.h>
 #include <tenon/kit/parallel.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
-
-static double load(const tn_tensor *tensor, int64_t at) {
-    return tn_element_load_f64(tensor->data, tensor->type, at);
-}
 
 typedef struct normalize_params {
     uint64_t present;
@@ -66,11 +61,12 @@ static tn_status do_items(void *user, int64_t begin, int64_t end, uint32_t threa
         double sum = job->eps;
         for (int64_t c = 0; c < channels; c++)
             for (int64_t i = first + c * inner; i < first + c * inner + job->width; i++)
-                sum += load(x, i) * load(x, i);
+                sum += tn_element_f64(x, i) * tn_element_f64(x, i);
         for (int64_t c = 0; c < channels; c++) {
-            const double factor = 1 / sqrt(sum) * load(job->scale, job->is_shared ? 0 : c);
+            const double factor =
+                1 / sqrt(sum) * tn_element_f64(job->scale, job->is_shared ? 0 : c);
             for (int64_t i = first + c * inner; i < first + c * inner + job->width; i++)
-                tn_element_store_f64(job->y->data, job->y->type, i, load(x, i) * factor);
+                tn_element_set_f64(job->y, i, tn_element_f64(x, i) * factor);
         }
     }
     return TN_OK;

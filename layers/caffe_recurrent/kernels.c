@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of Caffe's LSTM and RNN with constant weights: packing, the workspace, and their tables.
  * What they run is run.c. */
-#include <tenon/kit/levels.h>
 #include "caffe_recurrent/kernels.h"
-#include <tenon/kit/infer.h>
+#include "kit/operator/layer.h"
 
 /* ----------------------------------------------------------------------------------------------
  * prepare */
@@ -126,16 +125,11 @@ static const char *const lstm_combinations[] = {
 static const char *const rnn_combinations[] = {
     "f32, f32, f32, f32, f32, f32, f32, f32?, f32?, f32? -> f32?, f32?"};
 
-#define RECURRENT_KERNEL(prefix, operator_name, level, features_text)                              \
+#define RECURRENT_KERNEL(prefix, operator_name, level)                                             \
     static const tn_kernel prefix##_##level = {                                                    \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "Caffe",                                                                         \
-        .op = operator_name,                                                                       \
-        .device = "cpu",                                                                           \
-        .name = "packed_" #level,                                                                  \
-        .doc = "Constant weights, packed; the input's product for all steps at once.",             \
-        .requires_features = features_text,                                                        \
+        TN_KERNEL_BEGIN("cpu", "Caffe", operator_name, "packed_" #level, 1,                        \
+                        "Constant weights, packed; the input's product for all steps at once."),   \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
         TN_COMBINATIONS(prefix##_combinations),                                                    \
         .accepts = recurrent_accepts,                                                              \
@@ -143,15 +137,14 @@ static const char *const rnn_combinations[] = {
         .release = recurrent_release,                                                              \
         .reshape = recurrent_reshape,                                                              \
         .run = tn_recurrent_run,                                                                   \
-        .user = (void *)&level_##level,                                                            \
+        .user = (void *)(uintptr_t)&level_##level,                                                 \
     }
-#define RECURRENT_KERNELS(level, features_text)                                                    \
+#define RECURRENT_KERNELS(level)                                                                   \
     static const tn_recurrent_level level_##level = {&tn_matrix_##level, &tn_rows_##level};        \
-    RECURRENT_KERNEL(lstm, "LSTM", level, features_text);                                          \
-    RECURRENT_KERNEL(rnn, "RNN", level, features_text)
-RECURRENT_KERNELS(baseline, NULL);
-RECURRENT_KERNELS(avx2, TN_KIT_FEATURES_avx2);
-RECURRENT_KERNELS(avx512, TN_KIT_FEATURES_avx512);
+    RECURRENT_KERNEL(lstm, "LSTM", level);                                                         \
+    RECURRENT_KERNEL(rnn, "RNN", level)
+RECURRENT_KERNELS(baseline);
+RECURRENT_KERNELS(avx2);
+RECURRENT_KERNELS(avx512);
 
-const tn_kernel *const tn_recurrent_kernels[6] = {&lstm_avx512, &lstm_avx2, &lstm_baseline,
-                                                  &rnn_avx512,  &rnn_avx2,  &rnn_baseline};
+const tn_kernel *const tn_recurrent_kernels[6] = {TN_LEVEL_LIST(lstm), TN_LEVEL_LIST(rnn)};

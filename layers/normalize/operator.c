@@ -5,21 +5,12 @@
  * Ingredient for Fast Stylization", 2016) or along axes (MeanVarianceNormalization), and by a
  * length along an axis (LpNormalization).
  */
-#include "kit/math/element.h"
 #include <tenon/kit/lanes.h>
 #include <tenon/kit/parallel.h>
 #include "kit/operator/layer.h"
 #include "kit/reduce/reduce.h"
 
 #include <math.h>
-
-static double load(const tn_tensor *tensor, int64_t at) {
-    return tn_element_load_f64(tensor->data, tensor->type, at);
-}
-
-static void store(const tn_tensor *tensor, int64_t at, double value) {
-    tn_element_store_f64(tensor->data, tensor->type, at, value);
-}
 
 /* ----------------------------------------------------------------------------------------------
  * InstanceNormalization: y = (x - mean) / sqrt(variance + epsilon) * scale + B */
@@ -61,11 +52,11 @@ static tn_status do_planes(void *user, int64_t begin, int64_t end, uint32_t thre
         const int64_t channel = plane % x->shape[1], first = plane * count;
         double mean, variance;
         tn_element_moments(x, first, count, &mean, &variance);
-        const double factor =
-            load(call->inputs[INSTANCE_SCALE], channel) / sqrt(variance + (double)params->epsilon);
-        const double bias = load(call->inputs[INSTANCE_B], channel);
+        const double factor = tn_element_f64(call->inputs[INSTANCE_SCALE], channel) /
+                              sqrt(variance + (double)params->epsilon);
+        const double bias = tn_element_f64(call->inputs[INSTANCE_B], channel);
         for (int64_t i = first; i < first + count; i++)
-            store(y, i, (load(x, i) - mean) * factor + bias);
+            tn_element_set_f64(y, i, (tn_element_f64(x, i) - mean) * factor + bias);
     }
     return TN_OK;
 }
@@ -160,15 +151,16 @@ static tn_status mean_variance_infer(tn_call *call) {
 static void normalize_by_deviation(const tn_call *call, tn_reduce_lane *lane) {
     double sum = 0, squares = 0;
     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane))
-        sum += load(lane->x, lane->at);
+        sum += tn_element_f64(lane->x, lane->at);
     const double mean = sum / (double)lane->count;
     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane)) {
-        const double apart = load(lane->x, lane->at) - mean;
+        const double apart = tn_element_f64(lane->x, lane->at) - mean;
         squares += apart * apart;
     }
     const double deviation = sqrt(squares / (double)lane->count) + 1e-9;
     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane))
-        store(call->outputs[0], lane->at, (load(lane->x, lane->at) - mean) / deviation);
+        tn_element_set_f64(call->outputs[0], lane->at,
+                           (tn_element_f64(lane->x, lane->at) - mean) / deviation);
 }
 
 static tn_status mean_variance_reference(tn_call *call) {
@@ -218,12 +210,13 @@ static void normalize_by_length(const tn_call *call, tn_reduce_lane *lane) {
     const lp_normalization_params *params = call->params;
     double sum = 0;
     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane)) {
-        const double value = load(lane->x, lane->at);
+        const double value = tn_element_f64(lane->x, lane->at);
         sum += params->p == 1 ? fabs(value) : value * value;
     }
     const double length = params->p == 1 ? sum : sqrt(sum);
     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane))
-        store(call->outputs[0], lane->at, length == 0 ? 0 : load(lane->x, lane->at) / length);
+        tn_element_set_f64(call->outputs[0], lane->at,
+                           length == 0 ? 0 : tn_element_f64(lane->x, lane->at) / length);
 }
 
 static tn_status lp_normalization_reference(tn_call *call) {
