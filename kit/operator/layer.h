@@ -2,11 +2,14 @@
 /*
  * What a folder of layers/ offers: its operators (one entry a version), kernels and rewrites. The
  * build collects them by folder name: layers/conv/operator.c defines `const tn_layer
- * tn_layer_conv`. Beside it the beginnings of the tables of operators and kernels.
+ * tn_layer_conv`. Beside it the beginnings of the tables of operators and kernels,
+ * and what nearly all operators read with: elements and the helpers of shape rules.
  */
 #ifndef TN_KIT_OPERATOR_LAYER_H
 #define TN_KIT_OPERATOR_LAYER_H
 
+#include "kit/math/element.h"
+#include <tenon/kit/infer.h>
 #include <tenon/kit/levels.h>
 #include <tenon/plugin/rewrite.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ArgMax and ArgMin: where the largest or smallest element along an axis is. */
-#include "kit/math/element.h"
 #include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
@@ -42,14 +41,14 @@ static tn_status arg_reduce_infer(tn_call *call) {
 static void compare(const tn_tensor *x, int64_t at, int64_t best, bool is_largest,
                     bool *out_is_before, bool *out_is_equal) {
     if (tn_element_is_real(x->type)) {
-        const double a = tn_element_load_f64(x->data, x->type, at);
-        const double b = tn_element_load_f64(x->data, x->type, best);
+        const double a = tn_element_f64(x, at);
+        const double b = tn_element_f64(x, best);
         *out_is_before = isnan(a) ? !isnan(b) : is_largest ? a > b : a < b;
         *out_is_equal = a == b || (isnan(a) && isnan(b));
         return;
     }
-    const int64_t a = tn_element_load_i64(x->data, x->type, at);
-    const int64_t b = tn_element_load_i64(x->data, x->type, best);
+    const int64_t a = tn_element_i64(x, at);
+    const int64_t b = tn_element_i64(x, best);
     const bool is_above = x->type == TN_U64 ? (uint64_t)a > (uint64_t)b : a > b;
     *out_is_equal = a == b;
     *out_is_before = is_largest ? is_above : !is_above && a != b;

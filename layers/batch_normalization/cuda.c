@@ -5,8 +5,6 @@
 #include "batch_normalization/cuda_job.h"
 #include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/walk.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 
 static tn_status channels_accepts(tn_call *call) {
     tn_batch_normalization_sizes sizes;

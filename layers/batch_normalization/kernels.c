@@ -7,8 +7,6 @@
 #include "batch_normalization/batch_normalization.h"
 #include "batch_normalization/channels.h"
 #include "kit/elementwise/row_program.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "kit/operator/physical.h"
 

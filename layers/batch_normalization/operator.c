@@ -5,9 +5,7 @@
  * ones are moved towards them. The training outputs of older opsets are refused.
  */
 #include "batch_normalization/batch_normalization.h"
-#include "kit/math/element.h"
 #include <tenon/kit/known_steps.h>
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -83,7 +81,7 @@ static tn_status batch_normalization_infer(tn_call *call) {
 
 static double load(const tn_call *call, uint32_t input, int64_t index) {
     const tn_tensor *tensor = call->inputs[input];
-    return tn_element_load_f64(tensor->data, tensor->type, index);
+    return tn_element_f64(tensor, index);
 }
 
 /* Mean and variance (of the whole population) of one channel of the batch. */
@@ -116,7 +114,7 @@ static void normalize(const tn_call *call, const sizes_type *sizes, int64_t chan
         int64_t first = (image * sizes->channels + channel) * sizes->elements;
         for (int64_t i = first; i < first + sizes->elements; i++) {
             double x = load(call, TN_BATCH_NORMALIZATION_X, i);
-            tn_element_store_f64(y->data, y->type, i, (x - mean) * factor + bias);
+            tn_element_set_f64(y, i, (x - mean) * factor + bias);
         }
     }
 }
@@ -128,8 +126,8 @@ static void move_statistic(const tn_call *call, uint32_t index, uint32_t input, 
     const tn_tensor *output = tn_infer_output(call, index);
     double momentum = (double)params->momentum;
     if (!output) return;
-    tn_element_store_f64(output->data, output->type, channel,
-                         load(call, input, channel) * momentum + current * (1 - momentum));
+    tn_element_set_f64(output, channel,
+                       load(call, input, channel) * momentum + current * (1 - momentum));
 }
 
 static tn_status batch_normalization_reference(tn_call *call) {

@@ -5,10 +5,7 @@
  * number, in mode CRD the faster one; each operator had no mode at first. Rewrites find both in
  * what exporters write.
  */
-#include <tenon/kit/infer.h>
 #include "kit/operator/moves.h"
-
-#include <string.h>
 
 typedef struct blocks_params {
     uint64_t present;

@@ -3,8 +3,6 @@
  * Crop of Caffe: the part of a tensor that has another tensor's extents, from `axis` on, beginning
  * at `offset`.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/moves.h"
 #include "kit/operator/window_facet.h"
 

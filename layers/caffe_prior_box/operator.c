@@ -4,7 +4,6 @@
  * (Liu et al., "SSD: Single Shot MultiBox Detector", 2016). Output [1, 2, height * width * boxes *
  * 4]: first the boxes (xmin, ymin, xmax, ymax in parts of the image), then their variances.
  */
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>

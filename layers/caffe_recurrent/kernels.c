@@ -3,7 +3,7 @@
  * What they run is run.c. */
 #include "caffe_recurrent/kernels.h"
 #include "kit/operator/kernel_memory.h"
-#include <tenon/kit/levels.h>
+#include "kit/operator/layer.h"
 
 /* ----------------------------------------------------------------------------------------------
  * prepare */
@@ -117,13 +117,8 @@ static const char *const rnn_combinations[] = {
 
 #define RECURRENT_KERNEL(prefix, operator_name, level)                                             \
     static const tn_kernel prefix##_##level = {                                                    \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "Caffe",                                                                         \
-        .op = operator_name,                                                                       \
-        .device = "cpu",                                                                           \
-        .name = "packed_" #level,                                                                  \
-        .doc = "Constant weights, packed; the input's product for all steps at once.",             \
+        TN_KERNEL_BEGIN("cpu", "Caffe", operator_name, "packed_" #level, 1,                        \
+                        "Constant weights, packed; the input's product for all steps at once."),   \
         .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
         TN_COMBINATIONS(prefix##_combinations),                                                    \
@@ -132,7 +127,7 @@ static const char *const rnn_combinations[] = {
         .release = tn_kernel_state_destroy,                                                        \
         .reshape = recurrent_reshape,                                                              \
         .run = tn_recurrent_run,                                                                   \
-        .user = (void *)&level_##level,                                                            \
+        .user = (void *)(uintptr_t)&level_##level,                                                 \
     }
 #define RECURRENT_KERNELS(level)                                                                   \
     static const tn_recurrent_level level_##level = {&tn_matrix_##level, &tn_rows_##level};        \
@@ -142,5 +137,4 @@ RECURRENT_KERNELS(baseline);
 RECURRENT_KERNELS(avx2);
 RECURRENT_KERNELS(avx512);
 
-const tn_kernel *const tn_recurrent_kernels[6] = {&lstm_avx512, &lstm_avx2, &lstm_baseline,
-                                                  &rnn_avx512,  &rnn_avx2,  &rnn_baseline};
+const tn_kernel *const tn_recurrent_kernels[6] = {TN_LEVEL_LIST(lstm), TN_LEVEL_LIST(rnn)};

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Concat: tensors one after the other along an axis; they agree in all other extents. */
 #include "concat/concat.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
+#include "kit/operator/axis.h"
 #include "kit/operator/moves.h"
 #include "kit/operator/physical.h"
 #include <tenon/kit/strided.h>
 #include "kit/operator/window_facet.h"
 
-typedef struct concat_params {
-    uint64_t present;
-    int64_t axis;
-} concat_params;
-
 static const tn_field concat_fields[] = {
-    TN_FIELD(concat_params, axis, TN_FIELD_I64, TN_REQUIRED, NULL,
-             "axis along which they are joined; negative: from the end"),
+    TN_AXIS_FIELD(TN_REQUIRED, NULL, "axis along which they are joined; negative: from the end"),
 };
 
 static tn_status check_input(tn_call *call, uint32_t input, uint32_t axis) {
@@ -32,12 +25,11 @@ static tn_status check_input(tn_call *call, uint32_t input, uint32_t axis) {
 }
 
 static tn_status concat_infer(tn_call *call) {
-    const concat_params *params = call->params;
     int64_t shape[TN_MAX_RANK] = {0};
     uint32_t axis = 0;
     TN_TRY(tn_infer_require_rank(call, 0, 1, TN_MAX_RANK));
     const tn_tensor *first = call->inputs[0];
-    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, first->rank, &axis));
+    TN_TRY(tn_axis_read(call, first->rank, &axis));
     for (uint32_t i = 0; i < first->rank; i++)
         shape[i] = first->shape[i];
     for (uint32_t k = 1; k < call->input_count; k++) {
@@ -54,13 +46,12 @@ static tn_status concat_infer(tn_call *call) {
 
 /* In any format: the tensors are moved as they lie. */
 tn_status tn_concat_move(tn_call *call, tn_region_mover mover) {
-    const concat_params *params = call->params;
     const tn_tensor *output = call->outputs[0];
     const size_t bytes = tn_element_bytes(output->type);
     int64_t strides[TN_MAX_RANK + 1], offset = 0;
     uint32_t axis = 0;
     tn_physical physical;
-    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, output->rank, &axis));
+    TN_TRY(tn_axis_read(call, output->rank, &axis));
     tn_physical_init(&physical, output->format, output->rank, output->shape);
     tn_strided_physical(output, strides);
     for (uint32_t k = 0; k < call->input_count; k++) {
@@ -80,10 +71,9 @@ tn_status tn_concat_move(tn_call *call, tn_region_mover mover) {
 
 /* Along blocked channels a tensor begins where a block begins. */
 static tn_status concat_accepts(tn_call *call) {
-    const concat_params *params = call->params;
     const int64_t block = tn_physical_block(call->outputs[0]->format);
     uint32_t axis = 0;
-    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, call->outputs[0]->rank, &axis));
+    TN_TRY(tn_axis_read(call, call->outputs[0]->rank, &axis));
     for (uint32_t k = 0; block && axis == 1 && k + 1 < call->input_count; k++)
         if (call->inputs[k]->shape[1] % block != 0) return TN_ERROR_UNSUPPORTED;
     return TN_OK;
@@ -92,11 +82,10 @@ static tn_status concat_accepts(tn_call *call) {
 /* Each input is a window of the output, behind those before it. */
 static tn_status concat_facet(tn_call *call, uint32_t input, const char *name,
                               tn_facet *out_facet) {
-    const concat_params *params = call->params;
     tn_view *view = tn_window_facet(name, out_facet);
     uint32_t axis = 0;
     if (!view) return TN_ERROR_UNSUPPORTED;
-    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, call->outputs[0]->rank, &axis));
+    TN_TRY(tn_axis_read(call, call->outputs[0]->rank, &axis));
     view->kind = TN_VIEW_OF_OUTPUT;
     for (uint32_t k = 0; k < input; k++)
         view->offsets[axis] += call->inputs[k]->shape[axis];
@@ -120,7 +109,7 @@ static const char *const concat_cases[] = {
 };
 
 TN_OPERATOR(concat, "", "Concat", 4, "Joins tensors along an axis.",
-            TN_FIELDS(concat_params, concat_fields), .traits = TN_OPERATOR_SELECTS,
+            TN_FIELDS(tn_axis_params, concat_fields), .traits = TN_OPERATOR_SELECTS,
             .facet = concat_facet);
 
 static const char *const concat_combinations[] = {

@@ -4,8 +4,6 @@
  * a network is built. Strings become constants of
  * the graph when a network is read; sparse values have no field.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct constant_params {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ConstantOfShape: a tensor of a given shape with one value everywhere. */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct constant_of_shape_params {

@@ -5,7 +5,6 @@
  */
 #include "conv_transpose/conv_transpose.h"
 #include <tenon/kit/known_steps.h>
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "kit/window/convolve.h"
 

@@ -3,8 +3,6 @@
  * Dropout in inference: the input as it is, and a mask of ones. Networks that ask for training
  * (opset 12 on, by an input) are refused unless nothing would be dropped.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct dropout_params {
@@ -47,8 +45,8 @@ static bool may_drop(const tn_call *call) {
     const tn_tensor *training = tn_infer_input(call, DROPOUT_TRAINING);
     const tn_tensor *ratio = tn_infer_input(call, DROPOUT_RATIO);
     if (!training) return false;
-    if (training->data && tn_element_load_i64(training->data, training->type, 0) == 0) return false;
-    return !ratio || !ratio->data || tn_element_load_f64(ratio->data, ratio->type, 0) != 0;
+    if (training->data && tn_element_i64(training, 0) == 0) return false;
+    return !ratio || !ratio->data || tn_element_f64(ratio, 0) != 0;
 }
 
 static tn_status dropout_is_identity(tn_call *call) {
@@ -62,7 +60,7 @@ static tn_status dropout_reference(tn_call *call) {
                                 "training_mode is true: elements are only dropped in training");
     tn_element_copy(call->inputs[0], call->outputs[0]);
     for (int64_t i = 0; mask && i < tn_element_count(mask); i++)
-        tn_element_store_i64(mask->data, mask->type, i, 1);
+        tn_element_set_i64(mask, i, 1);
     return TN_OK;
 }
 

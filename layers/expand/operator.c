@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expand: a tensor broadcast with a shape; extents of one on either side follow the other. */
 #include "expand/expand.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/moves.h"
 
 static tn_status expand_infer(tn_call *call) {

@@ -5,22 +5,10 @@
  * once. Negative indices count from the end; those outside are an error when it runs.
  */
 #include "kit/index/index.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
+#include "kit/operator/axis.h"
 #include "kit/operator/moves.h"
 
 enum { DATA = TN_INDEX_DATA, INDICES = TN_INDEX_INDICES };
-
-/* Of Gather and GatherElements. */
-typedef struct gather_params {
-    uint64_t present;
-    int64_t axis;
-} gather_params;
-
-static tn_status read_axis(tn_call *call, uint32_t *out_axis) {
-    const gather_params *params = call->params;
-    return tn_infer_axis(call, "field 'axis'", params->axis, call->inputs[DATA]->rank, out_axis);
-}
 
 static const tn_port gather_outputs[] = {TN_PORT("output", "T", 0, "the slices")};
 
@@ -28,8 +16,7 @@ static const tn_port gather_outputs[] = {TN_PORT("output", "T", 0, "the slices")
  * Gather */
 
 static const tn_field gather_fields[] = {
-    TN_FIELD(gather_params, axis, TN_FIELD_I64, TN_OPTIONAL, "0",
-             "axis along which slices are picked; negative: from the end"),
+    TN_AXIS_FIELD(TN_OPTIONAL, "0", "axis along which slices are picked; negative: from the end"),
 };
 
 static tn_status gather_infer(tn_call *call) {
@@ -38,7 +25,7 @@ static tn_status gather_infer(tn_call *call) {
     TN_TRY(tn_infer_require_rank(call, DATA, 1, TN_MAX_RANK));
     TN_TRY(tn_infer_require_rank(call, INDICES, 0, TN_MAX_RANK));
     const tn_tensor *data = call->inputs[DATA], *indices = call->inputs[INDICES];
-    TN_TRY(read_axis(call, &axis));
+    TN_TRY(tn_axis_read(call, call->inputs[DATA]->rank, &axis));
     for (uint32_t i = 0; i < axis; i++)
         shape[rank++] = data->shape[i];
     for (uint32_t i = 0; i < indices->rank; i++)
@@ -62,7 +49,7 @@ static tn_status gather_slices(void *user, int64_t begin, int64_t end, uint32_t 
     const gather_job *job = user;
     (void)thread;
     for (int64_t item = begin; item < end; item++) {
-        int64_t at = tn_element_load_i64(job->indices->data, job->indices->type, item % job->count);
+        int64_t at = tn_element_i64(job->indices, item % job->count);
         at += item / job->count * job->extent + (at < 0 ? job->extent : 0);
         const char *from = job->data + (size_t)at * job->bytes;
         char *to = job->output + (size_t)item * job->bytes;
@@ -79,7 +66,7 @@ static tn_status gather_slices(void *user, int64_t begin, int64_t end, uint32_t 
 static tn_status check_indices(tn_call *call, int64_t extent) {
     const tn_tensor *indices = call->inputs[INDICES];
     for (int64_t i = 0; i < tn_element_count(indices); i++) {
-        int64_t index = tn_element_load_i64(indices->data, indices->type, i);
+        int64_t index = tn_element_i64(indices, i);
         if (index < -extent || index >= extent)
             return call->host->fail(
                 call, TN_ERROR_RANGE, "index %lld at position %lld is outside %lld..%lld",
@@ -92,7 +79,7 @@ static tn_status gather(tn_call *call, bool is_parallel) {
     enum { GRAIN_BYTES = 65536 };
     const tn_tensor *data = call->inputs[DATA], *indices = call->inputs[INDICES];
     uint32_t axis = 0;
-    TN_TRY(read_axis(call, &axis));
+    TN_TRY(tn_axis_read(call, call->inputs[DATA]->rank, &axis));
     TN_TRY(check_indices(call, data->shape[axis]));
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
     gather_job job = {.data = data->data,
@@ -131,7 +118,7 @@ static const char *const gather_cases[] = {
 };
 
 TN_OPERATOR(gather, "", "Gather", 1, "Picks slices of a tensor by their indices.",
-            TN_FIELDS(gather_params, gather_fields), .traits = TN_OPERATOR_SELECTS);
+            TN_FIELDS(tn_axis_params, gather_fields), .traits = TN_OPERATOR_SELECTS);
 TN_MOVE_KERNELS(gather, "Gather");
 
 /* ----------------------------------------------------------------------------------------------
@@ -139,15 +126,14 @@ TN_MOVE_KERNELS(gather, "Gather");
  * given axis, where `indices` says which */
 
 static const tn_field gather_elements_fields[] = {
-    TN_FIELD(gather_params, axis, TN_FIELD_I64, TN_OPTIONAL, "0",
-             "the axis that indices speak of; negative: from the end")};
+    TN_AXIS_FIELD(TN_OPTIONAL, "0", "the axis that indices speak of; negative: from the end")};
 
 static tn_status gather_elements_infer(tn_call *call) {
     uint32_t axis = 0;
     TN_TRY(tn_infer_require_rank(call, DATA, 1, TN_MAX_RANK));
     const uint32_t rank = call->inputs[DATA]->rank;
     TN_TRY(tn_infer_require_rank(call, INDICES, rank, rank));
-    TN_TRY(read_axis(call, &axis));
+    TN_TRY(tn_axis_read(call, call->inputs[DATA]->rank, &axis));
     TN_TRY(tn_index_check_axes(call, axis));
     return tn_infer_copy_shape(call, 0, INDICES);
 }
@@ -157,7 +143,7 @@ static tn_status gather_elements_reference(tn_call *call) {
     const size_t bytes = tn_element_bytes(data->type);
     int64_t strides[TN_MAX_RANK];
     uint32_t axis = 0;
-    TN_TRY(read_axis(call, &axis));
+    TN_TRY(tn_axis_read(call, call->inputs[DATA]->rank, &axis));
     tn_region_strides(data->rank, data->shape, strides);
     for (int64_t i = 0; i < tn_element_count(output); i++) {
         int64_t from = 0, rest = i, index = 0;
@@ -186,7 +172,7 @@ static const char *const gather_elements_cases[] = {
 
 TN_OPERATOR(gather_elements, "", "GatherElements", 11,
             "Picks elements by their indices along an axis.",
-            TN_FIELDS(gather_params, gather_elements_fields), .traits = TN_OPERATOR_SELECTS);
+            TN_FIELDS(tn_axis_params, gather_elements_fields), .traits = TN_OPERATOR_SELECTS);
 
 /* ----------------------------------------------------------------------------------------------
  * GatherND: the first `batch_dims` axes are walked side by side in both */

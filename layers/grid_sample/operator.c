@@ -5,8 +5,6 @@
  * Transformer Networks", 2015; the cubic one by Keys' kernel with -3/4). The grid names the last
  * axis first.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -127,8 +125,7 @@ static double sum_taps(const sample_job *job, const axis_taps *taps, int64_t fir
             weight *= taps[axis].weight[chosen[axis]];
             at = index < 0 ? -1 : at * x->shape[2 + axis] + index;
         }
-        if (at >= 0 && weight != 0)
-            sum += weight * tn_element_load_f64(x->data, x->type, first + at);
+        if (at >= 0 && weight != 0) sum += weight * tn_element_f64(x, first + at);
         for (axis = job->axes; axis-- > 0;) {
             if (++chosen[axis] < taps[axis].count) break;
             chosen[axis] = 0;
@@ -148,13 +145,12 @@ static tn_status sample_places(void *user, int64_t begin, int64_t end, uint32_t 
     for (int64_t item = begin; item < end; item++) {
         const int64_t image = item / job->places, place = item % job->places;
         for (uint32_t axis = 0; axis < job->axes; axis++)
-            taps[axis] = find_taps(
-                call->params,
-                tn_element_load_f64(grid->data, grid->type, (item + 1) * job->axes - 1 - axis),
-                x->shape[2 + axis]);
+            taps[axis] =
+                find_taps(call->params, tn_element_f64(grid, (item + 1) * job->axes - 1 - axis),
+                          x->shape[2 + axis]);
         for (int64_t c = image * x->shape[1]; c < (image + 1) * x->shape[1]; c++)
-            tn_element_store_f64(y->data, y->type, c * job->places + place,
-                                 job->plane ? sum_taps(job, taps, c * job->plane) : 0);
+            tn_element_set_f64(y, c * job->places + place,
+                               job->plane ? sum_taps(job, taps, c * job->plane) : 0);
     }
     return TN_OK;
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LayerNormalization of floats by vectors (lanes.h), as kernels: one a processor level. Scale and
  * bias have the extents of a lane; statistics are not given out. */
-#include "kit/math/element.h"
 #include <tenon/kit/parallel.h>
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "layer_normalization/lanes.h"
 #include "layer_normalization/layer_normalization.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LRN of floats by vectors (columns.h), as kernels: one a processor level. */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "lrn/columns.h"
 #include "lrn/lrn.h"

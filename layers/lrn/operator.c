@@ -6,8 +6,6 @@
  * beside it.
  */
 #include "lrn/lrn.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
@@ -34,7 +32,7 @@ static double square_sum(const tn_tensor *x, const tn_lanes *lanes, const tn_lrn
     const int64_t end = lanes->count - 1 - c < after ? lanes->count - 1 : c + after;
     double sum = 0;
     for (int64_t k = begin; k <= end; k++) {
-        const double value = tn_element_load_f64(x->data, x->type, first + k * lanes->inner);
+        const double value = tn_element_f64(x, first + k * lanes->inner);
         sum += value * value;
     }
     return sum;
@@ -52,9 +50,7 @@ static tn_status lrn_reference(tn_call *call) {
             const int64_t at = first + c * lanes.inner;
             const double sum = square_sum(x, &lanes, params, first, c);
             const double base = (double)params->bias + scale * sum;
-            tn_element_store_f64(y->data, y->type, at,
-                                 tn_element_load_f64(x->data, x->type, at) *
-                                     pow(base, -(double)params->beta));
+            tn_element_set_f64(y, at, tn_element_f64(x, at) * pow(base, -(double)params->beta));
         }
     }
     return TN_OK;

@@ -4,8 +4,6 @@
  * overlap too much with a better one. Output: rows of image, class, box; how many is known when it
  * has run.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -32,7 +30,7 @@ static const tn_field suppression_fields[] = {
 /* The number in an optional input, or `otherwise`. */
 static double read_number(const tn_call *call, uint32_t input, double otherwise) {
     const tn_tensor *tensor = tn_infer_input(call, input);
-    return tensor ? tn_element_load_f64(tensor->data, tensor->type, 0) : otherwise;
+    return tensor ? tn_element_f64(tensor, 0) : otherwise;
 }
 
 /* How many boxes a class may have: none where it is not said. */

@@ -6,11 +6,8 @@
  */
 #include "kit/operator/layer.h"
 #include "kit/math/byte_table.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/physical.h"
 #include "pad/pad.h"
-
-#include <string.h>
 
 /* The plan's axes as they lie in memory. */
 static void order_axes(const tn_tensor *x, tn_pad_plan *plan) {

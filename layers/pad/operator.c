@@ -3,7 +3,6 @@
  * Pad: a tensor with elements put before and after it along its axes: a constant, the nearest
  * element, the elements mirrored or repeated. Negative pads take elements away.
  */
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include <tenon/kit/region.h>
 #include "pad/pad.h"
@@ -76,12 +75,8 @@ static const char *const pad_19_cases[] = {
 
 #define PAD(version, field_table, input_table)                                                     \
     static const tn_operator pad_##version = {                                                     \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "Pad",                                                                             \
-        .doc = "Puts elements around a tensor, or takes them away.",                               \
+        TN_OPERATOR_BEGIN("", "Pad", version,                                                      \
+                          "Puts elements around a tensor, or takes them away."),                   \
         TN_FIELDS(tn_pad_params, field_table),                                                     \
         TN_INPUTS(input_table),                                                                    \
         TN_OUTPUTS(pad_outputs),                                                                   \

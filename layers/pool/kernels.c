@@ -3,7 +3,6 @@
  * The pools' kernels: MaxPool of floats without indices, a row at a time (rows.h), one a processor
  * level; and those of 8 bits (kit/window/byte_pool.h).
  */
-#include <tenon/kit/infer.h>
 #include <tenon/kit/open.h>
 #include "kit/operator/layer.h"
 #include "pool/pool.h"

@@ -4,7 +4,6 @@
  * (AveragePool); and the same of whole planes (GlobalMaxPool, GlobalAveragePool). The references
  * are in reference.c, kernels beside it.
  */
-#include <tenon/kit/infer.h>
 #include <tenon/kit/known_steps.h>
 #include "kit/operator/layer.h"
 #include "pool/pool.h"

@@ -9,10 +9,6 @@
 
 #include <math.h>
 
-static double load(const tn_tensor *x, int64_t at) {
-    return tn_element_load_f64(x->data, x->type, at);
-}
-
 /* Computes element `at` of the output from the window at `position` of the plane that begins at
  * element `plane` of X. */
 typedef void (*window_function)(const tn_call *call, const tn_window *window, int64_t plane,
@@ -55,7 +51,7 @@ static int64_t find_largest(const tn_tensor *x, int64_t plane, const tn_window *
         int64_t row = tn_window_offset(window, &view, index);
         for (int64_t i = 0; i < view.count[last]; i++) {
             int64_t at = row + i * window->dilation[last];
-            double value = load(x, plane + at);
+            double value = tn_element_f64(x, plane + at);
             if (best >= 0 && (value <= *out_value || isnan(*out_value))) continue;
             best = at;
             *out_value = value;
@@ -81,7 +77,7 @@ static void store_largest(const tn_call *call, const tn_window *window, int64_t 
     const tn_tensor *indices = tn_infer_output(call, TN_POOL_INDICES);
     double value;
     int64_t offset = find_largest(call->inputs[0], plane, window, position, &value);
-    tn_element_store_f64(y->data, y->type, at, value);
+    tn_element_set_f64(y, at, value);
     if (offset >= 0 && params->storage_order == 1) offset = turn_offset(window, offset);
     if (indices) ((int64_t *)indices->data)[at] = offset < 0 ? -1 : plane + offset;
 }
@@ -124,10 +120,10 @@ static void store_mean(const tn_call *call, const tn_window *window, int64_t pla
         do {
             int64_t row = plane + tn_window_offset(window, &view, index);
             for (int64_t i = 0; i < view.count[last]; i++)
-                sum += load(x, row + i * window->dilation[last]);
+                sum += tn_element_f64(x, row + i * window->dilation[last]);
         } while (tn_window_step(last, view.count, index));
     }
-    tn_element_store_f64(y->data, y->type, at, sum / divisor);
+    tn_element_set_f64(y, at, sum / divisor);
 }
 
 tn_status tn_average_pool_reference(tn_call *call) {
@@ -144,12 +140,12 @@ static tn_status do_planes(tn_call *call, bool is_mean) {
     for (int64_t plane = 0; plane < planes; plane++) {
         double sum = 0, largest = -(double)INFINITY;
         for (int64_t i = 0; i < count; i++) {
-            const double value = load(x, plane * count + i);
+            const double value = tn_element_f64(x, plane * count + i);
             sum += value;
             if (value > largest || isnan(value)) largest = value;
         }
         const double mean = count ? sum / (double)count : (double)NAN;
-        tn_element_store_f64(y->data, y->type, plane, is_mean ? mean : largest);
+        tn_element_set_f64(y, plane, is_mean ? mean : largest);
     }
     return TN_OK;
 }

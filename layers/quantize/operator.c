@@ -4,7 +4,6 @@
  * division is one of 32-bit floats. Of NaN: the zero point. DequantizeLinear: y = (x - zero_point)
  * * scale.
  */
-#include "kit/math/element.h"
 #include "kit/operator/layer.h"
 #include "quantize/quantize.h"
 
@@ -60,16 +59,12 @@ static tn_status quantize_linear_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, TN_QUANTIZE_X);
 }
 
-static double load(const tn_tensor *tensor, int64_t index) {
-    return tn_element_load_f64(tensor->data, tensor->type, index);
-}
-
 static void quantize_element(const tn_call *call, int64_t at, int64_t scale_at) {
     const tn_tensor *zero = tn_infer_input(call, TN_QUANTIZE_ZERO_POINT), *y = call->outputs[0];
-    const float x = (float)load(call->inputs[TN_QUANTIZE_X], at);
-    const float quotient = x / (float)load(call->inputs[TN_QUANTIZE_SCALE], scale_at);
+    const float x = (float)tn_element_f64(call->inputs[TN_QUANTIZE_X], at);
+    const float quotient = x / (float)tn_element_f64(call->inputs[TN_QUANTIZE_SCALE], scale_at);
     const double rounded = isnan(quotient) ? 0 : nearbyint((double)quotient);
-    tn_element_store_f64(y->data, y->type, at, rounded + (zero ? load(zero, scale_at) : 0));
+    tn_element_set_f64(y, at, rounded + (zero ? tn_element_f64(zero, scale_at) : 0));
 }
 
 static tn_status quantize_linear_reference(tn_call *call) {
@@ -92,10 +87,8 @@ static tn_status dequantize_linear_infer(tn_call *call) {
 static void dequantize_element(const tn_call *call, int64_t at, int64_t scale_at) {
     const tn_tensor *x = call->inputs[TN_QUANTIZE_X], *scale = call->inputs[TN_QUANTIZE_SCALE];
     const tn_tensor *zero = tn_infer_input(call, TN_QUANTIZE_ZERO_POINT), *y = call->outputs[0];
-    const int64_t whole = tn_element_load_i64(x->data, x->type, at) -
-                          (zero ? tn_element_load_i64(zero->data, zero->type, scale_at) : 0);
-    tn_element_store_f64(y->data, y->type, at,
-                         (double)whole * tn_element_load_f64(scale->data, scale->type, scale_at));
+    const int64_t whole = tn_element_i64(x, at) - (zero ? tn_element_i64(zero, scale_at) : 0);
+    tn_element_set_f64(y, at, (double)whole * tn_element_f64(scale, scale_at));
 }
 
 static tn_status dequantize_linear_reference(tn_call *call) {

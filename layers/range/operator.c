@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Range: the numbers start, start + delta, ... up to limit, which is not among them. */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -60,12 +58,12 @@ static tn_status range_reference(tn_call *call) {
     const bool is_real = tn_element_is_real(y->type);
     for (int64_t i = 0; i < y->shape[0]; i++) {
         if (is_real)
-            tn_element_store_f64(y->data, y->type, i,
-                                 tn_element_load_f64(start->data, y->type, 0) +
-                                     (double)i * tn_element_load_f64(delta->data, y->type, 0));
+            tn_element_set_f64(y, i,
+                               tn_element_load_f64(start->data, y->type, 0) +
+                                   (double)i * tn_element_load_f64(delta->data, y->type, 0));
         else
-            tn_element_store_i64(
-                y->data, y->type, i,
+            tn_element_set_i64(
+                y, i,
                 (int64_t)((uint64_t)tn_element_load_i64(start->data, y->type, 0) +
                           (uint64_t)i * (uint64_t)tn_element_load_i64(delta->data, y->type, 0)));
     }

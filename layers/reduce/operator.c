@@ -3,7 +3,6 @@
  * Reductions along axes, a row each: ReduceSum and its like. Their axes are a field first and an
  * input later (kit/reduce/reduce.h). Those that have kernels are in kernels.h.
  */
-#include "kit/math/element.h"
 #include "kit/operator/layer.h"
 #include "kit/reduce/reduce.h"
 #include "kit/reduce/reduce_kernel.h"
@@ -14,11 +13,11 @@
  * references: what a lane becomes */
 
 static double load(const tn_reduce_lane *lane) {
-    return tn_element_load_f64(lane->x->data, lane->x->type, lane->at);
+    return tn_element_f64(lane->x, lane->at);
 }
 
 static int64_t load_whole(const tn_reduce_lane *lane) {
-    return tn_element_load_i64(lane->x->data, lane->x->type, lane->at);
+    return tn_element_i64(lane->x, lane->at);
 }
 
 /* Of a result that is no integer what is behind the point is dropped. */

@@ -4,8 +4,6 @@
  * in it, each interpolated between four elements (He et al., "Mask R-CNN", 2017), or, as ONNX has
  * it, the largest of all their elements times their shares.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -71,8 +69,8 @@ static tn_status read_axis(const tn_call *call, int64_t region, uint32_t axis, r
     const double scale = (double)params->spatial_scale, offset = is_half ? 0.5 : 0;
     const int64_t cells = axis == 2 ? params->output_height : params->output_width;
     const int64_t at = region * 4 + (axis == 2 ? 1 : 0); /* x, y, x, y */
-    const double start = tn_element_load_f64(rois->data, rois->type, at) * scale - offset;
-    const double end = tn_element_load_f64(rois->data, rois->type, at + 2) * scale - offset;
+    const double start = tn_element_f64(rois, at) * scale - offset;
+    const double end = tn_element_f64(rois, at + 2) * scale - offset;
     const double length = is_half ? end - start : fmax(end - start, 1);
     *out = (roi_axis){.start = start,
                       .cell = length / (double)cells,
@@ -116,8 +114,7 @@ static void weigh(const tn_tensor *x, int64_t plane, const roi_axis *axes, const
     for (int i = 0; i < 4; i++) {
         const int64_t row = i < 2 ? low[0] : high[0], column = i % 2 ? high[1] : low[1];
         const double weight = (i < 2 ? 1 - share[0] : share[0]) * (i % 2 ? share[1] : 1 - share[1]);
-        out_parts[i] =
-            weight * tn_element_load_f64(x->data, x->type, plane + row * axes[1].extent + column);
+        out_parts[i] = weight * tn_element_f64(x, plane + row * axes[1].extent + column);
     }
 }
 
@@ -140,7 +137,7 @@ static tn_status find_region(const tn_call *call, int64_t region) {
     const roi_align_params *params = call->params;
     const tn_tensor *x = call->inputs[ROI_X], *y = call->outputs[0];
     const tn_tensor *images = call->inputs[ROI_IMAGES];
-    const int64_t image = tn_element_load_i64(images->data, images->type, region);
+    const int64_t image = tn_element_i64(images, region);
     const int64_t channels = x->shape[1], cells = y->shape[2] * y->shape[3];
     roi_axis axes[2];
     if (image < 0 || image >= x->shape[0]) return TN_ERROR_RANGE;
@@ -150,8 +147,8 @@ static tn_status find_region(const tn_call *call, int64_t region) {
         const int64_t plane = (image * channels + c) * axes[0].extent * axes[1].extent;
         for (int64_t i = 0; i < cells; i++) {
             const int64_t cell[2] = {i / y->shape[3], i % y->shape[3]};
-            tn_element_store_f64(y->data, y->type, (region * channels + c) * cells + i,
-                                 find_cell(x, plane, axes, cell, params->mode == ROI_MAX));
+            tn_element_set_f64(y, (region * channels + c) * cells + i,
+                               find_cell(x, plane, axes, cell, params->mode == ROI_MAX));
         }
     }
     return TN_OK;

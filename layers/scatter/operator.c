@@ -7,8 +7,6 @@
  * was.
  */
 #include "kit/index/index.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include <tenon/kit/region.h>
 #include "scatter/update.h"
@@ -99,7 +97,7 @@ static void update_row(tn_call *call, const scatter_rows *rows, int64_t row) {
     const int64_t first = find_row(rows, indices, row), from = row * rows->length;
     const int64_t step = rows->axis + 1 == indices->rank ? 0 : 1;
     for (int64_t i = 0; i < rows->length; i++) {
-        int64_t index = tn_element_load_i64(indices->data, indices->type, from + i);
+        int64_t index = tn_element_i64(indices, from + i);
         if (index < 0) index += extent;
         tn_scatter_update(call->outputs[0], first + i * step + index * rows->strides[rows->axis],
                           call->inputs[UPDATES], from + i, 1, rows->reduction);

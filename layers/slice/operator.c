@@ -5,8 +5,6 @@
  * opset 10 and inputs from then on.
  */
 #include "slice/slice.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/moves.h"
 #include "kit/operator/window_facet.h"
 

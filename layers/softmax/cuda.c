@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax and LogSoftmax on CUDA: their callbacks; the launches are kit/cuda/reduce/softmax.cu. */
 #include "kit/cuda/reduce/softmax_job.h"
-#include "kit/math/element.h"
 #include "kit/operator/layer.h"
 #include "softmax/softmax.h"
 #include <tenon/kit/cuda/launch.h>

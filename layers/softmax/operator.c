@@ -3,22 +3,21 @@
  * Softmax, exp(x - max) / sum(exp(x - max)) along one axis, and its logarithm LogSoftmax; before
  * opset 13 over all axes from `axis` on together.
  */
-#include "kit/math/element.h"
 #include <tenon/kit/known_steps.h>
 #include <tenon/kit/parallel.h>
+#include "kit/operator/axis.h"
 #include "kit/operator/layer.h"
 #include "softmax/softmax.h"
 
 #include <math.h>
 
 tn_status tn_softmax_read(tn_call *call, tn_lanes *out_lanes) {
-    const tn_softmax_params *params = call->params;
+    const tn_axis_params *params = call->params;
     const bool is_one_axis = call->op->since_version >= 13;
     TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
     const tn_tensor *x = call->inputs[0];
     uint32_t axis = x->rank;
-    if (is_one_axis || params->axis != (int64_t)x->rank)
-        TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, x->rank, &axis));
+    if (is_one_axis || params->axis != (int64_t)x->rank) TN_TRY(tn_axis_read(call, x->rank, &axis));
     *out_lanes = tn_lanes_along(x, axis, is_one_axis ? axis + 1 : x->rank);
     return TN_OK;
 }
@@ -31,12 +30,11 @@ static tn_status softmax_infer(tn_call *call) {
 
 static tn_status softmax_facet(tn_call *call, uint32_t input, const char *name,
                                tn_facet *out_facet) {
-    const tn_softmax_params *params = call->params;
     uint32_t axis = 0;
     (void)input;
     if (!tn_known_is(name, TN_FACET_SOFTMAX)) return TN_ERROR_UNSUPPORTED;
     TN_TRY(tn_infer_require_rank(call, 0, 1, TN_MAX_RANK));
-    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, call->inputs[0]->rank, &axis));
+    TN_TRY(tn_axis_read(call, call->inputs[0]->rank, &axis));
     if (axis + 1 != call->inputs[0]->rank) return TN_ERROR_UNSUPPORTED;
     return tn_known_axis(name, TN_FACET_SOFTMAX, (int32_t)axis, out_facet);
 }
@@ -55,14 +53,13 @@ static void compute_lane(const lane_job *job, int64_t first) {
     const int64_t step = job->lanes.inner, end = first + job->lanes.count * step;
     double largest = -(double)INFINITY, sum = 0;
     for (int64_t i = first; i < end; i += step)
-        largest = fmax(largest, tn_element_load_f64(x->data, x->type, i));
+        largest = fmax(largest, tn_element_f64(x, i));
     for (int64_t i = first; i < end; i += step)
-        sum += exp(tn_element_load_f64(x->data, x->type, i) - largest);
+        sum += exp(tn_element_f64(x, i) - largest);
     const double offset = largest + log(sum);
     for (int64_t i = first; i < end; i += step) {
-        const double value = tn_element_load_f64(x->data, x->type, i);
-        tn_element_store_f64(y->data, y->type, i,
-                             job->is_logarithm ? value - offset : exp(value - largest) / sum);
+        const double value = tn_element_f64(x, i);
+        tn_element_set_f64(y, i, job->is_logarithm ? value - offset : exp(value - largest) / sum);
     }
 }
 
@@ -132,10 +129,10 @@ static const char *const log_softmax_cases_13[] = {
 
 #define SOFTMAX(prefix, name, version, axis_default, axis_words, words, case_table, of_facet)      \
     static const tn_field prefix##_##version##_fields[] = {                                        \
-        TN_FIELD(tn_softmax_params, axis, TN_FIELD_I64, TN_OPTIONAL, axis_default, axis_words)};   \
+        TN_AXIS_FIELD(TN_OPTIONAL, axis_default, axis_words)};                                     \
     static const tn_operator prefix##_##version = {                                                \
         TN_OPERATOR_BEGIN("", name, version, words),                                               \
-        TN_FIELDS(tn_softmax_params, prefix##_##version##_fields),                                 \
+        TN_FIELDS(tn_axis_params, prefix##_##version##_fields),                                    \
         TN_INPUTS(inputs),                                                                         \
         TN_OUTPUTS(prefix##_outputs),                                                              \
         .infer = softmax_infer,                                                                    \

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Softmax and LogSoftmax and their kernels share: the field, and the lanes it means. */
+/* What Softmax and LogSoftmax and their kernels share: the lanes that their axis means. */
 #ifndef TN_LAYERS_SOFTMAX_SOFTMAX_H
 #define TN_LAYERS_SOFTMAX_SOFTMAX_H
 
 #include <tenon/kit/lanes.h>
-
-typedef struct tn_softmax_params {
-    uint64_t present;
-    int64_t axis;
-} tn_softmax_params;
 
 /* Checks the axis of a node. Each lane sums to one; before opset 13 it is all axes from `axis` on.
  */

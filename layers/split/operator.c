@@ -4,8 +4,6 @@
  * from then on; without them the parts are equal, and from opset 18 on the last one may be smaller.
  */
 #include "split/split.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/moves.h"
 #include "kit/operator/physical.h"
 #include <tenon/kit/strided.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tile: a tensor repeated along each of its axes. */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/moves.h"
 
 enum { TILE_INPUT = 0, TILE_REPEATS = 1 };

@@ -3,7 +3,6 @@
  * TopK: the k largest (or smallest) elements along an axis, best first, and where they were. Of
  * equal elements the one that comes first is better.
  */
-#include "kit/math/element.h"
 #include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
@@ -83,7 +82,7 @@ static int compare_entries(const void *left, const void *right) {
 static entry make_entry(const tn_tensor *x, int64_t at, int64_t place, bool is_largest) {
     entry result = {.place = place};
     if (tn_element_is_real(x->type)) {
-        const double value = tn_element_load_f64(x->data, x->type, at);
+        const double value = tn_element_f64(x, at);
         /* Infinities may be there too: NaN lies beyond them in `whole`. */
         result.real = isnan(value) ? (double)INFINITY : value;
         result.whole = isnan(value);
@@ -94,7 +93,7 @@ static entry make_entry(const tn_tensor *x, int64_t at, int64_t place, bool is_l
         return result;
     }
     const uint64_t sign = x->type == TN_U64 ? UINT64_C(1) << 63 : 0;
-    const int64_t value = (int64_t)((uint64_t)tn_element_load_i64(x->data, x->type, at) ^ sign);
+    const int64_t value = (int64_t)((uint64_t)tn_element_i64(x, at) ^ sign);
     result.whole = is_largest ? ~value : value;
     return result;
 }

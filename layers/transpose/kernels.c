@@ -3,8 +3,6 @@
  * Transpose's kernels: by runs (region.h), for any type and best where the last axis stays; and by
  * tiles (tiles.h), for 4-byte elements where the last axis goes elsewhere, one a processor level.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "transpose/tiles.h"
 #include "transpose/transpose.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transpose: a tensor with its axes in another order. */
 #include "transpose/transpose.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 static const tn_field transpose_fields[] = {

@@ -3,8 +3,6 @@
  * Trilu: the upper or lower triangle of each matrix of the last two axes, zero elsewhere. The
  * diagonal that bounds it is k places to the right of the main one and belongs to it.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct trilu_params {
@@ -37,7 +35,7 @@ static tn_status trilu_reference(tn_call *call) {
     const trilu_params *params = call->params;
     const tn_tensor *x = call->inputs[TRILU_INPUT], *y = call->outputs[0];
     const tn_tensor *given = tn_infer_input(call, TRILU_K);
-    const int64_t k = given ? tn_element_load_i64(given->data, given->type, 0) : 0;
+    const int64_t k = given ? tn_element_i64(given, 0) : 0;
     const int64_t height = x->shape[x->rank - 2], width = x->shape[x->rank - 1];
     const size_t bytes = tn_element_bytes(x->type), total = (size_t)tn_element_count(x) * bytes;
     if (total == 0) return TN_OK;

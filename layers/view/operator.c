@@ -4,8 +4,7 @@
  * (Reshape, Flatten, Squeeze, Unsqueeze) or as they are (Identity). No kernel ever runs for them.
  */
 #include "kit/elementwise/unary.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
+#include "kit/operator/axis.h"
 #include "kit/operator/layer.h"
 
 static tn_status view_reference(tn_call *call) {
@@ -65,18 +64,14 @@ VIEW(identity, "Identity", 1, "Nothing.",
 /* ----------------------------------------------------------------------------------------------
  * Flatten: a matrix, with the axes before `axis` as rows and the others as columns */
 
-typedef struct flatten_params {
-    uint64_t present;
-    int64_t axis;
-} flatten_params;
-
 static const tn_field flatten_fields[] = {
-    TN_FIELD(flatten_params, axis, TN_FIELD_I64, TN_OPTIONAL, "1",
-             "first axis that goes into the columns; negative: from the end; the rank: none does"),
+    TN_AXIS_FIELD(
+        TN_OPTIONAL, "1",
+        "first axis that goes into the columns; negative: from the end; the rank: none does"),
 };
 
 static tn_status flatten_infer(tn_call *call) {
-    const flatten_params *params = call->params;
+    const tn_axis_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
     const tn_tensor *input = call->inputs[0];
     uint32_t axis = input->rank;
@@ -96,7 +91,7 @@ static const char *const flatten_1_cases[] = {
 };
 
 VIEW(flatten, "Flatten", 1, "Flattens a tensor into a matrix.", TN_OPERATOR_SELECTS,
-     TN_FIELDS(flatten_params, flatten_fields), flatten_infer, input_port);
+     TN_FIELDS(tn_axis_params, flatten_fields), flatten_infer, input_port);
 
 /* ----------------------------------------------------------------------------------------------
  * Reshape: another shape, of which one extent may be left open */
