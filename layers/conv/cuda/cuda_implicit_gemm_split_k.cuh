@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The implicit GEMM of convolutions (cuda_implicit_gemm.cu): the reduction of sums whose depth is
+ * split. Those of a block's warps are added up and sent to the blocks of its cluster, and those
+ * that come from there are finished. Private to it.
+ */
+#ifndef TN_LAYERS_CONV_CUDA_CUDA_IMPLICIT_GEMM_SPLIT_K_CUH
+#define TN_LAYERS_CONV_CUDA_CUDA_IMPLICIT_GEMM_SPLIT_K_CUH
+
+#include "conv/cuda/cuda_implicit_gemm.cuh"
+#include "kit/cuda/bounds.cuh"
+
+namespace {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+
+/* By pixel and filter. */
+__device__ __forceinline__ void store_sums(const float (&sums)[2][TILES][4], float *to) {
+    const int lane = threadIdx.x & 31;
+    to += (lane & 3) * 2 * PITCH + (lane >> 2);
+#pragma unroll
+    for (int n = 0; n < TILES; n++)
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                to[(n * 8 + i % 2) * PITCH + m * 16 + i / 2 * 8] = sums[m][n][i];
+}
+
+__device__ __forceinline__ void add(float4 &sum, float4 more) {
+    sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
+}
+
+/* The sums of a block's warps for the `i`th four filters of a pixel. */
+template <int ACROSS> __device__ __forceinline__ float4 add_own(const float *sums, int i) {
+    /* Warps that lie across are beside each other. */
+    const float *from = sums + i / FOURS * PITCH + i % FOURS * 4;
+    float4 sum = *(const float4 *)from;
+#pragma unroll
+    for (int k = 1; k < WARPS / ACROSS; k++)
+        add(sum, *(const float4 *)(from + k * ACROSS * PIXELS * PITCH));
+    return sum;
+}
+
+/* To the blocks that finish the pixels. */
+template <int ACROSS>
+__device__ __forceinline__ void share_out(const gemm_shape &t, const float *sums,
+                                          const float *joined, const uint64_t *are_joined) {
+#pragma unroll
+    for (int n = 0; n < (ACROSS * PIXELS * FOURS + THREADS - 1) / THREADS; n++) {
+        const int i = n * THREADS + (int)threadIdx.x, pixel = i / FOURS;
+        if (i >= ACROSS * PIXELS * FOURS) break;
+        const uint32_t block = tn_divide((uint32_t)pixel, t.by_share);
+        const int to = ((int)blockIdx.x * t.share + pixel - (int)block * t.share) * FOURS;
+        tn_cuda_cluster_push(tn_cuda_cluster_address(tn_cuda_shared_address(joined) +
+                                                         (uint32_t)(to + i % FOURS) * 16,
+                                                     block),
+                             add_own<ACROSS>(sums, i),
+                             tn_cuda_cluster_address(tn_cuda_shared_address(are_joined), block));
+    }
+}
+
+/* Four neighbouring numbers as they are stored. */
+template <typename type> struct alignas(4 * sizeof(type)) four { type items[4]; };
+template <size_t bytes> struct four_bits { typedef uint4 type; };
+template <> struct four_bits<2> { typedef uint2 type; };
+
+/* Where this thread's `n`th four filters of a pixel are in the image's output, in elements; -1:
+ * there are not so many. */
+__device__ __forceinline__ int output_of(const tn_cuda_conv &d, const gemm_shape &t, const task &at,
+                                         int n) {
+    const int i = n * THREADS + (int)threadIdx.x, pixel = i / FOURS;
+    const int filter = (int)blockIdx.y * FILTERS + i % FOURS * 4;
+    const int of_image = at.first + (int)blockIdx.x * t.share + pixel;
+    return pixel < t.share && of_image < at.end && filter < d.filters
+               ? of_image * d.filters + filter
+               : -1;
+}
+
+/* What is added to the sums of the pixels of this block. Nothing here waits for what is loaded. */
+template <typename type, int ITEMS> struct rest {
+    float4 bias; /* the same for all of a thread's */
+    four<type> residual[ITEMS];
+};
+
+template <typename type, int ITEMS>
+__device__ __forceinline__ void load_rest(const tn_cuda_conv &d, const gemm_shape &t,
+                                          const task &at, rest<type, ITEMS> &more) {
+    typedef typename four_bits<sizeof(type)>::type bits;
+    const int filter = (int)blockIdx.y * FILTERS + (int)threadIdx.x % FOURS * 4;
+    const type *residual =
+        (const type *)(const void *)d.residual + (int64_t)at.image * (at.end * d.filters);
+    more.bias = make_float4(0, 0, 0, 0);
+    if (filter < d.filters) more.bias = __ldg((const float4 *)(const void *)(d.bias + filter));
+    if (!d.residual) return;
+#pragma unroll
+    for (int n = 0; n < ITEMS; n++) {
+        const int from = output_of(d, t, at, n);
+        if (from >= 0)
+            *(bits *)(void *)&more.residual[n] =
+                __ldcg((const bits *)(const void *)(residual + from));
+    }
+}
+
+/* The pixels of this block, whose sums are its own warps' or came from the cluster. */
+template <int ACROSS, typename type, int ITEMS>
+__device__ __forceinline__ void finish(const tn_cuda_conv &d, const gemm_shape &t, const task &at,
+                                       const float *own, const float *joined,
+                                       const rest<type, ITEMS> &more) {
+    type *y = (type *)(void *)d.y + (int64_t)at.image * (at.end * d.filters);
+    const tn_cuda_bounds bounds = tn_cuda_bounds_of(d.activation);
+#pragma unroll
+    for (int n = 0; n < ITEMS; n++) {
+        const int to = output_of(d, t, at, n), i = n * THREADS + (int)threadIdx.x;
+        if (to < 0) break;
+        float4 sum = more.bias;
+        if (t.splits == 1)
+            add(sum, add_own<ACROSS>(own, i));
+        else
+#pragma unroll 4
+            for (int k = 0; k < t.splits; k++)
+                add(sum, *(const float4 *)(joined + k * t.share * FILTERS + i * 4));
+        float values[4] = {sum.x, sum.y, sum.z, sum.w};
+        four<type> out;
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            if (d.residual) values[k] += tn_number_load(more.residual[n].items[k], 0);
+            values[k] = bounds.is_slow
+                            ? tn_cuda_activate_apart(d.activation.kind, d.activation.alpha,
+                                                     d.activation.beta, values[k])
+                            : tn_cuda_bound(bounds, values[k]);
+            tn_number_store(&out.items[k], values[k], 0);
+        }
+        *(four<type> *)(void *)(y + to) = out;
+    }
+}
+
+#endif
+
+} // namespace
+
+#endif
