@@ -19,21 +19,11 @@ struct tn_cuda_bounds {
 
 static __device__ __forceinline__ tn_cuda_bounds tn_cuda_bounds_of(const tn_cuda_activation &how) {
     tn_cuda_bounds b = {false, 1.0f, -INFINITY, INFINITY};
-    switch (how.kind) {
-    case 0:
-        break;
-    case TN_ACTIVATION_RELU:
-        b.low = 0.0f;
-        break;
-    case TN_ACTIVATION_LEAKY_RELU:
-        b.slope = how.alpha;
-        break;
-    case TN_ACTIVATION_CLIP:
-        b.low = how.alpha, b.high = how.beta;
-        break;
-    default:
-        b.is_slow = true;
-    }
+    if (how.kind == TN_ACTIVATION_RELU) b.low = 0.0f;
+    if (how.kind == TN_ACTIVATION_LEAKY_RELU) b.slope = how.alpha;
+    if (how.kind == TN_ACTIVATION_CLIP) b.low = how.alpha, b.high = how.beta;
+    b.is_slow = how.kind != 0 && how.kind != TN_ACTIVATION_RELU &&
+                how.kind != TN_ACTIVATION_LEAKY_RELU && how.kind != TN_ACTIVATION_CLIP;
     return b;
 }
 

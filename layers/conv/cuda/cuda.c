@@ -28,7 +28,7 @@ static const char *const kn2row_combinations[] = {
 static const char *const kn2row_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32",
                                                        "f32:nhwc, f32, f32? -> f32:nhwc"};
 
-#define OWN_KERNEL(technique, more_traits, more_facets, text)                                      \
+#define OWN_KERNEL(technique, more_traits, more_facets, activation_names, text)                    \
     static const tn_kernel technique = {                                                           \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
@@ -38,25 +38,27 @@ static const char *const kn2row_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f
         .name = #technique,                                                                        \
         .doc = text,                                                                               \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | (more_traits),                  \
-        .absorbs = TN_FLOAT_ABSORBS(TN_ACTIVATIONS_1_0) more_facets,                               \
+        .absorbs = TN_FLOAT_ABSORBS(activation_names) more_facets,                                 \
         TN_COMBINATIONS(technique##_combinations),                                                 \
         TN_CUDA_CONV_CALLBACKS,                                                                    \
         .user = (void *)(uintptr_t)&tn_cuda_##technique,                                           \
     }
 #define TF32_TEXT "32-bit floats are rounded to tf32: "
-OWN_KERNEL(direct, 0, ", " TN_FACET_WINDOW_MAX,
+OWN_KERNEL(direct, 0, ", " TN_FACET_WINDOW_MAX, TN_ACTIVATIONS_1_0,
            "Direct in 32-bit floats; small layers. Limited by latency and shared memory.");
-OWN_KERNEL(implicit_gemm, 0, "",
+OWN_KERNEL(implicit_gemm, 0, "", TN_ACTIVATIONS_1_0,
            "Implicit GEMM with split-k on tensor cores; many channels, few pixels. Limited by the "
            "latency of one trip to memory.");
-OWN_KERNEL(implicit_gemm_tf32, TN_KERNEL_TF32, "", TF32_TEXT "see implicit_gemm.");
-OWN_KERNEL(row_stationary, 0, "",
+OWN_KERNEL(implicit_gemm_tf32, TN_KERNEL_TF32, "", TN_ACTIVATIONS_1_0,
+           TF32_TEXT "see implicit_gemm.");
+OWN_KERNEL(row_stationary, 0, "", "relu|leaky_relu|clip",
            "Input rows stay in registers, on tensor cores; up to 8 channels. Limited by issue.");
-OWN_KERNEL(row_stationary_tf32, TN_KERNEL_TF32, "", TF32_TEXT "see row_stationary.");
-OWN_KERNEL(kn2row, 0, "",
+OWN_KERNEL(row_stationary_tf32, TN_KERNEL_TF32, "", "relu|leaky_relu|clip",
+           TF32_TEXT "see row_stationary.");
+OWN_KERNEL(kn2row, 0, "", TN_ACTIVATIONS_1_0,
            "A product for all taps of a row, then shifted sums, on tensor cores; few filters. "
            "Limited by registers.");
-OWN_KERNEL(kn2row_tf32, TN_KERNEL_TF32, "", TF32_TEXT "see kn2row.");
+OWN_KERNEL(kn2row_tf32, TN_KERNEL_TF32, "", TN_ACTIVATIONS_1_0, TF32_TEXT "see kn2row.");
 
 #if TN_HAS_CUDNN
 TN_CUDNN_CONV_KERNELS("Conv", tn_conv_window, false, "cuDNN's convolution");

@@ -17,8 +17,6 @@
 
 namespace {
 
-enum { MOST_PIXELS = 32768 }; /* of output: beyond, a block's single trip to memory is no gain */
-
 template <typename T, int ACROSS, bool IS_POINT>
 __global__ void __launch_bounds__(THREADS, IS_POINT || stored<T>::parts > 1 ? 1 : 2)
     implicit_gemm_kernel(const __grid_constant__ tn_cuda_conv d,
@@ -191,10 +189,10 @@ cudaError_t launch(const tn_cuda_conv *d, const tn_cuda_conv_config *config, cud
 bool is_done(const tn_cuda_conv *d) {
     return d->groups == 1 && d->channels >= 16 && d->channels % each_of(d) == 0 &&
            d->filters >= 16 && d->filters % 4 == 0 && d->filters <= 65536 &&
-           (int64_t)d->out_height * d->out_width * d->batch <= MOST_PIXELS &&
-           d->kernel_height <= 16 && d->kernel_width <= 16 && d->in_width <= 1024 &&
-           d->out_width <= 1024 && d->dilation_height <= 64 && d->dilation_width <= 64 &&
-           d->stride_height <= 16 && d->stride_width <= 16;
+           (int64_t)d->out_height * d->out_width * d->batch <= 1 << 19 && d->kernel_height <= 16 &&
+           d->kernel_width <= 16 && d->in_width <= 1024 && d->out_width <= 1024 &&
+           d->dilation_height <= 64 && d->dilation_width <= 64 && d->stride_height <= 16 &&
+           d->stride_width <= 16;
 }
 
 /* Multiprocessors of the current GPU; 0: it has not what these kernels need. */

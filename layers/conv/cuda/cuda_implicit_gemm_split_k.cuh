@@ -8,7 +8,6 @@
 #define TN_LAYERS_CONV_CUDA_CUDA_IMPLICIT_GEMM_SPLIT_K_CUH
 
 #include "conv/cuda/cuda_implicit_gemm.cuh"
-#include "kit/cuda/bounds.cuh"
 
 namespace {
 
@@ -61,9 +60,34 @@ __device__ __forceinline__ void share_out(const gemm_shape &t, const float *sums
 }
 
 /* Four neighbouring numbers as they are stored. */
-template <typename type> struct alignas(4 * sizeof(type)) four { type items[4]; };
-template <size_t bytes> struct four_bits { typedef uint4 type; };
-template <> struct four_bits<2> { typedef uint2 type; };
+template <typename type> struct four { typedef uint2 bits; };
+template <> struct four<float> { typedef uint4 bits; };
+template <typename type>
+__device__ __forceinline__ float4 four_floats(typename four<type>::bits bits) {
+    union {
+        typename four<type>::bits bits;
+        type items[4];
+    } all;
+    all.bits = bits;
+    return make_float4(tn_number_load(all.items[0], 0), tn_number_load(all.items[1], 0),
+                       tn_number_load(all.items[2], 0), tn_number_load(all.items[3], 0));
+}
+template <typename type> __device__ __forceinline__ void store_four(type *to, float4 v) {
+    union {
+        typename four<type>::bits bits;
+        type items[4];
+    } all = {};
+    tn_number_store(&all.items[0], v.x, 0), tn_number_store(&all.items[1], v.y, 0);
+    tn_number_store(&all.items[2], v.z, 0), tn_number_store(&all.items[3], v.w, 0);
+    *(typename four<type>::bits *)(void *)to = all.bits;
+}
+
+/* Out of line, and all four at once: a kernel's instructions take their time to come, too. */
+__device__ __noinline__ float4 activate(uint32_t kind, float alpha, float beta, float4 v) {
+    const tn_cuda_activation how = {kind, alpha, beta};
+    return make_float4(tn_cuda_activate(how, v.x), tn_cuda_activate(how, v.y),
+                       tn_cuda_activate(how, v.z), tn_cuda_activate(how, v.w));
+}
 
 /* Where this thread's `n`th four filters of a pixel are in the image's output, in elements; -1:
  * there are not so many. */
@@ -80,13 +104,13 @@ __device__ __forceinline__ int output_of(const tn_cuda_conv &d, const gemm_shape
 /* What is added to the sums of the pixels of this block. Nothing here waits for what is loaded. */
 template <typename type, int ITEMS> struct rest {
     float4 bias; /* the same for all of a thread's */
-    four<type> residual[ITEMS];
+    typename four<type>::bits residual[ITEMS];
 };
 
 template <typename type, int ITEMS>
 __device__ __forceinline__ void load_rest(const tn_cuda_conv &d, const gemm_shape &t,
                                           const task &at, rest<type, ITEMS> &more) {
-    typedef typename four_bits<sizeof(type)>::type bits;
+    typedef typename four<type>::bits bits;
     const int filter = (int)blockIdx.y * FILTERS + (int)threadIdx.x % FOURS * 4;
     const type *residual =
         (const type *)(const void *)d.residual + (int64_t)at.image * (at.end * d.filters);
@@ -96,9 +120,7 @@ __device__ __forceinline__ void load_rest(const tn_cuda_conv &d, const gemm_shap
 #pragma unroll
     for (int n = 0; n < ITEMS; n++) {
         const int from = output_of(d, t, at, n);
-        if (from >= 0)
-            *(bits *)(void *)&more.residual[n] =
-                __ldcg((const bits *)(const void *)(residual + from));
+        if (from >= 0) more.residual[n] = __ldcg((const bits *)(const void *)(residual + from));
     }
 }
 
@@ -108,7 +130,6 @@ __device__ __forceinline__ void finish(const tn_cuda_conv &d, const gemm_shape &
                                        const float *own, const float *joined,
                                        const rest<type, ITEMS> &more) {
     type *y = (type *)(void *)d.y + (int64_t)at.image * (at.end * d.filters);
-    const tn_cuda_bounds bounds = tn_cuda_bounds_of(d.activation);
 #pragma unroll
     for (int n = 0; n < ITEMS; n++) {
         const int to = output_of(d, t, at, n), i = n * THREADS + (int)threadIdx.x;
@@ -120,18 +141,13 @@ __device__ __forceinline__ void finish(const tn_cuda_conv &d, const gemm_shape &
 #pragma unroll 4
             for (int k = 0; k < t.splits; k++)
                 add(sum, *(const float4 *)(joined + k * t.share * FILTERS + i * 4));
-        float values[4] = {sum.x, sum.y, sum.z, sum.w};
-        four<type> out;
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            if (d.residual) values[k] += tn_number_load(more.residual[n].items[k], 0);
-            values[k] = bounds.is_slow
-                            ? tn_cuda_activate_apart(d.activation.kind, d.activation.alpha,
-                                                     d.activation.beta, values[k])
-                            : tn_cuda_bound(bounds, values[k]);
-            tn_number_store(&out.items[k], values[k], 0);
-        }
-        *(four<type> *)(void *)(y + to) = out;
+        if (d.residual) add(sum, four_floats<type>(more.residual[n]));
+        if (d.activation.kind == TN_ACTIVATION_RELU)
+            sum = make_float4(sum.x < 0 ? 0 : sum.x, sum.y < 0 ? 0 : sum.y, sum.z < 0 ? 0 : sum.z,
+                              sum.w < 0 ? 0 : sum.w);
+        else if (d.activation.kind != 0)
+            sum = activate(d.activation.kind, d.activation.alpha, d.activation.beta, sum);
+        store_four(y + to, sum);
     }
 }
 

@@ -7,9 +7,10 @@
  * two s; a warp multiplies 64 pixels by 32 filters. A block brings its input to shared memory row
  * by row (cuda_row_stationary.cuh). The output has channels last.
  *
- * Limited by issue: a word of shared memory serves few products, and 2^n-sized windows are filled
- * up to odd ones. Rows that fill up a group have weights of zero: infinities and NaN of the input
- * show a few pixels further than they should. See cuda_conv.h.
+ * Limited by issue: a word of shared memory serves few products, and windows of an even width are
+ * filled up to odd ones; activations but the simplest would cost every store. Rows that fill up a
+ * group have weights of zero: infinities and NaN of the input show a few pixels further than they
+ * should. See cuda_conv.h.
  */
 #include "conv/cuda/cuda_row_stationary.cuh"
 #include "kit/cuda/bounds.cuh"
@@ -19,35 +20,68 @@ namespace {
 /* ----------------------------------------------------------------------------------------------
  * from sums to y */
 
-/* One pixel: as many filters from `f` on as take 16 bytes, or four in 8 bits. */
-template <typename N, typename T, int V>
-__device__ __forceinline__ void store_filters(const tn_cuda_conv &d, const tn_cuda_bounds &b,
-                                              int64_t at, int f, float (&values)[V]) {
-    struct alignas(V * sizeof(N)) vector {
-        N items[V];
-    };
-    N *y = (N *)(void *)d.y + at;
-    const N *residual = (const N *)(const void *)d.residual + at;
-    vector all;
+__device__ __forceinline__ uint32_t byte_of(float x, float factor) { /* NaN: -128 */
+    return (uint32_t)__float2int_rn(fminf(fmaxf(x * factor, -128.0f), 127.0f)) & 255u;
+}
+
+/* One pixel: four filters from `f` on, in 8 bits. */
+__device__ __forceinline__ void store_bytes(const tn_cuda_conv &d, int64_t at, int f,
+                                            const float *values) {
+    int8_t *y = (int8_t *)(void *)d.y + at;
+    uint32_t word = 0;
 #pragma unroll
-    for (int i = 0; i < V; i++) {
-        if (d.residual && f + i < d.filters)
-            values[i] += tn_number_load(residual[i], d.residual_scale);
-        values[i] = b.is_slow ? tn_cuda_activate_apart(d.activation.kind, d.activation.alpha,
-                                                       d.activation.beta, values[i])
-                              : tn_cuda_bound(b, values[i]);
-        if (sizeof(N) != 2) tn_number_store(&all.items[i], values[i], d.y_factor);
+    for (int i = 0; i < 4; i++)
+        word |= byte_of(values[i], d.y_factor) << 8 * i;
+    if (d.filters % 4 == 0) {
+        *(uint32_t *)(void *)y = word;
+        return;
     }
 #pragma unroll
-    for (int i = 0; i < V && sizeof(N) == 2; i += 2)
-        ((uint32_t *)(void *)&all)[i / 2] = stored<T>::join(values[i], values[i + 1]);
+    for (int i = 0; i < 4; i++)
+        if (f + i < d.filters) y[i] = (int8_t)(word >> 8 * i & 255u);
+}
+
+/* One pixel: as many filters from `f` on as take 16 bytes, or four in 8 bits. */
+template <typename T, int V>
+__device__ __forceinline__ void store_filters(const tn_cuda_conv &d, const tn_cuda_bounds &b,
+                                              int64_t at, int f, float (&values)[V]) {
+    typedef typename stored<T>::type number;
+    number *y = (number *)(void *)d.y + at;
+    const number *residual = (const number *)(const void *)d.residual + at;
+    const bool is_bytes = V == 4 && d.y_type == TN_I8;
+    if (d.residual) {
+        const int8_t *bytes = (const int8_t *)(const void *)d.residual + at;
+#pragma unroll
+        for (int i = 0; i < V; i++)
+            if (f + i < d.filters)
+                values[i] +=
+                    is_bytes ? (float)bytes[i] * d.residual_scale : tn_number_load(residual[i], 0);
+    }
+    if (d.activation.kind == TN_ACTIVATION_LEAKY_RELU) {
+#pragma unroll
+        for (int i = 0; i < V; i++)
+            values[i] = values[i] < 0.0f ? values[i] * b.slope : values[i];
+    }
+    tn_pack<number> pack;
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+        values[i] = tn_number_most(tn_number_least(values[i], b.high), b.low);
+        if (V == 4) pack.words[i % 4] = __float_as_uint(values[i]);
+    }
+    if (is_bytes) {
+        store_bytes(d, at, f, values);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < V && V == 8; i += 2)
+        pack.words[i / 2] = stored<T>::join(values[i], values[i + 1]);
     if (d.filters % V == 0) {
-        *(vector *)(void *)y = all;
+        tn_pack_store(y, pack);
         return;
     }
 #pragma unroll
     for (int i = 0; i < V; i++)
-        if (f + i < d.filters) y[i] = all.items[i];
+        if (f + i < d.filters) y[i] = pack.items[i];
 }
 
 /* `row` counts rows of all images; `filter` is the warp's first. Columns of the sums are so many
@@ -55,8 +89,7 @@ __device__ __forceinline__ void store_filters(const tn_cuda_conv &d, const tn_cu
 template <typename T>
 __device__ __forceinline__ void store(const tn_cuda_conv &d, int64_t row, int x, int filter,
                                       const float (&sums)[EACH / 2][NT][4]) {
-    typedef typename stored<T>::type number;
-    constexpr int V = 16 / (int)sizeof(number), TILES = V / 2;
+    constexpr int V = 16 / (int)sizeof(typename stored<T>::type), TILES = V / 2;
     const tn_cuda_bounds b = tn_cuda_bounds_of(d.activation);
     const int first = filter + (threadIdx.x & 3) * V;
     int64_t at = (row * d.out_width + x) * d.filters + first;
@@ -70,10 +103,7 @@ __device__ __forceinline__ void store(const tn_cuda_conv &d, int64_t row, int x,
 #pragma unroll
             for (int i = 0; i < V; i++)
                 values[i] = sums[p / 2][n + i / 2][p % 2 * 2 + i % 2];
-            if (V == 4 && d.y_type == TN_I8)
-                store_filters<int8_t, T>(d, b, at + n * 8, first + n * 8, values);
-            else
-                store_filters<number, T>(d, b, at + n * 8, first + n * 8, values);
+            store_filters<T, V>(d, b, at + n * 8, first + n * 8, values);
         }
     }
 }
