@@ -7,7 +7,7 @@
 
 extern "C" {
 #include "conv/conv.h"
-#include "conv/direct_kernel.h"
+#include "conv/geometry.h"
 #include "kit/math/byte_table.h"
 #include <tenon/kit/epilogue.h>
 }
