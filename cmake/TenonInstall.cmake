@@ -31,12 +31,15 @@ export(EXPORT tenonTargets NAMESPACE tenon:: FILE ${CMAKE_BINARY_DIR}/tenonTarge
 install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION ${config_dir})
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake
     "include(\"\${CMAKE_CURRENT_LIST_DIR}/tenonTargets.cmake\")
+include(\"\${CMAKE_CURRENT_LIST_DIR}/TenonCuda.cmake\")
 include(\"\${CMAKE_CURRENT_LIST_DIR}/TenonKitLevels.cmake\")
 set(tenon_KIT_VERSION ${kit_version})\n")
-configure_file(${CMAKE_CURRENT_LIST_DIR}/TenonKitLevels.cmake ${CMAKE_CURRENT_BINARY_DIR}/TenonKitLevels.cmake COPYONLY)
+foreach(name TenonCuda TenonKitLevels)
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.cmake ${CMAKE_CURRENT_BINARY_DIR}/${name}.cmake COPYONLY)
+endforeach()
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake
-    ${CMAKE_CURRENT_LIST_DIR}/TenonKitLevels.cmake
+    ${CMAKE_CURRENT_LIST_DIR}/TenonCuda.cmake ${CMAKE_CURRENT_LIST_DIR}/TenonKitLevels.cmake
     DESTINATION ${config_dir})
 file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 set(openmp_flag "")

@@ -8,7 +8,7 @@ set(tenon_levels
     "kit/gemm/matrix_body.h: TN_MATRIX_LEVEL=tn_matrix: baseline avx2 avx512"
     "kit/int8/dot_body.h: TN_DOT_LEVEL=tn_dot: baseline avx2 avx512vnni"
     "kit/math/byte_table_body.h: TN_BYTE_TABLE_APPLY=tn_byte_table_apply: avx2 avx512"
-    "kit/quantize/quantize_rows_body.h: TN_QUANTIZE_LEVEL=tn_quantize: baseline avx2 avx512"
+    "layers/quantize/rows_body.h: TN_QUANTIZE_LEVEL=tn_quantize: baseline avx2 avx512"
     "kit/reduce/reduce_rows_body.h: TN_REDUCE_LEVEL=tn_reduce: baseline avx2 avx512"
     "kit/resample/separable_body.h: TN_RESAMPLE_LEVEL=tn_resample: baseline avx2 avx512"
     "kit/window/byte_pool_body.h: TN_BYTE_POOL_LEVEL=tn_byte_pool: baseline avx2 avx512vnni"
@@ -17,7 +17,7 @@ set(tenon_levels
     "layers/conv/direct_body.h: TN_DIRECT_LEVEL=tn_direct: baseline avx2 avx512"
     "layers/layer_normalization/lanes_body.h: TN_LAYER_NORMALIZATION_LANE=tn_layer_normalization: baseline avx2 avx512"
     "layers/lrn/columns_body.h: TN_LRN_LEVEL=tn_lrn: baseline avx2 avx512"
-    "layers/max_pool/rows_body.h: TN_MAX_POOL_ROWS=tn_max_pool_rows: baseline avx2 avx512"
+    "layers/pool/rows_body.h: TN_MAX_POOL_ROWS=tn_max_pool_rows: baseline avx2 avx512"
     "layers/softmax/bytes_body.h: TN_SOFTMAX_BYTES_LEVEL=tn_softmax_bytes: baseline avx2 avx512"
     "layers/softmax/lanes_body.h: TN_SOFTMAX_LEVEL=tn_softmax: baseline avx2 avx512"
     "layers/transpose/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512")

@@ -4,7 +4,8 @@
 # A part is a command whose last line of the form "N passed, N failed[, N skipped]" counts; without one it counts as one,
 # passed when it exits with 0. A command that fails without reporting what failed counts as one failed. What is skipped
 # because something is absent on this machine is printed and counted; with TENON_TESTS_STRICT=1, which continuous
-# integration sets, a skip is a failure. A part that skips everything has passed, one that tries nothing has failed.
+# integration sets, a skip is a failure. A part that skips everything has passed, one that tries nothing has failed. Lines that
+# begin with WARN are printed.
 #
 # Parts run one after the other; between `together` and `apart` as many at a time as there are processors, each reported
 # when it has ended. Those need nothing of each other, and most are programs of one thread.
@@ -19,6 +20,7 @@ mkdir -p "$logs"
 parts_together=
 declare -A parts_running=() # names by process
 wanted=("$@")               # what sources this takes names of parts
+parts_table=                # a page of bench/results/ that keeps each part's row (scripts/results-table), where one is named
 
 part() {
     local name=$1
@@ -82,6 +84,9 @@ report_part() {
         failed=$((failed + skipped))
         skipped=0
     fi
+    if [ -n "$parts_table" ]; then
+        printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$passed" "$failed" "$skipped" "$seconds" | scripts/results-table put "$parts_table"
+    fi
     parts_passed=$((parts_passed + passed))
     parts_failed=$((parts_failed + failed))
     parts_skipped=$((parts_skipped + skipped))
@@ -94,6 +99,7 @@ report_part() {
     elif [ "$skipped" -gt 0 ]; then
         { grep -aE '^(SKIP|UNSUPPORTED)|\*\*\*Skipped' "$log" || true; } | sort -u | awk 'NR <= 10' | cut -c1-300 | sed 's/^/    /'
     fi
+    { grep -a '^WARN ' "$log" || true; } | awk 'NR <= 10' | cut -c1-300 | sed 's/^/    /'
 }
 
 # CTest's own closing line in ours: N programs passed, N failed, N of the tests in them skipped (cmocka prints those).
@@ -118,6 +124,9 @@ build_preset() {
     cmake --preset "$preset" "$@"
     cmake --build "build-$preset" -j "$jobs"
 }
+
+# What a further build of this tree is told of CUDA: as the release's.
+cuda_option() { if [ -e build/lib/tenon/devices/libtenon_cuda.so ]; then echo -DTENON_WITH_CUDA=ON; else echo -DTENON_WITH_CUDA=OFF; fi; }
 
 # What clang-tidy looks at, and the build, of clang's, that says how it is compiled and has the headers that are made.
 tidy_sources() { git ls-files 'src/*.c' 'importers/*.c' 'tools/*.c' | grep -v 'tools/tenon/files/image.c'; }

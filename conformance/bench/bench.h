@@ -43,7 +43,8 @@ tn_status tn_limits_copy_on_device(const tn_bench_place *place, size_t bytes,
 /* --- limits.c --- */
 /* Bytes a second, read and written together, of a copy that touches `bytes` in all, by `threads`
  * threads or by one, whichever is faster. */
-tn_status tn_limits_copy(uint32_t threads, size_t bytes, double *out_bytes_a_second);
+tn_status tn_limits_copy(const tn_runtime *runtime, uint32_t threads, size_t bytes,
+                         double *out_bytes_a_second);
 /* Operations a second on 32-bit floats, where a multiply and an add count two, from registers;
  * *out_name says with which instructions. */
 tn_status tn_limits_arithmetic(const tn_runtime *runtime, uint32_t threads,

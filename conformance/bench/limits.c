@@ -20,6 +20,7 @@
  * copies */
 
 typedef struct copy {
+    struct tn_workers *workers;
     tn_thread_pool pool;
     char *from, *to;
     int64_t bytes;
@@ -39,7 +40,7 @@ static tn_status copy_once(void *user) {
 
 static tn_status measure_copy(copy *c, uint32_t threads, double *inout_bytes_a_second) {
     tn_stopwatch watch = {.seconds = LIMIT_SECONDS};
-    tn_cpu_pool_init(&c->pool, threads);
+    tn_cpu_pool_init(&c->pool, threads, c->workers, false);
     TN_TRY(tn_stopwatch_measure(&watch, copy_once, c));
     const double found = 2.0 * (double)c->bytes / (watch.best_ns * 1e-9);
     if (found > *inout_bytes_a_second) *inout_bytes_a_second = found;
@@ -47,10 +48,13 @@ static tn_status measure_copy(copy *c, uint32_t threads, double *inout_bytes_a_s
 }
 
 /* Few bytes are copied faster by one thread than by many: the limit is the better of the two. */
-tn_status tn_limits_copy(uint32_t threads, size_t bytes, double *out_bytes_a_second) {
+tn_status tn_limits_copy(const tn_runtime *runtime, uint32_t threads, size_t bytes,
+                         double *out_bytes_a_second) {
     const size_t half = (bytes / 2 + 4096) / 64 * 64;
-    copy c = {
-        .from = aligned_alloc(64, half), .to = aligned_alloc(64, half), .bytes = (int64_t)half};
+    copy c = {.workers = tn_runtime_workers(runtime),
+              .from = aligned_alloc(64, half),
+              .to = aligned_alloc(64, half),
+              .bytes = (int64_t)half};
     double best = 0;
     tn_status status = c.from && c.to ? TN_OK : tn_fail_memory("a copy");
     if (status == TN_OK) {
@@ -122,6 +126,7 @@ static float chains_plain(float x, float y) {
 }
 
 typedef struct arithmetic {
+    struct tn_workers *workers;
     tn_thread_pool pool;
     chains_function chains;
     volatile float x, y, sink[THREADS_AT_MOST]; /* the compiler is not to know the numbers */
@@ -142,7 +147,7 @@ static tn_status compute_once(void *user) {
 static tn_status measure_arithmetic(arithmetic *a, int lanes, uint32_t threads,
                                     double *inout_operations_a_second) {
     tn_stopwatch watch = {.seconds = LIMIT_SECONDS};
-    tn_cpu_pool_init(&a->pool, threads);
+    tn_cpu_pool_init(&a->pool, threads, a->workers, false);
     TN_TRY(tn_stopwatch_measure(&watch, compute_once, a));
     const double operations = 2.0 * lanes * CHAINS * STEPS * 16.0 * (double)a->pool.threads;
     const double found = operations / (watch.best_ns * 1e-9);
@@ -152,7 +157,8 @@ static tn_status measure_arithmetic(arithmetic *a, int lanes, uint32_t threads,
 
 tn_status tn_limits_arithmetic(const tn_runtime *runtime, uint32_t threads,
                                double *out_operations_a_second, const char **out_name) {
-    arithmetic a = {.chains = chains_plain, .x = 0.999f, .y = 0.001f};
+    arithmetic a = {
+        .workers = tn_runtime_workers(runtime), .chains = chains_plain, .x = 0.999f, .y = 0.001f};
     int lanes = 4;
     double best = 0;
     *out_name = "multiply and add of 4 floats";

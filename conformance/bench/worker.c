@@ -152,7 +152,7 @@ static void measure(const tn_bench_subject *subject, const tn_kernel *kernel,
 
 static tn_status measure_copy(size_t bytes, double *out_bytes_a_second) {
     return b.place.device.device ? tn_limits_copy_on_device(&b.place, bytes, out_bytes_a_second)
-                                 : tn_limits_copy(b.threads, bytes, out_bytes_a_second);
+                                 : tn_limits_copy(b.runtime, b.threads, bytes, out_bytes_a_second);
 }
 
 static void time_case(const tn_operator *op, uint64_t number, bool is_grown, const char *text) {

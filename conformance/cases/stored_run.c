@@ -301,7 +301,8 @@ static tn_status fill_params(const tn_stored_run *run, stored_call *s, bool *out
 tn_status tn_stored_do(tn_stored_run *run, bool *out_is_taken) {
     stored_call *s = calloc(1, sizeof(*s));
     if (!s) return tn_fail_memory("a kernel's call");
-    tn_cpu_pool_init(&s->pool, run->threads);
+    tn_cpu_pool_init(&s->pool, run->threads, tn_runtime_workers(run->runtime),
+                     run->kernel && run->kernel->traits & TN_KERNEL_OPENMP);
     tn_status status = describe_all(run, s);
     *out_is_taken = false;
     bool fits = false;

@@ -4,7 +4,7 @@
 #include "cases/strings/strings.h"
 #include "base/hash.h"
 #include "base/status.h"
-#include "gaps.h"
+#include "worker/probe/gaps.h"
 
 #include <tenon/plugin/counted.h>
 #include "plugin/fields/fields_private.h"

@@ -7,7 +7,7 @@
 #define TN_CONFORMANCE_WORKER_FRAME_H
 
 #include "plugin/state/saved_state.h"
-#include "probe.h"
+#include "worker/probe/probe_state.h"
 
 /* Which data a stage sees. */
 enum { TN_SEES_CONSTANTS = 0, TN_SEES_VALUES = 1, TN_SEES_ALL = 2 };
@@ -28,6 +28,8 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
 void tn_probe_empty_heaps(tn_probe_memory *memory);
 tn_status tn_probe_take_strings(tn_probe *probe, const tn_frame *frame, tn_probe_memory *memory,
                                 uint8_t poison);
+/* Frames of earlier callbacks are forgotten (their memory is given back). */
+void tn_probe_forget_frames(void);
 /* After the callback: nobody may look into it any more. It stays mapped, without access, until many
  * later ones were closed. */
 void tn_frame_close(tn_frame *frame);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of what is under test; see probe.h. The calls themselves are made in frame.c. */
+#include "worker/probe.h"
 #include "base/status.h"
 #include "cases/strings/strings.h"
-#include "contents.h"
 #include "device/cpu/cpu.h"
-#include "frame.h"
-#include "gaps.h"
-
-#include <tenon/plugin/counted.h>
 #include "plugin/outputs.h"
 #include "tensor/convert.h"
+#include "worker/frame.h"
+#include "worker/probe/contents.h"
+#include "worker/probe/gaps.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
+
+#include <tenon/plugin/counted.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,8 @@ static void destroy_packed(tn_probe_life *life) {
 
 static tn_status begin_life(tn_probe_life *life, tn_probe *probe) {
     *life = (tn_probe_life){.probe = probe};
-    tn_cpu_pool_init(&life->pool, probe->threads);
+    tn_cpu_pool_init(&life->pool, probe->threads, tn_runtime_workers(probe->runtime),
+                     probe->kernel && probe->kernel->traits & TN_KERNEL_OPENMP);
     life->packed = probe->packed;
     life->owns_packed = !probe->packed;
     return life->owns_packed ? tn_packed_store_create(probe->allocator, &life->packed) : TN_OK;
@@ -264,11 +266,6 @@ tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *number
             memset(memory->outputs[i].data, tn_contents_poison(numbers->outputs[i].type, poison),
                    memory->outputs[i].bytes);
     return TN_OK;
-}
-
-const tn_guarded *tn_probe_memory_output(const tn_probe_memory *memory, uint32_t index) {
-    const uint32_t input = memory->laid_on[index];
-    return input ? &memory->inputs[input - 1] : &memory->outputs[index];
 }
 
 static bool is_overwritten(const tn_probe_memory *memory, uint32_t input) {

@@ -31,23 +31,6 @@ static tn_status fail_count(const tn_shape *shape, size_t expected, size_t found
                    found);
 }
 
-/* Small data is copied next to its like; large data is taken over from the message. */
-static tn_status take_floats(tn_import_graph *graph, tn_caffe_blob *blob, const float **out_data) {
-    size_t bytes = blob->n_data * sizeof(float);
-    if (bytes < 64) {
-        void *copy = tn_import_room(graph, bytes);
-        if (!copy) return tn_fail_memory("weights");
-        memcpy(copy, blob->data, bytes);
-        *out_data = copy;
-        return TN_OK;
-    }
-    TN_TRY(tn_import_adopt(graph, blob->data, bytes));
-    *out_data = blob->data;
-    blob->data = NULL;
-    blob->n_data = 0;
-    return TN_OK;
-}
-
 static float raw_element(const tn_caffe_blob *blob, size_t index) {
     const uint8_t *data = blob->raw_data.data;
     double wide;
@@ -84,7 +67,14 @@ tn_status tn_caffe_blob_data(tn_import_graph *graph, tn_caffe_blob *blob, const 
     if (found != expected) return fail_count(shape, expected, found);
     *out_data = NULL;
     if (expected == 0) return TN_OK;
-    if (!is_double && !is_raw) return take_floats(graph, blob, out_data);
+    if (!is_double && !is_raw) {
+        const void *taken;
+        TN_TRY(tn_import_take(graph, (void **)&blob->data, expected * sizeof(float), "weights",
+                              &taken));
+        if (!blob->data) blob->n_data = 0;
+        *out_data = taken;
+        return TN_OK;
+    }
     float *copy = tn_import_room(graph, expected * sizeof(*copy));
     if (!copy) return tn_fail_memory("weights");
     for (size_t i = 0; i < expected; i++)

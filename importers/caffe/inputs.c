@@ -5,7 +5,7 @@
  * extents of an input that the options list are.
  */
 #include "base/status.h"
-#include "importers/caffe/caffe.h"
+#include "importers/caffe/layers/layer.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static tn_status read_shape(const tn_prototext_message *shape, uint32_t *out_ran
     return TN_OK;
 }
 
-tn_status tn_caffe_read_input(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+tn_status tn_caffe_read_input(tn_caffe_layer *layer) {
     size_t count = tn_prototext_count(layer->params, "shape");
     const tn_prototext_field *shape = NULL;
     if (count != 1 && count != layer->top_count)
@@ -64,13 +64,13 @@ tn_status tn_caffe_read_input(tn_caffe_reader *reader, tn_caffe_layer *layer) {
         int64_t extents[TN_MAX_RANK];
         if (i == 0 || count > 1) shape = tn_prototext_message_next(layer->params, "shape", shape);
         TN_TRY(read_shape(shape->message, &rank, extents));
-        TN_TRY(add_input(reader, layer->top_names[i], rank, extents));
+        TN_TRY(add_input(layer->reader, layer->top_names[i], rank, extents));
     }
     return TN_OK;
 }
 
 /* The shape of what a data layer gives, as far as the network says it. */
-tn_status tn_caffe_read_data(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+tn_status tn_caffe_read_data(tn_caffe_layer *layer) {
     const tn_prototext_message *transform = tn_prototext_child(layer->message, "transform_param");
     int64_t extents[4] = {-1, -1, -1, -1};
     if (strcmp(layer->type_name, "MemoryData") == 0) {
@@ -80,7 +80,7 @@ tn_status tn_caffe_read_data(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     }
     int64_t crop = tn_prototext_integer(transform, "crop_size", 0);
     if (crop > 0) extents[2] = extents[3] = crop;
-    return add_input(reader, layer->top_names[0], 4, extents);
+    return add_input(layer->reader, layer->top_names[0], 4, extents);
 }
 
 /* `input_dim`: four an input. */

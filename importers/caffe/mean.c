@@ -21,18 +21,18 @@ static tn_status add_constant(tn_import_graph *graph, tn_caffe_blob *blob) {
     return tn_import_add_output(graph, mean, NULL);
 }
 
-static tn_status read_mean(tn_import *import) {
-    const tn_import *outer = tn_import_enter(import);
+static tn_status read_in(tn_import *import) {
     const tn_allocator allocator = tn_import_allocator(import);
     ProtobufCMessage *message;
-    tn_status status = tn_wire_unpack(&allocator, &tenon__caffe__weights__blob__descriptor,
-                                      import->data, (size_t)import->bytes, &message);
-    if (status == TN_OK) {
-        status = add_constant(import->graph, (tn_caffe_blob *)message);
-        tn_wire_free(&allocator, message);
-    }
-    tn_import_enter(outer);
+    TN_TRY(tn_wire_unpack(&allocator, &tenon__caffe__weights__blob__descriptor, import->data,
+                          (size_t)import->bytes, &message));
+    const tn_status status = add_constant(import->graph, (tn_caffe_blob *)message);
+    tn_wire_free(&allocator, message);
     return status;
+}
+
+static tn_status read_mean(tn_import *import) {
+    return tn_import_read(import, read_in);
 }
 
 const tn_importer tn_caffe_mean_importer = {.size = sizeof(tn_importer),

@@ -5,7 +5,6 @@
  */
 #include "base/status.h"
 #include "importers/caffe/caffe.h"
-#include "importers/caffe/net.pb-c.h"
 
 #include <string.h>
 
@@ -29,9 +28,9 @@ static tn_status output_tensor(tn_caffe_reader *reader, const char *blob, tn_imp
         *out_tensor = tensor;
         return TN_OK;
     }
-    const char *name = tn_caffe_make_name(reader, blob);
-    if (!name) return tn_fail_memory("an output");
-    return tn_caffe_node(reader, name, "", "Identity", NULL, 1, &tensor, 1, &name, out_tensor);
+    const char *name = tn_emit_free_name(&reader->emit, blob);
+    return tn_emit_node(&reader->emit, name, "Identity", NULL, TN_TENSORS(tensor), 1, &name,
+                        out_tensor);
 }
 
 static tn_status read_outputs(tn_caffe_reader *reader) {
@@ -55,6 +54,6 @@ tn_status tn_caffe_network_read(tn_caffe_reader *reader) {
     TN_TRY(tn_caffe_customs_check(reader));
     TN_TRY(tn_caffe_inputs_read(reader));
     for (size_t i = 0; i < reader->layer_count; i++)
-        TN_TRY(tn_caffe_layer_build(reader, &reader->layers[i]));
+        TN_TRY(tn_caffe_layer_build(&reader->layers[i]));
     return read_outputs(reader);
 }

@@ -14,7 +14,10 @@ static tn_status reader_init(tn_caffe_reader *reader) {
     TN_TRY(tn_arena_create(reader->allocator, &reader->arena));
     TN_TRY(tn_map_create(reader->allocator, &reader->blobs));
     TN_TRY(tn_map_create(reader->allocator, &reader->last_writers));
-    return tn_map_create(reader->allocator, &reader->param_owners);
+    TN_TRY(tn_map_create(reader->allocator, &reader->param_owners));
+    reader->emit = (tn_emitter){
+        .graph = reader->graph, .arena = reader->arena, .reserved = reader->last_writers};
+    return TN_OK;
 }
 
 static void reader_deinit(tn_caffe_reader *reader) {
@@ -39,7 +42,7 @@ static tn_status read_tree(tn_caffe_reader *reader, const void *data, size_t byt
     TN_TRY(tn_prototext_schema_check(network, &tenon__caffe__net__net_parameter__descriptor,
                                      TN_PROTOTEXT_LAYERS_LATER));
     if (reader->is_binary)
-        return tn_caffe_weights_from_binary(reader, data, bytes, &reader->own_weights);
+        return tn_caffe_weights_create(reader, data, bytes, &reader->own_weights);
     return tn_caffe_weights_from_text(reader, network, &reader->own_weights);
 }
 
@@ -54,20 +57,20 @@ static tn_status at_file(tn_status status, const network_file *file) {
     return file->path ? tn_error_in(status, .file = file->path) : status;
 }
 
+static tn_status read_weights(tn_caffe_reader *reader, const network_file *file) {
+    TN_TRY(tn_caffe_weights_create(reader, file->data, file->bytes, &reader->weights));
+    return tn_caffe_weights_check(reader->weights);
+}
+
 static tn_status read_network(tn_caffe_reader *reader, const network_file *network,
                               const network_file *weights) {
-    tn_status status = reader_init(reader);
-    if (status == TN_OK && weights)
-        status = at_file(
-            tn_caffe_weights_create(reader, weights->data, weights->bytes, &reader->weights),
-            weights);
-    if (status != TN_OK) return status;
-    status = read_tree(reader, network->data, network->bytes);
     const tn_import_services *services = reader->import->services;
-    if (status == TN_OK)
-        status = services->set_name(reader->graph, tn_prototext_text(reader->network, "name", ""));
-    if (status == TN_OK) status = services->set_opset(reader->graph, "", TN_CAFFE_OPSET);
-    return status == TN_OK ? tn_caffe_network_read(reader) : status;
+    TN_TRY(reader_init(reader));
+    if (weights) TN_TRY(at_file(read_weights(reader, weights), weights));
+    TN_TRY(read_tree(reader, network->data, network->bytes));
+    TN_TRY(services->set_name(reader->graph, tn_prototext_text(reader->network, "name", "")));
+    TN_TRY(services->set_opset(reader->graph, "", TN_CAFFE_OPSET));
+    return tn_caffe_network_read(reader);
 }
 
 /* The weights that the options name, or give. */
@@ -101,10 +104,7 @@ static tn_status read_in(tn_import *import) {
 }
 
 static tn_status read_caffe(tn_import *import) {
-    const tn_import *outer = tn_import_enter(import);
-    const tn_status status = read_in(import);
-    tn_import_enter(outer);
-    return status;
+    return tn_import_read(import, read_in);
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "base/wire.h"
 #include "importers/caffe/blob.h"
-#include "importers/caffe/caffe.h"
+#include "importers/caffe/layers/layer.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -67,31 +67,19 @@ static tn_status index_layers(tn_caffe_reader *reader, tn_caffe_weights *weights
     return TN_OK;
 }
 
-static tn_status create_weights(tn_caffe_reader *reader, const void *data, size_t bytes,
-                                tn_caffe_weights **out_weights) {
-    tn_caffe_weights *weights = tn_arena_allocate(reader->arena, 1, sizeof(*weights));
-    if (!weights) return tn_fail_memory("the weights");
-    TN_TRY(tn_wire_unpack(reader->allocator, &tenon__caffe__weights__model__descriptor, data, bytes,
-                          &weights->message));
-    tn_status status = index_layers(reader, weights);
-    if (status != TN_OK) {
-        tn_caffe_weights_destroy(reader, weights);
-        return status;
-    }
-    *out_weights = weights;
-    return TN_OK;
-}
-
 tn_status tn_caffe_weights_create(tn_caffe_reader *reader, const void *data, size_t bytes,
                                   tn_caffe_weights **out_weights) {
-    tn_caffe_weights *weights = NULL;
-    TN_TRY(create_weights(reader, data, bytes, &weights));
-    if (weights->layer_count == 0) {
-        tn_caffe_weights_destroy(reader, weights);
-        return tn_fail(TN_ERROR_FORMAT, "the file holds no weights: is it a Caffe model?");
-    }
-    *out_weights = weights;
-    return TN_OK;
+    tn_caffe_weights *weights = tn_arena_allocate(reader->arena, 1, sizeof(*weights));
+    if (!weights) return tn_fail_memory("the weights");
+    *out_weights = weights; /* the reader's, also when the rest fails */
+    TN_TRY(tn_wire_unpack(reader->allocator, &tenon__caffe__weights__model__descriptor, data, bytes,
+                          &weights->message));
+    return index_layers(reader, weights);
+}
+
+tn_status tn_caffe_weights_check(const tn_caffe_weights *weights) {
+    if (weights->layer_count > 0) return TN_OK;
+    return tn_fail(TN_ERROR_FORMAT, "the file holds no weights: is it a Caffe model?");
 }
 
 static bool has_blobs(const tn_prototext_message *network, const char *layers) {
@@ -109,14 +97,9 @@ tn_status tn_caffe_weights_from_text(tn_caffe_reader *reader, tn_prototext_messa
     if (!has_blobs(network, "layer") && !has_blobs(network, "layers")) return TN_OK;
     TN_TRY(tn_prototext_schema_check(network, schema, TN_PROTOTEXT_KNOWN_ONLY));
     TN_TRY(tn_prototext_encode(reader->allocator, network, schema, &data, &bytes));
-    tn_status status = create_weights(reader, data, bytes, out_weights);
+    const tn_status status = tn_caffe_weights_create(reader, data, bytes, out_weights);
     tn_deallocate(reader->allocator, data);
     return status;
-}
-
-tn_status tn_caffe_weights_from_binary(tn_caffe_reader *reader, const void *data, size_t bytes,
-                                       tn_caffe_weights **out_weights) {
-    return create_weights(reader, data, bytes, out_weights);
 }
 
 void tn_caffe_weights_destroy(const tn_caffe_reader *reader, tn_caffe_weights *weights) {
@@ -136,8 +119,8 @@ static weight_layer *find_layer(const tn_caffe_reader *reader, const char *name)
     return NULL;
 }
 
-uint32_t tn_caffe_blob_count(const tn_caffe_reader *reader, const tn_caffe_layer *layer) {
-    const weight_layer *found = find_layer(reader, layer->name);
+uint32_t tn_caffe_blob_count(const tn_caffe_layer *layer) {
+    const weight_layer *found = find_layer(layer->reader, layer->name);
     return !found ? 0 : found->blob_count > UINT32_MAX ? UINT32_MAX : (uint32_t)found->blob_count;
 }
 
@@ -152,8 +135,8 @@ static const char *shared_name(const tn_caffe_layer *layer, uint32_t index) {
 }
 
 /* The blob of the layer that owns a shared one, or null. */
-static weight_blob *find_shared(const tn_caffe_reader *reader, const tn_caffe_layer *layer,
-                                uint32_t index) {
+static weight_blob *find_shared(const tn_caffe_layer *layer, uint32_t index) {
+    const tn_caffe_reader *reader = layer->reader;
     const char *name = shared_name(layer, index);
     uint64_t owner;
     if (!*name || !tn_map_get(reader->param_owners, name, &owner)) return NULL;
@@ -162,8 +145,8 @@ static weight_blob *find_shared(const tn_caffe_reader *reader, const tn_caffe_la
     return found && place < found->blob_count ? &found->blobs[place] : NULL;
 }
 
-static tn_status fail_missing(const tn_caffe_reader *reader, const tn_caffe_layer *layer,
-                              uint32_t index) {
+static tn_status fail_missing(const tn_caffe_layer *layer, uint32_t index) {
+    const tn_caffe_reader *reader = layer->reader;
     const weight_layer *found = find_layer(reader, layer->name);
     tn_nearest nearest;
     if (!reader->weights && !found)
@@ -181,16 +164,15 @@ static tn_status fail_missing(const tn_caffe_reader *reader, const tn_caffe_laye
         nearest.best);
 }
 
-static tn_status read_blob(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,
-                           weight_blob **out_blob) {
-    const weight_layer *found = find_layer(reader, layer->name);
-    weight_blob *blob = found && index < found->blob_count ? &found->blobs[index]
-                                                           : find_shared(reader, layer, index);
-    if (!blob) return fail_missing(reader, layer, index);
+static tn_status read_blob(tn_caffe_layer *layer, uint32_t index, weight_blob **out_blob) {
+    const weight_layer *found = find_layer(layer->reader, layer->name);
+    weight_blob *blob =
+        found && index < found->blob_count ? &found->blobs[index] : find_shared(layer, index);
+    if (!blob) return fail_missing(layer, index);
     if (layer->used_blobs <= index) layer->used_blobs = index + 1;
     if (!blob->is_read) {
         TN_TRY(tn_caffe_blob_shape(blob->message, &blob->shape));
-        TN_TRY(tn_caffe_blob_data(reader->graph, blob->message, &blob->shape, &blob->data));
+        TN_TRY(tn_caffe_blob_data(layer->reader->graph, blob->message, &blob->shape, &blob->data));
         blob->is_read = true;
     }
     *out_blob = blob;
@@ -212,11 +194,11 @@ static bool match(uint32_t rank, int64_t *extents, const tn_shape *found) {
     return true;
 }
 
-static tn_status blob_read(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,
-                           uint32_t rank, int64_t *extents, const float **out_data) {
+static tn_status blob_read(tn_caffe_layer *layer, uint32_t index, uint32_t rank, int64_t *extents,
+                           const float **out_data) {
     char expected[TN_SHAPE_TEXT_BYTES], has[TN_SHAPE_TEXT_BYTES];
     weight_blob *blob = NULL;
-    TN_TRY(read_blob(reader, layer, index, &blob));
+    TN_TRY(read_blob(layer, index, &blob));
     tn_shape_print(rank, extents, expected, sizeof(expected));
     if (!match(rank, extents, &blob->shape))
         return tn_fail(TN_ERROR_SHAPE, "its shape is %s; %s is expected",
@@ -226,28 +208,28 @@ static tn_status blob_read(tn_caffe_reader *reader, tn_caffe_layer *layer, uint3
     return TN_OK;
 }
 
-tn_status tn_caffe_blob_read(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,
-                             uint32_t rank, int64_t *extents, const float **out_data) {
-    return tn_error_at(blob_read(reader, layer, index, rank, extents, out_data), "blob %" PRIu32,
-                       index);
+tn_status tn_caffe_blob_read(tn_caffe_layer *layer, uint32_t index, uint32_t rank, int64_t *extents,
+                             const float **out_data) {
+    return tn_error_at(blob_read(layer, index, rank, extents, out_data), "blob %" PRIu32, index);
 }
 
-tn_status tn_caffe_blob_constant(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,
-                                 uint32_t rank, int64_t *extents, uint32_t shape_rank,
-                                 const int64_t *shape, tn_import_tensor *out_tensor) {
+tn_status tn_caffe_blob_constant(tn_caffe_layer *layer, uint32_t index, uint32_t rank,
+                                 int64_t *extents, uint32_t ones, tn_import_tensor *out_tensor) {
     const float *data = NULL;
-    const char *part = tn_arena_format(reader->arena, "blobs[%" PRIu32 "]", index);
+    int64_t shape[TN_MAX_RANK];
+    const char *part = tn_arena_format(layer->reader->arena, "blobs[%" PRIu32 "]", index);
     if (!part) return tn_fail_memory("a constant");
-    TN_TRY(tn_caffe_blob_read(reader, layer, index, rank, extents, &data));
-    return tn_caffe_floats(reader, layer, part, shape ? shape_rank : rank, shape ? shape : extents,
-                           data, out_tensor);
+    TN_TRY(tn_caffe_blob_read(layer, index, rank, extents, &data));
+    for (uint32_t i = 0; i < rank + ones; i++)
+        shape[i] = i < rank ? extents[i] : 1;
+    *out_tensor = tn_emit_lent(layer->emit, part, TN_F32, rank + ones, shape, data);
+    return layer->emit->status;
 }
 
-tn_status tn_caffe_blob_any(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,
-                            tn_shape *out_shape, const float **out_data) {
+tn_status tn_caffe_blob_any(tn_caffe_layer *layer, uint32_t index, tn_shape *out_shape,
+                            const float **out_data) {
     weight_blob *blob = NULL;
-    tn_status status = read_blob(reader, layer, index, &blob);
-    if (status != TN_OK) return tn_error_at(status, "blob %" PRIu32, index);
+    TN_TRY(tn_error_at(read_blob(layer, index, &blob), "blob %" PRIu32, index));
     *out_shape = blob->shape;
     *out_data = blob->data;
     return TN_OK;

@@ -112,23 +112,27 @@ static tn_status check_builtin(tn_import *import, tn_arena *arena, const tn_oper
 }
 
 tn_status tn_custom_find(tn_import *import, tn_arena *arena, const char *name, size_t field_count,
-                         const tn_custom_field *fields, const tn_operator **out_op,
-                         uint64_t *out_attribute_count,
-                         const tn_attribute *const **out_attributes) {
-    const tn_operator *op;
-    tn_status status = import->services->find_operator(import, NULL, name, 0, &op);
+                         const tn_custom_field *fields, tn_custom_node *out_node) {
+    tn_custom_node node = {0};
+    tn_status status = import->services->find_operator(import, NULL, name, 0, &node.op);
+    if (status == TN_OK) {
+        TN_TRY(fit_fields(arena, node.op, field_count, fields, &node.attribute_count,
+                          &node.attributes));
+        status = check_builtin(import, arena, node.op, node.attribute_count, node.attributes);
+    }
     if (status != TN_OK) return describe(import, arena, name, status, field_count, fields);
-    TN_TRY(fit_fields(arena, op, field_count, fields, out_attribute_count, out_attributes));
-    status = check_builtin(import, arena, op, *out_attribute_count, *out_attributes);
-    if (status != TN_OK) return describe(import, arena, name, status, field_count, fields);
-    *out_op = op;
+    *out_node = node;
     return TN_OK;
+}
+
+int64_t tn_custom_stand_in(uint32_t axis, bool is_second) {
+    if (axis == 0) return is_second ? 2 : 1;
+    return is_second ? 320 : 256;
 }
 
 /* NOLINTBEGIN(readability-non-const-parameter): out_types is written through the question */
 tn_status tn_custom_infer(tn_import *import, tn_arena *arena, const char *name,
-                          const tn_operator *op, uint64_t attribute_count,
-                          const tn_attribute *const *attributes, uint32_t input_count,
+                          const tn_custom_node *node, bool is_second, uint32_t input_count,
                           const tn_custom_input *inputs, uint32_t output_count, tn_type *out_types,
                           tn_shape *out_shapes) {
     /* NOLINTEND(readability-non-const-parameter) */
@@ -138,7 +142,10 @@ tn_status tn_custom_infer(tn_import *import, tn_arena *arena, const char *name,
     int64_t(*extents)[TN_MAX_RANK] = tn_arena_allocate(arena, output_count, sizeof(*extents));
     if (!storage || !tensors || !ranks || !extents) return tn_fail_memory("a node");
     for (uint32_t i = 0; i < input_count; i++) {
-        TN_TRY(tn_tensor_init(&storage[i], inputs[i].type, TN_LINEAR, &inputs[i].shape));
+        tn_shape shape = inputs[i].shape;
+        for (uint32_t axis = 0; axis < shape.rank; axis++)
+            if (shape.extents[axis] < 0) shape.extents[axis] = tn_custom_stand_in(axis, is_second);
+        TN_TRY(tn_tensor_init(&storage[i], inputs[i].type, TN_LINEAR, &shape));
         storage[i].tensor.name = inputs[i].name;
         storage[i].tensor.data = (void *)(uintptr_t)inputs[i].data;
         tensors[i] = &storage[i].tensor;
@@ -147,9 +154,9 @@ tn_status tn_custom_infer(tn_import *import, tn_arena *arena, const char *name,
                                          .input_count = input_count,
                                          .output_count = output_count,
                                          .name = name,
-                                         .op = op,
-                                         .attribute_count = attribute_count,
-                                         .attributes = attributes,
+                                         .op = node->op,
+                                         .attribute_count = node->attribute_count,
+                                         .attributes = node->attributes,
                                          .inputs = tensors,
                                          .out_types = out_types,
                                          .out_ranks = ranks,

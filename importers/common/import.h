@@ -14,18 +14,22 @@
 /* The host's allocator. */
 tn_allocator tn_import_allocator(const tn_import *import);
 
-/* In a library of its own: makes `import` what base/status.h's functions of this thread record
- * their errors by, until another one is given (null: none), and answers the one before. Where
- * readers are linked with the core those functions are the core's (status.c is left out). */
-const tn_import *tn_import_enter(const tn_import *import);
+/* In a library of its own: calls `read` while `import` is what base/status.h's functions of this
+ * thread record their errors by. Where readers are linked with the core those functions are the
+ * core's (status.c is left out). */
+tn_status tn_import_read(tn_import *import, tn_status (*read)(tn_import *import));
 
 static inline void *tn_import_room(tn_import_graph *graph, size_t bytes) {
     return graph->import->services->room(graph->import, bytes);
 }
 
-static inline tn_status tn_import_adopt(tn_import_graph *graph, void *memory, size_t bytes) {
-    return graph->import->services->adopt(graph->import, memory, bytes);
-}
+/* A copy in the graph's memory; null of no bytes. `what` is for the message. */
+tn_status tn_import_copy(tn_import_graph *graph, const void *data, size_t bytes, const char *what,
+                         const void **out_data);
+/* Data of a message as the graph's: little is copied next to its like, much is taken over, and
+ * *data is null then. There is at least a byte. */
+tn_status tn_import_take(tn_import_graph *graph, void **data, size_t bytes, const char *what,
+                         const void **out_data);
 
 static inline bool tn_import_has_tensor(const tn_import_graph *graph, const char *name) {
     return graph->import->services->find_tensor(graph, name, NULL);
@@ -41,6 +45,11 @@ static inline tn_import_tensor_info tn_import_tensor_at(const tn_import_graph *g
 
 static inline const char *tn_import_make_name(tn_import_graph *graph, const char *base) {
     return graph->import->services->make_name(graph, base);
+}
+
+/* `base` where no tensor has it, else a name that begins so. Null: no memory. */
+static inline const char *tn_import_free_name(tn_import_graph *graph, const char *base) {
+    return base && tn_import_has_tensor(graph, base) ? tn_import_make_name(graph, base) : base;
 }
 
 static inline tn_status tn_import_add_tensor(tn_import_graph *graph, const char *name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The errors of base/status.h for readers that are libraries of their own: recorded by the reading
- * that the thread is in (tn_import_enter), whose host keeps them. Outside of one they are nothing.
+ * that the thread is in (tn_import_read), whose host keeps them. Outside of one they are nothing.
  */
 #include "base/status.h"
 #include "importers/common/import.h"
@@ -11,10 +11,12 @@
 
 static _Thread_local const tn_import *current;
 
-const tn_import *tn_import_enter(const tn_import *import) {
-    const tn_import *before = current;
+tn_status tn_import_read(tn_import *import, tn_status (*read)(tn_import *import)) {
+    const tn_import *outer = current;
     current = import;
-    return before;
+    const tn_status status = read(import);
+    current = outer;
+    return status;
 }
 
 static tn_import *reading(void) {

@@ -71,10 +71,7 @@ static tn_status read_outputs(tn_onnx_reader *reader, tn_onnx_scope *scope,
 
 static tn_status read_graph(tn_onnx_reader *reader, tn_onnx_scope *scope,
                             const tn_onnx_graph *graph) {
-    for (size_t i = 0; i < reader->model->n_opset_import; i++)
-        TN_TRY(reader->import->services->set_opset(
-            reader->graph, reader->model->opset_import[i]->domain,
-            (uint32_t)reader->model->opset_import[i]->version));
+    TN_TRY(tn_onnx_opsets_keep(reader));
     TN_TRY(read_inputs(reader, scope, graph));
     TN_TRY(tn_onnx_initializers_read(reader, scope, graph));
     TN_TRY(define_names(reader, scope, graph));
@@ -86,8 +83,7 @@ static tn_status read_graph(tn_onnx_reader *reader, tn_onnx_scope *scope,
 static tn_status capture(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
                          tn_import_tensor outer, tn_import_tensor *out_tensor) {
     const tn_import_tensor_info tensor = tn_import_tensor_at(scope->parent->graph, outer);
-    const char *own = tensor.name;
-    if (tn_import_has_tensor(reader->graph, own)) own = tn_import_make_name(reader->graph, own);
+    const char *own = tn_import_free_name(reader->graph, tensor.name);
     if (!own) return tn_fail_memory("a tensor's name");
     if (tensor.flags & TN_IMPORT_IS_CONSTANT) {
         TN_TRY(reader->import->services->add_constant(reader->graph, own, tensor.type, tensor.rank,

@@ -69,12 +69,8 @@ tn_status tn_onnx_external_read(tn_onnx_reader *reader, const tn_onnx_tensor *te
     TN_TRY(reader->import->services->open(reader->import, place.location, TN_IMPORT_KEEP, &file));
     TN_TRY(check_range(&place, bytes, &file));
     const void *data = (const unsigned char *)file.data + place.offset;
-    if ((uintptr_t)data % alignment != 0 && bytes > 0) {
-        void *copy = tn_import_room(reader->graph, bytes);
-        if (!copy) return tn_fail_memory("a tensor's data");
-        memcpy(copy, data, bytes);
-        data = copy;
-    }
+    if ((uintptr_t)data % alignment != 0)
+        TN_TRY(tn_import_copy(reader->graph, data, bytes, "a tensor's data", &data));
     *out_data = bytes > 0 ? data : NULL;
     return TN_OK;
 }

@@ -22,8 +22,7 @@ const char *tn_onnx_node_name(tn_onnx_reader *reader, const tn_onnx_scope *scope
 static tn_status make_tensor(tn_onnx_reader *reader, const tn_onnx_scope *scope, const char *name,
                              tn_import_tensor *out_tensor) {
     const char *full = tn_arena_format(reader->arena, "%s%s", scope->prefix, name);
-    if (!full) return tn_fail_memory("a tensor's name");
-    if (tn_import_has_tensor(reader->graph, full)) full = tn_import_make_name(reader->graph, full);
+    full = tn_import_free_name(reader->graph, full);
     if (!full) return tn_fail_memory("a tensor's name");
     return tn_import_add_tensor(reader->graph, full, out_tensor);
 }

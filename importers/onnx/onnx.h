@@ -132,6 +132,8 @@ tn_status tn_onnx_function_expand(tn_onnx_reader *reader, tn_onnx_scope *scope,
 tn_status tn_onnx_opset_version(const tn_onnx_reader *reader, const tn_onnx_scope *scope,
                                 const char *domain, uint32_t *out_version);
 tn_status tn_onnx_opsets_check(size_t count, tn_onnx_opset *const *opsets);
+/* The reader's graph remembers the model's opsets, for nodes that are added to it later. */
+tn_status tn_onnx_opsets_keep(tn_onnx_reader *reader);
 
 /* --- value_info.c --- */
 /* Whether an extent's text is a name, the same for extents that are equal, and not one of the texts

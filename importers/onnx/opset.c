@@ -35,6 +35,15 @@ tn_status tn_onnx_opsets_check(size_t count, tn_onnx_opset *const *opsets) {
     return TN_OK;
 }
 
+tn_status tn_onnx_opsets_keep(tn_onnx_reader *reader) {
+    for (size_t i = 0; i < reader->model->n_opset_import; i++) {
+        const tn_onnx_opset *opset = reader->model->opset_import[i];
+        TN_TRY(reader->import->services->set_opset(reader->graph, opset->domain,
+                                                   (uint32_t)opset->version));
+    }
+    return TN_OK;
+}
+
 static bool find_import(size_t count, tn_onnx_opset *const *opsets, const char *domain,
                         uint32_t *out_version) {
     for (size_t i = 0; i < count; i++) {

@@ -35,16 +35,6 @@ static void count_nodes(tn_onnx_reader *reader) {
     reader->nodes_left = NODES_BASE + NODES_FACTOR * count;
 }
 
-/* The graph remembers the model's opsets, for nodes that are added to it later. */
-static tn_status keep_opsets(tn_onnx_reader *reader) {
-    for (size_t i = 0; i < reader->model->n_opset_import; i++) {
-        const tn_onnx_opset *opset = reader->model->opset_import[i];
-        TN_TRY(reader->import->services->set_opset(reader->graph, opset->domain,
-                                                   (uint32_t)opset->version));
-    }
-    return TN_OK;
-}
-
 /* What the model says of itself, for people and programs that read it from the graph or the plan.
  */
 static tn_status keep_info(tn_onnx_reader *reader) {
@@ -78,7 +68,7 @@ static tn_status read_model(tn_onnx_reader *reader) {
     count_nodes(reader);
     const char *name = model->graph->name ? model->graph->name : "";
     TN_TRY(reader->import->services->set_name(reader->graph, name));
-    TN_TRY(keep_opsets(reader));
+    TN_TRY(tn_onnx_opsets_keep(reader));
     TN_TRY(keep_info(reader));
     return tn_onnx_model_graph_read(reader);
 }

@@ -130,32 +130,22 @@ static tn_status read_list(tn_onnx_reader *reader, const tn_onnx_tensor *tensor,
     return TN_OK;
 }
 
-/* Makes each byte of a bool tensor 0 or 1, as kernels expect it. */
-static void normalise_bools(const tn_onnx_data *data, void *bytes) {
-    if (data->type != TN_BOOL) return;
-    for (size_t i = 0; i < data->bytes; i++)
-        ((uint8_t *)bytes)[i] = ((const uint8_t *)bytes)[i] != 0;
+/* Makes each byte of a bool tensor, which is the graph's own, 0 or 1, as kernels expect it. */
+static void normalise_bools(const tn_onnx_data *data) {
+    uint8_t *bytes = (uint8_t *)(uintptr_t)data->data;
+    for (size_t i = 0; data->type == TN_BOOL && i < data->bytes; i++)
+        bytes[i] = bytes[i] != 0;
 }
 
-/* Small data is copied next to its like; large data is taken over from the message. */
 static tn_status read_raw(tn_onnx_reader *reader, tn_onnx_tensor *tensor, tn_onnx_data *data) {
     if (tensor->raw_data.len != data->bytes)
         return tn_fail(TN_ERROR_FORMAT, "the shape takes %zu bytes, but raw_data has %zu",
                        data->bytes, tensor->raw_data.len);
     if (data->bytes == 0) return TN_OK;
-    if (data->bytes < 64) {
-        void *copy = tn_import_room(reader->graph, data->bytes);
-        if (!copy) return tn_fail_memory("a tensor's data");
-        memcpy(copy, tensor->raw_data.data, data->bytes);
-        normalise_bools(data, copy);
-        data->data = copy;
-        return TN_OK;
-    }
-    TN_TRY(tn_import_adopt(reader->graph, tensor->raw_data.data, data->bytes));
-    normalise_bools(data, tensor->raw_data.data);
-    data->data = tensor->raw_data.data;
-    tensor->raw_data.data = NULL;
-    tensor->raw_data.len = 0;
+    TN_TRY(tn_import_take(reader->graph, (void **)&tensor->raw_data.data, data->bytes,
+                          "a tensor's data", &data->data));
+    if (!tensor->raw_data.data) tensor->raw_data.len = 0;
+    normalise_bools(data);
     return TN_OK;
 }
 
@@ -164,11 +154,8 @@ static tn_status read_external(tn_onnx_reader *reader, const tn_onnx_tensor *ten
     TN_TRY(
         tn_onnx_external_read(reader, tensor, data->bytes, tn_type_bytes(data->type), &data->data));
     if (data->type != TN_BOOL || data->bytes == 0) return TN_OK;
-    void *copy = tn_import_room(reader->graph, data->bytes);
-    if (!copy) return tn_fail_memory("a tensor's data");
-    memcpy(copy, data->data, data->bytes);
-    normalise_bools(data, copy);
-    data->data = copy;
+    TN_TRY(tn_import_copy(reader->graph, data->data, data->bytes, "a tensor's data", &data->data));
+    normalise_bools(data);
     return TN_OK;
 }
 

@@ -700,11 +700,11 @@ enum {
                                      the host's memory (TN_DEVICE_REACHES_HOST) */
     TN_KERNEL_IN_PLACE = 4u,      /* output 0 may lie on input 0 when both have the same bytes */
     TN_KERNEL_FALLBACK = 8u,      /* chosen only where nothing else fits */
-    TN_KERNEL_TF32 = 16u,         /* multiplies 32-bit floats with fewer bits of the mantissa: for
-                                     builds whose precision allows it */
-    TN_KERNEL_ANY_SHAPE = 32u     /* runs nodes whose extents only a run knows: accepts, tactics and
-                                     prepare see -1 for these and their strides, and then 0 bytes;
-                                     ranks, types, formats and constants are as ever */
+    TN_KERNEL_TF32 = 16u,      /* drops bits of 32-bit floats' mantissas, where a build allows it */
+    TN_KERNEL_ANY_SHAPE = 32u, /* runs nodes whose extents only a run knows: accepts, tactics and
+                                  prepare see -1 for these and their strides, and then 0 bytes;
+                                  ranks, types, formats and constants are as ever */
+    TN_KERNEL_OPENMP = 64u     /* uses OpenMP (libgomp): parallel_for then has its threads, too */
 };
 
 /* How an operator is computed on one device. Any library may add kernels to any operator. All

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of matrix_kernel.h. */
 #include <tenon/kit/matrix_kernel.h>
+#include "kit/operator/epilogue_bias.h"
+#include "kit/operator/kernel_memory.h"
 #include <tenon/kit/matrix_product.h>
-#include <tenon/kit/epilogue.h>
-
-#include <string.h>
 
 typedef struct matrix_state {
     const tn_matrix_level *level;
@@ -17,6 +16,7 @@ typedef struct matrix_state {
  * still in the cache, where always starting at the front of weights larger than the cache finds
  * nothing. */
 typedef struct matrix_context {
+    tn_kernel_context kept; /* no tables */
     int64_t rows;
     bool reverse;
 } matrix_context;
@@ -59,47 +59,34 @@ static void packed_key(const tn_matrix_problem *problem, char key[32]) {
 tn_status tn_matrix_kernel_prepare(tn_call *call) {
     const tn_host *host = call->host;
     const tn_matrix_kernel_user *user = call->user;
-    matrix_state *state = host->allocate(host, sizeof(*state), 64);
-    if (!state) return host->fail(call, TN_ERROR_MEMORY, "no memory for the product's state");
-    memset(state, 0, sizeof(*state));
+    TN_TRY(tn_kernel_state_create(call, sizeof(matrix_state)));
+    matrix_state *state = call->state;
     state->level = user->level;
-    if (!read_problem(call, &state->problem, &state->epilogue)) {
-        host->deallocate(host, state);
-        return host->fail(call, TN_ERROR_UNSUPPORTED,
-                          "this node does not read as a product with a constant");
-    }
+    if (!read_problem(call, &state->problem, &state->epilogue))
+        return tn_kernel_state_finish(
+            call, host->fail(call, TN_ERROR_UNSUPPORTED,
+                             "this node does not read as a product with a constant"));
     const int64_t floats =
         tn_matrix_packed_floats(state->level, state->problem.depth, state->problem.columns);
     char key[32];
     packed_key(&state->problem, key);
     const void *packed = NULL;
-    call->state = state;
-    tn_status status =
+    const tn_status status =
         host->packed(call, 1, key, (uint64_t)floats * sizeof(float), fill_packed, call, &packed);
-    if (status != TN_OK) {
-        call->state = NULL;
-        host->deallocate(host, state);
-        return status;
-    }
     state->packed = packed;
-    return TN_OK;
+    return tn_kernel_state_finish(call, status);
 }
 
 void tn_matrix_kernel_release(tn_call *call) {
-    call->host->deallocate(call->host, call->state);
+    tn_kernel_state_destroy(call);
 }
 
 tn_status tn_matrix_kernel_open(tn_call *call) {
-    matrix_context *context = call->host->allocate(call->host, sizeof(*context), 16);
-    if (!context)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the product's context");
-    memset(context, 0, sizeof(*context));
-    call->context = context;
-    return TN_OK;
+    return tn_kernel_context_create(call, sizeof(matrix_context));
 }
 
 void tn_matrix_kernel_close(tn_call *call) {
-    call->host->deallocate(call->host, call->context);
+    tn_kernel_context_destroy(call);
 }
 
 static uint64_t bias_floats(int64_t columns) {
@@ -123,24 +110,14 @@ tn_status tn_matrix_kernel_reshape(tn_call *call) {
 /* ----------------------------------------------------------------------------------------------
  * run */
 
-static void gather_bias(const tn_call *call, const matrix_state *state, float *bias) {
-    const tn_matrix_problem *problem = &state->problem;
-    const float *own = problem->has_bias ? call->inputs[2]->data : NULL;
-    for (int64_t n = 0; n < problem->columns; n++)
-        bias[n] = own ? own[problem->bias_is_scalar ? 0 : n] * problem->bias_scale : 0.0f;
-    for (uint32_t b = 0; b < state->epilogue.bias_count; b++) {
-        const float *more = call->operands[state->epilogue.bias[b]]->data;
-        for (int64_t n = 0; n < problem->columns; n++)
-            bias[n] += more[n];
-    }
-}
-
 tn_status tn_matrix_kernel_run(tn_call *call) {
     const matrix_state *state = call->state;
     matrix_context *context = call->context;
     const tn_matrix_problem *problem = &state->problem;
+    const float *own = problem->has_bias ? call->inputs[2]->data : NULL;
     if (context->rows == 0) return TN_OK;
-    gather_bias(call, state, call->workspace);
+    tn_epilogue_gather_bias(call, &state->epilogue, own, !problem->bias_is_scalar,
+                            problem->bias_scale, 0, problem->columns, call->workspace);
     tn_matrix_product product = {.level = state->level,
                                  .a = call->inputs[0]->data,
                                  .packed = state->packed,

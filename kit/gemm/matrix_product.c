@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tiles and threads of a matrix product; see matrix_product.h. */
-#include <tenon/kit/matrix_product.h>
+#include "kit/gemm/matrix_block.h"
 
 #define ROW_CHUNK (8 * TN_MATRIX_ROWS)
 
@@ -13,14 +13,14 @@ static int64_t block_columns(const tn_matrix_product *product) {
     return (int64_t)product->level->lanes * product->level->vectors;
 }
 
-static void run_block(const tn_matrix_product *product, int64_t block, int64_t from, int64_t to) {
-    const int64_t lanes = product->level->lanes, width = block_columns(product),
-                  first = block * width;
+void tn_matrix_block_run(const tn_matrix_product *product, const float *packed, int64_t first,
+                         int64_t from, int64_t to) {
+    const int64_t lanes = product->level->lanes, width = block_columns(product);
     const int64_t columns = product->columns - first < width ? product->columns - first : width;
     const int64_t vectors = (columns + lanes - 1) / lanes;
     tn_matrix_tile tile = {.a_stride = product->depth,
                            .depth = product->depth,
-                           .b = product->packed + first * product->depth,
+                           .b = packed,
                            .bias = product->bias + first,
                            .output_stride = product->columns,
                            .columns = columns,
@@ -45,7 +45,8 @@ static tn_status run_units(void *user, int64_t begin, int64_t end, uint32_t thre
         const int64_t unit = product->reverse ? begin + end - 1 - i : i;
         const int64_t from = unit % units->row_chunks * ROW_CHUNK;
         const int64_t to = from + ROW_CHUNK < product->rows ? from + ROW_CHUNK : product->rows;
-        run_block(product, unit / units->row_chunks, from, to);
+        const int64_t first = unit / units->row_chunks * block_columns(product);
+        tn_matrix_block_run(product, product->packed + first * product->depth, first, from, to);
     }
     return TN_OK;
 }

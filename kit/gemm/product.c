@@ -61,7 +61,7 @@ void tn_product_destroy(const tn_call *call, tn_product *product) {
     call->host->deallocate(call->host, product->panel);
 }
 
-static int64_t place(const tn_product_matrix *matrix, int64_t row, int64_t column) {
+static int64_t offset_of(const tn_product_matrix *matrix, int64_t row, int64_t column) {
     return matrix->offset + row * matrix->row_stride + column * matrix->column_stride;
 }
 
@@ -70,7 +70,7 @@ static void read_rows(const tn_product *product, const tn_product_job *job, int6
                       int64_t rows) {
     const tn_product_matrix *a = &job->a;
     for (int64_t row = 0; row < rows; row++)
-        tn_element_read_f64(a->data, a->type, place(a, begin + row, 0), a->column_stride,
+        tn_element_read_f64(a->data, a->type, offset_of(a, begin + row, 0), a->column_stride,
                             job->depth, product->rows + row * job->depth);
     for (int64_t i = rows * job->depth; i < TN_PRODUCT_ROWS * job->depth; i++)
         product->rows[i] = 0;
@@ -81,7 +81,8 @@ static void read_panel(const tn_product *product, const tn_product_job *job, int
     const tn_product_matrix *b = &job->b;
     for (int64_t k = 0; k < job->depth; k++) {
         double *values = product->panel + k * COLUMNS;
-        tn_element_read_f64(b->data, b->type, place(b, k, first), b->column_stride, count, values);
+        tn_element_read_f64(b->data, b->type, offset_of(b, k, first), b->column_stride, count,
+                            values);
         for (int64_t i = count; i < COLUMNS; i++)
             values[i] = 0;
     }
@@ -92,7 +93,7 @@ static void finish_row(const tn_product_job *job, int64_t row, int64_t first, in
     const tn_product_matrix *c = &job->c;
     for (int64_t i = 0; i < count; i++) {
         double addend =
-            c->data ? tn_element_load_f64(c->data, c->type, place(c, row, first + i)) : 0;
+            c->data ? tn_element_load_f64(c->data, c->type, offset_of(c, row, first + i)) : 0;
         sums[i] = job->alpha * sums[i] + (c->data ? job->beta * addend : 0);
     }
     tn_element_write_f64(job->y->data, job->y->type, job->y_offset + row * job->columns + first,
@@ -118,12 +119,12 @@ static int64_t sum_whole(const tn_product_job *job, int64_t row, int64_t column)
     const tn_product_matrix *a = &job->a, *b = &job->b, *c = &job->c;
     uint64_t sum = 0;
     for (int64_t k = 0; k < job->depth; k++)
-        sum += (uint64_t)tn_element_load_i64(a->data, a->type, place(a, row, k)) *
-               (uint64_t)tn_element_load_i64(b->data, b->type, place(b, k, column));
+        sum += (uint64_t)tn_element_load_i64(a->data, a->type, offset_of(a, row, k)) *
+               (uint64_t)tn_element_load_i64(b->data, b->type, offset_of(b, k, column));
     sum *= (uint64_t)(int64_t)job->alpha;
     if (c->data)
         sum += (uint64_t)(int64_t)job->beta *
-               (uint64_t)tn_element_load_i64(c->data, c->type, place(c, row, column));
+               (uint64_t)tn_element_load_i64(c->data, c->type, offset_of(c, row, column));
     return (int64_t)sum;
 }
 

@@ -2,9 +2,9 @@
 /* Scales and epilogues of the quantised kernels; see dot_end.h. */
 #include <tenon/kit/dot_end.h>
 #include "kit/math/byte_table.h"
+#include "kit/operator/epilogue_bias.h"
 
 #include <math.h>
-#include <string.h>
 
 static bool is_plain_float(const tn_tensor *tensor) {
     return tensor->type == TN_F32 && !tensor->quantization;
@@ -73,13 +73,8 @@ void tn_dot_end_gather(const tn_call *call, const tn_float_epilogue *epilogue,
         scale[i] = scales[i] * factor_of_sum;
     for (int64_t m = 0; m < layout->matrices; m++, bias += layout->padded) {
         const int64_t first = m * period;
-        for (int64_t n = 0; n < period; n++)
-            bias[n] = own ? own_values[is_scalar ? 0 : first + n] * factor : 0.0f;
-        for (uint32_t b = 0; b < epilogue->bias_count; b++) {
-            const float *more = call->operands[epilogue->bias[b]]->data;
-            for (int64_t n = 0; n < period; n++)
-                bias[n] += more[first + n];
-        }
+        const float *of_matrix = own_values && !is_scalar ? own_values + first : own_values;
+        tn_epilogue_gather_bias(call, epilogue, of_matrix, !is_scalar, factor, first, period, bias);
         for (int64_t n = 0; n < period; n++)
             bias[n] *= fold;
         for (int64_t n = period; n < layout->columns; n++)

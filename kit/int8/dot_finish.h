@@ -10,7 +10,7 @@
 #include "kit/int8/dot_vector.h"
 #include <tenon/kit/activation.h>
 
-/* One vector of one row: `at` is its place in the output, `left` how many lanes are valid. */
+/* One vector of one row: `at` is its offset in the output, `left` how many lanes are valid. */
 TN_INLINE tn_vector tn_dot_end_value(const tn_dot_tile *tile, tn_vector_whole sum, int v,
                                      int64_t at, int64_t left) {
     const tn_dot_end *end = tile->end;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantising and packing of weights; see dot_pack.h. */
-#include <tenon/kit/parallel.h>
+#include "kit/int8/weight_scale.h"
 #include <tenon/kit/dot_pack.h>
-
-#include <math.h>
+#include <tenon/kit/parallel.h>
 
 bool tn_dot_layout_make(const tn_dot_level *level, int64_t matrices, int64_t columns,
                         int64_t groups, tn_dot_layout *out_layout) {
@@ -50,21 +49,10 @@ const int8_t *tn_dot_weights_of(const tn_dot_layout *layout, const void *blob, i
 static float scale_of(const tn_dot_layout *layout, const tn_dot_source *source,
                       const int32_t *elements, const float *column) {
     float largest = 0;
-    for (int64_t k = 0; k < layout->groups * layout->level->group; k++) {
-        if (elements[k] < 0) continue;
-        const float magnitude = fabsf(column[elements[k] * source->element_stride]);
-        if (!(magnitude <= largest)) largest = magnitude; /* NaN, once found, stays */
-        if (isnan(largest)) break;
-    }
-    if (largest == 0) return 1.0f;
-    /* The smallest scales would be subnormal, and the weights over them more than 127. */
-    if (largest < 0x1p-100f) return 0x1p-100f / 127.0f;
-    return isfinite(largest) ? largest / 127.0f : NAN;
-}
-
-static int8_t quantise(float weight, float scale) {
-    const float steps = rintf(weight / scale);
-    return (int8_t)(steps > 127.0f ? 127.0f : steps < -127.0f ? -127.0f : steps);
+    for (int64_t k = 0; k < layout->groups * layout->level->group; k++)
+        if (elements[k] >= 0)
+            largest = tn_weight_larger(largest, column[elements[k] * source->element_stride]);
+    return tn_weight_scale(largest);
 }
 
 /* Column n of a matrix: `to` is its first group in the block, `step` bytes from group to group. */
@@ -80,8 +68,8 @@ static void pack_column(const tn_dot_layout *layout, const tn_dot_source *source
         for (int64_t i = 0; i < group; i++) {
             const int32_t element = elements[g * group + i];
             int8_t weight = 0;
-            if (element >= 0 && !isnan(scale))
-                weight = quantise(column[element * source->element_stride], scale);
+            if (element >= 0)
+                weight = tn_weight_quantise(column[element * source->element_stride], scale);
             to[g * step + i] = weight;
             sum += weight;
         }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of int8_matrix.h. */
-#include <tenon/kit/parallel.h>
 #include <tenon/kit/int8_matrix.h>
-#include <tenon/kit/dot_end.h>
+#include "kit/int8/dot_rows.h"
 #include "kit/math/byte_table.h"
+#include "kit/operator/kernel_memory.h"
+#include <tenon/kit/dot_end.h>
+#include <tenon/kit/parallel.h>
 
 #include <stdio.h>
-#include <string.h>
 
 typedef struct matrix_state {
     const tn_dot_level *level;
@@ -16,12 +17,14 @@ typedef struct matrix_state {
     tn_float_epilogue epilogue;
 } matrix_state;
 
+#define ROW_CHUNK 48
+
 /* `reverse` turns with each run, see matrix_kernel.c. */
 typedef struct matrix_context {
+    tn_kernel_context kept; /* tables: offsets of the groups */
     int64_t rows;
     bool reverse;
-    int32_t positions[TN_DOT_ROWS]; /* of a tile's rows */
-    int32_t *offsets;               /* of the groups */
+    int32_t positions[ROW_CHUNK]; /* of a chunk's rows */
 } matrix_context;
 
 typedef struct matrix_run {
@@ -34,8 +37,6 @@ typedef struct matrix_run {
     const char *residual;
     int64_t row_chunks;
 } matrix_run;
-
-#define ROW_CHUNK 48
 
 static bool read_node(const tn_call *call, tn_matrix_problem *out_problem,
                       tn_dot_layout *out_layout, tn_float_epilogue *out_epilogue) {
@@ -80,52 +81,46 @@ static tn_status fill_packed(void *user, void *data, uint64_t bytes) {
 tn_status tn_int8_matrix_prepare(tn_call *call) {
     const tn_host *host = call->host;
     const tn_int8_matrix_user *user = call->user;
-    matrix_state *state = host->allocate(host, sizeof(*state), 64);
-    if (!state) return host->fail(call, TN_ERROR_MEMORY, "no memory for the product's state");
-    memset(state, 0, sizeof(*state));
+    TN_TRY(tn_kernel_state_create(call, sizeof(matrix_state)));
+    matrix_state *state = call->state;
     state->level = user->level;
-    if (!read_node(call, &state->problem, &state->layout, &state->epilogue)) {
-        host->deallocate(host, state);
-        return host->fail(call, TN_ERROR_UNSUPPORTED,
-                          "this node does not read as a quantised product with a constant");
-    }
+    if (!read_node(call, &state->problem, &state->layout, &state->epilogue))
+        return tn_kernel_state_finish(
+            call, host->fail(call, TN_ERROR_UNSUPPORTED,
+                             "this node does not read as a quantised product with a constant"));
     /* Whoever shares packed weights must have read them the same way. */
     char key[64];
     snprintf(key, sizeof(key), "rows of %lld, columns of %lld",
              (long long)state->problem.b_row_stride, (long long)state->problem.b_column_stride);
-    call->state = state;
-    tn_status status = host->packed(call, 1, key, tn_dot_layout_bytes(&state->layout), fill_packed,
-                                    call, &state->blob);
-    if (status != TN_OK) {
-        call->state = NULL;
-        host->deallocate(host, state);
-    }
-    return status;
+    return tn_kernel_state_finish(call,
+                                  host->packed(call, 1, key, tn_dot_layout_bytes(&state->layout),
+                                               fill_packed, call, &state->blob));
 }
 
 void tn_int8_matrix_release(tn_call *call) {
-    call->host->deallocate(call->host, call->state);
+    tn_kernel_state_destroy(call);
 }
 
 tn_status tn_int8_matrix_open(tn_call *call) {
-    const tn_host *host = call->host;
     const matrix_state *state = call->state;
     const int64_t group = state->level->group, groups = state->layout.groups;
-    matrix_context *context =
-        host->allocate(host, sizeof(*context) + (uint64_t)groups * sizeof(int32_t), 64);
-    if (!context) return host->fail(call, TN_ERROR_MEMORY, "no memory for the product's context");
-    memset(context, 0, sizeof(*context));
-    context->offsets = (int32_t *)(void *)(context + 1);
+    TN_TRY(tn_kernel_context_create(call, sizeof(matrix_context)));
+    matrix_context *context = call->context;
+    const tn_status status = tn_kernel_context_reserve(call, (uint64_t)groups * sizeof(int32_t));
+    if (status != TN_OK) {
+        tn_kernel_context_destroy(call);
+        return status;
+    }
+    int32_t *offsets = context->kept.tables;
     for (int64_t g = 0; g < groups; g++)
-        context->offsets[g] = (int32_t)(g * group);
-    for (int64_t row = 0; row < TN_DOT_ROWS; row++)
+        offsets[g] = (int32_t)(g * group);
+    for (int64_t row = 0; row < ROW_CHUNK; row++)
         context->positions[row] = (int32_t)(row * groups * group);
-    call->context = context;
     return TN_OK;
 }
 
 void tn_int8_matrix_close(tn_call *call) {
-    call->host->deallocate(call->host, call->context);
+    tn_kernel_context_destroy(call);
 }
 
 static int64_t row_bytes(const matrix_state *state) {
@@ -178,10 +173,9 @@ static void run_block(const matrix_run *run, int64_t block, int64_t begin, int64
     const tn_dot_layout *layout = &state->layout;
     const int64_t columns = layout->columns, first = tn_dot_block_first(layout, block),
                   width = tn_dot_block_first(layout, block + 1) - first;
-    const int64_t vectors = width / state->level->lanes, bytes = run->end.type == TN_I8 ? 1 : 4;
-    const int64_t most = state->level->rows[vectors - 1], tiles = (end - begin + most - 1) / most;
-    tn_dot_tile tile = {.rows = run->context->positions,
-                        .offsets = run->context->offsets,
+    const int64_t at = (begin * columns + first) * (run->end.type == TN_I8 ? 1 : 4);
+    tn_dot_tile tile = {.x = run->x + begin * row_bytes(state),
+                        .offsets = run->context->kept.tables,
                         .groups = layout->groups,
                         .weights = tn_dot_weights_of(layout, state->blob, 0, block),
                         .initial = tn_dot_initial(layout, state->blob, 0) + first,
@@ -191,15 +185,8 @@ static void run_block(const matrix_run *run, int64_t block, int64_t begin, int64
                         .row_stride = columns,
                         .column_stride = 1,
                         .end = &run->end};
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t from = begin + tn_parallel_first(end - begin, tiles, t);
-        const int64_t rows = begin + tn_parallel_first(end - begin, tiles, t + 1) - from;
-        const int64_t at = (from * columns + first) * bytes;
-        tile.x = run->x + from * row_bytes(state);
-        tile.output = run->output + at;
-        tile.residual = run->residual ? run->residual + at : NULL;
-        state->level->functions[rows - 1][vectors - 1](&tile);
-    }
+    tn_dot_rows_run(state->level, &tile, width / state->level->lanes, run->context->positions,
+                    end - begin, run->output + at, run->residual ? run->residual + at : NULL);
 }
 
 static tn_status run_units(void *user, int64_t begin, int64_t end, uint32_t thread) {

@@ -165,3 +165,17 @@ void tn_element_write_f64(void *data, tn_type type, int64_t first, int64_t count
     for (int64_t i = 0; i < count; i++)
         tn_element_store_f64(data, type, first + i, values[i]);
 }
+
+void tn_element_moments(const tn_tensor *tensor, int64_t first, int64_t count, double *out_mean,
+                        double *out_variance) {
+    double sum = 0, squares = 0;
+    for (int64_t i = first; i < first + count; i++)
+        sum += tn_element_load_f64(tensor->data, tensor->type, i);
+    const double mean = sum / (double)count;
+    for (int64_t i = first; i < first + count; i++) {
+        const double apart = tn_element_load_f64(tensor->data, tensor->type, i) - mean;
+        squares += apart * apart;
+    }
+    *out_mean = mean;
+    *out_variance = squares / (double)count;
+}

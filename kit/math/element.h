@@ -83,11 +83,29 @@ void tn_element_store_f64(void *data, tn_type type, int64_t index, double value)
 /* Integers keep the low bits (wrap), bool: value != 0, reals are rounded once. */
 void tn_element_store_i64(void *data, tn_type type, int64_t index, int64_t value);
 
+/* The same of a tensor. */
+static inline double tn_element_f64(const tn_tensor *tensor, int64_t index) {
+    return tn_element_load_f64(tensor->data, tensor->type, index);
+}
+static inline int64_t tn_element_i64(const tn_tensor *tensor, int64_t index) {
+    return tn_element_load_i64(tensor->data, tensor->type, index);
+}
+static inline void tn_element_set_f64(const tn_tensor *tensor, int64_t index, double value) {
+    tn_element_store_f64(tensor->data, tensor->type, index, value);
+}
+static inline void tn_element_set_i64(const tn_tensor *tensor, int64_t index, int64_t value) {
+    tn_element_store_i64(tensor->data, tensor->type, index, value);
+}
+
 /* `count` elements from `first` on, `step` apart, to and from doubles. */
 void tn_element_read_f64(const void *data, tn_type type, int64_t first, int64_t step, int64_t count,
                          double *out_values);
 void tn_element_write_f64(void *data, tn_type type, int64_t first, int64_t count,
                           const double *values);
+
+/* Mean and variance (of the whole population) of `count` elements beside each other. */
+void tn_element_moments(const tn_tensor *tensor, int64_t first, int64_t count, double *out_mean,
+                        double *out_variance);
 
 /* Copies all elements in linear order: same type and number of elements. */
 static inline void tn_element_copy(const tn_tensor *from, const tn_tensor *to) {

@@ -138,17 +138,17 @@ static void compute_row(const tn_call *call, const tn_broadcast_binary *function
         int64_t at_b = rows->offset[1] + i * rows->stride[1];
         int64_t at = rows->output_offset + i;
         if (is_real || (!is_natural && !function->whole)) {
-            double value = function->real(call->params, tn_element_load_f64(a->data, a->type, at_a),
-                                          tn_element_load_f64(b->data, b->type, at_b));
-            tn_element_store_f64(y->data, y->type, at, value);
+            double value =
+                function->real(call->params, tn_element_f64(a, at_a), tn_element_f64(b, at_b));
+            tn_element_set_f64(y, at, value);
             continue;
         }
-        int64_t left = tn_element_load_i64(a->data, a->type, at_a);
-        int64_t right = tn_element_load_i64(b->data, b->type, at_b);
+        int64_t left = tn_element_i64(a, at_a);
+        int64_t right = tn_element_i64(b, at_b);
         int64_t value =
             is_natural ? (int64_t)function->natural(call->params, (uint64_t)left, (uint64_t)right)
                        : function->whole(call->params, left, right);
-        tn_element_store_i64(y->data, y->type, at, value);
+        tn_element_set_i64(y, at, value);
     }
 }
 

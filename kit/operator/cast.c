@@ -14,11 +14,11 @@ static int64_t integer_from_real(double value, tn_type type) {
 static void cast_from_real(const tn_tensor *x, const tn_tensor *y) {
     const bool is_real = tn_element_is_real(y->type) || y->type == TN_BOOL;
     for (int64_t i = 0; i < tn_element_count(y); i++) {
-        double value = tn_element_load_f64(x->data, x->type, i);
+        double value = tn_element_f64(x, i);
         if (is_real)
-            tn_element_store_f64(y->data, y->type, i, value);
+            tn_element_set_f64(y, i, value);
         else
-            tn_element_store_i64(y->data, y->type, i, integer_from_real(value, y->type));
+            tn_element_set_i64(y, i, integer_from_real(value, y->type));
     }
 }
 
@@ -26,13 +26,13 @@ static void cast_from_real(const tn_tensor *x, const tn_tensor *y) {
 static void cast_from_integer(const tn_tensor *x, const tn_tensor *y) {
     const bool is_real = tn_element_is_real(y->type);
     for (int64_t i = 0; i < tn_element_count(y); i++) {
-        int64_t value = tn_element_load_i64(x->data, x->type, i);
+        int64_t value = tn_element_i64(x, i);
         if (is_real && x->type == TN_U64 && y->type == TN_F32)
             ((float *)y->data)[i] = (float)(uint64_t)value;
         else if (is_real && x->type == TN_U64)
-            tn_element_store_f64(y->data, y->type, i, (double)(uint64_t)value);
+            tn_element_set_f64(y, i, (double)(uint64_t)value);
         else
-            tn_element_store_i64(y->data, y->type, i, value);
+            tn_element_set_i64(y, i, value);
     }
 }
 

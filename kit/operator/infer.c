@@ -113,7 +113,7 @@ tn_status tn_infer_integers(tn_call *call, uint32_t input, uint32_t capacity, in
     if (!tensor->data)
         return call->host->fail(call, TN_ERROR_STATE, "the value of input '%s' is not known", name);
     for (int64_t i = 0; i < count; i++)
-        out_values[i] = tn_element_load_i64(tensor->data, tensor->type, i);
+        out_values[i] = tn_element_i64(tensor, i);
     *out_count = (uint32_t)count;
     return TN_OK;
 }

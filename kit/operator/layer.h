@@ -2,11 +2,15 @@
 /*
  * What a folder of layers/ offers: its operators (one entry a version), kernels and rewrites. The
  * build collects them by folder name: layers/conv/operator.c defines `const tn_layer
- * tn_layer_conv`.
+ * tn_layer_conv`. Beside it the beginnings of the tables of operators and kernels,
+ * and what nearly all operators read with: elements and the helpers of shape rules.
  */
 #ifndef TN_KIT_OPERATOR_LAYER_H
 #define TN_KIT_OPERATOR_LAYER_H
 
+#include "kit/math/element.h"
+#include <tenon/kit/infer.h>
+#include <tenon/kit/levels.h>
 #include <tenon/plugin/rewrite.h>
 
 typedef struct tn_layer {
@@ -32,5 +36,60 @@ extern const tn_layer *const tn_layer_table[]; /* null-terminated */
 #define TN_LAYER_WITHOUT_KERNELS(folder, operator_table)                                           \
     extern const tn_layer tn_layer_##folder;                                                       \
     const tn_layer tn_layer_##folder = {TN_COUNT(operator_table), operator_table, 0, NULL, 0, NULL}
+
+/* Tables where they are used: TN_LAYER(lrn, TN_OPERATORS(&lrn_1), tn_lrn_kernels). */
+#define TN_OPERATORS(...) ((const tn_operator *const[]){__VA_ARGS__})
+#define TN_KERNELS(...)   ((const tn_kernel *const[]){__VA_ARGS__})
+
+/* ----------------------------------------------------------------------------------------------
+ * operators */
+
+/* The members with which an operator's table begins. The domain "" is ONNX's own. */
+#define TN_OPERATOR_BEGIN(domain_name, operator_name, version, words)                              \
+    .size = sizeof(tn_operator), .since_version = version, .state_version = 1,                     \
+    .domain = domain_name, .name = operator_name, .doc = words
+
+/* Defines PREFIX_VERSION, a version of an operator, whose shape rule is PREFIX_infer and whose
+ * reference is PREFIX_reference. Its fields, ports, cases and what else it has are members that
+ * follow. */
+#define TN_OPERATOR_VERSION(prefix, domain_name, operator_name, version, words, ...)               \
+    static const tn_operator prefix##_##version = {                                                \
+        TN_OPERATOR_BEGIN(domain_name, operator_name, version, words), .infer = prefix##_infer,    \
+        .reference = prefix##_reference, __VA_ARGS__}
+
+/* The same for an operator of one version, which has also PREFIX_inputs, PREFIX_outputs and
+ * PREFIX_cases. */
+#define TN_OPERATOR(prefix, domain_name, operator_name, version, words, ...)                       \
+    TN_OPERATOR_VERSION(prefix, domain_name, operator_name, version, words,                        \
+                        TN_INPUTS(prefix##_inputs), TN_OUTPUTS(prefix##_outputs),                  \
+                        TN_CASES(prefix##_cases), __VA_ARGS__)
+
+/* ----------------------------------------------------------------------------------------------
+ * kernels */
+
+/* The members with which a kernel's table begins. */
+#define TN_KERNEL_BEGIN(device_name, domain_name, operator_name, kernel_name, number, words)       \
+    .size = sizeof(tn_kernel), .revision = number, .domain = domain_name, .op = operator_name,     \
+    .device = device_name, .name = kernel_name, .doc = words
+
+/* Defines PREFIX_baseline, PREFIX_avx2 and PREFIX_avx512, a kernel for each of these levels
+ * (tenon/kit/levels.h) named after it. Its `user` is TABLE_LEVEL; what else it has are members that
+ * follow. */
+#define TN_LEVEL_KERNELS(prefix, table, operator_name, kernel_name, words, ...)                    \
+    TN_LEVEL_KERNEL(baseline, prefix, table, operator_name, kernel_name, words, __VA_ARGS__);      \
+    TN_LEVEL_KERNEL(avx2, prefix, table, operator_name, kernel_name, words, __VA_ARGS__);          \
+    TN_LEVEL_KERNEL(avx512, prefix, table, operator_name, kernel_name, words, __VA_ARGS__)
+#define TN_LEVEL_KERNEL(level, prefix, table, operator_name, kernel_name, words, ...)              \
+    static const tn_kernel prefix##_##level = {                                                    \
+        TN_KERNEL_BEGIN("cpu", "", operator_name, kernel_name "_" #level, 1, words),               \
+        .requires_features = TN_KIT_FEATURES_##level, .user = (void *)(uintptr_t)&table##_##level, \
+        __VA_ARGS__}
+/* Their pointers, for a table. */
+#define TN_LEVEL_LIST(prefix) &prefix##_avx512, &prefix##_avx2, &prefix##_baseline
+
+/* The kernels of a folder on CUDA: the array that src/device/cuda collects. */
+#define TN_CUDA_LAYER(folder, ...)                                                                 \
+    extern const tn_kernel *const tn_##folder##_cuda_kernels[];                                    \
+    const tn_kernel *const tn_##folder##_cuda_kernels[] = {__VA_ARGS__, NULL}
 
 #endif

@@ -68,9 +68,8 @@ bool tn_reduce_next(tn_reduce_lane *lane) {
     return false;
 }
 
-/* The axes in the mask as a lane of their own. Products may only fail to fit where a factor is
- * zero: hence the unsigned numbers. */
-static void make_lane(const tn_tensor *x, uint32_t mask, tn_reduce_lane *lane) {
+/* Products may only fail to fit where a factor is zero: hence the unsigned numbers. */
+void tn_reduce_lane_init(const tn_tensor *x, uint32_t mask, tn_reduce_lane *lane) {
     uint64_t stride = 1, count = 1;
     uint32_t at = x->rank;
     *lane = (tn_reduce_lane){.x = x};
@@ -95,14 +94,14 @@ tn_status tn_reduce_compute(tn_call *call, const tn_reduce_function *function) {
     int64_t at = 0;
     TN_TRY(tn_reduce_axes(call, &mask));
     if (tn_element_count(y) == 0) return TN_OK;
-    make_lane(x, mask, &lane);
-    make_lane(x, ~mask, &kept);
+    tn_reduce_lane_init(x, mask, &lane);
+    tn_reduce_lane_init(x, ~mask, &kept);
     for (bool more = tn_reduce_first(&kept); more; more = tn_reduce_next(&kept)) {
         lane.begin = kept.at;
         if (is_whole)
-            tn_element_store_i64(y->data, y->type, at++, function->whole(&lane));
+            tn_element_set_i64(y, at++, function->whole(&lane));
         else
-            tn_element_store_f64(y->data, y->type, at++, function->real(&lane));
+            tn_element_set_f64(y, at++, function->real(&lane));
     }
     return TN_OK;
 }

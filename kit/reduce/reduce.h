@@ -25,7 +25,7 @@ tn_status tn_reduce_axes(tn_call *call, uint32_t *out_mask);
 /* The shape rule of all reductions. */
 tn_status tn_reduce_infer(tn_call *call) TN_NOEXCEPT;
 
-/* The input elements of one output element:
+/* The input elements of one output element, or any elements along some axes:
  *
  *     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane))
  *         ... element lane->at of lane->x
@@ -35,10 +35,13 @@ typedef struct tn_reduce_lane {
     const tn_tensor *x;
     int64_t at;
     int64_t count; /* of elements; zero when a reduced axis is empty */
+    int64_t begin; /* the first element; may be set */
     /* private */
     uint32_t rank;
-    int64_t begin, extents[TN_MAX_RANK], strides[TN_MAX_RANK], index[TN_MAX_RANK];
+    int64_t extents[TN_MAX_RANK], strides[TN_MAX_RANK], index[TN_MAX_RANK];
 } tn_reduce_lane;
+/* The axes in the mask, from the tensor's first element on. */
+void tn_reduce_lane_init(const tn_tensor *x, uint32_t mask, tn_reduce_lane *out_lane);
 bool tn_reduce_first(tn_reduce_lane *lane);
 bool tn_reduce_next(tn_reduce_lane *lane);
 

@@ -2,8 +2,7 @@
 /* The callbacks of reduce_kernel.h. */
 #include "kit/reduce/reduce_kernel.h"
 #include "kit/math/element.h"
-#include <tenon/kit/parallel.h>
-#include <tenon/kit/lanes.h>
+#include "kit/reduce/lane_groups.h"
 #include "kit/reduce/reduce.h"
 
 #include <math.h>
@@ -33,7 +32,6 @@ tn_status tn_reduce_kernel_accepts(tn_call *call) {
 typedef struct reduce_job {
     const tn_reduce_kernel_user *user;
     tn_lanes lanes;
-    int64_t groups; /* of columns, in each of lanes.outer */
     const float *x;
     float *y;
 } reduce_job;
@@ -58,14 +56,15 @@ static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t threa
 /* An item is a group of columns as wide as several vectors. */
 static tn_status do_columns(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const reduce_job *job = user;
-    const int64_t inner = job->lanes.inner, width = job->user->level->width;
+    const tn_lanes *lanes = &job->lanes;
+    const int64_t width = job->user->level->width, groups = tn_lane_groups(lanes, width);
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t outer = i / job->groups, first = i % job->groups * width;
-        const int64_t columns = inner - first < width ? inner - first : width;
-        float *y = job->y + outer * inner + first;
-        job->user->level->columns[job->user->kind](
-            job->lanes.count, inner, columns, job->x + outer * job->lanes.count * inner + first, y);
+        int64_t columns = 0;
+        const int64_t at = tn_lane_group(lanes, width, groups, i, &columns);
+        float *y = job->y + i / groups * lanes->inner + i % groups * width;
+        job->user->level->columns[job->user->kind](lanes->count, lanes->inner, columns, job->x + at,
+                                                   y);
         finish(job, columns, y);
     }
     return TN_OK;
@@ -77,11 +76,6 @@ tn_status tn_reduce_kernel_run(tn_call *call) {
     if (!tn_reduce_kernel_lanes(call, &job.lanes))
         return call->host->fail(call, TN_ERROR_STATE, "the axes are others than in the plan");
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    const int64_t width = job.user->level->width;
-    if (job.lanes.inner == 1)
-        return call->host->parallel_for(
-            call, job.lanes.outer, tn_parallel_grain(GRAIN, job.lanes.count + 1), do_lanes, &job);
-    job.groups = (job.lanes.inner + width - 1) / width;
-    return call->host->parallel_for(call, job.lanes.outer * job.groups,
-                                    GRAIN / width / (job.lanes.count + 1) + 1, do_columns, &job);
+    return tn_lanes_do(call, &job.lanes, job.lanes.count + 1, job.user->level->width, GRAIN,
+                       do_lanes, do_columns, &job);
 }

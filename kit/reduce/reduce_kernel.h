@@ -7,7 +7,7 @@
 #ifndef TN_KIT_REDUCE_REDUCE_KERNEL_H
 #define TN_KIT_REDUCE_REDUCE_KERNEL_H
 
-#include <tenon/kit/levels.h>
+#include "kit/operator/layer.h"
 #include <tenon/kit/lanes.h>
 #include <tenon/kit/reduce_rows.h>
 #include <tenon/plugin.h>
@@ -29,34 +29,16 @@ tn_status tn_reduce_kernel_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_reduce_kernel_combinations[2];
 
-#define TN_REDUCE_KERNEL_LEVEL(prefix, operator_name, kind_number, finish_number, level_name,      \
-                               features)                                                           \
-    static const tn_reduce_kernel_user prefix##_user_##level_name = {&tn_reduce_##level_name,      \
-                                                                     kind_number, finish_number};  \
-    static const tn_kernel prefix##_##level_name = {                                               \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = operator_name,                                                                       \
-        .device = "cpu",                                                                           \
-        .name = "lanes_" #level_name,                                                              \
-        .doc = "Lanes of floats along adjacent axes, on all threads.",                             \
-        .requires_features = features,                                                             \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        TN_COMBINATIONS(tn_reduce_kernel_combinations),                                            \
-        .accepts = tn_reduce_kernel_accepts,                                                       \
-        .run = tn_reduce_kernel_run,                                                               \
-        .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
-    }
-
-/* Defines the array PREFIX_kernels of an operator: one kernel a level. */
-#define TN_REDUCE_KERNELS(prefix, operator_name, kind_number, finish_number)                       \
-    TN_REDUCE_KERNEL_LEVEL(prefix, operator_name, kind_number, finish_number, baseline, NULL);     \
-    TN_REDUCE_KERNEL_LEVEL(prefix, operator_name, kind_number, finish_number, avx2,                \
-                           TN_KIT_FEATURES_avx2);                                                  \
-    TN_REDUCE_KERNEL_LEVEL(prefix, operator_name, kind_number, finish_number, avx512,              \
-                           TN_KIT_FEATURES_avx512);                                                \
-    static const tn_kernel *const prefix##_kernels[] = {&prefix##_avx512, &prefix##_avx2,          \
-                                                        &prefix##_baseline}
+/* Defines the kernels of an operator: PREFIX_baseline, PREFIX_avx2, PREFIX_avx512. */
+#define TN_REDUCE_KERNELS(prefix, operator_name, kind, finish)                                     \
+    static const tn_reduce_kernel_user prefix##_user_baseline = {&tn_reduce_baseline, kind,        \
+                                                                 finish},                          \
+                                       prefix##_user_avx2 = {&tn_reduce_avx2, kind, finish},       \
+                                       prefix##_user_avx512 = {&tn_reduce_avx512, kind, finish};   \
+    TN_LEVEL_KERNELS(prefix, prefix##_user, operator_name, "lanes",                                \
+                     "Lanes of floats along adjacent axes, on all threads.",                       \
+                     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                      \
+                     TN_COMBINATIONS(tn_reduce_kernel_combinations),                               \
+                     .accepts = tn_reduce_kernel_accepts, .run = tn_reduce_kernel_run)
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk over a plane's rows; see tenon/kit/resample.h. */
+/* The loop over a plane's rows; see tenon/kit/resample.h. */
 #include <tenon/kit/resample.h>
 
 static int64_t row_floats(const tn_resample_axis *horizontal) {

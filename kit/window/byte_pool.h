@@ -8,9 +8,10 @@
 #ifndef TN_KIT_WINDOW_BYTE_POOL_H
 #define TN_KIT_WINDOW_BYTE_POOL_H
 
-#include <tenon/kit/levels.h>
+#include "kit/operator/layer.h"
 #include "kit/window/window.h"
 
+/* A pooling of rows and columns; of one axis there is one row. */
 typedef struct tn_byte_pool {
     int64_t batch, channels;
     int64_t in_height, in_width, out_height, out_width;
@@ -51,28 +52,20 @@ tn_status tn_byte_pool_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_byte_pool_combinations[3];
 
-#define TN_BYTE_POOL_KERNEL(operator_name, read_function, level, features_text)                    \
-    static const tn_byte_pool_user bytes_user_##level = {&tn_byte_pool_##level, read_function};    \
-    static const tn_kernel bytes_##level = {                                                       \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = operator_name,                                                                       \
-        .device = "cpu",                                                                           \
-        .name = "int8_" #level,                                                                    \
-        .doc = "8-bit rows of a window joined first, then its columns.",                           \
-        .requires_features = features_text,                                                        \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        TN_COMBINATIONS(tn_byte_pool_combinations),                                                \
-        .accepts = tn_byte_pool_accepts,                                                           \
-        .reshape = tn_byte_pool_reshape,                                                           \
-        .run = tn_byte_pool_run,                                                                   \
-        .user = (void *)(uintptr_t)&bytes_user_##level,                                            \
-    }
-/* Defines the kernels bytes_baseline, bytes_avx2 and bytes_avx512vnni. */
-#define TN_BYTE_POOL_KERNELS(operator_name, read_function)                                         \
-    TN_BYTE_POOL_KERNEL(operator_name, read_function, baseline, NULL);                             \
-    TN_BYTE_POOL_KERNEL(operator_name, read_function, avx2, TN_KIT_FEATURES_avx2);                 \
-    TN_BYTE_POOL_KERNEL(operator_name, read_function, avx512vnni, TN_KIT_FEATURES_avx512vnni)
+#define TN_BYTE_POOL_KERNEL(level, prefix, operator_name, read_function)                           \
+    static const tn_byte_pool_user prefix##_bytes_user_##level = {&tn_byte_pool_##level,           \
+                                                                  read_function};                  \
+    TN_LEVEL_KERNEL(level, prefix##_bytes, prefix##_bytes_user, operator_name, "int8",             \
+                    "8-bit rows of a window joined first, then its columns.",                      \
+                    .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(tn_byte_pool_combinations), \
+                    .accepts = tn_byte_pool_accepts, .reshape = tn_byte_pool_reshape,              \
+                    .run = tn_byte_pool_run)
+/* Defines the kernels of an operator, PREFIX_bytes_LEVEL, and lists them. */
+#define TN_BYTE_POOL_KERNELS(prefix, operator_name, read_function)                                 \
+    TN_BYTE_POOL_KERNEL(baseline, prefix, operator_name, read_function);                           \
+    TN_BYTE_POOL_KERNEL(avx2, prefix, operator_name, read_function);                               \
+    TN_BYTE_POOL_KERNEL(avx512vnni, prefix, operator_name, read_function)
+#define TN_BYTE_POOL_LIST(prefix)                                                                  \
+    &prefix##_bytes_avx512vnni, &prefix##_bytes_avx2, &prefix##_bytes_baseline
 
 #endif

@@ -40,7 +40,7 @@ static void gather_channel(const convolve_job *job, int64_t first, double *panel
         return;
     }
     for (int64_t i = 0; i < count; i++)
-        panel[i] = offsets[i] < 0 ? 0.0 : tn_element_load_f64(x->data, x->type, first + offsets[i]);
+        panel[i] = offsets[i] < 0 ? 0.0 : tn_element_f64(x, first + offsets[i]);
 }
 
 /* The weights of one filter as doubles, channel by channel; zeros for a filter that is not there,
@@ -65,7 +65,7 @@ static void read_filter(const convolve_job *job, int64_t group, int64_t filter, 
 static void store_filter(const convolve_job *job, int64_t plane, int64_t bias_index, int64_t first,
                          int64_t count, double *sums) {
     const tn_tensor *b = job->c->b, *y = job->c->y;
-    double bias = b ? tn_element_load_f64(b->data, b->type, bias_index) : 0.0;
+    double bias = b ? tn_element_f64(b, bias_index) : 0.0;
     for (int64_t i = 0; i < count; i++)
         sums[i] += bias;
     tn_element_write_f64(y->data, y->type, plane * job->positions + first, count, sums);

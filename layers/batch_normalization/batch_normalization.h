@@ -23,6 +23,11 @@ enum {
     TN_BATCH_NORMALIZATION_VARIANCE = 4
 };
 
+static inline bool tn_batch_normalization_is_training(const tn_call *call) {
+    const tn_batch_normalization_params *params = call->params;
+    return call->op->since_version >= 14 && params->training_mode;
+}
+
 /* X as batch x channels x elements; every channel has a scale, bias, mean and variance. Where the
  * field `spatial` is false each place of an image is a channel of its own. */
 typedef struct tn_batch_normalization_sizes {
@@ -31,5 +36,8 @@ typedef struct tn_batch_normalization_sizes {
 
 /* Checks the shapes of a BatchNormalization node. TN_ERROR_SHAPE. */
 tn_status tn_batch_normalization_read(tn_call *call, tn_batch_normalization_sizes *out_sizes);
+
+/* kernels.c */
+extern const tn_kernel *const tn_batch_normalization_kernels[3];
 
 #endif

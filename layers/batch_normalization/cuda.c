@@ -1,38 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BatchNormalization of inference on CUDA: its callbacks; the launches are cuda_channels.cu. */
+#include "kit/operator/layer.h"
 #include "batch_normalization/batch_normalization.h"
 #include "batch_normalization/cuda_job.h"
 #include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/walk.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 
-static bool is_training(const tn_call *call) {
-    const tn_batch_normalization_params *params = call->params;
-    return call->op->since_version >= 14 && params->training_mode;
-}
-
-static tn_status channels_accepts(tn_call *call) TN_NOEXCEPT;
 static tn_status channels_accepts(tn_call *call) {
     tn_batch_normalization_sizes sizes;
     tn_cuda_chain chain;
     const tn_tensor *x = call->inputs[0];
-    return !is_training(call) && tn_cuda_chain_read(call, &chain) && tn_cuda_walk_knows(x) &&
-                   tn_element_count(x) <= TN_CUDA_MOST_ELEMENTS &&
+    return !tn_batch_normalization_is_training(call) && tn_cuda_chain_read(call, &chain) &&
+                   tn_cuda_walk_knows(x) && tn_element_count(x) <= TN_CUDA_MOST_ELEMENTS &&
                    tn_batch_normalization_read(call, &sizes) == TN_OK &&
                    sizes.channels == (x->rank > 1 ? x->shape[1] : 1)
                ? TN_OK
                : TN_ERROR_UNSUPPORTED;
 }
 
-static tn_status channels_reshape(tn_call *call) TN_NOEXCEPT;
 static tn_status channels_reshape(tn_call *call) {
     return channels_accepts(call) == TN_OK
                ? TN_OK
                : call->host->fail(call, TN_ERROR_UNSUPPORTED, "not with these shapes");
 }
 
-static tn_status channels_run(tn_call *call) TN_NOEXCEPT;
 static tn_status channels_run(tn_call *call) {
     const tn_batch_normalization_params *params = call->params;
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
@@ -65,13 +56,8 @@ static const char *const combinations[] = {
     "bf16, f32, f32, f32, f32 -> bf16", "bf16:nhwc, f32, f32, f32, f32 -> bf16:nhwc"};
 
 static const tn_kernel channels = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "BatchNormalization",
-    .device = "cuda",
-    .name = "channels",
-    .doc = "A multiplication and an addition an element, 16 bytes a thread.",
+    TN_KERNEL_BEGIN("cuda", "", "BatchNormalization", "channels", 1,
+                    "A multiplication and an addition an element, 16 bytes a thread."),
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,
     .absorbs = TN_CUDA_CHAIN_ABSORBS,
     TN_COMBINATIONS(combinations),
@@ -79,5 +65,4 @@ static const tn_kernel channels = {
     .reshape = channels_reshape,
     .run = channels_run,
 };
-extern const tn_kernel *const tn_batch_normalization_cuda_kernels[];
-const tn_kernel *const tn_batch_normalization_cuda_kernels[] = {&channels, NULL};
+TN_CUDA_LAYER(batch_normalization, &channels);

@@ -4,13 +4,10 @@
  * in linear, channels-last and blocked formats, with the epilogue of row_program.h. Factors and
  * shifts come from the statistics in each run: they are few beside the elements.
  */
-#include <tenon/kit/levels.h>
-#include "batch_normalization/kernels.h"
 #include "batch_normalization/batch_normalization.h"
 #include "batch_normalization/channels.h"
 #include "kit/elementwise/row_program.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
+#include "kit/operator/layer.h"
 #include "kit/operator/physical.h"
 
 #include <math.h>
@@ -41,15 +38,10 @@ static channel_parts parts_of(const tn_tensor *x) {
     return (channel_parts){1, x->shape[0] * places, channels, 1};
 }
 
-static bool is_training(const tn_call *call) {
-    const tn_batch_normalization_params *params = call->params;
-    return call->op->since_version >= 14 && params->training_mode;
-}
-
 static tn_status channels_accepts(tn_call *call) {
     tn_batch_normalization_sizes sizes;
     const tn_tensor *x = call->inputs[0];
-    if (is_training(call) || !tn_row_epilogue_accepts(call) ||
+    if (tn_batch_normalization_is_training(call) || !tn_row_epilogue_accepts(call) ||
         tn_batch_normalization_read(call, &sizes) != TN_OK ||
         sizes.channels != (x->rank > 1 ? x->shape[1] : 1))
         return TN_ERROR_UNSUPPORTED;
@@ -131,29 +123,11 @@ static tn_status channels_run(tn_call *call) {
 static const char *const combinations[] = {
     "f32, f32, f32, f32, f32 -> f32", "f32:nhwc, f32, f32, f32, f32 -> f32:nhwc",
     "f32:c16, f32, f32, f32, f32 -> f32:c16", "f32:c8, f32, f32, f32, f32 -> f32:c8"};
+TN_LEVEL_KERNELS(channels, tn_channels, "BatchNormalization", "channels",
+                 "One multiplication and one addition an element, on all threads.",
+                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, .absorbs = TN_ROW_ABSORBS,
+                 TN_COMBINATIONS(combinations), .accepts = channels_accepts,
+                 .prepare = tn_row_epilogue_prepare, .release = tn_row_program_release,
+                 .reshape = channels_reshape, .run = channels_run);
 
-#define CHANNELS_KERNEL(level, features_text)                                                      \
-    static const tn_kernel level = {                                                               \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = "BatchNormalization",                                                                \
-        .device = "cpu",                                                                           \
-        .name = "channels_" #level,                                                                \
-        .doc = "One multiplication and one addition an element, on all threads.",                  \
-        .requires_features = features_text,                                                        \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        .absorbs = TN_ROW_ABSORBS,                                                                 \
-        TN_COMBINATIONS(combinations),                                                             \
-        .accepts = channels_accepts,                                                               \
-        .prepare = tn_row_epilogue_prepare,                                                        \
-        .release = tn_row_program_release,                                                         \
-        .reshape = channels_reshape,                                                               \
-        .run = channels_run,                                                                       \
-        .user = (void *)(uintptr_t)&tn_channels_##level,                                           \
-    }
-CHANNELS_KERNEL(baseline, NULL);
-CHANNELS_KERNEL(avx2, TN_KIT_FEATURES_avx2);
-CHANNELS_KERNEL(avx512, TN_KIT_FEATURES_avx512);
-
-const tn_kernel *const tn_batch_normalization_kernels[3] = {&avx512, &avx2, &baseline};
+const tn_kernel *const tn_batch_normalization_kernels[3] = {TN_LEVEL_LIST(channels)};

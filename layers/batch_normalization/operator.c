@@ -5,10 +5,7 @@
  * ones are moved towards them. The training outputs of older opsets are refused.
  */
 #include "batch_normalization/batch_normalization.h"
-#include "batch_normalization/kernels.h"
-#include "kit/math/element.h"
 #include <tenon/kit/known_steps.h>
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -67,8 +64,7 @@ tn_status tn_batch_normalization_read(tn_call *call, sizes_type *out_sizes) {
 }
 
 static tn_status batch_normalization_infer(tn_call *call) {
-    const params_type *params = call->params;
-    bool is_training = call->op->since_version >= 14 && params->training_mode;
+    const bool is_training = tn_batch_normalization_is_training(call);
     sizes_type sizes;
     TN_TRY(tn_batch_normalization_read(call, &sizes));
     TN_TRY(tn_infer_copy_shape(call, 0, TN_BATCH_NORMALIZATION_X));
@@ -85,7 +81,7 @@ static tn_status batch_normalization_infer(tn_call *call) {
 
 static double load(const tn_call *call, uint32_t input, int64_t index) {
     const tn_tensor *tensor = call->inputs[input];
-    return tn_element_load_f64(tensor->data, tensor->type, index);
+    return tn_element_f64(tensor, index);
 }
 
 /* Mean and variance (of the whole population) of one channel of the batch. */
@@ -118,7 +114,7 @@ static void normalize(const tn_call *call, const sizes_type *sizes, int64_t chan
         int64_t first = (image * sizes->channels + channel) * sizes->elements;
         for (int64_t i = first; i < first + sizes->elements; i++) {
             double x = load(call, TN_BATCH_NORMALIZATION_X, i);
-            tn_element_store_f64(y->data, y->type, i, (x - mean) * factor + bias);
+            tn_element_set_f64(y, i, (x - mean) * factor + bias);
         }
     }
 }
@@ -130,13 +126,12 @@ static void move_statistic(const tn_call *call, uint32_t index, uint32_t input, 
     const tn_tensor *output = tn_infer_output(call, index);
     double momentum = (double)params->momentum;
     if (!output) return;
-    tn_element_store_f64(output->data, output->type, channel,
-                         load(call, input, channel) * momentum + current * (1 - momentum));
+    tn_element_set_f64(output, channel,
+                       load(call, input, channel) * momentum + current * (1 - momentum));
 }
 
 static tn_status batch_normalization_reference(tn_call *call) {
-    const params_type *params = call->params;
-    bool is_training = call->op->since_version >= 14 && params->training_mode;
+    const bool is_training = tn_batch_normalization_is_training(call);
     sizes_type sizes;
     TN_TRY(tn_batch_normalization_read(call, &sizes));
     for (int64_t channel = 0; channel < sizes.channels; channel++) {
@@ -164,8 +159,8 @@ static tn_status batch_normalization_facet(tn_call *call, uint32_t input, const 
     sizes_type sizes;
     TN_TRY(tn_batch_normalization_read(call, &sizes));
     const tn_tensor *x = call->inputs[0];
-    if ((call->op->since_version >= 14 && params->training_mode) || x->rank < 2 ||
-        sizes.channels != x->shape[1] || (uint64_t)sizes.channels > out_affine->count)
+    if (tn_batch_normalization_is_training(call) || x->rank < 2 || sizes.channels != x->shape[1] ||
+        (uint64_t)sizes.channels > out_affine->count)
         return TN_ERROR_UNSUPPORTED;
     for (uint32_t i = TN_BATCH_NORMALIZATION_SCALE; i <= TN_BATCH_NORMALIZATION_VARIANCE; i++)
         if (!call->inputs[i]->data) return TN_ERROR_UNSUPPORTED;
@@ -225,27 +220,17 @@ static const char *const batch_normalization_14_cases[] = {
 };
 
 #define BATCH_NORMALIZATION(version, output_table, case_table)                                     \
-    static const tn_operator batch_normalization_##version = {                                     \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "BatchNormalization",                                                              \
-        .doc = "Normalises each channel by its mean and variance.",                                \
-        TN_FIELDS(params_type, batch_normalization_##version##_fields),                            \
-        TN_INPUTS(batch_normalization_inputs),                                                     \
-        TN_OUTPUTS(output_table),                                                                  \
-        .infer = batch_normalization_infer,                                                        \
-        .reference = batch_normalization_reference,                                                \
-        TN_CASES(case_table),                                                                      \
-        .facet = batch_normalization_facet,                                                        \
-    }
+    TN_OPERATOR_VERSION(batch_normalization, "", "BatchNormalization", version,                    \
+                        "Normalises each channel by its mean and variance.",                       \
+                        TN_FIELDS(params_type, batch_normalization_##version##_fields),            \
+                        TN_INPUTS(batch_normalization_inputs), TN_OUTPUTS(output_table),           \
+                        TN_CASES(case_table), .facet = batch_normalization_facet)
 BATCH_NORMALIZATION(6, batch_normalization_6_outputs, batch_normalization_6_cases);
 BATCH_NORMALIZATION(7, batch_normalization_6_outputs, batch_normalization_6_cases);
 BATCH_NORMALIZATION(9, batch_normalization_6_outputs, batch_normalization_cases);
 BATCH_NORMALIZATION(14, batch_normalization_14_outputs, batch_normalization_14_cases);
 
-static const tn_operator *const batch_normalization_operators[] = {
-    &batch_normalization_6, &batch_normalization_7, &batch_normalization_9,
-    &batch_normalization_14};
-TN_LAYER(batch_normalization, batch_normalization_operators, tn_batch_normalization_kernels);
+TN_LAYER(batch_normalization,
+         TN_OPERATORS(&batch_normalization_6, &batch_normalization_7, &batch_normalization_9,
+                      &batch_normalization_14),
+         tn_batch_normalization_kernels);

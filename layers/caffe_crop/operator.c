@@ -3,10 +3,7 @@
  * Crop of Caffe: the part of a tensor that has another tensor's extents, from `axis` on, beginning
  * at `offset`.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
-#include <tenon/kit/region.h>
+#include "kit/operator/moves.h"
 #include "kit/operator/window_facet.h"
 
 typedef struct crop_params {
@@ -82,21 +79,13 @@ static tn_status move_part(tn_call *call, tn_region_mover mover) {
                  (const char *)x->data + (size_t)offset * region.element_bytes);
 }
 
-static tn_status crop_reference(tn_call *call) {
-    return move_part(call, tn_region_copy);
-}
-
-static tn_status crop_run(tn_call *call) {
-    return move_part(call, tn_region_copy_parallel);
-}
+TN_MOVES(crop, move_part)
 
 static const tn_port crop_inputs[] = {
     TN_PORT("X", "T:any", 0, "any tensor"),
     TN_PORT("like", "any", TN_PORT_SHAPE_ONLY, "a tensor of the same rank, whose extents to take"),
 };
-static const tn_port crop_outputs[] = {
-    TN_PORT("Y", "T", 0, "the part"),
-};
+static const tn_port crop_outputs[] = {TN_PORT("Y", "T", 0, "the part")};
 static const char *const crop_cases[] = {
     "| X=f32[2,3,5,7] like=f32[1,1,4,6]",
     "offset=[1] | X=f32[2,3,5,7] like=f32[9,9,4,6]",
@@ -106,25 +95,10 @@ static const char *const crop_cases[] = {
     "offset=[19] | X=f32[1,21,544,544] like=f32[1,3,500,500]",
 };
 
-static const tn_operator crop_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "Caffe",
-    .name = "Crop",
-    .doc = "A part of a tensor, with the extents of another one.",
-    TN_FIELDS(crop_params, crop_fields),
-    TN_INPUTS(crop_inputs),
-    TN_OUTPUTS(crop_outputs),
-    .infer = crop_infer,
-    .reference = crop_reference,
-    .facet = crop_facet,
-    TN_CASES(crop_cases),
-};
+TN_OPERATOR(crop, "Caffe", "Crop", 1, "A part of a tensor, with the extents of another one.",
+            TN_FIELDS(crop_params, crop_fields), .traits = TN_OPERATOR_SELECTS,
+            .facet = crop_facet);
 
 static const tn_kernel crop_runs = TN_REGION_KERNEL_OF("Caffe", "Crop", crop_run);
 
-static const tn_operator *const crop_operators[] = {&crop_1};
-static const tn_kernel *const crop_kernels[] = {&crop_runs};
-TN_LAYER(caffe_crop, crop_operators, crop_kernels);
+TN_LAYER(caffe_crop, TN_OPERATORS(&crop_1), TN_KERNELS(&crop_runs));

@@ -5,8 +5,6 @@
  * 2016). How many there are is known when it has run. The search is in reference.c.
  */
 #include "caffe_detection_output/detection_output.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #define MOST 2147483647
@@ -92,8 +90,7 @@ static const tn_port detection_inputs[] = {
 };
 static const tn_port detection_outputs[] = {
     TN_PORT("detections", "f32", TN_PORT_SIZED_BY_RUN,
-            "[1, 1, found, 7]: image, label, score, xmin, ymin, xmax, ymax"),
-};
+            "[1, 1, found, 7]: image, label, score, xmin, ymin, xmax, ymax")};
 static const char *const detection_cases[] = {
     "num_classes=2 confidence_threshold=0.1 | loc=f32[1,8]{0,0,0,0,0,0,0,0} "
     "conf=f32[1,4]{0.2,0.8,0.3,0.7} priors=f32[1,2,8]{0,0,1,1,0,0.1,1,1,1,1,1,1,1,1,1,1}",
@@ -109,18 +106,15 @@ static const char *const detection_cases[] = {
 };
 
 static const tn_operator detection_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "Caffe",
-    .name = "DetectionOutput",
-    .doc = "The objects that an SSD network found. For each class but the background the scores "
-           "above confidence_threshold, best first and at most top_k, are kept as far as they "
-           "overlap with none that is kept already by more than nms_threshold (intersection over "
-           "union); of all classes the best keep_top_k stay. Rows are sorted by image, label and "
-           "score; where nothing is found in any image, each has a row of -1 behind its number. "
-           "Box p with variance v is moved by t: CORNER p + v t; CENTER_SIZE the centre by v t "
-           "times the extent, the extent by exp(v t); CORNER_SIZE p + v t times the extent.",
+    TN_OPERATOR_BEGIN(
+        "Caffe", "DetectionOutput", 1,
+        "The objects that an SSD network found. For each class but the background the scores "
+        "above confidence_threshold, best first and at most top_k, are kept as far as they "
+        "overlap with none that is kept already by more than nms_threshold (intersection over "
+        "union); of all classes the best keep_top_k stay. Rows are sorted by image, label and "
+        "score; where nothing is found in any image, each has a row of -1 behind its number. "
+        "Box p with variance v is moved by t: CORNER p + v t; CENTER_SIZE the centre by v t "
+        "times the extent, the extent by exp(v t); CORNER_SIZE p + v t times the extent."),
     TN_FIELDS(tn_detection_params, detection_fields),
     TN_INPUTS(detection_inputs),
     TN_OUTPUTS(detection_outputs),
@@ -129,5 +123,4 @@ static const tn_operator detection_1 = {
     TN_CASES(detection_cases),
 };
 
-static const tn_operator *const detection_operators[] = {&detection_1};
-TN_LAYER_WITHOUT_KERNELS(caffe_detection_output, detection_operators);
+TN_LAYER_WITHOUT_KERNELS(caffe_detection_output, TN_OPERATORS(&detection_1));

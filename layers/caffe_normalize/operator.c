@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Normalize of Caffe's SSD branch: a tensor divided by its Euclidean length, over channels at each
- * place or over a whole image, and multiplied by a scale (Liu, Rabinovich and Berg, "ParseNet:
+ * position or over a whole image, and multiplied by a scale (Liu, Rabinovich and Berg, "ParseNet:
  * Looking Wider to See Better", 2015).
  */
-#include "kit/math/element.h"
-#include <tenon/kit/parallel.h>
 #include <tenon/kit/lanes.h>
+#include <tenon/kit/parallel.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -44,87 +43,60 @@ static tn_status normalize_infer(tn_call *call) {
 
 typedef struct normalize_job {
     const tn_tensor *x, *scale, *y;
-    tn_lanes lanes; /* the channels at one place */
+    tn_lanes lanes; /* the channels at one position */
+    int64_t width;  /* elements of each channel that are taken together: all, or one */
     double eps;
     bool is_shared;
 } normalize_job;
 
-static normalize_job read_job(const tn_call *call) {
+/* An item is an image, or a position of one. */
+static tn_status do_items(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const normalize_job *job = user;
+    const tn_tensor *x = job->x;
+    const int64_t inner = job->lanes.inner, channels = job->lanes.count;
+    (void)thread;
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t first =
+            job->width == 1 ? tn_lanes_first(&job->lanes, item) : item * channels * inner;
+        double sum = job->eps;
+        for (int64_t c = 0; c < channels; c++)
+            for (int64_t i = first + c * inner; i < first + c * inner + job->width; i++)
+                sum += tn_element_f64(x, i) * tn_element_f64(x, i);
+        for (int64_t c = 0; c < channels; c++) {
+            const double factor =
+                1 / sqrt(sum) * tn_element_f64(job->scale, job->is_shared ? 0 : c);
+            for (int64_t i = first + c * inner; i < first + c * inner + job->width; i++)
+                tn_element_set_f64(job->y, i, tn_element_f64(x, i) * factor);
+        }
+    }
+    return TN_OK;
+}
+
+static tn_status normalize(tn_call *call, bool is_parallel) {
+    enum { GRAIN = 4096 };
     const normalize_params *params = call->params;
     const tn_tensor *x = call->inputs[NORMALIZE_X];
-    return (normalize_job){.x = x,
-                           .scale = call->inputs[NORMALIZE_SCALE],
-                           .y = call->outputs[0],
-                           .lanes = tn_lanes_along(x, 1, 2),
-                           .eps = (double)params->eps,
-                           .is_shared = params->channel_shared};
-}
-
-static double load_square(const tn_tensor *x, int64_t at) {
-    const double value = tn_element_load_f64(x->data, x->type, at);
-    return value * value;
-}
-
-/* Multiplies `count` elements `step` apart from `first` on, which are of channel `channel`. */
-static void scale_elements(const normalize_job *job, int64_t channel, int64_t first, int64_t step,
-                           int64_t count, double factor) {
-    const tn_tensor *x = job->x, *y = job->y;
-    factor *= tn_element_load_f64(job->scale->data, job->scale->type, job->is_shared ? 0 : channel);
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t at = first + i * step;
-        tn_element_store_f64(y->data, y->type, at,
-                             tn_element_load_f64(x->data, x->type, at) * factor);
-    }
-}
-
-/* An item is an image. */
-static tn_status do_images(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const normalize_job *job = user;
-    const int64_t inner = job->lanes.inner, count = job->lanes.count * inner;
-    (void)thread;
-    for (int64_t image = begin; image < end; image++) {
-        double sum = job->eps;
-        for (int64_t i = 0; i < count; i++)
-            sum += load_square(job->x, image * count + i);
-        for (int64_t c = 0; c < job->lanes.count; c++)
-            scale_elements(job, c, image * count + c * inner, 1, inner, 1 / sqrt(sum));
-    }
-    return TN_OK;
-}
-
-/* An item is a place. */
-static tn_status do_places(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const normalize_job *job = user;
-    const int64_t inner = job->lanes.inner;
-    (void)thread;
-    for (int64_t place = begin; place < end; place++) {
-        const int64_t first = tn_lanes_first(&job->lanes, place);
-        double sum = job->eps;
-        for (int64_t c = 0; c < job->lanes.count; c++)
-            sum += load_square(job->x, first + c * inner);
-        for (int64_t c = 0; c < job->lanes.count; c++)
-            scale_elements(job, c, first + c * inner, 1, 1, 1 / sqrt(sum));
-    }
-    return TN_OK;
+    normalize_job job = {.x = x,
+                         .scale = call->inputs[NORMALIZE_SCALE],
+                         .y = call->outputs[0],
+                         .lanes = tn_lanes_along(x, 1, 2),
+                         .eps = (double)params->eps,
+                         .is_shared = params->channel_shared};
+    if (tn_element_count(job.y) == 0) return TN_OK;
+    const bool is_image = params->across_spatial;
+    const int64_t items = is_image ? job.lanes.outer : job.lanes.outer * job.lanes.inner;
+    job.width = is_image ? job.lanes.inner : 1;
+    if (!is_parallel) return do_items(&job, 0, items, 0);
+    return call->host->parallel_for(
+        call, items, is_image ? 1 : tn_parallel_grain(GRAIN, job.lanes.count), do_items, &job);
 }
 
 static tn_status normalize_reference(tn_call *call) {
-    const normalize_params *params = call->params;
-    normalize_job job = read_job(call);
-    if (tn_element_count(job.y) == 0) return TN_OK;
-    if (params->across_spatial) return do_images(&job, 0, job.lanes.outer, 0);
-    return do_places(&job, 0, job.lanes.outer * job.lanes.inner, 0);
+    return normalize(call, false);
 }
 
 static tn_status normalize_run(tn_call *call) {
-    enum { GRAIN = 4096 };
-    const normalize_params *params = call->params;
-    normalize_job job = read_job(call);
-    if (tn_element_count(job.y) == 0) return TN_OK;
-    if (params->across_spatial)
-        return call->host->parallel_for(call, job.lanes.outer, 1, do_images, &job);
-    return call->host->parallel_for(call, job.lanes.outer * job.lanes.inner,
-                                    tn_parallel_grain(GRAIN, job.lanes.count), do_places, &job);
+    return normalize(call, true);
 }
 
 static const tn_port normalize_inputs[] = {
@@ -132,8 +104,7 @@ static const tn_port normalize_inputs[] = {
     TN_PORT("scale", "T", 0, "one number, or one for each channel"),
 };
 static const tn_port normalize_outputs[] = {
-    TN_PORT("Y", "T", 0, "X divided by its lengths and scaled"),
-};
+    TN_PORT("Y", "T", 0, "X divided by its lengths and scaled")};
 static const char *const normalize_cases[] = {
     "| X=f32[2,3,5,7] scale=f32[1]",
     "across_spatial=0 | X=f32[2,3,5,7] scale=f32[]",
@@ -145,33 +116,15 @@ static const char *const normalize_cases[] = {
     "across_spatial=0 channel_shared=0 | X=f32[1,512,38,38] scale=f32[512]",
 };
 
-static const tn_operator normalize_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "Caffe",
-    .name = "Normalize",
-    .doc = "Divides by Euclidean lengths and scales: y = scale * x / sqrt(sum(x^2) + eps).",
-    TN_FIELDS(normalize_params, normalize_fields),
-    TN_INPUTS(normalize_inputs),
-    TN_OUTPUTS(normalize_outputs),
-    .infer = normalize_infer,
-    .reference = normalize_reference,
-    TN_CASES(normalize_cases),
-};
+TN_OPERATOR(normalize, "Caffe", "Normalize", 1,
+            "Divides by Euclidean lengths and scales: y = scale * x / sqrt(sum(x^2) + eps).",
+            TN_FIELDS(normalize_params, normalize_fields));
 
 static const tn_kernel normalize_threads = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "Caffe",
-    .op = "Normalize",
-    .device = "cpu",
-    .name = "threads",
-    .doc = "Images or places on all threads, in double precision.",
+    TN_KERNEL_BEGIN("cpu", "Caffe", "Normalize", "threads", 1,
+                    "Images or places on all threads, in double precision."),
     .traits = TN_KERNEL_DETERMINISTIC,
     .run = normalize_run,
 };
 
-static const tn_operator *const normalize_operators[] = {&normalize_1};
-static const tn_kernel *const normalize_kernels[] = {&normalize_threads};
-TN_LAYER(caffe_normalize, normalize_operators, normalize_kernels);
+TN_LAYER(caffe_normalize, TN_OPERATORS(&normalize_1), TN_KERNELS(&normalize_threads));

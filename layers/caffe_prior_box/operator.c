@@ -4,7 +4,6 @@
  * (Liu et al., "SSD: Single Shot MultiBox Detector", 2016). Output [1, 2, height * width * boxes *
  * 4]: first the boxes (xmin, ymin, xmax, ymax in parts of the image), then their variances.
  */
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -186,8 +185,7 @@ static const tn_port prior_box_inputs[] = {
     TN_PORT("image", "any", TN_PORT_SHAPE_ONLY, "the image: batch, channels, height, width"),
 };
 static const tn_port prior_box_outputs[] = {
-    TN_PORT("boxes", "f32", 0, "boxes and variances, [1, 2, height * width * boxes * 4]"),
-};
+    TN_PORT("boxes", "f32", 0, "boxes and variances, [1, 2, height * width * boxes * 4]")};
 static const char *const prior_box_cases[] = {
     "min_size=[30] | map=f32[1,8,3,4] image=f32[1,3,96,128]",
     "min_size=[30] max_size=[60] aspect_ratio=[2] variance=[0.1,0.1,0.2,0.2] "
@@ -199,23 +197,12 @@ static const char *const prior_box_cases[] = {
     "min_size=[30] | map=f32[1,8,0,4] image=f32[1,3,96,128]",
 };
 
-static const tn_operator prior_box_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "Caffe",
-    .name = "PriorBox",
-    .doc = "The default boxes of a feature map, in parts of the image, and their variances. Around "
-           "each place, row by row: for each min_size a square of it, then one of sqrt(min_size * "
-           "max_size) where max_size is given, then for each aspect ratio other than 1 (and its "
-           "reciprocal with flip) a box of the square's area.",
-    TN_FIELDS(prior_box_params, prior_box_fields),
-    TN_INPUTS(prior_box_inputs),
-    TN_OUTPUTS(prior_box_outputs),
-    .infer = prior_box_infer,
-    .reference = prior_box_reference,
-    TN_CASES(prior_box_cases),
-};
+TN_OPERATOR(
+    prior_box, "Caffe", "PriorBox", 1,
+    "The default boxes of a feature map, in parts of the image, and their variances. Around "
+    "each place, row by row: for each min_size a square of it, then one of sqrt(min_size * "
+    "max_size) where max_size is given, then for each aspect ratio other than 1 (and its "
+    "reciprocal with flip) a box of the square's area.",
+    TN_FIELDS(prior_box_params, prior_box_fields));
 
-static const tn_operator *const prior_box_operators[] = {&prior_box_1};
-TN_LAYER_WITHOUT_KERNELS(caffe_prior_box, prior_box_operators);
+TN_LAYER_WITHOUT_KERNELS(caffe_prior_box, TN_OPERATORS(&prior_box_1));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of Caffe's LSTM and RNN with constant weights: packing, the workspace, and their tables.
  * What they run is run.c. */
-#include <tenon/kit/levels.h>
 #include "caffe_recurrent/kernels.h"
-#include <tenon/kit/infer.h>
+#include "kit/operator/kernel_memory.h"
+#include "kit/operator/layer.h"
 
 /* ----------------------------------------------------------------------------------------------
  * prepare */
@@ -63,21 +63,10 @@ static tn_status pack_all(tn_call *call, tn_recurrent_state *state) {
 }
 
 static tn_status recurrent_prepare(tn_call *call) {
-    const tn_host *host = call->host;
-    tn_recurrent_state *state = host->allocate(host, sizeof(*state), 64);
-    if (!state) return host->fail(call, TN_ERROR_MEMORY, "no memory for the layer's state");
-    *state = (tn_recurrent_state){.level = call->user};
-    const tn_status status = pack_all(call, state);
-    if (status != TN_OK) {
-        host->deallocate(host, state);
-        return status;
-    }
-    call->state = state;
-    return TN_OK;
-}
-
-static void recurrent_release(tn_call *call) {
-    call->host->deallocate(call->host, call->state);
+    TN_TRY(tn_kernel_state_create(call, sizeof(tn_recurrent_state)));
+    tn_recurrent_state *state = call->state;
+    state->level = call->user;
+    return tn_kernel_state_finish(call, pack_all(call, state));
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -126,32 +115,26 @@ static const char *const lstm_combinations[] = {
 static const char *const rnn_combinations[] = {
     "f32, f32, f32, f32, f32, f32, f32, f32?, f32?, f32? -> f32?, f32?"};
 
-#define RECURRENT_KERNEL(prefix, operator_name, level, features_text)                              \
+#define RECURRENT_KERNEL(prefix, operator_name, level)                                             \
     static const tn_kernel prefix##_##level = {                                                    \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "Caffe",                                                                         \
-        .op = operator_name,                                                                       \
-        .device = "cpu",                                                                           \
-        .name = "packed_" #level,                                                                  \
-        .doc = "Constant weights, packed; the input's product for all steps at once.",             \
-        .requires_features = features_text,                                                        \
+        TN_KERNEL_BEGIN("cpu", "Caffe", operator_name, "packed_" #level, 1,                        \
+                        "Constant weights, packed; the input's product for all steps at once."),   \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
         TN_COMBINATIONS(prefix##_combinations),                                                    \
         .accepts = recurrent_accepts,                                                              \
         .prepare = recurrent_prepare,                                                              \
-        .release = recurrent_release,                                                              \
+        .release = tn_kernel_state_destroy,                                                        \
         .reshape = recurrent_reshape,                                                              \
         .run = tn_recurrent_run,                                                                   \
-        .user = (void *)&level_##level,                                                            \
+        .user = (void *)(uintptr_t)&level_##level,                                                 \
     }
-#define RECURRENT_KERNELS(level, features_text)                                                    \
+#define RECURRENT_KERNELS(level)                                                                   \
     static const tn_recurrent_level level_##level = {&tn_matrix_##level, &tn_rows_##level};        \
-    RECURRENT_KERNEL(lstm, "LSTM", level, features_text);                                          \
-    RECURRENT_KERNEL(rnn, "RNN", level, features_text)
-RECURRENT_KERNELS(baseline, NULL);
-RECURRENT_KERNELS(avx2, TN_KIT_FEATURES_avx2);
-RECURRENT_KERNELS(avx512, TN_KIT_FEATURES_avx512);
+    RECURRENT_KERNEL(lstm, "LSTM", level);                                                         \
+    RECURRENT_KERNEL(rnn, "RNN", level)
+RECURRENT_KERNELS(baseline);
+RECURRENT_KERNELS(avx2);
+RECURRENT_KERNELS(avx512);
 
-const tn_kernel *const tn_recurrent_kernels[6] = {&lstm_avx512, &lstm_avx2, &lstm_baseline,
-                                                  &rnn_avx512,  &rnn_avx2,  &rnn_baseline};
+const tn_kernel *const tn_recurrent_kernels[6] = {TN_LEVEL_LIST(lstm), TN_LEVEL_LIST(rnn)};

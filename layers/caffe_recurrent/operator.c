@@ -5,7 +5,6 @@
  * these names. The formulas are in recurrent.h.
  */
 #include "caffe_recurrent/recurrent.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 static tn_status recurrent_infer(tn_call *call) {
@@ -30,6 +29,20 @@ static tn_status recurrent_operations(tn_call *call, double *out_operations) {
         ((double)node.steps * each + (double)node.columns * (double)node.static_depth);
     return TN_OK;
 }
+
+/* With its ports, cases and tn_recurrent_kind. */
+#define RECURRENT(prefix, name, words)                                                             \
+    static const tn_operator prefix##_1 = {                                                        \
+        TN_OPERATOR_BEGIN("Caffe", name, 1, words),                                                \
+        TN_NO_FIELDS,                                                                              \
+        TN_INPUTS(prefix##_inputs),                                                                \
+        TN_OUTPUTS(prefix##_outputs),                                                              \
+        .infer = recurrent_infer,                                                                  \
+        .reference = tn_recurrent_reference,                                                       \
+        .user = (void *)(uintptr_t)&prefix##_kind,                                                 \
+        TN_CASES(prefix##_cases),                                                                  \
+        .operations = recurrent_operations,                                                        \
+    }
 
 /* ----------------------------------------------------------------------------------------------
  * LSTM */
@@ -78,22 +91,7 @@ static const char *const lstm_cases[] = {
 
 static const tn_recurrent_kind lstm_kind = {.gates = 4, .optional = 5, .has_cell = true};
 
-static const tn_operator lstm_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "Caffe",
-    .name = "LSTM",
-    .doc = "Long short-term memory over time steps, sequences begun by cont.",
-    TN_NO_FIELDS,
-    TN_INPUTS(lstm_inputs),
-    TN_OUTPUTS(lstm_outputs),
-    .infer = recurrent_infer,
-    .reference = tn_recurrent_reference,
-    .user = (void *)&lstm_kind,
-    TN_CASES(lstm_cases),
-    .operations = recurrent_operations,
-};
+RECURRENT(lstm, "LSTM", "Long short-term memory over time steps, sequences begun by cont.");
 
 /* ----------------------------------------------------------------------------------------------
  * RNN */
@@ -137,22 +135,6 @@ static const char *const rnn_cases[] = {
 
 static const tn_recurrent_kind rnn_kind = {.gates = 1, .output_weights = 5, .optional = 7};
 
-static const tn_operator rnn_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "Caffe",
-    .name = "RNN",
-    .doc = "Simple recurrent network over time steps, sequences begun by cont.",
-    TN_NO_FIELDS,
-    TN_INPUTS(rnn_inputs),
-    TN_OUTPUTS(rnn_outputs),
-    .infer = recurrent_infer,
-    .reference = tn_recurrent_reference,
-    .user = (void *)&rnn_kind,
-    TN_CASES(rnn_cases),
-    .operations = recurrent_operations,
-};
+RECURRENT(rnn, "RNN", "Simple recurrent network over time steps, sequences begun by cont.");
 
-static const tn_operator *const recurrent_operators[] = {&lstm_1, &rnn_1};
-TN_LAYER(caffe_recurrent, recurrent_operators, tn_recurrent_kernels);
+TN_LAYER(caffe_recurrent, TN_OPERATORS(&lstm_1, &rnn_1), tn_recurrent_kernels);

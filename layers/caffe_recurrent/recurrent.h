@@ -19,7 +19,7 @@
 
 #include <tenon/plugin.h>
 
-/* Inputs that both have in the same places. */
+/* Inputs that both have, by index. */
 enum {
     TN_RECURRENT_X = 0,
     TN_RECURRENT_CONT = 1,

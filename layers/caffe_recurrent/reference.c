@@ -79,7 +79,7 @@ static void begin_state(const tn_tensor *from, int64_t count, double *state) {
 }
 
 static double cont_of(const tn_recurrent *node, int64_t step, int64_t stream) {
-    return tn_element_load_f64(node->cont->data, node->cont->type, step * node->streams + stream);
+    return tn_element_f64(node->cont, step * node->streams + stream);
 }
 
 static double sigmoid(double x) {

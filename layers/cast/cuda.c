@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cast between floats on CUDA: the device's own conversion. Integers are left to the processor. */
+#include "kit/operator/layer.h"
 #include <tenon/plugin.h>
 #include <tenon/plugin/device.h>
 
-static tn_status cast_run(tn_call *call) TN_NOEXCEPT;
 static tn_status cast_run(tn_call *call) {
     const tn_device *device = call->device;
     const tn_status status =
@@ -16,16 +16,10 @@ static const char *const combinations[] = {"f32 -> f16",  "f16 -> f32",  "f32 ->
                                            "bf16 -> f32", "f16 -> bf16", "bf16 -> f16"};
 
 static const tn_kernel cast_convert = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "Cast",
-    .device = "cuda",
-    .name = "convert",
-    .doc = "The device's conversion, 16 bytes a thread.",
+    TN_KERNEL_BEGIN("cuda", "", "Cast", "convert", 1,
+                    "The device's conversion, 16 bytes a thread."),
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
     TN_COMBINATIONS(combinations),
     .run = cast_run,
 };
-extern const tn_kernel *const tn_cast_cuda_kernels[];
-const tn_kernel *const tn_cast_cuda_kernels[] = {&cast_convert, NULL};
+TN_CUDA_LAYER(cast, &cast_convert);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cast: the same elements in another type, by the rules of kit/operator/cast.h. */
+/*
+ * Cast and CastLike: the same elements in another type, which a field says or another tensor has.
+ * Casts to types of 8 bits and less are not offered, of which two of the fields speak.
+ */
 #include "kit/operator/cast.h"
-#include <tenon/kit/infer.h>
 #include <tenon/kit/known_steps.h>
 #include "kit/operator/layer.h"
 
@@ -30,14 +32,16 @@ typedef struct cast_24_params {
 #define FIELD_SATURATE(params)                                                                     \
     TN_FIELD(params, saturate, TN_FIELD_BOOL, TN_OPTIONAL, "1",                                    \
              "speaks of types of 8 bits and less alone, which are not offered")
+#define FIELD_ROUND_MODE(params)                                                                   \
+    TN_FIELD_CHOICE(params, round_mode, TN_FIELD_ENUM, TN_OPTIONAL, "up", "up|down|nearest",       \
+                    "speaks of exponents alone as a type, which is not offered")
 
 static const tn_field cast_6_fields[] = {FIELD_TO(cast_params)};
 static const tn_field cast_19_fields[] = {FIELD_TO(cast_19_params), FIELD_SATURATE(cast_19_params)};
 static const tn_field cast_24_fields[] = {
     FIELD_TO(cast_24_params),
     FIELD_SATURATE(cast_24_params),
-    TN_FIELD_CHOICE(cast_24_params, round_mode, TN_FIELD_ENUM, TN_OPTIONAL, "up", "up|down|nearest",
-                    "speaks of exponents alone as a type, which is not offered"),
+    FIELD_ROUND_MODE(cast_24_params),
 };
 
 /* All parameter structs begin with these members. */
@@ -66,12 +70,8 @@ static tn_status cast_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const tn_port cast_inputs[] = {
-    TN_PORT("input", "any", 0, "any tensor"),
-};
-static const tn_port cast_outputs[] = {
-    TN_PORT("output", "any", 0, "the same in the type `to`"),
-};
+static const tn_port cast_inputs[] = {TN_PORT("input", "any", 0, "any tensor")};
+static const tn_port cast_outputs[] = {TN_PORT("output", "any", 0, "the same in the type `to`")};
 static const char *const cast_cases[] = {
     "to=f16 | input=f32[2,3,5]",
     "to=f32 | input=u8[2,33]",
@@ -92,26 +92,61 @@ static const char *const cast_cases[] = {
 };
 
 #define CAST(version, params, field_table)                                                         \
-    static const tn_operator cast_##version = {                                                    \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY,                                  \
-        .domain = "",                                                                              \
-        .name = "Cast",                                                                            \
-        .doc = "A tensor's elements in another type.",                                             \
-        TN_FIELDS(params, field_table),                                                            \
-        TN_INPUTS(cast_inputs),                                                                    \
-        TN_OUTPUTS(cast_outputs),                                                                  \
-        .infer = cast_infer,                                                                       \
-        .reference = cast_reference,                                                               \
-        .is_identity = cast_is_identity,                                                           \
-        .facet = cast_facet,                                                                       \
-        TN_CASES(cast_cases),                                                                      \
-    }
+    TN_OPERATOR(cast, "", "Cast", version, "A tensor's elements in another type.",                 \
+                TN_FIELDS(params, field_table),                                                    \
+                .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY,                          \
+                .is_identity = cast_is_identity, .facet = cast_facet)
 CAST(6, cast_params, cast_6_fields);
 CAST(19, cast_19_params, cast_19_fields);
 CAST(24, cast_24_params, cast_24_fields);
 
-static const tn_operator *const cast_operators[] = {&cast_6, &cast_19, &cast_24};
-TN_LAYER_WITHOUT_KERNELS(cast, cast_operators);
+/* ----------------------------------------------------------------------------------------------
+ * CastLike */
+
+typedef struct cast_like_params {
+    uint64_t present;
+    bool saturate;
+    uint32_t round_mode;
+} cast_like_params;
+
+static const tn_field cast_like_fields[] = {
+    FIELD_SATURATE(cast_like_params),
+    FIELD_ROUND_MODE(cast_like_params),
+};
+
+static tn_status cast_like_infer(tn_call *call) {
+    return tn_infer_copy_shape(call, 0, 0);
+}
+
+static tn_status cast_like_is_identity(tn_call *call) {
+    return call->inputs[0]->type == call->inputs[1]->type ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+static const tn_port cast_like_inputs[] = {
+    TN_PORT("input", "any", 0, "any tensor"),
+    TN_PORT("target_type", "T:any", TN_PORT_SHAPE_ONLY, "whose type to take"),
+};
+static const tn_port cast_like_outputs[] = {TN_PORT("output", "T", 0, "the same in that type")};
+static const char *const cast_like_cases[] = {
+    "| input=f32[2,3,5] target_type=f16[1]",
+    "| input=f16[33] target_type=f64[]",
+    "| input=f32[6]{-2.7,-0.5,0.5,1.5,2.5,1e20} target_type=i32[2]",
+    "| input=f32[4]{0,-0.0,0.1,-7} target_type=bool[1]",
+    "| input=u64[2]{18446744073709551615,1} target_type=f32[1]",
+    "| input=i64[2,0] target_type=u8[3]",
+    "| input=i16[9] target_type=i16[1]",
+};
+
+static const tn_operator cast_like_15 = {
+    TN_OPERATOR_BEGIN("", "CastLike", 15, "A tensor's elements in the type of another tensor."),
+    .traits = TN_OPERATOR_IDENTITY,
+    TN_FIELDS(cast_like_params, cast_like_fields),
+    TN_INPUTS(cast_like_inputs),
+    TN_OUTPUTS(cast_like_outputs),
+    .infer = cast_like_infer,
+    .reference = cast_reference,
+    .is_identity = cast_like_is_identity,
+    TN_CASES(cast_like_cases),
+};
+
+TN_LAYER_WITHOUT_KERNELS(cast, TN_OPERATORS(&cast_6, &cast_19, &cast_24, &cast_like_15));

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Concat: tensors one after the other along an axis; they agree in all other extents. */
 #include "concat/concat.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
+#include "kit/operator/axis.h"
+#include "kit/operator/moves.h"
 #include "kit/operator/physical.h"
-#include <tenon/kit/region.h>
 #include <tenon/kit/strided.h>
 #include "kit/operator/window_facet.h"
 
-typedef struct concat_params {
-    uint64_t present;
-    int64_t axis;
-} concat_params;
-
 static const tn_field concat_fields[] = {
-    TN_FIELD(concat_params, axis, TN_FIELD_I64, TN_REQUIRED, NULL,
-             "axis along which they are joined; negative: from the end"),
+    TN_AXIS_FIELD(TN_REQUIRED, NULL, "axis along which they are joined; negative: from the end"),
 };
 
 static tn_status check_input(tn_call *call, uint32_t input, uint32_t axis) {
@@ -33,12 +25,11 @@ static tn_status check_input(tn_call *call, uint32_t input, uint32_t axis) {
 }
 
 static tn_status concat_infer(tn_call *call) {
-    const concat_params *params = call->params;
     int64_t shape[TN_MAX_RANK] = {0};
     uint32_t axis = 0;
     TN_TRY(tn_infer_require_rank(call, 0, 1, TN_MAX_RANK));
     const tn_tensor *first = call->inputs[0];
-    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, first->rank, &axis));
+    TN_TRY(tn_axis_read(call, first->rank, &axis));
     for (uint32_t i = 0; i < first->rank; i++)
         shape[i] = first->shape[i];
     for (uint32_t k = 1; k < call->input_count; k++) {
@@ -55,13 +46,12 @@ static tn_status concat_infer(tn_call *call) {
 
 /* In any format: the tensors are moved as they lie. */
 tn_status tn_concat_move(tn_call *call, tn_region_mover mover) {
-    const concat_params *params = call->params;
     const tn_tensor *output = call->outputs[0];
     const size_t bytes = tn_element_bytes(output->type);
     int64_t strides[TN_MAX_RANK + 1], offset = 0;
     uint32_t axis = 0;
     tn_physical physical;
-    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, output->rank, &axis));
+    TN_TRY(tn_axis_read(call, output->rank, &axis));
     tn_physical_init(&physical, output->format, output->rank, output->shape);
     tn_strided_physical(output, strides);
     for (uint32_t k = 0; k < call->input_count; k++) {
@@ -81,10 +71,9 @@ tn_status tn_concat_move(tn_call *call, tn_region_mover mover) {
 
 /* Along blocked channels a tensor begins where a block begins. */
 static tn_status concat_accepts(tn_call *call) {
-    const concat_params *params = call->params;
     const int64_t block = tn_physical_block(call->outputs[0]->format);
     uint32_t axis = 0;
-    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, call->outputs[0]->rank, &axis));
+    TN_TRY(tn_axis_read(call, call->outputs[0]->rank, &axis));
     for (uint32_t k = 0; block && axis == 1 && k + 1 < call->input_count; k++)
         if (call->inputs[k]->shape[1] % block != 0) return TN_ERROR_UNSUPPORTED;
     return TN_OK;
@@ -93,31 +82,22 @@ static tn_status concat_accepts(tn_call *call) {
 /* Each input is a window of the output, behind those before it. */
 static tn_status concat_facet(tn_call *call, uint32_t input, const char *name,
                               tn_facet *out_facet) {
-    const concat_params *params = call->params;
     tn_view *view = tn_window_facet(name, out_facet);
     uint32_t axis = 0;
     if (!view) return TN_ERROR_UNSUPPORTED;
-    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, call->outputs[0]->rank, &axis));
+    TN_TRY(tn_axis_read(call, call->outputs[0]->rank, &axis));
     view->kind = TN_VIEW_OF_OUTPUT;
     for (uint32_t k = 0; k < input; k++)
         view->offsets[axis] += call->inputs[k]->shape[axis];
     return TN_OK;
 }
 
-static tn_status concat_reference(tn_call *call) {
-    return tn_concat_move(call, tn_region_copy);
-}
-
-static tn_status concat_run(tn_call *call) {
-    return tn_concat_move(call, tn_region_copy_parallel);
-}
+TN_MOVES(concat, tn_concat_move)
 
 static const tn_port concat_inputs[] = {
     {"inputs", "T:any", "tensors of one rank", TN_PORT_VARIADIC, 0, 1, 0},
 };
-static const tn_port concat_outputs[] = {
-    TN_PORT("concat_result", "T", 0, "the tensors joined"),
-};
+static const tn_port concat_outputs[] = {TN_PORT("concat_result", "T", 0, "the tensors joined")};
 static const char *const concat_cases[] = {
     "axis=0 | inputs=f32[2,3] inputs=f32[1,3]",
     "axis=1 | inputs=f32[2,3,4] inputs=f32[2,1,4] inputs=f32[2,5,4]",
@@ -128,33 +108,14 @@ static const char *const concat_cases[] = {
     "axis=1 | inputs=f32[1,64,28,28] inputs=f32[1,32,28,28]",
 };
 
-static const tn_operator concat_4 = {
-    .size = sizeof(tn_operator),
-    .since_version = 4,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Concat",
-    .doc = "Joins tensors along an axis.",
-    TN_FIELDS(concat_params, concat_fields),
-    TN_INPUTS(concat_inputs),
-    TN_OUTPUTS(concat_outputs),
-    .infer = concat_infer,
-    .reference = concat_reference,
-    .facet = concat_facet,
-    TN_CASES(concat_cases),
-};
+TN_OPERATOR(concat, "", "Concat", 4, "Joins tensors along an axis.",
+            TN_FIELDS(tn_axis_params, concat_fields), .traits = TN_OPERATOR_SELECTS,
+            .facet = concat_facet);
 
 static const char *const concat_combinations[] = {
     "*:linear|nhwc|c16|c8:strided... -> *:linear|nhwc|c16|c8:strided"};
 static const tn_kernel concat_runs = {
-    .size = sizeof(tn_kernel),
-    .revision = 3,
-    .domain = "",
-    .op = "Concat",
-    .device = "cpu",
-    .name = "runs",
-    .doc = "Runs of elements copied on all threads.",
+    TN_KERNEL_BEGIN("cpu", "", "Concat", "runs", 3, "Runs of elements copied on all threads."),
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
     TN_COMBINATIONS(concat_combinations),
     .accepts = concat_accepts,
@@ -170,6 +131,4 @@ static const char *const concat_bytes_combinations[] = {"qi8... -> qi8", "qi8:nh
 static const tn_kernel concat_bytes =
     TN_REGION_BYTES_KERNEL("Concat", concat_bytes_combinations, concat_bytes_accepts, concat_run);
 
-static const tn_operator *const concat_operators[] = {&concat_4};
-static const tn_kernel *const concat_kernels[] = {&concat_runs, &concat_bytes};
-TN_LAYER(concat, concat_operators, concat_kernels);
+TN_LAYER(concat, TN_OPERATORS(&concat_4), TN_KERNELS(&concat_runs, &concat_bytes));

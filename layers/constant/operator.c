@@ -4,8 +4,6 @@
  * a network is built. Strings become constants of
  * the graph when a network is read; sparse values have no field.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct constant_params {
@@ -81,9 +79,7 @@ static tn_status constant_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const tn_port constant_outputs[] = {
-    TN_PORT("output", "any", 0, "the constant"),
-};
+static const tn_port constant_outputs[] = {TN_PORT("output", "any", 0, "the constant")};
 static const char *const constant_cases[] = {
     "value_float=0.5 |",
     "value_int=-3 |",
@@ -91,21 +87,8 @@ static const char *const constant_cases[] = {
     "value_ints=[7] |",
 };
 
-static const tn_operator constant_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .traits = TN_OPERATOR_CONSTANT,
-    .domain = "",
-    .name = "Constant",
-    .doc = "A constant tensor.",
-    TN_FIELDS(constant_params, constant_fields),
-    TN_NO_INPUTS,
-    TN_OUTPUTS(constant_outputs),
-    .infer = constant_infer,
-    .reference = constant_reference,
-    TN_CASES(constant_cases),
-};
+TN_OPERATOR_VERSION(constant, "", "Constant", 1, "A constant tensor.",
+                    TN_FIELDS(constant_params, constant_fields), TN_OUTPUTS(constant_outputs),
+                    TN_CASES(constant_cases), .traits = TN_OPERATOR_CONSTANT, TN_NO_INPUTS);
 
-static const tn_operator *const constant_operators[] = {&constant_1};
-TN_LAYER_WITHOUT_KERNELS(constant, constant_operators);
+TN_LAYER_WITHOUT_KERNELS(constant, TN_OPERATORS(&constant_1));

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ConstantOfShape: a tensor of a given shape with one value everywhere. */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct constant_of_shape_params {
@@ -41,31 +39,16 @@ static tn_status constant_of_shape_reference(tn_call *call) {
 }
 
 static const tn_port constant_of_shape_inputs[] = {
-    TN_PORT("input", "i64", TN_PORT_VALUE_NEEDED, "extents of the output"),
-};
+    TN_PORT("input", "i64", TN_PORT_VALUE_NEEDED, "extents of the output")};
 static const tn_port constant_of_shape_outputs[] = {
-    TN_PORT("output", "any", 0, "the value everywhere"),
-};
+    TN_PORT("output", "any", 0, "the value everywhere")};
 static const char *const constant_of_shape_cases[] = {
     "| input=i64[3]{2,3,4}",
     "| input=i64[0]",
     "| input=i64[2]{0,3}",
 };
 
-static const tn_operator constant_of_shape_9 = {
-    .size = sizeof(tn_operator),
-    .since_version = 9,
-    .state_version = 1,
-    .domain = "",
-    .name = "ConstantOfShape",
-    .doc = "A tensor with one value everywhere.",
-    TN_FIELDS(constant_of_shape_params, constant_of_shape_fields),
-    TN_INPUTS(constant_of_shape_inputs),
-    TN_OUTPUTS(constant_of_shape_outputs),
-    .infer = constant_of_shape_infer,
-    .reference = constant_of_shape_reference,
-    TN_CASES(constant_of_shape_cases),
-};
+TN_OPERATOR(constant_of_shape, "", "ConstantOfShape", 9, "A tensor with one value everywhere.",
+            TN_FIELDS(constant_of_shape_params, constant_of_shape_fields));
 
-static const tn_operator *const constant_of_shape_operators[] = {&constant_of_shape_9};
-TN_LAYER_WITHOUT_KERNELS(constant_of_shape, constant_of_shape_operators);
+TN_LAYER_WITHOUT_KERNELS(constant_of_shape, TN_OPERATORS(&constant_of_shape_9));

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of the quantised depthwise convolution; see depthwise.h. */
-#include <tenon/kit/levels.h>
 #include "conv/depthwise.h"
-#include "conv/direct_kernel.h"
-#include <tenon/kit/dot_end.h>
-#include <tenon/kit/activation.h>
+#include "conv/geometry.h"
+#include "conv/kernels.h"
+#include "kit/int8/weight_scale.h"
 #include "kit/math/byte_table.h"
+#include "kit/operator/kernel_memory.h"
+#include <tenon/kit/activation.h>
+#include <tenon/kit/dot_end.h>
+#include <tenon/kit/levels.h>
 
-#include <math.h>
-#include <string.h>
-
-/* A blob: padded scales, then block after block of weights, taps x lanes. */
+/* With L lanes and T taps (r, s) of a channel c, a blob is
+ *
+ *     | scale[c], whole vectors | c0..cL-1 of tap 0 | c0..cL-1 of tap 1 | .. | cL..c2L-1 of tap 0 |
+ * ..
+ *
+ * each weight 32 bits: see depthwise_body.h. */
 typedef struct depthwise_state {
     const tn_depthwise_level *level;
-    const float *scales;
-    const int32_t *weights;
+    const void *blob;
     int64_t channels, padded, taps;
     tn_float_epilogue epilogue;
 } depthwise_state;
@@ -41,16 +45,6 @@ typedef struct pack_job {
     const float *weights; /* channels x taps */
 } pack_job;
 
-static float scale_of(const float *weights, int64_t count) {
-    float largest = 0;
-    for (int64_t i = 0; i < count && !isnan(largest); i++) {
-        if (!(fabsf(weights[i]) <= largest)) largest = fabsf(weights[i]);
-    }
-    if (largest == 0) return 1.0f;
-    if (largest < 0x1p-100f) return 0x1p-100f / 127.0f;
-    return isfinite(largest) ? largest / 127.0f : NAN;
-}
-
 static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
     const pack_job *job = user;
     const depthwise_state *state = job->state;
@@ -61,10 +55,12 @@ static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
     for (int64_t c = 0; c < state->channels; c++) {
         const float *from = job->weights + c * state->taps;
         int32_t *to = weights + c / lanes * lanes * state->taps + c % lanes;
-        scales[c] = scale_of(from, state->taps);
+        float largest = 0;
+        for (int64_t tap = 0; tap < state->taps; tap++)
+            largest = tn_weight_larger(largest, from[tap]);
+        scales[c] = tn_weight_scale(largest);
         for (int64_t tap = 0; tap < state->taps; tap++) {
-            const int32_t steps = tn_byte_round(isnan(scales[c]) ? 0 : from[tap], scales[c]);
-            to[tap * lanes] = (steps < -127 ? -127 : steps) & 0xffff;
+            to[tap * lanes] = tn_weight_quantise(from[tap], scales[c]) & 0xffff;
         }
     }
     return TN_OK;
@@ -72,36 +68,24 @@ static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
 
 static tn_status depthwise_prepare(tn_call *call) {
     const tn_host *host = call->host;
+    const tn_depthwise_level *level = call->user;
+    const int64_t lanes = level->lanes;
     tn_conv_geometry geometry;
     tn_float_epilogue epilogue;
     if (!read_node(call, &geometry, &epilogue))
         return host->fail(call, TN_ERROR_UNSUPPORTED,
                           "the quantised depthwise convolution does not do this node");
-    depthwise_state *state = host->allocate(host, sizeof(*state), 64);
-    if (!state) return host->fail(call, TN_ERROR_MEMORY, "no memory for the convolution's state");
-    const tn_depthwise_level *level = call->user;
-    const int64_t lanes = level->lanes;
+    TN_TRY(tn_kernel_state_create(call, sizeof(depthwise_state)));
+    depthwise_state *state = call->state;
     *state = (depthwise_state){.level = level,
                                .channels = geometry.groups,
                                .padded = (geometry.groups + lanes - 1) / lanes * lanes,
                                .taps = geometry.kernel_height * geometry.kernel_width,
                                .epilogue = epilogue};
     pack_job job = {state, call->inputs[1]->data};
-    const void *blob = NULL;
     const uint64_t bytes = (uint64_t)state->padded * (uint64_t)(state->taps + 1) * 4;
-    tn_status status = host->packed(call, 1, "depthwise", bytes, pack_weights, &job, &blob);
-    if (status != TN_OK) {
-        host->deallocate(host, state);
-        return status;
-    }
-    state->scales = blob;
-    state->weights = (const int32_t *)blob + state->padded;
-    call->state = state;
-    return TN_OK;
-}
-
-static void depthwise_release(tn_call *call) {
-    call->host->deallocate(call->host, call->state);
+    return tn_kernel_state_finish(
+        call, host->packed(call, 1, "depthwise", bytes, pack_weights, &job, &state->blob));
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -162,6 +146,7 @@ static void do_positions(const depthwise_run *run, tn_depthwise_tile *tile, int6
                          int64_t count) {
     const depthwise_state *state = run->state;
     const tn_conv_geometry *g = &run->geometry;
+    const int32_t *weights = (const int32_t *)state->blob + state->padded;
     const int64_t lanes = state->level->lanes, bytes = run->end.type == TN_I8 ? 1 : 4;
     const int64_t image = row / g->out_height, y = row % g->out_height;
     const int64_t top = y * g->stride_height - g->pad_top;
@@ -169,7 +154,7 @@ static void do_positions(const depthwise_run *run, tn_depthwise_tile *tile, int6
         ((image * g->in_height + top) * g->in_width + x * g->stride_width - g->pad_left) *
         state->channels;
     for (int64_t c = 0; c < state->channels; c += lanes) {
-        tile->weights = state->weights + c * state->taps;
+        tile->weights = weights + c * state->taps;
         tile->end.scale = run->scale + c;
         tile->end.bias = run->bias + c;
         tile->end.columns = state->channels - c;
@@ -218,23 +203,6 @@ static tn_status do_rows(void *user, int64_t begin, int64_t end, uint32_t thread
     return TN_OK;
 }
 
-static void gather_channels(const tn_call *call, const depthwise_state *state, float fold,
-                            depthwise_run *run) {
-    const float *own = call->input_count > 2 && call->inputs[2] ? call->inputs[2]->data : NULL;
-    const float factor = fold * tn_byte_scale(call->inputs[0]);
-    for (int64_t c = 0; c < state->padded; c++) {
-        run->scale[c] = state->scales[c] * factor;
-        run->bias[c] = own && c < state->channels ? own[c] : 0.0f;
-    }
-    for (uint32_t b = 0; b < state->epilogue.bias_count; b++) {
-        const float *more = call->operands[state->epilogue.bias[b]]->data;
-        for (int64_t c = 0; c < state->channels; c++)
-            run->bias[c] += more[c];
-    }
-    for (int64_t c = 0; c < state->channels; c++)
-        run->bias[c] *= fold;
-}
-
 static tn_status depthwise_run_node(tn_call *call) {
     const depthwise_state *state = call->state;
     char *workspace = call->workspace;
@@ -246,7 +214,11 @@ static tn_status depthwise_run_node(tn_call *call) {
                          .lists = workspace + 2 * channel_bytes(state)};
     if (call->outputs[0]->bytes == 0) return TN_OK;
     if (!tn_conv_geometry_read(call, &run.geometry)) return TN_ERROR_INTERNAL;
-    gather_channels(call, state, tn_dot_end_make(call, &state->epilogue, &run.end), &run);
+    const float fold = tn_dot_end_make(call, &state->epilogue, &run.end);
+    const tn_dot_layout channels = {
+        .matrices = 1, .columns = state->channels, .padded = state->padded};
+    tn_dot_end_gather(call, &state->epilogue, &channels, state->blob, state->channels, 1.0f, fold,
+                      fold * tn_byte_scale(call->inputs[0]), run.scale, run.bias);
     if (state->epilogue.residual != UINT32_MAX)
         run.residual = call->operands[state->epilogue.residual]->data;
     const tn_conv_geometry *g = &run.geometry;
@@ -258,7 +230,7 @@ static tn_status depthwise_run_node(tn_call *call) {
 static const char *const combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",
                                            "qi8:nhwc, f32, f32? -> f32:nhwc"};
 
-#define DEPTHWISE_KERNEL(level, features_text)                                                     \
+#define DEPTHWISE_KERNEL(level)                                                                    \
     const tn_kernel tn_conv_depthwise_##level = {                                                  \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
@@ -267,17 +239,17 @@ static const char *const combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",
         .device = "cpu",                                                                           \
         .name = "int8_depthwise_" #level,                                                          \
         .doc = "8-bit products of a channel with its own filter.",                                 \
-        .requires_features = features_text,                                                        \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
         .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
         TN_COMBINATIONS(combinations),                                                             \
         .accepts = depthwise_accepts,                                                              \
         .prepare = depthwise_prepare,                                                              \
-        .release = depthwise_release,                                                              \
+        .release = tn_kernel_state_destroy,                                                        \
         .reshape = depthwise_reshape,                                                              \
         .run = depthwise_run_node,                                                                 \
         .user = (void *)(uintptr_t)&tn_depthwise_##level,                                          \
     }
-DEPTHWISE_KERNEL(baseline, NULL);
-DEPTHWISE_KERNEL(avx2, TN_KIT_FEATURES_avx2);
-DEPTHWISE_KERNEL(avx512vnni, TN_KIT_FEATURES_avx512vnni);
+DEPTHWISE_KERNEL(baseline);
+DEPTHWISE_KERNEL(avx2);
+DEPTHWISE_KERNEL(avx512vnni);

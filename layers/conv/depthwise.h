@@ -30,8 +30,4 @@ typedef struct tn_depthwise_level {
 
 extern const tn_depthwise_level tn_depthwise_baseline, tn_depthwise_avx2, tn_depthwise_avx512vnni;
 
-/* The kernels. */
-extern const tn_kernel tn_conv_depthwise_baseline, tn_conv_depthwise_avx2,
-    tn_conv_depthwise_avx512vnni;
-
 #endif

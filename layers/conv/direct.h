@@ -41,16 +41,4 @@ typedef struct tn_direct_level {
 
 extern const tn_direct_level tn_direct_baseline, tn_direct_avx2, tn_direct_avx512;
 
-/* One group of one image. A convolution over one axis has height 1. */
-typedef struct tn_conv_geometry {
-    int64_t batch, groups;
-    int64_t channels, filters; /* of one group: input, output */
-    int64_t in_height, in_width, out_height, out_width;
-    int64_t kernel_height, kernel_width;
-    int64_t stride_height, stride_width, dilation_height, dilation_width;
-    int64_t pad_top, pad_left;
-    int64_t window_height, window_width; /* y has the largest element of each; 1 and 1: all */
-    int64_t y_height, y_width;           /* out_height and out_width, or the windows in them */
-} tn_conv_geometry;
-
 #endif

@@ -14,15 +14,16 @@ static inline void copy_row(float *to, const float *from, int64_t count, bool ma
         memcpy(to + i, from + i, 8 * sizeof(float));
 }
 
-/* One kernel column of FLAT: which outputs see the input, and where the first of them reads. */
-typedef struct flat_column {
+/* One kernel column of COLUMN_COPIES: which outputs see the input, and where the first of them
+ * reads. */
+typedef struct column_copy {
     int64_t first, last; /* outputs whose element is inside the row; before and behind lie zeros */
     int64_t source;      /* of output `first`, in the row */
-} flat_column;
+} column_copy;
 
-static flat_column flat_column_of(const tn_conv_geometry *g, int64_t column) {
+static column_copy column_copy_of(const tn_conv_geometry *g, int64_t column) {
     const int64_t start = column * g->dilation_width - g->pad_left, stride = g->stride_width;
-    flat_column result = {.first = start < 0 ? (stride - 1 - start) / stride : 0, .last = 0};
+    column_copy result = {.first = start < 0 ? (stride - 1 - start) / stride : 0, .last = 0};
     if (start < g->in_width) result.last = (g->in_width - start + stride - 1) / stride;
     if (result.last > g->out_width) result.last = g->out_width;
     if (result.first > result.last) result.first = result.last;
@@ -31,8 +32,8 @@ static flat_column flat_column_of(const tn_conv_geometry *g, int64_t column) {
 }
 
 /* One row: `left` floats are readable from `row` on. */
-static inline void flat_row(const tn_conv_geometry *g, const flat_column *column, float *to,
-                            const float *row, int64_t left) {
+static inline void copy_row_of(const tn_conv_geometry *g, const column_copy *column, float *to,
+                               const float *row, int64_t left) {
     const int64_t count = column->last - column->first, stride = g->stride_width;
     for (int64_t i = 0; i < column->first; i++)
         to[i] = 0;
@@ -49,7 +50,7 @@ static inline void flat_row(const tn_conv_geometry *g, const flat_column *column
 
 /* Rows that see the input whole, with stride 1: copied in pieces of 8 floats as long as the reads
  * stay inside. Answers how many rows it did. */
-static int64_t flat_whole_rows(const tn_conv_geometry *g, const flat_column *column, int64_t y,
+static int64_t copy_whole_rows(const tn_conv_geometry *g, const column_copy *column, int64_t y,
                                int64_t rows, float *copy, const float *input, int64_t left) {
     const int64_t width = g->out_width, padded = (width + 7) / 8 * 8,
                   step = g->stride_height * g->in_width;
@@ -68,38 +69,38 @@ static int64_t flat_whole_rows(const tn_conv_geometry *g, const flat_column *col
 }
 
 /* All rows of one vertical phase of one column and channel. */
-static float *flat_plane(const tn_direct_plan *plan, const flat_column *column, int64_t phase,
+static float *copy_plane(const tn_direct_plan *plan, const column_copy *column, int64_t phase,
                          float *copy, const float *input, int64_t left) {
     const tn_conv_geometry *g = &plan->geometry;
     int64_t y = phase - g->pad_top,
-            r = flat_whole_rows(g, column, y, plan->phase_rows, copy, input, left);
+            r = copy_whole_rows(g, column, y, plan->phase_rows, copy, input, left);
     copy += r * g->out_width;
     y += r * g->stride_height;
     for (; r < plan->phase_rows; r++, copy += g->out_width, y += g->stride_height) {
         if (y < 0 || y >= g->in_height)
             memset(copy, 0, (size_t)g->out_width * sizeof(float));
         else
-            flat_row(g, column, copy, input + y * g->in_width, left - y * g->in_width);
+            copy_row_of(g, column, copy, input + y * g->in_width, left - y * g->in_width);
     }
     return copy;
 }
 
-void tn_direct_layout_flat(const tn_direct_plan *plan, float *copy, const float *input) {
+void tn_direct_layout_column_copies(const tn_direct_plan *plan, float *copy, const float *input) {
     const tn_conv_geometry *g = &plan->geometry;
     const int64_t plane = g->in_height * g->in_width;
     for (int64_t c = 0; c < g->channels; c++) {
         for (int64_t k = 0; k < g->kernel_width; k++) {
-            const flat_column column = flat_column_of(g, k);
+            const column_copy column = column_copy_of(g, k);
             for (int64_t phase = 0; phase < g->stride_height; phase++)
-                copy = flat_plane(plan, &column, phase, copy, input + c * plane,
+                copy = copy_plane(plan, &column, phase, copy, input + c * plane,
                                   (g->channels - c) * plane);
         }
     }
 }
 
-/* One row of ROWS, split into phases: element x of the padded row lies in phase x % stride at x /
- * stride. */
-static void ring_row(const tn_direct_plan *plan, float *to, const float *row) {
+/* One row of LINE_BUFFER, split into phases: element i of the padded row goes to phase i % stride,
+ * there to i / stride. */
+static void line_buffer_row(const tn_direct_plan *plan, float *to, const float *row) {
     const tn_conv_geometry *g = &plan->geometry;
     const int64_t stride = g->stride_width;
     for (int64_t phase = 0; phase < stride; phase++, to += plan->phase_floats) {
@@ -130,5 +131,6 @@ void tn_direct_layout_row(const tn_direct_plan *plan, float *ring, const float *
         return;
     }
     for (int64_t c = 0; c < g->channels; c++)
-        ring_row(plan, to + c * plan->row_floats, input + (c * g->in_height + y) * g->in_width);
+        line_buffer_row(plan, to + c * plan->row_floats,
+                        input + (c * g->in_height + y) * g->in_width);
 }

@@ -2,8 +2,8 @@
 /* Layout and tiling of the direct convolution; see direct_plan.h. */
 #include "conv/direct_plan.h"
 
-/* The copies of FLAT must stay near the core's second-level cache. */
-#define FLAT_LIMIT_FLOATS (128 * 1024)
+/* The copies of COLUMN_COPIES must stay near the core's second-level cache. */
+#define COLUMN_COPIES_LIMIT_FLOATS (128 * 1024)
 
 static int64_t divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
@@ -27,34 +27,35 @@ static double run_cycles(int64_t vectors, int64_t tile_vectors, int64_t channels
            (double)(tiles - larger) * tile_cycles(low, channels, load_cycles);
 }
 
-static bool is_point(const tn_conv_geometry *g) {
+static bool is_pointwise(const tn_conv_geometry *g) {
     return g->kernel_height == 1 && g->kernel_width == 1 && g->stride_height == 1 &&
            g->stride_width == 1 && g->pad_top == 0 && g->pad_left == 0 &&
            g->out_height == g->in_height && g->out_width == g->in_width;
 }
 
-/* Rows of one vertical phase that the kernel reaches (FLAT). */
-static int64_t flat_phase_rows(const tn_conv_geometry *g) {
+/* Rows of one vertical phase that the kernel reaches (COLUMN_COPIES). */
+static int64_t phase_rows_of(const tn_conv_geometry *g) {
     return g->out_height + (g->kernel_height - 1) * g->dilation_height / g->stride_height;
 }
 
-static int64_t flat_floats(const tn_conv_geometry *g) {
-    return g->channels * g->kernel_width * g->stride_height * flat_phase_rows(g) * g->out_width;
+static int64_t column_copies_floats(const tn_conv_geometry *g) {
+    return g->channels * g->kernel_width * g->stride_height * phase_rows_of(g) * g->out_width;
 }
 
 static uint32_t choose_layout(const tn_conv_geometry *g, uint32_t lanes) {
-    if (is_point(g)) return TN_DIRECT_POINT;
-    if (g->out_width % lanes == 0 && g->out_width / lanes >= 2) return TN_DIRECT_ROWS;
-    if (g->out_width >= 8 * (int64_t)lanes || flat_floats(g) > FLAT_LIMIT_FLOATS)
-        return TN_DIRECT_ROWS;
-    return TN_DIRECT_FLAT;
+    if (is_pointwise(g)) return TN_DIRECT_POINTWISE;
+    if (g->out_width % lanes == 0 && g->out_width / lanes >= 2) return TN_DIRECT_LINE_BUFFER;
+    if (g->out_width >= 8 * (int64_t)lanes || column_copies_floats(g) > COLUMN_COPIES_LIMIT_FLOATS)
+        return TN_DIRECT_LINE_BUFFER;
+    return TN_DIRECT_COLUMN_COPIES;
 }
 
 int64_t tn_direct_plan_block(const tn_direct_level *level, const tn_conv_geometry *g) {
     uint32_t layout = choose_layout(g, level->lanes);
-    int64_t positions = layout == TN_DIRECT_ROWS ? g->out_width : g->out_width * g->out_height;
+    int64_t positions =
+        layout == TN_DIRECT_LINE_BUFFER ? g->out_width : g->out_width * g->out_height;
     int64_t vectors = divide_up(positions, level->lanes);
-    double load_cycles = layout == TN_DIRECT_ROWS ? 2.5 : 1.0, best_cycles = 0;
+    double load_cycles = layout == TN_DIRECT_LINE_BUFFER ? 2.5 : 1.0, best_cycles = 0;
     int64_t best = 1;
     for (int64_t block = 1; block <= level->maximum_channels && block <= g->filters; block++) {
         int64_t blocks = divide_up(g->filters, block), small = g->filters / blocks,
@@ -72,21 +73,16 @@ int64_t tn_direct_plan_block(const tn_direct_level *level, const tn_conv_geometr
     return best;
 }
 
-int64_t tn_direct_plan_first(int64_t filters, int64_t count, int64_t index) {
-    int64_t low = filters / count, larger = filters % count;
-    return index * low + (index < larger ? index : larger);
-}
-
-static void plan_flat(tn_direct_plan *plan) {
+static void plan_column_copies(tn_direct_plan *plan) {
     const tn_conv_geometry *g = &plan->geometry;
     plan->positions = g->out_height * g->out_width;
     plan->row_floats = g->out_width;
-    plan->phase_rows = flat_phase_rows(g);
+    plan->phase_rows = phase_rows_of(g);
     plan->plane_floats = plan->phase_rows * g->out_width;
-    plan->copy_floats = flat_floats(g);
+    plan->copy_floats = column_copies_floats(g);
 }
 
-static void plan_rows(tn_direct_plan *plan, uint32_t lanes, uint32_t threads) {
+static void plan_line_buffer(tn_direct_plan *plan, uint32_t lanes, uint32_t threads) {
     const tn_conv_geometry *g = &plan->geometry;
     int64_t span =
         (g->out_width - 1) * g->stride_width + (g->kernel_width - 1) * g->dilation_width + 1;
@@ -107,21 +103,22 @@ bool tn_direct_plan_make(const tn_direct_level *level, const tn_conv_geometry *g
     plan.layout = choose_layout(g, level->lanes);
     plan.taps = g->channels * g->kernel_height * g->kernel_width;
     plan.vectors = level->maximum_vectors[block - 1];
-    if (plan.layout == TN_DIRECT_POINT)
+    if (plan.layout == TN_DIRECT_POINTWISE)
         plan.positions = g->in_height * g->in_width;
-    else if (plan.layout == TN_DIRECT_FLAT)
-        plan_flat(&plan);
+    else if (plan.layout == TN_DIRECT_COLUMN_COPIES)
+        plan_column_copies(&plan);
     else
-        plan_rows(&plan, level->lanes, threads);
-    /* POINT copies the columns of a last part vector, so as not to read past the input's end. */
-    if (plan.layout == TN_DIRECT_POINT) {
+        plan_line_buffer(&plan, level->lanes, threads);
+    /* POINTWISE copies the columns of a last part vector, so as not to read past the input's end.
+     */
+    if (plan.layout == TN_DIRECT_POINTWISE) {
         plan.copy_floats = g->channels * 16;
         plan.table_count = 2;
         plan.copies = threads;
     }
     plan.copy_floats = divide_up(plan.copy_floats + TN_DIRECT_VECTORS * level->lanes, 16) * 16;
     int64_t reach =
-        plan.layout == TN_DIRECT_POINT ? g->channels * plan.positions : plan.copy_floats;
+        plan.layout == TN_DIRECT_POINTWISE ? g->channels * plan.positions : plan.copy_floats;
     if (reach > INT32_MAX || plan.taps > INT32_MAX / 4) return false;
     *out_plan = plan;
     return true;
@@ -131,7 +128,7 @@ static int64_t tap_offset(const tn_direct_plan *plan, int64_t table, int64_t c, 
                           int64_t column) {
     const tn_conv_geometry *g = &plan->geometry;
     int64_t down = row * g->dilation_height, right = column * g->dilation_width;
-    if (plan->layout == TN_DIRECT_FLAT)
+    if (plan->layout == TN_DIRECT_COLUMN_COPIES)
         return ((c * g->kernel_width + column) * g->stride_height + down % g->stride_height) *
                    plan->plane_floats +
                down / g->stride_height * plan->row_floats;
@@ -143,7 +140,7 @@ void tn_direct_plan_offsets(const tn_direct_plan *plan, int32_t *offsets) {
     const tn_conv_geometry *g = &plan->geometry;
     for (int64_t table = 0; table < plan->table_count; table++) {
         for (int64_t c = 0; c < g->channels; c++) {
-            if (plan->layout == TN_DIRECT_POINT) {
+            if (plan->layout == TN_DIRECT_POINTWISE) {
                 *offsets++ = (int32_t)(table == 0 ? c * plan->positions : c * 16);
                 continue;
             }

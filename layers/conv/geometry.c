@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A Conv node as the direct convolution sees it, and that convolution's kernel tables. */
-#include <tenon/kit/levels.h>
-#include <tenon/kit/epilogue.h>
+/* Reads a Conv node's numbers; see geometry.h. */
+#include "conv/geometry.h"
+#include <tenon/kit/known_steps.h>
 #include <tenon/kit/open.h>
 #include "conv/conv.h"
-#include "conv/direct_kernel.h"
-#include <tenon/kit/activation.h>
 
-/* An output has as many places as there are windows, those cut off at an end among them or not.
+/* An output has as many elements as there are windows, those cut off at an end among them or not.
  * False: windows of several channels. */
 static bool read_windows(const tn_call *call, tn_conv_geometry *geometry) {
     const tn_tensor *y = call->outputs[0];
@@ -66,22 +64,3 @@ bool tn_conv_geometry_read(const tn_call *call, tn_conv_geometry *out_geometry) 
     return g->channels > 0 && g->filters > 0 && g->in_height > 0 && g->in_width > 0 &&
            g->out_height > 0 && g->out_width > 0 && g->kernel_height > 0 && g->kernel_width > 0;
 }
-
-static const char *const combinations[] = {"f32:strided, f32, f32? -> f32:strided"};
-
-#define DIRECT_KERNEL(level, features_text)                                                        \
-    {                                                                                              \
-        .size = sizeof(tn_kernel), .revision = 1, .domain = "", .op = "Conv", .device = "cpu",     \
-        .name = "direct_" #level, .doc = "Tiles of output positions times filters in registers.",  \
-        .requires_features = features_text,                                                        \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS), TN_COMBINATIONS(combinations),         \
-        .accepts = tn_conv_direct_accepts, .prepare = tn_conv_direct_prepare,                      \
-        .release = tn_conv_direct_release, .open = tn_conv_direct_open,                            \
-        .close = tn_conv_direct_close, .reshape = tn_conv_direct_reshape,                          \
-        .run = tn_conv_direct_run, .user = (void *)&tn_direct_##level                              \
-    }
-
-const tn_kernel tn_conv_direct_baseline = DIRECT_KERNEL(baseline, NULL);
-const tn_kernel tn_conv_direct_avx2 = DIRECT_KERNEL(avx2, TN_KIT_FEATURES_avx2);
-const tn_kernel tn_conv_direct_avx512 = DIRECT_KERNEL(avx512, TN_KIT_FEATURES_avx512);

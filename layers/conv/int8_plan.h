@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the quantised convolution (int8.c) lays out its input for one geometry, and how it cuts the
- * work. Pure numbers.
+ * How the quantised convolution (int8_kernel.c) lays out its input for one geometry, and how it
+ * cuts the work. Pure numbers.
  *
  * A band of output rows is done at a time: the input rows that it sees are copied, channels last,
- * with the padding written out, as the level's activations (dot.h). With a dilation of 1 along the
- * width, the inputs of one kernel row are then neighbours, and are multiplied as one run of kernel
- * width x channels, cut into groups; otherwise each kernel column is a run of its own. Groups that
- * reach past a run's end meet zero weights there.
+ * with the padding written out, as the level's activations (dot.h):
+ *
+ *     copy[row][w][c] = x[c][top + row][w - pad_left], 0 outside x
+ *
+ * With a dilation of 1 along the width, the inputs of one kernel row are then neighbours, and are
+ * multiplied as one run of kernel width x channels, cut into groups; otherwise each kernel column is
+ * a run of its own. Groups that reach past a run's end meet zero weights there.
  *
  * Few filters would leave most lanes of a vector empty. Then `join` neighbouring outputs of a row
  * are taken as one of as many more filters, whose kernel is as much wider: each lane has the
- * filter's weights at the place of its own output, and zeros beside them. Channels last, these
+ * filter's weights where its own output's window is, and zeros beside them. Channels last, these
  * filters lie in the output as the lanes have them. The geometry of a plan is the joined one.
  */
 #ifndef TN_LAYERS_CONV_INT8_PLAN_H
 #define TN_LAYERS_CONV_INT8_PLAN_H
 
-#include "conv/direct.h"
+#include "conv/geometry.h"
 #include <tenon/kit/dot.h>
 
 typedef struct tn_int8_plan {

@@ -4,9 +4,7 @@
  * in one to six spatial axes. The reference is in reference.c, kernels beside it.
  */
 #include "conv/conv.h"
-#include "conv/depthwise.h"
-#include "conv/direct_kernel.h"
-#include "conv/int8.h"
+#include "conv/kernels.h"
 #include <tenon/kit/known_steps.h>
 #include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"

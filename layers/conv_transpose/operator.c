@@ -5,7 +5,6 @@
  */
 #include "conv_transpose/conv_transpose.h"
 #include <tenon/kit/known_steps.h>
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "kit/window/convolve.h"
 
@@ -96,8 +95,7 @@ static const tn_port conv_transpose_inputs[] = {
     TN_PORT("B", "T", TN_PORT_OPTIONAL, "a bias a filter"),
 };
 static const tn_port conv_transpose_outputs[] = {
-    TN_PORT("Y", "T", 0, "batch, filters, spatial axes"),
-};
+    TN_PORT("Y", "T", 0, "batch, filters, spatial axes")};
 static const char *const conv_transpose_cases[] = {
     "| X=f32[1,1,1,1] W=f32[1,1,1,1]",
     "| X=f32[2,3,5,4] W=f32[3,2,3,3] B=f32[2]",
@@ -138,22 +136,8 @@ static tn_status conv_transpose_operations(tn_call *call, double *out_operations
     return TN_OK;
 }
 
-static const tn_operator conv_transpose_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "",
-    .name = "ConvTranspose",
-    .doc = "Transposed convolution.",
-    TN_FIELDS(tn_conv_transpose_params, conv_transpose_fields),
-    TN_INPUTS(conv_transpose_inputs),
-    TN_OUTPUTS(conv_transpose_outputs),
-    .infer = conv_transpose_infer,
-    .reference = conv_transpose_reference,
-    TN_CASES(conv_transpose_cases),
-    .facet = conv_transpose_facet,
-    .operations = conv_transpose_operations,
-};
+TN_OPERATOR(conv_transpose, "", "ConvTranspose", 1, "Transposed convolution.",
+            TN_FIELDS(tn_conv_transpose_params, conv_transpose_fields),
+            .facet = conv_transpose_facet, .operations = conv_transpose_operations);
 
-static const tn_operator *const conv_transpose_operators[] = {&conv_transpose_1};
-TN_LAYER_WITHOUT_KERNELS(conv_transpose, conv_transpose_operators);
+TN_LAYER_WITHOUT_KERNELS(conv_transpose, TN_OPERATORS(&conv_transpose_1));

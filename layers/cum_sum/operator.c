@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CumSum: sums of all elements up to one's own along an axis, with it or without, from either end.
  */
-#include "kit/math/element.h"
 #include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
@@ -48,14 +47,13 @@ static void sum_lane(const tn_call *call, const tn_lanes *lanes, int64_t first) 
         const double before = sum;
         const uint64_t whole_before = whole;
         if (is_real)
-            sum += tn_element_load_f64(x->data, x->type, at);
+            sum += tn_element_f64(x, at);
         else
-            whole += (uint64_t)tn_element_load_i64(x->data, x->type, at);
+            whole += (uint64_t)tn_element_i64(x, at);
         if (is_real)
-            tn_element_store_f64(y->data, y->type, at, params->exclusive ? before : sum);
+            tn_element_set_f64(y, at, params->exclusive ? before : sum);
         else
-            tn_element_store_i64(y->data, y->type, at,
-                                 (int64_t)(params->exclusive ? whole_before : whole));
+            tn_element_set_i64(y, at, (int64_t)(params->exclusive ? whole_before : whole));
     }
 }
 
@@ -81,20 +79,7 @@ static const char *const cum_sum_cases[] = {
     "| x=u8[3]{200,100,7} axis=i64[]{0}",       "| x=f32[0,3] axis=i64[]{1}",
 };
 
-static const tn_operator cum_sum_11 = {
-    .size = sizeof(tn_operator),
-    .since_version = 11,
-    .state_version = 1,
-    .domain = "",
-    .name = "CumSum",
-    .doc = "Running sums along an axis.",
-    TN_FIELDS(cum_sum_params, cum_sum_fields),
-    TN_INPUTS(cum_sum_inputs),
-    TN_OUTPUTS(cum_sum_outputs),
-    .infer = cum_sum_infer,
-    .reference = cum_sum_reference,
-    TN_CASES(cum_sum_cases),
-};
+TN_OPERATOR(cum_sum, "", "CumSum", 11, "Running sums along an axis.",
+            TN_FIELDS(cum_sum_params, cum_sum_fields));
 
-static const tn_operator *const cum_sum_operators[] = {&cum_sum_11};
-TN_LAYER_WITHOUT_KERNELS(cum_sum, cum_sum_operators);
+TN_LAYER_WITHOUT_KERNELS(cum_sum, TN_OPERATORS(&cum_sum_11));

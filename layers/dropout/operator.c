@@ -3,8 +3,6 @@
  * Dropout in inference: the input as it is, and a mask of ones. Networks that ask for training
  * (opset 12 on, by an input) are refused unless nothing would be dropped.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct dropout_params {
@@ -20,13 +18,10 @@ static const tn_field dropout_6_fields[] = {
     TN_FIELD(dropout_params, is_test, TN_FIELD_BOOL, TN_OPTIONAL, "0",
              "whether the network was meant for inference; it is run so either way"),
 };
-static const tn_field dropout_7_fields[] = {
-    TN_FIELD(dropout_params, ratio, TN_FIELD_F32, TN_OPTIONAL, "0.5",
-             "part that training would drop"),
-};
-static const tn_field dropout_12_fields[] = {
-    TN_FIELD(dropout_params, seed, TN_FIELD_I64, TN_OPTIONAL, NULL, "of training's random numbers"),
-};
+static const tn_field dropout_7_fields[] = {TN_FIELD(
+    dropout_params, ratio, TN_FIELD_F32, TN_OPTIONAL, "0.5", "part that training would drop")};
+static const tn_field dropout_12_fields[] = {TN_FIELD(
+    dropout_params, seed, TN_FIELD_I64, TN_OPTIONAL, NULL, "of training's random numbers")};
 
 enum { DROPOUT_RATIO = 1, DROPOUT_TRAINING = 2 };
 
@@ -50,8 +45,8 @@ static bool may_drop(const tn_call *call) {
     const tn_tensor *training = tn_infer_input(call, DROPOUT_TRAINING);
     const tn_tensor *ratio = tn_infer_input(call, DROPOUT_RATIO);
     if (!training) return false;
-    if (training->data && tn_element_load_i64(training->data, training->type, 0) == 0) return false;
-    return !ratio || !ratio->data || tn_element_load_f64(ratio->data, ratio->type, 0) != 0;
+    if (training->data && tn_element_i64(training, 0) == 0) return false;
+    return !ratio || !ratio->data || tn_element_f64(ratio, 0) != 0;
 }
 
 static tn_status dropout_is_identity(tn_call *call) {
@@ -65,13 +60,11 @@ static tn_status dropout_reference(tn_call *call) {
                                 "training_mode is true: elements are only dropped in training");
     tn_element_copy(call->inputs[0], call->outputs[0]);
     for (int64_t i = 0; mask && i < tn_element_count(mask); i++)
-        tn_element_store_i64(mask->data, mask->type, i, 1);
+        tn_element_set_i64(mask, i, 1);
     return TN_OK;
 }
 
-static const tn_port dropout_6_inputs[] = {
-    TN_PORT("data", "T:float", 0, "any tensor"),
-};
+static const tn_port dropout_6_inputs[] = {TN_PORT("data", "T:float", 0, "any tensor")};
 static const tn_port dropout_12_inputs[] = {
     TN_PORT("data", "T:float", 0, "any tensor"),
     TN_PORT("ratio", "float", TN_PORT_OPTIONAL, "part that training would drop"),
@@ -91,27 +84,13 @@ static const char *const dropout_cases[] = {
 };
 
 #define DROPOUT(version, field_table, input_table, output_table)                                   \
-    static const tn_operator dropout_##version = {                                                 \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .traits = TN_OPERATOR_IDENTITY,                                                            \
-        .domain = "",                                                                              \
-        .name = "Dropout",                                                                         \
-        .doc = "Nothing, in inference.",                                                           \
-        TN_FIELDS(dropout_params, field_table),                                                    \
-        TN_INPUTS(input_table),                                                                    \
-        TN_OUTPUTS(output_table),                                                                  \
-        .infer = dropout_infer,                                                                    \
-        .reference = dropout_reference,                                                            \
-        .is_identity = dropout_is_identity,                                                        \
-        TN_CASES(dropout_cases),                                                                   \
-    }
+    TN_OPERATOR_VERSION(dropout, "", "Dropout", version, "Nothing, in inference.",                 \
+                        TN_FIELDS(dropout_params, field_table), TN_INPUTS(input_table),            \
+                        TN_OUTPUTS(output_table), TN_CASES(dropout_cases),                         \
+                        .traits = TN_OPERATOR_IDENTITY, .is_identity = dropout_is_identity)
 DROPOUT(6, dropout_6_fields, dropout_6_inputs, dropout_6_outputs);
 DROPOUT(7, dropout_7_fields, dropout_6_inputs, dropout_6_outputs);
 DROPOUT(10, dropout_7_fields, dropout_6_inputs, dropout_10_outputs);
 DROPOUT(12, dropout_12_fields, dropout_12_inputs, dropout_10_outputs);
 
-static const tn_operator *const dropout_operators[] = {&dropout_6, &dropout_7, &dropout_10,
-                                                       &dropout_12};
-TN_LAYER_WITHOUT_KERNELS(dropout, dropout_operators);
+TN_LAYER_WITHOUT_KERNELS(dropout, TN_OPERATORS(&dropout_6, &dropout_7, &dropout_10, &dropout_12));

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expand: a tensor broadcast with a shape; extents of one on either side follow the other. */
 #include "expand/expand.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
-#include <tenon/kit/region.h>
+#include "kit/operator/moves.h"
 
 static tn_status expand_infer(tn_call *call) {
     int64_t wanted[TN_MAX_RANK], shape[TN_MAX_RANK];
@@ -43,21 +40,13 @@ tn_status tn_expand_move(tn_call *call, tn_region_mover mover) {
     return mover(call, &region, output->data, input->data);
 }
 
-static tn_status expand_reference(tn_call *call) {
-    return tn_expand_move(call, tn_region_copy);
-}
-
-static tn_status expand_run(tn_call *call) {
-    return tn_expand_move(call, tn_region_copy_parallel);
-}
+TN_MOVES(expand, tn_expand_move)
 
 static const tn_port expand_inputs[] = {
     TN_PORT("input", "T:any", 0, "any tensor"),
     TN_PORT("shape", "i64", TN_PORT_VALUE_NEEDED, "what it is broadcast with"),
 };
-static const tn_port expand_outputs[] = {
-    TN_PORT("output", "T", 0, "the tensor, repeated"),
-};
+static const tn_port expand_outputs[] = {TN_PORT("output", "T", 0, "the tensor, repeated")};
 static const char *const expand_cases[] = {
     "| input=f32[3,1] shape=i64[3]{2,1,6}",
     "| input=f32[3,1] shape=i64[2]{3,4}",
@@ -68,26 +57,9 @@ static const char *const expand_cases[] = {
     "| input=f32[1,12,1,64] shape=i64[4]{1,12,64,64}",
 };
 
-static const tn_operator expand_8 = {
-    .size = sizeof(tn_operator),
-    .since_version = 8,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Expand",
-    .doc = "Repeats a tensor along axes of one element.",
-    TN_NO_FIELDS,
-    TN_INPUTS(expand_inputs),
-    TN_OUTPUTS(expand_outputs),
-    .infer = expand_infer,
-    .reference = expand_reference,
-    TN_CASES(expand_cases),
-};
+TN_OPERATOR(expand, "", "Expand", 8, "Repeats a tensor along axes of one element.", TN_NO_FIELDS,
+            .traits = TN_OPERATOR_SELECTS);
 
-static const tn_kernel expand_runs = TN_REGION_KERNEL("Expand", expand_run);
-static const tn_kernel expand_bytes = TN_REGION_BYTES_KERNEL("Expand", tn_region_bytes_combinations,
-                                                             tn_region_bytes_accepts, expand_run);
+TN_MOVE_KERNELS(expand, "Expand");
 
-static const tn_operator *const expand_operators[] = {&expand_8};
-static const tn_kernel *const expand_kernels[] = {&expand_runs, &expand_bytes};
-TN_LAYER(expand, expand_operators, expand_kernels);
+TN_LAYER(expand, TN_OPERATORS(&expand_8), TN_KERNELS(&expand_runs, &expand_bytes));

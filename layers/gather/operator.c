@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gather: slices of a tensor along an axis, picked by a tensor of indices whose shape takes the
- * axis's place. Negative indices count from the end; those outside are an error when it runs.
+ * Gather, slices of a tensor along an axis, picked by a tensor of indices whose shape takes the
+ * axis's place; GatherElements, single elements; GatherND, slices by indices of several axes at
+ * once. Negative indices count from the end; those outside are an error when it runs.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
-#include <tenon/kit/region.h>
+#include "kit/index/index.h"
+#include "kit/operator/axis.h"
+#include "kit/operator/moves.h"
 
-typedef struct gather_params {
-    uint64_t present;
-    int64_t axis;
-} gather_params;
+enum { DATA = TN_INDEX_DATA, INDICES = TN_INDEX_INDICES };
 
-enum { GATHER_DATA = 0, GATHER_INDICES = 1 };
+static const tn_port gather_outputs[] = {TN_PORT("output", "T", 0, "the slices")};
+
+/* ----------------------------------------------------------------------------------------------
+ * Gather */
 
 static const tn_field gather_fields[] = {
-    TN_FIELD(gather_params, axis, TN_FIELD_I64, TN_OPTIONAL, "0",
-             "axis along which slices are picked; negative: from the end"),
+    TN_AXIS_FIELD(TN_OPTIONAL, "0", "axis along which slices are picked; negative: from the end"),
 };
 
 static tn_status gather_infer(tn_call *call) {
-    const gather_params *params = call->params;
     int64_t shape[2 * TN_MAX_RANK];
     uint32_t axis = 0, rank = 0;
-    TN_TRY(tn_infer_require_rank(call, GATHER_DATA, 1, TN_MAX_RANK));
-    TN_TRY(tn_infer_require_rank(call, GATHER_INDICES, 0, TN_MAX_RANK));
-    const tn_tensor *data = call->inputs[GATHER_DATA], *indices = call->inputs[GATHER_INDICES];
-    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, data->rank, &axis));
+    TN_TRY(tn_infer_require_rank(call, DATA, 1, TN_MAX_RANK));
+    TN_TRY(tn_infer_require_rank(call, INDICES, 0, TN_MAX_RANK));
+    const tn_tensor *data = call->inputs[DATA], *indices = call->inputs[INDICES];
+    TN_TRY(tn_axis_read(call, call->inputs[DATA]->rank, &axis));
     for (uint32_t i = 0; i < axis; i++)
         shape[rank++] = data->shape[i];
     for (uint32_t i = 0; i < indices->rank; i++)
@@ -51,7 +49,7 @@ static tn_status gather_slices(void *user, int64_t begin, int64_t end, uint32_t 
     const gather_job *job = user;
     (void)thread;
     for (int64_t item = begin; item < end; item++) {
-        int64_t at = tn_element_load_i64(job->indices->data, job->indices->type, item % job->count);
+        int64_t at = tn_element_i64(job->indices, item % job->count);
         at += item / job->count * job->extent + (at < 0 ? job->extent : 0);
         const char *from = job->data + (size_t)at * job->bytes;
         char *to = job->output + (size_t)item * job->bytes;
@@ -66,9 +64,9 @@ static tn_status gather_slices(void *user, int64_t begin, int64_t end, uint32_t 
 }
 
 static tn_status check_indices(tn_call *call, int64_t extent) {
-    const tn_tensor *indices = call->inputs[GATHER_INDICES];
+    const tn_tensor *indices = call->inputs[INDICES];
     for (int64_t i = 0; i < tn_element_count(indices); i++) {
-        int64_t index = tn_element_load_i64(indices->data, indices->type, i);
+        int64_t index = tn_element_i64(indices, i);
         if (index < -extent || index >= extent)
             return call->host->fail(
                 call, TN_ERROR_RANGE, "index %lld at position %lld is outside %lld..%lld",
@@ -79,10 +77,9 @@ static tn_status check_indices(tn_call *call, int64_t extent) {
 
 static tn_status gather(tn_call *call, bool is_parallel) {
     enum { GRAIN_BYTES = 65536 };
-    const gather_params *params = call->params;
-    const tn_tensor *data = call->inputs[GATHER_DATA], *indices = call->inputs[GATHER_INDICES];
+    const tn_tensor *data = call->inputs[DATA], *indices = call->inputs[INDICES];
     uint32_t axis = 0;
-    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, data->rank, &axis));
+    TN_TRY(tn_axis_read(call, call->inputs[DATA]->rank, &axis));
     TN_TRY(check_indices(call, data->shape[axis]));
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
     gather_job job = {.data = data->data,
@@ -110,9 +107,6 @@ static const tn_port gather_inputs[] = {
     TN_PORT("data", "T:any", 0, "any tensor"),
     TN_PORT("indices", "i64|i32", 0, "which slices"),
 };
-static const tn_port gather_outputs[] = {
-    TN_PORT("output", "T", 0, "the slices"),
-};
 static const char *const gather_cases[] = {
     "| data=f32[5,4,3] indices=i64[3]{0,-1,3}",
     "axis=1 | data=f16[2,4,3] indices=i64[2,2]{0,3,1,1}",
@@ -123,26 +117,141 @@ static const char *const gather_cases[] = {
     "| data=f32[1000,384] indices=i64[1,4]{7,0,999,-1}",
 };
 
-static const tn_operator gather_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Gather",
-    .doc = "Picks slices of a tensor by their indices.",
-    TN_FIELDS(gather_params, gather_fields),
-    TN_INPUTS(gather_inputs),
-    TN_OUTPUTS(gather_outputs),
-    .infer = gather_infer,
-    .reference = gather_reference,
-    TN_CASES(gather_cases),
+TN_OPERATOR(gather, "", "Gather", 1, "Picks slices of a tensor by their indices.",
+            TN_FIELDS(tn_axis_params, gather_fields), .traits = TN_OPERATOR_SELECTS);
+TN_MOVE_KERNELS(gather, "Gather");
+
+/* ----------------------------------------------------------------------------------------------
+ * GatherElements: each element of the output is the one of `data` at its own position, but for the
+ * given axis, where `indices` says which */
+
+static const tn_field gather_elements_fields[] = {
+    TN_AXIS_FIELD(TN_OPTIONAL, "0", "the axis that indices speak of; negative: from the end")};
+
+static tn_status gather_elements_infer(tn_call *call) {
+    uint32_t axis = 0;
+    TN_TRY(tn_infer_require_rank(call, DATA, 1, TN_MAX_RANK));
+    const uint32_t rank = call->inputs[DATA]->rank;
+    TN_TRY(tn_infer_require_rank(call, INDICES, rank, rank));
+    TN_TRY(tn_axis_read(call, call->inputs[DATA]->rank, &axis));
+    TN_TRY(tn_index_check_axes(call, axis));
+    return tn_infer_copy_shape(call, 0, INDICES);
+}
+
+static tn_status gather_elements_reference(tn_call *call) {
+    const tn_tensor *data = call->inputs[DATA], *output = call->outputs[0];
+    const size_t bytes = tn_element_bytes(data->type);
+    int64_t strides[TN_MAX_RANK];
+    uint32_t axis = 0;
+    TN_TRY(tn_axis_read(call, call->inputs[DATA]->rank, &axis));
+    tn_region_strides(data->rank, data->shape, strides);
+    for (int64_t i = 0; i < tn_element_count(output); i++) {
+        int64_t from = 0, rest = i, index = 0;
+        TN_TRY(tn_index_load(call, i, data->shape[axis], &index));
+        for (uint32_t k = data->rank; k-- > 0; rest /= output->shape[k])
+            from += (k == axis ? index : rest % output->shape[k]) * strides[k];
+        memcpy((char *)output->data + (size_t)i * bytes,
+               (const char *)data->data + (size_t)from * bytes, bytes);
+    }
+    return TN_OK;
+}
+
+static const tn_port gather_elements_inputs[] = {
+    TN_PORT("data", "T:any", 0, "any tensor"),
+    TN_PORT("indices", "i64|i32", 0, "which element along the axis"),
+};
+static const tn_port gather_elements_outputs[] = {
+    TN_PORT("output", "T", 0, "the elements, shaped like the indices")};
+static const char *const gather_elements_cases[] = {
+    "axis=1 | data=f32[2,2] indices=i64[2,2]{0,0,1,0}",
+    "| data=f16[3,3] indices=i32[2,3]{-1,-2,0,2,0,0}",
+    "axis=-1 | data=u8[2,3,4] indices=i64[1,2,5]{0,1,2,3,-4,3,2,1,0,0}",
+    "| data=i64[5] indices=i64[0]",
+    "axis=1 | data=bool[2,3] indices=i64[2,1]{2,0}",
 };
 
-static const tn_kernel gather_runs = TN_REGION_KERNEL("Gather", gather_run);
-static const tn_kernel gather_bytes = TN_REGION_BYTES_KERNEL("Gather", tn_region_bytes_combinations,
-                                                             tn_region_bytes_accepts, gather_run);
+TN_OPERATOR(gather_elements, "", "GatherElements", 11,
+            "Picks elements by their indices along an axis.",
+            TN_FIELDS(tn_axis_params, gather_elements_fields), .traits = TN_OPERATOR_SELECTS);
 
-static const tn_operator *const gather_operators[] = {&gather_1};
-static const tn_kernel *const gather_kernels[] = {&gather_runs, &gather_bytes};
-TN_LAYER(gather, gather_operators, gather_kernels);
+/* ----------------------------------------------------------------------------------------------
+ * GatherND: the first `batch_dims` axes are walked side by side in both */
+
+typedef struct gather_nd_params {
+    uint64_t present;
+    int64_t batch_dims;
+} gather_nd_params;
+
+static const tn_field gather_nd_12_fields[] = {
+    TN_FIELD_RANGE(gather_nd_params, batch_dims, TN_FIELD_I64, TN_OPTIONAL, "0", 0, TN_MAX_RANK - 1,
+                   "axes that data and indices have in common")};
+
+static uint32_t batch_axes(const tn_call *call) {
+    const gather_nd_params *params = call->params;
+    return call->op->since_version >= 12 ? (uint32_t)params->batch_dims : 0;
+}
+
+static tn_status gather_nd_infer(tn_call *call) {
+    const uint32_t batch = batch_axes(call);
+    int64_t shape[2 * TN_MAX_RANK];
+    uint32_t rank = 0, width = 0;
+    TN_TRY(tn_infer_require_rank(call, DATA, batch + 1, TN_MAX_RANK));
+    TN_TRY(tn_infer_require_rank(call, INDICES, batch + 1, TN_MAX_RANK));
+    const tn_tensor *data = call->inputs[DATA], *indices = call->inputs[INDICES];
+    TN_TRY(tn_index_tuple_width(call, batch, &width));
+    for (uint32_t i = 0; i < batch; i++)
+        if (data->shape[i] != indices->shape[i])
+            return call->host->fail(call, TN_ERROR_SHAPE,
+                                    "axis %u has %lld elements in 'data' and %lld in 'indices'", i,
+                                    (long long)data->shape[i], (long long)indices->shape[i]);
+    for (uint32_t i = 0; i + 1 < indices->rank; i++)
+        shape[rank++] = indices->shape[i];
+    for (uint32_t i = batch + width; i < data->rank; i++)
+        shape[rank++] = data->shape[i];
+    return tn_infer_set_shape(call, 0, rank, shape);
+}
+
+static tn_status gather_nd_reference(tn_call *call) {
+    const uint32_t batch = batch_axes(call);
+    const tn_tensor *data = call->inputs[DATA], *indices = call->inputs[INDICES];
+    const uint32_t end = batch + (uint32_t)indices->shape[indices->rank - 1];
+    const int64_t each = tn_infer_product(indices->shape, batch, indices->rank - 1);
+    const int64_t whole = tn_infer_product(data->shape, batch, data->rank);
+    const size_t element = tn_element_bytes(data->type);
+    const size_t bytes = (size_t)tn_infer_product(data->shape, end, data->rank) * element;
+    int64_t strides[TN_MAX_RANK], offset = 0;
+    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
+    tn_region_strides(data->rank, data->shape, strides);
+    for (int64_t i = 0; i < tn_infer_product(indices->shape, 0, indices->rank - 1); i++) {
+        TN_TRY(tn_index_tuple(call, batch, strides, i, &offset));
+        memcpy((char *)call->outputs[0]->data + (size_t)i * bytes,
+               (const char *)data->data + (size_t)(i / each * whole + offset) * element, bytes);
+    }
+    return TN_OK;
+}
+
+static const tn_port gather_nd_inputs[] = {
+    TN_PORT("data", "T:any", 0, "any tensor"),
+    TN_PORT("indices", "i64", 0, "indices of several axes, along the last axis"),
+};
+#define CASES_11                                                                                   \
+    "| data=i32[2,2]{0,1,2,3} indices=i64[2,2]{0,0,1,1}",                                          \
+        "| data=f32[2,3,4] indices=i64[2,1,2]{0,-1,1,0}",                                          \
+        "| data=f16[5,3] indices=i64[3,1]{4,-5,2}", "| data=u8[5] indices=i64[0,1]"
+static const char *const gather_nd_11_cases[] = {CASES_11};
+static const char *const gather_nd_12_cases[] = {
+    CASES_11,
+    "batch_dims=1 | data=f32[2,2,3] indices=i64[2,1]{1,0}",
+    "batch_dims=1 | data=bool[2,3,4] indices=i64[2,2,2]{0,1,2,3,0,0,-1,-1}",
+};
+
+#define GATHER_ND(version, field_rows)                                                             \
+    TN_OPERATOR_VERSION(gather_nd, "", "GatherND", version,                                        \
+                        "Picks slices by indices of several axes.", TN_INPUTS(gather_nd_inputs),   \
+                        TN_OUTPUTS(gather_outputs), TN_CASES(gather_nd_##version##_cases),         \
+                        .traits = TN_OPERATOR_SELECTS, field_rows)
+GATHER_ND(11, TN_NO_FIELDS);
+GATHER_ND(12, TN_FIELDS(gather_nd_params, gather_nd_12_fields));
+
+TN_LAYER(gather, TN_OPERATORS(&gather_1, &gather_elements_11, &gather_nd_11, &gather_nd_12),
+         TN_KERNELS(&gather_runs, &gather_bytes));

@@ -25,4 +25,6 @@ typedef struct tn_gemm_sizes {
 /* Checks the shapes of a Gemm node. TN_ERROR_SHAPE. */
 tn_status tn_gemm_read(tn_call *call, tn_gemm_sizes *out_sizes);
 
+extern const tn_kernel *const tn_gemm_kernels[6]; /* kernels.c */
+
 #endif

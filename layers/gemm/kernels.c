@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gemm with a constant B as the matrix product of tenon/kit/matrix_kernel.h. */
 #include "gemm/gemm.h"
-#include "gemm/kernels.h"
 #include <tenon/kit/matrix_kernel.h>
 #include <tenon/kit/int8_matrix.h>
 #include <tenon/kit/open.h>

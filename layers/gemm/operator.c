@@ -4,7 +4,6 @@
  * broadcast to Y (before opset 7 only where the field `broadcast` says so).
  */
 #include "gemm/gemm.h"
-#include "gemm/kernels.h"
 #include "kit/gemm/product.h"
 #include <tenon/kit/known_steps.h>
 #include <tenon/kit/infer.h>
@@ -146,43 +145,28 @@ static tn_status gemm_operations(tn_call *call, double *out_operations) {
     return TN_OK;
 }
 
-static const tn_operator gemm_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "",
-    .name = "Gemm",
-    .doc = "General matrix product.",
-    .params_bytes = sizeof(tn_gemm_params),
-    .field_size = sizeof(tn_field),
-    .field_count = GEMM_FIELDS_1,
-    .fields = gemm_fields,
-    TN_INPUTS(gemm_inputs),
-    TN_OUTPUTS(gemm_outputs),
-    .infer = gemm_infer,
-    .reference = gemm_reference,
-    TN_CASES(gemm_1_cases),
-    .operations = gemm_operations,
-};
-static const tn_operator gemm_7 = {
-    .size = sizeof(tn_operator),
-    .since_version = 7,
-    .state_version = 1,
-    .domain = "",
-    .name = "Gemm",
-    .doc = "General matrix product.",
-    .params_bytes = sizeof(tn_gemm_params),
-    .field_size = sizeof(tn_field),
-    .field_count = GEMM_FIELDS_7,
-    .fields = gemm_fields,
-    TN_INPUTS(gemm_inputs),
-    TN_OUTPUTS(gemm_outputs),
-    .infer = gemm_infer,
-    .reference = gemm_reference,
-    TN_CASES(gemm_cases),
-    .facet = gemm_facet,
-    .operations = gemm_operations,
-};
+#define GEMM_OPERATOR(version, fields_count, case_table, facet_function)                           \
+    static const tn_operator gemm_##version = {                                                    \
+        .size = sizeof(tn_operator),                                                               \
+        .since_version = version,                                                                  \
+        .state_version = 1,                                                                        \
+        .domain = "",                                                                              \
+        .name = "Gemm",                                                                            \
+        .doc = "General matrix product.",                                                          \
+        .params_bytes = sizeof(tn_gemm_params),                                                    \
+        .field_size = sizeof(tn_field),                                                            \
+        .field_count = fields_count,                                                               \
+        .fields = gemm_fields,                                                                     \
+        TN_INPUTS(gemm_inputs),                                                                    \
+        TN_OUTPUTS(gemm_outputs),                                                                  \
+        .infer = gemm_infer,                                                                       \
+        .reference = gemm_reference,                                                               \
+        TN_CASES(case_table),                                                                      \
+        .operations = gemm_operations,                                                             \
+        .facet = facet_function,                                                                   \
+    }
+GEMM_OPERATOR(1, GEMM_FIELDS_1, gemm_1_cases, NULL);
+GEMM_OPERATOR(7, GEMM_FIELDS_7, gemm_cases, gemm_facet);
 
 static const tn_operator *const gemm_operators[] = {&gemm_1, &gemm_7};
 TN_LAYER(gemm, gemm_operators, tn_gemm_kernels);

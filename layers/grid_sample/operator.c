@@ -5,8 +5,6 @@
  * Transformer Networks", 2015; the cubic one by Keys' kernel with -3/4). The grid names the last
  * axis first.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -127,8 +125,7 @@ static double sum_taps(const sample_job *job, const axis_taps *taps, int64_t fir
             weight *= taps[axis].weight[chosen[axis]];
             at = index < 0 ? -1 : at * x->shape[2 + axis] + index;
         }
-        if (at >= 0 && weight != 0)
-            sum += weight * tn_element_load_f64(x->data, x->type, first + at);
+        if (at >= 0 && weight != 0) sum += weight * tn_element_f64(x, first + at);
         for (axis = job->axes; axis-- > 0;) {
             if (++chosen[axis] < taps[axis].count) break;
             chosen[axis] = 0;
@@ -148,13 +145,12 @@ static tn_status sample_places(void *user, int64_t begin, int64_t end, uint32_t 
     for (int64_t item = begin; item < end; item++) {
         const int64_t image = item / job->places, place = item % job->places;
         for (uint32_t axis = 0; axis < job->axes; axis++)
-            taps[axis] = find_taps(
-                call->params,
-                tn_element_load_f64(grid->data, grid->type, (item + 1) * job->axes - 1 - axis),
-                x->shape[2 + axis]);
+            taps[axis] =
+                find_taps(call->params, tn_element_f64(grid, (item + 1) * job->axes - 1 - axis),
+                          x->shape[2 + axis]);
         for (int64_t c = image * x->shape[1]; c < (image + 1) * x->shape[1]; c++)
-            tn_element_store_f64(y->data, y->type, c * job->places + place,
-                                 job->plane ? sum_taps(job, taps, c * job->plane) : 0);
+            tn_element_set_f64(y, c * job->places + place,
+                               job->plane ? sum_taps(job, taps, c * job->plane) : 0);
     }
     return TN_OK;
 }
@@ -186,9 +182,7 @@ static const tn_port grid_sample_inputs[] = {
     TN_PORT("grid", "float", 0,
             "batch, places, a number for each spatial axis, the last one first"),
 };
-static const tn_port grid_sample_outputs[] = {
-    TN_PORT("Y", "T", 0, "batch, channels, places"),
-};
+static const tn_port grid_sample_outputs[] = {TN_PORT("Y", "T", 0, "batch, channels, places")};
 #define CASES(linear, cubic)                                                                       \
     "| X=f32[2,3,4,5] grid=f32[2,6,7,2]",                                                          \
         "mode=" cubic " padding_mode=border | X=f32[1,2,4,5] grid=f32[1,3,3,2]",                   \
@@ -207,35 +201,20 @@ static const char *const grid_sample_20_cases[] = {
 };
 
 #define GRID_SAMPLE(version)                                                                       \
-    static const tn_operator grid_sample_##version = {                                             \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "GridSample",                                                                      \
-        .doc = "Samples of images at the places of a grid.",                                       \
-        TN_FIELDS(grid_sample_params, grid_sample_##version##_fields),                             \
-        TN_INPUTS(grid_sample_inputs),                                                             \
-        TN_OUTPUTS(grid_sample_outputs),                                                           \
-        .infer = grid_sample_infer,                                                                \
-        .reference = grid_sample_reference,                                                        \
-        TN_CASES(grid_sample_##version##_cases),                                                   \
-    }
+    TN_OPERATOR_VERSION(grid_sample, "", "GridSample", version,                                    \
+                        "Samples of images at the places of a grid.",                              \
+                        TN_FIELDS(grid_sample_params, grid_sample_##version##_fields),             \
+                        TN_INPUTS(grid_sample_inputs), TN_OUTPUTS(grid_sample_outputs),            \
+                        TN_CASES(grid_sample_##version##_cases))
 GRID_SAMPLE(16);
 GRID_SAMPLE(20);
 
 static const tn_kernel grid_sample_places = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "GridSample",
-    .device = "cpu",
-    .name = "places",
-    .doc = "Places on all threads, in double precision.",
+    TN_KERNEL_BEGIN("cpu", "", "GridSample", "places", 1,
+                    "Places on all threads, in double precision."),
     .traits = TN_KERNEL_DETERMINISTIC,
     .run = grid_sample_run,
 };
 
-static const tn_operator *const grid_sample_operators[] = {&grid_sample_16, &grid_sample_20};
-static const tn_kernel *const grid_sample_kernels[] = {&grid_sample_places};
-TN_LAYER(grid_sample, grid_sample_operators, grid_sample_kernels);
+TN_LAYER(grid_sample, TN_OPERATORS(&grid_sample_16, &grid_sample_20),
+         TN_KERNELS(&grid_sample_places));

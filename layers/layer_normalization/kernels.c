@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LayerNormalization of floats by vectors (lanes.h), as kernels: one a processor level. Scale and
  * bias have the extents of a lane; statistics are not given out. */
-#include <tenon/kit/levels.h>
-#include "layer_normalization/kernels.h"
-#include "kit/math/element.h"
 #include <tenon/kit/parallel.h>
-#include <tenon/kit/infer.h>
+#include "kit/operator/layer.h"
 #include "layer_normalization/lanes.h"
 #include "layer_normalization/layer_normalization.h"
 
@@ -49,12 +46,11 @@ static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t threa
 static tn_status lanes_run(tn_call *call) {
     enum { GRAIN = 8192 };
     const tn_layer_normalization_params *params = call->params;
-    const tn_layer_normalization_lane *function = call->user;
     const tn_tensor *x = call->inputs[0], *b = tn_infer_input(call, TN_LAYER_NORMALIZATION_B);
     uint32_t axis = 0;
     TN_TRY(tn_layer_normalization_read(call, &axis));
     if (x->bytes == 0) return TN_OK;
-    lanes_job job = {.function = *function,
+    lanes_job job = {.function = (tn_layer_normalization_lane)(uintptr_t)call->user,
                      .count = tn_infer_product(x->shape, axis, x->rank),
                      .epsilon = params->epsilon,
                      .x = x->data,
@@ -66,26 +62,9 @@ static tn_status lanes_run(tn_call *call) {
 }
 
 static const char *const combinations[] = {"f32, f32, f32? -> f32"};
+TN_LEVEL_KERNELS(lanes, tn_layer_normalization, "LayerNormalization", "lanes",
+                 "Lanes by vectors, on all threads.",
+                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+                 TN_COMBINATIONS(combinations), .accepts = lanes_accepts, .run = lanes_run);
 
-#define LANES_KERNEL(level, features_text)                                                         \
-    static const tn_layer_normalization_lane function_##level = tn_layer_normalization_##level;    \
-    static const tn_kernel level = {                                                               \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = "LayerNormalization",                                                                \
-        .device = "cpu",                                                                           \
-        .name = "lanes_" #level,                                                                   \
-        .doc = "Lanes by vectors, on all threads.",                                                \
-        .requires_features = features_text,                                                        \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        TN_COMBINATIONS(combinations),                                                             \
-        .accepts = lanes_accepts,                                                                  \
-        .run = lanes_run,                                                                          \
-        .user = (void *)(uintptr_t)&function_##level,                                              \
-    }
-LANES_KERNEL(baseline, NULL);
-LANES_KERNEL(avx2, TN_KIT_FEATURES_avx2);
-LANES_KERNEL(avx512, TN_KIT_FEATURES_avx512);
-
-const tn_kernel *const tn_layer_normalization_kernels[3] = {&avx512, &avx2, &baseline};
+const tn_kernel *const tn_layer_normalization_kernels[3] = {TN_LEVEL_LIST(lanes)};

@@ -3,7 +3,7 @@
 #ifndef TN_LAYERS_LAYER_NORMALIZATION_LAYER_NORMALIZATION_H
 #define TN_LAYERS_LAYER_NORMALIZATION_LAYER_NORMALIZATION_H
 
-#include <tenon/plugin.h>
+#include <tenon/plugin/rewrite.h>
 
 typedef struct tn_layer_normalization_params {
     uint64_t present;
@@ -21,5 +21,10 @@ enum {
 /* Checks the shapes of a LayerNormalization node; the first of the axes that are normalised
  * together. TN_ERROR_SHAPE, TN_ERROR_RANGE. */
 tn_status tn_layer_normalization_read(tn_call *call, uint32_t *out_axis);
+
+/* kernels.c */
+extern const tn_kernel *const tn_layer_normalization_kernels[3];
+/* rewrites.c: how networks without LayerNormalization write it. */
+extern const tn_rewrite *const tn_layer_normalization_rewrites[3];
 
 #endif

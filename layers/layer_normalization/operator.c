@@ -3,13 +3,9 @@
  * LayerNormalization: the axes from `axis` on are brought to mean zero and variance one together,
  * then scaled and shifted. Scale and B broadcast to X.
  */
-#include "kit/math/element.h"
 #include <tenon/kit/broadcast.h>
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "layer_normalization/kernels.h"
 #include "layer_normalization/layer_normalization.h"
-#include "layer_normalization/rewrites.h"
 
 #include <math.h>
 
@@ -81,17 +77,9 @@ static tn_status layer_normalization_infer(tn_call *call) {
 static void find_statistics(const tn_call *call, int64_t first, int64_t count, double *out_mean,
                             double *out_inverse) {
     const params_type *params = call->params;
-    const tn_tensor *x = call->inputs[0];
-    double sum = 0, squares = 0;
-    for (int64_t i = 0; i < count; i++)
-        sum += tn_element_load_f64(x->data, x->type, first + i);
-    double mean = sum / (double)count;
-    for (int64_t i = 0; i < count; i++) {
-        double apart = tn_element_load_f64(x->data, x->type, first + i) - mean;
-        squares += apart * apart;
-    }
-    *out_mean = mean;
-    *out_inverse = 1 / sqrt(squares / (double)count + (double)params->epsilon);
+    double variance;
+    tn_element_moments(call->inputs[0], first, count, out_mean, &variance);
+    *out_inverse = 1 / sqrt(variance + (double)params->epsilon);
 }
 
 /* One row of the broadcast, which lies inside one lane or covers several of them. */
@@ -103,12 +91,10 @@ static void normalize_row(const tn_call *call, const tn_broadcast_rows *rows, in
     for (int64_t i = 0; i < rows->count; i++) {
         int64_t at = rows->output_offset + i;
         if (at % lane_elements == 0) find_statistics(call, at, lane_elements, mean, inverse);
-        double value = (tn_element_load_f64(x->data, x->type, at) - *mean) * *inverse;
-        value *=
-            tn_element_load_f64(scale->data, scale->type, rows->offset[0] + i * rows->stride[0]);
-        if (b)
-            value += tn_element_load_f64(b->data, b->type, rows->offset[1] + i * rows->stride[1]);
-        tn_element_store_f64(y->data, y->type, at, value);
+        double value = (tn_element_f64(x, at) - *mean) * *inverse;
+        value *= tn_element_f64(scale, rows->offset[0] + i * rows->stride[0]);
+        if (b) value += tn_element_f64(b, rows->offset[1] + i * rows->stride[1]);
+        tn_element_set_f64(y, at, value);
     }
 }
 
@@ -117,8 +103,8 @@ static void store_statistics(const tn_call *call, int64_t lanes, int64_t lane_el
     for (int64_t i = 0; (mean || inverse) && i < lanes; i++) {
         double values[2];
         find_statistics(call, i * lane_elements, lane_elements, &values[0], &values[1]);
-        if (mean) tn_element_store_f64(mean->data, mean->type, i, values[0]);
-        if (inverse) tn_element_store_f64(inverse->data, inverse->type, i, values[1]);
+        if (mean) tn_element_set_f64(mean, i, values[0]);
+        if (inverse) tn_element_set_f64(inverse, i, values[1]);
     }
 }
 
@@ -162,21 +148,9 @@ static const char *const layer_normalization_cases[] = {
     "| X=f32[1,197,768] Scale=f32[768] B=f32[768]",
 };
 
-static const tn_operator layer_normalization_17 = {
-    .size = sizeof(tn_operator),
-    .since_version = 17,
-    .state_version = 1,
-    .domain = "",
-    .name = "LayerNormalization",
-    .doc = "Normalises trailing axes by their mean and variance.",
-    TN_FIELDS(params_type, layer_normalization_fields),
-    TN_INPUTS(layer_normalization_inputs),
-    TN_OUTPUTS(layer_normalization_outputs),
-    .infer = layer_normalization_infer,
-    .reference = layer_normalization_reference,
-    TN_CASES(layer_normalization_cases),
-};
+TN_OPERATOR(layer_normalization, "", "LayerNormalization", 17,
+            "Normalises trailing axes by their mean and variance.",
+            TN_FIELDS(params_type, layer_normalization_fields));
 
-static const tn_operator *const layer_normalization_operators[] = {&layer_normalization_17};
-TN_LAYER_WITH_REWRITES(layer_normalization, layer_normalization_operators,
+TN_LAYER_WITH_REWRITES(layer_normalization, TN_OPERATORS(&layer_normalization_17),
                        tn_layer_normalization_kernels, tn_layer_normalization_rewrites);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LRN of floats by vectors (columns.h), as kernels: one a processor level. */
-#include <tenon/kit/levels.h>
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
+#include "kit/operator/layer.h"
 #include "lrn/columns.h"
 #include "lrn/lrn.h"
 
@@ -54,25 +52,9 @@ static tn_status lrn_accepts(tn_call *call) {
 }
 
 static const char *const combinations[] = {"f32 -> f32"};
+TN_LEVEL_KERNELS(columns, tn_lrn, "LRN", "columns",
+                 "Columns of channels by vectors, on all threads.",
+                 .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(combinations),
+                 .accepts = lrn_accepts, .run = lrn_run);
 
-#define COLUMNS_KERNEL(level, features_text)                                                       \
-    static const tn_kernel level = {                                                               \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = "LRN",                                                                               \
-        .device = "cpu",                                                                           \
-        .name = "columns_" #level,                                                                 \
-        .doc = "Columns of channels by vectors, on all threads.",                                  \
-        .requires_features = features_text,                                                        \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        TN_COMBINATIONS(combinations),                                                             \
-        .accepts = lrn_accepts,                                                                    \
-        .run = lrn_run,                                                                            \
-        .user = (void *)(uintptr_t)&tn_lrn_##level,                                                \
-    }
-COLUMNS_KERNEL(baseline, NULL);
-COLUMNS_KERNEL(avx2, TN_KIT_FEATURES_avx2);
-COLUMNS_KERNEL(avx512, TN_KIT_FEATURES_avx512);
-
-const tn_kernel *const tn_lrn_kernels[3] = {&avx512, &avx2, &baseline};
+const tn_kernel *const tn_lrn_kernels[3] = {TN_LEVEL_LIST(columns)};

@@ -6,8 +6,6 @@
  * beside it.
  */
 #include "lrn/lrn.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
@@ -34,7 +32,7 @@ static double square_sum(const tn_tensor *x, const tn_lanes *lanes, const tn_lrn
     const int64_t end = lanes->count - 1 - c < after ? lanes->count - 1 : c + after;
     double sum = 0;
     for (int64_t k = begin; k <= end; k++) {
-        const double value = tn_element_load_f64(x->data, x->type, first + k * lanes->inner);
+        const double value = tn_element_f64(x, first + k * lanes->inner);
         sum += value * value;
     }
     return sum;
@@ -52,20 +50,15 @@ static tn_status lrn_reference(tn_call *call) {
             const int64_t at = first + c * lanes.inner;
             const double sum = square_sum(x, &lanes, params, first, c);
             const double base = (double)params->bias + scale * sum;
-            tn_element_store_f64(y->data, y->type, at,
-                                 tn_element_load_f64(x->data, x->type, at) *
-                                     pow(base, -(double)params->beta));
+            tn_element_set_f64(y, at, tn_element_f64(x, at) * pow(base, -(double)params->beta));
         }
     }
     return TN_OK;
 }
 
-static const tn_port lrn_inputs[] = {
-    TN_PORT("X", "T:float", 0, "batch, channels, spatial axes"),
-};
+static const tn_port lrn_inputs[] = {TN_PORT("X", "T:float", 0, "batch, channels, spatial axes")};
 static const tn_port lrn_outputs[] = {
-    TN_PORT("Y", "T", 0, "X, less where its neighbours are large"),
-};
+    TN_PORT("Y", "T", 0, "X, less where its neighbours are large")};
 static const char *const lrn_cases[] = {
     "size=3 | X=f32[2,5,5,5]",         "size=5 alpha=1 beta=0.5 bias=2 | X=f32[1,7,3,11]",
     "size=2 alpha=0.5 | X=f64[2,4,3]", "size=9 alpha=2 | X=f32[2,3,17]",
@@ -74,20 +67,7 @@ static const char *const lrn_cases[] = {
     "size=5 | X=f32[1,96,27,27]",
 };
 
-static const tn_operator lrn_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "",
-    .name = "LRN",
-    .doc = "Local response normalization across channels.",
-    TN_FIELDS(tn_lrn_params, lrn_fields),
-    TN_INPUTS(lrn_inputs),
-    TN_OUTPUTS(lrn_outputs),
-    .infer = lrn_infer,
-    .reference = lrn_reference,
-    TN_CASES(lrn_cases),
-};
+TN_OPERATOR(lrn, "", "LRN", 1, "Local response normalization across channels.",
+            TN_FIELDS(tn_lrn_params, lrn_fields));
 
-static const tn_operator *const lrn_operators[] = {&lrn_1};
-TN_LAYER(lrn, lrn_operators, tn_lrn_kernels);
+TN_LAYER(lrn, TN_OPERATORS(&lrn_1), tn_lrn_kernels);

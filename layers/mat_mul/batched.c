@@ -4,13 +4,12 @@
  * of work is one block of columns of one product, whose part of B is packed into the thread's
  * scratch memory and then meets all rows of A. A constant B is better packed once: kernels.c.
  */
-#include <tenon/kit/levels.h>
-#include <tenon/kit/matrix.h>
+#include "kit/gemm/matrix_block.h"
+#include "kit/operator/epilogue_bias.h"
+#include "mat_mul/mat_mul.h"
 #include <tenon/kit/activation.h>
 #include <tenon/kit/broadcast.h>
-#include <tenon/kit/epilogue.h>
-#include "mat_mul/kernels.h"
-#include "mat_mul/mat_mul.h"
+#include <tenon/kit/levels.h>
 
 typedef struct batched_run {
     const tn_matrix_level *level;
@@ -58,33 +57,24 @@ static void do_block(const batched_run *run, const tn_broadcast_rows *products, 
                      int64_t block, float *panel) {
     const tn_mat_mul_sizes *sizes = &run->sizes;
     const int64_t first = block * run->width, left = sizes->columns - first;
-    const int64_t columns = left < run->width ? left : run->width, lanes = run->level->lanes;
     const int64_t a_at = products->offset[0] + item * products->stride[0];
     const int64_t b_at = products->offset[1] + item * products->stride[1];
-    const int64_t y_at = products->output_offset + item;
-    const float *a = run->a + a_at * sizes->rows * sizes->depth;
-    const int64_t output_at = y_at * sizes->rows * sizes->columns + first;
-    tn_matrix_pack(run->level, sizes->depth, columns,
+    const int64_t output_at = (products->output_offset + item) * sizes->rows * sizes->columns;
+    tn_matrix_pack(run->level, sizes->depth, left < run->width ? left : run->width,
                    run->b + b_at * sizes->depth * sizes->columns + first, sizes->columns, 1, 1.0f,
                    panel);
-    tn_matrix_tile tile = {.a_stride = sizes->depth,
-                           .depth = sizes->depth,
-                           .b = panel,
-                           .bias = run->bias + first,
-                           .output_stride = sizes->columns,
-                           .columns = columns,
-                           .activation = run->epilogue.activation,
-                           .alpha = run->epilogue.alpha,
-                           .beta = run->epilogue.beta};
-    for (int64_t row = 0; row < sizes->rows; row += TN_MATRIX_ROWS) {
-        const int64_t rest = sizes->rows - row,
-                      rows = rest < TN_MATRIX_ROWS ? rest : TN_MATRIX_ROWS;
-        const int64_t at = output_at + row * sizes->columns;
-        tile.a = a + row * sizes->depth;
-        tile.output = run->output + at;
-        tile.residual = run->residual ? run->residual + at : NULL;
-        run->level->functions[rows - 1][(columns + lanes - 1) / lanes - 1](&tile);
-    }
+    const tn_matrix_product product = {.level = run->level,
+                                       .a = run->a + a_at * sizes->rows * sizes->depth,
+                                       .bias = run->bias,
+                                       .residual = run->residual ? run->residual + output_at : NULL,
+                                       .output = run->output + output_at,
+                                       .rows = sizes->rows,
+                                       .depth = sizes->depth,
+                                       .columns = sizes->columns,
+                                       .activation = run->epilogue.activation,
+                                       .alpha = run->epilogue.alpha,
+                                       .beta = run->epilogue.beta};
+    tn_matrix_block_run(&product, panel, first, 0, sizes->rows);
 }
 
 static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
@@ -97,16 +87,6 @@ static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t threa
         do_block(run, &products, product % products.count, unit % run->blocks, panel);
     }
     return TN_OK;
-}
-
-static void gather_bias(const tn_call *call, const batched_run *run, float *bias) {
-    for (int64_t i = 0; i < run->blocks * run->width; i++)
-        bias[i] = 0;
-    for (uint32_t k = 0; k < run->epilogue.bias_count; k++) {
-        const float *more = call->operands[run->epilogue.bias[k]]->data;
-        for (int64_t i = 0; i < run->sizes.columns; i++)
-            bias[i] += more[i];
-    }
 }
 
 static tn_status batched_run_products(tn_call *call) {
@@ -129,7 +109,7 @@ static tn_status batched_run_products(tn_call *call) {
     run.output = call->outputs[0]->data;
     run.residual =
         run.epilogue.residual == UINT32_MAX ? NULL : call->operands[run.epilogue.residual]->data;
-    gather_bias(call, &run, call->workspace);
+    tn_epilogue_gather_bias(call, &run.epilogue, NULL, 0, 0, 0, sizes->columns, call->workspace);
     run.bias = call->workspace;
     run.scratch = (float *)call->workspace + run.blocks * run.width;
     const int64_t each = run.panel_floats * (sizes->rows + 8);
@@ -139,7 +119,7 @@ static tn_status batched_run_products(tn_call *call) {
 
 static const char *const combinations[] = {"f32, f32 -> f32"};
 
-#define BATCHED_KERNEL(level, features_text)                                                       \
+#define BATCHED_KERNEL(level)                                                                      \
     const tn_kernel tn_mat_mul_batched_##level = {                                                 \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
@@ -148,7 +128,7 @@ static const char *const combinations[] = {"f32, f32 -> f32"};
         .device = "cpu",                                                                           \
         .name = "batched_" #level,                                                                 \
         .doc = "Any A and B, B packed block by block.",                                            \
-        .requires_features = features_text,                                                        \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
         .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
         TN_COMBINATIONS(combinations),                                                             \
@@ -157,6 +137,6 @@ static const char *const combinations[] = {"f32, f32 -> f32"};
         .run = batched_run_products,                                                               \
         .user = (void *)(uintptr_t)&tn_matrix_##level,                                             \
     }
-BATCHED_KERNEL(baseline, NULL);
-BATCHED_KERNEL(avx2, TN_KIT_FEATURES_avx2);
-BATCHED_KERNEL(avx512, TN_KIT_FEATURES_avx512);
+BATCHED_KERNEL(baseline);
+BATCHED_KERNEL(avx2);
+BATCHED_KERNEL(avx512);

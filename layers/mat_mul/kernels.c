@@ -4,7 +4,6 @@
 #include <tenon/kit/matrix_kernel.h>
 #include <tenon/kit/open.h>
 #include "mat_mul/mat_mul.h"
-#include "mat_mul/kernels.h"
 
 /* All axes of A but the last are rows, since B is one matrix. */
 static bool read_mat_mul(const tn_call *call, tn_matrix_problem *out_problem) {

@@ -8,7 +8,6 @@
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "mat_mul/kernels.h"
 
 static tn_status refuse_shapes(tn_call *call) {
     const tn_tensor *a = call->inputs[0], *b = call->inputs[1];

@@ -4,8 +4,6 @@
  * overlap too much with a better one. Output: rows of image, class, box; how many is known when it
  * has run.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -27,13 +25,12 @@ enum {
 static const tn_field suppression_fields[] = {
     TN_FIELD(suppression_params, center_point_box, TN_FIELD_BOOL, TN_OPTIONAL, "0",
              "whether a box is x, y of its centre, width, height instead of y, x of two opposite "
-             "corners"),
-};
+             "corners")};
 
 /* The number in an optional input, or `otherwise`. */
 static double read_number(const tn_call *call, uint32_t input, double otherwise) {
     const tn_tensor *tensor = tn_infer_input(call, input);
-    return tensor ? tn_element_load_f64(tensor->data, tensor->type, 0) : otherwise;
+    return tensor ? tn_element_f64(tensor, 0) : otherwise;
 }
 
 /* How many boxes a class may have: none where it is not said. */
@@ -174,8 +171,7 @@ static const tn_port suppression_inputs[] = {
             "what a score must exceed; absent: nothing"),
 };
 static const tn_port suppression_outputs[] = {
-    TN_PORT("selected_indices", "i64", TN_PORT_SIZED_BY_RUN, "rows of image, class, box"),
-};
+    TN_PORT("selected_indices", "i64", TN_PORT_SIZED_BY_RUN, "rows of image, class, box")};
 #define BOXES(more)                                                                                \
     "| boxes=f32[1,6,4]{0,0,1,1,0,0.1,1,1.1,0,-0.1,1,0.9,0,10,1,11,0,10.1,1,11.1,0,100,1,101} "    \
     "scores=f32[1,1,6]{0.9,0.75,0.6,0.95,0.5,0.3} " more
@@ -191,20 +187,8 @@ static const char *const suppression_cases[] = {
     "| boxes=f32[1,0,4] scores=f32[1,2,0] max_output_boxes_per_class=i64[]{5}",
 };
 
-static const tn_operator suppression_10 = {
-    .size = sizeof(tn_operator),
-    .since_version = 10,
-    .state_version = 1,
-    .domain = "",
-    .name = "NonMaxSuppression",
-    .doc = "The best boxes, without those that overlap with a better one.",
-    TN_FIELDS(suppression_params, suppression_fields),
-    TN_INPUTS(suppression_inputs),
-    TN_OUTPUTS(suppression_outputs),
-    .infer = suppression_infer,
-    .reference = suppression_reference,
-    TN_CASES(suppression_cases),
-};
+TN_OPERATOR(suppression, "", "NonMaxSuppression", 10,
+            "The best boxes, without those that overlap with a better one.",
+            TN_FIELDS(suppression_params, suppression_fields));
 
-static const tn_operator *const suppression_operators[] = {&suppression_10};
-TN_LAYER_WITHOUT_KERNELS(non_max_suppression, suppression_operators);
+TN_LAYER_WITHOUT_KERNELS(non_max_suppression, TN_OPERATORS(&suppression_10));

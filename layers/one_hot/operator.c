@@ -3,27 +3,20 @@
  * OneHot: a new axis of `depth` places, with the on-value where the index says and the off-value
  * elsewhere. Negative indices count from the end; those outside switch nothing on.
  */
-#include "kit/math/element.h"
 #include <tenon/kit/lanes.h>
+#include "kit/operator/axis.h"
 #include "kit/operator/layer.h"
-
-typedef struct one_hot_params {
-    uint64_t present;
-    int64_t axis;
-} one_hot_params;
 
 enum { ONE_HOT_INDICES = 0, ONE_HOT_DEPTH = 1, ONE_HOT_VALUES = 2 };
 
 static const tn_field one_hot_fields[] = {
-    TN_FIELD(one_hot_params, axis, TN_FIELD_I64, TN_OPTIONAL, "-1",
-             "where the new axis stands in the output; negative: from the end"),
+    TN_AXIS_FIELD(TN_OPTIONAL, "-1",
+                  "where the new axis stands in the output; negative: from the end"),
 };
 
 static tn_status read_axis(tn_call *call, uint32_t *out_axis) {
-    const one_hot_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, ONE_HOT_INDICES, 0, TN_MAX_RANK - 1));
-    return tn_infer_axis(call, "field 'axis'", params->axis,
-                         call->inputs[ONE_HOT_INDICES]->rank + 1, out_axis);
+    return tn_axis_read(call, call->inputs[ONE_HOT_INDICES]->rank + 1, out_axis);
 }
 
 static tn_status one_hot_infer(tn_call *call) {
@@ -39,16 +32,15 @@ static tn_status one_hot_infer(tn_call *call) {
     if (!depth->data)
         return call->host->fail(call, TN_ERROR_STATE, "the value of input 'depth' is not known");
     for (uint32_t i = 0; i <= indices->rank; i++)
-        shape[i] = i == axis ? tn_element_load_i64(depth->data, depth->type, 0)
-                             : indices->shape[i > axis ? i - 1 : i];
+        shape[i] = i == axis ? tn_element_i64(depth, 0) : indices->shape[i > axis ? i - 1 : i];
     return tn_infer_set_shape(call, 0, indices->rank + 1, shape);
 }
 
 /* The place that index number `at` switches on, or -1. */
 static int64_t find_place(const tn_tensor *indices, int64_t at, int64_t depth) {
-    const double value = tn_element_load_f64(indices->data, indices->type, at);
+    const double value = tn_element_f64(indices, at);
     if (!(value >= -(double)depth && value < (double)depth)) return -1;
-    const int64_t index = tn_element_load_i64(indices->data, indices->type, at);
+    const int64_t index = tn_element_i64(indices, at);
     return index < 0 ? index + depth : index;
 }
 
@@ -74,9 +66,7 @@ static const tn_port one_hot_inputs[] = {
     TN_PORT("depth", "number", TN_PORT_VALUE_NEEDED, "extent of the new axis"),
     TN_PORT("values", "T:any", 0, "the off-value, then the on-value"),
 };
-static const tn_port one_hot_outputs[] = {
-    TN_PORT("output", "T", 0, "off and on"),
-};
+static const tn_port one_hot_outputs[] = {TN_PORT("output", "T", 0, "off and on")};
 static const char *const one_hot_cases[] = {
     "| indices=i64[3]{0,7,8} depth=i64[]{10} values=i32[2]{1,3}",
     "axis=1 | indices=f32[2,2]{1,9,2,4} depth=f32[]{10} values=f32[2]{1,3}",
@@ -86,20 +76,7 @@ static const char *const one_hot_cases[] = {
     "| indices=i64[2]{0,1} depth=i64[]{0} values=f32[2]{0,1}",
 };
 
-static const tn_operator one_hot_9 = {
-    .size = sizeof(tn_operator),
-    .since_version = 9,
-    .state_version = 1,
-    .domain = "",
-    .name = "OneHot",
-    .doc = "Indices as rows of which one place is on.",
-    TN_FIELDS(one_hot_params, one_hot_fields),
-    TN_INPUTS(one_hot_inputs),
-    TN_OUTPUTS(one_hot_outputs),
-    .infer = one_hot_infer,
-    .reference = one_hot_reference,
-    TN_CASES(one_hot_cases),
-};
+TN_OPERATOR(one_hot, "", "OneHot", 9, "Indices as rows of which one place is on.",
+            TN_FIELDS(tn_axis_params, one_hot_fields));
 
-static const tn_operator *const one_hot_operators[] = {&one_hot_9};
-TN_LAYER_WITHOUT_KERNELS(one_hot, one_hot_operators);
+TN_LAYER_WITHOUT_KERNELS(one_hot, TN_OPERATORS(&one_hot_9));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The engine and primitives at work; see dnnl.h. Layouts are in dnnl_layout.c, descriptors in
- * dnnl_describe.c. */
+ * dnnl_describe.c, nodes in node.c. */
 #include "onednn/dnnl.h"
-#include <tenon/kit/strided.h>
 
 #include <omp.h>
 #include <pthread.h>
@@ -28,13 +27,14 @@ tn_status tn_dnnl_check(tn_call *call, dnnl_status_t status, const char *what) {
 }
 
 int tn_dnnl_set_threads(uint32_t threads) {
-    const int before = omp_get_max_threads();
-    if ((uint32_t)before != threads) omp_set_num_threads((int)threads);
+    const int before = omp_get_max_threads(), wanted = threads ? (int)threads : 1;
+    if (before != wanted) omp_set_num_threads(wanted);
     return before;
 }
 
 tn_status tn_dnnl_primitive_make(tn_call *call, const_dnnl_primitive_desc_t desc,
                                  tn_dnnl_primitive *primitive) {
+    const int before = tn_dnnl_set_threads(call->threads);
     tn_dnnl_primitive_destroy(primitive);
     tn_dnnl_view scratch = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
     tn_status status = tn_dnnl_check(
@@ -43,6 +43,7 @@ tn_status tn_dnnl_primitive_make(tn_call *call, const_dnnl_primitive_desc_t desc
     if (status == TN_OK)
         status = tn_dnnl_check(call, dnnl_primitive_create(&primitive->primitive, desc),
                                "making a primitive");
+    tn_dnnl_set_threads((uint32_t)before);
     if (status == TN_OK)
         status = tn_dnnl_primitive_add(call, primitive, DNNL_ARG_SCRATCHPAD, scratch);
     primitive->parts = 1;
@@ -77,21 +78,6 @@ static dnnl_status_t set_address(const tn_dnnl_primitive *primitive, uint32_t in
 #else
     return dnnl_memory_set_data_handle_v2(primitive->memories[index], address, primitive->stream);
 #endif
-}
-
-static bool are_images_apart(const tn_tensor *tensor) {
-    tn_strided rows;
-    tn_strided_init(&rows, tensor);
-    return rows.pitch != rows.row && tensor->format != TN_NHWC;
-}
-
-int64_t tn_dnnl_parts(const tn_call *call) {
-    const tn_tensor *x = call->inputs[0];
-    return are_images_apart(x) || are_images_apart(call->outputs[0]) ? x->shape[0] : 1;
-}
-
-tn_dnnl_address tn_dnnl_address_of(const tn_tensor *tensor) {
-    return (tn_dnnl_address){tensor->data, (uint64_t)tensor->strides[0] * sizeof(float)};
 }
 
 static dnnl_status_t run_part(const tn_dnnl_primitive *primitive) {

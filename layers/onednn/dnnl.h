@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernels by oneDNN share, and the only place that knows which oneDNN this is: one engine,
- * layouts of tensors, descriptors of primitives, errors with the primitive's name, and a primitive
- * at work: its memories, its scratch memory, its execution on the call's threads.
+ * What the kernels by oneDNN share, and the only files that know which oneDNN this is: one engine,
+ * layouts of tensors, descriptors of primitives, errors with the primitive's name, a primitive at
+ * work (its memories, its scratch memory, its execution on the call's threads), and a node that one
+ * primitive does.
  *
  * oneDNN 2 has layouts as structs and describes an operation before it makes a primitive's
  * descriptor; oneDNN 3 has layouts as handles and makes the descriptor in one call. Kernels see
@@ -11,8 +12,9 @@
 #ifndef TN_LAYERS_ONEDNN_DNNL_H
 #define TN_LAYERS_ONEDNN_DNNL_H
 
+#include "kit/window/window.h"
+
 #include <oneapi/dnnl/dnnl.h>
-#include <tenon/plugin.h>
 
 /* A layout that is owned: zeroed first, cleared in the end. A view is lent: of a layout, or of a
  * primitive's descriptor. */
@@ -54,38 +56,32 @@ bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key);
 typedef struct tn_dnnl_window {
     dnnl_dims_t kernel, strides, dilations, begin, end;
 } tn_dnnl_window;
+/* The end is what the last window sees, ceil_mode's part included. */
+void tn_dnnl_window_of(const tn_window *window, bool is_transposed, tn_dnnl_window *out_window);
 
 #define TN_DNNL_ABSORBS                                                                            \
     TN_FACET_RESIDUAL                                                                              \
     ", " TN_FACET_ACTIVATION                                                                       \
     "(relu|leaky_relu|clip|sigmoid|tanh|hard_swish|gelu_erf|gelu_tanh|swish|elu)"
 
-/* Descriptors for the call's threads and steps; the caller destroys them. */
-typedef struct tn_dnnl_convolution {
-    bool is_transposed, is_winograd;
-    int64_t parts; /* of the call, of which it does one: see tn_dnnl_parts */
-    tn_dnnl_view source, weights, bias, target; /* bias: null, none */
-    tn_dnnl_window window;
-} tn_dnnl_convolution;
-tn_status tn_dnnl_convolution_describe(tn_call *call, const tn_dnnl_convolution *convolution,
-                                       dnnl_primitive_desc_t *out_desc);
-typedef struct tn_dnnl_pooling {
+/* One forward primitive for the call's threads and steps. */
+typedef struct tn_dnnl_operation {
+    enum { TN_DNNL_CONVOLUTION, TN_DNNL_DECONVOLUTION, TN_DNNL_POOLING } kind;
     dnnl_alg_kind_t algorithm;
+    int64_t parts; /* of the call, of which it does one: see node.c */
     tn_dnnl_view source, target;
+    tn_dnnl_view weights, bias; /* not of a pooling; bias: null, none */
     tn_dnnl_window window;
-} tn_dnnl_pooling;
-tn_status tn_dnnl_pooling_describe(tn_call *call, const tn_dnnl_pooling *pooling,
-                                   dnnl_primitive_desc_t *out_desc);
+} tn_dnnl_operation;
+/* Its descriptor, which the caller destroys. */
+tn_status tn_dnnl_describe(tn_call *call, const tn_dnnl_operation *operation,
+                           dnnl_primitive_desc_t *out_desc);
 
-/* Sets OpenMP's number of threads for this thread and answers the one before, to be set back. */
+/* Sets OpenMP's number of threads for this thread, 0: one, and answers the one before, to be set
+ * back. */
 int tn_dnnl_set_threads(uint32_t threads);
 
-/* For tensors that are not packed oneDNN has its plain implementation alone. Where the images of
- * input 0 or output 0 lie apart (tenon/plugin/view.h), each is packed by itself: the number of
- * images then, to be done one after the other; else 1. */
-int64_t tn_dnnl_parts(const tn_call *call);
-
-/* Arguments of a primitive in the order of `ids`; the handles are set before each run. */
+/* A primitive at work: its arguments in the order of `ids`; the handles are set before each run. */
 #define TN_DNNL_ARGUMENTS 6
 typedef struct tn_dnnl_primitive {
     dnnl_primitive_t primitive;
@@ -110,11 +106,21 @@ typedef struct tn_dnnl_address {
     void *data;
     uint64_t step_bytes;
 } tn_dnnl_address;
-/* Of a tensor; of what all parts share the step is 0. */
-tn_dnnl_address tn_dnnl_address_of(const tn_tensor *tensor);
 /* Scratch memory is call->workspace. */
 tn_status tn_dnnl_primitive_run(tn_call *call, const tn_dnnl_primitive *primitive,
                                 const tn_dnnl_address *addresses);
+
+/* Kernels of one primitive, which is made anew for other shapes: the callbacks `open` and `close`,
+ * and what `reshape` and `run` do (node.c). Weights are input 1, a bias input 2, an addition
+ * operand 0. */
+tn_status tn_dnnl_node_open(tn_call *call);
+void tn_dnnl_node_close(tn_call *call);
+/* `describe` as tn_dnnl_describe, for one of `parts` parts of the call. */
+tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights,
+                               tn_status (*describe)(tn_call *call, int64_t parts,
+                                                     dnnl_primitive_desc_t *out_desc));
+/* `weights` as they were packed; null: none. */
+tn_status tn_dnnl_node_run(tn_call *call, const void *weights);
 
 /* Whether the implementation is one of oneDNN's plain ones, which our own kernels beat. */
 bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc);

@@ -6,57 +6,38 @@
 /* ----------------------------------------------------------------------------------------------
  * attributes */
 
-static bool activation_of(const tn_known_step *step, dnnl_alg_kind_t *out_kind, float *out_alpha,
-                          float *out_beta) {
-    *out_alpha = step->alpha;
-    *out_beta = step->beta;
-    switch (step->activation) {
-    case TN_ACTIVATION_RELU:
-        *out_kind = dnnl_eltwise_relu;
-        *out_alpha = 0;
-        return true;
-    case TN_ACTIVATION_LEAKY_RELU:
-        *out_kind = dnnl_eltwise_relu;
-        return true;
-    case TN_ACTIVATION_CLIP:
-        *out_kind = dnnl_eltwise_clip_v2;
-        return true;
-    case TN_ACTIVATION_SIGMOID:
-        *out_kind = dnnl_eltwise_logistic;
-        return true;
-    case TN_ACTIVATION_TANH:
-        *out_kind = dnnl_eltwise_tanh;
-        return true;
-    case TN_ACTIVATION_HARD_SWISH: /* oneDNN 2 has these numbers built in */
-        *out_kind = dnnl_eltwise_hardswish;
-        *out_alpha = 1.0f / 6.0f;
-        *out_beta = 0.5f;
-        return true;
-    case TN_ACTIVATION_GELU_ERF:
-        *out_kind = dnnl_eltwise_gelu_erf;
-        return true;
-    case TN_ACTIVATION_GELU_TANH:
-        *out_kind = dnnl_eltwise_gelu_tanh;
-        return true;
-    case TN_ACTIVATION_SWISH:
-        *out_kind = dnnl_eltwise_swish;
-        return true;
-    case TN_ACTIVATION_ELU:
-        *out_kind = dnnl_eltwise_elu;
-        return true;
-    default:
-        return false;
-    }
-}
+/* TN_DNNL_ABSORBS in oneDNN's terms. */
+static const struct {
+    uint32_t activation;
+    dnnl_alg_kind_t kind;
+} activations[] = {
+    {TN_ACTIVATION_RELU, dnnl_eltwise_relu},
+    {TN_ACTIVATION_LEAKY_RELU, dnnl_eltwise_relu},
+    {TN_ACTIVATION_CLIP, dnnl_eltwise_clip_v2},
+    {TN_ACTIVATION_SIGMOID, dnnl_eltwise_logistic},
+    {TN_ACTIVATION_TANH, dnnl_eltwise_tanh},
+    {TN_ACTIVATION_HARD_SWISH, dnnl_eltwise_hardswish},
+    {TN_ACTIVATION_GELU_ERF, dnnl_eltwise_gelu_erf},
+    {TN_ACTIVATION_GELU_TANH, dnnl_eltwise_gelu_tanh},
+    {TN_ACTIVATION_SWISH, dnnl_eltwise_swish},
+    {TN_ACTIVATION_ELU, dnnl_eltwise_elu},
+};
 
 static dnnl_status_t append_activation(dnnl_post_ops_t post_ops, const tn_known_step *step) {
-    dnnl_alg_kind_t kind;
-    float alpha, beta;
-    if (!activation_of(step, &kind, &alpha, &beta)) return dnnl_unimplemented;
+    float alpha = step->alpha, beta = step->beta;
+    size_t i = 0;
+    while (i < TN_COUNT(activations) && activations[i].activation != step->activation)
+        i++;
+    if (i == TN_COUNT(activations)) return dnnl_unimplemented;
+    if (step->activation == TN_ACTIVATION_RELU) alpha = 0; /* otherwise the slope below 0 */
+    if (step->activation == TN_ACTIVATION_HARD_SWISH) {    /* oneDNN 2 has these built in */
+        alpha = 1.0f / 6.0f;
+        beta = 0.5f;
+    }
 #if DNNL_VERSION_MAJOR >= 3
-    return dnnl_post_ops_append_eltwise(post_ops, kind, alpha, beta);
+    return dnnl_post_ops_append_eltwise(post_ops, activations[i].kind, alpha, beta);
 #else
-    return dnnl_post_ops_append_eltwise(post_ops, 1.0f, kind, alpha, beta);
+    return dnnl_post_ops_append_eltwise(post_ops, 1.0f, activations[i].kind, alpha, beta);
 #endif
 }
 
@@ -109,88 +90,76 @@ static tn_status create_attributes(tn_call *call, int64_t parts,
 
 #if DNNL_VERSION_MAJOR >= 3
 
-static dnnl_status_t make_convolution(const tn_dnnl_convolution *c,
-                                      const_dnnl_primitive_attr_t attributes,
-                                      dnnl_primitive_desc_t *out_desc) {
-    const tn_dnnl_window *w = &c->window;
-    if (c->is_transposed)
+static dnnl_status_t create(const tn_dnnl_operation *o, const_dnnl_primitive_attr_t attributes,
+                            dnnl_primitive_desc_t *out_desc) {
+    const tn_dnnl_window *w = &o->window;
+    const dnnl_prop_kind_t inference = dnnl_forward_inference;
+    if (o->kind == TN_DNNL_POOLING)
+        return dnnl_pooling_forward_primitive_desc_create(
+            out_desc, tn_dnnl_engine(), inference, o->algorithm, o->source, o->target, w->strides,
+            w->kernel, w->dilations, w->begin, w->end, attributes);
+    if (o->kind == TN_DNNL_DECONVOLUTION)
         return dnnl_deconvolution_forward_primitive_desc_create(
-            out_desc, tn_dnnl_engine(), dnnl_forward_inference, dnnl_deconvolution_direct,
-            c->source, c->weights, c->bias, c->target, w->strides, w->dilations, w->begin, w->end,
-            attributes);
+            out_desc, tn_dnnl_engine(), inference, o->algorithm, o->source, o->weights, o->bias,
+            o->target, w->strides, w->dilations, w->begin, w->end, attributes);
     return dnnl_convolution_forward_primitive_desc_create(
-        out_desc, tn_dnnl_engine(), dnnl_forward_inference,
-        c->is_winograd ? dnnl_convolution_winograd : dnnl_convolution_direct, c->source, c->weights,
-        c->bias, c->target, w->strides, w->dilations, w->begin, w->end, attributes);
-}
-
-static dnnl_status_t make_pooling(const tn_dnnl_pooling *p, const_dnnl_primitive_attr_t attributes,
-                                  dnnl_primitive_desc_t *out_desc) {
-    const tn_dnnl_window *w = &p->window;
-    return dnnl_pooling_forward_primitive_desc_create(
-        out_desc, tn_dnnl_engine(), dnnl_forward_inference, p->algorithm, p->source, p->target,
-        w->strides, w->kernel, w->dilations, w->begin, w->end, attributes);
+        out_desc, tn_dnnl_engine(), inference, o->algorithm, o->source, o->weights, o->bias,
+        o->target, w->strides, w->dilations, w->begin, w->end, attributes);
 }
 
 #else
 
-static dnnl_status_t make_convolution(const tn_dnnl_convolution *c,
-                                      const_dnnl_primitive_attr_t attributes,
-                                      dnnl_primitive_desc_t *out_desc) {
-    const tn_dnnl_window *w = &c->window;
+static dnnl_status_t create(const tn_dnnl_operation *o, const_dnnl_primitive_attr_t attributes,
+                            dnnl_primitive_desc_t *out_desc) {
+    const tn_dnnl_window *w = &o->window;
+    const dnnl_prop_kind_t inference = dnnl_forward_inference;
     union {
         dnnl_convolution_desc_t convolution;
         dnnl_deconvolution_desc_t deconvolution;
+        dnnl_pooling_v2_desc_t pooling;
     } description;
     dnnl_status_t status;
-    if (c->is_transposed)
+    if (o->kind == TN_DNNL_POOLING)
+        status = dnnl_pooling_v2_forward_desc_init(&description.pooling, inference, o->algorithm,
+                                                   o->source, o->target, w->strides, w->kernel,
+                                                   w->dilations, w->begin, w->end);
+    else if (o->kind == TN_DNNL_DECONVOLUTION)
         status = dnnl_dilated_deconvolution_forward_desc_init(
-            &description.deconvolution, dnnl_forward_inference, dnnl_deconvolution_direct,
-            c->source, c->weights, c->bias, c->target, w->strides, w->dilations, w->begin, w->end);
+            &description.deconvolution, inference, o->algorithm, o->source, o->weights, o->bias,
+            o->target, w->strides, w->dilations, w->begin, w->end);
     else
         status = dnnl_dilated_convolution_forward_desc_init(
-            &description.convolution, dnnl_forward_inference,
-            c->is_winograd ? dnnl_convolution_winograd : dnnl_convolution_direct, c->source,
-            c->weights, c->bias, c->target, w->strides, w->dilations, w->begin, w->end);
-    if (status != dnnl_success) return status;
-    return dnnl_primitive_desc_create(out_desc, &description, attributes, tn_dnnl_engine(), NULL);
-}
-
-static dnnl_status_t make_pooling(const tn_dnnl_pooling *p, const_dnnl_primitive_attr_t attributes,
-                                  dnnl_primitive_desc_t *out_desc) {
-    const tn_dnnl_window *w = &p->window;
-    dnnl_pooling_v2_desc_t description;
-    const dnnl_status_t status = dnnl_pooling_v2_forward_desc_init(
-        &description, dnnl_forward_inference, p->algorithm, p->source, p->target, w->strides,
-        w->kernel, w->dilations, w->begin, w->end);
+            &description.convolution, inference, o->algorithm, o->source, o->weights, o->bias,
+            o->target, w->strides, w->dilations, w->begin, w->end);
     if (status != dnnl_success) return status;
     return dnnl_primitive_desc_create(out_desc, &description, attributes, tn_dnnl_engine(), NULL);
 }
 
 #endif
 
-tn_status tn_dnnl_convolution_describe(tn_call *call, const tn_dnnl_convolution *convolution,
-                                       dnnl_primitive_desc_t *out_desc) {
+tn_status tn_dnnl_describe(tn_call *call, const tn_dnnl_operation *operation,
+                           dnnl_primitive_desc_t *out_desc) {
+    static const char *const names[] = {"a convolution", "a transposed convolution", "a pooling"};
     dnnl_primitive_attr_t attributes = NULL;
-    tn_status status = create_attributes(call, convolution->parts, &attributes);
+    tn_status status = create_attributes(call, operation->parts, &attributes);
     if (status != TN_OK) return status;
-    const int before = tn_dnnl_set_threads(call->threads ? call->threads : 1);
-    status =
-        tn_dnnl_check(call, make_convolution(convolution, attributes, out_desc),
-                      convolution->is_transposed ? "a transposed convolution" : "a convolution");
+    const int before = tn_dnnl_set_threads(call->threads);
+    status = tn_dnnl_check(call, create(operation, attributes, out_desc), names[operation->kind]);
     tn_dnnl_set_threads((uint32_t)before);
     dnnl_primitive_attr_destroy(attributes);
     return status;
 }
 
-tn_status tn_dnnl_pooling_describe(tn_call *call, const tn_dnnl_pooling *pooling,
-                                   dnnl_primitive_desc_t *out_desc) {
-    dnnl_primitive_attr_t attributes = NULL;
-    tn_status status = create_attributes(call, 1, &attributes);
-    if (status != TN_OK) return status;
-    const int before = tn_dnnl_set_threads(call->threads ? call->threads : 1);
-    status = tn_dnnl_check(call, make_pooling(pooling, attributes, out_desc), "a pooling");
-    tn_dnnl_set_threads((uint32_t)before);
-    dnnl_primitive_attr_destroy(attributes);
-    return status;
+void tn_dnnl_window_of(const tn_window *window, bool is_transposed, tn_dnnl_window *out_window) {
+    for (uint32_t i = 0; i < 2; i++) {
+        /* The side that windows are counted on, and the one that they look at. */
+        const int64_t count = is_transposed ? window->input[i] : window->output[i];
+        const int64_t seen = is_transposed ? window->output[i] : window->input[i];
+        out_window->kernel[i] = window->kernel[i];
+        out_window->strides[i] = window->stride[i];
+        out_window->dilations[i] = window->dilation[i] - 1;
+        out_window->begin[i] = window->pad_begin[i];
+        out_window->end[i] = (count - 1) * window->stride[i] + tn_window_extent(window, i) - seen -
+                             window->pad_begin[i];
+    }
 }

@@ -108,27 +108,20 @@ bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key) {
 #endif
 
 bool tn_dnnl_layout_of(tn_dnnl_layout *layout, const tn_tensor *tensor, int64_t parts) {
-    dnnl_format_tag_t tag;
+    static const struct {
+        tn_format format;
+        dnnl_format_tag_t tag;
+    } tags[] = {{TN_LINEAR, dnnl_abcd},
+                {TN_NHWC, dnnl_acdb},
+                {TN_C8, dnnl_aBcd8b},
+                {TN_C16, dnnl_aBcd16b}};
     if (!tensor || tensor->rank != 4 || tensor->type != TN_F32) return false;
     const int64_t shape[] = {tensor->shape[0] / parts, tensor->shape[1], tensor->shape[2],
                              tensor->shape[3]};
-    switch (tensor->format) {
-    case TN_LINEAR:
-        tag = dnnl_abcd;
-        break;
-    case TN_NHWC:
-        tag = dnnl_acdb;
-        break;
-    case TN_C8:
-        tag = dnnl_aBcd8b;
-        break;
-    case TN_C16:
-        tag = dnnl_aBcd16b;
-        break;
-    default:
-        return false;
-    }
     for (int i = 0; i < 4; i++)
         if (shape[i] < 1) return false;
-    return tn_dnnl_layout_make(layout, 4, shape, tag);
+    for (size_t i = 0; i < TN_COUNT(tags); i++)
+        if (tags[i].format == tensor->format)
+            return tn_dnnl_layout_make(layout, 4, shape, tags[i].tag);
+    return false;
 }

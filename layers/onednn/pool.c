@@ -6,19 +6,12 @@
 #include "onednn/dnnl.h"
 #include "onednn/window_fields.h"
 
-#include <string.h>
-
 typedef struct pool_kind {
     dnnl_alg_kind_t
         algorithm; /* of AveragePool the one that leaves padding out; see algorithm_of */
     /* The node's window; false for what is not done here. */
     bool (*read)(tn_call *call, tn_window *out_window);
 } pool_kind;
-
-typedef struct pool_context {
-    tn_dnnl_primitive primitive;
-    int64_t shape[4];
-} pool_context;
 
 static bool read_max(tn_call *call, tn_window *out_window) {
     const bool has_indices = call->output_count > 1 && call->outputs[1];
@@ -51,23 +44,11 @@ static dnnl_alg_kind_t algorithm_of(const tn_call *call, const pool_kind *kind) 
                                      : dnnl_pooling_avg_exclude_padding;
 }
 
-/* The window in oneDNN's words; the end is what the last output sees, ceil_mode's part included. */
-static void fill_window(const tn_window *window, bool may_cut, tn_dnnl_window *out) {
-    for (uint32_t i = 0; i < 2; i++) {
-        out->kernel[i] = window->kernel[i];
-        out->strides[i] = window->stride[i];
-        out->dilations[i] = window->dilation[i] - 1;
-        out->begin[i] = window->pad_begin[i];
-        out->end[i] = (window->output[i] - 1) * window->stride[i] + tn_window_extent(window, i) -
-                      window->input[i] - out->begin[i];
-        if (!may_cut && out->end[i] < 0) out->end[i] = 0;
-    }
-}
-
-static tn_status make_descriptor(tn_call *call, int64_t parts, dnnl_primitive_desc_t *out_desc) {
+static tn_status describe(tn_call *call, int64_t parts, dnnl_primitive_desc_t *out_desc) {
     const pool_kind *kind = call->user;
     tn_dnnl_layout source = {0}, target = {0};
-    tn_dnnl_pooling pooling = {.algorithm = algorithm_of(call, kind)};
+    tn_dnnl_operation pooling = {
+        .kind = TN_DNNL_POOLING, .algorithm = algorithm_of(call, kind), .parts = 1};
     tn_window window;
     tn_status status;
     if (kind->read(call, &window) && window.rank == 2 &&
@@ -75,8 +56,10 @@ static tn_status make_descriptor(tn_call *call, int64_t parts, dnnl_primitive_de
         tn_dnnl_layout_of(&target, call->outputs[0], parts)) {
         pooling.source = tn_dnnl_layout_view(&source);
         pooling.target = tn_dnnl_layout_view(&target);
-        fill_window(&window, kind == &max_kind, &pooling.window);
-        status = tn_dnnl_pooling_describe(call, &pooling, out_desc);
+        tn_dnnl_window_of(&window, false, &pooling.window);
+        for (uint32_t i = 0; i < 2 && kind != &max_kind; i++) /* averages count no cut-off part */
+            if (pooling.window.end[i] < 0) pooling.window.end[i] = 0;
+        status = tn_dnnl_describe(call, &pooling, out_desc);
     } else {
         status = call->host->fail(call, TN_ERROR_UNSUPPORTED, "oneDNN does not do this pooling");
     }
@@ -87,66 +70,18 @@ static tn_status make_descriptor(tn_call *call, int64_t parts, dnnl_primitive_de
 
 static tn_status pool_accepts(tn_call *call) {
     dnnl_primitive_desc_t desc;
-    if (!tn_dnnl_engine() || make_descriptor(call, 1, &desc) != TN_OK) return TN_ERROR_UNSUPPORTED;
+    if (!tn_dnnl_engine() || describe(call, 1, &desc) != TN_OK) return TN_ERROR_UNSUPPORTED;
     const bool is_plain = tn_dnnl_is_plain(desc);
     dnnl_primitive_desc_destroy(desc);
     return is_plain ? TN_ERROR_UNSUPPORTED : TN_OK;
 }
 
-static tn_status pool_open(tn_call *call) {
-    pool_context *context = call->host->allocate(call->host, sizeof(*context), 16);
-    if (!context)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the pooling's context");
-    memset(context, 0, sizeof(*context));
-    call->context = context;
-    return TN_OK;
-}
-
-static void pool_close(tn_call *call) {
-    pool_context *context = call->context;
-    tn_dnnl_primitive_destroy(&context->primitive);
-    call->host->deallocate(call->host, context);
-}
-
-static tn_status make_primitive(tn_call *call, int64_t parts, pool_context *context) {
-    dnnl_primitive_desc_t desc;
-    tn_status status = make_descriptor(call, parts, &desc);
-    if (status != TN_OK) return status;
-    const int before = tn_dnnl_set_threads(call->threads);
-    status = tn_dnnl_primitive_make(call, desc, &context->primitive);
-    tn_dnnl_set_threads((uint32_t)before);
-    if (status == TN_OK)
-        status = tn_dnnl_primitive_add(call, &context->primitive, DNNL_ARG_SRC,
-                                       dnnl_primitive_desc_query_md(desc, dnnl_query_src_md, 0));
-    if (status == TN_OK)
-        status = tn_dnnl_primitive_add(call, &context->primitive, DNNL_ARG_DST,
-                                       dnnl_primitive_desc_query_md(desc, dnnl_query_dst_md, 0));
-    context->primitive.parts = parts;
-    dnnl_primitive_desc_destroy(desc);
-    return status;
-}
-
 static tn_status pool_reshape(tn_call *call) {
-    pool_context *context = call->context;
-    const int64_t parts = tn_dnnl_parts(call);
-    if (!context->primitive.primitive || context->primitive.parts != parts ||
-        memcmp(context->shape, call->inputs[0]->shape, sizeof(context->shape)) != 0) {
-        const tn_status status = make_primitive(call, parts, context);
-        if (status != TN_OK) {
-            tn_dnnl_primitive_destroy(&context->primitive);
-            return status;
-        }
-        memcpy(context->shape, call->inputs[0]->shape, sizeof(context->shape));
-    }
-    call->workspace_bytes = context->primitive.scratch_bytes;
-    return TN_OK;
+    return tn_dnnl_node_reshape(call, false, describe);
 }
 
 static tn_status pool_run(tn_call *call) {
-    const pool_context *context = call->context;
-    const tn_dnnl_address addresses[] = {tn_dnnl_address_of(call->inputs[0]),
-                                         tn_dnnl_address_of(call->outputs[0])};
-    return tn_dnnl_primitive_run(call, &context->primitive, addresses);
+    return tn_dnnl_node_run(call, NULL);
 }
 
 static const char *const combinations[] = {
@@ -159,11 +94,12 @@ static const char *const combinations[] = {
                                .op = operator_name,                                                \
                                .device = "cpu",                                                    \
                                .name = "onednn",                                                   \
+                               .traits = TN_KERNEL_OPENMP,                                         \
                                .doc = "oneDNN's pooling.",                                         \
                                TN_COMBINATIONS(combinations),                                      \
                                .accepts = pool_accepts,                                            \
-                               .open = pool_open,                                                  \
-                               .close = pool_close,                                                \
+                               .open = tn_dnnl_node_open,                                          \
+                               .close = tn_dnnl_node_close,                                        \
                                .reshape = pool_reshape,                                            \
                                .run = pool_run,                                                    \
                                .user = (void *)(uintptr_t) & (kind),                               \

@@ -4,12 +4,10 @@
  * move.c moves any; where input and output have scales of their own, the input's bytes are brought
  * to the output's scale first.
  */
+#include "kit/operator/layer.h"
 #include "kit/math/byte_table.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/physical.h"
 #include "pad/pad.h"
-
-#include <string.h>
 
 /* The plan's axes as they lie in memory. */
 static void order_axes(const tn_tensor *x, tn_pad_plan *plan) {
@@ -87,13 +85,8 @@ static const char *const combinations[] = {"qi8, i64?, f32?, *? -> qi8",
                                            "qi8:nhwc, i64?, f32?, *? -> qi8:nhwc"};
 
 const tn_kernel tn_pad_bytes = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "Pad",
-    .device = "cpu",
-    .name = "int8_runs",
-    .doc = "Runs of 8-bit elements copied on all threads.",
+    TN_KERNEL_BEGIN("cpu", "", "Pad", "int8_runs", 1,
+                    "Runs of 8-bit elements copied on all threads."),
     .traits = TN_KERNEL_DETERMINISTIC,
     TN_COMBINATIONS(combinations),
     .accepts = bytes_accepts,

@@ -3,7 +3,6 @@
  * Pad: a tensor with elements put before and after it along its axes: a constant, the nearest
  * element, the elements mirrored or repeated. Negative pads take elements away.
  */
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include <tenon/kit/region.h>
 #include "pad/pad.h"
@@ -27,9 +26,7 @@ static tn_status pad_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, plan.rank, plan.output);
 }
 
-static const tn_port pad_2_inputs[] = {
-    TN_PORT("data", "T:float", 0, "any tensor"),
-};
+static const tn_port pad_2_inputs[] = {TN_PORT("data", "T:float", 0, "any tensor")};
 #define PORTS_11                                                                                   \
     TN_PORT("data", "T:any", 0, "any tensor"),                                                     \
         TN_PORT("pads", "i64", TN_PORT_VALUE_NEEDED,                                               \
@@ -41,9 +38,7 @@ static const tn_port pad_18_inputs[] = {
     TN_PORT("axes", "i64|i32", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
             "the axes that pads speaks of; absent: all"),
 };
-static const tn_port pad_outputs[] = {
-    TN_PORT("output", "T", 0, "data with its padding"),
-};
+static const tn_port pad_outputs[] = {TN_PORT("output", "T", 0, "data with its padding")};
 
 static const char *const pad_2_cases[] = {
     "pads=[0,0,1,1,0,0,1,2] | data=f32[1,3,4,5]",
@@ -80,12 +75,8 @@ static const char *const pad_19_cases[] = {
 
 #define PAD(version, field_table, input_table)                                                     \
     static const tn_operator pad_##version = {                                                     \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "Pad",                                                                             \
-        .doc = "Puts elements around a tensor, or takes them away.",                               \
+        TN_OPERATOR_BEGIN("", "Pad", version,                                                      \
+                          "Puts elements around a tensor, or takes them away."),                   \
         TN_FIELDS(tn_pad_params, field_table),                                                     \
         TN_INPUTS(input_table),                                                                    \
         TN_OUTPUTS(pad_outputs),                                                                   \
@@ -100,6 +91,5 @@ PAD(19, pad_19_fields, pad_18_inputs);
 
 static const tn_kernel pad_runs = TN_REGION_KERNEL("Pad", tn_pad_run);
 
-static const tn_operator *const pad_operators[] = {&pad_2, &pad_11, &pad_18, &pad_19};
-static const tn_kernel *const pad_kernels[] = {&pad_runs, &tn_pad_bytes};
-TN_LAYER(pad, pad_operators, pad_kernels);
+TN_LAYER(pad, TN_OPERATORS(&pad_2, &pad_11, &pad_18, &pad_19),
+         TN_KERNELS(&pad_runs, &tn_pad_bytes));

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Range: the numbers start, start + delta, ... up to limit, which is not among them. */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -60,12 +58,12 @@ static tn_status range_reference(tn_call *call) {
     const bool is_real = tn_element_is_real(y->type);
     for (int64_t i = 0; i < y->shape[0]; i++) {
         if (is_real)
-            tn_element_store_f64(y->data, y->type, i,
-                                 tn_element_load_f64(start->data, y->type, 0) +
-                                     (double)i * tn_element_load_f64(delta->data, y->type, 0));
+            tn_element_set_f64(y, i,
+                               tn_element_load_f64(start->data, y->type, 0) +
+                                   (double)i * tn_element_load_f64(delta->data, y->type, 0));
         else
-            tn_element_store_i64(
-                y->data, y->type, i,
+            tn_element_set_i64(
+                y, i,
                 (int64_t)((uint64_t)tn_element_load_i64(start->data, y->type, 0) +
                           (uint64_t)i * (uint64_t)tn_element_load_i64(delta->data, y->type, 0)));
     }
@@ -77,9 +75,7 @@ static const tn_port range_inputs[] = {
     TN_PORT("limit", "T", TN_PORT_VALUE_NEEDED, "what the numbers do not reach"),
     TN_PORT("delta", "T", TN_PORT_VALUE_NEEDED, "the step; may be negative"),
 };
-static const tn_port range_outputs[] = {
-    TN_PORT("output", "T", 0, "the numbers"),
-};
+static const tn_port range_outputs[] = {TN_PORT("output", "T", 0, "the numbers")};
 static const char *const range_cases[] = {
     "| start=i64[]{3} limit=i64[]{9} delta=i64[]{3}",
     "| start=i32[]{10} limit=i32[]{4} delta=i32[]{-4}",
@@ -88,20 +84,6 @@ static const char *const range_cases[] = {
     "| start=i16[]{5} limit=i16[]{5} delta=i16[]{1}",
 };
 
-static const tn_operator range_11 = {
-    .size = sizeof(tn_operator),
-    .since_version = 11,
-    .state_version = 1,
-    .domain = "",
-    .name = "Range",
-    .doc = "Numbers one step apart.",
-    TN_NO_FIELDS,
-    TN_INPUTS(range_inputs),
-    TN_OUTPUTS(range_outputs),
-    .infer = range_infer,
-    .reference = range_reference,
-    TN_CASES(range_cases),
-};
+TN_OPERATOR(range, "", "Range", 11, "Numbers one step apart.", TN_NO_FIELDS);
 
-static const tn_operator *const range_operators[] = {&range_11};
-TN_LAYER_WITHOUT_KERNELS(range, range_operators);
+TN_LAYER_WITHOUT_KERNELS(range, TN_OPERATORS(&range_11));

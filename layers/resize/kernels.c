@@ -1,57 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize of the last two axes of float tensors by separable resampling (tenon/kit/resample.h), as
- * kernels: one a processor level. */
-#include <tenon/kit/levels.h>
+/*
+ * Resize of the last two axes of float tensors by separable resampling (tenon/kit/resample.h), one
+ * kernel a processor level: `separable` on linear tensors, where SIMD lanes are neighbours of a
+ * row, and `lanes` with channels last or blocked, where they are channels.
+ */
 #include "resize/kernels.h"
+#include "kit/operator/kernel_memory.h"
 #include "kit/operator/physical.h"
+#include <tenon/kit/levels.h>
 #include <tenon/kit/resample.h>
-#include "resize/resize.h"
 
-#include <string.h>
-
-/* The tables of both axes, kept by a context for its present shapes. */
-typedef struct separable_context {
+typedef struct resample_context {
+    tn_kernel_context kept; /* tables: of both axes, for the present shapes */
     tn_resample_axis vertical, horizontal;
     int64_t planes;
-    void *memory;
-    uint64_t capacity;
-} separable_context;
+} resample_context;
 
-/* Whether only the last two axes change, and each output depends on a few inputs. */
-static bool is_separable(const tn_resize_plan *plan) {
-    if (plan->rank < 3 || plan->rank > 6) return false;
-    for (uint32_t i = 0; i + 2 < plan->rank; i++) {
-        if (!plan->axes[i].is_identity) return false;
-    }
-    for (uint32_t i = plan->rank - 2; i < plan->rank; i++) {
+bool tn_resize_changes_images(const tn_resize_plan *plan, int64_t most_taps) {
+    if (plan->rank < 2 || plan->coordinates == TN_RESIZE_TF_CROP_AND_RESIZE) return false;
+    for (uint32_t i = 0; i < plan->rank; i++) {
         const tn_resize_axis *axis = &plan->axes[i];
-        if (axis->taps < 1 || axis->taps > TN_RESAMPLE_MAXIMUM_TAPS || axis->input < 1 ||
-            axis->output < 1 || axis->input > INT32_MAX ||
-            axis->output > INT32_MAX / TN_RESAMPLE_MAXIMUM_TAPS)
-            return false;
+        const bool fits = i + 2 < plan->rank
+                              ? axis->is_identity
+                              : axis->taps >= 1 && axis->taps <= most_taps && axis->input >= 1 &&
+                                    axis->output >= 1 && axis->input <= INT32_MAX &&
+                                    axis->output <= INT32_MAX / (4 * axis->taps);
+        if (!fits) return false;
     }
-    return plan->coordinates != TN_RESIZE_TF_CROP_AND_RESIZE;
+    return true;
+}
+
+static bool read_plan(tn_call *call, tn_resize_plan *plan) {
+    return tn_resize_read(call, plan) == TN_OK && plan->rank >= 3 && plan->rank <= 6 &&
+           tn_resize_changes_images(plan, TN_RESAMPLE_MAXIMUM_TAPS);
 }
 
 static tn_status separable_accepts(tn_call *call) {
     tn_resize_plan plan;
-    return tn_resize_read(call, &plan) == TN_OK && is_separable(&plan) ? TN_OK
-                                                                       : TN_ERROR_UNSUPPORTED;
+    return read_plan(call, &plan) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
-static tn_status separable_open(tn_call *call) {
-    separable_context *context = call->host->allocate(call->host, sizeof(*context), 16);
-    if (!context)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the resize's context");
-    memset(context, 0, sizeof(*context));
-    call->context = context;
-    return TN_OK;
-}
-
-static void separable_close(tn_call *call) {
-    separable_context *context = call->context;
-    call->host->deallocate(call->host, context->memory);
-    call->host->deallocate(call->host, context);
+static tn_status resample_open(tn_call *call) {
+    return tn_kernel_context_create(call, sizeof(resample_context));
 }
 
 static uint64_t table_bytes(const tn_resize_axis *axis) {
@@ -78,30 +68,18 @@ static char *fill_axis(const tn_resize_plan *plan, uint32_t index, char *memory,
     return memory + table_bytes(axis);
 }
 
-static tn_status separable_reshape(tn_call *call) {
-    separable_context *context = call->context;
+static tn_status resample_reshape(tn_call *call) {
+    resample_context *context = call->context;
     tn_resize_plan plan;
-    tn_status status = tn_resize_read(call, &plan);
-    if (status != TN_OK) return status;
-    if (!is_separable(&plan))
+    if (!read_plan(call, &plan))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "separable resampling does not do these axes");
-    const uint64_t bytes =
-        table_bytes(&plan.axes[plan.rank - 2]) + table_bytes(&plan.axes[plan.rank - 1]);
-    if (bytes > context->capacity) {
-        void *memory = call->host->allocate(call->host, bytes, 64);
-        if (!memory)
-            return call->host->fail(call, TN_ERROR_MEMORY, "no memory for %llu bytes of tables",
-                                    (unsigned long long)bytes);
-        call->host->deallocate(call->host, context->memory);
-        context->memory = memory;
-        context->capacity = bytes;
-    }
-    char *rest = fill_axis(&plan, plan.rank - 2, context->memory, &context->vertical);
-    (void)fill_axis(&plan, plan.rank - 1, rest, &context->horizontal);
-    context->planes = 1;
-    for (uint32_t i = 0; i + 2 < plan.rank; i++)
-        context->planes *= call->inputs[0]->shape[i];
+    const uint32_t vertical = plan.rank - 2, horizontal = plan.rank - 1;
+    TN_TRY(tn_kernel_context_reserve(call, table_bytes(&plan.axes[vertical]) +
+                                               table_bytes(&plan.axes[horizontal])));
+    char *rest = fill_axis(&plan, vertical, context->kept.tables, &context->vertical);
+    (void)fill_axis(&plan, horizontal, rest, &context->horizontal);
+    context->planes = tn_infer_product(call->inputs[0]->shape, 0, vertical);
     call->workspace_bytes =
         (uint64_t)tn_resample_scratch_floats(&context->vertical, &context->horizontal) *
         sizeof(float) * call->threads;
@@ -109,7 +87,7 @@ static tn_status separable_reshape(tn_call *call) {
 }
 
 typedef struct separable_job {
-    const separable_context *context;
+    const resample_context *context;
     const tn_resample_level *level;
     const float *input;
     float *output, *scratch;
@@ -134,7 +112,7 @@ static tn_status resample_rows(void *user, int64_t begin, int64_t end, uint32_t 
 }
 
 static tn_status separable_run(tn_call *call) {
-    const separable_context *context = call->context;
+    const resample_context *context = call->context;
     separable_job job = {.context = context,
                          .level = call->user,
                          .input = call->inputs[0]->data,
@@ -144,36 +122,11 @@ static tn_status separable_run(tn_call *call) {
                                     16384 / (context->horizontal.out + 1) + 1, resample_rows, &job);
 }
 
-static const char *const combinations[] = {"f32, *?... -> f32"};
-
-#define SEPARABLE_KERNEL(level_name, features_text)                                                \
-    static const tn_kernel level_name = {                                                          \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = "Resize",                                                                            \
-        .device = "cpu",                                                                           \
-        .name = "separable_" #level_name,                                                          \
-        .doc = "Rows resampled across once, then joined down.",                                    \
-        .requires_features = features_text,                                                        \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        TN_COMBINATIONS(combinations),                                                             \
-        .accepts = separable_accepts,                                                              \
-        .open = separable_open,                                                                    \
-        .close = separable_close,                                                                  \
-        .reshape = separable_reshape,                                                              \
-        .run = separable_run,                                                                      \
-        .user = (void *)(uintptr_t)&tn_resample_##level_name,                                      \
-    }
-SEPARABLE_KERNEL(baseline, NULL);
-SEPARABLE_KERNEL(avx2, TN_KIT_FEATURES_avx2);
-SEPARABLE_KERNEL(avx512, TN_KIT_FEATURES_avx512);
-
 /* ----------------------------------------------------------------------------------------------
  * channels last and blocked: positions of several channels beside each other */
 
 typedef struct lanes_job {
-    const separable_context *context;
+    const resample_context *context;
     const tn_resample_level *level;
     int64_t lanes;
     const float *input;
@@ -200,7 +153,7 @@ static tn_status resample_lanes(void *user, int64_t begin, int64_t end, uint32_t
 }
 
 static tn_status lanes_run(tn_call *call) {
-    const separable_context *context = call->context;
+    const resample_context *context = call->context;
     const tn_tensor *output = call->outputs[0];
     const int64_t block = tn_physical_block(output->format), channels = output->shape[1];
     const int64_t planes =
@@ -216,31 +169,38 @@ static tn_status lanes_run(tn_call *call) {
                                     resample_lanes, &job);
 }
 
+static const char *const separable_combinations[] = {"f32, *?... -> f32"};
 static const char *const lanes_combinations[] = {
     "f32:nhwc, *?... -> f32:nhwc", "f32:c16, *?... -> f32:c16", "f32:c8, *?... -> f32:c8"};
 
-#define LANES_KERNEL(level_name, features_text)                                                    \
-    static const tn_kernel lanes_##level_name = {                                                  \
+#define RESAMPLE_KERNEL(prefix, level, text)                                                       \
+    static const tn_kernel prefix##_##level = {                                                    \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
         .domain = "",                                                                              \
         .op = "Resize",                                                                            \
         .device = "cpu",                                                                           \
-        .name = "lanes_" #level_name,                                                              \
-        .doc = "Channels beside each other resampled at once.",                                    \
-        .requires_features = features_text,                                                        \
+        .name = #prefix "_" #level,                                                                \
+        .doc = text,                                                                               \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        TN_COMBINATIONS(lanes_combinations),                                                       \
-        .accepts = lanes_accepts,                                                                  \
-        .open = separable_open,                                                                    \
-        .close = separable_close,                                                                  \
-        .reshape = separable_reshape,                                                              \
-        .run = lanes_run,                                                                          \
-        .user = (void *)(uintptr_t)&tn_resample_##level_name,                                      \
+        TN_COMBINATIONS(prefix##_combinations),                                                    \
+        .accepts = prefix##_accepts,                                                               \
+        .open = resample_open,                                                                     \
+        .close = tn_kernel_context_destroy,                                                        \
+        .reshape = resample_reshape,                                                               \
+        .run = prefix##_run,                                                                       \
+        .user = (void *)(uintptr_t)&tn_resample_##level,                                           \
     }
-LANES_KERNEL(baseline, NULL);
-LANES_KERNEL(avx2, TN_KIT_FEATURES_avx2);
-LANES_KERNEL(avx512, TN_KIT_FEATURES_avx512);
+#define SEPARABLE_TEXT "Rows resampled across once, then joined down."
+#define LANES_TEXT     "Channels beside each other resampled at once."
+/* Gathers along a row are no faster with AVX-512 (bench/results/2026-11-24-kernels.md). */
+RESAMPLE_KERNEL(separable, baseline, SEPARABLE_TEXT);
+RESAMPLE_KERNEL(separable, avx2, SEPARABLE_TEXT);
+RESAMPLE_KERNEL(lanes, baseline, LANES_TEXT);
+RESAMPLE_KERNEL(lanes, avx2, LANES_TEXT);
+RESAMPLE_KERNEL(lanes, avx512, LANES_TEXT);
 
-const tn_kernel *const tn_resize_kernels[7] = {
-    &avx512, &avx2, &baseline, &lanes_avx512, &lanes_avx2, &lanes_baseline, &tn_resize_bytes};
+const tn_kernel *const tn_resize_kernels[6] = {&separable_avx2, &separable_baseline,
+                                               &lanes_avx512,   &lanes_avx2,
+                                               &lanes_baseline, &tn_resize_int8_nearest};

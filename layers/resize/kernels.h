@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize's own kernels. */
+/* Resize's kernels on the processor: kernels.c, nearest.c. */
 #ifndef TN_LAYERS_RESIZE_KERNELS_H
 #define TN_LAYERS_RESIZE_KERNELS_H
 
-#include <tenon/plugin.h>
+#include "resize/resize.h"
 
-extern const tn_kernel *const tn_resize_kernels[7];
-/* bytes.c: the nearest element of 8-bit tensors. */
-extern const tn_kernel tn_resize_bytes;
+extern const tn_kernel *const tn_resize_kernels[6];
+extern const tn_kernel tn_resize_int8_nearest;
+
+/* Whether the last two axes alone change, each output of them depends on `most_taps` inputs at
+ * most, and none lies outside of a crop. */
+bool tn_resize_changes_images(const tn_resize_plan *plan, int64_t most_taps);
 
 #endif

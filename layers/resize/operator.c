@@ -97,48 +97,27 @@ static const char *const resize_18_cases[] = {
     "axes=[2,3] keep_aspect_ratio_policy=not_smaller | X=f32[1,1,4,6] sizes=i64[2]{7,8}",
 };
 
-static const tn_operator resize_10 = {
-    .size = sizeof(tn_operator),
-    .since_version = 10,
-    .state_version = 1,
-    .domain = "",
-    .name = "Resize",
-    .doc = "Resizes a tensor by scales.",
-    TN_FIELDS(tn_resize_params, resize_10_fields),
-    TN_INPUTS(resize_10_inputs),
-    TN_OUTPUTS(resize_outputs),
-    .infer = resize_infer,
-    .reference = tn_resize_reference,
-    TN_CASES(resize_10_cases),
-};
-static const tn_operator resize_11 = {
-    .size = sizeof(tn_operator),
-    .since_version = 11,
-    .state_version = 1,
-    .domain = "",
-    .name = "Resize",
-    .doc = "Resizes a tensor by scales or to sizes.",
-    TN_FIELDS(tn_resize_params, resize_11_fields),
-    TN_INPUTS(resize_inputs),
-    TN_OUTPUTS(resize_outputs),
-    .infer = resize_infer,
-    .reference = tn_resize_reference,
-    TN_CASES(resize_11_cases),
-};
-static const tn_operator resize_18 = {
-    .size = sizeof(tn_operator),
-    .since_version = 18,
-    .state_version = 1,
-    .domain = "",
-    .name = "Resize",
-    .doc = "Resizes some axes of a tensor by scales or to sizes.",
-    TN_FIELDS(tn_resize_params, resize_18_fields),
-    TN_INPUTS(resize_inputs),
-    TN_OUTPUTS(resize_outputs),
-    .infer = resize_infer,
-    .reference = tn_resize_reference,
-    TN_CASES(resize_18_cases),
-};
+#define RESIZE_OPERATOR(version, text, field_table, input_table, case_table)                       \
+    static const tn_operator resize_##version = {                                                  \
+        .size = sizeof(tn_operator),                                                               \
+        .since_version = version,                                                                  \
+        .state_version = 1,                                                                        \
+        .domain = "",                                                                              \
+        .name = "Resize",                                                                          \
+        .doc = text,                                                                               \
+        TN_FIELDS(tn_resize_params, field_table),                                                  \
+        TN_INPUTS(input_table),                                                                    \
+        TN_OUTPUTS(resize_outputs),                                                                \
+        .infer = resize_infer,                                                                     \
+        .reference = tn_resize_reference,                                                          \
+        TN_CASES(case_table),                                                                      \
+    }
+RESIZE_OPERATOR(10, "Resizes a tensor by scales.", resize_10_fields, resize_10_inputs,
+                resize_10_cases);
+RESIZE_OPERATOR(11, "Resizes a tensor by scales or to sizes.", resize_11_fields, resize_inputs,
+                resize_11_cases);
+RESIZE_OPERATOR(18, "Resizes some axes of a tensor by scales or to sizes.", resize_18_fields,
+                resize_inputs, resize_18_cases);
 
 static const tn_operator *const resize_operators[] = {&resize_10, &resize_11, &resize_18};
 TN_LAYER(resize, resize_operators, tn_resize_kernels);

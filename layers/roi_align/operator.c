@@ -4,8 +4,6 @@
  * in it, each interpolated between four elements (He et al., "Mask R-CNN", 2017), or, as ONNX has
  * it, the largest of all their elements times their shares.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -71,8 +69,8 @@ static tn_status read_axis(const tn_call *call, int64_t region, uint32_t axis, r
     const double scale = (double)params->spatial_scale, offset = is_half ? 0.5 : 0;
     const int64_t cells = axis == 2 ? params->output_height : params->output_width;
     const int64_t at = region * 4 + (axis == 2 ? 1 : 0); /* x, y, x, y */
-    const double start = tn_element_load_f64(rois->data, rois->type, at) * scale - offset;
-    const double end = tn_element_load_f64(rois->data, rois->type, at + 2) * scale - offset;
+    const double start = tn_element_f64(rois, at) * scale - offset;
+    const double end = tn_element_f64(rois, at + 2) * scale - offset;
     const double length = is_half ? end - start : fmax(end - start, 1);
     *out = (roi_axis){.start = start,
                       .cell = length / (double)cells,
@@ -116,8 +114,7 @@ static void weigh(const tn_tensor *x, int64_t plane, const roi_axis *axes, const
     for (int i = 0; i < 4; i++) {
         const int64_t row = i < 2 ? low[0] : high[0], column = i % 2 ? high[1] : low[1];
         const double weight = (i < 2 ? 1 - share[0] : share[0]) * (i % 2 ? share[1] : 1 - share[1]);
-        out_parts[i] =
-            weight * tn_element_load_f64(x->data, x->type, plane + row * axes[1].extent + column);
+        out_parts[i] = weight * tn_element_f64(x, plane + row * axes[1].extent + column);
     }
 }
 
@@ -140,7 +137,7 @@ static tn_status find_region(const tn_call *call, int64_t region) {
     const roi_align_params *params = call->params;
     const tn_tensor *x = call->inputs[ROI_X], *y = call->outputs[0];
     const tn_tensor *images = call->inputs[ROI_IMAGES];
-    const int64_t image = tn_element_load_i64(images->data, images->type, region);
+    const int64_t image = tn_element_i64(images, region);
     const int64_t channels = x->shape[1], cells = y->shape[2] * y->shape[3];
     roi_axis axes[2];
     if (image < 0 || image >= x->shape[0]) return TN_ERROR_RANGE;
@@ -150,8 +147,8 @@ static tn_status find_region(const tn_call *call, int64_t region) {
         const int64_t plane = (image * channels + c) * axes[0].extent * axes[1].extent;
         for (int64_t i = 0; i < cells; i++) {
             const int64_t cell[2] = {i / y->shape[3], i % y->shape[3]};
-            tn_element_store_f64(y->data, y->type, (region * channels + c) * cells + i,
-                                 find_cell(x, plane, axes, cell, params->mode == ROI_MAX));
+            tn_element_set_f64(y, (region * channels + c) * cells + i,
+                               find_cell(x, plane, axes, cell, params->mode == ROI_MAX));
         }
     }
     return TN_OK;
@@ -195,8 +192,7 @@ static const tn_port roi_align_inputs[] = {
     TN_PORT("batch_indices", "i64", 0, "[regions]: the image of each"),
 };
 static const tn_port roi_align_outputs[] = {
-    TN_PORT("Y", "T", 0, "regions, channels, output_height, output_width"),
-};
+    TN_PORT("Y", "T", 0, "regions, channels, output_height, output_width")};
 #define ROIS "rois=f32[3,4]{0,0,9,9,0,5,4,9,5,5,9.5,9.25} batch_indices=i64[3]{0,1,0}"
 #define CASES_10                                                                                   \
     "output_height=3 output_width=2 sampling_ratio=2 | X=f32[2,3,10,10] " ROIS,                    \
@@ -211,38 +207,21 @@ static const char *const roi_align_16_cases[] = {
 };
 
 #define ROI_ALIGN(version)                                                                         \
-    static const tn_operator roi_align_##version = {                                               \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "RoiAlign",                                                                        \
-        .doc = "Regions of images as maps of one size.",                                           \
-        TN_FIELDS(roi_align_params, roi_align_##version##_fields),                                 \
-        TN_INPUTS(roi_align_inputs),                                                               \
-        TN_OUTPUTS(roi_align_outputs),                                                             \
-        .infer = roi_align_infer,                                                                  \
-        .reference = roi_align_reference,                                                          \
-        TN_CASES(roi_align_##version##_cases),                                                     \
-    }
+    TN_OPERATOR_VERSION(                                                                           \
+        roi_align, "", "RoiAlign", version, "Regions of images as maps of one size.",              \
+        TN_FIELDS(roi_align_params, roi_align_##version##_fields), TN_INPUTS(roi_align_inputs),    \
+        TN_OUTPUTS(roi_align_outputs), TN_CASES(roi_align_##version##_cases))
 ROI_ALIGN(10);
 ROI_ALIGN(16);
 
 static const char *const roi_align_combinations[] = {"f32, f32, i64 -> f32"};
 
 static const tn_kernel roi_align_regions = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "RoiAlign",
-    .device = "cpu",
-    .name = "regions",
-    .doc = "Regions on all threads, in double precision.",
+    TN_KERNEL_BEGIN("cpu", "", "RoiAlign", "regions", 1,
+                    "Regions on all threads, in double precision."),
     .traits = TN_KERNEL_DETERMINISTIC,
     TN_COMBINATIONS(roi_align_combinations),
     .run = roi_align_run,
 };
 
-static const tn_operator *const roi_align_operators[] = {&roi_align_10, &roi_align_16};
-static const tn_kernel *const roi_align_kernels[] = {&roi_align_regions};
-TN_LAYER(roi_align, roi_align_operators, roi_align_kernels);
+TN_LAYER(roi_align, TN_OPERATORS(&roi_align_10, &roi_align_16), TN_KERNELS(&roi_align_regions));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shape: a tensor's extents, or a slice of them, as a vector of int64. Reads no data of its input.
+ * Shape, a tensor's extents, or a slice of them, as a vector of int64; and Size, how many elements
+ * it has. Neither reads any of them.
  */
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct shape_params {
@@ -52,12 +52,11 @@ static tn_status shape_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const tn_port shape_inputs[] = {
+static const tn_port data_port[] = {
     TN_PORT("data", "any", TN_PORT_SHAPE_ONLY, "any tensor; its elements are not read"),
 };
 static const tn_port shape_outputs[] = {
-    TN_PORT("shape", "i64", 0, "extents of the axes start..end-1"),
-};
+    TN_PORT("shape", "i64", 0, "extents of the axes start..end-1")};
 static const char *const shape_cases[] = {
     "| data=f32[2,3,4,5]",
     "| data=f32[]",
@@ -67,20 +66,29 @@ static const char *const shape_cases[] = {
     "start=2 end=1 | data=f32[2,3,4]",
 };
 
-static const tn_operator shape_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "",
-    .name = "Shape",
-    .doc = "The shape of a tensor, or a slice of it.",
-    TN_FIELDS(shape_params, shape_fields),
-    TN_INPUTS(shape_inputs),
-    TN_OUTPUTS(shape_outputs),
-    .infer = shape_infer,
-    .reference = shape_reference,
-    TN_CASES(shape_cases),
+TN_OPERATOR_VERSION(shape, "", "Shape", 1, "The shape of a tensor, or a slice of it.",
+                    TN_FIELDS(shape_params, shape_fields), TN_INPUTS(data_port),
+                    TN_OUTPUTS(shape_outputs), TN_CASES(shape_cases));
+
+static tn_status size_infer(tn_call *call) {
+    TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
+    return tn_infer_set_shape(call, 0, 0, NULL);
+}
+
+static tn_status size_reference(tn_call *call) {
+    *(int64_t *)call->outputs[0]->data = tn_element_count(call->inputs[0]);
+    return TN_OK;
+}
+
+static const tn_port size_outputs[] = {TN_PORT("size", "i64", 0, "the number of its elements")};
+static const char *const size_cases[] = {
+    "| data=f32[2,3,4,5]",
+    "| data=f32[]",
+    "| data=i8[2,0,4]",
+    "| data=bool[7]",
 };
 
-static const tn_operator *const shape_operators[] = {&shape_1};
-TN_LAYER_WITHOUT_KERNELS(shape, shape_operators);
+TN_OPERATOR_VERSION(size, "", "Size", 1, "The number of a tensor's elements.", TN_NO_FIELDS,
+                    TN_INPUTS(data_port), TN_OUTPUTS(size_outputs), TN_CASES(size_cases));
+
+TN_LAYER_WITHOUT_KERNELS(shape, TN_OPERATORS(&shape_1, &size_1));

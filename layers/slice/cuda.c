@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slice on CUDA: a copy of the box that is kept. */
-#include "slice/slice.h"
 #include "kit/cuda/region/region.h"
+#include "slice/slice.h"
 
-static const char *const combinations[] = {"*, *?... -> *", "f16, *?... -> f16",
-                                           "bf16, *?... -> bf16", "qi8, *?... -> qi8"};
-
-static tn_status slice_run(tn_call *call) TN_NOEXCEPT;
-static tn_status slice_run(tn_call *call) {
-    return tn_slice_move(call, tn_cuda_region_copy);
-}
-
-TN_CUDA_REGION_KERNEL(slice, "Slice", combinations, slice_run);
+TN_CUDA_MOVE_LAYER(slice, "Slice", tn_cuda_region_placed_combinations, tn_slice_move);

@@ -5,10 +5,7 @@
  * opset 10 and inputs from then on.
  */
 #include "slice/slice.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
-#include <tenon/kit/region.h>
+#include "kit/operator/moves.h"
 #include "kit/operator/window_facet.h"
 
 typedef struct slice_params {
@@ -150,17 +147,9 @@ static tn_status slice_facet(tn_call *call, uint32_t input, const char *name, tn
     return TN_OK;
 }
 
-static tn_status slice_reference(tn_call *call) {
-    return tn_slice_move(call, tn_region_copy);
-}
+TN_MOVES(slice, tn_slice_move)
 
-static tn_status slice_run(tn_call *call) {
-    return tn_slice_move(call, tn_region_copy_parallel);
-}
-
-static const tn_port slice_1_inputs[] = {
-    TN_PORT("data", "T:any", 0, "any tensor"),
-};
+static const tn_port slice_1_inputs[] = {TN_PORT("data", "T:any", 0, "any tensor")};
 static const tn_port slice_10_inputs[] = {
     TN_PORT("data", "T:any", 0, "any tensor"),
     TN_PORT("starts", "Tind:i64|i32", TN_PORT_VALUE_NEEDED, "first positions"),
@@ -170,9 +159,7 @@ static const tn_port slice_10_inputs[] = {
     TN_PORT("steps", "Tind", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
             "from one element to the next; negative: backwards; absent: 1"),
 };
-static const tn_port slice_outputs[] = {
-    TN_PORT("output", "T", 0, "the slice"),
-};
+static const tn_port slice_outputs[] = {TN_PORT("output", "T", 0, "the slice")};
 static const char *const slice_1_cases[] = {
     "starts=[1] ends=[3] | data=f32[5,2]",
     "starts=[0,-2] ends=[9,-1] axes=[2,0] | data=i16[3,4,5]",
@@ -193,43 +180,14 @@ static const char *const slice_10_cases[] = {
     "steps=i64[2]{2,2}",
 };
 
-static const tn_operator slice_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Slice",
-    .doc = "A part of a tensor, by fields.",
-    TN_FIELDS(slice_params, slice_1_fields),
-    TN_INPUTS(slice_1_inputs),
-    TN_OUTPUTS(slice_outputs),
-    .infer = slice_infer,
-    .reference = slice_reference,
-    .facet = slice_facet,
-    TN_CASES(slice_1_cases),
-};
-static const tn_operator slice_10 = {
-    .size = sizeof(tn_operator),
-    .since_version = 10,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Slice",
-    .doc = "A part of a tensor, by inputs.",
-    TN_NO_FIELDS,
-    TN_INPUTS(slice_10_inputs),
-    TN_OUTPUTS(slice_outputs),
-    .infer = slice_infer,
-    .reference = slice_reference,
-    .facet = slice_facet,
-    TN_CASES(slice_10_cases),
-};
+TN_OPERATOR_VERSION(slice, "", "Slice", 1, "A part of a tensor, by fields.",
+                    TN_FIELDS(slice_params, slice_1_fields), TN_INPUTS(slice_1_inputs),
+                    TN_OUTPUTS(slice_outputs), TN_CASES(slice_1_cases),
+                    .traits = TN_OPERATOR_SELECTS, .facet = slice_facet);
+TN_OPERATOR_VERSION(slice, "", "Slice", 10, "A part of a tensor, by inputs.", TN_NO_FIELDS,
+                    TN_INPUTS(slice_10_inputs), TN_OUTPUTS(slice_outputs), TN_CASES(slice_10_cases),
+                    .traits = TN_OPERATOR_SELECTS, .facet = slice_facet);
 
-static const tn_kernel slice_runs = TN_REGION_KERNEL("Slice", slice_run);
-static const tn_kernel slice_bytes = TN_REGION_BYTES_KERNEL("Slice", tn_region_bytes_combinations,
-                                                            tn_region_bytes_accepts, slice_run);
+TN_MOVE_KERNELS(slice, "Slice");
 
-static const tn_operator *const slice_operators[] = {&slice_1, &slice_10};
-static const tn_kernel *const slice_kernels[] = {&slice_runs, &slice_bytes};
-TN_LAYER(slice, slice_operators, slice_kernels);
+TN_LAYER(slice, TN_OPERATORS(&slice_1, &slice_10), TN_KERNELS(&slice_runs, &slice_bytes));

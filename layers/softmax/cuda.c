@@ -1,38 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax on CUDA: its callbacks; the launches are kit/cuda/reduce/softmax.cu. */
-#include <tenon/kit/cuda/launch.h>
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
+/* Softmax and LogSoftmax on CUDA: their callbacks; the launches are kit/cuda/reduce/softmax.cu. */
 #include "kit/cuda/reduce/softmax_job.h"
+#include "kit/operator/layer.h"
 #include "softmax/softmax.h"
+#include <tenon/kit/cuda/launch.h>
 
-static tn_status lanes_run(tn_call *call) TN_NOEXCEPT;
-static tn_status lanes_run(tn_call *call) {
+static tn_status run(tn_call *call, bool is_logarithm, const char *doing) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-    tn_softmax_lanes lanes;
+    tn_lanes lanes;
     TN_TRY(tn_softmax_read(call, &lanes));
-    const tn_lanes all = {lanes.outer, lanes.count, lanes.inner};
     if (tn_element_count(y) == 0) return TN_OK;
     const int before = tn_cuda_enter(call);
     const cudaError_t error =
-        tn_cuda_softmax_launch(x->type, false, x->data, y->data, &all, call->stream);
+        tn_cuda_softmax_launch(x->type, is_logarithm, x->data, y->data, &lanes, call->stream);
     tn_cuda_leave(call, before);
-    return tn_cuda_status(call, error, "launching softmax");
+    return tn_cuda_status(call, error, doing);
+}
+
+static tn_status softmax_run(tn_call *call) {
+    return run(call, false, "launching softmax");
+}
+
+static tn_status log_softmax_run(tn_call *call) {
+    return run(call, true, "launching log softmax");
 }
 
 static const char *const combinations[] = {"f32 -> f32", "f16 -> f16", "bf16 -> bf16"};
 
-static const tn_kernel lanes = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "Softmax",
-    .device = "cuda",
-    .name = "lanes",
-    .doc = "A lane a warp, a block where it is long, a thread where lanes lie beside each other.",
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,
-    TN_COMBINATIONS(combinations),
-    .run = lanes_run,
-};
-extern const tn_kernel *const tn_softmax_cuda_kernels[];
-const tn_kernel *const tn_softmax_cuda_kernels[] = {&lanes, NULL};
+#define LANES(prefix, name)                                                                        \
+    static const tn_kernel prefix##_lanes = {                                                      \
+        TN_KERNEL_BEGIN("cuda", "", name, "lanes", 1,                                              \
+                        "A lane a warp, a block where it is long, a thread where lanes lie "       \
+                        "beside each other."),                                                     \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,             \
+        TN_COMBINATIONS(combinations),                                                             \
+        .run = prefix##_run,                                                                       \
+    }
+LANES(softmax, "Softmax");
+LANES(log_softmax, "LogSoftmax");
+
+TN_CUDA_LAYER(softmax, &softmax_lanes, &log_softmax_lanes);

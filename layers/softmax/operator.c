@@ -1,139 +1,155 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax: exp(x - max) / sum(exp(x - max)) along one axis; before opset 13 over all axes from
- * `axis` on together.
+ * Softmax, exp(x - max) / sum(exp(x - max)) along one axis, and its logarithm LogSoftmax; before
+ * opset 13 over all axes from `axis` on together.
  */
-#include "softmax/softmax.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include <tenon/kit/known_steps.h>
+#include <tenon/kit/parallel.h>
+#include "kit/operator/axis.h"
 #include "kit/operator/layer.h"
-#include "softmax/kernels.h"
+#include "softmax/softmax.h"
 
 #include <math.h>
 
-static const tn_field softmax_1_fields[] = {
-    TN_FIELD(tn_softmax_params, axis, TN_FIELD_I64, TN_OPTIONAL, "1",
-             "first of the axes that sum to one together; negative: from the end"),
-};
-static const tn_field softmax_13_fields[] = {
-    TN_FIELD(tn_softmax_params, axis, TN_FIELD_I64, TN_OPTIONAL, "-1",
-             "axis that sums to one; negative: from the end"),
-};
-
-tn_status tn_softmax_read(tn_call *call, tn_softmax_lanes *out_lanes) {
-    const tn_softmax_params *params = call->params;
-    bool is_one_axis = call->op->since_version >= 13;
+tn_status tn_softmax_read(tn_call *call, tn_lanes *out_lanes) {
+    const tn_axis_params *params = call->params;
+    const bool is_one_axis = call->op->since_version >= 13;
     TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
     const tn_tensor *x = call->inputs[0];
     uint32_t axis = x->rank;
-    if (is_one_axis || params->axis != (int64_t)x->rank)
-        TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, x->rank, &axis));
-    uint32_t end = is_one_axis ? axis + 1 : x->rank;
-    out_lanes->outer = tn_infer_product(x->shape, 0, axis);
-    out_lanes->count = tn_infer_product(x->shape, axis, end);
-    out_lanes->inner = tn_infer_product(x->shape, end, x->rank);
+    if (is_one_axis || params->axis != (int64_t)x->rank) TN_TRY(tn_axis_read(call, x->rank, &axis));
+    *out_lanes = tn_lanes_along(x, axis, is_one_axis ? axis + 1 : x->rank);
     return TN_OK;
 }
 
 static tn_status softmax_infer(tn_call *call) {
-    tn_softmax_lanes lanes;
+    tn_lanes lanes;
     TN_TRY(tn_softmax_read(call, &lanes));
     return tn_infer_copy_shape(call, 0, 0);
 }
 
 static tn_status softmax_facet(tn_call *call, uint32_t input, const char *name,
                                tn_facet *out_facet) {
-    const tn_softmax_params *params = call->params;
     uint32_t axis = 0;
     (void)input;
     if (!tn_known_is(name, TN_FACET_SOFTMAX)) return TN_ERROR_UNSUPPORTED;
     TN_TRY(tn_infer_require_rank(call, 0, 1, TN_MAX_RANK));
-    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, call->inputs[0]->rank, &axis));
+    TN_TRY(tn_axis_read(call, call->inputs[0]->rank, &axis));
     if (axis + 1 != call->inputs[0]->rank) return TN_ERROR_UNSUPPORTED;
     return tn_known_axis(name, TN_FACET_SOFTMAX, (int32_t)axis, out_facet);
 }
 
-static void compute_lane(const tn_tensor *x, const tn_tensor *y, int64_t first, int64_t step,
-                         int64_t count) {
+/* ----------------------------------------------------------------------------------------------
+ * references, and what LogSoftmax's kernel runs */
+
+typedef struct lane_job {
+    const tn_tensor *x, *y;
+    tn_lanes lanes;
+    bool is_logarithm;
+} lane_job;
+
+static void compute_lane(const lane_job *job, int64_t first) {
+    const tn_tensor *x = job->x, *y = job->y;
+    const int64_t step = job->lanes.inner, end = first + job->lanes.count * step;
     double largest = -(double)INFINITY, sum = 0;
-    for (int64_t i = 0; i < count; i++)
-        largest = fmax(largest, tn_element_load_f64(x->data, x->type, first + i * step));
-    for (int64_t i = 0; i < count; i++)
-        sum += exp(tn_element_load_f64(x->data, x->type, first + i * step) - largest);
-    for (int64_t i = 0; i < count; i++) {
-        double value = exp(tn_element_load_f64(x->data, x->type, first + i * step) - largest);
-        tn_element_store_f64(y->data, y->type, first + i * step, value / sum);
+    for (int64_t i = first; i < end; i += step)
+        largest = fmax(largest, tn_element_f64(x, i));
+    for (int64_t i = first; i < end; i += step)
+        sum += exp(tn_element_f64(x, i) - largest);
+    const double offset = largest + log(sum);
+    for (int64_t i = first; i < end; i += step) {
+        const double value = tn_element_f64(x, i);
+        tn_element_set_f64(y, i, job->is_logarithm ? value - offset : exp(value - largest) / sum);
     }
 }
 
-static tn_status softmax_reference(tn_call *call) {
-    tn_softmax_lanes lanes;
-    TN_TRY(tn_softmax_read(call, &lanes));
-    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    for (int64_t outer = 0; outer < lanes.outer; outer++)
-        for (int64_t inner = 0; inner < lanes.inner; inner++)
-            compute_lane(call->inputs[0], call->outputs[0],
-                         outer * lanes.count * lanes.inner + inner, lanes.inner, lanes.count);
+/* An item is a lane. */
+static tn_status compute_lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const lane_job *job = user;
+    (void)thread;
+    for (int64_t lane = begin; lane < end; lane++)
+        compute_lane(job, tn_lanes_first(&job->lanes, lane));
     return TN_OK;
 }
 
-static const tn_port softmax_inputs[] = {
-    TN_PORT("input", "T:float", 0, "any tensor"),
-};
+static tn_status compute(tn_call *call, bool is_logarithm, bool is_parallel) {
+    enum { GRAIN = 4096 };
+    lane_job job = {.x = call->inputs[0], .y = call->outputs[0], .is_logarithm = is_logarithm};
+    TN_TRY(tn_softmax_read(call, &job.lanes));
+    const int64_t count = job.lanes.outer * job.lanes.inner;
+    if (tn_element_count(job.y) == 0) return TN_OK;
+    if (!is_parallel) return compute_lanes(&job, 0, count, 0);
+    return call->host->parallel_for(call, count, tn_parallel_grain(GRAIN, job.lanes.count),
+                                    compute_lanes, &job);
+}
+
+static tn_status softmax_reference(tn_call *call) {
+    return compute(call, false, false);
+}
+
+static tn_status log_softmax_reference(tn_call *call) {
+    return compute(call, true, false);
+}
+
+tn_status tn_log_softmax_run(tn_call *call) {
+    return compute(call, true, true);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * tables */
+
+static const tn_port inputs[] = {TN_PORT("input", "T:float", 0, "any tensor")};
 static const tn_port softmax_outputs[] = {
-    TN_PORT("output", "T", 0, "numbers of 0..1 that sum to one along each lane"),
-};
-static const char *const softmax_1_cases[] = {
+    TN_PORT("output", "T", 0, "numbers of 0..1 that sum to one along each lane")};
+static const tn_port log_softmax_outputs[] = {
+    TN_PORT("output", "T", 0, "logarithms of numbers that sum to one along each lane")};
+static const char *const cases_1[] = {
     "| input=f32[2,3,4]",
     "axis=0 | input=f32[2,3,4]",
     "axis=2 | input=f64[2,3,4]",
     "axis=-1 | input=f32[3,10]",
 };
-static const char *const softmax_cases[] = {
-    "| input=f32[1]",
-    "| input=f32[3,10]",
-    "axis=1 | input=f32[2,3,5,7]",
-    "axis=0 | input=f64[17]",
-    "axis=-2 | input=f16[2,9,3]",
-    "| input=bf16[2,33]",
+#define CASES_13                                                                                   \
+    "| input=f32[1]", "| input=f32[3,10]", "axis=1 | input=f32[2,3,5,7]",                          \
+        "axis=0 | input=f64[17]", "axis=-2 | input=f16[2,9,3]", "| input=bf16[2,33]"
+static const char *const softmax_cases_13[] = {
+    CASES_13,
     "axis=1 | input=f32[1,21,5,33]",
     "| input=f32[0,5]",
     "| input=f32[64,1000]",
     "| input=f32[5,257]",
     "axis=0 | input=f32[300,18]",
 };
-
-static const tn_operator softmax_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "",
-    .name = "Softmax",
-    .doc = "Exponentials that sum to one over the trailing axes.",
-    TN_FIELDS(tn_softmax_params, softmax_1_fields),
-    TN_INPUTS(softmax_inputs),
-    TN_OUTPUTS(softmax_outputs),
-    .infer = softmax_infer,
-    .reference = softmax_reference,
-    .facet = softmax_facet,
-    TN_CASES(softmax_1_cases),
-};
-static const tn_operator softmax_13 = {
-    .size = sizeof(tn_operator),
-    .since_version = 13,
-    .state_version = 1,
-    .domain = "",
-    .name = "Softmax",
-    .doc = "Exponentials that sum to one along an axis.",
-    TN_FIELDS(tn_softmax_params, softmax_13_fields),
-    TN_INPUTS(softmax_inputs),
-    TN_OUTPUTS(softmax_outputs),
-    .infer = softmax_infer,
-    .reference = softmax_reference,
-    .facet = softmax_facet,
-    TN_CASES(softmax_cases),
+static const char *const log_softmax_cases_13[] = {
+    CASES_13,
+    "| input=f32[2,3]{0,1,2,10000,10001,10002}",
+    "| input=f32[0,5]",
+    "| input=f32[64,1000]",
 };
 
-static const tn_operator *const softmax_operators[] = {&softmax_1, &softmax_13};
-TN_LAYER(softmax, softmax_operators, tn_softmax_kernels);
+#define SOFTMAX(prefix, name, version, axis_default, axis_words, words, case_table, of_facet)      \
+    static const tn_field prefix##_##version##_fields[] = {                                        \
+        TN_AXIS_FIELD(TN_OPTIONAL, axis_default, axis_words)};                                     \
+    static const tn_operator prefix##_##version = {                                                \
+        TN_OPERATOR_BEGIN("", name, version, words),                                               \
+        TN_FIELDS(tn_axis_params, prefix##_##version##_fields),                                    \
+        TN_INPUTS(inputs),                                                                         \
+        TN_OUTPUTS(prefix##_outputs),                                                              \
+        .infer = softmax_infer,                                                                    \
+        .reference = prefix##_reference,                                                           \
+        .facet = of_facet,                                                                         \
+        TN_CASES(case_table),                                                                      \
+    }
+SOFTMAX(softmax, "Softmax", 1, "1",
+        "first of the axes that sum to one together; negative: from the end",
+        "Exponentials that sum to one over the trailing axes.", cases_1, softmax_facet);
+SOFTMAX(softmax, "Softmax", 13, "-1", "axis that sums to one; negative: from the end",
+        "Exponentials that sum to one along an axis.", softmax_cases_13, softmax_facet);
+SOFTMAX(log_softmax, "LogSoftmax", 1, "1",
+        "first of the axes that are taken together; negative: from the end",
+        "Logarithms of exponentials that sum to one over the trailing axes.", cases_1, NULL);
+SOFTMAX(log_softmax, "LogSoftmax", 13, "-1", "the axis; negative: from the end",
+        "Logarithms of exponentials that sum to one along an axis.", log_softmax_cases_13, NULL);
+
+TN_LAYER(softmax, TN_OPERATORS(&softmax_1, &softmax_13, &log_softmax_1, &log_softmax_13),
+         tn_softmax_kernels);

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operator Softmax and its kernels share: the field, and the lanes it means. */
+/* What Softmax and LogSoftmax and their kernels share: the lanes that their axis means. */
 #ifndef TN_LAYERS_SOFTMAX_SOFTMAX_H
 #define TN_LAYERS_SOFTMAX_SOFTMAX_H
 
-#include <tenon/plugin.h>
+#include <tenon/kit/lanes.h>
 
-typedef struct tn_softmax_params {
-    uint64_t present;
-    int64_t axis;
-} tn_softmax_params;
+/* Checks the axis of a node. Each lane sums to one; before opset 13 it is all axes from `axis` on.
+ */
+tn_status tn_softmax_read(tn_call *call, tn_lanes *out_lanes);
 
-/* outer x count x inner elements; each lane of `count`, `inner` apart, sums to one. */
-typedef struct tn_softmax_lanes {
-    int64_t outer, count, inner;
-} tn_softmax_lanes;
+/* LogSoftmax on the engine's threads, in double precision. */
+tn_status tn_log_softmax_run(tn_call *call) TN_NOEXCEPT;
 
-/* Checks the axis of a Softmax node. Before opset 13 a lane is all axes from `axis` on. */
-tn_status tn_softmax_read(tn_call *call, tn_softmax_lanes *out_lanes);
+/* kernels.c: those of both. */
+extern const tn_kernel *const tn_softmax_kernels[7];
 
 #endif

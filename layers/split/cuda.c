@@ -6,9 +6,4 @@
 static const char *const combinations[] = {"*, *?... -> *...", "f16, *?... -> f16...",
                                            "bf16, *?... -> bf16...", "qi8, *?... -> qi8..."};
 
-static tn_status split_run(tn_call *call) TN_NOEXCEPT;
-static tn_status split_run(tn_call *call) {
-    return tn_split_move(call, tn_cuda_region_copy);
-}
-
-TN_CUDA_REGION_KERNEL(split, "Split", combinations, split_run);
+TN_CUDA_MOVE_LAYER(split, "Split", combinations, tn_split_move);

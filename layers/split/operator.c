@@ -4,11 +4,8 @@
  * from then on; without them the parts are equal, and from opset 18 on the last one may be smaller.
  */
 #include "split/split.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
+#include "kit/operator/moves.h"
 #include "kit/operator/physical.h"
-#include <tenon/kit/region.h>
 #include <tenon/kit/strided.h>
 #include "kit/operator/window_facet.h"
 
@@ -181,17 +178,9 @@ static tn_status split_facet(tn_call *call, uint32_t input, const char *name, tn
     return TN_OK;
 }
 
-static tn_status split_reference(tn_call *call) {
-    return tn_split_move(call, tn_region_copy);
-}
+TN_MOVES(split, tn_split_move)
 
-static tn_status split_run(tn_call *call) {
-    return tn_split_move(call, tn_region_copy_parallel);
-}
-
-static const tn_port split_2_inputs[] = {
-    TN_PORT("input", "T:any", 0, "any tensor"),
-};
+static const tn_port split_2_inputs[] = {TN_PORT("input", "T:any", 0, "any tensor")};
 static const tn_port split_13_inputs[] = {
     TN_PORT("input", "T:any", 0, "any tensor"),
     TN_PORT("split", "i64", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
@@ -219,22 +208,10 @@ static const char *const split_18_cases[] = {
 };
 
 #define SPLIT(version, input_table)                                                                \
-    static const tn_operator split_##version = {                                                   \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .traits = TN_OPERATOR_SELECTS,                                                             \
-        .domain = "",                                                                              \
-        .name = "Split",                                                                           \
-        .doc = "Splits a tensor along an axis.",                                                   \
-        TN_FIELDS(split_params, split_##version##_fields),                                         \
-        TN_INPUTS(input_table),                                                                    \
-        TN_OUTPUTS(split_outputs),                                                                 \
-        .infer = split_infer,                                                                      \
-        .reference = split_reference,                                                              \
-        .facet = split_facet,                                                                      \
-        TN_CASES(split_##version##_cases),                                                         \
-    }
+    TN_OPERATOR_VERSION(split, "", "Split", version, "Splits a tensor along an axis.",             \
+                        TN_FIELDS(split_params, split_##version##_fields), TN_INPUTS(input_table), \
+                        TN_OUTPUTS(split_outputs), TN_CASES(split_##version##_cases),              \
+                        .traits = TN_OPERATOR_SELECTS, .facet = split_facet)
 SPLIT(2, split_2_inputs);
 SPLIT(13, split_13_inputs);
 SPLIT(18, split_13_inputs);
@@ -242,20 +219,13 @@ SPLIT(18, split_13_inputs);
 static const char *const split_combinations[] = {
     "*:linear|nhwc|c16|c8:strided, i64? -> *:linear|nhwc|c16|c8:strided..."};
 static const tn_kernel split_runs = {
-    .size = sizeof(tn_kernel),
-    .revision = 2,
-    .domain = "",
-    .op = "Split",
-    .device = "cpu",
-    .name = "runs",
-    .doc = "Runs of elements copied on all threads.",
+    TN_KERNEL_BEGIN("cpu", "", "Split", "runs", 2, "Runs of elements copied on all threads."),
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
     TN_COMBINATIONS(split_combinations),
     .accepts = split_accepts,
     .run = split_run,
 };
 
-static const tn_operator *const split_operators[] = {&split_2, &split_13, &split_18};
 static tn_status split_bytes_accepts(tn_call *call) {
     TN_TRY(tn_region_bytes_accepts(call));
     return split_accepts(call);
@@ -265,5 +235,5 @@ static const char *const split_bytes_combinations[] = {"qi8, i64? -> qi8...",
                                                        "qi8:nhwc, i64? -> qi8:nhwc..."};
 static const tn_kernel split_bytes =
     TN_REGION_BYTES_KERNEL("Split", split_bytes_combinations, split_bytes_accepts, split_run);
-static const tn_kernel *const split_kernels[] = {&split_runs, &split_bytes};
-TN_LAYER(split, split_operators, split_kernels);
+TN_LAYER(split, TN_OPERATORS(&split_2, &split_13, &split_18),
+         TN_KERNELS(&split_runs, &split_bytes));

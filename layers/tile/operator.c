@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tile: a tensor repeated along each of its axes. */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
-#include <tenon/kit/region.h>
+#include "kit/operator/moves.h"
 
 enum { TILE_INPUT = 0, TILE_REPEATS = 1 };
 
@@ -88,21 +85,13 @@ static tn_status tile(tn_call *call, tn_region_mover mover) {
     return TN_OK;
 }
 
-static tn_status tile_reference(tn_call *call) {
-    return tile(call, tn_region_copy);
-}
-
-static tn_status tile_run(tn_call *call) {
-    return tile(call, tn_region_copy_parallel);
-}
+TN_MOVES(tile, tile)
 
 static const tn_port tile_inputs[] = {
     TN_PORT("input", "T:any", 0, "any tensor"),
     TN_PORT("repeats", "i64", TN_PORT_VALUE_NEEDED, "how often, for each axis"),
 };
-static const tn_port tile_outputs[] = {
-    TN_PORT("output", "T", 0, "the tensor, repeated"),
-};
+static const tn_port tile_outputs[] = {TN_PORT("output", "T", 0, "the tensor, repeated")};
 static const char *const tile_cases[] = {
     "| input=f32[2,3] repeats=i64[2]{2,2}",
     "| input=f32[2,1,3] repeats=i64[3]{1,5,2}",
@@ -114,26 +103,9 @@ static const char *const tile_cases[] = {
     "| input=f32[1,64,14,14] repeats=i64[4]{2,1,2,2}",
 };
 
-static const tn_operator tile_6 = {
-    .size = sizeof(tn_operator),
-    .since_version = 6,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Tile",
-    .doc = "Repeats a tensor along its axes.",
-    TN_NO_FIELDS,
-    TN_INPUTS(tile_inputs),
-    TN_OUTPUTS(tile_outputs),
-    .infer = tile_infer,
-    .reference = tile_reference,
-    TN_CASES(tile_cases),
-};
+TN_OPERATOR(tile, "", "Tile", 6, "Repeats a tensor along its axes.", TN_NO_FIELDS,
+            .traits = TN_OPERATOR_SELECTS);
 
-static const tn_kernel tile_runs = TN_REGION_KERNEL("Tile", tile_run);
-static const tn_kernel tile_bytes =
-    TN_REGION_BYTES_KERNEL("Tile", tn_region_bytes_combinations, tn_region_bytes_accepts, tile_run);
+TN_MOVE_KERNELS(tile, "Tile");
 
-static const tn_operator *const tile_operators[] = {&tile_6};
-static const tn_kernel *const tile_kernels[] = {&tile_runs, &tile_bytes};
-TN_LAYER(tile, tile_operators, tile_kernels);
+TN_LAYER(tile, TN_OPERATORS(&tile_6), TN_KERNELS(&tile_runs, &tile_bytes));

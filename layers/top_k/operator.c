@@ -3,7 +3,6 @@
  * TopK: the k largest (or smallest) elements along an axis, best first, and where they were. Of
  * equal elements the one that comes first is better.
  */
-#include "kit/math/element.h"
 #include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
@@ -83,7 +82,7 @@ static int compare_entries(const void *left, const void *right) {
 static entry make_entry(const tn_tensor *x, int64_t at, int64_t place, bool is_largest) {
     entry result = {.place = place};
     if (tn_element_is_real(x->type)) {
-        const double value = tn_element_load_f64(x->data, x->type, at);
+        const double value = tn_element_f64(x, at);
         /* Infinities may be there too: NaN lies beyond them in `whole`. */
         result.real = isnan(value) ? (double)INFINITY : value;
         result.whole = isnan(value);
@@ -94,7 +93,7 @@ static entry make_entry(const tn_tensor *x, int64_t at, int64_t place, bool is_l
         return result;
     }
     const uint64_t sign = x->type == TN_U64 ? UINT64_C(1) << 63 : 0;
-    const int64_t value = (int64_t)((uint64_t)tn_element_load_i64(x->data, x->type, at) ^ sign);
+    const int64_t value = (int64_t)((uint64_t)tn_element_i64(x, at) ^ sign);
     result.whole = is_largest ? ~value : value;
     return result;
 }
@@ -163,26 +162,13 @@ static const char *const top_k_11_cases[] = {
 };
 
 #define TOP_K(version, number_of_inputs)                                                           \
-    static const tn_operator top_k_##version = {                                                   \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .traits = TN_OPERATOR_SELECTS,                                                             \
-        .domain = "",                                                                              \
-        .name = "TopK",                                                                            \
-        .doc = "The largest or smallest elements along an axis.",                                  \
-        TN_FIELDS(top_k_params, top_k_##version##_fields),                                         \
-        .port_size = sizeof(tn_port),                                                              \
-        .input_count = number_of_inputs,                                                           \
-        .inputs = top_k_inputs,                                                                    \
-        TN_OUTPUTS(top_k_outputs),                                                                 \
-        .infer = top_k_infer,                                                                      \
-        .reference = top_k_reference,                                                              \
-        TN_CASES(top_k_##version##_cases),                                                         \
-    }
+    TN_OPERATOR_VERSION(                                                                           \
+        top_k, "", "TopK", version, "The largest or smallest elements along an axis.",             \
+        TN_FIELDS(top_k_params, top_k_##version##_fields), TN_OUTPUTS(top_k_outputs),              \
+        TN_CASES(top_k_##version##_cases), .traits = TN_OPERATOR_SELECTS,                          \
+        .port_size = sizeof(tn_port), .input_count = number_of_inputs, .inputs = top_k_inputs)
 TOP_K(1, 1);
 TOP_K(10, 2);
 TOP_K(11, 2);
 
-static const tn_operator *const top_k_operators[] = {&top_k_1, &top_k_10, &top_k_11};
-TN_LAYER_WITHOUT_KERNELS(top_k, top_k_operators);
+TN_LAYER_WITHOUT_KERNELS(top_k, TN_OPERATORS(&top_k_1, &top_k_10, &top_k_11));

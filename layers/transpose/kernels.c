@@ -3,18 +3,12 @@
  * Transpose's kernels: by runs (region.h), for any type and best where the last axis stays; and by
  * tiles (tiles.h), for 4-byte elements where the last axis goes elsewhere, one a processor level.
  */
-#include <tenon/kit/levels.h>
-#include "transpose/kernels.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
+#include "kit/operator/layer.h"
 #include "transpose/tiles.h"
 #include "transpose/transpose.h"
 
 static tn_status runs_run(tn_call *call) {
-    tn_region region;
-    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    TN_TRY(tn_transpose_region(call, &region));
-    return tn_region_copy_parallel(call, &region, call->outputs[0]->data, call->inputs[0]->data);
+    return tn_transpose_move(call, tn_region_copy_parallel);
 }
 
 /* A copy as matrices: `columns` is the output's last axis, `rows` the axis that is the input's last
@@ -80,7 +74,7 @@ static tn_status tiles_accepts(tn_call *call) {
 static tn_status tiles_run(tn_call *call) {
     enum { GRAIN = 16384 };
     tn_region region;
-    tiles_job job = {.function = *(const tn_transpose_function *)call->user,
+    tiles_job job = {.function = (tn_transpose_function)(uintptr_t)call->user,
                      .from = call->inputs[0]->data,
                      .to = call->outputs[0]->data};
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
@@ -97,26 +91,8 @@ static const tn_kernel bytes = TN_REGION_BYTES_KERNEL("Transpose", tn_region_byt
                                                       tn_region_bytes_accepts, runs_run);
 
 static const char *const combinations[] = {"f32|i32|u32 -> f32|i32|u32"};
+TN_LEVEL_KERNELS(tiles, tn_transpose, "Transpose", "tiles", "Square tiles transposed in registers.",
+                 .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(combinations),
+                 .accepts = tiles_accepts, .run = tiles_run);
 
-#define TILES_KERNEL(level, features_text)                                                         \
-    static const tn_transpose_function function_##level = tn_transpose_##level;                    \
-    static const tn_kernel level = {                                                               \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = "Transpose",                                                                         \
-        .device = "cpu",                                                                           \
-        .name = "tiles_" #level,                                                                   \
-        .doc = "Square tiles transposed in registers.",                                            \
-        .requires_features = features_text,                                                        \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        TN_COMBINATIONS(combinations),                                                             \
-        .accepts = tiles_accepts,                                                                  \
-        .run = tiles_run,                                                                          \
-        .user = (void *)(uintptr_t)&function_##level,                                              \
-    }
-TILES_KERNEL(baseline, NULL);
-TILES_KERNEL(avx2, TN_KIT_FEATURES_avx2);
-TILES_KERNEL(avx512, TN_KIT_FEATURES_avx512);
-
-const tn_kernel *const tn_transpose_kernels[5] = {&avx512, &avx2, &baseline, &runs, &bytes};
+const tn_kernel *const tn_transpose_kernels[5] = {TN_LEVEL_LIST(tiles), &runs, &bytes};

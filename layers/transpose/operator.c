@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transpose: a tensor with its axes in another order. */
 #include "transpose/transpose.h"
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "transpose/kernels.h"
 
 static const tn_field transpose_fields[] = {
     TN_FIELD(tn_transpose_params, perm, TN_FIELD_I64S, TN_OPTIONAL, NULL,
@@ -59,19 +56,20 @@ tn_status tn_transpose_region(tn_call *call, tn_region *out_region) {
     return TN_OK;
 }
 
-static tn_status transpose_reference(tn_call *call) {
+tn_status tn_transpose_move(tn_call *call, tn_region_mover mover) {
     tn_region region;
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
     TN_TRY(tn_transpose_region(call, &region));
-    return tn_region_copy(call, &region, call->outputs[0]->data, call->inputs[0]->data);
+    return mover(call, &region, call->outputs[0]->data, call->inputs[0]->data);
 }
 
-static const tn_port transpose_inputs[] = {
-    TN_PORT("data", "T:any", 0, "any tensor"),
-};
+static tn_status transpose_reference(tn_call *call) {
+    return tn_transpose_move(call, tn_region_copy);
+}
+
+static const tn_port transpose_inputs[] = {TN_PORT("data", "T:any", 0, "any tensor")};
 static const tn_port transpose_outputs[] = {
-    TN_PORT("transposed", "T", 0, "the tensor with its axes in the other order"),
-};
+    TN_PORT("transposed", "T", 0, "the tensor with its axes in the other order")};
 static const char *const transpose_cases[] = {
     "| data=f32[2,3,4]",
     "perm=[1,0] | data=f32[33,17]",
@@ -88,22 +86,9 @@ static const char *const transpose_cases[] = {
     "perm=[0,3,1,2] | data=f32[1,56,56,64]",
 };
 
-static const tn_operator transpose_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS | TN_OPERATOR_IDENTITY,
-    .domain = "",
-    .name = "Transpose",
-    .doc = "A tensor with its axes in another order.",
-    TN_FIELDS(tn_transpose_params, transpose_fields),
-    TN_INPUTS(transpose_inputs),
-    TN_OUTPUTS(transpose_outputs),
-    .infer = transpose_infer,
-    .reference = transpose_reference,
-    .is_identity = transpose_is_identity,
-    TN_CASES(transpose_cases),
-};
+TN_OPERATOR(transpose, "", "Transpose", 1, "A tensor with its axes in another order.",
+            TN_FIELDS(tn_transpose_params, transpose_fields),
+            .traits = TN_OPERATOR_SELECTS | TN_OPERATOR_IDENTITY,
+            .is_identity = transpose_is_identity);
 
-static const tn_operator *const transpose_operators[] = {&transpose_1};
-TN_LAYER(transpose, transpose_operators, tn_transpose_kernels);
+TN_LAYER(transpose, TN_OPERATORS(&transpose_1), tn_transpose_kernels);

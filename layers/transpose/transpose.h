@@ -12,5 +12,10 @@ typedef struct tn_transpose_params {
 
 /* Reads a node, whose output has its shape, as a copy. */
 tn_status tn_transpose_region(tn_call *call, tn_region *out_region);
+/* Moves the elements of the output. */
+tn_status tn_transpose_move(tn_call *call, tn_region_mover mover);
+
+/* kernels.c */
+extern const tn_kernel *const tn_transpose_kernels[5];
 
 #endif

@@ -3,8 +3,6 @@
  * Trilu: the upper or lower triangle of each matrix of the last two axes, zero elsewhere. The
  * diagonal that bounds it is k places to the right of the main one and belongs to it.
  */
-#include "kit/math/element.h"
-#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct trilu_params {
@@ -16,8 +14,7 @@ enum { TRILU_INPUT = 0, TRILU_K = 1 };
 
 static const tn_field trilu_fields[] = {
     TN_FIELD(trilu_params, upper, TN_FIELD_BOOL, TN_OPTIONAL, "1",
-             "whether the upper triangle is kept instead of the lower one"),
-};
+             "whether the upper triangle is kept instead of the lower one")};
 
 static tn_status trilu_infer(tn_call *call) {
     TN_TRY(tn_infer_require_rank(call, TRILU_INPUT, 2, TN_MAX_RANK));
@@ -38,7 +35,7 @@ static tn_status trilu_reference(tn_call *call) {
     const trilu_params *params = call->params;
     const tn_tensor *x = call->inputs[TRILU_INPUT], *y = call->outputs[0];
     const tn_tensor *given = tn_infer_input(call, TRILU_K);
-    const int64_t k = given ? tn_element_load_i64(given->data, given->type, 0) : 0;
+    const int64_t k = given ? tn_element_i64(given, 0) : 0;
     const int64_t height = x->shape[x->rank - 2], width = x->shape[x->rank - 1];
     const size_t bytes = tn_element_bytes(x->type), total = (size_t)tn_element_count(x) * bytes;
     if (total == 0) return TN_OK;
@@ -56,9 +53,7 @@ static const tn_port trilu_inputs[] = {
     TN_PORT("input", "T:any", 0, "any tensor of two axes or more"),
     TN_PORT("k", "i64", TN_PORT_OPTIONAL, "which diagonal bounds the triangle; absent: 0"),
 };
-static const tn_port trilu_outputs[] = {
-    TN_PORT("output", "T", 0, "the triangles"),
-};
+static const tn_port trilu_outputs[] = {TN_PORT("output", "T", 0, "the triangles")};
 static const char *const trilu_cases[] = {
     "| input=f32[4,5]",
     "upper=0 | input=f32[2,4,5]",
@@ -70,20 +65,7 @@ static const char *const trilu_cases[] = {
     "| input=f32[0,3]",
 };
 
-static const tn_operator trilu_14 = {
-    .size = sizeof(tn_operator),
-    .since_version = 14,
-    .state_version = 1,
-    .domain = "",
-    .name = "Trilu",
-    .doc = "Triangles of matrices.",
-    TN_FIELDS(trilu_params, trilu_fields),
-    TN_INPUTS(trilu_inputs),
-    TN_OUTPUTS(trilu_outputs),
-    .infer = trilu_infer,
-    .reference = trilu_reference,
-    TN_CASES(trilu_cases),
-};
+TN_OPERATOR(trilu, "", "Trilu", 14, "Triangles of matrices.",
+            TN_FIELDS(trilu_params, trilu_fields));
 
-static const tn_operator *const trilu_operators[] = {&trilu_14};
-TN_LAYER_WITHOUT_KERNELS(trilu, trilu_operators);
+TN_LAYER_WITHOUT_KERNELS(trilu, TN_OPERATORS(&trilu_14));

@@ -11,6 +11,7 @@ typedef struct tn_thread_pool {
     uint32_t threads;
     tn_status (*parallel_for)(const struct tn_thread_pool *pool, int64_t count, int64_t grain,
                               tn_body body, void *user);
+    struct tn_workers *workers; /* lent; null: the calling thread's OpenMP team */
 } tn_thread_pool;
 
 #endif

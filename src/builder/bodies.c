@@ -5,8 +5,9 @@
  * that differed between them are open. The body's network runs on the processor, in 32-bit floats
  * where the network around it has 8-bit integers: calibration does not look into bodies.
  */
-#include "builder/bodies.h"
+#include "builder/builder.h"
 #include "base/status.h"
+#include "builder/build_state.h"
 #include "graph/body.h"
 
 #include <string.h>
@@ -83,11 +84,15 @@ static tn_status build_bodies(const tn_graph_node *node, bool is_after_run,
     return TN_OK;
 }
 
-tn_status tn_bodies_build(const tn_graph *graph, const tn_inference_plan *plan,
-                          const tn_builder_options *options, tn_timing_cache *cache) {
-    const tn_builder_options own = options_of(options);
-    for (size_t n = 0; n < graph->node_count; n++)
+tn_status tn_bodies_build(build_state *state) {
+    const tn_graph *graph = state->graph;
+    const tn_builder_options own = options_of(state->options);
+    for (size_t n = 0; n < graph->node_count; n++) {
+        bool is_after_run = false;
+        for (uint32_t p = 0; p < state->sets.count; p++)
+            is_after_run = is_after_run || state->profiles[p].shapes.plan.is_after_run[n];
         if (!graph->nodes[n].is_dead)
-            TN_TRY(build_bodies(&graph->nodes[n], plan->is_after_run[n], &own, cache));
+            TN_TRY(build_bodies(&graph->nodes[n], is_after_run, &own, state->cache));
+    }
     return TN_OK;
 }

@@ -45,6 +45,28 @@ typedef struct build_state {
     tn_plan *plan;
 } build_state;
 
+#define TN_BUILD_PASS_STEPS 4
+static inline tn_status tn_build_tell_pass(build_state *state, uint64_t done) {
+    return tn_progress_tell(&state->progress, "passes", done, TN_BUILD_PASS_STEPS);
+}
+
+/* --- build_passes.c --- */
+tn_status tn_build_run_passes(build_state *state);
+
+/* --- build_kept.c --- */
+/* Names of nodes to keep that the graph does not have: TN_ERROR_NOT_FOUND. */
+tn_status tn_build_check_kept(const tn_graph *graph, const tn_builder_options *options);
+/* Sets is_kept, scales and node_pins. */
+tn_status tn_build_storages(build_state *state);
+
+/* --- bodies.c --- */
+/* Before shapes are inferred: what the shape rules ask their bodies is noted. */
+void tn_bodies_record(const tn_graph *graph);
+/* Builds the bodies of nodes for what was noted, as networks of their own: each once, for what all
+ * profiles ask of it, with the outer network's options as far as they speak of bodies. */
+tn_status tn_bodies_build(build_state *state);
+
+/* --- build_plan.c --- */
 /* Plans the memory of each profile's runs, writes the plan, and its report. */
 tn_status tn_build_plan(build_state *state);
 

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The builder: from a graph to a plan. Copies the graph, reads the profiles, infers, runs the
- * passes, infers again, lowers, and has the plan written with a report beside it (build_plan.c).
+ * passes (build_passes.c), infers again, lowers, and has the plan written with a report beside it
+ * (build_plan.c).
  */
 #include "builder/builder.h"
 #include "base/status.h"
-#include "base/text.h"
-#include "builder/bodies.h"
 #include "builder/build_state.h"
-#include "builder/declared.h"
-#include "builder/lower/node_pins.h"
+#include "builder/pins/node_pins.h"
 #include "device/cpu/cpu.h"
 #include "plugin/devices.h"
 
@@ -54,197 +52,6 @@ static tn_status read_options(const tn_builder_options *given, tn_builder_option
                        ": a second one is F16 or BF16, beside I8",
                        out_options->second_precision, out_options->precision);
     if (out_options->threads == 0) out_options->threads = tn_cpu_core_count();
-    return TN_OK;
-}
-
-/* All that is computed from a tensor of which nothing is sure. */
-static void note_readers(const tn_graph *graph, bool *is_unsure) {
-    for (size_t n = 0; n < graph->node_count; n++) {
-        const tn_graph_node *node = &graph->nodes[n];
-        bool reads_unsure = false;
-        for (uint32_t i = 0; i < node->input_count; i++)
-            reads_unsure |= node->inputs[i] != TN_NO_TENSOR && is_unsure[node->inputs[i]];
-        for (uint32_t i = 0; reads_unsure && i < node->output_count; i++)
-            if (node->outputs[i] != TN_NO_TENSOR) is_unsure[node->outputs[i]] = true;
-    }
-}
-
-/* Tensors whose shapes are not what inference says, or may not be. */
-static void note_unsure(const build_state *state, bool *is_unsure) {
-    const tn_graph *graph = state->graph;
-    for (size_t n = 0; n < graph->node_count; n++) {
-        const tn_graph_node *node = &graph->nodes[n];
-        for (uint32_t i = 0; i < node->output_count; i++) {
-            if (node->outputs[i] == TN_NO_TENSOR) continue;
-            uint32_t flags = tn_graph_output_port(node->entry->op, i)->flags;
-            is_unsure[node->outputs[i]] = state->before.plan.is_after_run[n] ||
-                                          (flags & TN_PORT_SIZED_BY_RUN) ||
-                                          tn_graph_output_kind(node, i);
-        }
-    }
-    for (size_t i = 0; i < graph->input_count; i++)
-        if (!graph->tensors[graph->inputs[i]].has_shape ||
-            (state->is_hull_refused && !tn_profile_is_fixed(&state->hull[i])))
-            is_unsure[graph->inputs[i]] = true;
-    if (state->is_hull_refused) note_readers(graph, is_unsure);
-}
-
-static tn_status start_passes(build_state *state) {
-    tn_graph *graph = state->graph;
-    bool *is_fixed = tn_arena_allocate(state->arena, graph->input_count + 1, sizeof(bool));
-    bool *is_unsure = tn_arena_allocate(state->arena, graph->tensor_count + 1, sizeof(bool));
-    if (!is_fixed || !is_unsure) return tn_fail_memory("a build");
-    for (size_t i = 0; i < graph->input_count; i++)
-        is_fixed[i] = tn_profile_is_fixed(&state->hull[i]);
-    note_unsure(state, is_unsure);
-    for (int point = 0; point < TN_POINTS; point++)
-        state->passes.points[point] = state->before.points[point];
-    state->passes.is_fixed_input = is_fixed;
-    state->passes.is_unsure = is_unsure;
-    state->passes.device = state->device.device;
-    state->passes.without = state->options->without_rewrites;
-    state->passes.without_count = state->options->without_rewrite_count;
-    if (state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION)) return TN_OK;
-    state->passes.proof = &state->proof;
-    return tn_extent_proof_init(&state->proof, graph, state->hull, &state->before, state->arena);
-}
-
-/* The range that holds all profiles may have shapes that none of them has and that the graph does
- * not take: then the passes rely on no shape that comes from an input that varies. */
-static tn_status infer_before(build_state *state) {
-    tn_error_copy before;
-    tn_error_save(&before);
-    tn_status status =
-        tn_profile_shapes_init(&state->before, state->graph, state->hull, state->arena);
-    if (status == TN_OK || status == TN_ERROR_MEMORY || state->sets.count == 1) return status;
-    state->is_hull_refused = true;
-    status = tn_profile_shapes_init(&state->before, state->graph,
-                                    tn_profile_sets_at(&state->sets, 0), state->arena);
-    if (status != TN_OK) return tn_error_at(status, "profile 0");
-    tn_error_restore(&before);
-    return TN_OK;
-}
-
-#define PASS_STEPS 4
-static tn_status tell_pass(build_state *state, uint64_t done) {
-    return tn_progress_tell(&state->progress, "passes", done, PASS_STEPS);
-}
-
-static tn_status run_passes(build_state *state) {
-    tn_pass_context *passes = &state->passes;
-    passes->graph = state->graph;
-    TN_TRY(tell_pass(state, 0));
-    TN_TRY(tn_graph_sort(state->graph));
-    TN_TRY(tn_pass_drop_dead(passes)); /* what is dead need not even be inferred */
-    TN_TRY(infer_before(state));
-    TN_TRY(start_passes(state));
-    tn_declared_compare(state->given, &state->before, state->passes.is_unsure);
-    if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_drop_identities(passes));
-    const bool is_fused = !(state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION));
-    TN_TRY(tell_pass(state, 1));
-    if (is_fused) TN_TRY(tn_pass_rewrite_constants(passes));
-    TN_TRY(tn_pass_fold_constants(passes));
-    TN_TRY(tell_pass(state, 2));
-    if (is_fused) {
-        TN_TRY(tn_pass_rewrite(passes));
-        TN_TRY(tn_pass_fold_affine(passes));
-    }
-    if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_merge_equal(passes));
-    return tn_pass_drop_dead(passes);
-}
-
-/* Names are those of the caller's graph: the passes may have removed some nodes. */
-static tn_status check_kept(const tn_graph *graph, const tn_builder_options *options) {
-    for (uint32_t k = 0; k < options->keep_count; k++) {
-        bool is_found = false;
-        tn_nearest nearest;
-        if (!options->keep[k])
-            return tn_fail(TN_ERROR_ARGUMENT, "the name of a node to keep is null");
-        tn_nearest_init(&nearest, options->keep[k]);
-        for (size_t n = 0; n < graph->node_count && !is_found; n++) {
-            is_found = strcmp(graph->nodes[n].name, options->keep[k]) == 0;
-            tn_nearest_offer(&nearest, graph->nodes[n].name);
-        }
-        if (!is_found)
-            return tn_error_mend_nearest(
-                tn_fail(TN_ERROR_NOT_FOUND, "there is no node '%s' to be kept in 32-bit floats",
-                        options->keep[k]),
-                "; ", nearest.best);
-    }
-    return TN_OK;
-}
-
-static bool is_named_to_keep(const tn_builder_options *options, const char *node) {
-    for (uint32_t k = 0; k < options->keep_count; k++)
-        if (strcmp(node, options->keep[k]) == 0) return true;
-    return false;
-}
-
-/* Who makes what a node of the caller's graph made; where nobody does, since the passes have made
- * one node of several, the nodes that read it are followed instead. */
-static void follow_kept(const build_state *state, const tn_graph_node *node, bool *is_followed) {
-    const tn_graph *given = state->given;
-    for (uint32_t i = 0; i < node->output_count; i++) {
-        const tn_tensor_id made = node->outputs[i];
-        if (made == TN_NO_TENSOR || state->graph->tensors[made].is_constant) continue;
-        const tn_tensor_id now = tn_pass_stand_in(&state->passes, made);
-        const uint32_t maker = state->graph->tensors[now].producer;
-        if (maker != TN_NO_NODE) {
-            state->is_kept[maker] = true;
-            continue;
-        }
-        for (size_t n = 0; n < given->node_count; n++)
-            for (uint32_t k = 0; k < given->nodes[n].input_count; k++)
-                is_followed[n] = is_followed[n] || given->nodes[n].inputs[k] == made;
-    }
-}
-
-static tn_status mark_kept(const build_state *state) {
-    const tn_graph *given = state->given;
-    const size_t count = given->node_count;
-    bool *is_followed = tn_arena_allocate(state->arena, count + 1, sizeof(bool));
-    bool *is_done = tn_arena_allocate(state->arena, count + 1, sizeof(bool));
-    if (!is_followed || !is_done) return tn_fail_memory("a build");
-    for (size_t n = 0; n < count && state->options->keep_count > 0; n++)
-        is_followed[n] = is_named_to_keep(state->options, given->nodes[n].name);
-    for (size_t n = 0; n < count;) {
-        const bool is_new = is_followed[n] && !is_done[n];
-        if (is_new) {
-            is_done[n] = true;
-            follow_kept(state, &given->nodes[n], is_followed);
-        }
-        n = is_new ? 0 : n + 1;
-    }
-    return TN_OK;
-}
-
-/* A tensor's scale, by its own name, by that of the output that it is, or by that of a tensor whose
- * place it took. */
-static void read_scales(const build_state *state) {
-    const tn_graph *graph = state->graph;
-    const tn_calibration *table = state->options->calibration;
-    for (size_t i = 0; i < graph->output_count; i++)
-        tn_calibration_find(table, graph->output_names[i], &state->scales[graph->outputs[i]]);
-    for (size_t t = 0; t < graph->tensor_count; t++)
-        tn_calibration_find(table, graph->tensors[t].name, &state->scales[t]);
-    for (size_t t = 0; t < graph->tensor_count; t++) {
-        const tn_tensor_id now = tn_pass_stand_in(&state->passes, (tn_tensor_id)t);
-        if (state->scales[now] == 0) state->scales[now] = state->scales[t];
-    }
-}
-
-static tn_status prepare_storages(build_state *state) {
-    const tn_graph *graph = state->graph;
-    state->is_kept = tn_arena_allocate(state->arena, graph->node_count + 1, sizeof(bool));
-    state->scales = tn_arena_allocate(state->arena, graph->tensor_count + 1, sizeof(float));
-    if (!state->is_kept || !state->scales) return tn_fail_memory("a build");
-    TN_TRY(mark_kept(state));
-    TN_TRY(tn_node_pins_make(state->given, graph, &state->passes, state->options, state->arena,
-                             &state->node_pins));
-    for (size_t n = 0; n < graph->node_count; n++)
-        if (state->node_pins[n].type != TN_NONE)
-            state->is_kept[n] = state->node_pins[n].type == TN_F32;
-    read_scales(state);
     return TN_OK;
 }
 
@@ -294,8 +101,10 @@ static tn_status at_profile(const build_state *state, uint32_t profile, tn_statu
 }
 
 static tn_status lower_all(build_state *state) {
-    TN_TRY(prepare_storages(state));
-    tn_cpu_pool_init(&state->pool, state->options->threads);
+    TN_TRY(tn_build_storages(state));
+    tn_runtime *runtime = state->graph->runtime;
+    tn_cpu_pool_init(&state->pool, state->options->threads, tn_runtime_workers(runtime),
+                     tn_registry_has_trait(tn_runtime_registry(runtime), TN_KERNEL_OPENMP));
     for (uint32_t p = 0; p < state->sets.count; p++) {
         TN_TRY(at_profile(state, p, lower(state, &state->profiles[p])));
         state->profiles[p].program.profile = p;
@@ -336,35 +145,22 @@ static tn_status infer_profiles(build_state *state) {
     return TN_OK;
 }
 
-/* A body is built once, for what all profiles ask of it. */
-static tn_status build_bodies(build_state *state) {
-    const size_t count = state->graph->node_count;
-    tn_inference_plan plan = state->profiles[0].shapes.plan;
-    bool *is_after = tn_arena_copy(state->arena, plan.is_after_run, count * sizeof(bool));
-    if (!is_after) return tn_fail_memory("a build");
-    for (uint32_t p = 1; p < state->sets.count; p++)
-        for (size_t n = 0; n < count; n++)
-            is_after[n] = is_after[n] || state->profiles[p].shapes.plan.is_after_run[n];
-    plan.is_after_run = is_after;
-    return tn_bodies_build(state->graph, &plan, state->options, state->cache);
-}
-
 static tn_status build(build_state *state) {
     tn_runtime *runtime = state->graph->runtime;
     const char *cache = state->options->timing_cache;
     TN_TRY(tn_arena_create(state->graph->allocator, &state->arena));
     TN_TRY(tn_profile_sets_make(state->graph, state->options, state->arena, &state->sets));
     TN_TRY(tn_profile_sets_hull(state->graph, &state->sets, state->arena, &state->hull));
-    TN_TRY(run_passes(state));
-    TN_TRY(tell_pass(state, 3));
+    TN_TRY(tn_build_run_passes(state));
+    TN_TRY(tn_build_tell_pass(state, 3));
     tn_bodies_record(state->graph);
     TN_TRY(infer_profiles(state));
-    TN_TRY(tell_pass(state, PASS_STEPS));
+    TN_TRY(tn_build_tell_pass(state, TN_BUILD_PASS_STEPS));
     if (cache && !state->cache) {
         TN_TRY(tn_timing_cache_open(runtime, cache, &state->own_cache));
         state->cache = state->own_cache;
     }
-    TN_TRY(build_bodies(state));
+    TN_TRY(tn_bodies_build(state));
     const tn_status status = lower_all(state);
     if (status == TN_ERROR_CANCELLED) keep_timings(state);
     TN_TRY(status);
@@ -396,7 +192,7 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     TN_TRY(read_options(options, &known));
     if (known.border_count > 0) return build_bordered(graph, known, cache, out_plan);
     state.progress = (tn_progress){.function = known.progress, .user = known.progress_user};
-    TN_TRY(check_kept(graph, &known));
+    TN_TRY(tn_build_check_kept(graph, &known));
     TN_TRY(tn_node_pins_check(graph, &known));
     TN_TRY(tn_runtime_load_companions(graph->runtime));
     TN_TRY(tn_device_take(graph->runtime, known.device ? known.device : "cpu", &state.device));

@@ -2,33 +2,26 @@
 /* Lowering, from a graph to a program: the order of the work. lower_private.h says where each part
  * is done. */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
+#include "builder/lower/lower_candidates.h"
+#include "builder/lower/lower_chains.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_pins.h"
+#include "builder/lower/lower_storages.h"
+#include "builder/notes/lower_notes.h"
 #include "builder/timing/timing.h"
-#include "builder/timing/timing_cache.h"
-
-static tn_status begin(tn_lowering *lowering) {
-    TN_TRY(tn_arena_create(lowering->graph->allocator, &lowering->arena));
-    TN_TRY(tn_timing_cache_open(lowering->graph->runtime, NULL, &lowering->own_cache));
-    lowering->cache = lowering->options->cache ? lowering->options->cache : lowering->own_cache;
-    return TN_OK;
-}
 
 static void end(tn_lowering *lowering) {
-    if (lowering->arena) tn_timing_end(lowering);
-    for (size_t i = 0; i < lowering->kernels_count; i++)
-        tn_registry_free_kernels(tn_runtime_registry(lowering->graph->runtime),
-                                 lowering->kernels[i].entries, lowering->kernels[i].count);
-    tn_deallocate(lowering->graph->allocator, lowering->kernels);
-    tn_timing_cache_close(lowering->own_cache);
+    tn_timing_end(lowering);
+    tn_lower_kernels_release(lowering);
     tn_arena_destroy(lowering->arena);
 }
 
 static tn_status lower(tn_lowering *lowering, tn_arena *arena, tn_program *out_program) {
-    TN_TRY(tn_lower_facts(lowering));
+    TN_TRY(tn_lower_facts_find(lowering));
     TN_TRY(tn_lower_pins_parse(lowering));
-    TN_TRY(tn_lower_storages(lowering));
-    TN_TRY(tn_lower_chains(lowering));
-    TN_TRY(tn_lower_candidates(lowering));
+    TN_TRY(tn_lower_storages_find(lowering));
+    TN_TRY(tn_lower_chains_find(lowering));
+    TN_TRY(tn_lower_candidates_find(lowering));
     TN_TRY(tn_lower_pins_check(lowering));
     TN_TRY(tn_timing_begin(lowering));
     TN_TRY(tn_lower_costs(lowering));
@@ -59,7 +52,7 @@ tn_status tn_lower(const tn_graph *graph, const tn_inference_plan *plan,
     if (graph->node_count >= UINT32_MAX || graph->tensor_count >= UINT32_MAX)
         return tn_fail(TN_ERROR_MEMORY, "the graph is too large");
     tn_error_save(&before); /* kernels that say no leave their reasons behind */
-    tn_status status = begin(&lowering);
+    tn_status status = tn_arena_create(graph->allocator, &lowering.arena);
     if (status == TN_OK) status = lower(&lowering, arena, out_program);
     end(&lowering);
     if (status == TN_OK) tn_error_restore(&before);

@@ -23,6 +23,7 @@
 #ifndef TN_ENGINE_ENGINE_PRIVATE_H
 #define TN_ENGINE_ENGINE_PRIVATE_H
 
+#include "engine/engine_source.h"
 #include "graph/body.h"
 #include "plan/inspect/describe.h"
 #include "plan/plan.h"
@@ -112,8 +113,6 @@ struct tn_engine {
 static inline pthread_mutex_t *tn_engine_opening(tn_engine *engine) {
     return engine->loaded ? &engine->loaded->opening : &engine->opening;
 }
-
-typedef void (*tn_engine_note)(void *user, uint32_t step);
 
 /* What is known while an engine is loaded: the shapes at the profile's three points. */
 typedef struct tn_engine_loading {

@@ -46,6 +46,17 @@ static tn_status check_device(const tn_engine *engine) {
     return TN_OK;
 }
 
+/* Loops of a network with kernels that use OpenMP run on its team, all others on the runtime's
+ * workers. */
+static void choose_threads(tn_engine *engine) {
+    bool is_openmp = false;
+    for (uint32_t i = 0; i < engine->program->step_count; i++)
+        is_openmp = is_openmp || (engine->steps[i].entry &&
+                                  engine->steps[i].entry->kernel->traits & TN_KERNEL_OPENMP);
+    tn_cpu_pool_init(&engine->pool, engine->program->threads, tn_runtime_workers(engine->runtime),
+                     is_openmp);
+}
+
 /* The kernels of all steps of engine->program, each checked. */
 static tn_status take_kernels(tn_engine_loading *loading) {
     tn_engine *engine = loading->engine;
@@ -60,6 +71,7 @@ static tn_status take_kernels(tn_engine_loading *loading) {
         TN_TRY(find_kernel(engine, step->step, &step->entry));
         TN_TRY(tn_engine_check_step(loading, step));
     }
+    choose_threads(engine);
     return tn_engine_mark_isolated(engine);
 }
 
@@ -78,7 +90,7 @@ static tn_status try_program(tn_engine_loading *loading, const tn_program *progr
     tn_error_copy before;
     tn_error_save(&before);
     engine->program = program;
-    tn_cpu_pool_init(&engine->pool, program->threads);
+    tn_cpu_pool_init(&engine->pool, program->threads, tn_runtime_workers(engine->runtime), false);
     const tn_status status = take_kernels(loading);
     *out_is_taken = status == TN_OK;
     if (status == TN_OK || status == TN_ERROR_MEMORY || is_exact) return status;
@@ -210,7 +222,7 @@ tn_status tn_engine_lower(tn_engine_loading *loading, uint32_t threads) {
     tn_program *program = tn_arena_allocate(engine->arena, 1, sizeof(*program));
     if (!program) return tn_fail_memory("a program");
     TN_TRY(tn_runtime_load_companions(engine->runtime));
-    tn_cpu_pool_init(&engine->pool, threads);
+    tn_cpu_pool_init(&engine->pool, threads, tn_runtime_workers(engine->runtime), false);
     tn_lower_again_options options = {.device = engine->device,
                                       .threads = threads,
                                       .pool = &engine->pool,

@@ -3,6 +3,7 @@
 #include "engine/engine_source.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "plugin/runtime.h"
 
 #include <errno.h>
 #include <fcntl.h>

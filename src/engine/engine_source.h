@@ -3,7 +3,12 @@
 #ifndef TN_ENGINE_ENGINE_SOURCE_H
 #define TN_ENGINE_ENGINE_SOURCE_H
 
-#include "engine/engine_private.h"
+#include "base/file.h"
+#include "plugin/weights/weight_store.h"
+
+#include <tenon/engine.h>
+
+typedef void (*tn_engine_note)(void *user, uint32_t step);
 
 typedef struct tn_engine_source {
     tn_file file;           /* mapped, its own, or lent */

@@ -7,7 +7,8 @@
 #ifndef TN_GRAPH_BODY_H
 #define TN_GRAPH_BODY_H
 
-#include "graph/infer.h"
+#include "graph/graph.h"
+#include "graph/run_state.h"
 #include "plugin/bodies.h"
 
 /* Bodies in bodies in bodies. */
@@ -45,8 +46,6 @@ bool tn_graph_has_body(const tn_graph *graph, const tn_body_graph *body);
 /* Copies a body of another graph, which must outlive this one, into a graph. */
 tn_status tn_graph_copy_body(tn_graph *graph, const tn_body_graph *from,
                              const tn_body_graph **out_body);
-/* Binds the bodies in a node's attributes to its last inputs; each serves one node. */
-tn_status tn_graph_bind_bodies(const tn_graph_node *node);
 /* The next body in a node's fields from number `inout_field` on; null: no more. */
 tn_graph_body *tn_graph_next_body(const tn_graph_node *node, uint32_t *inout_field);
 /* Whether the shape rule is shown the value of an input: at a port with TN_PORT_VALUE_NEEDED, or

@@ -5,6 +5,7 @@
  */
 #include "base/status.h"
 #include "graph/body.h"
+#include "graph/infer.h"
 #include "plugin/outputs.h"
 
 #include <inttypes.h>

@@ -7,7 +7,6 @@
 
 #include "base/map.h"
 #include "base/status.h"
-#include "graph/body.h"
 #include "graph/graph_private.h"
 #include "tensor/string.h"
 

@@ -29,7 +29,10 @@ tn_status tn_graph_copy_attributes(tn_graph *graph, uint64_t count,
                                    const tn_attribute *const *attributes, bool copy_tensors,
                                    const tn_attribute *const **out_attributes);
 
+/* --- body.c --- */
 void tn_graph_destroy_bodies(tn_graph *graph);
+/* Binds the bodies in a node's attributes to its last inputs; each serves one node. */
+tn_status tn_graph_bind_bodies(const tn_graph_node *node);
 
 /* Gives back what a node holds: parameters made outside the arena, the count on its library. */
 void tn_graph_release_node(tn_graph_node *node);

@@ -63,7 +63,8 @@ tn_status tn_checked_create(const tn_checked_options *options, tn_checked **out_
     if (!checked) return tn_fail_memory("guarded running");
     checked->allocator = options->allocator;
     checked->inner = options->pool;
-    checked->pool = (tn_thread_pool){options->pool ? options->pool->threads : 1, parallel_for};
+    checked->pool = (tn_thread_pool){.threads = options->pool ? options->pool->threads : 1,
+                                     .parallel_for = parallel_for};
     checked->dump_directory = options->dump_directory;
     checked->value_count = options->value_count;
     checked->is_constant = options->is_constant;

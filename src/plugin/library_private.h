@@ -33,6 +33,13 @@ tn_loaded_library *tn_runtime_set_loading(tn_runtime *runtime, tn_loaded_library
 const char *tn_runtime_last_log(tn_runtime *runtime);
 void tn_runtime_clear_last_log(tn_runtime *runtime);
 
+/* --- libraries/library_tables.c --- */
+/* Of letters, digits, '_' and '-'. */
+bool tn_library_is_plain_name(const char *name);
+/* TN_ERROR_PLUGIN: says what is wrong. */
+tn_status tn_library_check_table(const tn_library *table);
+tn_status tn_library_add_tables(tn_registry *registry, tn_loaded_library *library);
+
 /* --- the search for a library that a plan names (library_search.c) --- */
 typedef struct tn_library_search {
     tn_runtime *runtime;

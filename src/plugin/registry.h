@@ -34,7 +34,6 @@ typedef struct tn_operator_entry {
     const char *own_domain; /* in the library's table; op->domain may be another one, which the
                                library was loaded under */
     uint64_t name_hash;     /* of the operator's name, without its domain */
-    uint64_t serial;        /* 1, 2, ...: in the order of adding */
 } tn_operator_entry;
 
 typedef struct tn_kernel_entry {
@@ -46,14 +45,12 @@ typedef struct tn_kernel_entry {
     uint32_t absorb_count;
     const tn_absorb *absorbs; /* of the kernel's text, in its order */
     uint64_t name_hash;       /* of the kernel's name and its operator's */
-    uint64_t serial;
 } tn_kernel_entry;
 
 typedef struct tn_rewrite_entry {
     const tn_rewrite *rewrite; /* normalised copy */
     tn_loaded_library *library;
     const struct tn_pattern *pattern; /* of both texts: plugin/rewrite/pattern.h */
-    uint64_t serial;
 } tn_rewrite_entry;
 
 tn_status tn_registry_create(tn_runtime *runtime, tn_registry **out_registry);
@@ -95,6 +92,8 @@ tn_status tn_registry_kernels(tn_registry *registry, const tn_operator *op, cons
                               const tn_kernel_entry ***out_entries, uint32_t *out_count);
 void tn_registry_free_kernels(tn_registry *registry, const tn_kernel_entry **entries,
                               uint32_t count);
+/* Whether a kernel for the processor, of any operator, has one of these traits. */
+bool tn_registry_has_trait(tn_registry *registry, uint32_t traits);
 /* All rewrites, in the order of registration; held and freed as kernels are. */
 tn_status tn_registry_rewrites(tn_registry *registry, const tn_rewrite_entry ***out_entries,
                                uint32_t *out_count);

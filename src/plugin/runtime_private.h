@@ -5,6 +5,7 @@
 
 #include "base/resource_store.h"
 #include "device/cpu/host_threads.h"
+#include "device/cpu/workers.h"
 #include "plugin/runtime.h"
 
 #include <tenon/plugin/device.h>
@@ -43,6 +44,7 @@ struct tn_runtime {
     const char *importer_folders[2]; /* beside the core library */
     bool has_linked_importers;       /* under the loading lock */
     tn_device cpu;
+    tn_workers *workers;
     tn_host_threads *run_threads; /* made when they are needed first, under `lock`; or null */
     uint32_t run_thread_count;
     char features[256], fingerprint[384];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the caller of a build pinned of one node; builder/lower/node_pins.h reads and checks pins.
+/* What the caller of a build pinned of one node; builder/pins/node_pins.h reads and checks pins.
  */
 #ifndef TN_REPORT_NODE_PIN_H
 #define TN_REPORT_NODE_PIN_H

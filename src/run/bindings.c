@@ -13,7 +13,7 @@ static bool is_fit(const tn_context *context, const void *memory) {
 
 tn_status tn_bindings_check_input(const tn_context *context, uint32_t input,
                                   uint64_t needed_bytes) {
-    const tn_input_binding *binding = &context->inputs[input];
+    const tn_input_binding *binding = &context->ports.inputs[input];
     const char *name = context->engine->inputs[input].name;
     char text[TN_SHAPE_TEXT_BYTES];
     if (needed_bytes == 0) return TN_OK;
@@ -39,12 +39,12 @@ static tn_status reserve_pinned(tn_context *context, void **memory, size_t *capa
 }
 
 tn_status tn_bindings_own_output(tn_context *context, uint32_t output, size_t bytes) {
-    tn_output_binding *binding = &context->outputs[output];
+    tn_output_binding *binding = &context->ports.outputs[output];
     return reserve_pinned(context, &binding->own, &binding->own_bytes, bytes, "an output");
 }
 
 tn_status tn_bindings_own_input(tn_context *context, uint32_t input, size_t bytes) {
-    tn_input_binding *binding = &context->inputs[input];
+    tn_input_binding *binding = &context->ports.inputs[input];
     return reserve_pinned(context, &binding->own, &binding->own_bytes, bytes, "an input");
 }
 
@@ -52,16 +52,16 @@ tn_status tn_bindings_own_input(tn_context *context, uint32_t input, size_t byte
  * the two is the host's, before a run or after it, and the other one part of a captured graph. On a
  * stream of the caller's nobody waits, so that the host could copy. */
 static bool goes_by_pinned(const tn_context *context, uint64_t bytes) {
-    return context->stream && context->stream == context->own_stream &&
+    return context->device.stream && context->device.stream == context->device.own_stream &&
            tn_walk_has_pinned(context) && bytes <= TN_WALK_SMALL_BYTES;
 }
 
 tn_status tn_bindings_reserve_staging(tn_context *context, uint32_t input, size_t bytes) {
-    tn_input_binding *binding = &context->inputs[input];
+    tn_input_binding *binding = &context->ports.inputs[input];
     const void *before = binding->staging;
     TN_TRY(reserve_pinned(context, &binding->staging, &binding->staging_bytes, bytes,
                           "an input's aligned copy"));
-    if (binding->staging != before) context->are_bindings_set = false;
+    if (binding->staging != before) context->ports.are_set = false;
     return TN_OK;
 }
 
@@ -77,7 +77,7 @@ static bool is_staged(const tn_context *context, const tn_input_binding *binding
 
 tn_status tn_bindings_apply_inputs(tn_context *context) {
     for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
-        tn_input_binding *binding = &context->inputs[i];
+        tn_input_binding *binding = &context->ports.inputs[i];
         size_t bytes = 0;
         binding->is_staged = false;
         if (!binding->is_needed || context->engine->plan.is_value_input[i]) continue;
@@ -94,19 +94,19 @@ tn_status tn_bindings_apply_inputs(tn_context *context) {
 
 /* Whether an output is the update of an input that is bound to the same memory. */
 static bool is_update(const tn_context *context, uint32_t output, uint32_t input) {
-    const tn_output_binding *to = &context->outputs[output];
-    const tn_input_binding *from = &context->inputs[input];
-    return context->current->updated[output] == input + 1 && from->data == to->data &&
+    const tn_output_binding *to = &context->ports.outputs[output];
+    const tn_input_binding *from = &context->ports.inputs[input];
+    return context->shapes.current->updated[output] == input + 1 && from->data == to->data &&
            from->is_device == to->is_device && to->is_device == to->is_from_device &&
            !from->is_fetched;
 }
 
 /* Whether an output's memory is some input's too: it is then written when the inputs were read. */
 static bool is_input_memory(const tn_context *context, uint32_t index) {
-    const tn_output_binding *output = &context->outputs[index];
+    const tn_output_binding *output = &context->ports.outputs[index];
     const uintptr_t begin = (uintptr_t)output->data;
     for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
-        const tn_input_binding *input = &context->inputs[i];
+        const tn_input_binding *input = &context->ports.inputs[i];
         const uintptr_t from = (uintptr_t)input->data;
         if (input->is_needed && input->data && begin < from + input->bytes &&
             from < begin + output->bytes && !is_update(context, index, i))
@@ -117,8 +117,8 @@ static bool is_input_memory(const tn_context *context, uint32_t index) {
 
 static tn_status apply_outputs(tn_context *context) {
     for (uint32_t i = 0; i < tn_context_output_count(context); i++) {
-        tn_output_binding *binding = &context->outputs[i];
-        tn_tensor *output = &context->current->outputs[i].tensor;
+        tn_output_binding *binding = &context->ports.outputs[i];
+        tn_tensor *output = &context->shapes.current->outputs[i].tensor;
         char text[TN_SHAPE_TEXT_BYTES];
         if (binding->data && binding->bytes < output->bytes)
             return tn_fail(TN_ERROR_ARGUMENT,
@@ -144,7 +144,7 @@ static tn_status apply_outputs(tn_context *context) {
 
 void *tn_bindings_input(const tn_context *context, uint32_t input) {
     static _Alignas(64) const char nothing[64];
-    const tn_input_binding *binding = &context->inputs[input];
+    const tn_input_binding *binding = &context->ports.inputs[input];
     if (binding->is_staged || binding->is_fetched) return binding->staging;
     return (void *)(uintptr_t)(binding->data ? binding->data : nothing);
 }
@@ -152,13 +152,13 @@ void *tn_bindings_input(const tn_context *context, uint32_t input) {
 static void *pointer_of(const tn_context *context, const tn_value_place *place) {
     switch (place->kind) {
     case TN_PLACE_ARENA:
-        return (char *)context->memory + place->offset;
+        return (char *)context->arena.memory + place->offset;
     case TN_PLACE_DEVICE:
-        return (char *)context->device_memory + place->offset;
+        return (char *)context->arena.device_memory + place->offset;
     case TN_PLACE_INPUT:
         return tn_bindings_input(context, place->index);
     case TN_PLACE_OUTPUT:
-        return context->outputs[place->index].target;
+        return context->ports.outputs[place->index].target;
     default:
         return place->pointer;
     }
@@ -175,10 +175,10 @@ static void set_all(const tn_context *context, tn_shape_state *state) {
         set_pointer(context, state, v);
     for (uint32_t i = 0; i < state->walk_count; i++) {
         const bool is_on_device = tn_shape_state_is_on_device(context, state, i);
-        char *memory = is_on_device ? context->device_memory : context->memory;
+        char *memory = is_on_device ? context->arena.device_memory : context->arena.memory;
         state->walk[i].call->workspace =
             state->workspace_bytes[i] ? memory + state->workspaces[i] : NULL;
-        if (is_on_device) state->walk[i].call->stream = context->stream;
+        if (is_on_device) state->walk[i].call->stream = context->device.stream;
     }
     tn_walk_set_borders(context, state);
     tn_walk_drop_graphs(context, state);
@@ -186,76 +186,76 @@ static void set_all(const tn_context *context, tn_shape_state *state) {
 }
 
 static tn_status grow_arena(tn_context *owner, const tn_shape_state *state) {
-    const bool fits = state->memory_bytes <= owner->memory_bytes;
-    if (fits && state->device_bytes <= owner->device_bytes) return TN_OK;
-    owner->arena_moves++;
+    const bool fits = state->memory_bytes <= owner->arena.memory_bytes;
+    if (fits && state->device_bytes <= owner->arena.device_bytes) return TN_OK;
+    owner->arena.moves++;
     if (!fits) TN_TRY(tn_context_reserve_arena(owner, state->memory_bytes));
     TN_TRY(tn_context_reserve_device_arena(owner, state->device_bytes));
-    owner->statistics.arena_bytes = owner->memory_bytes + owner->device_bytes;
+    owner->statistics.arena_bytes = owner->arena.memory_bytes + owner->arena.device_bytes;
     return TN_OK;
 }
 
 /* Contexts of several profiles have one arena, of which one at a time makes use: the first one's.
  */
 static tn_status reserve_memory(tn_context *context) {
-    tn_context *owner = context->arena_owner ? context->arena_owner : context;
-    TN_TRY(grow_arena(owner, context->current));
-    if (context->arena_seen == owner->arena_moves) return TN_OK;
-    context->arena_seen = owner->arena_moves;
-    context->memory = owner->memory;
-    context->memory_bytes = owner->memory_bytes;
-    context->device_memory = owner->device_memory;
-    context->device_bytes = owner->device_bytes;
+    tn_context *owner = context->arena.owner ? context->arena.owner : context;
+    TN_TRY(grow_arena(owner, context->shapes.current));
+    if (context->arena.seen == owner->arena.moves) return TN_OK;
+    context->arena.seen = owner->arena.moves;
+    context->arena.memory = owner->arena.memory;
+    context->arena.memory_bytes = owner->arena.memory_bytes;
+    context->arena.device_memory = owner->arena.device_memory;
+    context->arena.device_bytes = owner->arena.device_bytes;
     for (int i = 0; i < TN_SHAPE_STATES; i++)
-        if (context->states[i]) context->states[i]->is_applied = false;
+        if (context->shapes.states[i]) context->shapes.states[i]->is_applied = false;
     return TN_OK;
 }
 
 tn_status tn_bindings_apply(tn_context *context) {
-    tn_shape_state *state = context->current;
-    if (context->has_strided_ports) TN_TRY(tn_strided_settle(context));
+    tn_shape_state *state = context->shapes.current;
+    if (context->ports.has_strided) TN_TRY(tn_strided_settle(context));
     TN_TRY(reserve_memory(context));
     TN_TRY(tn_bindings_apply_inputs(context));
     TN_TRY(apply_outputs(context));
     if (!state->is_applied) set_all(context, state);
     for (uint32_t i = 0; i < state->patch_count; i++)
         set_pointer(context, state, state->patches[i]);
-    if (context->has_strided_ports) tn_strided_bypass(context);
+    if (context->ports.has_strided) tn_strided_bypass(context);
     TN_TRY(tn_walk_capture_borders(context, state));
     for (uint32_t i = 0; i < state->walk_count && context->isolation; i++)
         if (state->walk[i].run == tn_isolated_run)
             TN_TRY(tn_isolated_call_define(state->walk[i].call));
-    context->are_bindings_set = true;
+    context->ports.are_set = true;
     return TN_OK;
 }
 
 void tn_bindings_stage_inputs(tn_context *context) {
     for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
-        const tn_input_binding *binding = &context->inputs[i];
+        const tn_input_binding *binding = &context->ports.inputs[i];
         if (binding->is_staged && binding->staged_bytes > 0)
             memcpy(binding->staging, binding->data, binding->staged_bytes);
     }
 }
 
 bool tn_bindings_has_copies(const tn_context *context) {
-    if (context->current->copy_count > 0) return true;
+    if (context->shapes.current->copy_count > 0) return true;
     for (uint32_t i = 0; i < tn_context_output_count(context); i++) {
-        const tn_output_binding *binding = &context->outputs[i];
+        const tn_output_binding *binding = &context->ports.outputs[i];
         if (binding->data && binding->data != binding->target && !binding->is_sent) return true;
     }
     return false;
 }
 
 void tn_bindings_copy_outputs(tn_context *context) {
-    const tn_shape_state *state = context->current;
+    const tn_shape_state *state = context->shapes.current;
     for (uint32_t i = 0; i < state->copy_count; i++) {
         const tn_tensor *from = &state->tensors[state->copies[i].value].tensor;
         if (from->bytes)
-            memcpy(context->outputs[state->copies[i].output].target, from->data,
+            memcpy(context->ports.outputs[state->copies[i].output].target, from->data,
                    (size_t)from->bytes);
     }
     for (uint32_t i = 0; i < tn_context_output_count(context); i++) {
-        const tn_output_binding *binding = &context->outputs[i];
+        const tn_output_binding *binding = &context->ports.outputs[i];
         if (binding->data && binding->data != binding->target && !binding->is_sent &&
             state->outputs[i].tensor.bytes > 0)
             memcpy(binding->data, binding->target, (size_t)state->outputs[i].tensor.bytes);

@@ -7,7 +7,7 @@
  * one, so that an error is that of the step that made it; its kernels are guarded in its memory.
  */
 #include "engine/checked.h"
-#include "run/context_private.h"
+#include "run/walk_private.h"
 
 tn_status tn_checked_context_create(tn_context *context) {
     const tn_engine *engine = context->engine;
@@ -52,7 +52,7 @@ tn_status tn_checked_step(tn_context *context, uint32_t index, tn_call *call, tn
 }
 
 static tn_status run_on_device(tn_context *context, uint32_t index) {
-    const tn_shape_state *state = context->current;
+    const tn_shape_state *state = context->shapes.current;
     const tn_walk_item *item = &state->walk[index];
     const tn_program_step *step = &context->engine->program->steps[state->walk_steps[index]];
     if (step->kind == TN_STEP_REFORMAT) {
@@ -63,11 +63,11 @@ static tn_status run_on_device(tn_context *context, uint32_t index) {
 }
 
 tn_status tn_checked_walk(tn_context *context) {
-    const tn_shape_state *state = context->current;
+    const tn_shape_state *state = context->shapes.current;
     for (uint32_t i = 0; i < state->walk_count; i++) {
         const tn_walk_item *item = &state->walk[i];
         TN_TRY(tn_run_check(context->run));
-        const uint64_t before = context->is_profiling ? tn_walk_now_ns() : 0;
+        const uint64_t before = context->profile.is_on ? tn_walk_now_ns() : 0;
         const bool is_on_device = tn_shape_state_is_on_device(context, state, i);
         if (is_on_device) {
             TN_TRY(run_on_device(context, i));
@@ -77,7 +77,7 @@ tn_status tn_checked_walk(tn_context *context) {
         } else {
             TN_TRY(tn_checked_step(context, state->walk_steps[i], item->call, item->run));
         }
-        if (context->is_profiling)
+        if (context->profile.is_on)
             tn_walk_note_time(context, state->walk_steps[i], tn_walk_now_ns() - before);
     }
     return TN_OK;

@@ -31,46 +31,48 @@ static tn_status fail_lent(const tn_context *context, const tn_lent_memory *lent
 }
 
 tn_status tn_context_reserve_arena(tn_context *context, size_t bytes) {
-    const tn_lent_memory *lent = &context->lent_memory;
-    if (bytes <= context->memory_bytes) return TN_OK;
-    if (lent->memory || context->is_without_memory) return fail_lent(context, lent, bytes, "host");
-    tn_context_give_data(context, context->memory);
-    context->memory = NULL;
-    context->memory_bytes = 0;
-    TN_TRY(tn_context_take_data(context, bytes, "the arena", &context->memory));
-    context->memory_bytes = bytes;
+    const tn_lent_memory *lent = &context->arena.lent;
+    if (bytes <= context->arena.memory_bytes) return TN_OK;
+    if (lent->memory || context->arena.is_without_memory)
+        return fail_lent(context, lent, bytes, "host");
+    tn_context_give_data(context, context->arena.memory);
+    context->arena.memory = NULL;
+    context->arena.memory_bytes = 0;
+    TN_TRY(tn_context_take_data(context, bytes, "the arena", &context->arena.memory));
+    context->arena.memory_bytes = bytes;
     return TN_OK;
 }
 
 static void give_device_memory(tn_context *context) {
-    if (context->device_memory && !context->lent_device_memory.memory)
+    if (context->arena.device_memory && !context->arena.lent_device.memory)
         tn_device_give_memory(context->engine->device, &context->device_allocator,
-                              context->device_memory, context->stream);
-    context->device_memory = NULL;
-    context->device_bytes = 0;
+                              context->arena.device_memory, context->device.stream);
+    context->arena.device_memory = NULL;
+    context->arena.device_bytes = 0;
 }
 
 /* What is enqueued still uses the old arena, which the stream gives back after it. */
 tn_status tn_context_reserve_device_arena(tn_context *context, size_t bytes) {
-    const tn_lent_memory *lent = &context->lent_device_memory;
-    if (bytes <= context->device_bytes) return TN_OK;
-    if (lent->memory || context->is_without_memory)
+    const tn_lent_memory *lent = &context->arena.lent_device;
+    if (bytes <= context->arena.device_bytes) return TN_OK;
+    if (lent->memory || context->arena.is_without_memory)
         return fail_lent(context, lent, bytes, "device");
     const tn_device *device = context->engine->device;
     TN_TRY(tn_context_wait_all(context));
     give_device_memory(context);
-    TN_TRY(tn_device_take_memory(device, &context->device_allocator, bytes, context->stream,
-                                 "memory for the arena", &context->device_memory));
-    context->device_bytes = bytes;
-    if (!context->profiles) return TN_OK;
-    const tn_status status = device->stream_wait(device, context->stream); /* others use it on
-                                                                               streams of theirs */
+    TN_TRY(tn_device_take_memory(device, &context->device_allocator, bytes, context->device.stream,
+                                 "memory for the arena", &context->arena.device_memory));
+    context->arena.device_bytes = bytes;
+    if (!context->profiles.contexts) return TN_OK;
+    const tn_status status =
+        device->stream_wait(device, context->device.stream); /* others use it on
+                                                          streams of theirs */
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "memory for the arena");
 }
 
 void tn_context_free_arena(tn_context *context) {
-    if (!context->lent_memory.memory) tn_context_give_data(context, context->memory);
-    context->memory = NULL;
+    if (!context->arena.lent.memory) tn_context_give_data(context, context->arena.memory);
+    context->arena.memory = NULL;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -104,32 +106,31 @@ tn_status tn_context_check_lending(const tn_context *context) {
 tn_status tn_context_set_memory(tn_context *context, void *memory, uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(check_lent(context, memory, bytes, 64));
-    if (memory == context->lent_memory.memory && bytes == context->lent_memory.bytes) return TN_OK;
+    if (memory == context->arena.lent.memory && bytes == context->arena.lent.bytes) return TN_OK;
     TN_TRY(tn_context_wait_all(context));
-    context->arena_moves++;
+    context->arena.moves++;
     tn_context_free_arena(context);
-    context->lent_memory = (tn_lent_memory){memory, memory ? (size_t)bytes : 0};
-    context->memory = memory;
-    context->memory_bytes = context->lent_memory.bytes;
+    context->arena.lent = (tn_lent_memory){memory, memory ? (size_t)bytes : 0};
+    context->arena.memory = memory;
+    context->arena.memory_bytes = context->arena.lent.bytes;
     tn_context_forget_pointers(context);
     return TN_OK;
 }
 
 tn_status tn_context_set_device_memory(tn_context *context, void *device_memory, uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
-    if (!context->own_stream)
+    if (!context->device.own_stream)
         return tn_fail(TN_ERROR_STATE, "the engine runs on the processor: tn_context_set_memory");
     TN_TRY(check_lent(context, device_memory, bytes, context->engine->device->alignment));
-    if (device_memory == context->lent_device_memory.memory &&
-        bytes == context->lent_device_memory.bytes)
+    if (device_memory == context->arena.lent_device.memory &&
+        bytes == context->arena.lent_device.bytes)
         return TN_OK;
     TN_TRY(tn_context_wait_all(context));
-    context->arena_moves++;
+    context->arena.moves++;
     give_device_memory(context);
-    context->lent_device_memory =
-        (tn_lent_memory){device_memory, device_memory ? (size_t)bytes : 0};
-    context->device_memory = device_memory;
-    context->device_bytes = context->lent_device_memory.bytes;
+    context->arena.lent_device = (tn_lent_memory){device_memory, device_memory ? (size_t)bytes : 0};
+    context->arena.device_memory = device_memory;
+    context->arena.device_bytes = context->arena.lent_device.bytes;
     tn_context_forget_pointers(context);
     return TN_OK;
 }
@@ -144,10 +145,10 @@ tn_status tn_context_memory_bytes(const tn_context *context, uint64_t *out_host_
     TN_TRY(tn_context_check_lending(context));
     const tn_context *other = tn_context_stand_in(context);
     if (other) return tn_context_memory_bytes(other, out_host_bytes, out_device_bytes);
-    if (!context->current || !context->are_shapes_set)
+    if (!context->shapes.current || !context->shapes.are_set)
         return tn_fail(TN_ERROR_STATE, "the memory is not known before tn_context_reshape");
-    if (out_host_bytes) *out_host_bytes = context->current->memory_bytes;
-    if (out_device_bytes) *out_device_bytes = context->current->device_bytes;
+    if (out_host_bytes) *out_host_bytes = context->shapes.current->memory_bytes;
+    if (out_device_bytes) *out_device_bytes = context->shapes.current->device_bytes;
     return TN_OK;
 }
 

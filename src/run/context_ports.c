@@ -14,8 +14,8 @@ static void note_needed(tn_context *context, uint32_t value, bool is_transfer) {
     const bool is_host = context->engine->program->values[value].space == TN_SPACE_HOST;
     for (size_t i = 0; graph->tensors[tensor].is_input && i < graph->input_count; i++) {
         if (graph->inputs[i] != tensor) continue;
-        context->inputs[i].is_needed = true;
-        context->inputs[i].is_read_by_host |= is_host && !is_transfer;
+        context->ports.inputs[i].is_needed = true;
+        context->ports.inputs[i].is_read_by_host |= is_host && !is_transfer;
     }
 }
 
@@ -33,7 +33,7 @@ static void find_device_outputs(tn_context *context) {
         for (size_t i = 0; i < context->engine->graph->output_count; i++)
             if (tn_walk_is_transfer(program, &program->steps[s]) &&
                 program->steps[s].outputs[0] == program->output_values[i])
-                context->outputs[i].is_from_device = true;
+                context->ports.outputs[i].is_from_device = true;
 }
 
 static void find_needed(tn_context *context) {
@@ -51,7 +51,7 @@ static void find_needed(tn_context *context) {
     for (size_t i = 0; i < engine->graph->output_count; i++)
         note_needed(context, program->output_values[i], false);
     for (size_t i = 0; i < engine->graph->input_count; i++)
-        context->inputs[i].is_needed |= engine->plan.is_value_input[i];
+        context->ports.inputs[i].is_needed |= engine->plan.is_value_input[i];
 }
 
 /* Whether all profiles have one shape of an input, the same one. */
@@ -75,12 +75,12 @@ static void set_fixed_shapes(tn_context *context) {
         for (uint32_t axis = 0; is_fixed && axis < tensor->shape.rank; axis++)
             is_fixed = tensor->shape.extents[axis] >= 0;
         if (is_fixed)
-            context->inputs[i].shape = tensor->shape;
+            context->ports.inputs[i].shape = tensor->shape;
         else if (is_fixed_input(context->engine, i)) {
-            context->inputs[i].shape = context->engine->contents.profiles[i].minimum;
+            context->ports.inputs[i].shape = context->engine->contents.profiles[i].minimum;
             is_fixed = true;
         }
-        context->inputs[i].has_shape = is_fixed;
+        context->ports.inputs[i].has_shape = is_fixed;
     }
 }
 
@@ -106,7 +106,7 @@ static uint32_t find_host_node(const tn_engine *engine) {
 }
 
 void tn_context_find_ports(tn_context *context) {
-    context->host_node = find_host_node(context->engine);
+    context->ports.host_node = find_host_node(context->engine);
     find_needed(context);
     find_device_outputs(context);
     set_fixed_shapes(context);

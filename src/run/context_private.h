@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of tn_context: its opened kernels, bindings, arena and shape states.
+ * What the files of a context call of each other; state/context.h has its parts.
  *
  *   context.c               creation, memory for tensors, profile, statistics
  *   context_report.c        the steps with their times, and the memory, as JSON
@@ -14,7 +14,7 @@
  *   heaps.c                 the bytes of its strings
  *   describe.c              descriptors of values, what was fused at these shapes
  *   shape_state.c           what is made for one set of shapes
- *   shape_state_places.c    where its values lie
+ *   sharing/sharing.h       where its values lie: shape_state_places.c, and
  *   sharing/shape_state_windows.c   those that lie in larger ones
  *   sharing/strided_rows.c          of those, the ones that are rows apart
  *   sharing/shape_state_in_place.c  those that lie on what they replace
@@ -23,6 +23,7 @@
  *   strided/strided_ports.c  their memory, where its elements lie apart
  *   device_ports.c          their memory on a device, where the processor uses it
  *   walk.c                  the run
+ *   walk_private.h          what the files of the walk call of each other
  *   walk_profile.c          the run with a clock
  *   walk_device.c           steps on a device, and between its memory and the host's
  *   walk_border.c           inputs and outputs that are in a device's memory already
@@ -43,224 +44,9 @@
 #define TN_RUN_CONTEXT_PRIVATE_H
 
 #include "base/status.h"
-#include "report/report_memory.h"
-#include "engine/engine_private.h"
-#include "guard/checked_call.h"
-#include "isolation/isolation.h"
-#include "plugin/crash.h"
-#include "run/control/run_control.h"
-#include "tensor/window.h"
+#include "run/state/context.h"
 
-#include <tenon/output_allocator.h>
-#include <tenon/plugin/counted.h>
 #include <tenon/plugin/string.h>
-
-/* Where a value's data lies. */
-enum {
-    TN_PLACE_NONE,
-    TN_PLACE_ARENA,
-    TN_PLACE_INPUT,
-    TN_PLACE_OUTPUT,
-    TN_PLACE_FIXED,
-    TN_PLACE_DEVICE /* the arena in the device's memory */
-};
-typedef struct tn_value_place {
-    uint32_t kind;
-    uint32_t root;  /* the value whose memory this one has, and whose place it is a copy of in the
-                       end; itself unless it is a view, a window, or in place */
-    size_t shift;   /* bytes from the beginning of the root's memory */
-    uint32_t index; /* INPUT, OUTPUT: which */
-    size_t offset;  /* ARENA, DEVICE */
-    void *pointer;  /* FIXED: constants, and values computed at reshape */
-} tn_value_place;
-
-typedef struct tn_walk_item {
-    tn_callback run;
-    tn_call *call;
-} tn_walk_item;
-
-/* Items in a row that a device does as one captured graph. */
-typedef struct tn_walk_graph {
-    uint32_t first, end; /* of the walk's items */
-    void *graph;         /* null: not captured yet */
-    void *timed;         /* the same with events between the items; null: not captured yet */
-} tn_walk_graph;
-
-/* A transfer between the network's border and the device: what it moves may be where the caller
- * has it, and then there is nothing to be done. */
-typedef struct tn_walk_border {
-    uint32_t item;  /* of the walk */
-    uint32_t value; /* in the device's memory */
-    uint32_t port;  /* which input, or which output */
-    bool is_output, may_share;
-    uint32_t pair;        /* of an output that updates an input: 1 + that input's border; else 0 */
-    void *device_data;    /* where the value lies else, while a kernel writes to `captured` */
-    tn_callback run;      /* the transfer */
-    const void *captured; /* the context's own memory, from or to which so little is moved that a
-                             graph does it; null: the transfer is enqueued by itself */
-} tn_walk_border;
-
-/* A graph output that is not written in its place: copied after the walk. */
-typedef struct tn_output_copy {
-    uint32_t value, output;
-} tn_output_copy;
-
-/* Everything that belongs to one set of input shapes (and values, where they decide shapes). */
-typedef struct tn_shape_state {
-    tn_arena *arena;  /* of all below */
-    tn_shape *shapes; /* by graph input */
-    void **values;    /* by graph input: a copy of the value, 64-byte aligned, or null */
-    size_t *value_bytes;
-    tn_counted *counts;         /* by graph input: where the count is; its value null: none */
-    tn_tensor_storage *tensors; /* by program value */
-    tn_value_place *places;     /* by program value */
-    tn_tensor_storage *outputs; /* by graph output, as the caller sees them */
-    uint32_t *last_read;        /* by value: 1 + the last step that reads it; outputs: UINT32_MAX */
-    tn_window *rows;            /* by value: of more than one row, it is rows that lie apart */
-    bool *is_dropped;           /* by step: its tensors are windows, and nothing is left to do */
-    uint32_t *updated;          /* by graph output: 1 + the input whose update it is, alone; 0 */
-    tn_walk_item *walk;
-    uint32_t *walk_steps;  /* the step of each item */
-    tn_walk_graph *graphs; /* in the order of the walk; null on the processor */
-    uint32_t graph_count;
-    tn_walk_border *borders;
-    uint32_t border_count;
-    uint32_t device_runs;      /* since its pointers were set last: the second one captures */
-    size_t *workspaces;        /* offset in the arena memory of each item's workspace */
-    uint64_t *workspace_bytes; /* of each item, as planned */
-    uint32_t *patches;         /* values that lie in the callers' memory */
-    uint32_t patch_count;
-    uint32_t walk_count;
-    tn_output_copy *copies;
-    uint32_t copy_count;
-    size_t memory_bytes;       /* of the arena memory that it needs */
-    size_t device_bytes;       /* the same in the device's memory */
-    tn_report_arena arenas[2]; /* by memory space, for reports: what lies where, by items */
-    bool is_placed;            /* the memory is planned */
-    bool is_unfused;           /* another context runs these shapes: nothing but the key is here */
-    bool is_applied;           /* its pointers are set, for the arena where it is now */
-    uint64_t last_used;
-} tn_shape_state;
-
-/* Memory of the caller's in which elements lie apart (strided/strided_ports.c). */
-typedef struct tn_strided_binding {
-    bool is_bound;
-    void *data; /* of an input: only read */
-    uint64_t bytes;
-    uint32_t rank;
-    int64_t strides[TN_MAX_RANK];
-    /* Of an input: the conversion that alone reads it, 1 + the step, or 0; whether its result is
-     * `data` itself, so that nothing is copied; and whether that was found not to be possible. */
-    uint32_t reformat;
-    bool is_direct, is_never_direct;
-} tn_strided_binding;
-
-typedef struct tn_input_binding {
-    const void *data; /* as bound */
-    uint64_t bytes;
-    bool is_device;  /* it is memory of the device */
-    bool is_fetched; /* and the processor reads it: it is copied to `staging` before a run */
-    void *own;       /* lent to the caller to be filled, or null */
-    size_t own_bytes;
-    void *staging; /* a copy in aligned (pinned) memory, for memory that is not */
-    size_t staging_bytes;
-    size_t staged_bytes; /* of them, to be copied before a run */
-    bool is_staged;
-    bool is_needed;       /* its data is read by some step */
-    bool is_read_by_host; /* by the processor, not by a copy to a device alone */
-    bool has_shape;
-    tn_shape shape;
-    int64_t *count; /* the caller's; null: all of the input is there */
-    uint32_t count_axis;
-    tn_strided_binding strided; /* that `data` is gathered from, or the same */
-} tn_input_binding;
-
-typedef struct tn_output_binding {
-    void *data; /* as bound, or null */
-    uint64_t bytes;
-    bool is_device; /* it is memory of the device */
-    bool is_sent;   /* and the processor computes it: it is copied from `own` after a run */
-    void *own;      /* where it goes when nothing, or nothing aligned, is bound */
-    size_t own_bytes;
-    void *target;        /* what the walk writes */
-    bool is_from_device; /* a copy from a device writes it: any alignment does, and any memory */
-    tn_strided_binding strided;  /* that what is computed is scattered to */
-    tn_output_allocate allocate; /* the caller's, who then binds nothing himself; or null */
-    void *allocate_user;
-    bool is_asked; /* in this run: `data` is what he answered */
-} tn_output_binding;
-
-#define TN_SHAPE_STATES 8
-
-/* What a device's kernel moves over the bus in the time of a launch or two: larger ones are better
- * off with its copy engines, which are slow within a graph. */
-#define TN_WALK_SMALL_BYTES 65536u
-
-typedef struct tn_heaps tn_heaps;
-
-typedef struct tn_lent_memory {
-    void *memory; /* null: none */
-    size_t bytes;
-} tn_lent_memory;
-
-struct tn_context {
-    tn_engine *engine;
-    tn_allocator parent;
-    tn_device_allocator device_allocator; /* allocate null: the device's own */
-    tn_allocator allocator;               /* counts */
-    tn_open_kernel *kernels;              /* by step */
-    tn_input_binding *inputs;
-    tn_output_binding *outputs;
-    tn_inference inference;
-    tn_shape *shapes;    /* by graph input: scratch of reshape */
-    const void **values; /* by graph input: scratch of reshape */
-    tn_shape_state *states[TN_SHAPE_STATES];
-    tn_shape_state *current;
-    void *memory;
-    size_t memory_bytes;
-    void *device_memory;
-    size_t device_bytes;
-    tn_lent_memory lent_memory, lent_device_memory; /* then the two above are these */
-    bool is_without_memory;                         /* it has none but what is lent */
-    struct tn_context *arena_owner;                 /* whose memory the two are; null: its own */
-    uint64_t arena_moves;                           /* how often they have changed, of the owner */
-    uint64_t arena_seen;                   /* of these, those that the pointers here know of */
-    void *own_stream, *stream;             /* of the engine's device; null: the processor */
-    bool is_pending;                       /* the stream has work that nobody waited for */
-    bool are_shapes_set, are_bindings_set; /* false: to be looked at before the next walk */
-    bool has_device_ports;                 /* something is, or was, bound in the device's memory */
-    bool has_strided_ports;                /* the same of memory in which elements lie apart */
-    bool has_allocators;                   /* an output has, or had, one of the caller's */
-    uint32_t host_node; /* the first one whose work in a run is the processor's; TN_NO_NODE */
-    bool is_profiling;
-    tn_profile_entry *profile; /* by step */
-    uint32_t *profile_steps;
-    uint32_t profile_count;
-    void **events;     /* of the device, for profiles */
-    uint64_t *host_ns; /* by item: what the processor took */
-    uint32_t event_count, event_capacity;
-    bool is_lost; /* the device is: every call answers `lost` */
-    tn_error_copy lost;
-    struct tn_body_contexts *bodies; /* of nodes with graphs in their fields; else null */
-    tn_heaps *heaps;                 /* of networks with strings; else null */
-    struct tn_dynamic_run *dynamic;  /* networks sized by run; else null */
-    tn_isolation *isolation;         /* plugins' kernels in a helper process; else null */
-    tn_checked *checked;             /* guarded runs; else null */
-    bool *is_constant;               /* guarded runs: by program value */
-    tn_context_statistics statistics;
-    tn_crash_mark crash;     /* while it runs */
-    tn_context *unfused;     /* for shapes that break a fusion; else null */
-    bool is_unfused;         /* the present shapes are such */
-    void *done_event;        /* of the device, for tn_context_is_done; null until it is needed */
-    bool is_done_marked;     /* it is recorded behind the last run */
-    bool *is_broken;         /* by node: scratch of tn_unfused_find; null until it is needed */
-    tn_context **profiles;   /* by profile: of a plan with several, null until one is needed; the
-                                first is this one. Null: there is one profile */
-    uint32_t profile_now;    /* that the present shapes run with */
-    uint32_t chosen_profile; /* by the caller; TN_PROFILE_AUTOMATIC */
-    tn_run_control control;
-    const tn_run_state *run; /* its own, or that of the context that this one is a part of */
-};
 
 /* --- context.c --- */
 /* Memory for tensors, 64-byte aligned: shared with the helper process where there is one. */
@@ -372,14 +158,15 @@ tn_status tn_reshape_check_shape(const tn_context *context, uint32_t input, cons
 bool tn_reshape_is_stale(const tn_context *context);
 /* tn_context_reshape, of a context that is sound, with values where the host can read them. */
 tn_status tn_reshape_run(tn_context *context);
-/* Shapes and values of all inputs into context->shapes and values. */
+/* Shapes and values of all inputs into context->shapes.now and values. */
 tn_status tn_reshape_gather(tn_context *context);
 
 /* --- profiles/choose_profile.c --- */
 /* Whether a profile that may be chosen has this shape of an input. TN_ERROR_RANGE, TN_ERROR_SHAPE.
  */
 tn_status tn_profiles_check_shape(const tn_context *context, uint32_t input, const tn_shape *shape);
-/* The profile for context->shapes and values; the chosen one where there is one. Errors as above.
+/* The profile for context->shapes.now and values; the chosen one where there is one. Errors as
+ * above.
  */
 tn_status tn_profiles_choose(const tn_context *context, uint32_t *out_profile);
 
@@ -388,7 +175,7 @@ tn_status tn_profiles_create(tn_context *context);
 void tn_profiles_destroy(tn_context *context);
 /* The context that runs the present shapes in this one's place; null: it does so itself. */
 static inline tn_context *tn_profiles_other(const tn_context *context) {
-    return context->profiles ? context->profiles[context->profile_now] : NULL;
+    return context->profiles.contexts ? context->profiles.contexts[context->profiles.now] : NULL;
 }
 /* Goes on with a profile: reshapes its context, where that is not this one. */
 tn_status tn_profiles_reshape(tn_context *context, uint32_t profile);
@@ -442,14 +229,14 @@ tn_status tn_context_hand_over(const tn_context *context, tn_context *other);
  * null: it does so itself. */
 static inline tn_context *tn_context_stand_in(const tn_context *context) {
     tn_context *other = tn_profiles_other(context);
-    return other ? other : context->is_unfused ? context->unfused : NULL;
+    return other ? other : context->unfused.is_now ? context->unfused.context : NULL;
 }
 /* tn_context_reshape and tn_context_run by the unfused context, with what is bound here. */
 tn_status tn_unfused_reshape(tn_context *context);
 tn_status tn_unfused_run(tn_context *context);
 
 /* --- shape_state.c --- */
-/* Makes the state for the inference's present shapes, which are those of context->shapes and
+/* Makes the state for the inference's present shapes, which are those of context->shapes.now and
  * values; its kernels have been told (reshape). `is_unfused`: another context runs them, and
  * nothing but the key is in it. */
 tn_status tn_shape_state_create(tn_context *context, bool is_unfused, tn_shape_state **out_state);
@@ -461,7 +248,7 @@ void *tn_shape_state_copy(tn_shape_state *state, const void *data, size_t bytes)
 /* Tells the kernels that have a reshape of a state that becomes current again. */
 tn_status tn_shape_state_reshape(tn_context *context, tn_shape_state *state);
 
-/* --- shape_state_places.c --- */
+/* --- sharing/shape_state_places.c --- */
 /* Decides in which memory each value lies, and which steps are dropped. */
 tn_status tn_shape_state_place(tn_context *context, tn_shape_state *state);
 /* The value whose memory a value has, and where in it; final when the state is placed. */
@@ -474,31 +261,6 @@ static inline uint32_t tn_shape_state_root(const tn_shape_state *state, uint32_t
     }
     return value;
 }
-
-/* --- sharing/shape_state_windows.c --- */
-/* Before anything is in place: lays windows into what they are windows of, and drops their steps.
- * TN_ERROR_PLUGIN, TN_ERROR_MEMORY. */
-tn_status tn_shape_state_share_windows(const tn_context *context, tn_shape_state *state);
-
-/* --- sharing/strided_rows.c --- */
-/* Whether a value's rows may lie apart as in this window: each step that reads or writes it, but
- * for `except`, is a kernel that accepts that there. */
-bool tn_strided_rows_allowed(const tn_context *context, const tn_shape_state *state, uint32_t value,
-                             uint32_t except, const tn_window *window);
-/* A window in a value of which the rows may lie apart already; `inout_window` is the window in the
- * packed tensor. False: not at one distance. */
-bool tn_strided_rows_compose(const tn_shape_state *state, uint32_t larger, tn_window *inout_window);
-/* Gives a value the strides of the larger one. */
-void tn_strided_rows_lay(tn_shape_state *state, uint32_t value, uint32_t larger,
-                         const tn_window *window);
-static inline bool tn_strided_rows_is(const tn_shape_state *state, uint32_t value) {
-    return state->rows[value].row_count > 1;
-}
-
-/* --- sharing/shape_state_in_place.c --- */
-void tn_shape_state_share_in_place(const tn_context *context, tn_shape_state *state);
-/* Sets `updated` of outputs that lie in the caller's memory. */
-void tn_shape_state_find_updated(const tn_context *context, tn_shape_state *state);
 
 /* --- shape_state_memory.c --- */
 /* Plans the arena; the workspaces are known. Afterwards every place is final. */
@@ -545,24 +307,12 @@ tn_status tn_device_ports_check_capture(const tn_context *context);
 tn_status tn_walk_profile(tn_context *context);
 uint64_t tn_walk_now_ns(void);
 void tn_walk_note_time(tn_context *context, uint32_t step, uint64_t ns);
-/* Runs a piece with events between its items, while the stream is captured. */
-tn_status tn_walk_profile_capture(tn_context *context, const tn_walk_graph *graph, void *stream);
 void tn_walk_profile_close(tn_context *context);
 
 /* --- walk.c --- */
 tn_status tn_walk_run(tn_context *context);
-/* Runs an item, noted for the case that it crashes. */
-static inline tn_status tn_walk_call(tn_context *context, const tn_walk_item *item) {
-    tn_crash_set_call(&context->crash, item->call);
-    return item->run(item->call);
-}
 /* The callback of reformat steps. */
 tn_status tn_walk_reformat(tn_call *call);
-
-/* The error of an item that failed. */
-tn_status tn_walk_failed(const tn_walk_item *item, tn_status status);
-/* The same for an error that was found after the item had run. */
-tn_status tn_walk_blame(const tn_walk_item *item, tn_status status);
 
 /* --- checked.c --- */
 /* When the engine is a checked one: the kernels are open. */
@@ -584,13 +334,8 @@ void tn_walk_host_deallocate(tn_context *context, void *memory); /* null is fine
 tn_status tn_walk_open_device(tn_context *context);
 void tn_walk_close_device(tn_context *context);
 tn_status tn_walk_wait(tn_context *context); /* for all that is enqueued */
-/* The same after an item of the walk, whose error it then is. */
-tn_status tn_walk_settle(tn_context *context, uint32_t item);
 /* Finds the items that may be captured, again where it was done before; nothing is captured yet. */
 tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state);
-/* Callbacks of transfers. The second one waits, for a step of the processor. */
-tn_status tn_walk_transfer_on_device(tn_call *call);
-tn_status tn_walk_transfer_and_wait(tn_call *call);
 /* The callback of a transfer that there is no need for. */
 tn_status tn_walk_do_nothing(tn_call *call);
 /* Finds the transfers at the network's border. */
@@ -604,23 +349,11 @@ tn_status tn_walk_capture_borders(tn_context *context, tn_shape_state *state);
 void tn_walk_drop_graphs(const tn_context *context, tn_shape_state *state);
 /* The walk on a device. */
 tn_status tn_walk_run_device(tn_context *context);
-/* Its first run at these shapes: walk_first.c. */
-tn_status tn_walk_run_first(tn_context *context, const tn_shape_state *state);
-/* Captures the pieces with events between their items, where that is not done yet. */
-tn_status tn_walk_capture_timed(tn_context *context, tn_shape_state *state);
-tn_status tn_walk_launch(tn_context *context, void *graph);
 /* Turns the call of a reformat step into one from, to or on the device; its workspace is there. */
 void tn_walk_make_transfer(tn_context *context, const tn_shape_state *state, tn_walk_item *item,
                            uint32_t from_space, uint32_t to_space, uint64_t *out_workspace_bytes);
 /* Whether a step moves or converts a tensor from, to or on a device. */
 bool tn_walk_is_transfer(const tn_program *program, const tn_program_step *step);
-
-/* --- walk_direct.c --- */
-/* Before a piece is captured, and afterwards: kernels write small outputs straight into the host's
- * memory where the device can do that. */
-void tn_walk_begin_direct(const tn_context *context, tn_shape_state *state,
-                          const tn_walk_graph *graph);
-void tn_walk_end_direct(tn_shape_state *state);
 
 /* --- sized/counted.c --- */
 /* Notes the counts of the inputs in a new state, whose tensors are described, and gives each tensor

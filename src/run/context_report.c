@@ -15,8 +15,8 @@ static void add_inputs(tn_text *text, const tn_context *context) {
         tn_text_add(text, i > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
         tn_text_add_json(text, tensor->name);
         tn_text_add_format(text, ", \"type\": \"%s\", \"shape\": ", tn_type_name(tensor->type));
-        if (context->inputs[i].has_shape)
-            tn_report_add_extents(text, &context->inputs[i].shape);
+        if (context->ports.inputs[i].has_shape)
+            tn_report_add_extents(text, &context->ports.inputs[i].shape);
         else
             tn_text_add(text, "null");
         tn_text_add(text, "}");
@@ -38,15 +38,16 @@ static void add_totals(tn_text *text, const tn_context *context, const double *s
                        ", \"kernel_ns\": %.0f, \"reformat_ns\": %.0f, \"arena_bytes\": %zu, "
                        "\"profiled_runs\": %" PRIu64 "},\n",
                        program->step_count, reformats, kernel_ns, reformat_ns,
-                       context->memory_bytes + context->device_bytes,
-                       context->profile_count > 0 ? context->profile[context->profile_steps[0]].runs
-                                                  : UINT64_C(0));
+                       context->arena.memory_bytes + context->arena.device_bytes,
+                       context->profile.count > 0
+                           ? context->profile.entries[context->profile.steps[0]].runs
+                           : UINT64_C(0));
 }
 
 /* The arenas of the current shapes, by steps; those of a network that is sized by run are made
  * while it runs. */
 static tn_status read_memory(const tn_context *context, tn_report_memory *memory) {
-    const tn_shape_state *state = context->current;
+    const tn_shape_state *state = context->shapes.current;
     const tn_allocator *allocator = context->engine->allocator;
     memory->has_workspaces = true;
     for (int space = 0; state && space < 2; space++) {
@@ -102,14 +103,14 @@ tn_status tn_context_report(const tn_context *context, char **out_json) {
     double *step_ns = tn_allocate_zero(engine->allocator, engine->program->step_count + (size_t)1,
                                        sizeof *step_ns);
     const tn_report_steps steps = {.graph = engine->graph,
-                                   .shapes = &context->inference,
+                                   .shapes = &context->shapes.inference,
                                    .program = engine->program,
                                    .step_ns = step_ns};
     tn_report_memory memory = {.steps = &steps};
     if (!step_ns) return tn_fail_memory("the report of a context");
-    for (uint32_t i = 0; i < context->profile_count; i++)
-        step_ns[context->profile_steps[i]] =
-            (double)context->profile[context->profile_steps[i]].minimum_ns;
+    for (uint32_t i = 0; i < context->profile.count; i++)
+        step_ns[context->profile.steps[i]] =
+            (double)context->profile.entries[context->profile.steps[i]].minimum_ns;
     TN_GO(read_memory(context, &memory));
     TN_GO(write_report(context, step_ns, &memory, out_json));
 done:

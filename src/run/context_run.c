@@ -4,13 +4,14 @@
  * becomes of a context whose run failed or whose device is lost.
  */
 #include "device/cpu/shared_threads.h"
+#include "device/cpu/workers.h"
 #include "plugin/devices.h"
 #include "run/context_private.h"
 
 static tn_status walk(tn_context *context) {
     if (context->checked) return tn_checked_walk(context);
-    if (context->is_profiling) return tn_walk_profile(context);
-    return context->stream ? tn_walk_run_device(context) : tn_walk_run(context);
+    if (context->profile.is_on) return tn_walk_profile(context);
+    return context->device.stream ? tn_walk_run_device(context) : tn_walk_run(context);
 }
 
 static tn_status wait(tn_context *context) {
@@ -21,23 +22,23 @@ static tn_status wait(tn_context *context) {
 /* Outputs of the processor's to the device's memory. */
 static tn_status send(tn_context *context) {
     TN_TRY(tn_device_ports_send(context));
-    return context->stream == context->own_stream ? wait(context) : TN_OK;
+    return context->device.stream == context->device.own_stream ? wait(context) : TN_OK;
 }
 
 static tn_status run_dynamic(tn_context *context) {
     TN_TRY(tn_dynamic_run(context));
-    if (context->has_device_ports && tn_device_ports_has_sends(context)) return send(context);
-    return context->stream == context->own_stream ? wait(context) : TN_OK;
+    if (context->ports.has_device && tn_device_ports_has_sends(context)) return send(context);
+    return context->device.stream == context->device.own_stream ? wait(context) : TN_OK;
 }
 
 static tn_status run(tn_context *context) {
     TN_TRY(tn_run_check(context->run));
-    if (context->has_strided_ports) TN_TRY(tn_strided_gather(context));
-    if (context->profiles) {
+    if (context->ports.has_strided) TN_TRY(tn_strided_gather(context));
+    if (context->profiles.contexts) {
         TN_TRY(tn_profiles_update(context));
         tn_context *other = tn_profiles_other(context);
         if (other) {
-            if (context->has_strided_ports) {
+            if (context->ports.has_strided) {
                 TN_TRY(tn_strided_check_outputs(context));
                 TN_TRY(tn_strided_settle_all(context));
             }
@@ -46,26 +47,27 @@ static tn_status run(tn_context *context) {
         }
     }
     TN_TRY(tn_device_ports_fetch(context));
-    if (!context->are_shapes_set || tn_reshape_is_stale(context)) TN_TRY(tn_reshape_run(context));
-    if (context->has_strided_ports) TN_TRY(tn_strided_check_outputs(context));
+    if (!context->shapes.are_set || tn_reshape_is_stale(context)) TN_TRY(tn_reshape_run(context));
+    if (context->ports.has_strided) TN_TRY(tn_strided_check_outputs(context));
     context->statistics.runs++;
-    if (context->is_unfused) {
-        if (context->has_strided_ports) TN_TRY(tn_strided_settle_all(context));
+    if (context->unfused.is_now) {
+        if (context->ports.has_strided) TN_TRY(tn_strided_settle_all(context));
         return tn_unfused_run(context);
     }
     TN_TRY(tn_heaps_begin(context));
     if (context->dynamic) return run_dynamic(context);
-    if (context->has_allocators) TN_TRY(tn_output_ask_all(context));
-    if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));
+    if (context->ports.has_allocators) TN_TRY(tn_output_ask_all(context));
+    if (!context->ports.are_set) TN_TRY(tn_bindings_apply(context));
     tn_bindings_stage_inputs(context);
-    context->is_pending = context->stream != NULL;
+    context->device.is_pending = context->device.stream != NULL;
     tn_crash_enter(&context->crash, NULL, NULL, NULL);
     const tn_status walked = walk(context);
     tn_crash_leave(&context->crash);
     TN_TRY(walked);
     const bool has_copies = tn_bindings_has_copies(context),
-               has_sends = context->has_device_ports && tn_device_ports_has_sends(context);
-    if (has_copies || (context->stream == context->own_stream && !has_sends)) TN_TRY(wait(context));
+               has_sends = context->ports.has_device && tn_device_ports_has_sends(context);
+    if (has_copies || (context->device.stream == context->device.own_stream && !has_sends))
+        TN_TRY(wait(context));
     tn_bindings_copy_outputs(context);
     return has_sends ? send(context) : TN_OK;
 }
@@ -76,22 +78,22 @@ tn_status tn_context_end_failed(tn_context *context, tn_status status) {
     tn_error_copy error;
     tn_error_save(&error);
     (void)tn_context_wait_all(context);
-    if (context->stream && tn_device_alive(context->engine->device) != TN_OK) {
-        context->lost = error;
-        context->is_lost = true;
+    if (context->device.stream && tn_device_alive(context->engine->device) != TN_OK) {
+        context->device.lost = error;
+        context->device.is_lost = true;
     }
     tn_error_restore(&error);
     return status;
 }
 
 tn_status tn_context_check_lost(const tn_context *context) {
-    if (!context->is_lost) return TN_OK;
-    tn_error_restore(&context->lost);
-    return context->lost.status;
+    if (!context->device.is_lost) return TN_OK;
+    tn_error_restore(&context->device.lost);
+    return context->device.lost.status;
 }
 
 void tn_context_join(tn_context *part, const tn_context *whole) {
-    part->run = part->inference.run = whole->run;
+    part->run = part->shapes.inference.run = whole->run;
 }
 
 tn_status tn_context_run_begun(tn_context *context) {
@@ -99,11 +101,11 @@ tn_status tn_context_run_begun(tn_context *context) {
     /* Waiting, as below, would end the capture. Another profile's context asks itself. */
     if (!tn_profiles_other(context)) TN_TRY(tn_device_ports_check_capture(context));
     const tn_device *device = context->engine->device;
-    const uint32_t before = context->stream ? tn_device_enter(device) : 0;
-    context->is_done_marked = false;
+    const uint32_t before = context->device.stream ? tn_device_enter(device) : 0;
+    context->device.is_done_marked = false;
     tn_status status = run(context);
-    if (status == TN_OK && context->has_strided_ports) status = tn_strided_scatter(context);
-    if (context->stream) tn_device_leave(device, before);
+    if (status == TN_OK && context->ports.has_strided) status = tn_strided_scatter(context);
+    if (context->device.stream) tn_device_leave(device, before);
     return __builtin_expect(status == TN_OK, 1) ? TN_OK : tn_context_end_failed(context, status);
 }
 
@@ -119,14 +121,24 @@ static bool is_cancelled(const void *user) {
     return tn_run_is_cancelled(user);
 }
 
+/* A run that loops of other callers know of. */
+static tn_status run_among_others(tn_context *context) {
+    const tn_thread_pool *pool = &context->engine->pool;
+    if (pool->threads <= 1 || context->device.stream) return tn_context_run_begun(context);
+    tn_workers_enter(pool->workers);
+    const tn_status status = tn_context_run_begun(context);
+    tn_workers_leave(pool->workers);
+    return status;
+}
+
 /* Begins when its turn has come, where threads are shared with other engines. */
 tn_status tn_context_run_in_turn(tn_context *context) {
     const tn_engine *engine = context->engine;
-    tn_threads *threads = context->stream ? NULL : engine->shared_threads;
-    if (__builtin_expect(!threads, 1)) return tn_context_run_begun(context);
+    tn_threads *threads = context->device.stream ? NULL : engine->shared_threads;
+    if (__builtin_expect(!threads, 1)) return run_among_others(context);
     if (!tn_threads_take(threads, engine->pool.threads, is_cancelled, context->run))
         return tn_run_fail_cancelled();
-    const tn_status status = tn_context_run_begun(context);
+    const tn_status status = run_among_others(context);
     tn_threads_give(threads, engine->pool.threads);
     return status;
 }
@@ -140,24 +152,25 @@ tn_status tn_context_run(tn_context *context) {
 
 tn_status tn_context_wait_all(tn_context *context) {
     TN_TRY(tn_walk_wait(context));
-    if (context->unfused) TN_TRY(tn_context_wait_all(context->unfused));
-    for (uint32_t p = 1; context->profiles && p < context->engine->profile_count; p++)
-        if (context->profiles[p]) TN_TRY(tn_context_wait_all(context->profiles[p]));
+    if (context->unfused.context) TN_TRY(tn_context_wait_all(context->unfused.context));
+    for (uint32_t p = 1; context->profiles.contexts && p < context->engine->profile_count; p++)
+        if (context->profiles.contexts[p])
+            TN_TRY(tn_context_wait_all(context->profiles.contexts[p]));
     return TN_OK;
 }
 
 tn_status tn_context_set_stream(tn_context *context, void *stream) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    if (!context->own_stream && !stream) return TN_OK;
-    if (!context->own_stream)
+    if (!context->device.own_stream && !stream) return TN_OK;
+    if (!context->device.own_stream)
         return tn_fail(TN_ERROR_STATE, "the engine runs on the processor, which has no streams");
     TN_TRY(tn_context_check_lost(context));
-    void *chosen = stream ? stream : context->own_stream;
-    if (chosen == context->stream) return TN_OK;
+    void *chosen = stream ? stream : context->device.own_stream;
+    if (chosen == context->device.stream) return TN_OK;
     TN_TRY(tn_context_wait_all(context));
-    context->stream = chosen;
-    context->is_done_marked = false;
+    context->device.stream = chosen;
+    context->device.is_done_marked = false;
     tn_context_forget_pointers(context);
     return TN_OK;
 }
@@ -166,9 +179,10 @@ tn_status tn_context_find_output(const tn_context *context, uint32_t output,
                                  const tn_tensor **out_tensor) {
     const tn_context *other = tn_context_stand_in(context);
     if (other) return tn_context_find_output(other, output, out_tensor);
-    const tn_tensor *tensor = context->dynamic   ? tn_dynamic_output(context, output)
-                              : context->current ? &context->current->outputs[output].tensor
-                                                 : NULL;
+    const tn_tensor *tensor = context->dynamic ? tn_dynamic_output(context, output)
+                              : context->shapes.current
+                                  ? &context->shapes.current->outputs[output].tensor
+                                  : NULL;
     if (!tensor)
         return tn_fail(TN_ERROR_STATE, "output '%s' is not there before %s",
                        context->engine->outputs[output].name,

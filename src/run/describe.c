@@ -9,7 +9,7 @@
 tn_status tn_context_describe(const tn_context *context, uint32_t value,
                               tn_tensor_storage *out_storage) {
     const tn_program_value *item = &context->engine->program->values[value];
-    const tn_inferred_tensor *inferred = &context->inference.tensors[item->tensor];
+    const tn_inferred_tensor *inferred = &context->shapes.inference.tensors[item->tensor];
     const tn_graph_tensor *tensor = &context->engine->graph->tensors[item->tensor];
     const tn_type type = inferred->storage.tensor.type;
     if (!inferred->is_known)
@@ -42,12 +42,12 @@ void tn_context_hide(const tn_context *context, uint32_t value, tn_tensor *tenso
     const tn_tensor_id id = context->engine->program->values[value].tensor;
     tensor->data = NULL;
     tensor->heap = NULL;
-    tensor->type = context->inference.tensors[id].storage.tensor.type;
+    tensor->type = context->shapes.inference.tensors[id].storage.tensor.type;
     tensor->quantization = context->engine->graph->tensors[id].quantization;
 }
 
 static const tn_shape *shape_of(const tn_context *context, tn_tensor_id tensor) {
-    return &context->inference.tensors[tensor].storage.shape;
+    return &context->shapes.inference.tensors[tensor].storage.shape;
 }
 
 static bool operands_fit(const tn_context *context, const tn_engine_step *step, uint32_t absorbed,
@@ -70,7 +70,7 @@ static const tn_tensor **tensors_of(const tn_context *context, const tn_graph_no
     for (uint32_t i = 0; tensors && i < node->input_count + node->output_count; i++) {
         const tn_tensor_id id =
             i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];
-        if (id != TN_NO_TENSOR) tensors[id] = &context->inference.tensors[id].storage.tensor;
+        if (id != TN_NO_TENSOR) tensors[id] = &context->shapes.inference.tensors[id].storage.tensor;
     }
     return tensors;
 }

@@ -38,7 +38,7 @@ static tn_heap *source_heap(const tn_context *context, tn_tensor_id id) {
 }
 
 static void find_made(const tn_context *context, const tn_program_step *step) {
-    const tn_heaps *heaps = context->heaps;
+    const struct tn_heaps *heaps = context->heaps;
     const tn_engine *engine = context->engine;
     for (uint32_t i = 0; i < step->output_count; i++) {
         const uint32_t value = step->outputs[i];
@@ -57,7 +57,7 @@ tn_status tn_heaps_create(tn_context *context) {
     const tn_allocator *allocator = &context->allocator;
     const uint32_t values = engine->program->value_count;
     if (!has_strings(engine)) return TN_OK;
-    tn_heaps *heaps = context->heaps = tn_allocate_zero(allocator, 1, sizeof(*heaps));
+    struct tn_heaps *heaps = context->heaps = tn_allocate_zero(allocator, 1, sizeof(*heaps));
     if (!heaps) return tn_fail_memory("a context's strings");
     heaps->owned = tn_allocate_zero(allocator, values + 1u, sizeof(*heaps->owned));
     heaps->inputs =
@@ -76,7 +76,7 @@ tn_status tn_heaps_create(tn_context *context) {
 }
 
 void tn_heaps_destroy(tn_context *context) {
-    tn_heaps *heaps = context->heaps;
+    struct tn_heaps *heaps = context->heaps;
     const tn_allocator *allocator = &context->allocator;
     if (!heaps) return;
     for (uint32_t v = 0; heaps->owned && v < context->engine->program->value_count; v++)
@@ -94,9 +94,9 @@ tn_heap *tn_heaps_find(const tn_context *context, uint32_t value) {
 
 /* What the caller bound to an input of strings. */
 static tn_status read_input(const tn_context *context, uint32_t input) {
-    const tn_input_binding *binding = &context->inputs[input];
+    const tn_input_binding *binding = &context->ports.inputs[input];
     const tn_tensor *tensor =
-        &context->inference.tensors[context->engine->graph->inputs[input]].storage.tensor;
+        &context->shapes.inference.tensors[context->engine->graph->inputs[input]].storage.tensor;
     const char *name = context->engine->inputs[input].name;
     if (binding->is_device)
         return tn_fail(TN_ERROR_UNSUPPORTED,
@@ -113,7 +113,7 @@ tn_status tn_heaps_begin(tn_context *context) {
     const tn_engine *engine = context->engine;
     if (!context->heaps) return TN_OK;
     for (uint32_t i = 0; i < engine->graph->input_count; i++)
-        if (engine->inputs[i].type == TN_STRING && context->inputs[i].is_needed)
+        if (engine->inputs[i].type == TN_STRING && context->ports.inputs[i].is_needed)
             TN_TRY(read_input(context, i));
     for (uint32_t v = 0; v < engine->program->value_count; v++)
         tn_owned_heap_clear(&context->heaps->owned[v]);

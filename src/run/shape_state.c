@@ -36,16 +36,18 @@ void *tn_shape_state_copy(tn_shape_state *state, const void *data, size_t bytes)
 
 static tn_status copy_key(tn_context *context, tn_shape_state *state) {
     const uint32_t count = tn_context_input_count(context);
-    state->shapes = tn_arena_copy(state->arena, context->shapes, count * sizeof(*context->shapes));
+    state->shapes =
+        tn_arena_copy(state->arena, context->shapes.now, count * sizeof(*context->shapes.now));
     state->values = tn_arena_allocate(state->arena, count + 1u, sizeof(*state->values));
     state->value_bytes = tn_arena_allocate(state->arena, count + 1u, sizeof(*state->value_bytes));
     if (!state->shapes || !state->values || !state->value_bytes)
         return tn_fail_memory("a set of shapes");
     for (uint32_t i = 0; i < count; i++) {
-        if (!context->values[i]) continue;
+        if (!context->shapes.values[i]) continue;
         TN_TRY(tn_format_bytes(TN_LINEAR, context->engine->inputs[i].type, &state->shapes[i],
                                &state->value_bytes[i]));
-        state->values[i] = tn_shape_state_copy(state, context->values[i], state->value_bytes[i]);
+        state->values[i] =
+            tn_shape_state_copy(state, context->shapes.values[i], state->value_bytes[i]);
         if (!state->values[i]) return tn_fail_memory("a set of shapes");
     }
     return TN_OK;

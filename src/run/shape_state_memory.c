@@ -125,7 +125,7 @@ static void settle_places(const tn_context *context, tn_shape_state *state) {
 
 tn_status tn_shape_state_plan(tn_context *context, tn_shape_state *state) {
     TN_TRY(plan_memory(context, state, TN_PLACE_ARENA, 64, &state->memory_bytes));
-    if (context->stream)
+    if (context->device.stream)
         TN_TRY(plan_memory(context, state, TN_PLACE_DEVICE,
                            (size_t)context->engine->device->alignment, &state->device_bytes));
     settle_places(context, state);

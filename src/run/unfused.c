@@ -20,11 +20,12 @@ static tn_status mark_broken(tn_context *context, bool *out_is_any) {
         uint32_t node = TN_NO_NODE;
         TN_TRY(tn_context_find_broken(context, s, &node));
         if (node == TN_NO_NODE) continue;
-        if (!context->is_broken)
-            context->is_broken = tn_allocate_zero(
-                &context->allocator, engine->graph->node_count + 1, sizeof(*context->is_broken));
-        if (!context->is_broken) return tn_fail_memory("a context");
-        context->is_broken[node] = *out_is_any = true;
+        if (!context->unfused.is_broken)
+            context->unfused.is_broken =
+                tn_allocate_zero(&context->allocator, engine->graph->node_count + 1,
+                                 sizeof(*context->unfused.is_broken));
+        if (!context->unfused.is_broken) return tn_fail_memory("a context");
+        context->unfused.is_broken[node] = *out_is_any = true;
     }
     return TN_OK;
 }
@@ -33,7 +34,7 @@ static tn_status mark_broken(tn_context *context, bool *out_is_any) {
 static tn_status refuse_isolated(const tn_context *context) {
     const tn_graph *graph = context->engine->graph;
     for (size_t n = 0; n < graph->node_count; n++)
-        if (context->is_broken[n])
+        if (context->unfused.is_broken[n])
             return tn_error_in(
                 tn_error_mend(tn_fail(TN_ERROR_SHAPE,
                                       "it was fused for other shapes than these, and plugins run "
@@ -48,22 +49,22 @@ static tn_status refuse_isolated(const tn_context *context) {
 tn_status tn_unfused_find(tn_context *context, bool *out_is_broken) {
     tn_engine *engine = NULL;
     TN_TRY(mark_broken(context, out_is_broken));
-    if (!*out_is_broken || context->unfused) return TN_OK;
+    if (!*out_is_broken || context->unfused.context) return TN_OK;
     if (context->isolation) return refuse_isolated(context);
-    TN_TRY(tn_engine_find_unfused(context->engine, context->is_broken, &engine));
-    return tn_context_create_part(context, engine, false, &context->unfused);
+    TN_TRY(tn_engine_find_unfused(context->engine, context->unfused.is_broken, &engine));
+    return tn_context_create_part(context, engine, false, &context->unfused.context);
 }
 
 void tn_unfused_destroy(tn_context *context) {
-    tn_context_destroy(context->unfused);
-    tn_deallocate(&context->allocator, context->is_broken);
+    tn_context_destroy(context->unfused.context);
+    tn_deallocate(&context->allocator, context->unfused.is_broken);
 }
 
 /* ----------------------------------------------------------------------------------------------
  * the other context */
 
 static tn_status hand_input(const tn_context *context, tn_context *other, uint32_t input) {
-    const tn_input_binding *binding = &context->inputs[input];
+    const tn_input_binding *binding = &context->ports.inputs[input];
     if (binding->has_shape)
         TN_TRY(tn_context_set_shape(other, input, binding->shape.rank, binding->shape.extents));
     TN_TRY(tn_context_bind_count(other, input, binding->count_axis, binding->count));
@@ -73,7 +74,7 @@ static tn_status hand_input(const tn_context *context, tn_context *other, uint32
 }
 
 static tn_status hand_output(const tn_context *context, tn_context *other, uint32_t output) {
-    const tn_output_binding *binding = &context->outputs[output];
+    const tn_output_binding *binding = &context->ports.outputs[output];
     if (binding->allocate)
         return (binding->is_device ? tn_context_set_device_output_allocator
                                    : tn_context_set_output_allocator)(
@@ -85,17 +86,17 @@ static tn_status hand_output(const tn_context *context, tn_context *other, uint3
 
 tn_status tn_context_hand_over(const tn_context *context, tn_context *other) {
     tn_context_join(other, context);
-    if (context->stream)
-        TN_TRY(tn_context_set_stream(
-            other, context->stream == context->own_stream ? NULL : context->stream));
-    if (context->lent_memory.memory || other->lent_memory.memory)
-        TN_TRY(
-            tn_context_set_memory(other, context->lent_memory.memory, context->lent_memory.bytes));
-    if (context->lent_device_memory.memory || other->lent_device_memory.memory)
-        TN_TRY(tn_context_set_device_memory(other, context->lent_device_memory.memory,
-                                            context->lent_device_memory.bytes));
-    if (other->is_profiling != context->is_profiling)
-        TN_TRY(tn_context_set_profiling(other, context->is_profiling));
+    if (context->device.stream)
+        TN_TRY(tn_context_set_stream(other, context->device.stream == context->device.own_stream
+                                                ? NULL
+                                                : context->device.stream));
+    if (context->arena.lent.memory || other->arena.lent.memory)
+        TN_TRY(tn_context_set_memory(other, context->arena.lent.memory, context->arena.lent.bytes));
+    if (context->arena.lent_device.memory || other->arena.lent_device.memory)
+        TN_TRY(tn_context_set_device_memory(other, context->arena.lent_device.memory,
+                                            context->arena.lent_device.bytes));
+    if (other->profile.is_on != context->profile.is_on)
+        TN_TRY(tn_context_set_profiling(other, context->profile.is_on));
     for (uint32_t i = 0; i < tn_context_input_count(context); i++)
         TN_TRY(hand_input(context, other, i));
     for (uint32_t i = 0; i < tn_context_output_count(context); i++)
@@ -104,11 +105,11 @@ tn_status tn_context_hand_over(const tn_context *context, tn_context *other) {
 }
 
 tn_status tn_unfused_reshape(tn_context *context) {
-    TN_TRY(tn_context_hand_over(context, context->unfused));
-    return tn_context_reshape(context->unfused);
+    TN_TRY(tn_context_hand_over(context, context->unfused.context));
+    return tn_context_reshape(context->unfused.context);
 }
 
 tn_status tn_unfused_run(tn_context *context) {
-    TN_TRY(tn_context_hand_over(context, context->unfused));
-    return tn_context_run(context->unfused);
+    TN_TRY(tn_context_hand_over(context, context->unfused.context));
+    return tn_context_run(context->unfused.context);
 }

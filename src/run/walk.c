@@ -2,7 +2,7 @@
 /* The walk: a state's calls in order. The profiling walk is another one (walk_profile.c), so that
  * the plain one pays nothing for it. */
 #include "base/status.h"
-#include "run/context_private.h"
+#include "run/walk_private.h"
 #include "tensor/convert.h"
 
 tn_status tn_walk_failed(const tn_walk_item *item, tn_status status) {
@@ -25,7 +25,7 @@ tn_status tn_walk_blame(const tn_walk_item *item, tn_status status) {
 }
 
 tn_status tn_walk_run(tn_context *context) {
-    const tn_shape_state *state = context->current;
+    const tn_shape_state *state = context->shapes.current;
     const tn_walk_item *item = state->walk, *end = item + state->walk_count;
     const tn_run_state *run = context->run;
     for (; item != end; item++) {

@@ -8,7 +8,7 @@
  */
 #include "base/status.h"
 #include "program/transfer.h"
-#include "run/context_private.h"
+#include "run/walk_private.h"
 
 tn_status tn_walk_do_nothing(tn_call *call) {
     (void)call;
@@ -94,7 +94,7 @@ static void note_pair(tn_shape_state *state, tn_walk_border *border) {
 
 tn_status tn_walk_find_borders(tn_context *context, tn_shape_state *state) {
     const tn_engine *engine = context->engine;
-    if (!context->stream) return TN_OK;
+    if (!context->device.stream) return TN_OK;
     state->borders =
         tn_arena_allocate(state->arena, state->walk_count + 1u, sizeof(*state->borders));
     if (!state->borders) return tn_fail_memory("a set of shapes");
@@ -124,8 +124,8 @@ static void share(const tn_context *context, tn_shape_state *state, const tn_wal
 static void share_pair(const tn_context *context, tn_shape_state *state,
                        const tn_walk_border *border) {
     const tn_walk_border *pair = &state->borders[border->pair - 1];
-    const tn_output_binding *output = &context->outputs[border->port];
-    const tn_input_binding *input = &context->inputs[pair->port];
+    const tn_output_binding *output = &context->ports.outputs[border->port];
+    const tn_input_binding *input = &context->ports.inputs[pair->port];
     if (!output->is_device || output->is_sent || !input->is_device || input->is_fetched ||
         input->data != output->data)
         return;
@@ -136,8 +136,10 @@ static void share_pair(const tn_context *context, tn_shape_state *state,
 void tn_walk_set_borders(const tn_context *context, tn_shape_state *state) {
     for (uint32_t b = 0; b < state->border_count; b++) {
         const tn_walk_border *border = &state->borders[b];
-        const tn_input_binding *input = &context->inputs[border->is_output ? 0 : border->port];
-        const tn_output_binding *output = &context->outputs[border->is_output ? border->port : 0];
+        const tn_input_binding *input =
+            &context->ports.inputs[border->is_output ? 0 : border->port];
+        const tn_output_binding *output =
+            &context->ports.outputs[border->is_output ? border->port : 0];
         const bool is_device =
             border->is_output ? output->is_device && !output->is_sent : input->is_device;
         const bool is_shared = is_device && border->may_share;
@@ -161,10 +163,10 @@ static const void *find_captured(const tn_context *context, const tn_shape_state
         item->run != border->run || item->run == tn_walk_transfer_and_wait)
         return NULL;
     if (border->is_output) {
-        const tn_output_binding *output = &context->outputs[border->port];
+        const tn_output_binding *output = &context->ports.outputs[border->port];
         return output->target == output->own && in_host->data == output->own ? output->own : NULL;
     }
-    const tn_input_binding *input = &context->inputs[border->port];
+    const tn_input_binding *input = &context->ports.inputs[border->port];
     const void *pinned = input->is_staged ? input->staging : input->own;
     const bool is_pinned = input->is_staged || input->data == input->own;
     return is_pinned && in_host->data == pinned ? pinned : NULL;

@@ -7,33 +7,34 @@
 #include "base/status.h"
 #include "plugin/devices.h"
 #include "program/transfer.h"
-#include "run/context_private.h"
+#include "run/walk_private.h"
 
 tn_status tn_walk_open_device(tn_context *context) {
     const tn_device *device = context->engine->device;
     if (!context->engine->stream) return TN_OK;
-    const tn_status status = device->stream_create(device, &context->own_stream);
+    const tn_status status = device->stream_create(device, &context->device.own_stream);
     if (status != TN_OK) return tn_device_failed(device, status, "a stream");
-    context->stream = context->own_stream;
+    context->device.stream = context->device.own_stream;
     return TN_OK;
 }
 
 void tn_walk_close_device(tn_context *context) {
     const tn_device *device = context->engine->device;
-    if (!context->own_stream) return;
-    if (context->stream != context->own_stream) (void)device->stream_wait(device, context->stream);
-    if (context->device_memory && !context->lent_device_memory.memory && !context->arena_owner)
-        tn_device_give_memory(device, &context->device_allocator, context->device_memory,
-                              context->own_stream);
-    (void)device->stream_wait(device, context->own_stream);
+    if (!context->device.own_stream) return;
+    if (context->device.stream != context->device.own_stream)
+        (void)device->stream_wait(device, context->device.stream);
+    if (context->arena.device_memory && !context->arena.lent_device.memory && !context->arena.owner)
+        tn_device_give_memory(device, &context->device_allocator, context->arena.device_memory,
+                              context->device.own_stream);
+    (void)device->stream_wait(device, context->device.own_stream);
     tn_context_close_completion(context);
-    device->stream_destroy(device, context->own_stream);
+    device->stream_destroy(device, context->device.own_stream);
 }
 
 bool tn_walk_has_pinned(const tn_context *context) {
     const tn_device *device = context->engine->device;
-    return context->own_stream && !context->isolation && TN_DEVICE_HAS(device, host_allocate) &&
-           TN_DEVICE_HAS(device, host_deallocate);
+    return context->device.own_stream && !context->isolation &&
+           TN_DEVICE_HAS(device, host_allocate) && TN_DEVICE_HAS(device, host_deallocate);
 }
 
 tn_status tn_walk_host_allocate(tn_context *context, size_t bytes, const char *what,
@@ -54,24 +55,25 @@ void tn_walk_host_deallocate(tn_context *context, void *memory) {
 
 tn_status tn_walk_wait(tn_context *context) {
     const tn_device *device = context->engine->device;
-    if (!context->is_pending) return TN_OK;
-    context->is_pending = false;
+    if (!context->device.is_pending) return TN_OK;
+    context->device.is_pending = false;
     context->statistics.waits++;
-    const tn_status status = device->stream_wait(device, context->stream);
+    const tn_status status = device->stream_wait(device, context->device.stream);
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "running the network");
 }
 
 tn_status tn_walk_settle(tn_context *context, uint32_t item) {
-    const tn_walk_item *waited = &context->current->walk[item];
-    context->is_pending =
-        context->is_pending || tn_shape_state_is_on_device(context, context->current, item);
+    const tn_walk_item *waited = &context->shapes.current->walk[item];
+    context->device.is_pending =
+        context->device.is_pending ||
+        tn_shape_state_is_on_device(context, context->shapes.current, item);
     const tn_status status = tn_walk_wait(context);
     return status == TN_OK ? TN_OK : tn_walk_blame(waited, status);
 }
 
 static tn_status move(tn_call *call, uint32_t direction) {
     tn_context *context = call->user;
-    context->is_pending = true;
+    context->device.is_pending = true;
     return tn_transfer(call->device, call->inputs[0], call->outputs[0], direction, call->workspace,
                        call->stream);
 }
@@ -128,6 +130,6 @@ void tn_walk_make_transfer(tn_context *context, const tn_shape_state *state, tn_
     }
     call->user = context;
     call->device = context->engine->device;
-    call->stream = context->stream;
+    call->stream = context->device.stream;
     *out_workspace_bytes = call->workspace_bytes = tn_transfer_scratch_bytes(from, to, direction);
 }

@@ -5,7 +5,7 @@
  * kernel's pointer is another one only while it is captured. See walk_border.c for the copies.
  */
 #include "plugin/devices.h"
-#include "run/context_private.h"
+#include "run/walk_private.h"
 
 /* What goes over the bus while a kernel ends. */
 #define DIRECT_BYTES 4096u

@@ -5,7 +5,7 @@
  * for, and only errors of launches are found. What comes later, as graphs, is walk_graph.c.
  */
 #include "base/status.h"
-#include "run/context_private.h"
+#include "run/walk_private.h"
 
 #include <string.h>
 
@@ -49,7 +49,7 @@ static uint64_t looked_at(const tn_tensor *output) {
 static tn_status mark(const tn_context *context, const tn_tensor *output) {
     const tn_device *device = context->engine->device;
     const tn_status status =
-        device->fill(device, output->data, 0xff, looked_at(output), context->stream);
+        device->fill(device, output->data, 0xff, looked_at(output), context->device.stream);
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "marking an output");
 }
 
@@ -65,9 +65,9 @@ static tn_status look(tn_context *context, const tn_tensor *output) {
     unsigned char bytes[LOOKED_AT_BYTES];
     const size_t count = (size_t)looked_at(output);
     const tn_status status =
-        device->copy(device, bytes, output->data, count, TN_COPY_TO_HOST, context->stream);
+        device->copy(device, bytes, output->data, count, TN_COPY_TO_HOST, context->device.stream);
     if (status != TN_OK) return tn_device_failed(device, status, "looking at an output");
-    context->is_pending = true;
+    context->device.is_pending = true;
     TN_TRY(tn_walk_wait(context));
     if (!is_marked(bytes, count)) return TN_OK;
     return tn_fail(TN_ERROR_PLUGIN,
@@ -78,7 +78,7 @@ static tn_status look(tn_context *context, const tn_tensor *output) {
 
 static tn_status run_item(tn_context *context, const tn_shape_state *state, uint32_t index) {
     const tn_walk_item *item = &state->walk[index];
-    const bool is_waited_for = context->stream == context->own_stream;
+    const bool is_waited_for = context->device.stream == context->device.own_stream;
     const tn_tensor *output =
         is_waited_for && is_strangers(context, state, index) ? find_output(item->call) : NULL;
     tn_status status = output ? mark(context, output) : TN_OK;

@@ -9,7 +9,7 @@
  */
 #include "base/status.h"
 #include "plugin/devices.h"
-#include "run/context_private.h"
+#include "run/walk_private.h"
 
 #define ITEMS_AT_LEAST 2
 
@@ -32,7 +32,7 @@ static bool is_capturable(const tn_context *context, const tn_shape_state *state
 }
 
 tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state) {
-    if (!context->stream || !tn_device_captures(context->engine->device)) return TN_OK;
+    if (!context->device.stream || !tn_device_captures(context->engine->device)) return TN_OK;
     if (!state->graphs)
         state->graphs = tn_arena_allocate(state->arena, state->walk_count / ITEMS_AT_LEAST + 1u,
                                           sizeof(*state->graphs));
@@ -67,7 +67,8 @@ static tn_status run_items(tn_context *context, const tn_shape_state *state, uin
     for (uint32_t i = first; i < end; i++) {
         const tn_walk_item *item = &state->walk[i];
         if (tn_run_is_cancelled(context->run)) return tn_run_fail_cancelled();
-        context->is_pending = context->is_pending || tn_shape_state_is_on_device(context, state, i);
+        context->device.is_pending =
+            context->device.is_pending || tn_shape_state_is_on_device(context, state, i);
         const tn_status status = tn_walk_call(context, item);
         if (__builtin_expect(status != TN_OK, 0)) return tn_walk_failed(item, status);
     }
@@ -83,14 +84,15 @@ static void set_stream(const tn_shape_state *state, const tn_walk_graph *graph, 
 static tn_status capture_items(tn_context *context, tn_shape_state *state,
                                const tn_walk_graph *graph, bool is_timed, void **out_captured) {
     const tn_device *device = context->engine->device;
-    TN_TRY(device->capture_begin(device, context->own_stream));
-    set_stream(state, graph, context->own_stream);
+    TN_TRY(device->capture_begin(device, context->device.own_stream));
+    set_stream(state, graph, context->device.own_stream);
     if (!is_timed) tn_walk_begin_direct(context, state, graph);
-    const tn_status status = is_timed ? tn_walk_profile_capture(context, graph, context->own_stream)
-                                      : run_items(context, state, graph->first, graph->end);
-    const tn_status ended = device->capture_end(device, context->own_stream, out_captured);
+    const tn_status status =
+        is_timed ? tn_walk_profile_capture(context, graph, context->device.own_stream)
+                 : run_items(context, state, graph->first, graph->end);
+    const tn_status ended = device->capture_end(device, context->device.own_stream, out_captured);
     tn_walk_end_direct(state);
-    set_stream(state, graph, context->stream);
+    set_stream(state, graph, context->device.stream);
     return status == TN_OK ? ended : status;
 }
 
@@ -136,15 +138,15 @@ tn_status tn_walk_capture_timed(tn_context *context, tn_shape_state *state) {
 tn_status tn_walk_launch(tn_context *context, void *graph) {
     const tn_device *device = context->engine->device;
     tn_crash_set_call(&context->crash, NULL); /* many nodes at once: none of them alone */
-    const tn_status status = device->graph_launch(device, graph, context->stream);
+    const tn_status status = device->graph_launch(device, graph, context->device.stream);
     if (status != TN_OK) return tn_device_failed(device, status, "launching a graph");
-    context->is_pending = true; /* also where an earlier piece was waited for */
+    context->device.is_pending = true; /* also where an earlier piece was waited for */
     context->statistics.graph_launches++;
     return TN_OK;
 }
 
 tn_status tn_walk_run_device(tn_context *context) {
-    tn_shape_state *state = context->current;
+    tn_shape_state *state = context->shapes.current;
     uint32_t at = 0;
     if (state->device_runs == 0) {
         TN_TRY(tn_walk_run_first(context, state));

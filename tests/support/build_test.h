@@ -70,7 +70,7 @@ static inline void stage_end(build_stage *stage) {
 /* Lowers the graph as it is now. */
 static inline tn_status stage_lower(build_stage *stage, tn_lower_options options) {
     static tn_thread_pool pool;
-    tn_cpu_pool_init(&pool, 1);
+    tn_cpu_pool_init(&pool, 1, NULL, false);
     options.threads = 1;
     options.pool = &pool;
     options.now_ns = test_clock_now;

@@ -86,14 +86,14 @@ static tn_status failing_parallel_for(const tn_thread_pool *pool, int64_t count,
 void tn_rule_host_failures(const tn_test *test, tn_verdict *verdict) {
     enum { THREADS = 2 };
     tn_subject subject;
-    failing_pool failing = {.pool = {THREADS, failing_parallel_for}};
+    failing_pool failing = {.pool = {.threads = THREADS, .parallel_for = failing_parallel_for}};
     const service threads = {"parallel_for", "parallel_for failing", &failing.calls,
                              &failing.fail_at};
     tn_probe_asking asking = {0};
     const service outputs = {"memory for an output", "without memory for an output", &asking.calls,
                              &asking.fail_at};
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    tn_cpu_pool_init(&failing.inner, THREADS);
+    tn_cpu_pool_init(&failing.inner, THREADS, tn_runtime_workers(subject.probe.runtime), false);
     subject.probe.threads = THREADS;
     subject.probe.pool = &failing.pool;
     fail_each(test, &subject, &threads, verdict);

@@ -5,7 +5,7 @@
 #include "rules/rules.h"
 #include "rules/shrink.h"
 #include "tensor/type.h"
-#include "worker/contents.h"
+#include "worker/probe/contents.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * all of them, with something between the rows that is not theirs. See rules.h.
  */
 #include "rules/rules.h"
-#include "worker/gaps.h"
+#include "worker/probe/gaps.h"
 
 #include <string.h>
 

@@ -4,109 +4,94 @@
  * fields have the names of the layers' own. And DeepLab's Interp, which is a resize.
  */
 #include "base/status.h"
-#include "importers/caffe/caffe.h"
+#include "importers/caffe/layers/layer.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* The numbers of a repeated field; *out_values in the arena. */
-static tn_status read_floats(tn_caffe_reader *reader, const tn_prototext_message *message,
-                             const char *name, size_t *out_count, float **out_values) {
-    size_t count = tn_prototext_count(message, name);
+/* Parameters that are fields of the operator by the same name: none where it is not given. */
+static tn_attribute copy_integer(const tn_prototext_message *params, const char *name) {
+    if (!tn_prototext_has(params, name)) return tn_emit_no_field();
+    return tn_emit_i64(name, tn_prototext_integer(params, name, 0));
+}
+
+static tn_attribute copy_bool(const tn_prototext_message *params, const char *name) {
+    if (!tn_prototext_has(params, name)) return tn_emit_no_field();
+    return tn_emit_i64(name, tn_prototext_bool(params, name, false));
+}
+
+static tn_attribute copy_number(const tn_prototext_message *params, const char *name) {
+    if (!tn_prototext_has(params, name)) return tn_emit_no_field();
+    return tn_emit_f64(name, tn_prototext_number(params, name, 0));
+}
+
+static tn_attribute copy_text(const tn_prototext_message *params, const char *name) {
+    if (!tn_prototext_has(params, name)) return tn_emit_no_field();
+    return tn_emit_text(name, tn_prototext_text(params, name, ""));
+}
+
+/* The numbers of a repeated field, in the arena. */
+static tn_attribute copy_numbers(const tn_caffe_layer *layer, const char *name) {
+    const size_t count = tn_prototext_count(layer->params, name);
     const tn_prototext_field *field = NULL;
-    float *values = tn_arena_allocate(reader->arena, count, sizeof(*values));
-    if (!values) return tn_fail_memory("a layer");
+    float *values = tn_arena_allocate(layer->reader->arena, count, sizeof(*values));
+    if (!values) tn_emit_keep(layer->emit, tn_fail_memory("a layer"));
+    if (!values || count == 0) return tn_emit_no_field();
     for (size_t i = 0; i < count; i++) {
         double value = 0;
-        field = tn_prototext_message_next(message, name, field);
+        field = tn_prototext_message_next(layer->params, name, field);
         (void)tn_prototext_field_number(field, &value);
         values[i] = (float)value;
     }
-    *out_count = count;
-    *out_values = values;
-    return TN_OK;
+    return (tn_attribute){.size = sizeof(tn_attribute),
+                          .type = TN_FIELD_F32S,
+                          .name = name,
+                          .count = count,
+                          .items = values};
 }
 
-static tn_status add_float_list(tn_caffe_reader *reader, const tn_caffe_layer *layer,
-                                const char *name, tn_caffe_attributes *attributes) {
-    size_t count;
-    float *values;
-    TN_TRY(read_floats(reader, layer->params, name, &count, &values));
-    if (count > 0) tn_caffe_add_floats(attributes, name, count, values);
-    return TN_OK;
-}
-
-static void copy_bool(const tn_prototext_message *params, const char *name,
-                      tn_caffe_attributes *attributes) {
-    if (tn_prototext_has(params, name))
-        tn_caffe_add_integer(attributes, name, tn_prototext_bool(params, name, false));
-}
-
-static void copy_integer(const tn_prototext_message *params, const char *name,
-                         tn_caffe_attributes *attributes) {
-    if (tn_prototext_has(params, name))
-        tn_caffe_add_integer(attributes, name, tn_prototext_integer(params, name, 0));
-}
-
-static void copy_float(const tn_prototext_message *params, const char *name,
-                       tn_caffe_attributes *attributes) {
-    if (tn_prototext_has(params, name))
-        tn_caffe_add_float(attributes, name, tn_prototext_number(params, name, 0));
-}
-
-tn_status tn_caffe_read_normalize(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+tn_status tn_caffe_read_normalize(tn_caffe_layer *layer) {
+    const tn_prototext_message *params = layer->params;
     const tn_caffe_value *x = &layer->bottoms[0];
-    bool is_shared = tn_prototext_bool(layer->params, "channel_shared", true);
-    int64_t scales =
-        is_shared || x->rank == UINT32_MAX || x->rank < 2 ? is_shared ? 1 : -1 : x->extents[1];
-    tn_import_tensor inputs[2] = {x->tensor, TN_IMPORT_NO_TENSOR};
-    tn_caffe_attributes attributes = {0};
-    TN_TRY(tn_caffe_blob_constant(reader, layer, 0, 1, &scales, 0, NULL, &inputs[1]));
-    copy_bool(layer->params, "across_spatial", &attributes);
-    copy_bool(layer->params, "channel_shared", &attributes);
-    copy_float(layer->params, "eps", &attributes);
-    return tn_caffe_top(reader, layer, 0, "Caffe", "Normalize", &attributes, 2, inputs, x);
+    const bool is_shared = tn_prototext_bool(params, "channel_shared", true);
+    int64_t scale_count = is_shared ? 1 : tn_caffe_extent(x, 1);
+    tn_import_tensor scales;
+    TN_TRY(tn_caffe_blob_constant(layer, 0, 1, &scale_count, 0, &scales));
+    const tn_emit_fields fields = {.domain = "Caffe",
+                                   .items = {copy_bool(params, "across_spatial"),
+                                             copy_bool(params, "channel_shared"),
+                                             copy_number(params, "eps")}};
+    return tn_caffe_top(layer, 0, "Normalize", &fields, TN_TENSORS(x->tensor, scales), x);
 }
 
-tn_status tn_caffe_read_prior_box(tn_caffe_reader *reader, tn_caffe_layer *layer) {
-    static const char *const lists[] = {"min_size", "max_size", "aspect_ratio", "variance"};
-    static const char *const integers[] = {"img_size", "img_h", "img_w"};
-    static const char *const floats[] = {"step", "step_h", "step_w", "offset"};
-    tn_import_tensor inputs[2] = {layer->bottoms[0].tensor, layer->bottoms[1].tensor};
-    tn_caffe_value shape = {.rank = 3, .extents = {1, 2, -1}};
-    tn_caffe_attributes attributes = {0};
-    for (size_t i = 0; i < TN_COUNT(lists); i++)
-        TN_TRY(add_float_list(reader, layer, lists[i], &attributes));
-    copy_bool(layer->params, "flip", &attributes);
-    copy_bool(layer->params, "clip", &attributes);
-    for (size_t i = 0; i < TN_COUNT(integers); i++)
-        copy_integer(layer->params, integers[i], &attributes);
-    for (size_t i = 0; i < TN_COUNT(floats); i++)
-        copy_float(layer->params, floats[i], &attributes);
-    return tn_caffe_top(reader, layer, 0, "Caffe", "PriorBox", &attributes, 2, inputs, &shape);
+tn_status tn_caffe_read_prior_box(tn_caffe_layer *layer) {
+    const tn_prototext_message *params = layer->params;
+    const tn_caffe_value shape = {.rank = 3, .extents = {1, 2, -1}};
+    const tn_emit_fields fields = {
+        .domain = "Caffe",
+        .items = {copy_numbers(layer, "min_size"), copy_numbers(layer, "max_size"),
+                  copy_numbers(layer, "aspect_ratio"), copy_numbers(layer, "variance"),
+                  copy_bool(params, "flip"), copy_bool(params, "clip"),
+                  copy_integer(params, "img_size"), copy_integer(params, "img_h"),
+                  copy_integer(params, "img_w"), copy_number(params, "step"),
+                  copy_number(params, "step_h"), copy_number(params, "step_w"),
+                  copy_number(params, "offset")}};
+    return tn_caffe_top(layer, 0, "PriorBox", &fields, layer->bottom_tensors, &shape);
 }
 
-tn_status tn_caffe_read_detection_output(tn_caffe_reader *reader, tn_caffe_layer *layer) {
-    const tn_prototext_message *params = layer->params,
-                               *nms = tn_prototext_child(params, "nms_param");
-    tn_import_tensor inputs[3];
-    tn_caffe_value shape = {.rank = 4, .extents = {1, 1, -1, 7}};
-    tn_caffe_attributes attributes = {0};
-    for (uint32_t i = 0; i < 3; i++)
-        inputs[i] = layer->bottoms[i].tensor;
-    copy_integer(params, "num_classes", &attributes);
-    copy_bool(params, "share_location", &attributes);
-    copy_integer(params, "background_label_id", &attributes);
-    copy_float(nms, "nms_threshold", &attributes);
-    copy_integer(nms, "top_k", &attributes);
-    copy_float(nms, "eta", &attributes);
-    if (tn_prototext_has(params, "code_type"))
-        tn_caffe_add_text(&attributes, "code_type", tn_prototext_text(params, "code_type", ""));
-    copy_integer(params, "keep_top_k", &attributes);
-    copy_bool(params, "variance_encoded_in_target", &attributes);
-    copy_float(params, "confidence_threshold", &attributes);
-    return tn_caffe_top(reader, layer, 0, "Caffe", "DetectionOutput", &attributes, 3, inputs,
-                        &shape);
+tn_status tn_caffe_read_detection_output(tn_caffe_layer *layer) {
+    const tn_prototext_message *params = layer->params;
+    const tn_prototext_message *nms = tn_prototext_child(params, "nms_param");
+    const tn_caffe_value shape = {.rank = 4, .extents = {1, 1, -1, 7}};
+    const tn_emit_fields fields = {
+        .domain = "Caffe",
+        .items = {copy_integer(params, "num_classes"), copy_bool(params, "share_location"),
+                  copy_integer(params, "background_label_id"), copy_number(nms, "nms_threshold"),
+                  copy_integer(nms, "top_k"), copy_number(nms, "eta"),
+                  copy_text(params, "code_type"), copy_integer(params, "keep_top_k"),
+                  copy_bool(params, "variance_encoded_in_target"),
+                  copy_number(params, "confidence_threshold")}};
+    return tn_caffe_top(layer, 0, "DetectionOutput", &fields, layer->bottom_tensors, &shape);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -133,38 +118,33 @@ static tn_status new_extent(const tn_prototext_message *params, const char *name
 }
 
 /* The sizes of all axes: the bottom's first two, and these. */
-static tn_status emit_sizes(tn_caffe_reader *reader, tn_caffe_layer *layer, const int64_t *extents,
-                            tn_import_tensor *out_sizes) {
+static tn_import_tensor emit_sizes(const tn_caffe_layer *layer, const int64_t *extents) {
     static const int64_t bounds[] = {0, 2};
-    tn_import_tensor slice[3], parts[2];
-    tn_caffe_attributes join = {0};
-    TN_TRY(tn_caffe_inner(reader, layer, "shape", "", "Shape", NULL, 1, &layer->bottoms[0].tensor,
-                          &slice[0]));
-    TN_TRY(tn_caffe_index_list(reader, layer, "from", 1, &bounds[0], &slice[1]));
-    TN_TRY(tn_caffe_index_list(reader, layer, "to", 1, &bounds[1], &slice[2]));
-    TN_TRY(tn_caffe_inner(reader, layer, "kept", "", "Slice", NULL, 3, slice, &parts[0]));
-    TN_TRY(tn_caffe_index_list(reader, layer, "extents", 2, extents, &parts[1]));
-    tn_caffe_add_integer(&join, "axis", 0);
-    return tn_caffe_inner(reader, layer, "sizes", "", "Concat", &join, 2, parts, out_sizes);
+    tn_emitter *emit = layer->emit;
+    const tn_import_tensor shape = tn_emit_unary(emit, "shape", "Shape", layer->bottoms[0].tensor);
+    const tn_import_tensor from = tn_emit_list(emit, "from", 1, &bounds[0]);
+    const tn_import_tensor to = tn_emit_list(emit, "to", 1, &bounds[1]);
+    const tn_import_tensor kept = tn_emit(emit, "kept", "Slice", NULL, TN_TENSORS(shape, from, to));
+    const tn_import_tensor given = tn_emit_list(emit, "extents", 2, extents);
+    return tn_emit(emit, "sizes", "Concat", TN_EMIT(tn_emit_i64("axis", 0)),
+                   TN_TENSORS(kept, given));
 }
 
 /* Bilinear, corners on corners. */
-tn_status tn_caffe_read_interp(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+tn_status tn_caffe_read_interp(tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     tn_caffe_value shape = *x;
-    tn_caffe_attributes attributes = {0};
-    tn_import_tensor inputs[4] = {x->tensor, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR,
-                                  TN_IMPORT_NO_TENSOR};
     TN_TRY(tn_caffe_require_rank(x));
-    if (x->rank != 4)
-        return tn_fail(TN_ERROR_SHAPE, "its bottom has rank %" PRIu32 "; 4 is expected", x->rank);
+    TN_TRY(tn_caffe_check_rank(layer, 4, false));
     if (tn_prototext_integer(layer->params, "pad_beg", 0) != 0 ||
         tn_prototext_integer(layer->params, "pad_end", 0) != 0)
         return tn_fail(TN_ERROR_UNSUPPORTED, "pad_beg and pad_end are not supported");
     TN_TRY(new_extent(layer->params, "height", x->extents[2], &shape.extents[2]));
     TN_TRY(new_extent(layer->params, "width", x->extents[3], &shape.extents[3]));
-    TN_TRY(emit_sizes(reader, layer, &shape.extents[2], &inputs[3]));
-    tn_caffe_add_text(&attributes, "mode", "linear");
-    tn_caffe_add_text(&attributes, "coordinate_transformation_mode", "align_corners");
-    return tn_caffe_top(reader, layer, 0, "", "Resize", &attributes, 4, inputs, &shape);
+    const tn_import_tensor sizes = emit_sizes(layer, &shape.extents[2]);
+    return tn_caffe_top(layer, 0, "Resize",
+                        TN_EMIT(tn_emit_text("mode", "linear"),
+                                tn_emit_text("coordinate_transformation_mode", "align_corners")),
+                        TN_TENSORS(x->tensor, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR, sizes),
+                        &shape);
 }

@@ -8,13 +8,13 @@
  * begins at zero at each run, where Caffe's goes on from its last run unless cont says otherwise.
  */
 #include "base/status.h"
-#include "importers/caffe/caffe.h"
+#include "importers/caffe/layers/layer.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Inputs and outputs of the operators at most. */
-enum { INPUTS = 10, OUTPUTS = 3 };
+/* Inputs of the operators at most. */
+#define INPUTS 10
 
 typedef struct recurrent {
     bool is_lstm, is_exposed;
@@ -43,17 +43,9 @@ static tn_status check_ports(const tn_caffe_layer *layer, const recurrent *it) {
 
 static tn_status check_rank(const tn_caffe_value *value, const char *name, uint32_t low,
                             uint32_t high, const char *axes) {
-    if (value->rank == UINT32_MAX || (value->rank >= low && value->rank <= high)) return TN_OK;
+    if (!tn_caffe_has_rank(value) || (value->rank >= low && value->rank <= high)) return TN_OK;
     return tn_fail(TN_ERROR_SHAPE, "its bottom %s has rank %" PRIu32 "; %s is expected", name,
                    value->rank, axes);
-}
-
-/* The product of the extents from `axis` on; -1: not known. */
-static int64_t inner_extent(const tn_caffe_value *value, uint32_t axis) {
-    int64_t product = value->rank == UINT32_MAX ? -1 : 1;
-    for (uint32_t i = axis; value->rank != UINT32_MAX && i < value->rank; i++)
-        product = tn_caffe_multiply(product, value->extents[i]);
-    return product;
 }
 
 static tn_status check_bottoms(const tn_caffe_layer *layer, const recurrent *it) {
@@ -72,51 +64,48 @@ static tn_status read_layer(const tn_caffe_layer *layer, recurrent *it) {
     it->is_lstm = strcmp(layer->type_name, "LSTM") == 0;
     it->is_exposed = tn_prototext_bool(layer->params, "expose_hidden", false);
     it->states = it->is_lstm ? 2 : 1;
-    it->hidden = tn_prototext_integer(layer->params, "num_output", 0);
-    if (it->hidden < 1 || it->hidden > UINT32_MAX)
-        return tn_fail(TN_ERROR_RANGE, "num_output is %" PRId64 "; at least 1 is expected",
-                       it->hidden);
+    TN_TRY(tn_caffe_output_count(layer, &it->hidden));
     it->rows = it->hidden * (it->is_lstm ? 4 : 1);
     TN_TRY(check_ports(layer, it));
     it->has_static = layer->bottom_count > 2 + (it->is_exposed ? it->states : 0);
     TN_TRY(check_bottoms(layer, it));
-    it->depth = inner_extent(&layer->bottoms[0], 2);
-    if (it->has_static) it->static_depth = inner_extent(&layer->bottoms[2], 1);
+    it->depth = tn_caffe_inner_extent(&layer->bottoms[0], 2);
+    if (it->has_static) it->static_depth = tn_caffe_inner_extent(&layer->bottoms[2], 1);
     return TN_OK;
 }
 
 /* The blob that is next, as an input. */
-static tn_status add_matrix(tn_caffe_reader *reader, tn_caffe_layer *layer, int64_t rows,
-                            int64_t columns, uint32_t *blob, tn_import_tensor *out_input) {
+static tn_status add_matrix(tn_caffe_layer *layer, int64_t rows, int64_t columns, uint32_t *blob,
+                            tn_import_tensor *out_input) {
     int64_t extents[] = {rows, columns};
-    return tn_caffe_blob_constant(reader, layer, (*blob)++, 2, extents, 0, NULL, out_input);
+    return tn_caffe_blob_constant(layer, (*blob)++, 2, extents, 0, out_input);
 }
 
-static tn_status add_bias(tn_caffe_reader *reader, tn_caffe_layer *layer, int64_t count,
-                          uint32_t *blob, tn_import_tensor *out_input) {
-    return tn_caffe_blob_constant(reader, layer, (*blob)++, 1, &count, 0, NULL, out_input);
+static tn_status add_bias(tn_caffe_layer *layer, int64_t count, uint32_t *blob,
+                          tn_import_tensor *out_input) {
+    return tn_caffe_blob_constant(layer, (*blob)++, 1, &count, 0, out_input);
 }
 
 /* The operator's inputs: x, cont, W_x, b, W_h, an RNN's W_ho and b_o; then those that may be
  * absent: x_static, its weights, and the states. */
-static tn_status read_inputs(tn_caffe_reader *reader, tn_caffe_layer *layer, const recurrent *it,
-                             tn_import_tensor *inputs, uint32_t *out_count) {
+static tn_status read_inputs(tn_caffe_layer *layer, const recurrent *it, tn_import_tensor *inputs,
+                             uint32_t *out_count) {
     const uint32_t optional = it->is_lstm ? 5 : 7;
     uint32_t blob = 0, bottom = 2;
     for (uint32_t i = 0; i < INPUTS; i++)
         inputs[i] = TN_IMPORT_NO_TENSOR;
     inputs[0] = layer->bottoms[0].tensor;
     inputs[1] = layer->bottoms[1].tensor;
-    TN_TRY(add_matrix(reader, layer, it->rows, it->depth, &blob, &inputs[2]));
-    TN_TRY(add_bias(reader, layer, it->rows, &blob, &inputs[3]));
+    TN_TRY(add_matrix(layer, it->rows, it->depth, &blob, &inputs[2]));
+    TN_TRY(add_bias(layer, it->rows, &blob, &inputs[3]));
     if (it->has_static) {
         inputs[optional] = layer->bottoms[bottom++].tensor;
-        TN_TRY(add_matrix(reader, layer, it->rows, it->static_depth, &blob, &inputs[optional + 1]));
+        TN_TRY(add_matrix(layer, it->rows, it->static_depth, &blob, &inputs[optional + 1]));
     }
-    TN_TRY(add_matrix(reader, layer, it->rows, it->hidden, &blob, &inputs[4]));
+    TN_TRY(add_matrix(layer, it->rows, it->hidden, &blob, &inputs[4]));
     if (!it->is_lstm) {
-        TN_TRY(add_matrix(reader, layer, it->hidden, it->hidden, &blob, &inputs[5]));
-        TN_TRY(add_bias(reader, layer, it->hidden, &blob, &inputs[6]));
+        TN_TRY(add_matrix(layer, it->hidden, it->hidden, &blob, &inputs[5]));
+        TN_TRY(add_bias(layer, it->hidden, &blob, &inputs[6]));
     }
     for (uint32_t i = 0; i < it->states && it->is_exposed; i++)
         inputs[optional + 2 + i] = layer->bottoms[bottom++].tensor;
@@ -124,46 +113,20 @@ static tn_status read_inputs(tn_caffe_reader *reader, tn_caffe_layer *layer, con
     return TN_OK;
 }
 
-/* The tops' names, and of states that are no tops such as lie inside the layer. */
-static tn_status name_outputs(tn_caffe_reader *reader, const tn_caffe_layer *layer,
-                              const recurrent *it, const char **names) {
-    static const char *const parts[] = {"h_T", "c_T"};
-    TN_TRY(tn_caffe_top_names(reader, layer, layer->top_count, names, NULL));
-    for (uint32_t i = layer->top_count; i < 1 + it->states; i++) {
-        names[i] = tn_arena_format(reader->arena, "%s/%s", layer->name, parts[i - 1]);
-        if (names[i]) names[i] = tn_caffe_make_name(reader, names[i]);
-        if (!names[i]) return tn_fail_memory("a tensor's name");
-    }
-    return TN_OK;
-}
-
-static tn_status set_tops(tn_caffe_reader *reader, const tn_caffe_layer *layer, const recurrent *it,
-                          const tn_import_tensor *outputs) {
+/* States that are no tops lie inside the layer. */
+tn_status tn_caffe_read_recurrent(tn_caffe_layer *layer) {
+    static const char *const states[] = {"h_T", "c_T"};
     const tn_caffe_value *x = &layer->bottoms[0];
-    const bool is_known = x->rank != UINT32_MAX;
-    for (uint32_t i = 0; i < layer->top_count; i++) {
-        const tn_caffe_value value = {
-            .tensor = outputs[i],
-            .rank = 3,
-            .extents = {i > 0      ? 1
-                        : is_known ? x->extents[0]
-                                   : -1,
-                        is_known ? x->extents[1] : -1, it->hidden},
-        };
-        TN_TRY(tn_caffe_set_value(reader, layer->top_names[i], &value));
-    }
-    return TN_OK;
-}
-
-tn_status tn_caffe_read_recurrent(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     recurrent it = {0};
-    tn_import_tensor inputs[INPUTS], outputs[OUTPUTS];
-    const char *names[OUTPUTS];
+    tn_import_tensor inputs[INPUTS], inner[2];
     uint32_t input_count = 0;
     TN_TRY(read_layer(layer, &it));
-    TN_TRY(read_inputs(reader, layer, &it, inputs, &input_count));
-    TN_TRY(name_outputs(reader, layer, &it, names));
-    TN_TRY(tn_caffe_node(reader, layer->name, "Caffe", layer->type_name, NULL, input_count, inputs,
-                         1 + it.states, names, outputs));
-    return set_tops(reader, layer, &it, outputs);
+    TN_TRY(read_inputs(layer, &it, inputs, &input_count));
+    const tn_caffe_value last = {.rank = 3, .extents = {1, tn_caffe_extent(x, 1), it.hidden}};
+    tn_caffe_value shapes[] = {last, last, last};
+    shapes[0].extents[0] = tn_caffe_extent(x, 0);
+    return tn_caffe_tops(layer, layer->top_count, layer->type_name,
+                         &(const tn_emit_fields){.domain = "Caffe"},
+                         (tn_emit_tensors){input_count, inputs}, shapes,
+                         it.is_exposed ? 0 : it.states, states, inner);
 }

@@ -2,7 +2,7 @@
 /* Flatten, Reshape, Permute, Crop, Tile. Semantics: Caffe's layers of these names; Permute: the SSD
  * branch's. */
 #include "base/status.h"
-#include "importers/caffe/caffe.h"
+#include "importers/caffe/layers/layer.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -30,13 +30,11 @@ static tn_status add_kept(new_shape *shape, const tn_caffe_value *x, uint32_t ax
 }
 
 /* By ONNX's Reshape: 0 copies, -1 (one alone) is worked out. */
-static tn_status emit_shape(tn_caffe_reader *reader, tn_caffe_layer *layer,
-                            const new_shape *shape) {
+static tn_status emit_shape(const tn_caffe_layer *layer, const new_shape *shape) {
     const tn_caffe_value *x = &layer->bottoms[0];
     int64_t list[TN_MAX_RANK];
     uint32_t inferred = 0;
     tn_caffe_value value = {.rank = shape->rank};
-    tn_import_tensor inputs[2] = {x->tensor, TN_IMPORT_NO_TENSOR};
     for (uint32_t i = 0; i < shape->rank; i++) {
         bool is_open = shape->is_inferred[i] || (!shape->is_copied[i] && shape->extents[i] < 0);
         inferred += is_open;
@@ -47,25 +45,23 @@ static tn_status emit_shape(tn_caffe_reader *reader, tn_caffe_layer *layer,
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "more than one extent of its top depends on what is not known: only one can "
                        "be worked out");
-    TN_TRY(tn_caffe_index_list(reader, layer, "shape", shape->rank, list, &inputs[1]));
-    return tn_caffe_top(reader, layer, 0, "", "Reshape", NULL, 2, inputs, &value);
+    const tn_import_tensor target = tn_emit_list(layer->emit, "shape", shape->rank, list);
+    return tn_caffe_top(layer, 0, "Reshape", NULL, TN_TENSORS(x->tensor, target), &value);
 }
 
-tn_status tn_caffe_read_flatten(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+tn_status tn_caffe_read_flatten(tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     int64_t first = tn_prototext_integer(layer->params, "axis", 1);
     int64_t last = tn_prototext_integer(layer->params, "end_axis", -1), product = 1;
     uint32_t from, to;
     new_shape shape = {0};
-    if (x->rank == UINT32_MAX && first == 1 && last == -1) {
-        tn_caffe_attributes attributes = {0};
-        tn_caffe_value value = {.rank = 2, .extents = {-1, -1}};
-        tn_caffe_add_integer(&attributes, "axis", 1);
-        return tn_caffe_top(reader, layer, 0, "", "Flatten", &attributes, 1, &x->tensor, &value);
-    }
+    if (!tn_caffe_has_rank(x) && first == 1 && last == -1)
+        return tn_caffe_top(layer, 0, "Flatten", TN_EMIT(tn_emit_i64("axis", 1)),
+                            TN_TENSORS(x->tensor),
+                            &(const tn_caffe_value){.rank = 2, .extents = {-1, -1}});
     TN_TRY(tn_caffe_require_rank(x));
-    TN_TRY(tn_caffe_axis(x, "axis", first, &from));
-    TN_TRY(tn_caffe_axis(x, "end_axis", last, &to));
+    TN_TRY(tn_caffe_axis(layer, "axis", first, &from));
+    TN_TRY(tn_caffe_axis(layer, "end_axis", last, &to));
     if (to < from)
         return tn_fail(TN_ERROR_RANGE, "end_axis %" PRIu32 " is before axis %" PRIu32, to, from);
     for (uint32_t i = 0; i < from; i++)
@@ -75,7 +71,7 @@ tn_status tn_caffe_read_flatten(tn_caffe_reader *reader, tn_caffe_layer *layer) 
     TN_TRY(add_axis(&shape, product, false, false));
     for (uint32_t i = to + 1; i < x->rank; i++)
         TN_TRY(add_kept(&shape, x, i));
-    return emit_shape(reader, layer, &shape);
+    return emit_shape(layer, &shape);
 }
 
 /* The given dimensions: 0 is the bottom's, -1 what is left. */
@@ -108,7 +104,7 @@ static void work_out(new_shape *shape, const tn_caffe_value *x) {
         if (shape->is_inferred[i] && all >= 0 && others > 0) shape->extents[i] = all / others;
 }
 
-tn_status tn_caffe_read_reshape(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+tn_status tn_caffe_read_reshape(tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     int64_t axis = tn_prototext_integer(layer->params, "axis", 0);
     int64_t count = tn_prototext_integer(layer->params, "num_axes", -1);
@@ -131,15 +127,14 @@ tn_status tn_caffe_read_reshape(tn_caffe_reader *reader, tn_caffe_layer *layer) 
     for (uint32_t i = (uint32_t)to; i < x->rank; i++)
         TN_TRY(add_kept(&shape, x, i));
     work_out(&shape, x);
-    return emit_shape(reader, layer, &shape);
+    return emit_shape(layer, &shape);
 }
 
 /* Axes that are not listed follow in their order. */
-tn_status tn_caffe_read_permute(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+tn_status tn_caffe_read_permute(tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     int64_t order[TN_MAX_RANK];
     bool is_listed[TN_MAX_RANK] = {false};
-    tn_caffe_attributes attributes = {0};
     tn_caffe_value shape = *x;
     TN_TRY(tn_caffe_require_rank(x));
     size_t count = tn_prototext_integers(layer->params, "order", TN_MAX_RANK, order);
@@ -156,44 +151,43 @@ tn_status tn_caffe_read_permute(tn_caffe_reader *reader, tn_caffe_layer *layer) 
         if (!is_listed[i]) order[count++] = i;
     for (uint32_t i = 0; i < x->rank; i++)
         shape.extents[i] = x->extents[order[i]];
-    tn_caffe_add_integers(&attributes, "perm", x->rank, order);
-    return tn_caffe_top(reader, layer, 0, "", "Transpose", &attributes, 1, &x->tensor, &shape);
+    return tn_caffe_top(layer, 0, "Transpose", TN_EMIT(tn_emit_i64s("perm", x->rank, order)),
+                        TN_TENSORS(x->tensor), &shape);
 }
 
 /* The axes from `axis` on get the second bottom's extents. */
-tn_status tn_caffe_read_crop(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+tn_status tn_caffe_read_crop(tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0], *y = &layer->bottoms[1];
-    tn_import_tensor inputs[2] = {x->tensor, y->tensor};
     int64_t offsets[TN_MAX_RANK];
     size_t count = tn_prototext_integers(layer->params, "offset", TN_MAX_RANK, offsets);
     uint32_t axis;
-    tn_caffe_attributes attributes = {0};
     tn_caffe_value shape = *x;
-    TN_TRY(tn_caffe_axis(x, "axis", tn_prototext_integer(layer->params, "axis", 2), &axis));
-    if (x->rank != UINT32_MAX && count > 1 && count != x->rank - axis)
+    TN_TRY(tn_caffe_axis_read(layer, 2, &axis));
+    if (tn_caffe_has_rank(x) && count > 1 && count != x->rank - axis)
         return tn_fail(TN_ERROR_FORMAT, "offset has %zu numbers for %" PRIu32 " axes", count,
                        x->rank - axis);
     if (count > TN_MAX_RANK) return tn_fail(TN_ERROR_FORMAT, "offset has %zu numbers", count);
-    for (uint32_t i = axis; x->rank != UINT32_MAX && i < x->rank; i++)
+    for (uint32_t i = axis; tn_caffe_has_rank(x) && i < x->rank; i++)
         shape.extents[i] = y->rank == x->rank ? y->extents[i] : -1;
-    tn_caffe_add_integer(&attributes, "axis", axis);
-    if (count > 0) tn_caffe_add_integers(&attributes, "offset", count, offsets);
-    return tn_caffe_top(reader, layer, 0, "Caffe", "Crop", &attributes, 2, inputs, &shape);
+    const tn_emit_fields fields = {
+        .domain = "Caffe",
+        .items = {tn_emit_i64("axis", axis),
+                  count > 0 ? tn_emit_i64s("offset", count, offsets) : tn_emit_no_field()}};
+    return tn_caffe_top(layer, 0, "Crop", &fields, layer->bottom_tensors, &shape);
 }
 
-tn_status tn_caffe_read_tile(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+tn_status tn_caffe_read_tile(tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     int64_t tiles = tn_prototext_integer(layer->params, "tiles", 0), repeats[TN_MAX_RANK];
     uint32_t axis;
     tn_caffe_value shape = *x;
-    tn_import_tensor inputs[2] = {x->tensor, TN_IMPORT_NO_TENSOR};
     TN_TRY(tn_caffe_require_rank(x));
-    TN_TRY(tn_caffe_axis(x, "axis", tn_prototext_integer(layer->params, "axis", 1), &axis));
+    TN_TRY(tn_caffe_axis_read(layer, 1, &axis));
     if (tiles < 1)
         return tn_fail(TN_ERROR_RANGE, "tiles is %" PRId64 "; at least 1 is expected", tiles);
     for (uint32_t i = 0; i < x->rank; i++)
         repeats[i] = i == axis ? tiles : 1;
     shape.extents[axis] = tn_caffe_multiply(x->extents[axis], tiles);
-    TN_TRY(tn_caffe_index_list(reader, layer, "repeats", x->rank, repeats, &inputs[1]));
-    return tn_caffe_top(reader, layer, 0, "", "Tile", NULL, 2, inputs, &shape);
+    const tn_import_tensor list = tn_emit_list(layer->emit, "repeats", x->rank, repeats);
+    return tn_caffe_top(layer, 0, "Tile", NULL, TN_TENSORS(x->tensor, list), &shape);
 }

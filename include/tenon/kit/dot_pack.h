@@ -2,8 +2,12 @@
 /*
  * Weights as dot.h multiplies them: quantised symmetrically, one scale an output channel (the
  * largest magnitude over 127), rounded to nearest even, and laid out block after block. A blob
- * holds one or more matrices of the same size (a convolution's groups): all scales, all initial
- * sums, all weights. It has no pointers, so that it can be shared and saved.
+ * holds one or more matrices of the same size (a convolution's groups), and no pointers, so that it
+ * can be shared and saved. With M matrices of N columns padded to whole vectors, G groups of D
+ * elements, and a block of B columns:
+ *
+ *     float scale[M][N] | int32 initial[M][N] | int8 weights, for each matrix and block:
+ *     group 0: w[0..D-1] of column 0, .. of column B-1 | group 1: .. | .. | group G-1: ..
  */
 #ifndef TENON_KIT_DOT_PACK_H
 #define TENON_KIT_DOT_PACK_H

@@ -52,7 +52,10 @@ extern const tn_matrix_level tn_matrix_baseline, tn_matrix_avx2, tn_matrix_avx51
  * there, rounded up columns included: the product fits. */
 int64_t tn_matrix_packed_floats(const tn_matrix_level *level, int64_t depth, int64_t columns);
 /* Packs b[k][n] = from[k * row_stride + n * column_stride] * scale into `packed`, of as many floats
- * as tn_matrix_packed_floats says. Best once, in `prepare`, through host->packed, so that plans and
+ * as tn_matrix_packed_floats says. With N columns of a block:
+ *
+ *     | b[0][0..N-1] | b[1][0..N-1] | .. | b[K-1][0..N-1] | b[0][N..2N-1] | ..
+ * Best once, in `prepare`, through host->packed, so that plans and
  * contexts share it. Each level has its own layout. */
 void tn_matrix_pack(const tn_matrix_level *level, int64_t depth, int64_t columns, const float *from,
                     int64_t row_stride, int64_t column_stride, float scale, float *packed);

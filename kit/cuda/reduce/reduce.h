@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA kernels of reductions along adjacent axes. An operator's folder makes its table by the macro
- * of this header, in a file cuda.c. Other axes are left to the processor.
+ * CUDA kernels of reductions along adjacent axes; layers/reduce/cuda.c has the table. Other axes
+ * are left to the processor.
  */
 #ifndef TN_KIT_CUDA_REDUCE_REDUCE_H
 #define TN_KIT_CUDA_REDUCE_REDUCE_H
@@ -18,24 +18,18 @@ tn_status tn_cuda_reduce_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_cuda_reduce_combinations[6];
 
-#define TN_CUDA_REDUCE_KERNEL(folder, operator_name, kind_number, finish_number)                   \
-    static const tn_reduce_kernel_user folder##_user = {NULL, kind_number, finish_number};         \
-    static const tn_kernel folder##_lanes = {                                                      \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = operator_name,                                                                       \
-        .device = "cuda",                                                                          \
-        .name = "lanes",                                                                           \
-        .doc = "A lane a warp, a block where it is long; columns side by side.",                   \
+/* Defines PREFIX_lanes, the kernel of a reduction. */
+#define TN_CUDA_REDUCE_KERNEL(prefix, operator_name, kind, finish)                                 \
+    static const tn_reduce_kernel_user prefix##_user = {NULL, kind, finish};                       \
+    static const tn_kernel prefix##_lanes = {                                                      \
+        TN_KERNEL_BEGIN("cuda", "", operator_name, "lanes", 1,                                     \
+                        "A lane a warp, a block where it is long; columns side by side."),         \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,                                  \
         TN_COMBINATIONS(tn_cuda_reduce_combinations),                                              \
         .accepts = tn_cuda_reduce_accepts,                                                         \
         .run = tn_cuda_reduce_run,                                                                 \
-        .user = (void *)(uintptr_t)&folder##_user,                                                 \
-    };                                                                                             \
-    extern const tn_kernel *const tn_##folder##_cuda_kernels[];                                    \
-    const tn_kernel *const tn_##folder##_cuda_kernels[] = {&folder##_lanes, NULL}
+        .user = (void *)(uintptr_t)&prefix##_user,                                                 \
+    };
 
 #ifdef __cplusplus
 }

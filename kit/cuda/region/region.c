@@ -10,6 +10,8 @@
 
 const char *const tn_cuda_region_combinations[4] = {"* -> *", "f16 -> f16", "bf16 -> bf16",
                                                     "qi8 -> qi8"};
+const char *const tn_cuda_region_placed_combinations[4] = {
+    "*, *?... -> *", "f16, *?... -> f16", "bf16, *?... -> bf16", "qi8, *?... -> qi8"};
 
 tn_status tn_cuda_region_accepts(tn_call *call) {
     const float scale = tn_byte_scale(call->inputs[0]);

@@ -7,6 +7,7 @@
 #ifndef TN_KIT_CUDA_REGION_REGION_H
 #define TN_KIT_CUDA_REGION_REGION_H
 
+#include "kit/operator/layer.h"
 #include <tenon/kit/region.h>
 
 #ifdef __cplusplus
@@ -21,27 +22,26 @@ tn_status tn_cuda_region_copy(tn_call *call, const tn_region *region, void *to, 
  * and 8-bit numbers have one scale on both sides. [called: build, load] */
 tn_status tn_cuda_region_accepts(tn_call *call) TN_NOEXCEPT;
 
-/* The table of an operator that moves data; `kernel_run` is its callback. */
-#define TN_CUDA_REGION_KERNEL(folder, operator_name, combination_table, kernel_run)                \
+/* The kernel of an operator that is `move`, a function of a mover, as its folder's only one. */
+#define TN_CUDA_MOVE_LAYER(folder, operator_name, combination_table, move)                         \
+    static tn_status folder##_run(tn_call *call) {                                                 \
+        return move(call, tn_cuda_region_copy);                                                    \
+    }                                                                                              \
     static const tn_kernel folder##_runs = {                                                       \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = operator_name,                                                                       \
-        .device = "cuda",                                                                          \
-        .name = "runs",                                                                            \
-        .doc = "Runs of elements, 16 bytes a thread where they are long enough; tiles where "      \
-               "axes change places.",                                                              \
+        TN_KERNEL_BEGIN("cuda", "", operator_name, "runs", 1,                                      \
+                        "Runs of elements, 16 bytes a thread where they are long enough; tiles "   \
+                        "where axes change places."),                                              \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,                                  \
         TN_COMBINATIONS(combination_table),                                                        \
         .accepts = tn_cuda_region_accepts,                                                         \
-        .run = kernel_run,                                                                         \
+        .run = folder##_run,                                                                       \
     };                                                                                             \
-    extern const tn_kernel *const tn_##folder##_cuda_kernels[];                                    \
-    const tn_kernel *const tn_##folder##_cuda_kernels[] = {&folder##_runs, NULL}
+    TN_CUDA_LAYER(folder, &folder##_runs)
 
 /* One tensor in, one out, of any type. */
 extern const char *const tn_cuda_region_combinations[4];
+/* The same with inputs on the host that say where. */
+extern const char *const tn_cuda_region_placed_combinations[4];
 
 #ifdef __cplusplus
 }

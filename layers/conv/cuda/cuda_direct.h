@@ -15,8 +15,7 @@
 #include <string.h>
 
 extern "C" {
-#include "conv/direct.h"
-#include "conv/direct_kernel.h"
+#include "conv/geometry.h"
 }
 
 /* What a launch needs; passed by value. */

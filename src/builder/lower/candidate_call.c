@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The call of a candidate: see candidate_call.h. */
 #include "builder/lower/candidate_call.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_storages.h"
 #include "base/status.h"
 
 /* Extents that only a run knows; the network's type, linear. */
@@ -8,7 +10,7 @@ static tn_status describe_open(const tn_lowering *lowering, tn_tensor_id id,
                                tn_tensor_storage *storage) {
     const tn_graph_tensor *tensor = &lowering->graph->tensors[id];
     const tn_inferred_tensor *known = &lowering->points[TN_POINT_OPTIMUM]->tensors[id];
-    tn_tensor_init_open(storage, lowering->types[id], known->storage.shape.rank);
+    tn_tensor_init_open(storage, lowering->facts->types[id], known->storage.shape.rank);
     tn_tensor_unbound(storage, known->unbounded);
     storage->tensor.name = tensor->name;
     storage->tensor.quantization = tensor->quantization;
@@ -47,7 +49,7 @@ static tn_status describe_inputs(const tn_lowering *lowering, uint32_t index,
         if (id == TN_NO_TENSOR) continue;
         TN_TRY(describe(lowering, id, candidate->inputs[i],
                         tn_graph_input_port(node->entry->op, i)->flags, point,
-                        !lowering->nodes[index].is_shaped, &storage[i]));
+                        !lowering->facts->is_shaped[index], &storage[i]));
         pointers[i] = &storage[i].tensor;
     }
     if (out_storage) *out_storage = storage;
@@ -66,7 +68,7 @@ static tn_status describe_outputs(const tn_lowering *lowering, uint32_t index,
         tn_tensor_id id = tn_lower_output(lowering, index, candidate, i);
         if (id == TN_NO_TENSOR) continue;
         TN_TRY(describe(lowering, id, candidate->outputs[i], 0, point,
-                        !lowering->nodes[index].is_shaped, &storage[i]));
+                        !lowering->facts->is_shaped[index], &storage[i]));
         pointers[i] = &storage[i].tensor;
     }
     candidate_call->outputs = storage;

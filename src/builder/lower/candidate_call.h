@@ -3,7 +3,7 @@
 #ifndef TN_BUILDER_LOWER_CANDIDATE_CALL_H
 #define TN_BUILDER_LOWER_CANDIDATE_CALL_H
 
-#include "builder/lower/lower_private.h"
+#include "builder/lower/candidate.h"
 
 typedef struct tn_candidate_call {
     tn_call call;

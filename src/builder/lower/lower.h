@@ -8,7 +8,7 @@
 #ifndef TN_BUILDER_LOWER_LOWER_H
 #define TN_BUILDER_LOWER_LOWER_H
 
-#include "builder/lower/node_pins.h"
+#include "builder/pins/node_pins.h"
 #include "builder/progress/progress.h"
 #include "graph/infer.h"
 #include "program/program.h"

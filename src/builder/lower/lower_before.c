@@ -6,28 +6,8 @@
  * chain.
  */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
-
-tn_tensor_id tn_lower_input(const tn_lowering *lowering, uint32_t node,
-                            const tn_candidate *candidate, uint32_t input) {
-    if (tn_lower_before_count(candidate) > 0 && input + 1 == candidate->chain->port)
-        return candidate->chain->stored;
-    return lowering->graph->nodes[node].inputs[input];
-}
-
-uint32_t tn_lower_before_count(const tn_candidate *candidate) {
-    return candidate->chain ? candidate->chain->before_count : 0;
-}
-
-bool tn_lower_covers(const tn_candidate *a, const tn_candidate *b) {
-    const uint32_t before = tn_lower_before_count(b), own = tn_lower_before_count(a);
-    return a->chain_count - own >= b->chain_count - before && own >= before &&
-           (before == 0 || a->chain->port == b->chain->port);
-}
-
-bool tn_lower_does_same(const tn_candidate *a, const tn_candidate *b) {
-    return tn_lower_covers(a, b) && tn_lower_covers(b, a);
-}
+#include "builder/lower/lower_chains.h"
+#include "builder/lower/lower_facts.h"
 
 static bool lists(const tn_kernel_entry *entry, uint32_t port) {
     for (uint32_t i = 0; i < entry->absorb_count; i++)
@@ -91,11 +71,6 @@ static tn_status list_links(tn_lowering *lowering, const tn_kernel_entry *entry,
     return TN_OK;
 }
 
-static void note_nodes(tn_lowering *lowering, const tn_chain *chain) {
-    for (uint32_t i = 0; i < chain->before_count; i++)
-        lowering->nodes[chain->nodes[i]].is_before = true;
-}
-
 tn_status tn_lower_before(tn_lowering *lowering, uint32_t index, const tn_kernel_entry *entry,
                           uint32_t input, uint32_t length, const tn_chain **out_chain) {
     tn_link *items[TN_CHAIN_LIMIT];
@@ -110,6 +85,6 @@ tn_status tn_lower_before(tn_lowering *lowering, uint32_t index, const tn_kernel
         TN_TRY(tn_lower_chain(lowering, index, entry, &links, out_chain));
         length = links.count - 1;
     }
-    if (*out_chain) note_nodes(lowering, *out_chain);
+    if (*out_chain) tn_lower_note_before(lowering, *out_chain);
     return TN_OK;
 }

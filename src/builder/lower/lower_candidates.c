@@ -6,25 +6,21 @@
  * the trait ANY_SHAPE.
  */
 #include "base/status.h"
+#include "builder/lower/lower_candidates.h"
 #include "builder/lower/candidate_call.h"
+#include "builder/lower/lower_chains.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_fit.h"
+#include "builder/lower/lower_pins.h"
+#include "builder/lower/lower_storages.h"
 #include "program/kernel_fit.h"
 
 #include <tenon/builder.h>
 
+#include <math.h>
 #include <string.h>
 
 enum { TACTIC_LIMIT = 64 };
-
-tn_tensor_id tn_lower_output(const tn_lowering *lowering, uint32_t node,
-                             const tn_candidate *candidate, uint32_t index) {
-    if (index == 0 && candidate->chain_count > tn_lower_before_count(candidate))
-        node = candidate->chain->nodes[candidate->chain_count - 1];
-    return lowering->graph->nodes[node].outputs[index];
-}
-
-uint32_t tn_lower_operand_count(const tn_candidate *candidate) {
-    return candidate->chain ? candidate->chain->operand_counts[candidate->chain_count] : 0;
-}
 
 static tn_status add(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
     tn_lower_node *node = &lowering->nodes[index];
@@ -81,7 +77,7 @@ static tn_status accepts(tn_lowering *lowering, uint32_t index, const tn_candida
         int point = (i + 1) % 3; /* the optimum first */
         tn_candidate_call call;
         if (i > 0 && lowering->points[point] == lowering->points[1]) continue;
-        if (i > 0 && !lowering->nodes[index].is_shaped) continue;
+        if (i > 0 && !lowering->facts->is_shaped[index]) continue;
         TN_GO(tn_candidate_call_init(&call, lowering, index, candidate, point, arena));
         if (kernel->accepts)
             *out_answer = tn_call_ask(&call.call, kernel->accepts, "accepts") == TN_OK;
@@ -107,7 +103,7 @@ static tn_status add_storages(tn_lowering *lowering, uint32_t index,
     bool is_accepted = true;
     uint32_t tactics = 1;
     tn_candidate each = *candidate;
-    if (lowering->nodes[index].is_shaped || needs_a_question(candidate->entry->kernel))
+    if (lowering->facts->is_shaped[index] || needs_a_question(candidate->entry->kernel))
         TN_TRY(accepts(lowering, index, candidate, &is_accepted, &tactics));
     for (uint32_t tactic = 0; is_accepted && tactic < tactics; tactic++) {
         each.tactic = tactic;
@@ -122,7 +118,8 @@ static tn_status add_combination(tn_lowering *lowering, uint32_t index, const tn
                                  const tn_combination *combination) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const size_t ports = (size_t)node->input_count + node->output_count;
-    const tn_type wanted[] = {TN_NONE, lowering->lower_type, lowering->second_type};
+    const tn_type wanted[] = {TN_NONE, lowering->precision->lower_type,
+                              lowering->precision->second_type};
     tn_storage *before[3] = {NULL};
     for (int i = 0; i < 3; i++) {
         tn_candidate candidate;
@@ -147,10 +144,10 @@ static tn_status add_combination(tn_lowering *lowering, uint32_t index, const tn
 
 static bool has_all_types(const tn_lowering *lowering, const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->input_count; i++)
-        if (node->inputs[i] != TN_NO_TENSOR && lowering->types[node->inputs[i]] == TN_NONE)
+        if (node->inputs[i] != TN_NO_TENSOR && lowering->facts->types[node->inputs[i]] == TN_NONE)
             return false;
     for (uint32_t i = 0; i < node->output_count; i++)
-        if (node->outputs[i] != TN_NO_TENSOR && lowering->types[node->outputs[i]] == TN_NONE)
+        if (node->outputs[i] != TN_NO_TENSOR && lowering->facts->types[node->outputs[i]] == TN_NONE)
             return false;
     return true;
 }
@@ -196,11 +193,12 @@ static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kern
                             uint32_t rank) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_kernel *kernel = entry->kernel;
-    const bool is_shaped = lowering->nodes[index].is_shaped;
+    const bool is_shaped = lowering->facts->is_shaped[index];
     if (!has_all_types(lowering, node)) return TN_OK;
     if (strcmp(kernel->device, "cpu") != 0 && tn_lower_is_host_only(lowering, index)) return TN_OK;
     if ((kernel->traits & TN_KERNEL_TF32) && !allows_tf32(lowering, index)) return TN_OK;
-    if (!is_shaped && !tn_kernel_takes_open(kernel, lowering->nodes[index].is_ranked)) return TN_OK;
+    if (!is_shaped && !tn_kernel_takes_open(kernel, lowering->facts->is_ranked[index]))
+        return TN_OK;
     const tn_lower_fit *fit = NULL;
     TN_TRY(tn_lower_fit_of(lowering, index, entry, &fit));
     if (!fit->is_fit) return TN_OK;
@@ -316,9 +314,9 @@ static tn_status add_views(tn_lowering *lowering, uint32_t index) {
         storage.type = TN_NONE;
         TN_TRY(add_view(lowering, index, storage));
         if (!tn_lower_is_allowed(lowering, index, NULL)) continue;
-        storage.type = lowering->lower_type;
+        storage.type = lowering->precision->lower_type;
         TN_TRY(add_view(lowering, index, storage));
-        storage.type = lowering->second_type;
+        storage.type = lowering->precision->second_type;
         if (storage.type != TN_NONE) TN_TRY(add_view(lowering, index, storage));
     }
     return TN_OK;
@@ -360,7 +358,7 @@ static tn_status add_all(tn_lowering *lowering, uint32_t index) {
     if (tn_lower_is_view(node)) return add_views(lowering, index);
     if (lowering->plan->is_host_node[index]) return add_reference(lowering, index, true);
     if (lowering->options->reference_only) return add_reference(lowering, index, false);
-    tn_lower_pin *pin = tn_lower_pin_of(lowering, node->entry->op);
+    const tn_lower_pin *pin = tn_lower_pin_of(lowering, node->entry->op);
     if (pin) TN_TRY(add_pinned(lowering, index, pin));
     if (pin && strcmp(pin->kernel, "reference") == 0) return add_reference(lowering, index, false);
     if (pin && has_single(&lowering->nodes[index])) return TN_OK;
@@ -373,11 +371,32 @@ static tn_status add_all(tn_lowering *lowering, uint32_t index) {
     return add_reference(lowering, index, false);
 }
 
-tn_status tn_lower_candidates(tn_lowering *lowering) {
+tn_status tn_lower_candidates_find(tn_lowering *lowering) {
     const size_t count = lowering->graph->node_count;
+    lowering->nodes = tn_arena_allocate(lowering->arena, count + 1, sizeof *lowering->nodes);
+    if (!lowering->nodes) return tn_fail_memory("lowering a graph");
     for (uint32_t n = 0; n < count; n++) {
         TN_TRY(tn_progress_tell(lowering->options->progress, "lower", n, count));
         if (!lowering->graph->nodes[n].is_dead) TN_TRY(add_all(lowering, n));
     }
     return tn_progress_tell(lowering->options->progress, "lower", count, count);
+}
+
+void tn_lower_candidates_remove(tn_lower_node *node, size_t index) {
+    for (size_t i = index; i + 1 < node->candidate_count; i++)
+        node->candidates[i] = node->candidates[i + 1];
+    node->candidate_count--;
+}
+
+double tn_lower_candidates_least(const tn_lower_node *node) {
+    double least = INFINITY;
+    for (size_t i = 0; i < node->candidate_count; i++)
+        least = fmin(least, node->candidates[i].cost);
+    return least;
+}
+
+bool tn_lower_is_first_of_group(const tn_lower_node *node, size_t index) {
+    for (size_t i = 0; i < index; i++)
+        if (tn_lower_is_same_group(&node->candidates[i], &node->candidates[index])) return false;
+    return true;
 }

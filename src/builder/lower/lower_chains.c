@@ -8,9 +8,24 @@
  * the order, can close no cycle.
  */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
+#include "builder/lower/lower_chains.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_pins.h"
 
 #include <string.h>
+
+/* A node as a link behind the tensor `chained`. */
+typedef struct kept_link {
+    tn_link link;
+    tn_tensor_id chained;
+    struct kept_link *next;
+} kept_link;
+
+/* By node. */
+struct tn_lower_chains {
+    tn_lower_run run;
+    kept_link *links;
+};
 
 static bool is_one_output(const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->output_count; i++)
@@ -30,7 +45,7 @@ bool tn_lower_may_absorb(const tn_lowering *lowering, uint32_t index) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const bool *is_unfused = lowering->options->is_unfused;
     return !(is_unfused && is_unfused[index]) && !lowering->plan->is_host_node[index] &&
-           lowering->nodes[index].is_shaped && !tn_lower_is_view(node) && is_one_output(node) &&
+           lowering->facts->is_shaped[index] && !tn_lower_is_view(node) && is_one_output(node) &&
            !(tn_graph_output_port(node->entry->op, 0)->flags & TN_PORT_SIZED_BY_RUN) &&
            !tn_lower_pin_of(lowering, node->entry->op) && !tn_lower_node_pin_of(lowering, index);
 }
@@ -39,7 +54,7 @@ bool tn_lower_may_absorb(const tn_lowering *lowering, uint32_t index) {
 static uint32_t next_link(const tn_lowering *lowering, uint32_t node) {
     const tn_graph *graph = lowering->graph;
     tn_tensor_id made = graph->nodes[node].outputs[0];
-    uint32_t reader = lowering->reader[made];
+    uint32_t reader = lowering->facts->reader[made];
     if (graph->tensors[made].use_count != 1 || reader == TN_NO_NODE) return TN_NO_NODE;
     return tn_lower_may_absorb(lowering, reader) ? reader : TN_NO_NODE;
 }
@@ -65,7 +80,8 @@ static bool are_operands_sound(const tn_lowering *lowering, const tn_facet *face
     for (uint32_t i = 0; i < facet->operand_count; i++) {
         const tn_facet_operand *form = &facet->operands[i];
         const tn_tensor_id operand = link->inputs[form->input], output = link->outputs[0];
-        if (form->form != TN_OPERAND_VECTOR && lowering->types[operand] != lowering->types[output])
+        if (form->form != TN_OPERAND_VECTOR &&
+            lowering->facts->types[operand] != lowering->facts->types[output])
             return false;
         if (!fits_everywhere(lowering, form, operand, output)) return false;
     }
@@ -83,7 +99,7 @@ static const tn_tensor **tensors_at(const tn_lowering *lowering, uint32_t node, 
             i < link->input_count ? link->inputs[i] : link->outputs[i - link->input_count];
         if (id != TN_NO_TENSOR)
             tensors[id] = graph->tensors[id].is_constant
-                              ? lowering->tensors[id]
+                              ? lowering->facts->tensors[id]
                               : &lowering->points[point]->tensors[id].storage.tensor;
     }
     return tensors;
@@ -122,18 +138,27 @@ static tn_status is_sound(const tn_lowering *lowering, const tn_chain *chain, ui
 /* ----------------------------------------------------------------------------------------------
  * chains */
 
+const tn_lower_run *tn_lower_run_of(const tn_lowering *lowering, uint32_t node) {
+    return &lowering->chains[node].run;
+}
+
+void tn_lower_note_before(tn_lowering *lowering, const tn_chain *chain) {
+    for (uint32_t i = 0; i < chain->before_count; i++)
+        lowering->chains[chain->nodes[i]].run.is_before = true;
+}
+
 tn_status tn_lower_link_of(tn_lowering *lowering, uint32_t node, tn_tensor_id chained,
                            tn_link **out_link) {
-    tn_lower_link *kept = lowering->nodes[node].links;
+    kept_link *kept = lowering->chains[node].links;
     while (kept && kept->chained != chained)
         kept = kept->next;
     if (!kept) {
         kept = tn_arena_allocate(lowering->arena, 1, sizeof *kept);
         if (!kept) return tn_fail_memory("a chain");
-        *kept = (tn_lower_link){.chained = chained, .next = lowering->nodes[node].links};
+        *kept = (kept_link){.chained = chained, .next = lowering->chains[node].links};
         TN_TRY(tn_link_init(&kept->link, lowering->arena, lowering->graph, node, chained,
-                            (const tn_tensor *const *)lowering->tensors));
-        lowering->nodes[node].links = kept;
+                            (const tn_tensor *const *)lowering->facts->tensors));
+        lowering->chains[node].links = kept;
     }
     *out_link = &kept->link;
     return TN_OK;
@@ -142,11 +167,11 @@ tn_status tn_lower_link_of(tn_lowering *lowering, uint32_t node, tn_tensor_id ch
 /* Behind those before an input: the nodes that may follow the kernel's. */
 static tn_status add_after(tn_lowering *lowering, uint32_t index, tn_links *links,
                            tn_link **items) {
-    const tn_lower_node *lowered = &lowering->nodes[index];
-    for (uint32_t i = 0; i < lowered->run_count; i++) {
-        const uint32_t before = i == 0 ? index : lowered->chain[i - 1];
+    const tn_lower_run *run = tn_lower_run_of(lowering, index);
+    for (uint32_t i = 0; i < run->count; i++) {
+        const uint32_t before = i == 0 ? index : run->nodes[i - 1];
         const tn_tensor_id chained = lowering->graph->nodes[before].outputs[0];
-        TN_TRY(tn_lower_link_of(lowering, lowered->chain[i], chained, &items[links->count]));
+        TN_TRY(tn_lower_link_of(lowering, run->nodes[i], chained, &items[links->count]));
         links->count++;
     }
     return TN_OK;
@@ -162,7 +187,7 @@ static tn_tensor_id chained_at(const tn_lowering *lowering, const tn_chain *chai
 
 tn_status tn_lower_chain(tn_lowering *lowering, uint32_t index, const tn_kernel_entry *entry,
                          const tn_links *before, const tn_chain **out_chain) {
-    tn_lower_node *lowered = &lowering->nodes[index];
+    tn_lower_run *run = &lowering->chains[index].run;
     tn_link *items[2 * TN_CHAIN_LIMIT] = {NULL};
     tn_links links = before ? *before : (tn_links){.count = 0};
     bool holds = true;
@@ -178,24 +203,27 @@ tn_status tn_lower_chain(tn_lowering *lowering, uint32_t index, const tn_kernel_
         if (!holds) chain->count = i;
     }
     *out_chain = chain->count < chain->before_count ? NULL : chain;
-    if (*out_chain && chain->count - chain->before_count > lowered->chain_count)
-        lowered->chain_count = chain->count - chain->before_count;
+    if (*out_chain && chain->count - chain->before_count > run->absorbed_count)
+        run->absorbed_count = chain->count - chain->before_count;
     return TN_OK;
 }
 
-tn_status tn_lower_chains(tn_lowering *lowering) {
+tn_status tn_lower_chains_find(tn_lowering *lowering) {
     const tn_graph *graph = lowering->graph;
+    lowering->chains =
+        tn_arena_allocate(lowering->arena, graph->node_count + 1, sizeof *lowering->chains);
+    if (!lowering->chains) return tn_fail_memory("lowering a graph");
     if (lowering->options->no_fusion || lowering->options->reference_only) return TN_OK;
     for (uint32_t n = 0; n < graph->node_count; n++) {
         const tn_graph_node *node = &graph->nodes[n];
-        tn_lower_node *lowered = &lowering->nodes[n];
-        if (node->is_dead || lowering->plan->is_host_node[n] || !lowered->is_shaped ||
+        tn_lower_run *run = &lowering->chains[n].run;
+        if (node->is_dead || lowering->plan->is_host_node[n] || !lowering->facts->is_shaped[n] ||
             tn_lower_is_view(node) || !is_one_output(node) ||
             (tn_graph_output_port(node->entry->op, 0)->flags & TN_PORT_SIZED_BY_RUN))
             continue;
         uint32_t next = next_link(lowering, n);
-        while (next != TN_NO_NODE && lowered->run_count < TN_CHAIN_LIMIT) {
-            lowered->chain[lowered->run_count++] = next;
+        while (next != TN_NO_NODE && run->count < TN_CHAIN_LIMIT) {
+            run->nodes[run->count++] = next;
             next = next_link(lowering, next);
         }
     }

@@ -6,7 +6,10 @@
  * lower_in_place.c's.
  */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
+#include "builder/choose/choose.h"
+#include "builder/lower/lower_candidates.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_storages.h"
 
 #include <tenon/plugin/device.h>
 
@@ -28,14 +31,14 @@ static const tn_storage own_linear = {TN_NONE, TN_LINEAR, TN_SPACE_HOST};
 static uint32_t *value_place(const program_emitter *emitter, tn_tensor_id tensor,
                              tn_storage storage) {
     const tn_lowering *lowering = emitter->lowering;
-    return &emitter->value_of[(size_t)tensor * lowering->storage_count +
+    return &emitter->value_of[(size_t)tensor * tn_lower_storage_count(lowering) +
                               tn_lower_storage_number(lowering, storage)];
 }
 
 /* The scale of a tensor, in the program's arena. */
 static tn_status keep_quantization(const program_emitter *emitter, tn_tensor_id tensor,
                                    const tn_quantization **out_quantization) {
-    const tn_quantization *known = &emitter->lowering->quantizations[tensor];
+    const tn_quantization *known = &emitter->lowering->precision->quantizations[tensor];
     tn_quantization *kept = tn_arena_copy(emitter->arena, known, sizeof *kept);
     const float *scale = tn_arena_copy(emitter->arena, known->scales, sizeof *scale);
     if (!kept || !scale) return tn_fail_memory("a program");
@@ -177,7 +180,7 @@ static tn_status allocate(program_emitter *emitter) {
     const tn_graph *graph = lowering->graph;
     tn_program *program = emitter->program;
     size_t values = 0, steps = 0;
-    if (!tn_mul_size(graph->tensor_count + 1, lowering->storage_count, &values) ||
+    if (!tn_mul_size(graph->tensor_count + 1, tn_lower_storage_count(lowering), &values) ||
         !tn_add_size(values, graph->node_count + 1, &steps) || steps >= UINT32_MAX)
         return tn_fail_memory("a program");
     program->values = tn_arena_allocate(lowering->arena, values, sizeof *program->values);

@@ -5,7 +5,7 @@
  * each operator in the order of preference.
  */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
+#include "builder/lower/lower_facts.h"
 #include "plugin/devices.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static const tn_port_rule *input_rule(const tn_operator_entry *entry, uint32_t i
 }
 
 /* The type of an output as far as its port says it. */
-static tn_type type_by_rule(const tn_lowering *lowering, const tn_graph_node *node,
+static tn_type type_by_rule(const tn_lower_facts *facts, const tn_graph_node *node,
                             uint32_t output) {
     const tn_operator_entry *entry = node->entry;
     uint32_t count = entry->op->output_count;
@@ -28,7 +28,7 @@ static tn_type type_by_rule(const tn_lowering *lowering, const tn_graph_node *no
     for (uint32_t i = 0; i < node->input_count; i++) {
         const tn_port_rule *input = input_rule(entry, i);
         if (node->inputs[i] != TN_NO_TENSOR && input && input->variable == rule->variable)
-            return lowering->types[node->inputs[i]];
+            return facts->types[node->inputs[i]];
     }
     return TN_NONE;
 }
@@ -49,28 +49,28 @@ static bool has_rank(const tn_lowering *lowering, tn_tensor_id tensor) {
     return best->is_known;
 }
 
-static void note_tensors(tn_lowering *lowering) {
+static void note_tensors(const tn_lowering *lowering, tn_lower_facts *facts) {
     const tn_graph *graph = lowering->graph;
     for (uint32_t t = 0; t < graph->tensor_count; t++) {
         const tn_graph_tensor *tensor = &graph->tensors[t];
-        lowering->reader[t] = TN_NO_NODE;
+        facts->reader[t] = TN_NO_NODE;
         if (lowering->points[1]->tensors[t].is_known) {
-            lowering->tensors[t] = &lowering->points[1]->tensors[t].storage.tensor;
-            lowering->types[t] = lowering->tensors[t]->type;
+            facts->tensors[t] = &lowering->points[1]->tensors[t].storage.tensor;
+            facts->types[t] = facts->tensors[t]->type;
         } else if (lowering->points[1]->tensors[t].is_described) {
-            lowering->types[t] = lowering->points[1]->tensors[t].storage.tensor.type;
+            facts->types[t] = lowering->points[1]->tensors[t].storage.tensor.type;
         } else if (tensor->is_constant || tensor->is_input) {
-            lowering->types[t] = tensor->type;
+            facts->types[t] = tensor->type;
         }
     }
 }
 
-static void note_node(tn_lowering *lowering, uint32_t index) {
+static void note_node(const tn_lowering *lowering, uint32_t index, tn_lower_facts *facts) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     bool is_shaped = !lowering->plan->is_after_run[index], is_ranked = true;
     for (uint32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i] == TN_NO_TENSOR) continue;
-        lowering->reader[node->inputs[i]] = index;
+        facts->reader[node->inputs[i]] = index;
         is_shaped = is_shaped && is_known(lowering, node->inputs[i]);
         is_ranked = is_ranked && has_rank(lowering, node->inputs[i]);
     }
@@ -79,28 +79,30 @@ static void note_node(tn_lowering *lowering, uint32_t index) {
         if (id == TN_NO_TENSOR) continue;
         is_shaped = is_shaped && is_known(lowering, id);
         is_ranked = is_ranked && has_rank(lowering, id);
-        if (lowering->types[id] == TN_NONE) lowering->types[id] = type_by_rule(lowering, node, i);
+        if (facts->types[id] == TN_NONE) facts->types[id] = type_by_rule(facts, node, i);
     }
-    lowering->nodes[index].is_shaped = is_shaped;
-    lowering->nodes[index].is_ranked = is_ranked;
+    facts->is_shaped[index] = is_shaped;
+    facts->is_ranked[index] = is_ranked;
 }
 
-tn_status tn_lower_facts(tn_lowering *lowering) {
+tn_status tn_lower_facts_find(tn_lowering *lowering) {
     const tn_graph *graph = lowering->graph;
-    size_t tensors = graph->tensor_count + 1;
-    lowering->tensors = tn_arena_allocate(lowering->arena, tensors, sizeof *lowering->tensors);
-    lowering->types = tn_arena_allocate(lowering->arena, tensors, sizeof *lowering->types);
-    lowering->reader = tn_arena_allocate(lowering->arena, tensors, sizeof *lowering->reader);
-    lowering->aligned = tn_arena_allocate(lowering->arena, tensors, sizeof *lowering->aligned);
-    lowering->nodes =
-        tn_arena_allocate(lowering->arena, graph->node_count + 1, sizeof *lowering->nodes);
-    if (!lowering->tensors || !lowering->types || !lowering->reader || !lowering->aligned ||
-        !lowering->nodes)
+    const size_t tensors = graph->tensor_count + 1, nodes = graph->node_count + 1;
+    tn_arena *arena = lowering->arena;
+    tn_lower_facts *facts = tn_arena_allocate(arena, 1, sizeof *facts);
+    if (!facts) return tn_fail_memory("lowering a graph");
+    facts->tensors = tn_arena_allocate(arena, tensors, sizeof *facts->tensors);
+    facts->types = tn_arena_allocate(arena, tensors, sizeof *facts->types);
+    facts->reader = tn_arena_allocate(arena, tensors, sizeof *facts->reader);
+    facts->is_shaped = tn_arena_allocate(arena, nodes, sizeof *facts->is_shaped);
+    facts->is_ranked = tn_arena_allocate(arena, nodes, sizeof *facts->is_ranked);
+    if (!facts->tensors || !facts->types || !facts->reader || !facts->is_shaped ||
+        !facts->is_ranked)
         return tn_fail_memory("lowering a graph");
-    note_tensors(lowering);
+    note_tensors(lowering, facts);
     for (uint32_t n = 0; n < graph->node_count; n++)
-        if (!graph->nodes[n].is_dead) note_node(lowering, n);
-    lowering->storages[lowering->storage_count++] = (tn_storage){TN_NONE, TN_LINEAR, TN_SPACE_HOST};
+        if (!graph->nodes[n].is_dead) note_node(lowering, n, facts);
+    lowering->facts = facts;
     return TN_OK;
 }
 
@@ -147,26 +149,21 @@ bool tn_lower_has_device(const tn_lowering *lowering) {
     return lowering->options->device && tn_device_is_remote(lowering->options->device);
 }
 
-bool tn_lower_is_on_device(const tn_candidate *candidate) {
-    return candidate->entry && strcmp(candidate->entry->kernel->device, "cpu") != 0;
-}
-
 tn_status tn_lower_kernels_of(tn_lowering *lowering, const tn_operator *op, bool is_device,
                               const tn_lower_kernels **out_kernels) {
     const char *kind = is_device ? lowering->options->device->kind : "cpu";
-    for (size_t i = 0; i < lowering->kernels_count; i++) {
-        if (lowering->kernels[i].op != op || lowering->kernels[i].is_device != is_device) continue;
-        *out_kernels = &lowering->kernels[i];
+    tn_lower_kernels **end = &lowering->kernels;
+    for (; *end; end = &(*end)->next) {
+        if ((*end)->op != op || (*end)->is_device != is_device) continue;
+        *out_kernels = *end;
         return TN_OK;
     }
-    TN_TRY(tn_grow(lowering->graph->allocator, (void **)&lowering->kernels,
-                   &lowering->kernels_capacity, lowering->kernels_count + 1,
-                   sizeof *lowering->kernels));
-    tn_lower_kernels *kernels = &lowering->kernels[lowering->kernels_count];
+    tn_lower_kernels *kernels = tn_arena_allocate(lowering->arena, 1, sizeof *kernels);
+    if (!kernels) return tn_fail_memory("lowering a graph");
     *kernels = (tn_lower_kernels){.op = op, .is_device = is_device};
     TN_TRY(tn_registry_kernels(tn_runtime_registry(lowering->graph->runtime), op, kind,
                                &kernels->entries, &kernels->count));
-    lowering->kernels_count++;
+    *end = kernels;
     kernels->ranks =
         tn_arena_allocate(lowering->arena, kernels->count + 1u, sizeof *kernels->ranks);
     if (!kernels->ranks) return tn_fail_memory("lowering a graph");
@@ -175,13 +172,20 @@ tn_status tn_lower_kernels_of(tn_lowering *lowering, const tn_operator *op, bool
     return TN_OK;
 }
 
+void tn_lower_kernels_release(tn_lowering *lowering) {
+    for (const tn_lower_kernels *kernels = lowering->kernels; kernels; kernels = kernels->next)
+        tn_registry_free_kernels(tn_runtime_registry(lowering->graph->runtime), kernels->entries,
+                                 kernels->count);
+    lowering->kernels = NULL;
+}
+
 bool tn_lower_is_host_only(const tn_lowering *lowering, uint32_t index) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     if (tn_graph_node_has_kinds(node)) return true;
     for (uint32_t i = 0; i < node->input_count + node->output_count; i++) {
         const tn_tensor_id id =
             i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];
-        if (id != TN_NO_TENSOR && lowering->types[id] == TN_STRING) return true;
+        if (id != TN_NO_TENSOR && lowering->facts->types[id] == TN_STRING) return true;
     }
     return false;
 }

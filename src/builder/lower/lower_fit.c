@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel has for a node, found once and kept: see lower_private.h. */
+/* What a kernel has for a node, found once and kept: see lower_fit.h. */
 #include "base/status.h"
+#include "builder/lower/lower_fit.h"
 #include "builder/lower/candidate_call.h"
+#include "builder/lower/lower_facts.h"
 #include "program/kernel_fit.h"
+
+typedef struct kept_fit {
+    tn_lower_fit fit;
+    struct kept_fit *next;
+} kept_fit;
+
+/* By node. */
+struct tn_lower_fits {
+    kept_fit *first;
+};
 
 /* In the tensors' own types, linear, without a chain. */
 static tn_status ask_combinations(tn_lowering *lowering, uint32_t index, tn_lower_fit *fit) {
@@ -34,19 +46,25 @@ static tn_status find(tn_lowering *lowering, uint32_t index, tn_lower_fit *fit) 
     fit->combination_count = fit->entry->combination_count;
     fit->combinations = fit->entry->combinations;
     const bool is_asked = kernel->combination &&
-                          (lowering->nodes[index].is_shaped || lowering->nodes[index].is_ranked);
+                          (lowering->facts->is_shaped[index] || lowering->facts->is_ranked[index]);
     return is_asked ? ask_combinations(lowering, index, fit) : TN_OK;
 }
 
 tn_status tn_lower_fit_of(tn_lowering *lowering, uint32_t index, const tn_kernel_entry *entry,
                           const tn_lower_fit **out_fit) {
-    tn_lower_node *node = &lowering->nodes[index];
-    for (*out_fit = node->fits; *out_fit; *out_fit = (*out_fit)->next)
-        if ((*out_fit)->entry == entry) return TN_OK;
-    tn_lower_fit *fit = tn_arena_allocate(lowering->arena, 1, sizeof *fit);
-    if (!fit) return tn_fail_memory("a kernel's fit");
-    *fit = (tn_lower_fit){.entry = entry, .next = node->fits};
-    TN_TRY(find(lowering, index, fit));
-    *out_fit = node->fits = fit;
+    const size_t nodes = lowering->graph->node_count + 1;
+    if (!lowering->fits)
+        lowering->fits = tn_arena_allocate(lowering->arena, nodes, sizeof *lowering->fits);
+    kept_fit *kept = lowering->fits ? lowering->fits[index].first : NULL;
+    while (kept && kept->fit.entry != entry)
+        kept = kept->next;
+    if (!kept) {
+        kept = tn_arena_allocate(lowering->arena, 1, sizeof *kept);
+        if (!kept || !lowering->fits) return tn_fail_memory("a kernel's fit");
+        *kept = (kept_fit){.fit.entry = entry, .next = lowering->fits[index].first};
+        TN_TRY(find(lowering, index, &kept->fit));
+        lowering->fits[index].first = kept;
+    }
+    *out_fit = &kept->fit;
     return TN_OK;
 }

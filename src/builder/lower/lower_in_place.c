@@ -5,7 +5,9 @@
  * a tensor of the run's own. Whether they do is decided with the shapes of a run (src/run).
  */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
+#include "builder/lower/lower_candidates.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_storages.h"
 
 typedef struct in_place_finder {
     tn_lowering *lowering;
@@ -139,7 +141,7 @@ tn_status tn_lower_find_in_place(tn_lowering *lowering, const uint32_t *choice,
     for (uint32_t s = 0; s < program->step_count; s++) {
         tn_program_step *step = &program->steps[s];
         if (step->kind != TN_STEP_KERNEL || step->is_host || !step->kernel ||
-            !lowering->nodes[step->node].is_shaped)
+            !lowering->facts->is_shaped[step->node])
             continue;
         step->aliased = find_aliases(&finder, s, facts);
         step->is_in_place = overwrites_first(&finder, s, facts);

@@ -6,7 +6,11 @@
  */
 #include "base/status.h"
 #include "base/text.h"
-#include "builder/lower/lower_private.h"
+#include "builder/lower/candidate.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_fit.h"
+#include "builder/lower/lower_pins.h"
+#include "builder/lower/lower_storages.h"
 
 #include <string.h>
 

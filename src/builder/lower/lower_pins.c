@@ -7,9 +7,15 @@
  */
 #include "base/status.h"
 #include "base/text.h"
-#include "builder/lower/lower_private.h"
+#include "builder/lower/lower_pins.h"
+#include "builder/lower/lower_facts.h"
 
 #include <string.h>
+
+struct tn_lower_pins {
+    tn_lower_pin *items;
+    size_t count;
+};
 
 static tn_status parse_pin(char *text, tn_lower_pin *out_pin) {
     char *equals = strchr(text, '=');
@@ -25,14 +31,16 @@ tn_status tn_lower_pins_parse(tn_lowering *lowering) {
     const char *forced = lowering->options->forced;
     if (!forced || !*forced) return TN_OK;
     char *text = tn_arena_text(lowering->arena, forced);
-    tn_lower_pin *pins = tn_arena_allocate(lowering->arena, strlen(forced) + 1, sizeof *pins);
+    struct tn_lower_pins *pins = tn_arena_allocate(lowering->arena, 1, sizeof *pins);
     if (!text || !pins) return tn_fail_memory("the pinned kernels");
+    pins->items = tn_arena_allocate(lowering->arena, strlen(forced) + 1, sizeof *pins->items);
+    if (!pins->items) return tn_fail_memory("the pinned kernels");
     lowering->pins = pins;
     while (text) {
         char *comma = strchr(text, ',');
         if (comma) *comma = '\0';
-        TN_TRY(parse_pin(text, &pins[lowering->pin_count]));
-        lowering->pin_count++;
+        TN_TRY(parse_pin(text, &pins->items[pins->count]));
+        pins->count++;
         text = comma ? comma + 1 : NULL;
     }
     return TN_OK;
@@ -45,9 +53,9 @@ static bool names_operator(const char *name, const tn_operator *op) {
            strncmp(name + domain, "::", 2) == 0 && strcmp(name + domain + 2, op->name) == 0;
 }
 
-tn_lower_pin *tn_lower_pin_of(const tn_lowering *lowering, const tn_operator *op) {
-    for (size_t i = 0; i < lowering->pin_count; i++)
-        if (names_operator(lowering->pins[i].op, op)) return &lowering->pins[i];
+const tn_lower_pin *tn_lower_pin_of(const tn_lowering *lowering, const tn_operator *op) {
+    for (size_t i = 0; lowering->pins && i < lowering->pins->count; i++)
+        if (names_operator(lowering->pins->items[i].op, op)) return &lowering->pins->items[i];
     return NULL;
 }
 
@@ -75,18 +83,19 @@ static tn_status fail_unknown(tn_lowering *lowering, const tn_lower_pin *pin,
     return status;
 }
 
+/* Whether some node's operator that the pin is of has a kernel of its name. */
+static bool is_known(const tn_lowering *lowering, const tn_lower_pin *pin) {
+    for (const tn_lower_kernels *each = lowering->kernels; each; each = each->next)
+        for (uint32_t k = 0; tn_lower_pin_of(lowering, each->op) == pin && k < each->count; k++)
+            if (tn_lower_pin_fits(pin, each->entries[k])) return true;
+    return false;
+}
+
 tn_status tn_lower_pins_check(tn_lowering *lowering) {
-    for (size_t i = 0; i < lowering->kernels_count; i++) {
-        const tn_lower_kernels *kernels = &lowering->kernels[i];
-        tn_lower_pin *pin = tn_lower_pin_of(lowering, kernels->op);
-        if (!pin || strcmp(pin->kernel, "reference") == 0) continue;
-        for (uint32_t k = 0; k < kernels->count; k++)
-            pin->is_known = pin->is_known || tn_lower_pin_fits(pin, kernels->entries[k]);
-    }
-    for (size_t i = 0; i < lowering->kernels_count; i++) {
-        const tn_lower_pin *pin = tn_lower_pin_of(lowering, lowering->kernels[i].op);
-        if (pin && !pin->is_known && strcmp(pin->kernel, "reference") != 0)
-            return fail_unknown(lowering, pin, &lowering->kernels[i]);
+    for (const tn_lower_kernels *each = lowering->kernels; each; each = each->next) {
+        const tn_lower_pin *pin = tn_lower_pin_of(lowering, each->op);
+        if (pin && strcmp(pin->kernel, "reference") != 0 && !is_known(lowering, pin))
+            return fail_unknown(lowering, pin, each);
     }
     return TN_OK;
 }

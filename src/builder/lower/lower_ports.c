@@ -5,7 +5,10 @@
  * '*' never asks for. Which tensors may is lower_storages.c's matter.
  */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
+#include "builder/lower/candidate.h"
+#include "builder/lower/lower_chains.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_storages.h"
 
 /* What is in the rest of a last block is a kernel's matter, which it is asked for (accepts) at the
  * profile's points alone: a blocked axis has one extent in all of the profile. */
@@ -26,9 +29,9 @@ static bool format_fits(const tn_lowering *lowering, uint32_t index, tn_tensor_i
                         tn_format format, uint32_t port_flags) {
     if (format == TN_LINEAR || (port_flags & TN_PORT_SHAPE_ONLY)) return true;
     if (lowering->graph->tensors[tensor].is_constant || (port_flags & TN_PORT_VALUE_NEEDED) ||
-        !lowering->nodes[index].is_shaped)
+        !lowering->facts->is_shaped[index])
         return false;
-    return tn_format_fits(format, lowering->tensors[tensor]->rank) &&
+    return tn_format_fits(format, lowering->facts->tensors[tensor]->rank) &&
            is_fixed_where_blocked(lowering, tensor, format);
 }
 
@@ -38,15 +41,16 @@ static tn_type port_type(tn_type type) {
 
 bool tn_lower_may_be(const tn_lowering *lowering, tn_tensor_id tensor, tn_type type) {
     if (type == TN_NONE) return false;
-    return (type == lowering->lower_type && lowering->may_lower[tensor]) ||
-           (type == lowering->second_type && lowering->may_second[tensor]);
+    return (type == lowering->precision->lower_type && lowering->precision->may_lower[tensor]) ||
+           (type == lowering->precision->second_type && lowering->precision->may_second[tensor]);
 }
 
 /* What the port asks for, of what the tensor may be: its own type, the lower or the second one. */
 static tn_type pick_type(const tn_lowering *lowering, tn_tensor_id tensor,
                          const tn_combination_port *port, uint32_t port_flags, tn_type wanted) {
-    const tn_type others[] = {wanted, lowering->lower_type, lowering->second_type};
-    const bool has_own = port->types & TN_TYPE_BIT(lowering->types[tensor]);
+    const tn_type others[] = {wanted, lowering->precision->lower_type,
+                              lowering->precision->second_type};
+    const bool has_own = port->types & TN_TYPE_BIT(lowering->facts->types[tensor]);
     if (port->is_every || (port_flags & (TN_PORT_SHAPE_ONLY | TN_PORT_VALUE_NEEDED)))
         return TN_NONE;
     for (int i = 0; i < (has_own ? 1 : 3); i++)
@@ -69,7 +73,7 @@ static bool fill_port(const port_filler *filler, uint32_t at, tn_tensor_id tenso
                       const tn_combination_port *port, uint32_t port_flags, tn_storage *storages) {
     tn_lowering *lowering = filler->lowering;
     if (tensor == TN_NO_TENSOR) return true;
-    filler->types[at] = lowering->types[tensor];
+    filler->types[at] = lowering->facts->types[tensor];
     if (!(port_flags & (TN_PORT_SHAPE_ONLY | TN_PORT_VALUE_NEEDED)))
         storages[at].space = filler->space;
     if (!port) return true; /* the types do not match then */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * States the choice for the whole graph as numbers for choose.h: storages by their number in
- * lowering->storages, tensors and nodes by their own.
+ * lowering, tensors and nodes by their own.
  */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
+#include "builder/choose/choose.h"
+#include "builder/lower/lower_candidates.h"
+#include "builder/lower/lower_storages.h"
 
 #include <string.h>
 
@@ -174,17 +176,56 @@ static tn_status price_conversions(tn_lowering *lowering, const tn_choose_proble
             for (uint32_t to = 0; to < storages; to++) {
                 bool is_measured = false;
                 if (from == to || !(written[t] & 1u << from) || !(read[t] & 1u << to)) continue;
-                TN_TRY(tn_lower_reformat_cost(
-                    lowering, t, lowering->storages[from], lowering->storages[to],
-                    &costs[(t * storages + from) * storages + to], &is_measured));
+                TN_TRY(tn_lower_reformat_cost(lowering, t, tn_lower_storage_at(lowering, from),
+                                              tn_lower_storage_at(lowering, to),
+                                              &costs[(t * storages + from) * storages + to],
+                                              &is_measured));
             }
+    return TN_OK;
+}
+
+/* The kernel's candidate that a number of an owner's stands for. */
+static bool is_openmp(const tn_lowering *lowering, const stated_nodes *stated, uint32_t owner,
+                      uint32_t at) {
+    const tn_lower_node *node = &lowering->nodes[stated->kernel_nodes[owner][at]];
+    const tn_kernel_entry *entry = node->candidates[stated->numbers[owner][at]].entry;
+    return entry && entry->kernel->traits & TN_KERNEL_OPENMP;
+}
+
+/* Whether a choice has kernels that use OpenMP; makes all of them as good as impossible. */
+static bool leave_out_openmp(const tn_lowering *lowering, const stated_nodes *stated,
+                             const uint32_t *choice) {
+    bool has = false;
+    for (uint32_t n = 0; n < lowering->graph->node_count; n++) {
+        if (lowering->graph->nodes[n].is_dead) continue;
+        for (uint32_t i = 0; i < stated->nodes[n].candidate_count; i++) {
+            if (!is_openmp(lowering, stated, n, i)) continue;
+            stated->candidates[n][i].cost = tn_lower_left_out_cost();
+            has = has || choice[n] == i;
+        }
+    }
+    return has;
+}
+
+/* The best choice, or the best one without OpenMP's kernels if it is about as good. */
+static tn_status choose(const tn_lowering *lowering, const stated_nodes *stated,
+                        const tn_choose_problem *problem, uint32_t *out_choice) {
+    const tn_allocator *allocator = lowering->graph->allocator;
+    double cost = 0, without_cost = 0;
+    uint32_t *without =
+        tn_arena_allocate(lowering->arena, problem->node_count + 1u, sizeof *without);
+    if (!without) return tn_fail_memory("the choice of kernels");
+    TN_TRY(tn_choose(allocator, problem, false, out_choice, &cost));
+    if (!leave_out_openmp(lowering, stated, out_choice)) return TN_OK;
+    TN_TRY(tn_choose(allocator, problem, false, without, &without_cost));
+    if (!tn_lower_is_worth_openmp(cost, without_cost))
+        memcpy(out_choice, without, problem->node_count * sizeof *without);
     return TN_OK;
 }
 
 tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
     const tn_graph *graph = lowering->graph;
-    size_t storages = lowering->storage_count, cells = 0;
-    double cost = 0;
+    size_t storages = tn_lower_storage_count(lowering), cells = 0;
     if (!tn_mul_size(graph->tensor_count + 1, storages * storages, &cells))
         return tn_fail_memory("the choice of kernels");
     stated_nodes stated = {0};
@@ -196,12 +237,12 @@ tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
     state_tensors(graph, tensors);
     tn_choose_problem problem = {.node_count = (uint32_t)graph->node_count,
                                  .tensor_count = (uint32_t)graph->tensor_count,
-                                 .storage_count = lowering->storage_count,
+                                 .storage_count = tn_lower_storage_count(lowering),
                                  .nodes = stated.nodes,
                                  .tensors = tensors,
                                  .reformat = reformat};
     TN_TRY(price_conversions(lowering, &problem, reformat));
-    TN_TRY(tn_choose(graph->allocator, &problem, false, out_choice, &cost));
+    TN_TRY(choose(lowering, &stated, &problem, out_choice));
     give_to_kernels(lowering, &stated, out_choice);
     return TN_OK;
 }

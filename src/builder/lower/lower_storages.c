@@ -6,44 +6,61 @@
  * matter.
  */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
+#include "builder/lower/lower_storages.h"
+#include "builder/choose/choose.h"
+#include "builder/lower/candidate.h"
+#include "builder/lower/lower_facts.h"
 #include "program/calibration_table.h"
 
 #include <tenon/builder.h>
+
+struct tn_lower_storages {
+    tn_storage items[TN_CHOOSE_STORAGE_LIMIT]; /* by number; 0: own type, linear */
+    uint32_t count;
+};
 
 static bool is_same(tn_storage a, tn_storage b) {
     return a.type == b.type && a.format == b.format && a.space == b.space;
 }
 
 bool tn_lower_note_storage(tn_lowering *lowering, tn_storage storage) {
-    for (uint32_t i = 0; i < lowering->storage_count; i++)
-        if (is_same(lowering->storages[i], storage)) return true;
-    if (lowering->storage_count == TN_CHOOSE_STORAGE_LIMIT) return false;
-    lowering->storages[lowering->storage_count++] = storage;
+    struct tn_lower_storages *storages = lowering->storages;
+    for (uint32_t i = 0; i < storages->count; i++)
+        if (is_same(storages->items[i], storage)) return true;
+    if (storages->count == TN_CHOOSE_STORAGE_LIMIT) return false;
+    storages->items[storages->count++] = storage;
     return true;
 }
 
 uint32_t tn_lower_storage_number(const tn_lowering *lowering, tn_storage storage) {
-    for (uint32_t i = 0; i < lowering->storage_count; i++)
-        if (is_same(lowering->storages[i], storage)) return i;
+    for (uint32_t i = 0; i < lowering->storages->count; i++)
+        if (is_same(lowering->storages->items[i], storage)) return i;
     return 0; /* never: candidates note their storages */
 }
 
+tn_storage tn_lower_storage_at(const tn_lowering *lowering, uint32_t number) {
+    return lowering->storages->items[number];
+}
+
+uint32_t tn_lower_storage_count(const tn_lowering *lowering) {
+    return lowering->storages->count;
+}
+
 tn_type tn_lower_type(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage storage) {
-    return storage.type == TN_NONE ? lowering->types[tensor] : storage.type;
+    return storage.type == TN_NONE ? lowering->facts->types[tensor] : storage.type;
 }
 
 const tn_quantization *tn_lower_quantization(const tn_lowering *lowering, tn_tensor_id tensor,
                                              tn_storage storage) {
-    if (storage.type == TN_I8) return &lowering->quantizations[tensor];
+    if (storage.type == TN_I8) return &lowering->precision->quantizations[tensor];
     return storage.type == TN_NONE ? lowering->graph->tensors[tensor].quantization : NULL;
 }
 
 bool tn_lower_is_allowed(const tn_lowering *lowering, uint32_t node,
                          const tn_candidate *candidate) {
     const bool *is_kept = lowering->options->is_kept;
-    const tn_lower_node *lowered = &lowering->nodes[node];
-    if (lowering->lower_type == TN_NONE || !lowered->is_shaped) return false;
+    if (lowering->precision->lower_type == TN_NONE || !lowering->facts->is_shaped[node])
+        return false;
     if (is_kept && is_kept[node]) return false;
     for (uint32_t i = 0; is_kept && candidate && i < candidate->chain_count; i++)
         if (is_kept[candidate->chain->nodes[i]]) return false;
@@ -67,12 +84,13 @@ static tn_type lower_type_of(uint32_t precision) {
  * shape that is known. */
 static bool is_eligible(const tn_lowering *lowering, tn_tensor_id id) {
     const tn_graph_tensor *tensor = &lowering->graph->tensors[id];
-    if (lowering->types[id] != TN_F32 || tensor->is_constant || tensor->quantization) return false;
+    if (lowering->facts->types[id] != TN_F32 || tensor->is_constant || tensor->quantization)
+        return false;
     for (int point = 0; point < TN_POINTS; point++)
         if (!lowering->points[point]->tensors[id].is_known) return false;
     if (tensor->is_input) return true;
     if (tensor->producer == TN_NO_NODE || lowering->plan->is_host_node[tensor->producer] ||
-        !lowering->nodes[tensor->producer].is_shaped)
+        !lowering->facts->is_shaped[tensor->producer])
         return false;
     const tn_graph_node *node = &lowering->graph->nodes[tensor->producer];
     for (uint32_t i = 0; i < node->output_count; i++)
@@ -85,7 +103,8 @@ static bool is_eligible(const tn_lowering *lowering, tn_tensor_id id) {
 /* --- one scale for the same numbers --- */
 
 typedef struct scale_groups {
-    tn_lowering *lowering;
+    const tn_lowering *lowering;
+    tn_lower_precision *precision;
     const bool *is_eligible;
     uint32_t *parent; /* by tensor: the way to its group's root */
     bool *is_copy;    /* by tensor: its elements are another's */
@@ -134,6 +153,7 @@ static float largest(float a, float b) {
  * them. A maker without a scale has that of what is made of it. */
 static void settle_scales(const scale_groups *groups) {
     const tn_lowering *lowering = groups->lowering;
+    tn_lower_precision *precision = groups->precision;
     const float *scales = lowering->options->scales;
     size_t count = lowering->graph->tensor_count;
     for (uint32_t t = 0; t < count; t++) {
@@ -151,19 +171,21 @@ static void settle_scales(const scale_groups *groups) {
     for (uint32_t t = 0; t < count; t++) {
         if (!groups->is_eligible[t]) continue;
         uint32_t root = root_of(groups, t);
-        lowering->may_lower[t] = groups->source[root] > 0;
-        lowering->lacks_scale[t] = !lowering->may_lower[t];
-        lowering->quantizations[t] = (tn_quantization){.size = sizeof(tn_quantization),
-                                                       .scale_type = TN_F32,
-                                                       .count = 1,
-                                                       .scales = &groups->source[root]};
+        precision->may_lower[t] = groups->source[root] > 0;
+        precision->lacks_scale[t] = !precision->may_lower[t];
+        precision->quantizations[t] = (tn_quantization){.size = sizeof(tn_quantization),
+                                                        .scale_type = TN_F32,
+                                                        .count = 1,
+                                                        .scales = &groups->source[root]};
     }
 }
 
-static tn_status find_scales(tn_lowering *lowering, const bool *is_eligible) {
+static tn_status find_scales(const tn_lowering *lowering, tn_lower_precision *precision,
+                             const bool *is_eligible) {
     const tn_graph *graph = lowering->graph;
     size_t count = graph->tensor_count + 1;
-    scale_groups groups = {.lowering = lowering, .is_eligible = is_eligible};
+    scale_groups groups = {
+        .lowering = lowering, .precision = precision, .is_eligible = is_eligible};
     groups.parent = tn_arena_allocate(lowering->arena, count, sizeof *groups.parent);
     groups.is_copy = tn_arena_allocate(lowering->arena, count, sizeof *groups.is_copy);
     groups.source = tn_arena_allocate(lowering->arena, count, sizeof *groups.source);
@@ -179,27 +201,38 @@ static tn_status find_scales(tn_lowering *lowering, const bool *is_eligible) {
     return TN_OK;
 }
 
-tn_status tn_lower_storages(tn_lowering *lowering) {
+static tn_status find_precision(const tn_lowering *lowering, tn_lower_precision *precision) {
     const tn_lower_options *options = lowering->options;
-    size_t count = lowering->graph->tensor_count + 1;
-    lowering->lower_type = options->reference_only ? TN_NONE : lower_type_of(options->precision);
-    lowering->may_lower = tn_arena_allocate(lowering->arena, count, sizeof(bool));
-    lowering->lacks_scale = tn_arena_allocate(lowering->arena, count, sizeof(bool));
-    lowering->may_second = tn_arena_allocate(lowering->arena, count, sizeof(bool));
-    lowering->quantizations =
-        tn_arena_allocate(lowering->arena, count, sizeof *lowering->quantizations);
-    bool *eligible = tn_arena_allocate(lowering->arena, count, sizeof(bool));
-    if (!lowering->may_lower || !lowering->lacks_scale || !lowering->may_second ||
-        !lowering->quantizations || !eligible)
+    const size_t count = lowering->graph->tensor_count + 1;
+    tn_arena *arena = lowering->arena;
+    precision->lower_type = options->reference_only ? TN_NONE : lower_type_of(options->precision);
+    precision->may_lower = tn_arena_allocate(arena, count, sizeof(bool));
+    precision->lacks_scale = tn_arena_allocate(arena, count, sizeof(bool));
+    precision->may_second = tn_arena_allocate(arena, count, sizeof(bool));
+    precision->quantizations = tn_arena_allocate(arena, count, sizeof *precision->quantizations);
+    bool *eligible = tn_arena_allocate(arena, count, sizeof(bool));
+    if (!precision->may_lower || !precision->lacks_scale || !precision->may_second ||
+        !precision->quantizations || !eligible)
         return tn_fail_memory("lowering a graph");
-    if (lowering->lower_type == TN_NONE) return TN_OK;
+    if (precision->lower_type == TN_NONE) return TN_OK;
     for (uint32_t t = 0; t < lowering->graph->tensor_count; t++)
         eligible[t] = is_eligible(lowering, t);
-    if (lowering->lower_type == TN_I8) {
-        lowering->second_type = lower_type_of(options->second_precision);
-        lowering->may_second = eligible;
-        return find_scales(lowering, eligible);
+    if (precision->lower_type == TN_I8) {
+        precision->second_type = lower_type_of(options->second_precision);
+        precision->may_second = eligible;
+        return find_scales(lowering, precision, eligible);
     }
-    lowering->may_lower = eligible;
+    precision->may_lower = eligible;
+    return TN_OK;
+}
+
+tn_status tn_lower_storages_find(tn_lowering *lowering) {
+    tn_lower_precision *precision = tn_arena_allocate(lowering->arena, 1, sizeof *precision);
+    lowering->storages = tn_arena_allocate(lowering->arena, 1, sizeof *lowering->storages);
+    if (!precision || !lowering->storages) return tn_fail_memory("lowering a graph");
+    lowering->storages->items[lowering->storages->count++] =
+        (tn_storage){TN_NONE, TN_LINEAR, TN_SPACE_HOST};
+    TN_TRY(find_precision(lowering, precision));
+    lowering->precision = precision;
     return TN_OK;
 }

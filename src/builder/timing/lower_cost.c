@@ -5,37 +5,21 @@
  * is large and what is small, and about conversions against kernels.
  */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
+#include "builder/lower/candidate.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_storages.h"
+#include "builder/timing/lower_compare.h"
 #include "builder/timing/timing.h"
+#include "builder/timing/timing_policy.h"
 #include "plugin/devices.h"
 
 #include <math.h>
 
-/* Of a common core of today. */
-#define BYTES_A_NS      10.0
-#define WORK_A_NS       10.0 /* multiplications and additions, a kernel in 32-bit floats */
-#define CONVERT_A_NS    10.0 /* bytes, read and written */
-#define STEP_NS         500.0
-#define RANK_FACTOR     0.05 /* each place down the order of preference */
-#define BLOCKED_FACTOR  0.8  /* of work, in a format that kernels with weights like */
-#define FALLBACK_FACTOR 8.0
-#define REFERENCE_NS    20.0 /* an element of work, in double precision */
-#define UNKNOWN_BYTES   4096.0
-/* Of a common device of today: its own memory, its work, and copies from and to the host. */
-#define DEVICE_STEP_NS     2000.0
-#define DEVICE_BYTES_A_NS  1000.0
-#define DEVICE_WORK_A_NS   5000.0
-#define DEVICE_NARROW_WORK 0.1 /* in 16 and in 8 bits: layers are seldom large enough to tell */
-#define TRANSFER_STEP_NS   8000.0
-#define TRANSFER_A_NS      20.0
-/* What is never chosen while there is another way. */
-#define IMPOSSIBLE_NS 1e15
-
 static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage stored) {
     size_t bytes = 0;
     if (tensor == TN_NO_TENSOR) return 0;
-    const tn_tensor *known = lowering->tensors[tensor];
-    if (!known || known->type == TN_NONE) return UNKNOWN_BYTES;
+    const tn_tensor *known = lowering->facts->tensors[tensor];
+    if (!known || known->type == TN_NONE) return tn_timing_policy.unknown_bytes;
     const tn_tensor_storage *storage = &lowering->points[1]->tensors[tensor].storage;
     if (tn_format_bytes(stored.format, tn_lower_type(lowering, tensor, stored), &storage->shape,
                         &bytes) != TN_OK)
@@ -45,9 +29,9 @@ static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_stor
 
 static double elements_of(const tn_lowering *lowering, tn_tensor_id tensor) {
     size_t count = 0;
-    if (!lowering->tensors[tensor] ||
+    if (!lowering->facts->tensors[tensor] ||
         tn_shape_count(&lowering->points[1]->tensors[tensor].storage.shape, &count) != TN_OK)
-        return UNKNOWN_BYTES / 4;
+        return tn_timing_policy.unknown_bytes / 4;
     return (double)count;
 }
 
@@ -102,40 +86,56 @@ static double moved_bytes(const tn_lowering *lowering, uint32_t index,
     return bytes;
 }
 
+/* The order of preference, as shares of the cost. */
+static double preference(const tn_candidate *candidate) {
+    return 1 + tn_timing_policy.rank_factor * candidate->rank +
+           tn_timing_policy.tactic_factor * candidate->tactic;
+}
+
+static double step_ns(const tn_timing_rate *rate, double bytes, double work_bytes) {
+    return rate->step_ns + fmax(bytes, work_bytes) / rate->bytes_a_ns;
+}
+
 /* Units for products of matrices make of it what they are given in few bits. */
-static double estimate_device(const tn_candidate *candidate, const tn_graph_node *node,
-                              double bytes, double work) {
-    const double factor = type_factor(candidate, node);
-    if (factor < 1)
-        work *= DEVICE_NARROW_WORK;
+static double estimate_device(const tn_timing_rates *rates, const tn_candidate *candidate,
+                              const tn_graph_node *node, double bytes, double work) {
+    if (type_factor(candidate, node) < 1)
+        work *= tn_timing_policy.narrow_device_factor;
     else if (candidate->entry->kernel->traits & TN_KERNEL_TF32)
-        work /= 4;
-    return (DEVICE_STEP_NS + fmax(bytes / DEVICE_BYTES_A_NS, work / DEVICE_WORK_A_NS)) *
-           (1 + RANK_FACTOR * candidate->rank + 0.01 * candidate->tactic);
+        work *= tn_timing_policy.tf32_factor;
+    return step_ns(&rates->device, bytes, work / tn_timing_policy.device_work_a_byte) *
+           preference(candidate);
 }
 
 double tn_lower_estimate(const tn_lowering *lowering, uint32_t index,
                          const tn_candidate *candidate) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
+    const tn_timing_rates *rates = lowering->rates;
     if (candidate->kind == TN_STEP_VIEW || candidate->is_host) return 0;
     double bytes = moved_bytes(lowering, index, candidate), work = work_of(lowering, node);
-    if (tn_lower_is_on_device(candidate)) return estimate_device(candidate, node, bytes, work);
-    if (!candidate->entry) return STEP_NS + (bytes / 4 + work) * REFERENCE_NS;
+    if (tn_lower_is_on_device(candidate))
+        return estimate_device(rates, candidate, node, bytes, work);
+    if (!candidate->entry)
+        return step_ns(&rates->host, 0,
+                       (bytes / 4 + work) * tn_timing_policy.reference_factor /
+                           tn_timing_policy.work_a_byte);
     work *= type_factor(candidate, node);
-    if (node->output_count > 0 && candidate->outputs[0].format != TN_LINEAR) work *= BLOCKED_FACTOR;
-    double ns = STEP_NS + fmax(bytes / BYTES_A_NS, work / WORK_A_NS);
-    ns *= 1 + RANK_FACTOR * candidate->rank + 0.01 * candidate->tactic;
-    return candidate->entry->kernel->traits & TN_KERNEL_FALLBACK ? ns * FALLBACK_FACTOR : ns;
+    if (node->output_count > 0 && candidate->outputs[0].format != TN_LINEAR)
+        work *= tn_timing_policy.blocked_factor;
+    const double ns =
+        step_ns(&rates->host, bytes, work / tn_timing_policy.work_a_byte) * preference(candidate);
+    return candidate->entry->kernel->traits & TN_KERNEL_FALLBACK
+               ? ns * tn_timing_policy.fallback_factor
+               : ns;
 }
 
 tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
                                  tn_storage to, double *out_cost, bool *out_is_measured) {
     const double bytes = bytes_of(lowering, tensor, from) + bytes_of(lowering, tensor, to);
-    *out_cost = STEP_NS + bytes / CONVERT_A_NS;
-    if (from.space != to.space)
-        *out_cost = TRANSFER_STEP_NS + bytes / 2 / TRANSFER_A_NS;
-    else if (from.space == TN_SPACE_DEVICE)
-        *out_cost = DEVICE_STEP_NS + bytes / DEVICE_BYTES_A_NS;
+    const tn_timing_rate *rate = from.space != to.space          ? &lowering->rates->transfer
+                                 : from.space == TN_SPACE_DEVICE ? &lowering->rates->device
+                                                                 : &lowering->rates->host;
+    *out_cost = step_ns(rate, bytes, 0);
     if (!lowering->timing) {
         *out_is_measured = false;
         return TN_OK;
@@ -145,7 +145,7 @@ tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_
     if (status == TN_ERROR_UNSUPPORTED) { /* a device does not convert between these two */
         tn_error_clear();
         *out_is_measured = true;
-        ns = IMPOSSIBLE_NS;
+        ns = tn_timing_policy.impossible_ns;
     } else if (status != TN_OK) {
         return status;
     }

@@ -6,9 +6,10 @@
  */
 #include "base/hash.h"
 #include "base/status.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/timing/lower_compare.h"
 #include "builder/timing/timing.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 typedef struct equal_key {
@@ -42,20 +43,18 @@ static int compare_weights(const void *a, const void *b) {
 }
 
 static double least_cost(const tn_lower_node *node) {
-    double least = INFINITY;
-    for (size_t i = 0; i < node->candidate_count; i++)
-        least = fmin(least, node->candidates[i].cost);
-    return isfinite(least) ? least : 0;
+    return node->candidate_count > 0 ? tn_lower_candidates_least(node) : 0;
 }
 
 /* Those with candidates and known shapes; others are their own leaders. */
-static tn_status list_keys(tn_lowering *lowering, equal_key *keys, size_t *out_count) {
+static tn_status list_keys(const tn_lowering *lowering, tn_lower_leaders *leaders, equal_key *keys,
+                           size_t *out_count) {
     const tn_graph *graph = lowering->graph;
     *out_count = 0;
     for (uint32_t n = 0; n < graph->node_count; n++) {
-        lowering->nodes[n].leader = n;
-        lowering->nodes[n].equal_count = 1;
-        if (graph->nodes[n].is_dead || !lowering->nodes[n].is_shaped ||
+        leaders->leader[n] = n;
+        leaders->equal_count[n] = 1;
+        if (graph->nodes[n].is_dead || !lowering->facts->is_shaped[n] ||
             lowering->nodes[n].candidate_count == 0)
             continue;
         keys[*out_count].node = n;
@@ -65,30 +64,39 @@ static tn_status list_keys(tn_lowering *lowering, equal_key *keys, size_t *out_c
     return TN_OK;
 }
 
-tn_status tn_lower_equal(tn_lowering *lowering, uint32_t **out_leaders, uint32_t *out_count) {
-    const size_t nodes = lowering->graph->node_count;
-    equal_key *keys = tn_arena_allocate(lowering->arena, nodes + 1, sizeof *keys);
-    uint32_t *leaders = tn_arena_allocate(lowering->arena, nodes + 1, sizeof *leaders);
-    size_t count = 0;
-    uint32_t leader_count = 0;
-    if (!keys || !leaders) return tn_fail_memory("the order of timings");
-    TN_TRY(list_keys(lowering, keys, &count));
-    qsort(keys, count, sizeof *keys, compare_keys);
+/* Of sorted keys: the first of each come to the front. */
+static uint32_t find_leaders(tn_lower_leaders *leaders, equal_key *keys, size_t count) {
+    uint32_t found = 0;
     for (size_t i = 0; i < count; i++) {
-        if (leader_count == 0 || keys[i].key != keys[leader_count - 1].key) {
-            keys[leader_count++] = keys[i];
+        if (found == 0 || keys[i].key != keys[found - 1].key) {
+            keys[found++] = keys[i];
             continue;
         }
-        lowering->nodes[keys[i].node].leader = keys[leader_count - 1].node;
-        lowering->nodes[keys[leader_count - 1].node].equal_count++;
+        leaders->leader[keys[i].node] = keys[found - 1].node;
+        leaders->equal_count[keys[found - 1].node]++;
     }
-    for (uint32_t i = 0; i < leader_count; i++)
+    return found;
+}
+
+tn_status tn_lower_equal(const tn_lowering *lowering, tn_lower_leaders *out_leaders) {
+    const size_t nodes = lowering->graph->node_count;
+    equal_key *keys = tn_arena_allocate(lowering->arena, nodes + 1, sizeof *keys);
+    tn_lower_leaders leaders = {0};
+    size_t count = 0;
+    leaders.nodes = tn_arena_allocate(lowering->arena, nodes + 1, sizeof *leaders.nodes);
+    leaders.leader = tn_arena_allocate(lowering->arena, nodes + 1, sizeof *leaders.leader);
+    leaders.equal_count = tn_arena_allocate(lowering->arena, nodes + 1, sizeof(uint32_t));
+    if (!keys || !leaders.nodes || !leaders.leader || !leaders.equal_count)
+        return tn_fail_memory("the order of timings");
+    TN_TRY(list_keys(lowering, &leaders, keys, &count));
+    qsort(keys, count, sizeof *keys, compare_keys);
+    leaders.count = find_leaders(&leaders, keys, count);
+    for (uint32_t i = 0; i < leaders.count; i++)
         keys[i].weight =
-            least_cost(&lowering->nodes[keys[i].node]) * lowering->nodes[keys[i].node].equal_count;
-    qsort(keys, leader_count, sizeof *keys, compare_weights);
-    for (uint32_t i = 0; i < leader_count; i++)
-        leaders[i] = keys[i].node;
+            least_cost(&lowering->nodes[keys[i].node]) * leaders.equal_count[keys[i].node];
+    qsort(keys, leaders.count, sizeof *keys, compare_weights);
+    for (uint32_t i = 0; i < leaders.count; i++)
+        leaders.nodes[i] = keys[i].node;
     *out_leaders = leaders;
-    *out_count = leader_count;
     return TN_OK;
 }

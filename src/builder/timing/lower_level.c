@@ -4,23 +4,20 @@
  * than matters, are equal, and the one that is better by rule is taken: the one that does more of
  * its chain, then the one with the lower estimate, which comes first in the node's list.
  */
-#include "builder/timing/lower_rivals.h"
+#include "builder/timing/lower_compare.h"
+#include "builder/timing/timing_policy.h"
 
 #include <math.h>
 
-/* A difference that does not matter. */
-#define LEAST_DIFFERENCE 0.02
-/* What each rank down the order of preference adds, up to some. */
-#define RANK_SHARE 0.005
-#define RANK_LIMIT 4
-
 static double tolerance(const tn_candidate *a, const tn_candidate *b) {
-    return fmax(LEAST_DIFFERENCE, fmax(a->noise, b->noise));
+    return fmax(tn_timing_policy.least_difference, fmax(a->noise, b->noise));
 }
 
 static double ranked_cost(const tn_candidate *candidate) {
-    const uint32_t rank = candidate->rank < RANK_LIMIT ? candidate->rank : RANK_LIMIT;
-    return candidate->cost * (1 + RANK_SHARE * rank);
+    const uint32_t rank = candidate->rank < tn_timing_policy.rank_limit
+                              ? candidate->rank
+                              : tn_timing_policy.rank_limit;
+    return candidate->cost * (1 + tn_timing_policy.rank_share * rank);
 }
 
 static bool has_measured(const tn_lower_node *node) {
@@ -45,7 +42,7 @@ static const tn_candidate *best_fused(const tn_lower_node *node) {
 /* Whether they differ in kernel or tactic alone. */
 static bool is_same_use(const tn_graph_node *node, const tn_candidate *a, const tn_candidate *b) {
     return a->is_measured && b->is_measured && tn_lower_does_same(a, b) && a->kind == b->kind &&
-           tn_lower_rivals_store_alike(node, a, b);
+           tn_lower_compare_store_alike(node, a, b);
 }
 
 /* Among those that could stand for each other, the first one that is equal to the fastest has the
@@ -81,4 +78,12 @@ void tn_lower_level(const tn_lowering *lowering, uint32_t index, double *ranked,
         if (fused && candidate->chain_count < fused->chain_count)
             out_costs[i] *= 1 + tolerance(candidate, fused);
     }
+}
+
+bool tn_lower_is_worth_openmp(double cost, double without_cost) {
+    return without_cost > cost * tn_timing_policy.without_openmp_factor;
+}
+
+double tn_lower_left_out_cost(void) {
+    return tn_timing_policy.impossible_ns;
 }

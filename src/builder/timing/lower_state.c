@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The states of the chosen kernels, whether they were timed or not; see lower_private.h. */
 #include "base/status.h"
+#include "builder/lower/lower_candidates.h"
 #include "builder/timing/timing_private.h"
 #include "graph/body.h"
 #include "plugin/devices.h"

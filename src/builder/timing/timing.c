@@ -5,47 +5,48 @@
  */
 #include "builder/timing/timing.h"
 #include "base/status.h"
+#include "builder/lower/lower_facts.h"
 #include "builder/timing/timing_cache.h"
+#include "builder/timing/timing_policy.h"
 #include "builder/timing/timing_private.h"
 
 #include <math.h>
 
-/* What the tensors of candidates that are open beside each other may take. */
-#define OPEN_BYTES ((uint64_t)512 << 20)
-/* Of all the time, that rounds may always take. */
-#define ROUNDS_SHARE 0.25
+static void start_clock(tn_lowering *lowering) {
+    const bool has_device = tn_lower_has_device(lowering);
+    const double asked = lowering->options->timing_seconds,
+                 usual = has_device ? tn_timing_policy.device_all_s : tn_timing_policy.all_s;
+    const uint32_t shares = lowering->options->timing_shares;
+    struct tn_timing_clock *clock = &lowering->timing->clock;
+    clock->begin_ns = tn_timing_now_ns(lowering);
+    clock->end_ns = clock->begin_ns + (asked > 0 ? asked : usual) * 1e9 / (shares > 0 ? shares : 1);
+    clock->nodes_end_ns = clock->end_ns;
+    if (has_device)
+        clock->nodes_end_ns -=
+            tn_timing_policy.conversion_share * (clock->end_ns - clock->begin_ns);
+}
 
 tn_status tn_timing_begin(tn_lowering *lowering) {
     if (lowering->options->no_timing || lowering->options->reference_only) return TN_OK;
-    lowering->timing = tn_arena_allocate(lowering->arena, 1, sizeof *lowering->timing);
-    return lowering->timing ? TN_OK : tn_fail_memory("timing");
-}
-
-void tn_timing_start_clock(tn_lowering *lowering) {
-    double seconds = lowering->options->timing_seconds;
-    struct tn_timing_scratch *timing = lowering->timing;
-    if (!timing || timing->end_ns != 0) return;
-    timing->begin_ns = tn_timing_now_ns(lowering);
-    const double usual =
-        tn_lower_has_device(lowering) ? 90 : 20; /* its libraries compile kernels */
-    const uint32_t shares = lowering->options->timing_shares;
-    timing->end_ns =
-        timing->begin_ns + (seconds > 0 ? seconds : usual) * 1e9 / (shares > 0 ? shares : 1);
-    timing->nodes_end_ns = timing->end_ns;
-    if (tn_lower_has_device(lowering))
-        timing->nodes_end_ns -= TN_TIMING_CONVERSION_SHARE * (timing->end_ns - timing->begin_ns);
+    struct tn_timing *timing = tn_arena_allocate(lowering->arena, 1, sizeof *timing);
+    if (!timing) return tn_fail_memory("timing");
+    TN_TRY(tn_timing_cache_open(lowering->graph->runtime, NULL, &timing->own_cache));
+    timing->cache = lowering->options->cache ? lowering->options->cache : timing->own_cache;
+    lowering->timing = timing;
+    start_clock(lowering);
+    return TN_OK;
 }
 
 void tn_timing_limit(tn_lowering *lowering) {
-    struct tn_timing_scratch *timing = lowering->timing;
-    const double now_ns = tn_timing_now_ns(lowering), so_far_ns = now_ns - timing->begin_ns,
-                 least_ns = ROUNDS_SHARE * (timing->end_ns - timing->begin_ns);
-    timing->rounds_end_ns = now_ns + (so_far_ns > least_ns ? so_far_ns : least_ns);
-    if (timing->rounds_end_ns > timing->nodes_end_ns) timing->rounds_end_ns = timing->nodes_end_ns;
+    struct tn_timing_clock *clock = &lowering->timing->clock;
+    const double now_ns = tn_timing_now_ns(lowering), so_far_ns = now_ns - clock->begin_ns,
+                 least_ns = tn_timing_policy.rounds_share * (clock->end_ns - clock->begin_ns);
+    clock->rounds_end_ns = now_ns + (so_far_ns > least_ns ? so_far_ns : least_ns);
+    if (clock->rounds_end_ns > clock->nodes_end_ns) clock->rounds_end_ns = clock->nodes_end_ns;
 }
 
 void tn_timing_end(tn_lowering *lowering) {
-    struct tn_timing_scratch *timing = lowering->timing;
+    struct tn_timing *timing = lowering->timing;
     if (!timing) return;
     tn_timing_shares_log(lowering);
     for (size_t i = 0; i < TN_TIMING_MOST_OPEN; i++)
@@ -53,36 +54,37 @@ void tn_timing_end(tn_lowering *lowering) {
     tn_deallocate(lowering->graph->allocator, timing->beside_keys);
     tn_timing_leave_threads(&timing->threads);
     tn_timing_end_device(lowering);
+    tn_timing_cache_close(timing->own_cache);
     lowering->timing = NULL;
 }
 
 bool tn_timing_is_over(const tn_lowering *lowering) {
-    return tn_timing_now_ns(lowering) >= lowering->timing->end_ns;
+    return tn_timing_now_ns(lowering) >= lowering->timing->clock.end_ns;
 }
 
 bool tn_timing_is_over_for_nodes(const tn_lowering *lowering) {
-    return tn_timing_now_ns(lowering) >= lowering->timing->nodes_end_ns;
+    return tn_timing_now_ns(lowering) >= lowering->timing->clock.nodes_end_ns;
 }
 
 static void add_run_share(const tn_lowering *lowering, const tn_candidate *candidate,
                           double begin_ns) {
-    tn_timing_shares_add(lowering->timing, candidate->entry->kernel, 0, 0,
+    tn_timing_shares_add(&lowering->timing->shares, candidate->entry->kernel, 0, 0,
                          tn_timing_now_ns(lowering) - begin_ns);
 }
 
 /* Alone. */
 static tn_status measure(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
                          double best_ns, tn_timing_samples *out_samples) {
-    struct tn_timing_scratch *timing = lowering->timing;
+    struct tn_timing *timing = lowering->timing;
     tn_timing_subject *subject = &timing->subjects[0];
     tn_timing_work *const works[] = {&subject->work};
-    tn_timing_policy policy = tn_timing_policy_alone(lowering, tn_lower_is_on_device(candidate));
+    tn_timing_bounds bounds = tn_timing_bounds_alone(lowering, tn_lower_is_on_device(candidate));
     uint32_t failed = 0;
-    policy.best_ns = best_ns;
+    bounds.best_ns = best_ns;
     TN_TRY(tn_timing_subject_open(lowering, index, candidate, &timing->blocks[0], subject));
     const double begin_ns = tn_timing_now_ns(lowering);
-    tn_status status = tn_timing_warm_up(lowering, &subject->work, &policy);
-    if (status == TN_OK) status = tn_timing_rounds(lowering, works, 1, &policy, &failed);
+    tn_status status = tn_timing_warm_up(lowering, &subject->work, &bounds);
+    if (status == TN_OK) status = tn_timing_rounds(lowering, works, 1, &bounds, &failed);
     *out_samples = subject->work.samples;
     add_run_share(lowering, candidate, begin_ns);
     tn_timing_subject_close(lowering, subject);
@@ -94,29 +96,15 @@ static tn_status measure(tn_lowering *lowering, uint32_t index, const tn_candida
 static bool can_time(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     if (!candidate->entry || candidate->kind != TN_STEP_KERNEL || candidate->is_host ||
-        !lowering->nodes[index].is_shaped || !lowering->timing)
+        !lowering->facts->is_shaped[index] || !lowering->timing)
         return false;
     for (uint32_t i = 0; i < node->output_count; i++)
         if (tn_graph_output_port(node->entry->op, i)->flags & TN_PORT_SIZED_BY_RUN) return false;
     return !tn_lower_is_host_only(lowering, index);
 }
 
-/* The shortest time of a candidate that does at least as much; 0: none was measured. */
-static double best_other(const tn_lowering *lowering, uint32_t index,
-                         const tn_candidate *candidate) {
-    const tn_lower_node *node = &lowering->nodes[index];
-    double best = 0;
-    for (size_t i = 0; i < node->candidate_count; i++) {
-        const tn_candidate *other = &node->candidates[i];
-        if (other->is_measured && tn_lower_covers(other, candidate) &&
-            (best == 0 || other->cost < best))
-            best = other->cost;
-    }
-    return best;
-}
-
 static tn_timing_cache *cache_of(const tn_lowering *lowering, const tn_candidate *candidate) {
-    return candidate->is_unkeyed ? lowering->own_cache : lowering->cache;
+    return candidate->is_unkeyed ? lowering->timing->own_cache : lowering->timing->cache;
 }
 
 static tn_status keep(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
@@ -142,27 +130,28 @@ tn_status tn_timing_recall(tn_lowering *lowering, uint32_t index, tn_candidate *
     return TN_OK;
 }
 
-tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {
+tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
+                              double best_ns) {
     tn_timing_samples samples = {0};
     TN_TRY(tn_timing_recall(lowering, index, candidate));
     if (candidate->is_measured || !can_time(lowering, index, candidate) ||
         tn_timing_is_over_for_nodes(lowering))
         return TN_OK;
-    TN_TRY(measure(lowering, index, candidate, best_other(lowering, index, candidate), &samples));
+    TN_TRY(measure(lowering, index, candidate, best_ns, &samples));
     candidate->is_measured = true;
     return keep(lowering, index, candidate,
                 (tn_timing_result){samples.least, tn_timing_samples_noise(&samples),
                                    tn_timing_samples_floor(&samples)});
 }
 
-static bool was_beside(const struct tn_timing_scratch *timing, uint64_t key) {
+static bool was_beside(const struct tn_timing *timing, uint64_t key) {
     for (size_t i = 0; i < timing->beside_count; i++)
         if (timing->beside_keys[i] == key) return true;
     return false;
 }
 
 static tn_status note_beside(tn_lowering *lowering, uint64_t key) {
-    struct tn_timing_scratch *timing = lowering->timing;
+    struct tn_timing *timing = lowering->timing;
     TN_TRY(tn_grow(lowering->graph->allocator, (void **)&timing->beside_keys,
                    &timing->beside_capacity, timing->beside_count + 1,
                    sizeof *timing->beside_keys));
@@ -240,13 +229,15 @@ static tn_status keep_all_beside(tn_lowering *lowering, uint32_t index,
 
 /* Opens candidates, as many as memory and time allow, and runs them to warm up. */
 static tn_status open_beside(tn_lowering *lowering, uint32_t index, tn_candidate *const *candidates,
-                             const tn_timing_policy *policy, uint32_t count, uint32_t *out_opened,
+                             const tn_timing_bounds *bounds, uint32_t count, uint32_t *out_opened,
                              uint32_t *out_failed) {
-    struct tn_timing_scratch *timing = lowering->timing;
+    struct tn_timing *timing = lowering->timing;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < count; i++) {
         tn_timing_subject *subject = &timing->subjects[i];
-        if ((i >= 2 && bytes > OPEN_BYTES) || tn_timing_now_ns(lowering) >= policy->end_ns) break;
+        if ((i >= 2 && bytes > tn_timing_policy.open_bytes) ||
+            tn_timing_now_ns(lowering) >= bounds->end_ns)
+            break;
         *out_failed = i;
         const tn_status status =
             tn_timing_subject_open(lowering, index, candidates[i], &timing->blocks[i], subject);
@@ -257,13 +248,13 @@ static tn_status open_beside(tn_lowering *lowering, uint32_t index, tn_candidate
         TN_TRY(status);
         *out_opened = i + 1;
         bytes += subject->bytes;
-        TN_TRY(tn_timing_warm_up(lowering, &subject->work, policy));
+        TN_TRY(tn_timing_warm_up(lowering, &subject->work, bounds));
     }
     return TN_OK;
 }
 
 static void close_beside(tn_lowering *lowering, uint32_t opened) {
-    struct tn_timing_scratch *timing = lowering->timing;
+    struct tn_timing *timing = lowering->timing;
     for (uint32_t i = 0; i < opened; i++) {
         tn_timing_subject_close(lowering, &timing->subjects[i]);
         if (i > 0) tn_timing_free_blocks(lowering->graph->allocator, &timing->blocks[i]);
@@ -272,21 +263,55 @@ static void close_beside(tn_lowering *lowering, uint32_t opened) {
 
 tn_status tn_timing_beside(tn_lowering *lowering, uint32_t index, tn_candidate *const *candidates,
                            uint32_t count, uint32_t *out_failed) {
-    struct tn_timing_scratch *timing = lowering->timing;
-    const tn_timing_policy policy = tn_timing_policy_beside(lowering);
+    struct tn_timing *timing = lowering->timing;
+    const tn_timing_bounds bounds = tn_timing_bounds_beside(lowering);
     tn_timing_work *works[TN_TIMING_MOST_OPEN];
     uint32_t opened = 0;
-    if (count == 0 || (count == 1 && candidates[0]->noise <= policy.tolerance) ||
-        tn_timing_now_ns(lowering) >= policy.end_ns)
+    if (count == 0 || (count == 1 && candidates[0]->noise <= bounds.tolerance) ||
+        tn_timing_now_ns(lowering) >= bounds.end_ns)
         return TN_OK;
     if (count > TN_TIMING_MOST_OPEN) count = TN_TIMING_MOST_OPEN;
     tn_status status =
-        open_beside(lowering, index, candidates, &policy, count, &opened, out_failed);
+        open_beside(lowering, index, candidates, &bounds, count, &opened, out_failed);
     for (uint32_t i = 0; i < opened; i++)
         works[i] = &timing->subjects[i].work;
     if (status == TN_OK && opened > 0)
-        status = tn_timing_rounds(lowering, works, opened, &policy, out_failed);
+        status = tn_timing_rounds(lowering, works, opened, &bounds, out_failed);
     if (status == TN_OK) status = keep_all_beside(lowering, index, candidates, opened, works);
     close_beside(lowering, opened);
     return status;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * what each kernel had of the time, for the log: preparing, which for a library may be compiling,
+ * and running */
+
+void tn_timing_shares_add(tn_timing_shares *shares, const tn_kernel *kernel, uint32_t count,
+                          double prepare_ns, double run_ns) {
+    uint32_t i = 0;
+    while (i < shares->count && shares->items[i].kernel != kernel)
+        i++;
+    if (i == TN_TIMING_SHARES) return;
+    if (i == shares->count) shares->items[shares->count++].kernel = kernel;
+    shares->items[i].count += count;
+    shares->items[i].prepare_ns += prepare_ns;
+    shares->items[i].run_ns += run_ns;
+}
+
+double tn_timing_prepare_ns(const tn_lowering *lowering, const tn_kernel *kernel) {
+    const tn_timing_shares *shares = &lowering->timing->shares;
+    for (uint32_t i = 0; i < shares->count; i++)
+        if (shares->items[i].kernel == kernel)
+            return shares->items[i].prepare_ns / shares->items[i].count;
+    return 0;
+}
+
+void tn_timing_shares_log(const tn_lowering *lowering) {
+    const tn_timing_shares *shares = &lowering->timing->shares;
+    for (uint32_t i = 0; i < shares->count; i++)
+        tn_runtime_log(lowering->graph->runtime, TN_LOG_DEBUG,
+                       "measured: %s %s %u times, %.2f s getting ready, %.2f s running",
+                       shares->items[i].kernel->op, shares->items[i].kernel->name,
+                       shares->items[i].count, shares->items[i].prepare_ns * 1e-9,
+                       shares->items[i].run_ns * 1e-9);
 }

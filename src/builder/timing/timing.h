@@ -8,29 +8,28 @@
 #ifndef TN_BUILDER_TIMING_TIMING_H
 #define TN_BUILDER_TIMING_TIMING_H
 
-#include "builder/lower/lower_private.h"
+#include "builder/lower/candidate.h"
 
-/* Prepares for timings with the lowering's options; lies in its arena. */
+/* Prepares for timings with the lowering's options, and counts the time from now on; sets
+ * lowering->timing. */
 tn_status tn_timing_begin(tn_lowering *lowering);
 void tn_timing_end(tn_lowering *lowering); /* before a beginning is fine */
-/* From now on the time is counted. */
-void tn_timing_start_clock(tn_lowering *lowering);
 /* Measuring in rounds may take as long from now on as measuring took since then, or a tenth of all
  * the time. */
 void tn_timing_limit(tn_lowering *lowering);
 
 /* The time of a candidate and its noise: from the cache, or measured and put there.
  * Leaves is_measured false when it is in neither: no timing is wanted, the time is over, or this
- * kind of node cannot be timed. A kernel that fails is reported with its own error. */
-tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
+ * kind of node cannot be timed. A kernel that fails is reported with its own error. `best_ns`: of
+ * another one that does at least as much; infinity: none was measured. */
+tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t node, tn_candidate *candidate,
+                              double best_ns);
 /* The same, from the cache alone. */
 tn_status tn_timing_recall(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
 /* Whether no more candidates are measured. Some of the time is left for conversions. */
 bool tn_timing_is_over_for_nodes(const tn_lowering *lowering);
 /* What a kernel took to get ready so far, on average; 0: it did not. */
 double tn_timing_prepare_ns(const tn_lowering *lowering, const tn_kernel *kernel);
-/* Up to so many are measured beside each other. */
-#define TN_TIMING_MOST_OPEN 12
 /* Measures candidates of one node once more and beside each other, the first ones of
  * the list where the memory for all is too large; nothing when the time is over. *out_failed: by
  * its number in the list, whose kernel failed. */
@@ -42,8 +41,9 @@ tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_stor
 /* What a candidate's time depends on; the candidate keeps it. */
 tn_status tn_timing_key(const tn_lowering *lowering, uint32_t node, tn_candidate *candidate,
                         uint64_t *out_key);
-/* Adds a device: which one, its driver, and the libraries that its kernels call. */
-uint64_t tn_timing_key_device(uint64_t key, const tn_device *device);
+/* Adds the build's device or the processor: which one, its driver, the libraries that its kernels
+ * call, and the number of threads. */
+uint64_t tn_timing_key_place(const tn_lowering *lowering, uint64_t key, bool is_on_device);
 /* The same of how a tensor is stored. */
 uint64_t tn_timing_key_storage(const tn_lowering *lowering, uint64_t key, tn_tensor_id tensor,
                                tn_storage storage);

@@ -5,6 +5,7 @@
  * says nothing of the kernel. How long threads waited for a core is in /proc where the kernel
  * counts it; elsewhere the number of forced switches stands in.
  */
+#include "builder/timing/timing_policy.h"
 #include "builder/timing/timing_private.h"
 
 #include <dirent.h>
@@ -14,9 +15,6 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-
-/* Waiting that is part of any run: a thread that slept is woken. */
-#define WAIT_SHARE 0.02
 
 static double now_ns(clockid_t clock) {
     struct timespec time;
@@ -118,7 +116,7 @@ tn_timing_sample tn_timing_watch_stop(const tn_lowering *lowering, const tn_timi
     if (is_alone(lowering)) return stop_alone(watch, ns);
     if (lowering->options->waited_ns || lowering->timing->threads.count > 0) {
         const double waited = waited_ns(lowering) - watch->waited_ns;
-        return (tn_timing_sample){ns, waited > WAIT_SHARE * ns, waited};
+        return (tn_timing_sample){ns, waited > tn_timing_policy.wait_share * ns, waited};
     }
     count_switches(RUSAGE_SELF, &own, &forced);
     const bool is_disturbed = !lowering->options->now_ns && forced != watch->forced_switches;

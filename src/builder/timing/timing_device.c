@@ -7,6 +7,7 @@
  * and beside which others, timing_rounds.c decides as it does for the processor's.
  */
 #include "base/status.h"
+#include "builder/timing/timing_policy.h"
 #include "builder/timing/timing_private.h"
 #include "guard/checked_call.h"
 #include "plugin/devices.h"
@@ -14,56 +15,47 @@
 
 #include <math.h>
 
-#define BATCH_NS          200e3 /* of one sample, about */
-#define PRUNED_NS         50e3  /* a difference below which all samples are taken */
-#define BATCH_LIMIT       100
-#define CAPTURED_AT_LEAST 10   /* runs of a sample from which on a graph is worth it */
-#define WARM_NS           50e6 /* of work, until a device's clocks have settled */
-#define WARM_BATCHES      300
-
 tn_status tn_timing_stream(tn_lowering *lowering, void **out_stream) {
-    struct tn_timing_scratch *timing = lowering->timing;
+    struct tn_timing_device *own = &lowering->timing->device;
     const tn_device *device = lowering->options->device;
     tn_status status = TN_OK;
-    if (!timing->stream) status = device->stream_create(device, &timing->stream);
-    if (status == TN_OK && !timing->begin) status = device->event_create(device, &timing->begin);
-    if (status == TN_OK && !timing->end) status = device->event_create(device, &timing->end);
+    if (!own->stream) status = device->stream_create(device, &own->stream);
+    if (status == TN_OK && !own->begin) status = device->event_create(device, &own->begin);
+    if (status == TN_OK && !own->end) status = device->event_create(device, &own->end);
     if (status != TN_OK) return tn_device_failed(device, status, "a stream for timings");
-    *out_stream = timing->stream;
+    *out_stream = own->stream;
     return TN_OK;
 }
 
 void tn_timing_device_release(tn_lowering *lowering, size_t mark) {
-    struct tn_timing_scratch *timing = lowering->timing;
+    struct tn_timing_device *own = &lowering->timing->device;
     const tn_device *device = lowering->options->device;
-    while (timing->device_block_count > mark)
-        device->deallocate(device, timing->device_blocks[--timing->device_block_count],
-                           timing->stream);
+    while (own->block_count > mark)
+        device->deallocate(device, own->blocks[--own->block_count], own->stream);
 }
 
 void tn_timing_end_device(tn_lowering *lowering) {
-    struct tn_timing_scratch *timing = lowering->timing;
+    struct tn_timing_device *own = &lowering->timing->device;
     const tn_device *device = lowering->options->device;
-    if (timing->stream) {
+    if (own->stream) {
         tn_timing_device_release(lowering, 0);
-        (void)device->stream_wait(device, timing->stream);
-        if (timing->begin) device->event_destroy(device, timing->begin);
-        if (timing->end) device->event_destroy(device, timing->end);
-        device->stream_destroy(device, timing->stream);
+        (void)device->stream_wait(device, own->stream);
+        if (own->begin) device->event_destroy(device, own->begin);
+        if (own->end) device->event_destroy(device, own->end);
+        device->stream_destroy(device, own->stream);
     }
-    tn_deallocate(lowering->graph->allocator, (void *)timing->device_blocks);
+    tn_deallocate(lowering->graph->allocator, (void *)own->blocks);
 }
 
 static tn_status take_block(tn_lowering *lowering, uint64_t bytes, void **out_block) {
-    struct tn_timing_scratch *timing = lowering->timing;
+    struct tn_timing_device *own = &lowering->timing->device;
     const tn_device *device = lowering->options->device;
     void *block = NULL;
-    TN_TRY(tn_grow(lowering->graph->allocator, (void **)&timing->device_blocks,
-                   &timing->device_block_capacity, timing->device_block_count + 1,
-                   sizeof *timing->device_blocks));
-    const tn_status status = device->allocate(device, bytes ? bytes : 64, timing->stream, &block);
+    TN_TRY(tn_grow(lowering->graph->allocator, (void **)&own->blocks, &own->block_capacity,
+                   own->block_count + 1, sizeof *own->blocks));
+    const tn_status status = device->allocate(device, bytes ? bytes : 64, own->stream, &block);
     if (status != TN_OK) return tn_device_failed(device, status, "memory to time a kernel with");
-    timing->device_blocks[timing->device_block_count++] = block;
+    own->blocks[own->block_count++] = block;
     *out_block = block;
     return TN_OK;
 }
@@ -75,7 +67,7 @@ static tn_status repeat(const tn_lowering *lowering, void *block, uint64_t first
     for (uint64_t done = first; status == TN_OK && done < bytes;) {
         const uint64_t next = done < bytes - done ? done : bytes - done;
         status = device->copy(device, (char *)block + done, block, next, TN_COPY_ON_DEVICE,
-                              lowering->timing->stream);
+                              lowering->timing->device.stream);
         done += next;
     }
     return status;
@@ -85,12 +77,12 @@ static tn_status repeat(const tn_lowering *lowering, void *block, uint64_t first
 static tn_status give_data(tn_lowering *lowering, tn_tensor *tensor, const void *source) {
     const tn_device *device = lowering->options->device;
     const tn_allocator *allocator = lowering->graph->allocator;
-    struct tn_timing_scratch *timing = lowering->timing;
+    struct tn_timing_device *own = &lowering->timing->device;
     void *made = NULL, *block = NULL;
     uint64_t bytes = tensor->bytes;
     if (!source) {
         tn_tensor filled = *tensor;
-        const uint64_t period = tn_type_storage(tensor->type, TN_TIMING_PERIOD);
+        const uint64_t period = tn_type_storage(tensor->type, tn_timing_policy.period);
         if (filled.bytes > period) filled.bytes = period;
         made = tn_allocate_aligned(allocator, filled.bytes ? (size_t)filled.bytes : 64, 64);
         if (!made) return tn_fail_memory("the tensors of a kernel to be timed");
@@ -101,9 +93,9 @@ static tn_status give_data(tn_lowering *lowering, tn_tensor *tensor, const void 
     }
     tn_status status = take_block(lowering, tensor->bytes, &block);
     if (status == TN_OK && bytes > 0) {
-        status = device->copy(device, block, source, bytes, TN_COPY_TO_DEVICE, timing->stream);
+        status = device->copy(device, block, source, bytes, TN_COPY_TO_DEVICE, own->stream);
         if (status == TN_OK) status = repeat(lowering, block, bytes, tensor->bytes);
-        if (status == TN_OK) status = device->stream_wait(device, timing->stream);
+        if (status == TN_OK) status = device->stream_wait(device, own->stream);
         if (status != TN_OK) status = tn_device_failed(device, status, "a copy");
     }
     tn_deallocate(allocator, made);
@@ -144,16 +136,16 @@ static tn_status fail_work(const tn_timing_work *work, tn_status status) {
 static tn_status run_batch(const tn_lowering *lowering, const tn_timing_work *work, int count,
                            double *out_ns) {
     const tn_device *device = lowering->options->device;
-    const struct tn_timing_scratch *timing = lowering->timing;
+    const struct tn_timing_device *own = &lowering->timing->device;
     double ns = 0;
-    tn_status status = device->event_record(device, timing->begin, timing->stream);
+    tn_status status = device->event_record(device, own->begin, own->stream);
     if (work->graph && status == TN_OK)
-        status = device->graph_launch(device, work->graph, timing->stream);
+        status = device->graph_launch(device, work->graph, own->stream);
     for (int i = 0; !work->graph && i < count && status == TN_OK; i++)
         TN_TRY(work->once(lowering, work));
-    if (status == TN_OK) status = device->event_record(device, timing->end, timing->stream);
-    if (status == TN_OK) status = device->stream_wait(device, timing->stream);
-    if (status == TN_OK) status = device->event_elapsed(device, timing->begin, timing->end, &ns);
+    if (status == TN_OK) status = device->event_record(device, own->end, own->stream);
+    if (status == TN_OK) status = device->stream_wait(device, own->stream);
+    if (status == TN_OK) status = device->event_elapsed(device, own->begin, own->end, &ns);
     if (status != TN_OK) return fail_work(work, tn_device_failed(device, status, "timing"));
     *out_ns = ns / count;
     return TN_OK;
@@ -172,13 +164,16 @@ static void capture_batch(const tn_lowering *lowering, tn_timing_work *work, int
                                    ? work->opened->prepared->kernel->traits & TN_KERNEL_CAPTURABLE
                                    : work->direction == TN_TRANSFER_ON_DEVICE;
     tn_error_copy before;
-    if (!is_capturable || count < CAPTURED_AT_LEAST || !tn_device_captures(device)) return;
+    if (!is_capturable || count < (int)tn_timing_policy.captured_runs ||
+        !tn_device_captures(device))
+        return;
     tn_error_save(&before);
-    tn_status status = device->capture_begin(device, lowering->timing->stream);
+    tn_status status = device->capture_begin(device, lowering->timing->device.stream);
     if (status == TN_OK) {
         for (int i = 0; i < count && status == TN_OK; i++)
             status = work->once(lowering, work);
-        const tn_status ended = device->capture_end(device, lowering->timing->stream, &work->graph);
+        const tn_status ended =
+            device->capture_end(device, lowering->timing->device.stream, &work->graph);
         if (status == TN_OK) status = ended;
     }
     if (status != TN_OK && work->graph) device->graph_destroy(device, work->graph);
@@ -188,27 +183,32 @@ static void capture_batch(const tn_lowering *lowering, tn_timing_work *work, int
 
 static tn_status settle_clocks(tn_lowering *lowering, const tn_timing_work *work) {
     double total = 0, ns = 0;
-    for (int i = 0; i < WARM_BATCHES && total < WARM_NS && !lowering->timing->is_device_warm; i++) {
+    struct tn_timing_device *own = &lowering->timing->device;
+    for (uint32_t i = 0; i < tn_timing_policy.device_warm_samples &&
+                         total < tn_timing_policy.device_warm_ns && !own->is_warm;
+         i++) {
         TN_TRY(run_batch(lowering, work, work->count, &ns));
         total += ns * work->count;
     }
-    lowering->timing->is_device_warm = true;
+    own->is_warm = true;
     return TN_OK;
 }
 
 /* Once alone, with a look at what its launch has left; twice to see how many make a sample. */
 tn_status tn_timing_device_warm_up(tn_lowering *lowering, tn_timing_work *work,
-                                   const tn_timing_policy *policy) {
-    const double best = policy->best_ns;
+                                   const tn_timing_bounds *bounds) {
+    const double best = bounds->best_ns;
     double ns = 0;
     TN_TRY(run_batch(lowering, work, 1, &ns));
     const tn_status status =
         tn_device_launched(lowering->options->device, "after the kernel's run");
     if (status != TN_OK) return fail_work(work, status);
     TN_TRY(run_batch(lowering, work, 2, &ns));
-    const double wanted = ns > 0 ? BATCH_NS / ns : BATCH_LIMIT;
-    work->count = wanted < 1 ? 1 : wanted > BATCH_LIMIT ? BATCH_LIMIT : (int)wanted;
-    if (work->opened && best > 0 && ns > policy->pruned_factor * best && ns - best > PRUNED_NS) {
+    const double most = tn_timing_policy.device_most_runs,
+                 wanted = ns > 0 ? tn_timing_policy.device_sample_ns / ns : most;
+    work->count = (int)fmax(1, fmin(wanted, most));
+    if (work->opened && best > 0 && ns > bounds->pruned_factor * best &&
+        ns - best > tn_timing_policy.device_pruned_ns) {
         tn_timing_samples_add(&work->samples, (tn_timing_sample){.ns = ns});
         return TN_OK;
     }
@@ -219,7 +219,7 @@ tn_status tn_timing_device_warm_up(tn_lowering *lowering, tn_timing_work *work,
 
 void tn_timing_device_settle(tn_lowering *lowering, tn_timing_work *work) {
     const tn_device *device = lowering->options->device;
-    (void)device->stream_wait(device, lowering->timing->stream);
+    (void)device->stream_wait(device, lowering->timing->device.stream);
     if (work->graph) device->graph_destroy(device, work->graph);
     work->graph = NULL;
 }
@@ -261,12 +261,12 @@ static tn_status give_end(tn_lowering *lowering, tn_tensor *tensor, uint32_t spa
 
 static tn_status transfer_once(const tn_lowering *lowering, const tn_timing_work *work) {
     return tn_transfer(lowering->options->device, work->from, work->to, work->direction,
-                       work->scratch, lowering->timing->stream);
+                       work->scratch, lowering->timing->device.stream);
 }
 
 tn_status tn_timing_transfer(tn_lowering *lowering, tn_tensor *from, uint32_t from_space,
                              tn_tensor *to, uint32_t to_space, tn_timing_samples *out_samples) {
-    const tn_timing_policy policy = tn_timing_policy_of_conversions(lowering, true);
+    const tn_timing_bounds bounds = tn_timing_bounds_of_conversions(lowering, true);
     tn_timing_work work = {.once = transfer_once,
                            .is_remote = true,
                            .from = from,
@@ -283,8 +283,8 @@ tn_status tn_timing_transfer(tn_lowering *lowering, tn_tensor *from, uint32_t fr
     TN_GO(give_end(lowering, to, to_space, &host));
     const uint64_t scratch = tn_transfer_scratch_bytes(from, to, work.direction);
     if (scratch > 0) TN_GO(take_block(lowering, scratch, &work.scratch));
-    TN_GO(tn_timing_warm_up(lowering, &work, &policy));
-    TN_GO(tn_timing_rounds(lowering, works, 1, &policy, &failed));
+    TN_GO(tn_timing_warm_up(lowering, &work, &bounds));
+    TN_GO(tn_timing_rounds(lowering, works, 1, &bounds, &failed));
     *out_samples = work.samples;
 done:
     tn_timing_device_settle(lowering, &work);

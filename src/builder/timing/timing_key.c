@@ -3,6 +3,8 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "builder/lower/candidate_call.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_storages.h"
 #include "builder/timing/timing.h"
 #include "plugin/crash.h"
 #include "plugin/devices.h"
@@ -44,18 +46,12 @@ static uint64_t add_tensor(const tn_lowering *lowering, uint64_t key, tn_tensor_
     return key;
 }
 
-uint64_t tn_timing_key_device(uint64_t key, const tn_device *device) {
+uint64_t tn_timing_key_place(const tn_lowering *lowering, uint64_t key, bool is_on_device) {
+    const tn_device *device =
+        is_on_device ? lowering->options->device : tn_runtime_cpu(lowering->graph->runtime);
     const char *libraries = TN_DEVICE_HAS(device, libraries) ? device->libraries(device) : NULL;
     key = tn_hash_add_text(key, device->fingerprint(device));
-    return libraries ? tn_hash_add_text(key, libraries) : key;
-}
-
-static uint64_t add_place(const tn_lowering *lowering, const tn_candidate *candidate,
-                          uint64_t key) {
-    const tn_device *device = tn_lower_is_on_device(candidate)
-                                  ? lowering->options->device
-                                  : tn_runtime_cpu(lowering->graph->runtime);
-    key = tn_timing_key_device(key, device);
+    if (libraries) key = tn_hash_add_text(key, libraries);
     return tn_hash_add_u64(key, lowering->options->threads);
 }
 
@@ -80,7 +76,7 @@ static uint64_t add_step(const tn_lowering *lowering, const tn_candidate *candid
         key = tn_hash_add_text(key, "before");
         key = tn_hash_add_u64(key, candidate->chain->steps[step]->port);
     }
-    key = tn_hash_add_u64(key, lowering->types[node->outputs[0]]);
+    key = tn_hash_add_u64(key, lowering->facts->types[node->outputs[0]]);
     for (uint32_t i = 0; i < facet->operand_count; i++) {
         key = tn_hash_add_u64(key, facet->operands[i].form);
         key = tn_hash_add_u64(key, (uint64_t)(uint32_t)facet->operands[i].axis);
@@ -140,7 +136,8 @@ tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, tn_candidat
     if (candidate->key != 0) return TN_OK;
     const tn_graph_node *node = &lowering->graph->nodes[index];
     uint64_t key = tn_hash_add_u64(0, KEY_VERSION);
-    key = add_kernel(candidate, add_operator(node, add_place(lowering, candidate, key)));
+    key = tn_timing_key_place(lowering, key, tn_lower_is_on_device(candidate));
+    key = add_kernel(candidate, add_operator(node, key));
     for (uint32_t i = 0; i < node->input_count; i++) {
         bool with_value = tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_VALUE_NEEDED;
         key = add_tensor(lowering, key, tn_lower_input(lowering, index, candidate, i),

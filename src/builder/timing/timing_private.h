@@ -3,18 +3,15 @@
  * timing_subject.c (a candidate that is open to be run), timing_tensors.c (its memory on the
  * processor), timing_device.c (its memory and runs on all other devices), timing_rounds.c (repeated
  * runs of several), timing_samples.c (what they say), timing_clock.c, timing_reformat.c
- * (conversions), timing_shares.c (the log), timing_key.c. */
+ * (conversions), timing_key.c. */
 #ifndef TN_BUILDER_TIMING_TIMING_PRIVATE_H
 #define TN_BUILDER_TIMING_TIMING_PRIVATE_H
 
 #include "builder/lower/candidate_call.h"
 #include "builder/timing/timing.h"
+#include "builder/timing/timing_policy.h"
 #include "builder/timing/timing_samples.h"
 #include "program/kernel_instance.h"
-
-#define TN_TIMING_PERIOD           65521 /* elements after which made-up numbers repeat; a prime */
-#define TN_TIMING_RUN_NS           10e6 /* enough for one candidate, once it ran as often as it must */
-#define TN_TIMING_CONVERSION_SHARE 0.08 /* of the time, on a device */
 
 #define TN_TIMING_SHARES 32
 /* What a kernel had of the time, for the log. */
@@ -23,6 +20,10 @@ typedef struct tn_timing_share {
     uint32_t count;
     double prepare_ns, run_ns;
 } tn_timing_share;
+typedef struct tn_timing_shares {
+    tn_timing_share items[TN_TIMING_SHARES];
+    uint32_t count;
+} tn_timing_shares;
 
 /* The threads of this process whose waiting is looked at. */
 #define TN_TIMING_THREADS 64
@@ -88,29 +89,19 @@ typedef struct tn_timing_work {
     const tn_candidate *candidate; /* null: a conversion */
     tn_timing_samples samples;
 } tn_timing_work;
-/* When enough is known. */
-typedef struct tn_timing_policy {
-    uint32_t at_least, at_most; /* samples */
-    double tolerance;           /* in which the two shortest agree; above 0 */
-    double enough_ns;           /* of samples for each work, once there are at_least; 0: no bound */
-    uint32_t prune_after;       /* samples */
-    double pruned_factor; /* over another work that does as much: what is slower is left off */
-    double best_ns;       /* of such another one, that is not among the works; 0: none */
-    double end_ns;        /* when the time is over */
-} tn_timing_policy;
 /* Of one candidate alone, and of a conversion, on the build's device or on the processor. */
-tn_timing_policy tn_timing_policy_alone(const tn_lowering *lowering, bool is_remote);
-tn_timing_policy tn_timing_policy_of_conversions(const tn_lowering *lowering, bool is_remote);
+tn_timing_bounds tn_timing_bounds_alone(const tn_lowering *lowering, bool is_remote);
+tn_timing_bounds tn_timing_bounds_of_conversions(const tn_lowering *lowering, bool is_remote);
 /* Of candidates beside each other. */
-tn_timing_policy tn_timing_policy_beside(const tn_lowering *lowering);
+tn_timing_bounds tn_timing_bounds_beside(const tn_lowering *lowering);
 /* Runs it until its memory and caches are warm, and sets how many runs make a sample. A kernel that
- * turns out to be slower than the policy's bound has its samples after that. */
+ * turns out to be slower than the bound has its samples after that. */
 tn_status tn_timing_warm_up(tn_lowering *lowering, tn_timing_work *work,
-                            const tn_timing_policy *policy);
-/* Takes samples of each in turn until those that are not left off agree, or until the policy's
+                            const tn_timing_bounds *bounds);
+/* Takes samples of each in turn until those that are not left off agree, or until the
  * bounds. *out_failed: the one whose run failed. */
 tn_status tn_timing_rounds(tn_lowering *lowering, tn_timing_work *const *works, uint32_t count,
-                           const tn_timing_policy *policy, uint32_t *out_failed);
+                           const tn_timing_bounds *bounds, uint32_t *out_failed);
 
 /* --- timing_subject.c --- */
 /* A candidate that is prepared and open. Must not be moved. */
@@ -124,22 +115,31 @@ typedef struct tn_timing_subject {
     uint64_t bytes;     /* of its tensors, constants too */
     tn_timing_work work;
 } tn_timing_subject;
-struct tn_timing_scratch {
-    double begin_ns, end_ns; /* when the time is over; 0: not started */
-    double nodes_end_ns;     /* when it is over for all but conversions */
-    double rounds_end_ns;    /* when it is over for measuring again in rounds */
+/* timing.c's: when the time is over. */
+struct tn_timing_clock {
+    double begin_ns, end_ns;
+    double nodes_end_ns;  /* for all but conversions */
+    double rounds_end_ns; /* for measuring again in rounds */
+};
+/* timing_device.c's. */
+struct tn_timing_device {
+    void *stream, *begin, *end; /* null: not made yet */
+    bool is_warm;               /* its clocks have settled */
+    void **blocks;
+    size_t block_count, block_capacity;
+};
+struct tn_timing {
+    tn_timing_cache *cache;
+    tn_timing_cache *own_cache; /* of this build alone: of unkeyed candidates, and of all where the
+                                   caller has none, so that equal nodes are measured once */
+    struct tn_timing_clock clock;
     tn_timing_subject subjects[TN_TIMING_MOST_OPEN];
     tn_timing_blocks blocks[TN_TIMING_MOST_OPEN]; /* of each; conversions use the first */
-    struct tn_timing_threads threads;
-    uint64_t *beside_keys; /* of candidates that were measured beside others */
+    uint64_t *beside_keys; /* timing.c's: of candidates that were measured beside others */
     size_t beside_count, beside_capacity;
-    tn_timing_share shares[TN_TIMING_SHARES];
-    uint32_t share_count;
-    /* timing_device.c's */
-    void *stream, *begin, *end; /* null: not made yet */
-    bool is_device_warm;        /* its clocks have settled */
-    void **device_blocks;
-    size_t device_block_count, device_block_capacity;
+    struct tn_timing_threads threads; /* timing_clock.c's */
+    tn_timing_shares shares;          /* timing.c's */
+    struct tn_timing_device device;
 };
 
 /* `blocks`: for its tensors in the host's memory. Nothing is to be closed after a failure. */
@@ -149,10 +149,16 @@ tn_status tn_timing_subject_open(tn_lowering *lowering, uint32_t node,
 /* The last one that was opened first. */
 void tn_timing_subject_close(tn_lowering *lowering, tn_timing_subject *subject);
 
-/* --- timing_shares.c --- */
-void tn_timing_shares_add(struct tn_timing_scratch *timing, const tn_kernel *kernel, uint32_t count,
+void tn_timing_shares_add(tn_timing_shares *shares, const tn_kernel *kernel, uint32_t count,
                           double prepare_ns, double run_ns);
 void tn_timing_shares_log(const tn_lowering *lowering);
+
+/* --- timing_reformat.c --- */
+/* What a conversion takes: from the cache, or measured and put there; not known when the time is
+ * over. The tensors have no data yet. */
+tn_status tn_timing_conversion(tn_lowering *lowering, uint64_t key, tn_tensor_storage *from,
+                               uint32_t from_space, tn_tensor_storage *to, uint32_t to_space,
+                               double *out_ns, bool *out_is_known);
 
 /* --- timing_device.c --- */
 /* The stream of all timings on the build's device; made when it is asked for first. */
@@ -163,7 +169,7 @@ tn_status tn_timing_device_tensors(tn_lowering *lowering, uint32_t node,
 /* Once between guard zones in the device's memory. */
 tn_status tn_timing_device_checked(tn_lowering *lowering, uint32_t node, tn_open_kernel *opened);
 tn_status tn_timing_device_warm_up(tn_lowering *lowering, tn_timing_work *work,
-                                   const tn_timing_policy *policy);
+                                   const tn_timing_bounds *bounds);
 /* One sample: the runs between two events. */
 tn_status tn_timing_device_sample(const tn_lowering *lowering, const tn_timing_work *work,
                                   double *out_ns);

@@ -3,9 +3,10 @@
  * timing.h. That of candidates is timing.c. */
 #include "base/hash.h"
 #include "base/status.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_storages.h"
 #include "builder/timing/timing_cache.h"
 #include "builder/timing/timing_private.h"
-#include "plugin/devices.h"
 #include "tensor/convert.h"
 
 static tn_status convert_items(void *user, int64_t begin, int64_t end, uint32_t thread) {
@@ -23,7 +24,7 @@ static tn_status convert_once(const tn_lowering *lowering, const tn_timing_work 
 
 static tn_status measure_reformat(tn_lowering *lowering, tn_tensor_storage *from,
                                   tn_tensor_storage *to, tn_timing_samples *out_samples) {
-    const tn_timing_policy policy = tn_timing_policy_of_conversions(lowering, false);
+    const tn_timing_bounds bounds = tn_timing_bounds_of_conversions(lowering, false);
     tn_timing_work work = {.once = convert_once, .from = &from->tensor, .to = &to->tensor},
                    *const works[] = {&work};
     tn_timing_blocks *blocks = &lowering->timing->blocks[0];
@@ -31,8 +32,8 @@ static tn_status measure_reformat(tn_lowering *lowering, tn_tensor_storage *from
     blocks->used = 0;
     TN_TRY(tn_timing_give_data(lowering, blocks, &from->tensor));
     TN_TRY(tn_timing_give_data(lowering, blocks, &to->tensor));
-    TN_TRY(tn_timing_warm_up(lowering, &work, &policy));
-    TN_TRY(tn_timing_rounds(lowering, works, 1, &policy, &failed));
+    TN_TRY(tn_timing_warm_up(lowering, &work, &bounds));
+    TN_TRY(tn_timing_rounds(lowering, works, 1, &bounds, &failed));
     *out_samples = work.samples;
     return TN_OK;
 }
@@ -45,39 +46,45 @@ static tn_status describe(const tn_lowering *lowering, tn_tensor_id tensor, tn_s
     return TN_OK;
 }
 
-static tn_status time_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
-                               tn_storage to, double *out_ns, bool *out_is_known) {
-    const tn_tensor_storage *known = &lowering->points[1]->tensors[tensor].storage;
-    const bool is_remote = from.space != TN_SPACE_HOST || to.space != TN_SPACE_HOST;
-    const tn_device *device =
-        is_remote ? lowering->options->device : tn_runtime_cpu(lowering->graph->runtime);
-    *out_is_known = false;
-    if (!lowering->timing || !lowering->tensors[tensor]) return TN_OK;
-    uint64_t key = tn_timing_key_device(tn_hash_add_text(0, "reformat"), device);
-    key = tn_hash_add_u64(key, lowering->options->threads);
-    key = tn_timing_key_storage(lowering, key, tensor, from);
-    key = tn_timing_key_storage(lowering, key, tensor, to);
-    key = tn_hash_add_u64(key, known->shape.rank);
-    key = tn_hash_add(key, known->shape.extents, known->shape.rank * sizeof(int64_t));
+tn_status tn_timing_conversion(tn_lowering *lowering, uint64_t key, tn_tensor_storage *from,
+                               uint32_t from_space, tn_tensor_storage *to, uint32_t to_space,
+                               double *out_ns, bool *out_is_known) {
+    tn_timing_cache *cache = lowering->timing->cache;
+    tn_timing_samples samples = {0};
     tn_timing_result result;
-    if (!tn_timing_cache_get(lowering->cache, key, &result)) {
-        tn_tensor_storage source, target;
-        tn_timing_samples samples = {0};
+    *out_is_known = false;
+    if (!tn_timing_cache_get(cache, key, &result)) {
         if (tn_timing_is_over(lowering)) return TN_OK;
-        TN_TRY(describe(lowering, tensor, from, &source));
-        TN_TRY(describe(lowering, tensor, to, &target));
-        if (is_remote)
-            TN_TRY(tn_timing_transfer(lowering, &source.tensor, from.space, &target.tensor,
-                                      to.space, &samples));
+        if (from_space == TN_SPACE_HOST && to_space == TN_SPACE_HOST)
+            TN_TRY(measure_reformat(lowering, from, to, &samples));
         else
-            TN_TRY(measure_reformat(lowering, &source, &target, &samples));
+            TN_TRY(tn_timing_transfer(lowering, &from->tensor, from_space, &to->tensor, to_space,
+                                      &samples));
         result = (tn_timing_result){samples.least, tn_timing_samples_noise(&samples),
                                     tn_timing_samples_floor(&samples)};
-        TN_TRY(tn_timing_cache_set(lowering->cache, key, result));
+        TN_TRY(tn_timing_cache_set(cache, key, result));
     }
     *out_ns = result.ns;
     *out_is_known = true;
     return TN_OK;
+}
+
+static tn_status time_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
+                               tn_storage to, double *out_ns, bool *out_is_known) {
+    const tn_tensor_storage *known = &lowering->points[1]->tensors[tensor].storage;
+    const bool is_remote = from.space != TN_SPACE_HOST || to.space != TN_SPACE_HOST;
+    tn_tensor_storage source, target;
+    *out_is_known = false;
+    if (!lowering->timing || !lowering->facts->tensors[tensor]) return TN_OK;
+    uint64_t key = tn_timing_key_place(lowering, tn_hash_add_text(0, "reformat"), is_remote);
+    key = tn_timing_key_storage(lowering, key, tensor, from);
+    key = tn_timing_key_storage(lowering, key, tensor, to);
+    key = tn_hash_add_u64(key, known->shape.rank);
+    key = tn_hash_add(key, known->shape.extents, known->shape.rank * sizeof(int64_t));
+    TN_TRY(describe(lowering, tensor, from, &source));
+    TN_TRY(describe(lowering, tensor, to, &target));
+    return tn_timing_conversion(lowering, key, &source, from.space, &target, to.space, out_ns,
+                                out_is_known);
 }
 
 /* A transfer that converts is a copy as the host has the tensor, the same for every storage on the

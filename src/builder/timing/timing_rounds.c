@@ -5,39 +5,28 @@
  * does not decide. Rounds go on until the shortest samples of each agree. See timing_private.h.
  */
 #include "base/status.h"
+#include "builder/timing/timing_policy.h"
 #include "builder/timing/timing_private.h"
 
 #include <math.h>
 
-/* A sample on the processor takes so long at least, so that neither the clock nor the look at what
- * disturbed it counts, but not many runs. */
-#define SAMPLE_NS   50e3
-#define COUNT_LIMIT 50
-/* What runs longer than this has cold caches in any case. */
-#define WARMED_NS 5e6
-/* Samples of one that was disturbed in all of them: a load that comes and goes leaves it alone in
- * some. */
-#define DISTURBED_LIMIT 10
-/* In which two samples agree of what is left off. */
-#define PRUNE_TOLERANCE 0.03
-/* What runs longer is run once more after the first. */
-#define LONG_RUN_NS 200e6
-
-tn_timing_policy tn_timing_policy_alone(const tn_lowering *lowering, bool is_remote) {
-    const double end_ns = lowering->timing->nodes_end_ns;
-    if (is_remote) return (tn_timing_policy){5, 15, 0.01, TN_TIMING_RUN_NS, 1, 4, 0, end_ns};
-    return (tn_timing_policy){2, 30, 0.03, TN_TIMING_RUN_NS, 2, 2, 0, end_ns};
+tn_timing_bounds tn_timing_bounds_alone(const tn_lowering *lowering, bool is_remote) {
+    tn_timing_bounds bounds = is_remote ? tn_timing_policy.alone_on_device : tn_timing_policy.alone;
+    bounds.end_ns = lowering->timing->clock.nodes_end_ns;
+    return bounds;
 }
 
-tn_timing_policy tn_timing_policy_of_conversions(const tn_lowering *lowering, bool is_remote) {
-    tn_timing_policy policy = tn_timing_policy_alone(lowering, is_remote);
-    if (!is_remote) policy.enough_ns = TN_TIMING_RUN_NS / 5; /* many, and they vary little */
-    policy.end_ns = lowering->timing->end_ns;
-    return policy;
+tn_timing_bounds tn_timing_bounds_of_conversions(const tn_lowering *lowering, bool is_remote) {
+    tn_timing_bounds bounds = tn_timing_bounds_alone(lowering, is_remote);
+    if (!is_remote) bounds.enough_ns = tn_timing_policy.conversion_enough_ns;
+    bounds.end_ns = lowering->timing->clock.end_ns;
+    return bounds;
 }
 
-tn_timing_policy tn_timing_policy_beside(const tn_lowering *lowering) {
-    return (tn_timing_policy){20, 100, 0.01, 0, 3, 1.1, 0, lowering->timing->rounds_end_ns};
+tn_timing_bounds tn_timing_bounds_beside(const tn_lowering *lowering) {
+    tn_timing_bounds bounds = tn_timing_policy.beside;
+    bounds.end_ns = lowering->timing->clock.rounds_end_ns;
+    return bounds;
 }
 
 static tn_status run_on_host(const tn_lowering *lowering, const tn_timing_work *work, int count,
@@ -57,7 +46,8 @@ static tn_status take_sample(const tn_lowering *lowering, tn_timing_work *work, 
     if (work->is_remote)
         TN_TRY(tn_timing_device_sample(lowering, work, &sample.ns));
     else {
-        if (is_cold && !(work->samples.least > WARMED_NS)) TN_TRY(work->once(lowering, work));
+        if (is_cold && !(work->samples.least > tn_timing_policy.warmed_ns))
+            TN_TRY(work->once(lowering, work));
         TN_TRY(run_on_host(lowering, work, work->count, &sample));
     }
     sample.ns = nearbyint(sample.ns); /* reports show whole nanoseconds */
@@ -66,16 +56,16 @@ static tn_status take_sample(const tn_lowering *lowering, tn_timing_work *work, 
 }
 
 tn_status tn_timing_warm_up(tn_lowering *lowering, tn_timing_work *work,
-                            const tn_timing_policy *policy) {
+                            const tn_timing_bounds *bounds) {
     tn_timing_sample first = {0};
     work->count = 1;
-    if (work->is_remote) return tn_timing_device_warm_up(lowering, work, policy);
+    if (work->is_remote) return tn_timing_device_warm_up(lowering, work, bounds);
     TN_TRY(run_on_host(lowering, work, 1, &first));
     tn_timing_follow_threads(lowering);
     TN_TRY(tn_progress_again(lowering->options->progress));
-    if (first.ns > LONG_RUN_NS) tn_timing_samples_add(&work->samples, first);
-    if (first.ns > 0 && SAMPLE_NS / first.ns > 1)
-        work->count = (int)fmin(SAMPLE_NS / first.ns, COUNT_LIMIT);
+    if (first.ns > tn_timing_policy.long_run_ns) tn_timing_samples_add(&work->samples, first);
+    if (first.ns > 0 && tn_timing_policy.sample_ns / first.ns > 1)
+        work->count = (int)fmin(tn_timing_policy.sample_ns / first.ns, tn_timing_policy.most_runs);
     return TN_OK;
 }
 
@@ -86,16 +76,16 @@ static bool does_as_much(const tn_timing_work *other, const tn_timing_work *work
 
 /* Slower by far than another one that does at least as much, whatever disturbed it. */
 static bool is_pruned(tn_timing_work *const *works, uint32_t count, const tn_timing_work *work,
-                      const tn_timing_policy *policy) {
-    double best = policy->best_ns > 0 ? policy->best_ns : INFINITY;
-    if (work->samples.count < policy->prune_after ||
-        (work->samples.clean_count > 0 && policy->prune_after > 1 &&
-         !tn_timing_samples_agree(&work->samples, PRUNE_TOLERANCE)))
+                      const tn_timing_bounds *bounds) {
+    double best = bounds->best_ns > 0 ? bounds->best_ns : INFINITY;
+    if (work->samples.count < bounds->prune_after ||
+        (work->samples.clean_count > 0 && bounds->prune_after > 1 &&
+         !tn_timing_samples_agree(&work->samples, tn_timing_policy.prune_tolerance)))
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (does_as_much(works[i], work) && works[i]->samples.count > 0)
             best = fmin(best, works[i]->samples.least);
-    return tn_timing_samples_floor(&work->samples) > policy->pruned_factor * best;
+    return tn_timing_samples_floor(&work->samples) > bounds->pruned_factor * best;
 }
 
 static bool is_one_disturbed(tn_timing_work *const *works, uint32_t count) {
@@ -105,24 +95,25 @@ static bool is_one_disturbed(tn_timing_work *const *works, uint32_t count) {
 }
 
 static bool is_settled(tn_timing_work *const *works, uint32_t count,
-                       const tn_timing_policy *policy) {
+                       const tn_timing_bounds *bounds) {
     for (uint32_t i = 0; i < count; i++)
-        if (!tn_timing_samples_agree(&works[i]->samples, policy->tolerance) &&
-            !is_pruned(works, count, works[i], policy))
+        if (!tn_timing_samples_agree(&works[i]->samples, bounds->tolerance) &&
+            !is_pruned(works, count, works[i], bounds))
             return false;
     return true;
 }
 
 /* Whether a round is due after so many, which took so long without what others had of the time. */
 static bool is_due(const tn_lowering *lowering, tn_timing_work *const *works, uint32_t count,
-                   const tn_timing_policy *policy, uint32_t round, double taken_ns) {
-    const bool is_long = works[0]->samples.count > 0 && works[0]->samples.least > LONG_RUN_NS;
+                   const tn_timing_bounds *bounds, uint32_t round, double taken_ns) {
+    const bool is_long =
+        works[0]->samples.count > 0 && works[0]->samples.least > tn_timing_policy.long_run_ns;
     if (round == 0) return true;
-    if (round >= policy->at_most || tn_timing_now_ns(lowering) >= policy->end_ns) return false;
-    if (is_settled(works, count, policy) && (round >= policy->at_least || is_long)) return false;
-    return round < policy->at_least || !(policy->enough_ns > 0) ||
-           taken_ns < policy->enough_ns * count ||
-           (round < DISTURBED_LIMIT && is_one_disturbed(works, count));
+    if (round >= bounds->at_most || tn_timing_now_ns(lowering) >= bounds->end_ns) return false;
+    if (is_settled(works, count, bounds) && (round >= bounds->at_least || is_long)) return false;
+    return round < bounds->at_least || !(bounds->enough_ns > 0) ||
+           taken_ns < bounds->enough_ns * count ||
+           (round < tn_timing_policy.most_disturbed && is_one_disturbed(works, count));
 }
 
 static double least_sum(tn_timing_work *const *works, uint32_t count) {
@@ -133,11 +124,11 @@ static double least_sum(tn_timing_work *const *works, uint32_t count) {
 }
 
 tn_status tn_timing_rounds(tn_lowering *lowering, tn_timing_work *const *works, uint32_t count,
-                           const tn_timing_policy *policy, uint32_t *out_failed) {
-    for (uint32_t round = 0; is_due(lowering, works, count, policy, round, least_sum(works, count));
+                           const tn_timing_bounds *bounds, uint32_t *out_failed) {
+    for (uint32_t round = 0; is_due(lowering, works, count, bounds, round, least_sum(works, count));
          round++)
         for (uint32_t i = 0; i < count; i++) {
-            const tn_status status = is_pruned(works, count, works[i], policy)
+            const tn_status status = is_pruned(works, count, works[i], bounds)
                                          ? TN_OK
                                          : take_sample(lowering, works[i], count > 1 || round == 0);
             *out_failed = i;

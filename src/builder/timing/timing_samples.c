@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What repeated timings of one thing say of it; see timing_samples.h. */
 #include "builder/timing/timing_samples.h"
+#include "builder/timing/timing_policy.h"
 
 #include <math.h>
 
@@ -22,10 +23,10 @@ void tn_timing_samples_add(tn_timing_samples *samples, tn_timing_sample sample) 
 }
 
 double tn_timing_samples_noise(const tn_timing_samples *samples) {
-    if (samples->clean_count < 2) return TN_TIMING_NOISE_MOST;
-    if (!(samples->least > 0)) return TN_TIMING_NOISE_LEAST;
+    if (samples->clean_count < 2) return tn_timing_policy.most_noise;
+    if (!(samples->least > 0)) return tn_timing_policy.least_noise;
     const double noise = samples->clean_second / samples->least - 1;
-    return fmin(fmax(noise, TN_TIMING_NOISE_LEAST), TN_TIMING_NOISE_MOST);
+    return fmin(fmax(noise, tn_timing_policy.least_noise), tn_timing_policy.most_noise);
 }
 
 double tn_timing_samples_floor(const tn_timing_samples *samples) {

@@ -10,10 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Relative noise: the least that is believed, and what is assumed where too few samples tell. */
-#define TN_TIMING_NOISE_LEAST 0.01
-#define TN_TIMING_NOISE_MOST  0.10 /* also where fewer than two samples are undisturbed */
-
 typedef struct tn_timing_sample {
     double ns;         /* of one run */
     bool is_disturbed; /* a thread of the process waited for a core in the meantime */
@@ -28,7 +24,7 @@ typedef struct tn_timing_samples {
 } tn_timing_samples;
 
 void tn_timing_samples_add(tn_timing_samples *samples, tn_timing_sample sample);
-/* Relative: 0.02 is 2%. */
+/* Relative: 0.02 is 2%. The most that the policy has where fewer than two are undisturbed. */
 double tn_timing_samples_noise(const tn_timing_samples *samples);
 /* It takes no less: the shortest, or where all are disturbed what is left without the waiting. */
 double tn_timing_samples_floor(const tn_timing_samples *samples);

@@ -89,14 +89,14 @@ tn_status tn_timing_subject_open(tn_lowering *lowering, uint32_t index,
                                  const tn_candidate *candidate, tn_timing_blocks *blocks,
                                  tn_timing_subject *subject) {
     const double begin_ns = tn_timing_now_ns(lowering);
-    *subject = (tn_timing_subject){.device_mark = lowering->timing->device_block_count};
+    *subject = (tn_timing_subject){.device_mark = lowering->timing->device.block_count};
     subject->work = (tn_timing_work){.once = run_once,
                                      .is_remote = tn_lower_is_on_device(candidate),
                                      .opened = &subject->opened,
                                      .candidate = candidate};
     tn_status status = TN_OK;
     TN_GO(prepare(lowering, index, candidate, subject));
-    tn_timing_shares_add(lowering->timing, candidate->entry->kernel, 1,
+    tn_timing_shares_add(&lowering->timing->shares, candidate->entry->kernel, 1,
                          tn_timing_now_ns(lowering) - begin_ns, 0);
     TN_GO(subject->work.is_remote ? open_on_device(lowering, index, subject)
                                   : open_on_host(lowering, index, blocks, subject));
@@ -108,7 +108,7 @@ done:
 }
 
 void tn_timing_subject_close(tn_lowering *lowering, tn_timing_subject *subject) {
-    const bool is_remote = subject->work.is_remote && lowering->timing->stream;
+    const bool is_remote = subject->work.is_remote && lowering->timing->device.stream;
     if (is_remote) tn_timing_device_settle(lowering, &subject->work);
     tn_open_kernel_deinit(&subject->opened);
     if (is_remote) tn_timing_device_release(lowering, subject->device_mark);

@@ -5,6 +5,7 @@
  * addresses. See timing_private.h.
  */
 #include "base/status.h"
+#include "builder/timing/timing_policy.h"
 #include "builder/timing/timing_private.h"
 
 #include <string.h>
@@ -59,7 +60,7 @@ void tn_timing_fill(const tn_tensor *tensor) {
     size_t bytes = (size_t)tensor->bytes;
     uint32_t state = 12345;
     if (tensor->quantization) {
-        const size_t first = bytes < TN_TIMING_PERIOD ? bytes : TN_TIMING_PERIOD;
+        const size_t first = bytes < tn_timing_policy.period ? bytes : tn_timing_policy.period;
         for (size_t i = 0; i < first; i++) {
             state = state * 1664525u + 1013904223u;
             ((uint8_t *)tensor->data)[i] = (uint8_t)(state >> 24);
@@ -73,7 +74,7 @@ void tn_timing_fill(const tn_tensor *tensor) {
         return;
     }
     const size_t each = tn_type_bytes(tensor->type), count = bytes / each;
-    const size_t first = count < TN_TIMING_PERIOD ? count : TN_TIMING_PERIOD;
+    const size_t first = count < tn_timing_policy.period ? count : tn_timing_policy.period;
     for (size_t i = 0; i < first; i++) {
         state = state * 1664525u + 1013904223u;
         float value = (float)(int32_t)(state >> 16 & 1023) / 1024.0f - 0.5f;
@@ -87,7 +88,11 @@ void tn_timing_fill(const tn_tensor *tensor) {
 
 /* Constants may lie anywhere in a model's file; kernels may rely on 64 bytes. */
 static tn_status align_constant(tn_lowering *lowering, tn_tensor_id id, tn_tensor *tensor) {
+    const size_t tensors = lowering->graph->tensor_count + 1;
     if (((uintptr_t)tensor->data & 63) == 0) return TN_OK;
+    if (!lowering->aligned)
+        lowering->aligned = tn_arena_allocate(lowering->arena, tensors, sizeof *lowering->aligned);
+    if (!lowering->aligned) return tn_fail_memory("the tensors of a kernel to be timed");
     if (!lowering->aligned[id]) {
         char *copy = tn_arena_allocate(lowering->arena, (size_t)tensor->bytes + 64, 1);
         if (!copy) return tn_fail_memory("the tensors of a kernel to be timed");

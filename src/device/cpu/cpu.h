@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CPU device: its table, processor features, fingerprint, and the threads that parallel_for
- * uses (one OpenMP team for each calling thread, shared with the numerical libraries). The
+ * The CPU device: its table, processor features, fingerprint, and parallel_for. The
  * interface that the runtime takes is tenon/plugin.h's.
  */
 #ifndef TN_DEVICE_CPU_H
@@ -23,10 +22,12 @@ void tn_cpu_device_init(tn_device *out_device, const char *fingerprint);
 void tn_cpu_fingerprint(const char *features, char *buffer, size_t bytes);
 uint32_t tn_cpu_core_count(void); /* that this process may use, at least 1 */
 
-/* A pool of `threads` threads (0: 1); with 1 no team is touched. Its parallel_for gives each thread
- * one range, in a few pieces of at least `grain` items; when a body fails no piece begins any more,
- * and the first failure is the answer. `thread` is below `threads`, and no two bodies that run at
- * once have the same. [thread: any; nothing to free] */
-void tn_cpu_pool_init(tn_thread_pool *out_pool, uint32_t threads);
+/* A pool of `threads` threads (0: 1) on the runtime's workers, which are lent, or on the calling
+ * thread's OpenMP team, where there is OpenMP; with 1 neither is touched. A loop is cut into a few
+ * pieces of at least `grain` items; when a body fails no piece begins any more, and the first
+ * failure is the answer. `thread` is below `threads`, and no two bodies that run at once have the
+ * same. [thread: any; nothing to free] */
+void tn_cpu_pool_init(tn_thread_pool *out_pool, uint32_t threads, struct tn_workers *workers,
+                      bool is_openmp);
 
 #endif

@@ -3,9 +3,9 @@
 #include "device/cpu/host_threads.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "device/cpu/thread_start.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 
 typedef struct host_thread {
@@ -92,18 +92,10 @@ void tn_host_threads_destroy(tn_host_threads *threads) {
     tn_deallocate(&allocator, threads);
 }
 
-/* Signals are the program's own threads' matter; a fault is that of the thread that has it. */
 static bool start(tn_host_threads *threads) {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     host_thread *next = &threads->all[threads->started];
-    sigset_t blocked, before;
     next->threads = threads;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
-        sigdelset(&blocked, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    const bool is_started = pthread_create(&next->thread, NULL, thread_main, next) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const bool is_started = tn_thread_start(&next->thread, thread_main, next);
     if (is_started) threads->started++;
     return is_started;
 }

@@ -49,7 +49,7 @@ static tn_status set_input(const body_instance *instance, uint32_t index, const 
 /* What is cached of other shapes stays: nothing is allocated where shapes come again. */
 static tn_status reshape(const body_instance *instance) {
     const tn_context *context = instance->context;
-    return context->are_shapes_set && !context->engine->has_value_inputs
+    return context->shapes.are_set && !context->engine->has_value_inputs
                ? TN_OK
                : tn_context_reshape(instance->context);
 }

@@ -16,7 +16,7 @@ static tn_status get_services(const tn_context *context, const tn_device_complet
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "device '%s' cannot be asked whether it is done: wait for the stream",
                        device->kind);
-    if (TN_DEVICE_HAS(device, is_capturing) && device->is_capturing(device, context->stream))
+    if (TN_DEVICE_HAS(device, is_capturing) && device->is_capturing(device, context->device.stream))
         return tn_fail(TN_ERROR_STATE, "the stream is being captured, so that nothing of it runs");
     *out_table = table;
     return TN_OK;
@@ -24,16 +24,17 @@ static tn_status get_services(const tn_context *context, const tn_device_complet
 
 /* Whether run itself has waited. */
 static bool has_waited(const tn_context *context) {
-    return !context->stream || context->stream == context->own_stream;
+    return !context->device.stream || context->device.stream == context->device.own_stream;
 }
 
 static tn_status mark(tn_context *context) {
     const tn_device *device = context->engine->device;
     tn_status status = TN_OK;
-    if (!context->done_event) status = device->event_create(device, &context->done_event);
+    if (!context->device.done_event)
+        status = device->event_create(device, &context->device.done_event);
     if (status == TN_OK)
-        status = device->event_record(device, context->done_event, context->stream);
-    context->is_done_marked = status == TN_OK;
+        status = device->event_record(device, context->device.done_event, context->device.stream);
+    context->device.is_done_marked = status == TN_OK;
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "marking the run's end");
 }
 
@@ -42,8 +43,8 @@ static tn_status ask(tn_context *context, bool *out_is_done) {
     const tn_device_completion *services = NULL;
     uint32_t is_done = 0;
     TN_TRY(get_services(context, &services));
-    if (!context->is_done_marked) TN_TRY(mark(context));
-    const tn_status status = services->event_query(device, context->done_event, &is_done);
+    if (!context->device.is_done_marked) TN_TRY(mark(context));
+    const tn_status status = services->event_query(device, context->device.done_event, &is_done);
     if (status != TN_OK)
         return tn_context_end_failed(context,
                                      tn_device_failed(device, status, "running the network"));
@@ -74,7 +75,7 @@ static tn_status enqueue(tn_context *context, void (*function)(void *user), void
     const tn_device *device = context->engine->device;
     const tn_device_completion *services = NULL;
     TN_TRY(get_services(context, &services));
-    const tn_status status = services->call_host(device, context->stream, function, user);
+    const tn_status status = services->call_host(device, context->device.stream, function, user);
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "a call of the host");
 }
 
@@ -97,5 +98,5 @@ tn_status tn_context_call_when_done(tn_context *context, void (*function)(void *
 
 void tn_context_close_completion(tn_context *context) {
     const tn_device *device = context->engine->device;
-    if (context->done_event) device->event_destroy(device, context->done_event);
+    if (context->device.done_event) device->event_destroy(device, context->device.done_event);
 }

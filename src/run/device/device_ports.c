@@ -10,30 +10,31 @@
 #include "run/context_private.h"
 
 void tn_device_ports_bind_input(tn_context *context, uint32_t input) {
-    tn_input_binding *binding = &context->inputs[input];
+    tn_input_binding *binding = &context->ports.inputs[input];
     binding->is_device = true;
     binding->is_fetched = binding->is_read_by_host || context->engine->plan.is_value_input[input];
-    context->has_device_ports = true;
+    context->ports.has_device = true;
 }
 
 void tn_device_ports_bind_output(tn_context *context, uint32_t output) {
-    tn_output_binding *binding = &context->outputs[output];
+    tn_output_binding *binding = &context->ports.outputs[output];
     binding->is_device = true;
     binding->is_sent = !binding->is_from_device; /* see bindings.c for what lies on an input */
-    context->has_device_ports = true;
+    context->ports.has_device = true;
 }
 
 static tn_status copy(tn_context *context, void *to, const void *from, uint64_t bytes,
                       uint32_t direction) {
     const tn_device *device = context->engine->device;
-    const tn_status status = device->copy(device, to, from, bytes, direction, context->stream);
-    context->is_pending = true;
+    const tn_status status =
+        device->copy(device, to, from, bytes, direction, context->device.stream);
+    context->device.is_pending = true;
     return status == TN_OK ? TN_OK
                            : tn_device_failed(device, status, "copying the caller's memory");
 }
 
 static tn_status fetch(tn_context *context, uint32_t input) {
-    tn_input_binding *binding = &context->inputs[input];
+    tn_input_binding *binding = &context->ports.inputs[input];
     size_t bytes = 0;
     if (!binding->is_fetched || !binding->has_shape) return TN_OK; /* an error of reshape */
     TN_TRY(
@@ -47,26 +48,26 @@ static tn_status fetch(tn_context *context, uint32_t input) {
 tn_status tn_device_ports_fetch(tn_context *context) {
     const uint32_t count = tn_context_input_count(context);
     bool is_any = false;
-    if (!context->has_device_ports) return TN_OK;
+    if (!context->ports.has_device) return TN_OK;
     for (uint32_t i = 0; i < count; i++) {
-        is_any |= context->inputs[i].is_fetched;
+        is_any |= context->ports.inputs[i].is_fetched;
         TN_TRY(tn_error_at(fetch(context, i), "input '%s'", context->engine->inputs[i].name));
     }
     /* The copies of an earlier run's outputs may not be done yet, either. */
     for (uint32_t i = 0; i < tn_context_output_count(context); i++)
-        is_any |= context->outputs[i].is_sent;
+        is_any |= context->ports.outputs[i].is_sent;
     return is_any ? tn_walk_wait(context) : TN_OK;
 }
 
 bool tn_device_ports_has_sends(const tn_context *context) {
     for (uint32_t i = 0; i < tn_context_output_count(context); i++)
-        if (context->outputs[i].is_sent) return true;
+        if (context->ports.outputs[i].is_sent) return true;
     return false;
 }
 
 tn_status tn_device_ports_send(tn_context *context) {
     for (uint32_t i = 0; i < tn_context_output_count(context); i++) {
-        const tn_output_binding *binding = &context->outputs[i];
+        const tn_output_binding *binding = &context->ports.outputs[i];
         const tn_tensor *output = NULL;
         if (!binding->is_sent) continue;
         TN_TRY(tn_context_find_output(context, i, &output));
@@ -82,7 +83,7 @@ tn_status tn_device_ports_send(tn_context *context) {
 static bool find_host_work(const tn_context *context, const char **out_what,
                            const char **out_name) {
     const tn_engine *engine = context->engine;
-    if (context->host_node != TN_NO_NODE) {
+    if (context->ports.host_node != TN_NO_NODE) {
         *out_what = context->dynamic ? "the processor reads the size of an output"
                                      : "it runs on the processor";
         *out_name = NULL;
@@ -91,16 +92,16 @@ static bool find_host_work(const tn_context *context, const char **out_what,
     for (uint32_t i = 0; i < tn_engine_input_count(engine); i++) {
         *out_name = engine->inputs[i].name;
         *out_what = "the processor gathers input";
-        if (context->inputs[i].strided.is_bound) return true;
+        if (context->ports.inputs[i].strided.is_bound) return true;
         *out_what = "the processor reads input";
-        if (context->has_device_ports && context->inputs[i].is_fetched) return true;
+        if (context->ports.has_device && context->ports.inputs[i].is_fetched) return true;
     }
     for (uint32_t i = 0; i < tn_engine_output_count(engine); i++) {
         *out_name = engine->outputs[i].name;
         *out_what = "the processor scatters output";
-        if (context->outputs[i].strided.is_bound) return true;
+        if (context->ports.outputs[i].strided.is_bound) return true;
         *out_what = "the processor computes output";
-        if (context->has_device_ports && context->outputs[i].is_sent) return true;
+        if (context->ports.has_device && context->ports.outputs[i].is_sent) return true;
     }
     return false;
 }
@@ -111,13 +112,14 @@ tn_status tn_device_ports_check_capture(const tn_context *context) {
     const tn_engine *engine = context->engine;
     const tn_device *device = engine->device;
     const char *what = NULL, *name = NULL;
-    if (context->stream == context->own_stream || !TN_DEVICE_HAS(device, is_capturing) ||
-        !find_host_work(context, &what, &name) || !device->is_capturing(device, context->stream))
+    if (context->device.stream == context->device.own_stream ||
+        !TN_DEVICE_HAS(device, is_capturing) || !find_host_work(context, &what, &name) ||
+        !device->is_capturing(device, context->device.stream))
         return TN_OK;
     const tn_status status = tn_fail(
         TN_ERROR_STATE, "%s%s%s%s, and the stream is being captured: a graph would not repeat that",
         what, name ? " '" : "", name ? name : "", name ? "'" : "");
     if (name) return status;
-    const tn_graph_node *node = &engine->graph->nodes[context->host_node];
+    const tn_graph_node *node = &engine->graph->nodes[context->ports.host_node];
     return tn_error_in(status, .node = node->name, .op = node->entry->op->name);
 }

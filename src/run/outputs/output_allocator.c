@@ -14,14 +14,14 @@ static void forget(tn_context *context, tn_output_binding *binding) {
     if (binding->data && binding->is_device)
         tn_context_forget_pointers(context);
     else if (binding->data)
-        context->are_bindings_set = false;
+        context->ports.are_set = false;
     binding->data = NULL;
     binding->bytes = 0;
 }
 
 static tn_status fail_answer(tn_context *context, uint32_t output, uint64_t bytes,
                              const void *memory) {
-    tn_output_binding *binding = &context->outputs[output];
+    tn_output_binding *binding = &context->ports.outputs[output];
     const char *name = context->engine->outputs[output].name;
     forget(context, binding);
     if (!memory)
@@ -36,7 +36,7 @@ static tn_status fail_answer(tn_context *context, uint32_t output, uint64_t byte
 
 tn_status tn_output_ask(tn_context *context, uint32_t output, uint64_t bytes) {
     static _Alignas(4096) char nothing[64]; /* of an output without elements */
-    tn_output_binding *binding = &context->outputs[output];
+    tn_output_binding *binding = &context->ports.outputs[output];
     const uint64_t alignment = alignment_of(context, binding);
     if (!binding->allocate || binding->is_asked) return TN_OK;
     void *memory = binding->allocate(binding->allocate_user, output, bytes, alignment);
@@ -46,7 +46,7 @@ tn_status tn_output_ask(tn_context *context, uint32_t output, uint64_t bytes) {
     binding->is_asked = true;
     if (binding->data == memory && binding->bytes == bytes) return TN_OK;
     if (binding->data != memory && binding->is_device) tn_context_forget_pointers(context);
-    context->are_bindings_set = false;
+    context->ports.are_set = false;
     binding->data = memory;
     binding->bytes = bytes;
     return TN_OK;
@@ -54,22 +54,22 @@ tn_status tn_output_ask(tn_context *context, uint32_t output, uint64_t bytes) {
 
 void tn_output_begin(tn_context *context) {
     for (uint32_t i = 0; i < tn_context_output_count(context); i++) {
-        context->outputs[i].is_asked = false;
-        if (context->outputs[i].allocate && context->dynamic)
-            forget(context, &context->outputs[i]); /* what it was in an earlier run */
+        context->ports.outputs[i].is_asked = false;
+        if (context->ports.outputs[i].allocate && context->dynamic)
+            forget(context, &context->ports.outputs[i]); /* what it was in an earlier run */
     }
 }
 
 tn_status tn_output_ask_all(tn_context *context) {
     tn_output_begin(context);
     for (uint32_t i = 0; i < tn_context_output_count(context); i++)
-        TN_TRY(tn_output_ask(context, i, context->current->outputs[i].tensor.bytes));
+        TN_TRY(tn_output_ask(context, i, context->shapes.current->outputs[i].tensor.bytes));
     return TN_OK;
 }
 
 static tn_status set(tn_context *context, uint32_t output, tn_output_allocate allocate, void *user,
                      bool is_device) {
-    tn_output_binding *binding = &context->outputs[output];
+    tn_output_binding *binding = &context->ports.outputs[output];
     if (allocate && binding->allocate == allocate && binding->allocate_user == user &&
         binding->is_device == is_device)
         return TN_OK;
@@ -77,8 +77,8 @@ static tn_status set(tn_context *context, uint32_t output, tn_output_allocate al
     if (!allocate) return TN_OK;
     binding->allocate = allocate;
     binding->allocate_user = user;
-    context->has_allocators = true;
-    context->are_bindings_set = false;
+    context->ports.has_allocators = true;
+    context->ports.are_set = false;
     if (!is_device) return TN_OK;
     tn_device_ports_bind_output(context, output);
     tn_context_forget_pointers(context);
@@ -96,7 +96,7 @@ tn_status tn_context_set_device_output_allocator(tn_context *context, uint32_t o
                                                  tn_output_allocate allocate, void *user) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_context_check_output(context, output));
-    if (!context->own_stream)
+    if (!context->device.own_stream)
         return tn_fail(TN_ERROR_STATE, "the engine runs on the processor, not on a device");
     return set(context, output, allocate, user, true);
 }

@@ -45,10 +45,10 @@ static value_range read_value(const tn_plan_profile *range, tn_type type, const 
 static size_t count_checked(const tn_context *context, const tn_plan_profile *range,
                             uint32_t input) {
     size_t bytes = 0;
-    if (!context->values[input] || !range->minimum_value || !range->maximum_value ||
+    if (!context->shapes.values[input] || !range->minimum_value || !range->maximum_value ||
         !tn_shape_equal(&range->minimum, &range->maximum) ||
-        !tn_shape_equal(&range->minimum, &context->shapes[input]) ||
-        tn_format_bytes(TN_LINEAR, context->engine->inputs[input].type, &context->shapes[input],
+        !tn_shape_equal(&range->minimum, &context->shapes.now[input]) ||
+        tn_format_bytes(TN_LINEAR, context->engine->inputs[input].type, &context->shapes.now[input],
                         &bytes) != TN_OK)
         return 0;
     return tn_type_elements(context->engine->inputs[input].type, bytes);
@@ -60,7 +60,7 @@ static size_t find_value_outside(const tn_context *context, const tn_plan_profil
     const tn_type type = context->engine->inputs[input].type;
     const size_t count = count_checked(context, range, input);
     for (size_t i = 0; i < count; i++) {
-        const value_range at = read_value(range, type, context->values[input], i);
+        const value_range at = read_value(range, type, context->shapes.values[input], i);
         if (at.value < at.low || at.value > at.high) return i;
     }
     return SIZE_MAX;
@@ -69,7 +69,7 @@ static size_t find_value_outside(const tn_context *context, const tn_plan_profil
 static bool holds(const tn_context *context, uint32_t profile) {
     for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_plan_profile *range = range_of(context, profile, i);
-        if (find_outside(range, &context->shapes[i]) != UINT32_MAX ||
+        if (find_outside(range, &context->shapes.now[i]) != UINT32_MAX ||
             find_value_outside(context, range, i) != SIZE_MAX)
             return false;
     }
@@ -85,13 +85,13 @@ static double distance_of(const tn_context *context, uint32_t profile) {
     double sum = 0;
     for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_plan_profile *range = range_of(context, profile, i);
-        const tn_shape *shape = &context->shapes[i];
+        const tn_shape *shape = &context->shapes.now[i];
         const tn_type type = context->engine->inputs[i].type;
         const size_t count = count_checked(context, range, i);
         for (uint32_t axis = 0; axis < shape->rank && axis < range->optimum.rank; axis++)
             sum += distance((double)shape->extents[axis], (double)range->optimum.extents[axis]);
         for (size_t k = 0; k < count; k++)
-            sum += distance(tn_element_get_f64(context->values[i], type, k),
+            sum += distance(tn_element_get_f64(context->shapes.values[i], type, k),
                             tn_element_get_f64(range->optimum_value, type, k));
     }
     return sum;
@@ -128,7 +128,7 @@ static void add_hint(tn_text *text, const tn_context *context, uint32_t input,
     for (uint32_t p = 0; p < context->engine->profile_count; p++) {
         if (find_outside(range_of(context, p, input), shape) != UINT32_MAX) continue;
         tn_text_add_format(text, "; profile %" PRIu32 " has it, and profile %" PRIu32 " is chosen",
-                           p, context->chosen_profile);
+                           p, context->profiles.chosen);
         return;
     }
 }
@@ -140,7 +140,7 @@ static tn_status fail_shape(const tn_context *context, uint32_t profile, uint32_
     tn_text text;
     tn_text_init(&text, context->engine->allocator);
     explain_shape(&text, context, input, range, shape, axis);
-    if (context->chosen_profile != TN_PROFILE_AUTOMATIC) add_hint(&text, context, input, shape);
+    if (context->profiles.chosen != TN_PROFILE_AUTOMATIC) add_hint(&text, context, input, shape);
     return fail_text(&text, axis >= shape->rank ? TN_ERROR_SHAPE : TN_ERROR_RANGE);
 }
 
@@ -148,7 +148,7 @@ static void explain_value(tn_text *text, const tn_context *context, uint32_t pro
                           uint32_t input, size_t element) {
     const value_range at =
         read_value(range_of(context, profile, input), context->engine->inputs[input].type,
-                   context->values[input], element);
+                   context->shapes.values[input], element);
     tn_text_add_format(
         text, "element %zu of the value of input '%s' is %g, the plan was built for %g to %g",
         element, context->engine->inputs[input].name, at.value, at.low, at.high);
@@ -158,11 +158,11 @@ static void explain_value(tn_text *text, const tn_context *context, uint32_t pro
 static tn_status explain(tn_text *text, const tn_context *context, uint32_t profile) {
     for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_plan_profile *range = range_of(context, profile, i);
-        const uint32_t axis = find_outside(range, &context->shapes[i]);
+        const uint32_t axis = find_outside(range, &context->shapes.now[i]);
         const size_t element = find_value_outside(context, range, i);
         if (axis != UINT32_MAX) {
-            explain_shape(text, context, i, range, &context->shapes[i], axis);
-            return axis >= context->shapes[i].rank ? TN_ERROR_SHAPE : TN_ERROR_RANGE;
+            explain_shape(text, context, i, range, &context->shapes.now[i], axis);
+            return axis >= context->shapes.now[i].rank ? TN_ERROR_SHAPE : TN_ERROR_RANGE;
         }
         if (element != SIZE_MAX) {
             explain_value(text, context, profile, i, element);
@@ -174,15 +174,15 @@ static tn_status explain(tn_text *text, const tn_context *context, uint32_t prof
 
 static tn_status fail_run(const tn_context *context) {
     const uint32_t count = context->engine->profile_count;
-    const bool is_chosen = context->chosen_profile != TN_PROFILE_AUTOMATIC;
+    const bool is_chosen = context->profiles.chosen != TN_PROFILE_AUTOMATIC;
     tn_status status = TN_ERROR_RANGE;
     tn_text text;
     tn_text_init(&text, context->engine->allocator);
     if (is_chosen || count == 1) {
-        status = explain(&text, context, is_chosen ? context->chosen_profile : 0);
+        status = explain(&text, context, is_chosen ? context->profiles.chosen : 0);
         if (count > 1)
             tn_text_add_format(&text, " in profile %" PRIu32 ", which is chosen",
-                               context->chosen_profile);
+                               context->profiles.chosen);
         return fail_text(&text, status);
     }
     tn_text_add(&text, "no profile has all that the inputs have");
@@ -199,10 +199,10 @@ static tn_status fail_run(const tn_context *context) {
 tn_status tn_profiles_check_shape(const tn_context *context, uint32_t input,
                                   const tn_shape *shape) {
     const uint32_t count = context->engine->profile_count;
-    const bool is_chosen = context->chosen_profile != TN_PROFILE_AUTOMATIC;
+    const bool is_chosen = context->profiles.chosen != TN_PROFILE_AUTOMATIC;
     tn_text text;
     if (is_chosen || count == 1) {
-        const uint32_t profile = is_chosen ? context->chosen_profile : 0;
+        const uint32_t profile = is_chosen ? context->profiles.chosen : 0;
         return find_outside(range_of(context, profile, input), shape) == UINT32_MAX
                    ? TN_OK
                    : fail_shape(context, profile, input, shape);
@@ -227,7 +227,7 @@ tn_status tn_profiles_choose(const tn_context *context, uint32_t *out_profile) {
     if (count == 1 && !context->engine->has_value_inputs) return TN_OK; /* shapes were checked */
     for (uint32_t p = 0; p < count; p++) {
         const bool is_allowed =
-            context->chosen_profile == TN_PROFILE_AUTOMATIC || context->chosen_profile == p;
+            context->profiles.chosen == TN_PROFILE_AUTOMATIC || context->profiles.chosen == p;
         if (!is_allowed || !holds(context, p)) continue;
         const double here = count > 1 ? distance_of(context, p) : 0;
         if (best != UINT32_MAX && here >= least) continue;

@@ -11,16 +11,17 @@
 
 tn_status tn_profiles_create(tn_context *context) {
     const uint32_t count = context->engine->profile_count;
-    context->chosen_profile = TN_PROFILE_AUTOMATIC;
+    context->profiles.chosen = TN_PROFILE_AUTOMATIC;
     if (count == 1) return TN_OK;
-    context->profiles = tn_allocate_zero(&context->allocator, count, sizeof(*context->profiles));
-    return context->profiles ? TN_OK : tn_fail_memory("a context");
+    context->profiles.contexts =
+        tn_allocate_zero(&context->allocator, count, sizeof(*context->profiles.contexts));
+    return context->profiles.contexts ? TN_OK : tn_fail_memory("a context");
 }
 
 void tn_profiles_destroy(tn_context *context) {
-    for (uint32_t p = 1; context->profiles && p < context->engine->profile_count; p++)
-        tn_context_destroy(context->profiles[p]);
-    tn_deallocate(&context->allocator, context->profiles);
+    for (uint32_t p = 1; context->profiles.contexts && p < context->engine->profile_count; p++)
+        tn_context_destroy(context->profiles.contexts[p]);
+    tn_deallocate(&context->allocator, context->profiles.contexts);
 }
 
 /* With the allocators and the arena of this one: a run of one of them is over, or on the same
@@ -30,19 +31,19 @@ static tn_status open_profile(tn_context *context, uint32_t profile) {
     tn_engine *engine = tn_engine_at_profile(context->engine, profile);
     TN_TRY(
         tn_error_at(tn_context_create_part(context, engine, false, &made), "profile %u", profile));
-    if (!context->isolation && !made->isolation) made->arena_owner = context;
-    context->profiles[profile] = made;
+    if (!context->isolation && !made->isolation) made->arena.owner = context;
+    context->profiles.contexts[profile] = made;
     return TN_OK;
 }
 
 tn_status tn_profiles_reshape(tn_context *context, uint32_t profile) {
-    if (profile > 0 && !context->profiles[profile]) TN_TRY(open_profile(context, profile));
-    context->profile_now = profile;
+    if (profile > 0 && !context->profiles.contexts[profile]) TN_TRY(open_profile(context, profile));
+    context->profiles.now = profile;
     tn_context *other = tn_profiles_other(context);
     if (!other) return TN_OK;
     TN_TRY(tn_context_hand_over(context, other));
     TN_TRY(tn_context_reshape(other));
-    context->are_bindings_set = true;
+    context->ports.are_set = true;
     return TN_OK;
 }
 
@@ -52,23 +53,23 @@ static tn_status look_at_values(tn_context *context) {
     uint32_t profile = 0;
     TN_TRY(tn_device_ports_check_capture(context));
     TN_TRY(tn_device_ports_fetch(context));
-    if (!context->are_shapes_set) return TN_OK;
+    if (!context->shapes.are_set) return TN_OK;
     TN_TRY(tn_reshape_gather(context));
     TN_TRY(tn_profiles_choose(context, &profile));
-    context->are_shapes_set = profile == context->profile_now;
+    context->shapes.are_set = profile == context->profiles.now;
     return TN_OK;
 }
 
 tn_status tn_profiles_update(tn_context *context) {
     if (context->engine->has_value_inputs) TN_TRY(look_at_values(context));
-    return context->are_shapes_set ? TN_OK : tn_reshape_run(context);
+    return context->shapes.are_set ? TN_OK : tn_reshape_run(context);
 }
 
 tn_status tn_profiles_run(tn_context *context, tn_context *other) {
-    if (!context->are_bindings_set) TN_TRY(tn_context_hand_over(context, other));
-    context->are_bindings_set = true;
-    if (other->is_profiling != context->is_profiling)
-        TN_TRY(tn_context_set_profiling(other, context->is_profiling));
+    if (!context->ports.are_set) TN_TRY(tn_context_hand_over(context, other));
+    context->ports.are_set = true;
+    if (other->profile.is_on != context->profile.is_on)
+        TN_TRY(tn_context_set_profiling(other, context->profile.is_on));
     return tn_context_run(other);
 }
 
@@ -84,20 +85,20 @@ tn_status tn_context_set_profile(tn_context *context, uint32_t profile) {
                            ? "there is no profile %u: the plan has one, profile 0"
                            : "there is no profile %u: the plan has %u",
                        profile, engine->profile_count);
-    if (context->chosen_profile == profile) return TN_OK;
-    context->chosen_profile = profile;
-    context->are_shapes_set = false;
+    if (context->profiles.chosen == profile) return TN_OK;
+    context->profiles.chosen = profile;
+    context->shapes.are_set = false;
     if (profile == TN_PROFILE_AUTOMATIC) return TN_OK;
     const tn_plan_profile *ranges = tn_engine_at_profile(engine, profile)->contents.profiles;
     for (uint32_t i = 0; i < tn_engine_input_count(engine); i++) {
         if (!tn_profile_is_fixed(&ranges[i])) continue;
-        context->inputs[i].shape = ranges[i].minimum;
-        context->inputs[i].has_shape = true;
+        context->ports.inputs[i].shape = ranges[i].minimum;
+        context->ports.inputs[i].has_shape = true;
     }
     return TN_OK;
 }
 
 uint32_t tn_context_get_profile(const tn_context *context) {
     if (!context) return TN_PROFILE_AUTOMATIC;
-    return context->are_shapes_set ? context->profile_now : context->chosen_profile;
+    return context->shapes.are_set ? context->profiles.now : context->profiles.chosen;
 }

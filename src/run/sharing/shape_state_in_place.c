@@ -6,7 +6,7 @@
  * an input of the network, for callers who bind both to one pointer.
  */
 #include "base/status.h"
-#include "run/context_private.h"
+#include "run/sharing/sharing.h"
 
 typedef struct in_place_maker {
     const tn_context *context;

@@ -13,7 +13,7 @@
  */
 #include "base/status.h"
 #include "program/view.h"
-#include "run/context_private.h"
+#include "run/sharing/sharing.h"
 #include "tensor/window.h"
 
 typedef struct windows_maker {
@@ -230,7 +230,8 @@ static tn_status drop_step(const windows_maker *maker, uint32_t index, uint32_t 
     uint32_t count = 0, kind = 0;
     if (step->kind != TN_STEP_KERNEL || step->is_host || !step->kernel || step->absorbed_count > 0)
         return TN_OK;
-    TN_TRY(tn_node_windows(&context->inference, step->node, maker->arena, &kind, &count, &asked));
+    TN_TRY(tn_node_windows(&context->shapes.inference, step->node, maker->arena, &kind, &count,
+                           &asked));
     if (count == 0 || kind != wanted) return TN_OK;
     value_window *windows = tn_arena_allocate(maker->arena, count, sizeof *windows);
     if (!windows) return tn_fail_memory("a set of shapes");

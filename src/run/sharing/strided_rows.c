@@ -4,7 +4,7 @@
  * `strided` read and write (tenon/plugin/view.h). Guarded and isolated runs have none: they move
  * tensors as whole blocks of bytes.
  */
-#include "run/context_private.h"
+#include "run/sharing/sharing.h"
 
 #include <tenon/plugin/view.h>
 

@@ -28,7 +28,8 @@ typedef struct counted_group {
 const int64_t tn_counted_more[PROBES] = {1, 7};
 
 static bool is_in(const counted_group *group, uint32_t input) {
-    return group->context->inputs[input].count == group->context->inputs[group->first].count;
+    return group->context->ports.inputs[input].count ==
+           group->context->ports.inputs[group->first].count;
 }
 
 static const char *input_name(const counted_group *group) {
@@ -40,7 +41,7 @@ static const char *input_name(const counted_group *group) {
 
 static tn_status check_input(const counted_group *group, uint32_t input) {
     const tn_context *context = group->context;
-    const tn_input_binding *binding = &context->inputs[input];
+    const tn_input_binding *binding = &context->ports.inputs[input];
     const char *name = context->engine->inputs[input].name;
     if (binding->count_axis >= binding->shape.rank)
         return tn_fail(TN_ERROR_ARGUMENT, "input '%s' has a count along axis %u and rank %u", name,
@@ -59,12 +60,12 @@ static tn_status infer_with(counted_group *group, int probe) {
     const tn_graph *graph = context->engine->graph;
     tn_inference *inference = &group->probes[probe];
     TN_TRY(tn_inference_init(inference, graph, &context->engine->plan));
-    TN_TRY(tn_inference_run(inference, context->shapes, context->values));
+    TN_TRY(tn_inference_run(inference, context->shapes.now, context->shapes.values));
     for (uint32_t i = 0; i < graph->input_count; i++) {
-        tn_shape shape = context->shapes[i];
+        tn_shape shape = context->shapes.now[i];
         if (!is_in(group, i)) continue;
         TN_TRY(check_input(group, i));
-        shape.extents[context->inputs[i].count_axis] += tn_counted_more[probe];
+        shape.extents[context->ports.inputs[i].count_axis] += tn_counted_more[probe];
         TN_TRY(tn_inference_set(inference, graph->inputs[i], &shape, NULL));
     }
     for (uint32_t n = 0; n < graph->node_count; n++)
@@ -90,7 +91,7 @@ uint32_t tn_counted_follows(const tn_shape *base, const tn_shape *const *longer,
 }
 
 static void find_following(counted_group *group) {
-    const tn_inference *inference = &group->context->inference;
+    const tn_inference *inference = &group->context->shapes.inference;
     for (uint32_t t = 0; t < group->context->engine->graph->tensor_count; t++) {
         const tn_shape *larger[PROBES];
         bool is_known = t < inference->tensor_count && inference->tensors[t].is_known;
@@ -136,7 +137,7 @@ static tn_status check_kernel_input(const counted_group *group, const tn_engine_
         return refuse(group, step,
                       step->kernel ? "a kernel reads it that accepts none"
                                    : "the reference reads it, which accepts none");
-    if (group->context->stream && !step->is_device)
+    if (group->context->device.stream && !step->is_device)
         return refuse(group, step,
                       "the processor reads it, while the count is in the device's "
                       "memory");
@@ -155,7 +156,7 @@ static tn_status check_kernel(const counted_group *group, const tn_engine_step *
 
 /* The elements below the count are the same ones where as many lie before the axis. */
 static int64_t outer_count(const counted_group *group, tn_tensor_id tensor) {
-    const tn_shape *shape = &group->context->inference.tensors[tensor].storage.shape;
+    const tn_shape *shape = &group->context->shapes.inference.tensors[tensor].storage.shape;
     int64_t count = 1;
     for (uint32_t axis = 0; axis + 1 < group->follows[tensor]; axis++)
         count *= shape->extents[axis];
@@ -227,7 +228,7 @@ static tn_status note_counts(const counted_group *group) {
         if (!counted) return tn_fail_memory("a set of shapes");
         *counted = (tn_counted){.size = sizeof(*counted),
                                 .axis = group->follows[t] - 1,
-                                .value = group->context->inputs[group->first].count};
+                                .value = group->context->ports.inputs[group->first].count};
         group->counteds[t] = counted;
     }
     return TN_OK;
@@ -236,7 +237,7 @@ static tn_status note_counts(const counted_group *group) {
 static tn_status find_group(counted_group *group, tn_arena *arena) {
     const tn_engine *engine = group->context->engine;
     const size_t count = engine->graph->tensor_count + 1;
-    const tn_input_binding *first = &group->context->inputs[group->first];
+    const tn_input_binding *first = &group->context->ports.inputs[group->first];
     group->capacity =
         first->count_axis < first->shape.rank ? first->shape.extents[first->count_axis] : 0;
     group->follows = tn_arena_allocate(arena, count, sizeof(*group->follows));
@@ -255,8 +256,8 @@ static tn_status find_group(counted_group *group, tn_arena *arena) {
 
 static bool is_first(const tn_context *context, uint32_t input) {
     for (uint32_t i = 0; i < input; i++)
-        if (context->inputs[i].count == context->inputs[input].count) return false;
-    return context->inputs[input].count != NULL;
+        if (context->ports.inputs[i].count == context->ports.inputs[input].count) return false;
+    return context->ports.inputs[input].count != NULL;
 }
 
 static void hand_out(const tn_context *context, tn_shape_state *state, tn_counted **counteds) {
@@ -287,7 +288,7 @@ static tn_status find_all(const tn_context *context, tn_shape_state *state, tn_a
 
 bool tn_counted_is_same(const tn_context *context, const tn_shape_state *state) {
     for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
-        const tn_input_binding *binding = &context->inputs[i];
+        const tn_input_binding *binding = &context->ports.inputs[i];
         if (state->counts[i].value != binding->count ||
             (binding->count && state->counts[i].axis != binding->count_axis))
             return false;
@@ -302,9 +303,9 @@ tn_status tn_counted_find(const tn_context *context, tn_shape_state *state) {
     state->counts = tn_arena_allocate(state->arena, count + 1u, sizeof(*state->counts));
     if (!state->counts) return tn_fail_memory("a set of shapes");
     for (uint32_t i = 0; i < count; i++) {
-        state->counts[i] =
-            (tn_counted){.axis = context->inputs[i].count_axis, .value = context->inputs[i].count};
-        is_any = is_any || context->inputs[i].count;
+        state->counts[i] = (tn_counted){.axis = context->ports.inputs[i].count_axis,
+                                        .value = context->ports.inputs[i].count};
+        is_any = is_any || context->ports.inputs[i].count;
     }
     if (!is_any || state->is_unfused) return TN_OK;
     TN_TRY(tn_arena_create(&context->allocator, &arena));
@@ -332,8 +333,8 @@ tn_status tn_context_bind_count(tn_context *context, uint32_t input, uint32_t ax
         return tn_fail(TN_ERROR_ARGUMENT, "the count of input '%s' is %s", name,
                        axis >= TN_MAX_RANK ? "along an axis that no tensor has"
                                            : "not aligned to 8 bytes");
-    tn_input_binding *binding = &context->inputs[input];
-    if (binding->count != count || binding->count_axis != axis) context->are_shapes_set = false;
+    tn_input_binding *binding = &context->ports.inputs[input];
+    if (binding->count != count || binding->count_axis != axis) context->shapes.are_set = false;
     binding->count = count;
     binding->count_axis = axis;
     return TN_OK;

@@ -86,7 +86,7 @@ static void *source_data(const tn_context *context, uint32_t value) {
     for (uint32_t i = 0; tensor->is_input && i < graph->input_count; i++)
         if (graph->inputs[i] == id && !context->engine->plan.is_value_input[i])
             return tn_bindings_input(context, i);
-    return context->inference.tensors[id].storage.tensor.data;
+    return context->shapes.inference.tensors[id].storage.tensor.data;
 }
 
 /* An input of a step: made by an earlier one, or a source. */
@@ -159,10 +159,10 @@ static void hide_data(tn_context *context, const tn_program_step *step) {
 
 static tn_status infer_nodes(tn_context *context, const tn_program_step *step) {
     const bool *is_after_run = context->engine->plan.is_after_run;
-    if (is_after_run[step->node]) TN_TRY(tn_inference_node(&context->inference, step->node));
+    if (is_after_run[step->node]) TN_TRY(tn_inference_node(&context->shapes.inference, step->node));
     for (uint32_t i = 0; i < step->absorbed_count; i++)
         if (is_after_run[step->absorbed[i]])
-            TN_TRY(tn_inference_node(&context->inference, step->absorbed[i]));
+            TN_TRY(tn_inference_node(&context->shapes.inference, step->absorbed[i]));
     return TN_OK;
 }
 
@@ -186,7 +186,7 @@ static tn_status note_size(tn_context *context, uint32_t value) {
                        bound.name, (unsigned long long)storage->tensor.bytes,
                        (unsigned long long)bound.bytes);
     return tn_inference_set(
-        &context->inference, context->engine->program->values[value].tensor, &shape,
+        &context->shapes.inference, context->engine->program->values[value].tensor, &shape,
         context->engine->program->values[value].space == TN_SPACE_HOST ? bound.data : NULL);
 }
 
@@ -288,7 +288,7 @@ static tn_status run_kernel(tn_context *context, uint32_t index) {
     kernel->call.inputs = (const tn_tensor *const *)dynamic->step_inputs;
     kernel->call.outputs = dynamic->step_outputs;
     kernel->call.operands = (const tn_tensor *const *)dynamic->step_operands;
-    if (step->is_device) kernel->call.stream = context->stream;
+    if (step->is_device) kernel->call.stream = context->device.stream;
     TN_TRY(tn_dynamic_close_outputs(kernel, call_kernel(context, index, kernel)));
     if (step->is_device) TN_TRY(tn_dynamic_enqueued(context, index));
     return note_sizes(context, step);
@@ -340,10 +340,10 @@ static tn_status run_step(tn_context *context, uint32_t index) {
 
 static tn_status run_steps(tn_context *context) {
     for (uint32_t s = 0; s < context->engine->program->step_count; s++) {
-        const uint64_t before = context->is_profiling ? tn_walk_now_ns() : 0;
+        const uint64_t before = context->profile.is_on ? tn_walk_now_ns() : 0;
         TN_TRY(tn_run_check(context->run));
         TN_TRY(run_step(context, s));
-        if (context->is_profiling && !context->engine->program->steps[s].is_host)
+        if (context->profile.is_on && !context->engine->program->steps[s].is_host)
             tn_walk_note_time(context, s, tn_walk_now_ns() - before);
         tn_dynamic_end_step(context, s);
     }
@@ -356,7 +356,7 @@ static tn_status run_steps(tn_context *context) {
 /* Before any output is written: whether it fits. */
 static tn_status check_output(tn_context *context, uint32_t index) {
     const tn_engine *engine = context->engine;
-    const tn_output_binding *binding = &context->outputs[index];
+    const tn_output_binding *binding = &context->ports.outputs[index];
     const uint32_t number = engine->program->output_values[index];
     tn_tensor *value;
     if (tn_dynamic_is_counted(context, number)) TN_TRY(tn_dynamic_settle(context, number));
@@ -370,7 +370,7 @@ static tn_status check_output(tn_context *context, uint32_t index) {
 
 static tn_status hand_out_one(tn_context *context, uint32_t index) {
     const tn_engine *engine = context->engine;
-    tn_output_binding *binding = &context->outputs[index];
+    tn_output_binding *binding = &context->ports.outputs[index];
     tn_tensor_storage *output = &context->dynamic->outputs[index];
     const uint32_t number = engine->program->output_values[index];
     tn_tensor *value;
@@ -412,7 +412,8 @@ tn_status tn_dynamic_run(tn_context *context) {
     TN_TRY(tn_profiles_choose(context, &profile)); /* values may have left it */
     TN_TRY(tn_bindings_apply_inputs(context));
     tn_bindings_stage_inputs(context);
-    TN_TRY(tn_inference_run(&context->inference, context->shapes, context->values));
+    TN_TRY(
+        tn_inference_run(&context->shapes.inference, context->shapes.now, context->shapes.values));
     TN_TRY(run_steps(context));
     for (uint32_t i = 0; i < context->engine->graph->output_count; i++)
         TN_TRY(check_output(context, i));

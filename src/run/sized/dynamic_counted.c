@@ -27,8 +27,9 @@ bool tn_dynamic_is_counted(const tn_context *context, uint32_t value) {
 static tn_status copy(tn_context *context, void *to, const void *from, size_t bytes,
                       uint32_t direction) {
     const tn_device *device = context->engine->device;
-    const tn_status status = device->copy(device, to, from, bytes, direction, context->stream);
-    context->is_pending = true;
+    const tn_status status =
+        device->copy(device, to, from, bytes, direction, context->device.stream);
+    context->device.is_pending = true;
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "reading a count");
 }
 
@@ -81,8 +82,8 @@ tn_status tn_dynamic_settle(tn_context *context, uint32_t value) {
     TN_TRY(read_count(context, value, &count));
     shape.extents[axis] = count;
     made->counted = (tn_counted){0};
-    TN_TRY(tn_inference_set(&context->inference, context->engine->program->values[value].tensor,
-                            &shape, NULL));
+    TN_TRY(tn_inference_set(&context->shapes.inference,
+                            context->engine->program->values[value].tensor, &shape, NULL));
     TN_TRY(tn_context_describe(context, value, &dynamic->tensors[value]));
     tn_tensor *after = &dynamic->tensors[value].tensor;
     after->data = before.data;
@@ -151,9 +152,10 @@ static tn_status infer_longer(tn_context *context, const tn_program_step *step, 
         if (!tn_dynamic_is_counted(context, value)) continue;
         tn_shape shape = context->dynamic->tensors[value].shape;
         shape.extents[value_of(context, value)->counted.axis] += more;
-        TN_TRY(tn_inference_set(&context->inference, program->values[value].tensor, &shape, NULL));
+        TN_TRY(tn_inference_set(&context->shapes.inference, program->values[value].tensor, &shape,
+                                NULL));
     }
-    return tn_inference_node(&context->inference, step->node);
+    return tn_inference_node(&context->shapes.inference, step->node);
 }
 
 static tn_status infer_all(tn_context *context, const tn_program_step *step) {
@@ -163,7 +165,7 @@ static tn_status infer_all(tn_context *context, const tn_program_step *step) {
         for (uint32_t i = 0; i < step->output_count; i++)
             if (step->outputs[i] != TN_NO_VALUE)
                 value_of(context, step->outputs[i])->longer[probe] =
-                    context->inference.tensors[program->values[step->outputs[i]].tensor]
+                    context->shapes.inference.tensors[program->values[step->outputs[i]].tensor]
                         .storage.shape;
     }
     return infer_longer(context, step, 0);
@@ -178,8 +180,8 @@ static bool note_following(const tn_context *context, const tn_program_step *ste
         const tn_tensor_id tensor = context->engine->program->values[value].tensor;
         tn_dynamic_value *made = value_of(context, value);
         const tn_shape *const longer[] = {&made->longer[0], &made->longer[1]};
-        const uint32_t follows =
-            tn_counted_follows(&context->inference.tensors[tensor].storage.shape, longer, capacity);
+        const uint32_t follows = tn_counted_follows(
+            &context->shapes.inference.tensors[tensor].storage.shape, longer, capacity);
         if (follows == TN_COUNTED_OTHERWISE) return false;
         made->next_count = (tn_counted){0};
         if (follows > 0)
@@ -231,7 +233,8 @@ static tn_status forget_count(tn_context *context, uint32_t value) {
         *cell = -1;
         return TN_OK;
     }
-    const tn_status status = device->fill(device, cell, 0xff, sizeof(*cell), context->stream);
+    const tn_status status =
+        device->fill(device, cell, 0xff, sizeof(*cell), context->device.stream);
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "room for a count");
 }
 

@@ -4,6 +4,7 @@
  * waits. All is enqueued on the context's stream. The host waits for sizes, which it reads to infer
  * what comes next, before its own steps, and at the end.
  */
+#include "run/walk_private.h"
 #include "base/status.h"
 #include "plugin/devices.h"
 #include "program/transfer.h"
@@ -21,9 +22,9 @@ tn_status tn_dynamic_arrive(tn_context *context) {
 /* What goes wrong on the device is the step's where the host waits for each of them. */
 tn_status tn_dynamic_enqueued(tn_context *context, uint32_t index) {
     const tn_walk_item item = {.call = &context->kernels[index].call};
-    context->is_pending = true;
+    context->device.is_pending = true;
     tn_status status = tn_device_launched(context->engine->device, "after the kernel's run");
-    if (status == TN_OK && context->is_profiling) status = tn_walk_wait(context);
+    if (status == TN_OK && context->profile.is_on) status = tn_walk_wait(context);
     return status == TN_OK ? TN_OK : tn_walk_blame(&item, status);
 }
 
@@ -34,9 +35,9 @@ tn_status tn_dynamic_enqueued(tn_context *context, uint32_t index) {
 static void *bound_input(const tn_context *context, uint32_t value) {
     const tn_engine *engine = context->engine;
     for (uint32_t i = 0; i < engine->graph->input_count; i++)
-        if (engine->program->input_values[i] == value && context->inputs[i].is_device &&
-            !context->inputs[i].is_fetched)
-            return (void *)(uintptr_t)context->inputs[i].data;
+        if (engine->program->input_values[i] == value && context->ports.inputs[i].is_device &&
+            !context->ports.inputs[i].is_fetched)
+            return (void *)(uintptr_t)context->ports.inputs[i].data;
     return NULL;
 }
 
@@ -55,7 +56,7 @@ static bool is_read(const tn_program *program, uint32_t value) {
 static bool is_input_memory(const tn_context *context, const tn_output_binding *output) {
     const uintptr_t begin = (uintptr_t)output->data;
     for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
-        const tn_input_binding *input = &context->inputs[i];
+        const tn_input_binding *input = &context->ports.inputs[i];
         const uintptr_t from = (uintptr_t)input->data;
         if (input->data && begin < from + input->bytes && from < begin + output->bytes) return true;
     }
@@ -71,7 +72,7 @@ static const tn_output_binding *bound_output(const tn_context *context, uint32_t
     for (uint32_t i = 0; i < engine->graph->output_count; i++) {
         if (engine->program->output_values[i] != value) continue;
         if (found) return NULL;
-        found = &context->outputs[i];
+        found = &context->ports.outputs[i];
         if (!found->is_device || found->bytes < bytes) return NULL;
     }
     return found && !is_read(engine->program, value) && !is_input_memory(context, found) ? found
@@ -82,7 +83,7 @@ static const tn_output_binding *bound_output(const tn_context *context, uint32_t
 static tn_status ask_outputs(tn_context *context, uint32_t value, uint64_t bytes) {
     const tn_engine *engine = context->engine;
     for (uint32_t i = 0; i < engine->graph->output_count; i++)
-        if (engine->program->output_values[i] == value && context->outputs[i].is_device)
+        if (engine->program->output_values[i] == value && context->ports.outputs[i].is_device)
             TN_TRY(tn_output_ask(context, i, bytes));
     return TN_OK;
 }
@@ -113,12 +114,12 @@ static tn_status move(tn_context *context, const tn_tensor *from, const tn_tenso
     struct tn_dynamic_run *dynamic = context->dynamic;
     const uint64_t bytes = tn_transfer_scratch_bytes(from, to, direction);
     size_t scratch = 0;
-    context->is_pending = true;
+    context->device.is_pending = true;
     dynamic->is_arriving = dynamic->is_arriving || direction == TN_TRANSFER_TO_HOST;
     if (bytes > 0) TN_TRY(tn_dynamic_take(context, TN_SPACE_DEVICE, (size_t)bytes, &scratch));
     const tn_status status =
         tn_transfer(context->engine->device, from, to, direction,
-                    bytes > 0 ? dynamic->buffers[scratch].memory : NULL, context->stream);
+                    bytes > 0 ? dynamic->buffers[scratch].memory : NULL, context->device.stream);
     if (bytes > 0) tn_dynamic_give(context, scratch);
     return status;
 }
@@ -233,7 +234,7 @@ static tn_status mirror_outputs(tn_context *context, const tn_program_step *step
         const uint32_t unbounded =
             value == TN_NO_VALUE
                 ? 0
-                : context->inference.tensors[context->engine->program->values[value].tensor]
+                : context->shapes.inference.tensors[context->engine->program->values[value].tensor]
                       .unbounded;
         TN_TRY(mirror(context, value, dynamic->step_outputs[i], unbounded, to));
         dynamic->step_outputs[i] = to->tensor;

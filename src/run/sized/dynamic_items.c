@@ -21,7 +21,8 @@ void tn_dynamic_find_kinds(tn_context *context) {
 }
 
 tn_status tn_dynamic_open_items(tn_context *context, uint32_t value) {
-    const tn_inferred_tensor *inferred = &context->inference.tensors[tensor_of(context, value)];
+    const tn_inferred_tensor *inferred =
+        &context->shapes.inference.tensors[tensor_of(context, value)];
     const tn_tensor *known = &inferred->storage.tensor;
     const tn_type type = context->engine->program->values[value].type;
     tn_dynamic_value *made = &context->dynamic->values[value];
@@ -42,7 +43,8 @@ tn_status tn_dynamic_open_items(tn_context *context, uint32_t value) {
 tn_status tn_dynamic_close_items(tn_context *context, uint32_t value) {
     tn_dynamic_value *made = &context->dynamic->values[value];
     tn_tensor_storage *storage = &context->dynamic->tensors[value];
-    const tn_tensor *known = &context->inference.tensors[tensor_of(context, value)].storage.tensor;
+    const tn_tensor *known =
+        &context->shapes.inference.tensors[tensor_of(context, value)].storage.tensor;
     made->items.is_open = false;
     if (storage->tensor.data != &made->items || storage->tensor.kind != made->kind ||
         storage->tensor.type != known->type || storage->tensor.shape != storage->shape.extents)
@@ -50,7 +52,7 @@ tn_status tn_dynamic_close_items(tn_context *context, uint32_t value) {
                        "the kind, the type or a pointer of output '%s' was replaced", known->name);
     TN_TRY(tn_items_check(&made->items, known->name));
     tn_items_summarize(&made->items, storage);
-    tn_inference_set_items(&context->inference, tensor_of(context, value), &storage->tensor);
+    tn_inference_set_items(&context->shapes.inference, tensor_of(context, value), &storage->tensor);
     made->is_ready = true;
     return TN_OK;
 }

@@ -50,8 +50,9 @@ static tn_status fill_buffer(tn_context *context, tn_dynamic_buffer *buffer, siz
     if (buffer->space == TN_SPACE_HOST) {
         TN_TRY(tn_context_take_data(context, bytes, "a tensor", &buffer->memory));
     } else {
-        TN_TRY(tn_device_take_memory(device, &context->device_allocator, bytes, context->stream,
-                                     "memory for a tensor", &buffer->memory));
+        TN_TRY(tn_device_take_memory(device, &context->device_allocator, bytes,
+                                     context->device.stream, "memory for a tensor",
+                                     &buffer->memory));
         context->statistics.allocations++;
     }
     buffer->bytes = bytes;
@@ -61,7 +62,7 @@ static tn_status fill_buffer(tn_context *context, tn_dynamic_buffer *buffer, siz
 void tn_dynamic_free(tn_context *context) {
     struct tn_dynamic_run *dynamic = context->dynamic;
     for (size_t i = 0; i < dynamic->buffer_count; i++)
-        free_buffer(context, &dynamic->buffers[i], context->own_stream);
+        free_buffer(context, &dynamic->buffers[i], context->device.own_stream);
     tn_deallocate(&context->allocator, dynamic->buffers);
 }
 
@@ -71,7 +72,7 @@ tn_status tn_dynamic_take(tn_context *context, uint32_t space, size_t bytes, siz
     TN_TRY(choose_buffer(context, space, bytes, &index));
     tn_dynamic_buffer *buffer = &context->dynamic->buffers[index];
     if (buffer->bytes < bytes) {
-        free_buffer(context, buffer, context->stream);
+        free_buffer(context, buffer, context->device.stream);
         TN_TRY(fill_buffer(context, buffer, bytes));
     }
     buffer->is_used = true;

@@ -25,7 +25,7 @@ tn_status tn_dynamic_unbound(tn_context *context, uint32_t index, uint32_t value
                              bool *out_is_unbounded) {
     const tn_engine_step *own = &context->engine->steps[index];
     const tn_tensor_id tensor = context->engine->program->values[value].tensor;
-    const uint32_t axes = context->inference.tensors[tensor].unbounded;
+    const uint32_t axes = context->shapes.inference.tensors[tensor].unbounded;
     *out_is_unbounded = axes != 0;
     if (axes && own->is_isolated)
         return tn_error_in(

@@ -30,13 +30,14 @@ static uint32_t only_reader(const tn_engine *engine, uint32_t value) {
 }
 
 static uint32_t result_of(const tn_context *context, uint32_t input) {
-    return context->engine->program->steps[context->inputs[input].strided.reformat - 1].outputs[0];
+    return context->engine->program->steps[context->ports.inputs[input].strided.reformat - 1]
+        .outputs[0];
 }
 
 void tn_strided_find_reformat(tn_context *context, uint32_t input) {
     const tn_program *program = context->engine->program;
     const uint32_t value = program->input_values[input];
-    tn_strided_binding *strided = &context->inputs[input].strided;
+    tn_strided_binding *strided = &context->ports.inputs[input].strided;
     strided->reformat = 0;
     if (value == TN_NO_VALUE) return;
     const uint32_t step = only_reader(context->engine, value);
@@ -57,11 +58,11 @@ static bool has_strides_of(const tn_strided_binding *strided, const tn_shape *sh
 }
 
 bool tn_strided_is_direct(const tn_context *context, uint32_t input) {
-    const tn_input_binding *binding = &context->inputs[input];
+    const tn_input_binding *binding = &context->ports.inputs[input];
     const tn_strided_binding *strided = &binding->strided;
     if (strided->reformat == 0 || strided->is_never_direct || ((uintptr_t)strided->data & 63) != 0)
         return false;
-    if (context->stream || context->dynamic || context->isolation || context->checked ||
+    if (context->device.stream || context->dynamic || context->isolation || context->checked ||
         binding->count || context->engine->plan.is_value_input[input])
         return false;
     return has_strides_of(strided, &binding->shape,
@@ -70,15 +71,15 @@ bool tn_strided_is_direct(const tn_context *context, uint32_t input) {
 
 /* The item of the walk that converts the input; UINT32_MAX: none. */
 static uint32_t item_of(const tn_context *context, uint32_t input) {
-    const tn_shape_state *state = context->current;
+    const tn_shape_state *state = context->shapes.current;
     for (uint32_t i = 0; i < state->walk_count; i++)
-        if (state->walk_steps[i] + 1 == context->inputs[input].strided.reformat) return i;
+        if (state->walk_steps[i] + 1 == context->ports.inputs[input].strided.reformat) return i;
     return UINT32_MAX;
 }
 
 /* Whether the result has memory of its own alone, which nothing is written to in place. */
 static bool is_alone(const tn_context *context, uint32_t value) {
-    const tn_shape_state *state = context->current;
+    const tn_shape_state *state = context->shapes.current;
     if (state->places[value].kind != TN_PLACE_ARENA || state->places[value].root != value)
         return false;
     for (uint32_t v = 0; v < context->engine->program->value_count; v++)
@@ -87,7 +88,7 @@ static bool is_alone(const tn_context *context, uint32_t value) {
 }
 
 static tn_status settle(tn_context *context, uint32_t input) {
-    tn_strided_binding *strided = &context->inputs[input].strided;
+    tn_strided_binding *strided = &context->ports.inputs[input].strided;
     strided->is_direct = false;
     strided->is_never_direct = true;
     return tn_strided_gather_copy(context, input);
@@ -95,15 +96,15 @@ static tn_status settle(tn_context *context, uint32_t input) {
 
 tn_status tn_strided_settle_all(tn_context *context) {
     for (uint32_t i = 0; i < tn_context_input_count(context); i++)
-        if (context->inputs[i].strided.is_bound && context->inputs[i].strided.is_direct)
+        if (context->ports.inputs[i].strided.is_bound && context->ports.inputs[i].strided.is_direct)
             TN_TRY(settle(context, i));
     return TN_OK;
 }
 
 tn_status tn_strided_settle(tn_context *context) {
-    tn_shape_state *state = context->current;
+    tn_shape_state *state = context->shapes.current;
     for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
-        const tn_strided_binding *strided = &context->inputs[i].strided;
+        const tn_strided_binding *strided = &context->ports.inputs[i].strided;
         const uint32_t item = strided->reformat > 0 ? item_of(context, i) : UINT32_MAX;
         if (item != UINT32_MAX && state->walk[item].run == tn_walk_do_nothing) {
             state->walk[item].run = tn_walk_reformat;
@@ -118,9 +119,9 @@ tn_status tn_strided_settle(tn_context *context) {
 }
 
 void tn_strided_bypass(tn_context *context) {
-    tn_shape_state *state = context->current;
+    tn_shape_state *state = context->shapes.current;
     for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
-        const tn_strided_binding *strided = &context->inputs[i].strided;
+        const tn_strided_binding *strided = &context->ports.inputs[i].strided;
         if (!strided->is_bound || !strided->is_direct) continue;
         state->tensors[result_of(context, i)].tensor.data = strided->data;
         state->walk[item_of(context, i)].run = tn_walk_do_nothing;

@@ -50,10 +50,10 @@ tn_status tn_context_bind_input_strided(tn_context *context, uint32_t input, con
     TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_input(context, input));
     TN_TRY(check_bind("input", &context->engine->inputs[input], data, rank, strides));
-    note(&context->inputs[input].strided, (void *)(uintptr_t)data, bytes, rank, strides);
+    note(&context->ports.inputs[input].strided, (void *)(uintptr_t)data, bytes, rank, strides);
     tn_context_note_input(context, input, NULL, 0);
     tn_strided_find_reformat(context, input);
-    context->has_strided_ports = true;
+    context->ports.has_strided = true;
     return TN_OK;
 }
 
@@ -63,9 +63,9 @@ tn_status tn_context_bind_output_strided(tn_context *context, uint32_t output, v
     TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_output(context, output));
     TN_TRY(check_bind("output", &context->engine->outputs[output], data, rank, strides));
-    note(&context->outputs[output].strided, data, bytes, rank, strides);
+    note(&context->ports.outputs[output].strided, data, bytes, rank, strides);
     tn_context_note_output(context, output, NULL, 0);
-    context->has_strided_ports = true;
+    context->ports.has_strided = true;
     return TN_OK;
 }
 
@@ -148,11 +148,11 @@ static tn_status check_apart(const tn_port_info *port, const tn_strided_binding 
 /* What an earlier run left on a stream may still read the packed memory, and this one may still
  * write it; also a run of a context that stands in for this one. */
 static tn_status wait(tn_context *context) {
-    return context->stream ? tn_context_wait_all(context) : TN_OK;
+    return context->device.stream ? tn_context_wait_all(context) : TN_OK;
 }
 
 tn_status tn_strided_gather_copy(tn_context *context, uint32_t input) {
-    tn_input_binding *binding = &context->inputs[input];
+    tn_input_binding *binding = &context->ports.inputs[input];
     const tn_strided_binding *strided = &binding->strided;
     const tn_type type = context->engine->inputs[input].type;
     size_t bytes = 0;
@@ -167,13 +167,13 @@ tn_status tn_strided_gather_copy(tn_context *context, uint32_t input) {
 }
 
 static tn_status gather(tn_context *context, uint32_t input) {
-    tn_input_binding *binding = &context->inputs[input];
+    tn_input_binding *binding = &context->ports.inputs[input];
     tn_strided_binding *strided = &binding->strided;
     if (!binding->has_shape) return TN_OK; /* an error of reshape */
     TN_TRY(check_range("input", &context->engine->inputs[input], strided, &binding->shape));
     const bool was_direct = strided->is_direct;
     strided->is_direct = tn_strided_is_direct(context, input);
-    if (strided->is_direct != was_direct) context->are_bindings_set = false;
+    if (strided->is_direct != was_direct) context->ports.are_set = false;
     if (!strided->is_direct && !is_packed(strided, &binding->shape))
         return tn_strided_gather_copy(context, input);
     tn_context_note_input(context, input, strided->data, strided->bytes);
@@ -181,10 +181,10 @@ static tn_status gather(tn_context *context, uint32_t input) {
 }
 
 tn_status tn_strided_gather(tn_context *context) {
-    if (!context->has_strided_ports) return TN_OK;
+    if (!context->ports.has_strided) return TN_OK;
     TN_TRY(wait(context));
     for (uint32_t i = 0; i < tn_context_input_count(context); i++)
-        if (context->inputs[i].strided.is_bound) TN_TRY(gather(context, i));
+        if (context->ports.inputs[i].strided.is_bound) TN_TRY(gather(context, i));
     return TN_OK;
 }
 
@@ -195,7 +195,7 @@ static tn_status read_shape(tn_context *context, uint32_t output, const tn_tenso
 }
 
 static tn_status check_output(tn_context *context, uint32_t output) {
-    const tn_strided_binding *strided = &context->outputs[output].strided;
+    const tn_strided_binding *strided = &context->ports.outputs[output].strided;
     const tn_port_info *port = &context->engine->outputs[output];
     const tn_tensor *tensor;
     tn_shape shape;
@@ -208,14 +208,14 @@ static tn_status check_output(tn_context *context, uint32_t output) {
 }
 
 tn_status tn_strided_check_outputs(tn_context *context) {
-    if (!context->has_strided_ports || context->dynamic) return TN_OK;
+    if (!context->ports.has_strided || context->dynamic) return TN_OK;
     for (uint32_t i = 0; i < tn_context_output_count(context); i++)
-        if (context->outputs[i].strided.is_bound) TN_TRY(check_output(context, i));
+        if (context->ports.outputs[i].strided.is_bound) TN_TRY(check_output(context, i));
     return TN_OK;
 }
 
 static tn_status scatter(tn_context *context, uint32_t output) {
-    const tn_strided_binding *strided = &context->outputs[output].strided;
+    const tn_strided_binding *strided = &context->ports.outputs[output].strided;
     const tn_tensor *tensor;
     tn_shape shape;
     if (context->dynamic) TN_TRY(check_output(context, output));
@@ -230,10 +230,10 @@ static tn_status scatter(tn_context *context, uint32_t output) {
 tn_status tn_strided_scatter(tn_context *context) {
     bool is_any = false;
     for (uint32_t i = 0; i < tn_context_output_count(context); i++)
-        is_any |= context->outputs[i].strided.is_bound;
+        is_any |= context->ports.outputs[i].strided.is_bound;
     if (!is_any) return TN_OK;
     TN_TRY(wait(context));
     for (uint32_t i = 0; i < tn_context_output_count(context); i++)
-        if (context->outputs[i].strided.is_bound) TN_TRY(scatter(context, i));
+        if (context->ports.outputs[i].strided.is_bound) TN_TRY(scatter(context, i));
     return TN_OK;
 }

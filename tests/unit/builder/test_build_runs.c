@@ -3,6 +3,7 @@
  * Plans of random networks, built in every way, compute what the references compute, bit for bit:
  * fusion, formats, conversions, views, in-place steps, folding and dropped nodes must not show.
  */
+#include "engine/engine_private.h" /* before cmocka's macro `fail` */
 #include "build_test.h"
 
 #include <tenon/engine.h>
@@ -195,15 +196,19 @@ typedef struct run_session {
     tn_context *context;
 } run_session;
 
-static run_session begin(graph_test *test, uint32_t flags) {
+static run_session begin_with(graph_test *test, tn_builder_options options) {
     run_session session = {0};
     uint64_t bytes = 0;
-    tn_builder_options options = {.size = sizeof options, .threads = 1, .flags = flags};
     check(tn_build(test->graph, &options, &session.plan));
     const void *data = tn_plan_bytes(session.plan, &bytes);
     check(tn_engine_load_bytes(test->runtime, data, bytes, NULL, &session.engine));
     check(tn_context_create(session.engine, &session.context));
     return session;
+}
+
+static run_session begin(graph_test *test, uint32_t flags) {
+    return begin_with(test, (tn_builder_options){
+                                .size = sizeof(tn_builder_options), .threads = 1, .flags = flags});
 }
 
 static void end(run_session *session) {
@@ -371,6 +376,31 @@ static void test_outputs_that_are_inputs_constants_or_views_of_them(void **state
     }
 }
 
+/* Loops of a network with kernels that use OpenMP run on its team, others on the runtime's workers.
+ */
+static void test_an_engine_has_the_threads_of_its_kernels(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    add_output(graph,
+               add_unary(graph, "Team", "team", add_input(graph, "x", TN_F32, 1, EXTENTS(6))));
+    for (int is_openmp = 0; is_openmp < 2; is_openmp++) {
+        const tn_builder_options options = {.size = sizeof options,
+                                            .flags = TN_BUILD_NO_TIMING,
+                                            .threads = 2,
+                                            .force_kernel =
+                                                is_openmp ? "Team=team_openmp" : "Team=team_own"};
+        run_session session = begin_with(test, options);
+        const tn_thread_pool *pool = &session.engine->pool;
+        assert_int_equal(pool->threads, 2);
+#if !defined(TN_NO_OPENMP)
+        assert_true((pool->workers == NULL) == is_openmp);
+#else
+        assert_non_null(pool->workers);
+#endif
+        end(&session);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         BUILD_TEST(test_every_way_of_building_gives_the_same_results),
@@ -379,6 +409,7 @@ int main(void) {
         BUILD_TEST(test_sizes_that_only_a_run_knows),
         BUILD_TEST(test_free_extents_run_at_any_size),
         BUILD_TEST(test_outputs_that_are_inputs_constants_or_views_of_them),
+        BUILD_TEST(test_an_engine_has_the_threads_of_its_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

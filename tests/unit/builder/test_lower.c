@@ -241,6 +241,28 @@ static void test_the_fastest_tactic_is_taken(void **state) {
     stage_end(&stage);
 }
 
+/* Whether the network has the kernel that uses OpenMP when that takes so long, and the other one
+ * 300 us. */
+static bool takes_openmp(tn_graph *graph, uint64_t openmp_ns, const char *forced) {
+    build_stage stage;
+    tn_lower_options options = TIMED;
+    options.forced = forced;
+    layer_pace_of("team_openmp")->ns = openmp_ns;
+    layer_pace_of("team_own")->ns = 300000;
+    lower_or_fail(&stage, graph, options);
+    const bool takes = strcmp(kernel_of(&stage, "team"), "team_openmp") == 0;
+    stage_end(&stage);
+    return takes;
+}
+
+static void test_kernels_that_use_openmp_must_be_worth_it(void **state) {
+    graph_test *test = *state;
+    add_output(test->graph, add_unary(test->graph, "Team", "team", image(test->graph)));
+    assert_true(takes_openmp(test->graph, 250000, NULL));
+    assert_false(takes_openmp(test->graph, 296000, NULL));
+    assert_true(takes_openmp(test->graph, 296000, "Team=team_openmp"));
+}
+
 static void test_short_time_goes_to_the_first_tactics_of_all_nodes(void **state) {
     graph_test *test = *state;
     tn_graph *graph = test->graph;
@@ -489,6 +511,7 @@ int main(void) {
         BUILD_TEST(test_a_fast_kernel_in_its_own_format_is_worth_the_conversions),
         BUILD_TEST(test_a_residual_comes_in_the_output_s_format),
         BUILD_TEST(test_the_fastest_tactic_is_taken),
+        BUILD_TEST(test_kernels_that_use_openmp_must_be_worth_it),
         BUILD_TEST(test_short_time_goes_to_the_first_tactics_of_all_nodes),
         BUILD_TEST(test_pins_choose_and_wrong_pins_are_errors),
         BUILD_TEST(test_a_pinned_node_is_not_absorbed),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What repeated timings of one thing say of it. */
+#include "builder/timing/timing_policy.h"
 #include "builder/timing/timing_samples.h"
 
 #include <setjmp.h>
@@ -49,18 +50,18 @@ static void test_a_disturbed_sample_that_is_shorter_counts_and_is_not_agreed_wit
     tn_timing_samples samples = SAMPLES(4, 100, 101, 80);
     assert_near(samples.least, 80);
     assert_false(tn_timing_samples_agree(&samples, 0.02));
-    assert_near(tn_timing_samples_noise(&samples), TN_TIMING_NOISE_MOST);
+    assert_near(tn_timing_samples_noise(&samples), tn_timing_policy.most_noise);
 }
 
 static void test_few_undisturbed_samples_mean_much_noise(void **state) {
     (void)state;
     tn_timing_samples none = {0}, disturbed = SAMPLES(3, 100, 100), one = SAMPLES(2, 100, 100),
                       same = SAMPLES(0, 100, 100), far = SAMPLES(0, 100, 1000);
-    assert_near(tn_timing_samples_noise(&none), TN_TIMING_NOISE_MOST);
-    assert_near(tn_timing_samples_noise(&disturbed), TN_TIMING_NOISE_MOST);
-    assert_near(tn_timing_samples_noise(&one), TN_TIMING_NOISE_MOST);
-    assert_near(tn_timing_samples_noise(&same), TN_TIMING_NOISE_LEAST);
-    assert_near(tn_timing_samples_noise(&far), TN_TIMING_NOISE_MOST);
+    assert_near(tn_timing_samples_noise(&none), tn_timing_policy.most_noise);
+    assert_near(tn_timing_samples_noise(&disturbed), tn_timing_policy.most_noise);
+    assert_near(tn_timing_samples_noise(&one), tn_timing_policy.most_noise);
+    assert_near(tn_timing_samples_noise(&same), tn_timing_policy.least_noise);
+    assert_near(tn_timing_samples_noise(&far), tn_timing_policy.most_noise);
 }
 
 int main(void) {

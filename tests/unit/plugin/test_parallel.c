@@ -36,13 +36,16 @@ static tn_status call_with(tn_thread_pool pool, tn_status expected, const char *
 
 static void test_a_pools_own_failure_keeps_its_reason(void **state) {
     (void)state;
-    assert_int_equal(call_with((tn_thread_pool){2, fail_pool}, TN_ERROR_STATE, "no threads"),
+    assert_int_equal(call_with((tn_thread_pool){.threads = 2, .parallel_for = fail_pool},
+                               TN_ERROR_STATE, "no threads"),
                      TN_ERROR_STATE);
 }
 
 static void test_a_bodys_failure_keeps_its_reason(void **state) {
     (void)state;
-    assert_int_equal(call_with((tn_thread_pool){2, run_here}, TN_ERROR_RANGE, "item 3"), TN_OK);
+    assert_int_equal(call_with((tn_thread_pool){.threads = 2, .parallel_for = run_here},
+                               TN_ERROR_RANGE, "item 3"),
+                     TN_OK);
 }
 
 int main(void) {

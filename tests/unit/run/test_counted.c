@@ -268,7 +268,7 @@ static void test_a_state_grows_within_its_capacity(void **state) {
 }
 
 static void *captured(const count_test *own) {
-    const tn_shape_state *state = own->context->current;
+    const tn_shape_state *state = own->context->shapes.current;
     assert_int_equal(state->graph_count, 1);
     return state->graphs[0].graph;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Outputs whose memory the caller is asked for in each run: of known sizes, and of those that the
- * data decides; what is answered, and what is refused. On a device: test_device.c and
- * test_device_sized.c. */
+ * data decides; what is answered, and what is refused. On a device:
+ * unit/device/test_runs.c and test_sized.c. */
 #include "run_test.h"
 
 #include <tenon/output_allocator.h>

@@ -24,7 +24,7 @@ static void test_views_share_memory_through_chains(void **state) {
     run_output(test->graph, run_unary(test->graph, "Step", NULL, again), "y");
     run_six(test, &in);
     assert_floats(run_result(test, 0), 6, FLOATS(3, 4, 5, 6, 7, 8));
-    tn_shape_state *current = test->context->current;
+    tn_shape_state *current = test->context->shapes.current;
     const void *data[3] = {0};
     for (uint32_t v = 0; v < test->engine->program->value_count; v++) {
         const tn_tensor_id id = test->engine->program->values[v].tensor;
@@ -121,7 +121,7 @@ static void test_steps_in_place_reach_the_output(void **state) {
     assert_floats(run_result(test, 0), 6, FLOATS(-2, -3, -4, -5, -6, -7));
     assert_ptr_equal(run_result(test, 0)->data, out.aligned);
     assert_int_equal(run_negated_in_place, 2);
-    assert_true(test->context->current->memory_bytes == 0); /* all lies in the output */
+    assert_true(test->context->shapes.current->memory_bytes == 0); /* all lies in the output */
 }
 
 static void test_conversions_stand_between_formats(void **state) {
@@ -144,7 +144,7 @@ static void test_conversions_stand_between_formats(void **state) {
         run_must(tn_context_run(test->context));
         assert_floats(run_result(test, 0), batch * 30, expected);
     }
-    assert_int_equal(test->context->current->walk_count, 6); /* two of them conversions */
+    assert_int_equal(test->context->shapes.current->walk_count, 6); /* two of them conversions */
     assert_non_null(strstr(tn_engine_report(test->engine), "\"kind\": \"reformat\""));
     assert_non_null(strstr(tn_engine_report(test->engine), "\"format\": \"c16\""));
 }
@@ -158,7 +158,7 @@ static void test_arena_is_smaller_than_the_sum_of_all(void **state) {
     run_output(test->graph, x, "y");
     run_six(test, &in);
     assert_floats(run_result(test, 0), 6, FLOATS(11, 12, 13, 14, 15, 16));
-    assert_int_equal(test->context->current->memory_bytes, 2 * 64); /* two buffers in turn */
+    assert_int_equal(test->context->shapes.current->memory_bytes, 2 * 64); /* two buffers in turn */
 }
 
 int main(void) {

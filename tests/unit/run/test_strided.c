@@ -168,8 +168,8 @@ static void test_packed_strides_bind_the_memory_itself(void **state) {
     run_must(
         tn_context_bind_input_strided(test->context, 0, in, sizeof(in), 4, layouts[0].strides));
     run_must(tn_context_run(test->context));
-    assert_true(test->context->inputs[0].data == in);
-    assert_null(test->context->inputs[0].own);
+    assert_true(test->context->ports.inputs[0].data == in);
+    assert_null(test->context->ports.inputs[0].own);
 }
 
 static void check_negated(run_test *test) {

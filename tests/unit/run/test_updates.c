@@ -31,7 +31,7 @@ static void test_what_the_run_made_is_updated_in_place(void **state) {
     run_four(test, in.aligned, out.aligned);
     assert_floats(run_result(test, 0), 4, FLOATS(4, 3, 4, 5));
     assert_int_equal(run_updated_in_place, 2);
-    assert_int_equal(test->context->current->memory_bytes, 0);
+    assert_int_equal(test->context->shapes.current->memory_bytes, 0);
 }
 
 static void test_what_is_read_later_is_not_overwritten(void **state) {
@@ -74,7 +74,7 @@ static void test_one_pointer_for_input_and_output_is_updated_there(void **state)
         assert_ptr_equal(run_result(test, 0)->data, memory.aligned);
         assert_int_equal(run_updated_in_place, 2 * round);
     }
-    assert_null(test->context->outputs[0].own);
+    assert_null(test->context->ports.outputs[0].own);
     run_four(test, memory.aligned, out.aligned); /* apart again: the input stays */
     assert_floats(run_result(test, 0), 4, FLOATS(9, 2, 3, 4));
     assert_true(memory.aligned[0] == 7);
@@ -143,8 +143,8 @@ static void test_a_cache_gets_a_row_where_it_is(void **state) {
     run_output(test->graph, add_row(test, cache_id), "y");
     run_start(test, 0, NULL);
     run_must(run_scatter(test, cache.aligned, &at, row, cache.aligned));
-    assert_int_equal(test->context->current->updated[0], 1);
-    assert_null(test->context->outputs[0].own);
+    assert_int_equal(test->context->shapes.current->updated[0], 1);
+    assert_null(test->context->ports.outputs[0].own);
     assert_ptr_equal(run_result(test, 0)->data, cache.aligned);
     assert_floats(run_result(test, 0), 12, FLOATS(1, 2, 3, 4, -1, -2, -3, -4, 9, 10, 11, 12));
     at = 7; /* refused before anything is written */

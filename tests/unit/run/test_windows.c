@@ -150,7 +150,7 @@ static void net_run(run_test *test) {
 }
 
 static uint32_t steps_left(const run_test *test) {
-    return test->context->current->walk_count;
+    return test->context->shapes.current->walk_count;
 }
 
 static void expect(run_test *test, uint32_t output, const shadow *item) {
@@ -172,7 +172,7 @@ static void test_what_is_joined_is_made_there(void **state) {
     expect(test, 0, y);
     expect(test, 1, joined);
     assert_int_equal(steps_left(test), 3);
-    assert_int_equal(test->context->current->memory_bytes, 0);
+    assert_int_equal(test->context->shapes.current->memory_bytes, 0);
     free(net.items);
 }
 

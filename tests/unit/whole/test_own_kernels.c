@@ -206,6 +206,9 @@ static void test_save_that_writes_more_is_refused(void **state) {
 
 /* --- timings --- */
 
+/* What the processor's rate leaves in every file: copies of a small and of a large tensor. */
+#define RATE_TIMINGS 2u
+
 /* How many timings the file has: after the name, the version and a zero. */
 static uint64_t count_timings(const char *path) {
     uint64_t words[3] = {0};
@@ -229,7 +232,7 @@ static uint64_t build_two(run_test *test, const char *pin) {
     const tn_builder_options options = {
         .size = sizeof(options), .threads = 1, .timing_cache = path, .force_kernel = pin};
     run_must(tn_build(test->graph, &options, &test->plan));
-    const uint64_t count = count_timings(path);
+    const uint64_t count = count_timings(path) - RATE_TIMINGS;
     snprintf(lock, sizeof(lock), "%s.lock", path);
     unlink(path);
     unlink(lock);

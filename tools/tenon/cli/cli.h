@@ -75,6 +75,8 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
 void cli_options_free(cli_options *options);
 /* The long name of an option. */
 const char *cli_option_name(char letter);
+/* The usage error of a value. */
+int cli_bad_value(const char *name, const char *value, const char *expected);
 /* precision_options.c: takes one of the options about precision; false when it is none of those. */
 bool cli_option_of_precision(cli_options *options, char letter, const char *value, int *out_exit);
 

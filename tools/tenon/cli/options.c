@@ -3,14 +3,12 @@
  * it. */
 #include "cli.h"
 #include "importers.h"
-#include "plugin_path.h"
 #include "text/nearest.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ----------------------------------------------------------------------------------------------
  * the table */
@@ -19,75 +17,92 @@
  * option. */
 typedef struct option_row {
     char letter;
-    bool has_short, has_value;
+    bool has_short;
+    enum {
+        OPTION_FLAG,
+        OPTION_TEXT,
+        OPTION_LIST,
+        OPTION_COUNT,
+        OPTION_OWN,     /* a value that take_own reads */
+        OPTION_OWN_FLAG /* the same of none */
+    } kind;
     const char *name;
+    size_t member;        /* of cli_options, where the kind says all: its offset */
+    const char *expected; /* COUNT */
 } option_row;
 
+#define MEMBER(name) offsetof(cli_options, name)
 static const option_row rows[] = {
-    {'h', true, false, "help"},
-    {'p', true, true, "plugin"},
-    {'P', true, true, "plugin-dir"},
-    {'s', true, true, "shape"},
-    {'t', true, true, "threads"},
-    {'d', false, true, "device"},
-    {'c', false, true, "precision"},
-    {'i', true, true, "input"},
-    {'o', true, true, "output"},
-    {'O', true, true, "output-dir"},
-    {'T', false, true, "timing-cache"},
-    {'r', false, true, "report"},
-    {'x', false, false, "exact"},
-    {'a', false, true, "allow-plugin"},
-    {'j', false, false, "json"},
-    {'S', false, true, "seconds"},
-    {'n', false, true, "contexts"},
-    {'f', false, false, "profile"},
-    {'R', false, true, "rtol"},
-    {'A', false, true, "atol"},
-    {'L', false, true, "layout"},
-    {'C', false, true, "channels"},
-    {'m', false, true, "mean"},
-    {'k', false, true, "scale"},
-    {'H', false, true, "html"},
-    {'D', false, true, "dot"},
-    {'N', false, false, "no-timing"},
-    {'F', false, false, "no-fusion"},
-    {'E', false, false, "reference"},
-    {'1', false, false, "no-packed-weights"},
-    {'v', true, false, "verbose"},
-    {'Y', false, true, "timing-seconds"},
-    {'K', false, false, "checked"},
-    {'I', false, false, "isolate"},
-    {'w', true, true, "weights"},
-    {'B', false, true, "calibration"},
-    {'G', false, true, "calibrator"},
-    {'Q', false, true, "percentile"},
-    {'W', false, true, "write-calibration"},
-    {'U', false, true, "keep"},
-    {'X', false, true, "max-accuracy-loss"},
-    {'M', false, true, "checked-dump"},
-    {'J', false, true, "isolate-limit"},
-    {'g', false, false, "markdown"},
-    {'l', false, true, "top"},
-    {'u', false, false, "print"},
-    {'q', false, true, "range"},
-    {'z', false, true, "pin"},
-    {'Z', false, true, "without-rewrite"},
-    {'e', false, false, "no-kernel-libraries"},
-    {'y', false, false, "next-profile"},
-    {'b', false, true, "use-profile"},
-    {'0', false, true, "border"},
-    {'3', false, true, "refit"},
-    {'2', false, false, "refit-all"},
-    {'V', false, true, "from"},
+    {'h', true, OPTION_FLAG, "help", MEMBER(help), NULL},
+    {'p', true, OPTION_LIST, "plugin", MEMBER(plugins), NULL},
+    {'P', true, OPTION_LIST, "plugin-dir", MEMBER(plugin_dirs), NULL},
+    {'s', true, OPTION_LIST, "shape", MEMBER(shapes), NULL},
+    {'t', true, OPTION_COUNT, "threads", MEMBER(threads), "a number of threads"},
+    {'d', false, OPTION_TEXT, "device", MEMBER(device), NULL},
+    {'c', false, OPTION_OWN, "precision", 0, NULL},
+    {'i', true, OPTION_LIST, "input", MEMBER(inputs), NULL},
+    {'o', true, OPTION_LIST, "output", MEMBER(outputs), NULL},
+    {'O', true, OPTION_TEXT, "output-dir", MEMBER(output_dir), NULL},
+    {'T', false, OPTION_TEXT, "timing-cache", MEMBER(timing_cache), NULL},
+    {'r', false, OPTION_TEXT, "report", MEMBER(report), NULL},
+    {'x', false, OPTION_FLAG, "exact", MEMBER(exact), NULL},
+    {'a', false, OPTION_LIST, "allow-plugin", MEMBER(allowed), NULL},
+    {'j', false, OPTION_FLAG, "json", MEMBER(json), NULL},
+    {'S', false, OPTION_OWN, "seconds", 0, NULL},
+    {'n', false, OPTION_COUNT, "contexts", MEMBER(contexts), "a number of contexts"},
+    {'f', false, OPTION_FLAG, "profile", MEMBER(profile), NULL},
+    {'R', false, OPTION_OWN, "rtol", 0, NULL},
+    {'A', false, OPTION_OWN, "atol", 0, NULL},
+    {'L', false, OPTION_OWN, "layout", 0, NULL},
+    {'C', false, OPTION_OWN, "channels", 0, NULL},
+    {'m', false, OPTION_OWN, "mean", 0, NULL},
+    {'k', false, OPTION_OWN, "scale", 0, NULL},
+    {'H', false, OPTION_TEXT, "html", MEMBER(html), NULL},
+    {'D', false, OPTION_TEXT, "dot", MEMBER(dot), NULL},
+    {'N', false, OPTION_FLAG, "no-timing", MEMBER(no_timing), NULL},
+    {'F', false, OPTION_FLAG, "no-fusion", MEMBER(no_fusion), NULL},
+    {'E', false, OPTION_FLAG, "reference", MEMBER(reference), NULL},
+    {'1', false, OPTION_FLAG, "no-packed-weights", MEMBER(no_packed_weights), NULL},
+    {'v', true, OPTION_FLAG, "verbose", MEMBER(verbose), NULL},
+    {'Y', false, OPTION_OWN, "timing-seconds", 0, NULL},
+    {'K', false, OPTION_FLAG, "checked", MEMBER(checked), NULL},
+    {'I', false, OPTION_OWN_FLAG, "isolate", 0, NULL},
+    {'w', true, OPTION_OWN, "weights", 0, NULL},
+    {'B', false, OPTION_LIST, "calibration", MEMBER(calibrations), NULL},
+    {'G', false, OPTION_OWN, "calibrator", 0, NULL},
+    {'Q', false, OPTION_OWN, "percentile", 0, NULL},
+    {'W', false, OPTION_TEXT, "write-calibration", MEMBER(write_calibration), NULL},
+    {'U', false, OPTION_LIST, "keep", MEMBER(keep), NULL},
+    {'X', false, OPTION_OWN, "max-accuracy-loss", 0, NULL},
+    {'M', false, OPTION_OWN, "checked-dump", 0, NULL},
+    {'J', false, OPTION_OWN, "isolate-limit", 0, NULL},
+    {'g', false, OPTION_FLAG, "markdown", MEMBER(markdown), NULL},
+    {'l', false, OPTION_OWN, "top", 0, NULL},
+    {'u', false, OPTION_FLAG, "print", MEMBER(prints), NULL},
+    {'q', false, OPTION_LIST, "range", MEMBER(ranges), NULL},
+    {'z', false, OPTION_LIST, "pin", MEMBER(pins), NULL},
+    {'Z', false, OPTION_LIST, "without-rewrite", MEMBER(without_rewrites), NULL},
+    {'e', false, OPTION_FLAG, "no-kernel-libraries", MEMBER(no_kernel_libraries), NULL},
+    {'y', false, OPTION_OWN_FLAG, "next-profile", 0, NULL},
+    {'b', false, OPTION_COUNT, "use-profile", MEMBER(use_profile),
+     "the number of a profile, from 0"},
+    {'0', false, OPTION_LIST, "border", MEMBER(borders), NULL},
+    {'3', false, OPTION_LIST, "refit", MEMBER(refit), NULL},
+    {'2', false, OPTION_FLAG, "refit-all", MEMBER(refit_all), NULL},
+    {'V', false, OPTION_TEXT, "from", MEMBER(from), NULL},
 };
+#undef MEMBER
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
-const char *cli_option_name(char letter) {
+static const option_row *row_of(char letter) {
     size_t i = 0;
     while (rows[i].letter != letter)
         i++;
-    return rows[i].name;
+    return &rows[i];
+}
+
+const char *cli_option_name(char letter) {
+    return row_of(letter)->name;
 }
 
 static bool read_number(const char *text, double *out) {
@@ -127,7 +142,7 @@ static bool read_mean(cli_options *o, const char *text) {
     return count == 1 || count == 3;
 }
 
-static int bad_value(const char *name, const char *value, const char *expected) {
+int cli_bad_value(const char *name, const char *value, const char *expected) {
     return cli_usage("option --%s: '%s' is not %s", name, value, expected);
 }
 
@@ -160,70 +175,54 @@ static int take_import(cli_options *o, char **argv, int argc, bool *out_is) {
     return add_import(o, field->name, argv[optind++]);
 }
 
-static int take(cli_options *o, char letter, const char *value) {
-    int code = EXIT_DONE;
-    if (cli_option_of_precision(o, letter, value, &code)) return code;
+/* How values are compared, and how pictures become numbers. */
+static int take_of_numbers(cli_options *o, char letter, const char *value) {
+    bool is_right = true;
+    const char *expected = "a tolerance";
     switch (letter) {
-    case 'h':
-        o->help = true;
+    case 'R':
+        o->has_rtol = true;
+        is_right = read_number(value, &o->rtol) && o->rtol >= 0;
         break;
-    case 'p':
-        return add(&o->plugins, value);
-    case 'P':
-        return add(&o->plugin_dirs, value);
-    case 's':
-        return add(&o->shapes, value);
+    case 'A':
+        o->has_atol = true;
+        is_right = read_number(value, &o->atol) && o->atol >= 0;
+        break;
+    case 'L':
+        is_right = strcmp(value, "nchw") == 0 || strcmp(value, "nhwc") == 0;
+        expected = "nchw or nhwc";
+        o->layout = value;
+        break;
+    case 'C':
+        is_right = strcmp(value, "rgb") == 0 || strcmp(value, "bgr") == 0;
+        expected = "rgb or bgr";
+        o->channels = value;
+        break;
+    case 'm':
+        is_right = read_mean(o, value);
+        expected = "one number or three, like 0.5,0.4,0.3, or a file .binaryproto";
+        break;
+    case 'k':
+        o->has_scale = true;
+        is_right = read_number(value, &o->scale);
+        expected = "a number";
+        break;
+    default:
+        break;
+    }
+    return is_right ? EXIT_DONE : cli_bad_value(cli_option_name(letter), value, expected);
+}
+
+/* What its row does not say all of. */
+static int take_own(cli_options *o, char letter, const char *value) {
+    bool is_right = true;
+    const char *expected = "a time";
+    switch (letter) {
     case 'y':
         return add(&o->shapes, "");
-    case 'b':
-        return read_count(value, &o->use_profile)
-                   ? EXIT_DONE
-                   : bad_value("use-profile", value, "the number of a profile, from 0");
-    case 'i':
-        return add(&o->inputs, value);
-    case 'o':
-        return add(&o->outputs, value);
-    case 'a':
-        return add(&o->allowed, value);
-    case 't':
-        return read_count(value, &o->threads) ? EXIT_DONE
-                                              : bad_value("threads", value, "a number of threads");
-    case 'n':
-        return read_count(value, &o->contexts)
-                   ? EXIT_DONE
-                   : bad_value("contexts", value, "a number of contexts");
-    case 'd':
-        o->device = value;
-        break;
-    case 'O':
-        o->output_dir = value;
-        break;
-    case 'T':
-        o->timing_cache = value;
-        break;
     case 'w':
         if (add(&o->weight_files, value) != EXIT_DONE) return EXIT_FAULT;
         return add_import(o, "weights", value);
-    case '3':
-        return add(&o->refit, value);
-    case '2':
-        o->refit_all = true;
-        break;
-    case 'V':
-        o->from = value;
-        break;
-    case 'r':
-        o->report = value;
-        break;
-    case 'H':
-        o->html = value;
-        break;
-    case 'D':
-        o->dot = value;
-        break;
-    case 'K':
-        o->checked = true;
-        break;
     case 'M':
         o->checked = true;
         o->checked_dump = value;
@@ -233,86 +232,45 @@ static int take(cli_options *o, char letter, const char *value) {
         break;
     case 'J':
         o->isolate = o->isolate_reading = true;
-        return read_milliseconds(value, &o->isolate_limit_ms)
-                   ? EXIT_DONE
-                   : bad_value("isolate-limit", value, "a number of milliseconds above 0");
-    case 'x':
-        o->exact = true;
-        break;
-    case 'j':
-        o->json = true;
-        break;
-    case 'g':
-        o->markdown = true;
-        break;
-    case 'u':
-        o->prints = true;
+        is_right = read_milliseconds(value, &o->isolate_limit_ms);
+        expected = "a number of milliseconds above 0";
         break;
     case 'l':
-        return read_count(value, &o->top) && o->top > 0
-                   ? EXIT_DONE
-                   : bad_value("top", value, "a number of elements above 0, at most 1024");
-    case 'f':
-        o->profile = true;
-        break;
-    case 'e':
-        o->no_kernel_libraries = true;
-        break;
-    case 'N':
-        o->no_timing = true;
-        break;
-    case '1':
-        o->no_packed_weights = true;
-        break;
-    case 'F':
-        o->no_fusion = true;
-        break;
-    case 'E':
-        o->reference = true;
-        break;
-    case 'v':
-        o->verbose = true;
+        is_right = read_count(value, &o->top) && o->top > 0;
+        expected = "a number of elements above 0, at most 1024";
         break;
     case 'S':
-        return read_number(value, &o->seconds) && o->seconds >= 0
-                   ? EXIT_DONE
-                   : bad_value("seconds", value, "a time");
+        is_right = read_number(value, &o->seconds) && o->seconds >= 0;
+        break;
     case 'Y':
-        return read_number(value, &o->timing_seconds) && o->timing_seconds > 0
-                   ? EXIT_DONE
-                   : bad_value("timing-seconds", value, "a time");
-    case 'R':
-        o->has_rtol = true;
-        return read_number(value, &o->rtol) && o->rtol >= 0
-                   ? EXIT_DONE
-                   : bad_value("rtol", value, "a tolerance");
-    case 'A':
-        o->has_atol = true;
-        return read_number(value, &o->atol) && o->atol >= 0
-                   ? EXIT_DONE
-                   : bad_value("atol", value, "a tolerance");
-    case 'L':
-        if (strcmp(value, "nchw") != 0 && strcmp(value, "nhwc") != 0)
-            return bad_value("layout", value, "nchw or nhwc");
-        o->layout = value;
+        is_right = read_number(value, &o->timing_seconds) && o->timing_seconds > 0;
         break;
-    case 'C':
-        if (strcmp(value, "rgb") != 0 && strcmp(value, "bgr") != 0)
-            return bad_value("channels", value, "rgb or bgr");
-        o->channels = value;
-        break;
-    case 'm':
-        return read_mean(o, value)
-                   ? EXIT_DONE
-                   : bad_value("mean", value,
-                               "one number or three, like 0.5,0.4,0.3, or a file .binaryproto");
-    case 'k':
-        o->has_scale = true;
-        return read_number(value, &o->scale) ? EXIT_DONE : bad_value("scale", value, "a number");
     default:
-        break;
+        return take_of_numbers(o, letter, value);
     }
-    return EXIT_DONE;
+    return is_right ? EXIT_DONE : cli_bad_value(cli_option_name(letter), value, expected);
+}
+
+static int take(cli_options *o, const option_row *row, const char *value) {
+    void *member = (char *)o + row->member;
+    int code = EXIT_DONE;
+    switch (row->kind) {
+    case OPTION_FLAG:
+        *(bool *)member = true;
+        return EXIT_DONE;
+    case OPTION_TEXT:
+        *(const char **)member = value;
+        return EXIT_DONE;
+    case OPTION_LIST:
+        return add(member, value);
+    case OPTION_COUNT:
+        return read_count(value, member) ? EXIT_DONE
+                                         : cli_bad_value(row->name, value, row->expected);
+    default:
+        return cli_option_of_precision(o, row->letter, value, &code)
+                   ? code
+                   : take_own(o, row->letter, value);
+    }
 }
 
 /* What is meant by an option that a subcommand does not have: one of its own, or another
@@ -348,50 +306,66 @@ static size_t text_bytes(int argc, char **argv) {
     return bytes;
 }
 
-int cli_options_read(int argc, char **argv, const char *letters, cli_options *out_options) {
-    struct option longs[ROW_COUNT + 1];
-    char shorts[2 * ROW_COUNT + 2];
+/* For getopt_long: `shorts` has room for two characters a row and one more, `longs` for one more.
+ */
+static void list_options(const char *letters, char *shorts, struct option *longs) {
     size_t count = 0, at = 0;
     shorts[at++] = ':';
     for (size_t i = 0; i < ROW_COUNT; i++) {
+        const bool has_value = rows[i].kind != OPTION_FLAG && rows[i].kind != OPTION_OWN_FLAG;
         if (rows[i].letter != 'h' && !strchr(letters, rows[i].letter)) continue;
-        longs[count++] = (struct option){rows[i].name, rows[i].has_value, NULL, rows[i].letter};
+        longs[count++] = (struct option){rows[i].name, has_value, NULL, rows[i].letter};
         if (rows[i].has_short) {
             shorts[at++] = rows[i].letter;
-            if (rows[i].has_value) shorts[at++] = ':';
+            if (has_value) shorts[at++] = ':';
         }
     }
     longs[count] = (struct option){0};
     shorts[at] = 0;
-    *out_options = (cli_options){.scale = 1.0,
-                                 .seconds = 1.0,
-                                 .contexts = 1,
-                                 .use_profile = TN_PROFILE_AUTOMATIC,
-                                 .layout = "nchw",
-                                 .channels = "rgb",
-                                 .checked_dump = "tenon-checked",
-                                 .command = argv[0],
-                                 .given = calloc(text_bytes(argc, argv) + 1, 1)};
-    if (!out_options->given) return cli_fault("no memory for the options");
+}
+
+static int set_defaults(int argc, char **argv, cli_options *options) {
+    *options = (cli_options){.scale = 1.0,
+                             .seconds = 1.0,
+                             .contexts = 1,
+                             .use_profile = TN_PROFILE_AUTOMATIC,
+                             .layout = "nchw",
+                             .channels = "rgb",
+                             .checked_dump = "tenon-checked",
+                             .command = argv[0],
+                             .given = calloc(text_bytes(argc, argv) + 1, 1)};
+    return options->given ? EXIT_DONE : cli_fault("no memory for the options");
+}
+
+/* An option that no row has: one of an importer, or none. */
+static int take_unknown(cli_options *o, int argc, char **argv, const char *letters) {
+    bool is_import = false;
+    const bool reads_models = strchr(letters, 'w') != NULL; /* and so takes importers' options */
+    const int code = reads_models ? take_import(o, argv, argc, &is_import) : EXIT_DONE;
+    if (code != EXIT_DONE || is_import) return code;
+    return refuse_unknown(argv[0], letters, argv[optind - 1]);
+}
+
+int cli_options_read(int argc, char **argv, const char *letters, cli_options *out_options) {
+    struct option longs[ROW_COUNT + 1];
+    char shorts[2 * ROW_COUNT + 2];
+    int code = set_defaults(argc, argv, out_options);
+    if (code != EXIT_DONE) return code;
+    list_options(letters, shorts, longs);
     optind = 1;
     opterr = 0;
-    const bool reads_models = strchr(letters, 'w') != NULL; /* and so takes importers' options */
     importers_use(out_options);
     int place = -1; /* of a long option; stays for a short one */
     for (int letter; (letter = getopt_long(argc, argv, shorts, longs, &place)) != -1; place = -1) {
-        if (letter == '?') {
-            bool is_import = false;
-            const int code =
-                reads_models ? take_import(out_options, argv, argc, &is_import) : EXIT_DONE;
-            if (code != EXIT_DONE) return code;
-            if (is_import) continue;
-            return refuse_unknown(argv[0], letters, argv[optind - 1]);
-        }
         if (letter == ':')
             return cli_usage("%s: option '%s' needs a value", argv[0], argv[optind - 1]);
-        if (letter == 'o' && place < 0) out_options->short_output = optarg;
-        out_options->given[out_options->given_count++] = (char)letter;
-        const int code = take(out_options, (char)letter, optarg);
+        if (letter == '?') {
+            code = take_unknown(out_options, argc, argv, letters);
+        } else {
+            if (letter == 'o' && place < 0) out_options->short_output = optarg;
+            out_options->given[out_options->given_count++] = (char)letter;
+            code = take(out_options, row_of((char)letter), optarg);
+        }
         if (code != EXIT_DONE) return code;
     }
     if (out_options->mean_file) { /* the network scales, after it has taken the mean */
@@ -405,91 +379,13 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
 }
 
 void cli_options_free(cli_options *options) {
-    text_list *const lists[] = {&options->plugins,
-                                &options->plugin_dirs,
-                                &options->shapes,
-                                &options->inputs,
-                                &options->outputs,
-                                &options->allowed,
-                                &options->calibrations,
-                                &options->keep,
-                                &options->ranges,
-                                &options->pins,
-                                &options->without_rewrites,
-                                &options->import_names,
-                                &options->import_values,
-                                &options->borders,
-                                &options->refit,
-                                &options->weight_files};
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-        free(lists[i]->items);
+    for (size_t i = 0; i < ROW_COUNT; i++)
+        if (rows[i].kind == OPTION_LIST)
+            free(((text_list *)(void *)((char *)options + rows[i].member))->items);
+    free(options->import_names.items);
+    free(options->import_values.items);
+    free(options->weight_files.items);
     free(options->given);
     importers_use(NULL);
     importers_close();
-}
-
-/* ----------------------------------------------------------------------------------------------
- * runtime */
-
-static void print_log(void *user, uint32_t level, const char *text) {
-    static const char *const names[] = {"", "error", "warning", "info", "debug"};
-    (void)user;
-    cli_clear_progress();
-    fprintf(stderr, "tenon: %s: ", level < 5 ? names[level] : "log");
-    cli_print_safe(text); /* it may quote a file */
-    fputc('\n', stderr);
-}
-
-/* With a list of what is allowed, a folder that is not on it is searched alone: no code of it runs
- * before a plan has asked for it by its content. */
-bool cli_may_load_all(const cli_options *options, const char *folder) {
-    bool is_allowed = options->allowed.count == 0;
-    char *path = realpath(folder, NULL);
-    for (size_t i = 0; i < options->allowed.count && path && !is_allowed; i++) {
-        char *allowed = realpath(options->allowed.items[i], NULL);
-        const size_t length = allowed ? strlen(allowed) : 0;
-        is_allowed = allowed && strncmp(path, allowed, length) == 0 &&
-                     (path[length] == 0 || path[length] == '/');
-        free(allowed);
-    }
-    free(path);
-    return is_allowed;
-}
-
-/* LIB.so, or LIB.so@DOMAIN where there is no file of that whole name. */
-static tn_status load_plugin(tn_runtime *runtime, const char *value) {
-    const char *at = strrchr(value, '@');
-    if (!at || at == value || !at[1] || strchr(at, '/') || access(value, F_OK) == 0)
-        return tn_runtime_load_library(runtime, value);
-    char *path = strndup(value, (size_t)(at - value));
-    if (!path) return TN_ERROR_MEMORY;
-    const tn_status status = tn_runtime_load_library_as(runtime, path, at + 1);
-    free(path);
-    return status;
-}
-
-tn_runtime *cli_runtime(const cli_options *options, int *out_exit) {
-    const tn_runtime_options runtime_options = {
-        .size = sizeof(runtime_options),
-        .log_level = options->verbose ? TN_LOG_DEBUG : TN_LOG_WARNING,
-        .log = print_log,
-        .flags = options->no_kernel_libraries ? TN_RUNTIME_NO_KERNEL_LIBRARIES : 0u};
-    tn_runtime *runtime = NULL;
-    tn_status status = tn_runtime_create(&runtime_options, &runtime);
-    const char *what = "tenon";
-    for (size_t i = 0; status == TN_OK && i < options->plugins.count; i++) {
-        what = options->plugins.items[i];
-        status = load_plugin(runtime, what);
-    }
-    for (size_t i = 0; status == TN_OK && i < options->plugin_dirs.count; i++) {
-        what = options->plugin_dirs.items[i];
-        status = tn_runtime_add_search_path(runtime, what);
-        if (status == TN_OK && cli_may_load_all(options, what))
-            status = tn_runtime_load_directory(runtime, what);
-    }
-    if (status == TN_OK && options->loads_path) plugin_path_load(runtime, options);
-    if (status == TN_OK) return runtime;
-    *out_exit = cli_fail(what);
-    tn_runtime_release(runtime);
-    return NULL;
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options about precision and calibration; the others are in options.c. */
+/* The options about precision and calibration that are more than a text or a list; the others are
+ * in options.c. */
 #include "precision.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int bad_value(const char *name, const char *value, const char *expected) {
-    return cli_usage("option --%s: '%s' is not %s", name, value, expected);
-}
 
 static bool read_bounded(const char *text, double least, double most, double *out) {
     char *end;
@@ -25,11 +22,7 @@ static int read_calibrator(cli_options *options, const char *value) {
         options->calibrator = i;
         return EXIT_DONE;
     }
-    return bad_value("calibrator", value, "entropy, minmax or percentile");
-}
-
-static int add(text_list *list, const char *value) {
-    return text_list_add(list, value) ? EXIT_DONE : cli_fault("no memory for the options");
+    return cli_bad_value("calibrator", value, "entropy, minmax or percentile");
 }
 
 bool cli_option_of_precision(cli_options *options, char letter, const char *value, int *out_exit) {
@@ -37,41 +30,20 @@ bool cli_option_of_precision(cli_options *options, char letter, const char *valu
     switch (letter) {
     case 'c':
         if (!precision_parse(value, &options->precision, &options->second_precision))
-            *out_exit = bad_value("precision", value,
-                                  "fp32, tf32, bf16, fp16, int8, int8,fp16 or int8,bf16");
-        return true;
-    case 'B':
-        *out_exit = add(&options->calibrations, value);
-        return true;
-    case 'U':
-        *out_exit = add(&options->keep, value);
-        return true;
-    case 'z':
-        *out_exit = add(&options->pins, value);
-        return true;
-    case 'Z':
-        *out_exit = add(&options->without_rewrites, value);
-        return true;
-    case '0':
-        *out_exit = add(&options->borders, value);
-        return true;
-    case 'q':
-        *out_exit = add(&options->ranges, value);
+            *out_exit = cli_bad_value("precision", value,
+                                      "fp32, tf32, bf16, fp16, int8, int8,fp16 or int8,bf16");
         return true;
     case 'G':
         *out_exit = read_calibrator(options, value);
         return true;
     case 'Q':
         if (!read_bounded(value, 1e-6, 100, &options->percentile))
-            *out_exit = bad_value("percentile", value, "a number above 0 and 100 at most");
-        return true;
-    case 'W':
-        options->write_calibration = value;
+            *out_exit = cli_bad_value("percentile", value, "a number above 0 and 100 at most");
         return true;
     case 'X':
         options->has_max_loss = true;
         if (!read_bounded(value, 0, HUGE_VAL, &options->max_loss))
-            *out_exit = bad_value("max-accuracy-loss", value, "a number from 0, like 0.01");
+            *out_exit = cli_bad_value("max-accuracy-loss", value, "a number from 0, like 0.01");
         return true;
     default:
         return false;

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One run of the direct convolution: its tiles, image after image, on the threads of parallel_for.
+ */
+#include "conv/direct_run.h"
+#include "conv/direct_layout.h"
+#include <tenon/kit/parallel.h>
+
+#include <string.h>
+
+/* A tile's constant part: everything but x, weights, bias, output, positions. */
+static tn_direct_tile tile_template(const tn_direct_run *run) {
+    const tn_float_epilogue *epilogue = &run->state->epilogue;
+    return (tn_direct_tile){.taps = run->plan->taps,
+                            .channel_stride =
+                                run->plan->geometry.out_height * run->plan->geometry.out_width,
+                            .activation = epilogue->activation,
+                            .alpha = epilogue->alpha,
+                            .beta = epilogue->beta};
+}
+
+/* Where image `image` (of the batch, times groups) begins: image / groups * pitch + the channels of
+ * the groups before it. */
+static int64_t image_at(const tn_direct_run *run, int64_t image, int64_t pitch, int64_t channels,
+                        int64_t plane) {
+    const int64_t groups = run->plan->geometry.groups;
+    return image / groups * pitch + image % groups * channels * plane;
+}
+
+static const float *input_image(const tn_direct_run *run, int64_t image) {
+    const tn_conv_geometry *g = &run->plan->geometry;
+    return run->input +
+           image_at(run, image, run->input_pitch, g->channels, g->in_height * g->in_width);
+}
+
+/* Tiles of one block over positions [begin, begin + count) of x; `output_at` is the first
+ * position's offset in a plane of the output. */
+static void tiles_of_block(const tn_direct_run *run, tn_direct_tile *tile, int64_t image,
+                           int64_t block, const float *x, int64_t count, int64_t output_at) {
+    const tn_direct_state *state = run->state;
+    const tn_conv_geometry *g = &run->plan->geometry;
+    const int64_t lanes = state->level->lanes, group = image % g->groups;
+    const int64_t first = tn_parallel_first(g->filters, state->blocks, block);
+    const int64_t channels = tn_parallel_first(g->filters, state->blocks, block + 1) - first;
+    const int64_t within = first * tile->channel_stride + output_at;
+    const int64_t at =
+        image_at(run, image, run->output_pitch, g->filters, tile->channel_stride) + within;
+    const int64_t residual_at =
+        image_at(run, image, run->residual_pitch, g->filters, tile->channel_stride) + within;
+    tile->weights = state->weights + (group * g->filters + first) * state->taps;
+    tile->bias = run->bias + group * g->filters + first;
+    const int64_t vectors = (count + lanes - 1) / lanes,
+                  most = state->level->maximum_vectors[channels - 1];
+    const int64_t tiles = (vectors + most - 1) / most;
+    for (int64_t t = 0; t < tiles; t++) {
+        int64_t from = tn_parallel_first(vectors, tiles, t),
+                to = tn_parallel_first(vectors, tiles, t + 1);
+        tile->x = x + from * lanes;
+        tile->output = run->output + at + from * lanes;
+        tile->residual = run->residual ? run->residual + residual_at + from * lanes : NULL;
+        tile->positions = count - from * lanes;
+        state->level->functions[channels - 1][to - from - 1](tile);
+    }
+}
+
+/* POINTWISE: the last positions, fewer than a vector, from a copy of their columns. */
+static void pointwise_tail(const tn_direct_run *run, tn_direct_tile *tile, int64_t image,
+                           const float *x, float *copy, int64_t at, int64_t count) {
+    const tn_direct_plan *plan = run->plan;
+    for (int64_t c = 0; c < plan->geometry.channels; c++)
+        memcpy(copy + c * 16, x + c * plan->positions + at, (size_t)count * sizeof(float));
+    tile->offsets = run->offsets + plan->taps;
+    for (int64_t block = 0; block < run->state->blocks; block++)
+        tiles_of_block(run, tile, image, block, copy, count, at);
+}
+
+static tn_status run_pointwise(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const tn_direct_run *run = user;
+    const tn_direct_plan *plan = run->plan;
+    const int64_t lanes = run->state->level->lanes, step = run->chunk_tiles * plan->vectors * lanes;
+    const int64_t whole = plan->positions / lanes * lanes;
+    tn_direct_tile tile = tile_template(run);
+    for (int64_t unit = begin; unit < end; unit++) {
+        const int64_t image = unit / run->chunks, chunk = unit % run->chunks;
+        const float *x = input_image(run, image);
+        int64_t from = chunk * step, to = chunk == run->chunks - 1 ? whole : from + step;
+        tile.offsets = run->offsets;
+        for (int64_t block = 0; block < run->state->blocks && to > from; block++)
+            tiles_of_block(run, &tile, image, block, x + from, to - from, from);
+        if (to == whole && whole < plan->positions)
+            pointwise_tail(run, &tile, image, x, run->copies + thread * plan->copy_floats, whole,
+                           plan->positions - whole);
+    }
+    return TN_OK;
+}
+
+/* Units: block after block, each in chunks of tiles. */
+static tn_status run_column_copies(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const tn_direct_run *run = user;
+    const tn_direct_plan *plan = run->plan;
+    const int64_t step = run->chunk_tiles * plan->vectors * run->state->level->lanes;
+    tn_direct_tile tile = tile_template(run);
+    tile.offsets = run->offsets;
+    (void)thread;
+    for (int64_t unit = begin; unit < end; unit++) {
+        int64_t from = unit % run->chunks * step;
+        int64_t count = from + step < plan->positions ? step : plan->positions - from;
+        tiles_of_block(run, &tile, run->image, unit / run->chunks, run->copies + from, count, from);
+    }
+    return TN_OK;
+}
+
+static tn_status run_line_buffer(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const tn_direct_run *run = user;
+    const tn_direct_plan *plan = run->plan;
+    const tn_conv_geometry *g = &plan->geometry;
+    float *ring = run->copies + thread * plan->copy_floats;
+    tn_direct_tile tile = tile_template(run);
+    for (int64_t unit = begin; unit < end; unit++) {
+        const int64_t image = unit / plan->parts, part = unit % plan->parts;
+        const float *input = input_image(run, image);
+        int64_t y = tn_parallel_first(g->out_height, plan->parts, part);
+        const int64_t last = tn_parallel_first(g->out_height, plan->parts, part + 1);
+        int64_t filled =
+            y * g->stride_height; /* padded rows below this one are in the ring, or not needed */
+        for (; y < last; y++) {
+            const int64_t top = y * g->stride_height;
+            if (filled < top) filled = top;
+            for (; filled < top + plan->slots; filled++)
+                tn_direct_layout_row(plan, ring, input, filled);
+            tile.offsets = run->offsets + top % plan->slots * plan->taps;
+            for (int64_t block = 0; block < run->state->blocks; block++)
+                tiles_of_block(run, &tile, image, block, ring, g->out_width, y * g->out_width);
+        }
+    }
+    return TN_OK;
+}
+
+/* Units that one thread should take at least, so that each is worth waking a thread (about 4
+ * microseconds). */
+static int64_t grain_of(int64_t units, int64_t multiply_adds) {
+    int64_t each = multiply_adds / (units > 0 ? units : 1) + 1;
+    return 150000 / each + 1;
+}
+
+tn_status tn_direct_run_all(tn_call *call, tn_direct_run *run) {
+    const tn_direct_plan *plan = run->plan;
+    const tn_conv_geometry *g = &plan->geometry;
+    const int64_t images = g->batch * g->groups, blocks = run->state->blocks;
+    const int64_t work = plan->taps * g->filters * g->out_height * g->out_width; /* of an image */
+    const int64_t tile_positions = plan->vectors * run->state->level->lanes;
+    if (plan->layout == TN_DIRECT_LINE_BUFFER)
+        return call->host->parallel_for(call, images * plan->parts, grain_of(plan->parts, work),
+                                        run_line_buffer, run);
+    if (plan->layout == TN_DIRECT_POINTWISE) {
+        /* A chunk's input stays in the first-level cache while the blocks go over it. */
+        run->chunk_tiles = 6144 / (g->channels * tile_positions) + 1;
+        run->chunks = plan->positions / (run->chunk_tiles * tile_positions);
+        if (run->chunks == 0) run->chunks = 1;
+        return call->host->parallel_for(call, images * run->chunks, grain_of(run->chunks, work),
+                                        run_pointwise, run);
+    }
+    run->chunk_tiles = 8;
+    run->chunks = (plan->positions + run->chunk_tiles * tile_positions - 1) /
+                  (run->chunk_tiles * tile_positions);
+    for (run->image = 0; run->image < images; run->image++) {
+        tn_direct_layout_column_copies(plan, run->copies, input_image(run, run->image));
+        tn_status status =
+            call->host->parallel_for(call, blocks * run->chunks,
+                                     grain_of(blocks * run->chunks, work), run_column_copies, run);
+        if (status != TN_OK) return status;
+    }
+    return TN_OK;
+}

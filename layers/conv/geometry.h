@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A Conv node's numbers as the processor's kernels read them. */
+#ifndef TN_LAYERS_CONV_GEOMETRY_H
+#define TN_LAYERS_CONV_GEOMETRY_H
+
+#include <tenon/plugin.h>
+
+/* One group of one image. A convolution over one axis has height 1. */
+typedef struct tn_conv_geometry {
+    int64_t batch, groups;
+    int64_t channels, filters; /* of one group: input, output */
+    int64_t in_height, in_width, out_height, out_width;
+    int64_t kernel_height, kernel_width;
+    int64_t stride_height, stride_width, dilation_height, dilation_width;
+    int64_t pad_top, pad_left;
+    int64_t window_height, window_width; /* y has the largest element of each; 1 and 1: all */
+    int64_t y_height, y_width;           /* out_height and out_width, or the windows in them */
+} tn_conv_geometry;
+
+/* False for ranks other than 3 and 4 and for extents of zero. */
+bool tn_conv_geometry_read(const tn_call *call, tn_conv_geometry *out_geometry);
+
+#endif

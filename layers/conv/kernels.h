@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conv's kernels on the processor, one a level: direct_kernel.c, int8_kernel.c, depthwise.c. */
+#ifndef TN_LAYERS_CONV_KERNELS_H
+#define TN_LAYERS_CONV_KERNELS_H
+
+#include <tenon/plugin.h>
+
+extern const tn_kernel tn_conv_direct_baseline, tn_conv_direct_avx2, tn_conv_direct_avx512;
+extern const tn_kernel tn_conv_int8_baseline, tn_conv_int8_avx2, tn_conv_int8_avx512vnni;
+extern const tn_kernel tn_conv_depthwise_baseline, tn_conv_depthwise_avx2,
+    tn_conv_depthwise_avx512vnni;
+
+#endif

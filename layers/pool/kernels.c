@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pools' kernels: MaxPool of floats without indices, a row at a time (rows.h), one a processor
+ * level; and those of 8 bits (kit/window/byte_pool.h).
+ */
+#include <tenon/kit/open.h>
+#include "kit/operator/layer.h"
+#include "pool/pool.h"
+#include "pool/rows.h"
+
+/* Two spatial axes, or one; false for what the rows do not do. */
+static bool read_rows(const tn_call *call, tn_byte_pool *out_rows) {
+    const tn_tensor *x = call->inputs[0];
+    tn_call probe = *call;
+    tn_window window;
+    tn_open_stand_in room;
+    const tn_tensor *const inputs[1] = {x ? tn_open_resolve(x, TN_OPEN_EXTENT, &room) : NULL};
+    probe.inputs = inputs;
+    return x && (x->rank == 3 || x->rank == 4) && tn_pool_window(&probe, &window) == TN_OK &&
+           tn_byte_pool_of_window(call, &window, out_rows);
+}
+
+static tn_status rows_accepts(tn_call *call) {
+    tn_byte_pool rows;
+    const bool has_indices = call->output_count > 1 && call->outputs[TN_POOL_INDICES];
+    return !has_indices && read_rows(call, &rows) ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+static uint64_t scratch_bytes(const tn_byte_pool *rows) {
+    return ((uint64_t)tn_max_pool_scratch_floats(rows) * sizeof(float) + 63) / 64 * 64;
+}
+
+static tn_status rows_reshape(tn_call *call) {
+    tn_byte_pool rows;
+    if (!read_rows(call, &rows))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                "pooling by rows does not do this window");
+    call->workspace_bytes = scratch_bytes(&rows) * call->threads;
+    return TN_OK;
+}
+
+typedef struct rows_job {
+    tn_byte_pool rows;
+    tn_max_pool_function function;
+    const float *input;
+    float *output;
+    int64_t channels, input_image, output_image; /* from image to image, in elements */
+    char *scratch;
+} rows_job;
+
+/* The planes begin..end-1 of one image. */
+static void pool_image(const rows_job *job, int64_t image, int64_t begin, int64_t end,
+                       uint32_t thread) {
+    const tn_byte_pool *rows = &job->rows;
+    job->function(
+        rows, job->input + image * job->input_image + begin * rows->in_height * rows->in_width,
+        job->output + image * job->output_image + begin * rows->out_height * rows->out_width,
+        end - begin, (float *)(void *)(job->scratch + thread * scratch_bytes(rows)));
+}
+
+/* An item is a plane; images may lie apart. */
+static tn_status pool_planes(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const rows_job *job = user;
+    while (begin < end) {
+        const int64_t image = begin / job->channels, first = begin % job->channels;
+        const int64_t left = job->channels - first, count = left < end - begin ? left : end - begin;
+        pool_image(job, image, first, first + count, thread);
+        begin += count;
+    }
+    return TN_OK;
+}
+
+static tn_status rows_run(tn_call *call) {
+    rows_job job = {.function = (tn_max_pool_function)(uintptr_t)call->user,
+                    .input = call->inputs[0]->data,
+                    .output = call->outputs[0]->data,
+                    .channels = call->inputs[0]->shape[1],
+                    .input_image = call->inputs[0]->strides[0],
+                    .output_image = call->outputs[0]->strides[0],
+                    .scratch = call->workspace};
+    if (!read_rows(call, &job.rows)) return TN_ERROR_INTERNAL;
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    const int64_t plane_reads =
+        job.rows.out_height * job.rows.out_width * job.rows.kernel_height * job.rows.kernel_width;
+    return call->host->parallel_for(call, job.rows.batch * job.rows.channels,
+                                    40000 / (plane_reads + 1) + 1, pool_planes, &job);
+}
+
+static const char *const combinations[] = {"f32:strided -> f32:strided"};
+TN_LEVEL_KERNELS(rows, tn_max_pool_rows, "MaxPool", "rows",
+                 "Rows of a window joined first, then its columns.",
+                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                 TN_COMBINATIONS(combinations), .accepts = rows_accepts, .reshape = rows_reshape,
+                 .run = rows_run);
+
+/* ----------------------------------------------------------------------------------------------
+ * 8 bits */
+
+static bool read_max(const tn_call *call, tn_byte_pool *out_pool) {
+    tn_call probe = *call;
+    tn_window window;
+    return tn_pool_window(&probe, &window) == TN_OK &&
+           tn_byte_pool_of_window(call, &window, out_pool);
+}
+
+static bool read_average(const tn_call *call, tn_byte_pool *out_pool) {
+    const tn_pool_params *params = call->params;
+    if (!read_max(call, out_pool)) return false;
+    out_pool->is_mean = true;
+    out_pool->counts_padding = params->count_include_pad;
+    return true;
+}
+
+/* One window over the whole plane; its axes beyond the first are joined. */
+static bool read_global_average(const tn_call *call, tn_byte_pool *out_pool) {
+    const tn_tensor *x = call->inputs[0];
+    const int64_t width = tn_infer_product(x->shape, 3, x->rank), height = x->shape[2];
+    const tn_window window = {.rank = 2,
+                              .input = {height, width},
+                              .output = {1, 1},
+                              .kernel = {height, width},
+                              .stride = {1, 1},
+                              .dilation = {1, 1}};
+    if (height < 1 || width < 1 || !tn_byte_pool_of_window(call, &window, out_pool)) return false;
+    out_pool->is_mean = true;
+    return true;
+}
+
+TN_BYTE_POOL_KERNELS(max, "MaxPool", read_max);
+TN_BYTE_POOL_KERNELS(average, "AveragePool", read_average);
+TN_BYTE_POOL_KERNELS(global_average, "GlobalAveragePool", read_global_average);
+
+const tn_kernel *const tn_pool_kernels[12] = {TN_LEVEL_LIST(rows), TN_BYTE_POOL_LIST(max),
+                                              TN_BYTE_POOL_LIST(average),
+                                              TN_BYTE_POOL_LIST(global_average)};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scales and zero points of elements; see quantize.h. */
+#include "quantize/quantize.h"
+#include "kit/math/element.h"
+
+static tn_status refuse_scale(tn_call *call, uint32_t input) {
+    const tn_tensor *x = call->inputs[TN_QUANTIZE_X], *scale = call->inputs[input];
+    char text[TN_INFER_SHAPE_TEXT_BYTES], other[TN_INFER_SHAPE_TEXT_BYTES];
+    return call->host->fail(call, TN_ERROR_SHAPE,
+                            "input '%s' has the shape %s, which does not fit the tensor's %s",
+                            tn_infer_input_name(call, input),
+                            tn_infer_shape_text(scale->rank, scale->shape, text, sizeof(text)),
+                            tn_infer_shape_text(x->rank, x->shape, other, sizeof(other)));
+}
+
+static tn_status check_zero_point(tn_call *call) {
+    const tn_tensor *scale = call->inputs[TN_QUANTIZE_SCALE];
+    const tn_tensor *zero = tn_infer_input(call, TN_QUANTIZE_ZERO_POINT);
+    if (!zero || (tn_element_count(zero) == 1 && tn_element_count(scale) == 1)) return TN_OK;
+    bool fits = zero->rank == scale->rank;
+    for (uint32_t i = 0; fits && i < scale->rank; i++)
+        fits = zero->shape[i] == scale->shape[i];
+    return fits ? TN_OK : refuse_scale(call, TN_QUANTIZE_ZERO_POINT);
+}
+
+static tn_status read_blocks(tn_call *call, uint32_t axis, int64_t block_size,
+                             tn_quantize_plan *plan) {
+    const tn_tensor *x = call->inputs[TN_QUANTIZE_X], *scale = call->inputs[TN_QUANTIZE_SCALE];
+    const int64_t extent = x->shape[axis];
+    bool fits = scale->rank == x->rank;
+    plan->is_blocked = true;
+    plan->block = block_size;
+    plan->scale_count = extent / block_size + (extent % block_size != 0);
+    for (uint32_t i = 0; fits && i < x->rank; i++)
+        fits = scale->shape[i] == (i == axis ? plan->scale_count : x->shape[i]);
+    return fits ? TN_OK : refuse_scale(call, TN_QUANTIZE_SCALE);
+}
+
+tn_status tn_quantize_read(tn_call *call, tn_quantize_plan *out_plan) {
+    const tn_quantize_params *params = call->params;
+    tn_quantize_plan plan = {0};
+    uint32_t axis = 0;
+    TN_TRY(tn_infer_require_rank(call, TN_QUANTIZE_X, 0, TN_MAX_RANK));
+    TN_TRY(tn_infer_require_rank(call, TN_QUANTIZE_SCALE, 0, TN_MAX_RANK));
+    TN_TRY(check_zero_point(call));
+    const tn_tensor *x = call->inputs[TN_QUANTIZE_X], *scale = call->inputs[TN_QUANTIZE_SCALE];
+    const bool is_blocked = call->op->since_version >= 21 && params->block_size > 0;
+    if (!is_blocked && scale->rank <= 1 && tn_element_count(scale) == 1) {
+        plan.lanes = tn_lanes_along(x, 0, x->rank);
+        plan.scale_count = 1;
+        plan.block = plan.lanes.count > 0 ? plan.lanes.count : 1;
+        *out_plan = plan;
+        return TN_OK;
+    }
+    if (call->op->since_version < 13) return refuse_scale(call, TN_QUANTIZE_SCALE);
+    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, x->rank, &axis));
+    plan.lanes = tn_lanes_along(x, axis, axis + 1);
+    plan.scale_count = plan.lanes.count;
+    plan.block = 1;
+    if (is_blocked)
+        TN_TRY(read_blocks(call, axis, params->block_size, &plan));
+    else if (scale->rank != 1 || scale->shape[0] != x->shape[axis])
+        return refuse_scale(call, TN_QUANTIZE_SCALE);
+    *out_plan = plan;
+    return TN_OK;
+}
+
+tn_status tn_quantize_compute(tn_call *call, tn_quantize_element element) {
+    tn_quantize_plan plan;
+    TN_TRY(tn_quantize_read(call, &plan));
+    const tn_lanes *lanes = &plan.lanes;
+    for (int64_t outer = 0; outer < lanes->outer; outer++)
+        for (int64_t k = 0; k < lanes->count; k++)
+            for (int64_t inner = 0; inner < lanes->inner; inner++)
+                element(call, (outer * lanes->count + k) * lanes->inner + inner,
+                        tn_quantize_index(&plan, outer, k, inner));
+    return TN_OK;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions of rows.h for one processor level. Included by a file a level, which names
+ * the table as TN_QUANTIZE_LEVEL.
+ */
+#include "quantize/rows.h"
+#include <tenon/kit/byte_vector.h>
+
+#include <stdbool.h>
+
+/* `is_signed` and `step` are constants wherever these are inlined. */
+
+TN_INLINE tn_vector load_floats(const float *from, int64_t at, int64_t step, int64_t left) {
+    if (step == 0) return tn_vector_all(from[0]);
+    return left >= TN_LANES ? tn_vector_load(from + at) : tn_vector_load_part(from + at, left);
+}
+
+TN_INLINE tn_vector_bits load_bytes(const bool is_signed, const void *from, int64_t at,
+                                    int64_t step, int64_t left) {
+    const int8_t *bytes = from;
+    if (!from) return (tn_vector_bits){0};
+    tn_vector_bits wide = {0};
+    if (step == 0)
+        wide += bytes[0];
+    else
+        wide = tn_byte_widen(bytes + at, left);
+    if (!is_signed) wide &= 255;
+    return wide;
+}
+
+/* Of integers that the type holds. */
+TN_INLINE void store_bytes(const bool is_signed, tn_vector_bits whole, int64_t left, int8_t *to) {
+    int8_t bytes[TN_LANES];
+    if (is_signed) {
+        tn_byte_store(to, tn_vector_of_whole(whole), left);
+        return;
+    }
+    tn_byte_store(bytes, tn_vector_of_whole(whole - 128), TN_LANES);
+    for (int i = 0; i < TN_LANES; i++)
+        bytes[i] = (int8_t)(bytes[i] ^ -128);
+    if (left >= TN_LANES)
+        memcpy(to, bytes, TN_LANES);
+    else
+        memcpy(to, bytes, (size_t)left);
+}
+
+/* Halves to the even number, which adding a large number does; NaN becomes zero. */
+TN_INLINE tn_vector_bits to_integers(tn_vector quotient, tn_vector_bits zero, float low,
+                                     float high) {
+    const tn_vector magic = tn_vector_all(0x1.8p23f);
+    const tn_vector offset = __builtin_convertvector(zero, tn_vector);
+    quotient =
+        tn_vector_select((tn_vector_bits)(quotient == quotient), quotient, tn_vector_all(0.0f));
+    quotient = tn_vector_min(tn_vector_max(quotient, low - offset), high - offset);
+    return (tn_vector_bits)(quotient + magic) - (tn_vector_bits)magic + zero;
+}
+
+TN_INLINE void quantise(const bool is_signed, int64_t at, int64_t left, const float *x,
+                        const float *scale, const void *zero, int64_t step, int8_t *y) {
+    const float low = is_signed ? -128.0f : 0.0f, high = is_signed ? 127.0f : 255.0f;
+    const tn_vector quotient = load_floats(x, at, 1, left) / load_floats(scale, at, step, left);
+    const tn_vector_bits offset = load_bytes(is_signed, zero, at, step, left);
+    store_bytes(is_signed, to_integers(quotient, offset, low, high), left, y + at);
+}
+
+TN_INLINE void dequantise(const bool is_signed, int64_t at, int64_t left, const void *x,
+                          const float *scale, const void *zero, int64_t step, float *y) {
+    const tn_vector_bits whole =
+        load_bytes(is_signed, x, at, 1, left) - load_bytes(is_signed, zero, at, step, left);
+    const tn_vector value = tn_vector_of_whole(whole) * load_floats(scale, at, step, left);
+    if (left >= TN_LANES)
+        tn_vector_store(y + at, value);
+    else
+        tn_vector_store_part(y + at, value, left);
+}
+
+/* A function of quantize_rows.h: whole vectors, then what is left. */
+#define ROW(name, function, is_signed)                                                             \
+    TN_INLINE void name##_loop(int64_t count, const void *x, const float *scale, const void *zero, \
+                               const int64_t step, void *y) {                                      \
+        int64_t i = 0;                                                                             \
+        for (; i + TN_LANES <= count; i += TN_LANES)                                               \
+            function(is_signed, i, TN_LANES, x, scale, zero, step, y);                             \
+        if (i < count) function(is_signed, i, count - i, x, scale, zero, step, y);                 \
+    }                                                                                              \
+    static void name(int64_t count, const void *x, const float *scale, const void *zero,           \
+                     int64_t step, void *y) {                                                      \
+        if (step)                                                                                  \
+            name##_loop(count, x, scale, zero, 1, y);                                              \
+        else                                                                                       \
+            name##_loop(count, x, scale, zero, 0, y);                                              \
+    }
+ROW(to_i8, quantise, true)
+ROW(to_u8, quantise, false)
+ROW(from_i8, dequantise, true)
+ROW(from_u8, dequantise, false)
+
+const tn_quantize_level TN_QUANTIZE_LEVEL = {to_i8, to_u8, from_i8, from_u8};

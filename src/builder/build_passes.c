@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The passes of a build, in their order, and what they may rely on; see build_state.h. */
+#include "base/status.h"
+#include "builder/build_state.h"
+#include "builder/declared.h"
+
+/* All that is computed from a tensor of which nothing is sure. */
+static void note_readers(const tn_graph *graph, bool *is_unsure) {
+    for (size_t n = 0; n < graph->node_count; n++) {
+        const tn_graph_node *node = &graph->nodes[n];
+        bool reads_unsure = false;
+        for (uint32_t i = 0; i < node->input_count; i++)
+            reads_unsure |= node->inputs[i] != TN_NO_TENSOR && is_unsure[node->inputs[i]];
+        for (uint32_t i = 0; reads_unsure && i < node->output_count; i++)
+            if (node->outputs[i] != TN_NO_TENSOR) is_unsure[node->outputs[i]] = true;
+    }
+}
+
+/* Tensors whose shapes are not what inference says, or may not be. */
+static void note_unsure(const build_state *state, bool *is_unsure) {
+    const tn_graph *graph = state->graph;
+    for (size_t n = 0; n < graph->node_count; n++) {
+        const tn_graph_node *node = &graph->nodes[n];
+        for (uint32_t i = 0; i < node->output_count; i++) {
+            if (node->outputs[i] == TN_NO_TENSOR) continue;
+            uint32_t flags = tn_graph_output_port(node->entry->op, i)->flags;
+            is_unsure[node->outputs[i]] = state->before.plan.is_after_run[n] ||
+                                          (flags & TN_PORT_SIZED_BY_RUN) ||
+                                          tn_graph_output_kind(node, i);
+        }
+    }
+    for (size_t i = 0; i < graph->input_count; i++)
+        if (!graph->tensors[graph->inputs[i]].has_shape ||
+            (state->is_hull_refused && !tn_profile_is_fixed(&state->hull[i])))
+            is_unsure[graph->inputs[i]] = true;
+    if (state->is_hull_refused) note_readers(graph, is_unsure);
+}
+
+static tn_status start_passes(build_state *state) {
+    tn_graph *graph = state->graph;
+    bool *is_fixed = tn_arena_allocate(state->arena, graph->input_count + 1, sizeof(bool));
+    bool *is_unsure = tn_arena_allocate(state->arena, graph->tensor_count + 1, sizeof(bool));
+    if (!is_fixed || !is_unsure) return tn_fail_memory("a build");
+    for (size_t i = 0; i < graph->input_count; i++)
+        is_fixed[i] = tn_profile_is_fixed(&state->hull[i]);
+    note_unsure(state, is_unsure);
+    for (int point = 0; point < TN_POINTS; point++)
+        state->passes.points[point] = state->before.points[point];
+    state->passes.is_fixed_input = is_fixed;
+    state->passes.is_unsure = is_unsure;
+    state->passes.device = state->device.device;
+    state->passes.without = state->options->without_rewrites;
+    state->passes.without_count = state->options->without_rewrite_count;
+    if (state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION)) return TN_OK;
+    state->passes.proof = &state->proof;
+    return tn_extent_proof_init(&state->proof, graph, state->hull, &state->before, state->arena);
+}
+
+/* The range that holds all profiles may have shapes that none of them has and that the graph does
+ * not take: then the passes rely on no shape that comes from an input that varies. */
+static tn_status infer_before(build_state *state) {
+    tn_error_copy before;
+    tn_error_save(&before);
+    tn_status status =
+        tn_profile_shapes_init(&state->before, state->graph, state->hull, state->arena);
+    if (status == TN_OK || status == TN_ERROR_MEMORY || state->sets.count == 1) return status;
+    state->is_hull_refused = true;
+    status = tn_profile_shapes_init(&state->before, state->graph,
+                                    tn_profile_sets_at(&state->sets, 0), state->arena);
+    if (status != TN_OK) return tn_error_at(status, "profile 0");
+    tn_error_restore(&before);
+    return TN_OK;
+}
+
+tn_status tn_build_run_passes(build_state *state) {
+    tn_pass_context *passes = &state->passes;
+    passes->graph = state->graph;
+    TN_TRY(tn_build_tell_pass(state, 0));
+    TN_TRY(tn_graph_sort(state->graph));
+    TN_TRY(tn_pass_drop_dead(passes)); /* what is dead need not even be inferred */
+    TN_TRY(infer_before(state));
+    TN_TRY(start_passes(state));
+    tn_declared_compare(state->given, &state->before, state->passes.is_unsure);
+    if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_drop_identities(passes));
+    const bool is_fused = !(state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION));
+    TN_TRY(tn_build_tell_pass(state, 1));
+    if (is_fused) TN_TRY(tn_pass_rewrite_constants(passes));
+    TN_TRY(tn_pass_fold_constants(passes));
+    TN_TRY(tn_build_tell_pass(state, 2));
+    if (is_fused) {
+        TN_TRY(tn_pass_rewrite(passes));
+        TN_TRY(tn_pass_fold_affine(passes));
+    }
+    if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_merge_equal(passes));
+    return tn_pass_drop_dead(passes);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The values of the policy of timing, with their units and reasons; see timing_policy.h. */
+#include "builder/timing/timing_policy.h"
+
+const struct tn_timing_policy tn_timing_policy = {
+    /* ------------------------------------------------------------------------------------------
+     * what is measured, in which order */
+
+    /* Kernels that compile wait where another one was measured that reads and writes the same. */
+    .stages = {{TN_STAGE_FIRST, false},
+               {TN_STAGE_TACTICS, false},
+               {TN_STAGE_SHORT, false},
+               {TN_STAGE_FIRST, true},
+               {TN_STAGE_TACTICS, true},
+               {TN_STAGE_SHORT, true},
+               {TN_STAGE_REST, true}},
+    /* Over the least estimate: up to there a candidate promises most. Coarser on a device. */
+    .promising_factor = 2,
+    .device_promising_factor = 3,
+    /* Over the best time: how slow a kernel's first tactic may be for its others to come next. */
+    .tactics_factor = 1.5,
+    /* From there on they are left off, by both: conversions take less than the difference. */
+    .pruned_factor = 3,
+    .pruned_ns = 20e3,
+    /* The same, for a shorter chain than the kernel could do: on the processor a step of its own
+     * costs little. */
+    .short_factor = 1.1,
+    /* A kernel that takes so long to prepare, on average, compiles. */
+    .slow_prepare_ns = 20e6,
+    /* Measured beside each other, since they could be chosen: over the best that does as much, and
+     * over the best with the same types and formats. Timings alone vary by less. */
+    .beside_factor = 1.3,
+    .beside_same_factor = 1.15,
+    /* What was not measured must not win by a guess: it is thought to take so much longer than the
+     * best beside it that was. */
+    .unmeasured_factor = 1.1,
+
+    /* ------------------------------------------------------------------------------------------
+     * for how long */
+
+    /* Seconds, where the caller names none; a device's libraries compile kernels. */
+    .all_s = 20,
+    .device_all_s = 90,
+    /* Rounds beside each other may take as long as all before, or this share: they decide. */
+    .rounds_share = 0.25,
+    /* Kept for conversions on a device, without which storages there could not be compared. */
+    .conversion_share = 0.08,
+    /* Of the tensors of all candidates that are open at once: little of a machine's memory. */
+    .open_bytes = (uint64_t)512 << 20,
+    /* At least, at most, tolerance, enough_ns, prune_after, pruned_factor. 10 ms are many runs of
+     * all but the largest kernels. A device's clock disturbs less, and its samples vary less. */
+    .alone = {2, 30, 0.03, 10e6, 2, 2, 0, 0},
+    .alone_on_device = {5, 15, 0.01, 10e6, 1, 4, 0, 0},
+    /* These decide between what is nearly equal. */
+    .beside = {20, 100, 0.01, 0, 3, 1.1, 0, 0},
+    /* Conversions are many, and vary little. */
+    .conversion_enough_ns = 2e6,
+
+    /* ------------------------------------------------------------------------------------------
+     * how a sample is taken */
+
+    /* So long at least, in nanoseconds, so that neither the clock nor the look at what disturbed it
+     * counts; a device's events are coarser. But not so many runs. */
+    .sample_ns = 50e3,
+    .device_sample_ns = 200e3,
+    .most_runs = 50,
+    .device_most_runs = 100,
+    /* What runs longer has cold caches in any case: no run to warm them. */
+    .warmed_ns = 5e6,
+    /* What runs longer is run once more after the first, and no more. */
+    .long_run_ns = 200e6,
+    /* Samples of one that was disturbed in all: a load that comes and goes spares some. */
+    .most_disturbed = 10,
+    /* Of a sample: waiting for a core that is part of any run, for a thread that slept is woken. */
+    .wait_share = 0.02,
+    /* In which two samples agree of what is left off. */
+    .prune_tolerance = 0.03,
+    /* Runs of a sample from which on a captured graph is worth it. */
+    .captured_runs = 10,
+    /* Of work until a device's clocks have settled, and the most samples for it. */
+    .device_warm_ns = 50e6,
+    .device_warm_samples = 300,
+    /* A difference below which a device's candidate has all its samples. */
+    .device_pruned_ns = 50e3,
+    /* Elements after which made-up values repeat: a prime, so that no pattern is met. */
+    .period = 65521,
+
+    /* ------------------------------------------------------------------------------------------
+     * what a difference means */
+
+    /* The least noise that is believed, and what is assumed where too few samples tell. */
+    .least_noise = 0.01,
+    .most_noise = 0.10,
+    /* A difference that does not matter: a network's runs vary by as much. */
+    .least_difference = 0.02,
+    /* How much longer a network may take without kernels that use OpenMP: with them, loading it
+     * also loads their library (with oneDNN some 3 ms and 10 MB), and OpenMP's threads spin for
+     * milliseconds after a run. */
+    .without_openmp_factor = 1.03,
+    /* What each rank down the order of preference adds to a measured cost, up to some. */
+    .rank_share = 0.005,
+    .rank_limit = 4,
+
+    /* ------------------------------------------------------------------------------------------
+     * estimates of what is not measured: they need to be right about what is large and what is
+     * small, and about conversions against kernels */
+
+    /* Where nothing may be measured, as in a build without timing: of a common core, of a common
+     * device, and of the bus between them. Nanoseconds of a step, and bytes a nanosecond, those
+     * that are read and those that are written. */
+    .rates = {.host = {500, 10}, .device = {2000, 1000}, .transfer = {8000, 40}},
+    /* Of the tensor by which rates are measured: a common activation. */
+    .rate_bytes = (uint64_t)1 << 20,
+    /* Multiplications and additions in 32-bit floats in the time of a byte: where a kernel with
+     * weights is limited by its work. */
+    .work_a_byte = 1,
+    .device_work_a_byte = 5,
+    /* Each rank and each tactic down the order of preference adds. */
+    .rank_factor = 0.05,
+    .tactic_factor = 0.01,
+    /* Of work: in a format that kernels with weights like; of a device in 16 and in 8 bits, where
+     * layers are seldom large enough to tell; in its short floats. */
+    .blocked_factor = 0.8,
+    .narrow_device_factor = 0.1,
+    .tf32_factor = 0.25,
+    /* A kernel that is there for when no other one is; and of a reference an element of work, in
+     * double precision, over one of a kernel. */
+    .fallback_factor = 8,
+    .reference_factor = 200,
+    /* Of a tensor whose shape is known at a run alone. */
+    .unknown_bytes = 4096,
+    /* A conversion that there is not, or what is left out: never chosen while there is another one.
+     */
+    .impossible_ns = 1e15};

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rates of devices; see timing_rates.h. */
+#include "builder/timing/timing_rates.h"
+#include "base/hash.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/timing/timing_policy.h"
+#include "builder/timing/timing_private.h"
+
+#define SMALL_BYTES 64u
+
+/* A copy of a tensor of so many bytes. */
+static tn_status time_copy(tn_lowering *lowering, uint64_t bytes, uint32_t from, uint32_t to,
+                           double *out_ns, bool *out_is_known) {
+    const tn_shape shape = {.rank = 1, .extents = {(int64_t)(bytes / sizeof(float))}};
+    tn_tensor_storage source, target;
+    TN_TRY(tn_tensor_init(&source, TN_F32, TN_LINEAR, &shape));
+    TN_TRY(tn_tensor_init(&target, TN_F32, TN_LINEAR, &shape));
+    uint64_t key = tn_hash_add_text(0, "rate");
+    key = tn_timing_key_place(lowering, key, from == TN_SPACE_DEVICE || to == TN_SPACE_DEVICE);
+    key = tn_hash_add_u64(tn_hash_add_u64(tn_hash_add_u64(key, bytes), from), to);
+    return tn_timing_conversion(lowering, key, &source, from, &target, to, out_ns, out_is_known);
+}
+
+/* Leaves the rate as it is where the time is over, or says nothing. */
+static tn_status time_rate(tn_lowering *lowering, uint32_t from, uint32_t to,
+                           tn_timing_rate *rate) {
+    const uint64_t large = tn_timing_policy.rate_bytes;
+    double small_ns = 0, large_ns = 0;
+    bool is_small_known = false, is_large_known = false;
+    TN_TRY(time_copy(lowering, SMALL_BYTES, from, to, &small_ns, &is_small_known));
+    TN_TRY(time_copy(lowering, large, from, to, &large_ns, &is_large_known));
+    if (is_small_known && is_large_known && small_ns > 0 && large_ns > small_ns)
+        *rate =
+            (tn_timing_rate){small_ns, 2 * (double)(large - SMALL_BYTES) / (large_ns - small_ns)};
+    return TN_OK;
+}
+
+/* A device that has no memory for it now may have enough for the network. */
+static tn_status time_device_rate(tn_lowering *lowering, uint32_t from, uint32_t to,
+                                  tn_timing_rate *rate) {
+    const tn_status status = time_rate(lowering, from, to, rate);
+    if (status != TN_ERROR_MEMORY && status != TN_ERROR_UNSUPPORTED) return status;
+    tn_error_clear();
+    return TN_OK;
+}
+
+tn_status tn_timing_rates_find(tn_lowering *lowering) {
+    tn_timing_rates *rates = tn_arena_allocate(lowering->arena, 1, sizeof *rates);
+    if (!rates) return tn_fail_memory("lowering a graph");
+    *rates = tn_timing_policy.rates;
+    lowering->rates = rates;
+    if (!lowering->timing || lowering->options->now_ns) return TN_OK;
+    TN_TRY(time_rate(lowering, TN_SPACE_HOST, TN_SPACE_HOST, &rates->host));
+    if (!tn_lower_has_device(lowering)) return TN_OK;
+    TN_TRY(time_device_rate(lowering, TN_SPACE_DEVICE, TN_SPACE_DEVICE, &rates->device));
+    return time_device_rate(lowering, TN_SPACE_HOST, TN_SPACE_DEVICE, &rates->transfer);
+}
