@@ -2,7 +2,7 @@
 /*
  * Matrix products on CUDA for operators that read as one (Gemm, MatMul): what a node means, and the
  * callbacks of three kernels, through cuBLASLt (product_library.cu), and our own for few rows times
- * a constant matrix (product_rows.cu) and for 8-bit numbers (product_bytes.cu). The operator's
+ * a constant matrix (product_gemv.cu) and for 8-bit numbers (product_int8.cu). The operator's
  * folder says how its node reads as a product.
  */
 #ifndef TN_KIT_CUDA_GEMM_PRODUCT_H
@@ -33,7 +33,7 @@ typedef struct tn_cuda_product {
     float alpha, c_factor;
     bool has_c;                            /* input 2 */
     int64_t c_row_stride, c_column_stride; /* 0: the same for all */
-    tn_cuda_product_image image; /* the bytes kernel's; b then is filters of x channels x taps */
+    tn_cuda_product_image image; /* the int8 kernels'; b then is filters of x channels x taps */
 } tn_cuda_product;
 
 /* Whether there are kernels through cuBLASLt: they are compiled where its headers are, and ask for
@@ -45,7 +45,7 @@ typedef struct tn_cuda_product {
 typedef struct tn_cuda_product_user {
     bool (*read)(const tn_call *call, tn_cuda_product *out_product);
     bool may_round;       /* 32-bit floats may be rounded to tf32 before they are multiplied */
-    int32_t channel_axis; /* of the output, along which the columns lie; the bytes kernel's */
+    int32_t channel_axis; /* of the output, along which the columns lie; the int8 kernels' */
 } tn_cuda_product_user;
 
 /* A product with its epilogue; `has_bias`: of the constant c or the chain, one a column. */
@@ -75,8 +75,8 @@ const void *tn_cuda_product_addend(const tn_call *call, const tn_cuda_product_no
     tn_status tn_cuda_product_##name##_reshape(tn_call *call) TN_NOEXCEPT;                         \
     tn_status tn_cuda_product_##name##_run(tn_call *call) TN_NOEXCEPT
 TN_CUDA_PRODUCT_DECLARE(library);
-TN_CUDA_PRODUCT_DECLARE(rows);
-TN_CUDA_PRODUCT_DECLARE(bytes);
+TN_CUDA_PRODUCT_DECLARE(gemv);
+TN_CUDA_PRODUCT_DECLARE(int8);
 
 #define TN_CUDA_PRODUCT_CALLBACKS(name)                                                            \
     .accepts = tn_cuda_product_##name##_accepts, .tactics = tn_cuda_product_##name##_tactics,      \
@@ -102,12 +102,15 @@ TN_CUDA_PRODUCT_DECLARE(bytes);
     }
 #define TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, byte_table)               \
     static const tn_cuda_product_user strict = {read_function, false, -1};                         \
-    TN_CUDA_PRODUCT_KERNEL(rows, operator_name, "rows", rows, strict,                              \
+    TN_CUDA_PRODUCT_KERNEL(gemv, operator_name, "gemv", gemv, strict,                              \
                            TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE, ", " TN_FACET_SOFTMAX,  \
-                           table, "Few rows times a constant matrix, which is read once.");        \
-    TN_CUDA_PRODUCT_KERNEL(bytes, operator_name, "bytes", bytes, strict,                           \
-                           TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE, "", byte_table,         \
-                           "8-bit products, exact sums; the matrix quantised a column.")
+                           table,                                                                  \
+                           "Up to 8 rows times a constant matrix. Limited by reading it, once.");  \
+    TN_CUDA_PRODUCT_KERNEL(                                                                        \
+        gemm_int8, operator_name, "gemm_int8", int8, strict,                                       \
+        TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE, "", byte_table,                            \
+        "8-bit products, exact sums; the matrix quantised a column. Limited by "                   \
+        "the latency of tiles to shared memory.")
 
 /* Defines the kernels of an operator that reads as a product; TN_CUDA_PRODUCT_KERNEL_LIST names
  * them. `table`: the combinations, `byte_table`: those of 8-bit numbers, `float_table`: those in
@@ -123,11 +126,11 @@ TN_CUDA_PRODUCT_DECLARE(bytes);
         cublaslt_tf32, operator_name, "cublaslt_tf32", library, rounded,                           \
         TN_KERNEL_CAPTURABLE | TN_KERNEL_TF32, "", float_table,                                    \
         "cuBLASLt's product; 32-bit floats are rounded to tf32 before they are multiplied.")
-#define TN_CUDA_PRODUCT_KERNEL_LIST &rows, &bytes, &cublaslt, &cublaslt_tf32
+#define TN_CUDA_PRODUCT_KERNEL_LIST &gemv, &gemm_int8, &cublaslt, &cublaslt_tf32
 #else
 #define TN_CUDA_PRODUCT_KERNELS(operator_name, read_function, table, byte_table, float_table)      \
     TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, byte_table)
-#define TN_CUDA_PRODUCT_KERNEL_LIST &rows, &bytes
+#define TN_CUDA_PRODUCT_KERNEL_LIST &gemv, &gemm_int8
 #endif
 
 #ifdef __cplusplus

@@ -163,7 +163,7 @@ static tn_status make_plan(tn_call *call, cublasLtHandle_t handle, const tn_cuda
     tn_status status = tn_cublaslt_check(call, made, "planning a product");
     if (status == TN_OK && (count == 0 || (is_exact && index >= (uint32_t)count)))
         status = call->host->fail(call, TN_ERROR_UNSUPPORTED,
-                                  "cuBLASLt has %d ways of doing this product, number %u is asked",
+                                  "cuBLASLt has %d tactics for this product, number %u is asked",
                                   count, index);
     if (status != TN_OK) {
         clear_plan(lt, plan);

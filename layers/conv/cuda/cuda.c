@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conv's kernels on CUDA: through cuDNN (kit/cuda/cudnn/cudnn_conv.h), and our own (cuda_direct.h).
+/* Conv's kernels on CUDA: through cuDNN (kit/cuda/cudnn/cudnn_conv.h), and our own (cuda_conv.h).
  */
 #include "conv/conv.h"
 #include "conv/cuda/cuda_kernels.h"
@@ -8,66 +8,63 @@
 #include <tenon/kit/epilogue.h>
 
 static const char *const direct_combinations[] = {"f32, f32, f32? -> f32"};
-static const char *const few_combinations[] = {
-    "f16:nhwc, f32, f32? -> f16:nhwc", "f16, f32, f32? -> f16:nhwc", "f32, f32, f32? -> f16:nhwc",
-    "bf16:nhwc, f32, f32? -> bf16:nhwc", "bf16, f32, f32? -> bf16:nhwc"};
-static const char *const few_tf32_combinations[] = {
+static const char *const implicit_gemm_combinations[] = {"f16:nhwc, f32, f32? -> f16:nhwc",
+                                                         "bf16:nhwc, f32, f32? -> bf16:nhwc",
+                                                         "f32:nhwc, f32, f32? -> f32:nhwc"};
+static const char *const implicit_gemm_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32:nhwc"};
+static const char *const row_stationary_combinations[] = {
+    "f16:nhwc, f32, f32? -> f16:nhwc", "f16, f32, f32? -> f16:nhwc",
+    "f32, f32, f32? -> f16:nhwc",      "bf16:nhwc, f32, f32? -> bf16:nhwc",
+    "bf16, f32, f32? -> bf16:nhwc",    "f32, f32, f32? -> f32:nhwc",
+    "f32:nhwc, f32, f32? -> f32:nhwc"};
+static const char *const row_stationary_tf32_combinations[] = {
     "f32, f32, f32? -> f32:nhwc", "f32:nhwc, f32, f32? -> f32:nhwc", "f32, f32, f32? -> qi8:nhwc",
     "f32:nhwc, f32, f32? -> qi8:nhwc"};
-static const char *const narrow_combinations[] = {
-    "f16:nhwc, f32, f32? -> f16:nhwc", "f16:nhwc, f32, f32? -> f16", "f16:nhwc, f32, f32? -> f32",
-    "bf16:nhwc, f32, f32? -> bf16:nhwc", "bf16:nhwc, f32, f32? -> bf16"};
-static const char *const narrow_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32",
+static const char *const kn2row_combinations[] = {
+    "f16:nhwc, f32, f32? -> f16:nhwc", "f16:nhwc, f32, f32? -> f16",
+    "f16:nhwc, f32, f32? -> f32",      "bf16:nhwc, f32, f32? -> bf16:nhwc",
+    "bf16:nhwc, f32, f32? -> bf16",    "f32:nhwc, f32, f32? -> f32",
+    "f32:nhwc, f32, f32? -> f32:nhwc"};
+static const char *const kn2row_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32",
                                                        "f32:nhwc, f32, f32? -> f32:nhwc"};
-static const char *const deep_combinations[] = {"f16:nhwc, f32, f32? -> f16:nhwc",
-                                                "bf16:nhwc, f32, f32? -> bf16:nhwc"};
-static const char *const deep_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32:nhwc"};
 
-#define DIRECT_KERNEL(name_of, kind, more_traits, more_facets, activation_names,                   \
-                      combination_table, text)                                                     \
-    static const tn_kernel name_of = {                                                             \
+#define OWN_KERNEL(technique, more_traits, more_facets, activation_names, text)                    \
+    static const tn_kernel technique = {                                                           \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
         .domain = "",                                                                              \
         .op = "Conv",                                                                              \
         .device = "cuda",                                                                          \
-        .name = "direct_" #name_of,                                                                \
+        .name = #technique,                                                                        \
         .doc = text,                                                                               \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | (more_traits),                  \
         .absorbs = TN_FLOAT_ABSORBS(activation_names) more_facets,                                 \
-        TN_COMBINATIONS(combination_table),                                                        \
-        TN_CUDA_DIRECT_CALLBACKS,                                                                  \
-        .user = (void *)(uintptr_t) & (kind),                                                      \
+        TN_COMBINATIONS(technique##_combinations),                                                 \
+        TN_CUDA_CONV_CALLBACKS,                                                                    \
+        .user = (void *)(uintptr_t)&tn_cuda_##technique,                                           \
     }
-#define FEW_ACTIVATIONS "relu|leaky_relu|clip"
-DIRECT_KERNEL(tile, tn_cuda_tile_kind, 0, "", TN_ACTIVATIONS_1_0, direct_combinations,
-              "Tiles of large images with few channels, in registers and shared memory.");
-DIRECT_KERNEL(small, tn_cuda_small_kind, 0, "", TN_ACTIVATIONS_1_0, direct_combinations,
-              "Layers that are all latency: channels are shared out among warps.");
-DIRECT_KERNEL(staged, tn_cuda_staged_kind, 0, ", " TN_FACET_WINDOW_MAX, TN_ACTIVATIONS_1_0,
-              direct_combinations,
-              "The same, with input and weights brought to shared memory first.");
-DIRECT_KERNEL(few, tn_cuda_few_kind, 0, "", FEW_ACTIVATIONS, few_combinations,
-              "Few channels, on tensor cores.");
-DIRECT_KERNEL(few_tf32, tn_cuda_few_kind, TN_KERNEL_TF32, "", FEW_ACTIVATIONS,
-              few_tf32_combinations,
-              "Few channels, on tensor cores: 32-bit floats are rounded to tf32.");
-DIRECT_KERNEL(narrow, tn_cuda_narrow_kind, 0, "", TN_ACTIVATIONS_1_0, narrow_combinations,
-              "Few filters, on tensor cores.");
-DIRECT_KERNEL(narrow_tf32, tn_cuda_narrow_kind, TN_KERNEL_TF32, "", TN_ACTIVATIONS_1_0,
-              narrow_tf32_combinations,
-              "Few filters, on tensor cores: 32-bit floats are rounded to tf32.");
-DIRECT_KERNEL(deep, tn_cuda_deep_kind, 0, "", TN_ACTIVATIONS_1_0, deep_combinations,
-              "Many channels and few places, on tensor cores.");
-DIRECT_KERNEL(deep_tf32, tn_cuda_deep_kind, TN_KERNEL_TF32, "", TN_ACTIVATIONS_1_0,
-              deep_tf32_combinations,
-              "Many channels and few places, on tensor cores: 32-bit floats are rounded to tf32.");
+#define TF32_TEXT "32-bit floats are rounded to tf32: "
+OWN_KERNEL(direct, 0, ", " TN_FACET_WINDOW_MAX, TN_ACTIVATIONS_1_0,
+           "Direct in 32-bit floats; small layers. Limited by latency and shared memory.");
+OWN_KERNEL(implicit_gemm, 0, "", TN_ACTIVATIONS_1_0,
+           "Implicit GEMM with split-k on tensor cores; many channels, few pixels. Limited by the "
+           "latency of one trip to memory.");
+OWN_KERNEL(implicit_gemm_tf32, TN_KERNEL_TF32, "", TN_ACTIVATIONS_1_0,
+           TF32_TEXT "see implicit_gemm.");
+OWN_KERNEL(row_stationary, 0, "", "relu|leaky_relu|clip",
+           "Input rows stay in registers, on tensor cores; up to 8 channels. Limited by issue.");
+OWN_KERNEL(row_stationary_tf32, TN_KERNEL_TF32, "", "relu|leaky_relu|clip",
+           TF32_TEXT "see row_stationary.");
+OWN_KERNEL(kn2row, 0, "", TN_ACTIVATIONS_1_0,
+           "A product for all taps of a row, then shifted sums, on tensor cores; few filters. "
+           "Limited by registers.");
+OWN_KERNEL(kn2row_tf32, TN_KERNEL_TF32, "", TN_ACTIVATIONS_1_0, TF32_TEXT "see kn2row.");
 
 #if TN_HAS_CUDNN
 TN_CUDNN_CONV_KERNELS("Conv", tn_conv_window, false, "cuDNN's convolution");
 #endif
 
-static bool sees_one_place(const tn_window *window) {
+static bool is_point(const tn_window *window) {
     for (uint32_t i = 0; i < window->rank; i++)
         if (window->kernel[i] != 1 || window->stride[i] != 1 || window->pad_begin[i] != 0 ||
             window->output[i] != window->input[i])
@@ -104,25 +101,26 @@ static bool read_image(const tn_window *window, int64_t channels, tn_cuda_produc
     return true;
 }
 
-/* A convolution, channels last: the places are rows of a product, what each sees is its depth.
- * Where that is more than the place itself, channels come in whole 16s. */
-static bool read_places(const tn_call *call, tn_cuda_product *out_product) {
+/* A convolution, channels last, as an implicit GEMM: output pixels (n, p, q) are rows of a product,
+ * what each sees, (r, s, c), is its depth. Where that is more than one pixel, channels come in
+ * whole 16s. */
+static bool read_pixels(const tn_call *call, tn_cuda_product *out_product) {
     const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
     tn_call probe = *call;
     tn_window window;
     tn_cuda_product_image image = {0};
-    int64_t places = x->rank > 2 && x->format == TN_NHWC ? x->shape[0] : 0, depth = 0;
-    if (places == 0 || tn_conv_window(&probe, &window) != TN_OK || w->shape[1] != x->shape[1])
+    int64_t rows = x->rank > 2 && x->format == TN_NHWC ? x->shape[0] : 0, depth = 0;
+    if (rows == 0 || tn_conv_window(&probe, &window) != TN_OK || w->shape[1] != x->shape[1])
         return false;
     for (uint32_t i = 0; i < window.rank; i++)
-        if (__builtin_mul_overflow(places, window.output[i], &places)) return false;
-    if (!sees_one_place(&window) &&
+        if (__builtin_mul_overflow(rows, window.output[i], &rows)) return false;
+    if (!is_point(&window) &&
         (window.rank > 2 || x->shape[1] % 16 != 0 || x->shape[1] > INT32_MAX / 4 ||
          !read_image(&window, x->shape[1], &image)))
         return false;
     if (__builtin_mul_overflow(x->shape[1], image.taps ? image.taps : 1, &depth)) return false;
     *out_product = (tn_cuda_product){.batch = 1,
-                                     .rows = places,
+                                     .rows = rows,
                                      .columns = w->shape[0],
                                      .depth = depth,
                                      .b_is_transposed = true,
@@ -134,28 +132,30 @@ static bool read_places(const tn_call *call, tn_cuda_product *out_product) {
     return true;
 }
 
-static const tn_cuda_product_user places = {read_places, false, 1};
-static const char *const byte_combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",
-                                                "qi8:nhwc, f32, f32? -> f32:nhwc"};
-static const tn_kernel bytes = {
+static const tn_cuda_product_user pixels = {read_pixels, false, 1};
+static const char *const implicit_gemm_int8_combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",
+                                                              "qi8:nhwc, f32, f32? -> f32:nhwc"};
+static const tn_kernel implicit_gemm_int8 = {
     .size = sizeof(tn_kernel),
-    .revision = 2,
+    .revision = 1,
     .domain = "",
     .op = "Conv",
     .device = "cuda",
-    .name = "bytes",
-    .doc = "Convolutions of channels in whole 16s, or of one place, in 8 bits with exact sums.",
+    .name = "implicit_gemm_int8",
+    .doc = "Implicit GEMM in 8 bits with exact sums; channels in whole 16s, or a window of 1x1. "
+           "Limited by the latency of tiles to shared memory.",
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
     .absorbs = TN_FLOAT_ABSORBS(TN_ACTIVATIONS_1_0),
-    TN_COMBINATIONS(byte_combinations),
-    TN_CUDA_PRODUCT_CALLBACKS(bytes),
-    .user = (void *)(uintptr_t)&places,
+    TN_COMBINATIONS(implicit_gemm_int8_combinations),
+    TN_CUDA_PRODUCT_CALLBACKS(int8),
+    .user = (void *)(uintptr_t)&pixels,
 };
 
 extern const tn_kernel *const tn_conv_cuda_kernels[];
-const tn_kernel *const tn_conv_cuda_kernels[] = {&tile,   &small,       &staged, &few,  &few_tf32,
-                                                 &narrow, &narrow_tf32, &bytes,  &deep, &deep_tf32,
+const tn_kernel *const tn_conv_cuda_kernels[] = {
+    &direct, &implicit_gemm, &implicit_gemm_tf32, &row_stationary, &row_stationary_tf32,
+    &kn2row, &kn2row_tf32,   &implicit_gemm_int8,
 #if TN_HAS_CUDNN
-                                                 &cudnn,  &cudnn_tf32,
+    &cudnn,  &cudnn_tf32,
 #endif
-                                                 NULL};
+    NULL};

@@ -1,312 +1,228 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The callbacks of our own convolutions on CUDA, and their tables; see cuda_direct.h. */
-#include "conv/cuda/cuda_direct.h"
-#include "conv/cuda/cuda_kernels.h"
-#include <tenon/kit/cuda/launch.h>
-#include <tenon/kit/cuda/upload.h>
+/*
+ * Direct convolution in 32-bit floats of layers so small that latency is all there is, in one trip
+ * to memory: a block brings the input of some rows of an output with its borders, and the weights
+ * of 1, 2 or 4 filters, into shared memory at once. A thread then has one pixel, or four neighbours
+ * where steps of one let them share what is read; threads share out the window's rows of all
+ * channels, (c, r), and add up in the end, and may keep the largest element of each pooling window
+ * alone. Channels first, groups too; weights are taken as the node has them.
+ *
+ * Limited by latency, and beyond some millions of products by reading shared memory; what does not
+ * fit there is not done. See cuda_conv.h.
+ */
+#include "conv/cuda/cuda_direct.cuh"
 
-extern "C" {
-#include "conv/conv.h"
-#include "kit/math/byte_table.h"
-#include <tenon/kit/epilogue.h>
+namespace {
+
+template <int KW, int F, int Q>
+__global__ void __launch_bounds__(MOST_THREADS)
+    direct_kernel(const __grid_constant__ tn_cuda_conv d, const __grid_constant__ direct_shape t) {
+    extern __shared__ uint4 shared_memory[];
+    const int taps = d.channels * d.kernel_height * d.kernel_width;
+    const int filter = blockIdx.y * F, filters = min(F, d.filters - filter);
+    const int y0 = blockIdx.x * t.rows, thread = threadIdx.x;
+    uint32_t group, item, column, r, pixel;
+    tn_divide_rest(blockIdx.z, t.group_divider, &group);
+    float *tile = (float *)shared_memory, *weights = tile + t.tile_floats;
+    float *parts = weights + t.weight_floats;
+    const int first = group * d.filters + filter, pixels = F * t.items * Q;
+    copy_run(weights, d.weights + (int64_t)first * taps, filters * taps);
+
+    /* All that does not need the kernel in front. */
+    const bool has_windows = d.window_height > 1 || d.window_width > 1;
+    const int64_t plane = (int64_t)blockIdx.z * d.filters + filter;
+    const float *planes = d.x + (int64_t)blockIdx.z * d.channels * d.in_height * d.in_width;
+    const int x_y0 = y0 * d.stride_height - d.pad_top;
+    const int from = t.is_run ? find_pack(d, t, x_y0, thread) : -1;
+    const float *own_pack = from >= 0 ? planes + from : nullptr;
+    const int split = (int)tn_divide_rest((uint32_t)thread, t.item_divider, &item);
+    const int row = (int)tn_divide_rest(item, t.across_divider, &column);
+    const int c = (int)tn_divide_rest((uint32_t)split, t.height_divider, &r);
+    int x_at = (row * d.stride_height + (int)r * d.dilation_height) * t.pitch +
+               (int)column * Q * d.stride_width + c * t.pixels;
+    int lines = split < t.splits ? t.each_lines - (split >= t.whole_splits) : 0;
+    int line_row = (int)r, w_at = split * (KW ? KW : d.kernel_width);
+    int part_at = split * pixels + (int)item * Q;
+    const int adder = (int)tn_divide_rest((uint32_t)thread, t.pixel_divider, &pixel);
+    int parts_at = (int)__cvta_generic_to_shared(parts), own_at = parts_at + thread * 4;
+    int add_at = parts_at + (int)pixel * 4, add_first = adder < t.groups ? adder : t.splits;
+    direct_pixel own = find_pixel<F, Q>(d, t, plane, filters, y0, d.bias + first, thread);
+    direct_window window = {};
+    const int windows = has_windows ? F * t.window_rows * d.y_width : 0;
+    if (has_windows) window = find_window<F, Q>(d, t, plane, filters, y0, thread);
+    tn_cuda_keep(own_pack), tn_cuda_keep(x_at), tn_cuda_keep(lines), tn_cuda_keep(line_row);
+    tn_cuda_keep(w_at), tn_cuda_keep(part_at), tn_cuda_keep(add_at), tn_cuda_keep(add_first);
+    tn_cuda_keep(parts_at), tn_cuda_keep(own_at);
+    tn_cuda_keep(own.to), tn_cuda_keep(own.residual), tn_cuda_keep(window.to);
+    tn_cuda_keep(window.at), tn_cuda_keep(window.rows), tn_cuda_keep(window.columns);
+    tn_cuda_wait_for_last();
+
+    if (t.is_run)
+        stage_run(d, t, planes, x_y0, own_pack, tile);
+    else
+        stage(d, t, planes, x_y0, tile);
+    const float residual = own.residual ? *own.residual : 0;
+    tn_copy_wait();
+    __syncthreads();
+    tn_cuda_start_next(); /* not before: what it brings would be in the way of what is needed here
+                           */
+    if (lines > 0) {
+        float sums[F][Q] = {};
+        add_lines<KW, F, Q>(d, t, tile + x_at, weights + w_at, taps, line_row, lines, sums);
+#pragma unroll
+        for (int f = 0; f < F; f++) {
+            float *to = parts + part_at + f * t.items * Q;
+            if constexpr (Q == 4)
+                *(float4 *)to = make_float4(sums[f][0], sums[f][1], sums[f][2], sums[f][3]);
+            else
+                *to = sums[f][0];
+        }
+    }
+    __syncthreads();
+    if (t.groups < t.splits) { /* several threads add up one pixel */
+        const float sum = add_parts(add_at, add_first, t.splits, t.groups, pixels);
+        if (add_first < t.splits) store_shared(add_at + add_first * pixels * 4, sum);
+        __syncthreads();
+    }
+    join<F, Q>(d, t, own, residual, own_at, has_windows);
+    for (int i = thread + blockDim.x; i < pixels; i += blockDim.x) {
+        const direct_pixel p = find_pixel<F, Q>(d, t, plane, filters, y0, d.bias + first, i);
+        join<F, Q>(d, t, p, p.residual ? *p.residual : 0, parts_at + i * 4, has_windows);
+    }
+    if (!has_windows) return;
+    __syncthreads();
+    keep_largest(window, t.across * Q, parts_at);
+    for (int i = thread + blockDim.x; i < windows; i += blockDim.x)
+        keep_largest(find_window<F, Q>(d, t, plane, filters, y0, i), t.across * Q, parts_at);
 }
 
-#include <string.h>
-
-typedef struct direct_state {
-    tn_float_epilogue epilogue;
-    tn_cuda_direct_config config; /* at the optimum */
-    int32_t padded;
-    float *weights, *bias; /* weights null: the node's own */
-} direct_state;
-
-typedef struct direct_context {
-    tn_cuda_direct direct;
-    tn_cuda_direct_config config;
-    bool is_empty;
-} direct_context;
-
-/* ----------------------------------------------------------------------------------------------
- * accepts, tactics */
-
-/* Indices are 32-bit in the kernels. */
-static bool is_small_enough(const tn_conv_geometry *g) {
-    const int64_t limit = INT32_MAX / 4;
-    int64_t in, out, weights;
-    return !__builtin_mul_overflow(g->in_height, g->in_width, &in) &&
-           !__builtin_mul_overflow(in, g->channels * g->groups, &in) &&
-           !__builtin_mul_overflow(g->out_height, g->out_width, &out) &&
-           !__builtin_mul_overflow(out, g->filters * g->groups, &out) &&
-           !__builtin_mul_overflow(g->kernel_height * g->kernel_width, g->channels, &weights) &&
-           !__builtin_mul_overflow(weights, (g->filters + 64) * g->groups, &weights) &&
-           in < limit && out < limit && weights < limit && g->batch < 65536 && g->groups < 65536 &&
-           g->stride_height < 65536 && g->stride_width < 65536 && g->dilation_height < 65536 &&
-           g->dilation_width < 65536 && g->pad_top >= 0 && g->pad_left >= 0 && g->pad_top < 65536 &&
-           g->pad_left < 65536;
+/* Neighbouring positions of a thread. */
+int positions_of(const tn_cuda_conv *d) {
+    return d->stride_width == 1 && d->dilation_width == 1 &&
+                   (d->kernel_width == 3 || d->kernel_width == 5)
+               ? 4
+               : 1;
 }
 
-static bool read_geometry(const tn_call *call, tn_conv_geometry *out_geometry) {
-    return tn_conv_geometry_read(call, out_geometry) && is_small_enough(out_geometry);
+/* `config->rows` is what there may be at most. */
+direct_shape shape_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config) {
+    const int each = positions_of(d);
+    direct_shape t = {};
+    t.lines = d->channels * d->kernel_height;
+    t.rows = config->rows < d->out_height ? config->rows : d->out_height;
+    t.rows = (t.rows + d->window_height - 1) / d->window_height * d->window_height;
+    t.across = (d->out_width + each - 1) / each;
+    t.items = t.rows * t.across;
+    t.splits = t.items < MOST_THREADS ? MOST_THREADS / t.items : 1;
+    t.each_lines = (t.lines + t.splits - 1) / t.splits;
+    t.splits = (t.lines + t.each_lines - 1) / t.each_lines;
+    t.whole_splits = t.lines - (t.each_lines - 1) * t.splits;
+    t.tile_rows = (t.rows - 1) * d->stride_height + (d->kernel_height - 1) * d->dilation_height + 1;
+    t.pitch = each == 4 ? t.across * 4 + 4
+                        : (d->out_width - 1) * d->stride_width +
+                              (d->kernel_width - 1) * d->dilation_width + 1;
+    t.pixels = t.tile_rows * t.pitch;
+    const int bottom =
+        (d->out_height - 1) * d->stride_height + (d->kernel_height - 1) * d->dilation_height + 1;
+    t.is_run = bottom <= d->in_height && d->pad_top == 0 && d->pad_left == 0 &&
+               t.pitch == d->in_width && d->in_width % 4 == 0;
+    const int line = d->dilation_height * t.pitch;
+    t.step_rows = t.splits % d->kernel_height;
+    t.step = t.splits / d->kernel_height * t.pixels + t.step_rows * line;
+    t.wrap = t.pixels - d->kernel_height * line;
+    t.tile_floats = (d->channels * t.pixels + 3) / 4 * 4;
+    t.item_divider = tn_divider_make((uint32_t)t.items);
+    t.across_divider = tn_divider_make((uint32_t)t.across);
+    t.pitch_divider = tn_divider_make((uint32_t)t.pitch);
+    t.row_divider = tn_divider_make((uint32_t)t.tile_rows);
+    t.pack_divider = tn_divider_make((uint32_t)(t.pixels < 4 ? 1 : t.pixels / 4));
+    t.height_divider = tn_divider_make((uint32_t)d->kernel_height);
+    t.group_divider = tn_divider_make((uint32_t)d->groups);
+    t.window_rows = t.rows / d->window_height;
+    t.window_row_divider = tn_divider_make((uint32_t)d->window_height);
+    t.window_column_divider = tn_divider_make((uint32_t)(d->y_width > 0 ? d->y_width : 1));
+    t.window_rows_divider = tn_divider_make((uint32_t)t.window_rows);
+    return t;
 }
 
-/* What is multiplied: the lower type of what comes in and goes out; what is stored in 8 bits is
- * multiplied in 32-bit floats. */
-static tn_type type_of(const tn_call *call) {
-    const tn_type type = call->inputs[TN_CONV_X]->type, y_type = call->outputs[0]->type;
-    return type == TN_F32 && y_type != TN_I8 ? y_type : type;
+/* What depends on how many filters a block has. */
+void share_out(const tn_cuda_conv *d, int filters, direct_shape *t) {
+    const int pixels = filters * t->items * positions_of(d);
+    const int groups = t->items * t->splits / pixels;
+    const int taps = d->channels * d->kernel_height * d->kernel_width;
+    t->weight_floats = (filters * taps + 3) / 4 * 4;
+    t->groups = groups >= 2 && t->splits >= 3 * groups ? groups : t->splits;
+    t->pixel_divider = tn_divider_make((uint32_t)pixels);
 }
 
-/* False where something in 8 bits has no scale, or residual and output are stored differently. */
-static bool read_scales(const tn_call *call, const tn_float_epilogue *epilogue, float *out_y_scale,
-                        float *out_residual_scale) {
-    const tn_tensor *residual =
-        epilogue->residual == UINT32_MAX ? NULL : call->operands[epilogue->residual];
-    *out_y_scale = *out_residual_scale = 1.0f;
-    if (call->outputs[0]->type != TN_I8) return true;
-    *out_y_scale = tn_byte_scale(call->outputs[0]);
-    if (residual) *out_residual_scale = residual->type == TN_I8 ? tn_byte_scale(residual) : 0;
-    return *out_y_scale != 0 && *out_residual_scale != 0;
-}
-
-void tn_cuda_direct_describe(const tn_conv_geometry *g, tn_cuda_direct *out) {
-    *out = {};
-    out->batch = (int32_t)g->batch;
-    out->groups = (int32_t)g->groups;
-    out->channels = (int32_t)g->channels;
-    out->filters = (int32_t)g->filters;
-    out->in_height = (int32_t)g->in_height;
-    out->in_width = (int32_t)g->in_width;
-    out->out_height = (int32_t)g->out_height;
-    out->out_width = (int32_t)g->out_width;
-    out->kernel_height = (int32_t)g->kernel_height;
-    out->kernel_width = (int32_t)g->kernel_width;
-    out->stride_height = (int32_t)g->stride_height;
-    out->stride_width = (int32_t)g->stride_width;
-    out->dilation_height = (int32_t)g->dilation_height;
-    out->dilation_width = (int32_t)g->dilation_width;
-    out->pad_top = (int32_t)g->pad_top;
-    out->pad_left = (int32_t)g->pad_left;
-    out->window_height = (int32_t)g->window_height;
-    out->window_width = (int32_t)g->window_width;
-    out->y_height = (int32_t)g->y_height;
-    out->y_width = (int32_t)g->y_width;
-}
-
-static bool are_constant(const tn_call *call, const tn_float_epilogue *epilogue) {
-    const tn_tensor *b = call->input_count > TN_CONV_B ? call->inputs[TN_CONV_B] : NULL;
-    if (!call->inputs[TN_CONV_W]->data || (b && !b->data)) return false;
-    for (uint32_t i = 0; i < epilogue->bias_count; i++)
-        if (!call->operands[epilogue->bias[i]]->data) return false;
-    return true;
-}
-
-extern "C" tn_status tn_cuda_direct_accepts(tn_call *call) TN_NOEXCEPT {
-    const tn_cuda_direct_kind *kind = (const tn_cuda_direct_kind *)call->user;
-    tn_conv_geometry geometry;
-    tn_float_epilogue epilogue;
-    tn_cuda_direct_config config;
-    float y_scale, residual_scale;
-    return read_geometry(call, &geometry) && geometry.batch > 0 &&
-                   tn_float_epilogue_read(call, 1, &epilogue) && are_constant(call, &epilogue) &&
-                   read_scales(call, &epilogue, &y_scale, &residual_scale) &&
-                   kind->choose(&geometry, type_of(call), 0, &config)
-               ? TN_OK
-               : TN_ERROR_UNSUPPORTED;
-}
-
-extern "C" tn_status tn_cuda_direct_tactics(tn_call *call) TN_NOEXCEPT {
-    const tn_cuda_direct_kind *kind = (const tn_cuda_direct_kind *)call->user;
-    tn_conv_geometry geometry;
-    tn_cuda_direct_config config;
-    uint32_t count = 0;
-    if (read_geometry(call, &geometry))
-        while (kind->choose(&geometry, type_of(call), count, &config))
-            count++;
-    call->tactic_count = count ? count : 1;
-    return TN_OK;
-}
-
-/* ----------------------------------------------------------------------------------------------
- * prepare */
-
-/* The filters of a group as a thread's loads want them: a multiple of what a block has. */
-static int64_t padded_filters(const tn_conv_geometry *g, const tn_cuda_direct_config *config) {
-    const int64_t block = config->filters * config->filter_groups;
-    return (g->filters + block - 1) / block * block;
-}
-
-static uint64_t get_bytes(const tn_conv_geometry *g, const tn_cuda_direct_config *config, tn_type) {
-    return (uint64_t)(g->groups * g->channels * g->kernel_height * g->kernel_width *
-                      padded_filters(g, config)) *
+size_t bytes_of(const tn_cuda_conv *d, const direct_shape *t, int filters) {
+    return ((size_t)t->tile_floats + (size_t)t->weight_floats +
+            (size_t)t->splits * filters * t->items * positions_of(d)) *
            sizeof(float);
 }
 
-/* From filter, channel, row, element to group, channel, row, element, filter of the group. */
-static void pack_weights(const tn_conv_geometry *g, const tn_cuda_direct_config *config, tn_type,
-                         const float *from, void *to) {
-    const int64_t taps = g->channels * g->kernel_height * g->kernel_width;
-    const int64_t padded = padded_filters(g, config);
-    for (int64_t group = 0; group < g->groups; group++)
-        for (int64_t filter = 0; filter < g->filters; filter++)
-            for (int64_t tap = 0; tap < taps; tap++)
-                ((float *)to)[(group * taps + tap) * padded + filter] =
-                    from[(group * g->filters + filter) * taps + tap];
-}
-
-static void gather_bias(const tn_call *call, const tn_float_epilogue *epilogue, int64_t count,
-                        float *bias) {
-    const tn_tensor *own = call->input_count > TN_CONV_B ? call->inputs[TN_CONV_B] : NULL;
-    for (int64_t i = 0; i < count; i++) {
-        bias[i] = own ? ((const float *)own->data)[i] : 0;
-        for (uint32_t k = 0; k < epilogue->bias_count; k++)
-            bias[i] += ((const float *)call->operands[epilogue->bias[k]]->data)[i];
+template <int F>
+cudaError_t launch_as(const tn_cuda_conv *d, const tn_cuda_conv_config *config,
+                      cudaStream_t stream) {
+    direct_shape t = shape_of(d, config);
+    share_out(d, F, &t);
+    const size_t bytes = bytes_of(d, &t, F);
+    const unsigned int threads = (unsigned int)(t.items * t.splits + 31) / 32 * 32;
+    const dim3 grid((d->out_height + t.rows - 1) / t.rows, (d->filters + F - 1) / F,
+                    d->batch * d->groups);
+    if (threads > MOST_THREADS || bytes > MOST_SHARED) return cudaErrorInvalidValue;
+    switch (d->kernel_width * 10 + positions_of(d)) {
+    case 11:
+        return tn_cuda_launch_early(direct_kernel<1, F, 1>, grid, threads, bytes, stream, *d, t);
+    case 31:
+        return tn_cuda_launch_early(direct_kernel<3, F, 1>, grid, threads, bytes, stream, *d, t);
+    case 34:
+        return tn_cuda_launch_early(direct_kernel<3, F, 4>, grid, threads, bytes, stream, *d, t);
+    case 54:
+        return tn_cuda_launch_early(direct_kernel<5, F, 4>, grid, threads, bytes, stream, *d, t);
+    default:
+        return tn_cuda_launch_early(direct_kernel<0, F, 1>, grid, threads, bytes, stream, *d, t);
     }
 }
 
-static tn_status prepare_bias(tn_call *call, const tn_conv_geometry *g, direct_state *state) {
-    const int64_t filters = g->groups * g->filters;
-    const uint64_t bytes = (uint64_t)filters * sizeof(float);
-    float *bias = (float *)call->host->allocate(call->host, bytes, 64);
-    if (!bias) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for biases");
-    gather_bias(call, &state->epilogue, filters, bias);
-    const tn_status status = tn_cuda_upload(call, bias, bytes, (void **)&state->bias);
-    call->host->deallocate(call->host, bias);
-    return status;
+cudaError_t launch(const tn_cuda_conv *d, const tn_cuda_conv_config *config, cudaStream_t stream) {
+    return config->filters == 1   ? launch_as<1>(d, config, stream)
+           : config->filters == 2 ? launch_as<2>(d, config, stream)
+                                  : launch_as<4>(d, config, stream);
 }
 
-static tn_status prepare_weights(tn_call *call, const tn_conv_geometry *g, direct_state *state) {
-    const tn_cuda_direct_kind *kind = (const tn_cuda_direct_kind *)call->user;
-    if (!kind->get_bytes) return TN_OK;
-    const uint64_t bytes = kind->get_bytes(g, &state->config, type_of(call));
-    void *packed = call->host->allocate(call->host, bytes, 64);
-    if (!packed)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
-                                (unsigned long long)bytes);
-    memset(packed, 0, bytes);
-    kind->pack(g, &state->config, type_of(call), (const float *)call->inputs[TN_CONV_W]->data,
-               packed);
-    const tn_status status = tn_cuda_upload(call, packed, bytes, (void **)&state->weights);
-    call->host->deallocate(call->host, packed);
-    return status;
+bool fits(const tn_cuda_conv *d, const tn_cuda_conv_config *config) {
+    direct_shape t = shape_of(d, config);
+    if (d->out_width > MOST_THREADS || t.items > MOST_THREADS ||
+        (int64_t)t.tile_rows * t.pitch * d->channels >= MOST_SHARED ||
+        (int64_t)d->channels * d->kernel_height * d->kernel_width >= MOST_SHARED ||
+        (int64_t)d->batch * d->groups >= 65536)
+        return false;
+    share_out(d, config->filters, &t);
+    return bytes_of(d, &t, config->filters) <= MOST_SHARED;
 }
 
-static void free_state(tn_call *call, direct_state *state) {
-    if (state->weights) call->device->deallocate(call->device, state->weights, call->stream);
-    if (state->bias) call->device->deallocate(call->device, state->bias, call->stream);
-    call->host->deallocate(call->host, state);
-}
-
-extern "C" tn_status tn_cuda_direct_prepare(tn_call *call) TN_NOEXCEPT {
-    const tn_cuda_direct_kind *kind = (const tn_cuda_direct_kind *)call->user;
-    tn_conv_geometry geometry;
-    direct_state *state = (direct_state *)call->host->allocate(call->host, sizeof(*state), 64);
-    if (!state)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the convolution's state");
-    memset(state, 0, sizeof(*state));
-    tn_status status = TN_OK;
-    if (!read_geometry(call, &geometry) || !tn_float_epilogue_read(call, 1, &state->epilogue) ||
-        !kind->choose(&geometry, type_of(call), call->tactic, &state->config))
-        status = call->host->fail(call, TN_ERROR_UNSUPPORTED,
-                                  "the direct convolution does not do this node");
-    if (status == TN_OK) {
-        state->padded = (int32_t)padded_filters(&geometry, &state->config);
-        status = prepare_weights(call, &geometry, state);
-        if (status == TN_OK) status = prepare_bias(call, &geometry, state);
+/* Few rows of an output a block where outputs are small, more of them where they are not. */
+bool choose(const tn_cuda_conv *d, uint32_t index, tn_cuda_conv_config *out_config) {
+    const int32_t filters[] = {1, 2, 4}, pixels[] = {32, 64, 128};
+    const double work = (double)d->batch * d->groups * d->filters * d->out_height * d->out_width *
+                        d->channels * d->kernel_height * d->kernel_width;
+    if ((int64_t)d->groups * d->filters >= 65536 || d->out_width > MOST_THREADS ||
+        d->out_height > 4096 || work > 1e8)
+        return false;
+    for (const int32_t p : pixels) {
+        const int32_t rows = (p + d->out_width - 1) / d->out_width;
+        if (p > pixels[0] && rows > d->out_height) continue;
+        for (const int32_t f : filters) {
+            const tn_cuda_conv_config config = {rows, 0, f, 0};
+            if (f > d->filters || !fits(d, &config) || index-- > 0) continue;
+            *out_config = config;
+            return true;
+        }
     }
-    if (status != TN_OK) {
-        free_state(call, state);
-        return status;
-    }
-    call->state = state;
-    return TN_OK;
+    return false;
 }
 
-extern "C" void tn_cuda_direct_release(tn_call *call) TN_NOEXCEPT {
-    free_state(call, (direct_state *)call->state);
-}
+} // namespace
 
-/* ----------------------------------------------------------------------------------------------
- * open, reshape, run */
-
-extern "C" tn_status tn_cuda_direct_open(tn_call *call) TN_NOEXCEPT {
-    direct_context *context =
-        (direct_context *)call->host->allocate(call->host, sizeof(*context), 16);
-    if (!context)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the convolution's context");
-    memset(context, 0, sizeof(*context));
-    call->context = context;
-    return TN_OK;
-}
-
-extern "C" void tn_cuda_direct_close(tn_call *call) TN_NOEXCEPT {
-    call->host->deallocate(call->host, call->context);
-}
-
-extern "C" tn_status tn_cuda_direct_reshape(tn_call *call) TN_NOEXCEPT {
-    const tn_cuda_direct_kind *kind = (const tn_cuda_direct_kind *)call->user;
-    const direct_state *state = (const direct_state *)call->state;
-    direct_context *context = (direct_context *)call->context;
-    tn_conv_geometry geometry;
-    float y_scale;
-    call->workspace_bytes = 0;
-    context->is_empty = call->outputs[0]->bytes == 0;
-    if (context->is_empty) return TN_OK;
-    if (!read_geometry(call, &geometry))
-        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
-                                "the direct convolution does not do these shapes");
-    tn_cuda_direct *direct = &context->direct;
-    tn_cuda_direct_describe(&geometry, direct);
-    direct->type = type_of(call);
-    direct->x_type = call->inputs[TN_CONV_X]->type;
-    direct->y_type = call->outputs[0]->type;
-    direct->is_x_linear = call->inputs[TN_CONV_X]->format == TN_LINEAR;
-    direct->is_y_linear = call->outputs[0]->format == TN_LINEAR;
-    if (!read_scales(call, &state->epilogue, &y_scale, &direct->residual_scale))
-        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "8 bits without a scale");
-    direct->y_factor = 1.0f / y_scale;
-    direct->padded = state->padded;
-    direct->bias = state->bias;
-    direct->activation = {state->epilogue.activation, state->epilogue.alpha, state->epilogue.beta};
-    context->config = state->config;
-    /* Where weights serve every way, any will do. */
-    if (kind->fits && !kind->fits(direct, &context->config) &&
-        !kind->choose(&geometry, direct->type, 0, &context->config))
-        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
-                                "these shapes are too large for a direct convolution");
-    return TN_OK;
-}
-
-extern "C" tn_status tn_cuda_direct_run(tn_call *call) TN_NOEXCEPT {
-    const tn_cuda_direct_kind *kind = (const tn_cuda_direct_kind *)call->user;
-    const direct_state *state = (const direct_state *)call->state;
-    direct_context *context = (direct_context *)call->context;
-    tn_cuda_direct *direct = &context->direct;
-    if (context->is_empty) return TN_OK;
-    direct->x = (const float *)call->inputs[TN_CONV_X]->data;
-    direct->weights =
-        state->weights ? state->weights : (const float *)call->inputs[TN_CONV_W]->data;
-    direct->y = (float *)call->outputs[0]->data;
-    direct->residual = state->epilogue.residual == UINT32_MAX
-                           ? NULL
-                           : (const float *)call->operands[state->epilogue.residual]->data;
-    const int before = tn_cuda_enter(call);
-    const cudaError_t error = kind->launch(direct, &context->config, (cudaStream_t)call->stream);
-    tn_cuda_leave(call, before);
-    return tn_cuda_status(call, error, "launching a convolution");
-}
-
-extern "C" const tn_cuda_direct_kind tn_cuda_tile_kind, tn_cuda_small_kind, tn_cuda_staged_kind,
-    tn_cuda_few_kind, tn_cuda_narrow_kind, tn_cuda_deep_kind;
-const tn_cuda_direct_kind tn_cuda_tile_kind = {tn_cuda_tile_choose, tn_cuda_tile_launch, NULL,
-                                               get_bytes, pack_weights};
-const tn_cuda_direct_kind tn_cuda_small_kind = {tn_cuda_small_choose, tn_cuda_small_launch, NULL,
-                                                get_bytes, pack_weights};
-const tn_cuda_direct_kind tn_cuda_staged_kind = {tn_cuda_staged_choose, tn_cuda_staged_launch,
-                                                 tn_cuda_staged_fits, NULL, NULL};
-const tn_cuda_direct_kind tn_cuda_few_kind = {tn_cuda_few_choose, tn_cuda_few_launch, NULL,
-                                              tn_cuda_few_bytes, tn_cuda_few_pack};
-const tn_cuda_direct_kind tn_cuda_narrow_kind = {tn_cuda_narrow_choose, tn_cuda_narrow_launch, NULL,
-                                                 tn_cuda_narrow_bytes, tn_cuda_narrow_pack};
-const tn_cuda_direct_kind tn_cuda_deep_kind = {tn_cuda_deep_choose, tn_cuda_deep_launch,
-                                               tn_cuda_deep_fits, tn_cuda_deep_bytes,
-                                               tn_cuda_deep_pack};
+extern "C" const tn_cuda_conv_kind tn_cuda_direct = {false, choose, fits, launch, NULL, NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The callbacks of our own convolutions on CUDA (cuda_direct.cu), for their tables (cuda.c). */
+/* The callbacks of our own convolutions on CUDA (cuda_conv.cu), for their tables (cuda.c). */
 #ifndef TN_LAYERS_CONV_CUDA_CUDA_KERNELS_H
 #define TN_LAYERS_CONV_CUDA_CUDA_KERNELS_H
 
@@ -9,24 +9,24 @@
 extern "C" {
 #endif
 
-tn_status tn_cuda_direct_accepts(tn_call *call) TN_NOEXCEPT;
-tn_status tn_cuda_direct_tactics(tn_call *call) TN_NOEXCEPT;
-tn_status tn_cuda_direct_prepare(tn_call *call) TN_NOEXCEPT;
-void tn_cuda_direct_release(tn_call *call) TN_NOEXCEPT;
-tn_status tn_cuda_direct_open(tn_call *call) TN_NOEXCEPT;
-void tn_cuda_direct_close(tn_call *call) TN_NOEXCEPT;
-tn_status tn_cuda_direct_reshape(tn_call *call) TN_NOEXCEPT;
-tn_status tn_cuda_direct_run(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_conv_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_conv_tactics(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_conv_prepare(tn_call *call) TN_NOEXCEPT;
+void tn_cuda_conv_release(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_conv_open(tn_call *call) TN_NOEXCEPT;
+void tn_cuda_conv_close(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_conv_reshape(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_conv_run(tn_call *call) TN_NOEXCEPT;
 
-#define TN_CUDA_DIRECT_CALLBACKS                                                                   \
-    .accepts = tn_cuda_direct_accepts, .tactics = tn_cuda_direct_tactics,                          \
-    .prepare = tn_cuda_direct_prepare, .release = tn_cuda_direct_release,                          \
-    .open = tn_cuda_direct_open, .close = tn_cuda_direct_close, .reshape = tn_cuda_direct_reshape, \
-    .run = tn_cuda_direct_run
+#define TN_CUDA_CONV_CALLBACKS                                                                     \
+    .accepts = tn_cuda_conv_accepts, .tactics = tn_cuda_conv_tactics,                              \
+    .prepare = tn_cuda_conv_prepare, .release = tn_cuda_conv_release, .open = tn_cuda_conv_open,   \
+    .close = tn_cuda_conv_close, .reshape = tn_cuda_conv_reshape, .run = tn_cuda_conv_run
 
-struct tn_cuda_direct_kind;
-extern const struct tn_cuda_direct_kind tn_cuda_tile_kind, tn_cuda_small_kind, tn_cuda_staged_kind,
-    tn_cuda_few_kind, tn_cuda_narrow_kind, tn_cuda_deep_kind;
+struct tn_cuda_conv_kind;
+extern const struct tn_cuda_conv_kind tn_cuda_direct, tn_cuda_implicit_gemm,
+    tn_cuda_implicit_gemm_tf32, tn_cuda_row_stationary, tn_cuda_row_stationary_tf32, tn_cuda_kn2row,
+    tn_cuda_kn2row_tf32;
 
 #ifdef __cplusplus
 }

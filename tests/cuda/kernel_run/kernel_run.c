@@ -192,9 +192,9 @@ static void run_combination(const run_case *c, const tn_kernel *kernel, const ch
         run_node_clear(&n);
         return;
     }
-    n.call.tactic = 1;
+    n.call.tactic_count = 1;
     const tn_status status = kernel->tactics ? kernel->tactics(&n.call) : TN_OK;
-    const uint32_t tactics = n.call.tactic;
+    const uint32_t tactics = n.call.tactic_count;
     double best = 1e30, worst = 0;
     char all[600] = "";
     if (status != TN_OK) snprintf(all, sizeof(all), " tactics: %.200s", reason);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels of products in 8 bits; see product_bytes_job.h. Tiles of b and a lie in shared
+ * The kernels of products in 8 bits; see product_int8_job.h. Tiles of b and a lie in shared
  * memory, some steps ahead; warps multiply 16 x 8 x 32 at a time (the instruction mma.m16n8k32 of
  * PTX). A few rows are multiplied four bytes at a time by a warp for each column.
  */
-#include "kit/cuda/gemm/product_bytes_finish.cuh"
-#include "kit/cuda/gemm/product_bytes_job.h"
-#include "kit/cuda/gemm/product_bytes_tile.cuh"
+#include "kit/cuda/gemm/product_int8_finish.cuh"
+#include "kit/cuda/gemm/product_int8_job.h"
+#include "kit/cuda/gemm/product_int8_tile.cuh"
 #include <tenon/kit/cuda/launch.cuh>
 
 namespace {
@@ -15,10 +15,9 @@ namespace {
 enum { ACCESS_PACKS, ACCESS_BYTES, ACCESS_IMAGE };
 
 /* A tile of ROWS x COLUMNS sums a block, a quarter of it a warp; blocks of a cluster share the
- * steps. b, which is constant, is on its way before a is there. */
+ * steps. the loads of b, which is constant, begin before a is there. */
 template <typename T, int ROWS, int COLUMNS, int STAGES, int ACCESS>
-__global__ void __launch_bounds__(THREADS)
-    bytes_kernel(const __grid_constant__ tn_cuda_bytes_job l) {
+__global__ void __launch_bounds__(THREADS) int8_kernel(const __grid_constant__ tn_cuda_int8_job l) {
     constexpr int M = ROWS / 32, N = COLUMNS / 16; /* pieces of 16 rows, of 8 columns, a warp */
     constexpr int STAGE = (ROWS + COLUMNS) * LINE; /* a's lines, then b's */
     /* The residual is asked for with a, where there are registers for it. */
@@ -32,13 +31,13 @@ __global__ void __launch_bounds__(THREADS)
     const int begin = (int)blockIdx.z * share;
     const int steps = min(share, all_steps - begin); /* none for less than one */
     int sums[M][N][4] = {};
-    places<ROWS> seen;
+    pixels<ROWS> seen;
     auto load_a = [&](int step) {
         int8_t *tile = shared + step % STAGES * STAGE;
         const int at = (begin + step) * DEPTH;
         if (step < steps) {
             if constexpr (ACCESS == ACCESS_IMAGE)
-                load_places<ROWS>(tile, l, seen, at);
+                load_pixels<ROWS>(tile, l, seen, at);
             else
                 load_tile<ROWS, ACCESS == ACCESS_PACKS>(tile, l.a, first_row, l.rows, l.depth, at,
                                                         l.depth);
@@ -58,7 +57,7 @@ __global__ void __launch_bounds__(THREADS)
     for (int step = 0; step < STAGES - 1 && step < steps; step++)
         load_b(step);
     end.begin(l);
-    if constexpr (ACCESS == ACCESS_IMAGE) find_places<ROWS>(l, first_row, seen);
+    if constexpr (ACCESS == ACCESS_IMAGE) find_pixels<ROWS>(l, first_row, seen);
     tn_cuda_wait_for_last();
 #pragma unroll 1
     for (int step = 0; step < STAGES - 1; step++)
@@ -110,14 +109,13 @@ __device__ __forceinline__ void load_batch(const uint4 *b, int packs, int first,
 
 /* A warp a column: 16 bytes a lane of it and of each row. Depths of whole 16 bytes. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
-    few_rows_kernel(const __grid_constant__ tn_cuda_bytes_job l) {
+__global__ void __launch_bounds__(THREADS) gemv_kernel(const __grid_constant__ tn_cuda_int8_job l) {
     const int lane = threadIdx.x % 32;
     const int column = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
     const uint4 *b = (const uint4 *)(l.b + (int64_t)column * l.padded_depth);
     const int packs = column < l.columns ? l.depth / 16 : 0;
     uint4 w[BATCH];
-    int sums[FEW_ROWS] = {};
+    int sums[GEMV_ROWS] = {};
     tn_cuda_start_next();
     load_batch(b, packs, lane, w);
     tn_cuda_wait_for_last();
@@ -130,7 +128,7 @@ __global__ void __launch_bounds__(THREADS)
             const int k = first + i * 32;
             if (k >= packs) break;
 #pragma unroll
-            for (int m = 0; m < FEW_ROWS; m++) {
+            for (int m = 0; m < GEMV_ROWS; m++) {
                 if (m >= l.rows) break;
                 const uint4 x = ((const uint4 *)(l.a + (int64_t)m * l.depth))[k];
                 sums[m] = __dp4a((int)x.x, (int)w[i].x, sums[m]);
@@ -142,7 +140,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     int sum = 0; /* of row `lane` */
 #pragma unroll
-    for (int m = 0; m < FEW_ROWS; m++) {
+    for (int m = 0; m < GEMV_ROWS; m++) {
         if (m >= l.rows) break;
         const int all = __reduce_add_sync(0xffffffffu, sums[m]);
         if (lane == m) sum = all;
@@ -152,7 +150,8 @@ __global__ void __launch_bounds__(THREADS)
     float x = (float)sum * __ldg(l.scale + column) + __ldg(l.bias + column);
     if (l.residual) x += (float)((const T *)l.residual)[at] * l.residual_scale;
     store((T *)l.y + at,
-          activate_slowly(l.activation.kind, l.activation.alpha, l.activation.beta, x), l.y_factor);
+          tn_cuda_activate_apart(l.activation.kind, l.activation.alpha, l.activation.beta, x),
+          l.y_factor);
 }
 
 cudaError_t get_major(int *out_major) {
@@ -164,8 +163,8 @@ cudaError_t get_major(int *out_major) {
 }
 
 /* As tn_cuda_launch_early, and in clusters. Other GPUs do without. */
-cudaError_t launch_blocks(void (*kernel)(tn_cuda_bytes_job), dim3 blocks, size_t bytes,
-                          cudaStream_t stream, const tn_cuda_bytes_job &l) {
+cudaError_t launch_blocks(void (*kernel)(tn_cuda_int8_job), dim3 blocks, size_t bytes,
+                          cudaStream_t stream, const tn_cuda_int8_job &l) {
     int major = 0;
     const cudaError_t error = get_major(&major);
     if (error != cudaSuccess) return error;
@@ -190,9 +189,9 @@ cudaError_t launch_blocks(void (*kernel)(tn_cuda_bytes_job), dim3 blocks, size_t
  * one share of it, for it does not change while a multiprocessor is at work: else each would wait
  * for the one before. */
 template <typename T, int ROWS, int COLUMNS, int STAGES, int ACCESS>
-cudaError_t launch_kernel(const tn_cuda_bytes_job *l, uint32_t splits, cudaStream_t stream) {
+cudaError_t launch_kernel(const tn_cuda_int8_job *l, uint32_t splits, cudaStream_t stream) {
     constexpr int stage = (ROWS + COLUMNS) * LINE, sums = ROWS * (COLUMNS + 8) * (int)sizeof(int);
-    const auto kernel = bytes_kernel<T, ROWS, COLUMNS, STAGES, ACCESS>;
+    const auto kernel = int8_kernel<T, ROWS, COLUMNS, STAGES, ACCESS>;
     const int steps = (l->depth + DEPTH - 1) / DEPTH;
     const int tiles = (steps < STAGES ? steps : STAGES) * stage,
               bytes = tiles < sums ? sums : tiles;
@@ -207,7 +206,7 @@ cudaError_t launch_kernel(const tn_cuda_bytes_job *l, uint32_t splits, cudaStrea
 }
 
 template <typename T, int ROWS, int COLUMNS, int STAGES>
-cudaError_t launch_tile(const tn_cuda_bytes_job *l, uint32_t splits, cudaStream_t stream) {
+cudaError_t launch_tile(const tn_cuda_int8_job *l, uint32_t splits, cudaStream_t stream) {
     const bool is_aligned = (uintptr_t)l->a % 16 == 0;
     if (l->image.taps > 0)
         return is_aligned && l->image.channels % 16 == 0
@@ -219,22 +218,22 @@ cudaError_t launch_tile(const tn_cuda_bytes_job *l, uint32_t splits, cudaStream_
 }
 
 template <typename T>
-cudaError_t launch(const tn_cuda_bytes_job *l, tn_cuda_bytes_way way, cudaStream_t stream) {
+cudaError_t launch(const tn_cuda_int8_job *l, tn_cuda_int8_tactic tactic, cudaStream_t stream) {
     const unsigned int each = THREADS / 32, columns = (unsigned int)l->columns;
-    if (way.tile == TN_CUDA_BYTES_FEW && (uintptr_t)l->a % 16 == 0)
-        return tn_cuda_launch_early(few_rows_kernel<T>, (columns + each - 1) / each, THREADS, 0,
-                                    stream, *l);
-    if (way.tile == TN_CUDA_BYTES_TILE_64X64)
-        return launch_tile<T, 64, 64, 4>(l, way.splits, stream);
-    if (way.tile == TN_CUDA_BYTES_TILE_64X32)
-        return launch_tile<T, 64, 32, 5>(l, way.splits, stream);
-    return launch_tile<T, 32, 32, 6>(l, way.splits, stream);
+    if (tactic.tile == TN_CUDA_INT8_GEMV && (uintptr_t)l->a % 16 == 0)
+        return tn_cuda_launch_early(gemv_kernel<T>, (columns + each - 1) / each, THREADS, 0, stream,
+                                    *l);
+    if (tactic.tile == TN_CUDA_INT8_TILE_64X64)
+        return launch_tile<T, 64, 64, 4>(l, tactic.splits, stream);
+    if (tactic.tile == TN_CUDA_INT8_TILE_64X32)
+        return launch_tile<T, 64, 32, 5>(l, tactic.splits, stream);
+    return launch_tile<T, 32, 32, 6>(l, tactic.splits, stream);
 }
 
 } // namespace
 
-cudaError_t tn_cuda_bytes_launch(const tn_cuda_bytes_job *job, tn_cuda_bytes_way way,
-                                 cudaStream_t stream) {
-    return job->y_type == TN_I8 ? launch<int8_t>(job, way, stream)
-                                : launch<float>(job, way, stream);
+cudaError_t tn_cuda_int8_launch(const tn_cuda_int8_job *job, tn_cuda_int8_tactic tactic,
+                                cudaStream_t stream) {
+    return job->y_type == TN_I8 ? launch<int8_t>(job, tactic, stream)
+                                : launch<float>(job, tactic, stream);
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The convolution of few places (cuda_deep.cu): what becomes of a block's sums. Those of its warps
- * are added up and sent to the blocks of its cluster, and those that come from there are finished.
- * Private to it.
+ * The implicit GEMM of convolutions (cuda_implicit_gemm.cu): the reduction of sums whose depth is
+ * split. Those of a block's warps are added up and sent to the blocks of its cluster, and those
+ * that come from there are finished. Private to it.
  */
-#ifndef TN_LAYERS_CONV_CUDA_CUDA_DEEP_SUMS_CUH
-#define TN_LAYERS_CONV_CUDA_CUDA_DEEP_SUMS_CUH
+#ifndef TN_LAYERS_CONV_CUDA_CUDA_IMPLICIT_GEMM_SPLIT_K_CUH
+#define TN_LAYERS_CONV_CUDA_CUDA_IMPLICIT_GEMM_SPLIT_K_CUH
 
-#include "conv/cuda/cuda_deep_block.cuh"
+#include "conv/cuda/cuda_implicit_gemm.cuh"
 
 namespace {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
-/* By place and filter. */
+/* By pixel and filter. */
 __device__ __forceinline__ void store_sums(const float (&sums)[2][TILES][4], float *to) {
     const int lane = threadIdx.x & 31;
     to += (lane & 3) * 2 * PITCH + (lane >> 2);
@@ -30,29 +30,32 @@ __device__ __forceinline__ void add(float4 &sum, float4 more) {
     sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
 }
 
-/* The sums of a block's warps for the `i`th four filters of a place. */
+/* The sums of a block's warps for the `i`th four filters of a pixel. */
 template <int ACROSS> __device__ __forceinline__ float4 add_own(const float *sums, int i) {
     /* Warps that lie across are beside each other. */
     const float *from = sums + i / FOURS * PITCH + i % FOURS * 4;
     float4 sum = *(const float4 *)from;
 #pragma unroll
     for (int k = 1; k < WARPS / ACROSS; k++)
-        add(sum, *(const float4 *)(from + k * ACROSS * PLACES * PITCH));
+        add(sum, *(const float4 *)(from + k * ACROSS * PIXELS * PITCH));
     return sum;
 }
 
-/* To the blocks that finish the places. */
+/* To the blocks that finish the pixels. */
 template <int ACROSS>
-__device__ __forceinline__ void share_out(const deep_shape &t, const float *sums,
+__device__ __forceinline__ void share_out(const gemm_shape &t, const float *sums,
                                           const float *joined, const uint64_t *are_joined) {
 #pragma unroll
-    for (int n = 0; n < (ACROSS * PLACES * FOURS + THREADS - 1) / THREADS; n++) {
-        const int i = n * THREADS + (int)threadIdx.x, place = i / FOURS;
-        if (i >= ACROSS * PLACES * FOURS) break;
-        const uint32_t block = tn_divide((uint32_t)place, t.by_share);
-        const int to = ((int)blockIdx.x * t.share + place - (int)block * t.share) * FOURS;
-        push(address_in(address_of(joined) + (uint32_t)(to + i % FOURS) * 16, block),
-             add_own<ACROSS>(sums, i), address_in(address_of(are_joined), block));
+    for (int n = 0; n < (ACROSS * PIXELS * FOURS + THREADS - 1) / THREADS; n++) {
+        const int i = n * THREADS + (int)threadIdx.x, pixel = i / FOURS;
+        if (i >= ACROSS * PIXELS * FOURS) break;
+        const uint32_t block = tn_divide((uint32_t)pixel, t.by_share);
+        const int to = ((int)blockIdx.x * t.share + pixel - (int)block * t.share) * FOURS;
+        tn_cuda_cluster_push(tn_cuda_cluster_address(tn_cuda_shared_address(joined) +
+                                                         (uint32_t)(to + i % FOURS) * 16,
+                                                     block),
+                             add_own<ACROSS>(sums, i),
+                             tn_cuda_cluster_address(tn_cuda_shared_address(are_joined), block));
     }
 }
 
@@ -69,47 +72,45 @@ __device__ __forceinline__ float4 four_floats(typename four<type>::bits bits) {
     return make_float4(tn_number_load(all.items[0], 0), tn_number_load(all.items[1], 0),
                        tn_number_load(all.items[2], 0), tn_number_load(all.items[3], 0));
 }
-__device__ __forceinline__ void store_four(float *to, float4 v) {
-    *(float4 *)to = v;
-}
 template <typename type> __device__ __forceinline__ void store_four(type *to, float4 v) {
     union {
-        uint2 bits;
+        typename four<type>::bits bits;
         type items[4];
-    } four = {};
-    tn_number_store(&four.items[0], v.x, 0), tn_number_store(&four.items[1], v.y, 0);
-    tn_number_store(&four.items[2], v.z, 0), tn_number_store(&four.items[3], v.w, 0);
-    *(uint2 *)(void *)to = four.bits;
+    } all = {};
+    tn_number_store(&all.items[0], v.x, 0), tn_number_store(&all.items[1], v.y, 0);
+    tn_number_store(&all.items[2], v.z, 0), tn_number_store(&all.items[3], v.w, 0);
+    *(typename four<type>::bits *)(void *)to = all.bits;
 }
 
-/* Out of line: a kernel's instructions take their time to come, too. */
+/* Out of line, and all four at once: a kernel's instructions take their time to come, too. */
 __device__ __noinline__ float4 activate(uint32_t kind, float alpha, float beta, float4 v) {
     const tn_cuda_activation how = {kind, alpha, beta};
     return make_float4(tn_cuda_activate(how, v.x), tn_cuda_activate(how, v.y),
                        tn_cuda_activate(how, v.z), tn_cuda_activate(how, v.w));
 }
 
-/* Where this thread's `n`th four filters of a place are in the image's output, in elements; -1:
+/* Where this thread's `n`th four filters of a pixel are in the image's output, in elements; -1:
  * there are not so many. */
-__device__ __forceinline__ int output_of(const tn_cuda_direct &d, const deep_shape &t,
-                                         const task &at, int n) {
-    const int i = n * THREADS + (int)threadIdx.x, place = i / FOURS;
+__device__ __forceinline__ int output_of(const tn_cuda_conv &d, const gemm_shape &t, const task &at,
+                                         int n) {
+    const int i = n * THREADS + (int)threadIdx.x, pixel = i / FOURS;
     const int filter = (int)blockIdx.y * FILTERS + i % FOURS * 4;
-    const int of_image = at.first + (int)blockIdx.x * t.share + place;
-    return place < t.share && of_image < at.end && filter < d.filters
+    const int of_image = at.first + (int)blockIdx.x * t.share + pixel;
+    return pixel < t.share && of_image < at.end && filter < d.filters
                ? of_image * d.filters + filter
                : -1;
 }
 
-/* What is added to the sums of the places of this block. Nothing here waits for what is loaded. */
+/* What is added to the sums of the pixels of this block. Nothing here waits for what is loaded. */
 template <typename type, int ITEMS> struct rest {
     float4 bias; /* the same for all of a thread's */
     typename four<type>::bits residual[ITEMS];
 };
 
 template <typename type, int ITEMS>
-__device__ __forceinline__ void load_rest(const tn_cuda_direct &d, const deep_shape &t,
+__device__ __forceinline__ void load_rest(const tn_cuda_conv &d, const gemm_shape &t,
                                           const task &at, rest<type, ITEMS> &more) {
+    typedef typename four<type>::bits bits;
     const int filter = (int)blockIdx.y * FILTERS + (int)threadIdx.x % FOURS * 4;
     const type *residual =
         (const type *)(const void *)d.residual + (int64_t)at.image * (at.end * d.filters);
@@ -119,15 +120,13 @@ __device__ __forceinline__ void load_rest(const tn_cuda_direct &d, const deep_sh
 #pragma unroll
     for (int n = 0; n < ITEMS; n++) {
         const int from = output_of(d, t, at, n);
-        if (from >= 0)
-            more.residual[n] =
-                __ldcg((const typename four<type>::bits *)(const void *)(residual + from));
+        if (from >= 0) more.residual[n] = __ldcg((const bits *)(const void *)(residual + from));
     }
 }
 
-/* The places of this block, whose sums are its own warps' or came from the cluster. */
+/* The pixels of this block, whose sums are its own warps' or came from the cluster. */
 template <int ACROSS, typename type, int ITEMS>
-__device__ __forceinline__ void finish(const tn_cuda_direct &d, const deep_shape &t, const task &at,
+__device__ __forceinline__ void finish(const tn_cuda_conv &d, const gemm_shape &t, const task &at,
                                        const float *own, const float *joined,
                                        const rest<type, ITEMS> &more) {
     type *y = (type *)(void *)d.y + (int64_t)at.image * (at.end * d.filters);

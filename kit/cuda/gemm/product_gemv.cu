@@ -25,7 +25,7 @@ namespace {
 enum { A = 0, B = 1, MOST_ROWS = 8, THREADS = 128, TACTICS = 3 };
 enum { SOFTMAX_THREADS = 512, MOST_SOFTMAX = 1024 };
 
-struct rows_launch {
+struct gemv_launch {
     const void *a, *b, *residual;
     const float *bias;
     void *y;
@@ -35,7 +35,7 @@ struct rows_launch {
     bool has_softmax;
 };
 
-struct rows_state {
+struct gemv_state {
     tn_cuda_product_node node;
     void *b; /* columns x depth, in a's type; null: the node's own lies so */
     float *bias;
@@ -65,7 +65,7 @@ template <typename T, int N> struct alignas(sizeof(T) * N) pack { T items[N]; };
 enum { BATCH = 4 };
 
 /* What this lane of LANES has of a row of a or b from `first` on, zeros behind its end: all on
- * their way at once. */
+ * their tactic at once. */
 template <typename T, int N, int LANES>
 __device__ __forceinline__ void load_batch(const pack<T, N> *row, int packs, int first,
                                            pack<T, N> (&items)[BATCH]) {
@@ -77,9 +77,9 @@ __device__ __forceinline__ void load_batch(const pack<T, N> *row, int packs, int
 }
 
 /* The products of one row of b with M rows of a, as far as this lane of LANES has them. N elements
- * a load. The first of b, which is a constant, are on their way before a is there. */
+ * a load. The first loads of b, which is a constant, begin before a is there. */
 template <typename T, int N, int M, int LANES>
-__device__ __forceinline__ void multiply(const rows_launch &l, int column, int lane,
+__device__ __forceinline__ void multiply(const gemv_launch &l, int column, int lane,
                                          float (&sums)[M]) {
     const pack<T, N> *b = (const pack<T, N> *)((const T *)l.b + (int64_t)column * l.depth);
     const int packs = column < l.columns ? l.depth / N : 0;
@@ -104,7 +104,7 @@ __device__ __forceinline__ void multiply(const rows_launch &l, int column, int l
 }
 
 template <typename T, int N, int M, int WARPS>
-__global__ void __launch_bounds__(THREADS) rows_kernel(const __grid_constant__ rows_launch l) {
+__global__ void __launch_bounds__(THREADS) gemv_kernel(const __grid_constant__ gemv_launch l) {
     constexpr int LANES = WARPS * 32, COLUMNS = THREADS / LANES;
     __shared__ float shared[WARPS > 1 ? COLUMNS * WARPS * M : 1];
     const int place = threadIdx.x / LANES, lane = threadIdx.x % LANES;
@@ -169,11 +169,11 @@ __device__ __forceinline__ void store_softmax(const float *values, int columns, 
 /* A row of the result a block, and softmax along it: a warp takes one column after the other. */
 template <typename T, int N>
 __global__ void __launch_bounds__(SOFTMAX_THREADS)
-    softmax_kernel(const __grid_constant__ rows_launch l) {
+    softmax_kernel(const __grid_constant__ gemv_launch l) {
     constexpr int WARPS = SOFTMAX_THREADS / 32;
     __shared__ float values[MOST_SOFTMAX];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = blockIdx.x;
-    rows_launch one = l;
+    gemv_launch one = l;
     one.a = (const T *)l.a + (int64_t)row * l.depth;
     one.rows = 1;
     tn_cuda_start_next();
@@ -192,19 +192,19 @@ __global__ void __launch_bounds__(SOFTMAX_THREADS)
 }
 
 template <typename T, int N, int M>
-cudaError_t launch_warps(const rows_launch *l, uint32_t tactic, cudaStream_t stream) {
+cudaError_t launch_warps(const gemv_launch *l, uint32_t tactic, cudaStream_t stream) {
     const unsigned int columns = (unsigned int)l->columns;
     if (tactic == 0)
-        return tn_cuda_launch_early(rows_kernel<T, N, M, 1>, (columns + 3) / 4, THREADS, 0, stream,
+        return tn_cuda_launch_early(gemv_kernel<T, N, M, 1>, (columns + 3) / 4, THREADS, 0, stream,
                                     *l);
     if (tactic == 1)
-        return tn_cuda_launch_early(rows_kernel<T, N, M, 2>, (columns + 1) / 2, THREADS, 0, stream,
+        return tn_cuda_launch_early(gemv_kernel<T, N, M, 2>, (columns + 1) / 2, THREADS, 0, stream,
                                     *l);
-    return tn_cuda_launch_early(rows_kernel<T, N, M, 4>, columns, THREADS, 0, stream, *l);
+    return tn_cuda_launch_early(gemv_kernel<T, N, M, 4>, columns, THREADS, 0, stream, *l);
 }
 
 template <typename T>
-cudaError_t launch(const rows_launch *l, uint32_t tactic, cudaStream_t stream) {
+cudaError_t launch(const gemv_launch *l, uint32_t tactic, cudaStream_t stream) {
     constexpr int N = 16 / sizeof(T);
     if (l->has_softmax)
         return l->depth % N != 0 ? tn_cuda_launch_early(softmax_kernel<T, 1>, l->rows,
@@ -224,7 +224,7 @@ bool read(const tn_call *call, tn_cuda_product_node *out_node) {
 }
 
 /* b by columns, in a's type. */
-tn_status prepare_matrix(tn_call *call, rows_state *state) {
+tn_status prepare_matrix(tn_call *call, gemv_state *state) {
     const tn_cuda_product *p = &state->node.product;
     const tn_tensor *b = call->inputs[B];
     const tn_type type = state->node.type;
@@ -245,7 +245,7 @@ tn_status prepare_matrix(tn_call *call, rows_state *state) {
     return status;
 }
 
-tn_status prepare_bias(tn_call *call, rows_state *state) {
+tn_status prepare_bias(tn_call *call, gemv_state *state) {
     const uint64_t bytes = (uint64_t)state->node.product.columns * sizeof(float);
     if (!state->node.has_bias) return TN_OK;
     float *bias = (float *)call->host->allocate(call->host, bytes, 64);
@@ -256,7 +256,7 @@ tn_status prepare_bias(tn_call *call, rows_state *state) {
     return status;
 }
 
-void free_state(tn_call *call, rows_state *state) {
+void free_state(tn_call *call, gemv_state *state) {
     if (state->b) call->device->deallocate(call->device, state->b, call->stream);
     if (state->bias) call->device->deallocate(call->device, state->bias, call->stream);
     call->host->deallocate(call->host, state);
@@ -264,21 +264,21 @@ void free_state(tn_call *call, rows_state *state) {
 
 } // namespace
 
-tn_status tn_cuda_product_rows_accepts(tn_call *call) TN_NOEXCEPT {
+tn_status tn_cuda_product_gemv_accepts(tn_call *call) TN_NOEXCEPT {
     tn_cuda_product_node node;
     return read(call, &node) && call->inputs[B]->data && tn_cuda_product_is_constant(call, &node)
                ? TN_OK
                : TN_ERROR_UNSUPPORTED;
 }
 
-tn_status tn_cuda_product_rows_tactics(tn_call *call) TN_NOEXCEPT {
+tn_status tn_cuda_product_gemv_tactics(tn_call *call) TN_NOEXCEPT {
     tn_cuda_product_node node;
     call->tactic_count = read(call, &node) && node.epilogue.has_softmax ? 1 : TACTICS;
     return TN_OK;
 }
 
-tn_status tn_cuda_product_rows_prepare(tn_call *call) TN_NOEXCEPT {
-    rows_state *state = (rows_state *)call->host->allocate(call->host, sizeof(*state), 64);
+tn_status tn_cuda_product_gemv_prepare(tn_call *call) TN_NOEXCEPT {
+    gemv_state *state = (gemv_state *)call->host->allocate(call->host, sizeof(*state), 64);
     if (!state) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a product's state");
     memset((void *)state, 0, sizeof(*state));
     tn_status status = TN_OK;
@@ -294,23 +294,23 @@ tn_status tn_cuda_product_rows_prepare(tn_call *call) TN_NOEXCEPT {
     return TN_OK;
 }
 
-void tn_cuda_product_rows_release(tn_call *call) TN_NOEXCEPT {
-    free_state(call, (rows_state *)call->state);
+void tn_cuda_product_gemv_release(tn_call *call) TN_NOEXCEPT {
+    free_state(call, (gemv_state *)call->state);
 }
 
 /* A context has the node for its shapes. */
-tn_status tn_cuda_product_rows_open(tn_call *call) TN_NOEXCEPT {
+tn_status tn_cuda_product_gemv_open(tn_call *call) TN_NOEXCEPT {
     call->context = call->host->allocate(call->host, sizeof(tn_cuda_product_node), 16);
     return call->context
                ? TN_OK
                : call->host->fail(call, TN_ERROR_MEMORY, "no memory for a product's context");
 }
 
-void tn_cuda_product_rows_close(tn_call *call) TN_NOEXCEPT {
+void tn_cuda_product_gemv_close(tn_call *call) TN_NOEXCEPT {
     call->host->deallocate(call->host, call->context);
 }
 
-tn_status tn_cuda_product_rows_reshape(tn_call *call) TN_NOEXCEPT {
+tn_status tn_cuda_product_gemv_reshape(tn_call *call) TN_NOEXCEPT {
     call->workspace_bytes = 0;
     if (call->outputs[0]->bytes == 0) return TN_OK;
     if (read(call, (tn_cuda_product_node *)call->context)) return TN_OK;
@@ -318,11 +318,11 @@ tn_status tn_cuda_product_rows_reshape(tn_call *call) TN_NOEXCEPT {
                             (int)MOST_ROWS);
 }
 
-tn_status tn_cuda_product_rows_run(tn_call *call) TN_NOEXCEPT {
-    const rows_state *state = (const rows_state *)call->state;
+tn_status tn_cuda_product_gemv_run(tn_call *call) TN_NOEXCEPT {
+    const gemv_state *state = (const gemv_state *)call->state;
     const tn_cuda_product_node *node = (const tn_cuda_product_node *)call->context;
     const tn_cuda_product *p = &node->product;
-    rows_launch l = {};
+    gemv_launch l = {};
     if (call->outputs[0]->bytes == 0) return TN_OK;
     l.a = call->inputs[A]->data;
     l.b = state->b ? state->b : call->inputs[B]->data;

@@ -3,11 +3,11 @@
  * Products in 8 bits with 32-bit sums, in one launch: the rows of a are real numbers of one scale,
  * b is constant and quantised by columns, and scale, bias, residual, activation and rounding are
  * done where the sums are. Also convolutions, whose rows are the places of an image with its
- * channels last. The kernels are in product_bytes_kernel.cu. See product.h.
+ * channels last. The kernels are in product_int8_kernel.cu. See product.h.
  */
 #include "kit/cuda/gemm/byte_weight.h"
 #include "kit/cuda/gemm/product.h"
-#include "kit/cuda/gemm/product_bytes_job.h"
+#include "kit/cuda/gemm/product_int8_job.h"
 #include <tenon/kit/cuda/launch.h>
 #include <tenon/kit/cuda/upload.h>
 
@@ -20,23 +20,23 @@ extern "C" {
 
 namespace {
 
-enum { A = 0, B = 1, DEPTH = TN_CUDA_BYTES_DEPTH };
+enum { A = 0, B = 1, DEPTH = TN_CUDA_INT8_DEPTH };
 
-struct bytes_node {
+struct int8_node {
     tn_cuda_product product;
     tn_float_epilogue epilogue;
     tn_type y_type;
     float x_scale, y_scale, residual_scale;
-    tn_cuda_bytes_way way; /* a context's */
+    tn_cuda_int8_tactic tactic; /* a context's */
 };
 
-struct bytes_state {
+struct int8_state {
     int8_t *b;
     float *numbers; /* `columns` scales, then as many biases */
     int64_t columns, padded_depth;
 };
 
-bool read_scales(const tn_call *call, bytes_node *node) {
+bool read_scales(const tn_call *call, int8_node *node) {
     node->x_scale = tn_byte_scale(call->inputs[A]);
     node->y_scale = node->residual_scale = 1.0f;
     if (node->x_scale == 0) return false;
@@ -47,10 +47,10 @@ bool read_scales(const tn_call *call, bytes_node *node) {
     return node->y_scale != 0 && node->residual_scale != 0;
 }
 
-bool read(const tn_call *call, bytes_node *out_node) {
+bool read(const tn_call *call, int8_node *out_node) {
     const tn_cuda_product_user *user = (const tn_cuda_product_user *)call->user;
     const tn_tensor *a = call->inputs[A], *b = call->inputs[B], *y = call->outputs[0];
-    bytes_node node = {};
+    int8_node node = {};
     if (!a || !b || !y || a->type != TN_I8 || a->format != y->format || !b->data ||
         b->format != TN_LINEAR || !user->read(call, &node.product))
         return false;
@@ -79,7 +79,7 @@ void turn_filter(const tn_cuda_product_image *image, const int8_t *filter, int8_
             to[t * image->channels + c] = filter[c * image->taps + t];
 }
 
-void pack_matrix(const tn_call *call, const bytes_node *node, int64_t padded_depth, int8_t *column,
+void pack_matrix(const tn_call *call, const int8_node *node, int64_t padded_depth, int8_t *column,
                  int8_t *packed, float *scales) {
     const tn_cuda_product *p = &node->product;
     const int64_t row_step = p->b_is_transposed ? 1 : p->columns;
@@ -95,7 +95,7 @@ void pack_matrix(const tn_call *call, const bytes_node *node, int64_t padded_dep
 }
 
 /* b by columns, each with zeros up to whole steps, and its scales. */
-tn_status prepare_matrix(tn_call *call, const bytes_node *node, bytes_state *state, float *scales) {
+tn_status prepare_matrix(tn_call *call, const int8_node *node, int8_state *state, float *scales) {
     const uint64_t bytes = (uint64_t)node->product.columns * (uint64_t)state->padded_depth;
     int8_t *packed = (int8_t *)call->host->allocate(
         call->host, bytes + (uint64_t)node->product.depth, 64); /* and a column's room */
@@ -108,7 +108,7 @@ tn_status prepare_matrix(tn_call *call, const bytes_node *node, bytes_state *sta
     return status;
 }
 
-tn_status prepare_constants(tn_call *call, const bytes_node *node, bytes_state *state) {
+tn_status prepare_constants(tn_call *call, const int8_node *node, int8_state *state) {
     const int64_t columns = node->product.columns;
     const uint64_t bytes = 2 * (uint64_t)columns * sizeof(float);
     tn_cuda_product_node floats = {};
@@ -123,7 +123,7 @@ tn_status prepare_constants(tn_call *call, const bytes_node *node, bytes_state *
     return status;
 }
 
-void free_state(tn_call *call, bytes_state *state) {
+void free_state(tn_call *call, int8_state *state) {
     if (state->b) call->device->deallocate(call->device, state->b, call->stream);
     if (state->numbers) call->device->deallocate(call->device, state->numbers, call->stream);
     call->host->deallocate(call->host, state);
@@ -131,23 +131,23 @@ void free_state(tn_call *call, bytes_state *state) {
 
 } // namespace
 
-tn_status tn_cuda_product_bytes_accepts(tn_call *call) TN_NOEXCEPT {
-    bytes_node node;
+tn_status tn_cuda_product_int8_accepts(tn_call *call) TN_NOEXCEPT {
+    int8_node node;
     return read(call, &node) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
-tn_status tn_cuda_product_bytes_tactics(tn_call *call) TN_NOEXCEPT {
-    tn_cuda_bytes_way ways[TN_CUDA_BYTES_MOST_TACTICS];
-    bytes_node node;
-    call->tactic_count = read(call, &node) ? tn_cuda_bytes_ways(&node.product, ways) : 1;
+tn_status tn_cuda_product_int8_tactics(tn_call *call) TN_NOEXCEPT {
+    tn_cuda_int8_tactic tactics[TN_CUDA_INT8_MOST_TACTICS];
+    int8_node node;
+    call->tactic_count = read(call, &node) ? tn_cuda_int8_tactics(&node.product, tactics) : 1;
     return TN_OK;
 }
 
-tn_status tn_cuda_product_bytes_prepare(tn_call *call) TN_NOEXCEPT {
-    bytes_node node;
+tn_status tn_cuda_product_int8_prepare(tn_call *call) TN_NOEXCEPT {
+    int8_node node;
     if (!read(call, &node))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED, "this node reads as no product");
-    bytes_state *state = (bytes_state *)call->host->allocate(call->host, sizeof(*state), 64);
+    int8_state *state = (int8_state *)call->host->allocate(call->host, sizeof(*state), 64);
     if (!state) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a product's state");
     memset((void *)state, 0, sizeof(*state));
     state->columns = node.product.columns;
@@ -161,39 +161,39 @@ tn_status tn_cuda_product_bytes_prepare(tn_call *call) TN_NOEXCEPT {
     return TN_OK;
 }
 
-void tn_cuda_product_bytes_release(tn_call *call) TN_NOEXCEPT {
-    free_state(call, (bytes_state *)call->state);
+void tn_cuda_product_int8_release(tn_call *call) TN_NOEXCEPT {
+    free_state(call, (int8_state *)call->state);
 }
 
-tn_status tn_cuda_product_bytes_open(tn_call *call) TN_NOEXCEPT {
-    call->context = call->host->allocate(call->host, sizeof(bytes_node), 16);
+tn_status tn_cuda_product_int8_open(tn_call *call) TN_NOEXCEPT {
+    call->context = call->host->allocate(call->host, sizeof(int8_node), 16);
     return call->context
                ? TN_OK
                : call->host->fail(call, TN_ERROR_MEMORY, "no memory for a product's context");
 }
 
-void tn_cuda_product_bytes_close(tn_call *call) TN_NOEXCEPT {
+void tn_cuda_product_int8_close(tn_call *call) TN_NOEXCEPT {
     call->host->deallocate(call->host, call->context);
 }
 
-/* A tactic is a place in the order for these shapes. */
-tn_status tn_cuda_product_bytes_reshape(tn_call *call) TN_NOEXCEPT {
-    tn_cuda_bytes_way ways[TN_CUDA_BYTES_MOST_TACTICS];
-    bytes_node *node = (bytes_node *)call->context;
+/* A tactic is an index in the order for these shapes. */
+tn_status tn_cuda_product_int8_reshape(tn_call *call) TN_NOEXCEPT {
+    tn_cuda_int8_tactic tactics[TN_CUDA_INT8_MOST_TACTICS];
+    int8_node *node = (int8_node *)call->context;
     call->workspace_bytes = 0;
     if (call->outputs[0]->bytes == 0) return TN_OK;
     if (!read(call, node))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED, "these shapes read as no product");
-    const uint32_t count = tn_cuda_bytes_ways(&node->product, ways);
-    node->way = ways[call->tactic < count ? call->tactic : 0];
+    const uint32_t count = tn_cuda_int8_tactics(&node->product, tactics);
+    node->tactic = tactics[call->tactic < count ? call->tactic : 0];
     return TN_OK;
 }
 
-tn_status tn_cuda_product_bytes_run(tn_call *call) TN_NOEXCEPT {
-    const bytes_state *state = (const bytes_state *)call->state;
-    const bytes_node *node = (const bytes_node *)call->context;
+tn_status tn_cuda_product_int8_run(tn_call *call) TN_NOEXCEPT {
+    const int8_state *state = (const int8_state *)call->state;
+    const int8_node *node = (const int8_node *)call->context;
     const tn_float_epilogue *epilogue = &node->epilogue;
-    tn_cuda_bytes_job l = {};
+    tn_cuda_int8_job l = {};
     if (call->outputs[0]->bytes == 0) return TN_OK;
     l.a = (const int8_t *)call->inputs[A]->data;
     l.b = state->b;
@@ -211,7 +211,7 @@ tn_status tn_cuda_product_bytes_run(tn_call *call) TN_NOEXCEPT {
     l.activation = {epilogue->activation, epilogue->alpha, epilogue->beta};
     l.image = node->product.image;
     const int before = tn_cuda_enter(call);
-    const cudaError_t error = tn_cuda_bytes_launch(&l, node->way, (cudaStream_t)call->stream);
+    const cudaError_t error = tn_cuda_int8_launch(&l, node->tactic, (cudaStream_t)call->stream);
     tn_cuda_leave(call, before);
     return tn_cuda_status(call, error, "launching a product in 8 bits");
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products in 8 bits (product_bytes_kernel.cu): from the sums of a tile to what is stored. Four
+ * Products in 8 bits (product_int8_kernel.cu): from the sums of a tile to what is stored. Four
  * neighbours a thread at once, summed over the blocks that share the tile's depth.
  */
-#ifndef TN_KIT_CUDA_GEMM_PRODUCT_BYTES_FINISH_CUH
-#define TN_KIT_CUDA_GEMM_PRODUCT_BYTES_FINISH_CUH
+#ifndef TN_KIT_CUDA_GEMM_PRODUCT_INT8_FINISH_CUH
+#define TN_KIT_CUDA_GEMM_PRODUCT_INT8_FINISH_CUH
 
-#include "kit/cuda/gemm/product_bytes_tile.cuh"
-#include <tenon/kit/cuda/number.cuh>
-
-#include <math.h>
+#include "kit/cuda/bounds.cuh"
+#include "kit/cuda/gemm/product_int8_tile.cuh"
 
 namespace {
 
@@ -22,49 +20,12 @@ __device__ __forceinline__ void store(int8_t *to, float x, float factor) {
     *to = (int8_t)__float2int_rn(fminf(fmaxf(x * factor, -128.0f), 127.0f)); /* NaN: -128 */
 }
 
-/* Simple activations are a slope below zero and bounds; `is_slow`: another one. Code is what the
- * short kernels here wait for: there is one copy of the others. */
-struct ending {
-    bool is_slow;
-    float slope, low, high;
-};
-
-__device__ __forceinline__ ending ending_of(const tn_cuda_activation &how) {
-    ending e = {false, 1.0f, -INFINITY, INFINITY};
-    switch (how.kind) {
-    case 0:
-        break;
-    case TN_ACTIVATION_RELU:
-        e.low = 0.0f;
-        break;
-    case TN_ACTIVATION_LEAKY_RELU:
-        e.slope = how.alpha;
-        break;
-    case TN_ACTIVATION_CLIP:
-        e.low = how.alpha, e.high = how.beta;
-        break;
-    default:
-        e.is_slow = true;
-    }
-    return e;
-}
-
-__device__ __noinline__ float activate_slowly(uint32_t kind, float alpha, float beta, float x) {
-    const tn_cuda_activation how = {kind, alpha, beta};
-    return tn_cuda_activate(how, x);
-}
-
-__device__ __forceinline__ float bound(const ending &e, float x) { /* NaN stays NaN */
-    x = x < 0.0f ? x * e.slope : x;
-    return tn_number_most(tn_number_least(x, e.high), e.low);
-}
-
 /* ----------------------------------------------------------------------------------------------
  * blocks that share a tile's depth */
 
 __device__ __forceinline__ void wait_for_peers() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+    tn_cuda_cluster_sync();
 #endif
 }
 
@@ -72,10 +33,7 @@ __device__ __forceinline__ void wait_for_peers() {
 __device__ __forceinline__ int4 load_peer(const int *mine, uint32_t peer) {
     int4 sums = {};
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    uint32_t address;
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
-                 : "=r"(address)
-                 : "r"(shared_address(mine)), "r"(peer));
+    const uint32_t address = tn_cuda_cluster_address(tn_cuda_shared_address(mine), peer);
     asm volatile("ld.shared::cluster.v4.s32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(sums.x), "=r"(sums.y), "=r"(sums.z), "=r"(sums.w)
                  : "r"(address)
@@ -87,14 +45,14 @@ __device__ __forceinline__ int4 load_peer(const int *mine, uint32_t peer) {
     return sums;
 }
 
-/* Four neighbours of all blocks that share the tile; all are on their way at once. */
+/* Four neighbours of all blocks that share the tile; all are loaded at once. */
 __device__ __forceinline__ int4 gather_sums(const int *mine, uint32_t splits) {
-    int4 each[TN_CUDA_BYTES_MOST_SPLITS];
+    int4 each[TN_CUDA_INT8_MOST_SPLITS];
 #pragma unroll
-    for (uint32_t peer = 0; peer < TN_CUDA_BYTES_MOST_SPLITS; peer++)
+    for (uint32_t peer = 0; peer < TN_CUDA_INT8_MOST_SPLITS; peer++)
         each[peer] = peer < splits ? load_peer(mine, peer) : int4{};
 #pragma unroll
-    for (uint32_t peer = 1; peer < TN_CUDA_BYTES_MOST_SPLITS; peer++) {
+    for (uint32_t peer = 1; peer < TN_CUDA_INT8_MOST_SPLITS; peer++) {
         each[0].x += each[peer].x;
         each[0].y += each[peer].y;
         each[0].z += each[peer].z;
@@ -114,15 +72,15 @@ template <typename T, int ROWS, int COLUMNS> struct finisher {
     typedef pack<T, 4> four;
     float scale[4], bias[4];
     four residual[COUNT];
-    ending end;
+    tn_cuda_bounds end;
     int column, splits;
     bool is_plain; /* the common case, for which all of a thread's lines are done at once */
 
     /* Constants; before what others write is there. */
-    __device__ __forceinline__ void begin(const tn_cuda_bytes_job &l) {
+    __device__ __forceinline__ void begin(const tn_cuda_int8_job &l) {
         column = (int)blockIdx.y * COLUMNS + (int)threadIdx.x % ACROSS * 4;
         splits = (int)gridDim.z;
-        end = ending_of(l.activation);
+        end = tn_cuda_bounds_of(l.activation);
         is_plain = splits == 1 && !end.is_slow && l.columns % 4 == 0;
 #pragma unroll
         for (int i = 0; i < 4; i++) {
@@ -135,14 +93,14 @@ template <typename T, int ROWS, int COLUMNS> struct finisher {
     __device__ __forceinline__ int line(int j) const {
         return (j * splits + (int)blockIdx.z) * AT_ONCE + (int)threadIdx.x / ACROSS;
     }
-    __device__ __forceinline__ bool is_inside(const tn_cuda_bytes_job &l, int line) const {
+    __device__ __forceinline__ bool is_inside(const tn_cuda_int8_job &l, int line) const {
         return line < ROWS && (int)blockIdx.x * ROWS + line < l.rows && column < l.columns;
     }
-    __device__ __forceinline__ int64_t place(const tn_cuda_bytes_job &l, int line) const {
+    __device__ __forceinline__ int64_t place(const tn_cuda_int8_job &l, int line) const {
         return ((int64_t)blockIdx.x * ROWS + line) * l.columns + column;
     }
 
-    __device__ __forceinline__ void load_residual(const tn_cuda_bytes_job &l) {
+    __device__ __forceinline__ void load_residual(const tn_cuda_int8_job &l) {
         if (!l.residual || !is_plain) return;
 #pragma unroll
         for (int j = 0; j < COUNT; j++)
@@ -151,13 +109,13 @@ template <typename T, int ROWS, int COLUMNS> struct finisher {
     }
 
     /* A real number before its activation. */
-    __device__ __forceinline__ float value(const tn_cuda_bytes_job &l, int i, int sum,
+    __device__ __forceinline__ float value(const tn_cuda_int8_job &l, int i, int sum,
                                            T more) const {
         const float x = (float)sum * scale[i] + bias[i];
         return l.residual ? x + (float)more * l.residual_scale : x;
     }
 
-    __device__ __forceinline__ void store_plain(const tn_cuda_bytes_job &l, const int *sums) const {
+    __device__ __forceinline__ void store_plain(const tn_cuda_int8_job &l, const int *sums) const {
 #pragma unroll
         for (int j = 0; j < COUNT; j++) {
             if (!is_inside(l, line(j))) break;
@@ -167,13 +125,13 @@ template <typename T, int ROWS, int COLUMNS> struct finisher {
             four y;
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                store(&y.items[i], bound(end, value(l, i, own[i], residual[j].items[i])),
+                store(&y.items[i], tn_cuda_bound(end, value(l, i, own[i], residual[j].items[i])),
                       l.y_factor);
             *(four *)((T *)l.y + place(l, line(j))) = y;
         }
     }
 
-    __device__ __forceinline__ four load_some(const tn_cuda_bytes_job &l, const T *from) const {
+    __device__ __forceinline__ four load_some(const tn_cuda_int8_job &l, const T *from) const {
         four more = {};
         if (l.columns % 4 == 0) return *(const four *)from;
 #pragma unroll
@@ -181,7 +139,7 @@ template <typename T, int ROWS, int COLUMNS> struct finisher {
             if (column + i < l.columns) more.items[i] = from[i];
         return more;
     }
-    __device__ __forceinline__ void store_some(const tn_cuda_bytes_job &l, const four &y,
+    __device__ __forceinline__ void store_some(const tn_cuda_int8_job &l, const four &y,
                                                T *to) const {
         if (l.columns % 4 == 0) {
             *(four *)to = y;
@@ -193,7 +151,7 @@ template <typename T, int ROWS, int COLUMNS> struct finisher {
     }
 
     /* Everything, line by line. */
-    __device__ __forceinline__ void store_any(const tn_cuda_bytes_job &l, const int *sums) const {
+    __device__ __forceinline__ void store_any(const tn_cuda_int8_job &l, const int *sums) const {
 #pragma unroll 1
         for (int j = 0; j < COUNT && is_inside(l, line(j)); j++) {
             const int *mine = sums + line(j) * (COLUMNS + 8) + (int)threadIdx.x % ACROSS * 4;
@@ -204,9 +162,9 @@ template <typename T, int ROWS, int COLUMNS> struct finisher {
 #pragma unroll
             for (int i = 0; i < 4; i++) {
                 float x = value(l, i, own[i], more.items[i]);
-                x = end.is_slow ? activate_slowly(l.activation.kind, l.activation.alpha,
-                                                  l.activation.beta, x)
-                                : bound(end, x);
+                x = end.is_slow ? tn_cuda_activate_apart(l.activation.kind, l.activation.alpha,
+                                                         l.activation.beta, x)
+                                : tn_cuda_bound(end, x);
                 store(&y.items[i], x, l.y_factor);
             }
             store_some(l, y, (T *)l.y + place(l, line(j)));

@@ -1,17 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The convolution of few places (cuda_deep.cu): what a block loads and multiplies. What becomes of
- * its sums is cuda_deep_sums.cuh. Private to it.
+ * The implicit GEMM of convolutions (cuda_implicit_gemm.cu): how the work is cut, and what a block
+ * loads and multiplies. What becomes of its sums is cuda_implicit_gemm_split_k.cuh. Private to it.
  */
-#ifndef TN_LAYERS_CONV_CUDA_CUDA_DEEP_BLOCK_CUH
-#define TN_LAYERS_CONV_CUDA_CUDA_DEEP_BLOCK_CUH
+#ifndef TN_LAYERS_CONV_CUDA_CUDA_IMPLICIT_GEMM_CUH
+#define TN_LAYERS_CONV_CUDA_CUDA_IMPLICIT_GEMM_CUH
 
-#include "conv/cuda/cuda_deep.cuh"
-#include "conv/cuda/cuda_deep_cluster.cuh"
-#include "conv/cuda/cuda_stored.cuh"
+#include "conv/cuda/cuda_number.cuh"
+#include "kit/cuda/cluster.cuh"
 #include <tenon/kit/cuda/launch.cuh>
 
 namespace {
+
+enum {
+    WARPS = 8,
+    THREADS = WARPS * 32,
+    TILES = 7,          /* of 8 pixels a warp */
+    PIXELS = TILES * 8, /* a warp */
+    FILTERS = 32,       /* a warp, and a block */
+    CHUNK = 64,         /* bytes of a pixel's channels that are multiplied at once */
+    UNIT = FILTERS * CHUNK,
+    FOURS = FILTERS / 4,
+    PITCH = FILTERS + 4, /* floats from a pixel's sums to the next one's */
+    MOST_SPLITS = 8,     /* blocks of a cluster that every GPU of its kind can have */
+    MOST_SHARED = 226 * 1024,
+};
+
+/* How a convolution is cut. The depth (c, r, s) is counted in units: a chunk of channels at one tap
+ * (r, s). A patch is the input that a block's output pixels see, with zeros outside of the image;
+ * its positions lie `pitch` bytes apart in shared memory. */
+struct gemm_shape {
+    int splits;             /* blocks that share out the chunks of a tile: a cluster */
+    int all, chunks;        /* of channels: of a tile, of a block at most */
+    int taps;               /* of the window, R * S */
+    int pixels, tiles;      /* of a block; blocks an image */
+    int share;              /* pixels that each block of a cluster finishes */
+    int rows, columns;      /* of a patch */
+    int pitch, packs;       /* bytes; 16 bytes of all positions */
+    int step_y, step_x;     /* input positions from one of the patch to the next */
+    int stride_y, stride_x; /* positions of the patch from one output pixel to the next */
+    int offset_y, offset_x; /* bytes of the patch from one tap to the next */
+    tn_divider by_taps, by_window, by_packs, by_columns, by_width, by_share, by_tiles;
+};
 
 template <typename T> __device__ __forceinline__ uint4 words_of(uint4 bits) {
     return make_uint4(stored<T>::word(bits.x), stored<T>::word(bits.y), stored<T>::word(bits.z),
@@ -22,29 +52,24 @@ template <typename T> __device__ __forceinline__ uint4 words_of(uint4 bits) {
 
 /* What a block does. */
 struct task {
-    int image, first, end; /* places: the first, and those of the image */
-    int row;               /* of output, of the first place */
+    int image, first, end; /* output pixels p * Q + q: the first, and those of the image */
+    int row;               /* p of the first */
     int chunk, units;      /* the first of its chunks; all of its units */
 };
 
-/* What is found before the kernel in front is done: the compiler may not find it later. */
-template <typename N> __device__ __forceinline__ void settle(N &number) {
-    asm volatile("" : "+r"(number));
-}
-
-/* The input of a block's image, settled. */
+/* The input of a block's image. */
 template <typename type>
-__device__ __forceinline__ const type *image_of(const tn_cuda_direct &d, const task &at) {
+__device__ __forceinline__ const type *image_of(const tn_cuda_conv &d, const task &at) {
     const type *image = (const type *)(const void *)d.x +
                         (int64_t)at.image * (d.in_height * d.in_width * d.channels);
-    asm volatile("" : "+l"(image));
+    tn_cuda_keep(image);
     return image;
 }
 
-/* All of the patch, several packs of a thread at once. Where they lie is found before the kernel in
- * front is done. */
+/* All of the patch, several packs of a thread at once. Their offsets are computed before the kernel
+ * in front is done. */
 template <typename T>
-__device__ __forceinline__ void load_patch(const tn_cuda_direct &d, const deep_shape &t,
+__device__ __forceinline__ void load_patch(const tn_cuda_conv &d, const gemm_shape &t,
                                            const task &at, char *patch) {
     typedef typename stored<T>::type type;
     constexpr int EACH = 16 / (int)sizeof(type), AT_ONCE = 8;
@@ -66,7 +91,7 @@ __device__ __forceinline__ void load_patch(const tn_cuda_direct &d, const deep_s
             if (index < t.packs) to[i] = (int)(position * t.pitch + pack * 16);
             if (is_inside && index < t.packs && channel < d.channels)
                 from[i] = (y * d.in_width + x) * d.channels + channel;
-            settle(from[i]);
+            tn_cuda_keep(from[i]);
         }
         if (first == 0) tn_cuda_wait_for_last();
         uint4 packs[AT_ONCE];
@@ -80,7 +105,7 @@ __device__ __forceinline__ void load_patch(const tn_cuda_direct &d, const deep_s
     }
 }
 
-/* A unit's products; `x`: what this lane has of each 8 places. */
+/* A unit's products; `x`: what this lane has of 8 pixels. */
 template <typename T>
 __device__ __forceinline__ void multiply_tile(const uint4 (&a)[2][2], uint4 x, int n,
                                               float (&sums)[2][TILES][4]) {
@@ -98,16 +123,15 @@ __device__ __forceinline__ void load_weights(const uint4 *weights, int unit, uin
         a[i / 2][i % 2] = weights[(unit * 4 + i) * 32 + (threadIdx.x & 31)];
 }
 
-/* Where the input of each place of the block is, for the first place of the window: elements of the
- * image, or -1 outside of it, or else bytes of the patch. Places that there are no more are the
- * last one. */
+/* Where the input of each output pixel of the block begins, at tap (0, 0): elements of the image,
+ * or -1 outside of it, or else bytes of the patch. Pixels beyond the image are its last one. */
 template <bool IS_POINT>
-__device__ __forceinline__ void find_places(const tn_cuda_direct &d, const deep_shape &t,
+__device__ __forceinline__ void find_pixels(const tn_cuda_conv &d, const gemm_shape &t,
                                             const task &at, int *offsets) {
     uint32_t column;
-    if ((int)threadIdx.x >= t.places) return;
-    const int place = min(at.first + (int)threadIdx.x, at.end - 1);
-    const int row = (int)tn_divide_rest((uint32_t)place, t.by_width, &column);
+    if ((int)threadIdx.x >= t.pixels) return;
+    const int pixel = min(at.first + (int)threadIdx.x, at.end - 1);
+    const int row = (int)tn_divide_rest((uint32_t)pixel, t.by_width, &column);
     const int y = row * d.stride_height - d.pad_top, x = (int)column * d.stride_width - d.pad_left;
     const bool is_inside = y >= 0 && y < d.in_height && x >= 0 && x < d.in_width;
     const int position = (row - at.row) * t.stride_y * t.columns + (int)column * t.stride_x;
@@ -116,22 +140,22 @@ __device__ __forceinline__ void find_places(const tn_cuda_direct &d, const deep_
                                        : -1;
 }
 
-/* Those of this lane, which has a place of each eight. */
+/* Those of this lane, which has a pixel of each eight. */
 template <int ACROSS>
-__device__ __forceinline__ void load_places(const int *offsets, int (&from)[TILES]) {
+__device__ __forceinline__ void load_offsets(const int *offsets, int (&from)[TILES]) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
 #pragma unroll
     for (int n = 0; n < TILES; n++)
-        from[n] = offsets[warp % ACROSS * PLACES + n * 8 + (lane >> 2)];
+        from[n] = offsets[warp % ACROSS * PIXELS + n * 8 + (lane >> 2)];
 }
 
-/* A warp's share of the products: some units of 56 places. */
+/* A warp's share of the products: some units of 56 pixels. */
 template <typename T, int ACROSS>
-__device__ __forceinline__ void multiply(const deep_shape &t, const task &at, const int *offsets,
+__device__ __forceinline__ void multiply(const gemm_shape &t, const task &at, const int *offsets,
                                          const uint4 *weights, const char *patch,
                                          float (&sums)[2][TILES][4]) {
     int from[TILES];
-    load_places<ACROSS>(offsets, from);
+    load_offsets<ACROSS>(offsets, from);
     patch += (threadIdx.x & 3) * 16;
 #pragma unroll 1
     for (int unit = (int)(threadIdx.x >> 5) / ACROSS; unit < at.units; unit += WARPS / ACROSS) {
@@ -147,18 +171,18 @@ __device__ __forceinline__ void multiply(const deep_shape &t, const task &at, co
     }
 }
 
-/* The same where the window is one place, so that one lane alone needs what it loads: straight from
- * the input, the next unit's while this one's is multiplied. */
+/* The same for a window of 1x1, where one lane alone needs what it loads: straight from the input,
+ * the next unit's while this one's is multiplied. */
 template <typename T, int ACROSS>
 __device__ __forceinline__ void
-multiply_points(const tn_cuda_direct &d, const deep_shape &t, const task &at, const int *offsets,
+multiply_points(const tn_cuda_conv &d, const gemm_shape &t, const task &at, const int *offsets,
                 const uint4 *weights, uint64_t *arrived, float (&sums)[2][TILES][4]) {
     typedef typename stored<T>::type type;
     constexpr int EACH = 16 / (int)sizeof(type), STEP = WARPS / ACROSS;
     const int channel = at.chunk * 4 * EACH + (int)(threadIdx.x & 3) * EACH;
     const type *image = image_of<type>(d, at);
     int from[TILES];
-    load_places<ACROSS>(offsets, from);
+    load_offsets<ACROSS>(offsets, from);
     const auto load = [&](int unit, int n) {
         const int of_unit = channel + unit * 4 * EACH;
         return unit < at.units && of_unit < d.channels && from[n] >= 0
@@ -171,7 +195,7 @@ multiply_points(const tn_cuda_direct &d, const deep_shape &t, const task &at, co
 #pragma unroll
     for (int n = 0; n < TILES; n++)
         next[n] = load(unit, n);
-    wait_for(arrived);
+    tn_cuda_barrier_wait(arrived);
 #pragma unroll 1
     for (; unit < at.units; unit += STEP) {
         uint4 a[2][2];

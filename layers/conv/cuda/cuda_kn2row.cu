@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolution of many channels to few filters on tensor cores, in 16 bits or in 32-bit floats
- * rounded to tf32: the last layer of networks that make images, where libraries fill up the filters
- * to 8 or more. The columns of the product are filters times the window's places along a row; its
- * depth is the channels. A warp goes down a strip of 16 or 32 input columns: channels lie beside
- * each other, so that a lane takes 16 bytes of a position as they are, and each row adds to as many
- * rows of sums as the window is high. When a row of sums is done, places are added up across the
- * columns. Square windows, strides and dilations of one; input with channels last. Sums are 32-bit
- * floats. See cuda_direct.h.
+ * Convolution of many channels to few filters on tensor cores: the last layer of networks that make
+ * images, where libraries fill up the filters to 8 or more. A form of kn2row (Anderson et al.,
+ * "Low-memory GEMM-based convolution algorithms for deep neural networks", 2017): one product of
+ * depth c whose columns are all (s, k), S * K of them, which are added up after a shift by s. A
+ * warp goes down a strip of 16 or 32 input columns; each input row adds to as many rows of sums as
+ * the window is high, and a row of sums that is done is shifted and added in shared memory.
+ *
+ * Limited by registers: R rows of sums of S * K columns. Square windows, strides and dilations of
+ * one; input with channels last. See cuda_conv.h.
  */
-#include "conv/cuda/cuda_direct.h"
-#include "conv/cuda/cuda_stored.cuh"
-#include <tenon/kit/cuda/matrix.cuh>
-#include <tenon/kit/cuda/number.cuh>
-
-extern "C" {
-#include "kit/math/element.h"
-}
+#include "conv/cuda/cuda_number.cuh"
 
 namespace {
 
 enum { WARPS = 4, THREADS = WARPS * 32, MOST_SHARED = 96 * 1024 };
 
-struct narrow_shape {
+struct kn2row_shape {
     int rows;          /* of output a warp */
     int strips, parts; /* of an image: across and down; a warp has one of each */
     int outputs;       /* columns of a strip that it stores */
@@ -32,7 +26,7 @@ struct narrow_shape {
 };
 
 /* A warp's part of an image. */
-struct place {
+struct strip {
     const uint4 *input;     /* this lane's first position, in the image's first row */
     uint32_t is_inside;     /* bit i: so is this lane's position i */
     int image, x0, y0, end; /* of output */
@@ -40,7 +34,7 @@ struct place {
 
 /* This lane's 16 bytes of the rows of M matrices: two positions each. Zero outside of the image. */
 template <int M>
-__device__ __forceinline__ void load_row(const tn_cuda_direct &d, const place &p, int packs, int y,
+__device__ __forceinline__ void load_row(const tn_cuda_conv &d, const strip &p, int packs, int y,
                                          int chunk, uint4 (&to)[M][2]) {
     const bool is_row = y >= 0 && y < d.in_height;
     const uint4 *row = p.input + (int64_t)y * d.in_width * packs + chunk * 4;
@@ -50,7 +44,7 @@ __device__ __forceinline__ void load_row(const tn_cuda_direct &d, const place &p
             is_row && (p.is_inside >> i & 1) ? __ldg(row + i * 8 * packs) : make_uint4(0, 0, 0, 0);
 }
 
-/* The products of one input row, `SLOT` of KH in turn, with all rows of the window. */
+/* The products of one input row, `SLOT` of KH in turn, with all rows r of the window. */
 template <typename T, int KH, int NT, int M, int SLOT>
 __device__ __forceinline__ void multiply(const uint4 (&x)[M][2], const uint4 *weights, int chunks,
                                          float (&sums)[KH][M][NT][4]) {
@@ -79,14 +73,14 @@ __device__ __forceinline__ void multiply(const uint4 (&x)[M][2], const uint4 *we
         }
 }
 
-__device__ __forceinline__ float load_residual(const tn_cuda_direct &d, int64_t at) {
+__device__ __forceinline__ float load_residual(const tn_cuda_conv &d, int64_t at) {
     const void *from = d.residual;
     if (d.y_type == TN_F16) return __half2float(((const __half *)from)[at]);
     if (d.y_type == TN_BF16) return __bfloat162float(((const __nv_bfloat16 *)from)[at]);
     return d.residual[at];
 }
 
-__device__ __forceinline__ void store_element(const tn_cuda_direct &d, int64_t at, float value) {
+__device__ __forceinline__ void store_element(const tn_cuda_conv &d, int64_t at, float value) {
     void *to = d.y;
     if (d.y_type == TN_F16)
         tn_number_store((__half *)to + at, value, 0);
@@ -96,10 +90,12 @@ __device__ __forceinline__ void store_element(const tn_cuda_direct &d, int64_t a
         d.y[at] = value;
 }
 
-/* A row of sums is done: position j has places s of position j + s, and is output x0 + j. */
+/* A row of sums is done: output x0 + j is the sum over s of what column (s, k) has at position j +
+ * s.
+ */
 template <int KH, int NT, int M>
-__device__ __forceinline__ void store_row(const tn_cuda_direct &d, const narrow_shape &t,
-                                          const place &p, int y, const float (&sums)[M][NT][4],
+__device__ __forceinline__ void store_row(const tn_cuda_conv &d, const kn2row_shape &t,
+                                          const strip &p, int y, const float (&sums)[M][NT][4],
                                           float *shared) {
     constexpr int PITCH = M * 16 + 4;
     const int lane = threadIdx.x & 31, g = lane >> 2, k = lane & 3;
@@ -115,10 +111,10 @@ __device__ __forceinline__ void store_row(const tn_cuda_direct &d, const narrow_
     __syncwarp();
     const int x = p.x0 + lane, step = d.filters * PITCH + 1;
     if (lane >= t.outputs || x >= d.out_width) return;
-    const int64_t place_at = (int64_t)y * d.out_width + x;
+    const int64_t pixel_at = (int64_t)y * d.out_width + x;
     const int64_t plane = (int64_t)d.out_height * d.out_width;
     const int64_t image_at = (int64_t)p.image * d.filters * plane;
-    int64_t at = image_at + (d.is_y_linear ? place_at : place_at * d.filters);
+    int64_t at = image_at + (d.is_y_linear ? pixel_at : pixel_at * d.filters);
     const int64_t next = d.is_y_linear ? plane : 1;
     for (int f = 0; f < d.filters; f++, at += next) {
         const float *from = shared + f * PITCH + lane;
@@ -132,9 +128,9 @@ __device__ __forceinline__ void store_row(const tn_cuda_direct &d, const narrow_
 }
 
 template <typename T, int KH, int NT, int M, int SLOT>
-__device__ __forceinline__ void
-do_row(const tn_cuda_direct &d, const narrow_shape &t, const place &p, int row,
-       const uint4 *weights, uint4 (&next)[M][2], float (&sums)[KH][M][NT][4], float *shared) {
+__device__ __forceinline__ void do_row(const tn_cuda_conv &d, const kn2row_shape &t, const strip &p,
+                                       int row, const uint4 *weights, uint4 (&next)[M][2],
+                                       float (&sums)[KH][M][NT][4], float *shared) {
     const int y = p.y0 - d.pad_top + row;
 #pragma unroll
     for (int m = 0; m < M; m++)
@@ -160,7 +156,7 @@ do_row(const tn_cuda_direct &d, const narrow_shape &t, const place &p, int row,
 /* KH rows in turn: which of the sums a row begins is known when this is compiled. */
 template <typename T, int KH, int NT, int M, int SLOT>
 __device__ __forceinline__ void
-do_rows(const tn_cuda_direct &d, const narrow_shape &t, const place &p, int row, int rows,
+do_rows(const tn_cuda_conv &d, const kn2row_shape &t, const strip &p, int row, int rows,
         const uint4 *weights, uint4 (&next)[M][2], float (&sums)[KH][M][NT][4], float *shared) {
     if (row + SLOT >= rows) return;
     do_row<T, KH, NT, M, SLOT>(d, t, p, row + SLOT, weights, next, sums, shared);
@@ -170,8 +166,7 @@ do_rows(const tn_cuda_direct &d, const narrow_shape &t, const place &p, int row,
 
 template <typename T, int KH, int NT, int M>
 __global__ void __launch_bounds__(THREADS, M == 2 ? 3 : 1)
-    narrow_kernel(const __grid_constant__ tn_cuda_direct d,
-                  const __grid_constant__ narrow_shape t) {
+    kn2row_kernel(const __grid_constant__ tn_cuda_conv d, const __grid_constant__ kn2row_shape t) {
     extern __shared__ uint4 shared_memory[];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     float *shared = (float *)(shared_memory + t.weight_packs) + warp * NT * 8 * (M * 16 + 4);
@@ -181,7 +176,7 @@ __global__ void __launch_bounds__(THREADS, M == 2 ? 3 : 1)
     const int index = blockIdx.x * WARPS + warp;
     if (index >= t.count) return;
     const int part = index / t.strips;
-    place p;
+    strip p;
     p.image = part / t.parts;
     p.x0 = (index - part * t.strips) * t.outputs;
     p.y0 = (part - p.image * t.parts) * t.rows;
@@ -203,123 +198,102 @@ __global__ void __launch_bounds__(THREADS, M == 2 ? 3 : 1)
 /* ----------------------------------------------------------------------------------------------
  * host */
 
-/* What the kernels are compiled for: the window's height, and tiles of 8 columns (filters times the
- * window's width); as many matrices of 16 positions as there are registers for. */
-struct narrow_way {
+/* What the kernels are compiled for: the window's height, and matrices of 8 columns (s, k); as many
+ * matrices of 16 pixels as there are registers for. */
+struct compiled {
     int height, tiles, matrices;
 };
-const narrow_way ways[] = {{3, 1, 2}, {3, 2, 2}, {5, 1, 2}, {5, 2, 2}, {7, 3, 1}, {9, 4, 1}};
+const compiled all_compiled[] = {{3, 1, 2}, {3, 2, 2}, {5, 1, 2}, {5, 2, 2}, {7, 3, 1}, {9, 4, 1}};
 
-const narrow_way *way_of(int64_t height, int64_t width, int64_t filters) {
-    for (const narrow_way &way : ways)
-        if (way.height == height && width == height && width * filters <= way.tiles * 8)
-            return &way;
+const compiled *find_compiled(const tn_cuda_conv *d) {
+    for (const compiled &one : all_compiled)
+        if (one.height == d->kernel_height && one.height == d->kernel_width &&
+            d->kernel_width * d->filters <= one.tiles * 8)
+            return &one;
     return NULL;
 }
 
 /* Channels of 16 bytes of each of four lanes. */
-int64_t channels_of(tn_type type) {
-    return type == TN_F32 ? 16 : 32;
+int64_t channels_of(const tn_cuda_conv *d) {
+    return d->type == TN_F32 ? 16 : 32;
 }
 
-int64_t weight_bytes(const narrow_way *way, int64_t channels, tn_type type) {
-    return way->height * (channels / channels_of(type)) * way->tiles * 512;
+uint64_t get_weight_bytes(const tn_cuda_conv *d) {
+    const compiled *one = find_compiled(d);
+    return (uint64_t)(one->height * (d->channels / channels_of(d)) * one->tiles * 512);
+}
+
+bool fits(const tn_cuda_conv *d, const tn_cuda_conv_config *) {
+    return d->groups == 1 && d->channels % channels_of(d) == 0 && d->stride_height == 1 &&
+           d->stride_width == 1 && d->dilation_height == 1 && d->dilation_width == 1 &&
+           find_compiled(d) && get_weight_bytes(d) <= MOST_SHARED - 24 * 1024;
+}
+
+bool choose(const tn_cuda_conv *d, uint32_t index, tn_cuda_conv_config *out_config) {
+    const int32_t rows[] = {7, 8, 4, 16};
+    if (index >= sizeof(rows) / sizeof(*rows) || !fits(d, NULL)) return false;
+    *out_config = {rows[index], 0, 0, 0};
+    return true;
 }
 
 template <typename T, int KH, int NT, int M>
-cudaError_t launch_as(const tn_cuda_direct *d, const tn_cuda_direct_config *config,
+cudaError_t launch_as(const tn_cuda_conv *d, const tn_cuda_conv_config *config,
                       cudaStream_t stream) {
-    const narrow_way way = {KH, NT, M};
-    narrow_shape t = {};
+    kn2row_shape t = {};
     t.rows = config->rows;
     t.outputs = M * 16 - (d->kernel_width - 1);
     t.strips = (d->out_width + t.outputs - 1) / t.outputs;
     t.parts = (d->out_height + t.rows - 1) / t.rows;
     t.count = t.strips * t.parts * d->batch;
-    t.chunks = d->channels / (int)channels_of(d->type);
-    t.weight_packs = (int)weight_bytes(&way, d->channels, d->type) / 16;
+    t.chunks = d->channels / (int)channels_of(d);
+    t.weight_packs = (int)get_weight_bytes(d) / 16;
     const int bytes = t.weight_packs * 16 + WARPS * NT * 8 * (M * 16 + 4) * 4;
-    const cudaError_t error = cudaFuncSetAttribute(
-        narrow_kernel<T, KH, NT, M>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (error != cudaSuccess) return error;
-    narrow_kernel<T, KH, NT, M>
-        <<<(unsigned int)(t.count + WARPS - 1) / WARPS, THREADS, bytes, stream>>>(*d, t);
-    return cudaGetLastError();
+    return launch_shared(kn2row_kernel<T, KH, NT, M>, (unsigned int)(t.count + WARPS - 1) / WARPS,
+                         THREADS, bytes, stream, *d, t);
 }
 
-template <typename T>
-cudaError_t launch(const tn_cuda_direct *d, const tn_cuda_direct_config *config,
-                   cudaStream_t stream) {
-    const narrow_way *way = way_of(d->kernel_height, d->kernel_width, d->filters);
-    switch (way ? way->height * 10 + way->tiles : 0) {
-    case 31:
-        return launch_as<T, 3, 1, 2>(d, config, stream);
-    case 32:
-        return launch_as<T, 3, 2, 2>(d, config, stream);
-    case 51:
-        return launch_as<T, 5, 1, 2>(d, config, stream);
-    case 52:
-        return launch_as<T, 5, 2, 2>(d, config, stream);
-    case 73:
-        return launch_as<T, 7, 3, 1>(d, config, stream);
-    case 94:
-        return launch_as<T, 9, 4, 1>(d, config, stream);
-    default:
-        return cudaErrorInvalidValue;
-    }
+cudaError_t launch(const tn_cuda_conv *d, const tn_cuda_conv_config *config, cudaStream_t stream) {
+    const compiled *one = find_compiled(d);
+    return launch_by_type(d, [&](auto number) {
+        typedef decltype(number) T;
+        switch (one ? one->height * 10 + one->tiles : 0) {
+        case 31:
+            return launch_as<T, 3, 1, 2>(d, config, stream);
+        case 32:
+            return launch_as<T, 3, 2, 2>(d, config, stream);
+        case 51:
+            return launch_as<T, 5, 1, 2>(d, config, stream);
+        case 52:
+            return launch_as<T, 5, 2, 2>(d, config, stream);
+        case 73:
+            return launch_as<T, 7, 3, 1>(d, config, stream);
+        case 94:
+            return launch_as<T, 9, 4, 1>(d, config, stream);
+        default:
+            return cudaErrorInvalidValue;
+        }
+    });
+}
+
+/* In the order in which lanes read them, 16 bytes a lane:
+ *
+ *   r | chunk of channels | tile of 8 columns s * K + k | lane 4j + i | channel
+ *
+ * Lane 4j + i has column j of a tile, and of a chunk the channels that lane i of a quad reads. */
+void pack(const tn_cuda_conv *d, const float *from, void *to) {
+    const int64_t tiles = find_compiled(d)->tiles, of_chunk = channels_of(d), each = of_chunk / 4;
+    const int64_t chunks = d->channels / of_chunk;
+    pack_weights(d, from, to, [&](int64_t k, int64_t c, int64_t r, int64_t s) {
+        const int64_t column = s * d->filters + k;
+        const int64_t tile = (r * chunks + c / of_chunk) * tiles + column / 8;
+        const int64_t lane = column % 8 * 4 + c % of_chunk / each;
+        return (tile * 32 + lane) * each + c % each;
+    });
 }
 
 } // namespace
 
-bool tn_cuda_narrow_choose(const tn_conv_geometry *g, tn_type type, uint32_t index,
-                           tn_cuda_direct_config *out_config) {
-    const int32_t rows[] = {8, 7, 4, 16, 24};
-    const narrow_way *way = way_of(g->kernel_height, g->kernel_width, g->filters);
-    if (!way || g->groups != 1 || g->channels % channels_of(type) != 0 || g->stride_height != 1 ||
-        g->stride_width != 1 || g->dilation_height != 1 || g->dilation_width != 1 ||
-        weight_bytes(way, g->channels, type) > MOST_SHARED - 24 * 1024)
-        return false;
-    if (index >= sizeof(rows) / sizeof(*rows)) return false;
-    *out_config = {(int32_t)g->filters, 1, rows[index], 1, 0};
-    return true;
-}
-
-uint64_t tn_cuda_narrow_bytes(const tn_conv_geometry *g, const tn_cuda_direct_config *,
-                              tn_type type) {
-    const narrow_way *way = way_of(g->kernel_height, g->kernel_width, g->filters);
-    return (uint64_t)weight_bytes(way, g->channels, type);
-}
-
-/* By row of the window, chunk of channels, tile, lane: 16 bytes for the channels that this lane of
- * a quad reads of a position. */
-void tn_cuda_narrow_pack(const tn_conv_geometry *g, const tn_cuda_direct_config *, tn_type type,
-                         const float *from, void *to) {
-    const narrow_way *way = way_of(g->kernel_height, g->kernel_width, g->filters);
-    const int64_t of_chunk = channels_of(type), each = of_chunk / 4;
-    const int64_t chunks = g->channels / of_chunk;
-    for (int64_t f = 0; f < g->filters; f++)
-        for (int64_t c = 0; c < g->channels; c++)
-            for (int64_t r = 0; r < g->kernel_height; r++)
-                for (int64_t s = 0; s < g->kernel_width; s++) {
-                    const int64_t column = s * g->filters + f;
-                    const int64_t pack = (r * chunks + c / of_chunk) * way->tiles + column / 8;
-                    const int64_t lane = column % 8 * 4 + c % of_chunk / each;
-                    const int64_t at = (pack * 32 + lane) * each + c % each;
-                    if (type == TN_F32)
-                        ((float *)to)[at] = tn_cuda_direct_tf32(*from++);
-                    else
-                        tn_element_store_f64(to, type, at, (double)*from++);
-                }
-}
-
-cudaError_t tn_cuda_narrow_launch(const tn_cuda_direct *direct, const tn_cuda_direct_config *config,
-                                  cudaStream_t stream) {
-    switch (direct->type) {
-    case TN_F16:
-        return launch<__half>(direct, config, stream);
-    case TN_BF16:
-        return launch<__nv_bfloat16>(direct, config, stream);
-    default:
-        return launch<tn_tf32_number>(direct, config, stream);
-    }
-}
+extern "C" const tn_cuda_conv_kind tn_cuda_kn2row = {false,  choose,           fits,
+                                                     launch, get_weight_bytes, pack};
+extern "C" const tn_cuda_conv_kind tn_cuda_kn2row_tf32 = {true,   choose,           fits,
+                                                          launch, get_weight_bytes, pack};

@@ -1,34 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products in 8 bits (product_bytes_kernel.cu): how tiles of a and b come to shared memory, and
- * what a warp multiplies of them. Private to that file, as product_bytes_finish.cuh is.
+ * Products in 8 bits (product_int8_kernel.cu): how tiles of a and b come to shared memory, and
+ * what a warp multiplies of them. Private to that file, as product_int8_finish.cuh is.
  */
-#ifndef TN_KIT_CUDA_GEMM_PRODUCT_BYTES_TILE_CUH
-#define TN_KIT_CUDA_GEMM_PRODUCT_BYTES_TILE_CUH
+#ifndef TN_KIT_CUDA_GEMM_PRODUCT_INT8_TILE_CUH
+#define TN_KIT_CUDA_GEMM_PRODUCT_INT8_TILE_CUH
 
-#include "kit/cuda/gemm/product_bytes_job.h"
+#include "kit/cuda/cluster.cuh"
+#include "kit/cuda/gemm/product_int8_job.h"
 
 namespace {
 
-enum { THREADS = 128, DEPTH = TN_CUDA_BYTES_DEPTH, LINE = TN_CUDA_BYTES_LINE };
-enum { FEW_ROWS = TN_CUDA_BYTES_FEW_ROWS };
+enum { THREADS = 128, DEPTH = TN_CUDA_INT8_DEPTH, LINE = TN_CUDA_INT8_LINE };
+enum { GEMV_ROWS = TN_CUDA_INT8_GEMV_ROWS };
 enum { PARTS = DEPTH / 16, LINES_AT_ONCE = THREADS / PARTS };
-
-__device__ __forceinline__ uint32_t shared_address(const void *pointer) {
-    return (uint32_t)__cvta_generic_to_shared(pointer);
-}
 
 /* 16 bytes, or zeros. */
 __device__ __forceinline__ void copy_line(int8_t *to, const int8_t *from, bool is_inside) {
     const int bytes = is_inside ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(tn_cuda_shared_address(to)),
                  "l"(from), "r"(bytes));
 }
 
 __device__ __forceinline__ void load_matrices(uint32_t (&to)[4], const int8_t *from) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(shared_address(from))
+                 : "r"(tn_cuda_shared_address(from))
                  : "memory");
 }
 
@@ -64,13 +61,13 @@ __device__ __forceinline__ void load_tile(int8_t *tile, const int8_t *from, int 
 }
 
 /* Where the rows that a thread loads begin in an image: LINES of a tile, one in LINES_AT_ONCE. */
-template <int LINES> struct places {
+template <int LINES> struct pixels {
     int image[LINES / LINES_AT_ONCE], y[LINES / LINES_AT_ONCE], x[LINES / LINES_AT_ONCE];
 };
 
 template <int LINES>
-__device__ __forceinline__ void find_places(const tn_cuda_bytes_job &l, int first,
-                                            places<LINES> &at) {
+__device__ __forceinline__ void find_pixels(const tn_cuda_int8_job &l, int first,
+                                            pixels<LINES> &at) {
     const tn_cuda_product_image &image = l.image;
 #pragma unroll
     for (int i = 0; i < LINES / LINES_AT_ONCE; i++) {
@@ -82,10 +79,10 @@ __device__ __forceinline__ void find_places(const tn_cuda_bytes_job &l, int firs
     }
 }
 
-/* What the places of a tile see of taps and channels from `at` on. */
+/* What the pixels of a tile see of taps and channels from `at` on. */
 template <int LINES>
-__device__ __forceinline__ void load_places(int8_t *tile, const tn_cuda_bytes_job &l,
-                                            const places<LINES> &places, int at) {
+__device__ __forceinline__ void load_pixels(int8_t *tile, const tn_cuda_int8_job &l,
+                                            const pixels<LINES> &pixels, int at) {
     const tn_cuda_product_image &image = l.image;
     const int part = (int)threadIdx.x % PARTS * 16, k = at + part;
     const int tap = k / image.channels, channel = k - tap * image.channels;
@@ -93,13 +90,13 @@ __device__ __forceinline__ void load_places(int8_t *tile, const tn_cuda_bytes_jo
     int8_t *to = tile + (int)threadIdx.x / PARTS * LINE + part;
 #pragma unroll
     for (int i = 0; i < LINES / LINES_AT_ONCE; i++) {
-        const int y = places.y[i] + tap_y * image.dilation[0];
-        const int x = places.x[i] + tap_x * image.dilation[1];
-        const bool is_inside = places.image[i] >= 0 && k < l.depth && y >= 0 &&
+        const int y = pixels.y[i] + tap_y * image.dilation[0];
+        const int x = pixels.x[i] + tap_x * image.dilation[1];
+        const bool is_inside = pixels.image[i] >= 0 && k < l.depth && y >= 0 &&
                                y < image.input[0] && x >= 0 && x < image.input[1];
-        const int64_t place = ((int64_t)places.image[i] * image.input[0] + y) * image.input[1] + x;
+        const int64_t pixel = ((int64_t)pixels.image[i] * image.input[0] + y) * image.input[1] + x;
         copy_line(to + i * LINES_AT_ONCE * LINE,
-                  is_inside ? l.a + place * image.channels + channel : l.a, is_inside);
+                  is_inside ? l.a + pixel * image.channels + channel : l.a, is_inside);
     }
 }
 

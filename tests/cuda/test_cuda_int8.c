@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's side of products in 8 bits on CUDA: quantised weights, and the order of the ways. */
+/* The host's side of products in 8 bits on CUDA: quantised weights, and the order of the tactics.
+ */
 #include "kit/cuda/gemm/byte_weight.h"
-#include "kit/cuda/gemm/product_bytes_ways.h"
+#include "kit/cuda/gemm/product_int8_tactics.h"
 
 #include "test.h"
 
@@ -60,11 +61,11 @@ static void test_weights_of_16_bits_are_those_numbers(void **state) {
     assert_int_equal(packed[2], 32); /* 31.75 */
 }
 
-static uint32_t find_ways(int64_t rows, int64_t columns, int64_t depth, int32_t taps,
-                          tn_cuda_bytes_way *ways) {
+static uint32_t find_tactics(int64_t rows, int64_t columns, int64_t depth, int32_t taps,
+                             tn_cuda_int8_tactic *tactics) {
     const tn_cuda_product product = {
         .batch = 1, .rows = rows, .columns = columns, .depth = depth, .image = {.taps = taps}};
-    return tn_cuda_bytes_ways(&product, ways);
+    return tn_cuda_int8_tactics(&product, tactics);
 }
 
 static void test_ways_are_different_and_share_out_what_is_there(void **state) {
@@ -73,34 +74,34 @@ static void test_ways_are_different_and_share_out_what_is_there(void **state) {
     for (int r = 0; r < 8; r++)
         for (int c = 0; c < 8; c++)
             for (int64_t depth = 1; depth <= 8192; depth = depth * 2 + 1) {
-                tn_cuda_bytes_way ways[TN_CUDA_BYTES_MOST_TACTICS];
-                const uint32_t count = find_ways(sizes[r], sizes[c], depth, 0, ways);
-                const int64_t steps = (depth + TN_CUDA_BYTES_DEPTH - 1) / TN_CUDA_BYTES_DEPTH;
-                assert_true(count >= 1 && count <= TN_CUDA_BYTES_MOST_TACTICS);
+                tn_cuda_int8_tactic tactics[TN_CUDA_INT8_MOST_TACTICS];
+                const uint32_t count = find_tactics(sizes[r], sizes[c], depth, 0, tactics);
+                const int64_t steps = (depth + TN_CUDA_INT8_DEPTH - 1) / TN_CUDA_INT8_DEPTH;
+                assert_true(count >= 1 && count <= TN_CUDA_INT8_MOST_TACTICS);
                 for (uint32_t i = 0; i < count; i++) {
-                    assert_true(ways[i].tile <= TN_CUDA_BYTES_FEW);
-                    assert_true(ways[i].splits == 1 || ways[i].splits * 2 <= steps);
+                    assert_true(tactics[i].tile <= TN_CUDA_INT8_GEMV);
+                    assert_true(tactics[i].splits == 1 || tactics[i].splits * 2 <= steps);
                     for (uint32_t k = 0; k < i; k++)
-                        assert_true(ways[k].tile != ways[i].tile ||
-                                    ways[k].splits != ways[i].splits);
+                        assert_true(tactics[k].tile != tactics[i].tile ||
+                                    tactics[k].splits != tactics[i].splits);
                 }
             }
 }
 
 static void test_the_first_way_suits_the_product(void **state) {
-    tn_cuda_bytes_way ways[TN_CUDA_BYTES_MOST_TACTICS];
+    tn_cuda_int8_tactic tactics[TN_CUDA_INT8_MOST_TACTICS];
     (void)state;
-    find_ways(1, 1000, 2048, 0, ways);
-    assert_int_equal(ways[0].tile, TN_CUDA_BYTES_FEW);
-    find_ways(1, 1000, 2041, 0, ways); /* rows that do not begin at whole 16 bytes */
-    assert_int_not_equal(ways[0].tile, TN_CUDA_BYTES_FEW);
-    find_ways(1, 64, 576, 9, ways); /* an image's rows do not lie one after the other */
-    assert_int_not_equal(ways[0].tile, TN_CUDA_BYTES_FEW);
-    find_ways(49, 512, 4608, 9, ways); /* few places, deep */
-    assert_true(ways[0].splits >= 4);
-    find_ways(100352, 64, 576, 9, ways); /* many places */
-    assert_int_equal(ways[0].tile, TN_CUDA_BYTES_TILE_64X64);
-    assert_int_equal(ways[0].splits, 1);
+    find_tactics(1, 1000, 2048, 0, tactics);
+    assert_int_equal(tactics[0].tile, TN_CUDA_INT8_GEMV);
+    find_tactics(1, 1000, 2041, 0, tactics); /* rows that do not begin at whole 16 bytes */
+    assert_int_not_equal(tactics[0].tile, TN_CUDA_INT8_GEMV);
+    find_tactics(1, 64, 576, 9, tactics); /* an image's rows do not lie one after the other */
+    assert_int_not_equal(tactics[0].tile, TN_CUDA_INT8_GEMV);
+    find_tactics(49, 512, 4608, 9, tactics); /* few places, deep */
+    assert_true(tactics[0].splits >= 4);
+    find_tactics(100352, 64, 576, 9, tactics); /* many places */
+    assert_int_equal(tactics[0].tile, TN_CUDA_INT8_TILE_64X64);
+    assert_int_equal(tactics[0].splits, 1);
 }
 
 int main(void) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host tells the kernels of products in 8 bits (product_bytes_kernel.cu). */
-#ifndef TN_KIT_CUDA_GEMM_PRODUCT_BYTES_JOB_H
-#define TN_KIT_CUDA_GEMM_PRODUCT_BYTES_JOB_H
+/* What the host tells the kernels of products in 8 bits (product_int8_kernel.cu). */
+#ifndef TN_KIT_CUDA_GEMM_PRODUCT_INT8_JOB_H
+#define TN_KIT_CUDA_GEMM_PRODUCT_INT8_JOB_H
 
 #include <tenon/kit/cuda/activate.cuh>
-#include "kit/cuda/gemm/product_bytes_ways.h"
+#include "kit/cuda/gemm/product_int8_tactics.h"
 
 #include <cuda_runtime_api.h>
 
 /* y = activation(a * b * scale[column] + bias[column] + residual * residual_scale), times y_factor
  * where y is stored in 8 bits. a: rows x depth, or as `image` says; b: columns x padded_depth. The
  * residual, null for none, is stored as y is. */
-typedef struct tn_cuda_bytes_job {
+typedef struct tn_cuda_int8_job {
     const int8_t *a, *b;
     const float *scale, *bias;
     const void *residual;
@@ -21,9 +21,9 @@ typedef struct tn_cuda_bytes_job {
     float residual_scale, y_factor;
     tn_cuda_activation activation;
     tn_cuda_product_image image;
-} tn_cuda_bytes_job;
+} tn_cuda_int8_job;
 
-cudaError_t tn_cuda_bytes_launch(const tn_cuda_bytes_job *job, tn_cuda_bytes_way way,
-                                 cudaStream_t stream);
+cudaError_t tn_cuda_int8_launch(const tn_cuda_int8_job *job, tn_cuda_int8_tactic tactic,
+                                cudaStream_t stream);
 
 #endif

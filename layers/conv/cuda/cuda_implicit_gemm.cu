@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Convolution as an implicit GEMM with a split depth (split-k) on tensor cores: layers with many
+ * channels and few pixels, where a library's tiles are too few for the GPU and it waits for
+ * weights. A tile of y is 32 filters k by 56 or 112 pixels (p, q) of an image; its depth (c, r, s)
+ * is shared out among the blocks of a cluster, by channels, and the warps of a block. A block
+ * brings its weights in one copy before it waits for the kernel in front of it, and then the input
+ * that its pixels see, once for all taps. Sums meet in shared memory, first a block's, then the
+ * cluster's: each block finishes some of the pixels. They are 32-bit floats, added up in the same
+ * order always. Channels last, in and out. Code for compute capability 9.0 alone.
+ *
+ * Limited by latency: a block's weights and input come once, not in stages, and have to fit in
+ * shared memory. See cuda_conv.h; the parts are cuda_implicit_gemm.cuh,
+ * cuda_implicit_gemm_split_k.cuh and kit/cuda/cluster.cuh.
+ */
+#include "conv/cuda/cuda_implicit_gemm_split_k.cuh"
+
+namespace {
+
+template <typename T, int ACROSS, bool IS_POINT>
+__global__ void __launch_bounds__(THREADS, IS_POINT || stored<T>::parts > 1 ? 1 : 2)
+    implicit_gemm_kernel(const __grid_constant__ tn_cuda_conv d,
+                         const __grid_constant__ gemm_shape t) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    typedef typename stored<T>::type type;
+    extern __shared__ uint4 shared_memory[];
+    __shared__ uint64_t arrived, are_joined;
+    __shared__ int offsets[ACROSS * PIXELS];
+    float *joined = (float *)shared_memory;
+    uint4 *weights = (uint4 *)(joined + ACROSS * PIXELS * FILTERS);
+    char *patch = (char *)(weights + t.chunks * t.taps * (UNIT / 16));
+    if (!IS_POINT) tn_cuda_start_next();
+    task at;
+    at.chunk = (int)blockIdx.x * t.chunks;
+    at.units = min(t.chunks, t.all - at.chunk) * t.taps;
+    if (threadIdx.x == 0) {
+        const uint4 *from = (const uint4 *)(const void *)d.weights +
+                            ((int64_t)blockIdx.y * t.all + at.chunk) * t.taps * (UNIT / 16);
+        tn_cuda_barrier_expect(&arrived, at.units * UNIT);
+        tn_cuda_bulk_copy(weights, from, at.units * UNIT, &arrived);
+        tn_cuda_barrier_expect(&are_joined, ACROSS * PIXELS * FILTERS * 4);
+    }
+    __syncwarp();
+    tn_cuda_cluster_arrive();
+    at.image = (int)tn_divide(blockIdx.z, t.by_tiles);
+    at.first = ((int)blockIdx.z - at.image * t.tiles) * t.pixels;
+    at.end = d.out_height * d.out_width;
+    at.row = (int)tn_divide(at.first, t.by_width);
+    find_pixels<IS_POINT>(d, t, at, offsets);
+    float sums[2][TILES][4] = {};
+    if constexpr (IS_POINT) {
+        __syncthreads(); /* offsets and barriers are there */
+        multiply_points<T, ACROSS>(d, t, at, offsets, weights, &arrived, sums);
+    } else {
+        load_patch<T>(d, t, at, patch);
+        __syncthreads();
+        tn_cuda_barrier_wait(&arrived);
+        multiply<T, ACROSS>(t, at, offsets, weights, patch, sums);
+    }
+    __syncthreads();
+    float *own = (float *)weights;
+    if (IS_POINT) tn_cuda_start_next();
+    store_sums(sums, own + (threadIdx.x >> 5) * PIXELS * PITCH);
+    rest<type, (ACROSS * PIXELS * FOURS + THREADS - 1) / THREADS> more = {};
+    load_rest(d, t, at, more);
+    __syncthreads();
+    tn_cuda_cluster_wait();
+    if (t.splits > 1) {
+        share_out<ACROSS>(t, own, joined, &are_joined);
+        tn_cuda_barrier_wait(&are_joined);
+    }
+    finish<ACROSS>(d, t, at, own, joined, more);
+#endif
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * host */
+
+/* Elements of 16 bytes. */
+int64_t each_of(const tn_cuda_conv *d) {
+    return d->type == TN_F32 ? 4 : 8;
+}
+
+/* Chunks of channels; the last one may be filled up. */
+int64_t chunks_of(const tn_cuda_conv *d) {
+    return (d->channels + each_of(d) * 4 - 1) / (each_of(d) * 4);
+}
+
+/* Output rows that any tile of pixels touches. */
+int rows_of(int pixels, int height, int width) {
+    int most = 0;
+    for (int first = 0; first < height * width; first += pixels) {
+        const int last = (first + pixels < height * width ? first + pixels : height * width) - 1;
+        const int rows = last / width - first / width + 1;
+        if (rows > most) most = rows;
+    }
+    return most;
+}
+
+/* Bytes between positions: lanes that read at once, of two neighbouring pixels, use all banks. */
+int pitch_of(int bytes, int stride) {
+    const int step = stride % 2 ? 64 : 32, of = stride % 2 ? 128 : 64;
+    return bytes + (step - bytes % of + of) % of;
+}
+
+gemm_shape shape_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config) {
+    gemm_shape t = {};
+    t.splits = config->splits;
+    t.all = (int)chunks_of(d);
+    t.chunks = (t.all + t.splits - 1) / t.splits;
+    t.taps = d->kernel_height * d->kernel_width;
+    t.pixels = config->columns * PIXELS;
+    t.tiles = (d->out_height * d->out_width + t.pixels - 1) / t.pixels;
+    /* A window of one row or column needs no positions between those of strides; 1x1 needs no
+     * patch.
+     */
+    const bool is_row = d->kernel_height == 1, is_column = d->kernel_width == 1;
+    t.step_y = is_row ? d->stride_height : 1, t.stride_y = is_row ? 1 : d->stride_height;
+    t.step_x = is_column ? d->stride_width : 1, t.stride_x = is_column ? 1 : d->stride_width;
+    t.rows = (rows_of(t.pixels, d->out_height, d->out_width) - 1) * t.stride_y +
+             (d->kernel_height - 1) * d->dilation_height + 1;
+    t.columns = (d->out_width - 1) * t.stride_x + (d->kernel_width - 1) * d->dilation_width + 1;
+    t.pitch = pitch_of(t.chunks * CHUNK, t.stride_x);
+    t.packs = t.taps == 1 ? 0 : t.rows * t.columns * t.chunks * 4;
+    t.offset_x = d->dilation_width * t.pitch;
+    t.offset_y = d->dilation_height * t.columns * t.pitch;
+    t.by_taps = tn_divider_make((uint32_t)t.taps);
+    t.by_window = tn_divider_make((uint32_t)d->kernel_width);
+    t.by_packs = tn_divider_make((uint32_t)t.chunks * 4);
+    t.by_columns = tn_divider_make((uint32_t)t.columns);
+    t.share = t.pixels / t.splits;
+    t.by_share = tn_divider_make((uint32_t)t.share);
+    t.by_tiles = tn_divider_make((uint32_t)t.tiles);
+    t.by_width = tn_divider_make((uint32_t)d->out_width);
+    return t;
+}
+
+int64_t bytes_of(const gemm_shape *t) {
+    const int64_t patch = t->taps == 1 ? 0 : (int64_t)t->rows * t->columns * t->pitch;
+    const int64_t in = (int64_t)t->chunks * t->taps * UNIT + patch;
+    const int64_t parts = (int64_t)WARPS * PIXELS * PITCH * 4;
+    return (int64_t)t->pixels * FILTERS * 4 + (in > parts ? in : parts);
+}
+
+template <typename T, int ACROSS, bool IS_POINT>
+cudaError_t launch_as(const tn_cuda_conv *d, const gemm_shape *t, cudaStream_t stream) {
+    const int64_t bytes = bytes_of(t);
+    if (bytes > MOST_SHARED) return cudaErrorInvalidValue;
+    const cudaError_t error =
+        cudaFuncSetAttribute(implicit_gemm_kernel<T, ACROSS, IS_POINT>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (error != cudaSuccess) return error;
+    cudaLaunchAttribute attributes[3] = {};
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim.x = (unsigned int)t->splits;
+    attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
+    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[1].val.programmaticStreamSerializationAllowed = 1;
+    /* Not two blocks of a cluster to a multiprocessor while others have none. */
+    attributes[2].id = cudaLaunchAttributeClusterSchedulingPolicyPreference;
+    attributes[2].val.clusterSchedulingPolicyPreference = cudaClusterSchedulingPolicySpread;
+    cudaLaunchConfig_t config = {};
+    config.gridDim =
+        dim3((unsigned int)t->splits, (unsigned int)(d->filters + FILTERS - 1) / FILTERS,
+             (unsigned int)(t->tiles * d->batch));
+    config.blockDim = dim3(THREADS);
+    config.dynamicSmemBytes = (size_t)bytes;
+    config.stream = stream;
+    config.attrs = attributes;
+    config.numAttrs = 3;
+    return cudaLaunchKernelEx(&config, implicit_gemm_kernel<T, ACROSS, IS_POINT>, *d, *t);
+}
+
+cudaError_t launch(const tn_cuda_conv *d, const tn_cuda_conv_config *config, cudaStream_t stream) {
+    const gemm_shape t = shape_of(d, config);
+    return launch_by_type(d, [&](auto number) {
+        typedef decltype(number) T;
+        if (t.taps == 1)
+            return config->columns == 2 ? launch_as<T, 2, true>(d, &t, stream)
+                                        : launch_as<T, 1, true>(d, &t, stream);
+        return config->columns == 2 ? launch_as<T, 2, false>(d, &t, stream)
+                                    : launch_as<T, 1, false>(d, &t, stream);
+    });
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * tactics */
+
+bool is_done(const tn_cuda_conv *d) {
+    return d->groups == 1 && d->channels >= 16 && d->channels % each_of(d) == 0 &&
+           d->filters >= 16 && d->filters % 4 == 0 && d->filters <= 65536 &&
+           (int64_t)d->out_height * d->out_width * d->batch <= 1 << 19 && d->kernel_height <= 16 &&
+           d->kernel_width <= 16 && d->in_width <= 1024 && d->out_width <= 1024 &&
+           d->dilation_height <= 64 && d->dilation_width <= 64 && d->stride_height <= 16 &&
+           d->stride_width <= 16;
+}
+
+/* Multiprocessors of the current GPU; 0: it has not what these kernels need. */
+int processors_of() {
+    int device = 0, major = 0, processors = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) !=
+            cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    return major == 9 ? processors : 0;
+}
+
+/* Microseconds that a tactic takes, about; a negative number: it cannot be done. Fitted to what the
+ * convolutions of ResNet-50 took on an H200: it is there to order tactics, not to foretell times.
+ */
+double cost_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config, int processors) {
+    const gemm_shape t = shape_of(d, config);
+    const int64_t bytes = bytes_of(&t), units = (int64_t)t.chunks * t.taps;
+    if (bytes > MOST_SHARED || t.chunks * (t.splits - 1) >= t.all) return -1;
+    const int64_t blocks =
+        (int64_t)t.splits * ((d->filters + FILTERS - 1) / FILTERS) * t.tiles * d->batch;
+    const int64_t warps = WARPS / config->columns, rounds = (units + warps - 1) / warps;
+    const bool is_point = t.taps == 1, is_pair = !is_point && bytes <= MOST_SHARED / 2;
+    /* Multiprocessors that large clusters find, and blocks that these have at once. */
+    const int64_t found = t.splits <= 2 ? processors : processors - processors / 11;
+    const int64_t waves = (blocks + found * (is_pair + 1) - 1) / (found * (is_pair + 1));
+    int64_t turns = (blocks + found - 1) / found;
+    /* Blocks of a cluster come in pairs even where multiprocessors have none. */
+    if (t.splits > 1 && is_pair && blocks > processors / 2 && turns < 2) turns = 2;
+    const int64_t input = is_point ? (int64_t)t.pixels * t.chunks * CHUNK : (int64_t)t.packs * 16;
+    const double step = d->type != TN_F32 ? 0.154 : d->is_rounded ? 0.233 : 0.5;
+    return 2.58 + (double)(turns * rounds) * step +
+           (double)(turns * input) * (is_point ? 0.5e-5 : 2.67e-5) + (t.splits > 1 ? 0.25 : 0) +
+           (!is_point && (blocks > processors || !is_pair) ? 0.25 : 0) +
+           0.32 * (config->columns - 1) + 2.19 * (double)(waves - 1);
+}
+
+/* The tactics from the one that should be fastest. */
+bool choose(const tn_cuda_conv *d, uint32_t index, tn_cuda_conv_config *out_config) {
+    enum { MOST = 3 };
+    const int processors = is_done(d) ? processors_of() : 0;
+    if (processors == 0 || index >= MOST) return false;
+    double before = -1;
+    for (uint32_t rank = 0; rank <= index; rank++) {
+        double best = -1;
+        for (int32_t columns = 1; columns <= 2; columns++)
+            for (int32_t splits = 1; splits <= MOST_SPLITS; splits *= 2) {
+                const tn_cuda_conv_config config = {0, columns, 0, splits};
+                const double own = cost_of(d, &config, processors);
+                const double cost = own + 1e-6 * (columns * 16 + splits); /* no two alike */
+                if (own < 0 || cost <= before || (best >= 0 && cost >= best)) continue;
+                best = cost;
+                *out_config = config;
+            }
+        if (best < 0) return false;
+        before = best;
+    }
+    return true;
+}
+
+bool fits(const tn_cuda_conv *d, const tn_cuda_conv_config *config) {
+    const gemm_shape t = shape_of(d, config);
+    return bytes_of(&t) <= MOST_SHARED;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * weights */
+
+uint64_t get_weight_bytes(const tn_cuda_conv *d) {
+    const int64_t tiles = (d->filters + FILTERS - 1) / FILTERS;
+    return (uint64_t)(tiles * chunks_of(d) * d->kernel_height * d->kernel_width * UNIT);
+}
+
+/* In the order in which lanes read them, those of a block beside each other, however many blocks
+ * share out the depth; 16 bytes a lane:
+ *
+ *   tile of 32 filters | chunk of c | tap (r, s) | 16 filters | half of the chunk | lane 4j + i |
+ * word
+ *
+ * Lane 4j + i has words 4i to 4i + 3 of a chunk's 16, two in each half, v and v + 1, as
+ * (v, filter j), (v, j + 8), (v + 1, j), (v + 1, j + 8). */
+void pack(const tn_cuda_conv *d, const float *from, void *to) {
+    const int64_t each = each_of(d) / 4, of_chunk = each * 16; /* elements a word, a chunk */
+    const int64_t chunks = chunks_of(d), taps = (int64_t)d->kernel_height * d->kernel_width;
+    pack_weights(d, from, to, [&](int64_t k, int64_t c, int64_t r, int64_t s) {
+        const int64_t unit = (k / FILTERS * chunks + c / of_chunk) * taps + r * d->kernel_width + s;
+        const int64_t word = c % of_chunk / each, lane = k % 8 * 4 + word / 4;
+        const int64_t part = k % FILTERS / 16 * 2 + word % 4 / 2;
+        const int64_t words = ((unit * 4 + part) * 32 + lane) * 4;
+        return (words + word % 2 * 2 + k % 16 / 8) * each + c % each;
+    });
+}
+
+} // namespace
+
+extern "C" const tn_cuda_conv_kind tn_cuda_implicit_gemm = {false,  choose,           fits,
+                                                            launch, get_weight_bytes, pack};
+extern "C" const tn_cuda_conv_kind tn_cuda_implicit_gemm_tf32 = {true,   choose,           fits,
+                                                                 launch, get_weight_bytes, pack};
