@@ -7,8 +7,8 @@
 #ifndef TN_KIT_ELEMENTWISE_COMBINE_KERNEL_H
 #define TN_KIT_ELEMENTWISE_COMBINE_KERNEL_H
 
-#include <tenon/kit/levels.h>
 #include "kit/elementwise/row_program.h"
+#include "kit/operator/layer.h"
 
 /* What a kernel's `user` points at. */
 typedef struct tn_combine_kernel_user {
@@ -31,60 +31,43 @@ extern const char *const tn_combine_bytes_combinations[2];
  * elements. */
 tn_status tn_combine_rows(tn_call *call, tn_broadcast_rows *rows, int64_t *out_elements);
 
-#define TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, level_name,          \
-                                features)                                                          \
-    static const tn_combine_kernel_user prefix##_user_##level_name = {&tn_rows_##level_name,       \
-                                                                      number};                     \
-    static const tn_kernel prefix##_##level_name = {                                               \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = operator_name,                                                                       \
+#define TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, level)               \
+    static const tn_combine_kernel_user prefix##_user_##level = {&tn_rows_##level, number};        \
+    static const tn_kernel prefix##_##level = {                                                    \
+        TN_KERNEL_BEGIN("cpu", "", operator_name, "rows_" #level, 1,                               \
+                        "Rows of floats on all threads."),                                         \
         .minimum_version = first_version,                                                          \
-        .device = "cpu",                                                                           \
-        .name = "rows_" #level_name,                                                               \
-        .doc = "Rows of floats on all threads.",                                                   \
-        .requires_features = features,                                                             \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE,              \
         .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(tn_combine_kernel_combinations),                                           \
         .accepts = tn_combine_kernel_accepts,                                                      \
         .prepare = tn_combine_kernel_prepare,                                                      \
-        .release = tn_row_program_release,                                                         \
+        .release = tn_kernel_state_destroy,                                                        \
         .run = tn_combine_kernel_run,                                                              \
-        .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
-    };                                                                                             \
-    static const tn_kernel prefix##_bytes_##level_name = {                                         \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = operator_name,                                                                       \
+        .user = (void *)(uintptr_t)&prefix##_user_##level};                                        \
+    static const tn_kernel prefix##_bytes_##level = {                                              \
+        TN_KERNEL_BEGIN("cpu", "", operator_name, "int8_" #level, 1,                               \
+                        "Rows of 8-bit elements on all threads."),                                 \
         .minimum_version = first_version,                                                          \
-        .device = "cpu",                                                                           \
-        .name = "int8_" #level_name,                                                               \
-        .doc = "Rows of 8-bit elements on all threads.",                                           \
-        .requires_features = features,                                                             \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
         .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(tn_combine_bytes_combinations),                                            \
         .accepts = tn_combine_bytes_accepts,                                                       \
         .prepare = tn_combine_kernel_prepare,                                                      \
-        .release = tn_row_program_release,                                                         \
+        .release = tn_kernel_state_destroy,                                                        \
         .run = tn_combine_bytes_run,                                                               \
-        .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
-    }
+        .user = (void *)(uintptr_t)&prefix##_user_##level}
 
 /* Defines the array PREFIX_kernels of an operator: kernels a level. `number` is a combination of
  * rows.h, `first_version` the operator's lowest since_version that they serve. */
 #define TN_COMBINE_KERNELS_FROM(prefix, operator_name, number, first_version)                      \
-    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, baseline, NULL);         \
-    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, avx2,                    \
-                            TN_KIT_FEATURES_avx2);                                                 \
-    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, avx512,                  \
-                            TN_KIT_FEATURES_avx512);                                               \
-    static const tn_kernel *const prefix##_kernels[] = {                                           \
-        &prefix##_avx512,       &prefix##_avx2,       &prefix##_baseline,                          \
-        &prefix##_bytes_avx512, &prefix##_bytes_avx2, &prefix##_bytes_baseline}
+    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, baseline);               \
+    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, avx2);                   \
+    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, avx512);                 \
+    static const tn_kernel *const prefix##_kernels[] = {TN_LEVEL_LIST(prefix),                     \
+                                                        TN_LEVEL_LIST(prefix##_bytes)}
 #define TN_COMBINE_KERNELS(prefix, operator_name, number)                                          \
     TN_COMBINE_KERNELS_FROM(prefix, operator_name, number, 0)
 

@@ -101,13 +101,12 @@ tn_status tn_map_bytes_fill(tn_call *call, const tn_row_program *program, float 
     float scratch[TN_ROW_PROGRAM_SCRATCH];
     const float *const tensors[] = {values};
     const int64_t strides[] = {1};
-    tn_byte_table *table = call->host->allocate(call->host, sizeof(*table), 64);
-    if (!table) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a table of bytes");
+    TN_TRY(tn_kernel_state_create(call, sizeof(tn_byte_table)));
+    tn_byte_table *table = call->state;
     if (program)
         tn_row_program_run(program, &tn_rows_baseline, 256, tensors, strides, scratch, values);
     for (int i = 0; i < 256; i++)
         table->values[i] = tn_byte_round(values[i], to);
-    call->state = table;
     return TN_OK;
 }
 
@@ -125,10 +124,6 @@ tn_status tn_map_bytes_prepare(tn_call *call) {
     tn_map_bytes_values(call, values);
     map_of(call, &alpha, &beta)(alpha, beta, 256, values, values);
     return tn_map_bytes_fill(call, call->step_count > 0 ? &epilogue : NULL, values);
-}
-
-void tn_map_bytes_release(tn_call *call) {
-    call->host->deallocate(call->host, call->state);
 }
 
 typedef void (*apply_function)(const tn_byte_table *table, int64_t count, const int8_t *from,

@@ -9,27 +9,17 @@
 /* ----------------------------------------------------------------------------------------------
  * state */
 
-/* As many steps as there are. */
-static tn_row_program *keep(const tn_host *host, const tn_row_program *program) {
-    const size_t bytes =
-        offsetof(tn_row_program, steps) + program->step_count * sizeof(program->steps[0]);
-    tn_row_program *kept = host->allocate(host, bytes, 64);
-    if (kept) memcpy(kept, program, bytes);
-    return kept;
-}
-
+/* As many steps are kept as there are. */
 tn_status tn_row_program_prepare(tn_call *call, tn_row_start start, uint32_t function) {
     tn_row_program program;
     char why[300] = "";
     if (!tn_row_program_make(call, start, function, &program, why, sizeof(why)))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED, "%s", why);
-    call->state = keep(call->host, &program);
-    return call->state ? TN_OK
-                       : call->host->fail(call, TN_ERROR_MEMORY, "no memory for a row program");
-}
-
-void tn_row_program_release(tn_call *call) {
-    call->host->deallocate(call->host, call->state);
+    const size_t bytes =
+        offsetof(tn_row_program, steps) + program.step_count * sizeof(program.steps[0]);
+    TN_TRY(tn_kernel_state_create(call, bytes));
+    memcpy(call->state, &program, bytes);
+    return TN_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/rows.h>
+#include "kit/operator/kernel_memory.h"
 
 enum {
     TN_ROW_PROGRAM_TENSORS = 8, /* inputs and operands at most */
@@ -89,9 +90,9 @@ tn_status tn_row_program_run_broadcast(tn_call *call, const tn_row_program *prog
 /* Whether zeros become zero, so that padded lanes stay what they must be. */
 bool tn_row_program_keeps_zero(const tn_row_program *program);
 
-/* The callbacks `prepare` and `release` of kernels that run a program: it becomes call->state. */
+/* The callback `prepare` of kernels that run a program: it becomes call->state, which
+ * tn_kernel_state_destroy releases. */
 tn_status tn_row_program_prepare(tn_call *call, tn_row_start start, uint32_t function);
-void tn_row_program_release(tn_call *call) TN_NOEXCEPT;
 
 /* --- epilogues: the steps after a value that a kernel has computed --- */
 
@@ -101,7 +102,7 @@ void tn_row_program_release(tn_call *call) TN_NOEXCEPT;
 bool tn_row_epilogue_accepts(const tn_call *call);
 /* Whether the value that zero becomes is zero. */
 bool tn_row_epilogue_keeps_zero(const tn_call *call, float zero);
-/* call->state becomes the program; null: there are no steps. Released as other programs. */
+/* call->state becomes the program, as above; null: there are no steps. */
 tn_status tn_row_epilogue_prepare(tn_call *call) TN_NOEXCEPT;
 /* Does it on `count` floats in place, best while they are in the cache: TN_ROW_PROGRAM_BLOCK at a
  * time. */

@@ -7,28 +7,6 @@
 
 const char *const tn_variadic_kernel_combinations[2] = {"f32... -> f32", "f32:nhwc... -> f32:nhwc"};
 
-/* Does `count` elements of the output from `begin` on, of one input's: `at` counts from `begin`. */
-typedef void (*piece)(void *user, const tn_tensor *x, int64_t at, int64_t count, int64_t x_first,
-                      int64_t x_stride);
-
-static void walk_input(const tn_tensor *x, const tn_tensor *y, int64_t begin, int64_t count,
-                       piece visit, void *user) {
-    tn_broadcast_rows rows;
-    tn_broadcast_init(&rows, y->rank, y->shape);
-    tn_broadcast_add(&rows, x->rank, x->shape);
-    if (!tn_broadcast_begin(&rows)) return;
-    int64_t first = begin % rows.count, at = 0;
-    tn_broadcast_seek(&rows, begin / rows.count);
-    while (at < count) {
-        const int64_t left = rows.count - first;
-        const int64_t some = count - at < left ? count - at : left;
-        visit(user, x, at, some, rows.offset[0] + first * rows.stride[0], rows.stride[0]);
-        at += some;
-        first = 0;
-        if (!tn_broadcast_next(&rows)) return;
-    }
-}
-
 /* ------------------------------------------------------------------------------------------------
  * kernels */
 
@@ -44,24 +22,20 @@ tn_status tn_variadic_kernel_accepts(tn_call *call) {
     return TN_OK;
 }
 
-typedef struct variadic_job {
-    const tn_call *call;
-    const tn_variadic_kernel_user *user;
-} variadic_job;
-
-typedef struct combiner {
+typedef struct fold {
     tn_combine_function function; /* null: the first input is copied */
+    const float *x;
     float *y;
-} combiner;
+} fold;
 
-static void combine_piece(void *user, const tn_tensor *x, int64_t at, int64_t count,
-                          int64_t x_first, int64_t x_stride) {
-    const combiner *c = user;
-    const float *from = (const float *)x->data + x_first;
-    float *to = c->y + at;
-    if (c->function) {
-        c->function(count, to, 1, from, x_stride, to);
-    } else if (x_stride) {
+static void fold_row(const void *user, const tn_broadcast_rows *rows, int64_t first,
+                     int64_t count) {
+    const fold *f = user;
+    const float *from = f->x + rows->offset[0] + first * rows->stride[0];
+    float *to = f->y + rows->output_offset + first;
+    if (f->function) {
+        f->function(count, to, 1, from, rows->stride[0], to);
+    } else if (rows->stride[0]) {
         memcpy(to, from, (size_t)count * sizeof(*to));
     } else {
         for (int64_t i = 0; i < count; i++)
@@ -70,29 +44,34 @@ static void combine_piece(void *user, const tn_tensor *x, int64_t at, int64_t co
 }
 
 /* An item is an element of the output. */
-static tn_status combine_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const variadic_job *job = user;
-    const tn_call *call = job->call;
-    const tn_rows_level *level = job->user->level;
+static tn_status fold_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const tn_call *call = user;
+    const tn_variadic_kernel_user *kernel = call->user;
     const tn_tensor *y = call->outputs[0];
     const float share = 1.0f / (float)call->input_count;
     (void)thread;
     for (int64_t i = begin; i < end; i += TN_ROW_PROGRAM_BLOCK) {
         const int64_t count = end - i < TN_ROW_PROGRAM_BLOCK ? end - i : TN_ROW_PROGRAM_BLOCK;
-        combiner c = {.y = (float *)y->data + i};
+        float *block = (float *)y->data + i;
+        fold f = {.y = y->data};
         for (uint32_t k = 0; k < call->input_count; k++) {
-            walk_input(call->inputs[k], y, i, count, combine_piece, &c);
-            c.function = level->combines[job->user->combine];
+            tn_broadcast_rows rows;
+            tn_broadcast_init(&rows, y->rank, y->shape);
+            tn_broadcast_add(&rows, call->inputs[k]->rank, call->inputs[k]->shape);
+            if (!tn_broadcast_begin(&rows)) return TN_OK;
+            f.x = call->inputs[k]->data;
+            tn_broadcast_elements(&rows, i, i + count, fold_row, &f);
+            f.function = kernel->level->combines[kernel->combine];
         }
-        if (job->user->is_mean) level->combines[TN_COMBINE_MUL](count, c.y, 1, &share, 0, c.y);
-        tn_row_epilogue_run(call->state, level, count, c.y);
+        if (kernel->is_mean)
+            kernel->level->combines[TN_COMBINE_MUL](count, block, 1, &share, 0, block);
+        tn_row_epilogue_run(call->state, kernel->level, count, block);
     }
     return TN_OK;
 }
 
 tn_status tn_variadic_kernel_run(tn_call *call) {
     enum { GRAIN = 16384 };
-    variadic_job job = {.call = call, .user = call->user};
-    return call->host->parallel_for(call, tn_element_count(call->outputs[0]), GRAIN,
-                                    combine_elements, &job);
+    return call->host->parallel_for(call, tn_element_count(call->outputs[0]), GRAIN, fold_elements,
+                                    call);
 }

@@ -127,7 +127,7 @@ TN_LEVEL_KERNELS(channels, tn_channels, "BatchNormalization", "channels",
                  "One multiplication and one addition an element, on all threads.",
                  .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, .absorbs = TN_ROW_ABSORBS,
                  TN_COMBINATIONS(combinations), .accepts = channels_accepts,
-                 .prepare = tn_row_epilogue_prepare, .release = tn_row_program_release,
+                 .prepare = tn_row_epilogue_prepare, .release = tn_kernel_state_destroy,
                  .reshape = channels_reshape, .run = channels_run);
 
 const tn_kernel *const tn_batch_normalization_kernels[3] = {TN_LEVEL_LIST(channels)};

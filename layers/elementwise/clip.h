@@ -58,7 +58,7 @@ static const char *const clip_11_cases[] = {
     "| input=f32[1,64,56,56] min=f32[]{0} max=f32[]{6}",
 };
 static const tn_operator clip_11 = {
-    PAIR_BEGIN("Clip", 11, "Elements held within bounds given by inputs."),
+    TN_OPERATOR_BEGIN("", "Clip", 11, "Elements held within bounds given by inputs."),
     .traits = TN_OPERATOR_ELEMENTWISE,
     TN_NO_FIELDS,
     TN_INPUTS(clip_11_inputs),

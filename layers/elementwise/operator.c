@@ -75,13 +75,8 @@ static tn_status map_facet(tn_call *call, uint32_t input, const char *name, tn_f
         tn_rows_map((map) + of->choice, of->alpha, of->beta, count, inputs, strides, output);      \
     }                                                                                              \
     static const tn_operator prefix##_operator = {                                                 \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
+        TN_OPERATOR_BEGIN(of_domain, of_name, version, words),                                     \
         .traits = TN_OPERATOR_ELEMENTWISE,                                                         \
-        .domain = of_domain,                                                                       \
-        .name = of_name,                                                                           \
-        .doc = words,                                                                              \
         .params_bytes = parameters,                                                                \
         .field_size = sizeof(tn_field),                                                            \
         .field_count = numbers_count,                                                              \
@@ -185,10 +180,6 @@ static const tn_field mod_fields[] = {
                                               TN_PORT(b, type_b, 0, about_b)};                     \
     static const tn_port prefix##_outputs[] = {TN_PORT(c, type_c, 0, about_c)};                    \
     static const char *const prefix##_cases[] = {__VA_ARGS__};
-#define PAIR_BEGIN(of_name, version, words)                                                        \
-    .size = sizeof(tn_operator), .since_version = version, .state_version = 1, .domain = "",       \
-    .name = of_name, .doc = words
-
 #define COMBINE(prefix, name, version, combine, first, of_traits, of_facet, of_infer, text, ta,    \
                 tb, tc, a, b, c, about_a, about_b, about_c, words, ...)                            \
     PAIR_TABLES(prefix, ta, tb, tc, a, b, c, about_a, about_b, about_c, __VA_ARGS__)               \
@@ -197,7 +188,7 @@ static const tn_field mod_fields[] = {
         (void)params;                                                                              \
         tn_rows_combine(combine, count, inputs, strides, output);                                  \
     }                                                                                              \
-    static const tn_operator prefix##_operator = {PAIR_BEGIN(name, version, words),                \
+    static const tn_operator prefix##_operator = {TN_OPERATOR_BEGIN("", name, version, words),     \
                                                   .traits = of_traits,                             \
                                                   TN_NO_FIELDS,                                    \
                                                   TN_INPUTS(prefix##_inputs),                      \
@@ -211,14 +202,17 @@ static const tn_field mod_fields[] = {
 #define PAIR(prefix, name, version, of_traits, field_table, text, ta, tb, tc, a, b, c, about_a,    \
              about_b, about_c, words, ...)                                                         \
     PAIR_TABLES(prefix, ta, tb, tc, a, b, c, about_a, about_b, about_c, __VA_ARGS__)               \
-    static const tn_operator prefix##_operator = {                                                 \
-        PAIR_BEGIN(name, version, words), .traits = of_traits,          field_table,               \
-        TN_INPUTS(prefix##_inputs),       TN_OUTPUTS(prefix##_outputs), .expression = text,        \
-        TN_CASES(prefix##_cases)};
+    static const tn_operator prefix##_operator = {TN_OPERATOR_BEGIN("", name, version, words),     \
+                                                  .traits = of_traits,                             \
+                                                  field_table,                                     \
+                                                  TN_INPUTS(prefix##_inputs),                      \
+                                                  TN_OUTPUTS(prefix##_outputs),                    \
+                                                  .expression = text,                              \
+                                                  TN_CASES(prefix##_cases)};
 #define LEGACY(prefix, of_name, version, of, of_facet, words, ...)                                 \
     static const char *const prefix##_cases[] = {__VA_ARGS__};                                     \
     static const tn_operator prefix##_operator = {                                                 \
-        PAIR_BEGIN(of_name, version, words),                                                       \
+        TN_OPERATOR_BEGIN("", of_name, version, words),                                            \
         TN_FIELDS(tn_axis_broadcast_params, tn_axis_broadcast_fields),                             \
         TN_INPUTS(of##_inputs),                                                                    \
         TN_OUTPUTS(of##_outputs),                                                                  \
@@ -239,7 +233,7 @@ static const char *const p_relu_6_cases[] = {
     "| X=f16[7] slope=f16[]",
     "| X=f32[2,2]{-1,2,-3,-4} slope=f32[2]{0.5,0.25} | Y=f32[2,2]{-0.5,2,-1.5,-1}"};
 static const tn_operator p_relu_6 = {
-    PAIR_BEGIN("PRelu", 6, "Rectified linear unit with a slope for each channel."),
+    TN_OPERATOR_BEGIN("", "PRelu", 6, "Rectified linear unit with a slope for each channel."),
     TN_NO_FIELDS,
     TN_INPUTS(p_relu_inputs),
     TN_OUTPUTS(p_relu_outputs),
@@ -265,7 +259,7 @@ static const char *const where_cases[] = {
     ("| condition=bool[2]{1,0} X=u64[2]{18446744073709551615,1} Y=u64[]{9223372036854775809}"
      " | output=u64[2]{18446744073709551615,9223372036854775809}")};
 static const tn_operator where_operator = {
-    PAIR_BEGIN("Where", 9, "Elements of one of two tensors, by a condition."),
+    TN_OPERATOR_BEGIN("", "Where", 9, "Elements of one of two tensors, by a condition."),
     .traits = TN_OPERATOR_ELEMENTWISE,
     TN_NO_FIELDS,
     TN_INPUTS(where_inputs),
@@ -285,7 +279,7 @@ static tn_status not_reference(tn_call *call) {
         y[i] = !x[i];
     return TN_OK;
 }
-static const tn_operator not_operator = {PAIR_BEGIN("Not", 1, "Logical negation."),
+static const tn_operator not_operator = {TN_OPERATOR_BEGIN("", "Not", 1, "Logical negation."),
                                          .traits = TN_OPERATOR_ELEMENTWISE,
                                          TN_NO_FIELDS,
                                          .port_size = sizeof(tn_port),
@@ -318,7 +312,7 @@ static const tn_operator not_operator = {PAIR_BEGIN("Not", 1, "Logical negation.
         "| data_0=f16[3,33] data_0=f16[33]",                                                       \
         "| data_0=f64[2,1,3] data_0=f64[4,1] data_0=f64[]",                                        \
         __VA_ARGS__};                                                                              \
-    static const tn_operator prefix##_operator = {PAIR_BEGIN(of_name, 6, words),                   \
+    static const tn_operator prefix##_operator = {TN_OPERATOR_BEGIN("", of_name, 6, words),        \
                                                   .traits = of_traits,                             \
                                                   TN_NO_FIELDS,                                    \
                                                   TN_INPUTS(prefix##_inputs),                      \

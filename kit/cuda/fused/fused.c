@@ -8,9 +8,8 @@
 #include "kit/cuda/fused/fused_program.h"
 #include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/pointwise/elements.h"
-#include "kit/math/element.h"
+#include "kit/operator/layer.h"
 #include <tenon/kit/epilogue.h>
-#include <tenon/kit/infer.h>
 
 #include <string.h>
 
@@ -134,13 +133,9 @@ static const char *const fused_combinations[] = {
     "bool, f32|f16|bf16... -> f32|f16|bf16"};
 
 static const tn_kernel fused = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "*",
-    .op = "*",
-    .device = "cuda",
-    .name = "fused",
-    .doc = "Any elementwise operator, and a chain of them, compiled from their expressions.",
+    TN_KERNEL_BEGIN("cuda", "*", "*", "fused", 1,
+                    "Any elementwise operator, and a chain of them, compiled from their "
+                    "expressions."),
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,
     .absorbs = TN_ELEMENTWISE_ABSORBS,
     TN_COMBINATIONS(fused_combinations),
@@ -151,5 +146,4 @@ static const tn_kernel fused = {
     .run = fused_run,
 };
 
-extern const tn_kernel *const tn_fused_cuda_kernels[];
-const tn_kernel *const tn_fused_cuda_kernels[] = {&fused, NULL};
+TN_CUDA_LAYER(fused, &fused);

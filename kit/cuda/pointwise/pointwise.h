@@ -8,6 +8,7 @@
 #define TN_KIT_CUDA_POINTWISE_POINTWISE_H
 
 #include "kit/cuda/pointwise/chain.h"
+#include "kit/operator/layer.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,13 +42,8 @@ extern const char *const tn_cuda_sum_combinations[8];
 /* The entry <folder>_pointwise, with `static const tn_cuda_map_user <folder>_user` before it. */
 #define TN_CUDA_MAP_KERNEL_ENTRY(folder, domain_name, operator_name, combination_table)            \
     static const tn_kernel folder##_pointwise = {                                                  \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = domain_name,                                                                     \
-        .op = operator_name,                                                                       \
-        .device = "cuda",                                                                          \
-        .name = "pointwise",                                                                       \
-        .doc = "Element by element, 16 bytes a thread.",                                           \
+        TN_KERNEL_BEGIN("cuda", domain_name, operator_name, "pointwise", 1,                        \
+                        "Element by element, 16 bytes a thread."),                                 \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE |            \
                   TN_KERNEL_ANY_SHAPE,                                                             \
         .absorbs = TN_CUDA_CHAIN_ABSORBS,                                                          \
@@ -63,14 +59,9 @@ extern const char *const tn_cuda_sum_combinations[8];
                                      combination_table)                                            \
     static const tn_cuda_combine_user folder##_user = {combine_number};                            \
     static const tn_kernel folder##_pointwise = {                                                  \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = operator_name,                                                                       \
+        TN_KERNEL_BEGIN("cuda", "", operator_name, "pointwise", 1,                                 \
+                        "Element by element, 16 bytes a thread where rows are long enough."),      \
         .minimum_version = first_version,                                                          \
-        .device = "cuda",                                                                          \
-        .name = "pointwise",                                                                       \
-        .doc = "Element by element, 16 bytes a thread where rows are long enough.",                \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE |            \
                   TN_KERNEL_ANY_SHAPE,                                                             \
         .absorbs = TN_CUDA_CHAIN_ABSORBS,                                                          \
