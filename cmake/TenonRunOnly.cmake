@@ -15,7 +15,7 @@ function(tenon_find_layer name out_folder)
     list(FILTER sources EXCLUDE REGEX "/layers/onednn/|/layers/[^/]*/cuda")
     foreach(source ${sources})
         file(STRINGS ${source} found LIMIT_COUNT 1
-            REGEX "(\\.name = |[A-Z]_BEGIN\\(|^ *[A-Z_]+\\([a-z_0-9]+, (\"[^\"]*\", +)?|^ +[a-z_]+, \"[A-Za-z.]*\", +)\"${name}\"")
+            REGEX "(\\.name = |[A-Z]_BEGIN\\(|[A-Z_]+\\([a-z_0-9\"]*, (\"[^\"]*\", +)?|^ +[a-z_]+, \"[A-Za-z.]*\", +)\"${name}\"")
         if(found)
             get_filename_component(folder ${source} DIRECTORY)
             get_filename_component(folder ${folder} NAME)

@@ -74,7 +74,7 @@ TN_INLINE void dequantise(const bool is_signed, int64_t at, int64_t left, const 
         tn_vector_store_part(y + at, value, left);
 }
 
-/* A function of quantize_rows.h: whole vectors, then what is left. */
+/* A function of rows.h: whole vectors, then what is left. */
 #define ROW(name, function, is_signed)                                                             \
     TN_INLINE void name##_loop(int64_t count, const void *x, const float *scale, const void *zero, \
                                const int64_t step, void *y) {                                      \
