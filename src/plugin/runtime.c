@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
-#include "plugin/devices.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime_private.h"
 
