@@ -531,7 +531,7 @@ static int check_operator(void) {
     return wrong(LIBRARY_AT_FAULT, what, &nearest);
 }
 
-static int check_options(size_t only) {
+static int check_given_options(size_t only) {
     char what[200];
     if (s.only_operator && check_operator() != 0) return 1;
     if (only <= s.count && s.count > 0) return 0;
@@ -615,7 +615,7 @@ int main(int argc, char **argv) {
     s.path = library;
     tn_heap_library(strcmp(library, "builtin") == 0 ? "/proc/self/exe" : library);
     tn_held_now(&s.before);
-    if (load(library) != 0 || !list_tests() || check_options(only) != 0) return 1;
+    if (load(library) != 0 || !list_tests() || check_given_options(only) != 0) return 1;
     fprintf(report, "count\t%zu\n", s.count);
     for (size_t i = only ? only : from; i <= (only ? only : s.count) && i <= s.count; i++) {
         s.current = i;

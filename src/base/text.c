@@ -105,6 +105,16 @@ void tn_text_add_number(tn_text *text, double value) {
     tn_text_add(text, digits);
 }
 
+void tn_text_add_member(tn_text *text, const char *key, const char *value) {
+    tn_text_add_format(text, ", \"%s\": ", key);
+    tn_text_add_json(text, value);
+}
+
+void tn_text_add_member_number(tn_text *text, const char *key, double value) {
+    tn_text_add_format(text, ", \"%s\": ", key);
+    tn_text_add_number(text, value);
+}
+
 tn_status tn_text_take(tn_text *text, char **out_data) {
     if (!reserve(text, 0)) return tn_fail_memory("a text");
     *out_data = text->data;

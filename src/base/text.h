@@ -25,6 +25,9 @@ void tn_text_add_json(
     const char *piece); /* as a JSON string in quotes; bytes that are not UTF-8 replaced */
 /* A number as JSON has it, whatever the locale: nine digits; null when it is not finite. */
 void tn_text_add_number(tn_text *text, double value);
+/* A member of an object that has others before it: , "key": value. */
+void tn_text_add_member(tn_text *text, const char *key, const char *value);
+void tn_text_add_member_number(tn_text *text, const char *key, double value);
 /* Hands over the text (never null on success); TN_ERROR_MEMORY when it failed. The text is empty
  * afterwards. */
 tn_status tn_text_take(tn_text *text, char **out_data);

@@ -26,7 +26,8 @@ static tn_status check_arrays(const tn_builder_options *options) {
 }
 
 /* What the caller knows of the options; the rest is zero. */
-static tn_status read_options(const tn_builder_options *given, tn_builder_options *out_options) {
+static tn_status read_builder_options(const tn_builder_options *given,
+                                      tn_builder_options *out_options) {
     TN_TRY(tn_options_read(out_options, sizeof(*out_options), given, "the builder options"));
     out_options->size = sizeof(*out_options);
     TN_TRY(tn_options_check_flags(out_options->flags,
@@ -189,7 +190,7 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     tn_builder_options known;
     build_state state = {.options = &known, .given = graph, .cache = cache};
     if (!graph || !out_plan) return tn_fail(TN_ERROR_ARGUMENT, "tn_build needs a graph and a plan");
-    TN_TRY(read_options(options, &known));
+    TN_TRY(read_builder_options(options, &known));
     if (known.border_count > 0) return build_bordered(graph, known, cache, out_plan);
     state.progress = (tn_progress){.function = known.progress, .user = known.progress_user};
     TN_TRY(tn_build_check_kept(graph, &known));

@@ -6,12 +6,6 @@
 
 #include <inttypes.h>
 
-/* , "key": number */
-static void add_member(tn_text *text, const char *key, double number) {
-    tn_text_add_format(text, ", \"%s\": ", key);
-    tn_text_add_number(text, number);
-}
-
 static const char *precision_name(uint32_t precision) {
     static const char *const names[] = {"fp32", "tf32", "bf16", "fp16", "int8"};
     return precision < sizeof(names) / sizeof(names[0]) ? names[precision] : "unknown";
@@ -22,9 +16,10 @@ static void add_outputs(tn_text *text, const tn_accuracy_state *state) {
     for (uint32_t i = 0; i < state->output_count; i++) {
         tn_text_add(text, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
         tn_text_add_json(text, tn_engine_output(state->best.engine, i)->name);
-        add_member(text, "loss", tn_output_loss_value(&state->losses[i]));
+        tn_text_add_member_number(text, "loss", tn_output_loss_value(&state->losses[i]));
         tn_text_add_format(text, ", \"rows\": %" PRIu64, state->losses[i].row_count);
-        add_member(text, "arg_max_changed", tn_output_loss_changed_share(&state->losses[i]));
+        tn_text_add_member_number(text, "arg_max_changed",
+                                  tn_output_loss_changed_share(&state->losses[i]));
         tn_text_add(text, "}");
     }
     tn_text_add(text, "],\n");
@@ -40,7 +35,7 @@ static void add_units(tn_text *text, const tn_accuracy_state *state) {
             tn_text_add_json(text, unit->nodes[n]);
         }
         tn_text_add(text, "]");
-        add_member(text, "loss", unit->loss);
+        tn_text_add_member_number(text, "loss", unit->loss);
         tn_text_add_format(text, ", \"kept\": %s}", i < state->kept_count ? "true" : "false");
     }
     tn_text_add(text, "],\n");
@@ -51,7 +46,7 @@ static void add_trials(tn_text *text, const tn_accuracy_state *state) {
     for (uint32_t i = 0; i < state->trial_count; i++) {
         tn_text_add_format(text, "%s\n    {\"kept\": %" PRIu32, i ? "," : "",
                            state->trials[i].kept_count);
-        add_member(text, "loss", state->trials[i].loss);
+        tn_text_add_member_number(text, "loss", state->trials[i].loss);
         tn_text_add(text, "}");
     }
     tn_text_add(text, "]\n}\n");
@@ -70,10 +65,10 @@ tn_status tn_accuracy_report(const tn_accuracy_state *state, char **out_json) {
         tn_text_add_format(&text, ",%s", precision_name(state->build.second_precision));
     tn_text_add(&text, "\"");
     if (state->options->max_loss >= 0)
-        add_member(&text, "max_loss", state->options->max_loss);
+        tn_text_add_member_number(&text, "max_loss", state->options->max_loss);
     else
         tn_text_add(&text, ", \"max_loss\": null");
-    add_member(&text, "loss", worst);
+    tn_text_add_member_number(&text, "loss", worst);
     tn_text_add_format(&text, ", \"batches\": %" PRIu64 ",\n", state->options->batches->count);
     add_outputs(&text, state);
     add_units(&text, state);

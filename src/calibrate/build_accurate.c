@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-static tn_status check_options(const tn_accuracy_options *options) {
+static tn_status check_accuracy_options(const tn_accuracy_options *options) {
     if (!options || options->size < sizeof(*options))
         return tn_fail(TN_ERROR_ARGUMENT, "an accurate build needs options with `size` set");
     if (isnan(options->max_loss))
@@ -43,7 +43,7 @@ tn_status tn_build_accurate(tn_graph *graph, const tn_accuracy_options *options,
     char *report = NULL;
     if (!graph || !out_plan)
         return tn_fail(TN_ERROR_ARGUMENT, "tn_build_accurate needs a graph and a plan");
-    TN_TRY(check_options(options));
+    TN_TRY(check_accuracy_options(options));
     tn_accuracy_state state = {
         .options = options, .graph = graph, .allocator = tn_runtime_allocator(graph->runtime)};
     tn_status status;

@@ -29,8 +29,8 @@ const char *tn_calibrate_calibrator_name(uint32_t calibrator) {
     return calibrators[calibrator].name;
 }
 
-static tn_status check_options(const tn_calibrate_options *given,
-                               tn_calibrate_options *out_options) {
+static tn_status check_calibrate_options(const tn_calibrate_options *given,
+                                         tn_calibrate_options *out_options) {
     if (!given || given->size < sizeof(*given))
         return tn_fail(TN_ERROR_ARGUMENT, "calibration needs options with `size` set");
     *out_options = *given;
@@ -180,7 +180,7 @@ tn_status tn_calibrate(tn_graph *graph, const tn_calibrate_options *options,
     char *report = NULL;
     if (!graph || !out_calibration)
         return tn_fail(TN_ERROR_ARGUMENT, "tn_calibrate needs a graph and a place for the table");
-    TN_TRY(check_options(options, &known));
+    TN_TRY(check_calibrate_options(options, &known));
     tn_calibration_state state = {.options = &known,
                                   .allocator = tn_runtime_allocator(graph->runtime)};
     tn_status status;

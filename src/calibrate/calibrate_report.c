@@ -37,12 +37,6 @@ static void add_histogram(tn_text *text, const tn_histogram *histogram) {
     tn_text_add(text, "]");
 }
 
-/* , "key": number */
-static void add_member(tn_text *text, const char *key, double number) {
-    tn_text_add_format(text, ", \"%s\": ", key);
-    tn_text_add_number(text, number);
-}
-
 static void add_text_or_null(tn_text *text, const char *key, const char *value) {
     tn_text_add_format(text, ", \"%s\": ", key);
     if (value)
@@ -58,10 +52,12 @@ static void add_scale(tn_text *text, const tn_watched_tensor *watched) {
                          watched->histogram.value_count == 0 ? "no values" : "zero throughout");
         return;
     }
-    add_member(text, "scale", watched->scale);
-    add_member(text, "bound", watched->bound);
-    add_member(text, "clipped", tn_histogram_clipped_share(&watched->histogram, watched->scale));
-    add_member(text, "error", tn_histogram_quantization_error(&watched->histogram, watched->scale));
+    tn_text_add_member_number(text, "scale", watched->scale);
+    tn_text_add_member_number(text, "bound", watched->bound);
+    tn_text_add_member_number(text, "clipped",
+                              tn_histogram_clipped_share(&watched->histogram, watched->scale));
+    tn_text_add_member_number(text, "error",
+                              tn_histogram_quantization_error(&watched->histogram, watched->scale));
 }
 
 static void add_tensor(tn_text *text, const tn_watched_tensor *watched) {
@@ -72,9 +68,9 @@ static void add_tensor(tn_text *text, const tn_watched_tensor *watched) {
     add_text_or_null(text, "node", watched->node);
     add_text_or_null(text, "op", watched->op);
     tn_text_add_format(text, ", \"values\": %" PRIu64, histogram->value_count);
-    add_member(text, "zeros", count > 0 ? (double)histogram->zero_count / count : 0);
-    add_member(text, "largest", histogram->largest);
-    add_member(text, "lowest", histogram->lowest);
+    tn_text_add_member_number(text, "zeros", count > 0 ? (double)histogram->zero_count / count : 0);
+    tn_text_add_member_number(text, "largest", histogram->largest);
+    tn_text_add_member_number(text, "lowest", histogram->lowest);
     add_scale(text, watched);
     add_histogram(text, histogram);
     tn_text_add(text, "}");
@@ -88,7 +84,7 @@ tn_status tn_calibrate_report(const tn_calibration_state *state, char **out_json
     tn_text_add_format(&text, "{\n  \"calibrator\": \"%s\"",
                        tn_calibrate_calibrator_name(options->calibrator));
     if (options->calibrator == TN_CALIBRATOR_PERCENTILE)
-        add_member(&text, "percentile", options->percentile);
+        tn_text_add_member_number(&text, "percentile", options->percentile);
     tn_text_add_format(&text, ",\n  \"batches\": %" PRIu64 ",\n  \"tensors\": [",
                        options->batches->count);
     for (size_t i = 0; i < state->watched_count; i++) {

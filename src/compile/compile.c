@@ -26,7 +26,7 @@ static tn_status check_texts(const char *what, uint32_t count, const char *const
     return TN_OK;
 }
 
-static tn_status check_options(const tn_compile_options *options) {
+static tn_status check_compile_options(const tn_compile_options *options) {
     const uint32_t known = TN_COMPILE_REBUILD | TN_COMPILE_CPP | TN_COMPILE_ONLY | TN_COMPILE_CUDA;
     if (!options->source == !options->layer)
         return tn_fail(TN_ERROR_ARGUMENT, "%s: expected one of them",
@@ -123,7 +123,7 @@ tn_status tn_compile_library(tn_runtime *runtime, const tn_compile_options *opti
     if (!runtime || !options)
         return tn_fail(TN_ERROR_ARGUMENT, "there is no %s", runtime ? "options" : "runtime");
     TN_TRY(tn_options_read(&all, sizeof(all), options, "the options of a compilation"));
-    TN_TRY(check_options(&all));
+    TN_TRY(check_compile_options(&all));
     TN_TRY(tn_arena_create(tn_runtime_allocator(runtime), &arena));
     tn_text_init(&source, tn_runtime_allocator(runtime));
     const tn_status status = compile_and_load(runtime, arena, &all, &source, out_path);

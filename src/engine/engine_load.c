@@ -117,7 +117,8 @@ static tn_status set_up(tn_engine *engine, tn_engine_source *from,
                    : tn_error_at(status, "%s", from->name);
 }
 
-static tn_status read_options(const tn_engine_options *given, tn_engine_options *out_options) {
+static tn_status read_engine_options(const tn_engine_options *given,
+                                     tn_engine_options *out_options) {
     TN_TRY(tn_options_read(out_options, sizeof(*out_options), given, "the engine options"));
     if (out_options->allowed)
         TN_TRY(tn_options_check_array(out_options->allowed_count, out_options->allowed,
@@ -173,7 +174,7 @@ tn_status tn_engine_load(tn_runtime *runtime, const char *path, const tn_engine_
     if (!runtime || !path || !out_engine)
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_engine_load needs a runtime, a path and a place for the engine");
-    TN_TRY(read_options(options, &known));
+    TN_TRY(read_engine_options(options, &known));
     TN_TRY(tn_engine_source_open_file(runtime, path, &known, &from));
     return load(runtime, &from, &known, out_engine);
 }
@@ -198,7 +199,7 @@ tn_status tn_engine_load_bytes(tn_runtime *runtime, const void *data, uint64_t b
     if (!runtime || (!data && bytes) || !out_engine)
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_engine_load_bytes needs a runtime, data and a place for the engine");
-    TN_TRY(read_options(options, &known));
+    TN_TRY(read_engine_options(options, &known));
     TN_TRY(tn_engine_source_copy(runtime, data, bytes, &known, &from));
     return load(runtime, &from, &known, out_engine);
 }
@@ -218,7 +219,7 @@ tn_status tn_engine_load_borrowed(tn_runtime *runtime, const void *data, uint64_
                        "borrowed memory at %p is not aligned to %u bytes: align it, or use "
                        "tn_engine_load_bytes, which copies",
                        data, TN_PLAN_WEIGHT_ALIGNMENT);
-    TN_TRY(read_options(options, &known));
+    TN_TRY(read_engine_options(options, &known));
     TN_TRY(tn_engine_source_open_memory(data, bytes, &known, &from));
     TN_TRY(load(runtime, &from, &known, &engine));
     engine->release_plan = release;

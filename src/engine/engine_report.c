@@ -28,14 +28,11 @@ static void add_step(tn_text *text, const tn_described_program *program,
     static const char *const kinds[] = {"", "kernel", "reformat", "view", "host"};
     tn_text_add_format(text, "{\"kind\": \"%s\"", kinds[step->kind]);
     if (step->node) {
-        tn_text_add(text, ", \"node\": ");
-        tn_text_add_json(text, step->node);
-        tn_text_add(text, ", \"operator\": ");
-        tn_text_add_json(text, step->op);
+        tn_text_add_member(text, "node", step->node);
+        tn_text_add_member(text, "operator", step->op);
     }
     if (step->kind == TN_DESCRIBED_KERNEL) {
-        tn_text_add(text, ", \"kernel\": ");
-        tn_text_add_json(text, step->kernel ? step->kernel : "reference");
+        tn_text_add_member(text, "kernel", step->kernel ? step->kernel : "reference");
         tn_text_add(text, ", \"fused\": [");
         for (uint32_t i = 0; i < step->absorbed_count; i++) {
             tn_text_add(text, i ? ", " : "");

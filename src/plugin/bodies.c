@@ -3,7 +3,7 @@
  */
 #include "plugin/bodies.h"
 #include "plugin/fields/fields.h"
-#include "plugin/host.h"
+#include "plugin/call.h"
 
 #include <string.h>
 

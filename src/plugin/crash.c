@@ -5,7 +5,7 @@
  * what it knows is out before it reads what a crash may have damaged.
  */
 #include "base/fault_signals.h"
-#include "plugin/host.h"
+#include "plugin/call.h"
 #include "plugin/crash.h"
 
 #include <dlfcn.h>

@@ -58,13 +58,4 @@ tn_device_info tn_device_describe(const tn_device *device, const char *library);
 /* Whether a device's table has what a device must have. TN_ERROR_PLUGIN. */
 tn_status tn_device_check(const tn_device *device);
 
-/* --- the runtime's list of libraries (runtime.c) --- */
-size_t tn_runtime_library_count(const tn_runtime *runtime);
-tn_loaded_library *tn_runtime_library(const tn_runtime *runtime, size_t index);
-/* The first after a serial number, with a count; null: there is none. Takes the lock: what is done
- * for each library runs without it. */
-tn_loaded_library *tn_runtime_next_library(tn_runtime *runtime, uint64_t after);
-/* The folder of device libraries; "" when it cannot be known. */
-const char *tn_runtime_device_folder(const tn_runtime *runtime);
-
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The services of tn_host, and calling callbacks; see host.h. */
-#include "plugin/host.h"
+/* The services of tn_host, and calling callbacks; see call.h. */
+#include "plugin/call.h"
 #include "base/hash.h"
 #include "plugin/bodies.h"
 #include "plugin/crash.h"

@@ -10,7 +10,8 @@
 #include "plugin/crash.h"
 #include "plugin/library_private.h"
 #include "plugin/registry_tables.h"
-#include "plugin/runtime.h"
+#include "plugin/registry.h"
+#include "plugin/runtime_parts.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -6,24 +6,7 @@
 #ifndef TN_PLUGIN_LIBRARY_H
 #define TN_PLUGIN_LIBRARY_H
 
-#include "plugin/registry.h"
-
-struct tn_loaded_library {
-    tn_runtime *runtime; /* not counted */
-    tn_library *table;
-    const char *name, *version, *path; /* copies; path "" when linked in */
-    uint64_t hash;                     /* of the file's content; 0 when linked in */
-    const char *domain;                /* that its operators are under; "": their own */
-    const char *source;                /* see tn_library_load_options */
-    uint64_t modified_ns;              /* likewise */
-    bool is_wanted;                    /* likewise */
-    /* A newer one of the same source, which has taken an operator over; null: none. Written by the
-     * thread that loads, read by others. */
-    const tn_loaded_library *_Atomic replaced_by;
-    uint64_t serial; /* 1, 2, ...: in the order of the runtime's list; 0: not in it yet */
-    /* private to library.c: counts, list links, the loader's handle */
-    struct tn_library_private *private_part;
-};
+#include "plugin/loaded_library.h"
 
 /* A library is told apart by its content and the domain that it is loaded under. */
 typedef struct tn_library_load_options {
@@ -47,10 +30,6 @@ tn_status tn_library_register_constant(tn_runtime *runtime, tn_library_entry ent
 /* tn_runtime_add_library. */
 tn_status tn_library_add(tn_runtime *runtime, tn_library *table,
                          void (*release)(tn_library *library));
-/* Whether another loaded library has this one's name. */
-bool tn_library_has_namesake(const tn_loaded_library *library);
-tn_loaded_library *tn_library_retain(tn_loaded_library *library);
-void tn_library_release(tn_loaded_library *library);
 
 /* What a plan's manifest wants. Finds it among the loaded ones, then on the search path (same hash
  * first, then same name); loads it. `is_exact` refuses another hash; otherwise a notice is logged.

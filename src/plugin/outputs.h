@@ -7,7 +7,7 @@
 #ifndef TN_PLUGIN_OUTPUTS_H
 #define TN_PLUGIN_OUTPUTS_H
 
-#include "plugin/host.h"
+#include "plugin/call.h"
 #include "tensor/shape.h"
 
 #include <pthread.h>

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "plugin/registry_private.h"
 #include "plugin/registry_tables.h"
-#include "plugin/runtime.h"
+#include "plugin/runtime_parts.h"
 
 #include <stdatomic.h>
 

@@ -4,7 +4,7 @@
 #ifndef TN_PLUGIN_REGISTRY_PRIVATE_H
 #define TN_PLUGIN_REGISTRY_PRIVATE_H
 
-#include "plugin/library.h"
+#include "plugin/loaded_library.h"
 #include "plugin/registry.h"
 
 #include <pthread.h>

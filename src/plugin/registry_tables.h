@@ -6,7 +6,7 @@
 #ifndef TN_PLUGIN_REGISTRY_TABLES_H
 #define TN_PLUGIN_REGISTRY_TABLES_H
 
-#include "plugin/registry.h"
+#include "plugin/entries.h"
 
 /* TN_ERROR_PLUGIN says what is wrong with the table. The entry's library is left to the caller. */
 tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op, uint32_t minor,
@@ -17,9 +17,5 @@ tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel, uint
 
 tn_status tn_registry_copy_rewrite(tn_arena *arena, const tn_rewrite *rewrite,
                                    tn_rewrite_entry **out_entry);
-
-tn_arena *tn_library_arena(tn_loaded_library *library);
-/* The minor version of the ABI that it was compiled with. */
-uint32_t tn_library_minor(const tn_loaded_library *library);
 
 #endif

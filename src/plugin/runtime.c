@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
-#include "plugin/devices.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime_private.h"
 
@@ -22,7 +21,8 @@
 
 #define MOST_THREADS 1024u /* for runs that nobody waits for */
 
-static tn_status read_options(const tn_runtime_options *given, tn_runtime_options *out_options) {
+static tn_status read_runtime_options(const tn_runtime_options *given,
+                                      tn_runtime_options *out_options) {
     TN_TRY(tn_options_read(out_options, sizeof(*out_options), given, "the runtime options"));
     TN_TRY(tn_options_check_flags(out_options->flags,
                                   TN_RUNTIME_NO_ENVIRONMENT | TN_RUNTIME_NO_KERNEL_LIBRARIES,
@@ -126,7 +126,7 @@ tn_status tn_runtime_create(const tn_runtime_options *options, tn_runtime **out_
     tn_runtime_options all;
     if (!out_runtime)
         return tn_fail(TN_ERROR_ARGUMENT, "tn_runtime_create needs a place for the runtime");
-    TN_TRY(read_options(options, &all));
+    TN_TRY(read_runtime_options(options, &all));
     tn_runtime *runtime = tn_allocate_zero(all.allocator ? all.allocator : tn_allocator_default(),
                                            1, sizeof(*runtime));
     if (!runtime) return tn_fail_memory("a runtime");

@@ -5,7 +5,7 @@
 #include "plugin/crash.h"
 #include "plugin/devices.h"
 #include "plugin/fields/kernel_fields.h"
-#include "plugin/host.h"
+#include "plugin/call.h"
 #include "plugin/registry_tables.h"
 
 #include <string.h>

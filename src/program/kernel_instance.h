@@ -7,7 +7,7 @@
 #ifndef TN_PROGRAM_KERNEL_INSTANCE_H
 #define TN_PROGRAM_KERNEL_INSTANCE_H
 
-#include "plugin/host.h"
+#include "plugin/call.h"
 
 /* An engine's half: prepared. `call` is a template: the caller fills op, params, node, inputs,
  * outputs, operands, steps, tactic, threads, minimum_inputs, maximum_inputs, device; the

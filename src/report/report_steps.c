@@ -28,10 +28,8 @@ static void add_value(tn_text *text, const tn_report_steps *source, uint32_t val
     else
         tn_text_add(text, "null");
     if (item->space == TN_SPACE_DEVICE) tn_text_add(text, ", \"space\": \"device\"");
-    if (item->quantization) {
-        tn_text_add(text, ", \"scale\": ");
-        tn_text_add_number(text, tn_quantization_scale(item->quantization, 0));
-    }
+    if (item->quantization)
+        tn_text_add_member_number(text, "scale", tn_quantization_scale(item->quantization, 0));
     tn_text_add(text, "}");
 }
 
@@ -54,8 +52,7 @@ static void add_kernel(tn_text *text, const tn_program_step *step) {
     else {
         tn_text_add(text, ", \"kind\": \"kernel\", \"kernel\": ");
         tn_text_add_json(text, step->kernel);
-        tn_text_add(text, ", \"library\": ");
-        tn_text_add_json(text, step->library);
+        tn_text_add_member(text, "library", step->library);
     }
 }
 
@@ -66,12 +63,9 @@ static void add_note(tn_text *text, const tn_report_steps *source, uint32_t node
     tn_text_add_format(text,
                        ", \"stays\": {\"in\": \"f32\", \"instead_of\": \"%s\", \"why\": ", type);
     tn_text_add_json(text, note->why);
-    tn_text_add(text, ", \"text\": ");
-    tn_text_add_json(text, note->text);
-    if (note->reason == TN_LOWER_NO_SCALE) {
-        tn_text_add(text, ", \"tensor\": ");
-        tn_text_add_json(text, source->graph->tensors[note->tensor].name);
-    }
+    tn_text_add_member(text, "text", note->text);
+    if (note->reason == TN_LOWER_NO_SCALE)
+        tn_text_add_member(text, "tensor", source->graph->tensors[note->tensor].name);
     if (note->reason == TN_LOWER_SLOWER)
         tn_text_add_format(text, ", \"best_ns\": %.0f, \"chosen_ns\": %.0f, \"measured\": %s",
                            note->lower_ns, note->chosen_ns, note->is_measured ? "true" : "false");
@@ -135,10 +129,7 @@ static void add_candidate(tn_text *text, const tn_report_steps *source,
     static const char *const sources[] = {"", "measured", "estimated", "pruned"};
     tn_text_add(text, "{\"kernel\": ");
     tn_text_add_json(text, item->kernel ? item->kernel : "reference");
-    if (item->library) {
-        tn_text_add(text, ", \"library\": ");
-        tn_text_add_json(text, item->library);
-    }
+    if (item->library) tn_text_add_member(text, "library", item->library);
     tn_text_add(text, ", \"absorbs\": ");
     add_operators(text, source, item->chain_count, item->chain);
     tn_text_add_format(
@@ -149,10 +140,8 @@ static void add_candidate(tn_text *text, const tn_report_steps *source,
     if (item->is_device) tn_text_add(text, ", \"space\": \"device\"");
     tn_text_add_format(text, ", \"ns\": %.0f, \"time\": \"%s\"", item->nanoseconds,
                        sources[item->time_source]);
-    if (item->time_source == TN_LOWER_MEASURED) {
-        tn_text_add(text, ", \"noise\": ");
-        tn_text_add_number(text, item->noise);
-    }
+    if (item->time_source == TN_LOWER_MEASURED)
+        tn_text_add_member_number(text, "noise", item->noise);
     tn_text_add_format(text, ", \"chosen\": %s}", item->is_chosen ? "true" : "false");
 }
 
@@ -176,8 +165,7 @@ static void add_node(tn_text *text, const tn_report_steps *source, uint32_t inde
     const tn_graph_node *node = &source->graph->nodes[step->node];
     tn_text_add(text, "{\"name\": ");
     tn_text_add_json(text, node->name);
-    tn_text_add(text, ", \"op\": ");
-    tn_text_add_json(text, node->entry->op->name);
+    tn_text_add_member(text, "op", node->entry->op->name);
     add_kernel(text, step);
     tn_text_add_format(text, ", \"tactic\": %" PRIu32 ", \"in_place\": %s, \"ns\": %.0f",
                        step->tactic, step->is_in_place ? "true" : "false", step_ns(source, index));
@@ -259,8 +247,7 @@ void tn_report_add_outputs(tn_text *text, const tn_graph *graph) {
     for (size_t i = 0; i < graph->output_count; i++) {
         tn_text_add(text, i > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
         tn_text_add_json(text, graph->output_names[i]);
-        tn_text_add(text, ", \"tensor\": ");
-        tn_text_add_json(text, graph->tensors[graph->outputs[i]].name);
+        tn_text_add_member(text, "tensor", graph->tensors[graph->outputs[i]].name);
         tn_text_add(text, "}");
     }
     tn_text_add(text, "],\n");

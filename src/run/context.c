@@ -135,7 +135,7 @@ tn_status tn_context_create_part(const tn_context *whole, tn_engine *engine, boo
     return create(engine, &source, out_context);
 }
 
-static tn_status read_options(const tn_context_options *given, memory_source *source) {
+static tn_status read_context_options(const tn_context_options *given, memory_source *source) {
     tn_context_options options;
     TN_TRY(tn_options_read(&options, sizeof(options), given, "the context options"));
     TN_TRY(tn_options_check_flags(options.flags, TN_CONTEXT_CALLERS_MEMORY, "the context options"));
@@ -157,7 +157,7 @@ tn_status tn_context_create_with(tn_engine *engine, const tn_context_options *op
                        "tn_context_create needs an engine and a place for the context");
     memory_source source = {.parent = *engine->allocator,
                             .device_allocator = engine->device_allocator};
-    TN_TRY(read_options(options, &source));
+    TN_TRY(read_context_options(options, &source));
     return create(engine, &source, out_context);
 }
 

@@ -57,12 +57,6 @@ typedef struct measurement {
     char message[512];
 } measurement;
 
-static double now_ms(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
-}
-
 static bool keep(measurement *m, double ms) {
     if (m->count == m->capacity) {
         const size_t capacity = m->capacity ? m->capacity * 2 : 4096;
@@ -78,17 +72,17 @@ static bool keep(measurement *m, double ms) {
 /* Runs until the time is over; the first runs, which take memory and warm caches, do not count. */
 static void *measure(void *user) {
     measurement *m = user;
-    const double begin = now_ms();
+    const double begin = bench_now_ms();
     double before = begin;
     for (size_t i = 0; m->status == TN_OK; i++) {
         m->status = tn_context_run(m->context);
-        const double after = now_ms();
+        const double after = bench_now_ms();
         const bool is_warm = i >= 2 && after - begin > m->seconds * 50;
         if (m->status == TN_OK && (is_warm || m->seconds == 0 || (i >= 2 && m->count == 0)) &&
             !keep(m, after - before))
             break;
         if (m->seconds == 0 || (m->count >= 3 && after - begin >= m->seconds * 1e3)) break;
-        before = now_ms();
+        before = bench_now_ms();
     }
     if (m->status != TN_OK)
         snprintf(m->message, sizeof(m->message), "%s: %s", tn_last_error()->where,

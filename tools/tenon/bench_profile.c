@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-static double now_ms(void) {
+double bench_now_ms(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
@@ -16,8 +16,8 @@ static double now_ms(void) {
 
 int bench_profile_run(tn_context *context, double seconds) {
     if (tn_context_set_profiling(context, true) != TN_OK) return cli_fail("bench");
-    const double begin = now_ms();
-    for (int i = 0; i < 3 || (now_ms() - begin < seconds * 500 && i < 1000); i++) {
+    const double begin = bench_now_ms();
+    for (int i = 0; i < 3 || (bench_now_ms() - begin < seconds * 500 && i < 1000); i++) {
         if (tn_context_run(context) != TN_OK) return cli_fail("bench");
     }
     return EXIT_DONE;

@@ -10,6 +10,7 @@ typedef struct bench_times {
     size_t runs;
 } bench_times;
 
+double bench_now_ms(void);
 /* Runs the context with profiling for about half of `seconds`. */
 int bench_profile_run(tn_context *context, double seconds);
 void bench_profile_print(const tn_context *context);

@@ -9,10 +9,6 @@
 #define OPERATORS_AT_MOST 5
 #define LEFT_AT_MOST      3
 
-static double number_of(const json *object, const char *key) {
-    return json_number(json_member(object, key), 0);
-}
-
 static void print_count(double count, const char *what) {
     printf("%.0f %s%s", count, what, count == 1 ? "" : "s");
 }
@@ -36,12 +32,12 @@ static void print_ns(double ns) {
 }
 
 static bool is_kernel(const json *node) {
-    return strcmp(json_text(json_member(node, "kind"), ""), "kernel") == 0;
+    return strcmp(json_text_of(node, "kind"), "kernel") == 0;
 }
 
 static bool is_lower(const json *values) {
     for (const json *value = values ? values->first : NULL; value; value = value->next) {
-        const char *type = json_text(json_member(value, "type"), "");
+        const char *type = json_text_of(value, "type");
         if (json_is_there(json_member(value, "scale")) || strcmp(type, "f16") == 0 ||
             strcmp(type, "bf16") == 0)
             return true;
@@ -67,13 +63,13 @@ static kernel_counts count_kernels(const json *nodes) {
 
 static void print_work(const json *report, const kernel_counts *counts) {
     const json *totals = json_member(report, "totals");
-    const double ns = number_of(totals, "kernel_ns") + number_of(totals, "reformat_ns");
+    const double ns = json_number_of(totals, "kernel_ns") + json_number_of(totals, "reformat_ns");
     printf("  ");
     print_count((double)counts->nodes, "node");
     printf(" in ");
     print_count((double)counts->kernels, "kernel");
     printf(", ");
-    print_count(number_of(totals, "reformats"), "conversion");
+    print_count(json_number_of(totals, "reformats"), "conversion");
     if (ns > 0) {
         printf("; ");
         print_ns(ns);
@@ -82,9 +78,9 @@ static void print_work(const json *report, const kernel_counts *counts) {
         printf("; chosen by rule, nothing was measured");
     }
     printf("; ");
-    print_bytes(number_of(totals, "constant_bytes"));
+    print_bytes(json_number_of(totals, "constant_bytes"));
     printf(" of weights, ");
-    print_bytes(number_of(totals, "arena_bytes"));
+    print_bytes(json_number_of(totals, "arena_bytes"));
     printf(" for tensors in a run\n");
 }
 
@@ -98,19 +94,18 @@ static void print_precision(const json *report, const kernel_counts *counts) {
     print_count((double)counts->kernels, "kernel");
     const json *units = json_member(accuracy, "measured_alone");
     for (const json *unit = units ? units->first : NULL; unit; unit = unit->next)
-        if (json_number(json_member(unit, "kept"), 0) != 0)
-            kept += json_count(json_member(unit, "nodes"));
+        if (json_number_of(unit, "kept") != 0) kept += json_count(json_member(unit, "nodes"));
     if (kept > 0) {
         printf(", ");
         print_count((double)kept, "node");
         printf(" back in fp32");
     }
     if (accuracy) {
-        printf("; loss of accuracy %.3g", number_of(accuracy, "loss"));
+        printf("; loss of accuracy %.3g", json_number_of(accuracy, "loss"));
         if (json_is_there(json_member(accuracy, "max_loss")))
-            printf(" (bound %.3g)", number_of(accuracy, "max_loss"));
+            printf(" (bound %.3g)", json_number_of(accuracy, "max_loss"));
         printf(" over ");
-        print_count(number_of(accuracy, "batches"), "sample input");
+        print_count(json_number_of(accuracy, "batches"), "sample input");
     }
     printf("\n");
 }
@@ -120,7 +115,7 @@ static void print_operators(const json *operators) {
     for (const json *item = operators ? operators->first : NULL; item; item = item->next, count++)
         if (count < OPERATORS_AT_MOST)
             printf("%s%s %.0f", count ? ", " : "", json_text(json_member(item, "op"), "?"),
-                   number_of(item, "nodes"));
+                   json_number_of(item, "nodes"));
     if (count > OPERATORS_AT_MOST) printf(" and %zu more", count - OPERATORS_AT_MOST);
 }
 
@@ -129,7 +124,7 @@ static void print_rewrites(const json *rewrites) {
     const json *first = rewrites ? rewrites->first : NULL;
     for (const json *item = first; item; item = item->next)
         printf("%s%s %.0f", item == first ? "  rewrites: " : ", ",
-               json_text(json_member(item, "name"), "?"), number_of(item, "count"));
+               json_text(json_member(item, "name"), "?"), json_number_of(item, "count"));
     if (first) printf("\n");
 }
 
@@ -155,16 +150,16 @@ static void print_processor(const json *processor) {
     const char *sized = json_text(json_member(processor, "sized_by_run"), NULL);
     if (sized)
         printf("  sized by its data: node '%s'; in each run the host waits for its size\n", sized);
-    if (number_of(processor, "nodes") == 0) return;
-    printf("  on the processor: %.0f of ", number_of(processor, "nodes"));
-    print_count(number_of(processor, "of"), "node");
+    if (json_number_of(processor, "nodes") == 0) return;
+    printf("  on the processor: %.0f of ", json_number_of(processor, "nodes"));
+    print_count(json_number_of(processor, "of"), "node");
     printf(" (");
     print_operators(json_member(processor, "operators"));
     printf(")");
-    if (number_of(processor, "copies") > 0) {
+    if (json_number_of(processor, "copies") > 0) {
         printf(", ");
-        print_bytes(number_of(processor, "copy_bytes"));
-        const double copies = number_of(processor, "copies");
+        print_bytes(json_number_of(processor, "copy_bytes"));
+        const double copies = json_number_of(processor, "copies");
         printf(" in %.0f cop%s", copies, copies == 1 ? "y" : "ies");
     }
     const double percent = 100 * json_number(share, 0);

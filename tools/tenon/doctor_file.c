@@ -17,10 +17,6 @@ static bool is_true(const json *value) {
     return json_number(value, 0) != 0;
 }
 
-static const char *text_of(const json *object, const char *key) {
-    return json_text(json_member(object, key), "");
-}
-
 /* A reason of several lines, each under its place. */
 static void print_reason(const char *why) {
     for (; *why; why += *why == '\n') {
@@ -31,30 +27,30 @@ static void print_reason(const char *why) {
 }
 
 static void print_library(const json *library) {
-    const char *state = text_of(library, "state"), *file = text_of(library, "file"),
-               *path = text_of(library, "found_path");
-    printf("  %s %s", text_of(library, "name"), text_of(library, "version"));
-    if (file[0]) printf(" (%s, content %s)", file, text_of(library, "hash"));
+    const char *state = json_text_of(library, "state"), *file = json_text_of(library, "file"),
+               *path = json_text_of(library, "found_path");
+    printf("  %s %s", json_text_of(library, "name"), json_text_of(library, "version"));
+    if (file[0]) printf(" (%s, content %s)", file, json_text_of(library, "hash"));
     if (strcmp(state, "missing") == 0) {
         printf(": MISSING%s\n", is_true(json_member(library, "needed"))
                                     ? ""
                                     : "; it gave kernels, which are chosen again without it");
-        print_reason(text_of(library, "why"));
+        print_reason(json_text_of(library, "why"));
     } else if (!path[0]) {
         printf(": linked in\n");
     } else if (strcmp(state, "same") == 0) {
         printf(": the same content, %s\n", path);
     } else {
-        printf(": OTHER content %s, version %s, %s\n", text_of(library, "found_hash"),
-               text_of(library, "found_version"), path);
+        printf(": OTHER content %s, version %s, %s\n", json_text_of(library, "found_hash"),
+               json_text_of(library, "found_version"), path);
     }
 }
 
 /* Why an operator is missing is said with its library, where that is missing too. */
 static bool is_library_missing(const json *libraries, const char *name) {
     for (const json *it = libraries ? libraries->first : NULL; it; it = it->next)
-        if (strcmp(text_of(it, "name"), name) == 0)
-            return strcmp(text_of(it, "state"), "missing") == 0;
+        if (strcmp(json_text_of(it, "name"), name) == 0)
+            return strcmp(json_text_of(it, "state"), "missing") == 0;
     return false;
 }
 
@@ -62,19 +58,19 @@ static size_t print_operators(const json *operators, const json *libraries) {
     size_t builtin = 0;
     for (const json *it = operators ? operators->first : NULL; it; it = it->next) {
         const bool is_found = is_true(json_member(it, "found"));
-        const char *domain = text_of(it, "domain"), *source = text_of(it, "found_in");
+        const char *domain = json_text_of(it, "domain"), *source = json_text_of(it, "found_in");
         if (is_found && strcmp(source, "builtin") == 0) {
             builtin++;
             continue;
         }
-        printf("  %s%s%s version %.0f: ", domain, domain[0] ? "::" : "", text_of(it, "name"),
-               json_number(json_member(it, "version"), 0));
+        printf("  %s%s%s version %.0f: ", domain, domain[0] ? "::" : "", json_text_of(it, "name"),
+               json_number_of(it, "version"));
         if (is_found)
             printf("found in library %s\n", source);
         else
-            printf("MISSING, of library %s\n", text_of(it, "library"));
-        if (!is_found && !is_library_missing(libraries, text_of(it, "library")))
-            print_reason(text_of(it, "why"));
+            printf("MISSING, of library %s\n", json_text_of(it, "library"));
+        if (!is_found && !is_library_missing(libraries, json_text_of(it, "library")))
+            print_reason(json_text_of(it, "why"));
     }
     return builtin;
 }
@@ -84,9 +80,10 @@ static bool print_programs(const json *programs, double fitting) {
     const long cores = doctor_core_count();
     printf("kernels were chosen for:\n");
     for (const json *it = programs ? programs->first : NULL; it; it = it->next) {
-        const double threads = json_number(json_member(it, "threads"), 0);
+        const double threads = json_number_of(it, "threads");
         const json *profile = json_member(it, "profile");
-        printf("  %s; %.0f thread%s", text_of(it, "fingerprint"), threads, threads == 1 ? "" : "s");
+        printf("  %s; %.0f thread%s", json_text_of(it, "fingerprint"), threads,
+               threads == 1 ? "" : "s");
         if (profile) printf("; profile %.0f", json_number(profile, 0));
         printf(": ");
         if (is_true(json_member(it, "fits")) && threads > (double)cores)
@@ -94,7 +91,7 @@ static bool print_programs(const json *programs, double fitting) {
         else if (is_true(json_member(it, "fits")))
             printf("this machine\n");
         else
-            printf("not this machine: %s\n", text_of(it, "why"));
+            printf("not this machine: %s\n", json_text_of(it, "why"));
     }
     if (fitting == 0)
         printf("  none of them is this machine: loading chooses kernels again, without timing, and "
@@ -107,7 +104,7 @@ static int print_explanation(const char *name, const char *text, bool is_exact) 
     if (!document) return cli_fault("%s: what was found cannot be read", name);
     const json *operators = json_member(document, "operators"),
                *libraries = json_member(document, "libraries");
-    const double missing = json_number(json_member(document, "missing"), 0);
+    const double missing = json_number_of(document, "missing");
     printf("%s\nlibraries:\n", name);
     for (const json *it = libraries ? libraries->first : NULL; it; it = it->next)
         print_library(it);
@@ -118,8 +115,8 @@ static int print_explanation(const char *name, const char *text, bool is_exact) 
         printf("%.0f of %zu operators missing\n", missing, json_count(operators));
     else
         printf("all %zu operators found\n", json_count(operators));
-    const bool fits = print_programs(json_member(document, "programs"),
-                                     json_number(json_member(document, "fitting"), 0));
+    const bool fits =
+        print_programs(json_member(document, "programs"), json_number_of(document, "fitting"));
     json_free(document);
     return missing > 0 || (is_exact && !fits) ? EXIT_FAULT : EXIT_DONE;
 }
@@ -133,7 +130,7 @@ static int explain_plan(tn_runtime *runtime, const char *path, const char *name,
     if (options->json) {
         json *document = json_read(text);
         const bool is_missing = json_number(json_member(document, "missing"), 1) > 0,
-                   fits = json_number(json_member(document, "fitting"), 0) > 0;
+                   fits = json_number_of(document, "fitting") > 0;
         code = is_missing || (options->exact && !fits) ? EXIT_FAULT : EXIT_DONE;
         fputs(text, stdout);
         json_free(document);

@@ -10,10 +10,6 @@
 
 enum { TEXT_AT_MOST = 100, ROWS_AT_MOST = 100 }; /* --json has all */
 
-static const char *text_of(const json *object, const char *key) {
-    return json_text(json_member(object, key), "");
-}
-
 /* One line of a text that may be anything: its beginning, without control characters. */
 static void add_cell(text_table *table, const char *text) {
     char line[TEXT_AT_MOST + 4];
@@ -40,9 +36,9 @@ static void add_facts(text_table *table, const json *model) {
                                        "domain", "doc"};
     static const char *const titles[] = {"format", "producer", "producer's version", "domain",
                                          "description"};
-    const double version = json_number(json_member(model, "version"), 0);
+    const double version = json_number_of(model, "version");
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        add_row(table, titles[i], text_of(model, keys[i]));
+        add_row(table, titles[i], json_text_of(model, keys[i]));
     if (version != 0) {
         text_table_row(table);
         text_table_cell(table, "version");
@@ -53,9 +49,9 @@ static void add_facts(text_table *table, const json *model) {
 static void add_opsets(text_table *table, const json *model) {
     const json *list = json_member(model, "opsets");
     for (const json *it = list ? list->first : NULL; it; it = it->next) {
-        const char *domain = text_of(it, "domain");
+        const char *domain = json_text_of(it, "domain");
         char text[TEXT_AT_MOST];
-        snprintf(text, sizeof(text), "%.0f%s%s", json_number(json_member(it, "version"), 0),
+        snprintf(text, sizeof(text), "%.0f%s%s", json_number_of(it, "version"),
                  domain[0] ? " of " : "", domain);
         add_row(table, "opset", text);
     }
@@ -66,8 +62,8 @@ static void add_metadata(text_table *table, const json *model) {
     size_t shown = 0;
     for (const json *it = list ? list->first : NULL; it && shown < ROWS_AT_MOST; it = it->next) {
         text_table_row(table);
-        add_cell(table, text_of(it, "key"));
-        add_cell(table, text_of(it, "value"));
+        add_cell(table, json_text_of(it, "key"));
+        add_cell(table, json_text_of(it, "value"));
         shown++;
     }
     if (json_count(list) > ROWS_AT_MOST) {

@@ -33,14 +33,6 @@ static void writer_end(writer *w, text_table *table) {
     free(w->text);
 }
 
-static const char *text_of(const json *object, const char *key) {
-    return json_text(json_member(object, key), "");
-}
-
-static double number_of(const json *object, const char *key) {
-    return json_number(json_member(object, key), 0);
-}
-
 static const json *first_of(const json *object, const char *key) {
     const json *list = json_member(object, key);
     return list ? list->first : NULL;
@@ -91,7 +83,7 @@ static void add_range(text_table *table, const json *input) {
     const json *low = json_member(input, "min"), *best = json_member(input, "opt"),
                *high = json_member(input, "max");
     writer w;
-    if (number_of(input, "free") != 0) {
+    if (json_number_of(input, "free") != 0) {
         text_table_cell(table, "any shape");
         return;
     }
@@ -117,8 +109,8 @@ static void add_range(text_table *table, const json *input) {
 static void add_inputs(text_table *table, const json *document) {
     for (const json *it = first_of(document, "inputs"); it; it = it->next) {
         text_table_row(table);
-        text_table_cell(table, text_of(it, "name"));
-        text_table_cell(table, text_of(it, "type"));
+        text_table_cell(table, json_text_of(it, "name"));
+        text_table_cell(table, json_text_of(it, "type"));
         add_shape(table, json_member(it, "shape"), json_member(it, "extent_names"));
         add_range(table, it);
     }
@@ -131,7 +123,7 @@ static void add_profiles(text_table *table, const json *document) {
         for (const json *it = profile->first; it; it = it->next) {
             text_table_row(table);
             text_table_format(table, "profile %zu", number);
-            text_table_cell(table, text_of(it, "name"));
+            text_table_cell(table, json_text_of(it, "name"));
             add_range(table, it);
         }
         number++;
@@ -140,18 +132,19 @@ static void add_profiles(text_table *table, const json *document) {
 
 /* Of plans that do not say an output's type, the type of the value that was made last. */
 static const char *type_of_output(const json *document, const json *output) {
-    const char *type = text_of(output, "type"), *tensor = text_of(output, "tensor");
+    const char *type = json_text_of(output, "type"), *tensor = json_text_of(output, "tensor");
     const json *program = first_of(document, "programs");
-    for (const json *step = first_of(program, "steps"); step && !text_of(output, "type")[0];
+    for (const json *step = first_of(program, "steps"); step && !json_text_of(output, "type")[0];
          step = step->next)
         for (const json *value = first_of(step, "outputs"); value; value = value->next)
-            if (strcmp(text_of(value, "tensor"), tensor) == 0) type = text_of(value, "type");
+            if (strcmp(json_text_of(value, "tensor"), tensor) == 0)
+                type = json_text_of(value, "type");
     return type[0] ? type : "?";
 }
 
 static void add_outputs(text_table *table, const json *document) {
     for (const json *it = first_of(document, "outputs"); it; it = it->next) {
-        const char *name = text_of(it, "name"), *tensor = text_of(it, "tensor");
+        const char *name = json_text_of(it, "name"), *tensor = json_text_of(it, "tensor");
         text_table_row(table);
         text_table_cell(table, name);
         text_table_cell(table, type_of_output(document, it));
@@ -165,22 +158,22 @@ static void add_outputs(text_table *table, const json *document) {
 
 static void add_libraries(text_table *table, const json *document) {
     for (const json *it = first_of(document, "libraries"); it; it = it->next) {
-        const bool is_linked_in = number_of(it, "linked_in") != 0;
+        const bool is_linked_in = json_number_of(it, "linked_in") != 0;
         text_table_row(table);
-        text_table_cell(table, text_of(it, "name"));
-        text_table_cell(table, text_of(it, "version"));
-        text_table_cell(table, is_linked_in ? "linked in" : text_of(it, "file"));
-        if (!is_linked_in) text_table_format(table, "content %s", text_of(it, "hash"));
+        text_table_cell(table, json_text_of(it, "name"));
+        text_table_cell(table, json_text_of(it, "version"));
+        text_table_cell(table, is_linked_in ? "linked in" : json_text_of(it, "file"));
+        if (!is_linked_in) text_table_format(table, "content %s", json_text_of(it, "hash"));
     }
 }
 
 static void add_operators(text_table *table, const json *document) {
     for (const json *it = first_of(document, "operators"); it; it = it->next) {
-        const char *domain = text_of(it, "domain");
+        const char *domain = json_text_of(it, "domain");
         text_table_row(table);
-        text_table_format(table, "%s%s%s", domain, domain[0] ? "::" : "", text_of(it, "name"));
-        text_table_format(table, "version %.0f", number_of(it, "version"));
-        text_table_cell(table, text_of(it, "library"));
+        text_table_format(table, "%s%s%s", domain, domain[0] ? "::" : "", json_text_of(it, "name"));
+        text_table_format(table, "version %.0f", json_number_of(it, "version"));
+        text_table_cell(table, json_text_of(it, "library"));
     }
 }
 
@@ -189,36 +182,37 @@ static void add_operators(text_table *table, const json *document) {
 
 static const json *node_named(const json *document, const char *name) {
     for (const json *it = first_of(document, "nodes"); it && name[0]; it = it->next)
-        if (strcmp(text_of(it, "name"), name) == 0) return it;
+        if (strcmp(json_text_of(it, "name"), name) == 0) return it;
     return NULL;
 }
 
 static bool is_constant(const json *document, const char *tensor) {
     for (const json *it = first_of(document, "constants"); it; it = it->next)
-        if (strcmp(text_of(it, "name"), tensor) == 0) return true;
+        if (strcmp(json_text_of(it, "name"), tensor) == 0) return true;
     return false;
 }
 
 /* Operators of the step's absorbed nodes: those before an input, or those after the kernel. */
 static void print_absorbed(FILE *file, const json *document, const json *step, bool is_before) {
-    const size_t before = (size_t)json_number(json_member(step, "before"), 0);
+    const size_t before = (size_t)json_number_of(step, "before");
     size_t at = 0;
     for (const json *it = first_of(step, "absorbed"); it; it = it->next, at++)
         if ((at < before) == is_before)
             fprintf(file, "%s%s%s", is_before ? "" : " + ",
-                    text_of(node_named(document, json_text(it, "")), "op"), is_before ? " + " : "");
+                    json_text_of(node_named(document, json_text(it, "")), "op"),
+                    is_before ? " + " : "");
 }
 
 /* "Cast + Conv + Relu": what is fused into it around its operator. */
 static void add_operator(text_table *table, const json *document, const json *step) {
-    const json *node = node_named(document, text_of(step, "name"));
+    const json *node = node_named(document, json_text_of(step, "name"));
     writer w;
     if (!writer_open(&w)) {
         table->has_failed = true;
         return;
     }
     print_absorbed(w.file, document, step, true);
-    fputs(node ? text_of(node, "op") : text_of(step, "kind"), w.file);
+    fputs(node ? json_text_of(node, "op") : json_text_of(step, "kind"), w.file);
     print_absorbed(w.file, document, step, false);
     writer_end(&w, table);
 }
@@ -234,19 +228,19 @@ static void add_values(text_table *table, const json *document, const json *step
     }
     for (; *keys; keys++)
         for (const json *it = first_of(step, *keys); it; it = it->next) {
-            const char *format = text_of(it, "format"), *tensor = text_of(it, "tensor");
+            const char *format = json_text_of(it, "format"), *tensor = json_text_of(it, "tensor");
             if (!json_is_there(it) || is_constant(document, tensor)) continue;
-            fprintf(w.file, "%s%s %s", count++ ? ", " : "", tensor, text_of(it, "type"));
+            fprintf(w.file, "%s%s %s", count++ ? ", " : "", tensor, json_text_of(it, "type"));
             if (strcmp(format, "linear") != 0) fprintf(w.file, ":%s", format);
-            if (strcmp(text_of(it, "space"), "device") == 0) fputs(" (device)", w.file);
+            if (strcmp(json_text_of(it, "space"), "device") == 0) fputs(" (device)", w.file);
         }
     writer_end(&w, table);
 }
 
 static void add_kernel(text_table *table, const json *step) {
-    const char *kernel = text_of(step, "kernel"), *library = text_of(step, "library");
+    const char *kernel = json_text_of(step, "kernel"), *library = json_text_of(step, "library");
     if (!kernel[0])
-        text_table_cell(table, text_of(step, "kind"));
+        text_table_cell(table, json_text_of(step, "kind"));
     else if (library[0] && strcmp(library, kernel) != 0)
         text_table_format(table, "%s/%s", library, kernel);
     else
@@ -256,9 +250,9 @@ static void add_kernel(text_table *table, const json *step) {
 static void add_step(text_table *table, const json *document, const json *step, bool is_timed) {
     static const char *const inputs[] = {"inputs", "operands", NULL};
     static const char *const outputs[] = {"outputs", NULL};
-    const double ns = number_of(step, "ns");
+    const double ns = json_number_of(step, "ns");
     text_table_row(table);
-    text_table_cell(table, text_of(step, "name")[0] ? text_of(step, "name") : "-");
+    text_table_cell(table, json_text_of(step, "name")[0] ? json_text_of(step, "name") : "-");
     add_operator(table, document, step);
     add_kernel(table, step);
     if (is_timed && ns > 0)
@@ -267,18 +261,18 @@ static void add_step(text_table *table, const json *document, const json *step, 
         text_table_cell(table, "-");
     add_values(table, document, step, inputs);
     add_values(table, document, step, outputs);
-    text_table_cell(table, text_of(step, "note"));
+    text_table_cell(table, json_text_of(step, "note"));
 }
 
 static int print_program(const json *document, const json *program) {
     text_table table = {0};
-    const char *device = text_of(program, "device");
+    const char *device = json_text_of(program, "device");
     bool is_timed = false;
     for (const json *it = first_of(program, "steps"); it; it = it->next)
-        is_timed = is_timed || number_of(it, "ns") > 0;
+        is_timed = is_timed || json_number_of(it, "ns") > 0;
     const json *profile = json_member(program, "profile");
     printf("\nsteps, in their order (%.*s, %.0f threads%s", (int)strcspn(device, ";"), device,
-           number_of(program, "threads"), is_timed ? "" : ", not timed");
+           json_number_of(program, "threads"), is_timed ? "" : ", not timed");
     if (profile) printf(", profile %.0f", json_number(profile, 0));
     printf(")\n");
     text_table_row(&table);
@@ -317,25 +311,27 @@ static void print_head(const char *path, const json *document) {
     const json *bytes = json_member(document, "bytes");
     double constant_bytes = 0;
     for (const json *it = first_of(document, "constants"); it; it = it->next)
-        constant_bytes += number_of(it, "bytes");
+        constant_bytes += json_number_of(it, "bytes");
     printf("%s: graph '%s', written by Tenon %s, plan of %.0f bytes\n", path,
-           text_of(document, "graph"), text_of(document, "producer"), number_of(bytes, "file"));
+           json_text_of(document, "graph"), json_text_of(document, "producer"),
+           json_number_of(bytes, "file"));
     printf("%zu nodes, %zu constants of %.0f bytes\n", json_count(json_member(document, "nodes")),
            json_count(json_member(document, "constants")), constant_bytes);
     const size_t refit = count_refit(json_member(document, "constants"));
     if (refit > 0) printf("refit: %zu constant%s\n", refit, refit == 1 ? "" : "s");
-    if (text_of(document, "weights")[0]) printf("weights: %s\n", text_of(document, "weights"));
+    if (json_text_of(document, "weights")[0])
+        printf("weights: %s\n", json_text_of(document, "weights"));
 }
 
 /* "rewrites: silu 3, gelu.erf 2": each once, with the number of nodes that it put in place. */
 static void print_rewrites(const json *document) {
     size_t listed = 0;
     for (const json *it = first_of(document, "nodes"); it; it = it->next) {
-        const char *name = text_of(it, "rewrite");
+        const char *name = json_text_of(it, "rewrite");
         size_t count = 0;
         const json *first = NULL;
         for (const json *other = first_of(document, "nodes"); other && name[0]; other = other->next)
-            if (strcmp(text_of(other, "rewrite"), name) == 0) {
+            if (strcmp(json_text_of(other, "rewrite"), name) == 0) {
                 if (count++ == 0) first = other;
             }
         if (first == it) printf("%s%s %zu", listed++ ? ", " : "rewrites: ", name, count);

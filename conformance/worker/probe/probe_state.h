@@ -8,7 +8,7 @@
 #include "worker/watch/guarded.h"
 #include "plugin/strings/strings.h"
 #include "graph/graph.h"
-#include "plugin/host.h"
+#include "plugin/call.h"
 
 enum { TN_PROBE_PORTS = 64, TN_PROBE_OUTPUTS = 16, TN_PROBE_STEPS = 4, TN_PROBE_OPERANDS = 6 };
 

@@ -2,6 +2,7 @@
 /* What can be said of a candidate by itself; see candidate.h. */
 #include "builder/lower/candidate.h"
 
+#include <math.h>
 #include <string.h>
 
 bool tn_lower_is_on_device(const tn_candidate *candidate) {
@@ -38,4 +39,23 @@ bool tn_lower_covers(const tn_candidate *a, const tn_candidate *b) {
 
 bool tn_lower_does_same(const tn_candidate *a, const tn_candidate *b) {
     return tn_lower_covers(a, b) && tn_lower_covers(b, a);
+}
+
+void tn_lower_candidates_remove(tn_lower_node *node, size_t index) {
+    for (size_t i = index; i + 1 < node->candidate_count; i++)
+        node->candidates[i] = node->candidates[i + 1];
+    node->candidate_count--;
+}
+
+double tn_lower_candidates_least(const tn_lower_node *node) {
+    double least = INFINITY;
+    for (size_t i = 0; i < node->candidate_count; i++)
+        least = fmin(least, node->candidates[i].cost);
+    return least;
+}
+
+bool tn_lower_is_first_of_group(const tn_lower_node *node, size_t index) {
+    for (size_t i = 0; i < index; i++)
+        if (tn_lower_is_same_group(&node->candidates[i], &node->candidates[index])) return false;
+    return true;
 }

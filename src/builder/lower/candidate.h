@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A candidate: one way to do a node. */
+/* A candidate: one way to do a node; and those of one node. */
 #ifndef TN_BUILDER_LOWER_CANDIDATE_H
 #define TN_BUILDER_LOWER_CANDIDATE_H
 
@@ -44,5 +44,18 @@ uint32_t tn_lower_before_count(const tn_candidate *candidate);
 /* Whether one candidate of a node does all that another one does, and whether both do the same. */
 bool tn_lower_covers(const tn_candidate *a, const tn_candidate *b);
 bool tn_lower_does_same(const tn_candidate *a, const tn_candidate *b);
+
+/* Those of one node. */
+struct tn_lower_node {
+    tn_candidate *candidates;
+    size_t candidate_count, candidate_capacity;
+};
+
+/* Takes one out. */
+void tn_lower_candidates_remove(tn_lower_node *node, size_t index);
+/* The least cost of a node's candidates; infinity: there are none. */
+double tn_lower_candidates_least(const tn_lower_node *node);
+/* Whether it is the first tactic that is left of its group. */
+bool tn_lower_is_first_of_group(const tn_lower_node *node, size_t index);
 
 #endif

@@ -17,7 +17,6 @@
 
 #include <tenon/builder.h>
 
-#include <math.h>
 #include <string.h>
 
 enum { TACTIC_LIMIT = 64 };
@@ -380,23 +379,4 @@ tn_status tn_lower_candidates_find(tn_lowering *lowering) {
         if (!lowering->graph->nodes[n].is_dead) TN_TRY(add_all(lowering, n));
     }
     return tn_progress_tell(lowering->options->progress, "lower", count, count);
-}
-
-void tn_lower_candidates_remove(tn_lower_node *node, size_t index) {
-    for (size_t i = index; i + 1 < node->candidate_count; i++)
-        node->candidates[i] = node->candidates[i + 1];
-    node->candidate_count--;
-}
-
-double tn_lower_candidates_least(const tn_lower_node *node) {
-    double least = INFINITY;
-    for (size_t i = 0; i < node->candidate_count; i++)
-        least = fmin(least, node->candidates[i].cost);
-    return least;
-}
-
-bool tn_lower_is_first_of_group(const tn_lower_node *node, size_t index) {
-    for (size_t i = 0; i < index; i++)
-        if (tn_lower_is_same_group(&node->candidates[i], &node->candidates[index])) return false;
-    return true;
 }

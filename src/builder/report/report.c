@@ -84,10 +84,8 @@ static void add_refit(tn_text *text, const tn_report_source *source) {
     for (size_t i = 0; i < passes->unfused.count; i++) {
         tn_text_add(text, i > 0 ? ",\n    {\"node\": " : "\n    {\"node\": ");
         tn_text_add_json(text, passes->unfused.names[i]);
-        tn_text_add(text, ", \"constant\": ");
-        tn_text_add_json(text, passes->unfused_for.names[i]);
-        tn_text_add(text, ", \"why\": ");
-        tn_text_add_json(text, passes->unfused_why.names[i]);
+        tn_text_add_member(text, "constant", passes->unfused_for.names[i]);
+        tn_text_add_member(text, "why", passes->unfused_why.names[i]);
         tn_text_add(text, "}");
     }
     tn_text_add(text, "]},\n");

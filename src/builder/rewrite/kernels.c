@@ -2,7 +2,7 @@
 /* Whether a node has a kernel, before anything is lowered: see replace.h. */
 #include "base/status.h"
 #include "builder/rewrite/replace.h"
-#include "plugin/host.h"
+#include "plugin/call.h"
 #include "program/kernel_fit.h"
 
 #include <tenon/plugin/device.h>

@@ -44,6 +44,12 @@ static tn_status time_device_rate(tn_lowering *lowering, uint32_t from, uint32_t
     return TN_OK;
 }
 
+static void log_rate(const tn_lowering *lowering, const char *what, const tn_timing_rate *rate) {
+    tn_runtime_log(lowering->graph->runtime, TN_LOG_DEBUG,
+                   "%s: %.0f ns a step, %.1f bytes a nanosecond", what, rate->step_ns,
+                   rate->bytes_a_ns);
+}
+
 tn_status tn_timing_rates_find(tn_lowering *lowering) {
     tn_timing_rates *rates = tn_arena_allocate(lowering->arena, 1, sizeof *rates);
     if (!rates) return tn_fail_memory("lowering a graph");
@@ -51,7 +57,11 @@ tn_status tn_timing_rates_find(tn_lowering *lowering) {
     lowering->rates = rates;
     if (!lowering->timing || lowering->options->now_ns) return TN_OK;
     TN_TRY(time_rate(lowering, TN_SPACE_HOST, TN_SPACE_HOST, &rates->host));
+    log_rate(lowering, "the processor", &rates->host);
     if (!tn_lower_has_device(lowering)) return TN_OK;
     TN_TRY(time_device_rate(lowering, TN_SPACE_DEVICE, TN_SPACE_DEVICE, &rates->device));
-    return time_device_rate(lowering, TN_SPACE_HOST, TN_SPACE_DEVICE, &rates->transfer);
+    TN_TRY(time_device_rate(lowering, TN_SPACE_HOST, TN_SPACE_DEVICE, &rates->transfer));
+    log_rate(lowering, "the device", &rates->device);
+    log_rate(lowering, "transfers", &rates->transfer);
+    return TN_OK;
 }

@@ -46,8 +46,7 @@ static void add_libraries(tn_text *text, const tn_plan_description *description)
         const tn_described_library *library = description->libraries[i];
         tn_text_add_format(text, "%s{\"name\": ", between(i));
         tn_text_add_json(text, library->name);
-        tn_text_add(text, ", \"version\": ");
-        tn_text_add_json(text, library->version);
+        tn_text_add_member(text, "version", library->version);
         tn_text_add(text, ", \"file\": ");
         if (library->file)
             tn_text_add_json(text, library->file);
@@ -55,10 +54,7 @@ static void add_libraries(tn_text *text, const tn_plan_description *description)
             tn_text_add(text, "null");
         tn_text_add_format(text, ", \"hash\": \"%016" PRIx64 "\", \"linked_in\": %s", library->hash,
                            library->is_linked_in ? "true" : "false");
-        if (*library->domain) {
-            tn_text_add(text, ", \"domain\": ");
-            tn_text_add_json(text, library->domain);
-        }
+        if (*library->domain) tn_text_add_member(text, "domain", library->domain);
         tn_text_add(text, "}");
     }
     tn_text_add(text, "],\n");
@@ -70,8 +66,7 @@ static void add_operators(tn_text *text, const Tenon__Plan__Plan *plan) {
         const Tenon__Plan__Operator *op = plan->operators[i];
         tn_text_add_format(text, "%s{\"domain\": ", between(i));
         tn_text_add_json(text, op->domain);
-        tn_text_add(text, ", \"name\": ");
-        tn_text_add_json(text, op->name);
+        tn_text_add_member(text, "name", op->name);
         tn_text_add_format(
             text, ", \"version\": %" PRIu32 ", \"state_version\": %" PRIu32 ", \"library\": ",
             op->since_version, op->state_version);
@@ -197,10 +192,7 @@ static void add_constants(tn_text *text, const Tenon__Plan__Plan *plan) {
         tn_text_add_format(text, "%s{\"name\": ", between(written++));
         add_declaration(text, tensor);
         tn_text_add_format(text, ", \"bytes\": %" PRIu64, tensor->bytes);
-        if (*tensor->refit_name) {
-            tn_text_add(text, ", \"refit\": ");
-            tn_text_add_json(text, tensor->refit_name);
-        }
+        if (*tensor->refit_name) tn_text_add_member(text, "refit", tensor->refit_name);
         tn_text_add(text, "}");
     }
     tn_text_add(text, "],\n");
@@ -221,19 +213,14 @@ static void add_node(tn_text *text, const Tenon__Plan__Plan *plan, const Tenon__
     const Tenon__Plan__Operator *op =
         node->operator_index < plan->n_operators ? plan->operators[node->operator_index] : &none;
     tn_text_add_json(text, node->name);
-    tn_text_add(text, ", \"op\": ");
-    tn_text_add_json(text, op->name);
-    tn_text_add(text, ", \"domain\": ");
-    tn_text_add_json(text, op->domain);
+    tn_text_add_member(text, "op", op->name);
+    tn_text_add_member(text, "domain", op->domain);
     tn_text_add_format(text, ", \"version\": %" PRIu32, op->since_version);
     add_ports(text, plan, "inputs", node->n_inputs, node->inputs);
     add_ports(text, plan, "outputs", node->n_outputs, node->outputs);
     tn_inspect_fields(text, node);
     tn_text_add_format(text, ", \"state_bytes\": %zu", node->state.len);
-    if (*node->rewrite) {
-        tn_text_add(text, ", \"rewrite\": ");
-        tn_text_add_json(text, node->rewrite);
-    }
+    if (*node->rewrite) tn_text_add_member(text, "rewrite", node->rewrite);
     tn_text_add(text, "}");
 }
 

@@ -5,8 +5,7 @@
 #include <inttypes.h>
 
 static void add_text(tn_text *text, const char *name, const char *value) {
-    tn_text_add_format(text, ", \"%s\": ", name);
-    tn_text_add_json(text, value);
+    tn_text_add_member(text, name, value);
 }
 
 static void add_opsets(tn_text *text, const tn_model_info *info) {
@@ -24,8 +23,7 @@ static void add_metadata(tn_text *text, const tn_model_info *info) {
     for (uint64_t i = 0; i < info->metadata_count; i++) {
         tn_text_add(text, i > 0 ? ",\n    {\"key\": " : "\n    {\"key\": ");
         tn_text_add_json(text, info->metadata[i].key);
-        tn_text_add(text, ", \"value\": ");
-        tn_text_add_json(text, info->metadata[i].value);
+        tn_text_add_member(text, "value", info->metadata[i].value);
         tn_text_add(text, "}");
     }
     tn_text_add(text, "]");

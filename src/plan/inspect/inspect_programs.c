@@ -35,10 +35,7 @@ static void add_value(tn_text *text, const tn_described_program *program, uint32
     tn_inspect_type(text, value->type);
     tn_text_add_format(text, ", \"format\": \"%s\"", tn_format_name(value->format));
     if (value->is_device) tn_text_add(text, ", \"space\": \"device\"");
-    if (value->scale != 0) {
-        tn_text_add(text, ", \"scale\": ");
-        tn_text_add_number(text, value->scale);
-    }
+    if (value->scale != 0) tn_text_add_member_number(text, "scale", value->scale);
     if (value->rank != UINT32_MAX) {
         tn_text_add(text, ", \"shape\": ");
         tn_inspect_shape(text, value->rank, value->extents);
@@ -84,10 +81,7 @@ static void add_step(tn_text *text, const tn_described_program *program,
     add_values(text, program, "operands", step->operand_count, step->operands);
     add_values(text, program, "outputs", step->output_count, step->outputs);
     if (step->has_state) tn_text_add_format(text, ", \"state_bytes\": %" PRIu64, step->state_bytes);
-    if (step->note) {
-        tn_text_add(text, ", \"note\": ");
-        tn_text_add_json(text, step->note);
-    }
+    if (step->note) tn_text_add_member(text, "note", step->note);
     tn_text_add(text, ", \"combination\": ");
     add_text(text, step->combination);
     tn_text_add(text, ", \"op\": ");
@@ -125,8 +119,7 @@ static void add_conversions(tn_text *text, const tn_described_program *program) 
     tn_text_add_format(text,
                        ", \"type_conversions\": %" PRIu32 ", \"type_conversion_ns\": ", type_count);
     tn_text_add_number(text, type_ns);
-    tn_text_add(text, ", \"type_conversion_share\": ");
-    tn_text_add_number(text, all_ns > 0 ? type_ns / all_ns : 0);
+    tn_text_add_member_number(text, "type_conversion_share", all_ns > 0 ? type_ns / all_ns : 0);
 }
 
 static void add_arena(tn_text *text, const tn_described_program *program, uint32_t is_device) {

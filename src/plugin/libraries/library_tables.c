@@ -3,6 +3,7 @@
  * library_private.h. */
 #include "base/status.h"
 #include "plugin/library_private.h"
+#include "plugin/registry.h"
 
 #include <string.h>
 

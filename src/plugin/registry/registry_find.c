@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "plugin/fields/kernel_fields.h"
 #include "plugin/registry_private.h"
-#include "plugin/runtime.h"
+#include "plugin/runtime_parts.h"
 
 /* ----------------------------------------------------------------------------------------------
  * finding operators */

@@ -5,7 +5,7 @@
 #ifndef TN_PLUGIN_SAVED_STATE_H
 #define TN_PLUGIN_SAVED_STATE_H
 
-#include "plugin/host.h"
+#include "plugin/call.h"
 
 typedef tn_status (*tn_save_callback)(tn_call *call, void *data, uint64_t *inout_bytes) TN_NOEXCEPT;
 typedef tn_status (*tn_load_callback)(tn_call *call, const void *data, uint64_t bytes) TN_NOEXCEPT;

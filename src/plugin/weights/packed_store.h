@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The packed weights of an engine: found in its plan, shared with the other engines of the runtime,
- * or made. See host.h for who asks.
+ * or made. See call.h for who asks.
  */
 #ifndef TN_PLUGIN_WEIGHTS_PACKED_STORE_H
 #define TN_PLUGIN_WEIGHTS_PACKED_STORE_H

@@ -7,7 +7,7 @@
 #include "build_test.h"
 
 #include "builder/rewrite/extent_proof.h"
-#include "plugin/host.h"
+#include "plugin/call.h"
 
 /* --- the library: Rw::Pair(x, w) -> m, y; Rw::Line(x; slope, shift); Rw::Bare, without a kernel */
 

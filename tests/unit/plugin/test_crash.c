@@ -2,7 +2,7 @@
 /* Crashes in children: what their text says, who else gets the signal, and that nobody is asked to.
  */
 #include "plugin/crash.h"
-#include "plugin/host.h"
+#include "plugin/call.h"
 #include "plugin/runtime.h"
 
 #include "test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host's parallel_for where it fails: the reason is that of who failed, a body or the pool. */
-#include "plugin/host.h" /* before cmocka's macro `fail`, which is also a member of tn_host */
+#include "plugin/call.h" /* before cmocka's macro `fail`, which is also a member of tn_host */
 #include "plugin/runtime.h"
 
 #include "test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared resources: made by the first user, freed by the last, one for each device or context. */
-#include "plugin/host.h"
+#include "plugin/call.h"
 #include "plugin/runtime.h"
 
 #include <tenon/plugin/resource.h>

@@ -219,6 +219,9 @@ static uint64_t count_timings(const char *path) {
     return words[2];
 }
 
+/* The processor's rates: a small and a large copy. */
+#define RATE_TIMINGS 2
+
 /* Builds two equal nodes with the file, and answers how many timings it keeps of the kernel. */
 static uint64_t build_two(run_test *test, const char *pin) {
     char path[] = "/tmp/tenon_own_XXXXXX", lock[sizeof(path) + 8];

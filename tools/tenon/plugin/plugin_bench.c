@@ -104,7 +104,7 @@ static int take(request *r, int letter, const char *value) {
     }
 }
 
-static int read_options(int argc, char **argv, request *r) {
+static int read_bench_options(int argc, char **argv, request *r) {
     static const struct option longs[] = {
         {"operator", 1, NULL, 'o'}, {"case", 1, NULL, 'c'},    {"shape", 1, NULL, 's'},
         {"type", 1, NULL, 'T'},     {"all", 0, NULL, 'a'},     {"grow", 1, NULL, 'g'},
@@ -223,7 +223,7 @@ int plugin_bench(int argc, char **argv) {
     char program[PATH_MAX + 64];
     struct stat there;
     request r = {0};
-    const int code = read_options(argc, argv, &r);
+    const int code = read_bench_options(argc, argv, &r);
     if (code != EXIT_DONE) return code;
     if (r.is_help) {
         fputs(help, stdout);

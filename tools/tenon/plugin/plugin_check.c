@@ -84,7 +84,7 @@ static bool read_count(const char *text, unsigned least, unsigned *out) {
            number <= MOST_SEED;
 }
 
-static int read_options(int argc, char **argv, request *r) {
+static int read_check_options(int argc, char **argv, request *r) {
     static const struct option longs[] = {
         {"rule", 1, NULL, 'r'},  {"operator", 1, NULL, 'o'}, {"only", 1, NULL, 'n'},
         {"seed", 1, NULL, 'S'},  {"effort", 1, NULL, 'e'},   {"time-limit", 1, NULL, 't'},
@@ -215,7 +215,7 @@ static int check_sanitized(const request *r) {
 int plugin_check(int argc, char **argv) {
     char program[PATH_MAX + 64];
     request r = {0};
-    const int code = read_options(argc, argv, &r);
+    const int code = read_check_options(argc, argv, &r);
     if (code != EXIT_DONE) return code < 0 ? EXIT_DONE : code;
     if (!plugin_find_program("tenon-check", program, sizeof(program)))
         return cli_fault("there is no tenon-check beside this program: install the package whole");

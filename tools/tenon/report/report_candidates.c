@@ -46,7 +46,7 @@ uint32_t *report_steps_by_time(const report_facts *facts) {
 }
 
 static const char *port_text(const json *port, const char *key) {
-    return json_text(json_member(port, key), "");
+    return json_text_of(port, key);
 }
 
 void report_candidate_label(const json *candidate, char *label, size_t bytes) {
@@ -71,16 +71,12 @@ void report_candidate_label(const json *candidate, char *label, size_t bytes) {
  * rows */
 
 static bool is_chosen(const json *candidate) {
-    return json_number(json_member(candidate, "chosen"), 0) != 0;
-}
-
-static double ns_of(const json *candidate) {
-    return json_number(json_member(candidate, "ns"), 0);
+    return json_number_of(candidate, "chosen") != 0;
 }
 
 static void put_row(FILE *page, const json *candidate, double best) {
-    const char *source = json_text(json_member(candidate, "time"), "");
-    const double ns = ns_of(candidate), ratio = best > 0 ? ns / best : 1,
+    const char *source = json_text_of(candidate, "time");
+    const double ns = json_number_of(candidate, "ns"), ratio = best > 0 ? ns / best : 1,
                  tactics = json_number(json_member(candidate, "tactics"), 1);
     char label[240];
     report_candidate_label(candidate, label, sizeof(label));
@@ -106,7 +102,7 @@ static const char *reason_of(const report_step *step, const json *chosen, const 
     bool is_fastest = true, is_like_fastest = true;
     if (json_member(step->item, "pinned")) return "pinned";
     for (size_t i = 0; i < count; i++) {
-        if (ns_of(rows[i]) >= ns_of(chosen)) continue;
+        if (json_number_of(rows[i], "ns") >= json_number_of(chosen, "ns")) continue;
         is_fastest = false;
         if (json_count(json_member(rows[i], "absorbs")) == absorbed) is_like_fastest = false;
     }
@@ -121,9 +117,9 @@ static bool is_same_list(const report_step *a, const report_step *b) {
     const json *x = a->candidates ? a->candidates->first : NULL,
                *y = b->candidates ? b->candidates->first : NULL;
     if (a->ns != b->ns || strcmp(a->op, b->op) != 0) return false;
-    while (x && y && ns_of(x) == ns_of(y) && is_chosen(x) == is_chosen(y) &&
-           strcmp(json_text(json_member(x, "kernel"), ""),
-                  json_text(json_member(y, "kernel"), "")) == 0) {
+    while (x && y && json_number_of(x, "ns") == json_number_of(y, "ns") &&
+           is_chosen(x) == is_chosen(y) &&
+           strcmp(json_text_of(x, "kernel"), json_text_of(y, "kernel")) == 0) {
         x = x->next;
         y = y->next;
     }
@@ -172,7 +168,7 @@ static void put_steps(FILE *page, const report_facts *facts, const uint32_t *ste
     for (size_t i = 0, shown = 0; i < count; i++) {
         const bool is_last = shown + (is_shown ? 0 : 1) >= ROW_LIMIT;
         if (is_last && !is_chosen(rows[i])) continue;
-        put_row(page, rows[i], ns_of(rows[0]));
+        put_row(page, rows[i], json_number_of(rows[0], "ns"));
         is_shown |= rows[i] == chosen;
         shown++;
     }

@@ -18,7 +18,7 @@ typedef struct chart {
 } chart;
 
 static double member(const json *item, const char *key) {
-    return fmax(0, json_number(json_member(item, key), 0));
+    return fmax(0, json_number_of(item, key));
 }
 
 static double x_of(const chart *c, double step) {
@@ -105,7 +105,7 @@ bool report_chart_put(FILE *page, const report_facts *facts) {
     if (!arenas || !arenas->first || facts->step_count == 0) return true;
     fprintf(
         page, "<h2>Memory</h2>\n<p class=hint>%s</p>\n",
-        json_number(json_member(memory, "workspaces"), 0) != 0
+        json_number_of(memory, "workspaces") != 0
             ? "Each rectangle is a tensor, or a kernel's workspace, for as long as it is needed."
             : "Each rectangle is a tensor for as long as it is needed. The kernels' workspaces, "
               "which are known when the plan is loaded, come on top.");

@@ -48,17 +48,14 @@ static void put_value(FILE *page, const report_value *value) {
 /* ----------------------------------------------------------------------------------------------
  * candidates */
 
-static double ns_of(const json *candidate) {
-    return json_number(json_member(candidate, "ns"), 0);
-}
-
 /* How many of the list are faster, those before it counted first where equal. */
 static size_t rank_of(const json *list, const json *candidate) {
     size_t rank = 0;
     bool is_before = true;
     for (const json *item = list->first; item; item = item->next) {
         if (item == candidate) is_before = false;
-        rank += ns_of(item) < ns_of(candidate) || (is_before && ns_of(item) == ns_of(candidate));
+        rank += json_number_of(item, "ns") < json_number_of(candidate, "ns") ||
+                (is_before && json_number_of(item, "ns") == json_number_of(candidate, "ns"));
     }
     return rank;
 }
@@ -67,13 +64,13 @@ static void put_candidates(FILE *page, const json *list) {
     const char *between = ",\"candidates\":[{";
     if (!list || !list->first) return;
     for (const json *item = list->first; item; item = item->next) {
-        const bool is_chosen = json_number(json_member(item, "chosen"), 0) != 0;
+        const bool is_chosen = json_number_of(item, "chosen") != 0;
         char label[240];
         if (!is_chosen && rank_of(list, item) >= CANDIDATE_LIMIT) continue;
         report_candidate_label(item, label, sizeof(label));
         put_member(page, between, "label", label);
-        fprintf(page, ",\"ns\":%.0f", ns_of(item));
-        put_member(page, ",", "time", json_text(json_member(item, "time"), ""));
+        fprintf(page, ",\"ns\":%.0f", json_number_of(item, "ns"));
+        put_member(page, ",", "time", json_text_of(item, "time"));
         fputs(is_chosen ? ",\"chosen\":true}" : "}", page);
         between = ",{";
     }

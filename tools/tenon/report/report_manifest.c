@@ -34,7 +34,7 @@ static void put_input_shape(FILE *page, const json *input) {
         put_extents(page, json_member(input, "shape"));
         return;
     }
-    if (json_number(json_member(input, "free"), 0) != 0) {
+    if (json_number_of(input, "free") != 0) {
         fputs("any", page);
         return;
     }
@@ -60,8 +60,7 @@ static void put_inputs(FILE *page, const report_facts *facts) {
     size_t shown = 0;
     for (const json *item = list ? list->first : NULL; item && shown < PORT_LIMIT;
          item = item->next, shown++) {
-        put_port(page, "input", json_text(json_member(item, "name"), ""),
-                 json_text(json_member(item, "type"), ""));
+        put_port(page, "input", json_text_of(item, "name"), json_text_of(item, "type"));
         put_input_shape(page, item);
         fputs("</td></tr>\n", page);
     }
@@ -95,10 +94,10 @@ void report_libraries_put(FILE *page, const report_facts *facts) {
     for (const json *item = list->first; item && shown < LIBRARY_LIMIT;
          item = item->next, shown++) {
         static const char *const keys[] = {"name", "version", "file", "hash"};
-        const bool is_linked_in = json_number(json_member(item, "linked_in"), 0) != 0;
+        const bool is_linked_in = json_number_of(item, "linked_in") != 0;
         fputs("<tr>", page);
         for (size_t i = 0; i < 4; i++) {
-            const char *text = json_text(json_member(item, keys[i]), "");
+            const char *text = json_text_of(item, keys[i]);
             const bool is_file = strcmp(keys[i], "file") == 0;
             fputs("<td>", page);
             report_put_text(page, is_linked_in && is_file ? "part of Tenon" : text, NAME_LIMIT);
@@ -121,17 +120,17 @@ static void put_fact(FILE *page, const char *key, const char *value) {
 static void put_opsets(FILE *page, const json *model) {
     const json *list = json_member(model, "opsets");
     for (const json *item = list ? list->first : NULL; item; item = item->next) {
-        const char *domain = json_text(json_member(item, "domain"), "");
+        const char *domain = json_text_of(item, "domain");
         fputs("<tr><td>opset", page);
         if (domain[0]) fputs(" of ", page);
         report_put_text(page, domain, NAME_LIMIT);
-        fprintf(page, "</td><td>%.0f</td></tr>\n", json_number(json_member(item, "version"), 0));
+        fprintf(page, "</td><td>%.0f</td></tr>\n", json_number_of(item, "version"));
     }
 }
 
 static bool is_said(const json *model) {
     const json *opsets = json_member(model, "opsets"), *metadata = json_member(model, "metadata");
-    return json_text(json_member(model, "source_format"), "")[0] || (opsets && opsets->first) ||
+    return json_text_of(model, "source_format")[0] || (opsets && opsets->first) ||
            (metadata && metadata->first);
 }
 
@@ -147,11 +146,10 @@ void report_model_put(FILE *page, const report_facts *facts) {
           "<div class=wide><table><tbody>\n",
           page);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        put_fact(page, titles[i], json_text(json_member(model, keys[i]), ""));
+        put_fact(page, titles[i], json_text_of(model, keys[i]));
     put_opsets(page, model);
     for (const json *item = list ? list->first : NULL; item && shown < LIBRARY_LIMIT;
          item = item->next, shown++)
-        put_fact(page, json_text(json_member(item, "key"), ""),
-                 json_text(json_member(item, "value"), ""));
+        put_fact(page, json_text_of(item, "key"), json_text_of(item, "value"));
     fputs("</tbody></table></div>\n", page);
 }

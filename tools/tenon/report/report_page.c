@@ -52,10 +52,10 @@ static void put_time_tiles(FILE *page, const report_facts *facts) {
     const json *run = json_member(facts->report, "run");
     if (run) {
         begin_tile(page, "a run, median");
-        report_put_time(page, 1e6 * json_number(json_member(run, "median_ms"), 0));
+        report_put_time(page, 1e6 * json_number_of(run, "median_ms"));
         end_tile(page, NULL);
         begin_tile(page, "a run, shortest");
-        report_put_time(page, 1e6 * json_number(json_member(run, "min_ms"), 0));
+        report_put_time(page, 1e6 * json_number_of(run, "min_ms"));
         end_tile(page, NULL);
     }
     if (facts->total_ns > 0) {
@@ -97,9 +97,9 @@ static void put_memory_tiles(FILE *page, const report_facts *facts) {
     const json *weights =
         bytes ? json_member(bytes, "weights") : json_member(totals, "constant_bytes");
     for (const json *item = arenas ? arenas->first : NULL; item; item = item->next) {
-        const bool is_device = strcmp(json_text(json_member(item, "space"), ""), "device") == 0;
+        const bool is_device = strcmp(json_text_of(item, "space"), "device") == 0;
         begin_tile(page, is_device ? "device memory of a run" : "memory of a run");
-        report_put_bytes(page, json_number(json_member(item, "bytes"), 0));
+        report_put_bytes(page, json_number_of(item, "bytes"));
         end_tile(page, NULL);
     }
     if (weights) {
@@ -109,7 +109,7 @@ static void put_memory_tiles(FILE *page, const report_facts *facts) {
     }
     if (bytes) {
         begin_tile(page, "file");
-        report_put_bytes(page, json_number(json_member(bytes, "file"), 0));
+        report_put_bytes(page, json_number_of(bytes, "file"));
         end_tile(page, NULL);
     }
 }
@@ -122,15 +122,15 @@ static void put_precision_tiles(FILE *page, const json *report) {
                             json_text(json_member(report, "precision"), NULL)));
     if (calibration) {
         begin_tile(page, "calibration");
-        report_put_text(page, json_text(json_member(calibration, "calibrator"), ""), 40);
+        report_put_text(page, json_text_of(calibration, "calibrator"), 40);
         fprintf(page, "</b><small>%.0f batches</small></div>\n",
-                json_number(json_member(calibration, "batches"), 0));
+                json_number_of(calibration, "batches"));
     }
     if (accuracy && json_is_there(json_member(accuracy, "loss"))) {
         begin_tile(page, "loss of accuracy");
-        fprintf(page, "%.4g</b><small>", json_number(json_member(accuracy, "loss"), 0));
+        fprintf(page, "%.4g</b><small>", json_number_of(accuracy, "loss"));
         if (json_is_there(json_member(accuracy, "max_loss")))
-            fprintf(page, "bound %.4g, ", json_number(json_member(accuracy, "max_loss"), 0));
+            fprintf(page, "bound %.4g, ", json_number_of(accuracy, "max_loss"));
         fputs("sum |y − y32| / sum |y32|</small></div>\n", page);
     }
 }
@@ -146,7 +146,7 @@ static void put_summary(FILE *page, const report_facts *facts) {
     fprintf(page, "<header><p class=kicker>%s</p>\n<h1>", title);
     report_put_text(page, file ? file + 1 : facts->model, 120);
     fputs("</h1>\n<p class=hint>", page);
-    report_put_text(page, json_text(json_member(facts->program, "device"), ""), 200);
+    report_put_text(page, json_text_of(facts->program, "device"), 200);
     const json *threads = json_member(facts->program, "threads");
     if (threads)
         fprintf(page, ", %.0f thread%s", json_number(threads, 0),

@@ -26,8 +26,8 @@ void report_picture_histogram(FILE *page, const json *tensor, int width, int hei
                               bool has_axis) {
     const json *bars = json_member(tensor, "histogram");
     const size_t count = json_count(bars);
-    const double most = largest_bar(bars), largest = json_number(json_member(tensor, "largest"), 0);
-    const double bound = json_number(json_member(tensor, "bound"), 0);
+    const double most = largest_bar(bars), largest = json_number_of(tensor, "largest");
+    const double bound = json_number_of(tensor, "bound");
     const double wide = width * TENTHS, high = height * TENTHS,
                  floor_y = has_axis ? high - 140 : high;
     size_t index = 0;

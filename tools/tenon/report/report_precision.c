@@ -12,24 +12,13 @@ static void put_text(FILE *page, const char *text) {
     report_put_text(page, text, NAME_LIMIT);
 }
 
-static void put_number(FILE *page, const json *number) {
-    if (json_is_there(number)) fprintf(page, "%.4g", json_number(number, 0));
-}
-
-static void put_percent(FILE *page, const json *share) {
-    if (!json_is_there(share)) return;
-    report_put_fixed(page, 100 * json_number(share, 0), 3);
-    fputs("%", page);
-}
-
 /* What the search for the bound found of a node that went back; null: it did not. */
 static const json *find_taken_back(const json *report, const char *node) {
     const json *units = json_member(json_member(report, "accuracy"), "measured_alone");
     for (const json *unit = units ? units->first : NULL; unit; unit = unit->next) {
         const json *nodes = json_member(unit, "nodes");
         for (const json *name = nodes ? nodes->first : NULL; name; name = name->next)
-            if (strcmp(json_text(name, ""), node) == 0 &&
-                json_number(json_member(unit, "kept"), 0) != 0)
+            if (strcmp(json_text(name, ""), node) == 0 && json_number_of(unit, "kept") != 0)
                 return unit;
     }
     return NULL;
@@ -37,15 +26,15 @@ static const json *find_taken_back(const json *report, const char *node) {
 
 void report_precision_why(FILE *page, const json *report, const json *node) {
     const json *stays = json_member(node, "stays");
-    const json *unit = find_taken_back(report, json_text(json_member(node, "name"), ""));
+    const json *unit = find_taken_back(report, json_text_of(node, "name"));
     if (!stays) return;
     if (unit) {
         fputs("back for accuracy <small>(alone in the lower precision the network loses ", page);
-        put_number(page, json_member(unit, "loss"));
+        report_put_number(page, json_member(unit, "loss"));
         fputs(")</small>", page);
         return;
     }
-    put_text(page, json_text(json_member(stays, "why"), ""));
+    put_text(page, json_text_of(stays, "why"));
     const char *tensor = json_text(json_member(stays, "tensor"), NULL);
     if (tensor) {
         fputs(": ", page);
@@ -53,9 +42,9 @@ void report_precision_why(FILE *page, const json *report, const json *node) {
     }
     if (json_is_there(json_member(stays, "best_ns"))) {
         fputs(" <small>(", page);
-        report_put_time(page, json_number(json_member(stays, "best_ns"), 0));
+        report_put_time(page, json_number_of(stays, "best_ns"));
         fputs(" with it, ", page);
-        report_put_time(page, json_number(json_member(stays, "chosen_ns"), 0));
+        report_put_time(page, json_number_of(stays, "chosen_ns"));
         fputs(" without)</small>", page);
     }
 }
@@ -77,9 +66,9 @@ static void put_measured_alone(FILE *page, const json *accuracy) {
             fputs(node->next ? " + " : "", page);
         }
         fputs("</td><td class=n>", page);
-        put_number(page, json_member(item, "loss"));
+        report_put_number(page, json_member(item, "loss"));
         fprintf(page, "</td><td>%s</td></tr>\n",
-                json_number(json_member(item, "kept"), 0) != 0 ? "back in floats" : "stays lower");
+                json_number_of(item, "kept") != 0 ? "back in floats" : "stays lower");
     }
     fputs("</tbody></table>\n", page);
 }
@@ -88,8 +77,8 @@ static void put_builds(FILE *page, const json *builds) {
     if (json_count(builds) == 0) return;
     fputs("<p>Builds measured: ", page);
     for (const json *item = builds->first; item; item = item->next) {
-        fprintf(page, "%.0f kept: ", json_number(json_member(item, "kept"), 0));
-        put_number(page, json_member(item, "loss"));
+        fprintf(page, "%.0f kept: ", json_number_of(item, "kept"));
+        report_put_number(page, json_member(item, "loss"));
         fputs(item->next ? "; " : "</p>\n", page);
     }
 }
@@ -103,11 +92,11 @@ static void put_accuracy(FILE *page, const json *report) {
           page);
     for (const json *item = outputs ? outputs->first : NULL; item; item = item->next) {
         fputs("<tr><td>", page);
-        put_text(page, json_text(json_member(item, "name"), ""));
+        put_text(page, json_text_of(item, "name"));
         fputs("</td><td class=n>", page);
-        put_number(page, json_member(item, "loss"));
+        report_put_number(page, json_member(item, "loss"));
         fputs("</td><td class=n>", page);
-        put_percent(page, json_member(item, "arg_max_changed"));
+        report_put_share(page, json_member(item, "arg_max_changed"));
         fputs("</td></tr>\n", page);
     }
     fputs("</tbody></table>\n", page);
@@ -119,15 +108,15 @@ static void put_accuracy(FILE *page, const json *report) {
  * calibrated tensors */
 
 static void put_member_text(FILE *page, const json *tensor, const char *key) {
-    put_text(page, json_text(json_member(tensor, key), ""));
+    put_text(page, json_text_of(tensor, key));
 }
 
 static void put_member_number(FILE *page, const json *tensor, const char *key) {
-    put_number(page, json_member(tensor, key));
+    report_put_number(page, json_member(tensor, key));
 }
 
 static void put_member_percent(FILE *page, const json *tensor, const char *key) {
-    put_percent(page, json_member(tensor, key));
+    report_put_share(page, json_member(tensor, key));
 }
 
 static void put_histogram(FILE *page, const json *tensor, const char *key) {

@@ -12,9 +12,9 @@ static void put_shape(FILE *page, const json *shape) {
 
 static void put_range(FILE *page, const json *input, bool is_first) {
     fputs(is_first ? "" : "<br>", page);
-    report_put_text(page, json_text(json_member(input, "name"), ""), 60);
+    report_put_text(page, json_text_of(input, "name"), 60);
     fputs(": ", page);
-    if (json_number(json_member(input, "free"), 0) != 0) {
+    if (json_number_of(input, "free") != 0) {
         fputs("any shape", page);
         return;
     }
@@ -29,15 +29,14 @@ static void put_range(FILE *page, const json *input, bool is_first) {
 static void put_profile(FILE *page, const json *profile, size_t number) {
     const json *named = json_member(profile, "inputs"), *inputs = named ? named : profile,
                *totals = json_member(profile, "totals");
-    const double ns = json_number(json_member(totals, "kernel_ns"), 0) +
-                      json_number(json_member(totals, "reformat_ns"), 0);
+    const double ns = json_number_of(totals, "kernel_ns") + json_number_of(totals, "reformat_ns");
     fprintf(page, "<tr><td>%zu</td><td>", number);
     for (const json *input = inputs->first; input; input = input->next)
         put_range(page, input, input == inputs->first);
     fputs("</td><td>", page);
     if (ns > 0) report_put_time(page, ns);
     fputs("</td><td>", page);
-    if (totals) report_put_bytes(page, json_number(json_member(totals, "arena_bytes"), 0));
+    if (totals) report_put_bytes(page, json_number_of(totals, "arena_bytes"));
     fputs("</td></tr>\n", page);
 }
 

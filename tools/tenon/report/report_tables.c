@@ -20,16 +20,6 @@ typedef struct cell {
     const json *calibrated; /* what calibration says of the first output; or null */
 } cell;
 
-static void put_number(FILE *page, const json *number) {
-    if (json_is_there(number)) fprintf(page, "%.4g", json_number(number, 0));
-}
-
-static void put_share(FILE *page, const json *share) {
-    if (!json_is_there(share)) return;
-    report_put_fixed(page, 100 * json_number(share, 0), 3);
-    fputs("%", page);
-}
-
 static void put_storage(FILE *page, const report_value *value, bool with_shape) {
     fputs("<span class=\"t ", page);
     report_put_text(page, value->type, 12);
@@ -101,15 +91,16 @@ static void put_part(const cell *c) {
 static void put_scale(const cell *c) {
     const report_value *value =
         c->step->output_count > 0 ? &c->facts->values[c->step->outputs[0]] : NULL;
-    put_number(c->page, value && value->scale ? value->scale : json_member(c->calibrated, "scale"));
+    report_put_number(c->page,
+                      value && value->scale ? value->scale : json_member(c->calibrated, "scale"));
 }
 
 static void put_clipped(const cell *c) {
-    put_share(c->page, json_member(c->calibrated, "clipped"));
+    report_put_share(c->page, json_member(c->calibrated, "clipped"));
 }
 
 static void put_error(const cell *c) {
-    put_share(c->page, json_member(c->calibrated, "error"));
+    report_put_share(c->page, json_member(c->calibrated, "error"));
 }
 
 static void put_values(const cell *c) {
@@ -150,8 +141,7 @@ static const json *find_calibrated(const report_facts *facts, const report_step 
     const json *tensors = json_member(json_member(facts->report, "calibration"), "tensors");
     if (step->output_count == 0) return NULL;
     for (const json *item = tensors ? tensors->first : NULL; item; item = item->next)
-        if (strcmp(json_text(json_member(item, "tensor"), ""),
-                   facts->values[step->outputs[0]].tensor) == 0)
+        if (strcmp(json_text_of(item, "tensor"), facts->values[step->outputs[0]].tensor) == 0)
             return item;
     return NULL;
 }

@@ -73,8 +73,8 @@ static bool find_sources(const cli_options *options, calibration_source *source,
 }
 
 /* What does not go together, said before anything is run. */
-static bool check_options(const cli_options *options, const calibration_source *source,
-                          int *out_exit) {
+static bool check_precision_options(const cli_options *options, const calibration_source *source,
+                                    int *out_exit) {
     if (options->precision == TN_PRECISION_I8 && !source->table_path && !source->folder_path &&
         options->ranges.count == 0)
         *out_exit = cli_usage(
@@ -170,7 +170,8 @@ tn_plan *precision_build(tn_graph *graph, tn_runtime *runtime, const char *model
         fprintf(stderr,
                 "tenon: --precision tf32 changes nothing on the processor, which multiplies "
                 "in 32-bit floats\n");
-    if (find_sources(options, &source, out_exit) && check_options(options, &source, out_exit))
+    if (find_sources(options, &source, out_exit) &&
+        check_precision_options(options, &source, out_exit))
         plan = build_lower(graph, model, runtime, options, build, &source, out_reports, out_exit);
     tn_calibration_destroy(source.table);
     sample_folder_close(&source.folder);

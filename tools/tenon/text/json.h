@@ -33,6 +33,13 @@ const json *json_item(const json *list, size_t index);
 size_t json_count(const json *list);
 const char *json_text(const json *value, const char *otherwise);
 double json_number(const json *value, double otherwise);
+/* A member's text, "" where it has none, and its number, 0 where it has none. */
+static inline const char *json_text_of(const json *object, const char *key) {
+    return json_text(json_member(object, key), "");
+}
+static inline double json_number_of(const json *object, const char *key) {
+    return json_number(json_member(object, key), 0);
+}
 static inline bool json_is_there(const json *value) {
     return value && value->kind != JSON_NULL;
 }

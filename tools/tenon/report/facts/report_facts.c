@@ -71,9 +71,9 @@ static bool is_device(const json *item, const char *key) {
 
 static report_value value_of(const json *item) {
     const json *shape = json_member(item, "shape"), *scale = json_member(item, "scale");
-    return (report_value){.tensor = json_text(json_member(item, "tensor"), ""),
-                          .type = json_text(json_member(item, "type"), ""),
-                          .format = json_text(json_member(item, "format"), ""),
+    return (report_value){.tensor = json_text_of(item, "tensor"),
+                          .type = json_text_of(item, "type"),
+                          .format = json_text_of(item, "format"),
                           .shape = json_is_there(shape) ? shape : NULL,
                           .scale = json_is_there(scale) ? scale : NULL,
                           .is_device = is_device(item, "space")};
@@ -93,14 +93,14 @@ static void add_ports(reader *r, const json *list, uint32_t step, uint32_t *coun
 /* In a build's report a conversion says what it turns into what; elsewhere it has ports. */
 static void add_conversion_ports(reader *r, uint32_t step, const json *item) {
     report_step *s = &r->facts->steps[step];
-    const char *tensor = json_text(json_member(item, "tensor"), "");
+    const char *tensor = json_text_of(item, "tensor");
     const report_value from = {.tensor = tensor,
-                               .type = json_text(json_member(item, "from_type"), ""),
-                               .format = json_text(json_member(item, "from"), ""),
+                               .type = json_text_of(item, "from_type"),
+                               .format = json_text_of(item, "from"),
                                .is_device = is_device(item, "from_space")};
     const report_value to = {.tensor = tensor,
-                             .type = json_text(json_member(item, "to_type"), ""),
-                             .format = json_text(json_member(item, "to"), ""),
+                             .type = json_text_of(item, "to_type"),
+                             .format = json_text_of(item, "to"),
                              .is_device = is_device(item, "to_space")};
     r->facts->ports[r->port_count++] = add_value(r, from, REPORT_NONE);
     r->facts->ports[r->port_count++] = add_value(r, to, step);
@@ -116,7 +116,7 @@ static report_kind kind_of(const json *item) {
 
 static const char *kernel_of(report_kind kind, const json *item) {
     static const char *const names[] = {"", "conversion", "view", "shape"};
-    return kind == REPORT_KERNEL ? json_text(json_member(item, "kernel"), "") : names[kind];
+    return kind == REPORT_KERNEL ? json_text_of(item, "kernel") : names[kind];
 }
 
 static void read_ports(reader *r, uint32_t index, const json *item) {
@@ -141,8 +141,8 @@ static void read_step(reader *r, uint32_t index) {
     step->op =
         step->kind == REPORT_CONVERSION ? "conversion" : json_text(json_member(item, "op"), "?");
     step->kernel = kernel_of(step->kind, item);
-    step->library = json_text(json_member(item, "library"), "");
-    step->ns = fmax(0, json_number(json_member(item, "ns"), 0));
+    step->library = json_text_of(item, "library");
+    step->ns = fmax(0, json_number_of(item, "ns"));
     step->absorbed = json_member(item, "absorbed");
     step->absorbed_ops = json_member(item, "absorbed_ops");
     step->rewrites = json_member(item, "rewrites");
@@ -170,8 +170,7 @@ static void list_items(report_facts *facts, const json *list) {
 
 static int compare_steps(const void *a, const void *b) {
     const json *x = ((const report_step *)a)->item, *y = ((const report_step *)b)->item;
-    const double p = json_number(json_member(x, "step"), 0),
-                 q = json_number(json_member(y, "step"), 0);
+    const double p = json_number_of(x, "step"), q = json_number_of(y, "step");
     return p < q ? -1 : p > q;
 }
 
@@ -181,7 +180,7 @@ static int compare_steps(const void *a, const void *b) {
 static report_port *read_network_ports(const json *list, size_t *out_count) {
     report_port *ports = calloc(json_count(list) + 1, sizeof(*ports));
     for (const json *item = list ? list->first : NULL; ports && item; item = item->next) {
-        const char *name = json_text(json_member(item, "name"), "");
+        const char *name = json_text_of(item, "name");
         ports[(*out_count)++] =
             (report_port){.name = name,
                           .tensor = json_text(json_member(item, "tensor"), name),

@@ -120,6 +120,16 @@ void report_put_fixed(FILE *page, double value, int decimals) {
     if (decimals > 0) fprintf(page, ".%0*.0f", decimals, all - whole * scale);
 }
 
+void report_put_number(FILE *page, const json *number) {
+    if (json_is_there(number)) fprintf(page, "%.4g", json_number(number, 0));
+}
+
+void report_put_share(FILE *page, const json *share) {
+    if (!json_is_there(share)) return;
+    report_put_fixed(page, 100 * json_number(share, 0), 3);
+    fputs("%", page);
+}
+
 /* Three digits or so. */
 static void put_scaled(FILE *page, double value, const char *unit) {
     report_put_fixed(page, value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);

@@ -8,6 +8,8 @@
 #ifndef TENON_REPORT_TEXT_H
 #define TENON_REPORT_TEXT_H
 
+#include "text/json.h"
+
 #include <stddef.h>
 #include <stdio.h>
 
@@ -17,6 +19,9 @@ void report_put_text(FILE *page, const char *text, size_t limit);
 void report_put_json(FILE *page, const char *text, size_t limit);
 
 void report_put_fixed(FILE *page, double value, int decimals);
+/* A number of a document, and a share of it in percent; nothing where it is not there. */
+void report_put_number(FILE *page, const json *number);
+void report_put_share(FILE *page, const json *share);
 /* With a unit, to about three digits: "12.3 µs", "45.6 KiB". */
 void report_put_time(FILE *page, double ns);
 void report_put_bytes(FILE *page, double bytes);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The services that libraries get (tn_host), and the private part of a call: which runtime, which
- * engine's threads and packed weights stand behind it.
+ * Calls of callbacks, and the private part of a call: which runtime, which engine's threads and
+ * packed weights stand behind it. host.c has the services that libraries get.
  */
-#ifndef TN_PLUGIN_HOST_H
-#define TN_PLUGIN_HOST_H
+#ifndef TN_PLUGIN_CALL_H
+#define TN_PLUGIN_CALL_H
 
 #include "base/status.h"
 #include "base/thread_pool.h"
-#include "plugin/registry.h"
+#include "plugin/entries.h"
 #include "plugin/weights/packed_store.h"
 
 /* call->host_private points at one of these. */
@@ -47,8 +47,5 @@ static inline tn_status tn_call_keep(const tn_call *call, tn_status status) {
 
 /* Tells kernels apart by what they pack: library, its content and version, name and revision. */
 uint64_t tn_packer_hash(const tn_kernel_entry *entry);
-
-/* The tn_host of a runtime. */
-const tn_host *tn_runtime_host(tn_runtime *runtime);
 
 #endif
