@@ -4,10 +4,10 @@
  * with the inputs after the first as constants and as network inputs, with one thread and two,
  * twice in a row; outputs lie between guard zones. Then the combinations with narrower types
  * (stored.c). A kernel that does not take a case is passed over. `tenon-conformance [--device
- * KIND[:N] [--part K/N]] [OPERATOR]`; with a device its table and its kernels are checked in place
- * of the processor's (device_suite.h), of the cases in N parts the K-th, from 0, the table with the
- * first.
- * Libraries in TENON_PLUGIN_PATH are loaded first. The last line is "N passed, N failed".
+ * KIND[:N]] [--part K/N] [OPERATOR]`; with a device its table and its kernels are checked in place
+ * of the processor's (device_suite.h); of the cases in N parts the K-th, from 0, a device's table
+ * with the first. Libraries in the folders of TENON_PLUGIN_PATH are loaded first. The last line is
+ * "N passed, N failed".
  */
 #include "base/status.h"
 #include "cases/conformance.h"
@@ -28,7 +28,7 @@ typedef struct suite {
     const tn_kernel *kernels[4096];
     size_t kernel_count;
     size_t passed, failed;
-    size_t part, parts; /* of the cases, on a device */
+    size_t part, parts; /* of the cases */
 } suite;
 
 static void verdict(suite *s, bool is_passed, const tn_operator *op, const char *text,
@@ -156,6 +156,36 @@ static int run_on_device(suite *s, const char *name, const char *wanted) {
     return status != TN_OK || s->failed != 0;
 }
 
+/* The libraries of each folder in a list with ':'. */
+static tn_status load_folders(tn_runtime *runtime, const char *folders) {
+    tn_status status = TN_OK;
+    for (const char *at = folders; at && *at && status == TN_OK;) {
+        const size_t length = strcspn(at, ":");
+        char folder[4096];
+        snprintf(folder, sizeof(folder), "%.*s", (int)length, at);
+        if (length) status = tn_runtime_load_directory(runtime, folder);
+        at += length + (at[length] == ':');
+    }
+    return status;
+}
+
+static int run_on_processor(suite *s, const char *wanted) {
+    size_t without = 0, number = 0;
+    tn_runtime_visit_operators(s->runtime, note_operator, s);
+    tn_runtime_visit_kernels(s->runtime, note_kernel_table, s);
+    for (size_t i = 0; i < s->operator_count; i++) {
+        const tn_operator *op = s->operators[i];
+        if (wanted && strcmp(op->name, wanted) != 0) continue;
+        without += op->case_count == 0;
+        for (uint64_t k = 0; k < op->case_count; k++)
+            if (number++ % s->parts == s->part) check_case(s, op, op->cases[k]);
+    }
+    printf("%zu operators, %zu kernels; %zu operators without cases\n", s->operator_count,
+           s->kernel_count, without);
+    printf("%zu passed, %zu failed\n", s->passed, s->failed);
+    return s->failed != 0;
+}
+
 int main(int argc, char **argv) {
     static suite s = {.parts = 1};
     const char *device = NULL;
@@ -164,7 +194,7 @@ int main(int argc, char **argv) {
         argc -= 2;
         argv += 2;
     }
-    if (device && argc > 2 && strcmp(argv[1], "--part") == 0) {
+    if (argc > 2 && strcmp(argv[1], "--part") == 0) {
         if (sscanf(argv[2], "%zu/%zu", &s.part, &s.parts) != 2 || s.part >= s.parts) {
             fprintf(stderr, "conformance: '%s' is no part, like 0/4\n", argv[2]);
             return 2;
@@ -177,29 +207,12 @@ int main(int argc, char **argv) {
         fprintf(stderr, "conformance: %s\n", tn_last_error()->message);
         return 1;
     }
-    const char *folder = getenv("TENON_PLUGIN_PATH");
-    if (folder && folder[0] && tn_runtime_load_directory(s.runtime, folder) != TN_OK) {
-        fprintf(stderr, "conformance: %s: %s\n", folder, tn_last_error()->message);
+    if (load_folders(s.runtime, getenv("TENON_PLUGIN_PATH")) != TN_OK) {
+        fprintf(stderr, "conformance: %s\n", tn_last_error()->message);
         return 1;
     }
-    if (device) {
-        const int code = run_on_device(&s, device, argc > 1 ? argv[1] : NULL);
-        tn_runtime_release(s.runtime);
-        return code;
-    }
-    tn_runtime_visit_operators(s.runtime, note_operator, &s);
-    tn_runtime_visit_kernels(s.runtime, note_kernel_table, &s);
-    size_t without = 0;
-    for (size_t i = 0; i < s.operator_count; i++) {
-        const tn_operator *op = s.operators[i];
-        if (argc > 1 && strcmp(op->name, argv[1]) != 0) continue;
-        without += op->case_count == 0;
-        for (uint64_t k = 0; k < op->case_count; k++)
-            check_case(&s, op, op->cases[k]);
-    }
-    printf("%zu operators, %zu kernels; %zu operators without cases\n", s.operator_count,
-           s.kernel_count, without);
-    printf("%zu passed, %zu failed\n", s.passed, s.failed);
+    const char *wanted = argc > 1 ? argv[1] : NULL;
+    const int code = device ? run_on_device(&s, device, wanted) : run_on_processor(&s, wanted);
     tn_runtime_release(s.runtime);
-    return s.failed != 0;
+    return code;
 }

@@ -7,6 +7,12 @@ void tn_emit_keep(tn_emitter *emitter, tn_status status) {
     if (emitter->status == TN_OK) emitter->status = status;
 }
 
+const char *tn_emit_enter(tn_emitter *emitter, const char *name) {
+    const char *outer = emitter->name;
+    if (name) emitter->name = name;
+    return outer;
+}
+
 const char *tn_emit_free_name(tn_emitter *emitter, const char *base) {
     const char *name = base;
     bool is_taken = name && tn_import_has_tensor(emitter->graph, name);

@@ -63,6 +63,8 @@ static inline tn_attribute tn_emit_i64s(const char *name, size_t count, const in
 
 /* Keeps a failure, unless there was one before. */
 void tn_emit_keep(tn_emitter *emitter, tn_status status);
+/* Names begin with `name` from here on; answers what they began with, for emitter->name. */
+const char *tn_emit_enter(tn_emitter *emitter, const char *name);
 /* "conv1/part", or a name that begins so where that is taken. Null: no memory, which is kept. */
 const char *tn_emit_name(tn_emitter *emitter, const char *part);
 /* A name that nothing has and that is reserved for nobody; null as above, and where `base` is. */

@@ -10,12 +10,12 @@
 #include <math.h>
 #include <string.h>
 
-static tn_status read_shape(const tn_uff_reader *reader, const tn_uff_node *node,
-                            tn_uff_value *value, size_t *out_count) {
+static tn_status read_shape(const tn_uff_call *call, size_t *out_count) {
+    tn_uff_value *value = call->output;
     tn_shape shape;
     size_t count = 0;
     const int64_t *extents;
-    TN_TRY(tn_uff_field_i64s(reader, node, "shape", &count, &extents));
+    TN_TRY(tn_uff_field_i64s(call, "shape", &count, &extents));
     if (count > TN_MAX_RANK)
         return tn_fail(TN_ERROR_SHAPE, "rank %zu; at most %d is possible", count, TN_MAX_RANK);
     TN_TRY(tn_shape_set(&shape, (uint32_t)count, extents));
@@ -141,8 +141,9 @@ static tn_status leave_out(tn_uff_reader *reader, tn_uff_call *call, size_t byte
 }
 
 /* *out_is_left_out: the values are not in the file. */
-static tn_status take_values(tn_uff_reader *reader, tn_uff_call *call, size_t count,
-                             bool is_unnamed, bool *out_is_left_out) {
+static tn_status take_values(tn_uff_call *call, size_t count, bool is_unnamed,
+                             bool *out_is_left_out) {
+    tn_uff_reader *reader = call->reader;
     tn_uff_value *value = call->output;
     const tn_uff_data *data;
     uint32_t entry = UINT32_MAX;
@@ -158,39 +159,17 @@ static tn_status take_values(tn_uff_reader *reader, tn_uff_call *call, size_t co
     if (*out_is_left_out) return leave_out(reader, call, bytes);
     if (!has_size || value->bytes != bytes)
         return fail_bytes(value, data, is_taken, tn_type_name(value->type), bytes);
-    if (entry != UINT32_MAX && !is_taken) {
-        value->blob = entry + 1;
-        return TN_OK;
-    }
-    if (is_taken || bytes == 0) return TN_OK;
-    void *copy = tn_import_room(reader->graph, bytes);
-    if (!copy) return tn_fail_memory("a constant");
-    memcpy(copy, value->data, bytes);
-    value->data = copy;
-    return TN_OK;
+    if (entry != UINT32_MAX && !is_taken) value->blob = entry + 1;
+    if (entry != UINT32_MAX || bytes == 0) return TN_OK;
+    return tn_import_copy(reader->graph, value->data, bytes, "a constant", &value->data);
 }
 
-tn_status tn_uff_read_const(tn_uff_reader *reader, tn_uff_call *call) {
+/* Short lists of integers are followed as numbers. */
+static tn_status note_numbers(const tn_uff_call *call, size_t count) {
     tn_uff_value *value = call->output;
-    const tn_uff_data *type;
-    size_t count;
-    bool is_left_out = false;
-    TN_TRY(tn_uff_field_require(reader, call->node, "dtype"));
-    TN_TRY(tn_uff_field_find(reader, call->node, "dtype", &type));
-    const bool is_unnamed = type->has_dtype && type->dtype == TENON__UFF__DATA_TYPE__DT_OTHER;
-    value->type = TN_F32;
-    if (!is_unnamed) TN_TRY(tn_uff_field_type(reader, call->node, "dtype", TN_NONE, &value->type));
-    TN_TRY(read_shape(reader, call->node, value, &count));
-    TN_TRY(take_values(reader, call, count, is_unnamed, &is_left_out));
-    if (count == 0) { /* no elements: the pointer says that it is a constant all the same */
-        value->data = tn_import_room(reader->graph, 1);
-        value->blob = 0;
-        if (!value->data) return tn_fail_memory("a constant");
-    }
-    if (is_left_out || !tn_type_is_integer(value->type) || value->rank > 1 ||
-        count > TN_UFF_NUMBERS_AT_MOST)
+    if (!tn_type_is_integer(value->type) || value->rank > 1 || count > TN_UFF_NUMBERS_AT_MOST)
         return TN_OK;
-    int64_t *numbers = tn_arena_allocate(reader->arena, count, sizeof(*numbers));
+    int64_t *numbers = tn_arena_allocate(call->reader->arena, count, sizeof(*numbers));
     if (!numbers) return tn_fail_memory("a constant");
     for (size_t i = 0; i < count; i++) {
         numbers[i] = tn_element_get_i64(value->data, value->type, i);
@@ -198,4 +177,24 @@ tn_status tn_uff_read_const(tn_uff_reader *reader, tn_uff_call *call) {
     }
     value->known = numbers;
     return TN_OK;
+}
+
+tn_status tn_uff_read_const(tn_uff_call *call) {
+    tn_uff_value *value = call->output;
+    const tn_uff_data *type;
+    size_t count;
+    bool is_left_out = false;
+    TN_TRY(tn_uff_field_require(call, "dtype"));
+    TN_TRY(tn_uff_field_find(call, "dtype", &type));
+    const bool is_unnamed = type->has_dtype && type->dtype == TENON__UFF__DATA_TYPE__DT_OTHER;
+    value->type = TN_F32;
+    if (!is_unnamed) TN_TRY(tn_uff_field_type(call, "dtype", TN_NONE, &value->type));
+    TN_TRY(read_shape(call, &count));
+    TN_TRY(take_values(call, count, is_unnamed, &is_left_out));
+    if (count == 0) { /* no elements: the pointer says that it is a constant all the same */
+        value->data = tn_import_room(call->reader->graph, 1);
+        value->blob = 0;
+        if (!value->data) return tn_fail_memory("a constant");
+    }
+    return is_left_out ? TN_OK : note_numbers(call, count);
 }

@@ -106,26 +106,28 @@ static tn_status read_value(tn_arena *arena, const tn_uff_data *data, tn_custom_
     return TN_OK;
 }
 
-tn_status tn_uff_custom_fields_read(tn_uff_reader *reader, const tn_uff_node *node,
-                                    size_t *out_count, tn_custom_field **out_fields) {
+tn_status tn_uff_custom_fields_read(const tn_uff_call *call, size_t *out_count,
+                                    tn_custom_field **out_fields) {
+    const tn_uff_node *node = call->node;
+    tn_arena *arena = call->reader->arena;
     if (node->n_fields > FIELDS_AT_MOST)
         return tn_fail(TN_ERROR_FORMAT, "%zu fields; at most %d are read", node->n_fields,
                        FIELDS_AT_MOST);
-    tn_custom_field *fields = tn_arena_allocate(reader->arena, node->n_fields, sizeof(*fields));
+    tn_custom_field *fields = tn_arena_allocate(arena, node->n_fields, sizeof(*fields));
     if (!fields) return tn_fail_memory("a node's fields");
     size_t count = 0;
     for (size_t i = 0; i < node->n_fields; i++) {
         const tn_uff_entry *entry = node->fields[i];
         const tn_uff_data *data;
         const char *key = entry->key ? entry->key : "";
-        tn_status status = tn_uff_data_resolve(reader, entry->value, &data, NULL);
+        tn_status status = tn_uff_data_resolve(call->reader, entry->value, &data, NULL);
         if (status == TN_OK && !data) continue;
         tn_custom_field *field = &fields[count++];
         field->value =
-            (tn_attribute){.size = sizeof(field->value), .name = strip_suffix(reader->arena, key)};
+            (tn_attribute){.size = sizeof(field->value), .name = strip_suffix(arena, key)};
         if (!field->value.name) return tn_fail_memory("a field's name");
         field->may_be_dropped = may_drop(key);
-        if (status == TN_OK) status = read_value(reader->arena, data, field);
+        if (status == TN_OK) status = read_value(arena, data, field);
         if (status != TN_OK) return tn_error_at(status, "field '%s'", key);
     }
     *out_count = count;

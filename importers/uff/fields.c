@@ -65,14 +65,14 @@ tn_status tn_uff_data_resolve(const tn_uff_reader *reader, const tn_uff_data *da
     return TN_OK;
 }
 
-tn_status tn_uff_field_find(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
+tn_status tn_uff_field_find(const tn_uff_call *call, const char *name,
                             const tn_uff_data **out_data) {
     *out_data = NULL;
-    for (size_t i = node->n_fields; i-- > 0;) { /* of a key given twice the last one counts */
-        const tn_uff_entry *entry = node->fields[i];
+    for (size_t i = call->node->n_fields; i-- > 0;) { /* of a key given twice the last one counts */
+        const tn_uff_entry *entry = call->node->fields[i];
         if (!entry->key || strcmp(entry->key, name) != 0) continue;
-        return tn_error_at(tn_uff_data_resolve(reader, entry->value, out_data, NULL), "field '%s'",
-                           name);
+        return tn_error_at(tn_uff_data_resolve(call->reader, entry->value, out_data, NULL),
+                           "field '%s'", name);
     }
     return TN_OK;
 }
@@ -81,26 +81,25 @@ static tn_status fail_type(const char *name, const char *expected) {
     return tn_fail(TN_ERROR_FORMAT, "field '%s' is not %s", name, expected);
 }
 
-tn_status tn_uff_field_require(const tn_uff_reader *reader, const tn_uff_node *node,
-                               const char *name) {
+tn_status tn_uff_field_require(const tn_uff_call *call, const char *name) {
     const tn_uff_data *data;
-    TN_TRY(tn_uff_field_find(reader, node, name, &data));
+    TN_TRY(tn_uff_field_find(call, name, &data));
     return data ? TN_OK : tn_fail(TN_ERROR_FORMAT, "field '%s' is missing", name);
 }
 
-tn_status tn_uff_field_i64(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
-                           int64_t fallback, int64_t *out_value) {
+tn_status tn_uff_field_i64(const tn_uff_call *call, const char *name, int64_t fallback,
+                           int64_t *out_value) {
     const tn_uff_data *data;
-    TN_TRY(tn_uff_field_find(reader, node, name, &data));
+    TN_TRY(tn_uff_field_find(call, name, &data));
     if (data && !data->has_i && !data->has_b) return fail_type(name, "an integer");
     *out_value = !data ? fallback : data->has_i ? data->i : data->b != 0;
     return TN_OK;
 }
 
-tn_status tn_uff_field_f64(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
-                           double fallback, double *out_value) {
+tn_status tn_uff_field_f64(const tn_uff_call *call, const char *name, double fallback,
+                           double *out_value) {
     const tn_uff_data *data;
-    TN_TRY(tn_uff_field_find(reader, node, name, &data));
+    TN_TRY(tn_uff_field_find(call, name, &data));
     if (data && !data->has_d && !data->has_i) return fail_type(name, "a number");
     *out_value = !data ? fallback : data->has_d ? data->d : (double)data->i;
     return TN_OK;
@@ -116,29 +115,70 @@ const char *tn_uff_text(tn_arena *arena, const char *text) {
     return inside;
 }
 
-tn_status tn_uff_field_text(tn_uff_reader *reader, const tn_uff_node *node, const char *name,
-                            const char **out_text) {
+tn_status tn_uff_field_text(const tn_uff_call *call, const char *name, const char **out_text) {
     const tn_uff_data *data;
-    TN_TRY(tn_uff_field_find(reader, node, name, &data));
+    TN_TRY(tn_uff_field_find(call, name, &data));
     if (data && !data->s) return fail_type(name, "a text");
-    *out_text = data ? tn_uff_text(reader->arena, data->s) : NULL;
+    *out_text = data ? tn_uff_text(call->reader->arena, data->s) : NULL;
     return data && !*out_text ? tn_fail_memory("a text") : TN_OK;
 }
 
-tn_status tn_uff_field_i64s(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
-                            size_t *out_count, const int64_t **out_items) {
+tn_status tn_uff_field_i64s(const tn_uff_call *call, const char *name, size_t *out_count,
+                            const int64_t **out_items) {
     const tn_uff_data *data;
-    TN_TRY(tn_uff_field_find(reader, node, name, &data));
+    TN_TRY(tn_uff_field_find(call, name, &data));
     if (data && !data->i_list) return fail_type(name, "a list of integers");
     *out_count = data ? data->i_list->n_val : 0;
     *out_items = data ? data->i_list->val : NULL;
     return TN_OK;
 }
 
-tn_status tn_uff_field_type(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
-                            tn_type fallback, tn_type *out_type) {
+tn_status tn_uff_field_axis(const tn_uff_call *call, bool is_required, uint32_t rank,
+                            uint32_t *out_axis) {
+    int64_t axis;
+    if (is_required) TN_TRY(tn_uff_field_require(call, "axis"));
+    TN_TRY(tn_uff_field_i64(call, "axis", 0, &axis));
+    return tn_uff_axis(axis, rank, out_axis);
+}
+
+tn_status tn_uff_field_axes(const tn_uff_call *call, size_t *out_count, uint32_t *out_axes) {
+    const int64_t *items;
+    uint32_t axis;
+    TN_TRY(tn_uff_field_i64s(call, "axes", out_count, &items));
+    *out_axes = 0;
+    for (size_t i = 0; i < *out_count; i++) {
+        TN_TRY(tn_uff_axis(items[i], call->inputs[0]->rank, &axis));
+        *out_axes |= 1u << axis;
+    }
+    return TN_OK;
+}
+
+tn_status tn_uff_field_function(const tn_uff_call *call, size_t count, const tn_uff_function *rows,
+                                const tn_uff_function **out_row) {
+    const char *name;
+    char names[256];
+    size_t length = 0;
+    TN_TRY(tn_uff_field_require(call, "func"));
+    TN_TRY(tn_uff_field_text(call, "func", &name));
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].name, name) == 0) {
+            *out_row = &rows[i];
+            return TN_OK;
+        }
+        const size_t piece = strlen(rows[i].name);
+        if (length + piece + 2 > sizeof(names)) continue;
+        names[length++] = ' ';
+        memcpy(names + length, rows[i].name, piece);
+        length += piece;
+    }
+    names[length] = 0;
+    return tn_fail(TN_ERROR_UNSUPPORTED, "function '%s' is not known; there are%s", name, names);
+}
+
+tn_status tn_uff_field_type(const tn_uff_call *call, const char *name, tn_type fallback,
+                            tn_type *out_type) {
     const tn_uff_data *data;
-    TN_TRY(tn_uff_field_find(reader, node, name, &data));
+    TN_TRY(tn_uff_field_find(call, name, &data));
     if (data && !data->has_dtype) return fail_type(name, "an element type");
     *out_type = data ? tn_uff_type(data->dtype) : fallback;
     if (*out_type != TN_NONE) return TN_OK;

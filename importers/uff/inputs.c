@@ -35,45 +35,44 @@ typedef struct need {
 } need;
 
 /* The number of axes of a constant that the file declares; 0 when it is none. */
-static size_t constant_rank(const tn_uff_reader *reader, const char *name) {
+static size_t constant_rank(tn_uff_reader *reader, const char *name) {
     uint64_t place;
     size_t count = 0;
     const int64_t *items;
     if (!tn_map_get(reader->nodes, name, &place)) return 0;
-    const tn_uff_node *node = reader->source->nodes[place];
-    if (!is_operation(node, "Const") ||
-        tn_uff_field_i64s(reader, node, "shape", &count, &items) != TN_OK)
+    const tn_uff_call call = {.reader = reader, .node = reader->source->nodes[place]};
+    if (!is_operation(call.node, "Const") ||
+        tn_uff_field_i64s(&call, "shape", &count, &items) != TN_OK)
         return 0;
     return count;
-}
-
-/* What a node needs of its first input. */
-static need read_need(const tn_uff_reader *reader, const tn_uff_node *node, need of_output) {
-    static const char *const keeping[] = {"Identity",  "Binary",    "Unary",  "Activation",
-                                          "LeakyRelu", "BatchNorm", "Softmax"};
-    size_t rank = 0;
-    const bool is_last = tn_uff_order_is_channels_last(reader, node);
-    if (is_operation(node, "FullyConnected")) return (need){2, false, false};
-    if (is_operation(node, "LRN")) return (need){4, is_last, false};
-    if (is_operation(node, "Conv") || is_operation(node, "ConvTranspose")) {
-        rank = node->n_inputs > 1 ? constant_rank(reader, node->inputs[1]) : 0;
-        return (need){rank >= 3 && rank <= TN_MAX_RANK ? (uint8_t)rank : 4, is_last, false};
-    }
-    if (is_operation(node, "Pool")) {
-        const int64_t *items;
-        if (tn_uff_field_i64s(reader, node, "kernel", &rank, &items) != TN_OK) rank = 0;
-        return (need){rank >= 1 && rank <= TN_MAX_RANK - 2 ? (uint8_t)(rank + 2) : 4, is_last,
-                      false};
-    }
-    for (size_t i = 0; i < TN_COUNT(keeping); i++)
-        if (is_operation(node, keeping[i])) return of_output;
-    return (need){0, is_last, false};
 }
 
 static bool is_among(const tn_uff_node *node, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (is_operation(node, names[i])) return true;
     return false;
+}
+
+/* What a node needs of its first input. */
+static need read_need(const tn_uff_call *call, need of_output) {
+    static const char *const keeping[] = {"Identity",  "Binary",    "Unary",  "Activation",
+                                          "LeakyRelu", "BatchNorm", "Softmax"};
+    const tn_uff_node *node = call->node;
+    const bool is_last = tn_uff_order_is_channels_last(call);
+    const bool is_pool = is_operation(node, "Pool");
+    size_t rank = 0; /* as a list says it */
+    if (is_operation(node, "FullyConnected")) return (need){2, false, false};
+    if (is_among(node, keeping, TN_COUNT(keeping))) return of_output;
+    if (is_pool) {
+        const int64_t *items;
+        rank = tn_uff_field_i64s(call, "kernel", &rank, &items) == TN_OK ? rank : 0;
+        rank = rank > 0 && rank <= TN_MAX_RANK ? rank + 2 : 0;
+    } else if (is_operation(node, "Conv") || is_operation(node, "ConvTranspose")) {
+        rank = node->n_inputs > 1 ? constant_rank(call->reader, node->inputs[1]) : 0;
+    } else if (!is_operation(node, "LRN")) {
+        return (need){0, is_last, false};
+    }
+    return (need){rank >= 3 && rank <= TN_MAX_RANK ? (uint8_t)rank : 4, is_last, false};
 }
 
 /* Whether what a node reads is real numbers. TensorFlow allows its products and normalisations
@@ -107,9 +106,9 @@ static void note_need(const tn_uff_reader *reader, need *needs, const char *inpu
 }
 
 /* Axes that the file declares for an input, the batch axis counted where it has one. */
-static tn_status declared_shape(const tn_uff_reader *reader, const tn_uff_node *node,
-                                size_t *out_rank, const int64_t **out_extents) {
-    TN_TRY(tn_uff_field_i64s(reader, node, "shape", out_rank, out_extents));
+static tn_status declared_shape(const tn_uff_call *call, size_t *out_rank,
+                                const int64_t **out_extents) {
+    TN_TRY(tn_uff_field_i64s(call, "shape", out_rank, out_extents));
     if (*out_rank <= TN_MAX_RANK) return TN_OK;
     return tn_fail(TN_ERROR_SHAPE, "rank %zu; at most %d is possible", *out_rank, TN_MAX_RANK);
 }
@@ -122,10 +121,11 @@ static tn_status declared_shape(const tn_uff_reader *reader, const tn_uff_node *
 
 static tn_status survey_input(tn_uff_reader *reader, uint32_t place, need found) {
     const tn_uff_node *node = reader->source->nodes[place];
+    const tn_uff_call call = {.reader = reader, .node = node};
     const tn_uff_input *given = find_given(reader, node->id);
     size_t rank = 0;
     const int64_t *extents;
-    TN_TRY(tn_error_at(declared_shape(reader, node, &rank, &extents), "input '%s'", node->id));
+    TN_TRY(tn_error_at(declared_shape(&call, &rank, &extents), "input '%s'", node->id));
     reader->states[place].mark =
         (uint8_t)(found.rank | (found.is_channels_last ? MARK_CHANNELS_LAST : 0) |
                   (found.is_real ? MARK_REAL : 0));
@@ -143,7 +143,8 @@ tn_status tn_uff_inputs_survey(tn_uff_reader *reader) {
         const uint32_t place = reader->sorted[i];
         const tn_uff_node *node = reader->source->nodes[place];
         if (tn_uff_is_input(reader, node)) continue;
-        const need wanted = read_need(reader, node, needs[place]);
+        const tn_uff_call call = {.reader = reader, .node = node};
+        const need wanted = read_need(&call, needs[place]);
         is_any_last = is_any_last || wanted.is_channels_last;
         if (reads_reals(node, needs[place].is_real)) note_reals(reader, needs, node);
         const size_t count = is_operation(node, "Binary") ? node->n_inputs : 1;
@@ -197,14 +198,14 @@ static void move_channels_last(tn_uff_value *value) {
 }
 
 /* The shape as declared, and whether the data comes as N, C, H, W. */
-static tn_status read_declared(tn_uff_reader *reader, const tn_uff_call *call,
-                               const tn_uff_input *given, bool is_last) {
+static tn_status read_declared(const tn_uff_call *call, const tn_uff_input *given, bool is_last) {
+    tn_uff_reader *reader = call->reader;
     tn_uff_value *value = call->output;
     const uint32_t needed = reader->states[call->index].mark & MARK_RANK;
     size_t rank = 0;
     const int64_t *extents = NULL;
-    TN_TRY(declared_shape(reader, call->node, &rank, &extents));
-    TN_TRY(tn_uff_field_require(reader, call->node, "shape"));
+    TN_TRY(declared_shape(call, &rank, &extents));
+    TN_TRY(tn_uff_field_require(call, "shape"));
     bool is_left_out = needed > 0 ? needed == rank + 1
                        : given    ? given->rank == rank + 1
                                   : reader->is_batch_left_out;
@@ -257,13 +258,12 @@ static tn_status add_to_graph(tn_uff_reader *reader, tn_uff_value *value) {
 /* The type as declared. The one without a name says nothing of an input, of which there are no
  * bytes to tell by: doubles where its readers compute with real numbers, which are given as 32-bit
  * floats, as constants of it are. */
-static tn_status read_type(const tn_uff_reader *reader, const tn_uff_call *call,
-                           tn_type *out_type) {
+static tn_status read_type(const tn_uff_call *call, tn_type *out_type) {
     const tn_uff_data *type;
-    TN_TRY(tn_uff_field_find(reader, call->node, "dtype", &type));
+    TN_TRY(tn_uff_field_find(call, "dtype", &type));
     if (!type || !type->has_dtype || type->dtype != TENON__UFF__DATA_TYPE__DT_OTHER)
-        return tn_uff_field_type(reader, call->node, "dtype", TN_F32, out_type);
-    if (!(reader->states[call->index].mark & MARK_REAL))
+        return tn_uff_field_type(call, "dtype", TN_F32, out_type);
+    if (!(call->reader->states[call->index].mark & MARK_REAL))
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "the input has UFF's element type 7, which stands for all that the format "
                        "has no number for, and nothing that reads it says that it is real numbers");
@@ -271,15 +271,16 @@ static tn_status read_type(const tn_uff_reader *reader, const tn_uff_call *call,
     return TN_OK;
 }
 
-tn_status tn_uff_input_read(tn_uff_reader *reader, tn_uff_call *call) {
+tn_status tn_uff_input_read(tn_uff_call *call) {
+    tn_uff_reader *reader = call->reader;
     tn_uff_value *value = call->output;
     const tn_uff_input *given = find_given(reader, value->name);
     const bool is_last = (reader->states[call->index].mark & MARK_CHANNELS_LAST) != 0;
     value->type = TN_F32;
     if (given && !given->has_shape) given = NULL; /* a name alone */
     if (is_operation(call->node, "Input")) {
-        TN_TRY(read_type(reader, call, &value->type));
-        TN_TRY(read_declared(reader, call, given, is_last));
+        TN_TRY(read_type(call, &value->type));
+        TN_TRY(read_declared(call, given, is_last));
     } else {
         if (!given)
             return tn_fail(TN_ERROR_ARGUMENT, "a node becomes an input where its shape is given "

@@ -56,17 +56,12 @@ static bool decode(size_t count, const int64_t *list, uint32_t rank, tn_uff_orde
     uint32_t parts = 0, axis = 0;
     for (size_t i = 0; i < count; i++) {
         const int64_t next = i + 1 < count ? list[i + 1] : 0;
-        bool is_good;
-        if (list[i] == 2 && next == ORDER_INCREMENT) {
-            is_good = add_spatial(&order, rank, &parts, &axis, true);
-            i++;
-        } else if (list[i] == ORDER_DECREMENT && next == 2) {
-            is_good = add_spatial(&order, rank, &parts, &axis, false);
-            i++;
-        } else {
-            is_good = add_part(&order, rank, &parts, &axis, list[i]);
-        }
-        if (!is_good) return false;
+        const bool is_upward = list[i] == 2 && next == ORDER_INCREMENT;
+        const bool is_pair = is_upward || (list[i] == ORDER_DECREMENT && next == 2);
+        if (is_pair ? !add_spatial(&order, rank, &parts, &axis, is_upward)
+                    : !add_part(&order, rank, &parts, &axis, list[i]))
+            return false;
+        i += is_pair;
     }
     if (axis != rank) return false;
     *out_order = order;
@@ -82,11 +77,11 @@ static const Tenon__Uff__ListInt64 *find_list(const Tenon__Uff__DimensionOrders 
 }
 
 /* The list for an input, or null when the node says nothing of it. */
-static tn_status find_orders(const tn_uff_reader *reader, const tn_uff_node *node, uint32_t index,
+static tn_status find_orders(const tn_uff_call *call, uint32_t index,
                              const Tenon__Uff__ListInt64 **out_list) {
     const tn_uff_data *data;
     *out_list = NULL;
-    TN_TRY(tn_uff_field_find(reader, node, "inputs_orders", &data));
+    TN_TRY(tn_uff_field_find(call, "inputs_orders", &data));
     if (!data) return TN_OK;
     if (data->dim_orders && index == 0) *out_list = find_list(data->dim_orders);
     if (data->dim_orders_list && index < data->dim_orders_list->n_val)
@@ -96,10 +91,10 @@ static tn_status find_orders(const tn_uff_reader *reader, const tn_uff_node *nod
     return TN_OK;
 }
 
-tn_status tn_uff_order_read(const tn_uff_reader *reader, const tn_uff_node *node, uint32_t index,
-                            uint32_t rank, tn_uff_order *out_order) {
+tn_status tn_uff_order_read(const tn_uff_call *call, uint32_t index, uint32_t rank,
+                            tn_uff_order *out_order) {
     const Tenon__Uff__ListInt64 *list;
-    TN_TRY(find_orders(reader, node, index, &list));
+    TN_TRY(find_orders(call, index, &list));
     if (!list) {
         *out_order = tn_uff_order_plain();
         return TN_OK;
@@ -111,9 +106,9 @@ tn_status tn_uff_order_read(const tn_uff_reader *reader, const tn_uff_node *node
                    index, rank);
 }
 
-bool tn_uff_order_is_channels_last(const tn_uff_reader *reader, const tn_uff_node *node) {
+bool tn_uff_order_is_channels_last(const tn_uff_call *call) {
     const Tenon__Uff__ListInt64 *list;
-    if (find_orders(reader, node, 0, &list) != TN_OK) {
+    if (find_orders(call, 0, &list) != TN_OK) {
         tn_error_clear();
         return false;
     }

@@ -16,6 +16,10 @@ static tn_status reader_init(tn_uff_reader *reader) {
     TN_TRY(tn_arena_create(reader->allocator, &reader->arena));
     TN_TRY(tn_map_create(reader->allocator, &reader->nodes));
     TN_TRY(tn_map_create(reader->allocator, &reader->data));
+    reader->emit = (tn_emitter){.graph = reader->graph,
+                                .arena = reader->arena,
+                                .reserved = reader->nodes,
+                                .version = TN_UFF_OPSET};
     reader->blobs = tn_arena_allocate(reader->arena, count, sizeof(*reader->blobs));
     reader->blob_bytes = tn_arena_allocate(reader->arena, count, sizeof(*reader->blob_bytes));
     if (!reader->blobs || !reader->blob_bytes) return tn_fail_memory("the list of data");
@@ -54,16 +58,15 @@ static tn_uff_value *find_value(const tn_uff_reader *reader, uint32_t node, uint
     return output <= state->extra_count ? &state->extras[output - 1] : NULL;
 }
 
-static tn_status find_inputs(tn_uff_reader *reader, tn_uff_call *call) {
+static tn_status find_inputs(tn_uff_call *call) {
     const tn_uff_node *node = call->node;
-    call->inputs = tn_arena_allocate(reader->arena, node->n_inputs, sizeof(*call->inputs));
-    if (!call->inputs) return tn_fail_memory("a node's inputs");
-    if (node->n_inputs > UINT32_MAX) return tn_fail_memory("a node's inputs");
+    call->inputs = tn_arena_allocate(call->reader->arena, node->n_inputs, sizeof(*call->inputs));
+    if (!call->inputs || node->n_inputs > UINT32_MAX) return tn_fail_memory("a node's inputs");
     call->input_count = (uint32_t)node->n_inputs;
     for (uint32_t i = 0; i < call->input_count; i++) {
         uint32_t place, output;
-        TN_TRY(tn_uff_node_find(reader, node->inputs[i], &place, &output));
-        call->inputs[i] = find_value(reader, place, output);
+        TN_TRY(tn_uff_node_find(call->reader, node->inputs[i], &place, &output));
+        call->inputs[i] = find_value(call->reader, place, output);
         if (!call->inputs[i])
             return tn_fail(TN_ERROR_FORMAT, "input %" PRIu32 ", '%s', has no value", i,
                            node->inputs[i]);
@@ -77,30 +80,30 @@ static tn_status check_input_count(const tn_uff_call *call, uint32_t minimum, ui
                    call->input_count, minimum, maximum > minimum ? " or more" : "");
 }
 
-static tn_status read_operation(tn_uff_reader *reader, tn_uff_call *call) {
+static tn_status read_operation(tn_uff_call *call) {
     uint32_t minimum, maximum;
-    if (tn_uff_is_input(reader, call->node)) return tn_uff_input_read(reader, call);
-    TN_TRY(find_inputs(reader, call));
-    const tn_uff_operation operation =
-        tn_uff_operation_find(call->node->operation, &minimum, &maximum);
-    if (!operation) return tn_uff_read_custom(reader, call);
+    if (tn_uff_is_input(call->reader, call->node)) return tn_uff_input_read(call);
+    TN_TRY(find_inputs(call));
+    tn_uff_operation *operation = tn_uff_operation_find(call->node->operation, &minimum, &maximum);
+    if (!operation) return tn_uff_read_custom(call);
     TN_TRY(check_input_count(call, minimum, maximum));
-    return operation(reader, call);
+    return operation(call);
 }
 
 static tn_status read_node(tn_uff_reader *reader, uint32_t index) {
-    tn_uff_call call = {.node = reader->source->nodes[index], .index = index};
+    const tn_uff_node *node = reader->source->nodes[index];
     tn_uff_value *value = tn_arena_allocate(reader->arena, 1, sizeof(*value));
+    tn_uff_call call = {.reader = reader, .node = node, .index = index, .output = value};
     if (!value) return tn_fail_memory("a node");
     *value = (tn_uff_value){
-        .name = call.node->id, .tensor = TN_IMPORT_NO_TENSOR, .storage = tn_uff_order_plain()};
-    call.output = value;
-    tn_status status = read_operation(reader, &call);
+        .name = node->id, .tensor = TN_IMPORT_NO_TENSOR, .storage = tn_uff_order_plain()};
+    reader->emit.name = node->id;
+    tn_status status = read_operation(&call);
     if (status != TN_OK) {
         /* a message of the graph's own says where it was */
         if (!strstr(tn_last_error()->where, "operator"))
-            tn_error_in(status, .op_kind = "operation", .op = call.node->operation);
-        return tn_error_in(status, .node = call.node->id);
+            tn_error_in(status, .op_kind = "operation", .op = node->operation);
+        return tn_error_in(status, .node = node->id);
     }
     reader->states[index].value = call.output;
     return TN_OK;
@@ -113,15 +116,13 @@ static tn_status read_node(tn_uff_reader *reader, uint32_t index) {
 static tn_status add_output(tn_uff_reader *reader, uint32_t node, uint32_t output) {
     const char *name = reader->source->nodes[node]->id;
     tn_uff_value *value = find_value(reader, node, output);
-    tn_import_tensor tensor;
     if (!value) return tn_fail(TN_ERROR_FORMAT, "node '%s' has no output %" PRIu32, name, output);
     const bool is_first =
         reader->options->order == TN_UFF_ORDER_NCHW ||
         (reader->options->order == TN_UFF_ORDER_AUTO && reader->is_channels_first);
-    if (is_first)
-        TN_TRY(tn_uff_value_stored(reader, value, &tensor));
-    else
-        TN_TRY(tn_uff_value_plain(reader, value, &tensor));
+    const tn_import_tensor tensor =
+        is_first ? tn_uff_stored(reader, value) : tn_uff_plain(reader, value);
+    TN_TRY(reader->emit.status);
     if (output > 0) name = value->name;
     return tn_import_add_output(reader->graph, tensor, name);
 }
@@ -228,10 +229,7 @@ done:
 }
 
 static tn_status read_uff(tn_import *import) {
-    const tn_import *outer = tn_import_enter(import);
-    const tn_status status = read_in(import);
-    tn_import_enter(outer);
-    return status;
+    return tn_import_read(import, read_in);
 }
 
 /* ----------------------------------------------------------------------------------------------

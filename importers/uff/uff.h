@@ -13,10 +13,9 @@
 #ifndef TN_IMPORTERS_UFF_UFF_H
 #define TN_IMPORTERS_UFF_UFF_H
 
-#include "base/map.h"
 #include "base/text.h"
 #include "importers/common/custom.h"
-#include "importers/common/import.h"
+#include "importers/common/emit.h"
 #include "importers/uff/uff.pb-c.h"
 
 typedef Tenon__Uff__MetaGraph tn_uff_file;
@@ -57,6 +56,9 @@ typedef struct tn_uff_options {
 tn_status tn_uff_options_read(tn_arena *arena, const tn_uff_params *params,
                               tn_uff_options *out_options);
 
+/* The opset that the reader's nodes mean, unless they say another: the last one in which axes of
+ * reductions and of Squeeze are fields. */
+#define TN_UFF_OPSET 12
 /* Lists of integers up to this length are followed as numbers. */
 #define TN_UFF_NUMBERS_AT_MOST 64
 
@@ -112,6 +114,7 @@ typedef struct tn_uff_reader {
     const tn_uff_options *options;
     tn_import_graph *graph;
     tn_arena *arena;      /* for what lives as long as the reader */
+    tn_emitter emit;      /* named after the node that is read */
     tn_map *nodes;        /* place in source->nodes by id */
     tn_map *data;         /* place in file->referenced_data by key */
     tn_uff_state *states; /* of source->nodes */
@@ -133,13 +136,14 @@ typedef struct tn_uff_reader {
 
 /* One node that is being read. */
 typedef struct tn_uff_call {
+    tn_uff_reader *reader;
     const tn_uff_node *node;
     uint32_t index; /* of the node */
     uint32_t input_count;
     tn_uff_value **inputs;
     tn_uff_value *output; /* to be filled; its name is set */
 } tn_uff_call;
-typedef tn_status (*tn_uff_operation)(tn_uff_reader *reader, tn_uff_call *call);
+typedef tn_status tn_uff_operation(tn_uff_call *call);
 
 /* --- text_form.c --- */
 /* Whether a file begins as UFF's text form does: with a name of its outermost fields. */
@@ -148,31 +152,41 @@ bool tn_uff_is_text(const char *data, size_t bytes);
 tn_status tn_uff_text_encode(const tn_allocator *allocator, const char *text, size_t bytes,
                              void **out_data, size_t *out_bytes);
 
-/* --- fields.c --- */
+/* --- fields.c: of a call, reader and node count --- */
 /* A field with references followed, or null when the node has none of that name (or an empty
  * one). */
-tn_status tn_uff_field_find(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
+tn_status tn_uff_field_find(const tn_uff_call *call, const char *name,
                             const tn_uff_data **out_data);
 tn_status tn_uff_data_resolve(const tn_uff_reader *reader, const tn_uff_data *data,
                               const tn_uff_data **out_data, uint32_t *out_entry);
 /* Typed access; a field that is not there gives the fallback. */
-tn_status tn_uff_field_i64(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
-                           int64_t fallback, int64_t *out_value);
-tn_status tn_uff_field_f64(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
-                           double fallback, double *out_value);
+tn_status tn_uff_field_i64(const tn_uff_call *call, const char *name, int64_t fallback,
+                           int64_t *out_value);
+tn_status tn_uff_field_f64(const tn_uff_call *call, const char *name, double fallback,
+                           double *out_value);
 /* Null when it is not there. */
-tn_status tn_uff_field_text(tn_uff_reader *reader, const tn_uff_node *node, const char *name,
-                            const char **out_text);
+tn_status tn_uff_field_text(const tn_uff_call *call, const char *name, const char **out_text);
 /* Count 0 and null when it is not there. */
-tn_status tn_uff_field_i64s(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
-                            size_t *out_count, const int64_t **out_items);
+tn_status tn_uff_field_i64s(const tn_uff_call *call, const char *name, size_t *out_count,
+                            const int64_t **out_items);
 /* Fails when the field is not there. */
-tn_status tn_uff_field_require(const tn_uff_reader *reader, const tn_uff_node *node,
-                               const char *name);
+tn_status tn_uff_field_require(const tn_uff_call *call, const char *name);
+/* Field 'axis' of a tensor of `rank` axes: 0 to rank - 1. */
+tn_status tn_uff_field_axis(const tn_uff_call *call, bool is_required, uint32_t rank,
+                            uint32_t *out_axis);
+/* Field 'axes' of the first input, as bits. */
+tn_status tn_uff_field_axes(const tn_uff_call *call, size_t *out_count, uint32_t *out_axes);
+/* UFF's name of a function, and the operator that computes it; null: made of others. */
+typedef struct tn_uff_function {
+    const char *name, *op;
+} tn_uff_function;
+/* The row of field 'func'; the message lists all names. */
+tn_status tn_uff_field_function(const tn_uff_call *call, size_t count, const tn_uff_function *rows,
+                                const tn_uff_function **out_row);
 /* The element type of a number of UFF's; TN_NONE when there is none of ours. */
 tn_type tn_uff_type(int64_t number);
-tn_status tn_uff_field_type(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
-                            tn_type fallback, tn_type *out_type);
+tn_status tn_uff_field_type(const tn_uff_call *call, const char *name, tn_type fallback,
+                            tn_type *out_type);
 /* A text without the b'...' that a Python program may have left around it. Null: no memory. */
 const char *tn_uff_text(tn_arena *arena, const char *text);
 
@@ -183,10 +197,10 @@ bool tn_uff_order_equal(const tn_uff_order *a, const tn_uff_order *b, uint32_t r
 uint32_t tn_uff_order_place(const tn_uff_order *order, uint32_t axis);
 /* What a node says of input `index` by its `inputs_orders`: the order that gives N, C, spatial axes
  * (or K, C, spatial axes); `rank` is the input's. A node without the field: the plain order. */
-tn_status tn_uff_order_read(const tn_uff_reader *reader, const tn_uff_node *node, uint32_t index,
-                            uint32_t rank, tn_uff_order *out_order);
+tn_status tn_uff_order_read(const tn_uff_call *call, uint32_t index, uint32_t rank,
+                            tn_uff_order *out_order);
 /* Whether an input's order says that channels are last; false where nothing is said. */
-bool tn_uff_order_is_channels_last(const tn_uff_reader *reader, const tn_uff_node *node);
+bool tn_uff_order_is_channels_last(const tn_uff_call *call);
 
 /* --- numbers.c --- */
 int64_t tn_uff_open(tn_uff_reader *reader);
@@ -206,62 +220,47 @@ tn_status tn_uff_numbers_set(tn_uff_reader *reader, tn_uff_value *value, uint32_
 /* An axis from -rank to rank-1 as 0 to rank-1. */
 tn_status tn_uff_axis(int64_t axis, uint32_t rank, uint32_t *out_axis);
 
-/* --- values.c --- */
-/* The tensor of a value with its axes in an order; made when it is not there. */
-tn_status tn_uff_value_ordered(tn_uff_reader *reader, tn_uff_value *value,
-                               const tn_uff_order *order, tn_import_tensor *out_tensor);
-tn_status tn_uff_value_plain(tn_uff_reader *reader, tn_uff_value *value,
-                             tn_import_tensor *out_tensor);
+/* --- values.c: tensors of values; failures are the emitter's --- */
+/* With its axes in an order; made when it is not there. */
+tn_import_tensor tn_uff_ordered(tn_uff_reader *reader, tn_uff_value *value,
+                                const tn_uff_order *order);
+/* In the file's order. */
+tn_import_tensor tn_uff_plain(tn_uff_reader *reader, tn_uff_value *value);
 /* In the order that it has. */
-tn_status tn_uff_value_stored(tn_uff_reader *reader, tn_uff_value *value,
-                              tn_import_tensor *out_tensor);
+tn_import_tensor tn_uff_stored(tn_uff_reader *reader, tn_uff_value *value);
+/* Which axes of the tensor are those of the file whose bits are set; answers how many. */
+uint32_t tn_uff_value_places(const tn_uff_value *value, uint32_t axes, int64_t *out_places);
 /* Elements of a constant in another order, and their extents there. In the graph's memory. */
 tn_status tn_uff_constant_permute(tn_uff_reader *reader, const tn_uff_value *value,
                                   const tn_uff_order *order, const void **out_data,
                                   int64_t *out_extents);
 /* Rank, extents and type of another value. */
 void tn_uff_value_like(tn_uff_value *value, const tn_uff_value *other);
-/* The same without the axes whose bits are set in `axes`. */
+/* Rank and extents of another value with an axis more. */
+void tn_uff_value_insert_axis(const tn_uff_value *x, uint32_t axis, int64_t extent,
+                              tn_uff_value *y);
+/* Rank, extents and type without the axes whose bits are set in `axes`. */
 void tn_uff_value_drop_axes(const tn_uff_value *x, uint32_t axes, tn_uff_value *y);
 
-/* --- emit.c --- */
-typedef struct tn_uff_attributes {
-    uint32_t count;
-    tn_attribute items[8];
-    const tn_attribute *pointers[8];
-} tn_uff_attributes;
-void tn_uff_attribute_i64(tn_uff_attributes *attributes, const char *name, int64_t value);
-void tn_uff_attribute_f64(tn_uff_attributes *attributes, const char *name, double value);
-void tn_uff_attribute_text(tn_uff_attributes *attributes, const char *name, const char *value);
-void tn_uff_attribute_i64s(tn_uff_attributes *attributes, const char *name, size_t count,
-                           const int64_t *items);
-/* Adds a node of ONNX's domain with one output. `version`: the opset that is meant, 0 the one that
- * most operations mean. `attributes` may be null. */
-tn_status tn_uff_emit(tn_uff_reader *reader, const char *op, uint32_t version, const char *name,
-                      const tn_uff_attributes *attributes, uint32_t input_count,
-                      const tn_import_tensor *inputs, tn_import_tensor *out_tensor);
-/* A name for a node or tensor that stands beside `name`, like "conv1/nchw". Null: no memory. */
-const char *tn_uff_side_name(tn_uff_reader *reader, const char *name, const char *what);
-tn_status tn_uff_add_tensor(tn_uff_reader *reader, const char *name, tn_import_tensor *out_tensor);
-tn_status tn_uff_add_constant(tn_uff_reader *reader, const char *name, tn_type type, uint32_t rank,
-                              const int64_t *extents, const void *data,
-                              tn_import_tensor *out_tensor);
-tn_status tn_uff_add_i64s(tn_uff_reader *reader, const char *name, uint32_t count,
-                          const int64_t *items, tn_import_tensor *out_tensor);
-tn_status tn_uff_add_f32(tn_uff_reader *reader, const char *name, float value,
-                         tn_import_tensor *out_tensor);
+/* --- emit.c: beside importers/common/emit.h --- */
+/* A node of ONNX's domain with one output, both called `name`. Null: no memory. */
+tn_import_tensor tn_uff_emit_as(tn_uff_reader *reader, const char *name, const char *op,
+                                const tn_emit_fields *fields, tn_emit_tensors inputs);
+/* The node that makes the call's output, called as it is. */
+tn_status tn_uff_emit(tn_uff_call *call, const char *op, const tn_emit_fields *fields,
+                      tn_emit_tensors inputs);
 /* A tensor with another shape, whose elements stay in order. `extents` may hold open numbers: one,
  * and those that stand at the same place of `from`. TN_ERROR_UNSUPPORTED for more. */
-tn_status tn_uff_emit_reshape(tn_uff_reader *reader, const char *name, tn_import_tensor tensor,
-                              uint32_t from_rank, const int64_t *from, uint32_t rank,
-                              const int64_t *extents, tn_import_tensor *out_tensor);
+tn_import_tensor tn_uff_emit_reshape(tn_uff_reader *reader, const char *name,
+                                     tn_import_tensor tensor, uint32_t from_rank,
+                                     const int64_t *from, uint32_t rank, const int64_t *extents);
 
 /* --- inputs.c --- */
 /* Whether a node is an input of the network: it is one in the file, or the options say so. */
 bool tn_uff_is_input(const tn_uff_reader *reader, const tn_uff_node *node);
 /* Finds out whether inputs lack a batch axis, and how they are given. The nodes are sorted. */
 tn_status tn_uff_inputs_survey(tn_uff_reader *reader);
-tn_status tn_uff_input_read(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_input_read(tn_uff_call *call);
 
 /* --- walk.c --- */
 /* The nodes by id, the outputs, and the order in which nodes are read. */
@@ -272,43 +271,25 @@ tn_status tn_uff_node_find(const tn_uff_reader *reader, const char *name, uint32
 
 /* --- operations.c, constants.c and operations_*.c --- */
 /* What an operation of the core set does; null for all others. */
-tn_uff_operation tn_uff_operation_find(const char *name, uint32_t *out_minimum_inputs,
-                                       uint32_t *out_maximum_inputs);
-tn_status tn_uff_read_const(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_identity(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_conv(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_conv_transpose(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_pool(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_lrn(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_batch_norm(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_fully_connected(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_binary(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_unary(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_activation(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_leaky_relu(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_softmax(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_reshape(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_flatten(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_transpose(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_squeeze(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_expand_dims(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_concat(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_stack(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_shape(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_strided_slice(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_pad(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_reduce(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_arg(tn_uff_reader *reader, tn_uff_call *call);
-tn_status tn_uff_read_gather(tn_uff_reader *reader, tn_uff_call *call);
+tn_uff_operation *tn_uff_operation_find(const char *name, uint32_t *out_minimum_inputs,
+                                        uint32_t *out_maximum_inputs);
+tn_uff_operation tn_uff_read_activation, tn_uff_read_arg, tn_uff_read_batch_norm;
+tn_uff_operation tn_uff_read_binary, tn_uff_read_concat, tn_uff_read_const, tn_uff_read_conv;
+tn_uff_operation tn_uff_read_conv_transpose, tn_uff_read_expand_dims, tn_uff_read_flatten;
+tn_uff_operation tn_uff_read_fully_connected, tn_uff_read_gather, tn_uff_read_leaky_relu;
+tn_uff_operation tn_uff_read_lrn, tn_uff_read_pad, tn_uff_read_pool, tn_uff_read_reduce;
+tn_uff_operation tn_uff_read_reshape, tn_uff_read_shape, tn_uff_read_softmax, tn_uff_read_squeeze;
+tn_uff_operation tn_uff_read_stack, tn_uff_read_strided_slice, tn_uff_read_transpose;
+tn_uff_operation tn_uff_read_unary;
 
 /* --- custom.c, custom_fields.c --- */
 /* All fields of a node, references followed. */
-tn_status tn_uff_custom_fields_read(tn_uff_reader *reader, const tn_uff_node *node,
-                                    size_t *out_count, tn_custom_field **out_fields);
+tn_status tn_uff_custom_fields_read(const tn_uff_call *call, size_t *out_count,
+                                    tn_custom_field **out_fields);
 /* Whether all live nodes have an operation or an operator; those that have not are all named in one
  * error. The nodes are sorted. */
 tn_status tn_uff_customs_check(tn_uff_reader *reader);
 /* A node whose operator is a library's. */
-tn_status tn_uff_read_custom(tn_uff_reader *reader, tn_uff_call *call);
+tn_uff_operation tn_uff_read_custom;
 
 #endif

@@ -30,6 +30,20 @@ void tn_uff_value_drop_axes(const tn_uff_value *x, uint32_t axes, tn_uff_value *
     y->type = x->type;
 }
 
+void tn_uff_value_insert_axis(const tn_uff_value *x, uint32_t axis, int64_t extent,
+                              tn_uff_value *y) {
+    y->rank = x->rank + 1;
+    for (uint32_t i = 0; i < y->rank; i++)
+        y->extents[i] = i == axis ? extent : x->extents[i < axis ? i : i - 1];
+}
+
+uint32_t tn_uff_value_places(const tn_uff_value *value, uint32_t axes, int64_t *out_places) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < value->rank; i++)
+        if (axes >> value->storage.axes[i] & 1) out_places[count++] = i;
+    return count;
+}
+
 /* Extents in an order. */
 static void order_extents(const tn_uff_value *value, const tn_uff_order *order,
                           int64_t *out_extents) {
@@ -85,36 +99,28 @@ tn_status tn_uff_constant_permute(tn_uff_reader *reader, const tn_uff_value *val
     return TN_OK;
 }
 
-/* Large data is taken over from the file's message, once. */
+/* Data of the file's message becomes the graph's: large data is taken over, once. */
 static tn_status own_blob(tn_uff_reader *reader, tn_uff_value *value) {
     const uint32_t entry = value->blob - 1;
-    if (!reader->blobs[entry]) {
-        tn_uff_data *data = reader->file->referenced_data[entry]->value;
-        TN_TRY(tn_import_adopt(reader->graph, data->blob.data, data->blob.len));
-        reader->blobs[entry] = data->blob.data;
-        reader->blob_bytes[entry] = data->blob.len;
-        data->blob.data = NULL;
-        data->blob.len = 0;
-    }
+    tn_uff_data *data = reader->file->referenced_data[entry]->value;
+    const size_t bytes = value->bytes;
     value->data = reader->blobs[entry];
     value->blob = 0;
+    if (value->data) return TN_OK;
+    TN_TRY(tn_import_take(reader->graph, (void **)&data->blob.data, bytes, "a constant",
+                          &value->data));
+    if (data->blob.data) return TN_OK;
+    data->blob.len = 0;
+    reader->blobs[entry] = value->data;
+    reader->blob_bytes[entry] = bytes;
     return TN_OK;
 }
 
 static tn_status make_constant(tn_uff_reader *reader, tn_uff_value *value) {
-    if (value->blob > 0 && value->bytes >= 64) {
-        TN_TRY(own_blob(reader, value));
-    } else if (value->blob > 0 && value->bytes > 0) {
-        void *copy = tn_import_room(reader->graph, value->bytes);
-        if (!copy) return tn_fail_memory("a constant");
-        memcpy(copy, value->data, value->bytes);
-        value->data = copy;
-        value->blob = 0;
-    }
+    if (value->blob > 0 && value->bytes > 0) TN_TRY(own_blob(reader, value));
     tn_shape shape;
     TN_TRY(tn_shape_set(&shape, value->rank, value->extents));
-    const char *name = value->name;
-    if (tn_import_has_tensor(reader->graph, name)) name = tn_import_make_name(reader->graph, name);
+    const char *name = tn_import_free_name(reader->graph, value->name);
     if (!name) return tn_fail_memory("a constant's name");
     return tn_import_add_constant(reader->graph, name, value->type, &shape, value->data,
                                   value->bytes, &value->tensor);
@@ -151,33 +157,34 @@ static const char *order_name(tn_uff_reader *reader, const tn_uff_value *value,
     char text[TN_MAX_RANK + 1] = {0};
     for (uint32_t i = 0; i < value->rank; i++)
         text[i] = (char)('0' + order->axes[i]);
-    const char *what = strcmp(text, "0312") == 0   ? "nchw"
+    const char *part = strcmp(text, "0312") == 0   ? "nchw"
                        : strcmp(text, "0123") == 0 ? "nhwc"
                                                    : text;
-    return tn_uff_side_name(reader, value->name, what);
+    const char *outer = tn_emit_enter(&reader->emit, value->name);
+    const char *name = tn_emit_name(&reader->emit, part);
+    reader->emit.name = outer;
+    return name;
 }
 
-static tn_status emit_transpose(tn_uff_reader *reader, tn_uff_value *value,
-                                const tn_uff_order *order, tn_import_tensor *out_tensor) {
+static tn_import_tensor emit_transpose(tn_uff_reader *reader, tn_uff_value *value,
+                                       const tn_uff_order *order) {
     const char *name = order_name(reader, value, order);
+    int64_t permutation[TN_MAX_RANK];
     if (is_same_sequence(value, &value->storage, order) && count_open(value) <= 1) {
         int64_t from[TN_MAX_RANK], to[TN_MAX_RANK];
         order_extents(value, &value->storage, from);
         order_extents(value, order, to);
-        return tn_uff_emit_reshape(reader, name, value->tensor, value->rank, from, value->rank, to,
-                                   out_tensor);
+        return tn_uff_emit_reshape(reader, name, value->tensor, value->rank, from, value->rank, to);
     }
-    int64_t permutation[TN_MAX_RANK];
-    tn_uff_attributes attributes = {0};
     for (uint32_t i = 0; i < value->rank; i++)
         permutation[i] = tn_uff_order_place(&value->storage, order->axes[i]);
-    tn_uff_attribute_i64s(&attributes, "perm", value->rank, permutation);
-    return tn_uff_emit(reader, "Transpose", 0, name, &attributes, 1, &value->tensor, out_tensor);
+    return tn_uff_emit_as(reader, name, "Transpose",
+                          TN_EMIT(tn_emit_i64s("perm", value->rank, permutation)),
+                          TN_TENSORS(value->tensor));
 }
 
-static tn_status make_ordered(tn_uff_reader *reader, tn_uff_value *value, const tn_uff_order *order,
-                              tn_import_tensor *out_tensor) {
-    if (!value->data) return emit_transpose(reader, value, order, out_tensor);
+static tn_status permute_constant(tn_uff_reader *reader, const tn_uff_value *value,
+                                  const tn_uff_order *order, tn_import_tensor *out_tensor) {
     const void *data;
     tn_shape shape = {.rank = value->rank};
     const char *name = order_name(reader, value, order);
@@ -188,50 +195,46 @@ static tn_status make_ordered(tn_uff_reader *reader, tn_uff_value *value, const 
 }
 
 /* A flattened value that somebody needs in file order. */
-static tn_status unfold_flattened(tn_uff_reader *reader, tn_uff_value *value) {
+static tn_import_tensor unfold_flattened(tn_uff_reader *reader, tn_uff_value *value) {
     tn_uff_value *source = value->flattened;
-    tn_import_tensor tensor;
-    TN_TRY(tn_uff_value_plain(reader, source, &tensor));
-    TN_TRY(tn_uff_emit_reshape(reader, value->name, tensor, source->rank, source->extents,
-                               value->rank, value->extents, &value->tensor));
     value->flattened = NULL;
-    return TN_OK;
+    return tn_uff_emit_reshape(reader, value->name, tn_uff_plain(reader, source), source->rank,
+                               source->extents, value->rank, value->extents);
 }
 
-tn_status tn_uff_value_stored(tn_uff_reader *reader, tn_uff_value *value,
-                              tn_import_tensor *out_tensor) {
-    if (value->tensor == TN_IMPORT_NO_TENSOR) {
-        if (value->flattened)
-            TN_TRY(unfold_flattened(reader, value));
-        else if (value->data)
-            TN_TRY(make_constant(reader, value));
-        else
-            return tn_fail(TN_ERROR_INTERNAL, "value '%s' has no tensor", value->name);
-    }
-    *out_tensor = value->tensor;
-    return TN_OK;
+tn_import_tensor tn_uff_stored(tn_uff_reader *reader, tn_uff_value *value) {
+    tn_emitter *emit = &reader->emit;
+    if (value->tensor != TN_IMPORT_NO_TENSOR || emit->status != TN_OK) return value->tensor;
+    if (value->flattened)
+        value->tensor = unfold_flattened(reader, value);
+    else if (value->data)
+        emit->status = make_constant(reader, value);
+    else
+        emit->status = tn_fail(TN_ERROR_INTERNAL, "value '%s' has no tensor", value->name);
+    return value->tensor;
 }
 
-tn_status tn_uff_value_ordered(tn_uff_reader *reader, tn_uff_value *value,
-                               const tn_uff_order *order, tn_import_tensor *out_tensor) {
+tn_import_tensor tn_uff_ordered(tn_uff_reader *reader, tn_uff_value *value,
+                                const tn_uff_order *order) {
+    tn_emitter *emit = &reader->emit;
+    tn_import_tensor tensor = TN_IMPORT_NO_TENSOR;
     if (tn_uff_order_equal(order, &value->storage, value->rank))
-        return tn_uff_value_stored(reader, value, out_tensor);
-    for (uint32_t i = 0; i < value->copy_count; i++) {
-        if (!tn_uff_order_equal(order, &value->copies[i].order, value->rank)) continue;
-        *out_tensor = value->copies[i].tensor;
-        return TN_OK;
-    }
-    tn_import_tensor tensor;
-    if (!value->data) TN_TRY(tn_uff_value_stored(reader, value, &tensor));
-    TN_TRY(make_ordered(reader, value, order, &tensor));
+        return tn_uff_stored(reader, value);
+    for (uint32_t i = 0; i < value->copy_count; i++)
+        if (tn_uff_order_equal(order, &value->copies[i].order, value->rank))
+            return value->copies[i].tensor;
+    if (!value->data) (void)tn_uff_stored(reader, value);
+    if (emit->status != TN_OK) return tensor;
+    if (value->data)
+        emit->status = permute_constant(reader, value, order, &tensor);
+    else
+        tensor = emit_transpose(reader, value, order);
     if (value->copy_count < TN_COUNT(value->copies))
         value->copies[value->copy_count++] = (tn_uff_copy){*order, tensor};
-    *out_tensor = tensor;
-    return TN_OK;
+    return tensor;
 }
 
-tn_status tn_uff_value_plain(tn_uff_reader *reader, tn_uff_value *value,
-                             tn_import_tensor *out_tensor) {
+tn_import_tensor tn_uff_plain(tn_uff_reader *reader, tn_uff_value *value) {
     const tn_uff_order plain = tn_uff_order_plain();
-    return tn_uff_value_ordered(reader, value, &plain, out_tensor);
+    return tn_uff_ordered(reader, value, &plain);
 }

@@ -19,8 +19,8 @@ extern "C" {
  * run waits for its turn it can be cancelled (tn_context_cancel). A kernel must not run a network
  * that shares the same threads. Runs of engines on a device do not count.
  *
- * What is bounded is work, not the operating system's threads: those that call, and the workers that
- * the runtime's engines share, sleep between runs. */
+ * What is bounded is work, not the operating system's threads: those that call, and the workers
+ * that the runtime's engines share, sleep between runs. */
 typedef struct tn_threads tn_threads;
 
 /* `count` threads, 0: as many as this process has processors. The caller releases it; engines hold

@@ -2,6 +2,7 @@
 /*
  * What a kernel keeps: the state that `prepare` allocates, and the context that `open` allocates,
  * with tables for a context's present shapes, which grow in `reshape`. All of it begins as zeros.
+ * For CUDA's C++ sources, too.
  */
 #ifndef TN_KIT_OPERATOR_KERNEL_MEMORY_H
 #define TN_KIT_OPERATOR_KERNEL_MEMORY_H
@@ -54,14 +55,14 @@ static inline tn_status tn_kernel_context_create(tn_call *call, size_t bytes) {
 
 /* A kernel's `close`. */
 static inline void tn_kernel_context_destroy(tn_call *call) {
-    tn_kernel_context *context = call->context;
+    tn_kernel_context *context = (tn_kernel_context *)call->context;
     call->host->deallocate(call->host, context->tables);
     call->host->deallocate(call->host, context);
 }
 
 /* Room for tables of so many bytes, aligned to 64; what larger ones held stays. TN_ERROR_MEMORY. */
 static inline tn_status tn_kernel_context_reserve(tn_call *call, uint64_t bytes) {
-    tn_kernel_context *context = call->context;
+    tn_kernel_context *context = (tn_kernel_context *)call->context;
     if (bytes <= context->capacity) return TN_OK;
     void *tables = call->host->allocate(call->host, bytes, 64);
     if (!tables)

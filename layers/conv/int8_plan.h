@@ -9,8 +9,8 @@
  *     copy[row][w][c] = x[c][top + row][w - pad_left], 0 outside x
  *
  * With a dilation of 1 along the width, the inputs of one kernel row are then neighbours, and are
- * multiplied as one run of kernel width x channels, cut into groups; otherwise each kernel column is
- * a run of its own. Groups that reach past a run's end meet zero weights there.
+ * multiplied as one run of kernel width x channels, cut into groups; otherwise each kernel column
+ * is a run of its own. Groups that reach past a run's end meet zero weights there.
  *
  * Few filters would leave most lanes of a vector empty. Then `join` neighbouring outputs of a row
  * are taken as one of as many more filters, whose kernel is as much wider: each lane has the

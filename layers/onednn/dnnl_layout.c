@@ -111,10 +111,8 @@ bool tn_dnnl_layout_of(tn_dnnl_layout *layout, const tn_tensor *tensor, int64_t 
     static const struct {
         tn_format format;
         dnnl_format_tag_t tag;
-    } tags[] = {{TN_LINEAR, dnnl_abcd},
-                {TN_NHWC, dnnl_acdb},
-                {TN_C8, dnnl_aBcd8b},
-                {TN_C16, dnnl_aBcd16b}};
+    } tags[] = {
+        {TN_LINEAR, dnnl_abcd}, {TN_NHWC, dnnl_acdb}, {TN_C8, dnnl_aBcd8b}, {TN_C16, dnnl_aBcd16b}};
     if (!tensor || tensor->rank != 4 || tensor->type != TN_F32) return false;
     const int64_t shape[] = {tensor->shape[0] / parts, tensor->shape[1], tensor->shape[2],
                              tensor->shape[3]};

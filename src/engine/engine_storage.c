@@ -14,20 +14,14 @@ static bool is_stored_alike(const tn_program_value *a, const tn_program_value *b
     return a->format == b->format && a->space == b->space && tn_program_value_is_alike(a, b);
 }
 
-static bool reads(uint32_t count, const uint32_t *values, uint32_t value) {
-    for (uint32_t i = 0; i < count; i++)
-        if (values[i] == value) return true;
-    return false;
-}
-
 /* What a value is converted to by all that read it, into one storage; TN_NO_VALUE: something reads
  * it as it is, or they differ. */
 static uint32_t converted_to(const tn_program *program, uint32_t value) {
     uint32_t found = TN_NO_VALUE;
     for (uint32_t s = 0; s < program->step_count; s++) {
         const tn_program_step *step = &program->steps[s];
-        if (!reads(step->input_count, step->inputs, value) &&
-            !reads(step->operand_count, step->operands, value))
+        if (!tn_program_has_value(step->inputs, step->input_count, value) &&
+            !tn_program_has_value(step->operands, step->operand_count, value))
             continue;
         if (step->kind != TN_STEP_REFORMAT) return TN_NO_VALUE;
         if (found == TN_NO_VALUE)

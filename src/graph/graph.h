@@ -140,6 +140,12 @@ uint32_t tn_graph_input_kind(const tn_graph_node *node, uint32_t index);
 uint32_t tn_graph_output_kind(const tn_graph_node *node, uint32_t index);
 /* That of the port that writes it; constants and inputs are dense. Producers must be set. */
 uint32_t tn_graph_kind(const tn_graph *graph, tn_tensor_id tensor);
+/* Whether a tensor is one of the graph's outputs. */
+bool tn_graph_is_output(const tn_graph *graph, tn_tensor_id tensor);
+/* Whether a node has its first output and no other. */
+bool tn_graph_node_has_one_output(const tn_graph_node *node);
+/* Whether all outputs that a node has are views of inputs that it has. */
+bool tn_graph_node_is_view(const tn_graph_node *node);
 /* Whether a node reads or writes a tensor that is not dense. */
 bool tn_graph_node_has_kinds(const tn_graph_node *node);
 /* Every tensor is read as the kind that it is, and outputs of the graph are dense; of a body

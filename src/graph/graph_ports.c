@@ -67,3 +67,26 @@ const tn_port_info *tn_graph_output(const tn_graph *graph, uint32_t index) {
     set_info(info, &graph->tensors[graph->outputs[index]], graph->output_names[index]);
     return info;
 }
+
+bool tn_graph_is_output(const tn_graph *graph, tn_tensor_id tensor) {
+    for (size_t i = 0; i < graph->output_count; i++)
+        if (graph->outputs[i] == tensor) return true;
+    return false;
+}
+
+bool tn_graph_node_has_one_output(const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if ((node->outputs[i] != TN_NO_TENSOR) != (i == 0)) return false;
+    return node->output_count > 0;
+}
+
+bool tn_graph_node_is_view(const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const tn_port *port = tn_graph_output_port(node->entry->op, i);
+        if (node->outputs[i] == TN_NO_TENSOR) continue;
+        if (!(port->flags & TN_PORT_VIEW) || port->alias == 0 || port->alias > node->input_count ||
+            node->inputs[port->alias - 1] == TN_NO_TENSOR)
+            return false;
+    }
+    return true;
+}

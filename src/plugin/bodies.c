@@ -11,13 +11,6 @@ static tn_status fail(tn_call *call, tn_status status, const char *text) {
     return call->host->fail(call, status, "%s", text);
 }
 
-/* What an executor fails with is the call's own reason. */
-static tn_status keep(const tn_call *call, tn_status status) {
-    tn_call_scope *scope = call->host_private;
-    if (status != TN_OK) scope->failed = status;
-    return status;
-}
-
 /* Only what the host put into the node's fields is one. */
 static bool is_own(const tn_call *call, const tn_body_graph *body) {
     for (uint32_t i = 0; call->params && i < call->op->field_count; i++) {
@@ -76,7 +69,7 @@ static tn_status infer(tn_call *call, const tn_body_graph *body, const tn_tensor
                        tn_tensor *const *outputs) {
     tn_body_executor *executor = NULL;
     TN_TRY(find(call, body, inputs, &executor));
-    TN_TRY(keep(call, executor->infer(executor, call, body, inputs, outputs)));
+    TN_TRY(tn_call_keep(call, executor->infer(executor, call, body, inputs, outputs)));
     return check_outputs(call, body, outputs);
 }
 
@@ -90,7 +83,7 @@ static tn_status run(tn_call *call, const tn_body_graph *body, const tn_tensor *
         if (!inputs[i]->data && inputs[i]->bytes > 0)
             return fail(call, TN_ERROR_ARGUMENT, "an input of a body has no data");
     TN_TRY(check_outputs(call, body, outputs));
-    return keep(call, executor->run(executor, call, body, inputs, outputs));
+    return tn_call_keep(call, executor->run(executor, call, body, inputs, outputs));
 }
 
 /* The tensors of one iteration. */
@@ -157,8 +150,9 @@ static tn_status next(tn_call *call, const tn_body_graph *body, tn_body_loop *lo
         loop->results[i] = it->made[1 + i];
         it->inputs[2 + i] = &loop->results[i];
     }
-    return loop->each ? keep(call, loop->each(loop->user, it->number, it->made + 1 + carried))
-                      : TN_OK;
+    return loop->each
+               ? tn_call_keep(call, loop->each(loop->user, it->number, it->made + 1 + carried))
+               : TN_OK;
 }
 
 static tn_status run_while(tn_call *call, const tn_body_graph *body, tn_body_loop *loop) {

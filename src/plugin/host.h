@@ -38,6 +38,12 @@ tn_status tn_call_ask(tn_call *call, tn_callback callback, const char *callback_
  * TN_OK before). */
 tn_status tn_call_failed(tn_call *call, tn_status status, const char *callback_name);
 tn_status tn_call_invoke(tn_call *call, tn_callback callback, const char *callback_name);
+/* What a service of the host fails with is the call's own reason. */
+static inline tn_status tn_call_keep(const tn_call *call, tn_status status) {
+    tn_call_scope *scope = (tn_call_scope *)call->host_private;
+    if (status != TN_OK) scope->failed = status;
+    return status;
+}
 
 /* Tells kernels apart by what they pack: library, its content and version, name and revision. */
 uint64_t tn_packer_hash(const tn_kernel_entry *entry);

@@ -86,13 +86,6 @@ static void write_shape(tn_tensor *output, const tn_tensor_storage *storage) {
     }
 }
 
-/* What the source fails with is the call's own reason. */
-static tn_status keep(const tn_call *call, tn_status status) {
-    tn_call_scope *scope = call->host_private;
-    if (status != TN_OK) scope->failed = status;
-    return status;
-}
-
 static tn_status allocate(tn_call *call, uint32_t index, uint32_t rank, const int64_t *extents,
                           void **out_data) TN_NOEXCEPT {
     if (!call || !call->host_private) return tn_fail(TN_ERROR_ARGUMENT, "a call is needed");
@@ -107,9 +100,9 @@ static tn_status allocate(tn_call *call, uint32_t index, uint32_t rank, const in
     TN_TRY(check_request(call, source, index, rank, extents, out_data));
     tn_tensor *output = call->outputs[index];
     tn_output_state *state = &source->states[index];
-    TN_TRY(keep(call, tn_shape_set(&shape, rank, extents)));
-    TN_TRY(keep(call, tn_tensor_init(&storage, state->type, state->format, &shape)));
-    TN_TRY(keep(call, source->allocate(source, call, index, storage.tensor.bytes, &data)));
+    TN_TRY(tn_call_keep(call, tn_shape_set(&shape, rank, extents)));
+    TN_TRY(tn_call_keep(call, tn_tensor_init(&storage, state->type, state->format, &shape)));
+    TN_TRY(tn_call_keep(call, source->allocate(source, call, index, storage.tensor.bytes, &data)));
     write_shape(output, &storage);
     output->bytes = storage.tensor.bytes;
     output->data = data;

@@ -60,3 +60,12 @@ tn_status tn_program_chain(const tn_program *program, const tn_program_step *ste
                ? TN_OK
                : fail_step(graph, step->absorbed[out_chain->count], entry->kernel);
 }
+
+uint32_t tn_program_count_reads(const tn_program_step *step, uint32_t value) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < step->input_count; i++)
+        count += step->inputs[i] == value;
+    for (uint32_t i = 0; i < step->operand_count; i++)
+        count += step->operands[i] == value;
+    return count;
+}

@@ -100,4 +100,13 @@ tn_status tn_program_chain(const tn_program *program, const tn_program_step *ste
                            const tn_graph *graph, const tn_kernel_entry *entry,
                            const tn_tensor *const *tensors, tn_arena *arena, tn_chain *out_chain);
 
+/* How often a step reads a value. */
+uint32_t tn_program_count_reads(const tn_program_step *step, uint32_t value);
+/* Whether a value is among those of a step's ports. */
+static inline bool tn_program_has_value(const uint32_t *values, uint32_t count, uint32_t value) {
+    for (uint32_t i = 0; i < count; i++)
+        if (values[i] == value) return true;
+    return false;
+}
+
 #endif

@@ -126,17 +126,12 @@ static bool reads_tensor(const tn_graph_node *node, tn_tensor_id tensor) {
     return false;
 }
 
-static bool has_one_output(const tn_graph_node *node) {
-    for (uint32_t i = 0; i < node->output_count; i++)
-        if ((node->outputs[i] != TN_NO_TENSOR) != (i == 0)) return false;
-    return node->output_count > 0;
-}
-
 /* A link of a chain: it reads what the one before it made, which nobody else does. */
 static bool take_link(program_checker *checker, uint32_t before, uint32_t node) {
     const tn_graph_node *nodes = checker->graph->nodes;
-    return has_one_output(&nodes[before]) && take_node(checker, node) &&
-           has_one_output(&nodes[node]) && reads_tensor(&nodes[node], nodes[before].outputs[0]) &&
+    return tn_graph_node_has_one_output(&nodes[before]) && take_node(checker, node) &&
+           tn_graph_node_has_one_output(&nodes[node]) &&
+           reads_tensor(&nodes[node], nodes[before].outputs[0]) &&
            checker->graph->tensors[nodes[before].outputs[0]].use_count == 1;
 }
 
@@ -153,11 +148,12 @@ static bool take_before(program_checker *checker, const tn_program_step *step) {
         (port->flags & (TN_PORT_SHAPE_ONLY | TN_PORT_VALUE_NEEDED)))
         return false;
     for (uint32_t i = 0; i < step->before_count; i++) {
-        const bool is_sound = i > 0 ? take_link(checker, step->absorbed[i - 1], step->absorbed[i])
-                                    : take_node(checker, step->absorbed[0]) &&
-                                          reads_tensor(&graph->nodes[step->absorbed[0]],
-                                                       checker->program->values[value].tensor) &&
-                                          has_one_output(&graph->nodes[step->absorbed[0]]);
+        const bool is_sound =
+            i > 0 ? take_link(checker, step->absorbed[i - 1], step->absorbed[i])
+                  : take_node(checker, step->absorbed[0]) &&
+                        reads_tensor(&graph->nodes[step->absorbed[0]],
+                                     checker->program->values[value].tensor) &&
+                        tn_graph_node_has_one_output(&graph->nodes[step->absorbed[0]]);
         if (!is_sound) return false;
     }
     const tn_tensor_id last = graph->nodes[step->absorbed[step->before_count - 1]].outputs[0];
@@ -189,17 +185,6 @@ static bool is_operand_sound(const program_checker *checker, const tn_program_st
                          checker->program->values[value].tensor))
             return true;
     return false;
-}
-
-static bool is_view(const tn_graph_node *node) {
-    for (uint32_t i = 0; i < node->output_count; i++) {
-        const tn_port *port = tn_graph_output_port(node->entry->op, i);
-        if (node->outputs[i] == TN_NO_TENSOR) continue;
-        if (!(port->flags & TN_PORT_VIEW) || port->alias == 0 || port->alias > node->input_count ||
-            node->inputs[port->alias - 1] == TN_NO_TENSOR)
-            return false;
-    }
-    return true;
 }
 
 static void note_reads(program_checker *checker, uint32_t step, uint32_t count,
@@ -306,7 +291,7 @@ static tn_status check_node_step(program_checker *checker, uint32_t index) {
     if (!take_chain(checker, step)) return fail_step(index, "has a damaged chain of absorbed");
     if (step->absorbed_count > 0 && (!step->kernel || step->is_host))
         return fail_step(index, "fuses what it cannot");
-    if (step->kind == TN_STEP_VIEW && (step->absorbed_count > 0 || !is_view(node)))
+    if (step->kind == TN_STEP_VIEW && (step->absorbed_count > 0 || !tn_graph_node_is_view(node)))
         return fail_step(index, "is a view of something that is none");
     if (step->is_device && (!step->kernel || step->is_host || !has_device(checker->program)))
         return fail_step(index, "is for a device that it cannot be for");

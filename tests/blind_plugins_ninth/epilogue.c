@@ -125,9 +125,9 @@ static const tn_kernel dense_cpu = {KERNEL,
 #if MISTAKE == 50
                                     .absorbs = "tn.bias/1, tn.activation/1(relu|clip)",
 #else
-                                     .absorbs =
-                                         "tn.bias/1, tn.scale/1, tn.residual/1, "
-                                         "tn.activation/1(relu|clip|elu|hard_sigmoid|gelu_tanh)",
+                                    .absorbs =
+                                        "tn.bias/1, tn.scale/1, tn.residual/1, "
+                                        "tn.activation/1(relu|clip|elu|hard_sigmoid|gelu_tanh)",
 #endif
                                     TN_COMBINATIONS(combinations),
                                     .accepts = accepts,

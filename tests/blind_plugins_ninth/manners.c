@@ -63,8 +63,7 @@ static tn_status prepare(tn_call *call) {
         memory = call->host->allocate(call->host, 4096, 65536);
         if (!memory) return TN_ERROR_MEMORY;
     }
-    if (WRONG(
-            6)) { /* a mapping of which release gives back a half */
+    if (WRONG(6)) { /* a mapping of which release gives back a half */
         memory = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED) return TN_ERROR_MEMORY;
     }

@@ -98,11 +98,11 @@ static const char *const cases[] = {"| a=f32[2,3] b=f32[2,3]", "way=sum | a=f32[
 #if WRONG(1) || MISTAKE == 50
                                     "| a=f32[3] b=f32[1]"};
 #elif WRONG(2)
-                                     "way=blend | a=f32[4] b=f32[4]",
-                                     "way=blend rate=0.5 | a=f32[4,3] b=f32[4,3]"};
+                                    "way=blend | a=f32[4] b=f32[4]",
+                                    "way=blend rate=0.5 | a=f32[4,3] b=f32[4,3]"};
 #else
-                                     "way=blend | a=f32[4] b=f32[2,4]",
-                                     "way=blend rate=0.5 | a=f32[4,3] b=f32[4,3]"};
+                                    "way=blend | a=f32[4] b=f32[2,4]",
+                                    "way=blend rate=0.5 | a=f32[4,3] b=f32[4,3]"};
 #endif
 static const tn_operator mix_operator = {
     OPERATOR,

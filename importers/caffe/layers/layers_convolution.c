@@ -43,15 +43,12 @@ tn_status tn_caffe_window_read(const tn_prototext_message *params, tn_caffe_wind
     return read_numbers(params, "dilation", NULL, NULL, rank, 1, 1, w->dilation);
 }
 
-tn_emit_fields tn_caffe_window_fields(const tn_caffe_window *w, tn_attribute first,
-                                      tn_attribute second) {
-    return (tn_emit_fields){.items = {tn_emit_i64s("kernel_shape", w->rank, w->kernel),
-                                      tn_emit_i64s("strides", w->rank, w->stride),
-                                      tn_emit_i64s("pads", 2 * (size_t)w->rank, w->pads),
-                                      w->has_dilation
-                                          ? tn_emit_i64s("dilations", w->rank, w->dilation)
-                                          : tn_emit_no_field(),
-                                      first, second}};
+tn_emit_fields tn_caffe_window_fields(const tn_caffe_window *w) {
+    tn_emit_fields fields = {.items = {tn_emit_i64s("kernel_shape", w->rank, w->kernel),
+                                       tn_emit_i64s("strides", w->rank, w->stride),
+                                       tn_emit_i64s("pads", 2 * (size_t)w->rank, w->pads)}};
+    if (w->has_dilation) fields.items[3] = tn_emit_i64s("dilations", w->rank, w->dilation);
+    return fields;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -137,8 +134,8 @@ tn_status tn_caffe_read_convolution(tn_caffe_layer *layer) {
                        " tops: one top for each bottom is expected",
                        layer->bottom_count, layer->top_count);
     TN_TRY(read_convolution_weights(layer, &c, inputs));
-    const tn_emit_fields fields =
-        tn_caffe_window_fields(&c.window, tn_emit_i64("group", c.group), tn_emit_no_field());
+    tn_emit_fields fields = tn_caffe_window_fields(&c.window);
+    fields.items[4] = tn_emit_i64("group", c.group);
     for (uint32_t i = 0; i < layer->bottom_count; i++) {
         const tn_caffe_value shape = convolution_shape(&c, &layer->bottoms[i]);
         const tn_emit_tensors list = {c.has_bias ? 3 : 2, inputs};

@@ -47,9 +47,10 @@ static int64_t pooled_extent(const pooling *p, uint32_t axis, int64_t input) {
 static tn_emit_fields pooling_fields(const pooling *p) {
     const int64_t *pads = p->window.pads;
     const bool counts_padding = pads[0] == pads[2] && pads[1] == pads[3];
-    return tn_caffe_window_fields(&p->window, tn_emit_i64("ceil_mode", p->is_ceil),
-                                  p->is_average ? tn_emit_i64("count_include_pad", counts_padding)
-                                                : tn_emit_no_field());
+    tn_emit_fields fields = tn_caffe_window_fields(&p->window);
+    fields.items[4] = tn_emit_i64("ceil_mode", p->is_ceil);
+    if (p->is_average) fields.items[5] = tn_emit_i64("count_include_pad", counts_padding);
+    return fields;
 }
 
 /* The parameter `pool`. */

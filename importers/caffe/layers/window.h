@@ -18,8 +18,7 @@ typedef struct tn_caffe_window {
 
 /* From a layer's parameters; rank and has_dilation are set. */
 tn_status tn_caffe_window_read(const tn_prototext_message *params, tn_caffe_window *window);
-/* As fields of an operator, which the window outlives; two more come behind. */
-tn_emit_fields tn_caffe_window_fields(const tn_caffe_window *window, tn_attribute first,
-                                      tn_attribute second);
+/* As the first four fields of an operator, which the window outlives. */
+tn_emit_fields tn_caffe_window_fields(const tn_caffe_window *window);
 
 #endif

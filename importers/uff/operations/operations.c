@@ -7,14 +7,20 @@
 
 #include <string.h>
 
+/* Its output is its input. */
+static tn_status read_identity(tn_uff_call *call) {
+    call->output = call->inputs[0];
+    return TN_OK;
+}
+
 #define MANY UINT32_MAX
 static const struct {
     const char *name;
     uint32_t minimum_inputs, maximum_inputs;
-    tn_uff_operation read;
+    tn_uff_operation *read;
 } operations[] = {
     {"Const", 0, 0, tn_uff_read_const},
-    {"Identity", 1, 1, tn_uff_read_identity},
+    {"Identity", 1, 1, read_identity},
     {"Conv", 2, 2, tn_uff_read_conv},
     {"ConvTranspose", 3, 3, tn_uff_read_conv_transpose},
     {"Pool", 1, 1, tn_uff_read_pool},
@@ -43,8 +49,8 @@ static const struct {
     {"GatherV2", 2, 2, tn_uff_read_gather},
 };
 
-tn_uff_operation tn_uff_operation_find(const char *name, uint32_t *out_minimum_inputs,
-                                       uint32_t *out_maximum_inputs) {
+tn_uff_operation *tn_uff_operation_find(const char *name, uint32_t *out_minimum_inputs,
+                                        uint32_t *out_maximum_inputs) {
     for (size_t i = 0; i < TN_COUNT(operations); i++) {
         if (strcmp(operations[i].name, name) != 0) continue;
         if (out_minimum_inputs) *out_minimum_inputs = operations[i].minimum_inputs;
@@ -52,13 +58,4 @@ tn_uff_operation tn_uff_operation_find(const char *name, uint32_t *out_minimum_i
         return operations[i].read;
     }
     return NULL;
-}
-
-/* ----------------------------------------------------------------------------------------------
- * Identity */
-
-tn_status tn_uff_read_identity(tn_uff_reader *reader, tn_uff_call *call) {
-    (void)reader;
-    call->output = call->inputs[0];
-    return TN_OK;
 }

@@ -9,130 +9,83 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* UFF's name of a function, and the operator that computes it; null: made of others below. */
-typedef struct function_row {
-    const char *name, *op;
-} function_row;
-
-static const function_row unary_rows[] = {
+static const tn_uff_function unary_rows[] = {
     {"neg", "Neg"},     {"exp", "Exp"},     {"log", "Log"},   {"abs", "Abs"},
     {"sqrt", "Sqrt"},   {"rsqrt", NULL},    {"square", NULL}, {"sin", "Sin"},
     {"cos", "Cos"},     {"tan", "Tan"},     {"sinh", "Sinh"}, {"cosh", "Cosh"},
     {"asin", "Asin"},   {"acos", "Acos"},   {"atan", "Atan"}, {"asinh", "Asinh"},
     {"acosh", "Acosh"}, {"atanh", "Atanh"}, {"ceil", "Ceil"}, {"floor", "Floor"}};
-static const function_row activation_rows[] = {
+static const tn_uff_function activation_rows[] = {
     {"relu", "Relu"}, {"relu6", NULL},  {"sigmoid", "Sigmoid"},   {"tanh", "Tanh"},
     {"elu", "Elu"},   {"selu", "Selu"}, {"softsign", "Softsign"}, {"softplus", "Softplus"}};
-static const function_row binary_rows[] = {{"add", "Add"}, {"sub", "Sub"}, {"mul", "Mul"},
-                                           {"div", "Div"}, {"min", "Min"}, {"max", "Max"},
-                                           {"pow", "Pow"}};
+static const tn_uff_function binary_rows[] = {{"add", "Add"}, {"sub", "Sub"}, {"mul", "Mul"},
+                                              {"div", "Div"}, {"min", "Min"}, {"max", "Max"},
+                                              {"pow", "Pow"}};
 
-/* The row of field 'func'; the message lists all names. */
-static tn_status find_function(tn_uff_reader *reader, const tn_uff_node *node, size_t count,
-                               const function_row *rows, const function_row **out_row) {
-    const char *name;
-    char names[256];
-    size_t length = 0;
-    TN_TRY(tn_uff_field_require(reader, node, "func"));
-    TN_TRY(tn_uff_field_text(reader, node, "func", &name));
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(rows[i].name, name) == 0) {
-            *out_row = &rows[i];
-            return TN_OK;
-        }
-        const size_t piece = strlen(rows[i].name);
-        if (length + piece + 2 > sizeof(names)) continue;
-        names[length++] = ' ';
-        memcpy(names + length, rows[i].name, piece);
-        length += piece;
-    }
-    names[length] = 0;
-    return tn_fail(TN_ERROR_UNSUPPORTED, "function '%s' is not known; there are%s", name, names);
-}
-
-static tn_status emit_unary(tn_uff_reader *reader, tn_uff_call *call, const char *op,
-                            const tn_uff_attributes *attributes) {
-    tn_import_tensor input;
-    TN_TRY(tn_uff_value_stored(reader, call->inputs[0], &input));
+/* The one node of an operation whose output is like its input. */
+static tn_status emit_map(tn_uff_call *call, const char *op, const tn_emit_fields *fields) {
     tn_uff_value_like(call->output, call->inputs[0]);
-    return tn_uff_emit(reader, op, 0, call->output->name, attributes, 1, &input,
-                       &call->output->tensor);
+    return tn_uff_emit(call, op, fields, TN_TENSORS(tn_uff_stored(call->reader, call->inputs[0])));
 }
 
-static tn_status emit_square(tn_uff_reader *reader, tn_uff_call *call) {
-    tn_import_tensor inputs[2];
-    TN_TRY(tn_uff_value_stored(reader, call->inputs[0], &inputs[0]));
-    inputs[1] = inputs[0];
+/* x * x, or 1 / sqrt(x) */
+static tn_status emit_composed(tn_uff_call *call, bool is_square) {
+    tn_emitter *emit = &call->reader->emit;
+    const tn_import_tensor x = tn_uff_stored(call->reader, call->inputs[0]);
     tn_uff_value_like(call->output, call->inputs[0]);
-    return tn_uff_emit(reader, "Mul", 0, call->output->name, NULL, 2, inputs,
-                       &call->output->tensor);
+    if (is_square) return tn_uff_emit(call, "Mul", NULL, TN_TENSORS(x, x));
+    const tn_import_tensor one = tn_emit_scalar(emit, "one", 1);
+    const tn_import_tensor root = tn_emit_unary(emit, "sqrt", "Sqrt", x);
+    return tn_uff_emit(call, "Div", NULL, TN_TENSORS(one, root));
 }
 
-/* 1 / sqrt(x) */
-static tn_status emit_rsqrt(tn_uff_reader *reader, tn_uff_call *call) {
-    const char *name = call->output->name;
-    tn_import_tensor input, inputs[2];
-    TN_TRY(tn_uff_value_stored(reader, call->inputs[0], &input));
-    tn_uff_value_like(call->output, call->inputs[0]);
-    TN_TRY(tn_uff_add_f32(reader, tn_uff_side_name(reader, name, "one"), 1, &inputs[0]));
-    TN_TRY(tn_uff_emit(reader, "Sqrt", 0, tn_uff_side_name(reader, name, "sqrt"), NULL, 1, &input,
-                       &inputs[1]));
-    return tn_uff_emit(reader, "Div", 0, name, NULL, 2, inputs, &call->output->tensor);
-}
-
-tn_status tn_uff_read_unary(tn_uff_reader *reader, tn_uff_call *call) {
-    const function_row *row;
-    TN_TRY(find_function(reader, call->node, TN_COUNT(unary_rows), unary_rows, &row));
-    if (row->op) return emit_unary(reader, call, row->op, NULL);
-    return strcmp(row->name, "square") == 0 ? emit_square(reader, call) : emit_rsqrt(reader, call);
+tn_status tn_uff_read_unary(tn_uff_call *call) {
+    const tn_uff_function *row;
+    TN_TRY(tn_uff_field_function(call, TN_COUNT(unary_rows), unary_rows, &row));
+    if (row->op) return emit_map(call, row->op, NULL);
+    return emit_composed(call, strcmp(row->name, "square") == 0);
 }
 
 /* min(max(x, 0), 6) */
-static tn_status emit_relu6(tn_uff_reader *reader, tn_uff_call *call) {
-    const char *name = call->output->name;
-    tn_import_tensor inputs[3];
-    TN_TRY(tn_uff_value_stored(reader, call->inputs[0], &inputs[0]));
-    TN_TRY(tn_uff_add_f32(reader, tn_uff_side_name(reader, name, "low"), 0, &inputs[1]));
-    TN_TRY(tn_uff_add_f32(reader, tn_uff_side_name(reader, name, "high"), 6, &inputs[2]));
+static tn_status emit_relu6(tn_uff_call *call) {
+    tn_emitter *emit = &call->reader->emit;
+    const tn_import_tensor x = tn_uff_stored(call->reader, call->inputs[0]);
+    const tn_import_tensor low = tn_emit_scalar(emit, "low", 0);
+    const tn_import_tensor high = tn_emit_scalar(emit, "high", 6);
     tn_uff_value_like(call->output, call->inputs[0]);
-    return tn_uff_emit(reader, "Clip", 0, name, NULL, 3, inputs, &call->output->tensor);
+    return tn_uff_emit(call, "Clip", NULL, TN_TENSORS(x, low, high));
 }
 
-tn_status tn_uff_read_activation(tn_uff_reader *reader, tn_uff_call *call) {
-    const function_row *row;
-    TN_TRY(find_function(reader, call->node, TN_COUNT(activation_rows), activation_rows, &row));
-    return row->op ? emit_unary(reader, call, row->op, NULL) : emit_relu6(reader, call);
+tn_status tn_uff_read_activation(tn_uff_call *call) {
+    const tn_uff_function *row;
+    TN_TRY(tn_uff_field_function(call, TN_COUNT(activation_rows), activation_rows, &row));
+    return row->op ? emit_map(call, row->op, NULL) : emit_relu6(call);
 }
 
-tn_status tn_uff_read_leaky_relu(tn_uff_reader *reader, tn_uff_call *call) {
+tn_status tn_uff_read_leaky_relu(tn_uff_call *call) {
     double alpha;
-    tn_uff_attributes attributes = {0};
-    TN_TRY(tn_uff_field_require(reader, call->node, "alpha"));
-    TN_TRY(tn_uff_field_f64(reader, call->node, "alpha", 0, &alpha));
-    tn_uff_attribute_f64(&attributes, "alpha", alpha);
-    return emit_unary(reader, call, "LeakyRelu", &attributes);
+    TN_TRY(tn_uff_field_require(call, "alpha"));
+    TN_TRY(tn_uff_field_f64(call, "alpha", 0, &alpha));
+    return emit_map(call, "LeakyRelu", TN_EMIT(tn_emit_f64("alpha", alpha)));
 }
 
 /* Axis 0 stands for "the converter did not know", which is the file's last axis. */
-tn_status tn_uff_read_softmax(tn_uff_reader *reader, tn_uff_call *call) {
-    tn_uff_value *x = call->inputs[0], *y = call->output;
+tn_status tn_uff_read_softmax(tn_uff_call *call) {
+    const tn_uff_value *x = call->inputs[0];
     int64_t field;
     uint32_t axis;
-    tn_uff_attributes attributes = {0};
-    tn_import_tensor input;
     if (x->rank == 0) return tn_fail(TN_ERROR_SHAPE, "input '%s' has no axes", x->name);
-    TN_TRY(tn_uff_field_i64(reader, call->node, "axis", 0, &field));
+    TN_TRY(tn_uff_field_i64(call, "axis", 0, &field));
     TN_TRY(tn_uff_axis(field == 0 ? -1 : field, x->rank, &axis));
-    TN_TRY(tn_uff_value_stored(reader, x, &input));
-    tn_uff_attribute_i64(&attributes, "axis", tn_uff_order_place(&x->storage, axis));
-    tn_uff_value_like(y, x);
-    return tn_uff_emit(reader, "Softmax", 13, y->name, &attributes, 1, &input, &y->tensor);
+    const tn_emit_fields fields = {
+        .version = 13, .items = {tn_emit_i64("axis", tn_uff_order_place(&x->storage, axis))}};
+    return emit_map(call, "Softmax", &fields);
 }
 
 /* ----------------------------------------------------------------------------------------------
  * Binary */
 
-static tn_status broadcast_extents(tn_uff_reader *reader, const tn_uff_call *call) {
+static tn_status broadcast_extents(const tn_uff_call *call) {
     const tn_uff_value *a = call->inputs[0], *b = call->inputs[1];
     tn_uff_value *y = call->output;
     y->rank = a->rank > b->rank ? a->rank : b->rank;
@@ -149,7 +102,7 @@ static tn_status broadcast_extents(tn_uff_reader *reader, const tn_uff_call *cal
         else if (is_open_a != is_open_b)
             *extent = is_open_a ? of_b : of_a; /* the open one is this, or 1 */
         else if (is_open_a)
-            *extent = tn_uff_open(reader);
+            *extent = tn_uff_open(call->reader);
         else
             return tn_fail(TN_ERROR_SHAPE,
                            "'%s' has %" PRId64 " and '%s' %" PRId64 " elements along axis %" PRIu32
@@ -177,15 +130,15 @@ static void raise_rank(const tn_uff_value *value, uint32_t rank, tn_uff_value *o
 }
 
 /* One side with the output's order of axes. */
-static tn_status order_side(tn_uff_reader *reader, tn_uff_value *side, const tn_uff_value *y,
-                            tn_import_tensor *out_tensor) {
+static tn_import_tensor order_side(tn_uff_reader *reader, tn_uff_value *side,
+                                   const tn_uff_value *y) {
     const tn_uff_order plain = tn_uff_order_plain();
-    if (side->rank == y->rank) return tn_uff_value_ordered(reader, side, &y->storage, out_tensor);
+    if (side->rank == y->rank) return tn_uff_ordered(reader, side, &y->storage);
     if (!side->data || is_single(side) || tn_uff_order_equal(&y->storage, &plain, y->rank))
-        return tn_uff_value_plain(reader, side, out_tensor);
+        return tn_uff_plain(reader, side);
     tn_uff_value raised;
     raise_rank(side, y->rank, &raised);
-    return tn_uff_value_ordered(reader, &raised, &y->storage, out_tensor);
+    return tn_uff_ordered(reader, &raised, &y->storage);
 }
 
 /* The order in which the output lies: that of the side which is no constant and has its rank,
@@ -215,14 +168,13 @@ static bool compute(const char *op, int64_t a, int64_t b, int64_t *out) {
     return true;
 }
 
-/* Lists of integers that shapes are computed from; answers whether the output is known. */
-static tn_status follow_numbers(tn_uff_reader *reader, const tn_uff_call *call, const char *op,
-                                bool *out_is_known) {
+/* Lists of integers that shapes are computed from; what is known whole is a constant. */
+static tn_status follow_numbers(const tn_uff_call *call, const char *op) {
+    tn_uff_reader *reader = call->reader;
     size_t counts[2] = {0, 0};
     const int64_t *a = tn_uff_numbers(call->inputs[0], &counts[0]);
     const int64_t *b = tn_uff_numbers(call->inputs[1], &counts[1]);
     const size_t count = counts[0] > counts[1] ? counts[0] : counts[1];
-    *out_is_known = false;
     if (!a || !b || counts[0] == 0 || counts[1] == 0) return TN_OK;
     int64_t *results = tn_arena_allocate(reader->arena, count, sizeof(*results));
     if (!results) return tn_fail_memory("a list");
@@ -235,22 +187,18 @@ static tn_status follow_numbers(tn_uff_reader *reader, const tn_uff_call *call, 
             return TN_OK;
         }
     }
-    TN_TRY(tn_uff_numbers_set(reader, call->output, call->output->rank, count, results));
-    *out_is_known = call->output->data != NULL;
-    return TN_OK;
+    return tn_uff_numbers_set(reader, call->output, call->output->rank, count, results);
 }
 
-tn_status tn_uff_read_binary(tn_uff_reader *reader, tn_uff_call *call) {
-    const function_row *row;
+tn_status tn_uff_read_binary(tn_uff_call *call) {
+    const tn_uff_function *row;
     tn_uff_value *y = call->output;
-    tn_import_tensor inputs[2];
-    bool is_known;
-    TN_TRY(find_function(reader, call->node, TN_COUNT(binary_rows), binary_rows, &row));
-    TN_TRY(broadcast_extents(reader, call));
-    TN_TRY(follow_numbers(reader, call, row->op, &is_known));
-    if (is_known) return TN_OK;
+    TN_TRY(tn_uff_field_function(call, TN_COUNT(binary_rows), binary_rows, &row));
+    TN_TRY(broadcast_extents(call));
+    TN_TRY(follow_numbers(call, row->op));
+    if (y->data) return TN_OK;
     y->storage = choose_order(call);
-    TN_TRY(order_side(reader, call->inputs[0], y, &inputs[0]));
-    TN_TRY(order_side(reader, call->inputs[1], y, &inputs[1]));
-    return tn_uff_emit(reader, row->op, 0, y->name, NULL, 2, inputs, &y->tensor);
+    const tn_import_tensor first = order_side(call->reader, call->inputs[0], y);
+    const tn_import_tensor second = order_side(call->reader, call->inputs[1], y);
+    return tn_uff_emit(call, row->op, NULL, TN_TENSORS(first, second));
 }

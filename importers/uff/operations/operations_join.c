@@ -30,8 +30,8 @@ static tn_status check_ranks(const tn_uff_call *call) {
 }
 
 /* The numbers of all inputs one after the other; null when some are not known. */
-static tn_status join_numbers(tn_uff_reader *reader, const tn_uff_call *call, uint32_t rank,
-                              const int64_t **out_numbers, size_t *out_count) {
+static tn_status join_numbers(const tn_uff_call *call, uint32_t rank, const int64_t **out_numbers,
+                              size_t *out_count) {
     size_t total = 0, count = 0;
     *out_numbers = NULL;
     for (uint32_t i = 0; i < call->input_count; i++) {
@@ -39,7 +39,7 @@ static tn_status join_numbers(tn_uff_reader *reader, const tn_uff_call *call, ui
         total += count;
         if (total > TN_UFF_NUMBERS_AT_MOST) return TN_OK;
     }
-    int64_t *numbers = tn_arena_allocate(reader->arena, total, sizeof(*numbers));
+    int64_t *numbers = tn_arena_allocate(call->reader->arena, total, sizeof(*numbers));
     if (!numbers) return tn_fail_memory("a list");
     *out_numbers = numbers;
     *out_count = total;
@@ -52,94 +52,79 @@ static tn_status join_numbers(tn_uff_reader *reader, const tn_uff_call *call, ui
 }
 
 /* Follows a list; what is known whole is a constant and needs no node. */
-static tn_status follow_join(tn_uff_reader *reader, tn_uff_call *call, uint32_t rank) {
+static tn_status follow_join(const tn_uff_call *call, uint32_t rank) {
     const int64_t *numbers;
     size_t count;
-    TN_TRY(join_numbers(reader, call, rank, &numbers, &count));
+    TN_TRY(join_numbers(call, rank, &numbers, &count));
     if (!numbers) return TN_OK;
     call->output->type = call->inputs[0]->type;
-    return tn_uff_numbers_set(reader, call->output, 1, count, numbers);
+    return tn_uff_numbers_set(call->reader, call->output, 1, count, numbers);
 }
 
 /* Nodes of several inputs take one type: a list of numbers serves for another's. */
-static tn_status gather_inputs(tn_uff_reader *reader, const tn_uff_call *call,
-                               const tn_uff_order *order, tn_import_tensor **out_inputs) {
+static tn_import_tensor *gather_inputs(const tn_uff_call *call, const tn_uff_order *order) {
+    tn_uff_reader *reader = call->reader;
     tn_import_tensor *inputs = tn_arena_allocate(reader->arena, call->input_count, sizeof(*inputs));
-    if (!inputs) return tn_fail_memory("a node's inputs");
-    for (uint32_t i = 0; i < call->input_count; i++)
-        TN_TRY(tn_uff_value_ordered(reader, call->inputs[i], order, &inputs[i]));
-    *out_inputs = inputs;
-    return TN_OK;
+    if (!inputs) tn_emit_keep(&reader->emit, tn_fail_memory("a node's inputs"));
+    for (uint32_t i = 0; inputs && i < call->input_count; i++)
+        inputs[i] = tn_uff_ordered(reader, call->inputs[i], order);
+    return inputs;
 }
 
-tn_status tn_uff_read_concat(tn_uff_reader *reader, tn_uff_call *call) {
+tn_status tn_uff_read_concat(tn_uff_call *call) {
     const tn_uff_value *first = call->inputs[0];
     tn_uff_value *y = call->output;
-    int64_t field;
     uint32_t axis;
-    tn_uff_attributes attributes = {0};
-    tn_import_tensor *inputs;
-    TN_TRY(tn_uff_field_require(reader, call->node, "axis"));
-    TN_TRY(tn_uff_field_i64(reader, call->node, "axis", 0, &field));
+    TN_TRY(tn_uff_field_require(call, "axis"));
     TN_TRY(check_ranks(call));
-    TN_TRY(tn_uff_axis(field, first->rank, &axis));
-    if (first->rank == 1) TN_TRY(follow_join(reader, call, 1));
+    TN_TRY(tn_uff_field_axis(call, true, first->rank, &axis));
+    if (first->rank == 1) TN_TRY(follow_join(call, 1));
     if (y->data) return TN_OK;
-    const tn_uff_order order = common_order(call);
     tn_uff_value_like(y, first);
-    y->storage = order;
+    y->storage = common_order(call);
     for (uint32_t i = 1; i < call->input_count; i++) {
         const int64_t more = call->inputs[i]->extents[axis];
         const bool is_open = tn_uff_is_open(more) || tn_uff_is_open(y->extents[axis]);
         if (is_open || !tn_add_i64(y->extents[axis], more, &y->extents[axis]))
-            y->extents[axis] = tn_uff_open(reader);
+            y->extents[axis] = tn_uff_open(call->reader);
     }
-    TN_TRY(gather_inputs(reader, call, &order, &inputs));
-    tn_uff_attribute_i64(&attributes, "axis", tn_uff_order_place(&order, axis));
-    return tn_uff_emit(reader, "Concat", 0, y->name, &attributes, call->input_count, inputs,
-                       &y->tensor);
+    const tn_emit_tensors inputs = {call->input_count, gather_inputs(call, &y->storage)};
+    return tn_uff_emit(call, "Concat",
+                       TN_EMIT(tn_emit_i64("axis", tn_uff_order_place(&y->storage, axis))), inputs);
 }
 
 /* Inputs get an axis of one element, and are joined along it. */
-tn_status tn_uff_read_stack(tn_uff_reader *reader, tn_uff_call *call) {
+tn_status tn_uff_read_stack(tn_uff_call *call) {
+    tn_uff_reader *reader = call->reader;
     const tn_uff_value *first = call->inputs[0];
     const tn_uff_order plain = tn_uff_order_plain();
     tn_uff_value *y = call->output;
-    int64_t field, place;
     uint32_t axis;
-    tn_uff_attributes unsqueeze = {0}, concat = {0};
-    tn_import_tensor *inputs;
-    TN_TRY(tn_uff_field_i64(reader, call->node, "axis", 0, &field));
     TN_TRY(check_ranks(call));
     if (first->rank == TN_MAX_RANK)
         return tn_fail(TN_ERROR_SHAPE, "rank %d is the highest there is", TN_MAX_RANK);
-    TN_TRY(tn_uff_axis(field, first->rank + 1, &axis));
-    if (first->rank == 0) TN_TRY(follow_join(reader, call, 0));
+    TN_TRY(tn_uff_field_axis(call, false, first->rank + 1, &axis));
+    if (first->rank == 0) TN_TRY(follow_join(call, 0));
     if (y->data) return TN_OK;
     y->type = first->type;
-    y->rank = first->rank + 1;
-    for (uint32_t i = 0; i < y->rank; i++)
-        y->extents[i] =
-            i == axis ? (int64_t)call->input_count : first->extents[i < axis ? i : i - 1];
-    place = axis;
-    tn_uff_attribute_i64s(&unsqueeze, "axes", 1, &place);
-    tn_uff_attribute_i64(&concat, "axis", place);
-    TN_TRY(gather_inputs(reader, call, &plain, &inputs));
+    tn_uff_value_insert_axis(first, axis, call->input_count, y);
+    const int64_t place = axis;
+    tn_import_tensor *inputs = gather_inputs(call, &plain);
+    TN_TRY(reader->emit.status);
     for (uint32_t i = 0; i < call->input_count; i++)
-        TN_TRY(tn_uff_emit(reader, "Unsqueeze", 0, tn_uff_side_name(reader, y->name, "part"),
-                           &unsqueeze, 1, &inputs[i], &inputs[i]));
-    return tn_uff_emit(reader, "Concat", 0, y->name, &concat, call->input_count, inputs,
-                       &y->tensor);
+        inputs[i] = tn_uff_emit_as(reader, tn_emit_name(&reader->emit, "part"), "Unsqueeze",
+                                   TN_EMIT(tn_emit_i64s("axes", 1, &place)), TN_TENSORS(inputs[i]));
+    return tn_uff_emit(call, "Concat", TN_EMIT(tn_emit_i64("axis", place)),
+                       (tn_emit_tensors){call->input_count, inputs});
 }
 
 /* ----------------------------------------------------------------------------------------------
  * Pad, Gather */
 
-tn_status tn_uff_read_pad(tn_uff_reader *reader, tn_uff_call *call) {
+tn_status tn_uff_read_pad(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
     const tn_uff_value *paddings = call->inputs[1];
     int64_t pads[2 * TN_MAX_RANK] = {0};
-    tn_import_tensor inputs[2];
     if (!paddings->data || !tn_type_is_integer(paddings->type) || paddings->rank != 2 ||
         paddings->extents[0] != x->rank || paddings->extents[1] != 2)
         return tn_fail(TN_ERROR_UNSUPPORTED,
@@ -160,44 +145,40 @@ tn_status tn_uff_read_pad(tn_uff_reader *reader, tn_uff_call *call) {
         if (before + after == 0) continue;
         if (tn_uff_is_open(x->extents[axis]) ||
             !tn_add_i64(x->extents[axis], before + after, &y->extents[axis]))
-            y->extents[axis] = tn_uff_open(reader);
+            y->extents[axis] = tn_uff_open(call->reader);
     }
-    TN_TRY(tn_uff_value_stored(reader, x, &inputs[0]));
-    TN_TRY(tn_uff_add_i64s(reader, tn_uff_side_name(reader, y->name, "pads"), 2 * x->rank, pads,
-                           &inputs[1]));
-    return tn_uff_emit(reader, "Pad", 0, y->name, NULL, 2, inputs, &y->tensor);
+    const tn_import_tensor input = tn_uff_stored(call->reader, x);
+    const tn_import_tensor list =
+        tn_emit_list(&call->reader->emit, "pads", 2 * (size_t)x->rank, pads);
+    return tn_uff_emit(call, "Pad", NULL, TN_TENSORS(input, list));
 }
 
-static tn_status gather_numbers(tn_uff_reader *reader, const tn_uff_call *call) {
+static tn_status gather_numbers(const tn_uff_call *call) {
     const tn_uff_value *indices = call->inputs[1];
     size_t count = 0, index_count = 0;
     const int64_t *numbers = tn_uff_numbers(call->inputs[0], &count);
     const int64_t *places = tn_uff_numbers(indices, &index_count);
     if (!numbers || !places || call->inputs[0]->rank != 1) return TN_OK;
-    int64_t *results = tn_arena_allocate(reader->arena, index_count, sizeof(*results));
+    int64_t *results = tn_arena_allocate(call->reader->arena, index_count, sizeof(*results));
     if (!results) return tn_fail_memory("a list");
     for (size_t i = 0; i < index_count; i++) {
         if (tn_uff_is_open(places[i]) || places[i] < 0 || places[i] >= (int64_t)count) return TN_OK;
         results[i] = numbers[places[i]];
     }
     call->output->type = call->inputs[0]->type;
-    return tn_uff_numbers_set(reader, call->output, indices->rank, index_count, results);
+    return tn_uff_numbers_set(call->reader, call->output, indices->rank, index_count, results);
 }
 
 /* Along axis 0 (Gather), or the field's (GatherV2). */
-tn_status tn_uff_read_gather(tn_uff_reader *reader, tn_uff_call *call) {
+tn_status tn_uff_read_gather(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *indices = call->inputs[1], *y = call->output;
-    int64_t field;
     uint32_t axis;
-    tn_uff_attributes attributes = {0};
-    tn_import_tensor inputs[2];
-    TN_TRY(tn_uff_field_i64(reader, call->node, "axis", 0, &field));
-    TN_TRY(tn_uff_axis(field, x->rank, &axis));
+    TN_TRY(tn_uff_field_axis(call, false, x->rank, &axis));
     if (x->rank - 1 + indices->rank > TN_MAX_RANK)
         return tn_fail(TN_ERROR_SHAPE,
                        "the output would have rank %" PRIu32 "; at most %d is possible",
                        x->rank - 1 + indices->rank, TN_MAX_RANK);
-    TN_TRY(gather_numbers(reader, call));
+    TN_TRY(gather_numbers(call));
     if (y->data) return TN_OK;
     y->type = x->type;
     y->rank = x->rank - 1 + indices->rank;
@@ -205,8 +186,8 @@ tn_status tn_uff_read_gather(tn_uff_reader *reader, tn_uff_call *call) {
         y->extents[i] = i < axis                   ? x->extents[i]
                         : i < axis + indices->rank ? indices->extents[i - axis]
                                                    : x->extents[i - indices->rank + 1];
-    tn_uff_attribute_i64(&attributes, "axis", axis);
-    TN_TRY(tn_uff_value_plain(reader, x, &inputs[0]));
-    TN_TRY(tn_uff_value_plain(reader, indices, &inputs[1]));
-    return tn_uff_emit(reader, "Gather", 0, y->name, &attributes, 2, inputs, &y->tensor);
+    const tn_import_tensor data = tn_uff_plain(call->reader, x);
+    const tn_import_tensor places = tn_uff_plain(call->reader, indices);
+    return tn_uff_emit(call, "Gather", TN_EMIT(tn_emit_i64("axis", axis)),
+                       TN_TENSORS(data, places));
 }

@@ -25,17 +25,17 @@ static bool is_flattening(tn_uff_reader *reader, const tn_uff_value *x, const tn
     return x->extents[0] == y->extents[0] && !tn_uff_is_open(rest) && rest == y->extents[1];
 }
 
-static tn_status reshape_to(tn_uff_reader *reader, tn_uff_call *call) {
+static tn_status reshape_to(tn_uff_call *call) {
+    tn_uff_reader *reader = call->reader;
     tn_uff_value *x = call->inputs[0], *y = call->output;
-    tn_import_tensor input;
     y->type = x->type;
     if (is_flattening(reader, x, y)) {
         y->flattened = x;
         return TN_OK;
     }
-    TN_TRY(tn_uff_value_plain(reader, x, &input));
-    return tn_uff_emit_reshape(reader, y->name, input, x->rank, x->extents, y->rank, y->extents,
-                               &y->tensor);
+    y->tensor = tn_uff_emit_reshape(reader, y->name, tn_uff_plain(reader, x), x->rank, x->extents,
+                                    y->rank, y->extents);
+    return reader->emit.status;
 }
 
 /* The extents that a list of numbers means; the one that is -1 is what is left. */
@@ -63,25 +63,22 @@ static tn_status resolve_extents(tn_uff_reader *reader, const tn_uff_value *x, s
 }
 
 /* A shape that is known only at run time; its length is known. */
-static tn_status reshape_by_tensor(tn_uff_reader *reader, tn_uff_call *call) {
-    tn_uff_value *x = call->inputs[0], *shape = call->inputs[1], *y = call->output;
-    tn_uff_attributes attributes = {0};
-    tn_import_tensor inputs[2], numbers;
+static tn_status reshape_by_tensor(tn_uff_call *call) {
+    tn_uff_reader *reader = call->reader;
+    tn_uff_value *shape = call->inputs[1], *y = call->output;
     if (shape->rank != 1 || tn_uff_is_open(shape->extents[0]) || shape->extents[0] > TN_MAX_RANK)
         return tn_fail(TN_ERROR_UNSUPPORTED, "the new shape ('%s') is no list of known length",
                        shape->name);
-    y->type = x->type;
+    y->type = call->inputs[0]->type;
     y->rank = (uint32_t)shape->extents[0];
     for (uint32_t i = 0; i < y->rank; i++)
         y->extents[i] = shape->known && !tn_uff_is_open(shape->known[i]) && shape->known[i] >= 0
                             ? shape->known[i]
                             : tn_uff_open(reader);
-    TN_TRY(tn_uff_value_plain(reader, x, &inputs[0]));
-    TN_TRY(tn_uff_value_plain(reader, shape, &numbers));
-    tn_uff_attribute_text(&attributes, "to", "i64");
-    TN_TRY(tn_uff_emit(reader, "Cast", 0, tn_uff_side_name(reader, y->name, "extents"), &attributes,
-                       1, &numbers, &inputs[1]));
-    return tn_uff_emit(reader, "Reshape", 0, y->name, NULL, 2, inputs, &y->tensor);
+    const tn_import_tensor x = tn_uff_plain(reader, call->inputs[0]);
+    const tn_import_tensor numbers = tn_uff_plain(reader, shape);
+    const tn_import_tensor extents = tn_emit_cast(&reader->emit, "extents", "i64", numbers);
+    return tn_uff_emit(call, "Reshape", NULL, TN_TENSORS(x, extents));
 }
 
 /* Whether Reshape's constant shape can say these extents: one open extent, and those that stay. */
@@ -97,39 +94,38 @@ static bool is_same_shape(const tn_uff_value *a, const tn_uff_value *b) {
     return a->rank == b->rank && memcmp(a->extents, b->extents, a->rank * sizeof(int64_t)) == 0;
 }
 
-tn_status tn_uff_read_reshape(tn_uff_reader *reader, tn_uff_call *call) {
+tn_status tn_uff_read_reshape(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
     size_t count = 0;
     const int64_t *numbers = tn_uff_numbers(call->inputs[1], &count);
-    if (!numbers || call->inputs[1]->rank != 1) return reshape_by_tensor(reader, call);
-    TN_TRY(resolve_extents(reader, x, count, numbers, y));
+    if (!numbers || call->inputs[1]->rank != 1) return reshape_by_tensor(call);
+    TN_TRY(resolve_extents(call->reader, x, count, numbers, y));
     if (is_same_shape(x, y)) {
         call->output = x;
         return TN_OK;
     }
-    return is_sayable(x, y) ? reshape_to(reader, call) : reshape_by_tensor(reader, call);
+    return is_sayable(x, y) ? reshape_to(call) : reshape_by_tensor(call);
 }
 
-tn_status tn_uff_read_flatten(tn_uff_reader *reader, tn_uff_call *call) {
+tn_status tn_uff_read_flatten(tn_uff_call *call) {
     const tn_uff_value *x = call->inputs[0];
     if (x->rank == 0) return tn_fail(TN_ERROR_SHAPE, "input '%s' has no axes", x->name);
     call->output->rank = 2;
     call->output->extents[0] = x->extents[0];
-    call->output->extents[1] = tn_uff_product(reader, x->rank - 1, &x->extents[1]);
-    return reshape_to(reader, call);
+    call->output->extents[1] = tn_uff_product(call->reader, x->rank - 1, &x->extents[1]);
+    return reshape_to(call);
 }
 
 /* ----------------------------------------------------------------------------------------------
  * Transpose, Squeeze, ExpandDims */
 
-static tn_status read_permutation(const tn_uff_reader *reader, const tn_uff_call *call,
-                                  tn_uff_order *out_order) {
+static tn_status read_permutation(const tn_uff_call *call, tn_uff_order *out_order) {
     const uint32_t rank = call->inputs[0]->rank;
     size_t count = 0;
     const int64_t *items;
     uint32_t seen = 0;
-    TN_TRY(tn_uff_field_require(reader, call->node, "permutation"));
-    TN_TRY(tn_uff_field_i64s(reader, call->node, "permutation", &count, &items));
+    TN_TRY(tn_uff_field_require(call, "permutation"));
+    TN_TRY(tn_uff_field_i64s(call, "permutation", &count, &items));
     bool is_good = count == rank;
     *out_order = tn_uff_order_plain();
     for (uint32_t i = 0; is_good && i < rank; i++) {
@@ -143,11 +139,12 @@ static tn_status read_permutation(const tn_uff_reader *reader, const tn_uff_call
                    "field 'permutation' does not name each of %" PRIu32 " axes once", rank);
 }
 
-tn_status tn_uff_read_transpose(tn_uff_reader *reader, tn_uff_call *call) {
+tn_status tn_uff_read_transpose(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
     tn_uff_order permutation;
-    TN_TRY(read_permutation(reader, call, &permutation));
-    TN_TRY(tn_uff_value_stored(reader, x, &y->tensor));
+    TN_TRY(read_permutation(call, &permutation));
+    y->tensor = tn_uff_stored(call->reader, x);
+    TN_TRY(call->reader->emit.status);
     y->type = x->type;
     y->rank = x->rank;
     for (uint32_t i = 0; i < y->rank; i++) {
@@ -157,99 +154,65 @@ tn_status tn_uff_read_transpose(tn_uff_reader *reader, tn_uff_call *call) {
     return TN_OK;
 }
 
-static tn_status read_squeezed(const tn_uff_reader *reader, const tn_uff_call *call,
-                               uint32_t *out_axes) {
-    const tn_uff_value *x = call->inputs[0];
-    size_t count = 0;
-    const int64_t *items;
-    uint32_t axes = 0, axis;
-    TN_TRY(tn_uff_field_i64s(reader, call->node, "axes", &count, &items));
-    for (size_t i = 0; i < count; i++) {
-        TN_TRY(tn_uff_axis(items[i], x->rank, &axis));
-        axes |= 1u << axis;
-    }
-    for (axis = 0; axis < x->rank && count == 0; axis++)
-        if (x->extents[axis] == 1) axes |= 1u << axis;
-    *out_axes = axes;
-    return TN_OK;
-}
-
-tn_status tn_uff_read_squeeze(tn_uff_reader *reader, tn_uff_call *call) {
+tn_status tn_uff_read_squeeze(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
     uint32_t axes;
     int64_t places[TN_MAX_RANK];
     size_t count = 0;
-    tn_uff_attributes attributes = {0};
-    tn_import_tensor input;
-    TN_TRY(read_squeezed(reader, call, &axes));
+    TN_TRY(tn_uff_field_axes(call, &count, &axes));
+    for (uint32_t i = 0; i < x->rank && count == 0; i++)
+        if (x->extents[i] == 1) axes |= 1u << i;
     if (axes == 0) {
         call->output = x;
         return TN_OK;
     }
     tn_uff_value_drop_axes(x, axes, y);
-    size_t number_count = 0;
-    const int64_t *numbers = tn_uff_numbers(x, &number_count);
-    if (numbers && y->rank == 0) {
-        TN_TRY(tn_uff_numbers_set(reader, y, 0, 1, numbers));
-        if (y->data) return TN_OK;
-    }
-    for (uint32_t i = 0; i < x->rank; i++)
-        if (axes >> x->storage.axes[i] & 1) places[count++] = i;
-    TN_TRY(tn_uff_value_stored(reader, x, &input));
-    tn_uff_attribute_i64s(&attributes, "axes", count, places);
-    return tn_uff_emit(reader, "Squeeze", 0, y->name, &attributes, 1, &input, &y->tensor);
+    const int64_t *numbers = tn_uff_numbers(x, &count);
+    if (numbers && y->rank == 0) TN_TRY(tn_uff_numbers_set(call->reader, y, 0, 1, numbers));
+    if (y->data) return TN_OK;
+    count = tn_uff_value_places(x, axes, places);
+    return tn_uff_emit(call, "Squeeze", TN_EMIT(tn_emit_i64s("axes", count, places)),
+                       TN_TENSORS(tn_uff_stored(call->reader, x)));
 }
 
-tn_status tn_uff_read_expand_dims(tn_uff_reader *reader, tn_uff_call *call) {
+tn_status tn_uff_read_expand_dims(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
-    int64_t field, place;
     uint32_t axis;
-    size_t number_count = 0;
-    tn_uff_attributes attributes = {0};
-    tn_import_tensor input;
+    size_t count = 0;
     if (x->rank == TN_MAX_RANK)
         return tn_fail(TN_ERROR_SHAPE, "rank %d is the highest there is", TN_MAX_RANK);
-    TN_TRY(tn_uff_field_require(reader, call->node, "axis"));
-    TN_TRY(tn_uff_field_i64(reader, call->node, "axis", 0, &field));
-    TN_TRY(tn_uff_axis(field, x->rank + 1, &axis));
-    const int64_t *numbers = x->rank == 0 ? tn_uff_numbers(x, &number_count) : NULL;
+    TN_TRY(tn_uff_field_axis(call, true, x->rank + 1, &axis));
+    const int64_t *numbers = x->rank == 0 ? tn_uff_numbers(x, &count) : NULL;
     y->type = x->type;
-    if (numbers) TN_TRY(tn_uff_numbers_set(reader, y, 1, 1, numbers));
+    if (numbers) TN_TRY(tn_uff_numbers_set(call->reader, y, 1, 1, numbers));
     if (y->data) return TN_OK;
-    y->rank = x->rank + 1;
+    tn_uff_value_insert_axis(x, axis, 1, y);
     const bool is_plain_x = is_plain(x);
-    place = is_plain_x ? axis : 0; /* an axis of one element lies anywhere: in front is simplest */
-    for (uint32_t i = 0; i < y->rank; i++)
-        y->extents[i] = i == axis ? 1 : x->extents[i < axis ? i : i - 1];
+    /* an axis of one element lies anywhere: in front is simplest */
+    const int64_t place = is_plain_x ? axis : 0;
     for (uint32_t i = 0; !is_plain_x && i < y->rank; i++) {
         const uint32_t old = i == 0 ? axis : x->storage.axes[i - 1];
         y->storage.axes[i] = (uint8_t)(i > 0 && old >= axis ? old + 1 : old);
     }
-    TN_TRY(tn_uff_value_stored(reader, x, &input));
-    tn_uff_attribute_i64s(&attributes, "axes", 1, &place);
-    return tn_uff_emit(reader, "Unsqueeze", 0, y->name, &attributes, 1, &input, &y->tensor);
+    return tn_uff_emit(call, "Unsqueeze", TN_EMIT(tn_emit_i64s("axes", 1, &place)),
+                       TN_TENSORS(tn_uff_stored(call->reader, x)));
 }
 
 /* ----------------------------------------------------------------------------------------------
  * Shape */
 
-tn_status tn_uff_read_shape(tn_uff_reader *reader, tn_uff_call *call) {
+tn_status tn_uff_read_shape(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
+    tn_emitter *emit = &call->reader->emit;
     int64_t places[TN_MAX_RANK];
-    tn_uff_attributes attributes = {0};
-    tn_import_tensor input, extents, inputs[2];
     y->type = TN_I32;
-    TN_TRY(tn_uff_numbers_set(reader, y, 1, x->rank, x->extents));
+    TN_TRY(tn_uff_numbers_set(call->reader, y, 1, x->rank, x->extents));
     if (y->data) return TN_OK;
     for (uint32_t i = 0; i < x->rank; i++)
         places[i] = tn_uff_order_place(&x->storage, i);
-    TN_TRY(tn_uff_value_stored(reader, x, &input));
-    TN_TRY(tn_uff_emit(reader, "Shape", 0, tn_uff_side_name(reader, y->name, "stored"), NULL, 1,
-                       &input, &inputs[0]));
-    TN_TRY(tn_uff_add_i64s(reader, tn_uff_side_name(reader, y->name, "places"), x->rank, places,
-                           &inputs[1]));
-    TN_TRY(tn_uff_emit(reader, "Gather", 0, tn_uff_side_name(reader, y->name, "extents"), NULL, 2,
-                       inputs, &extents));
-    tn_uff_attribute_text(&attributes, "to", "i32");
-    return tn_uff_emit(reader, "Cast", 0, y->name, &attributes, 1, &extents, &y->tensor);
+    const tn_import_tensor stored =
+        tn_emit_unary(emit, "stored", "Shape", tn_uff_stored(call->reader, x));
+    const tn_import_tensor extents = tn_emit_binary(emit, "extents", "Gather", stored,
+                                                    tn_emit_list(emit, "places", x->rank, places));
+    return tn_uff_emit(call, "Cast", TN_EMIT(tn_emit_text("to", "i32")), TN_TENSORS(extents));
 }

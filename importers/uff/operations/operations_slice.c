@@ -10,10 +10,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-static tn_status read_mask(const tn_uff_reader *reader, const tn_uff_call *call, const char *name,
-                           uint32_t *out_mask) {
+static tn_status read_mask(const tn_uff_call *call, const char *name, uint32_t *out_mask) {
     int64_t mask;
-    TN_TRY(tn_uff_field_i64(reader, call->node, name, 0, &mask));
+    TN_TRY(tn_uff_field_i64(call, name, 0, &mask));
     *out_mask = (uint32_t)(mask & ((1 << TN_MAX_RANK) - 1));
     return TN_OK;
 }
@@ -53,16 +52,16 @@ static void note_open(tn_uff_bounds *b, uint32_t axis, bool is_begin_masked, boo
     }
 }
 
-static tn_status read_bounds(tn_uff_reader *reader, const tn_uff_call *call, tn_uff_bounds *b) {
+static tn_status read_bounds(const tn_uff_call *call, tn_uff_bounds *b) {
     size_t counts[3];
     const int64_t *lists[3];
     uint32_t begin_mask, end_mask;
-    TN_TRY(read_list(reader, call->inputs[1], "the begin", &counts[0], &lists[0]));
-    TN_TRY(read_list(reader, call->inputs[2], "the end", &counts[1], &lists[1]));
+    TN_TRY(read_list(call->reader, call->inputs[1], "the begin", &counts[0], &lists[0]));
+    TN_TRY(read_list(call->reader, call->inputs[2], "the end", &counts[1], &lists[1]));
     TN_TRY(tn_uff_numbers_require(call->inputs[3], "the strides", &counts[2], &lists[2]));
-    TN_TRY(read_mask(reader, call, "begin_mask", &begin_mask));
-    TN_TRY(read_mask(reader, call, "end_mask", &end_mask));
-    TN_TRY(read_mask(reader, call, "shrink_axis_mask", &b->shrink));
+    TN_TRY(read_mask(call, "begin_mask", &begin_mask));
+    TN_TRY(read_mask(call, "end_mask", &end_mask));
+    TN_TRY(read_mask(call, "shrink_axis_mask", &b->shrink));
     if (counts[0] != counts[1] || counts[0] != counts[2] || counts[0] > call->inputs[0]->rank)
         return tn_fail(TN_ERROR_SHAPE, "%zu begins, %zu ends and %zu strides for %" PRIu32 " axes",
                        counts[0], counts[1], counts[2], call->inputs[0]->rank);
@@ -108,8 +107,8 @@ static int64_t sliced_extent(tn_uff_reader *reader, const tn_uff_bounds *b, uint
 }
 
 /* A slice of a list of numbers. */
-static tn_status slice_numbers(tn_uff_reader *reader, const tn_uff_call *call,
-                               const tn_uff_bounds *b) {
+static tn_status slice_numbers(const tn_uff_call *call, const tn_uff_bounds *b) {
+    tn_uff_reader *reader = call->reader;
     size_t count = 0, taken = 0;
     const int64_t *numbers = tn_uff_numbers(call->inputs[0], &count);
     if (!numbers || call->inputs[0]->rank != 1 || b->count != 1 || b->open_begin || b->open_end)
@@ -126,41 +125,28 @@ static tn_status slice_numbers(tn_uff_reader *reader, const tn_uff_call *call,
     return tn_uff_numbers_set(reader, call->output, b->shrink ? 0 : 1, taken, results);
 }
 
-static tn_status emit_slice(tn_uff_reader *reader, tn_uff_call *call, const tn_uff_bounds *b,
-                            const char *name, tn_import_tensor *out_tensor) {
+static tn_emit_tensors slice_inputs(const tn_uff_call *call, const tn_uff_bounds *b,
+                                    tn_import_tensor *inputs) {
+    tn_emitter *emit = &call->reader->emit;
     tn_uff_value *x = call->inputs[0];
     int64_t places[TN_MAX_RANK];
-    tn_import_tensor inputs[5];
     for (uint32_t i = 0; i < b->count; i++)
         places[i] = tn_uff_order_place(&x->storage, i);
-    TN_TRY(tn_uff_value_stored(reader, x, &inputs[0]));
-    TN_TRY(tn_uff_bounds_emit(reader, call, b, &inputs[1], &inputs[2]));
-    TN_TRY(tn_uff_add_i64s(reader, tn_uff_side_name(reader, call->output->name, "axes"), b->count,
-                           places, &inputs[3]));
-    TN_TRY(tn_uff_add_i64s(reader, tn_uff_side_name(reader, call->output->name, "step"), b->count,
-                           b->step, &inputs[4]));
-    return tn_uff_emit(reader, "Slice", 0, name, NULL, 5, inputs, out_tensor);
+    inputs[0] = tn_uff_stored(call->reader, x);
+    tn_uff_bounds_emit(call, b, &inputs[1], &inputs[2]);
+    inputs[3] = tn_emit_list(emit, "axes", b->count, places);
+    inputs[4] = tn_emit_list(emit, "step", b->count, b->step);
+    return (tn_emit_tensors){5, inputs};
 }
 
-/* The axes that are shrunk go. */
-static tn_status emit_shrink(tn_uff_reader *reader, tn_uff_value *y, uint32_t axes,
-                             const tn_uff_value *sliced) {
-    int64_t places[TN_MAX_RANK];
-    size_t count = 0;
-    tn_uff_attributes attributes = {0};
-    for (uint32_t i = 0; i < sliced->rank; i++)
-        if (axes >> sliced->storage.axes[i] & 1) places[count++] = i;
-    tn_uff_value_drop_axes(sliced, axes, y);
-    tn_uff_attribute_i64s(&attributes, "axes", count, places);
-    return tn_uff_emit(reader, "Squeeze", 0, y->name, &attributes, 1, &sliced->tensor, &y->tensor);
-}
-
-tn_status tn_uff_read_strided_slice(tn_uff_reader *reader, tn_uff_call *call) {
+tn_status tn_uff_read_strided_slice(tn_uff_call *call) {
     const tn_uff_value *x = call->inputs[0];
     tn_uff_value *y = call->output;
     tn_uff_bounds b = {0};
-    TN_TRY(read_bounds(reader, call, &b));
-    TN_TRY(slice_numbers(reader, call, &b));
+    tn_import_tensor inputs[5];
+    int64_t places[TN_MAX_RANK];
+    TN_TRY(read_bounds(call, &b));
+    TN_TRY(slice_numbers(call, &b));
     if (y->data) return TN_OK;
     if (b.count == 0) {
         call->output = call->inputs[0];
@@ -169,16 +155,16 @@ tn_status tn_uff_read_strided_slice(tn_uff_reader *reader, tn_uff_call *call) {
     tn_uff_value sliced = {.storage = x->storage};
     tn_uff_value_like(&sliced, x);
     for (uint32_t i = 0; i < b.count; i++) {
-        sliced.extents[i] = sliced_extent(reader, &b, i, x->extents[i]);
+        sliced.extents[i] = sliced_extent(call->reader, &b, i, x->extents[i]);
         if ((b.shrink >> i & 1) && sliced.extents[i] != 1)
             return tn_fail(TN_ERROR_SHAPE, "element %" PRId64 " of axis %" PRIu32 " is not there",
                            b.begin[i], i);
     }
-    if (!b.shrink) {
-        tn_uff_value_like(y, &sliced);
-        return emit_slice(reader, call, &b, y->name, &y->tensor);
-    }
-    TN_TRY(
-        emit_slice(reader, call, &b, tn_uff_side_name(reader, y->name, "slice"), &sliced.tensor));
-    return emit_shrink(reader, y, b.shrink, &sliced);
+    const tn_emit_tensors list = slice_inputs(call, &b, inputs);
+    tn_uff_value_drop_axes(&sliced, b.shrink, y);
+    if (!b.shrink) return tn_uff_emit(call, "Slice", NULL, list);
+    const size_t count = tn_uff_value_places(&sliced, b.shrink, places);
+    const tn_import_tensor whole = tn_emit(&call->reader->emit, "slice", "Slice", NULL, list);
+    return tn_uff_emit(call, "Squeeze", TN_EMIT(tn_emit_i64s("axes", count, places)),
+                       TN_TENSORS(whole));
 }

@@ -15,8 +15,7 @@ typedef struct tn_uff_bounds {
 } tn_uff_bounds;
 
 /* The operator's lists of begins and ends: constants, or computed where a bound is open. */
-tn_status tn_uff_bounds_emit(tn_uff_reader *reader, const tn_uff_call *call,
-                             const tn_uff_bounds *bounds, tn_import_tensor *out_begin,
-                             tn_import_tensor *out_end);
+void tn_uff_bounds_emit(const tn_uff_call *call, const tn_uff_bounds *bounds,
+                        tn_import_tensor *out_begin, tn_import_tensor *out_end);
 
 #endif

@@ -7,81 +7,62 @@
 #include "importers/uff/operations/slice.h"
 
 /* The bounds as the file's node computes them. */
-static tn_status emit_given(tn_uff_reader *reader, const char *name, tn_uff_value *list,
-                            uint32_t count, tn_import_tensor *out_tensor) {
-    tn_import_tensor tensor;
-    tn_uff_attributes attributes = {0};
+static tn_import_tensor emit_given(tn_uff_reader *reader, tn_uff_value *list, uint32_t count) {
     const int64_t extents[] = {count};
-    TN_TRY(tn_uff_value_plain(reader, list, &tensor));
+    tn_import_tensor tensor = tn_uff_plain(reader, list);
     if (list->rank == 0)
-        TN_TRY(tn_uff_emit_reshape(reader, tn_uff_side_name(reader, name, "list"), tensor, 0, NULL,
-                                   1, extents, &tensor));
-    tn_uff_attribute_text(&attributes, "to", "i64");
-    return tn_uff_emit(reader, "Cast", 0, tn_uff_side_name(reader, name, "given"), &attributes, 1,
-                       &tensor, out_tensor);
+        tensor = tn_uff_emit_reshape(reader, tn_emit_name(&reader->emit, "list"), tensor, 0, NULL,
+                                     1, extents);
+    return tn_emit_cast(&reader->emit, "given", "i64", tensor);
 }
 
 /* Of `first` where the axis is among `axes`, else of `second`. */
-static tn_status emit_choice(tn_uff_reader *reader, const char *name, uint32_t count, uint32_t axes,
-                             tn_import_tensor first, tn_import_tensor second,
-                             tn_import_tensor *out_tensor) {
+static tn_import_tensor emit_choice(tn_emitter *emit, uint32_t count, uint32_t axes,
+                                    tn_import_tensor first, tn_import_tensor second) {
     bool mask[TN_MAX_RANK];
-    tn_import_tensor inputs[3] = {TN_IMPORT_NO_TENSOR, first, second};
+    const int64_t extent = count;
     for (uint32_t i = 0; i < count; i++)
         mask[i] = axes >> i & 1;
-    TN_TRY(tn_uff_add_constant(reader, tn_uff_side_name(reader, name, "mask"), TN_BOOL, 1,
-                               (const int64_t[]){count}, mask, &inputs[0]));
-    return tn_uff_emit(reader, "Where", 0, tn_uff_side_name(reader, name, "chosen"), NULL, 3,
-                       inputs, out_tensor);
+    const tn_import_tensor chooser = tn_emit_constant(emit, "mask", TN_BOOL, 1, &extent, mask);
+    return tn_emit(emit, "chosen", "Where", NULL, TN_TENSORS(chooser, first, second));
 }
 
 /* Known bounds, and those of `list` for the axes `open`. */
-static tn_status emit_list(tn_uff_reader *reader, const char *name, tn_uff_value *list,
-                           uint32_t count, uint32_t open, const int64_t *known,
-                           tn_import_tensor *out_tensor) {
-    tn_import_tensor given, constant;
-    if (open == 0) return tn_uff_add_i64s(reader, name, count, known, out_tensor);
-    TN_TRY(emit_given(reader, name, list, count, &given));
-    TN_TRY(
-        tn_uff_add_i64s(reader, tn_uff_side_name(reader, name, "known"), count, known, &constant));
-    return emit_choice(reader, name, count, open, given, constant, out_tensor);
+static tn_import_tensor emit_list(tn_uff_reader *reader, const char *part, tn_uff_value *list,
+                                  uint32_t count, uint32_t open, const int64_t *known) {
+    tn_emitter *emit = &reader->emit;
+    if (open == 0) return tn_emit_list(emit, part, count, known);
+    const char *outer = tn_emit_enter(emit, tn_emit_name(emit, part));
+    const tn_import_tensor given = emit_given(reader, list, count);
+    const tn_import_tensor constant = tn_emit_list(emit, "known", count, known);
+    const tn_import_tensor chosen = emit_choice(emit, count, open, given, constant);
+    emit->name = outer;
+    return chosen;
 }
 
 /* The element after `begin`; after the last one, -1, whatever end there is. */
-static tn_status emit_next(tn_uff_reader *reader, const char *name, tn_import_tensor begin,
-                           tn_import_tensor *out_tensor) {
+static tn_import_tensor emit_next(tn_emitter *emit, tn_import_tensor begin) {
     static const int64_t one = 1, zero = 0, last = INT64_MAX;
-    tn_import_tensor sum[2] = {begin, TN_IMPORT_NO_TENSOR}, compared[2], chosen[3];
-    TN_TRY(tn_uff_add_i64s(reader, tn_uff_side_name(reader, name, "one"), 1, &one, &sum[1]));
-    TN_TRY(tn_uff_emit(reader, "Add", 0, tn_uff_side_name(reader, name, "next"), NULL, 2, sum,
-                       &compared[0]));
-    TN_TRY(tn_uff_add_i64s(reader, tn_uff_side_name(reader, name, "zero"), 1, &zero, &compared[1]));
-    TN_TRY(tn_uff_emit(reader, "Equal", 0, tn_uff_side_name(reader, name, "is_last"), NULL, 2,
-                       compared, &chosen[0]));
-    TN_TRY(tn_uff_add_i64s(reader, tn_uff_side_name(reader, name, "last"), 1, &last, &chosen[1]));
-    chosen[2] = compared[0];
-    return tn_uff_emit(reader, "Where", 0, tn_uff_side_name(reader, name, "after"), NULL, 3, chosen,
-                       out_tensor);
+    const tn_import_tensor step = tn_emit_list(emit, "one", 1, &one);
+    const tn_import_tensor next = tn_emit_binary(emit, "next", "Add", begin, step);
+    const tn_import_tensor nothing = tn_emit_list(emit, "zero", 1, &zero);
+    const tn_import_tensor is_last = tn_emit_binary(emit, "is_last", "Equal", next, nothing);
+    const tn_import_tensor end = tn_emit_list(emit, "last", 1, &last);
+    return tn_emit(emit, "after", "Where", NULL, TN_TENSORS(is_last, end, next));
 }
 
-tn_status tn_uff_bounds_emit(tn_uff_reader *reader, const tn_uff_call *call,
-                             const tn_uff_bounds *bounds, tn_import_tensor *out_begin,
-                             tn_import_tensor *out_end) {
-    const char *begin_name = tn_uff_side_name(reader, call->output->name, "begin");
-    const char *end_name = tn_uff_side_name(reader, call->output->name, "end");
-    const uint32_t computed = bounds->open_begin & bounds->shrink;
-    tn_import_tensor begin, end, next;
-    if (!begin_name || !end_name) return tn_fail_memory("a tensor's name");
-    TN_TRY(emit_list(reader, begin_name, call->inputs[1], bounds->count, bounds->open_begin,
-                     bounds->begin, &begin));
-    TN_TRY(emit_list(reader, end_name, call->inputs[2], bounds->count, bounds->open_end,
-                     bounds->end, &end));
-    if (computed) {
-        TN_TRY(emit_next(reader, end_name, begin, &next));
-        TN_TRY(emit_choice(reader, tn_uff_side_name(reader, end_name, "shrunk"), bounds->count,
-                           computed, next, end, &end));
-    }
-    *out_begin = begin;
-    *out_end = end;
-    return TN_OK;
+void tn_uff_bounds_emit(const tn_uff_call *call, const tn_uff_bounds *b,
+                        tn_import_tensor *out_begin, tn_import_tensor *out_end) {
+    tn_uff_reader *reader = call->reader;
+    tn_emitter *emit = &reader->emit;
+    const uint32_t computed = b->open_begin & b->shrink;
+    const char *end_name = computed ? tn_emit_name(emit, "end") : NULL;
+    *out_begin = emit_list(reader, "begin", call->inputs[1], b->count, b->open_begin, b->begin);
+    *out_end = emit_list(reader, "end", call->inputs[2], b->count, b->open_end, b->end);
+    if (!computed) return;
+    const char *outer = tn_emit_enter(emit, end_name);
+    const tn_import_tensor next = emit_next(emit, *out_begin);
+    (void)tn_emit_enter(emit, tn_emit_name(emit, "shrunk"));
+    *out_end = emit_choice(emit, b->count, computed, next, *out_end);
+    emit->name = outer;
 }

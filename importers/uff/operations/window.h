@@ -15,16 +15,17 @@ typedef struct tn_uff_window {
 } tn_uff_window;
 
 /* Strides, dilation and padding; rank and kernel are set by the caller. */
-tn_status tn_uff_window_read(tn_uff_reader *reader, const tn_uff_node *node,
-                             tn_uff_window *out_window);
-/* As attributes of an operator, but for the kernel and the dilations. */
-void tn_uff_window_add(const tn_uff_window *window, tn_uff_attributes *attributes);
-/* The output's extent along a spatial axis of a convolution or pool. */
-int64_t tn_uff_window_extent(tn_uff_reader *reader, const tn_uff_window *window, uint32_t axis,
-                             int64_t in);
+tn_status tn_uff_window_read(const tn_uff_call *call, tn_uff_window *out_window);
+/* A list of a node, of one number for each spatial axis, none below the fallback. */
+tn_status tn_uff_window_list(const tn_uff_call *call, const char *name, uint32_t rank,
+                             int64_t fallback, int64_t *out_items);
+/* As fields 1 and 2 of an operator, which the window outlives; kernel and dilations are left out.
+ */
+tn_emit_fields tn_uff_window_fields(const tn_uff_window *window);
+/* The output's spatial extents, by those of the input that it has. */
+void tn_uff_window_shape(tn_uff_call *call, const tn_uff_window *window);
 /* Gives the output the first input's shape, and the order that the node's dimension orders ask of
  * that input. */
-tn_status tn_uff_window_order(const tn_uff_reader *reader, tn_uff_call *call,
-                              uint32_t minimum_rank);
+tn_status tn_uff_window_order(tn_uff_call *call, uint32_t minimum_rank);
 
 #endif

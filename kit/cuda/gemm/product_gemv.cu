@@ -18,6 +18,7 @@
 
 extern "C" {
 #include "kit/math/element.h"
+#include "kit/operator/kernel_memory.h"
 }
 
 namespace {
@@ -256,12 +257,6 @@ tn_status prepare_bias(tn_call *call, gemv_state *state) {
     return status;
 }
 
-void free_state(tn_call *call, gemv_state *state) {
-    if (state->b) call->device->deallocate(call->device, state->b, call->stream);
-    if (state->bias) call->device->deallocate(call->device, state->bias, call->stream);
-    call->host->deallocate(call->host, state);
-}
-
 } // namespace
 
 tn_status tn_cuda_product_gemv_accepts(tn_call *call) TN_NOEXCEPT {
@@ -278,32 +273,27 @@ tn_status tn_cuda_product_gemv_tactics(tn_call *call) TN_NOEXCEPT {
 }
 
 tn_status tn_cuda_product_gemv_prepare(tn_call *call) TN_NOEXCEPT {
-    gemv_state *state = (gemv_state *)call->host->allocate(call->host, sizeof(*state), 64);
-    if (!state) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a product's state");
-    memset((void *)state, 0, sizeof(*state));
+    TN_TRY(tn_kernel_state_create(call, sizeof(gemv_state)));
+    gemv_state *state = (gemv_state *)call->state;
     tn_status status = TN_OK;
     if (!read(call, &state->node))
         status = call->host->fail(call, TN_ERROR_UNSUPPORTED, "this node reads as no product");
     if (status == TN_OK) status = prepare_matrix(call, state);
     if (status == TN_OK) status = prepare_bias(call, state);
-    if (status != TN_OK) {
-        free_state(call, state);
-        return status;
-    }
-    call->state = state;
-    return TN_OK;
+    if (status != TN_OK) tn_cuda_product_gemv_release(call);
+    return status;
 }
 
 void tn_cuda_product_gemv_release(tn_call *call) TN_NOEXCEPT {
-    free_state(call, (gemv_state *)call->state);
+    const gemv_state *state = (const gemv_state *)call->state;
+    if (state->b) call->device->deallocate(call->device, state->b, call->stream);
+    if (state->bias) call->device->deallocate(call->device, state->bias, call->stream);
+    tn_kernel_state_destroy(call);
 }
 
 /* A context has the node for its shapes. */
 tn_status tn_cuda_product_gemv_open(tn_call *call) TN_NOEXCEPT {
-    call->context = call->host->allocate(call->host, sizeof(tn_cuda_product_node), 16);
-    return call->context
-               ? TN_OK
-               : call->host->fail(call, TN_ERROR_MEMORY, "no memory for a product's context");
+    return tn_kernel_context_create(call, sizeof(tn_cuda_product_node));
 }
 
 void tn_cuda_product_gemv_close(tn_call *call) TN_NOEXCEPT {

@@ -16,6 +16,7 @@
 extern "C" {
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
+#include "kit/operator/kernel_memory.h"
 }
 
 namespace {
@@ -123,12 +124,6 @@ tn_status prepare_constants(tn_call *call, const int8_node *node, int8_state *st
     return status;
 }
 
-void free_state(tn_call *call, int8_state *state) {
-    if (state->b) call->device->deallocate(call->device, state->b, call->stream);
-    if (state->numbers) call->device->deallocate(call->device, state->numbers, call->stream);
-    call->host->deallocate(call->host, state);
-}
-
 } // namespace
 
 tn_status tn_cuda_product_int8_accepts(tn_call *call) TN_NOEXCEPT {
@@ -147,29 +142,24 @@ tn_status tn_cuda_product_int8_prepare(tn_call *call) TN_NOEXCEPT {
     int8_node node;
     if (!read(call, &node))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED, "this node reads as no product");
-    int8_state *state = (int8_state *)call->host->allocate(call->host, sizeof(*state), 64);
-    if (!state) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a product's state");
-    memset((void *)state, 0, sizeof(*state));
+    TN_TRY(tn_kernel_state_create(call, sizeof(int8_state)));
+    int8_state *state = (int8_state *)call->state;
     state->columns = node.product.columns;
     state->padded_depth = (node.product.depth + DEPTH - 1) / DEPTH * DEPTH;
     const tn_status status = prepare_constants(call, &node, state);
-    if (status != TN_OK) {
-        free_state(call, state);
-        return status;
-    }
-    call->state = state;
-    return TN_OK;
+    if (status != TN_OK) tn_cuda_product_int8_release(call);
+    return status;
 }
 
 void tn_cuda_product_int8_release(tn_call *call) TN_NOEXCEPT {
-    free_state(call, (int8_state *)call->state);
+    const int8_state *state = (const int8_state *)call->state;
+    if (state->b) call->device->deallocate(call->device, state->b, call->stream);
+    if (state->numbers) call->device->deallocate(call->device, state->numbers, call->stream);
+    tn_kernel_state_destroy(call);
 }
 
 tn_status tn_cuda_product_int8_open(tn_call *call) TN_NOEXCEPT {
-    call->context = call->host->allocate(call->host, sizeof(int8_node), 16);
-    return call->context
-               ? TN_OK
-               : call->host->fail(call, TN_ERROR_MEMORY, "no memory for a product's context");
+    return tn_kernel_context_create(call, sizeof(int8_node));
 }
 
 void tn_cuda_product_int8_close(tn_call *call) TN_NOEXCEPT {

@@ -7,8 +7,10 @@
 
 extern "C" {
 #include "conv/conv.h"
-#include "conv/direct_kernel.h"
+#include "conv/geometry.h"
 #include "kit/math/byte_table.h"
+#include "kit/operator/epilogue_bias.h"
+#include "kit/operator/kernel_memory.h"
 #include <tenon/kit/epilogue.h>
 }
 
@@ -135,19 +137,10 @@ extern "C" tn_status tn_cuda_conv_tactics(tn_call *call) TN_NOEXCEPT {
 /* ----------------------------------------------------------------------------------------------
  * prepare */
 
-static void gather_bias(const tn_call *call, const tn_float_epilogue *epilogue, int64_t count,
-                        float *bias) {
-    const tn_tensor *own = call->input_count > TN_CONV_B ? call->inputs[TN_CONV_B] : NULL;
-    for (int64_t i = 0; i < count; i++) {
-        bias[i] = own ? ((const float *)own->data)[i] : 0;
-        for (uint32_t k = 0; k < epilogue->bias_count; k++)
-            bias[i] += ((const float *)call->operands[epilogue->bias[k]]->data)[i];
-    }
-}
-
 /* Biases and then packed weights, each made in the host's memory and uploaded. */
 static tn_status prepare_constants(tn_call *call, const tn_cuda_conv *conv, conv_state *state) {
     const tn_cuda_conv_kind *kind = kind_of(call);
+    const tn_tensor *bias = call->input_count > TN_CONV_B ? call->inputs[TN_CONV_B] : NULL;
     const int64_t filters = (int64_t)conv->groups * conv->filters;
     const uint64_t bias_bytes = (uint64_t)filters * sizeof(float);
     const uint64_t weight_bytes = kind->get_weight_bytes ? kind->get_weight_bytes(conv) : 0;
@@ -156,7 +149,8 @@ static tn_status prepare_constants(tn_call *call, const tn_cuda_conv *conv, conv
     if (!packed)
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
                                 (unsigned long long)bytes);
-    gather_bias(call, &state->epilogue, filters, (float *)packed);
+    tn_epilogue_gather_bias(call, &state->epilogue, bias ? (const float *)bias->data : NULL, 1,
+                            1.0f, 0, filters, (float *)packed);
     tn_status status = tn_cuda_upload(call, packed, bias_bytes, (void **)&state->bias);
     if (status == TN_OK && weight_bytes) {
         memset(packed, 0, weight_bytes);
@@ -171,17 +165,14 @@ extern "C" void tn_cuda_conv_release(tn_call *call) TN_NOEXCEPT {
     conv_state *state = (conv_state *)call->state;
     if (state->weights) call->device->deallocate(call->device, state->weights, call->stream);
     if (state->bias) call->device->deallocate(call->device, state->bias, call->stream);
-    call->host->deallocate(call->host, state);
+    tn_kernel_state_destroy(call);
 }
 
 extern "C" tn_status tn_cuda_conv_prepare(tn_call *call) TN_NOEXCEPT {
     tn_cuda_conv conv;
+    TN_TRY(tn_kernel_state_create(call, sizeof(conv_state)));
+    conv_state *state = (conv_state *)call->state;
     tn_status status;
-    conv_state *state = (conv_state *)call->host->allocate(call->host, sizeof(*state), 64);
-    if (!state)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the convolution's state");
-    memset((void *)state, 0, sizeof(*state));
-    call->state = state;
     if (!tn_float_epilogue_read(call, 1, &state->epilogue) ||
         !read_node(call, &state->epilogue, &conv) ||
         !kind_of(call)->choose(&conv, call->tactic, &state->config))
@@ -189,10 +180,7 @@ extern "C" tn_status tn_cuda_conv_prepare(tn_call *call) TN_NOEXCEPT {
             call->host->fail(call, TN_ERROR_UNSUPPORTED, "the kernel does not do this convolution");
     else
         status = prepare_constants(call, &conv, state);
-    if (status != TN_OK) {
-        tn_cuda_conv_release(call);
-        call->state = NULL;
-    }
+    if (status != TN_OK) tn_cuda_conv_release(call);
     return status;
 }
 
@@ -200,12 +188,7 @@ extern "C" tn_status tn_cuda_conv_prepare(tn_call *call) TN_NOEXCEPT {
  * open, reshape, run */
 
 extern "C" tn_status tn_cuda_conv_open(tn_call *call) TN_NOEXCEPT {
-    conv_context *context = (conv_context *)call->host->allocate(call->host, sizeof(*context), 16);
-    if (!context)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the convolution's context");
-    memset((void *)context, 0, sizeof(*context));
-    call->context = context;
-    return TN_OK;
+    return tn_kernel_context_create(call, sizeof(conv_context));
 }
 
 extern "C" void tn_cuda_conv_close(tn_call *call) TN_NOEXCEPT {

@@ -27,12 +27,6 @@ struct tn_lower_chains {
     kept_link *links;
 };
 
-static bool is_one_output(const tn_graph_node *node) {
-    for (uint32_t i = 0; i < node->output_count; i++)
-        if ((node->outputs[i] != TN_NO_TENSOR) != (i == 0)) return false;
-    return node->output_count > 0;
-}
-
 bool tn_lower_is_same_shape(const tn_lowering *lowering, tn_tensor_id a, tn_tensor_id b) {
     for (int point = 0; point < TN_POINTS; point++)
         if (!tn_shape_equal(&lowering->points[point]->tensors[a].storage.shape,
@@ -45,7 +39,8 @@ bool tn_lower_may_absorb(const tn_lowering *lowering, uint32_t index) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const bool *is_unfused = lowering->options->is_unfused;
     return !(is_unfused && is_unfused[index]) && !lowering->plan->is_host_node[index] &&
-           lowering->facts->is_shaped[index] && !tn_lower_is_view(node) && is_one_output(node) &&
+           lowering->facts->is_shaped[index] && !tn_lower_is_view(node) &&
+           tn_graph_node_has_one_output(node) &&
            !(tn_graph_output_port(node->entry->op, 0)->flags & TN_PORT_SIZED_BY_RUN) &&
            !tn_lower_pin_of(lowering, node->entry->op) && !tn_lower_node_pin_of(lowering, index);
 }
@@ -218,7 +213,7 @@ tn_status tn_lower_chains_find(tn_lowering *lowering) {
         const tn_graph_node *node = &graph->nodes[n];
         tn_lower_run *run = &lowering->chains[n].run;
         if (node->is_dead || lowering->plan->is_host_node[n] || !lowering->facts->is_shaped[n] ||
-            tn_lower_is_view(node) || !is_one_output(node) ||
+            tn_lower_is_view(node) || !tn_graph_node_has_one_output(node) ||
             (tn_graph_output_port(node->entry->op, 0)->flags & TN_PORT_SIZED_BY_RUN))
             continue;
         uint32_t next = next_link(lowering, n);

@@ -107,16 +107,9 @@ tn_status tn_lower_facts_find(tn_lowering *lowering) {
 }
 
 bool tn_lower_is_view(const tn_graph_node *node) {
-    bool has_output = false;
-    for (uint32_t i = 0; i < node->output_count; i++) {
-        if (node->outputs[i] == TN_NO_TENSOR) continue;
-        const tn_port *port = tn_graph_output_port(node->entry->op, i);
-        if (!(port->flags & TN_PORT_VIEW) || port->alias == 0 || port->alias > node->input_count ||
-            node->inputs[port->alias - 1] == TN_NO_TENSOR)
-            return false;
-        has_output = true;
-    }
-    return has_output;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] != TN_NO_TENSOR) return tn_graph_node_is_view(node);
+    return false;
 }
 
 static uint32_t feature_count(const tn_kernel *kernel) {

@@ -73,15 +73,6 @@ static bool has_same_bytes(const tn_lowering *lowering, const tn_program_value *
     return true;
 }
 
-static uint32_t count_reads(const tn_program_step *step, uint32_t value) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < step->input_count; i++)
-        count += step->inputs[i] == value;
-    for (uint32_t i = 0; i < step->operand_count; i++)
-        count += step->operands[i] == value;
-    return count;
-}
-
 /* Whether output `output` of step `index` may lie on its input `input`. */
 static bool may_overwrite(const in_place_finder *finder, uint32_t index, const value_facts *facts,
                           uint32_t input, uint32_t output) {
@@ -94,7 +85,7 @@ static bool may_overwrite(const in_place_finder *finder, uint32_t index, const v
     const uint32_t value = step->inputs[input];
     const value_facts *read = &facts[value];
     return read->root == value && !read->is_taken && !read->has_views && read->last_read == index &&
-           count_reads(step, value) == 1 &&
+           tn_program_count_reads(step, value) == 1 &&
            has_same_bytes(finder->lowering, &program->values[value],
                           &program->values[step->outputs[output]]);
 }

@@ -89,13 +89,13 @@ static void replace_reads(tn_graph *graph, tn_tensor_id from, tn_tensor_id to) {
 static bool bypass(tn_graph *graph, uint32_t index) {
     tn_graph_node *node = &graph->nodes[index];
     tn_tensor_id input = node->inputs[0], output = node->outputs[0];
-    if (!tn_pass_is_output(graph, output)) {
+    if (!tn_graph_is_output(graph, output)) {
         node->is_dead = true;
         replace_reads(graph, output, input);
         return true;
     }
     uint32_t producer = graph->tensors[input].producer;
-    if (producer == TN_NO_NODE || tn_pass_is_output(graph, input)) return false;
+    if (producer == TN_NO_NODE || tn_graph_is_output(graph, input)) return false;
     node->is_dead = true;
     for (uint32_t i = 0; i < graph->nodes[producer].output_count; i++)
         if (graph->nodes[producer].outputs[i] == input) graph->nodes[producer].outputs[i] = output;

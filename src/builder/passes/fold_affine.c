@@ -240,7 +240,7 @@ static tn_status fold(affine_folder *f, uint32_t index, uint32_t next, const tn_
 /* The node that alone reads `tensor`, if there is one and it makes one tensor. */
 static uint32_t only_reader(const tn_graph *graph, tn_tensor_id tensor) {
     uint32_t found = TN_NO_NODE;
-    if (graph->tensors[tensor].use_count != 1 || tn_pass_is_output(graph, tensor))
+    if (graph->tensors[tensor].use_count != 1 || tn_graph_is_output(graph, tensor))
         return TN_NO_NODE;
     for (uint32_t n = 0; n < graph->node_count; n++)
         for (uint32_t i = 0; i < graph->nodes[n].input_count && !graph->nodes[n].is_dead; i++)

@@ -82,7 +82,7 @@ static bool can_fold(const constant_folder *folder, const tn_graph_node *node) {
     const tn_pass_context *context = folder->context;
     const tn_operator *op = node->entry->op;
     bool has_inputs = false;
-    if ((op->traits & TN_OPERATOR_NO_FOLD) || (!op->reference && !tn_pass_is_view(node)))
+    if ((op->traits & TN_OPERATOR_NO_FOLD) || (!op->reference && !tn_graph_node_is_view(node)))
         return false;
     for (uint32_t i = 0; i < node->input_count; i++)
         has_inputs = has_inputs || node->inputs[i] != TN_NO_TENSOR;
@@ -93,7 +93,7 @@ static bool can_fold(const constant_folder *folder, const tn_graph_node *node) {
         if (context->points[1]->tensors[node->outputs[i]].storage.tensor.type == TN_STRING)
             return false; /* constants have no heap that a reference could append to */
         if (!tn_pass_is_shaped(context, node->outputs[i]) ||
-            tn_pass_is_output(context->graph, node->outputs[i]))
+            tn_graph_is_output(context->graph, node->outputs[i]))
             return false;
     }
     if (!folder->ignores_refit && tn_graph_refit_in_bodies(node)) return false;
@@ -143,7 +143,7 @@ static tn_status lay_out(const constant_folder *folder, const tn_graph_node *nod
         TN_TRY(tn_tensor_init(&outputs[i], known->tensor.type, TN_LINEAR, &known->shape));
         outputs[i].tensor.name = graph->tensors[id].name;
         outputs[i].tensor.quantization = graph->tensors[id].quantization;
-        if (tn_pass_is_view(node)) {
+        if (tn_graph_node_is_view(node)) {
             const tn_tensor *source = inputs[tn_graph_output_port(node->entry->op, i)->alias - 1];
             outputs[i].tensor.data = source->data;
             if (!source->data || source->bytes != outputs[i].tensor.bytes)
@@ -192,7 +192,7 @@ static tn_status evaluate(constant_folder *folder, uint32_t index, tn_arena *are
     for (uint32_t i = 0; i < node->output_count; i++)
         if (node->outputs[i] != TN_NO_TENSOR) outputs[i] = &storage[i].tensor;
     tn_status status =
-        tn_pass_is_view(node) ? TN_OK : tn_evaluate_node(graph, index, inputs, outputs);
+        tn_graph_node_is_view(node) ? TN_OK : tn_evaluate_node(graph, index, inputs, outputs);
     if (status == TN_ERROR_MEMORY) return status;
     if (status != TN_OK) {
         /* It would fail in a run just so, if a run ever comes to it: the run shall say so. */

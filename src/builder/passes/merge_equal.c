@@ -75,7 +75,7 @@ static bool is_compared(const tn_graph_tensor *tensor) {
 static bool is_pure(const tn_graph_node *node) {
     const tn_operator *op = node->entry->op;
     bool has_inputs = false;
-    if ((op->traits & TN_OPERATOR_NO_FOLD) || (!op->reference && !tn_pass_is_view(node)) ||
+    if ((op->traits & TN_OPERATOR_NO_FOLD) || (!op->reference && !tn_graph_node_is_view(node)) ||
         op->save || op->load || op->destroy_params ||
         (op->params_bytes > 0 && op->field_count == 0))
         return false;

@@ -45,23 +45,6 @@ bool tn_pass_is_shaped(const tn_pass_context *context, tn_tensor_id tensor) {
     return true;
 }
 
-bool tn_pass_is_output(const tn_graph *graph, tn_tensor_id tensor) {
-    for (size_t i = 0; i < graph->output_count; i++)
-        if (graph->outputs[i] == tensor) return true;
-    return false;
-}
-
-bool tn_pass_is_view(const tn_graph_node *node) {
-    for (uint32_t i = 0; i < node->output_count; i++) {
-        const tn_port *port = tn_graph_output_port(node->entry->op, i);
-        if (node->outputs[i] == TN_NO_TENSOR) continue;
-        if (!(port->flags & TN_PORT_VIEW) || port->alias == 0 || port->alias > node->input_count ||
-            node->inputs[port->alias - 1] == TN_NO_TENSOR)
-            return false;
-    }
-    return true;
-}
-
 tn_tensor_id tn_pass_stand_in(const tn_pass_context *context, tn_tensor_id tensor) {
     return tensor < context->stand_in_count ? context->stand_ins[tensor] : tensor;
 }

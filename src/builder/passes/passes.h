@@ -74,9 +74,6 @@ tn_status tn_pass_note_refit(tn_pass_context *context, const char *node, const c
 /* --- helpers --- */
 /* Whether type and shape of a tensor are known at all points and can be relied on. */
 bool tn_pass_is_shaped(const tn_pass_context *context, tn_tensor_id tensor);
-bool tn_pass_is_output(const tn_graph *graph, tn_tensor_id tensor);
-/* Whether all outputs are inputs in another shape: nothing is to be computed. */
-bool tn_pass_is_view(const tn_graph_node *node);
 /* The tensor that holds what this one held before nodes were merged; mostly itself. */
 tn_tensor_id tn_pass_stand_in(const tn_pass_context *context, tn_tensor_id tensor);
 

@@ -30,7 +30,7 @@ static uint32_t count_reads(const tn_matcher *m, tn_tensor_id tensor) {
 
 static bool may_vanish(const tn_matcher *m, tn_tensor_id tensor) {
     const tn_graph_tensor *item = &m->graph->tensors[tensor];
-    return !item->quantization && !tn_pass_is_output(m->graph, tensor) &&
+    return !item->quantization && !tn_graph_is_output(m->graph, tensor) &&
            item->use_count == count_reads(m, tensor);
 }
 

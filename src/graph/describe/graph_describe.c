@@ -68,12 +68,6 @@ tn_status tn_graph_get_node(const tn_graph *graph, uint32_t index, tn_node_info 
     return TN_OK;
 }
 
-static bool is_output(const tn_graph *graph, tn_tensor_id tensor) {
-    for (size_t i = 0; i < graph->output_count; i++)
-        if (graph->outputs[i] == tensor) return true;
-    return false;
-}
-
 tn_status tn_graph_get_tensor(const tn_graph *graph, tn_tensor_id tensor,
                               tn_tensor_info *out_tensor) {
     TN_TRY(check_call("tn_graph_get_tensor", graph, out_tensor));
@@ -90,7 +84,7 @@ tn_status tn_graph_get_tensor(const tn_graph *graph, tn_tensor_id tensor,
                            .bytes = from->bytes,
                            .is_constant = from->is_constant,
                            .is_input = from->is_input,
-                           .is_output = is_output(graph, tensor)};
+                           .is_output = tn_graph_is_output(graph, tensor)};
     if (info.type == TN_NONE && declared) info.type = declared->type;
     if (!from->has_shape && declared && declared->has_shape) {
         info.rank = declared->shape.rank;

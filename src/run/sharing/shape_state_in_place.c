@@ -74,15 +74,6 @@ static void share_step(const in_place_maker *maker, uint32_t index) {
 /* ----------------------------------------------------------------------------------------------
  * the network's own */
 
-static uint32_t count_reads(const tn_program_step *step, uint32_t value) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < step->input_count; i++)
-        count += step->inputs[i] == value;
-    for (uint32_t i = 0; i < step->operand_count; i++)
-        count += step->operands[i] == value;
-    return count;
-}
-
 /* The value that output `made` of a step updates, where the kernel may do it in place and is the
  * last one to read it; TN_NO_VALUE. */
 static uint32_t find_updated(const in_place_maker *maker, uint32_t index, uint32_t made) {
@@ -98,7 +89,7 @@ static uint32_t find_updated(const in_place_maker *maker, uint32_t index, uint32
             continue;
         const uint32_t from = step->inputs[port->alias - 1];
         const bool is_free =
-            from != TN_NO_VALUE && count_reads(step, from) == 1 &&
+            from != TN_NO_VALUE && tn_program_count_reads(step, from) == 1 &&
             is_last_read(maker, from, index) &&
             maker->state->tensors[from].tensor.bytes == maker->state->tensors[made].tensor.bytes;
         return is_free ? from : TN_NO_VALUE;

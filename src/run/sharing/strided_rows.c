@@ -8,12 +8,6 @@
 
 #include <tenon/plugin/view.h>
 
-static bool has(const uint32_t *values, uint32_t count, uint32_t value) {
-    for (uint32_t i = 0; i < count; i++)
-        if (values[i] == value) return true;
-    return false;
-}
-
 /* Whether every port of the list that has the value is in the set. */
 static bool are_in(uint64_t set, const uint32_t *values, uint32_t count, uint32_t value) {
     for (uint32_t i = 0; i < count; i++)
@@ -24,12 +18,12 @@ static bool are_in(uint64_t set, const uint32_t *values, uint32_t count, uint32_
 static bool step_allows(const tn_context *context, uint32_t index, uint32_t value) {
     const tn_engine_step *own = &context->engine->steps[index];
     const tn_program_step *step = own->step;
-    if (!has(step->inputs, step->input_count, value) &&
-        !has(step->outputs, step->output_count, value) &&
-        !has(step->operands, step->operand_count, value))
+    if (!tn_program_has_value(step->inputs, step->input_count, value) &&
+        !tn_program_has_value(step->outputs, step->output_count, value) &&
+        !tn_program_has_value(step->operands, step->operand_count, value))
         return true;
     return step->kind == TN_STEP_KERNEL && !step->is_host && step->kernel &&
-           !has(step->operands, step->operand_count, value) &&
+           !tn_program_has_value(step->operands, step->operand_count, value) &&
            are_in(own->strided_inputs, step->inputs, step->input_count, value) &&
            are_in(own->strided_outputs, step->outputs, step->output_count, value);
 }

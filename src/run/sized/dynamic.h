@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What dynamic.c, dynamic_device.c and dynamic_memory.c share: a run whose shapes are found step by
- * step. */
+/* What dynamic.c, dynamic_steps.c, dynamic_device.c and dynamic_memory.c share: a run whose shapes
+ * are found step by step. */
 #ifndef TN_RUN_DYNAMIC_H
 #define TN_RUN_DYNAMIC_H
 
@@ -116,7 +116,11 @@ tn_status tn_dynamic_close_items(tn_context *context, uint32_t value);
 void tn_dynamic_clear_items(tn_context *context);
 void tn_dynamic_free_items(tn_context *context);
 
-/* --- dynamic.c --- */
+/* --- dynamic_steps.c --- */
+/* A value's tensor, with its data where the host or the step can read it. */
+tn_status tn_dynamic_read_value(tn_context *context, uint32_t value, tn_tensor **out_tensor);
+/* All steps of the program, in order. */
+tn_status tn_dynamic_run_steps(tn_context *context);
 /* Memory for a value whose descriptor is there. */
 tn_status tn_dynamic_lay(tn_context *context, uint32_t value);
 

@@ -6,22 +6,16 @@
  */
 #include "run/context_private.h"
 
-static bool reads(uint32_t count, const uint32_t *values, uint32_t value) {
-    for (uint32_t i = 0; i < count; i++)
-        if (values[i] == value) return true;
-    return false;
-}
-
 /* The only step that reads a value; UINT32_MAX: none, or more than one. */
 static uint32_t only_reader(const tn_engine *engine, uint32_t value) {
     const tn_program *program = engine->program;
     uint32_t found = UINT32_MAX;
-    if (reads((uint32_t)engine->graph->output_count, program->output_values, value))
+    if (tn_program_has_value(program->output_values, (uint32_t)engine->graph->output_count, value))
         return UINT32_MAX;
     for (uint32_t s = 0; s < program->step_count; s++) {
         const tn_program_step *step = &program->steps[s];
-        if (!reads(step->input_count, step->inputs, value) &&
-            !reads(step->operand_count, step->operands, value))
+        if (!tn_program_has_value(step->inputs, step->input_count, value) &&
+            !tn_program_has_value(step->operands, step->operand_count, value))
             continue;
         if (found != UINT32_MAX) return UINT32_MAX;
         found = s;
