@@ -152,6 +152,10 @@ static void run_one(const tn_row_program *program, const tn_rows_level *level, i
     const tn_row_step *step = program->steps;
     const float *operands[TN_ROW_STEP_OPERANDS];
     int64_t steps[TN_ROW_STEP_OPERANDS], is_row = 0;
+    if (step->kind == TN_ROW_STEP_MAP && strides[step->operands[0]]) { /* never of a number */
+        level->maps[step->function](step->alpha, step->beta, count, tensors[step->operands[0]], y);
+        return;
+    }
     for (uint32_t i = 0; i < TN_ROW_STEP_OPERANDS; i++) {
         const uint32_t value = step->operands[i];
         const bool is_tensor = value < TN_ROW_PROGRAM_TENSORS;
