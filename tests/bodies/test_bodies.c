@@ -15,34 +15,10 @@
 #include <tenon/async.h>
 #include <time.h>
 
-typedef struct body_test {
-    failing_allocator allocator;
-    tn_runtime *runtime;
-    tn_graph *graph;
-} body_test;
-
 static int set_up(void **state) {
-    body_test *test = calloc(1, sizeof(*test));
-    if (!test) return -1;
-    failing_allocator_init(&test->allocator);
-    test->runtime = run_runtime(&test->allocator.functions, run_entry);
-    *state = test;
-    if (!test->runtime || tn_runtime_load_library(test->runtime, BODIES_LIBRARY) != TN_OK)
-        return -1;
-    if (tn_runtime_register_library(test->runtime, ask_entry) != TN_OK) return -1;
-    return tn_graph_create(test->runtime, "net", &test->graph) == TN_OK ? 0 : -1;
+    return run_test_setup_with(state, BODIES_LIBRARY, ask_entry);
 }
-
-static int tear_down(void **state) {
-    body_test *test = *state;
-    tn_graph_destroy(test->graph);
-    tn_runtime_release(test->runtime);
-    const int64_t left = test->allocator.live;
-    free(test);
-    if (left != 0) print_error("%lld blocks are left\n", (long long)left);
-    return left == 0 ? 0 : -1;
-}
-#define BODY_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define BODY_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, run_test_teardown)
 
 /* --- graphs: y = factor + ... + x, `limit` times, by a loop whose body captures `factor` --- */
 
@@ -95,7 +71,7 @@ static tn_status add_loop(tn_graph *graph, const tn_body_graph *body, uint32_t i
     return add_loop_of(graph, body, 2, input_count, inputs, out_ids);
 }
 
-static tn_status make_network(body_test *test, int64_t extent) {
+static tn_status make_network(run_test *test, int64_t extent) {
     const int64_t limit = 4;
     tn_tensor_id n, ids[2];
     const tn_body_graph *body;
@@ -147,7 +123,7 @@ static tn_status run_once(tn_context *context, int64_t extent) {
     return TN_OK;
 }
 
-static tn_status build_and_run(body_test *test, int64_t extent, tn_engine **out_engine) {
+static tn_status build_and_run(run_test *test, int64_t extent, tn_engine **out_engine) {
     tn_plan *plan;
     uint64_t bytes;
     TN_TRY(tn_build(test->graph, &plain, &plan));
@@ -165,7 +141,7 @@ static tn_status build_and_run(body_test *test, int64_t extent, tn_engine **out_
 /* --- tests --- */
 
 static void test_a_body_runs_by_its_own_program(void **state) {
-    body_test *test = *state;
+    run_test *test = *state;
     tn_engine *engine = NULL;
     assert_int_equal(make_network(test, 8), TN_OK);
     assert_int_equal(build_and_run(test, 8, &engine), TN_OK);
@@ -175,7 +151,7 @@ static void test_a_body_runs_by_its_own_program(void **state) {
 }
 
 static void test_bodies_are_described_as_graphs(void **state) {
-    body_test *test = *state;
+    run_test *test = *state;
     tn_node_info node = {.size = sizeof(node)};
     tn_body_info body = {.size = sizeof(body)};
     assert_int_equal(make_network(test, 8), TN_OK);
@@ -213,7 +189,7 @@ static tn_tensor_id add_asking(tn_graph *graph, const char *op, tn_tensor_id x,
 
 /* x -> Hand(Above -> Negate) -> Negate: nobody knows the size before the body has run. */
 static void test_what_a_body_makes_may_have_no_bound(void **state) {
-    body_test *test = *state;
+    run_test *test = *state;
     const int64_t extent = 6;
     float x[] = {1, -2, 3, -4, 5, -6};
     for (int is_reference = 0; is_reference < 2; is_reference++) {
@@ -256,7 +232,7 @@ static void test_what_a_body_makes_may_have_no_bound(void **state) {
 }
 
 static void test_runs_of_known_shapes_allocate_nothing(void **state) {
-    body_test *test = *state;
+    run_test *test = *state;
     tn_engine *engine = NULL;
     tn_context *context;
     assert_int_equal(make_network(test, -1), TN_OK);
@@ -282,7 +258,7 @@ static void *run_often(void *user) {
 }
 
 static void test_contexts_run_side_by_side(void **state) {
-    body_test *test = *state;
+    run_test *test = *state;
     tn_engine *engine = NULL;
     pthread_t threads[2];
     assert_int_equal(make_network(test, -1), TN_OK);
@@ -298,7 +274,7 @@ static void test_contexts_run_side_by_side(void **state) {
 }
 
 static void test_references_run_bodies_by_references(void **state) {
-    body_test *test = *state;
+    run_test *test = *state;
     tn_engine *engine = NULL;
     tn_plan *plan;
     tn_context *context;
@@ -344,7 +320,7 @@ static void *cancel_it(void *user) {
 }
 
 /* x -> Loop(Loop(...)) for ever, the inner one in a body of the outer one. */
-static void check_endless(body_test *test, bool is_empty, uint32_t flags) {
+static void check_endless(run_test *test, bool is_empty, uint32_t flags) {
     tn_graph *graph = NULL;
     const tn_body_graph *body = NULL;
     tn_tensor_id made = TN_NO_TENSOR;
@@ -398,7 +374,7 @@ static void test_an_endless_loop_by_references_is_cancelled(void **state) {
 }
 
 static void test_a_body_serves_one_field(void **state) {
-    body_test *test = *state;
+    run_test *test = *state;
     const tn_body_graph *body;
     tn_tensor_id n, ids[2];
     const int64_t limit = 1;
@@ -418,7 +394,7 @@ static void test_a_body_serves_one_field(void **state) {
 }
 
 static void test_captures_are_behind_the_nodes_own_inputs(void **state) {
-    body_test *test = *state;
+    run_test *test = *state;
     const tn_body_graph *body;
     tn_tensor_id ids[2];
     const tn_tensor_id x = input_of(test->graph, "x", TN_F32, 1, 3);
@@ -428,7 +404,7 @@ static void test_captures_are_behind_the_nodes_own_inputs(void **state) {
 }
 
 static void test_a_body_is_added_before_its_node(void **state) {
-    body_test *test = *state;
+    run_test *test = *state;
     tn_tensor_id ids[2];
     tn_body_graph stranded = {.size = sizeof(stranded), .name = "nobody's"};
     const tn_tensor_id x = input_of(test->graph, "x", TN_F32, 1, 3);
@@ -439,7 +415,7 @@ static void test_a_body_is_added_before_its_node(void **state) {
 }
 
 static void test_more_captures_than_inputs_are_refused(void **state) {
-    body_test *test = *state;
+    run_test *test = *state;
     const tn_body_graph *body;
     tn_graph *made = loop_body(test->runtime);
     assert_int_equal(tn_graph_add_body(test->graph, made, 5, &body), TN_ERROR_ARGUMENT);
@@ -449,7 +425,7 @@ static void test_more_captures_than_inputs_are_refused(void **state) {
 }
 
 /* Builds and runs a network that asks in one manner. */
-static tn_status ask(body_test *test, int64_t manner, uint32_t flags) {
+static tn_status ask(run_test *test, int64_t manner, uint32_t flags) {
     const tn_body_graph *body;
     tn_graph *made = NULL;
     tn_plan *plan = NULL;
@@ -527,7 +503,7 @@ static void test_a_shape_rule_asks_about_its_bodies(void **state) {
 }
 
 static void test_hashes_tell_bodies_apart(void **state) {
-    body_test *test = *state;
+    run_test *test = *state;
     const tn_body_graph *one, *same, *other;
     tn_graph *another = NULL;
     assert_int_equal(tn_graph_create(test->runtime, "iteration", &another), TN_OK);
@@ -541,7 +517,7 @@ static void test_hashes_tell_bodies_apart(void **state) {
 }
 
 static void test_each_allocation_may_fail(void **state) {
-    body_test *test = *state;
+    run_test *test = *state;
     for (uint64_t step = 1;; step++) {
         tn_engine *engine = NULL;
         tn_graph_destroy(test->graph);
@@ -564,7 +540,7 @@ static void test_each_allocation_may_fail(void **state) {
 
 /* The plan within the plan, and the one around it, with their checksums made right again. */
 static void test_damaged_bodies_are_refused_or_run(void **state) {
-    body_test *test = *state;
+    run_test *test = *state;
     tn_plan *plan;
     uint64_t bytes, loaded = 0;
     uint64_t seed = 7;

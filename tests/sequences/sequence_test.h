@@ -9,36 +9,12 @@
 
 #include "graph/body.h"
 
-typedef struct sequence_test {
-    failing_allocator allocator;
-    tn_runtime *runtime;
-    tn_graph *graph;
-} sequence_test;
-
 static inline int set_up(void **state) {
-    sequence_test *test = calloc(1, sizeof(*test));
-    if (!test) return -1;
-    failing_allocator_init(&test->allocator);
-    test->runtime = run_runtime(&test->allocator.functions, run_entry);
-    *state = test;
-    if (!test->runtime || tn_runtime_load_library(test->runtime, SEQUENCES_LIBRARY) != TN_OK)
-        return -1;
-    if (tn_runtime_register_library(test->runtime, misuse_entry) != TN_OK) return -1;
-    return tn_graph_create(test->runtime, "net", &test->graph) == TN_OK ? 0 : -1;
+    return run_test_setup_with(state, SEQUENCES_LIBRARY, misuse_entry);
 }
+#define SEQUENCE_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, run_test_teardown)
 
-static inline int tear_down(void **state) {
-    sequence_test *test = *state;
-    tn_graph_destroy(test->graph);
-    tn_runtime_release(test->runtime);
-    const int64_t left = test->allocator.live;
-    free(test);
-    if (left != 0) print_error("%lld blocks are left\n", (long long)left);
-    return left == 0 ? 0 : -1;
-}
-#define SEQUENCE_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-static inline void renew_graph(sequence_test *test) {
+static inline void renew_graph(run_test *test) {
     tn_graph_destroy(test->graph);
     test->graph = NULL;
     assert_int_equal(tn_graph_create(test->runtime, "net", &test->graph), TN_OK);

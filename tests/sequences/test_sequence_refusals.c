@@ -31,7 +31,7 @@ static tn_library *told_entry(const tn_host *host) {
 
 /* --- networks --- */
 
-static tn_status build_only(const sequence_test *test) {
+static tn_status build_only(const run_test *test) {
     const tn_builder_options options = {.size = sizeof(options), .threads = 1};
     tn_plan *plan = NULL;
     const tn_status status = tn_build(test->graph, &options, &plan);
@@ -40,7 +40,7 @@ static tn_status build_only(const sequence_test *test) {
 }
 
 static void test_an_output_is_dense(void **state) {
-    const sequence_test *test = *state;
+    const run_test *test = *state;
     const tn_tensor_id x = input_of(test->graph, "x", TN_F32, 1, (const int64_t[]){3});
     run_output(test->graph, list_node(test->graph, "SequenceConstruct", NULL, 0, 1, &x), "list");
     assert_int_equal(build_only(test), TN_ERROR_TYPE);
@@ -48,7 +48,7 @@ static void test_an_output_is_dense(void **state) {
 }
 
 static void test_a_port_takes_its_own_kind_alone(void **state) {
-    sequence_test *test = *state;
+    run_test *test = *state;
     tn_tensor_id x = input_of(test->graph, "x", TN_F32, 1, (const int64_t[]){3});
     run_output(test->graph, list_node(test->graph, "SequenceLength", NULL, 0, 1, &x), "count");
     assert_int_equal(build_only(test), TN_ERROR_TYPE);
@@ -69,7 +69,7 @@ static void test_a_port_takes_its_own_kind_alone(void **state) {
 }
 
 static void test_element_types_are_those_of_the_ports(void **state) {
-    const sequence_test *test = *state;
+    const run_test *test = *state;
     const tn_tensor_id x = input_of(test->graph, "x", TN_F32, 1, (const int64_t[]){3});
     const tn_tensor_id n = input_of(test->graph, "n", TN_I64, 1, (const int64_t[]){3});
     const tn_tensor_id list = list_node(test->graph, "SequenceConstruct", NULL, 0, 1, &x);
@@ -81,7 +81,7 @@ static void test_element_types_are_those_of_the_ports(void **state) {
 }
 
 static void test_a_body_has_dense_tensors_alone(void **state) {
-    const sequence_test *test = *state;
+    const run_test *test = *state;
     const tn_body_graph *body;
     tn_graph *made = NULL;
     assert_int_equal(tn_graph_create(test->runtime, "inner", &made), TN_OK);
@@ -94,7 +94,7 @@ static void test_a_body_has_dense_tensors_alone(void **state) {
 }
 
 static void test_a_value_that_decides_shapes_has_no_sequence_beside_it(void **state) {
-    const sequence_test *test = *state;
+    const run_test *test = *state;
     tn_tensor_id both[2];
     const tn_tensor_id x = input_of(test->graph, "x", TN_F32, 1, (const int64_t[]){3});
     const tn_node_description node = {.size = sizeof(node),
@@ -114,7 +114,7 @@ static void test_a_value_that_decides_shapes_has_no_sequence_beside_it(void **st
 /* --- tables --- */
 
 static void test_tables_are_refused_with_the_port(void **state) {
-    const sequence_test *test = *state;
+    const run_test *test = *state;
     const struct {
         const char *types;
         uint32_t input_flags, output_flags, alias, traits;
@@ -156,7 +156,7 @@ static void test_tables_are_refused_with_the_port(void **state) {
 
 /* --- wrong calls of the service --- */
 
-static tn_status misuse(sequence_test *test, int64_t manner, uint32_t flags) {
+static tn_status misuse(run_test *test, int64_t manner, uint32_t flags) {
     const tn_builder_options options = {.size = sizeof(options), .threads = 1, .flags = flags};
     _Alignas(64) float x[16] = {1, 2, 3};
     tn_plan *plan = NULL;

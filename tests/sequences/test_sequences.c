@@ -13,7 +13,7 @@
  * x [rows, 3] in pieces of two rows; -x behind the first piece; without the last piece. Of these:
  * item `position`, negated; how many; all in one; the item that an empty sequence's length says.
  */
-static void make_network(sequence_test *test) {
+static void make_network(run_test *test) {
     tn_graph *graph = test->graph;
     const tn_tensor_id x = input_of(graph, "x", TN_F32, 2, (const int64_t[]){-1, 3});
     const tn_tensor_id position = input_of(graph, "position", TN_I64, 0, NULL);
@@ -33,7 +33,7 @@ static void make_network(sequence_test *test) {
     run_output(graph, first, "first");
 }
 
-static tn_status build(const sequence_test *test, uint32_t flags, tn_engine **out_engine) {
+static tn_status build(const run_test *test, uint32_t flags, tn_engine **out_engine) {
     const tn_profile_input profile = *RUN_PROFILE(
         "x", 2, ((const int64_t[]){1, 3}), ((const int64_t[]){4, 3}), ((const int64_t[]){9, 3}));
     const tn_profile_input *const profiles[] = {&profile};
@@ -93,7 +93,7 @@ static tn_status run_once(tn_context *context, int64_t rows, int64_t position) {
     return check_all(outputs[2], rows, items);
 }
 
-static tn_status build_and_run(const sequence_test *test, uint32_t flags) {
+static tn_status build_and_run(const run_test *test, uint32_t flags) {
     tn_engine *engine = NULL;
     tn_context *context = NULL;
     tn_status status = build(test, flags, &engine);
@@ -115,7 +115,7 @@ static void test_sequences_run_by_kernels_and_by_references(void **state) {
 }
 
 static void test_kernels_are_chosen(void **state) {
-    const sequence_test *test = *state;
+    const run_test *test = *state;
     tn_engine *engine = NULL;
     int kernels = 0;
     make_network(*state);
@@ -130,7 +130,7 @@ static void test_kernels_are_chosen(void **state) {
 }
 
 static void test_runs_of_equal_sizes_allocate_nothing(void **state) {
-    sequence_test *test = *state;
+    run_test *test = *state;
     tn_engine *engine = NULL;
     tn_context *context = NULL;
     make_network(test);
@@ -191,7 +191,7 @@ static void test_contexts_run_side_by_side(void **state) {
 }
 
 static void test_each_allocation_may_fail(void **state) {
-    sequence_test *test = *state;
+    run_test *test = *state;
     for (uint64_t step = 1;; step++) {
         renew_graph(test);
         make_network(test);
@@ -208,7 +208,7 @@ static void test_each_allocation_may_fail(void **state) {
     }
 }
 
-static tn_status load_and_run(const sequence_test *test, const tn_engine_options *options) {
+static tn_status load_and_run(const run_test *test, const tn_engine_options *options) {
     tn_plan *plan = NULL;
     tn_engine *engine = NULL;
     tn_context *context = NULL;
@@ -241,7 +241,7 @@ static void test_a_helper_process_is_refused(void **state) {
 
 /* --- optionals --- */
 
-static tn_status run_optional(sequence_test *test, bool has_element, const tn_tensor **out_has,
+static tn_status run_optional(run_test *test, bool has_element, const tn_tensor **out_has,
                               tn_engine **out_engine, tn_context **out_context) {
     _Alignas(64) static float x[16] = {1, 2, 3};
     const tn_builder_options options = {.size = sizeof(options), .threads = 1};
@@ -287,7 +287,7 @@ static void test_an_optional_has_an_element_or_none(void **state) {
 /* --- plans --- */
 
 static void test_damaged_plans_are_refused_or_run(void **state) {
-    sequence_test *test = *state;
+    run_test *test = *state;
     const tn_builder_options options = {.size = sizeof(options), .threads = 1};
     tn_plan *plan = NULL;
     uint64_t bytes = 0, seed = 11, loaded = 0;

@@ -6,37 +6,10 @@
 
 #include "run_test.h"
 
-typedef struct string_test {
-    failing_allocator allocator;
-    tn_runtime *runtime;
-    tn_graph *graph;
-    tn_plan *plan;
-    tn_engine *engine;
-} string_test;
-
 static inline int set_up(void **state) {
-    string_test *test = calloc(1, sizeof(*test));
-    if (!test) return -1;
-    failing_allocator_init(&test->allocator);
-    test->runtime = run_runtime(&test->allocator.functions, run_entry);
-    *state = test;
-    if (!test->runtime || tn_runtime_load_library(test->runtime, STRINGS_LIBRARY) != TN_OK)
-        return -1;
-    return tn_graph_create(test->runtime, "net", &test->graph) == TN_OK ? 0 : -1;
+    return run_test_setup_with(state, STRINGS_LIBRARY, NULL);
 }
-
-static inline int tear_down(void **state) {
-    string_test *test = *state;
-    tn_engine_release(test->engine);
-    tn_plan_destroy(test->plan);
-    tn_graph_destroy(test->graph);
-    tn_runtime_release(test->runtime);
-    const int64_t left = test->allocator.live;
-    free(test);
-    if (left != 0) print_error("%lld blocks are left\n", (long long)left);
-    return left == 0 ? 0 : -1;
-}
-#define STRING_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define STRING_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, run_test_teardown)
 
 /* --- blocks: elements, then the heap --- */
 
@@ -101,8 +74,7 @@ static inline void assert_string(const tn_tensor *tensor, uint64_t index, const 
         fail_msg("string %d is \"%.*s\", not \"%s\"", (int)index, (int)bytes, text, expected);
 }
 
-static inline tn_status try_to_load(string_test *test, uint32_t build_flags,
-                                    uint32_t engine_flags) {
+static inline tn_status try_to_load(run_test *test, uint32_t build_flags, uint32_t engine_flags) {
     const tn_builder_options options = {
         .size = sizeof(options), .threads = 1, .flags = build_flags};
     const tn_engine_options loading = {.size = sizeof(loading), .flags = engine_flags};
@@ -112,7 +84,7 @@ static inline tn_status try_to_load(string_test *test, uint32_t build_flags,
     return tn_engine_load_bytes(test->runtime, data, bytes, &loading, &test->engine);
 }
 
-static inline tn_status load(string_test *test, uint32_t build_flags, uint32_t engine_flags) {
+static inline tn_status load(run_test *test, uint32_t build_flags, uint32_t engine_flags) {
     const tn_status status = try_to_load(test, build_flags, engine_flags);
     if (status != TN_OK && status != TN_ERROR_MEMORY)
         print_error("%s: %s\n", tn_last_error()->where, tn_last_error()->message);

@@ -93,7 +93,7 @@ static tn_library *user_entry(const tn_host *host) {
 }
 
 /* Builds and runs the node; the last output of a run that went well is checked. */
-static tn_status use(string_test *test, int64_t manner) {
+static tn_status use(run_test *test, int64_t manner) {
     const int64_t one = 1;
     const block x = block_of(1, TEXTS("text"));
     const tn_attribute how = {
@@ -155,7 +155,7 @@ static void test_services_refuse_what_is_wrong(void **state) {
         {SHARES_NUMBERS, TN_ERROR_ARGUMENT, "input 1 is no tensor of strings"},
         {APPENDS_IN_INFER, TN_ERROR_STATE, "in the reference and in run alone"},
     };
-    string_test *test = *state;
+    run_test *test = *state;
     assert_int_equal(tn_runtime_register_library(test->runtime, user_entry), TN_OK);
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
         assert_int_equal(use(test, all[i].manner), all[i].status);
@@ -215,7 +215,7 @@ static tn_library *kernel_entry(const tn_host *host) {
 }
 
 static void test_tables_that_treat_strings_as_numbers_are_refused(void **state) {
-    string_test *test = *state;
+    run_test *test = *state;
     assert_int_equal(tn_runtime_register_library(test->runtime, operator_entry), TN_ERROR_PLUGIN);
     assert_error("port 'x' has strings, and the operator has an expression", NULL);
     assert_int_equal(tn_runtime_register_library(test->runtime, kernel_entry), TN_ERROR_PLUGIN);

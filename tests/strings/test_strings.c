@@ -13,7 +13,7 @@
 /* joined = x + ends, picked = joined[2, 0, 2], lengths of picked, numbers of x, x itself. */
 enum { JOINED, PICKED, LENGTHS, NUMBERS, SAME, WORDS, OUTPUTS };
 
-static void make_network(string_test *test) {
+static void make_network(run_test *test) {
     tn_graph *graph = test->graph;
     const int64_t three = 3, indices[] = {2, 0, 2};
     tn_tensor_id which;
@@ -55,7 +55,7 @@ static void check_outputs(tn_context *context, const char *const *x) {
 }
 
 /* Three runs: the second with longer strings, the third as the first. */
-static void check_runs(string_test *test) {
+static void check_runs(run_test *test) {
     static char lengthy[501];
     memset(lengthy, 'l', 500);
     const char *const *const texts[] = {TEXTS("one", "two", ""), TEXTS(lengthy, "", "two"),
@@ -74,7 +74,7 @@ static void check_runs(string_test *test) {
 /* --- tests --- */
 
 static void test_strings_run_by_kernels(void **state) {
-    string_test *test = *state;
+    run_test *test = *state;
     make_network(test);
     assert_int_equal(load(test, 0, 0), TN_OK);
     assert_true(strstr(tn_engine_report(test->engine), "\"concat\"") != NULL);
@@ -82,21 +82,21 @@ static void test_strings_run_by_kernels(void **state) {
 }
 
 static void test_strings_run_by_references(void **state) {
-    string_test *test = *state;
+    run_test *test = *state;
     make_network(test);
     assert_int_equal(load(test, TN_BUILD_REFERENCE, 0), TN_OK);
     check_runs(test);
 }
 
 static void test_strings_run_guarded(void **state) {
-    string_test *test = *state;
+    run_test *test = *state;
     make_network(test);
     assert_int_equal(load(test, TN_BUILD_NO_TIMING, TN_ENGINE_CHECKED), TN_OK);
     check_runs(test);
 }
 
 static void test_runs_of_known_sizes_allocate_nothing(void **state) {
-    string_test *test = *state;
+    run_test *test = *state;
     tn_context *context;
     make_network(test);
     assert_int_equal(load(test, TN_BUILD_NO_TIMING, 0), TN_OK);
@@ -125,7 +125,7 @@ static void *run_often(void *user) {
 }
 
 static void test_contexts_run_side_by_side(void **state) {
-    string_test *test = *state;
+    run_test *test = *state;
     pthread_t threads[2];
     make_network(test);
     assert_int_equal(load(test, TN_BUILD_NO_TIMING, 0), TN_OK);
@@ -137,7 +137,7 @@ static void test_contexts_run_side_by_side(void **state) {
 
 /* Outputs in the caller's memory have the elements; the heap is the context's. */
 static void test_outputs_are_bound(void **state) {
-    string_test *test = *state;
+    run_test *test = *state;
     _Alignas(64) tn_string own[3];
     const tn_tensor *picked;
     tn_context *context;
@@ -154,7 +154,7 @@ static void test_outputs_are_bound(void **state) {
 }
 
 static void test_a_run_decides_how_many_strings(void **state) {
-    string_test *test = *state;
+    run_test *test = *state;
     const tn_tensor *words, *twice;
     tn_context *context;
     const tn_tensor_id x = input_of(test->graph, 0, 0);
@@ -178,7 +178,7 @@ static void test_a_run_decides_how_many_strings(void **state) {
 }
 
 static void test_numbers_of_constant_strings_are_folded(void **state) {
-    string_test *test = *state;
+    run_test *test = *state;
     tn_context *context;
     const tn_tensor *y;
     const int64_t extent = 2;
@@ -201,7 +201,7 @@ static void test_numbers_of_constant_strings_are_folded(void **state) {
 }
 
 static void test_wrong_blocks_are_refused(void **state) {
-    string_test *test = *state;
+    run_test *test = *state;
     tn_context *context;
     tn_tensor_id id;
     const int64_t extent = 3;
@@ -229,7 +229,7 @@ static void test_wrong_blocks_are_refused(void **state) {
     tn_context_destroy(context);
 }
 
-static tn_status build_and_run(string_test *test) {
+static tn_status build_and_run(run_test *test) {
     const block x = block_of(3, TEXTS("one", "two", "three"));
     tn_context *context;
     TN_TRY(load(test, TN_BUILD_NO_TIMING, 0));
@@ -240,7 +240,7 @@ static tn_status build_and_run(string_test *test) {
 }
 
 static void test_each_allocation_may_fail(void **state) {
-    string_test *test = *state;
+    run_test *test = *state;
     for (uint64_t step = 1;; step++) {
         tn_graph_destroy(test->graph);
         test->graph = NULL;
@@ -264,7 +264,7 @@ static void test_each_allocation_may_fail(void **state) {
 }
 
 static void test_damaged_plans_are_refused_or_run(void **state) {
-    string_test *test = *state;
+    run_test *test = *state;
     uint64_t bytes, seed = 11, ran = 0;
     const block x = block_of(3, TEXTS("one", "two", "three"));
     make_network(test);

@@ -56,6 +56,15 @@ static inline int run_test_setup(void **state) {
     return test->runtime && tn_graph_create(test->runtime, "net", &test->graph) == TN_OK ? 0 : -1;
 }
 
+/* With the operators of a library's file, and of another one that is linked in, where there is one.
+ */
+static inline int run_test_setup_with(void **state, const char *library, tn_library_entry entry) {
+    if (run_test_setup(state) != 0) return -1;
+    const run_test *test = *state;
+    if (tn_runtime_load_library(test->runtime, library) != TN_OK) return -1;
+    return !entry || tn_runtime_register_library(test->runtime, entry) == TN_OK ? 0 : -1;
+}
+
 /* Fails when anything was left behind, or a kernel's callbacks do not balance. */
 static inline int run_test_teardown(void **state) {
     run_test *test = *state;

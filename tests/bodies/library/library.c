@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of the library, and what its operators share. */
 #include "bodies.h"
 
 #include <string.h>
