@@ -45,15 +45,9 @@ static tn_status read_message(binary_reader *reader, const ProtobufCMessageDescr
 
 static tn_status new_field(binary_reader *reader, const char *name, tn_prototext_message *message,
                            tn_prototext_field **out_field) {
-    if (++reader->field_count > TN_PROTOTEXT_FIELDS)
-        return tn_fail(TN_ERROR_FORMAT, "the network has more than %u values", TN_PROTOTEXT_FIELDS);
-    tn_prototext_field *field = tn_arena_allocate(reader->arena, 1, sizeof(*field));
-    if (!field) return tn_fail_memory("a network's description");
-    field->name = strcmp(name, "base_") == 0 ? "base" : name; /* see schema.c */
-    field->kind = TN_PROTOTEXT_NUMBER;
-    tn_prototext_message_append(message, field);
-    *out_field = field;
-    return TN_OK;
+    if (strcmp(name, "base_") == 0) name = "base"; /* see schema.c */
+    return tn_prototext_message_add(reader->arena, message, name, 0, 0, &reader->field_count,
+                                    out_field);
 }
 
 static tn_status fail_type(const ProtobufCFieldDescriptor *schema) {
@@ -113,9 +107,7 @@ static tn_status read_bytes(binary_reader *reader, const ProtobufCFieldDescripto
         reader->at = end;
         return TN_OK;
     }
-    field->kind = TN_PROTOTEXT_MESSAGE;
-    field->message = tn_arena_allocate(reader->arena, 1, sizeof(*field->message));
-    if (!field->message) return tn_fail_memory("a network's description");
+    TN_TRY(tn_prototext_field_open(reader->arena, field));
     return read_message(reader, schema->descriptor, end, field->message);
 }
 
@@ -131,9 +123,7 @@ static tn_status skip(binary_reader *reader, const ProtobufCMessageDescriptor *s
         reader->at += wire == WIRE_BYTES ? length : wire == WIRE_64 ? 8 : 4;
     if (known || wire != WIRE_BYTES || !is_layer) return TN_OK;
     TN_TRY(new_field(reader, TN_PROTOTEXT_UNNAMED, message, &field));
-    field->kind = TN_PROTOTEXT_MESSAGE;
-    field->message = tn_arena_allocate(reader->arena, 1, sizeof(*field->message));
-    return field->message ? TN_OK : tn_fail_memory("a network's description");
+    return tn_prototext_field_open(reader->arena, field);
 }
 
 /* Messages that nobody reads have no fields in the tables; but the oldest form's is looked for. */
@@ -165,8 +155,8 @@ tn_status tn_caffe_binary_read(tn_arena *arena, const ProtobufCMessageDescriptor
                                const void *data, size_t bytes, tn_prototext_message **out_message) {
     TN_TRY(tn_wire_check(schema, data, bytes));
     binary_reader reader = {.arena = arena, .data = data, .bytes = bytes};
-    tn_prototext_message *message = tn_arena_allocate(arena, 1, sizeof(*message));
-    if (!message) return tn_fail_memory("a network's description");
+    tn_prototext_message *message = NULL;
+    TN_TRY(tn_prototext_message_create(arena, &message));
     TN_TRY(read_message(&reader, schema, bytes, message));
     *out_message = message;
     return TN_OK;

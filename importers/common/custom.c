@@ -6,15 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The fields of an operator that a message may show. */
-static const tn_field *find_field(const tn_operator *op, const char *name) {
-    for (uint32_t i = 0; i < op->field_count; i++) {
-        const tn_field *field = tn_import_field(op, i);
-        if (field && strcmp(field->name, name) == 0) return field;
-    }
-    return NULL;
-}
-
 /* ----------------------------------------------------------------------------------------------
  * fields */
 
@@ -75,7 +66,7 @@ static tn_status fit_fields(tn_arena *arena, const tn_operator *op, size_t count
     if (!list || !values) return tn_fail_memory("a node's fields");
     uint64_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        const tn_field *field = find_field(op, fields[i].value.name);
+        const tn_field *field = tn_import_find_field(op, fields[i].value.name);
         if (!field && fields[i].may_be_dropped) continue;
         values[kept] = fields[i].value;
         TN_TRY(fit_value(arena, field, &values[kept]));

@@ -11,6 +11,8 @@
 
 #include <tenon/plugin/importer.h>
 
+#include <string.h>
+
 /* The host's allocator. */
 tn_allocator tn_import_allocator(const tn_import *import);
 
@@ -93,6 +95,13 @@ static inline tn_status tn_import_find_operator(const tn_import_graph *graph, co
 static inline const tn_field *tn_import_field(const tn_operator *op, uint32_t index) {
     return (const tn_field *)(const void *)((const char *)op->fields +
                                             (size_t)index * op->field_size);
+}
+
+/* The field of a name, or null; `op` may be null. */
+static inline const tn_field *tn_import_find_field(const tn_operator *op, const char *name) {
+    for (uint32_t i = 0; op && i < op->field_count; i++)
+        if (strcmp(tn_import_field(op, i)->name, name) == 0) return tn_import_field(op, i);
+    return NULL;
 }
 
 #endif

@@ -6,42 +6,21 @@
  */
 #include "base/status.h"
 #include "base/text.h"
-#include "graph/graph.h"
+#include "importers/edits/edit.h"
 #include "tensor/type.h"
 #include <tenon/border.h>
 
 #include <inttypes.h>
 #include <string.h>
 
-/* The opset of the nodes that are added: the first in which both take all types that they take now
- * but the 8-bit floats. */
-#define BORDER_OPSET 13
-
 /* ----------------------------------------------------------------------------------------------
  * nodes */
-
-static tn_status add_node(tn_graph *graph, const char *op, const char *base, tn_tensor_id from,
-                          const tn_attribute *attribute, tn_tensor_id *out_tensor) {
-    const char *name = tn_graph_make_name(graph, base);
-    if (!name) return tn_fail_memory("a border");
-    const tn_node_description node = {.size = sizeof(node),
-                                      .version = BORDER_OPSET,
-                                      .op = op,
-                                      .name = name,
-                                      .input_count = 1,
-                                      .inputs = &from,
-                                      .output_count = 1,
-                                      .output_names = &name,
-                                      .attribute_count = 1,
-                                      .attributes = &attribute};
-    return tn_graph_add_node(graph, &node, out_tensor);
-}
 
 static tn_status add_cast(tn_graph *graph, tn_tensor_id from, tn_type type,
                           tn_tensor_id *out_tensor) {
     const tn_attribute to = {
         .size = sizeof(to), .type = TN_FIELD_STRING, .name = "to", .s = tn_type_name(type)};
-    return add_node(graph, "Cast", "border/cast", from, &to, out_tensor);
+    return tn_edit_add_node(graph, "Cast", "border/cast", 1, &from, &to, out_tensor);
 }
 
 /* `to_last`: from N, C, axes to N, axes, C; else back. */
@@ -52,18 +31,11 @@ static tn_status add_transpose(tn_graph *graph, tn_tensor_id from, uint32_t rank
         axes[i] = to_last ? (i + 1 < rank ? i + 1 : 1) : (i > 1 ? i - 1 : rank - 1);
     const tn_attribute perm = {
         .size = sizeof(perm), .type = TN_FIELD_I64S, .name = "perm", .count = rank, .items = axes};
-    return add_node(graph, "Transpose", "border/transpose", from, &perm, out_tensor);
+    return tn_edit_add_node(graph, "Transpose", "border/transpose", 1, &from, &perm, out_tensor);
 }
 
 /* ----------------------------------------------------------------------------------------------
  * inputs and outputs */
-
-/* All uses of a tensor but those by the newest nodes become another's. */
-static void replace_uses(tn_graph *graph, size_t node_count, tn_tensor_id from, tn_tensor_id to) {
-    for (size_t i = 0; i < node_count; i++)
-        for (uint32_t j = 0; j < graph->nodes[i].input_count; j++)
-            if (graph->nodes[i].inputs[j] == from) graph->nodes[i].inputs[j] = to;
-}
 
 /* N, C, axes becomes N, axes, C. */
 static void move_channels(tn_graph_tensor *tensor) {
@@ -89,7 +61,7 @@ static tn_status set_input(tn_graph *graph, tn_tensor_id input, const tn_border 
     if (inner == input) return TN_OK;
     if (border->type != TN_NONE) graph->tensors[input].type = border->type;
     if (has_order) move_channels(&graph->tensors[input]);
-    replace_uses(graph, node_count, input, inner);
+    tn_edit_replace_uses(graph, node_count, input, inner);
     return tn_graph_sort(graph);
 }
 
@@ -109,7 +81,7 @@ static tn_status set_output(tn_graph *graph, size_t output, uint32_t rank,
 
 static tn_status check_operator(tn_graph *graph, const char *name) {
     const tn_operator_entry *entry = NULL;
-    TN_TRY(tn_registry_find_operator(tn_runtime_registry(graph->runtime), "", name, BORDER_OPSET,
+    TN_TRY(tn_registry_find_operator(tn_runtime_registry(graph->runtime), "", name, TN_EDIT_OPSET,
                                      &entry));
     tn_library_release(entry->library);
     return TN_OK;
@@ -157,9 +129,8 @@ static tn_status find_nothing(const tn_graph *graph, const char *name) {
         tn_nearest_offer(&nearest, graph->tensors[graph->inputs[i]].name);
     for (size_t i = 0; i < graph->output_count; i++)
         tn_nearest_offer(&nearest, graph->output_names[i]);
-    return tn_fail(TN_ERROR_NOT_FOUND, "there is no input or output '%s'%s%s%s", name,
-                   nearest.best ? "; the nearest is '" : "", nearest.best ? nearest.best : "",
-                   nearest.best ? "'" : "");
+    return tn_error_mend_nearest(
+        tn_fail(TN_ERROR_NOT_FOUND, "there is no input or output '%s'", name), "; ", nearest.best);
 }
 
 /* What is declared of an output, or found when it was made. */

@@ -6,15 +6,12 @@
  */
 #include "base/status.h"
 #include "base/text.h"
-#include "graph/graph.h"
+#include "importers/edits/edit.h"
 
 #include <tenon/import.h>
 
 #include <math.h>
 #include <string.h>
-
-/* Of two inputs: their difference and their product. importers/linked/linked.c; the link brings
- * them, the core names no operator. */
 
 /* Each extent as the input's, from the right; 1 along the batch, and along height and width for a
  * mean of each channel. */
@@ -58,34 +55,10 @@ static tn_status find_input(const tn_graph *graph, const char *name, tn_tensor_i
                                  nearest.best);
 }
 
-/* A new node on a tensor and a constant. */
-static tn_status add_step(tn_graph *graph, const char *op, const char *base, tn_tensor_id from,
-                          tn_tensor_id operand, tn_tensor_id *out_tensor) {
-    const char *name = tn_graph_make_name(graph, base);
-    if (!name) return tn_fail_memory("a mean");
-    const tn_tensor_id inputs[] = {from, operand};
-    const tn_node_description node = {.size = sizeof(node),
-                                      .version = 13,
-                                      .op = op,
-                                      .name = name,
-                                      .input_count = 2,
-                                      .inputs = inputs,
-                                      .output_count = 1,
-                                      .output_names = &name};
-    return tn_graph_add_node(graph, &node, out_tensor);
-}
-
-/* All uses of a tensor but those by the newest nodes become another's. */
-static void replace_uses(tn_graph *graph, size_t node_count, tn_tensor_id from, tn_tensor_id to) {
-    for (size_t i = 0; i < node_count; i++)
-        for (uint32_t j = 0; j < graph->nodes[i].input_count; j++)
-            if (graph->nodes[i].inputs[j] == from) graph->nodes[i].inputs[j] = to;
-}
-
 static tn_status add_mean(tn_graph *graph, tn_tensor_id input, const tn_graph_tensor *from,
                           double scale) {
     tn_shape shape = from->shape;
-    tn_tensor_id mean, factor, result;
+    tn_tensor_id pair[2] = {input, TN_NO_TENSOR}, result;
     size_t node_count = graph->node_count, count;
     char has[TN_SHAPE_TEXT_BYTES], wanted[TN_SHAPE_TEXT_BYTES];
     const tn_graph_tensor *to = &graph->tensors[input];
@@ -102,16 +75,17 @@ static tn_status add_mean(tn_graph *graph, tn_tensor_id input, const tn_graph_te
                        tn_shape_print(to->shape.rank, to->shape.extents, wanted, sizeof(wanted)));
     cut_rank(&shape, to->shape.rank);
     TN_TRY(tn_graph_add_constant(graph, name, TN_F32, shape.rank, shape.extents, from->data,
-                                 from->bytes, &mean));
-    TN_TRY(add_step(graph, "Sub", "mean/subtracted", input, mean, &result));
+                                 from->bytes, &pair[1]));
+    TN_TRY(tn_edit_add_node(graph, "Sub", "mean/subtracted", 2, pair, NULL, &result));
     if (scale != 1) {
         scale_name = tn_graph_make_name(graph, "mean/scale");
         if (!scale_name) return tn_fail_memory("a mean");
         TN_TRY(tn_graph_add_constant(graph, scale_name, TN_F32, 0, NULL, &element, sizeof(element),
-                                     &factor));
-        TN_TRY(add_step(graph, "Mul", "mean/scaled", result, factor, &result));
+                                     &pair[1]));
+        pair[0] = result;
+        TN_TRY(tn_edit_add_node(graph, "Mul", "mean/scaled", 2, pair, NULL, &result));
     }
-    replace_uses(graph, node_count, input, result);
+    tn_edit_replace_uses(graph, node_count, input, result);
     return tn_graph_sort(graph);
 }
 

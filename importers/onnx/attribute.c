@@ -56,14 +56,6 @@ static int attribute_type(const tn_onnx_attribute *attribute) {
     return 0;
 }
 
-static const tn_field *find_field(const tn_operator *op, const char *name) {
-    for (uint32_t i = 0; op && i < op->field_count; i++) {
-        const tn_field *field = tn_import_field(op, i);
-        if (field && strcmp(field->name, name) == 0) return field;
-    }
-    return NULL;
-}
-
 /* A terminated copy; null with *out_status set when there is no memory or a NUL inside. */
 static const char *copy_text(tn_arena *arena, const ProtobufCBinaryData *bytes,
                              tn_status *out_status) {
@@ -120,8 +112,7 @@ static tn_status read_tensor(tn_onnx_reader *reader, const tn_onnx_scope *scope,
                              const tn_onnx_attribute *from, tn_attribute *to) {
     tn_onnx_data data;
     if (!from->t) return tn_fail(TN_ERROR_FORMAT, "the tensor is missing");
-    TN_TRY(scope->function ? tn_onnx_tensor_read_shared(reader, from->t, &data)
-                           : tn_onnx_tensor_read(reader, from->t, &data));
+    TN_TRY(tn_onnx_tensor_read(reader, scope, from->t, &data));
     tn_tensor_storage *storage = tn_arena_allocate(arena, 1, sizeof(*storage));
     if (!storage) return tn_fail_memory("an attribute");
     TN_TRY(tn_tensor_init(storage, data.type, TN_LINEAR, &data.shape));
@@ -198,9 +189,9 @@ tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
         if (!binding.value) continue;
         tn_attribute *value = &values[count];
         *value = (tn_attribute){.size = sizeof(*value), .name = binding.name};
-        tn_status status =
-            read_value(reader, scope, arena, binding.value, find_field(op, binding.name), value);
-        if (status != TN_OK) return tn_error_at(status, "attribute '%s'", binding.name);
+        const tn_field *field = tn_import_find_field(op, binding.name);
+        TN_TRY(tn_error_at(read_value(reader, scope, arena, binding.value, field, value),
+                           "attribute '%s'", binding.name));
         list[count++] = value;
     }
     *out_count = count;

@@ -12,10 +12,7 @@
 static tn_status fail_type(const Tenon__Onnx__TypeProto *type) {
     if (type && type->tensor_type) {
         const int32_t number = type->tensor_type->elem_type;
-        if (number == 0) return TN_OK;
-        return tn_fail(TN_ERROR_UNSUPPORTED,
-                       "tensors of ONNX's element type %d (%s) are not supported", (int)number,
-                       tn_onnx_type_name(number));
+        return number == 0 ? TN_OK : tn_onnx_fail_type(number);
     }
     return tn_fail(TN_ERROR_UNSUPPORTED,
                    "sequences, optionals and maps are not supported as inputs of bodies");

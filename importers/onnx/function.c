@@ -21,16 +21,14 @@ static const char *function_key(tn_onnx_reader *reader, const char *domain, cons
 tn_status tn_onnx_functions_index(tn_onnx_reader *reader) {
     for (size_t i = 0; i < reader->model->n_functions; i++) {
         const tn_onnx_function *function = reader->model->functions[i];
-        const char *key =
-            function_key(reader, function->domain, function->name, function->overload);
+        const char *name = function->name ? function->name : "";
+        const char *key = function_key(reader, function->domain, name, function->overload);
         if (!key) return tn_fail_memory("a function");
         if (tn_map_get(reader->functions, key, &(uint64_t){0}))
-            return tn_fail(TN_ERROR_FORMAT, "function '%s' is defined twice",
-                           function->name ? function->name : "");
+            return tn_fail(TN_ERROR_FORMAT, "function '%s' is defined twice", name);
         TN_TRY(tn_map_set(reader->functions, key, i));
-        tn_status status = tn_onnx_opsets_check(function->n_opset_import, function->opset_import);
-        if (status != TN_OK)
-            return tn_error_at(status, "function '%s'", function->name ? function->name : "");
+        TN_TRY(tn_error_at(tn_onnx_opsets_check(function->n_opset_import, function->opset_import),
+                           "function '%s'", name));
     }
     return TN_OK;
 }

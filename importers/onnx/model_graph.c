@@ -6,7 +6,6 @@
 #include "base/status.h"
 #include "importers/onnx/onnx.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static tn_status fail_type(const Tenon__Onnx__TypeProto *type) {
@@ -26,10 +25,7 @@ static tn_status add_input(tn_onnx_reader *reader, tn_onnx_scope *scope,
     if (!info->type || !info->type->tensor_type) return fail_type(info->type);
     const Tenon__Onnx__TypeProto__Tensor *tensor = info->type->tensor_type;
     tn_type type = tn_onnx_type(tensor->elem_type);
-    if (type == TN_NONE)
-        return tn_fail(tensor->elem_type == 0 ? TN_ERROR_FORMAT : TN_ERROR_UNSUPPORTED,
-                       "tensors of ONNX's element type %" PRId32 " (%s) are not supported",
-                       tensor->elem_type, tn_onnx_type_name(tensor->elem_type));
+    if (type == TN_NONE) return tn_onnx_fail_type(tensor->elem_type);
     uint32_t rank = tensor->shape ? (uint32_t)tensor->shape->n_dim : UINT32_MAX;
     if (tensor->shape) TN_TRY(tn_onnx_extents_read(tensor->shape, extents, names));
     tn_import_tensor id;
@@ -41,16 +37,12 @@ static tn_status add_input(tn_onnx_reader *reader, tn_onnx_scope *scope,
 static tn_status add_initializer(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                  tn_onnx_tensor *tensor) {
     tn_onnx_data data;
-    tn_import_tensor id;
     if (!tensor->name || !*tensor->name)
         return tn_fail(TN_ERROR_FORMAT, "an initializer has no name");
     if (tn_map_get(scope->tensors, tensor->name, &(uint64_t){0}))
         return tn_fail(TN_ERROR_FORMAT, "the initializer is there twice");
-    TN_TRY(scope->function ? tn_onnx_tensor_read_shared(reader, tensor, &data)
-                           : tn_onnx_tensor_read(reader, tensor, &data));
-    TN_TRY(tn_import_add_constant(reader->graph, tensor->name, data.type, &data.shape, data.data,
-                                  data.bytes, &id));
-    return tn_map_set(scope->tensors, tensor->name, id);
+    TN_TRY(tn_onnx_tensor_read(reader, scope, tensor, &data));
+    return tn_onnx_scope_constant(reader, scope, tensor->name, tensor->name, &data);
 }
 
 tn_status tn_onnx_initializers_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
@@ -63,9 +55,8 @@ tn_status tn_onnx_initializers_read(tn_onnx_reader *reader, tn_onnx_scope *scope
     }
     for (size_t i = 0; i < graph->n_initializer; i++) {
         tn_onnx_tensor *tensor = graph->initializer[i];
-        tn_status status = add_initializer(reader, scope, tensor);
-        if (status != TN_OK)
-            return tn_error_at(status, "initializer '%s'", tensor->name ? tensor->name : "");
+        TN_TRY(tn_error_at(add_initializer(reader, scope, tensor), "initializer '%s'",
+                           tensor->name ? tensor->name : ""));
     }
     return TN_OK;
 }
@@ -83,7 +74,7 @@ static tn_status read_inputs(tn_onnx_reader *reader, tn_onnx_scope *scope,
         else if (!(tn_import_tensor_at(reader->graph, (tn_import_tensor)known).flags &
                    TN_IMPORT_IS_CONSTANT))
             status = tn_fail(TN_ERROR_FORMAT, "the input is there twice");
-        if (status != TN_OK) return tn_error_at(status, "input '%s'", info->name ? info->name : "");
+        TN_TRY(tn_error_at(status, "input '%s'", info->name ? info->name : ""));
     }
     return TN_OK;
 }

@@ -57,6 +57,14 @@ tn_status tn_onnx_scope_define(tn_onnx_reader *reader, tn_onnx_scope *scope, con
     return find_or_make(reader, scope, name, true, out_tensor);
 }
 
+tn_status tn_onnx_scope_constant(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
+                                 const char *full, const tn_onnx_data *data) {
+    tn_import_tensor id;
+    TN_TRY(tn_import_add_constant(reader->graph, full, data->type, &data->shape, data->data,
+                                  data->bytes, &id));
+    return tn_map_set(scope->tensors, name, id);
+}
+
 /* The tensors of a list of names, without the empty ones at its end. */
 static tn_status read_tensors(tn_onnx_reader *reader, tn_onnx_scope *scope, size_t count,
                               char *const *names, tn_import_tensor **out_ids, uint32_t *out_count) {
@@ -160,8 +168,7 @@ static tn_status read_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const t
     TN_TRY(tn_onnx_function_find(reader, node, &function));
     if (function) return tn_onnx_function_expand(reader, scope, node, function);
     bool is_done;
-    const tn_status status = tn_onnx_constant_strings_read(reader, scope, node, &is_done);
-    if (status != TN_OK) return tn_error_in(status, .node = name);
+    TN_TRY(tn_error_in(tn_onnx_constant_strings_read(reader, scope, node, &is_done), .node = name));
     return is_done ? TN_OK : read_operator_node(reader, scope, node, name);
 }
 

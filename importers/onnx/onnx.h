@@ -73,13 +73,12 @@ typedef struct tn_onnx_scope {
 tn_type tn_onnx_type(int64_t number);
 /* The number's name in ONNX ("STRING"), for messages. */
 const char *tn_onnx_type_name(int64_t number);
+/* That there is none of ours. */
+tn_status tn_onnx_fail_type(int32_t number);
 /* Reads a tensor; its data is taken out of the message, mapped or copied, and so it can be read
- * once only. */
-tn_status tn_onnx_tensor_read(tn_onnx_reader *reader, tn_onnx_tensor *tensor,
-                              tn_onnx_data *out_data);
-/* The same for a tensor in a function, which may be called again: remembers what was read. */
-tn_status tn_onnx_tensor_read_shared(tn_onnx_reader *reader, tn_onnx_tensor *tensor,
-                                     tn_onnx_data *out_data);
+ * once only, but for one in a function, which may be called again. */
+tn_status tn_onnx_tensor_read(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+                              tn_onnx_tensor *tensor, tn_onnx_data *out_data);
 /* The bytes of a tensor that lie in a file of the model's folder, aligned to `alignment`. */
 tn_status tn_onnx_external_read(tn_onnx_reader *reader, const tn_onnx_tensor *tensor, size_t bytes,
                                 size_t alignment, const void **out_data);
@@ -113,6 +112,9 @@ tn_status tn_onnx_scope_tensor(tn_onnx_reader *reader, tn_onnx_scope *scope, con
 /* The same for a name that the scope itself defines. */
 tn_status tn_onnx_scope_define(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
                                tn_import_tensor *out_tensor);
+/* A constant that a scope calls `name`, and the graph `full`. */
+tn_status tn_onnx_scope_constant(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
+                                 const char *full, const tn_onnx_data *data);
 /* A node's name as messages and the graph have it. Null: no memory. */
 const char *tn_onnx_node_name(tn_onnx_reader *reader, const tn_onnx_scope *scope,
                               const tn_onnx_node *node);

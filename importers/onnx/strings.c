@@ -56,15 +56,13 @@ static tn_status read_value(tn_onnx_reader *reader, const tn_onnx_scope *scope,
     *out_is =
         strcmp(name, "value") == 0 && value->t && tn_onnx_type(value->t->data_type) == TN_STRING;
     if (!*out_is) return TN_OK;
-    return scope->function ? tn_onnx_tensor_read_shared(reader, value->t, data)
-                           : tn_onnx_tensor_read(reader, value->t, data);
+    return tn_onnx_tensor_read(reader, scope, value->t, data);
 }
 
 tn_status tn_onnx_constant_strings_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                         const tn_onnx_node *node, bool *out_is_done) {
     tn_onnx_binding binding;
     tn_onnx_data data = {0};
-    tn_import_tensor id;
     *out_is_done = false;
     if (strcmp(node->op_type, "Constant") != 0 || *tn_onnx_domain(node->domain) ||
         node->n_attribute != 1 || node->n_output != 1 ||
@@ -78,7 +76,5 @@ tn_status tn_onnx_constant_strings_read(tn_onnx_reader *reader, tn_onnx_scope *s
     if (!*out_is_done) return TN_OK;
     const char *name = tn_arena_format(reader->arena, "%s%s", scope->prefix, node->output[0]);
     if (!name) return tn_fail_memory("a constant");
-    TN_TRY(tn_import_add_constant(reader->graph, name, data.type, &data.shape, data.data,
-                                  data.bytes, &id));
-    return tn_map_set(scope->tensors, node->output[0], id);
+    return tn_onnx_scope_constant(reader, scope, node->output[0], name, &data);
 }

@@ -53,6 +53,12 @@ const char *tn_onnx_type_name(int64_t number) {
                                                                  : "unknown";
 }
 
+tn_status tn_onnx_fail_type(int32_t number) {
+    return tn_fail(number == 0 ? TN_ERROR_FORMAT : TN_ERROR_UNSUPPORTED,
+                   "tensors of ONNX's element type %" PRId32 " (%s) are not supported", number,
+                   tn_onnx_type_name(number));
+}
+
 /* A list of numbers as the schema has it. */
 typedef struct number_list {
     size_t count;
@@ -161,10 +167,7 @@ static tn_status read_external(tn_onnx_reader *reader, const tn_onnx_tensor *ten
 
 static tn_status read_type_and_shape(const tn_onnx_tensor *tensor, tn_onnx_data *data) {
     data->type = tn_onnx_type(tensor->data_type);
-    if (data->type == TN_NONE)
-        return tn_fail(tensor->data_type == 0 ? TN_ERROR_FORMAT : TN_ERROR_UNSUPPORTED,
-                       "tensors of ONNX's element type %" PRId32 " (%s) are not supported",
-                       tensor->data_type, tn_onnx_type_name(tensor->data_type));
+    if (data->type == TN_NONE) return tn_onnx_fail_type(tensor->data_type);
     if (tensor->has_segment)
         return tn_fail(TN_ERROR_UNSUPPORTED, "tensors in segments are not supported");
     if (tensor->n_dims > TN_MAX_RANK)
@@ -174,8 +177,7 @@ static tn_status read_type_and_shape(const tn_onnx_tensor *tensor, tn_onnx_data 
     return tn_format_bytes(TN_LINEAR, data->type, &data->shape, &data->bytes);
 }
 
-tn_status tn_onnx_tensor_read(tn_onnx_reader *reader, tn_onnx_tensor *tensor,
-                              tn_onnx_data *out_data) {
+static tn_status read_once(tn_onnx_reader *reader, tn_onnx_tensor *tensor, tn_onnx_data *out_data) {
     tn_onnx_data data = {0};
     size_t count;
     TN_TRY(read_type_and_shape(tensor, &data));
@@ -195,21 +197,27 @@ tn_status tn_onnx_tensor_read(tn_onnx_reader *reader, tn_onnx_tensor *tensor,
     return TN_OK;
 }
 
-tn_status tn_onnx_tensor_read_shared(tn_onnx_reader *reader, tn_onnx_tensor *tensor,
-                                     tn_onnx_data *out_data) {
+/* A function may be called again: what was read is remembered. */
+static tn_status read_shared(tn_onnx_reader *reader, tn_onnx_tensor *tensor,
+                             tn_onnx_data *out_data) {
     uint64_t place;
     const char *key = tn_arena_format(reader->arena, "%p", (void *)tensor);
     if (!key) return tn_fail_memory("a tensor");
-    if (tn_map_get(reader->tensors, key, &place)) {
-        *out_data = reader->shared[place];
-        return TN_OK;
+    if (!tn_map_get(reader->tensors, key, &place)) {
+        tn_onnx_data data;
+        place = reader->shared_count;
+        TN_TRY(tn_grow(reader->allocator, (void **)&reader->shared, &reader->shared_capacity,
+                       place + 1, sizeof(*reader->shared)));
+        TN_TRY(read_once(reader, tensor, &data));
+        TN_TRY(tn_map_set(reader->tensors, key, place));
+        reader->shared[reader->shared_count++] = data;
     }
-    TN_TRY(tn_grow(reader->allocator, (void **)&reader->shared, &reader->shared_capacity,
-                   reader->shared_count + 1, sizeof(*reader->shared)));
-    tn_onnx_data data;
-    TN_TRY(tn_onnx_tensor_read(reader, tensor, &data));
-    TN_TRY(tn_map_set(reader->tensors, key, reader->shared_count));
-    reader->shared[reader->shared_count++] = data;
-    *out_data = data;
+    *out_data = reader->shared[place];
     return TN_OK;
+}
+
+tn_status tn_onnx_tensor_read(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+                              tn_onnx_tensor *tensor, tn_onnx_data *out_data) {
+    return scope->function ? read_shared(reader, tensor, out_data)
+                           : read_once(reader, tensor, out_data);
 }

@@ -25,10 +25,6 @@ static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 static char peek(const tn_prototext_lexer *lexer, size_t ahead) {
     return ahead < lexer->bytes - lexer->at ? lexer->text[lexer->at + ahead] : '\0';
 }
@@ -57,15 +53,15 @@ static const char *copy_text(const tn_prototext_lexer *lexer, size_t from, size_
 }
 
 static tn_status fail_here(const tn_prototext_lexer *lexer, const char *what) {
-    return tn_prototext_fail_at(lexer->line, (uint32_t)(lexer->at - lexer->line_start) + 1,
-                                TN_ERROR_FORMAT, "%s", what);
+    return tn_prototext_fail_at(lexer->line, (uint32_t)(lexer->at - lexer->line_start) + 1, "%s",
+                                what);
 }
 
 /* ----------------------------------------------------------------------------------------------
  * strings */
 
 static int digit_value(char c) {
-    if (is_digit(c)) return c - '0';
+    if (tn_prototext_is_digit(c)) return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
 }
@@ -130,7 +126,7 @@ static tn_status read_quoted(tn_prototext_lexer *lexer) {
 
 static tn_status read_name(tn_prototext_lexer *lexer) {
     size_t from = lexer->at;
-    while (is_letter(peek(lexer, 0)) || is_digit(peek(lexer, 0)))
+    while (is_letter(peek(lexer, 0)) || tn_prototext_is_digit(peek(lexer, 0)))
         lexer->at++;
     size_t length = lexer->at - from;
     lexer->token.kind = TN_PROTOTEXT_NAME;
@@ -149,14 +145,14 @@ static tn_status read_numeral(tn_prototext_lexer *lexer) {
         bool is_sign = (c == '+' || c == '-') && lexer->at > from &&
                        (lexer->text[lexer->at - 1] | 0x20) == 'e' &&
                        !(lexer->text[from] == '0' && (lexer->text[from + 1] | 0x20) == 'x');
-        if (!is_letter(c) && !is_digit(c) && c != '.' && !is_sign) break;
+        if (!is_letter(c) && !tn_prototext_is_digit(c) && c != '.' && !is_sign) break;
         lexer->at++;
     }
     const char *text = copy_text(lexer, from, lexer->at - from);
     if (!text) return tn_fail_memory("a number");
     if (!tn_prototext_numeral(text, lexer->at - from, &lexer->token))
-        return tn_prototext_fail_at(lexer->token.line, lexer->token.column, TN_ERROR_FORMAT,
-                                    "'%.40s' is no number", text);
+        return tn_prototext_fail_at(lexer->token.line, lexer->token.column, "'%.40s' is no number",
+                                    text);
     lexer->token.kind = TN_PROTOTEXT_NUMERAL;
     lexer->token.text = text;
     return TN_OK;
@@ -169,7 +165,8 @@ tn_status tn_prototext_lexer_next(tn_prototext_lexer *lexer) {
     if (lexer->at == lexer->bytes) return TN_OK;
     char c = lexer->text[lexer->at];
     if (is_letter(c)) return read_name(lexer);
-    if (is_digit(c) || (c == '.' && is_digit(peek(lexer, 1)))) return read_numeral(lexer);
+    if (tn_prototext_is_digit(c) || (c == '.' && tn_prototext_is_digit(peek(lexer, 1))))
+        return read_numeral(lexer);
     if (c == '"' || c == '\'') return read_quoted(lexer);
     if (c == '\0' || !strchr("{}<>[]:,;-", c))
         return fail_here(lexer, c > ' ' && c < 127

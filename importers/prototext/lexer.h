@@ -34,6 +34,10 @@ typedef struct tn_prototext_lexer {
     tn_prototext_token token;
 } tn_prototext_lexer;
 
+static inline bool tn_prototext_is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
 void tn_prototext_lexer_init(tn_prototext_lexer *lexer, tn_arena *arena,
                              const tn_allocator *allocator, const char *text, size_t bytes,
                              bool has_bytes);

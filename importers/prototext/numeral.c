@@ -20,14 +20,10 @@ typedef struct decimal {
     bool has_point, has_exponent;
 } decimal;
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 /* Digits with at most one point in them. */
 static const char *read_digits(const char *at, decimal *number, bool *out_any) {
     int count = 0;
-    for (; is_digit(*at) || (*at == '.' && !number->has_point); at++) {
+    for (; tn_prototext_is_digit(*at) || (*at == '.' && !number->has_point); at++) {
         if (*at == '.') {
             number->has_point = true;
             continue;
@@ -50,8 +46,8 @@ static const char *read_exponent(const char *at, decimal *number) {
     bool is_negative = *++at == '-';
     int64_t value = 0;
     if (*at == '-' || *at == '+') at++;
-    if (!is_digit(*at)) return NULL;
-    for (; is_digit(*at); at++)
+    if (!tn_prototext_is_digit(*at)) return NULL;
+    for (; tn_prototext_is_digit(*at); at++)
         if (value < EXPONENT_AT_MOST) value = value * 10 + (*at - '0');
     number->exponent += is_negative ? -value : value;
     number->has_exponent = true;
@@ -83,7 +79,8 @@ static bool read_decimal(const char *text, tn_prototext_token *token) {
 static bool read_whole(const char *text, uint32_t base, tn_prototext_token *token) {
     uint64_t value = 0;
     for (const char *at = text; *at; at++) {
-        uint32_t digit = is_digit(*at) ? (uint32_t)(*at - '0') : ((uint32_t)*at | 0x20) - 'a' + 10;
+        uint32_t digit =
+            tn_prototext_is_digit(*at) ? (uint32_t)(*at - '0') : ((uint32_t)*at | 0x20) - 'a' + 10;
         if (digit >= base || value > (UINT64_MAX - digit) / base) return false;
         value = value * base + digit;
     }

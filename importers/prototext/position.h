@@ -7,8 +7,9 @@
 
 #include <stdint.h>
 
-/* A new error at a position of the text: "line 3, column 5: ...". */
-tn_status tn_prototext_fail_at(uint32_t line, uint32_t column, tn_status status, const char *format,
-                               ...) TN_PRINTF(4, 5);
+/* A new TN_ERROR_FORMAT at a position of the text: "line 3, column 5: ..."; line 0: there is none.
+ */
+tn_status tn_prototext_fail_at(uint32_t line, uint32_t column, const char *format, ...)
+    TN_PRINTF(3, 4);
 
 #endif

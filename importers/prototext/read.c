@@ -13,7 +13,8 @@
 typedef struct text_reader {
     tn_prototext_lexer lexer;
     tn_arena *arena;
-    uint32_t depth, field_count;
+    uint32_t depth;
+    size_t field_count;
 } text_reader;
 
 static tn_status read_message(text_reader *reader, char end, tn_prototext_message *message);
@@ -25,10 +26,10 @@ static bool is_punctuation(const text_reader *reader, char c) {
 static tn_status fail_here(const text_reader *reader, const char *expected) {
     const tn_prototext_token *token = &reader->lexer.token;
     if (token->kind == TN_PROTOTEXT_END)
-        return tn_prototext_fail_at(token->line, token->column, TN_ERROR_FORMAT,
+        return tn_prototext_fail_at(token->line, token->column,
                                     "the text ends where %s is expected", expected);
-    return tn_prototext_fail_at(token->line, token->column, TN_ERROR_FORMAT,
-                                "'%.40s' stands where %s is expected", token->text, expected);
+    return tn_prototext_fail_at(token->line, token->column, "'%.40s' stands where %s is expected",
+                                token->text, expected);
 }
 
 static tn_status advance(text_reader *reader) {
@@ -38,11 +39,9 @@ static tn_status advance(text_reader *reader) {
 /* A message in braces or angle brackets, whose opening is the current token. */
 static tn_status read_child(text_reader *reader, tn_prototext_field *field) {
     char end = is_punctuation(reader, '{') ? '}' : '>';
-    field->kind = TN_PROTOTEXT_MESSAGE;
-    field->message = tn_arena_allocate(reader->arena, 1, sizeof(*field->message));
-    if (!field->message) return tn_fail_memory("a network's description");
+    TN_TRY(tn_prototext_field_open(reader->arena, field));
     if (reader->depth == TN_PROTOTEXT_DEPTH)
-        return tn_prototext_fail_at(field->line, field->column, TN_ERROR_FORMAT,
+        return tn_prototext_fail_at(field->line, field->column,
                                     "messages are nested deeper than %d levels",
                                     TN_PROTOTEXT_DEPTH);
     reader->depth++;
@@ -114,17 +113,8 @@ static tn_status read_value(text_reader *reader, tn_prototext_field *field) {
 
 static tn_status add_field(text_reader *reader, tn_prototext_message *message, const char *name,
                            const tn_prototext_token *place, tn_prototext_field **out_field) {
-    if (++reader->field_count > TN_PROTOTEXT_FIELDS)
-        return tn_prototext_fail_at(place->line, place->column, TN_ERROR_FORMAT,
-                                    "the network has more than %u values", TN_PROTOTEXT_FIELDS);
-    tn_prototext_field *field = tn_arena_allocate(reader->arena, 1, sizeof(*field));
-    if (!field) return tn_fail_memory("a network's description");
-    field->name = name;
-    field->line = place->line;
-    field->column = place->column;
-    tn_prototext_message_append(message, field);
-    *out_field = field;
-    return TN_OK;
+    return tn_prototext_message_add(reader->arena, message, name, place->line, place->column,
+                                    &reader->field_count, out_field);
 }
 
 /* What follows "name: [". */
@@ -181,8 +171,8 @@ tn_status tn_prototext_read(tn_arena *arena, const tn_allocator *allocator, cons
                        "%zu bytes are too many for a network's text; at most %zu are read", bytes,
                        TN_PROTOTEXT_BYTES);
     text_reader reader = {.arena = arena, .depth = 1};
-    tn_prototext_message *message = tn_arena_allocate(arena, 1, sizeof(*message));
-    if (!message) return tn_fail_memory("a network's description");
+    tn_prototext_message *message = NULL;
+    TN_TRY(tn_prototext_message_create(arena, &message));
     tn_prototext_lexer_init(&reader.lexer, arena, allocator, text, bytes, has_bytes);
     TN_TRY(advance(&reader));
     TN_TRY(read_message(&reader, 0, message));

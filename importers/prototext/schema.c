@@ -15,11 +15,11 @@
 
 static tn_status fail_field(const tn_prototext_field *field, const char *expected) {
     if (field->text)
-        return tn_prototext_fail_at(field->line, field->column, TN_ERROR_FORMAT,
+        return tn_prototext_fail_at(field->line, field->column,
                                     "field '%.80s' is %s; '%.40s' is not", field->name, expected,
                                     field->text);
-    return tn_prototext_fail_at(field->line, field->column, TN_ERROR_FORMAT,
-                                "field '%.80s' is %s, not a message", field->name, expected);
+    return tn_prototext_fail_at(field->line, field->column, "field '%.80s' is %s, not a message",
+                                field->name, expected);
 }
 
 static tn_status fail_unknown(const tn_prototext_field *field,
@@ -28,7 +28,7 @@ static tn_status fail_unknown(const tn_prototext_field *field,
     tn_nearest_init(&nearest, field->name);
     for (unsigned i = 0; i < schema->n_fields; i++)
         tn_nearest_offer(&nearest, schema->fields[i].name);
-    return tn_error_mend_nearest(tn_prototext_fail_at(field->line, field->column, TN_ERROR_FORMAT,
+    return tn_error_mend_nearest(tn_prototext_fail_at(field->line, field->column,
                                                       "%s has no field '%.80s'", schema->short_name,
                                                       field->name),
                                  "; ", nearest.best);
@@ -71,7 +71,7 @@ static tn_status check_enum(tn_prototext_field *field, const ProtobufCEnumDescri
     tn_nearest_init(&nearest, field->text);
     for (unsigned i = 0; i < schema->n_value_names; i++)
         tn_nearest_offer(&nearest, schema->values_by_name[i].name);
-    return tn_error_mend(tn_prototext_fail_at(field->line, field->column, TN_ERROR_FORMAT,
+    return tn_error_mend(tn_prototext_fail_at(field->line, field->column,
                                               "field '%s' has no choice '%.40s'", field->name,
                                               field->text),
                          "; ", "%s is %s%s", nearest.best ? "the nearest" : "one",
@@ -82,7 +82,7 @@ static tn_status check_enum(tn_prototext_field *field, const ProtobufCEnumDescri
 static tn_status check_string(const tn_prototext_field *field, bool is_text) {
     if (field->kind != TN_PROTOTEXT_STRING) return fail_field(field, "a text in quotes");
     if (is_text && field->line > 0 && strlen(field->text) != field->bytes)
-        return tn_prototext_fail_at(field->line, field->column, TN_ERROR_FORMAT,
+        return tn_prototext_fail_at(field->line, field->column,
                                     "field '%.80s' is a text, and contains a NUL", field->name);
     return TN_OK;
 }
@@ -120,10 +120,10 @@ static tn_status note_field(const tn_prototext_field *field, size_t place, uint6
     uint64_t bit = UINT64_C(1) << (place % 64);
     if (place >= (size_t)SEEN_WORDS * 64) return TN_OK;
     if (seen[place / 64] & bit)
-        return tn_prototext_fail_at(field->line, field->column, TN_ERROR_FORMAT,
-                                    "field '%s' is given twice", field->name);
+        return tn_prototext_fail_at(field->line, field->column, "field '%s' is given twice",
+                                    field->name);
     if (field->is_item)
-        return tn_prototext_fail_at(field->line, field->column, TN_ERROR_FORMAT,
+        return tn_prototext_fail_at(field->line, field->column,
                                     "field '%s' is one value, not a list", field->name);
     seen[place / 64] |= bit;
     return TN_OK;

@@ -8,12 +8,34 @@
 #include <stdio.h>
 #include <string.h>
 
-void tn_prototext_message_append(tn_prototext_message *message, tn_prototext_field *field) {
+tn_status tn_prototext_message_create(tn_arena *arena, tn_prototext_message **out_message) {
+    *out_message = tn_arena_allocate(arena, 1, sizeof(**out_message));
+    return *out_message ? TN_OK : tn_fail_memory("a network's description");
+}
+
+tn_status tn_prototext_message_add(tn_arena *arena, tn_prototext_message *message, const char *name,
+                                   uint32_t line, uint32_t column, size_t *count,
+                                   tn_prototext_field **out_field) {
+    if (++*count > TN_PROTOTEXT_FIELDS)
+        return tn_prototext_fail_at(line, column, "the network has more than %u values",
+                                    TN_PROTOTEXT_FIELDS);
+    tn_prototext_field *field = tn_arena_allocate(arena, 1, sizeof(*field));
+    if (!field) return tn_fail_memory("a network's description");
+    field->name = name;
+    field->line = line;
+    field->column = column;
     if (message->last)
         message->last->next = field;
     else
         message->first = field;
     message->last = field;
+    *out_field = field;
+    return TN_OK;
+}
+
+tn_status tn_prototext_field_open(tn_arena *arena, tn_prototext_field *field) {
+    field->kind = TN_PROTOTEXT_MESSAGE;
+    return tn_prototext_message_create(arena, &field->message);
 }
 
 const tn_prototext_field *tn_prototext_message_next(const tn_prototext_message *message,

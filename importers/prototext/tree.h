@@ -61,8 +61,15 @@ tn_status tn_prototext_encode(const tn_allocator *allocator, tn_prototext_messag
                               const ProtobufCMessageDescriptor *schema, void **out_data,
                               size_t *out_bytes);
 
-/* Takes over a field at the message's end. */
-void tn_prototext_message_append(tn_prototext_message *message, tn_prototext_field *field);
+/* A message without fields. */
+tn_status tn_prototext_message_create(tn_arena *arena, tn_prototext_message **out_message);
+/* A new field at the message's end; *count is that of all fields, which are bounded. Line 0: the
+ * binary form. */
+tn_status tn_prototext_message_add(tn_arena *arena, tn_prototext_message *message, const char *name,
+                                   uint32_t line, uint32_t column, size_t *count,
+                                   tn_prototext_field **out_field);
+/* Makes a field one that holds a message without fields. */
+tn_status tn_prototext_field_open(tn_arena *arena, tn_prototext_field *field);
 /* The next value of a name after one (null: the first), or null. */
 const tn_prototext_field *tn_prototext_message_next(const tn_prototext_message *message,
                                                     const char *name,

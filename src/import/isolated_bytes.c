@@ -3,7 +3,9 @@
 #include "import/isolated_bytes.h"
 #include "base/status.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ----------------------------------------------------------------------------------------------
  * writing */
@@ -37,6 +39,21 @@ void tn_isolated_put_text(tn_isolated_writer *writer, const char *text) {
 void tn_isolated_writer_deinit(tn_isolated_writer *writer) {
     tn_deallocate(writer->allocator, writer->data);
     *writer = (tn_isolated_writer){0};
+}
+
+tn_status tn_isolated_write(int file, const void *data, size_t bytes, uint64_t offset) {
+    const char *from = data;
+    while (bytes > 0) {
+        const ssize_t written = pwrite(file, from, bytes, (off_t)offset);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0)
+            return tn_fail(TN_ERROR_MEMORY, "no shared memory for a helper process: %s",
+                           strerror(errno));
+        from += written;
+        offset += (uint64_t)written;
+        bytes -= (size_t)written;
+    }
+    return TN_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -20,6 +20,9 @@ void tn_isolated_put_u64(tn_isolated_writer *writer, uint64_t value);
 void tn_isolated_put_text(tn_isolated_writer *writer, const char *text); /* null is kept */
 void tn_isolated_writer_deinit(tn_isolated_writer *writer);
 
+/* Into a file in memory. */
+tn_status tn_isolated_write(int file, const void *data, size_t bytes, uint64_t offset);
+
 typedef struct tn_isolated_cursor {
     const char *at, *end;
 } tn_isolated_cursor;

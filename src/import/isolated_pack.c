@@ -8,9 +8,7 @@
 #include "graph/body.h"
 #include "import/isolated.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct packing {
     const tn_reading *reading;
@@ -22,20 +20,6 @@ typedef struct packing {
 
 /* ----------------------------------------------------------------------------------------------
  * data */
-
-static tn_status write_at(int file, const void *data, size_t bytes, uint64_t offset) {
-    const char *from = data;
-    while (bytes > 0) {
-        const ssize_t written = pwrite(file, from, bytes, (off_t)offset);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0)
-            return tn_fail(TN_ERROR_MEMORY, "no shared memory for a model: %s", strerror(errno));
-        from += written;
-        offset += (uint64_t)written;
-        bytes -= (size_t)written;
-    }
-    return TN_OK;
-}
 
 static bool find_file(const tn_reading *reading, const void *data, size_t bytes, uint32_t *out_file,
                       uint64_t *out_offset) {
@@ -60,7 +44,8 @@ static void put_data(packing *p, const void *data, size_t bytes) {
     const bool is_in_file = bytes > 0 && find_file(p->reading, data, bytes, &file, &offset);
     if (!is_in_file) {
         offset = p->used;
-        if (p->status == TN_OK) p->status = write_at(p->file, data, bytes, p->begin + offset);
+        if (p->status == TN_OK)
+            p->status = tn_isolated_write(p->file, data, bytes, p->begin + offset);
         p->used = (p->used + bytes + 63) / 64 * 64;
     }
     tn_isolated_put_u32(&p->records, is_in_file ? 1 + file : 0);
@@ -213,7 +198,7 @@ tn_status tn_isolated_pack(const tn_reading *reading, int file, tn_isolated_page
     page->records_bytes = p.records.bytes;
     tn_status status = p.records.is_failed ? tn_fail_memory("a model's records") : p.status;
     if (status == TN_OK)
-        status = write_at(file, p.records.data, p.records.bytes, page->records_begin);
+        status = tn_isolated_write(file, p.records.data, p.records.bytes, page->records_begin);
     tn_isolated_writer_deinit(&p.records);
     return status;
 }

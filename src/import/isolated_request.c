@@ -93,21 +93,6 @@ static tn_status make_file(uint64_t bytes, int *out_file) {
     return tn_fail(TN_ERROR_MEMORY, "no shared memory for a helper process: %s", strerror(errno));
 }
 
-static tn_status write_whole(int file, const void *data, size_t bytes, uint64_t offset) {
-    const char *from = data;
-    while (bytes > 0) {
-        const ssize_t written = pwrite(file, from, bytes, (off_t)offset);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0)
-            return tn_fail(TN_ERROR_MEMORY, "no shared memory for a helper process: %s",
-                           strerror(errno));
-        from += written;
-        offset += (uint64_t)written;
-        bytes -= (size_t)written;
-    }
-    return TN_OK;
-}
-
 /* Page and file; the model is the request's end where it is in memory. */
 static tn_status share(tn_isolated_asking *a) {
     const size_t model = a->from->path ? 0 : a->from->bytes;
@@ -123,8 +108,8 @@ static tn_status share(tn_isolated_asking *a) {
     a->page->request_bytes = a->request.bytes + model;
     a->page->data_begin =
         (a->page->request_bytes + TN_ISOLATED_PAGE - 1) / TN_ISOLATED_PAGE * TN_ISOLATED_PAGE;
-    TN_TRY(write_whole(a->file, a->request.data, a->request.bytes, 0));
-    return write_whole(a->file, a->from->data, model, a->request.bytes);
+    TN_TRY(tn_isolated_write(a->file, a->request.data, a->request.bytes, 0));
+    return tn_isolated_write(a->file, a->from->data, model, a->request.bytes);
 }
 
 tn_status tn_isolated_ask_for(tn_isolated_asking *a) {

@@ -21,12 +21,10 @@ static tn_status fail_unknown(const tn_importer *importer, const tn_operator *op
     tn_nearest_init(&nearest, name);
     for (uint32_t i = 0; i < options->field_count; i++)
         tn_nearest_offer(&nearest, tn_fields_at(options, i)->name);
-    return tn_fail(TN_ERROR_ARGUMENT, "the importer of %s ('%s') has no option '%s'%s%s%s",
-                   importer->what, importer->name, name,
-                   nearest.best               ? "; the nearest is '"
-                   : options->field_count > 0 ? ""
-                                              : ": it has none",
-                   nearest.best ? nearest.best : "", nearest.best ? "'" : "");
+    return tn_error_mend_nearest(
+        tn_fail(TN_ERROR_ARGUMENT, "the importer of %s ('%s') has no option '%s'%s", importer->what,
+                importer->name, name, options->field_count > 0 ? "" : ": it has none"),
+        "; ", nearest.best);
 }
 
 /* A text is a list of one where a list of texts is asked for. */

@@ -28,13 +28,12 @@ static tn_status read_names(const tn_caffe_layer *layer, const char *field, cons
     for (size_t i = 0; i < count; i++) {
         value = tn_prototext_message_next(layer->message, field, value);
         if (!*value->text)
-            return tn_prototext_fail_at(value->line, value->column, TN_ERROR_FORMAT,
-                                        "'%s' is empty", field);
+            return tn_prototext_fail_at(value->line, value->column, "'%s' is empty", field);
         names[i] = value->text;
         for (size_t j = 0; j < i && strcmp(field, "top") == 0; j++)
             if (strcmp(names[j], names[i]) == 0)
-                return tn_prototext_fail_at(value->line, value->column, TN_ERROR_FORMAT,
-                                            "top '%s' is there twice", names[i]);
+                return tn_prototext_fail_at(value->line, value->column, "top '%s' is there twice",
+                                            names[i]);
     }
     *out_names = names;
     *out_count = (uint32_t)count;
