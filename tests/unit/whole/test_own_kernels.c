@@ -206,9 +206,6 @@ static void test_save_that_writes_more_is_refused(void **state) {
 
 /* --- timings --- */
 
-/* What the processor's rate leaves in every file: copies of a small and of a large tensor. */
-#define RATE_TIMINGS 2u
-
 /* How many timings the file has: after the name, the version and a zero. */
 static uint64_t count_timings(const char *path) {
     uint64_t words[3] = {0};
@@ -219,8 +216,8 @@ static uint64_t count_timings(const char *path) {
     return words[2];
 }
 
-/* The processor's rates: a small and a large copy. */
-#define RATE_TIMINGS 2
+/* What the processor's rates leave in every file: copies of a small and of a large tensor. */
+#define RATE_TIMINGS 2u
 
 /* Builds two equal nodes with the file, and answers how many timings it keeps of the kernel. */
 static uint64_t build_two(run_test *test, const char *pin) {
