@@ -9,11 +9,10 @@
 #include "kit/cuda/gemm/product.h"
 #include <tenon/kit/cuda/launch.cuh>
 #include <tenon/kit/cuda/launch.h>
+#include <tenon/kit/cuda/number.cuh>
 #include <tenon/kit/cuda/upload.h>
 #include <tenon/kit/cuda/warp.cuh>
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <string.h>
 
 extern "C" {
@@ -41,25 +40,6 @@ struct gemv_state {
     void *b; /* columns x depth, in a's type; null: the node's own lies so */
     float *bias;
 };
-
-__device__ __forceinline__ float to_float(float x) {
-    return x;
-}
-__device__ __forceinline__ float to_float(__half x) {
-    return __half2float(x);
-}
-__device__ __forceinline__ float to_float(__nv_bfloat16 x) {
-    return __bfloat162float(x);
-}
-__device__ __forceinline__ void store(float *to, float x) {
-    *to = x;
-}
-__device__ __forceinline__ void store(__half *to, float x) {
-    *to = __float2half_rn(x);
-}
-__device__ __forceinline__ void store(__nv_bfloat16 *to, float x) {
-    *to = __float2bfloat16_rn(x);
-}
 
 template <typename T, int N> struct alignas(sizeof(T) * N) pack { T items[N]; };
 
@@ -99,7 +79,8 @@ __device__ __forceinline__ void multiply(const gemv_launch &l, int column, int l
             for (int j = 0; j < BATCH; j++)
 #pragma unroll
                 for (int i = 0; i < N; i++)
-                    sums[m] = fmaf(to_float(w[j].items[i]), to_float(x[j].items[i]), sums[m]);
+                    sums[m] = fmaf(tn_number_load(w[j].items[i], 0),
+                                   tn_number_load(x[j].items[i], 0), sums[m]);
         }
     }
 }
@@ -137,8 +118,8 @@ __global__ void __launch_bounds__(THREADS) gemv_kernel(const __grid_constant__ g
         }
         sum = sum * l.alpha + bias;
         const int64_t at = (int64_t)m * l.columns + column;
-        if (l.residual) sum += l.residual_factor * to_float(((const T *)l.residual)[at]);
-        store((T *)l.y + at, tn_cuda_activate(l.activation, sum));
+        if (l.residual) sum += l.residual_factor * tn_number_load(((const T *)l.residual)[at], 0);
+        tn_number_store((T *)l.y + at, tn_cuda_activate(l.activation, sum), 0);
     }
 }
 
@@ -153,7 +134,7 @@ __device__ __forceinline__ void store_softmax(const float *values, int columns, 
         const float largest = tn_warp_largest(value);
         const float power = lane < columns ? expf(value - largest) : 0;
         const float sum = tn_warp_sum(power);
-        if (lane < columns) store(y + lane, power * (1 / sum));
+        if (lane < columns) tn_number_store(y + lane, power * (1 / sum), 0);
         return;
     }
     float largest = -INFINITY, sum = 0;
@@ -164,7 +145,7 @@ __device__ __forceinline__ void store_softmax(const float *values, int columns, 
         sum += expf(values[column] - largest);
     const float inverse = 1 / tn_warp_sum(sum);
     for (int column = threadIdx.x; column < columns; column += SOFTMAX_THREADS)
-        store(y + column, expf(values[column] - largest) * inverse);
+        tn_number_store(y + column, expf(values[column] - largest) * inverse, 0);
 }
 
 /* A row of the result a block, and softmax along it: a warp takes one column after the other. */
@@ -184,7 +165,7 @@ __global__ void __launch_bounds__(SOFTMAX_THREADS)
         multiply<T, N, 1, 32>(one, column, lane, sums);
         float sum = tn_warp_sum(sums[0]) * l.alpha + bias;
         const int64_t at = (int64_t)row * l.columns + column;
-        if (l.residual) sum += l.residual_factor * to_float(((const T *)l.residual)[at]);
+        if (l.residual) sum += l.residual_factor * tn_number_load(((const T *)l.residual)[at], 0);
         if (lane == 0) values[column] = tn_cuda_activate(l.activation, sum);
     }
     tn_cuda_wait_for_last(); /* also where a warp had no column */
