@@ -5,11 +5,20 @@
  */
 #include <tenon/kit/broadcast.h>
 #include "kit/operator/layer.h"
-#include "layer_normalization/layer_normalization.h"
+#include <tenon/kit/parallel.h>
+#include "layer_normalization/lanes.h"
+#include "layer_normalization/rewrites.h"
 
 #include <math.h>
 
-typedef tn_layer_normalization_params params_type;
+typedef struct params_type {
+    uint64_t present;
+    int64_t axis;
+    float epsilon;
+    uint32_t stash_type; /* in ONNX's numbering of types */
+} params_type;
+
+enum { X = 0, SCALE = 1, B = 2 };
 
 static const tn_field layer_normalization_fields[] = {
     TN_FIELD(params_type, axis, TN_FIELD_I64, TN_OPTIONAL, "-1",
@@ -36,12 +45,14 @@ static tn_status check_operand(tn_call *call, uint32_t input) {
                             tn_infer_shape_text(x->rank, x->shape, wanted, sizeof(wanted)));
 }
 
-tn_status tn_layer_normalization_read(tn_call *call, uint32_t *out_axis) {
+/* Checks the shapes of a LayerNormalization node; the first of the axes that are normalised
+ * together. TN_ERROR_SHAPE, TN_ERROR_RANGE. */
+static tn_status layer_normalization_read(tn_call *call, uint32_t *out_axis) {
     const params_type *params = call->params;
-    TN_TRY(tn_infer_require_rank(call, TN_LAYER_NORMALIZATION_X, 1, TN_MAX_RANK));
-    TN_TRY(tn_infer_require_rank(call, TN_LAYER_NORMALIZATION_SCALE, 0, TN_MAX_RANK));
-    TN_TRY(check_operand(call, TN_LAYER_NORMALIZATION_SCALE));
-    TN_TRY(check_operand(call, TN_LAYER_NORMALIZATION_B));
+    TN_TRY(tn_infer_require_rank(call, X, 1, TN_MAX_RANK));
+    TN_TRY(tn_infer_require_rank(call, SCALE, 0, TN_MAX_RANK));
+    TN_TRY(check_operand(call, SCALE));
+    TN_TRY(check_operand(call, B));
     return tn_infer_axis(call, "field 'axis'", params->axis, call->inputs[0]->rank, out_axis);
 }
 
@@ -61,7 +72,7 @@ static tn_type stash_type(const params_type *params) {
 static tn_status layer_normalization_infer(tn_call *call) {
     int64_t shape[TN_MAX_RANK];
     uint32_t axis = 0;
-    TN_TRY(tn_layer_normalization_read(call, &axis));
+    TN_TRY(layer_normalization_read(call, &axis));
     TN_TRY(tn_infer_copy_shape(call, 0, 0));
     const tn_tensor *x = call->inputs[0];
     for (uint32_t i = 0; i < x->rank; i++)
@@ -86,8 +97,8 @@ static void find_statistics(const tn_call *call, int64_t first, int64_t count, d
 static void normalize_row(const tn_call *call, const tn_broadcast_rows *rows, int64_t lane_elements,
                           double *mean, double *inverse) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-    const tn_tensor *scale = call->inputs[TN_LAYER_NORMALIZATION_SCALE];
-    const tn_tensor *b = tn_infer_input(call, TN_LAYER_NORMALIZATION_B);
+    const tn_tensor *scale = call->inputs[SCALE];
+    const tn_tensor *b = tn_infer_input(call, B);
     for (int64_t i = 0; i < rows->count; i++) {
         int64_t at = rows->output_offset + i;
         if (at % lane_elements == 0) find_statistics(call, at, lane_elements, mean, inverse);
@@ -110,11 +121,11 @@ static void store_statistics(const tn_call *call, int64_t lanes, int64_t lane_el
 
 static tn_status layer_normalization_reference(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
-    const tn_tensor *scale = call->inputs[TN_LAYER_NORMALIZATION_SCALE];
-    const tn_tensor *b = tn_infer_input(call, TN_LAYER_NORMALIZATION_B);
+    const tn_tensor *scale = call->inputs[SCALE];
+    const tn_tensor *b = tn_infer_input(call, B);
     double mean = 0, inverse = 0;
     uint32_t axis = 0;
-    TN_TRY(tn_layer_normalization_read(call, &axis));
+    TN_TRY(layer_normalization_read(call, &axis));
     int64_t lane_elements = tn_infer_product(x->shape, axis, x->rank);
     store_statistics(call, tn_infer_product(x->shape, 0, axis), lane_elements);
     tn_broadcast_rows rows;
@@ -125,6 +136,73 @@ static tn_status layer_normalization_reference(tn_call *call) {
         normalize_row(call, &rows, lane_elements, &mean, &inverse);
     return TN_OK;
 }
+
+/* ----------------------------------------------------------------------------------------------
+ * of floats by vectors (lanes.h), a kernel a processor level; scale and bias have the extents of a
+ * lane, statistics are not given out */
+
+typedef struct lanes_job {
+    tn_layer_normalization_lane function;
+    int64_t count; /* elements of a lane */
+    float epsilon;
+    const float *x, *scale, *bias;
+    float *y;
+} lanes_job;
+
+/* Whether the tensor has an element for each of a lane, and no axes before them. */
+static bool is_lane(const tn_tensor *tensor, const tn_tensor *x, uint32_t axis) {
+    if (!tensor) return true;
+    if (tensor->rank != x->rank - axis) return false;
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        if (tensor->shape[i] != x->shape[axis + i]) return false;
+    return true;
+}
+
+static tn_status lanes_accepts(tn_call *call) {
+    const tn_tensor *x = call->inputs[X];
+    uint32_t axis = 0;
+    TN_TRY(layer_normalization_read(call, &axis));
+    if (!is_lane(call->inputs[SCALE], x, axis) || !is_lane(tn_infer_input(call, B), x, axis) ||
+        tn_infer_output(call, 1) || tn_infer_output(call, 2))
+        return TN_ERROR_UNSUPPORTED;
+    return TN_OK;
+}
+
+/* An item is a lane. */
+static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const lanes_job *job = user;
+    (void)thread;
+    for (int64_t i = begin * job->count; i < end * job->count; i += job->count)
+        job->function(job->count, job->epsilon, job->x + i, job->scale, job->bias, job->y + i);
+    return TN_OK;
+}
+
+static tn_status lanes_run(tn_call *call) {
+    enum { GRAIN = 8192 };
+    const params_type *params = call->params;
+    const tn_tensor *x = call->inputs[0], *b = tn_infer_input(call, B);
+    uint32_t axis = 0;
+    TN_TRY(layer_normalization_read(call, &axis));
+    if (x->bytes == 0) return TN_OK;
+    lanes_job job = {.function = (tn_layer_normalization_lane)(uintptr_t)call->user,
+                     .count = tn_infer_product(x->shape, axis, x->rank),
+                     .epsilon = params->epsilon,
+                     .x = x->data,
+                     .scale = call->inputs[SCALE]->data,
+                     .bias = b ? b->data : NULL,
+                     .y = call->outputs[0]->data};
+    return call->host->parallel_for(call, tn_infer_product(x->shape, 0, axis),
+                                    tn_parallel_grain(GRAIN, job.count), do_lanes, &job);
+}
+
+static const char *const combinations[] = {"f32, f32, f32? -> f32"};
+TN_LEVEL_KERNELS(lanes, tn_layer_normalization, "LayerNormalization", "lanes",
+                 "Lanes by vectors, on all threads.",
+                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+                 TN_COMBINATIONS(combinations), .accepts = lanes_accepts, .run = lanes_run);
+
+/* ----------------------------------------------------------------------------------------------
+ * tables */
 
 static const tn_port layer_normalization_inputs[] = {
     TN_PORT("X", "T:float", 0, "any tensor"),
@@ -153,4 +231,4 @@ TN_OPERATOR(layer_normalization, "", "LayerNormalization", 17,
             TN_FIELDS(params_type, layer_normalization_fields));
 
 TN_LAYER_WITH_REWRITES(layer_normalization, TN_OPERATORS(&layer_normalization_17),
-                       tn_layer_normalization_kernels, tn_layer_normalization_rewrites);
+                       TN_KERNELS(TN_LEVEL_LIST(lanes)), tn_layer_normalization_rewrites);

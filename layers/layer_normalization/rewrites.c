@@ -5,7 +5,7 @@
  * difference twice; TensorFlow (tf2onnx) squares by Mul and turns the factors round, so that x is
  * read once more at the end.
  */
-#include "layer_normalization/layer_normalization.h"
+#include "layer_normalization/rewrites.h"
 
 /* The axes are the last ones, together: the field `axis` is the first of them, from the end. */
 static tn_status last_axes(const tn_match *match) {

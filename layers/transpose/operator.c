@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transpose: a tensor with its axes in another order. */
 #include "transpose/transpose.h"
-#include "kit/operator/layer.h"
+#include "kit/operator/moves.h"
+#include "transpose/tiles.h"
+
+typedef struct transpose_params {
+    uint64_t present;
+    tn_i64s perm;
+} transpose_params;
 
 static const tn_field transpose_fields[] = {
-    TN_FIELD(tn_transpose_params, perm, TN_FIELD_I64S, TN_OPTIONAL, NULL,
+    TN_FIELD(transpose_params, perm, TN_FIELD_I64S, TN_OPTIONAL, NULL,
              "axis of the input for each axis of the output; absent: the order reversed"),
 };
 
 static tn_status read_axes(tn_call *call, uint32_t *out_axes) {
-    const tn_transpose_params *params = call->params;
+    const transpose_params *params = call->params;
     const uint32_t rank = call->inputs[0]->rank;
     uint32_t mask = 0;
     for (uint32_t i = 0; i < rank; i++)
@@ -44,7 +50,7 @@ static tn_status transpose_is_identity(tn_call *call) {
     return TN_OK;
 }
 
-tn_status tn_transpose_region(tn_call *call, tn_region *out_region) {
+static tn_status read_region(tn_call *call, tn_region *out_region) {
     const tn_tensor *data = call->inputs[0], *output = call->outputs[0];
     uint32_t axes[TN_MAX_RANK];
     int64_t strides[TN_MAX_RANK];
@@ -59,13 +65,101 @@ tn_status tn_transpose_region(tn_call *call, tn_region *out_region) {
 tn_status tn_transpose_move(tn_call *call, tn_region_mover mover) {
     tn_region region;
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    TN_TRY(tn_transpose_region(call, &region));
+    TN_TRY(read_region(call, &region));
     return mover(call, &region, call->outputs[0]->data, call->inputs[0]->data);
 }
 
-static tn_status transpose_reference(tn_call *call) {
-    return tn_transpose_move(call, tn_region_copy);
+TN_MOVES(transpose, tn_transpose_move)
+
+/* ----------------------------------------------------------------------------------------------
+ * kernels: by runs, for any type and best where the last axis stays; and by tiles (tiles.h), for
+ * 4-byte elements where the last axis goes elsewhere, one a processor level */
+
+/* A copy as matrices: `columns` is the output's last axis, `rows` the axis that is the input's last
+ * one; the other axes number the matrices. */
+typedef struct tiles_job {
+    tn_transpose_function function;
+    tn_region outer;
+    int64_t rows, columns, to_stride, from_stride, bands;
+    const uint32_t *from;
+    uint32_t *to;
+} tiles_job;
+
+/* Rows of a matrix that are done together: as many as fill a cache line. */
+enum { BAND = 16 };
+
+/* False when the last axis stays, or no other is contiguous in the input. */
+static bool read_tiles(tn_region *region, tiles_job *job) {
+    if (region->element_bytes != 4 || !tn_region_simplify(region)) return false;
+    const uint32_t last = region->rank - 1;
+    uint32_t axis = 0;
+    while (axis < last && region->from_strides[axis] != 1)
+        axis++;
+    if (axis == last) return false;
+    job->rows = region->extents[axis];
+    job->to_stride = region->to_strides[axis];
+    job->columns = region->extents[last];
+    job->from_stride = region->from_strides[last];
+    job->bands = (job->rows + BAND - 1) / BAND;
+    job->outer.rank = 0;
+    for (uint32_t i = 0; i < last; i++) {
+        if (i == axis) continue;
+        job->outer.extents[job->outer.rank] = region->extents[i];
+        job->outer.to_strides[job->outer.rank] = region->to_strides[i];
+        job->outer.from_strides[job->outer.rank++] = region->from_strides[i];
+    }
+    return true;
 }
+
+/* An item is a band of rows of a matrix. */
+static tn_status do_bands(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const tiles_job *job = user;
+    (void)thread;
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t row = item % job->bands * BAND;
+        int64_t rest = item / job->bands, to = row * job->to_stride, from = row;
+        for (uint32_t i = job->outer.rank; i-- > 0; rest /= job->outer.extents[i]) {
+            to += rest % job->outer.extents[i] * job->outer.to_strides[i];
+            from += rest % job->outer.extents[i] * job->outer.from_strides[i];
+        }
+        job->function(job->rows - row < BAND ? job->rows - row : BAND, job->columns,
+                      job->from + from, job->from_stride, job->to + to, job->to_stride);
+    }
+    return TN_OK;
+}
+
+static tn_status tiles_accepts(tn_call *call) {
+    tn_region region;
+    tiles_job job;
+    TN_TRY(read_region(call, &region));
+    return read_tiles(&region, &job) ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+static tn_status tiles_run(tn_call *call) {
+    enum { GRAIN = 16384 };
+    tn_region region;
+    tiles_job job = {.function = (tn_transpose_function)(uintptr_t)call->user,
+                     .from = call->inputs[0]->data,
+                     .to = call->outputs[0]->data};
+    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
+    TN_TRY(read_region(call, &region));
+    if (!read_tiles(&region, &job))
+        return transpose_run(call); /* other shapes than it was made for */
+    int64_t items = job.bands;
+    for (uint32_t i = 0; i < job.outer.rank; i++)
+        items *= job.outer.extents[i];
+    return call->host->parallel_for(call, items, GRAIN / BAND / job.columns + 1, do_bands, &job);
+}
+
+TN_MOVE_KERNELS(transpose, "Transpose");
+
+static const char *const combinations[] = {"f32|i32|u32 -> f32|i32|u32"};
+TN_LEVEL_KERNELS(tiles, tn_transpose, "Transpose", "tiles", "Square tiles transposed in registers.",
+                 .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(combinations),
+                 .accepts = tiles_accepts, .run = tiles_run);
+
+/* ----------------------------------------------------------------------------------------------
+ * tables */
 
 static const tn_port transpose_inputs[] = {TN_PORT("data", "T:any", 0, "any tensor")};
 static const tn_port transpose_outputs[] = {
@@ -87,8 +181,9 @@ static const char *const transpose_cases[] = {
 };
 
 TN_OPERATOR(transpose, "", "Transpose", 1, "A tensor with its axes in another order.",
-            TN_FIELDS(tn_transpose_params, transpose_fields),
+            TN_FIELDS(transpose_params, transpose_fields),
             .traits = TN_OPERATOR_SELECTS | TN_OPERATOR_IDENTITY,
             .is_identity = transpose_is_identity);
 
-TN_LAYER(transpose, TN_OPERATORS(&transpose_1), tn_transpose_kernels);
+TN_LAYER(transpose, TN_OPERATORS(&transpose_1),
+         TN_KERNELS(TN_LEVEL_LIST(tiles), &transpose_runs, &transpose_bytes));
