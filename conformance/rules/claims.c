@@ -95,15 +95,15 @@ static void try_random_fields(claims *c) {
 /* ----------------------------------------------------------------------------------------------
  * operands */
 
-enum { OPERANDS = 4 };
+enum { OPERANDS = 5 };
 
-/* Shapes that an operand of `x` may have: a scalar, one element of as many axes, one for each place
- * along axis 1, the whole. False: not of such a rank. */
+/* Shapes that an operand of `x` may have: a scalar, one element of as many axes, one for each index
+ * of axis 1, the whole, a vector of one element. False: not of such a rank. */
 static bool operand_shape(const tn_shape *x, uint32_t kind, tn_shape *out) {
-    *out = (tn_shape){.rank = kind == 0 ? 0 : x->rank};
+    *out = (tn_shape){.rank = kind == 0 ? 0 : kind == 4 ? 1 : x->rank};
     for (uint32_t i = 0; i < out->rank; i++)
         out->extents[i] = kind == 3 || (kind == 2 && i == 1) ? x->extents[i] : 1;
-    return kind != 2 || x->rank > 1;
+    return (kind != 2 && kind != 4) || x->rank > 1;
 }
 
 /* Each input in turn is the operand, the others have the first one's shape. */
@@ -129,6 +129,17 @@ static void try_extents(claims *c) {
                 shapes[i].extents[axis]++;
         try_variant(c, c->test->text, shapes);
     }
+}
+
+/* One input alone one longer: what takes all for alike is shown. */
+static void try_lengths(claims *c) {
+    for (uint32_t i = 0; i < c->count && c->count > 1; i++)
+        for (uint32_t axis = 0; axis < c->shapes[i].rank && !c->is_fixed[i]; axis++) {
+            tn_shape shapes[TN_PROBE_PORTS];
+            memcpy(shapes, c->shapes, sizeof(shapes));
+            shapes[i].extents[axis]++;
+            try_variant(c, c->test->text, shapes);
+        }
 }
 
 /* The case's shapes; false: it is not taken, or too large to be tried often. */
@@ -157,4 +168,5 @@ void tn_claim_check(const tn_test *test, tn_claim claim, tn_verdict *verdict) {
     try_random_fields(&c);
     try_operands(&c);
     try_extents(&c);
+    try_lengths(&c);
 }

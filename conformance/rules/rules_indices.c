@@ -85,6 +85,44 @@ static void compare(const tn_test *test, tn_subject *subject, const char *during
     tn_outcome_free(&found);
 }
 
+/* In a context that has run on the case's own indices: what is verified once is not verified. */
+static void compare_later(const tn_test *test, tn_subject *subject, const char *during,
+                          tn_verdict *verdict) {
+    tn_probe_life life = {0};
+    tn_probe_context context = {0};
+    tn_probe_memory memory = {0};
+    tn_subject plain;
+    char later[160];
+    if (verdict->outcome != TN_PASSED || test->are_constant ||
+        !tn_test_subject(test, NULL, &plain, verdict))
+        return;
+    snprintf(later, sizeof(later), "%s after a run on the case's own", during);
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    tn_outcome wanted = {0};
+    const bool is_refused =
+        tn_case_run(subject->runtime, subject->op, &subject->c, &reference, &wanted) != TN_OK;
+    if (tn_rule_start(&life, &context, &plain.probe, verdict) &&
+        tn_rule_run_open(&context, &plain, &plain.expected, false, false, later, verdict)) {
+        tn_probe *probe = &subject->probe;
+        tn_status status = TN_OK;
+        if (!is_refused)
+            tn_rule_run_open(&context, subject, &wanted, false, false, later, verdict);
+        else
+            status = tn_probe_memory_create(&memory, probe, true, false, 0xFF);
+        if (is_refused && status == TN_OK) {
+            status = tn_probe_run(&context, probe, &memory, 0xFF);
+            if (status != TN_OK && probe->rule[0]) tn_verdict_error(verdict, probe, later);
+            if (status == TN_OK)
+                tn_verdict_fail(verdict, "%s: computed, though the reference refuses it", later);
+        }
+    }
+    tn_probe_memory_destroy(&memory);
+    tn_probe_close(&context);
+    if (life.probe) tn_probe_release(&life);
+    tn_outcome_free(&wanted);
+    tn_subject_destroy(&plain);
+}
+
 /* What becomes of indices that are not below 0: something is added, to the first alone or to all;
  * or the first becomes a value. */
 typedef struct move {
@@ -116,10 +154,12 @@ static void try_moved(const tn_test *test, uint32_t index, move moved, tn_verdic
     move_elements(input, &moved);
     snprintf(during + 5, sizeof(during) - 5, hows[moved.how], (long long)moved.value,
              test->op->inputs[input->port].name);
-    if (tn_shrink_fails(test, is_defined, &subject))
+    if (tn_shrink_fails(test, is_defined, &subject)) {
         compare(test, &subject, during, verdict);
-    else if (tn_shrink_fails(test, is_dishonest, &subject))
+        compare_later(test, &subject, during, verdict);
+    } else if (tn_shrink_fails(test, is_dishonest, &subject)) {
         blame_reference(&subject, during, verdict);
+    }
     tn_subject_destroy(&subject);
 }
 

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ----------------------------------------------------------------------------------------------
@@ -150,6 +151,47 @@ static void add_doubled(tn_variant_values *v, const tn_test *test, const tn_fiel
         add(v, text);
 }
 
+enum { MOST_APART = 8 };
+
+/* The items that the case gives, or the default's, or 1 each. */
+static void read_items(const tn_test *test, const tn_field *field, uint32_t count, double *items) {
+    const char *given = tn_variant_given(test->text, field->name);
+    const char *at = given ? given + strlen(field->name) + 1 : field->fallback;
+    at = at && *at == '[' ? at + 1 : NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        char *end = NULL;
+        const double item = at ? strtod(at, &end) : 1;
+        items[i] = end == at ? 1 : item;
+        at = at && (*end == ',') ? end + 1 : NULL;
+    }
+}
+
+static void add_items(tn_variant_values *v, const double *items, uint32_t count) {
+    char text[TN_VARIANT_VALUE];
+    size_t at = 0;
+    for (uint32_t i = 0; i < count && at + 32 < sizeof(text); i++)
+        at +=
+            (size_t)snprintf(text + at, sizeof(text) - at, "%c%.17g", i == 0 ? '[' : ',', items[i]);
+    snprintf(text + at, sizeof(text) - at, "]");
+    add(v, text);
+}
+
+/* Each item alone one more, and each another one: what reads one item in place of another shows. */
+static void add_apart(tn_variant_values *v, const tn_test *test, const tn_field *field,
+                      uint32_t count) {
+    double items[MOST_APART], apart[MOST_APART];
+    if (count < 2 || count > MOST_APART) return;
+    read_items(test, field, count, items);
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(apart, items, sizeof(apart));
+        apart[i]++;
+        add_items(v, apart, count);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        apart[i] = items[i] + i;
+    add_items(v, apart, count);
+}
+
 static void list_lists(const tn_test *test, const tn_field *field, bool is_large,
                        tn_variant_values *v) {
     static const char *const listed[] = {"0", "-1", "2", "7"};
@@ -161,6 +203,7 @@ static void list_lists(const tn_test *test, const tn_field *field, bool is_large
     }
     for (size_t i = 0; i < TN_COUNT(listed); i++)
         add_list(v, listed[i], count);
+    add_apart(v, test, field, count);
     add_list(v, "1", count + 1);
     if (count > 1) add_list(v, "1", count - 1);
     if (field->maximum_count == 0 || field->maximum_count > MANY) add_list(v, "1", MANY);

@@ -36,13 +36,19 @@ static double activate(const tn_chain_step *step, double x) {
     }
 }
 
+/* The axis of a step, which may count from the end. */
+static uint32_t axis_of(const tn_chain_step *step, const tn_shape *shape) {
+    return (uint32_t)(step->axis < 0 ? step->axis + (int32_t)shape->rank : step->axis);
+}
+
 double tn_epilogue_step(const tn_chain_step *step, double x, const float *operand,
                         const tn_shape *shape, size_t index) {
     size_t inner = 1;
     if (step->kind == TN_CHAIN_ACTIVATION) return activate(step, x);
-    for (uint32_t i = (uint32_t)step->axis + 1; i < shape->rank; i++)
+    const uint32_t axis = axis_of(step, shape);
+    for (uint32_t i = axis + 1; i < shape->rank; i++)
         inner *= (size_t)shape->extents[i];
-    const size_t along = index / inner % (size_t)shape->extents[step->axis];
+    const size_t along = index / inner % (size_t)shape->extents[axis];
     const double number = (double)operand[step->kind == TN_CHAIN_RESIDUAL ? index : along];
     return step->kind == TN_CHAIN_SCALE ? x * number : x + number;
 }
@@ -54,7 +60,8 @@ bool tn_epilogue_operand(tn_subject *subject, uint32_t index, const tn_chain_ste
     const tn_probe_port *y = &probe->outputs[0];
     const bool is_add = step->kind == TN_CHAIN_RESIDUAL;
     const tn_shape shape =
-        is_add ? y->shape : (tn_shape){.rank = 1, .extents = {y->shape.extents[step->axis]}};
+        is_add ? y->shape
+               : (tn_shape){.rank = 1, .extents = {y->shape.extents[axis_of(step, &y->shape)]}};
     size_t count = 0;
     if (tn_shape_count(&shape, &count) != TN_OK) return false;
     float *operand = tn_arena_allocate(subject->arena, count + 1, sizeof(*operand));

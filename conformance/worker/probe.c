@@ -46,6 +46,22 @@ uint32_t tn_probe_tactics(tn_probe *probe) {
     return count ? count : 1;
 }
 
+void tn_probe_ask_timing_key(tn_probe *probe) {
+    tn_frame frame;
+    tn_frame_watch watch;
+    tn_guarded text;
+    if (!probe->kernel || !probe->kernel->timing_key ||
+        tn_guarded_create(&text, TN_GUARDED_TEXT, 0, TN_KERNEL_TEXT_BYTES, true, 0x7F) != TN_OK)
+        return;
+    text.data[0] = 0;
+    if (tn_frame_open(&frame, probe, NULL, NULL, TN_SEES_VALUES) == TN_OK) {
+        tn_frame_enter(&frame, probe, "timing_key", &watch);
+        (void)probe->kernel->timing_key(frame.call, text.data, TN_KERNEL_TEXT_BYTES);
+        tn_frame_finish(&frame, probe, &watch);
+    }
+    tn_guarded_destroy(&text);
+}
+
 static void destroy_packed(tn_probe_life *life) {
     if (life->owns_packed) tn_packed_store_destroy(life->packed);
     life->packed = NULL;
@@ -210,14 +226,14 @@ static tn_status store_packed(const tn_probe_port *port, void *data) {
                       tn_convert_items(&own.tensor, &stored.tensor));
 }
 
-static tn_status store_input(const tn_probe_port *port, const tn_guarded *buffer) {
-    enum { BETWEEN_ROWS = 0x7F };
+/* What lies between rows, and behind a count, is `filler`. */
+static tn_status store_input(const tn_probe_port *port, const tn_guarded *buffer, uint8_t filler) {
     tn_gaps gaps;
     if (!port->has_gaps || !tn_gaps_of(port, &gaps)) return store_packed(port, buffer->data);
     char *packed = aligned_alloc(64, (gaps.rows * gaps.row_bytes + 63) / 64 * 64);
     if (!packed) return tn_fail_memory("an input's rows");
     const tn_status status = store_packed(port, packed);
-    if (status == TN_OK) tn_gaps_spread(&gaps, buffer->data, packed, BETWEEN_ROWS);
+    if (status == TN_OK) tn_gaps_spread(&gaps, buffer->data, packed, filler);
     free(packed);
     return status;
 }
@@ -250,7 +266,7 @@ static tn_status place(const tn_probe_port *port, const placing *where, tn_guard
 static tn_status fill_input(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
                             uint32_t kind, uint32_t index) {
     TN_TRY(place(port, where, buffer, kind, index));
-    return store_input(port, buffer);
+    return store_input(port, buffer, where->slack);
 }
 
 tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *numbers, uint8_t poison) {
@@ -258,7 +274,7 @@ tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *number
         const tn_probe_port *port = &numbers->inputs[i];
         if (!port->is_given || port->is_constant || !memory->inputs[i].data) continue;
         tn_guarded_protect(&memory->inputs[i], TN_GUARDED_WRITE);
-        TN_TRY(store_input(port, &memory->inputs[i]));
+        TN_TRY(store_input(port, &memory->inputs[i], memory->slack));
         tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
     }
     for (uint32_t i = 0; i < numbers->output_count; i++)

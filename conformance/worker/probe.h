@@ -17,6 +17,8 @@ bool tn_probe_accepts(tn_probe *probe);
 bool tn_probe_is_unbounded(const tn_probe *probe);
 /* How many tactics it has, at least 1. */
 uint32_t tn_probe_tactics(tn_probe *probe);
+/* Asks for the kernel's timing key in exactly the room that the host has. */
+void tn_probe_ask_timing_key(tn_probe *probe);
 tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe);
 /* The same by the kernel's load. */
 tn_status tn_probe_load(tn_probe_life *life, tn_probe *probe, const void *data, size_t bytes);

@@ -5,36 +5,12 @@
 #include "frame.h"
 #include "plugin/fields/combination.h"
 #include "plugin/fields/kernel_fields.h"
-#include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void *counted_allocate(void *user, uint64_t bytes, uint64_t alignment) {
-    tn_counter *counter = user;
-    if (++counter->allocations == counter->fail_at || bytes > (uint64_t)4 << 30) return NULL;
-    if (alignment < 16) alignment = 16;
-    void *memory =
-        aligned_alloc((size_t)alignment, (size_t)((bytes + alignment) / alignment * alignment));
-    counter->live += memory != NULL;
-    tn_heap_note(memory, (size_t)bytes);
-    return memory;
-}
-
-static void counted_deallocate(void *user, void *memory) {
-    if (memory) ((tn_counter *)user)->live--;
-    free(memory);
-}
-
-void tn_counter_init(tn_counter *counter) {
-    *counter = (tn_counter){.functions = {.size = sizeof(tn_allocator),
-                                          .user = counter,
-                                          .allocate = counted_allocate,
-                                          .deallocate = counted_deallocate}};
-}
 
 /* ----------------------------------------------------------------------------------------------
  * ports */
@@ -84,6 +60,11 @@ static void set_before(tn_probe_port *port, const tn_before *before) {
     port->is_constant = port->is_strided = port->is_counted = false;
 }
 
+uint32_t tn_subject_case_input(const tn_subject *subject, uint32_t input) {
+    const tn_graph_node *node = &subject->graph->nodes[0];
+    return (uint32_t)atoi(subject->graph->tensors[node->inputs[input]].name + 2);
+}
+
 static bool describe_ports(tn_subject *subject, const tn_inference *inference,
                            const tn_combination *combination) {
     tn_probe *probe = &subject->probe;
@@ -107,7 +88,7 @@ static bool describe_ports(tn_subject *subject, const tn_inference *inference,
         probe->inputs[i].is_constant = tensor->is_constant;
         probe->inputs[i].is_shape_only = declared->flags & TN_PORT_SHAPE_ONLY;
         probe->inputs[i].is_value_needed = declared->flags & TN_PORT_VALUE_NEEDED;
-        probe->inputs[i].own = subject->c.inputs[atoi(tensor->name + 2)].data;
+        probe->inputs[i].own = subject->c.inputs[tn_subject_case_input(subject, i)].data;
         if (is_before) set_before(&probe->inputs[i], &subject->before);
         if (probe->inputs[i].format != TN_LINEAR &&
             (tensor->is_constant || probe->inputs[i].is_value_needed))

@@ -7,16 +7,10 @@
 #define TN_CONFORMANCE_WORKER_SUBJECT_H
 
 #include "field_pages.h"
+#include "fresh.h"
 #include "probe.h"
 #include "slack.h"
 #include "values.h"
-
-/* A counting allocator, which can be told to fail. */
-typedef struct tn_counter {
-    tn_allocator functions;
-    uint64_t live, allocations, fail_at; /* 0: never */
-} tn_counter;
-void tn_counter_init(tn_counter *counter);
 
 /* What is stored in an input's stead, where a chain leads from it to the input. */
 typedef struct tn_before {
@@ -62,11 +56,13 @@ typedef struct tn_change {
     uint32_t input_count;   /* so many inputs, others like the last one; 0: as many as there are */
     bool frees_values;      /* data that the case gives counts as drawn, and may be changed */
     bool plants_fields;     /* some of the numbers are those that the fields hold */
-    uint32_t set_input;     /* 1 + the input of needed values that gets others; 0: none */
-    int64_t set_value;      /* of all its elements, or */
-    bool sets_last_alone;   /* of its last one */
-    bool skips_accepts;     /* the kernel is not asked for these shapes */
-    tn_before before;       /* the combination is of this in an input's stead */
+    uint32_t reshaped_input; /* 1 + the input that keeps its values and gets `shapes`' shape, where
+                                its values are repeated or cut off; 0: none */
+    uint32_t set_input;      /* 1 + the input of needed values that gets others; 0: none */
+    int64_t set_value;       /* of all its elements, or */
+    bool sets_last_alone;    /* of its last one */
+    bool skips_accepts;      /* the kernel is not asked for these shapes */
+    tn_before before;        /* the combination is of this in an input's stead */
     uint32_t tactic; /* that is run, modulo how many the kernel has; for who makes a run of it */
 } tn_change;
 /* The subject's case changed; in subject_change.c. TN_ERROR_UNSUPPORTED: it cannot be so. */
@@ -74,6 +70,8 @@ tn_status tn_subject_change(tn_subject *subject, const tn_change *change);
 /* Whether an input keeps the values and the shape that the case gives: indices, axes and sizes do.
  * Data is repeated where it gets another shape. */
 bool tn_subject_is_fixed(const tn_subject *subject, uint32_t index);
+/* The case's input that a node's input is. */
+uint32_t tn_subject_case_input(const tn_subject *subject, uint32_t input);
 /* The changed case as text: inputs without values of their own have other extents. */
 const char *tn_subject_describe(const tn_subject *subject, const tn_change *change);
 /* Whether a case's input is of integers that the shape rule needs, and the case gives them. */

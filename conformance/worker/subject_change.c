@@ -81,7 +81,7 @@ static bool keeps_values(const tn_subject *subject, uint32_t index, const tn_cha
                          bool is_resized) {
     const bool is_free =
         (change->frees_values || change->values > TN_VALUES_SMALL) && is_data(subject, index);
-    return subject->c.inputs[index].has_values &&
+    return subject->c.inputs[index].has_values && index + 1 != change->reshaped_input &&
            (tn_subject_is_fixed(subject, index) || !(is_resized || is_free));
 }
 

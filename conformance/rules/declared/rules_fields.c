@@ -52,6 +52,7 @@ static bool try_changed(const tn_test *test, const char *text, const tn_change *
         if (refused.outcome == TN_FAILED) *verdict = refused;
         return refused.outcome == TN_FAILED;
     }
+    tn_probe_ask_timing_key(&subject.probe);
     const tn_status status = tn_probe_once(&subject.probe, true, false, 0xFF, &found);
     if (change.plants_fields && status == TN_OK) leave_out_special(&found, &subject.expected);
     if (status != TN_OK && subject.probe.rule[0])

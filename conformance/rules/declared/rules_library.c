@@ -12,9 +12,14 @@
 #include "worker/watch/trace.h"
 #include "worker/watch/watch.h"
 
+#include <errno.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { ALLOCATIONS = 64, REPEATS = 3 };
 
@@ -67,6 +72,28 @@ static void unload(const tn_library_test *library) {
     tn_trace_leave(before);
 }
 
+/* The process ends, in a copy of it: functions that the library left for that run there. What takes
+ * long is given up. */
+static void check_end(tn_verdict *verdict) {
+    enum { MOST_SECONDS = 2 };
+    int status = 0;
+    const pid_t child = tn_heap_is_sanitized() ? -1 : fork();
+    if (child < 0) return;
+    if (child == 0) {
+        static const int numbers[] = {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+        for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+            signal(numbers[i], SIG_DFL); /* the parent says what comes of it */
+        alarm(MOST_SECONDS);
+        exit(0);
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!WIFSIGNALED(status) || WTERMSIG(status) == SIGALRM) return;
+    tn_verdict_fail(verdict, "the process ends by signal %d after the library was unloaded",
+                    WTERMSIG(status));
+    snprintf(verdict->rule, sizeof(verdict->rule), "crash");
+}
+
 void tn_rule_unload(const tn_test *test, tn_verdict *verdict) {
     char what[300];
     use(test->whole, test);
@@ -75,6 +102,13 @@ void tn_rule_unload(const tn_test *test, tn_verdict *verdict) {
     tn_guarded_forget_retired();
     if (tn_held_more(test->whole->before, what, sizeof(what)))
         tn_verdict_fail(verdict, "when the library is unloaded %s is left", what);
+    else if (test->counter->live > 0)
+        tn_verdict_fail(verdict,
+                        "when the library is unloaded %llu blocks of host->allocate's "
+                        "memory are left",
+                        (unsigned long long)test->counter->live);
+    else
+        check_end(verdict);
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -262,6 +262,45 @@ static void try_needed(shapes *all, tn_verdict *verdict) {
         }
 }
 
+/* Sizes that are multiples of an extent: 1 / 41 and 1 / 49, rounded to 24 or 53 bits, times 41 or
+ * 49 are less than 1, so that what computes a ratio first finds the element before. */
+static void try_multiples(shapes *all, tn_verdict *verdict) {
+    static const int64_t factors[] = {41, 49, 61};
+    const tn_shape *first = &all->base[0];
+    if (all->count == 0 || first->rank == 0) return;
+    const int64_t extent = first->extents[first->rank - 1];
+    for (uint32_t i = 0; i < all->count && extent < 100; i++)
+        for (size_t k = 0; k < TN_COUNT(factors) && all->is_needed[i]; k++) {
+            const tn_change change = {.axis = -1,
+                                      .set_input = i + 1,
+                                      .set_value = factors[k] * extent,
+                                      .sets_last_alone = true};
+            if (verdict->outcome == TN_PASSED) all->tried += attempt(all->test, &change, verdict);
+        }
+}
+
+/* Indices in other shapes than the case's: a scalar, one, none, with an axis more. */
+static void try_indices(shapes *all, tn_verdict *verdict) {
+    for (uint32_t i = 0; i < all->count; i++) {
+        const tn_shape own = all->base[i];
+        const tn_shape others[] = {
+            {.rank = 0}, {.rank = 1, .extents = {1}}, {.rank = 1, .extents = {0}}};
+        tn_shape of[TN_PROBE_PORTS];
+        const tn_change change = {.axis = -1, .shapes = of, .reshaped_input = i + 1};
+        if (!all->is_fixed[i] || all->is_needed[i]) continue;
+        for (size_t k = 0; k <= TN_COUNT(others) && verdict->outcome == TN_PASSED; k++) {
+            memcpy(of, all->base, all->count * sizeof(*of));
+            if (k < TN_COUNT(others)) {
+                of[i] = others[k];
+            } else if (own.rank < TN_MAX_RANK) {
+                of[i].rank++;
+                of[i].extents[own.rank] = 2;
+            }
+            if (!tn_shape_equal(&of[i], &own)) all->tried += attempt(all->test, &change, verdict);
+        }
+    }
+}
+
 /* One input alone: an extent of 1 against the others', or without its first axes. */
 static void try_broadcasts(shapes *all, tn_verdict *verdict) {
     for (uint32_t i = 0; i < all->count && all->count > 1; i++) {
@@ -325,11 +364,13 @@ void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
     all.random = tn_hash_add_text(test->seed, test->text);
     try_axes(&all, verdict);
     try_broadcasts(&all, verdict);
+    try_indices(&all, verdict);
     try_ranks(&all, false, verdict);
     try_ranks(&all, true, verdict);
     try_ones(&all, verdict);
     try_more_inputs(&all, verdict);
     try_needed(&all, verdict);
+    try_multiples(&all, verdict);
     try_many(&all, TN_VALUES_EQUAL, verdict);
     try_many(&all, TN_VALUES_SORTED, verdict);
     try_random(&all, verdict);

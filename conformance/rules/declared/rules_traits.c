@@ -99,6 +99,28 @@ static void exchange(tn_case *c, uint32_t second_port) {
     c->inputs[1].port = second_port;
 }
 
+/* NaN in one of both, and in the other: of most functions it comes out whichever it is. */
+static void check_commutative_of_nan(const tn_test *test, tn_subject *subject, uint32_t second,
+                                     tn_verdict *verdict) {
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    tn_case *c = &subject->c;
+    tn_outcome one = {0}, other = {0};
+    char why[300];
+    for (uint32_t i = 0; i < 2; i++) {
+        const size_t count = tn_case_input_elements(&c->inputs[i]);
+        if (!tn_type_is_float(c->inputs[i].type) || c->inputs[i].has_values || count < 2) return;
+        tn_element_set_f64(c->inputs[i].data, c->inputs[i].type, i ? count - 1 : 0, NAN);
+    }
+    const bool is_computed = tn_case_run(test->runtime, test->op, c, &reference, &one) == TN_OK;
+    exchange(c, second);
+    if (is_computed && tn_case_run(test->runtime, test->op, c, &reference, &other) == TN_OK &&
+        !tn_results_equal(&one, &other, false, why, sizeof(why)))
+        tn_verdict_fail(verdict, "declared commutative, but not where one input is NaN: %s", why);
+    exchange(c, second);
+    tn_outcome_free(&one);
+    tn_outcome_free(&other);
+}
+
 static void check_commutative(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
     const tn_way reference = {.is_reference = true, .threads = 1};
     tn_outcome found = {0};
@@ -113,6 +135,7 @@ static void check_commutative(const tn_test *test, tn_subject *subject, tn_verdi
         tn_verdict_fail(verdict, "declared commutative, but with its inputs exchanged %s", why);
     tn_outcome_free(&found);
     exchange(c, second);
+    if (verdict->outcome == TN_PASSED) check_commutative_of_nan(test, subject, second, verdict);
 }
 
 static void check_traits(const tn_test *test, const tn_change *change, tn_verdict *verdict) {

@@ -58,12 +58,44 @@ static void fail_each(const tn_test *test, tn_subject *subject, const service *s
         is_done = fail_at(test, subject, s, at, verdict);
 }
 
+/* A reshape that failed says nothing of the context: the next one makes it ready. True: there is no
+ * such allocation. */
+static bool reshape_again(const tn_test *test, tn_subject *subject, uint64_t at,
+                          tn_verdict *verdict) {
+    tn_probe *probe = &subject->probe;
+    tn_probe_life life = {0};
+    tn_probe_context context = {0};
+    bool is_done = true;
+    tn_status status = tn_probe_prepare(&life, probe);
+    if (status == TN_OK) status = tn_probe_open(&context, &life);
+    if (status == TN_OK) {
+        test->counter->allocations = 0;
+        test->counter->fail_at = at;
+        status = tn_probe_reshape(&context, probe);
+        is_done = test->counter->allocations < at;
+        test->counter->fail_at = 0;
+    }
+    if (!is_done && status != TN_OK && !probe->rule[0]) {
+        if (tn_probe_reshape(&context, probe) != TN_OK)
+            tn_verdict_error(verdict, probe, "reshape again after it had no memory");
+        else
+            tn_rule_run_open(&context, subject, &subject->expected, false, false,
+                             "after a reshape that had no memory, and another one", verdict);
+    }
+    tn_probe_close(&context);
+    if (life.probe) tn_probe_release(&life);
+    return is_done;
+}
+
 void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
     const service memory = {"allocation", "without memory", &test->counter->allocations,
                             &test->counter->fail_at};
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     fail_each(test, &subject, &memory, verdict);
+    bool is_done = !test->kernel || !test->kernel->reshape;
+    for (uint64_t at = 1; !is_done && at < MOST_CALLS && verdict->outcome == TN_PASSED; at++)
+        is_done = reshape_again(test, &subject, at, verdict);
     tn_subject_destroy(&subject);
 }
 

@@ -3,6 +3,7 @@
  * TN_PORT_ALIAS; see rules.h. */
 #include "base/status.h"
 #include "rules/rules.h"
+#include "worker/ordered_pool.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -75,6 +76,23 @@ static void run_in_turn(tn_subject *subject, const char *laid, tn_verdict *verdi
     if (life.probe) tn_probe_release(&life);
 }
 
+/* By threads that have ranges: what one reads of another's range was overwritten, or will be. */
+static void run_on_threads(tn_subject *subject, const char *laid, tn_verdict *verdict) {
+    enum { THREADS = 3 };
+    char during[300];
+    subject->probe.threads = THREADS;
+    for (int is_backwards = 0; is_backwards < 2 && verdict->outcome == TN_PASSED; is_backwards++) {
+        tn_ordered_pool pool;
+        tn_ordered_pool_init(&pool, THREADS, is_backwards);
+        subject->probe.pool = &pool.pool;
+        snprintf(during, sizeof(during), "%s, on %d threads, the %s range first", laid, THREADS,
+                 is_backwards ? "last" : "first");
+        tn_rule_run_in_place(subject, during, verdict);
+    }
+    subject->probe.pool = NULL;
+    subject->probe.threads = 1;
+}
+
 /* By every tactic, of which a builder may choose any; then in turns with other memory. */
 static void run_laid(tn_subject *subject, const char *laid, const char *during,
                      tn_verdict *verdict) {
@@ -88,6 +106,7 @@ static void run_laid(tn_subject *subject, const char *laid, const char *during,
     }
     subject->probe.tactic = own;
     if (verdict->outcome == TN_PASSED) run_in_turn(subject, laid, verdict);
+    if (verdict->outcome == TN_PASSED) run_on_threads(subject, laid, verdict);
 }
 
 /* Every set of outputs that fit; `change` may be null. False: there is none. */
@@ -108,7 +127,7 @@ static bool run_pairs(const tn_test *test, const tn_change *change, const char *
 
 /* With every output, and with lengths of rows that leave a rest of any vector. */
 void tn_rule_in_place(const tn_test *test, tn_verdict *verdict) {
-    static const int64_t lengths[] = {3, 13, 67, 139};
+    static const int64_t lengths[] = {3, 13, 67, 139, 2053};
     const tn_change all = {.axis = -1, .asks_all = true};
     tn_shape shapes[TN_PROBE_PORTS];
     uint32_t count = 0;

@@ -100,8 +100,11 @@ static void check_saved(const tn_test *test, const tn_change *change, tn_verdict
     tn_guarded saved = {0}, again = {0};
     tn_outcome expected = {0};
     if (!tn_test_subject(test, change, &subject, verdict)) return;
-    if (save_and_run(&subject.probe, &saved, &expected, verdict) &&
-        save_and_run(&subject.probe, &again, NULL, verdict)) {
+    bool is_saved = save_and_run(&subject.probe, &saved, &expected, verdict);
+    tn_fresh_memory(test->counter, TN_FRESH_OTHER);
+    is_saved = is_saved && save_and_run(&subject.probe, &again, NULL, verdict);
+    tn_fresh_memory(test->counter, TN_FRESH_FILLER);
+    if (is_saved) {
         if (again.bytes != saved.bytes || memcmp(again.data, saved.data, saved.bytes) != 0)
             tn_verdict_fail(verdict, "save writes other bytes when the node is prepared again: "
                                      "plans of one network are the same, byte by byte");

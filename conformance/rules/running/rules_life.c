@@ -129,13 +129,13 @@ static void alternate(pair *p, int32_t axis, const tn_probe *end, tn_verdict *ve
     tn_probe_life life = {0};
     tn_probe_context context = {0};
     tn_subject *a = &p->subjects[0], *b = &p->subjects[1];
-    char during[64];
+    char during[96];
     a->probe.other = end;
     if (tn_rule_start(&life, &context, &a->probe, verdict)) {
         for (int turn = 0; turn < 5 && verdict->outcome == TN_PASSED; turn++) {
             tn_subject *now = turn % 2 ? b : a;
-            snprintf(during, sizeof(during), "shape %d of 2, axis %d, turn %d", turn % 2 + 1, axis,
-                     turn);
+            snprintf(during, sizeof(during), "shape %d of 2, axis %d, turn %d, tactic %u",
+                     turn % 2 + 1, axis, turn, now->probe.tactic);
             if (turn > 0 && tn_probe_reshape(&context, &now->probe) != TN_OK)
                 tn_verdict_error(verdict, &now->probe, during);
             else
@@ -147,13 +147,21 @@ static void alternate(pair *p, int32_t axis, const tn_probe *end, tn_verdict *ve
     if (life.probe) tn_probe_release(&life);
 }
 
-/* Whether the changed shapes were taken. */
+enum { MOST_TACTICS = 4 };
+
+/* By the tactics that the first shape has, of which a build chose any. Whether the changed shapes
+ * were taken. */
 static bool reshape_to(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
     pair p;
     if (verdict->outcome != TN_PASSED || !make_pair(test, change, &p, verdict)) return false;
     const bool is_taken =
         p.has_second && tn_subject_shares_constants(&p.subjects[0], &p.subjects[1]);
-    if (is_taken) alternate(&p, change->axis, &p.subjects[1].probe, verdict);
+    p.subjects[0].probe.other = &p.subjects[1].probe;
+    const uint32_t tactics = is_taken ? tn_probe_tactics(&p.subjects[0].probe) : 0;
+    for (uint32_t i = 0; i < tactics && i < MOST_TACTICS && verdict->outcome == TN_PASSED; i++) {
+        p.subjects[0].probe.tactic = p.subjects[1].probe.tactic = i;
+        alternate(&p, change->axis, &p.subjects[1].probe, verdict);
+    }
     free_pair(&p);
     return is_taken;
 }
@@ -213,19 +221,30 @@ static bool reshape_all(const tn_test *test, const tn_case *c, uint32_t factor, 
     return reshape_to(test, &change, verdict);
 }
 
-/* As many elements as before: the last two axes exchange their extents. */
-static bool reshape_exchanged(const tn_test *test, const tn_case *c, tn_verdict *verdict) {
+/* As many elements as before: the last two axes exchange their extents. Those of inputs of one axis
+ * follow the first input's last axis, or one of its last two, where they equal it. */
+static bool reshape_exchanged(const tn_test *test, const tn_case *c, bool do_vectors_follow,
+                              tn_verdict *verdict) {
     tn_shape shapes[TN_PROBE_PORTS];
     const tn_change change = {.axis = -1, .shapes = shapes};
-    if (c->input_count > TN_PROBE_PORTS) return false;
+    const tn_shape *first = &c->inputs[0].shape;
+    if (c->input_count > TN_PROBE_PORTS || c->input_count == 0 || first->rank < 2) return false;
+    const int64_t last = first->extents[first->rank - 1], before = first->extents[first->rank - 2];
+    bool is_any = !do_vectors_follow;
     for (uint32_t i = 0; i < c->input_count; i++) {
         shapes[i] = c->inputs[i].shape;
         const uint32_t rank = shapes[i].rank;
-        if (c->inputs[i].has_values || rank < 2) continue;
+        if (c->inputs[i].has_values || rank == 0 || (rank == 1 && !do_vectors_follow)) continue;
+        if (rank == 1) {
+            const int64_t own = shapes[i].extents[0];
+            shapes[i].extents[0] = own == last ? before : own == before ? last : own;
+            is_any = true;
+            continue;
+        }
         shapes[i].extents[rank - 1] = c->inputs[i].shape.extents[rank - 2];
         shapes[i].extents[rank - 2] = c->inputs[i].shape.extents[rank - 1];
     }
-    return reshape_to(test, &change, verdict);
+    return is_any && reshape_to(test, &change, verdict);
 }
 
 /* Needed values come with each run, and make the shapes. A kernel that is not prepared for that
@@ -272,7 +291,8 @@ void tn_rule_reshape(const tn_test *test, tn_verdict *verdict) {
     const tn_shape shape = probe.c.input_count ? probe.c.inputs[0].shape : (tn_shape){0};
     tried += reshape_all(test, &probe.c, 2, 0, verdict);
     tried += reshape_all(test, &probe.c, 1, 1, verdict);
-    tried += reshape_exchanged(test, &probe.c, verdict);
+    tried += reshape_exchanged(test, &probe.c, false, verdict);
+    tried += reshape_exchanged(test, &probe.c, true, verdict);
     tried += reshape_by_values(test, &probe, verdict);
     tn_subject_destroy(&probe);
     for (uint32_t axis = 0; axis < shape.rank; axis++) {

@@ -161,12 +161,49 @@ static void destroy_loaded(const tn_operator *op, void *params) {
     tn_trace_leave(before);
 }
 
+/* Whether the shape rule takes the node as it was loaded, with the outputs that the case has. */
+static bool has_same_shapes(tn_probe *probe) {
+    tn_frame frame;
+    if (!probe->op->infer) return true;
+    if (tn_frame_open(&frame, probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return false;
+    bool is_same = tn_frame_call(&frame, probe, probe->op->infer, "infer") == TN_OK;
+    for (uint32_t i = 0; i < probe->output_count && is_same; i++) {
+        const tn_tensor *said = frame.outputs[i];
+        const tn_shape *shape = &probe->outputs[i].shape;
+        is_same =
+            !said || (said->type == probe->outputs[i].type && said->rank == shape->rank &&
+                      memcmp(said->shape, shape->extents, shape->rank * sizeof(int64_t)) == 0);
+    }
+    tn_frame_close(&frame);
+    return is_same;
+}
+
+/* A damaged state that load takes makes a node that the operator lives with. */
+static void run_loaded(const tn_subject *subject, void *params, const char *during,
+                       tn_verdict *verdict) {
+    static const double MOST_SECONDS = 0.3;
+    tn_graph_node node = *subject->probe.node;
+    tn_probe loaded = subject->probe;
+    tn_outcome found = {0};
+    node.params = params;
+    loaded.node = &node;
+    tn_trace_limit(MOST_SECONDS, "a node of a damaged state");
+    if (has_same_shapes(&loaded)) (void)tn_probe_once(&loaded, true, false, 0xFF, &found);
+    tn_trace_limit(0, NULL);
+    if (loaded.rule[0] && verdict->outcome == TN_PASSED) {
+        tn_verdict_error(verdict, &loaded, during);
+    }
+    tn_outcome_free(&found);
+}
+
 /* Bytes that may be damaged: load must succeed, or fail with a reason. */
 static void load_state(tn_subject *subject, const char *data, size_t bytes, const char *during,
                        tn_verdict *verdict) {
     void *params = calloc(1, (size_t)subject->op->params_bytes + 1);
-    if (params && load_bytes(subject, data, bytes, params, during, verdict))
+    if (params && load_bytes(subject, data, bytes, params, during, verdict)) {
+        run_loaded(subject, params, during, verdict);
         destroy_loaded(subject->op, params);
+    }
     free(params);
 }
 
@@ -244,12 +281,34 @@ static void save_again(const tn_test *test, const tn_change *change, const tn_gu
                        tn_verdict *verdict) {
     tn_guarded again = {0};
     tn_subject equal;
-    if (!tn_test_subject(test, change, &equal, verdict)) return;
-    if (save_state(&equal, &again, verdict) &&
+    tn_fresh_memory(test->counter, TN_FRESH_OTHER); /* what is saved was written */
+    const bool is_made = tn_test_subject(test, change, &equal, verdict);
+    if (is_made) tn_fresh_memory(test->counter, TN_FRESH_OTHER);
+    const bool is_saved = is_made && save_state(&equal, &again, verdict);
+    tn_fresh_memory(test->counter, TN_FRESH_FILLER);
+    if (!is_made) return;
+    if (is_saved &&
         (again.bytes != saved->bytes || memcmp(again.data, saved->data, saved->bytes) != 0))
-        tn_verdict_fail(verdict, "save writes other bytes for an equal node");
+        tn_verdict_fail(verdict,
+                        "save writes other bytes for an equal node, where new memory holds "
+                        "other ones");
     tn_guarded_destroy(&again);
     tn_subject_destroy(&equal);
+}
+
+/* What was loaded lives without the bytes that it came from, and saves the same again. */
+static void save_loaded(tn_subject *subject, void *params, const tn_guarded *saved,
+                        tn_verdict *verdict) {
+    tn_graph_node node = *subject->probe.node;
+    tn_guarded again = {0};
+    tn_subject loaded = *subject;
+    node.params = params;
+    loaded.probe.node = &node;
+    if (verdict->outcome != TN_PASSED) return;
+    if (save_state(&loaded, &again, verdict) &&
+        (again.bytes != saved->bytes || memcmp(again.data, saved->data, saved->bytes) != 0))
+        tn_verdict_fail(verdict, "save writes other bytes of what was loaded");
+    tn_guarded_destroy(&again);
 }
 
 static void check_loaded(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
@@ -261,6 +320,7 @@ static void check_loaded(const tn_test *test, const tn_change *change, tn_verdic
         save_again(test, change, &saved, verdict);
         if (load_bytes(&subject, saved.data, saved.bytes, params, "what save wrote", verdict)) {
             compare_loaded(&subject, params, verdict);
+            save_loaded(&subject, params, &saved, verdict);
             destroy_loaded(test->op, params);
         } else if (verdict->outcome == TN_PASSED) {
             tn_verdict_error(verdict, NULL, "load refuses what save wrote");

@@ -8,6 +8,7 @@
 #include "device/cpu/cpu.h"
 #include "rules/rules.h"
 #include "worker/frame.h"
+#include "worker/ordered_pool.h"
 #include "worker/watch/trace.h"
 
 #include <pthread.h>
@@ -100,8 +101,8 @@ static void run_often(tn_probe_context *context, tn_probe *probe, const tn_outco
 /* ----------------------------------------------------------------------------------------------
  * threads that share the work */
 
-/* A pool that keeps to the contract and to nothing else: one range a thread, the last range by
- * thread 0. */
+/* A pool that keeps to the contract and to nothing else: one range a thread, the first range by the
+ * highest one, also where there are fewer ranges than threads. */
 typedef struct range {
     pthread_t thread;
     tn_body body;
@@ -131,7 +132,7 @@ static tn_status backwards(const tn_thread_pool *pool, int64_t count, int64_t gr
                             .user = user,
                             .begin = count / parts * i,
                             .end = i + 1 == parts ? count : count / parts * (i + 1),
-                            .index = (uint32_t)(parts - 1 - i)};
+                            .index = pool->threads - 1 - (uint32_t)i};
         ranges[i].is_started =
             i > 0 && pthread_create(&ranges[i].thread, NULL, do_range, &ranges[i]) == 0;
     }
@@ -174,16 +175,30 @@ static void check_shape(const tn_test *test, tn_subject *subject, tn_verdict *ve
     tn_outcome_free(&single);
 }
 
-/* One run on three threads, with more work than a piece for each. */
-static void check_once(tn_subject *subject, tn_verdict *verdict) {
+/* One run on three threads, with more work than a piece for each; `pool` null: the engine's. */
+static void check_once(tn_subject *subject, const tn_thread_pool *pool, const char *during,
+                       tn_verdict *verdict) {
     tn_outcome found = {0};
     char why[300];
+    if (verdict->outcome != TN_PASSED) return;
     subject->probe.threads = 3;
+    subject->probe.pool = pool;
     if (tn_probe_once(&subject->probe, true, false, 0xFF, &found) != TN_OK)
-        tn_verdict_error(verdict, &subject->probe, "on 3 threads");
+        tn_verdict_error(verdict, &subject->probe, during);
     else if (!tn_subject_agrees(subject, &found, why, sizeof(why)))
-        tn_verdict_fail(verdict, "on 3 threads: %s", why);
+        tn_verdict_fail(verdict, "%s: %s", during, why);
+    subject->probe.pool = NULL;
     tn_outcome_free(&found);
+}
+
+static void check_orders(tn_subject *subject, tn_verdict *verdict) {
+    tn_ordered_pool pool;
+    check_once(subject, NULL, "on 3 threads", verdict);
+    tn_ordered_pool_init(&pool, 3, false);
+    check_once(subject, &pool.pool, "by 3 threads of which the last has the first range", verdict);
+    tn_ordered_pool_init(&pool, 3, true);
+    check_once(subject, &pool.pool, "by 3 threads of which the first begins, with the last range",
+               verdict);
 }
 
 /* Long rows, where a twelfth of them shows that there is time. */
@@ -201,7 +216,7 @@ static void check_long(const tn_test *test, const tn_shape *shape, tn_verdict *v
         if (verdict->outcome != TN_PASSED || !tn_test_subject(test, &change, &subject, &none))
             return;
         const bool has_time = now(CLOCK_MONOTONIC) - begin < MOST_SECONDS;
-        if (i > 0) check_once(&subject, verdict);
+        if (i > 0) check_orders(&subject, verdict);
         tn_subject_destroy(&subject);
         if (!has_time) return;
     }

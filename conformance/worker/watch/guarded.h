@@ -17,7 +17,8 @@ enum {
     TN_GUARDED_WORKSPACE,
     TN_GUARDED_FRAME,
     TN_GUARDED_STATE,
-    TN_GUARDED_FIELD
+    TN_GUARDED_FIELD,
+    TN_GUARDED_TEXT
 };
 
 typedef struct tn_guarded {

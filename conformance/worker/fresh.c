@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* New memory; see fresh.h. */
+#include "fresh.h"
+#include "worker/watch/heap.h"
+#include "worker/watch/trace.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Before each block that is given: where it begins, and a mark that no other block has. */
+typedef struct prefix {
+    void *begin;
+    uint64_t mark;
+} prefix;
+static const uint64_t MARK = UINT64_C(0x74656E6F6E206F6B), GONE = UINT64_C(0x74656E6F6E206E6F);
+enum { MOST_FILLED = 1 << 20 };
+
+static prefix *prefix_of(void *memory) {
+    return (prefix *)((char *)memory - sizeof(prefix));
+}
+
+static void *counted_allocate(void *user, uint64_t bytes, uint64_t alignment) {
+    tn_counter *counter = user;
+    if (++counter->allocations == counter->fail_at || bytes > (uint64_t)4 << 30) return NULL;
+    if (alignment < sizeof(prefix)) alignment = sizeof(prefix);
+    const size_t whole = (size_t)((bytes + 2 * alignment) / alignment * alignment);
+    char *begin = aligned_alloc((size_t)alignment, whole);
+    if (!begin) return NULL;
+    char *memory = begin + alignment;
+    memset(memory, counter->filler, bytes < MOST_FILLED ? (size_t)bytes : MOST_FILLED);
+    *prefix_of(memory) = (prefix){begin, MARK};
+    counter->live++;
+    tn_heap_note(begin, (size_t)(bytes + alignment));
+    return memory;
+}
+
+static void counted_deallocate(void *user, void *memory) {
+    if (!memory) return;
+    prefix *before = prefix_of(memory);
+    if (before->mark != MARK) {
+        tn_trace_broken("crash", "gives host->deallocate memory that %s",
+                        before->mark == GONE ? "was freed already"
+                                             : "is not host->allocate's, or was freed already");
+        return;
+    }
+    before->mark = GONE;
+    ((tn_counter *)user)->live--;
+    free(before->begin);
+}
+
+void tn_counter_init(tn_counter *counter) {
+    *counter = (tn_counter){.functions = {.size = sizeof(tn_allocator),
+                                          .user = counter,
+                                          .allocate = counted_allocate,
+                                          .deallocate = counted_deallocate},
+                            .filler = TN_FRESH_FILLER};
+}
+
+/* What later calls find on the stack. */
+static __attribute__((noinline)) void fill_stack(uint8_t filler) {
+    volatile uint8_t room[1 << 15];
+    for (size_t i = 0; i < sizeof(room); i++)
+        room[i] = filler;
+}
+
+void tn_fresh_memory(tn_counter *counter, uint8_t filler) {
+    counter->filler = filler;
+    mallopt(M_PERTURB, filler ^ 0xFF);
+    fill_stack(filler);
+}
