@@ -81,7 +81,8 @@ tn_status tn_quantize_compute(tn_call *call, tn_quantize_element element) {
 /* ----------------------------------------------------------------------------------------------
  * kernels */
 
-/* Other formats than linear are walked as they lie, which takes one scale. */
+/* Other formats than linear are done in the order of their memory, for which one scale must serve.
+ */
 tn_status tn_quantize_accepts(tn_call *call) {
     tn_quantize_plan plan = {0};
     if (tn_quantize_read(call, &plan) != TN_OK || plan.is_blocked) return TN_ERROR_UNSUPPORTED;
