@@ -234,10 +234,10 @@ int main(int count, char **arguments) {
         fprintf(stderr, "there is no GPU here\n");
         return 1;
     }
-    deadline = now() + (count > 2 ? atof(arguments[2]) : 150);
     run_device = library->devices[0];
     printf("%s\n", run_device->fingerprint(run_device));
     run_require(run_device->stream_create(run_device, &run_stream), "stream");
+    deadline = now() + (count > 2 ? atof(arguments[2]) : 150); /* the device has begun */
     for (size_t i = 0; i < run_case_count; i++) {
         const run_case *c = &run_cases[i];
         if (count > 3 && !strstr(c->name, arguments[3])) continue;
