@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+from checks import ProgramChecks
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 MODELS = os.path.join(ROOT, "models")
 PLUGIN_SOURCE = os.path.join(ROOT, "examples", "dynamic_resize", "dynamic_resize.c")
@@ -35,19 +37,12 @@ def limit_file_size(size):
     return apply
 
 
-class Checks:
+class Checks(ProgramChecks):
     def __init__(self, tenon, include, folder):
-        self.tenon, self.include, self.folder = tenon, include, folder
-        self.passed, self.failed = 0, 0
+        super().__init__(tenon, folder)
+        self.include = include
         self.environment = {**os.environ, "LC_ALL": "C"}
         self.environment.pop("TENON_PLUGIN_PATH", None)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
 
     def program(self, *arguments, prepare=None):
         return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, errors="replace",
@@ -196,8 +191,7 @@ def main():
             check(checks)
     finally:
         shutil.rmtree(folder)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

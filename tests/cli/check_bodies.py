@@ -18,6 +18,8 @@ import onnx
 from onnx import TensorProto, helper, inliner, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from checks import ProgramChecks
+
 F, I, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 OPS = ("If", "Loop", "Scan")
 FORCED = "If=reference,Loop=reference,While=reference,Scan=reference"
@@ -209,15 +211,12 @@ def values_of(whole, condition, length=5):
     return values
 
 
-class Checker:
-    def __init__(self, tenon, library, folder):
-        self.tenon, self.library, self.folder, self.passed, self.failed = tenon, library, folder, 0, 0
+class Checker(ProgramChecks):
+    prints_passes = False
 
-    def report(self, name, ok, why=""):
-        self.passed += bool(ok)
-        self.failed += not ok
-        if not ok:
-            print(f"FAIL {name}: {why}")
+    def __init__(self, tenon, library, folder):
+        super().__init__(tenon, folder)
+        self.library = library
 
     def call(self, *arguments, environment=None):
         return subprocess.run([self.tenon, *arguments, "--plugin", self.library], capture_output=True, text=True, timeout=120,
@@ -335,8 +334,7 @@ def main():
         checker.inspected()
         checker.checked()
         checker.isolated()
-    print(f"{checker.passed} passed, {checker.failed} failed")
-    return 1 if checker.failed or not checker.passed else 0
+    return checker.end()
 
 
 if __name__ == "__main__":

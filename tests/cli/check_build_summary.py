@@ -13,6 +13,8 @@ import tempfile
 
 import numpy as np
 
+from checks import ProgramChecks
+
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models")
 LENET = os.path.join(MODELS, "lenet.onnx")
 SIZE = r"[0-9.]+ (bytes|kB|MB)"
@@ -20,14 +22,7 @@ WORK = rf"  (\d+) nodes in (\d+) kernels, \d+ conversions?; %s; {SIZE} of weight
 MEASURED, BY_RULE = r"[0-9.]+ (us|ms|s) as the sum of measured times", "chosen by rule, nothing was measured"
 
 
-class Checks:
-    def __init__(self, tenon, folder):
-        self.tenon, self.folder, self.passed, self.failed = tenon, folder, 0, 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
-
+class Checks(ProgramChecks):
     def program(self, *arguments):
         return subprocess.run([self.tenon, "build", LENET, "-o", "net.plan", "--shape", "input=1x1x28x28", *arguments],
                               capture_output=True, text=True, timeout=300, cwd=self.folder)
@@ -77,8 +72,7 @@ def main():
         part = json.loads(done.stdout)["processor"]
         checks.say(part["nodes"] == 1 and part["operators"] == [{"op": "Softmax", "nodes": 1}] and part["share"] is None,
                    f"as JSON: {part}")
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

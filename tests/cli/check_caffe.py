@@ -20,22 +20,11 @@ sys.path += [HERE, os.path.join(ROOT, "scripts", "models")]
 
 import caffe_cases  # noqa: E402
 import write_caffe  # noqa: E402
+from checks import ProgramChecks  # noqa: E402
 
 
-class Checks:
-    def __init__(self, tenon, folder):
-        self.tenon, self.folder, self.passed, self.failed, self.skipped = tenon, folder, 0, 0, 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print("FAIL", text, flush=True)
-
-    def write(self, name, content):
-        path = os.path.join(self.folder, name)
-        with open(path, "wb") as file:
-            file.write(content if isinstance(content, bytes) else content.encode())
-        return path
+class Checks(ProgramChecks):
+    prints_passes = False
 
     def program(self, *arguments):
         return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=300)
@@ -350,8 +339,7 @@ def main():
         if len(sys.argv) == 3:
             check_custom(checks, sys.argv[2])
         check_shared(checks)
-    print(f"{checks.passed} passed, {checks.failed} failed, {checks.skipped} skipped")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

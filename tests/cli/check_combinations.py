@@ -15,6 +15,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from checks import ProgramChecks
+
 ROWS = (2, 5)
 PLAIN = ("--shape", "x=1x3x8x8:2x3x8x8:8x3x8x8")
 BORDER = ("--shape", "x=1x8x8x3:2x8x8x3:8x8x8x3")
@@ -23,14 +25,8 @@ BORDER_PROFILES = ("--shape", "x=1x8x8x3:2x8x8x3:2x8x8x3", "--next-profile", "--
 REFIT = {"": (), "refit": ("--refit", "fc.w", "--refit", "conv.w", "--refit", "fc.b"), "refit-all": ("--refit-all",)}
 
 
-class Checks:
-    def __init__(self, tenon, folder):
-        self.tenon, self.folder, self.passed, self.failed = tenon, folder, 0, 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print("FAIL", text, flush=True)
+class Checks(ProgramChecks):
+    prints_passes = False
 
     def run(self, *arguments):
         done = subprocess.run([self.tenon, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=120)
@@ -110,8 +106,7 @@ def main():
                 expected[seed, rows] = checks.result(f"{name}.plan", rows, False, ())
         for combination in itertools.product((False, True), (False, True), (False, True), REFIT):
             check(checks, *combination, expected)
-        print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+        return checks.end()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ import numpy
 import onnx
 from onnx import TensorProto, helper
 
+from checks import ProgramChecks
+
 # y = x + 1, in pieces of one. TENON_TEST_CRASH names the callback that crashes, TENON_TEST_SIGNAL how.
 SOURCE = r"""
 #define _GNU_SOURCE
@@ -108,10 +110,11 @@ KERNEL = NODE + ", kernel 'adder' of library 'crasher', in "
 OPERATOR = NODE + " of library 'crasher', in "
 
 
-class Checks:
+class Checks(ProgramChecks):
+    prints_passes = False
+
     def __init__(self, tenon, include, folder):
-        self.tenon, self.folder = tenon, folder
-        self.passed, self.failed = 0, 0
+        super().__init__(tenon, folder)
         self.library, self.plan = self.path("libcrasher.so"), self.path("net.plan")
         with open(self.path("crasher.c"), "w") as file:
             file.write(SOURCE)
@@ -123,14 +126,6 @@ class Checks:
         onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[
             helper.make_opsetid("", 17), helper.make_opsetid("Test", 1)]), self.path("net.onnx"))
         numpy.save(self.path("x.npy"), numpy.ones(64, numpy.float32))
-
-    def path(self, *parts):
-        return os.path.join(self.folder, *parts)
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print("FAIL", text)
 
     def run(self, *arguments, crash=None, how=None, force=None):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TENON_")}
@@ -212,8 +207,7 @@ def main():
         checks.check_worker()
         checks.check_advice()
         checks.check_reference()
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return checks.failed != 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -15,19 +15,13 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from checks import ProgramChecks
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 VALUE = 0.25
 
 
-class Checks:
-    def __init__(self, tenon, folder):
-        self.tenon, self.folder = os.path.abspath(tenon), folder
-        self.passed, self.failed = 0, 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
-
+class Checks(ProgramChecks):
     def run(self, *arguments):
         return subprocess.run(arguments, capture_output=True, text=True, timeout=120, cwd=self.folder)
 
@@ -95,8 +89,7 @@ def main():
             done = checks.run(programs["CMake"], "onednn.plan", str(VALUE))
             checks.say(done.returncode == 1 and "onednn" in done.stderr and not done.stdout,
                        "a kernel of another library is refused: " + done.stderr.split("\n")[0])
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -18,19 +18,17 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 
+from checks import ProgramChecks
+
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
 MOST_LINES = {"dynamic_resize": 89, "kernel_kit": 212}  # of the others: 149
 TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64}
 
 
-class Checks:
+class Checks(ProgramChecks):
     def __init__(self, tenon, folder, libraries):
-        self.tenon, self.folder, self.libraries = tenon, folder, libraries
-        self.passed, self.failed = 0, 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
+        super().__init__(tenon, folder)
+        self.libraries = libraries
 
     def run(self, *arguments):
         return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=300, cwd=self.folder)
@@ -236,8 +234,7 @@ def main():
             check_length(checks, example)
             check_rules(checks, example)
             values(checks, np.random.default_rng(3))
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -16,19 +16,17 @@ import tempfile
 
 import numpy as np
 
+from checks import ProgramChecks
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 MODELS = os.path.join(ROOT, "models")
 SHARED = os.environ.get("TENON_SHARED_DATA", os.path.join(ROOT, "..", "shared", "data"))
 MODES = (("f32", []), ("f16", ["--fp16"]), ("i8", ["--int8"]))
 
 
-class Checks:
+class Checks(ProgramChecks):
     def __init__(self, folder):
-        self.folder, self.passed, self.failed, self.skipped = folder, 0, 0, 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
+        super().__init__(None, folder)
 
     def run(self, *command):
         return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=self.folder)
@@ -140,8 +138,7 @@ def main():
         check_prelu(checks, tenon, library)
         check_failures(checks, program, prelu)
         check_original(checks, program)
-    print(f"{checks.passed} passed, {checks.failed} failed, {checks.skipped} skipped")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -10,18 +10,12 @@ import re
 import subprocess
 import sys
 
+from checks import ProgramChecks
+
 CAUSES = ["load", "contract", "crash", "memory", "unwritten", "values", "other"]
 
 
-class Checks:
-    def __init__(self, tenon, folder):
-        self.tenon, self.folder, self.passed, self.failed = tenon, folder, 0, 0
-
-    def say(self, is_good, text):
-        print("PASS" if is_good else "FAIL", text)
-        self.passed += is_good
-        self.failed += not is_good
-
+class Checks(ProgramChecks):
     def check(self, name, *options):
         path = os.path.join(self.folder, f"lib{name}.so")
         done = subprocess.run([self.tenon, "plugin", "check", path, *options], stdin=subprocess.DEVNULL, capture_output=True,
@@ -141,8 +135,7 @@ def main():
     until(checks)
     skipped(checks)
     selection(checks)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 
@@ -23,6 +22,7 @@ sys.path.insert(0, os.path.join(ROOT, "scripts", "models"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import uff  # noqa: E402
 import uff_cases  # noqa: E402
+from checks import ProgramChecks  # noqa: E402
 
 SHARED = os.environ.get("TENON_SHARED_DATA", os.path.join(ROOT, "..", "shared", "data"))
 RELATIVE, ABSOLUTE = 1e-4, 2e-5
@@ -30,22 +30,10 @@ UNSUPPORTED = 3
 DAMAGED_COPIES = 60
 
 
-class Checks:
+class Checks(ProgramChecks):
     def __init__(self, tenon, layers, folder):
-        self.tenon, self.layers, self.folder = tenon, layers, folder
-        self.passed = self.failed = self.skipped = 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
-
-    def skip(self, text):
-        self.skipped += 1
-        print("SKIP", text, flush=True)
-
-    def program(self, *arguments):
-        return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=300,
-                              cwd=self.folder)
+        super().__init__(tenon, folder)
+        self.layers = layers
 
     def run(self, model, inputs, options):
         """Results by name; None after a failure, which is said."""
@@ -280,8 +268,7 @@ def main():
         check_ports(checks)
         check_test_folder(checks)
         check_shared_uff(checks)
-    print(f"{checks.passed} passed, {checks.failed} failed, {checks.skipped} skipped")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -19,9 +19,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from checks import ProgramChecks
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 MODELS = os.path.join(ROOT, "models")
 DOMAIN = "tests.guarded"
+PATIENCE_SECONDS = 60  # a busy machine starts and ends processes late
 FAULT = 1
 SHAPE = (2, 3, 5)
 
@@ -60,19 +63,12 @@ FOUND_BY_ISOLATION = {
 }
 
 
-class Checks:
+class Checks(ProgramChecks):
     def __init__(self, tenon, layers, plugins, folder):
-        self.tenon, self.layers, self.plugins, self.folder = tenon, layers, plugins, folder
-        self.passed = self.failed = 0
+        super().__init__(tenon, folder)
+        self.layers, self.plugins = layers, plugins
         self.x = np.linspace(-1, 1, int(np.prod(SHAPE)), dtype=np.float32).reshape(SHAPE)
         np.save(self.path("x.npy"), self.x)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
 
     def program(self, *arguments, timeout=120):
         return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=timeout,
@@ -317,11 +313,11 @@ def check_orphans(checks):
     command = [checks.tenon, "run", checks.network("loop"), "--plugin", checks.layers, "--input", "given=x.npy",
                "--isolate"]
     with subprocess.Popen(command, cwd=checks.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
-        wait_until(lambda: children_of(parent.pid), 5)
+        wait_until(lambda: children_of(parent.pid), PATIENCE_SECONDS)
         helpers = children_of(parent.pid)
         time.sleep(0.2)
         parent.send_signal(signal.SIGKILL)
-    gone = wait_until(lambda: not any(is_there(helper) for helper in helpers), 5)
+    gone = wait_until(lambda: not any(is_there(helper) for helper in helpers), PATIENCE_SECONDS)
     checks.say(len(helpers) == 1 and gone, "isolated: a helper ends with its parent, in an endless loop too")
 
 
@@ -355,8 +351,7 @@ def main():
         check_helper(checks)
     finally:
         shutil.rmtree(folder)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -13,28 +13,23 @@ import tempfile
 
 import numpy as np
 
+from checks import ProgramChecks
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 MODELS = os.path.abspath(os.path.join(ROOT, "models"))
 TEXT = "values two.values\ninput x 3\ndense h x 3 2\nrelu y h\noutput y\n"
 
 
-class Checks:
+class Checks(ProgramChecks):
     def __init__(self, tenon, library, folder):
-        self.tenon, self.library, self.folder, self.passed, self.failed = tenon, library, folder, 0, 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
+        super().__init__(tenon, folder)
+        self.library = library
 
     def run(self, *options, path=None):
         environment = {name: value for name, value in os.environ.items() if name != "TENON_PLUGIN_PATH"}
         if path:
             environment["TENON_PLUGIN_PATH"] = path
         return subprocess.run([self.tenon, *options], capture_output=True, text=True, timeout=120, cwd=self.folder, env=environment)
-
-    def write(self, name, text):
-        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
-            file.write(text)
 
     def says(self, text, done, code, *parts):
         printed = done.stdout + done.stderr
@@ -108,8 +103,7 @@ def main():
         check_options(checks)
         done = checks.run("plugin", "check", library)
         checks.says("tenon plugin check", done, 0, "reads-samples", "reads-damage")
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -14,19 +14,18 @@ import warnings
 
 import numpy as np
 
+from checks import ProgramChecks
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 MODELS = os.path.join(ROOT, "models")
 ONE_OF = 8
 LAYERS = "values two.values\ninput x 3\ndense h x 3 2\nrelu y h\noutput y\n"
 
 
-class Checks:
+class Checks(ProgramChecks):
     def __init__(self, tenon, build, folder):
-        self.tenon, self.build, self.folder, self.passed, self.failed = tenon, build, folder, 0, 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
+        super().__init__(tenon, folder)
+        self.build = build
 
     def run(self, *options, **variables):
         environment = {name: value for name, value in os.environ.items() if name != "TENON_PLUGIN_PATH"}
@@ -38,9 +37,6 @@ class Checks:
         missing = [part for part in parts if part not in printed]
         self.say(done.returncode == code and not missing, f"{text}: exit {done.returncode}" +
                  (f", without {missing}: {printed.strip()[:400]}" if missing or done.returncode != code else ""))
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
 
     def plugin(self, name):
         return os.path.join(self.build, "lib", "tenon", "plugins", name)
@@ -189,8 +185,7 @@ def main():
         check_layer_list(checks)
         check_worst(checks)
         check_onnx_cases(checks, 1 if "--all" in sys.argv else ONE_OF)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

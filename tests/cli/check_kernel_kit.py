@@ -21,6 +21,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from checks import ProgramChecks
+
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "kernel-kit.md")
 # What a block declares and its reader writes.
 REST = """#include <tenon/kit/int8_matrix.h>
@@ -29,17 +31,12 @@ bool example_read_node(const tn_call *call, tn_matrix_problem *out_problem) { (v
 """
 
 
-class Checks:
+class Checks(ProgramChecks):
     def __init__(self, tenon, folder):
-        self.tenon, self.folder, self.passed, self.failed = tenon, folder, 0, 0
+        super().__init__(tenon, folder)
         self.prefix = os.path.dirname(os.path.dirname(tenon))
         configuration = glob.glob(os.path.join(self.prefix, "lib*", "**", "tenon-kit.pc"), recursive=True)
         self.environment = {**os.environ, "LC_ALL": "C", "PKG_CONFIG_PATH": os.path.dirname((configuration or [""])[0])}
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
-        return good
 
     def run(self, *arguments):
         return subprocess.run(arguments, capture_output=True, text=True, timeout=600, cwd=self.folder, env=self.environment)
@@ -48,11 +45,6 @@ class Checks:
         done = self.run(*arguments)
         self.say(done.returncode == 0, text if done.returncode == 0 else f"{text}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
         return done.stdout
-
-    def write(self, name, text):
-        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
-            file.write(text)
-        return name
 
 
 def compile_page(checks):
@@ -210,8 +202,7 @@ def main():
             link_with_run_only(checks)
         check_versions(checks)
         check_together(checks, [os.path.join(example, "build", "libkernel_kit.so"), second_plugin(checks, example)])
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

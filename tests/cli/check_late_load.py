@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from checks import ProgramChecks
+
 STATIC_TLS_BYTES = 64  # what libtenon.so may ask for
 
 # A library with thread-local storage of both kinds: initial-exec, out of the room that all late ones share, and dynamic.
@@ -156,21 +158,12 @@ int main(int count, char **arguments) {
 """
 
 
-class Checks:
+class Checks(ProgramChecks):
+    prints_passes = False
+
     def __init__(self, libraries, folder):
-        self.libraries, self.folder = os.path.abspath(libraries), folder
-        self.passed, self.failed = 0, 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print("FAIL", text)
-
-    def write(self, name, text):
-        path = os.path.join(self.folder, name)
-        with open(path, "w") as file:
-            file.write(text)
-        return path
+        super().__init__(None, folder)
+        self.libraries = os.path.abspath(libraries)
 
     def run(self, *command):
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
@@ -226,8 +219,7 @@ def main():
         checks.check_segments()
         checks.check_script()
         checks.check_host()
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return checks.failed != 0
+    return checks.end()
 
 
 if __name__ == "__main__":

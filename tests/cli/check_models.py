@@ -13,6 +13,8 @@ import tempfile
 
 import numpy as np
 
+from checks import ProgramChecks
+
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models")
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
 SIZES = ((36, 51), (48, 64), (72, 96))
@@ -21,17 +23,13 @@ TINY_SHAPES = ("image=1x2x1x1:1x2x5x6:1x2x9x9", "size=1x1x1x1:1x1x9x13:1x1x20x20
 LENET_SHAPES = ("input=1x1x28x28:2x1x28x28:8x1x28x28",)
 
 
-class Checks:
+class Checks(ProgramChecks):
     def __init__(self, tenon, plugin, folder):
-        self.tenon, self.plugin, self.passed, self.failed = tenon, plugin, 0, 0
-        self.folder = folder
+        super().__init__(tenon, folder)
+        self.plugin = plugin
 
     def path(self, name):
         return os.path.join(MODELS, name)
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
 
     def program(self, text, *arguments):
         done = subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=300)
@@ -106,8 +104,7 @@ def main():
         check_srcnn(checks, "srcnn_dynamic.onnx")
         check_srcnn(checks, "srcnn_resize.onnx")
         check_tiny(checks)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

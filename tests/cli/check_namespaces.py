@@ -15,6 +15,8 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from checks import ProgramChecks
+
 # y = FACTOR * w * x, of a library that is always called gain; its kernel packs FACTOR * w under a key that is always the same.
 SOURCE = r"""
 #include <tenon/plugin.h>
@@ -75,21 +77,15 @@ TN_LIBRARY("gain", TAG, operators, kernels)
 INPUT = numpy.array([1, 2, 3, 4], numpy.float32)
 
 
-class Checks:
+class Checks(ProgramChecks):
+    prints_passes = False
+
     def __init__(self, tenon, include, folder):
-        self.tenon, self.include, self.folder = tenon, include, folder
-        self.passed, self.failed = 0, 0
+        super().__init__(tenon, folder)
+        self.include = include
         for name in ("TENON_PLUGIN_PATH", "TENON_FORCE_KERNEL"):
             os.environ.pop(name, None)
         numpy.save(self.path("x.npy"), INPUT)
-
-    def path(self, *parts):
-        return os.path.join(self.folder, *parts)
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print("FAIL", text)
 
     def run(self, *arguments, **environment):
         return subprocess.run([self.tenon, *arguments], cwd=self.folder, env={**os.environ, "LC_ALL": "C", **environment},
@@ -226,8 +222,7 @@ def main():
         registered_by_load(checks)
         bad_folder(checks)
         newest_of_folder(checks)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

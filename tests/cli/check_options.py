@@ -22,6 +22,7 @@ from onnx import TensorProto, helper, numpy_helper
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(ROOT, "scripts", "models"))
 import uff  # noqa: E402
+from checks import ProgramChecks  # noqa: E402
 
 MODELS = os.path.join(ROOT, "models")
 DONE, FAULT, USAGE, UNSUPPORTED = 0, 1, 2, 3
@@ -55,18 +56,13 @@ tn_library *tenon_library_1(const tn_host *host) {
 """
 
 
-class Checks:
+class Checks(ProgramChecks):
+    prints_passes = False
+
     def __init__(self, tenon, folder):
-        self.tenon, self.folder = os.path.abspath(tenon), folder
-        self.passed, self.failed = 0, 0
+        super().__init__(tenon, folder)
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith("TENON_")}
         self.environment["LC_ALL"] = "C"
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print("FAIL", text, flush=True)
-        return good
 
     def run(self, *arguments, stdin=None, text=True, **environment):
         return subprocess.run([self.tenon, *arguments], cwd=self.folder, env={**self.environment, **environment}, input=stdin,
@@ -82,9 +78,6 @@ class Checks:
         self.say(good, f"{title}: tenon {' '.join(arguments)}: exit {done.returncode} for {code}, missing {missing}, "
                        f"wrong {wrong}: {said[:500]}")
         return done
-
-    def path(self, *parts):
-        return os.path.join(self.folder, *parts)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -676,8 +669,7 @@ def main():
         pins_of_nodes(checks)
         inspect_as_tables(checks)
         other_formats(checks)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return checks.failed > 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -13,19 +13,14 @@ import tempfile
 
 import numpy as np
 
+from checks import ProgramChecks
+
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models")
 LENET = os.path.join(MODELS, "lenet.onnx")
 AGAIN = "kernels are chosen again, without timing: the plan was built "
 
 
-class Checks:
-    def __init__(self, tenon, folder):
-        self.tenon, self.folder, self.passed, self.failed = tenon, folder, 0, 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
-
+class Checks(ProgramChecks):
     def program(self, *arguments, **environment):
         return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=300, cwd=self.folder,
                               env={**os.environ, **environment})
@@ -86,8 +81,7 @@ def main():
         checks.say(said["programs"][0]["fits"] is True and said["programs"][0]["threads"] == 1, "inspect as JSON")
         if "avx" in checks.program("doctor").stdout.split("processor features:")[1].splitlines()[0]:
             check_processor(checks)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

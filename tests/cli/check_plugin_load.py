@@ -15,6 +15,8 @@ import numpy
 import onnx
 from onnx import TensorProto, helper
 
+from checks import ProgramChecks
+
 # y = x + 1. What varies comes from the command line; a run of its code is marked in the file that TENON_TEST_MARK names.
 SOURCE = r"""
 #include <stdio.h>
@@ -67,20 +69,12 @@ tn_library *tenon_library_1(const tn_host *host) {
 """
 
 
-class Checks:
+class Checks(ProgramChecks):
     def __init__(self, tenon, include, folder):
-        self.tenon, self.include, self.folder = tenon, include, folder
-        self.passed, self.failed = 0, 0
+        super().__init__(tenon, folder)
+        self.include = include
         for name in ("TENON_PLUGIN_PATH", "TENON_TEST_MARK"):
             os.environ.pop(name, None)
-
-    def path(self, *parts):
-        return os.path.join(self.folder, *parts)
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
-        return good
 
     def run(self, *arguments, where=None, **environment):
         return subprocess.run([self.tenon, *arguments], cwd=where or self.folder, env={**os.environ, "LC_ALL": "C", **environment},
@@ -284,8 +278,7 @@ def main():
         doctor(checks, number, changed)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -16,20 +16,16 @@ import xml.etree.ElementTree
 
 import numpy
 
+from checks import ProgramChecks
+
 FIELDS = ("low:f32=0, high:f32=6, count:i64, mode:enum(slow|fast)=fast, on:bool=true, label:string, "
           "axes:i64s[2], factors:f32s=[0.5,2], names:strings, to:type=f16, table:tensor, exact:f64=1e-3, small:i32=3")
 
 
-class Checks:
+class Checks(ProgramChecks):
     def __init__(self, tenon, folder):
-        self.tenon, self.folder = tenon, folder
-        self.passed, self.failed = 0, 0
+        super().__init__(tenon, folder)
         self.environment = {**os.environ, "LC_ALL": "C"}
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
-        return good
 
     def run(self, *arguments, where=""):
         return subprocess.run([self.tenon, *arguments], cwd=os.path.join(self.folder, where), env=self.environment,
@@ -42,9 +38,6 @@ class Checks:
         return self.say(done.returncode == code and not missing,
                         f"{title}" + ("" if done.returncode == code and not missing else
                                       f": exit {done.returncode}, missing {missing}: {said[:400]}"))
-
-    def path(self, *parts):
-        return os.path.join(self.folder, *parts)
 
 
 def make_each_kind(checks):
@@ -352,8 +345,7 @@ def main():
         refuse(checks)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ BODIES that of tests/bodies. Needs NumPy and onnx.
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -15,26 +14,15 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from checks import ProgramChecks
+
 LENET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models", "tiny", "tiny_lenet.onnx")
 ONE, MANY = "input=1x1x28x28", "input=8x1x28x28:16x1x28x28:32x1x28x28"
 TWO = ("--shape", ONE, "--next-profile", "--shape", MANY)
 F, B = TensorProto.FLOAT, TensorProto.BOOL
 
 
-class Checks:
-    def __init__(self, tenon, folder):
-        self.tenon, self.folder, self.passed, self.failed = tenon, folder, 0, 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def program(self, *arguments):
-        return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=300, cwd=self.folder, check=False)
-
+class Checks(ProgramChecks):
     def expect(self, text, code, parts, *arguments):
         """The exit code, and all of the parts in what is printed."""
         done = self.program(*arguments)
@@ -180,8 +168,7 @@ def main():
         check_isolated(checks, guarded)
         check_bodies(checks, bodies)
         check_eight_bits(checks)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

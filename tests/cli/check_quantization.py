@@ -16,6 +16,8 @@ import tempfile
 
 import numpy as np
 
+from checks import ProgramChecks
+
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models")
 SHARED = os.environ.get("TENON_SHARED_DATA", os.path.join(MODELS, "..", "..", "shared", "data"))
 LENET = os.path.join(MODELS, "lenet.onnx")
@@ -42,18 +44,7 @@ def load_digits():
     return digits[:CALIBRATION_COUNT], digits[CALIBRATION_COUNT:], labels[CALIBRATION_COUNT:]
 
 
-class Checks:
-    def __init__(self, tenon, folder):
-        self.tenon, self.folder, self.passed, self.failed, self.skipped = tenon, folder, 0, 0, 0
-
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
-        return bool(good)
-
+class Checks(ProgramChecks):
     def program(self, *arguments):
         return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=300)
 
@@ -349,8 +340,7 @@ def main():
         check_page(checks)
         check_bad_input(checks, calibration)
         check_caffe(checks)
-    print(f"{checks.passed} passed, {checks.failed} failed, {checks.skipped} skipped")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -14,17 +14,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from checks import ProgramChecks
+
 DONE, FAULT, USAGE = 0, 1, 2
 
 
-class Checks:
-    def __init__(self, tenon, folder):
-        self.tenon, self.folder, self.passed, self.failed = tenon, folder, 0, 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
-
+class Checks(ProgramChecks):
     def run(self, title, code, *arguments, words=()):
         done = subprocess.run([self.tenon, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=120)
         said = done.stdout + done.stderr
@@ -35,9 +30,6 @@ class Checks:
     def result(self, plan):
         self.run(f"running {plan}", DONE, "run", plan, "-i", "x=x.npy", "-o", "y=y.npy")
         return np.load(os.path.join(self.folder, "y.npy"))
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
 
 
 def write_model(path, seed, hidden=24):
@@ -155,8 +147,7 @@ def main():
         check_precisions(checks)
         check_files(checks, constants)
         check_refusals(checks)
-        print(f"{checks.passed} passed, {checks.failed} failed")
-        return 1 if checks.failed else 0
+        return checks.end()
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from checks import ProgramChecks
+
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models")
 LENET = os.path.join(MODELS, "lenet.onnx")
 LARGE = 1000
@@ -157,18 +159,7 @@ def write_hostile(path):
     network.save(path, [1, 3, 8, 8], x, "</script><script>alert(2)</script>")
 
 
-class Checks:
-    def __init__(self, tenon, folder):
-        self.tenon, self.folder, self.passed, self.failed = tenon, folder, 0, 0
-
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
-        return bool(good)
-
+class Checks(ProgramChecks):
     def program(self, *arguments):
         return subprocess.run([self.tenon, *arguments], capture_output=True, timeout=300)
 
@@ -465,8 +456,7 @@ def main():
         check_hostile(checks)
         check_model(checks)
         check_use(checks)
-        print(f"{checks.passed} passed, {checks.failed} failed")
-        return 1 if checks.failed else 0
+        return checks.end()
 
 
 if __name__ == "__main__":

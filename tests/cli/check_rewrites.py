@@ -19,6 +19,8 @@ import onnx
 from onnx import TensorProto, helper, inliner, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from checks import ProgramChecks
+
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
@@ -321,16 +323,10 @@ def without_profile():
     yield "no names", heads(None, None, None), {}
 
 
-class Checks:
+class Checks(ProgramChecks):
     def __init__(self, tenon, fusions, folder):
-        self.tenon, self.fusions, self.folder, self.passed, self.failed = tenon, fusions, folder, 0, 0
-
-    def say(self, good, text):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print("PASS" if good else "FAIL", text, flush=True)
-
-    def program(self, *arguments):
-        return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=120, cwd=self.folder)
+        super().__init__(tenon, folder)
+        self.fusions = fusions
 
     def build(self, model, *options, profiles=True):
         """The rewrites that a build applied, by name, and what it said where it failed."""
@@ -446,8 +442,7 @@ def main():
         checks.page()
         checks.elsewhere(os.path.abspath(sys.argv[3]))
         checks.show()
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from checks import ProgramChecks
+
 F, I, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 OPS = ("SequenceConstruct", "SequenceEmpty", "SequenceInsert", "SequenceErase", "SequenceAt", "SequenceLength", "SplitToSequence",
        "ConcatFromSequence", "Optional", "OptionalHasElement", "OptionalGetElement")
@@ -116,15 +118,12 @@ def values_of(whole, length=5):
             .astype(np.float32) for item in whole.graph.input}
 
 
-class Checker:
-    def __init__(self, tenon, library, stub, folder):
-        self.tenon, self.library, self.stub, self.folder, self.passed, self.failed = tenon, library, stub, folder, 0, 0
+class Checker(ProgramChecks):
+    prints_passes = False
 
-    def report(self, name, ok, why=""):
-        self.passed += bool(ok)
-        self.failed += not ok
-        if not ok:
-            print(f"FAIL {name}: {why}")
+    def __init__(self, tenon, library, stub, folder):
+        super().__init__(tenon, folder)
+        self.library, self.stub = library, stub
 
     def call(self, *arguments, environment=None):
         return subprocess.run([self.tenon, *arguments, "--plugin", self.library], capture_output=True, text=True, timeout=120,
@@ -225,8 +224,7 @@ def main():
         checker.checked()
         checker.timed()
         checker.isolated()
-    print(f"{checker.passed} passed, {checker.failed} failed")
-    return 1 if checker.failed or not checker.passed else 0
+    return checker.end()
 
 
 if __name__ == "__main__":

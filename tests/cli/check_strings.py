@@ -14,6 +14,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from checks import ProgramChecks
+
 S, I = TensorProto.STRING, TensorProto.INT64
 FORCED = "StringConcat=reference,Select=reference"
 ENDS = ["!", "", "été\n"]
@@ -46,15 +48,12 @@ def network():
         [strings("ends", ENDS), numpy_helper.from_array(np.array([2, 0, 2]), "at")])
 
 
-class Checker:
-    def __init__(self, tenon, library, folder):
-        self.tenon, self.library, self.folder = tenon, library, folder
-        self.passed = self.failed = 0
+class Checker(ProgramChecks):
+    prints_passes = False
 
-    def report(self, name, is_right, why):
-        self.passed, self.failed = self.passed + bool(is_right), self.failed + (not is_right)
-        if not is_right:
-            print(f"FAIL {name}: {why}")
+    def __init__(self, tenon, library, folder):
+        super().__init__(tenon, folder)
+        self.library = library
 
     def call(self, *arguments, forced=None):
         environment = dict(os.environ, **({"TENON_FORCE_KERNEL": forced} if forced else {}))
@@ -135,8 +134,7 @@ def main():
         checker.damaged()
         checker.tested()
         checker.checked()
-    print(f"{checker.passed} passed, {checker.failed} failed")
-    return 1 if checker.failed or not checker.passed else 0
+    return checker.end()
 
 
 if __name__ == "__main__":
