@@ -85,12 +85,6 @@ tn_status tn_import_add_node(tn_import_graph *graph, const char *name, const tn_
                              uint32_t input_count, const tn_import_tensor *inputs,
                              uint32_t output_count, const tn_import_tensor *outputs);
 
-static inline tn_status tn_import_find_operator(const tn_import_graph *graph, const char *domain,
-                                                const char *name, uint32_t version,
-                                                const tn_operator **out_op) {
-    return graph->import->services->find_operator(graph->import, domain, name, version, out_op);
-}
-
 /* Field `index` of an operator. */
 static inline const tn_field *tn_import_field(const tn_operator *op, uint32_t index) {
     return (const tn_field *)(const void *)((const char *)op->fields +

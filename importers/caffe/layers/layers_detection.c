@@ -4,7 +4,7 @@
  * fields have the names of the layers' own. And DeepLab's Interp, which is a resize.
  */
 #include "base/status.h"
-#include "importers/caffe/layers/layer.h"
+#include "importers/caffe/layer.h"
 
 #include <inttypes.h>
 #include <string.h>
