@@ -85,6 +85,14 @@ tn_status tn_import_add_node(tn_import_graph *graph, const char *name, const tn_
                              uint32_t input_count, const tn_import_tensor *inputs,
                              uint32_t output_count, const tn_import_tensor *outputs);
 
+/* Makes an attribute a list. */
+static inline void tn_import_set_list(tn_attribute *attribute, uint32_t type, size_t count,
+                                      const void *items) {
+    attribute->type = type;
+    attribute->count = count;
+    attribute->items = items;
+}
+
 /* Field `index` of an operator. */
 static inline const tn_field *tn_import_field(const tn_operator *op, uint32_t index) {
     return (const tn_field *)(const void *)((const char *)op->fields +
