@@ -35,10 +35,7 @@ static tn_status read_blob(tn_caffe_layer *layer, uint32_t index, const tn_field
     if (!storage) return tn_fail_memory("a field");
     TN_TRY(tn_tensor_init(storage, TN_F32, TN_LINEAR, &shape));
     storage->tensor.data = (void *)(uintptr_t)data;
-    *attribute = (tn_attribute){.size = sizeof(*attribute),
-                                .type = TN_FIELD_TENSOR,
-                                .name = field->name,
-                                .tensor = &storage->tensor};
+    *attribute = TN_EMIT_FIELD(TN_FIELD_TENSOR, field->name, .tensor = &storage->tensor);
     return TN_OK;
 }
 

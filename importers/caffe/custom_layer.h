@@ -3,7 +3,7 @@
 #ifndef TN_IMPORTERS_CAFFE_CUSTOM_LAYER_H
 #define TN_IMPORTERS_CAFFE_CUSTOM_LAYER_H
 
-#include "importers/caffe/layers/layer.h"
+#include "importers/caffe/layer.h"
 #include "importers/common/custom.h"
 
 /* All parameters of a layer, in the reader's arena. */

@@ -5,7 +5,7 @@
  * extents of an input that the options list are.
  */
 #include "base/status.h"
-#include "importers/caffe/layers/layer.h"
+#include "importers/caffe/layer.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * The types of layers that are read, with their words in the older form, and what each may have.
  * What else a network names must be a plugin's operator.
  */
-#include "importers/caffe/layers/layer.h"
+#include "importers/caffe/layer.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "base/wire.h"
 #include "importers/caffe/blob.h"
-#include "importers/caffe/layers/layer.h"
+#include "importers/caffe/layer.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -38,27 +38,23 @@ typedef struct tn_emit_fields {
 } tn_emit_fields;
 #define TN_EMIT(...) (&(const tn_emit_fields){.items = {__VA_ARGS__}})
 
+#define TN_EMIT_FIELD(field_type, field_name, ...)                                                 \
+    ((tn_attribute){                                                                               \
+        .size = sizeof(tn_attribute), .type = (field_type), .name = (field_name), __VA_ARGS__})
 static inline tn_attribute tn_emit_no_field(void) {
     return (tn_attribute){.size = sizeof(tn_attribute)};
 }
 static inline tn_attribute tn_emit_i64(const char *name, int64_t value) {
-    return (tn_attribute){
-        .size = sizeof(tn_attribute), .type = TN_FIELD_I64, .name = name, .i = value};
+    return TN_EMIT_FIELD(TN_FIELD_I64, name, .i = value);
 }
 static inline tn_attribute tn_emit_f64(const char *name, double value) {
-    return (tn_attribute){
-        .size = sizeof(tn_attribute), .type = TN_FIELD_F64, .name = name, .f = value};
+    return TN_EMIT_FIELD(TN_FIELD_F64, name, .f = value);
 }
 static inline tn_attribute tn_emit_text(const char *name, const char *value) {
-    return (tn_attribute){
-        .size = sizeof(tn_attribute), .type = TN_FIELD_STRING, .name = name, .s = value};
+    return TN_EMIT_FIELD(TN_FIELD_STRING, name, .s = value);
 }
 static inline tn_attribute tn_emit_i64s(const char *name, size_t count, const int64_t *items) {
-    return (tn_attribute){.size = sizeof(tn_attribute),
-                          .type = TN_FIELD_I64S,
-                          .name = name,
-                          .count = count,
-                          .items = items};
+    return TN_EMIT_FIELD(TN_FIELD_I64S, name, .count = count, .items = items);
 }
 
 /* Keeps a failure, unless there was one before. */

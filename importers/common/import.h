@@ -85,10 +85,12 @@ tn_status tn_import_add_node(tn_import_graph *graph, const char *name, const tn_
                              uint32_t input_count, const tn_import_tensor *inputs,
                              uint32_t output_count, const tn_import_tensor *outputs);
 
-static inline tn_status tn_import_find_operator(const tn_import_graph *graph, const char *domain,
-                                                const char *name, uint32_t version,
-                                                const tn_operator **out_op) {
-    return graph->import->services->find_operator(graph->import, domain, name, version, out_op);
+/* Makes an attribute a list. */
+static inline void tn_import_set_list(tn_attribute *attribute, uint32_t type, size_t count,
+                                      const void *items) {
+    attribute->type = type;
+    attribute->count = count;
+    attribute->items = items;
 }
 
 /* Field `index` of an operator. */

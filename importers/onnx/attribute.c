@@ -86,9 +86,7 @@ static tn_status read_string(tn_arena *arena, const tn_onnx_attribute *from, con
                              tn_attribute *to) {
     tn_status status = TN_OK;
     if (field && field->type == TN_FIELD_BYTES) {
-        to->type = TN_FIELD_BYTES;
-        to->count = from->s.len;
-        to->items = from->s.data;
+        tn_import_set_list(to, TN_FIELD_BYTES, from->s.len, from->s.data);
         return TN_OK;
     }
     to->type = TN_FIELD_STRING;
@@ -102,9 +100,7 @@ static tn_status read_strings(tn_arena *arena, const tn_onnx_attribute *from, tn
     if (!texts) return tn_fail_memory("an attribute");
     for (size_t i = 0; i < from->n_strings && status == TN_OK; i++)
         texts[i] = copy_text(arena, &from->strings[i], &status);
-    to->type = TN_FIELD_STRINGS;
-    to->count = from->n_strings;
-    to->items = texts;
+    tn_import_set_list(to, TN_FIELD_STRINGS, from->n_strings, texts);
     return status;
 }
 
@@ -120,12 +116,6 @@ static tn_status read_tensor(tn_onnx_reader *reader, const tn_onnx_scope *scope,
     to->type = TN_FIELD_TENSOR;
     to->tensor = &storage->tensor;
     return TN_OK;
-}
-
-static void set_list(tn_attribute *to, uint32_t type, size_t count, const void *items) {
-    to->type = type;
-    to->count = count;
-    to->items = items;
 }
 
 static tn_status read_body(tn_onnx_reader *reader, tn_onnx_scope *scope,
@@ -152,10 +142,10 @@ static tn_status read_value(tn_onnx_reader *reader, tn_onnx_scope *scope, tn_are
     case ONNX_TENSOR:
         return read_tensor(reader, scope, arena, from, to);
     case ONNX_FLOATS:
-        set_list(to, TN_FIELD_F32S, from->n_floats, from->floats);
+        tn_import_set_list(to, TN_FIELD_F32S, from->n_floats, from->floats);
         return TN_OK;
     case ONNX_INTS:
-        set_list(to, TN_FIELD_I64S, from->n_ints, from->ints);
+        tn_import_set_list(to, TN_FIELD_I64S, from->n_ints, from->ints);
         return TN_OK;
     case ONNX_STRINGS:
         return read_strings(arena, from, to);

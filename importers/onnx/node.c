@@ -105,7 +105,8 @@ static tn_status find_operator(tn_onnx_reader *reader, const tn_onnx_scope *scop
     const char *domain = tn_onnx_domain(node->domain);
     uint32_t version;
     TN_TRY(tn_onnx_opset_version(reader, scope, domain, &version));
-    return tn_import_find_operator(reader->graph, domain, node->op_type, version, out_op);
+    return reader->import->services->find_operator(reader->import, domain, node->op_type, version,
+                                                   out_op);
 }
 
 /* The last error, that an operator is missing, with the fields that the node brings. Those that

@@ -32,21 +32,17 @@ static bool may_drop(const char *name) {
     return name[0] == '_';
 }
 
-static void set_list(tn_attribute *attribute, uint32_t type, size_t count, const void *items) {
-    attribute->type = type;
-    attribute->count = count;
-    attribute->items = items;
-}
-
-static tn_status read_texts(tn_arena *arena, const Tenon__Uff__ListString *from,
-                            tn_attribute *attribute) {
-    const char **texts = tn_arena_allocate(arena, from->n_val, sizeof(*texts));
+/* Lists of texts, or of names of element types. */
+static tn_status read_texts(tn_arena *arena, const tn_uff_data *data, tn_attribute *attribute) {
+    const size_t count = data->s_list ? data->s_list->n_val : data->dtype_list->n_val;
+    const char **texts = tn_arena_allocate(arena, count, sizeof(*texts));
     if (!texts) return tn_fail_memory("a field");
-    for (size_t i = 0; i < from->n_val; i++) {
-        texts[i] = tn_uff_text(arena, from->val[i]);
+    for (size_t i = 0; i < count; i++) {
+        texts[i] = data->s_list ? tn_uff_text(arena, data->s_list->val[i])
+                                : tn_type_name(tn_uff_type(data->dtype_list->val[i]));
         if (!texts[i]) return tn_fail_memory("a field");
     }
-    set_list(attribute, TN_FIELD_STRINGS, from->n_val, texts);
+    tn_import_set_list(attribute, TN_FIELD_STRINGS, count, texts);
     return TN_OK;
 }
 
@@ -56,17 +52,7 @@ static tn_status read_bools(tn_arena *arena, const Tenon__Uff__ListBool *from,
     if (!numbers) return tn_fail_memory("a field");
     for (size_t i = 0; i < from->n_val; i++)
         numbers[i] = from->val[i] != 0;
-    set_list(attribute, TN_FIELD_I64S, from->n_val, numbers);
-    return TN_OK;
-}
-
-static tn_status read_types(tn_arena *arena, const Tenon__Uff__ListDataType *from,
-                            tn_attribute *attribute) {
-    const char **names = tn_arena_allocate(arena, from->n_val, sizeof(*names));
-    if (!names) return tn_fail_memory("a field");
-    for (size_t i = 0; i < from->n_val; i++)
-        names[i] = tn_type_name(tn_uff_type(from->val[i]));
-    set_list(attribute, TN_FIELD_STRINGS, from->n_val, names);
+    tn_import_set_list(attribute, TN_FIELD_I64S, from->n_val, numbers);
     return TN_OK;
 }
 
@@ -77,30 +63,27 @@ static tn_status read_value(tn_arena *arena, const tn_uff_data *data, tn_custom_
         value->s = tn_uff_text(arena, data->s);
         return value->s ? TN_OK : tn_fail_memory("a field");
     }
-    if (data->s_list) return read_texts(arena, data->s_list, value);
     if (data->b_list) return read_bools(arena, data->b_list, value);
-    if (data->dtype_list) {
-        field->may_be_dropped = true;
-        return read_types(arena, data->dtype_list, value);
-    }
+    if (data->dtype_list) field->may_be_dropped = true;
+    if (data->s_list || data->dtype_list) return read_texts(arena, data, value);
     if (data->has_d) {
         value->type = TN_FIELD_F64;
         value->f = data->d;
     } else if (data->d_list) {
-        set_list(value, TN_FIELD_F64S, data->d_list->n_val, data->d_list->val);
+        tn_import_set_list(value, TN_FIELD_F64S, data->d_list->n_val, data->d_list->val);
     } else if (data->has_b || data->has_i) {
         value->type = data->has_b ? TN_FIELD_BOOL : TN_FIELD_I64;
         value->i = data->has_b ? data->b != 0 : data->i;
     } else if (data->i_list) {
-        set_list(value, TN_FIELD_I64S, data->i_list->n_val, data->i_list->val);
+        tn_import_set_list(value, TN_FIELD_I64S, data->i_list->n_val, data->i_list->val);
     } else if (data->has_blob) {
-        set_list(value, TN_FIELD_BYTES, data->blob.len, data->blob.data);
+        tn_import_set_list(value, TN_FIELD_BYTES, data->blob.len, data->blob.data);
     } else if (data->has_dtype) {
         value->type = TN_FIELD_TYPE;
         value->i = tn_uff_type(data->dtype);
         field->may_be_dropped = true;
     } else { /* orders of axes */
-        set_list(value, TN_FIELD_BYTES, 0, NULL);
+        tn_import_set_list(value, TN_FIELD_BYTES, 0, NULL);
         field->may_be_dropped = true;
     }
     return TN_OK;

@@ -28,12 +28,6 @@ bool tn_uff_is_input(const tn_uff_reader *reader, const tn_uff_node *node) {
 /* ----------------------------------------------------------------------------------------------
  * survey: what the readers of each node need of it */
 
-typedef struct need {
-    uint8_t rank; /* 0: not known */
-    bool is_channels_last;
-    bool is_real; /* it computes with real numbers, whatever their width */
-} need;
-
 /* The number of axes of a constant that the file declares; 0 when it is none. */
 static size_t constant_rank(tn_uff_reader *reader, const char *name) {
     uint64_t place;
@@ -54,14 +48,14 @@ static bool is_among(const tn_uff_node *node, const char *const *names, size_t c
 }
 
 /* What a node needs of its first input. */
-static need read_need(const tn_uff_call *call, need of_output) {
+static tn_uff_need read_need(const tn_uff_call *call, tn_uff_need of_output) {
     static const char *const keeping[] = {"Identity",  "Binary",    "Unary",  "Activation",
                                           "LeakyRelu", "BatchNorm", "Softmax"};
     const tn_uff_node *node = call->node;
     const bool is_last = tn_uff_order_is_channels_last(call);
     const bool is_pool = is_operation(node, "Pool");
     size_t rank = 0; /* as a list says it */
-    if (is_operation(node, "FullyConnected")) return (need){2, false, false};
+    if (is_operation(node, "FullyConnected")) return (tn_uff_need){2, false, false};
     if (is_among(node, keeping, TN_COUNT(keeping))) return of_output;
     if (is_pool) {
         const int64_t *items;
@@ -70,9 +64,9 @@ static need read_need(const tn_uff_call *call, need of_output) {
     } else if (is_operation(node, "Conv") || is_operation(node, "ConvTranspose")) {
         rank = node->n_inputs > 1 ? constant_rank(call->reader, node->inputs[1]) : 0;
     } else if (!is_operation(node, "LRN")) {
-        return (need){0, is_last, false};
+        return (tn_uff_need){0, is_last, false};
     }
-    return (need){rank >= 3 && rank <= TN_MAX_RANK ? (uint8_t)rank : 4, is_last, false};
+    return (tn_uff_need){rank >= 3 && rank <= TN_MAX_RANK ? (uint8_t)rank : 4, is_last, false};
 }
 
 /* Whether what a node reads is real numbers. TensorFlow allows its products and normalisations
@@ -88,7 +82,7 @@ static bool reads_reals(const tn_uff_node *node, bool is_real_output) {
            (is_real_output && is_among(node, keeping, TN_COUNT(keeping)));
 }
 
-static void note_reals(const tn_uff_reader *reader, need *needs, const tn_uff_node *node) {
+static void note_reals(const tn_uff_reader *reader, tn_uff_need *needs, const tn_uff_node *node) {
     static const char *const all[] = {"Binary", "Concat", "Stack"};
     const size_t count = is_among(node, all, TN_COUNT(all)) ? node->n_inputs : 1;
     uint32_t place, output;
@@ -97,7 +91,8 @@ static void note_reals(const tn_uff_reader *reader, need *needs, const tn_uff_no
             needs[place].is_real = true;
 }
 
-static void note_need(const tn_uff_reader *reader, need *needs, const char *input, need wanted) {
+static void note_need(const tn_uff_reader *reader, tn_uff_need *needs, const char *input,
+                      tn_uff_need wanted) {
     uint32_t place, output;
     if (wanted.rank == 0 || tn_uff_node_find(reader, input, &place, &output) != TN_OK) return;
     if (needs[place].rank > 0) return;
@@ -113,38 +108,31 @@ static tn_status declared_shape(const tn_uff_call *call, size_t *out_rank,
     return tn_fail(TN_ERROR_SHAPE, "rank %zu; at most %d is possible", *out_rank, TN_MAX_RANK);
 }
 
-/* What is noted at an input, in its state's mark: rank needed, whether channels are last, and
- * whether its values are real numbers. */
-#define MARK_RANK          15u
-#define MARK_CHANNELS_LAST 16u
-#define MARK_REAL          32u
-
-static tn_status survey_input(tn_uff_reader *reader, uint32_t place, need found) {
+static tn_status survey_input(tn_uff_reader *reader, uint32_t place) {
     const tn_uff_node *node = reader->source->nodes[place];
     const tn_uff_call call = {.reader = reader, .node = node};
     const tn_uff_input *given = find_given(reader, node->id);
     size_t rank = 0;
     const int64_t *extents;
     TN_TRY(tn_error_at(declared_shape(&call, &rank, &extents), "input '%s'", node->id));
-    reader->states[place].mark =
-        (uint8_t)(found.rank | (found.is_channels_last ? MARK_CHANNELS_LAST : 0) |
-                  (found.is_real ? MARK_REAL : 0));
+    const uint32_t needed = reader->needs[place].rank;
     if (!is_operation(node, "Input")) return TN_OK;
-    if (found.rank == rank + 1 || (found.rank == 0 && given && given->rank == rank + 1))
+    if (needed == rank + 1 || (needed == 0 && given && given->rank == rank + 1))
         reader->is_batch_left_out = true;
     return TN_OK;
 }
 
 tn_status tn_uff_inputs_survey(tn_uff_reader *reader) {
-    need *needs = tn_arena_allocate(reader->arena, reader->source->n_nodes, sizeof(*needs));
+    tn_uff_need *needs = tn_arena_allocate(reader->arena, reader->source->n_nodes, sizeof(*needs));
     if (!needs) return tn_fail_memory("the list of nodes");
+    reader->needs = needs;
     bool is_any_last = false;
     for (size_t i = reader->sorted_count; i-- > 0;) {
         const uint32_t place = reader->sorted[i];
         const tn_uff_node *node = reader->source->nodes[place];
         if (tn_uff_is_input(reader, node)) continue;
         const tn_uff_call call = {.reader = reader, .node = node};
-        const need wanted = read_need(&call, needs[place]);
+        const tn_uff_need wanted = read_need(&call, needs[place]);
         is_any_last = is_any_last || wanted.is_channels_last;
         if (reads_reals(node, needs[place].is_real)) note_reals(reader, needs, node);
         const size_t count = is_operation(node, "Binary") ? node->n_inputs : 1;
@@ -155,7 +143,7 @@ tn_status tn_uff_inputs_survey(tn_uff_reader *reader) {
         const uint32_t place = reader->sorted[i];
         if (!tn_uff_is_input(reader, reader->source->nodes[place])) continue;
         if (needs[place].rank == 0) needs[place].is_channels_last = is_any_last;
-        TN_TRY(survey_input(reader, place, needs[place]));
+        TN_TRY(survey_input(reader, place));
     }
     reader->batch = tn_uff_open(reader);
     return TN_OK;
@@ -201,7 +189,7 @@ static void move_channels_last(tn_uff_value *value) {
 static tn_status read_declared(const tn_uff_call *call, const tn_uff_input *given, bool is_last) {
     tn_uff_reader *reader = call->reader;
     tn_uff_value *value = call->output;
-    const uint32_t needed = reader->states[call->index].mark & MARK_RANK;
+    const uint32_t needed = reader->needs[call->index].rank;
     size_t rank = 0;
     const int64_t *extents = NULL;
     TN_TRY(declared_shape(call, &rank, &extents));
@@ -263,7 +251,7 @@ static tn_status read_type(const tn_uff_call *call, tn_type *out_type) {
     TN_TRY(tn_uff_field_find(call, "dtype", &type));
     if (!type || !type->has_dtype || type->dtype != TENON__UFF__DATA_TYPE__DT_OTHER)
         return tn_uff_field_type(call, "dtype", TN_F32, out_type);
-    if (!(call->reader->states[call->index].mark & MARK_REAL))
+    if (!call->reader->needs[call->index].is_real)
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "the input has UFF's element type 7, which stands for all that the format "
                        "has no number for, and nothing that reads it says that it is real numbers");
@@ -275,7 +263,7 @@ tn_status tn_uff_input_read(tn_uff_call *call) {
     tn_uff_reader *reader = call->reader;
     tn_uff_value *value = call->output;
     const tn_uff_input *given = find_given(reader, value->name);
-    const bool is_last = (reader->states[call->index].mark & MARK_CHANNELS_LAST) != 0;
+    const bool is_last = reader->needs[call->index].is_channels_last;
     value->type = TN_F32;
     if (given && !given->has_shape) given = NULL; /* a name alone */
     if (is_operation(call->node, "Input")) {

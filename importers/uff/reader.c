@@ -178,7 +178,7 @@ static tn_status read_file(tn_uff_reader *reader) {
     for (size_t i = 0; i < reader->sorted_count; i++)
         TN_TRY(read_node(reader, reader->sorted[i]));
     for (size_t i = 0; i < reader->output_count; i++)
-        TN_TRY(add_output(reader, reader->outputs[i], reader->output_indices[i]));
+        TN_TRY(add_output(reader, reader->outputs[i].node, reader->outputs[i].index));
     return TN_OK;
 }
 

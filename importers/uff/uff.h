@@ -106,6 +106,18 @@ typedef struct tn_uff_state {
     uint8_t mark;         /* of the walk: 0 not seen, 1 entered, 2 left */
 } tn_uff_state;
 
+/* What the readers of a node need of it. */
+typedef struct tn_uff_need {
+    uint8_t rank; /* 0: not known */
+    bool is_channels_last;
+    bool is_real; /* they compute with real numbers, whatever their width */
+} tn_uff_need;
+
+/* An output of the network, and which of its node's outputs that is. */
+typedef struct tn_uff_output {
+    uint32_t node, index;
+} tn_uff_output;
+
 typedef struct tn_uff_reader {
     tn_import *import;
     const tn_allocator *allocator;
@@ -122,8 +134,8 @@ typedef struct tn_uff_reader {
     size_t *blob_bytes;
     uint32_t *sorted; /* live nodes, producers first */
     size_t sorted_count;
-    uint32_t *outputs; /* nodes that are outputs, and which of their outputs */
-    uint32_t *output_indices;
+    tn_uff_need *needs; /* of source->nodes; inputs.c */
+    tn_uff_output *outputs;
     size_t output_count;
     uint64_t open_count;     /* of open numbers so far */
     size_t permutable_bytes; /* what constants in another order may still take */

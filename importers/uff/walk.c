@@ -71,9 +71,8 @@ static tn_status add_output(tn_uff_reader *reader, const char *name) {
     uint32_t node, output;
     TN_TRY(tn_uff_node_find(reader, name, &node, &output));
     for (size_t i = 0; i < reader->output_count; i++)
-        if (reader->outputs[i] == node && reader->output_indices[i] == output) return TN_OK;
-    reader->outputs[reader->output_count] = node;
-    reader->output_indices[reader->output_count++] = output;
+        if (reader->outputs[i].node == node && reader->outputs[i].index == output) return TN_OK;
+    reader->outputs[reader->output_count++] = (tn_uff_output){node, output};
     return TN_OK;
 }
 
@@ -95,9 +94,7 @@ static tn_status find_outputs(tn_uff_reader *reader) {
     for (size_t i = 0; i < graph->n_nodes; i++)
         room += is_mark(graph->nodes[i]) ? graph->nodes[i]->n_inputs : 0;
     reader->outputs = tn_arena_allocate(reader->arena, room, sizeof(*reader->outputs));
-    reader->output_indices =
-        tn_arena_allocate(reader->arena, room, sizeof(*reader->output_indices));
-    if (!reader->outputs || !reader->output_indices) return tn_fail_memory("the list of outputs");
+    if (!reader->outputs) return tn_fail_memory("the list of outputs");
     for (uint32_t i = 0; i < reader->options->output_count; i++)
         TN_TRY(tn_error_at(add_output(reader, reader->options->outputs[i]), "output"));
     for (size_t i = 0; i < graph->n_nodes && reader->options->output_count == 0; i++) {
@@ -164,6 +161,6 @@ tn_status tn_uff_walk(tn_uff_reader *reader) {
     if (!reader->states || !reader->sorted || !stack) return tn_fail_memory("the list of nodes");
     TN_TRY(find_outputs(reader));
     for (size_t i = 0; i < reader->output_count; i++)
-        TN_TRY(walk_from(reader, reader->outputs[i], stack));
+        TN_TRY(walk_from(reader, reader->outputs[i].node, stack));
     return TN_OK;
 }

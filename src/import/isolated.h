@@ -64,9 +64,8 @@ tn_status tn_isolated_reading_load(tn_runtime *runtime, const tn_import_options 
 
 /* --- isolated_attributes.c: what is no tensor and no body --- */
 void tn_isolated_put_attribute(tn_isolated_writer *writer, const tn_attribute *attribute);
-/* Texts stay where they are, lists are in `arena`. */
-tn_status tn_isolated_take_attribute(tn_isolated_cursor *cursor, tn_arena *arena,
-                                     tn_attribute *out_attribute);
+/* Texts stay where they are, lists are in `arena`; a failure is the cursor's. */
+tn_attribute tn_isolated_take_attribute(tn_isolated_cursor *cursor, tn_arena *arena);
 
 /* --- isolated_pack.c --- */
 /* Data into the file from page->data_begin on, and the records; sets the page's four numbers. */

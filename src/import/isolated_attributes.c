@@ -35,29 +35,29 @@ void tn_isolated_put_attribute(tn_isolated_writer *writer, const tn_attribute *a
         tn_isolated_put(writer, attribute->items, (size_t)count * item_bytes(attribute->type));
 }
 
-static tn_status take_strings(tn_isolated_cursor *cursor, tn_arena *arena,
-                              tn_attribute *attribute) {
-    const char **items = tn_arena_allocate(arena, (size_t)attribute->count + 1, sizeof(*items));
-    if (!items) return tn_fail_memory("a list");
-    for (uint64_t i = 0; i < attribute->count; i++)
-        TN_TRY(tn_isolated_take_name(cursor, &items[i]));
-    attribute->items = items;
-    return TN_OK;
-}
-
-tn_status tn_isolated_take_attribute(tn_isolated_cursor *cursor, tn_arena *arena,
-                                     tn_attribute *out_attribute) {
-    *out_attribute = (tn_attribute){.size = sizeof(*out_attribute)};
-    TN_TRY(tn_isolated_take_u32(cursor, &out_attribute->type));
-    TN_TRY(tn_isolated_take_name(cursor, &out_attribute->name));
-    TN_TRY(tn_isolated_take(cursor, &out_attribute->i, sizeof(out_attribute->i)));
-    TN_TRY(tn_isolated_take(cursor, &out_attribute->f, sizeof(out_attribute->f)));
-    TN_TRY(tn_isolated_take_text(cursor, &out_attribute->s));
-    TN_TRY(tn_isolated_take_count(cursor, 1, &out_attribute->count));
-    if (out_attribute->count == 0) return TN_OK;
-    if (out_attribute->type == TN_FIELD_STRINGS) return take_strings(cursor, arena, out_attribute);
-    const size_t bytes = item_bytes(out_attribute->type);
-    if (bytes == 0) return tn_fail(TN_ERROR_FORMAT, "an attribute that is no list has items");
-    return tn_isolated_take_items(cursor, arena, out_attribute->count, bytes,
-                                  &out_attribute->items);
+tn_attribute tn_isolated_take_attribute(tn_isolated_cursor *cursor, tn_arena *arena) {
+    tn_attribute attribute = {.size = sizeof(attribute)};
+    attribute.type = tn_isolated_take_u32(cursor);
+    attribute.name = tn_isolated_take_name(cursor);
+    tn_isolated_take(cursor, &attribute.i, sizeof(attribute.i));
+    tn_isolated_take(cursor, &attribute.f, sizeof(attribute.f));
+    attribute.s = tn_isolated_take_text(cursor);
+    attribute.count = tn_isolated_take_count(cursor, 1);
+    const size_t bytes = item_bytes(attribute.type);
+    const bool is_strings = attribute.type == TN_FIELD_STRINGS;
+    if (attribute.count == 0) return attribute;
+    if (bytes > 0) {
+        attribute.items = tn_isolated_take_items(cursor, arena, attribute.count, bytes);
+        return attribute;
+    }
+    const char **texts = tn_arena_allocate(arena, (size_t)attribute.count, sizeof(*texts));
+    if (!is_strings || !texts) {
+        cursor->status = texts ? tn_fail(TN_ERROR_FORMAT, "an attribute that is no list has items")
+                               : tn_fail_memory("a list");
+        return attribute;
+    }
+    for (uint64_t i = 0; i < attribute.count; i++)
+        texts[i] = tn_isolated_take_name(cursor);
+    attribute.items = texts;
+    return attribute;
 }

@@ -63,53 +63,63 @@ static size_t left(const tn_isolated_cursor *cursor) {
     return (size_t)(cursor->end - cursor->at);
 }
 
-static tn_status fail_short(void) {
-    return tn_fail(TN_ERROR_FORMAT, "it ends too early");
+/* Whether `needed` bytes are there, and all went well before. */
+static bool has(tn_isolated_cursor *cursor, uint64_t needed) {
+    if (cursor->status == TN_OK && needed > left(cursor))
+        cursor->status = tn_fail(TN_ERROR_FORMAT, "it ends too early");
+    return cursor->status == TN_OK;
 }
 
-tn_status tn_isolated_take(tn_isolated_cursor *cursor, void *to, size_t bytes) {
-    if (left(cursor) < bytes) return fail_short();
-    if (bytes > 0) memcpy(to, cursor->at, bytes);
+void tn_isolated_take(tn_isolated_cursor *cursor, void *to, size_t bytes) {
+    memset(to, 0, bytes);
+    if (!has(cursor, bytes)) return;
+    memcpy(to, cursor->at, bytes);
     cursor->at += bytes;
-    return TN_OK;
 }
 
-tn_status tn_isolated_take_u32(tn_isolated_cursor *cursor, uint32_t *out_value) {
-    return tn_isolated_take(cursor, out_value, sizeof(*out_value));
+uint32_t tn_isolated_take_u32(tn_isolated_cursor *cursor) {
+    uint32_t value;
+    tn_isolated_take(cursor, &value, sizeof(value));
+    return value;
 }
 
-tn_status tn_isolated_take_u64(tn_isolated_cursor *cursor, uint64_t *out_value) {
-    return tn_isolated_take(cursor, out_value, sizeof(*out_value));
+uint64_t tn_isolated_take_u64(tn_isolated_cursor *cursor) {
+    uint64_t value;
+    tn_isolated_take(cursor, &value, sizeof(value));
+    return value;
 }
 
-tn_status tn_isolated_take_count(tn_isolated_cursor *cursor, size_t least, uint64_t *out_count) {
-    TN_TRY(tn_isolated_take_u64(cursor, out_count));
-    return *out_count <= left(cursor) / least ? TN_OK : fail_short();
+uint64_t tn_isolated_take_count(tn_isolated_cursor *cursor, size_t least) {
+    const uint64_t count = tn_isolated_take_u64(cursor);
+    return has(cursor, count > left(cursor) / least ? UINT64_MAX : 0) ? count : 0;
 }
 
-tn_status tn_isolated_take_text(tn_isolated_cursor *cursor, const char **out_text) {
-    uint64_t length;
-    *out_text = NULL;
-    TN_TRY(tn_isolated_take_u64(cursor, &length));
-    if (length == UINT64_MAX) return TN_OK;
-    if (length >= left(cursor)) return fail_short();
-    if (memchr(cursor->at, 0, (size_t)length + 1) != cursor->at + length)
-        return tn_fail(TN_ERROR_FORMAT, "a text has another length than it says");
-    *out_text = cursor->at;
+const char *tn_isolated_take_text(tn_isolated_cursor *cursor) {
+    const uint64_t length = tn_isolated_take_u64(cursor);
+    const char *text = cursor->at;
+    if (length == UINT64_MAX || !has(cursor, length + 1)) return NULL;
+    if (memchr(text, 0, (size_t)length + 1) != text + length) {
+        cursor->status = tn_fail(TN_ERROR_FORMAT, "a text has another length than it says");
+        return NULL;
+    }
     cursor->at += length + 1;
-    return TN_OK;
+    return text;
 }
 
-tn_status tn_isolated_take_name(tn_isolated_cursor *cursor, const char **out_text) {
-    TN_TRY(tn_isolated_take_text(cursor, out_text));
-    return *out_text ? TN_OK : tn_fail(TN_ERROR_FORMAT, "a name is missing");
+const char *tn_isolated_take_name(tn_isolated_cursor *cursor) {
+    const char *name = tn_isolated_take_text(cursor);
+    if (!name && cursor->status == TN_OK)
+        cursor->status = tn_fail(TN_ERROR_FORMAT, "a name is missing");
+    return name ? name : "";
 }
 
-tn_status tn_isolated_take_items(tn_isolated_cursor *cursor, tn_arena *arena, uint64_t count,
-                                 size_t item_bytes, const void **out_items) {
-    if (count > left(cursor) / item_bytes) return fail_short();
+const void *tn_isolated_take_items(tn_isolated_cursor *cursor, tn_arena *arena, uint64_t count,
+                                   size_t item_bytes) {
+    if (!has(cursor, count > left(cursor) / item_bytes ? UINT64_MAX : 0)) return NULL;
     void *items = tn_arena_allocate(arena, (size_t)count + 1, item_bytes);
-    if (!items) return tn_fail_memory("a list");
-    *out_items = items;
-    return tn_isolated_take(cursor, items, (size_t)count * item_bytes);
+    if (items)
+        tn_isolated_take(cursor, items, (size_t)count * item_bytes);
+    else
+        cursor->status = tn_fail_memory("a list");
+    return items;
 }

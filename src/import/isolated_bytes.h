@@ -23,21 +23,23 @@ void tn_isolated_writer_deinit(tn_isolated_writer *writer);
 /* Into a file in memory. */
 tn_status tn_isolated_write(int file, const void *data, size_t bytes, uint64_t offset);
 
+/* The first failure is kept: TN_ERROR_FORMAT where so much is not there. From then on numbers are
+ * 0, lists and texts null, and names "". */
 typedef struct tn_isolated_cursor {
     const char *at, *end;
+    tn_status status;
 } tn_isolated_cursor;
-/* Each is TN_ERROR_FORMAT where so much is not there. */
-tn_status tn_isolated_take(tn_isolated_cursor *cursor, void *to, size_t bytes);
-tn_status tn_isolated_take_u32(tn_isolated_cursor *cursor, uint32_t *out_value);
-tn_status tn_isolated_take_u64(tn_isolated_cursor *cursor, uint64_t *out_value);
+void tn_isolated_take(tn_isolated_cursor *cursor, void *to, size_t bytes);
+uint32_t tn_isolated_take_u32(tn_isolated_cursor *cursor);
+uint64_t tn_isolated_take_u64(tn_isolated_cursor *cursor);
 /* A count of things that take `least` bytes each: no more than there can be. */
-tn_status tn_isolated_take_count(tn_isolated_cursor *cursor, size_t least, uint64_t *out_count);
+uint64_t tn_isolated_take_count(tn_isolated_cursor *cursor, size_t least);
 /* Lies in the cursor's bytes; null where null was put. */
-tn_status tn_isolated_take_text(tn_isolated_cursor *cursor, const char **out_text);
+const char *tn_isolated_take_text(tn_isolated_cursor *cursor);
 /* The same, which may not be null. */
-tn_status tn_isolated_take_name(tn_isolated_cursor *cursor, const char **out_text);
+const char *tn_isolated_take_name(tn_isolated_cursor *cursor);
 /* A list of `count` items, copied into `arena`. */
-tn_status tn_isolated_take_items(tn_isolated_cursor *cursor, tn_arena *arena, uint64_t count,
-                                 size_t item_bytes, const void **out_items);
+const void *tn_isolated_take_items(tn_isolated_cursor *cursor, tn_arena *arena, uint64_t count,
+                                   size_t item_bytes);
 
 #endif

@@ -35,12 +35,11 @@ static void name_it(char *to, size_t room, const char *name) {
  * the request */
 
 static tn_status take_request(server *s) {
-    tn_isolated_request *told = &s->request;
-    TN_TRY(tn_isolated_take(&s->cursor, told, sizeof(*told)));
-    TN_TRY(tn_isolated_take_text(&s->cursor, &told->path));
-    TN_TRY(tn_isolated_take_text(&s->cursor, &told->folder));
-    TN_TRY(tn_isolated_take_text(&s->cursor, &told->format));
-    return TN_OK;
+    tn_isolated_take(&s->cursor, &s->request, sizeof(s->request));
+    s->request.path = tn_isolated_take_text(&s->cursor);
+    s->request.folder = tn_isolated_take_text(&s->cursor);
+    s->request.format = tn_isolated_take_text(&s->cursor);
+    return s->cursor.status;
 }
 
 static bool has_search_path(tn_runtime *runtime, const char *path) {
@@ -51,8 +50,8 @@ static bool has_search_path(tn_runtime *runtime, const char *path) {
 
 static tn_status add_search_paths(server *s) {
     for (uint64_t i = 0; i < s->request.search_path_count; i++) {
-        const char *path;
-        TN_TRY(tn_isolated_take_name(&s->cursor, &path));
+        const char *path = tn_isolated_take_name(&s->cursor);
+        TN_TRY(s->cursor.status);
         if (!has_search_path(s->runtime, path))
             TN_TRY(tn_runtime_add_search_path(s->runtime, path));
     }
@@ -61,13 +60,12 @@ static tn_status add_search_paths(server *s) {
 
 static tn_status load_libraries(server *s) {
     for (uint64_t i = 0; i < s->request.library_count; i++) {
-        uint64_t hash;
-        const char *path;
         tn_library_load_options options = {0};
         tn_loaded_library *library;
-        TN_TRY(tn_isolated_take_u64(&s->cursor, &hash));
-        TN_TRY(tn_isolated_take_name(&s->cursor, &path));
-        TN_TRY(tn_isolated_take_name(&s->cursor, &options.domain));
+        const uint64_t hash = tn_isolated_take_u64(&s->cursor);
+        const char *path = tn_isolated_take_name(&s->cursor);
+        options.domain = tn_isolated_take_name(&s->cursor);
+        TN_TRY(s->cursor.status);
         name_it(s->page->library, sizeof(s->page->library), path);
         note(s, TN_ISOLATED_LOADS);
         TN_TRY(tn_library_load(s->runtime, path, &options, &library));
@@ -85,14 +83,14 @@ static tn_status take_options(server *s, tn_import_options *options) {
     const tn_attribute **list = tn_arena_allocate(s->arena, (size_t)count, sizeof(*list));
     if (!items || !list) return tn_fail_memory("options");
     for (uint64_t i = 0; i < count; i++) {
-        TN_TRY(tn_isolated_take_attribute(&s->cursor, s->arena, &items[i]));
+        items[i] = tn_isolated_take_attribute(&s->cursor, s->arena);
         list[i] = &items[i];
     }
     *options = (tn_import_options){.size = sizeof(*options),
                                    .format = s->request.format,
                                    .option_count = count,
                                    .options = list};
-    return TN_OK;
+    return s->cursor.status;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -176,7 +174,7 @@ int tn_helper_read(void) {
     const size_t bytes = (size_t)s.page->request_bytes;
     const char *request = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, TN_HELPER_SECOND, 0);
     if (request == MAP_FAILED || !tn_helper_watch()) return 1;
-    s.cursor = (tn_isolated_cursor){request, request + bytes};
+    s.cursor = (tn_isolated_cursor){.at = request, .end = request + bytes};
     s.page->status = serve(&s);
     if (s.page->status != TN_OK) tn_error_save(&s.page->error);
     note(&s, TN_ISOLATED_ENDED);

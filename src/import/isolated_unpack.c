@@ -27,11 +27,10 @@ typedef struct unpacking {
  * data */
 
 static tn_status take_file(unpacking *u, tn_import_file *file) {
-    const char *name;
-    uint64_t bytes, identity;
-    TN_TRY(tn_isolated_take_text(&u->cursor, &name));
-    TN_TRY(tn_isolated_take_u64(&u->cursor, &bytes));
-    TN_TRY(tn_isolated_take_u64(&u->cursor, &identity));
+    const char *name = tn_isolated_take_text(&u->cursor);
+    const uint64_t bytes = tn_isolated_take_u64(&u->cursor);
+    const uint64_t identity = tn_isolated_take_u64(&u->cursor);
+    TN_TRY(u->cursor.status);
     if (!name) return TN_OK;
     TN_TRY(u->services->open(u->import, name, TN_IMPORT_KEEP, file));
     const tn_reading *reading = tn_reading_of(u->import);
@@ -43,22 +42,21 @@ static tn_status take_file(unpacking *u, tn_import_file *file) {
 }
 
 static tn_status take_files(unpacking *u) {
-    TN_TRY(tn_isolated_take_count(&u->cursor, 3 * sizeof(uint64_t), &u->file_count));
+    u->file_count = tn_isolated_take_count(&u->cursor, 3 * sizeof(uint64_t));
     u->files = tn_arena_allocate(u->arena, (size_t)u->file_count, sizeof(*u->files));
     if (!u->files) return tn_fail_memory("files");
     for (uint64_t i = 0; i < u->file_count; i++) {
         u->files[i].size = sizeof(u->files[i]);
         TN_TRY(take_file(u, &u->files[i]));
     }
-    return TN_OK;
+    return u->cursor.status;
 }
 
 static tn_status take_data(unpacking *u, const void **out_data, size_t *out_bytes) {
-    uint32_t file;
-    uint64_t offset, bytes;
-    TN_TRY(tn_isolated_take_u32(&u->cursor, &file));
-    TN_TRY(tn_isolated_take_u64(&u->cursor, &offset));
-    TN_TRY(tn_isolated_take_u64(&u->cursor, &bytes));
+    const uint32_t file = tn_isolated_take_u32(&u->cursor);
+    const uint64_t offset = tn_isolated_take_u64(&u->cursor);
+    const uint64_t bytes = tn_isolated_take_u64(&u->cursor);
+    TN_TRY(u->cursor.status);
     if (file > u->file_count) return tn_fail(TN_ERROR_FORMAT, "there is no file %" PRIu32, file);
     const char *from = file > 0 ? u->files[file - 1].data : u->data;
     const uint64_t all = file > 0 ? u->files[file - 1].bytes : u->data_bytes;
@@ -72,11 +70,12 @@ static tn_status take_data(unpacking *u, const void **out_data, size_t *out_byte
 
 /* UINT32_MAX: there is none. */
 static tn_status take_shape(unpacking *u, uint32_t *out_rank, int64_t *extents) {
-    TN_TRY(tn_isolated_take_u32(&u->cursor, out_rank));
+    *out_rank = tn_isolated_take_u32(&u->cursor);
     if (*out_rank == UINT32_MAX) return TN_OK;
     if (*out_rank > TN_MAX_RANK)
         return tn_fail(TN_ERROR_FORMAT, "rank %" PRIu32 " is more than %d", *out_rank, TN_MAX_RANK);
-    return tn_isolated_take(&u->cursor, extents, *out_rank * sizeof(*extents));
+    tn_isolated_take(&u->cursor, extents, *out_rank * sizeof(*extents));
+    return u->cursor.status;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -84,43 +83,36 @@ static tn_status take_shape(unpacking *u, uint32_t *out_rank, int64_t *extents) 
 
 static tn_status take_graph(unpacking *u, tn_import_graph *graph);
 
-static tn_status take_input(unpacking *u, tn_import_graph *graph, const char *name, tn_type type,
-                            uint32_t rank, const int64_t *extents) {
-    const char *names[TN_MAX_RANK] = {NULL};
-    for (uint32_t i = 0; rank != UINT32_MAX && i < rank; i++)
-        TN_TRY(tn_isolated_take_text(&u->cursor, &names[i]));
-    return u->services->add_input(graph, name, type, rank, extents, names, NULL);
-}
-
-static tn_status take_constant(unpacking *u, tn_import_graph *graph, const char *name, tn_type type,
-                               uint32_t rank, const int64_t *extents) {
+static tn_status take_tensor(unpacking *u, tn_import_graph *graph) {
+    uint32_t rank;
+    int64_t extents[TN_MAX_RANK] = {0};
+    const char *extent_names[TN_MAX_RANK] = {NULL};
     const void *data;
     size_t bytes;
-    TN_TRY(take_data(u, &data, &bytes));
-    return u->services->add_constant(graph, name, type, rank, extents, data, bytes, NULL);
-}
-
-static tn_status take_tensor(unpacking *u, tn_import_graph *graph) {
-    uint32_t kind, type, rank;
-    int64_t extents[TN_MAX_RANK] = {0};
-    const char *name;
     tn_import_tensor made;
-    TN_TRY(tn_isolated_take_u32(&u->cursor, &kind));
-    TN_TRY(tn_isolated_take_name(&u->cursor, &name));
+    const uint32_t kind = tn_isolated_take_u32(&u->cursor);
+    const char *name = tn_isolated_take_name(&u->cursor);
+    TN_TRY(u->cursor.status);
     if (kind == 0) return u->services->add_tensor(graph, name, &made);
-    TN_TRY(tn_isolated_take_u32(&u->cursor, &type));
+    const tn_type type = tn_isolated_take_u32(&u->cursor);
     TN_TRY(take_shape(u, &rank, extents));
-    if (kind == 1) return take_input(u, graph, name, type, rank, extents);
-    if (kind == 2) return take_constant(u, graph, name, type, rank, extents);
-    return tn_fail(TN_ERROR_FORMAT, "a tensor of kind %" PRIu32, kind);
+    if (kind == 2) {
+        TN_TRY(take_data(u, &data, &bytes));
+        return u->services->add_constant(graph, name, type, rank, extents, data, bytes, NULL);
+    }
+    if (kind != 1) return tn_fail(TN_ERROR_FORMAT, "a tensor of kind %" PRIu32, kind);
+    for (uint32_t i = 0; rank != UINT32_MAX && i < rank; i++)
+        extent_names[i] = tn_isolated_take_text(&u->cursor);
+    TN_TRY(u->cursor.status);
+    return u->services->add_input(graph, name, type, rank, extents, extent_names, NULL);
 }
 
-static tn_status take_numbers(unpacking *u, uint32_t *out_count, const void **out_numbers) {
-    uint64_t count;
-    TN_TRY(tn_isolated_take_count(&u->cursor, sizeof(uint32_t), &count));
+static tn_status take_numbers(unpacking *u, uint32_t *out_count, const uint32_t **out_numbers) {
+    const uint64_t count = tn_isolated_take_count(&u->cursor, sizeof(uint32_t));
     if (count > UINT16_MAX * 2u) return tn_fail(TN_ERROR_FORMAT, "%" PRIu64 " tensors", count);
     *out_count = (uint32_t)count;
-    return tn_isolated_take_items(&u->cursor, u->arena, count, sizeof(uint32_t), out_numbers);
+    *out_numbers = tn_isolated_take_items(&u->cursor, u->arena, count, sizeof(uint32_t));
+    return u->cursor.status;
 }
 
 static tn_status take_value(unpacking *u, tn_attribute *attribute) {
@@ -131,7 +123,7 @@ static tn_status take_value(unpacking *u, tn_attribute *attribute) {
     tn_shape shape;
     if (!tensor || !extents) return tn_fail_memory("an attribute's tensor");
     tensor->size = sizeof(*tensor);
-    TN_TRY(tn_isolated_take_u32(&u->cursor, &tensor->type));
+    tensor->type = tn_isolated_take_u32(&u->cursor);
     TN_TRY(take_shape(u, &tensor->rank, extents));
     TN_TRY(take_data(u, &data, &bytes));
     if (tensor->rank == UINT32_MAX || !tn_type_is_valid(tensor->type))
@@ -150,7 +142,7 @@ static tn_status take_value(unpacking *u, tn_attribute *attribute) {
 
 static tn_status take_body(unpacking *u, tn_import_graph *outer, tn_attribute *attribute) {
     uint32_t count;
-    const void *captured;
+    const uint32_t *captured;
     tn_import_graph *body;
     TN_TRY(take_numbers(u, &count, &captured));
     TN_TRY(u->services->begin_body(outer, "", &body));
@@ -159,65 +151,58 @@ static tn_status take_body(unpacking *u, tn_import_graph *outer, tn_attribute *a
 }
 
 static tn_status take_attributes(unpacking *u, tn_import_graph *graph, tn_import_node *node) {
-    TN_TRY(tn_isolated_take_count(&u->cursor, sizeof(uint64_t), &node->attribute_count));
-    tn_attribute *items =
-        tn_arena_allocate(u->arena, (size_t)node->attribute_count, sizeof(*items));
-    const tn_attribute **list =
-        tn_arena_allocate(u->arena, (size_t)node->attribute_count, sizeof(*list));
+    const uint64_t count = tn_isolated_take_count(&u->cursor, sizeof(uint64_t));
+    tn_attribute *items = tn_arena_allocate(u->arena, (size_t)count, sizeof(*items));
+    const tn_attribute **list = tn_arena_allocate(u->arena, (size_t)count, sizeof(*list));
     if (!items || !list) return tn_fail_memory("a node's attributes");
-    for (uint64_t i = 0; i < node->attribute_count; i++) {
-        TN_TRY(tn_isolated_take_attribute(&u->cursor, u->arena, &items[i]));
+    for (uint64_t i = 0; i < count; i++) {
+        items[i] = tn_isolated_take_attribute(&u->cursor, u->arena);
+        TN_TRY(u->cursor.status);
         if (items[i].type == TN_FIELD_TENSOR) TN_TRY(take_value(u, &items[i]));
         if (items[i].type == TN_FIELD_GRAPH) TN_TRY(take_body(u, graph, &items[i]));
         list[i] = &items[i];
     }
+    node->attribute_count = count;
     node->attributes = list;
-    return TN_OK;
+    return u->cursor.status;
 }
 
 static tn_status take_node(unpacking *u, tn_import_graph *graph) {
     tn_import_node node = {.size = sizeof(node)};
-    const void *numbers;
-    const char *domain, *name;
-    uint32_t version;
-    TN_TRY(tn_isolated_take_name(&u->cursor, &domain));
-    TN_TRY(tn_isolated_take_name(&u->cursor, &name));
-    TN_TRY(tn_isolated_take_u32(&u->cursor, &version));
-    TN_TRY(tn_isolated_take_name(&u->cursor, &node.name));
+    const char *domain = tn_isolated_take_name(&u->cursor);
+    const char *name = tn_isolated_take_name(&u->cursor);
+    const uint32_t version = tn_isolated_take_u32(&u->cursor);
+    node.name = tn_isolated_take_name(&u->cursor);
+    TN_TRY(u->cursor.status);
     TN_TRY(u->services->find_operator(u->import, domain, name, version, &node.op));
-    TN_TRY(take_numbers(u, &node.input_count, &numbers));
-    node.inputs = numbers;
-    TN_TRY(take_numbers(u, &node.output_count, &numbers));
-    node.outputs = numbers;
+    TN_TRY(take_numbers(u, &node.input_count, &node.inputs));
+    TN_TRY(take_numbers(u, &node.output_count, &node.outputs));
     TN_TRY(take_attributes(u, graph, &node));
     return u->services->add_node(graph, &node);
 }
 
 static tn_status take_output(unpacking *u, tn_import_graph *graph) {
-    uint32_t tensor;
-    const char *name;
-    TN_TRY(tn_isolated_take_u32(&u->cursor, &tensor));
-    TN_TRY(tn_isolated_take_name(&u->cursor, &name));
+    const uint32_t tensor = tn_isolated_take_u32(&u->cursor);
+    const char *name = tn_isolated_take_name(&u->cursor);
+    TN_TRY(u->cursor.status);
     return u->services->add_output(graph, tensor, name);
 }
 
 static tn_status take_declaration(unpacking *u, tn_import_graph *graph) {
-    uint32_t tensor, is_output, type, rank;
+    const uint32_t tensor = tn_isolated_take_u32(&u->cursor);
+    const char *name = tn_isolated_take_name(&u->cursor);
+    const bool is_output = tn_isolated_take_u32(&u->cursor) != 0;
+    const tn_type type = tn_isolated_take_u32(&u->cursor);
+    uint32_t rank;
     int64_t extents[TN_MAX_RANK];
-    const char *name;
-    TN_TRY(tn_isolated_take_u32(&u->cursor, &tensor));
-    TN_TRY(tn_isolated_take_name(&u->cursor, &name));
-    TN_TRY(tn_isolated_take_u32(&u->cursor, &is_output));
-    TN_TRY(tn_isolated_take_u32(&u->cursor, &type));
     TN_TRY(take_shape(u, &rank, extents));
-    return u->services->declare(graph, tensor, name, is_output != 0, type, rank, extents);
+    return u->services->declare(graph, tensor, name, is_output, type, rank, extents);
 }
 
 static tn_status take_opset(unpacking *u, tn_import_graph *graph) {
-    const char *domain;
-    uint32_t version;
-    TN_TRY(tn_isolated_take_name(&u->cursor, &domain));
-    TN_TRY(tn_isolated_take_u32(&u->cursor, &version));
+    const char *domain = tn_isolated_take_name(&u->cursor);
+    const uint32_t version = tn_isolated_take_u32(&u->cursor);
+    TN_TRY(u->cursor.status);
     return u->services->set_opset(graph, domain, version);
 }
 
@@ -226,34 +211,33 @@ static tn_status take_model(unpacking *u, tn_import_graph *graph) {
     const char **const texts[] = {&info.producer_name, &info.producer_version, &info.domain,
                                   &info.doc, &info.source_format};
     for (size_t i = 0; i < TN_COUNT(texts); i++)
-        TN_TRY(tn_isolated_take_text(&u->cursor, texts[i]));
-    TN_TRY(tn_isolated_take(&u->cursor, &info.model_version, sizeof(info.model_version)));
-    TN_TRY(tn_isolated_take_count(&u->cursor, 2 * sizeof(uint64_t), &info.metadata_count));
+        *texts[i] = tn_isolated_take_text(&u->cursor);
+    tn_isolated_take(&u->cursor, &info.model_version, sizeof(info.model_version));
+    info.metadata_count = tn_isolated_take_count(&u->cursor, 2 * sizeof(uint64_t));
     tn_metadata *entries =
         tn_arena_allocate(u->arena, (size_t)info.metadata_count, sizeof(*entries));
     if (!entries) return tn_fail_memory("a model's metadata");
     for (uint64_t i = 0; i < info.metadata_count; i++) {
-        TN_TRY(tn_isolated_take_text(&u->cursor, &entries[i].key));
-        TN_TRY(tn_isolated_take_text(&u->cursor, &entries[i].value));
+        entries[i].key = tn_isolated_take_text(&u->cursor);
+        entries[i].value = tn_isolated_take_text(&u->cursor);
     }
     info.metadata = entries;
+    TN_TRY(u->cursor.status);
     return tn_graph_import_model_info(tn_reading_graph_of(graph)->graph, &info);
 }
 
 /* A number of things one behind the other. */
 static tn_status take_all(unpacking *u, tn_import_graph *graph,
                           tn_status (*take)(unpacking *u, tn_import_graph *graph)) {
-    uint64_t count;
-    TN_TRY(tn_isolated_take_count(&u->cursor, sizeof(uint64_t), &count));
+    const uint64_t count = tn_isolated_take_count(&u->cursor, sizeof(uint64_t));
     for (uint64_t i = 0; i < count; i++)
         TN_TRY(take(u, graph));
-    return TN_OK;
+    return u->cursor.status;
 }
 
 static tn_status take_graph(unpacking *u, tn_import_graph *graph) {
-    const char *name;
-    uint64_t names_made;
-    TN_TRY(tn_isolated_take_name(&u->cursor, &name));
+    const char *name = tn_isolated_take_name(&u->cursor);
+    TN_TRY(u->cursor.status);
     TN_TRY(u->services->set_name(graph, name));
     TN_TRY(take_model(u, graph));
     TN_TRY(take_all(u, graph, take_opset));
@@ -261,9 +245,9 @@ static tn_status take_graph(unpacking *u, tn_import_graph *graph) {
     TN_TRY(take_all(u, graph, take_node));
     TN_TRY(take_all(u, graph, take_output));
     TN_TRY(take_all(u, graph, take_declaration));
-    TN_TRY(tn_isolated_take_u64(&u->cursor, &names_made));
+    const uint64_t names_made = tn_isolated_take_u64(&u->cursor);
     tn_graph_set_names_made(tn_reading_graph_of(graph)->graph, names_made);
-    return TN_OK;
+    return u->cursor.status;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -280,12 +264,12 @@ static tn_status take_everything(unpacking *u) {
 
 static tn_status read_parcel(tn_import *import) TN_NOEXCEPT {
     tn_isolated_parcel *parcel = import->user;
-    unpacking u = {
-        .import = import,
-        .services = import->services,
-        .arena = tn_reading_of(import)->arena,
-        .cursor = {parcel->records, (const char *)parcel->records + parcel->record_bytes},
-        .parcel = parcel};
+    unpacking u = {.import = import,
+                   .services = import->services,
+                   .arena = tn_reading_of(import)->arena,
+                   .cursor = {.at = parcel->records,
+                              .end = (const char *)parcel->records + parcel->record_bytes},
+                   .parcel = parcel};
     return tn_error_at(take_everything(&u), "what the helper process handed over");
 }
 

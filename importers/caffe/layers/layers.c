@@ -5,7 +5,7 @@
  * layers_*.c.
  */
 #include "base/status.h"
-#include "importers/caffe/layers/layer.h"
+#include "importers/caffe/layer.h"
 #include "importers/caffe/net.pb-c.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
  * Semantics: Caffe's layers of these names.
  */
 #include "base/status.h"
-#include "importers/caffe/layers/layer.h"
+#include "importers/caffe/layer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * fields have the names of the layers' own. And DeepLab's Interp, which is a resize.
  */
 #include "base/status.h"
-#include "importers/caffe/layers/layer.h"
+#include "importers/caffe/layer.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -43,11 +43,7 @@ static tn_attribute copy_numbers(const tn_caffe_layer *layer, const char *name) 
         (void)tn_prototext_field_number(field, &value);
         values[i] = (float)value;
     }
-    return (tn_attribute){.size = sizeof(tn_attribute),
-                          .type = TN_FIELD_F32S,
-                          .name = name,
-                          .count = count,
-                          .items = values};
+    return TN_EMIT_FIELD(TN_FIELD_F32S, name, .count = count, .items = values);
 }
 
 tn_status tn_caffe_read_normalize(tn_caffe_layer *layer) {

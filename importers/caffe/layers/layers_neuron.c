@@ -4,7 +4,7 @@
  * no operator for is an operator of the domain Caffe, or a row of simple ones.
  */
 #include "base/status.h"
-#include "importers/caffe/layers/layer.h"
+#include "importers/caffe/layer.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  * begins at zero at each run, where Caffe's goes on from its last run unless cont says otherwise.
  */
 #include "base/status.h"
-#include "importers/caffe/layers/layer.h"
+#include "importers/caffe/layer.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Flatten, Reshape, Permute, Crop, Tile. Semantics: Caffe's layers of these names; Permute: the SSD
  * branch's. */
 #include "base/status.h"
-#include "importers/caffe/layers/layer.h"
+#include "importers/caffe/layer.h"
 
 #include <inttypes.h>
 #include <string.h>

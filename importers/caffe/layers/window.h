@@ -4,7 +4,7 @@
 #ifndef TN_IMPORTERS_CAFFE_LAYERS_WINDOW_H
 #define TN_IMPORTERS_CAFFE_LAYERS_WINDOW_H
 
-#include "importers/caffe/layers/layer.h"
+#include "importers/caffe/layer.h"
 
 #define TN_CAFFE_WINDOW_AXES (TN_MAX_RANK - 2)
 

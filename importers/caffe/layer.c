@@ -3,7 +3,7 @@
  * From a layer to nodes: axes, tops and rows of operators. The layers' files say what; this says
  * how it gets into the graph.
  */
-#include "importers/caffe/layers/layer.h"
+#include "importers/caffe/layer.h"
 #include "base/status.h"
 
 #include <inttypes.h>

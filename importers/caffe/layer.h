@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files of layers share: parameters, axes and extents, tops, rows of operators (layer.c),
- * weights (../weights.c), and the functions of all types. Nodes inside of a layer are added by
+ * weights (weights.c), and the functions of all types. Nodes inside of a layer are added by
  * layer->emit (importers/common/emit.h).
  */
-#ifndef TN_IMPORTERS_CAFFE_LAYERS_LAYER_H
-#define TN_IMPORTERS_CAFFE_LAYERS_LAYER_H
+#ifndef TN_IMPORTERS_CAFFE_LAYER_H
+#define TN_IMPORTERS_CAFFE_LAYER_H
 
 #include "importers/caffe/caffe.h"
 
@@ -87,30 +87,30 @@ tn_status tn_caffe_blob_any(tn_caffe_layer *layer, uint32_t index, tn_shape *out
                             const float **out_data);
 
 /* --- the types of layers --- */
-/* ../inputs.c: layers of type Input and layers that read data, whose tops become inputs */
+/* inputs.c: layers of type Input and layers that read data, whose tops become inputs */
 tn_caffe_layer_read tn_caffe_read_input, tn_caffe_read_data;
-/* layers_convolution.c, layers_pooling.c */
+/* layers/layers_convolution.c, layers_pooling.c */
 tn_caffe_layer_read tn_caffe_read_convolution, tn_caffe_read_pooling, tn_caffe_read_spp;
-/* layers_linear.c */
+/* layers/layers_linear.c */
 tn_caffe_layer_read tn_caffe_read_inner_product, tn_caffe_read_embed, tn_caffe_read_parameter;
-/* layers_recurrent.c */
+/* layers/layers_recurrent.c */
 tn_caffe_layer_read tn_caffe_read_recurrent;
-/* layers_neuron.c */
+/* layers/layers_neuron.c */
 tn_caffe_layer_read tn_caffe_read_alias, tn_caffe_read_clip, tn_caffe_read_exp, tn_caffe_read_log;
 tn_caffe_layer_read tn_caffe_read_power, tn_caffe_read_prelu, tn_caffe_read_relu;
 tn_caffe_layer_read tn_caffe_read_relu6, tn_caffe_read_simple, tn_caffe_read_swish;
-/* layers_normal.c */
+/* layers/layers_normal.c */
 tn_caffe_layer_read tn_caffe_read_batch_norm, tn_caffe_read_bias, tn_caffe_read_lrn;
 tn_caffe_layer_read tn_caffe_read_mvn, tn_caffe_read_scale, tn_caffe_read_softmax;
-/* layers_combine.c */
+/* layers/layers_combine.c */
 tn_caffe_layer_read tn_caffe_read_concat, tn_caffe_read_eltwise, tn_caffe_read_reduction;
 tn_caffe_layer_read tn_caffe_read_slice;
-/* layers_argmax.c */
+/* layers/layers_argmax.c */
 tn_caffe_layer_read tn_caffe_read_argmax;
-/* layers_shape.c */
+/* layers/layers_shape.c */
 tn_caffe_layer_read tn_caffe_read_crop, tn_caffe_read_flatten, tn_caffe_read_permute;
 tn_caffe_layer_read tn_caffe_read_reshape, tn_caffe_read_tile;
-/* layers_detection.c */
+/* layers/layers_detection.c */
 tn_caffe_layer_read tn_caffe_read_detection_output, tn_caffe_read_interp, tn_caffe_read_normalize;
 tn_caffe_layer_read tn_caffe_read_prior_box;
 
