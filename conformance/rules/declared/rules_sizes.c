@@ -107,14 +107,6 @@ static void put_extent(tn_probe *probe, uint32_t which, int64_t size, int64_t *v
     }
 }
 
-/* Along an axis and the next one, beside axes of no elements: the product of both is what a folded
- * axis would have. */
-static void put_two_extents(tn_probe *probe, uint32_t which, int64_t size, int64_t *values) {
-    const uint32_t rank = probe->inputs[0].shape.rank;
-    for (uint32_t axis = 0; axis < rank; axis++)
-        put_extent(probe, axis, axis == which || axis == which + 1 ? size : 0, values);
-}
-
 /* As many axes as a tensor may have: of one input, or of all (`which` beyond them). */
 static void try_rank(const tn_subject *subject, uint32_t which, tn_verdict *verdict) {
     tn_probe probe = subject->probe;
@@ -208,8 +200,6 @@ void tn_rule_infer_sizes(const tn_test *test, tn_verdict *verdict) {
         snprintf(where, sizeof(where), "with an axis %u", axis);
         try_sizes(&subject, put_extent, axis, where, verdict);
     }
-    for (uint32_t axis = 0; axis + 2 < rank && verdict->outcome == TN_PASSED; axis++)
-        try_sizes(&subject, put_two_extents, axis, "with two axes", verdict);
     for (uint32_t i = 0; i <= probe->input_count; i++)
         try_rank(&subject, i, verdict);
     for (uint32_t i = 0; i < probe->input_count && verdict->outcome == TN_PASSED; i++)
