@@ -41,7 +41,7 @@ static bool compare_bytes(const tn_drawn *d, const tn_stored_run *run, uint32_t 
     }
     /* A kernel that computes a little off may miss some, one that rounds otherwise misses half. */
     if (d->draw == TN_DRAW_EXACT &&
-        ((ties >= 16 && odd * 4 > ties) || (ties >= 6 && odd == ties))) {
+        ((ties >= 16 && odd * 4 > ties) || (ties >= 6 && odd * 5 > ties * 2))) {
         snprintf(why, bytes, "of %zu ties %zu were rounded to odd numbers", ties, odd);
         return false;
     }

@@ -158,7 +158,8 @@ tn_status tn_drawn_make(tn_drawn *d) {
         if (d->expected.types[i] != TN_F32) continue;
         d->largest[i] = largest_of(d->expected.data[i], tn_drawn_count(&d->expected.shapes[i]));
         const double range = d->largest[i] > 0 ? d->largest[i] : 1;
-        d->output_scales[i] = d->draw == TN_DRAW_EXACT      ? power_of_two(range / 31)
+        d->output_scales[i] = d->draw == TN_DRAW_EXACT
+                                  ? power_of_two(range / (has_weights(d) ? 31 : 127))
                               : d->draw == TN_DRAW_SATURATE ? (float)(range / 127 * 0.4)
                               : d->draw == TN_DRAW_FAR      ? (float)(range / 127 * 0x1p-10)
                                                             : (float)(range / 127);

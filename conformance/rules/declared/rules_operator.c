@@ -83,12 +83,22 @@ static void check_shape_rule(const tn_test *test, const tn_change *change, tn_ve
     tn_subject_destroy(&subject);
 }
 
+/* On scalars, of which no case may be; what is not taken so is nobody's failure. */
+static void check_scalars(const tn_test *test, tn_verdict *verdict) {
+    const tn_shape scalars[TN_PROBE_PORTS] = {{.rank = 0}};
+    const tn_change change = {.axis = -1, .shapes = scalars};
+    tn_verdict scalar = {0};
+    check_shape_rule(test, &change, &scalar);
+    if (scalar.outcome == TN_FAILED) *verdict = scalar;
+}
+
 /* Where there is a reference, other rules try it on other fields and extents. */
 void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict) {
     if (test->op->reference)
         check_shape_rule(test, NULL, verdict);
     else
         tn_claim_check(test, check_shape_rule, verdict);
+    if (verdict->outcome == TN_PASSED && test->op->reference) check_scalars(test, verdict);
     if (verdict->outcome == TN_PASSED) tn_rule_infer_sizes(test, verdict);
 }
 

@@ -185,42 +185,63 @@ static void try_ranks(shapes *all, bool is_at_end, tn_verdict *verdict) {
     }
 }
 
-/* Whether no case before this one has a first input of its type. */
-static bool is_first_of_type(const tn_test *test) {
+/* Whether no case before this one has a first input of its type, and the same fields. */
+static bool is_first_of_kind(const tn_test *test) {
     const char *own = tn_test_first_type(test->text);
-    const size_t length = strcspn(own, "[") + 1;
+    const size_t length = strcspn(own, "[") + 1, fields = strcspn(test->text, "|") + 1;
     for (uint64_t i = 0; i < test->op->case_count; i++) {
-        if (strcmp(test->op->cases[i], test->text) == 0) return true;
-        if (strncmp(own, tn_test_first_type(test->op->cases[i]), length) == 0) return false;
+        const char *other = test->op->cases[i];
+        if (strcmp(other, test->text) == 0) return true;
+        if (strncmp(other, test->text, fields) == 0 &&
+            strncmp(own, tn_test_first_type(other), length) == 0)
+            return false;
     }
     return false;
 }
 
-/* More elements than 16 bits count, where those of a twelfth of them show that there is time for
- * them: once a type. Sums of so many are as near as the slack says. */
-static void try_many(const shapes *all, uint32_t values, tn_verdict *verdict) {
+/* With all outputs, where the kernel has them. */
+static bool run_many(const tn_test *test, tn_change *change, tn_verdict *verdict) {
+    change->asks_all = true;
+    if (tn_rule_run_on_values(test, change, verdict)) return true;
+    change->asks_all = false;
+    return tn_rule_run_on_values(test, change, verdict);
+}
+
+/* More elements than 16 bits count, along an axis of the first input, where those of a twelfth of
+ * them show that there is time for them: once a type and fields. Sums of so many are as near as the
+ * slack says. */
+static void try_many(const shapes *all, uint32_t axis, uint32_t values, tn_verdict *verdict) {
     static const int64_t counts[] = {6007, 70001};
     enum { MOST_US = 4000 };
     const tn_test *test = all->test;
     const tn_shape first = all->base[0];
-    if (test->are_constant || all->count == 0 || first.rank == 0 || !is_first_of_type(test)) return;
-    const int64_t extent = first.extents[first.rank - 1];
+    const int64_t extent = first.extents[axis];
     int64_t rest = 1;
-    for (uint32_t axis = 0; axis + 1 < first.rank; axis++)
-        rest *= first.extents[axis];
+    for (uint32_t i = 0; i < first.rank; i++)
+        rest *= i == axis ? 1 : first.extents[i];
     for (size_t k = 0; k < TN_COUNT(counts) && rest > 0 && rest < counts[0]; k++) {
         tn_shape of[TN_PROBE_PORTS];
-        const tn_change change = {.seed = test->seed, .values = values, .axis = -1, .shapes = of};
+        tn_change change = {.seed = test->seed, .values = values, .axis = -1, .shapes = of};
         memcpy(of, all->base, all->count * sizeof(*of));
         for (uint32_t i = 0; i < all->count; i++)
-            if (!all->is_fixed[i] && of[i].rank == first.rank &&
-                of[i].extents[first.rank - 1] == extent)
-                of[i].extents[first.rank - 1] = counts[k] / rest + 1;
+            if (!all->is_fixed[i] && of[i].rank == first.rank && of[i].extents[axis] == extent)
+                of[i].extents[axis] = axis == 0 ? counts[k] : counts[k] / rest + 1;
         const clock_t begin = clock();
-        if (verdict->outcome != TN_PASSED || !tn_rule_run_on_values(test, &change, verdict) ||
+        if (verdict->outcome != TN_PASSED || !run_many(test, &change, verdict) ||
             clock() - begin > MOST_US * (clock_t)(CLOCKS_PER_SEC / 1000000))
             return;
     }
+}
+
+/* Long rows of equal and of sorted values, and many rows. */
+static void try_numbers(const shapes *all, tn_verdict *verdict) {
+    const tn_shape *first = &all->base[0];
+    if (all->test->are_constant || all->count == 0 || first->rank == 0 ||
+        !is_first_of_kind(all->test))
+        return;
+    try_many(all, first->rank - 1, TN_VALUES_EQUAL, verdict);
+    try_many(all, first->rank - 1, TN_VALUES_SORTED, verdict);
+    if (first->rank > 1) try_many(all, 0, TN_VALUES_EQUAL, verdict);
 }
 
 /* All axes of all inputs at once. */
@@ -371,8 +392,7 @@ void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
     try_more_inputs(&all, verdict);
     try_needed(&all, verdict);
     try_multiples(&all, verdict);
-    try_many(&all, TN_VALUES_EQUAL, verdict);
-    try_many(&all, TN_VALUES_SORTED, verdict);
+    try_numbers(&all, verdict);
     try_random(&all, verdict);
     if (all.tried == 0 && verdict->outcome == TN_PASSED)
         tn_verdict_skip(verdict, "the shape rule, the reference or accepts takes no other shapes");

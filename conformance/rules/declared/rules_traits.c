@@ -99,17 +99,28 @@ static void exchange(tn_case *c, uint32_t second_port) {
     c->inputs[1].port = second_port;
 }
 
-/* NaN in one of both, and in the other: of most functions it comes out whichever it is. */
+/* The element of one of two inputs that becomes NaN: the first of the first, the last of the
+ * second. */
+static size_t nan_element(const tn_case_input *input, uint32_t index) {
+    return index == 0 ? 0 : tn_case_input_elements(input) - 1;
+}
+
+/* NaN in one of both, and in the other: what comes out is the same with both exchanged. */
 static void check_commutative_of_nan(const tn_test *test, tn_subject *subject, uint32_t second,
                                      tn_verdict *verdict) {
     const tn_way reference = {.is_reference = true, .threads = 1};
     tn_case *c = &subject->c;
     tn_outcome one = {0}, other = {0};
+    double before[2];
     char why[300];
+    for (uint32_t i = 0; i < 2; i++)
+        if (!tn_type_is_float(c->inputs[i].type) || c->inputs[i].has_values ||
+            tn_case_input_elements(&c->inputs[i]) < 2)
+            return;
     for (uint32_t i = 0; i < 2; i++) {
-        const size_t count = tn_case_input_elements(&c->inputs[i]);
-        if (!tn_type_is_float(c->inputs[i].type) || c->inputs[i].has_values || count < 2) return;
-        tn_element_set_f64(c->inputs[i].data, c->inputs[i].type, i ? count - 1 : 0, NAN);
+        const tn_case_input *input = &c->inputs[i];
+        before[i] = tn_element_get_f64(input->data, input->type, nan_element(input, i));
+        tn_element_set_f64(input->data, input->type, nan_element(input, i), NAN);
     }
     const bool is_computed = tn_case_run(test->runtime, test->op, c, &reference, &one) == TN_OK;
     exchange(c, second);
@@ -117,6 +128,9 @@ static void check_commutative_of_nan(const tn_test *test, tn_subject *subject, u
         !tn_results_equal(&one, &other, false, why, sizeof(why)))
         tn_verdict_fail(verdict, "declared commutative, but not where one input is NaN: %s", why);
     exchange(c, second);
+    for (uint32_t i = 0; i < 2; i++)
+        tn_element_set_f64(c->inputs[i].data, c->inputs[i].type, nan_element(&c->inputs[i], i),
+                           before[i]);
     tn_outcome_free(&one);
     tn_outcome_free(&other);
 }

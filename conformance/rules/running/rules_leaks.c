@@ -3,6 +3,7 @@
  * rules.h. What stays when the library is unloaded is rules_library.c's. */
 #include "base/status.h"
 #include "rules/rules.h"
+#include "tensor/type.h"
 #include "worker/frame.h"
 #include "worker/watch/folder.h"
 #include "worker/watch/heap.h"
@@ -297,12 +298,50 @@ static void check_questions(const tn_test *test, tn_subject *subject, tn_verdict
     }
 }
 
+/* Constants that prepare may refuse, with other numbers than the case's. */
+static void set_constants(tn_subject *subject, double value) {
+    for (uint32_t i = 0; i < subject->probe.input_count; i++) {
+        const tn_probe_port *port = &subject->probe.inputs[i];
+        if (!port->is_given || !port->is_constant || port->is_value_needed ||
+            !tn_type_is_float(port->own_type))
+            continue;
+        tn_case_input *input = &subject->c.inputs[tn_subject_case_input(subject, i)];
+        for (size_t k = 0; k < tn_case_input_elements(input); k++)
+            tn_element_set_f64(input->data, input->type, k, value);
+    }
+}
+
+static void check_refused_constants(const tn_test *test, double value, tn_verdict *verdict) {
+    const tn_change copy = {.axis = -1, .frees_values = true};
+    tn_subject subject;
+    tn_verdict none = {0};
+    growth g = {0};
+    footprint now, last = {0};
+    if (verdict->outcome != TN_PASSED || !tn_test_subject(test, &copy, &subject, &none)) return;
+    set_constants(&subject, value);
+    bool is_refused = true;
+    for (int i = -2; i < TIMES && is_refused; i++) {
+        tn_probe_life life = {0};
+        is_refused = tn_probe_prepare(&life, &subject.probe) != TN_OK && !subject.probe.rule[0];
+        if (life.is_prepared) tn_probe_release(&life);
+        measure(test, &now);
+        if (i >= 0) add_growth(&g, &last, &now);
+        last = now;
+    }
+    if (is_refused) judge(&g, "prepare that refuses a constant", verdict);
+    tn_subject_destroy(&subject);
+}
+
 void tn_rule_leaks(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     check_questions(test, &subject, verdict);
     if (verdict->outcome == TN_PASSED) check_runs(test, &subject, verdict);
     if (verdict->outcome == TN_PASSED) check_lives(test, &subject, verdict);
+    const bool has_constants = test->kernel && test->kernel->prepare && test->are_constant;
+    static const double values[] = {-1, 0, 1e30};
+    for (size_t i = 0; i < TN_COUNT(values) && has_constants; i++)
+        check_refused_constants(test, values[i], verdict);
     if (verdict->outcome == TN_PASSED) check_files(&subject, verdict);
     if (verdict->outcome == TN_PASSED) check_children(verdict);
     tn_subject_destroy(&subject);

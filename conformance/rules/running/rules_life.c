@@ -4,6 +4,7 @@
 #include "rules/rules.h"
 #include "tensor/type.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,6 +96,29 @@ static void run_in_place_of(tn_probe_context *context, pair *p, tn_verdict *verd
     tn_probe_memory_destroy(&memory);
 }
 
+/* Zeros, and NaN, in all data: what is computed of them is another rule's, but they are gone then.
+ */
+static void run_on_special(const tn_test *test, tn_probe_context *context, double value,
+                           tn_verdict *verdict) {
+    const tn_change copy = {.axis = -1, .frees_values = true};
+    tn_probe_memory memory = {0};
+    tn_subject subject;
+    tn_verdict none = {0};
+    if (verdict->outcome != TN_PASSED || !tn_test_subject(test, &copy, &subject, &none)) return;
+    for (uint32_t i = 0; i < subject.c.input_count; i++) {
+        tn_case_input *input = &subject.c.inputs[i];
+        if (!tn_type_is_float(input->type) || tn_subject_is_fixed(&subject, i)) continue;
+        for (size_t k = 0; k < tn_case_input_elements(input); k++)
+            tn_element_set_f64(input->data, input->type, k, value);
+    }
+    tn_status status = tn_probe_memory_create(&memory, &subject.probe, true, false, 0xFF);
+    if (status == TN_OK) status = tn_probe_run(context, &subject.probe, &memory, 0xFF);
+    if (status != TN_OK && subject.probe.rule[0])
+        tn_verdict_error(verdict, &subject.probe, "zeros or NaN in all inputs");
+    tn_probe_memory_destroy(&memory);
+    tn_subject_destroy(&subject);
+}
+
 void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict) {
     const bool is_exact = !test->kernel || (test->kernel->traits & TN_KERNEL_DETERMINISTIC);
     /* a constant's numbers do not change between runs */
@@ -108,6 +132,8 @@ void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict) {
     if (tn_rule_start(&life, &context, &a->probe, verdict) &&
         first_run(&context, a, &first, verdict)) {
         if (p.has_second) run_in(&context, b, &b->expected, false, "other inputs", verdict);
+        if (!test->are_constant) run_on_special(test, &context, 0, verdict);
+        if (!test->are_constant) run_on_special(test, &context, NAN, verdict);
         for (int i = 0; i < 3 && verdict->outcome == TN_PASSED; i++)
             run_in(&context, a, &first, is_exact, "the first inputs again", verdict);
         for (uint32_t shift = 64; shift <= 256 && verdict->outcome == TN_PASSED; shift *= 2) {

@@ -3,6 +3,7 @@
  * damaged from anybody; see rules.h. */
 #include "base/status.h"
 #include "plan/state.h"
+#include "plugin/fields/fields_private.h"
 #include "rules/variants.h"
 #include "worker/frame.h"
 #include "worker/watch/trace.h"
@@ -161,6 +162,20 @@ static void destroy_loaded(const tn_operator *op, void *params) {
     tn_trace_leave(before);
 }
 
+/* Lists that load makes have no more items than there can be. */
+static void check_lists(const tn_operator *op, const char *params, size_t bytes, const char *during,
+                        tn_verdict *verdict) {
+    for (uint32_t i = 0; i < op->field_count && verdict->outcome == TN_PASSED; i++) {
+        const tn_field *field = tn_fields_at(op, i);
+        if (field->type < TN_FIELD_I64S || field->type > TN_FIELD_STRINGS) continue;
+        const tn_i64s *list = (const void *)(params + field->offset); /* as the other lists are */
+        if (list->count <= (uint64_t)1 << 40) continue;
+        tn_verdict_fail(verdict,
+                        "%s: load takes it, and makes a list '%s' of %llu items of %zu bytes",
+                        during, field->name, (unsigned long long)list->count, bytes);
+    }
+}
+
 /* Whether the shape rule takes the node as it was loaded, with the outputs that the case has. */
 static bool has_same_shapes(tn_probe *probe) {
     tn_frame frame;
@@ -201,7 +216,8 @@ static void load_state(tn_subject *subject, const char *data, size_t bytes, cons
                        tn_verdict *verdict) {
     void *params = calloc(1, (size_t)subject->op->params_bytes + 1);
     if (params && load_bytes(subject, data, bytes, params, during, verdict)) {
-        run_loaded(subject, params, during, verdict);
+        check_lists(subject->op, params, bytes, during, verdict);
+        if (verdict->outcome == TN_PASSED) run_loaded(subject, params, during, verdict);
         destroy_loaded(subject->op, params);
     }
     free(params);

@@ -13,12 +13,18 @@ static void try_tactics(const tn_test *test, const tn_change *change, tn_verdict
     tn_verdict none = {0};
     if (!tn_test_subject(test, change, &subject, change ? &none : verdict)) return;
     const uint32_t count = tn_probe_tactics(&subject.probe);
-    for (uint32_t i = 1; i < count && i < 64 && verdict->outcome == TN_PASSED; i++) {
+    tn_packed_store *shared = NULL; /* of nodes with one constant, by all tactics */
+    if (test->are_constant && count > 1 &&
+        tn_packed_store_create(subject.probe.allocator, &shared) == TN_OK)
+        subject.probe.packed = shared;
+    for (uint32_t i = shared ? 0 : 1; i < count && i < 64 && verdict->outcome == TN_PASSED; i++) {
         char during[40];
         subject.probe.tactic = i;
         snprintf(during, sizeof(during), "tactic %u of %u", i, count);
         tn_rule_run_ports(&subject.probe, &subject.expected, during, verdict);
     }
+    subject.probe.packed = NULL;
+    tn_packed_store_destroy(shared);
     tn_subject_destroy(&subject);
 }
 
