@@ -68,7 +68,7 @@ static uint32_t find_tactics(int64_t rows, int64_t columns, int64_t depth, int32
     return tn_cuda_int8_tactics(&product, tactics);
 }
 
-static void test_ways_are_different_and_share_out_what_is_there(void **state) {
+static void test_tactics_are_different_and_share_out_what_is_there(void **state) {
     static const int64_t sizes[] = {1, 7, 32, 49, 128, 784, 3136, 100352};
     (void)state;
     for (int r = 0; r < 8; r++)
@@ -88,7 +88,7 @@ static void test_ways_are_different_and_share_out_what_is_there(void **state) {
             }
 }
 
-static void test_the_first_way_suits_the_product(void **state) {
+static void test_the_first_tactic_suits_the_product(void **state) {
     tn_cuda_int8_tactic tactics[TN_CUDA_INT8_MOST_TACTICS];
     (void)state;
     find_tactics(1, 1000, 2048, 0, tactics);
@@ -109,8 +109,8 @@ int main(void) {
         cmocka_unit_test(test_weights_are_rounded_to_nearest_even),
         cmocka_unit_test(test_weights_that_are_no_numbers_give_no_scale),
         cmocka_unit_test(test_weights_of_16_bits_are_those_numbers),
-        cmocka_unit_test(test_ways_are_different_and_share_out_what_is_there),
-        cmocka_unit_test(test_the_first_way_suits_the_product),
+        cmocka_unit_test(test_tactics_are_different_and_share_out_what_is_there),
+        cmocka_unit_test(test_the_first_tactic_suits_the_product),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
