@@ -372,6 +372,34 @@ static void test_chains_of_all_kinds_are_computed(void **state) {
     free(b);
 }
 
+static void test_an_epilogue_works_in_place(void **state) {
+    tn_operator half = operator_of("x / 2 - low");
+    bent *b = calloc(1, sizeof(*b)), *before = calloc(1, sizeof(*b));
+    (void)state;
+    begin(b, NULL, -3, 3);
+    *add_link(b, SEEN_ACTIVATION) = (seen_step){
+        .kind = SEEN_ACTIVATION, .activation = TN_ACTIVATION_LEAKY_RELU, .alpha = 0.125f};
+    seen_step *link = add_link(b, SEEN_EXPRESSION);
+    link->op = &half, link->params = &params, link->expression = half.expression;
+    show(b);
+    memcpy(before, b, sizeof(*b));
+    for (uint32_t l = 0; l < level_count; l++) {
+        assert_true(tn_row_program_make(&b->call, TN_ROW_START_VALUE, 0, &program, NULL, 0));
+        memcpy(b->numbers, before->numbers, sizeof(b->numbers));
+        run(b, levels[l], b->numbers[0]);
+        assert_rows(before, "(x < 0 ? 0.125 * x : x) / 2 - low", b->numbers[0], 2e-6);
+        assert_true(
+            tn_row_program_make(&b->call, TN_ROW_START_COMBINE, TN_COMBINE_MUL, &program, NULL, 0));
+        memcpy(b->numbers, before->numbers, sizeof(b->numbers));
+        run(b, levels[l], b->numbers[1]);
+        assert_rows(before, "(x * y < 0 ? 0.125 * (x * y) : x * y) / 2 - low", b->numbers[1], 2e-6);
+    }
+    b->call.operand_count = 1;
+    assert_false(tn_row_program_make(&b->call, TN_ROW_START_VALUE, 0, &program, NULL, 0));
+    free(b);
+    free(before);
+}
+
 static void triple(const void *own_params, uint64_t count, const float *const *inputs,
                    const uint64_t *strides, float *output) {
     (void)own_params;
@@ -464,6 +492,7 @@ int main(void) {
         cmocka_unit_test(test_one_number_serves_the_whole_row),
         cmocka_unit_test(test_the_output_may_be_an_input),
         cmocka_unit_test(test_chains_of_all_kinds_are_computed),
+        cmocka_unit_test(test_an_epilogue_works_in_place),
         cmocka_unit_test(test_a_row_function_stands_in_for_an_expression),
         cmocka_unit_test(test_what_cannot_be_computed_is_refused_with_a_reason),
         cmocka_unit_test(test_too_many_living_values_are_refused),
