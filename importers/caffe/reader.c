@@ -46,59 +46,53 @@ static tn_status read_tree(tn_caffe_reader *reader, const void *data, size_t byt
     return tn_caffe_weights_from_text(reader, network, &reader->own_weights);
 }
 
-/* The place of an error is the file that it is in, as far as that is known. */
+/* A file of weights. */
 typedef struct network_file {
     const char *path; /* null: memory */
     const void *data;
     size_t bytes;
 } network_file;
 
-static tn_status at_file(tn_status status, const network_file *file) {
-    return file->path ? tn_error_in(status, .file = file->path) : status;
-}
-
 static tn_status read_weights(tn_caffe_reader *reader, const network_file *file) {
     TN_TRY(tn_caffe_weights_create(reader, file->data, file->bytes, &reader->weights));
     return tn_caffe_weights_check(reader->weights);
 }
 
-static tn_status read_network(tn_caffe_reader *reader, const network_file *network,
-                              const network_file *weights) {
+static tn_status read_network(tn_caffe_reader *reader, const network_file *weights) {
     const tn_import_services *services = reader->import->services;
     TN_TRY(reader_init(reader));
-    if (weights) TN_TRY(at_file(read_weights(reader, weights), weights));
-    TN_TRY(read_tree(reader, network->data, network->bytes));
+    if (weights->path || weights->data)
+        TN_TRY(tn_error_in(read_weights(reader, weights), .file = weights->path));
+    TN_TRY(read_tree(reader, reader->import->data, (size_t)reader->import->bytes));
     TN_TRY(services->set_name(reader->graph, tn_prototext_text(reader->network, "name", "")));
     TN_TRY(services->set_opset(reader->graph, "", TN_CAFFE_OPSET));
     return tn_caffe_network_read(reader);
 }
 
-/* The weights that the options name, or give. */
-static tn_status open_weights(tn_import *import, const tn_caffe_options *options,
-                              network_file *out_file, bool *out_has) {
+/* The weights that the options name, or give; of neither there is no data. */
+static tn_status open_weights(tn_import *import, network_file *out_file) {
+    const tn_caffe_options *options = import->params;
+    const tn_bytes *given = &options->weights_data;
     tn_import_file opened = {.size = sizeof(opened)};
-    const bool is_given = options->weights_data.items != NULL;
-    *out_has = options->weights || is_given;
-    if (options->weights && is_given)
+    if (options->weights && given->items)
         return tn_fail(TN_ERROR_ARGUMENT, "the weights come from a file or from memory, not both");
-    *out_file = (network_file){.data = options->weights_data.items,
-                               .bytes = (size_t)options->weights_data.count};
-    if (!options->weights) return TN_OK;
-    TN_TRY(import->services->open(import, options->weights, TN_IMPORT_ANYWHERE, &opened));
-    *out_file = (network_file){options->weights, opened.data, (size_t)opened.bytes};
+    if (options->weights)
+        TN_TRY(import->services->open(import, options->weights, TN_IMPORT_ANYWHERE, &opened));
+    *out_file = options->weights
+                    ? (network_file){options->weights, opened.data, (size_t)opened.bytes}
+                    : (network_file){NULL, given->items, (size_t)given->count};
     return TN_OK;
 }
 
 static tn_status read_in(tn_import *import) {
     const tn_allocator allocator = tn_import_allocator(import);
-    const tn_caffe_options *options = import->params;
-    const network_file description = {.data = import->data, .bytes = (size_t)import->bytes};
-    network_file model;
-    bool has_model;
-    TN_TRY(open_weights(import, options, &model, &has_model));
-    tn_caffe_reader reader = {
-        .import = import, .allocator = &allocator, .options = options, .graph = import->graph};
-    const tn_status status = read_network(&reader, &description, has_model ? &model : NULL);
+    network_file weights;
+    TN_TRY(open_weights(import, &weights));
+    tn_caffe_reader reader = {.import = import,
+                              .allocator = &allocator,
+                              .options = import->params,
+                              .graph = import->graph};
+    const tn_status status = read_network(&reader, &weights);
     reader_deinit(&reader);
     return status;
 }

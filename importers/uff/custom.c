@@ -192,7 +192,7 @@ tn_status tn_uff_customs_check(tn_uff_reader *reader) {
         const tn_uff_node *node = reader->source->nodes[reader->sorted[i]];
         const tn_uff_call call = {.reader = reader, .node = node};
         tn_custom_node found;
-        if (tn_uff_is_input(reader, node) || tn_uff_operation_find(node->operation, NULL, NULL) ||
+        if (tn_uff_is_input(reader, node) || tn_uff_operation_find(node->operation) ||
             services->is_missing(reader->import, node->operation))
             continue;
         tn_status status = find_operator(&call, &found);

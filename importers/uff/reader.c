@@ -74,20 +74,16 @@ static tn_status find_inputs(tn_uff_call *call) {
     return TN_OK;
 }
 
-static tn_status check_input_count(const tn_uff_call *call, uint32_t minimum, uint32_t maximum) {
-    if (call->input_count >= minimum && call->input_count <= maximum) return TN_OK;
-    return tn_fail(TN_ERROR_FORMAT, "the node has %" PRIu32 " inputs; it takes %" PRIu32 "%s",
-                   call->input_count, minimum, maximum > minimum ? " or more" : "");
-}
-
 static tn_status read_operation(tn_uff_call *call) {
-    uint32_t minimum, maximum;
+    const tn_uff_operation_row *row = tn_uff_operation_find(call->node->operation);
     if (tn_uff_is_input(call->reader, call->node)) return tn_uff_input_read(call);
     TN_TRY(find_inputs(call));
-    tn_uff_operation *operation = tn_uff_operation_find(call->node->operation, &minimum, &maximum);
-    if (!operation) return tn_uff_read_custom(call);
-    TN_TRY(check_input_count(call, minimum, maximum));
-    return operation(call);
+    if (!row) return tn_uff_read_custom(call);
+    if (call->input_count < row->minimum_inputs || call->input_count > row->maximum_inputs)
+        return tn_fail(TN_ERROR_FORMAT, "the node has %" PRIu32 " inputs; it takes %" PRIu32 "%s",
+                       call->input_count, row->minimum_inputs,
+                       row->maximum_inputs > row->minimum_inputs ? " or more" : "");
+    return row->read(call);
 }
 
 static tn_status read_node(tn_uff_reader *reader, uint32_t index) {
@@ -128,21 +124,17 @@ static tn_status add_output(tn_uff_reader *reader, uint32_t node, uint32_t outpu
 }
 
 /* A constant is put in another order for each node that needs it so; a small file with many such
- * nodes is not to take all memory. */
+ * nodes is not to take all memory. One without weights is small whatever its network's size. */
 #define PERMUTABLE_BASE   ((size_t)64 << 20)
 #define PERMUTABLE_FACTOR 8u
+#define LEFT_OUT_BYTES    ((size_t)2 << 30)
 
-static size_t permutable_bytes(uint64_t file_bytes) {
+static size_t permutable_bytes(const tn_uff_options *options, uint64_t file_bytes) {
+    const size_t enough = options->without_weights ? LEFT_OUT_BYTES : 0;
     size_t bytes;
     if (!tn_mul_size((size_t)file_bytes, PERMUTABLE_FACTOR, &bytes) ||
         !tn_add_size(bytes, PERMUTABLE_BASE, &bytes))
         return SIZE_MAX;
-    return bytes;
-}
-
-/* Such a file is small whatever its network's size. */
-static size_t left_out_bytes(uint64_t file_bytes) {
-    const size_t bytes = permutable_bytes(file_bytes), enough = (size_t)2 << 30;
     return bytes > enough ? bytes : enough;
 }
 
@@ -203,9 +195,7 @@ static tn_status read_message(tn_import *import, const tn_allocator *allocator,
                             .file = file,
                             .options = options,
                             .graph = import->graph,
-                            .permutable_bytes = options->without_weights
-                                                    ? left_out_bytes(import->bytes)
-                                                    : permutable_bytes(import->bytes)};
+                            .permutable_bytes = permutable_bytes(options, import->bytes)};
     const tn_status status = read_file(&reader);
     if (status == TN_OK) warn_left_out(&reader);
     reader_deinit(&reader);

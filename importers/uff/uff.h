@@ -156,6 +156,12 @@ typedef struct tn_uff_call {
     tn_uff_value *output; /* to be filled; its name is set */
 } tn_uff_call;
 typedef tn_status tn_uff_operation(tn_uff_call *call);
+/* An operation of the core set, and how many inputs it has. */
+typedef struct tn_uff_operation_row {
+    const char *name;
+    uint32_t minimum_inputs, maximum_inputs;
+    tn_uff_operation *read;
+} tn_uff_operation_row;
 
 /* --- text_form.c --- */
 /* Whether a file begins as UFF's text form does: with a name of its outermost fields. */
@@ -282,9 +288,8 @@ tn_status tn_uff_node_find(const tn_uff_reader *reader, const char *name, uint32
                            uint32_t *out_output);
 
 /* --- operations.c, constants.c and operations_*.c --- */
-/* What an operation of the core set does; null for all others. */
-tn_uff_operation *tn_uff_operation_find(const char *name, uint32_t *out_minimum_inputs,
-                                        uint32_t *out_maximum_inputs);
+/* Null where the core set has no operation of that name. */
+const tn_uff_operation_row *tn_uff_operation_find(const char *name);
 tn_uff_operation tn_uff_read_activation, tn_uff_read_arg, tn_uff_read_batch_norm;
 tn_uff_operation tn_uff_read_binary, tn_uff_read_concat, tn_uff_read_const, tn_uff_read_conv;
 tn_uff_operation tn_uff_read_conv_transpose, tn_uff_read_expand_dims, tn_uff_read_flatten;

@@ -37,7 +37,7 @@ static bool find_extra(const tn_uff_reader *reader, const char *name, uint32_t *
     }
     const char *owner = tn_arena_format(reader->arena, "%.*s", (int)(underscore - name), name);
     if (!owner || output == 0 || !tn_map_get(reader->nodes, owner, &place)) return false;
-    if (tn_uff_operation_find(reader->source->nodes[place]->operation, NULL, NULL)) return false;
+    if (tn_uff_operation_find(reader->source->nodes[place]->operation)) return false;
     *out_node = (uint32_t)place;
     *out_output = output;
     return true;

@@ -20,6 +20,11 @@ void tn_isolated_clean(char *text, size_t room) {
         if (((unsigned char)*at < ' ' && *at != '\n' && *at != '\t') || *at == 127) *at = '?';
 }
 
+void tn_isolated_copy_clean(char *to, const char *from, size_t room) {
+    memcpy(to, from, room);
+    tn_isolated_clean(to, room);
+}
+
 /* ----------------------------------------------------------------------------------------------
  * the answer */
 

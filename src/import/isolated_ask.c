@@ -26,10 +26,8 @@
 static void describe_work(const tn_isolated_asking *a, char *text, size_t room) {
     char importer[sizeof(a->page->importer)], library[sizeof(a->page->library)];
     const uint32_t stage = atomic_load(&a->page->stage);
-    memcpy(importer, a->page->importer, sizeof(importer));
-    memcpy(library, a->page->library, sizeof(library));
-    tn_isolated_clean(importer, sizeof(importer));
-    tn_isolated_clean(library, sizeof(library));
+    tn_isolated_copy_clean(importer, a->page->importer, sizeof(importer));
+    tn_isolated_copy_clean(library, a->page->library, sizeof(library));
     if (stage == TN_ISOLATED_LOADS)
         snprintf(text, room, "while library %s was loaded", library);
     else if (stage == TN_ISOLATED_READS)
@@ -47,10 +45,8 @@ static void describe_work(const tn_isolated_asking *a, char *text, size_t room) 
 static tn_status place_error(const tn_isolated_asking *a, tn_status status) {
     char node[sizeof(a->page->place.node)], library[sizeof(a->page->library)];
     const uint64_t offset = a->page->place.offset;
-    memcpy(node, a->page->place.node, sizeof(node));
-    memcpy(library, a->page->library, sizeof(library));
-    tn_isolated_clean(node, sizeof(node));
-    tn_isolated_clean(library, sizeof(library));
+    tn_isolated_copy_clean(node, a->page->place.node, sizeof(node));
+    tn_isolated_copy_clean(library, a->page->library, sizeof(library));
     if (library[0]) (void)tn_error_in(status, .library = library, .is_in_message = true);
     if (node[0]) (void)tn_error_in(status, .node = node);
     if (offset != UINT64_MAX) {

@@ -13,11 +13,13 @@
 /* ----------------------------------------------------------------------------------------------
  * the request */
 
-static tn_status check_option(const tn_attribute *option, uint64_t index) {
+/* The option as far as the caller knows the struct. */
+static tn_status read_option(const tn_attribute *option, uint64_t index, tn_attribute *out_own) {
     if (!option || option->size < offsetof(tn_attribute, i) || !option->name)
         return tn_fail(TN_ERROR_ARGUMENT, "option %" PRIu64 " is null, or has no name", index);
     tn_attribute own = {0};
     memcpy(&own, option, option->size < sizeof(own) ? option->size : sizeof(own));
+    *out_own = own;
     if (own.type == TN_FIELD_TENSOR || own.type == TN_FIELD_GRAPH)
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "option '%s' is a tensor or a graph, which a helper process does not get",
@@ -38,10 +40,8 @@ static tn_status put_options(tn_isolated_asking *a) {
     if (a->options->option_count > 1000 || (a->options->option_count > 0 && !a->options->options))
         return tn_fail(TN_ERROR_ARGUMENT, "options are counted, but their list is not there");
     for (uint64_t i = 0; i < a->options->option_count; i++) {
-        const tn_attribute *option = a->options->options[i];
-        TN_TRY(check_option(option, i));
-        tn_attribute own = {0};
-        memcpy(&own, option, option->size < sizeof(own) ? option->size : sizeof(own));
+        tn_attribute own;
+        TN_TRY(read_option(a->options->options[i], i, &own));
         tn_isolated_put_attribute(&a->request, &own);
     }
     return TN_OK;

@@ -101,23 +101,26 @@ static tn_status place_error(const tn_reading *reading, tn_status status) {
     return tn_error_in(status, .file = path);
 }
 
+/* The options are read before the importer is called: their errors have no place in the file. */
+static tn_status run(tn_reading *reading, const tn_importer_entry *entry,
+                     const tn_import_options *options, const tn_reading_watch *watch) {
+    const tn_model_info info = {.size = sizeof(info), .source_format = entry->importer.name};
+    TN_TRY(tn_importer_options(reading->arena, entry, options->option_count, options->options,
+                               &reading->import.params));
+    TN_TRY(tn_graph_import_model_info(reading->root.graph, &info));
+    tn_status status = call_read(reading, entry);
+    if (status == TN_OK) status = finish(reading, entry);
+    if (status == TN_OK && watch && watch->ends) status = watch->ends(watch->user, reading);
+    return status == TN_OK ? TN_OK : place_error(reading, status);
+}
+
 tn_status tn_reading_run(tn_runtime *runtime, const tn_importer_entry *entry,
                          const tn_import_options *options, const tn_reading_source *from,
                          const tn_reading_watch *watch, tn_graph **out_graph) {
     tn_reading reading;
     tn_status status = reading_init(&reading, runtime, entry, from, watch);
     if (watch && watch->begins) watch->begins(watch->user, entry);
-    if (status == TN_OK)
-        status = tn_importer_options(reading.arena, entry, options->option_count, options->options,
-                                     &reading.import.params);
-    const tn_model_info info = {.size = sizeof(info), .source_format = entry->importer.name};
-    if (status == TN_OK) status = tn_graph_import_model_info(reading.root.graph, &info);
-    if (status == TN_OK) {
-        status = call_read(&reading, entry);
-        if (status == TN_OK) status = finish(&reading, entry);
-        if (status == TN_OK && watch && watch->ends) status = watch->ends(watch->user, &reading);
-        if (status != TN_OK) status = place_error(&reading, status);
-    }
+    if (status == TN_OK) status = run(&reading, entry, options, watch);
     if (status == TN_OK) {
         *out_graph = reading.root.graph;
         reading.root.graph = NULL;

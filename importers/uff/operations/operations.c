@@ -14,11 +14,7 @@ static tn_status read_identity(tn_uff_call *call) {
 }
 
 #define MANY UINT32_MAX
-static const struct {
-    const char *name;
-    uint32_t minimum_inputs, maximum_inputs;
-    tn_uff_operation *read;
-} operations[] = {
+static const tn_uff_operation_row operations[] = {
     {"Const", 0, 0, tn_uff_read_const},
     {"Identity", 1, 1, read_identity},
     {"Conv", 2, 2, tn_uff_read_conv},
@@ -49,13 +45,8 @@ static const struct {
     {"GatherV2", 2, 2, tn_uff_read_gather},
 };
 
-tn_uff_operation *tn_uff_operation_find(const char *name, uint32_t *out_minimum_inputs,
-                                        uint32_t *out_maximum_inputs) {
-    for (size_t i = 0; i < TN_COUNT(operations); i++) {
-        if (strcmp(operations[i].name, name) != 0) continue;
-        if (out_minimum_inputs) *out_minimum_inputs = operations[i].minimum_inputs;
-        if (out_maximum_inputs) *out_maximum_inputs = operations[i].maximum_inputs;
-        return operations[i].read;
-    }
+const tn_uff_operation_row *tn_uff_operation_find(const char *name) {
+    for (size_t i = 0; i < TN_COUNT(operations); i++)
+        if (strcmp(operations[i].name, name) == 0) return &operations[i];
     return NULL;
 }
