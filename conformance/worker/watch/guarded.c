@@ -24,9 +24,8 @@ static size_t retired_next;
 
 /* "input 0" and the like. */
 static const char *kind_name(uint32_t kind) {
-    static const char *const names[] = {"?",         "input", "output",      "operand",
-                                        "workspace", "call",  "saved state", "field",
-                                        "text"};
+    static const char *const names[] = {"?",    "input",       "output", "operand", "workspace",
+                                        "call", "saved state", "field",  "text"};
     return names[kind <= TN_GUARDED_TEXT ? kind : 0];
 }
 
