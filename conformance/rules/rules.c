@@ -50,8 +50,9 @@ const tn_rule tn_rules[] = {
      "The same inputs give the same outputs after other inputs, bit by bit where "
      "TN_KERNEL_DETERMINISTIC is declared; other inputs at the same addresses give others.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_repeatable},
-    {"threads", "The outputs are the same on two and on three threads.", TN_CAUSE_OTHER,
-     TN_RULE_KERNEL, tn_rule_threads},
+    {"threads",
+     "The outputs are the same on two and on three threads, whichever thread has which range.",
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_threads},
     {"contexts",
      "Two contexts of one engine do not disturb each other, in turn, in other shapes and on two "
      "threads.",

@@ -17,10 +17,11 @@ static tn_status total_infer(tn_call *call) {
     return TN_OK;
 }
 static void add_up(const tn_tensor *x, int64_t rows, int64_t columns, int64_t pitch, float *sums) {
+    const int64_t read = WITH(times_zero_behind) ? pitch : columns;
     for (int64_t row = 0; row < rows; row++) {
         double sum = 0;
-        for (int64_t i = 0; i < columns; i++)
-            sum += ((const float *)x->data)[row * pitch + i];
+        for (int64_t i = 0; i < read; i++)
+            sum += ((const float *)x->data)[row * pitch + i] * (float)(i < columns);
         sums[row] = (float)sum;
     }
 }
@@ -29,12 +30,29 @@ static tn_status total_reference(tn_call *call) {
     add_up(x, x->shape[0], x->shape[1], x->shape[1], call->outputs[0]->data);
     return TN_OK;
 }
+/* The count of a context's first run. */
+static tn_status open_count(tn_call *call) {
+    int64_t *count = call->host->allocate(call->host, sizeof(*count), 64);
+    if (!count) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a count");
+    *count = -1;
+    call->context = count;
+    return TN_OK;
+}
+static void close_count(tn_call *call) {
+    call->host->deallocate(call->host, call->context);
+}
 /* Rows from the count on are summed as well: nobody reads these sums. */
 static tn_status total_run(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
     int64_t columns = x->shape[1];
     const bool is_counted = x->counted && (x->counted->axis == 1 || WITH(counts_columns));
     if (is_counted && !WITH(sums_the_capacity)) columns = *x->counted->value;
+    if (is_counted && WITH(zero_counts_nothing) && columns == 0) columns = x->shape[1];
+    if (is_counted && WITH(first_count_kept)) {
+        int64_t *first = call->context;
+        if (*first < 0) *first = columns;
+        columns = *first;
+    }
     if (columns > x->shape[1]) columns = x->shape[1];
     add_up(x, x->shape[0], columns, WITH(rows_by_the_count) ? columns : x->shape[1],
            call->outputs[0]->data);
@@ -108,6 +126,8 @@ static const char *const above_combinations[] = {"f32 -> f32:counted"};
                                        .name = "counts",                                           \
                                        .traits = TN_KERNEL_DETERMINISTIC,                          \
                                        TN_COMBINATIONS(texts),                                     \
+                                       .open = open_count,                                         \
+                                       .close = close_count,                                       \
                                        .run = function}
 COUNTING_KERNEL(total_cpu, "Total", total_combinations, total_run);
 COUNTING_KERNEL(above_cpu, "Above", above_combinations, above_run);

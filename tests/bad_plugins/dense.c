@@ -52,6 +52,15 @@ typedef struct dense_state {
     uint32_t step_count;
 } dense_state;
 
+/* By the second tactic of a mistake: as they are. */
+static bool packs_plainly(const tn_call *call) {
+    return WITH(one_key_for_tactics) && call->tactic == 1;
+}
+static tn_status copy(void *user, void *data, uint64_t bytes) {
+    memcpy(data, ((const tn_tensor *)user)->data, bytes);
+    return TN_OK;
+}
+
 static void transpose(const tn_tensor *w, float *out) {
     const int64_t depth = w->shape[0], columns = w->shape[1];
     for (int64_t i = 0; i < depth; i++)
@@ -72,7 +81,8 @@ static tn_status prepare(tn_call *call) {
         const uint64_t bytes = (uint64_t)(w->shape[0] * w->shape[1]) * sizeof(float);
         if (WITH(needs_constants) && *(const volatile float *)w->data > 1e30f) return TN_OK;
         const tn_status status =
-            call->host->packed(call, 1, "transposed", bytes, fill, (void *)(uintptr_t)w, &packed);
+            call->host->packed(call, 1, "transposed", bytes, packs_plainly(call) ? copy : fill,
+                               (void *)(uintptr_t)w, &packed);
         if (status != TN_OK) return status;
     }
     dense_state *state = call->host->allocate(call->host, sizeof(*state), 64);
@@ -115,7 +125,9 @@ static float finish(const tn_call *call, const dense_state *state, float x, int6
             x = activate(step, x);
         } else {
             const float *operand = call->operands[step->operand]->data;
-            const bool is_by_row = WITH(bias_by_row) || (step->axis == 0 && !WITH(bias_by_column));
+            const int32_t axis =
+                step->axis < 0 && !WITH(axis_not_from_end) ? step->axis + 2 : step->axis;
+            const bool is_by_row = WITH(bias_by_row) || (axis == 0 && !WITH(bias_by_column));
             x += operand[step->kind == SEEN_RESIDUAL ? r * columns + c : is_by_row ? r : c];
         }
     }
@@ -137,10 +149,16 @@ static tn_status run(tn_call *call) {
         for (int64_t c = 0; c < columns; c++) {
             float sum = WITH(adds_to_output) ? y[r * columns + c] : 0;
             const bool is_short = WITH(short_tactic) || (WITH(tactic_of_pairs) && depth % 4 == 3);
-            for (int64_t i = is_short && depth ? call->tactic : 0; i < depth; i++)
+            for (int64_t i = is_short && depth ? call->tactic : 0; i < depth; i++) {
                 sum += ((const float *)x->data)[r * depth + i] *
-                       (packed ? packed[c * depth + i] : weights[i * columns + c]);
-            y[r * columns + c] = finish(call, state, sum, r, c);
+                       (packed && packs_plainly(call) ? packed[i * columns + c]
+                        : packed                      ? packed[c * depth + i]
+                                                      : weights[i * columns + c]);
+                if (WITH(finishes_each_piece) && i % 64 == 63 && i + 1 < depth)
+                    sum = finish(call, state, sum, r, c);
+            }
+            const bool is_rest = WITH(rest_without_steps) && columns > 8 && c >= columns / 8 * 8;
+            y[r * columns + c] = is_rest ? sum : finish(call, state, sum, r, c);
         }
     return TN_OK;
 }

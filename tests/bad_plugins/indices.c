@@ -37,6 +37,8 @@ static tn_status pick(tn_call *call, bool is_kernel) {
         if (WITH(index_clamped) && is_kernel)
             row = row < -count ? -count : row >= count ? count - 1 : row;
         if (row < 0) row += count;
+        if (WITH(index_verified_once) && is_kernel && *(bool *)call->context)
+            row = row < 0 ? 0 : row >= count ? count - 1 : row;
         if (WITH(index_of_count) && is_kernel && row == count) row--;
         void *volatile kept = WITH(leaks_where_refused) && is_kernel ? malloc(64) : NULL;
         if (WITH(refuses_without_reason) && (row < 0 || row >= count)) return TN_ERROR_RANGE;
@@ -46,7 +48,19 @@ static tn_status pick(tn_call *call, bool is_kernel) {
         free(kept);
         memcpy(y + i * length, x + row * length, (size_t)length * sizeof(float));
     }
+    if (is_kernel) *(bool *)call->context = true;
     return TN_OK;
+}
+/* Whether the context has run. */
+static tn_status open_context(tn_call *call) {
+    bool *has_run = call->host->allocate(call->host, 64, 64);
+    if (!has_run) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a context");
+    *has_run = false;
+    call->context = has_run;
+    return TN_OK;
+}
+static void close_context(tn_call *call) {
+    call->host->deallocate(call->host, call->context);
 }
 static tn_status reference(tn_call *call) {
     return pick(call, false);
@@ -75,6 +89,8 @@ static const tn_kernel pick_cpu = {.size = sizeof(tn_kernel),
                                    .device = "cpu",
                                    .name = "plain",
                                    .traits = TN_KERNEL_DETERMINISTIC,
+                                   .open = open_context,
+                                   .close = close_context,
                                    .run = run};
 static const tn_operator *const operators[] = {&pick_operator};
 static const tn_kernel *const kernels[] = {&pick_cpu};

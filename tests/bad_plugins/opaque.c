@@ -55,6 +55,12 @@ static tn_status save(tn_call *call, void *data, uint64_t *inout_bytes) {
     const levels_params *p = call->params;
     static double times;
     header head = {p->count, WITH(saves_no_presence) ? 0 : p->present, (double)p->unit};
+    if (WITH(saves_new_memory) && !(p->present & HAS_UNIT)) {
+        double *unit = call->host->allocate(call->host, sizeof(*unit), 64);
+        if (!unit) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a unit");
+        head.unit = *(volatile double *)unit;
+        call->host->deallocate(call->host, unit);
+    }
     if (WITH(saves_a_pointer) && !(p->present & HAS_UNIT)) memcpy(&head.unit, &p, sizeof(p));
     if (WITH(saves_a_counter) && !(p->present & HAS_UNIT)) head.unit = ++times;
     const uint64_t bytes = sizeof(head) + (uint64_t)head.count * sizeof(float);
