@@ -50,9 +50,10 @@ static int64_t offset_by_kernel(const tn_tensor *a, const tn_tensor *b, int64_t 
     return offset_in(a, b, index);
 }
 
-/* The position of an element along an axis. */
-static int64_t place_along(const tn_tensor *y, int32_t axis, int64_t index) {
+/* The position of an element along an axis; a negative one counts from the end. */
+static int64_t position_along(const tn_tensor *y, int32_t axis, int64_t index) {
     int64_t inner = 1;
+    if (axis < 0) axis += (int32_t)y->rank;
     for (uint32_t i = (uint32_t)axis + 1; i < y->rank; i++)
         inner *= y->shape[i];
     return index / inner % y->shape[axis];
@@ -72,7 +73,7 @@ static float finish(const tn_call *call, float x, int64_t index) {
         }
         const float *operand = call->operands[step->operand]->data;
         const float number =
-            operand[step->kind == SEEN_RESIDUAL ? index : place_along(y, step->axis, index)];
+            operand[step->kind == SEEN_RESIDUAL ? index : position_along(y, step->axis, index)];
         if (step->kind == SEEN_RESIDUAL)
             x += number;
         else if (WITH(scale_after_all))
