@@ -205,7 +205,7 @@ static void try_short_chains(chain *c, tn_verdict *verdict) {
     }
 }
 
-/* Bias and scale along each axis, counted from either end, of which accepts may refuse some. */
+/* Bias and scale along each axis, of which accepts may refuse some. */
 static void try_axes(chain *c, tn_verdict *verdict) {
     const uint32_t rank = c->subject->probe.outputs[0].shape.rank;
     for (uint32_t kind = TN_CHAIN_BIAS; kind <= TN_CHAIN_SCALE; kind++)
@@ -214,8 +214,6 @@ static void try_axes(chain *c, tn_verdict *verdict) {
             c->steps[0].axis = (int32_t)axis;
             c->count = 1;
             if (axis != 1) check_chain(c, verdict);
-            c->steps[0].axis -= (int32_t)rank;
-            check_chain(c, verdict);
         }
 }
 
