@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of reading a UFF file: inputs as "NAME" or "NAME=1x3x-1x-1". */
 #include "base/status.h"
-#include "importers/uff/uff.h"
+#include "importers/uff/options.h"
 
 #include <errno.h>
 #include <inttypes.h>
