@@ -22,7 +22,9 @@ static prefix *prefix_of(void *memory) {
 
 static void *counted_allocate(void *user, uint64_t bytes, uint64_t alignment) {
     tn_counter *counter = user;
-    if (++counter->allocations == counter->fail_at || bytes > (uint64_t)4 << 30) return NULL;
+    if (__atomic_add_fetch(&counter->allocations, 1, __ATOMIC_RELAXED) == counter->fail_at ||
+        bytes > (uint64_t)4 << 30)
+        return NULL;
     if (alignment < sizeof(prefix)) alignment = sizeof(prefix);
     const size_t whole = (size_t)((bytes + 2 * alignment) / alignment * alignment);
     char *begin = aligned_alloc((size_t)alignment, whole);
@@ -30,7 +32,7 @@ static void *counted_allocate(void *user, uint64_t bytes, uint64_t alignment) {
     char *memory = begin + alignment;
     memset(memory, counter->filler, bytes < MOST_FILLED ? (size_t)bytes : MOST_FILLED);
     *prefix_of(memory) = (prefix){begin, MARK};
-    counter->live++;
+    __atomic_add_fetch(&counter->live, 1, __ATOMIC_RELAXED);
     tn_heap_note(begin, (size_t)(bytes + alignment));
     return memory;
 }
@@ -45,7 +47,7 @@ static void counted_deallocate(void *user, void *memory) {
         return;
     }
     before->mark = GONE;
-    ((tn_counter *)user)->live--;
+    __atomic_sub_fetch(&((tn_counter *)user)->live, 1, __ATOMIC_RELAXED);
     free(before->begin);
 }
 

@@ -12,8 +12,9 @@
 
 typedef struct tn_counter {
     tn_allocator functions;
-    uint64_t live, allocations, fail_at; /* 0: never */
-    uint8_t filler;                      /* of each byte of a new block */
+    uint64_t live, allocations; /* bodies of loops change them on several threads */
+    uint64_t fail_at;           /* 0: never */
+    uint8_t filler;             /* of each byte of a new block */
 } tn_counter;
 void tn_counter_init(tn_counter *counter);
 

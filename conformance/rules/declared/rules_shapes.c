@@ -207,19 +207,19 @@ static bool run_many(const tn_test *test, tn_change *change, tn_verdict *verdict
     return tn_rule_run_on_values(test, change, verdict);
 }
 
-/* More elements than 16 bits count, along an axis of the first input, where those of a twelfth of
- * them show that there is time for them: once a type and fields. Sums of so many are as near as the
- * slack says. */
+/* More elements than 16 bits count, along an axis of the first input, where a twelfth of them shows
+ * that there is time for them, and a twelfth of that before: once a type and fields. Sums of so
+ * many are as near as the slack says. */
 static void try_many(const shapes *all, uint32_t axis, uint32_t values, tn_verdict *verdict) {
-    static const int64_t counts[] = {6007, 70001};
-    enum { MOST_US = 4000 };
+    static const int64_t counts[] = {501, 6007, 70001};
+    enum { MOST_US = 10000, MOST_REST = 6007 };
     const tn_test *test = all->test;
     const tn_shape first = all->base[0];
     const int64_t extent = first.extents[axis];
     int64_t rest = 1;
     for (uint32_t i = 0; i < first.rank; i++)
         rest *= i == axis ? 1 : first.extents[i];
-    for (size_t k = 0; k < TN_COUNT(counts) && rest > 0 && rest < counts[0]; k++) {
+    for (size_t k = 0; k < TN_COUNT(counts) && rest > 0 && rest < MOST_REST; k++) {
         tn_shape of[TN_PROBE_PORTS];
         tn_change change = {.seed = test->seed, .values = values, .axis = -1, .shapes = of};
         memcpy(of, all->base, all->count * sizeof(*of));
