@@ -207,27 +207,29 @@ static bool run_many(const tn_test *test, tn_change *change, tn_verdict *verdict
     return tn_rule_run_on_values(test, change, verdict);
 }
 
-/* More elements than 16 bits count, along an axis of the first input, where a twelfth of them shows
- * that there is time for them, and a twelfth of that before: once a type and fields. Sums of so
- * many are as near as the slack says. */
+/* More elements than 16 bits count, along an axis of the first input, by steps of which each shows
+ * that there is time for the next: once a type and fields. Sums of so many are as near as the slack
+ * says. */
 static void try_many(const shapes *all, uint32_t axis, uint32_t values, tn_verdict *verdict) {
-    static const int64_t counts[] = {501, 6007, 70001};
-    enum { MOST_US = 10000, MOST_REST = 6007 };
+    enum { MOST = 70001, STEP = 12, MOST_REST = 6007, MOST_US = 10000 };
     const tn_test *test = all->test;
     const tn_shape first = all->base[0];
     const int64_t extent = first.extents[axis];
     int64_t rest = 1;
     for (uint32_t i = 0; i < first.rank; i++)
         rest *= i == axis ? 1 : first.extents[i];
-    for (size_t k = 0; k < TN_COUNT(counts) && rest > 0 && rest < MOST_REST; k++) {
+    if (rest < 1 || rest > MOST_REST || extent < 1) return;
+    const int64_t most = axis == 0 ? MOST : MOST / rest + 1;
+    for (int64_t count = extent; count < most && verdict->outcome == TN_PASSED;) {
         tn_shape of[TN_PROBE_PORTS];
         tn_change change = {.seed = test->seed, .values = values, .axis = -1, .shapes = of};
+        count = count < most / STEP ? count * STEP + 1 : most;
         memcpy(of, all->base, all->count * sizeof(*of));
         for (uint32_t i = 0; i < all->count; i++)
             if (!all->is_fixed[i] && of[i].rank == first.rank && of[i].extents[axis] == extent)
-                of[i].extents[axis] = axis == 0 ? counts[k] : counts[k] / rest + 1;
+                of[i].extents[axis] = count;
         const clock_t begin = clock();
-        if (verdict->outcome != TN_PASSED || !run_many(test, &change, verdict) ||
+        if (!run_many(test, &change, verdict) ||
             clock() - begin > MOST_US * (clock_t)(CLOCKS_PER_SEC / 1000000))
             return;
     }
