@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calling a kernel directly; see stored.h. */
 #include "stored.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
 #include "device_timing.h"
@@ -13,7 +14,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* The lives of a kernel's tensors are stored_memory.h's. */
 typedef struct stored_call {
@@ -178,12 +178,6 @@ static tn_status run_twice(const tn_stored_run *run, stored_call *s) {
     return TN_OK;
 }
 
-static double now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
 enum { REPEATS = 10 }; /* runs between two events */
 
 static tn_status enqueue(void *user) {
@@ -198,8 +192,8 @@ static tn_status time_on_device(tn_stored_run *run, stored_call *s) {
                              .user = &s->opened,
                              .repeats = REPEATS};
     tn_status status = tn_device_timer_open(&timer, run->kernel->traits & TN_KERNEL_CAPTURABLE);
-    const double end = now_ns() + run->timed_seconds * 1e9;
-    for (int turn = 0; status == TN_OK && (turn < 4 || now_ns() < end); turn++) {
+    const double end = (double)tn_now_ns() + run->timed_seconds * 1e9;
+    for (int turn = 0; status == TN_OK && (turn < 4 || (double)tn_now_ns() < end); turn++) {
         double ns = 0;
         status = tn_device_timer_sample(&timer, &ns);
         if (status == TN_OK && turn > 0 && (run->best_ns == 0 || ns < run->best_ns))
@@ -214,12 +208,12 @@ static tn_status run_timed(tn_stored_run *run, stored_call *s) {
     for (uint32_t i = 0; i < run->output_count; i++)
         if (s->unbounded[i]) return TN_OK; /* one run is not like another */
     if (run->timed_seconds > 0 && run->device) return time_on_device(run, s);
-    const double end = now_ns() + run->timed_seconds * 1e9;
+    const double end = (double)tn_now_ns() + run->timed_seconds * 1e9;
     run->best_ns = 0;
     if (run->timed_seconds <= 0) return TN_OK;
-    for (double begin = now_ns(), now = begin; now < end; begin = now) {
+    for (double begin = (double)tn_now_ns(), now = begin; now < end; begin = now) {
         TN_TRY(tn_open_kernel_run(&s->opened));
-        now = now_ns();
+        now = (double)tn_now_ns();
         if (run->best_ns == 0 || now - begin < run->best_ns) run->best_ns = now - begin;
     }
     return TN_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The helper process; see helper_process.h. */
 #include "helper/helper_process.h"
-#include "base/child_process.h"
+#include "base/process/child_process.h"
 #include "base/file.h"
 #include "base/status.h"
 

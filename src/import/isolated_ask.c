@@ -3,7 +3,8 @@
  * The asking side of reading a model in a helper process: the process, the wait for it, and what
  * becomes of one that does not live to answer.
  */
-#include "base/child_process.h"
+#include "base/process/child_process.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "import/isolated_asking.h"
 
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LIMIT_MS 60000u
@@ -67,12 +67,6 @@ static tn_status lose(tn_isolated_asking *a, const char *why) {
 /* ----------------------------------------------------------------------------------------------
  * the wait */
 
-static uint64_t now_ms(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000u + (uint64_t)time.tv_nsec / 1000000u;
-}
-
 /* Of its own, files that it maps not counted; and what it has written for us. */
 static uint64_t memory_of(const tn_isolated_asking *a) {
     char path[64], text[128];
@@ -95,12 +89,12 @@ static uint64_t memory_of(const tn_isolated_asking *a) {
 static tn_status await(tn_isolated_asking *a) {
     const uint32_t given = a->options->isolation_limit_ms;
     const uint64_t limit = given == UINT32_MAX ? UINT64_MAX : given ? given : LIMIT_MS;
-    const uint64_t begin = now_ms();
+    const uint64_t begin = tn_now_ns() / 1000000u;
     struct pollfd socket = {.fd = a->process.socket, .events = POLLRDHUP};
     char why[120];
     int slice = 1;
     while (!tn_helper_process_is_over(&a->process)) {
-        const uint64_t passed = now_ms() - begin;
+        const uint64_t passed = tn_now_ns() / 1000000u - begin;
         if (passed >= limit) {
             snprintf(why, sizeof(why), "was ended after %" PRIu64 " ms, which is its limit", limit);
             return lose(a, why);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared memory, descriptors over a socket, and waiting; see isolation_channel.h. */
 #include "isolation/isolation_channel.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -81,18 +82,6 @@ bool tn_isolation_receive(int socket, int *out_descriptor) {
  * waiting: whoever is about to sleep says so first and looks once more; whoever writes, writes
  * first and looks then whether somebody sleeps */
 
-uint64_t tn_isolation_now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-static void pause_briefly(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
-
 /* The kernel's word is a plain one. */
 static uint32_t *word_of(_Atomic uint32_t *word) {
     return (uint32_t *)(uintptr_t)word;
@@ -125,16 +114,16 @@ static uint64_t spin_ns(tn_isolation_patience *patience) {
 /* Whether the two numbers become equal (or not) while it looks. */
 static bool spin(tn_isolation_page *page, tn_isolation_patience *patience, bool wants_equal) {
     if (!patience || patience->is_alone) return false;
-    const uint64_t end = tn_isolation_now_ns() + spin_ns(patience);
+    const uint64_t end = tn_now_ns() + spin_ns(patience);
     do {
         for (int i = 0; i < 64; i++) {
             if ((atomic_load(&page->asked) == atomic_load(&page->answered)) == wants_equal) {
                 patience->in_vain = 0;
                 return true;
             }
-            pause_briefly();
+            tn_pause();
         }
-    } while (tn_isolation_now_ns() < end);
+    } while (tn_now_ns() < end);
     patience->in_vain++;
     return false;
 }

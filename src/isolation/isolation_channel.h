@@ -105,7 +105,6 @@ typedef struct tn_isolation_patience {
     uint32_t in_vain, turn;
 } tn_isolation_patience;
 
-uint64_t tn_isolation_now_ns(void);
 /* Puts a request, or an answer, and wakes the other side. */
 void tn_isolation_ask(tn_isolation_page *page);
 void tn_isolation_answer(tn_isolation_page *page);

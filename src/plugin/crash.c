@@ -4,7 +4,7 @@
  * what this file keeps. The handler formats into memory of its own and writes line by line, so that
  * what it knows is out before it reads what a crash may have damaged.
  */
-#include "base/fault_signals.h"
+#include "base/process/fault_signals.h"
 #include "plugin/call.h"
 #include "plugin/crash.h"
 

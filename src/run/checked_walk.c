@@ -7,6 +7,7 @@
  * one, so that an error is that of the step that made it; its kernels are guarded in its memory.
  */
 #include "engine/checked.h"
+#include "base/clock.h"
 #include "run/walk_private.h"
 
 tn_status tn_checked_context_create(tn_context *context) {
@@ -67,7 +68,7 @@ tn_status tn_checked_walk(tn_context *context) {
     for (uint32_t i = 0; i < state->walk_count; i++) {
         const tn_walk_item *item = &state->walk[i];
         TN_TRY(tn_run_check(context->run));
-        const uint64_t before = context->profile.is_on ? tn_walk_now_ns() : 0;
+        const uint64_t before = context->profile.is_on ? tn_now_ns() : 0;
         const bool is_on_device = tn_shape_state_is_on_device(context, state, i);
         if (is_on_device) {
             TN_TRY(run_on_device(context, i));
@@ -78,7 +79,7 @@ tn_status tn_checked_walk(tn_context *context) {
             TN_TRY(tn_checked_step(context, state->walk_steps[i], item->call, item->run));
         }
         if (context->profile.is_on)
-            tn_walk_note_time(context, state->walk_steps[i], tn_walk_now_ns() - before);
+            tn_walk_note_time(context, state->walk_steps[i], tn_now_ns() - before);
     }
     return TN_OK;
 }

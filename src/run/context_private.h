@@ -305,7 +305,6 @@ tn_status tn_device_ports_check_capture(const tn_context *context);
 
 /* --- walk_profile.c --- */
 tn_status tn_walk_profile(tn_context *context);
-uint64_t tn_walk_now_ns(void);
 void tn_walk_note_time(tn_context *context, uint32_t step, uint64_t ns);
 void tn_walk_profile_close(tn_context *context);
 

@@ -5,15 +5,8 @@
  * are captured once more with the events in them, so that the steps' times add up to the run's.
  */
 #include "base/status.h"
+#include "base/clock.h"
 #include "run/walk_private.h"
-
-#include <time.h>
-
-uint64_t tn_walk_now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
 
 void tn_walk_note_time(tn_context *context, uint32_t index, uint64_t ns) {
     tn_profile_entry *entry = &context->profile.entries[index];
@@ -40,10 +33,10 @@ static tn_status profile_host(tn_context *context) {
     const tn_shape_state *state = context->shapes.current;
     for (uint32_t i = 0; i < state->walk_count; i++) {
         TN_TRY(tn_run_check(context->run));
-        const uint64_t before = tn_walk_now_ns();
+        const uint64_t before = tn_now_ns();
         const tn_status status = state->walk[i].run(state->walk[i].call);
         if (status != TN_OK) return tn_walk_failed(&state->walk[i], status);
-        tn_walk_note_time(context, state->walk_steps[i], tn_walk_now_ns() - before);
+        tn_walk_note_time(context, state->walk_steps[i], tn_now_ns() - before);
     }
     return TN_OK;
 }
@@ -110,10 +103,10 @@ static tn_status run_piece(tn_context *context, uint32_t piece, uint32_t first, 
         const tn_walk_item *item = &state->walk[i];
         TN_TRY(tn_run_check(context->run));
         TN_TRY(record(context, i, stream));
-        const uint64_t before = tn_walk_now_ns();
+        const uint64_t before = tn_now_ns();
         const tn_status status = tn_walk_call(context, item);
         if (status != TN_OK) return tn_walk_failed(item, status);
-        context->profile.host_ns[i] = tn_walk_now_ns() - before;
+        context->profile.host_ns[i] = tn_now_ns() - before;
     }
     TN_TRY(record(context, end_events(state, piece), stream));
     return record(context, end_events(state, piece) + 1, stream);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of a run whose shapes are found on the way; see dynamic.h. */
 #include "run/sized/dynamic.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 #include <string.h>
@@ -274,11 +275,11 @@ static tn_status run_step(tn_context *context, uint32_t index) {
 
 tn_status tn_dynamic_run_steps(tn_context *context) {
     for (uint32_t s = 0; s < context->engine->program->step_count; s++) {
-        const uint64_t before = context->profile.is_on ? tn_walk_now_ns() : 0;
+        const uint64_t before = context->profile.is_on ? tn_now_ns() : 0;
         TN_TRY(tn_run_check(context->run));
         TN_TRY(run_step(context, s));
         if (context->profile.is_on && !context->engine->program->steps[s].is_host)
-            tn_walk_note_time(context, s, tn_walk_now_ns() - before);
+            tn_walk_note_time(context, s, tn_now_ns() - before);
         tn_dynamic_end_step(context, s);
     }
     return TN_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Installing handlers of faults, and handing a fault on; see fault_signals.h. */
-#include "base/fault_signals.h"
+#include "base/process/fault_signals.h"
 #include "base/status.h"
 
 static const int numbers[TN_FAULT_SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};

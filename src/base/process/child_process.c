@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting, watching and ending processes; see child_process.h. */
-#include "base/child_process.h"
+#include "base/process/child_process.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -94,12 +94,6 @@ void tn_child_process_describe(int how, char *text, size_t bytes) {
 /* ----------------------------------------------------------------------------------------------
  * a program that is run to its end */
 
-static double now_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Takes what is there; false at the end of the pipe. */
 static bool read_some(int pipe_end, size_t limit, tn_text *output) {
     char piece[4096];
@@ -121,10 +115,10 @@ static int exit_code(int how) {
 
 static bool listen_until_end(const tn_child_process *process, pid_t child, int pipe_end,
                              tn_text *output, int *out_how) {
-    const double deadline = now_seconds() + process->seconds;
+    const double deadline = 1e-9 * (double)tn_now_ns() + process->seconds;
     bool is_open = true;
     while (!tn_child_process_has_ended(child, out_how)) {
-        if (now_seconds() > deadline) return false;
+        if (1e-9 * (double)tn_now_ns() > deadline) return false;
         struct pollfd wanted = {.fd = is_open ? pipe_end : -1, .events = POLLIN};
         poll(&wanted, 1, is_open ? 20 : 1);
         is_open = is_open && read_some(pipe_end, process->output_limit, output);

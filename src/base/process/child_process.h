@@ -4,8 +4,8 @@
  * threads; no shell is between), watched and ended. And a program that is run to its end and
  * listened to.
  */
-#ifndef TN_BASE_CHILD_PROCESS_H
-#define TN_BASE_CHILD_PROCESS_H
+#ifndef TN_BASE_PROCESS_CHILD_PROCESS_H
+#define TN_BASE_PROCESS_CHILD_PROCESS_H
 
 #include "base/text.h"
 

@@ -3,8 +3,8 @@
  * The signals of faults and their handlers, which belong to the process: for guarded calls
  * (guard/fault.c) and for reports of crashes (plugin/crash.c).
  */
-#ifndef TN_BASE_FAULT_SIGNALS_H
-#define TN_BASE_FAULT_SIGNALS_H
+#ifndef TN_BASE_PROCESS_FAULT_SIGNALS_H
+#define TN_BASE_PROCESS_FAULT_SIGNALS_H
 
 #include "base/memory.h"
 
