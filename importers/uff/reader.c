@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading a UFF file: the importer's table, and the steps from bytes to a sorted graph. The bytes
- * are checked and unpacked by base/wire.h (a text's after text_form.c has made them); walk.c puts
- * the nodes in order, operations.c says what each means, custom.c asks the registry for all others.
+ * are checked and unpacked by base/wire.h (a text's after text_form.c has made them); traverse.c
+ * puts the nodes in order, operations.c says what each means, custom.c asks the registry for all
+ * others.
  */
 #include "base/status.h"
 #include "base/wire.h"
@@ -163,7 +164,7 @@ static tn_status read_file(tn_uff_reader *reader) {
     reader->source = reader->file->graphs[0];
     const char *name = reader->source->id ? reader->source->id : "";
     TN_TRY(reader->import->services->set_name(reader->graph, name));
-    TN_TRY(tn_uff_walk(reader));
+    TN_TRY(tn_uff_traverse(reader));
     TN_TRY(check_names(reader));
     TN_TRY(tn_uff_customs_check(reader));
     TN_TRY(tn_uff_inputs_survey(reader));

@@ -72,7 +72,7 @@ typedef struct tn_uff_state {
     tn_uff_value *value; /* null until the node was read */
     uint32_t extra_count;
     tn_uff_value *extras; /* outputs after the first: "id_1", "id_2" */
-    uint8_t mark;         /* of the walk: 0 not seen, 1 entered, 2 left */
+    uint8_t mark;         /* of the traversal: 0 not seen, 1 entered, 2 left */
 } tn_uff_state;
 
 /* What the readers of a node need of it. */
@@ -249,9 +249,9 @@ bool tn_uff_is_input(const tn_uff_reader *reader, const tn_uff_node *node);
 tn_status tn_uff_inputs_survey(tn_uff_reader *reader);
 tn_status tn_uff_input_read(tn_uff_call *call);
 
-/* --- walk.c --- */
+/* --- traverse.c --- */
 /* The nodes by id, the outputs, and the order in which nodes are read. */
-tn_status tn_uff_walk(tn_uff_reader *reader);
+tn_status tn_uff_traverse(tn_uff_reader *reader);
 /* A node by the name that others call it by, and which of its outputs is meant. */
 tn_status tn_uff_node_find(const tn_uff_reader *reader, const char *name, uint32_t *out_node,
                            uint32_t *out_output);

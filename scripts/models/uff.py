@@ -91,12 +91,12 @@ def element_types(values):
 
 
 def orders(*names):
-    """Dimension orders from names like "N+C": what is written walks the tensor's axes by part."""
+    """Dimension orders from names like "N+C": what is written lists the tensor's axes by part."""
     parts = {"N": [0], "K": [0], "C": [1], "+": [2, INCREMENT], "-": [DECREMENT, 2]}
     out = b""
     for name in names:
-        walk = [part for letter in name for part in parts[letter]]
-        out += chunk(1, chunk(1, number(1, -1) + chunk(2, packed(walk))))
+        parts_in_order = [part for letter in name for part in parts[letter]]
+        out += chunk(1, chunk(1, number(1, -1) + chunk(2, packed(parts_in_order))))
     return chunk(104, out)
 
 

@@ -3,8 +3,9 @@
  * Guarded running of one callback: the tensors of its call are copied between guard pages, what it
  * is to write is poisoned, what it is to read is read-only; afterwards the guards, the inputs and
  * the outputs are looked at, and the outputs are copied to where they belong. Works on any binary.
- * It knows calls alone: which of them belong to a walk is run/checked_walk.c's matter. How faults
- * are caught is fault.h's, the patterns poison.h's; what is said of findings, checked_findings.c's.
+ * It knows calls alone: which of them belong to a run is run/execution_checked.c's matter. How
+ * faults are caught is fault.h's, the patterns poison.h's; what is said of findings,
+ * checked_findings.c's.
  */
 #ifndef TN_GUARD_CHECKED_CALL_H
 #define TN_GUARD_CHECKED_CALL_H

@@ -84,7 +84,7 @@ static tn_status set_up(tn_context *context) {
     TN_TRY(tn_inference_init_in(&context->shapes.inference, engine->graph, &engine->plan,
                                 &context->allocator));
     context->shapes.inference.run = context->run;
-    TN_TRY(tn_walk_open_device(context));
+    TN_TRY(tn_execution_open_device(context));
     TN_TRY(tn_body_contexts_create(context));
     TN_TRY(open_kernels(context));
     const tn_isolation_owner owner = {engine, &context->allocator, context->kernels,
@@ -169,23 +169,23 @@ void tn_context_destroy(tn_context *context) {
     if (!context || !tn_context_close_runs(context)) return;
     tn_engine *engine = context->engine;
     const tn_allocator *allocator = &context->allocator;
-    (void)tn_walk_wait(context);
+    (void)tn_execution_wait(context);
     for (int i = 0; i < TN_SHAPE_STATES; i++)
         tn_shape_state_destroy(context, context->shapes.states[i]);
     tn_dynamic_destroy(context);
     tn_checked_context_destroy(context);
     tn_unfused_destroy(context);
     tn_profiles_destroy(context);
-    tn_walk_profile_close(context);
+    tn_execution_profile_close(context);
     close_kernels(context);
     tn_body_contexts_destroy(context);
     for (size_t i = 0; context->ports.inputs && i < engine->graph->input_count; i++) {
-        tn_walk_host_deallocate(context, context->ports.inputs[i].staging);
-        tn_walk_host_deallocate(context, context->ports.inputs[i].own);
+        tn_execution_host_deallocate(context, context->ports.inputs[i].staging);
+        tn_execution_host_deallocate(context, context->ports.inputs[i].own);
     }
     for (size_t i = 0; context->ports.outputs && i < engine->graph->output_count; i++)
-        tn_walk_host_deallocate(context, context->ports.outputs[i].own);
-    tn_walk_close_device(context);
+        tn_execution_host_deallocate(context, context->ports.outputs[i].own);
+    tn_execution_close_device(context);
     tn_inference_deinit(&context->shapes.inference);
     tn_heaps_destroy(context);
     if (!context->arena.owner) tn_context_free_arena(context);

@@ -2,7 +2,7 @@
 /*
  * What a caller gives a context: the shapes of inputs, and memory for inputs and outputs, the
  * host's or the device's. It is noted here; bindings.c checks it and sets the pointers before the
- * next walk.
+ * next run.
  */
 #include "run/context_private.h"
 

@@ -22,13 +22,13 @@
  *   bindings.c              the callers' memory
  *   strided/strided_ports.c  their memory, where its elements lie apart
  *   device_ports.c          their memory on a device, where the processor uses it
- *   walk.c                  the run
- *   walk_private.h          what the files of the walk call of each other
- *   walk_profile.c          the run with a clock
- *   walk_device.c           steps on a device, and between its memory and the host's
- *   walk_border.c           inputs and outputs that are in a device's memory already
- *   walk_first.c            the first run of a set of shapes there
- *   walk_graph.c            steps that a device does as one captured graph
+ *   execution.c             the run
+ *   execution_private.h  what the files of the execution loop call of each other
+ *   execution_profile.c     the run with a clock
+ *   execution_device.c      steps on a device, and between its memory and the host's
+ *   execution_border.c      inputs and outputs that are in a device's memory already
+ *   execution_first.c       the first run of a set of shapes there
+ *   execution_graph.c       steps that a device does as one captured graph
  *   sized/dynamic.c         the run of networks whose shapes only data decides
  *   sized/dynamic_device.c  the same on a device
  *   bodies/body_contexts.c  the bodies of nodes
@@ -265,7 +265,7 @@ static inline uint32_t tn_shape_state_root(const tn_shape_state *state, uint32_t
 /* --- shape_state_memory.c --- */
 /* Plans the arena; the workspaces are known. Afterwards every place is final. */
 tn_status tn_shape_state_plan(tn_context *context, tn_shape_state *state);
-/* Whether an item of the walk is enqueued on the device. */
+/* Whether an item is enqueued on the device. */
 bool tn_shape_state_is_on_device(const tn_context *context, const tn_shape_state *state,
                                  uint32_t item);
 
@@ -280,7 +280,7 @@ tn_status tn_bindings_apply_inputs(tn_context *context);
 void *tn_bindings_input(const tn_context *context, uint32_t input);
 /* Copies inputs that are staged, and outputs that are not written in place. */
 void tn_bindings_stage_inputs(tn_context *context);
-/* Whether some output is copied by the host when the walk is over. */
+/* Whether some output is copied by the host when all items have run. */
 bool tn_bindings_has_copies(const tn_context *context);
 void tn_bindings_copy_outputs(tn_context *context);
 tn_status tn_bindings_own_output(tn_context *context, uint32_t output, size_t bytes);
@@ -303,57 +303,58 @@ tn_status tn_device_ports_send(tn_context *context);
 /* TN_ERROR_STATE where the caller captures its stream and some of the work is the processor's. */
 tn_status tn_device_ports_check_capture(const tn_context *context);
 
-/* --- walk_profile.c --- */
-tn_status tn_walk_profile(tn_context *context);
-uint64_t tn_walk_now_ns(void);
-void tn_walk_note_time(tn_context *context, uint32_t step, uint64_t ns);
-void tn_walk_profile_close(tn_context *context);
+/* --- execution_profile.c --- */
+tn_status tn_execution_profile(tn_context *context);
+uint64_t tn_execution_now_ns(void);
+void tn_execution_note_time(tn_context *context, uint32_t step, uint64_t ns);
+void tn_execution_profile_close(tn_context *context);
 
-/* --- walk.c --- */
-tn_status tn_walk_run(tn_context *context);
+/* --- execution.c --- */
+tn_status tn_execution_run(tn_context *context);
 /* The callback of reformat steps. */
-tn_status tn_walk_reformat(tn_call *call);
+tn_status tn_execution_reformat(tn_call *call);
 
 /* --- checked.c --- */
 /* When the engine is a checked one: the kernels are open. */
 tn_status tn_checked_context_create(tn_context *context);
 void tn_checked_context_destroy(tn_context *context);
-tn_status tn_checked_walk(tn_context *context);
+tn_status tn_execution_run_checked(tn_context *context);
 /* A call of a step whose tensors are set. */
 tn_status tn_checked_step(tn_context *context, uint32_t step, tn_call *call, tn_callback run);
 
 /* Memory of the host for an input or output: what the device copies fastest, where one reads or
  * writes it (pinned). */
-bool tn_walk_has_pinned(const tn_context *context);
-tn_status tn_walk_host_allocate(tn_context *context, size_t bytes, const char *what,
-                                void **out_memory);
-void tn_walk_host_deallocate(tn_context *context, void *memory); /* null is fine */
+bool tn_execution_has_pinned(const tn_context *context);
+tn_status tn_execution_host_allocate(tn_context *context, size_t bytes, const char *what,
+                                     void **out_memory);
+void tn_execution_host_deallocate(tn_context *context, void *memory); /* null is fine */
 
-/* --- walk_device.c --- */
+/* --- execution_device.c --- */
 /* A stream, before the kernels are opened; nothing where the processor does it all. */
-tn_status tn_walk_open_device(tn_context *context);
-void tn_walk_close_device(tn_context *context);
-tn_status tn_walk_wait(tn_context *context); /* for all that is enqueued */
+tn_status tn_execution_open_device(tn_context *context);
+void tn_execution_close_device(tn_context *context);
+tn_status tn_execution_wait(tn_context *context); /* for all that is enqueued */
 /* Finds the items that may be captured, again where it was done before; nothing is captured yet. */
-tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state);
+tn_status tn_execution_find_graphs(tn_context *context, tn_shape_state *state);
 /* The callback of a transfer that there is no need for. */
-tn_status tn_walk_do_nothing(tn_call *call);
+tn_status tn_execution_do_nothing(tn_call *call);
 /* Finds the transfers at the network's border. */
-tn_status tn_walk_find_borders(tn_context *context, tn_shape_state *state);
+tn_status tn_execution_find_borders(tn_context *context, tn_shape_state *state);
 /* Where what is bound in the device's memory lies, once all other pointers are set. */
-void tn_walk_set_borders(const tn_context *context, tn_shape_state *state);
+void tn_execution_set_borders(const tn_context *context, tn_shape_state *state);
 /* Decides which transfers are part of a graph with the memory that is bound now; where that changes
  * what was captured is forgotten. */
-tn_status tn_walk_capture_borders(tn_context *context, tn_shape_state *state);
+tn_status tn_execution_capture_borders(tn_context *context, tn_shape_state *state);
 /* Forgets what was captured: pointers or the stream have changed, or the state goes. */
-void tn_walk_drop_graphs(const tn_context *context, tn_shape_state *state);
-/* The walk on a device. */
-tn_status tn_walk_run_device(tn_context *context);
+void tn_execution_drop_graphs(const tn_context *context, tn_shape_state *state);
+/* The execution loop on a device. */
+tn_status tn_execution_run_device(tn_context *context);
 /* Turns the call of a reformat step into one from, to or on the device; its workspace is there. */
-void tn_walk_make_transfer(tn_context *context, const tn_shape_state *state, tn_walk_item *item,
-                           uint32_t from_space, uint32_t to_space, uint64_t *out_workspace_bytes);
+void tn_execution_make_transfer(tn_context *context, const tn_shape_state *state,
+                                tn_execution_item *item, uint32_t from_space, uint32_t to_space,
+                                uint64_t *out_workspace_bytes);
 /* Whether a step moves or converts a tensor from, to or on a device. */
-bool tn_walk_is_transfer(const tn_program *program, const tn_program_step *step);
+bool tn_execution_is_transfer(const tn_program *program, const tn_program_step *step);
 
 /* --- sized/counted.c --- */
 /* Notes the counts of the inputs in a new state, whose tensors are described, and gives each tensor

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One run: reshape where shapes or values have changed, bindings, the walk, the outputs. And what
- * becomes of a context whose run failed or whose device is lost.
+ * One run: reshape where shapes or values have changed, bindings, the execution loop, the outputs.
+ * And what becomes of a context whose run failed or whose device is lost.
  */
 #include "device/cpu/shared_threads.h"
 #include "device/cpu/workers.h"
 #include "plugin/devices.h"
 #include "run/context_private.h"
 
-static tn_status walk(tn_context *context) {
-    if (context->checked) return tn_checked_walk(context);
-    if (context->profile.is_on) return tn_walk_profile(context);
-    return context->device.stream ? tn_walk_run_device(context) : tn_walk_run(context);
+static tn_status execute(tn_context *context) {
+    if (context->checked) return tn_execution_run_checked(context);
+    if (context->profile.is_on) return tn_execution_profile(context);
+    return context->device.stream ? tn_execution_run_device(context) : tn_execution_run(context);
 }
 
 static tn_status wait(tn_context *context) {
-    const tn_status status = tn_walk_wait(context);
+    const tn_status status = tn_execution_wait(context);
     return status == TN_OK ? TN_OK : tn_error_at(status, "some node (a checked run says which)");
 }
 
@@ -61,9 +61,9 @@ static tn_status run(tn_context *context) {
     tn_bindings_stage_inputs(context);
     context->device.is_pending = context->device.stream != NULL;
     tn_crash_enter(&context->crash, NULL, NULL, NULL);
-    const tn_status walked = walk(context);
+    const tn_status executed = execute(context);
     tn_crash_leave(&context->crash);
-    TN_TRY(walked);
+    TN_TRY(executed);
     const bool has_copies = tn_bindings_has_copies(context),
                has_sends = context->ports.has_device && tn_device_ports_has_sends(context);
     if (has_copies || (context->device.stream == context->device.own_stream && !has_sends))
@@ -151,7 +151,7 @@ tn_status tn_context_run(tn_context *context) {
 }
 
 tn_status tn_context_wait_all(tn_context *context) {
-    TN_TRY(tn_walk_wait(context));
+    TN_TRY(tn_execution_wait(context));
     if (context->unfused.context) TN_TRY(tn_context_wait_all(context->unfused.context));
     for (uint32_t p = 1; context->profiles.contexts && p < context->engine->profile_count; p++)
         if (context->profiles.contexts[p])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The memory of a shape state: one arena in the host's memory, and one in the device's, for the
- * values that lie in it and for the workspaces, by the steps of the walk between which each is
+ * values that lie in it and for the workspaces, by the steps of the run between which each is
  * needed. Which values these are is shape_state_places.c's matter, the offsets are found by
  * src/memory/memory_plan.c.
  */
@@ -12,8 +12,8 @@
 bool tn_shape_state_is_on_device(const tn_context *context, const tn_shape_state *state,
                                  uint32_t item) {
     const tn_program *program = context->engine->program;
-    const tn_program_step *step = &program->steps[state->walk_steps[item]];
-    return step->is_device || tn_walk_is_transfer(program, step);
+    const tn_program_step *step = &program->steps[state->item_steps[item]];
+    return step->is_device || tn_execution_is_transfer(program, step);
 }
 
 typedef struct lifetimes {
@@ -40,8 +40,8 @@ static void use_value(lifetimes *all, const tn_shape_state *state, uint32_t valu
 
 static void gather_lifetimes(const tn_context *context, tn_shape_state *state, lifetimes *all) {
     const tn_program *program = context->engine->program;
-    for (uint32_t i = 0; i < state->walk_count; i++) {
-        const tn_program_step *step = &program->steps[state->walk_steps[i]];
+    for (uint32_t i = 0; i < state->item_count; i++) {
+        const tn_program_step *step = &program->steps[state->item_steps[i]];
         for (uint32_t k = 0; k < step->input_count; k++)
             use_value(all, state, step->inputs[k], i);
         for (uint32_t k = 0; k < step->operand_count; k++)
@@ -50,7 +50,7 @@ static void gather_lifetimes(const tn_context *context, tn_shape_state *state, l
             use_value(all, state, step->outputs[k], i);
     }
     for (uint32_t i = 0; i < state->copy_count; i++)
-        use_value(all, state, state->copies[i].value, state->walk_count);
+        use_value(all, state, state->copies[i].value, state->item_count);
 }
 
 /* Whether the workspace of an item lies in the arena of this kind of place. */
@@ -79,13 +79,13 @@ static tn_status plan_memory(tn_context *context, tn_shape_state *state, uint32_
                              size_t alignment, size_t *out_bytes) {
     const uint32_t values = context->engine->program->value_count;
     lifetimes all = {.kind = kind};
-    all.buffers = tn_arena_allocate(state->arena, (size_t)values + state->walk_count + 1,
+    all.buffers = tn_arena_allocate(state->arena, (size_t)values + state->item_count + 1,
                                     sizeof(*all.buffers));
     all.buffer_of = tn_arena_allocate(state->arena, (size_t)values + 1, sizeof(*all.buffer_of));
     if (!all.buffers || !all.buffer_of) return tn_fail_memory("a memory plan");
     gather_lifetimes(context, state, &all);
     const size_t value_buffers = all.count;
-    for (uint32_t i = 0; i < state->walk_count; i++) {
+    for (uint32_t i = 0; i < state->item_count; i++) {
         if (has_workspace(context, state, i, kind))
             all.buffers[all.count++] = (tn_memory_buffer){
                 .bytes = (size_t)state->workspace_bytes[i], .first = i, .last = i};
@@ -95,7 +95,7 @@ static tn_status plan_memory(tn_context *context, tn_shape_state *state, uint32_
         if (all.buffer_of[v]) state->places[v].offset = all.buffers[all.buffer_of[v] - 1].offset;
     }
     size_t at = value_buffers;
-    for (uint32_t i = 0; i < state->walk_count; i++) {
+    for (uint32_t i = 0; i < state->item_count; i++) {
         if (has_workspace(context, state, i, kind)) state->workspaces[i] = all.buffers[at++].offset;
     }
     return note_arena(state, &all, values, *out_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes one node of those that compute the same. One walk over the sorted graph numbers values:
+ * Makes one node of those that compute the same. One traversal of the sorted graph numbers values:
  * the value of a tensor is the first tensor that is known to hold the same, so that chains of equal
  * nodes meet too. Each node is looked up by an outline first, which says of constants only what
  * type and shape they are; their content is read where two outlines are the same, and once each:
@@ -161,7 +161,7 @@ static bool is_same_node(const equal_merger *merger, uint32_t a, uint32_t b) {
 }
 
 /* ----------------------------------------------------------------------------------------------
- * the walk */
+ * the traversal */
 
 /* The node that stands in a table under this hash; of several the one that is the same as `index`,
  * where that is asked for. TN_NO_NODE: none. */

@@ -3,7 +3,7 @@
  * Inputs and outputs that the caller has in the device's memory where it is the processor that
  * reads or writes them. Before a run such inputs are copied to pinned memory of the context's own,
  * on the stream and therefore after what the caller has enqueued there, and waited for; after it
- * such outputs are copied back on the stream. What devices read and write is walk_border.c's.
+ * such outputs are copied back on the stream. What devices read and write is execution_border.c's.
  */
 #include "base/status.h"
 #include "plugin/devices.h"
@@ -56,7 +56,7 @@ tn_status tn_device_ports_fetch(tn_context *context) {
     /* The copies of an earlier run's outputs may not be done yet, either. */
     for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         is_any |= context->ports.outputs[i].is_sent;
-    return is_any ? tn_walk_wait(context) : TN_OK;
+    return is_any ? tn_execution_wait(context) : TN_OK;
 }
 
 bool tn_device_ports_has_sends(const tn_context *context) {

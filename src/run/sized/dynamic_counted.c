@@ -41,7 +41,7 @@ static tn_status read_count(tn_context *context, uint32_t value, int64_t *out_co
         *out_count = *made->counted.value;
     } else {
         TN_TRY(copy(context, out_count, made->counted.value, sizeof(*out_count), TN_COPY_TO_HOST));
-        TN_TRY(tn_walk_wait(context));
+        TN_TRY(tn_execution_wait(context));
         context->dynamic->is_arriving = false;
     }
     if (*out_count >= 0 && *out_count <= capacity) return TN_OK;

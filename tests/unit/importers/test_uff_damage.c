@@ -148,7 +148,7 @@ static void test_constants_are_not_permuted_without_bound(void **state) {
 static void test_deep_nesting_is_refused(void **state) {
     graph_test *test = *state;
     onnx_part file = {0}, inner = {0};
-    for (int i = 0; i < 1000; i++) { /* whatever the field: the walk looks at known messages */
+    for (int i = 0; i < 1000; i++) { /* whatever the field: the traversal looks at known messages */
         onnx_part outer = {0};
         onnx_part_move(&outer, 4, &inner);
         inner = outer;

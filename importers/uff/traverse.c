@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walk over the file's graph: nodes by id, the outputs (what MarkOutput nodes name, or what the
+ * Traverses the file's graph: nodes by id, the outputs (what MarkOutput nodes name, or what the
  * caller wants), and the live nodes sorted so that producers come first. Files list nodes in any
  * order.
  */
@@ -125,7 +125,7 @@ static tn_status fail_cycle(const tn_uff_reader *reader, const step *stack, size
                    reader->source->nodes[node]->id, depth - begin - 1);
 }
 
-static tn_status walk_from(tn_uff_reader *reader, uint32_t root, step *stack) {
+static tn_status traverse_from(tn_uff_reader *reader, uint32_t root, step *stack) {
     size_t depth = 0;
     if (reader->states[root].mark == 2) return TN_OK;
     stack[depth++] = (step){.node = root};
@@ -152,7 +152,7 @@ static tn_status walk_from(tn_uff_reader *reader, uint32_t root, step *stack) {
     return TN_OK;
 }
 
-tn_status tn_uff_walk(tn_uff_reader *reader) {
+tn_status tn_uff_traverse(tn_uff_reader *reader) {
     const size_t count = reader->source->n_nodes;
     TN_TRY(index_nodes(reader));
     reader->states = tn_arena_allocate(reader->arena, count, sizeof(*reader->states));
@@ -161,6 +161,6 @@ tn_status tn_uff_walk(tn_uff_reader *reader) {
     if (!reader->states || !reader->sorted || !stack) return tn_fail_memory("the list of nodes");
     TN_TRY(find_outputs(reader));
     for (size_t i = 0; i < reader->output_count; i++)
-        TN_TRY(walk_from(reader, reader->outputs[i].node, stack));
+        TN_TRY(traverse_from(reader, reader->outputs[i].node, stack));
     return TN_OK;
 }
