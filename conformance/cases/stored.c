@@ -39,7 +39,7 @@ static void check_run(tn_drawn *d, tn_stored_run *run, const char *combination, 
 
 static void check_combination(tn_drawn *d, const tn_kernel_entry *entry, uint32_t index) {
     const size_t count = d->expected.count ? tn_drawn_count(&d->expected.shapes[0]) : 0;
-    float *operand = malloc(tn_stored_operand_room(d) * sizeof(*operand));
+    float *operand = malloc(tn_stored_operand_count(d) * sizeof(*operand));
     tn_stored_run *run = malloc(sizeof(*run));
     tn_shape channels;
     const bool is_large = count > LARGE;

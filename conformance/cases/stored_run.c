@@ -22,7 +22,7 @@ typedef struct stored_call {
     tn_tensor *output_pointers[16];
     const tn_step *step_pointers[TN_STORED_STEPS];
     tn_step steps[TN_STORED_STEPS];
-    tn_chain_room rooms[TN_STORED_STEPS];
+    tn_chain_buffer buffers[TN_STORED_STEPS];
     tn_thread_pool pool;
     tn_prepared_kernel prepared;
     tn_open_kernel opened;
@@ -63,7 +63,7 @@ static tn_status describe_all(tn_stored_run *run, stored_call *s) {
         s->output_pointers[i] = &s->outputs[i].storage.tensor;
     }
     for (uint32_t i = 0; i < run->step_count; i++) {
-        tn_chain_publish(&run->steps[i], i, NULL, &s->rooms[i], &s->steps[i]);
+        tn_chain_publish(&run->steps[i], i, NULL, &s->buffers[i], &s->steps[i]);
         s->step_pointers[i] = &s->steps[i];
     }
     return TN_OK;

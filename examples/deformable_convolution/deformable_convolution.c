@@ -31,12 +31,12 @@ static tn_status infer(tn_call *call) {
         return TN_ERROR_SHAPE;
     int64_t out[4] = {in[0], w[0]}, maps = p->deform_groups * w[2] * w[3];
     for (int i = 0; i < 2; i++) {
-        const double room = (double)(in[2 + i] + 2 * p->padding.items[i] - 1) -
-                            (double)p->dilation.items[i] * (double)(w[2 + i] - 1);
-        if (in[2 + i] < 1 || w[2 + i] < 1 || room < 0 || in[1] % p->groups || w[0] % p->groups ||
+        const double range = (double)(in[2 + i] + 2 * p->padding.items[i] - 1) -
+                             (double)p->dilation.items[i] * (double)(w[2 + i] - 1);
+        if (in[2 + i] < 1 || w[2 + i] < 1 || range < 0 || in[1] % p->groups || w[0] % p->groups ||
             in[1] % p->deform_groups || w[2 + i] > 4096 || in[1] > 1 << 24)
             return call->host->fail(call, TN_ERROR_SHAPE, "window or groups do not fit the input");
-        out[2 + i] = (int64_t)(room / (double)p->stride.items[i]) + 1;
+        out[2 + i] = (int64_t)(range / (double)p->stride.items[i]) + 1;
     }
     if (!TN_LAYER_FITS(call, OFFSET, in[0], 2 * maps, out[2], out[3]) ||
         !TN_LAYER_FITS(call, MASK, in[0], maps, out[2], out[3]) || !TN_LAYER_FITS(call, BIAS, w[0]))

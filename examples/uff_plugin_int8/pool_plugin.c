@@ -68,8 +68,8 @@ static void close_handle(tn_call *call) {
             for (int64_t r = 0; r < out[2]; r++) {                                                 \
                 const type *from = x + (c * in[2] + r * p.down) * in[3];                           \
                 type *to = y + (c * out[2] + r) * n;                                               \
-                const int64_t room = ((end - c) * out[2] - r) * n;                                 \
-                p.is_pairs ? row_##type(from, to, room < wide ? n : wide, in[3], 2, 2, 2)          \
+                const int64_t left = ((end - c) * out[2] - r) * n;                                 \
+                p.is_pairs ? row_##type(from, to, left < wide ? n : wide, in[3], 2, 2, 2)          \
                            : row_##type(from, to, n, in[3], p.height, p.width, p.right);           \
             }                                                                                      \
         return TN_OK;                                                                              \

@@ -127,7 +127,7 @@ static tn_status read_list(tn_onnx_reader *reader, const tn_onnx_tensor *tensor,
         return tn_fail(TN_ERROR_FORMAT, "the shape takes %zu elements, but %s has %zu", count,
                        list.name, list.count);
     if (count == 0) return TN_OK;
-    void *copy = tn_import_room(reader->graph, data->bytes);
+    void *copy = tn_import_allocate(reader->graph, data->bytes);
     if (!copy) return tn_fail_memory("a tensor's data");
     data->data = copy;
     if (data->type == TN_U32) return narrow_uint64(list.items, count, copy);

@@ -90,10 +90,10 @@ static tn_status fail_no_outputs(const tn_uff_reader *reader) {
 
 static tn_status find_outputs(tn_uff_reader *reader) {
     const tn_uff_graph *graph = reader->source;
-    size_t room = reader->options->output_count;
+    size_t capacity = reader->options->output_count;
     for (size_t i = 0; i < graph->n_nodes; i++)
-        room += is_mark(graph->nodes[i]) ? graph->nodes[i]->n_inputs : 0;
-    reader->outputs = tn_arena_allocate(reader->arena, room, sizeof(*reader->outputs));
+        capacity += is_mark(graph->nodes[i]) ? graph->nodes[i]->n_inputs : 0;
+    reader->outputs = tn_arena_allocate(reader->arena, capacity, sizeof(*reader->outputs));
     if (!reader->outputs) return tn_fail_memory("the list of outputs");
     for (uint32_t i = 0; i < reader->options->output_count; i++)
         TN_TRY(tn_error_at(add_output(reader, reader->options->outputs[i]), "output"));

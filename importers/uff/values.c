@@ -82,7 +82,7 @@ tn_status tn_uff_constant_permute(tn_uff_reader *reader, const tn_uff_value *val
     if (value->bytes > reader->permutable_bytes)
         return tn_fail(TN_ERROR_MEMORY, "the file asks for its constants in too many orders");
     reader->permutable_bytes -= value->bytes;
-    char *to = tn_import_room(reader->graph, value->bytes);
+    char *to = tn_import_allocate(reader->graph, value->bytes);
     if (!to) return tn_fail_memory("a constant");
     *out_data = to;
     int64_t at[TN_MAX_RANK] = {0};

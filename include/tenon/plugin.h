@@ -405,7 +405,7 @@ typedef struct tn_facet_window_max {
 typedef struct tn_affine {
     uint32_t size;
     int32_t axis;
-    uint64_t count; /* before the call: room in the arrays; after it: the extent of the axis */
+    uint64_t count; /* before the call: capacity of the arrays; after it: the extent of the axis */
     double *factors, *shifts; /* the host's, to be filled */
 } tn_affine;
 typedef struct tn_linear {
@@ -440,8 +440,8 @@ typedef struct tn_facet {
     uint32_t size;
     uint32_t flags;      /* TN_FACET_... */
     const char *variant; /* null, or which of the facet's kinds: "relu" */
-    void *what;          /* the host's room, zeroed, aligned to 16: the facet's struct goes there */
-    uint64_t what_bytes; /* of the room: at least 128 */
+    void *what; /* the host's memory, zeroed, aligned to 16: the facet's struct goes there */
+    uint64_t what_bytes; /* of that: at least 128 */
     uint32_t operand_count, reserved;
     tn_facet_operand operands[3];
 } tn_facet;

@@ -53,7 +53,7 @@ static void insert(map_slot *slots, size_t slot_count, const char *key, uint64_t
     slots[i].value = value;
 }
 
-static tn_status make_room(tn_map *map) {
+static tn_status grow(tn_map *map) {
     if ((map->used_count + 1) * 3 <= map->slot_count * 2) return TN_OK;
     size_t live = 0;
     for (size_t i = 0; i < map->slot_count; i++)
@@ -80,7 +80,7 @@ tn_status tn_map_set(tn_map *map, const char *key, uint64_t value) {
         slot->value = value;
         return TN_OK;
     }
-    TN_TRY(make_room(map));
+    TN_TRY(grow(map));
     insert(map->slots, map->slot_count, key, value);
     map->used_count++;
     return TN_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread's last error. All text lies in the thread's room (error_store.h), of fixed size. The
+ * The thread's last error. All text lies in the thread's state (error_store.h), of fixed size. The
  * chain of positions grows at its front, since the outer callers add theirs last.
  */
 #include "base/status.h"
@@ -16,7 +16,7 @@
 
 #define WITHOUT_POSITION                                                                           \
     .where = "", .node = "", .op = "", .library = "", .file = "", .offset = UINT64_MAX, .mend = ""
-/* Of a thread that never failed, and of one whose error found no room. */
+/* Of a thread that never failed, and of one whose error found no memory. */
 static const tn_error no_error = {
     .size = sizeof(tn_error), .status = TN_OK, .message = "", WITHOUT_POSITION};
 static const tn_error lost_error = {.size = sizeof(tn_error),
@@ -26,29 +26,29 @@ static const tn_error lost_error = {.size = sizeof(tn_error),
 static atomic_bool is_any_lost;
 
 const tn_error *tn_last_error(void) {
-    tn_error_room *room = tn_error_store_find();
-    if (!room) return atomic_load(&is_any_lost) ? &lost_error : &no_error;
-    const tn_error_copy *error = &room->error;
-    room->view = (tn_error){.size = sizeof(tn_error),
-                            .status = error->status,
-                            .message = error->message,
-                            .where = error->where,
-                            .node = error->node,
-                            .op = error->op,
-                            .library = error->library,
-                            .file = error->file,
-                            .offset = error->status == TN_OK ? UINT64_MAX : error->offset,
-                            .line = error->line,
-                            .column = error->column,
-                            .mend = error->mend};
-    return &room->view;
+    tn_error_state *state = tn_error_store_find();
+    if (!state) return atomic_load(&is_any_lost) ? &lost_error : &no_error;
+    const tn_error_copy *error = &state->error;
+    state->view = (tn_error){.size = sizeof(tn_error),
+                             .status = error->status,
+                             .message = error->message,
+                             .where = error->where,
+                             .node = error->node,
+                             .op = error->op,
+                             .library = error->library,
+                             .file = error->file,
+                             .offset = error->status == TN_OK ? UINT64_MAX : error->offset,
+                             .line = error->line,
+                             .column = error->column,
+                             .mend = error->mend};
+    return &state->view;
 }
 
 /* Where to record an error; null where there is no memory for it. */
 static tn_error_copy *get_error(void) {
-    tn_error_room *room = tn_error_store_get();
-    if (!room) atomic_store(&is_any_lost, true);
-    return room ? &room->error : NULL;
+    tn_error_state *state = tn_error_store_get();
+    if (!state) atomic_store(&is_any_lost, true);
+    return state ? &state->error : NULL;
 }
 
 const char *tn_status_name(tn_status status) {
@@ -98,10 +98,10 @@ tn_status tn_fail_memory(const char *what) {
 }
 
 /* Puts `before` and ": " in front of what is there, as far as there is room. */
-static void prepend(char *text, size_t room, const char *before) {
+static void prepend(char *text, size_t capacity, const char *before) {
     char joined[sizeof(((tn_error_copy *)0)->where)];
     const int length = snprintf(joined, sizeof(joined), text[0] ? "%s: %s" : "%s", before, text);
-    if (length >= 0) memcpy(text, joined, room); /* cut where it is longer */
+    if (length >= 0) memcpy(text, joined, capacity); /* cut where it is longer */
 }
 
 tn_status tn_error_at(tn_status status, const char *format, ...) {
@@ -123,12 +123,12 @@ typedef struct bounded_text {
 } bounded_text;
 
 static void TN_PRINTF(2, 3) add(bounded_text *text, const char *format, ...) {
-    const size_t room = sizeof(text->data) - text->length;
+    const size_t capacity = sizeof(text->data) - text->length;
     va_list arguments;
     va_start(arguments, format);
-    const int length = vsnprintf(text->data + text->length, room, format, arguments);
+    const int length = vsnprintf(text->data + text->length, capacity, format, arguments);
     va_end(arguments);
-    if (length > 0) text->length += (size_t)length < room ? (size_t)length : room - 1;
+    if (length > 0) text->length += (size_t)length < capacity ? (size_t)length : capacity - 1;
 }
 
 static void compose(bounded_text *text, const tn_error_position *position) {
@@ -148,8 +148,8 @@ static void compose(bounded_text *text, const tn_error_position *position) {
         add(text, "%slibrary '%s'", text->length ? ": " : "", position->library);
 }
 
-static void keep(char *kept, size_t room, const char *name) {
-    if (!kept[0] && name) snprintf(kept, room, "%s", name);
+static void keep(char *kept, size_t capacity, const char *name) {
+    if (!kept[0] && name) snprintf(kept, capacity, "%s", name);
 }
 
 tn_status tn_error_in_position(tn_status status, const tn_error_position *position) {
@@ -206,9 +206,9 @@ tn_status tn_error_mend_nearest(tn_status status, const char *joint, const char 
 }
 
 void tn_error_save(tn_error_copy *out_copy) {
-    const tn_error_room *room = tn_error_store_find();
-    if (room)
-        *out_copy = room->error;
+    const tn_error_state *state = tn_error_store_find();
+    if (state)
+        *out_copy = state->error;
     else
         forget(out_copy);
 }
@@ -219,9 +219,9 @@ void tn_error_restore(const tn_error_copy *copy) {
 }
 
 void tn_error_clear(void) {
-    tn_error_room *room = tn_error_store_find();
-    if (!room) return;
-    forget(&room->error);
+    tn_error_state *state = tn_error_store_find();
+    if (!state) return;
+    forget(&state->error);
 }
 
 /* ----------------------------------------------------------------------------------------------

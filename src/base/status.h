@@ -2,7 +2,7 @@
 /*
  * The one idiom for errors: a function that can fail sets the thread's last error and returns its
  * status; callers use TN_TRY, or TN_GO with one `done:` label that frees in reverse. The text lies
- * in a room of the thread's own (error_store.h), of fixed size. Public side: tenon/status.h.
+ * in a state of the thread's own (error_store.h), of fixed size. Public side: tenon/status.h.
  */
 #ifndef TN_BASE_STATUS_H
 #define TN_BASE_STATUS_H

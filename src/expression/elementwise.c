@@ -2,7 +2,7 @@
 /*
  * The shape rule and the reference of operators that are their expression; see elementwise.h.
  * Elements are computed in blocks of the output's linear order: the inputs' elements are gathered
- * into the rooms of the steps that name them, all steps are computed, the last one is stored.
+ * into the buffers of the steps that name them, all steps are computed, the last one is stored.
  */
 #include "src/expression/elementwise.h"
 #include "kit/math/element.h"

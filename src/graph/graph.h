@@ -87,7 +87,7 @@ tn_status tn_graph_add_node_raw(tn_graph *graph, const char *name, const tn_oper
                                 uint32_t output_count, const tn_tensor_id *outputs,
                                 uint32_t *out_node);
 tn_status tn_graph_own_file(tn_graph *graph, tn_file *file); /* takes it over on success */
-/* Room in the graph's arena, 64-byte aligned, zeroed; null: no memory. */
+/* Memory in the graph's arena, 64-byte aligned, zeroed; null: no memory. */
 void *tn_graph_allocate_data(tn_graph *graph, size_t bytes);
 /* What tn_graph_set_opset said of a domain; 0: nothing. */
 uint32_t tn_graph_opset_version(const tn_graph *graph, const char *domain);

@@ -240,9 +240,9 @@ tn_status tn_checked_judge(const tn_checked *checked, bool is_returned) {
  * dumps */
 
 /* Letters, digits and a few signs stay; names are a file's, and paths are ours. */
-static void append_name(char *path, size_t room, const char *name) {
+static void append_name(char *path, size_t capacity, const char *name) {
     size_t at = strlen(path);
-    for (size_t i = 0; name && name[i] && i < 80 && at + 1 < room; i++)
+    for (size_t i = 0; name && name[i] && i < 80 && at + 1 < capacity; i++)
         path[at++] = isalnum((unsigned char)name[i]) || strchr("_-", name[i]) ? name[i] : '_';
     path[at] = 0;
 }

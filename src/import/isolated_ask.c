@@ -23,19 +23,19 @@
  * a helper that is gone */
 
 /* What it was about, into `text`. */
-static void describe_work(const tn_isolated_asking *a, char *text, size_t room) {
+static void describe_work(const tn_isolated_asking *a, char *text, size_t capacity) {
     char importer[sizeof(a->page->importer)], library[sizeof(a->page->library)];
     const uint32_t stage = atomic_load(&a->page->stage);
     tn_isolated_copy_clean(importer, a->page->importer, sizeof(importer));
     tn_isolated_copy_clean(library, a->page->library, sizeof(library));
     if (stage == TN_ISOLATED_LOADS)
-        snprintf(text, room, "while library %s was loaded", library);
+        snprintf(text, capacity, "while library %s was loaded", library);
     else if (stage == TN_ISOLATED_READS)
-        snprintf(text, room, "in the importer '%s'%s%s%s", importer,
+        snprintf(text, capacity, "in the importer '%s'%s%s%s", importer,
                  library[0] ? " of library " : "", library,
                  library[0] ? "" : ", which is built in");
     else
-        snprintf(text, room, "%s",
+        snprintf(text, capacity, "%s",
                  stage == TN_ISOLATED_CHOOSES ? "while an importer was looked for"
                  : stage == TN_ISOLATED_PACKS ? "while the graph was handed over"
                                               : "before it began");

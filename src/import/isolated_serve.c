@@ -27,8 +27,8 @@ static void note(server *s, uint32_t stage) {
     atomic_store(&s->page->stage, stage);
 }
 
-static void name_it(char *to, size_t room, const char *name) {
-    snprintf(to, room, "%s", name);
+static void name_it(char *to, size_t capacity, const char *name) {
+    snprintf(to, capacity, "%s", name);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -99,8 +99,8 @@ static tn_status take_options(server *s, tn_import_options *options) {
 /* Behind what was logged before; what does not fit is left out. */
 static void keep_log(void *user, uint32_t level, const char *text) {
     tn_isolated_page *page = user;
-    const size_t length = strlen(text), room = TN_ISOLATED_LOG_BYTES - page->log_bytes;
-    if (length + 2 > room) return;
+    const size_t length = strlen(text), capacity = TN_ISOLATED_LOG_BYTES - page->log_bytes;
+    if (length + 2 > capacity) return;
     page->log[page->log_bytes] = (char)level;
     memcpy(page->log + page->log_bytes + 1, text, length + 1);
     page->log_bytes += (uint32_t)length + 2;

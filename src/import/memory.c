@@ -37,7 +37,7 @@ bool tn_reading_owns(const tn_reading *reading, const void *data, uint64_t bytes
     return false;
 }
 
-void *tn_reading_room(tn_import *import, uint64_t bytes) {
+void *tn_reading_allocate(tn_import *import, uint64_t bytes) {
     tn_reading *reading = tn_reading_of(import);
     void *memory = tn_graph_allocate_data(reading->root.graph, (size_t)bytes);
     if (!memory || add_range(reading, memory, (size_t)bytes) != TN_OK) return NULL;

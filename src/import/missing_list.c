@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #define LISTED_AT_MOST   20
-#define MESSAGE_BYTES    1400 /* of an error's room for text; what does not fit is counted */
+#define MESSAGE_BYTES    1400 /* of an error's text; what does not fit is counted */
 #define GATHERED_AT_MOST 1000
 
 tn_status tn_missing_list_init(tn_missing_list *list, const tn_allocator *allocator,

@@ -30,7 +30,7 @@ static tn_status own_tensor(tn_reading *reading, tn_attribute *attribute) {
     if (!copy || !whole) return tn_fail_memory("an attribute's tensor");
     memcpy(whole, copy, offsetof(tn_tensor, strides));
     whole->size = sizeof(*whole);
-    whole->data = tn_reading_room(&reading->import, bytes);
+    whole->data = tn_reading_allocate(&reading->import, bytes);
     if (!whole->data) return tn_fail_memory("an attribute's tensor");
     memcpy(whole->data, from->data, bytes);
     attribute->tensor = whole;

@@ -120,7 +120,7 @@ extern const tn_import_services tn_reading_services;
 /* --- memory.c --- */
 /* Whether the bytes are all in memory that lives as long as the graph. */
 bool tn_reading_owns(const tn_reading *reading, const void *data, uint64_t bytes);
-void *tn_reading_room(tn_import *import, uint64_t bytes);
+void *tn_reading_allocate(tn_import *import, uint64_t bytes);
 /* Makes a file the graph's; constants may lie in it. */
 tn_status tn_reading_own_file(tn_reading *reading, tn_file *file);
 tn_status tn_reading_adopt(tn_import *import, void *memory, uint64_t bytes);

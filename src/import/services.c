@@ -249,7 +249,7 @@ const tn_import_services tn_reading_services = {.size = sizeof(tn_import_service
                                                 .last = reading_last,
                                                 .forget = reading_forget,
                                                 .log = reading_log,
-                                                .room = tn_reading_room,
+                                                .room = tn_reading_allocate,
                                                 .adopt = tn_reading_adopt,
                                                 .open = tn_reading_open,
                                                 .find_operator = tn_reading_find_operator,

@@ -93,7 +93,7 @@ static bool find_constant(const tn_engine *engine, const void *data,
 }
 
 /* Where the helper finds a tensor's data. What lies in neither is copied behind the extras' first
- * *inout_used bytes; without room (null) it is counted only. */
+ * *inout_used bytes; without memory (null) it is counted only. */
 static void find_place(const tn_isolated_call *isolated, const tn_tensor *tensor,
                        size_t *inout_used, char *extras, tn_isolation_place *out_place) {
     const tn_isolation *isolation = isolated->isolation;

@@ -35,17 +35,17 @@ tn_status tn_isolation_share(size_t bytes, int *out_descriptor, void **out_memor
 
 typedef union rights {
     struct cmsghdr header;
-    char room[CMSG_SPACE(sizeof(int))];
+    char data[CMSG_SPACE(sizeof(int))];
 } rights;
 
 bool tn_isolation_send(int socket, int descriptor) {
     char byte = 'b';
     struct iovec part = {&byte, 1};
-    rights control = {.room = {0}};
+    rights control = {.data = {0}};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
-                             .msg_control = control.room,
-                             .msg_controllen = sizeof(control.room)};
+                             .msg_control = control.data,
+                             .msg_controllen = sizeof(control.data)};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
@@ -61,11 +61,11 @@ bool tn_isolation_send(int socket, int descriptor) {
 bool tn_isolation_receive(int socket, int *out_descriptor) {
     char byte;
     struct iovec part = {&byte, 1};
-    rights control = {.room = {0}};
+    rights control = {.data = {0}};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
-                             .msg_control = control.room,
-                             .msg_controllen = sizeof(control.room)};
+                             .msg_control = control.data,
+                             .msg_controllen = sizeof(control.data)};
     ssize_t received;
     do {
         received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);

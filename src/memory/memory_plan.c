@@ -101,7 +101,7 @@ static size_t lowest_offset(const memory_placement *placement, const placed_list
     return offset;
 }
 
-/* Checks that all numbers can be added up, and gives each stretch's list its room in `items`. */
+/* Checks that all numbers can be added up, and gives each stretch's list its part of `items`. */
 static tn_status placement_measure(memory_placement *placement, size_t count, size_t alignment,
                                    size_t *out_items) {
     uint32_t last = 0;

@@ -18,7 +18,7 @@
 #define TN_LINK_OPERANDS 3
 
 /* Of a facet's struct. */
-#define TN_FACET_ROOM 128
+#define TN_FACET_BYTES 128
 
 typedef struct tn_link_facet {
     const char *name;

@@ -7,7 +7,7 @@
 #include <stdalign.h>
 #include <string.h>
 
-enum { FACET_ROOM = 128 };
+enum { FACET_BYTES = 128 };
 
 typedef struct window_list {
     const tn_graph_node *node;
@@ -60,10 +60,10 @@ static bool is_within(const tn_view *view, const tn_tensor *window, const tn_ten
 
 /* False: neither is a window of the other. */
 static tn_status ask(const window_list *list, uint32_t input, uint32_t output, tn_view *out_view) {
-    alignas(16) char room[FACET_ROOM] = {0};
+    alignas(16) char buffer[FACET_BYTES] = {0};
     tn_call *call = list->call;
-    tn_view *view = (tn_view *)(void *)room;
-    tn_facet facet = {.size = sizeof facet, .what = room, .what_bytes = sizeof room};
+    tn_view *view = (tn_view *)(void *)buffer;
+    tn_facet facet = {.size = sizeof facet, .what = buffer, .what_bytes = sizeof buffer};
     const tn_tensor *from = call->inputs[input], *to = call->outputs[output];
     tn_crash_mark mark;
     *out_view = (tn_view){.kind = 0};

@@ -60,7 +60,8 @@ tn_status tn_context_create_part(const tn_context *whole, tn_engine *engine, boo
                                  tn_context **out_context);
 
 /* --- context_memory.c --- */
-/* Room in the arena. TN_ERROR_MEMORY, TN_ERROR_STATE: what is lent is not enough, or is not there.
+/* Memory in the arena. TN_ERROR_MEMORY, TN_ERROR_STATE: what is lent is not enough, or is not
+ * there.
  */
 tn_status tn_context_reserve_arena(tn_context *context, size_t bytes);
 tn_status tn_context_reserve_device_arena(tn_context *context, size_t bytes);

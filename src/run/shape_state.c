@@ -22,9 +22,9 @@ void tn_shape_state_forget(tn_shape_state *state) {
 
 /* Zeroed memory of the state, aligned as tensors' data is. */
 static void *allocate_data(tn_shape_state *state, size_t bytes) {
-    size_t room;
-    if (!tn_add_size(bytes, 64, &room)) return NULL;
-    char *data = tn_arena_allocate(state->arena, room, 1);
+    size_t padded_bytes;
+    if (!tn_add_size(bytes, 64, &padded_bytes)) return NULL;
+    char *data = tn_arena_allocate(state->arena, padded_bytes, 1);
     return data ? data + (64 - ((uintptr_t)data & 63)) : NULL;
 }
 

@@ -121,10 +121,10 @@ static void copy_items(const tn_tensor *from, const tn_tensor *to, int64_t begin
  * there are. */
 static void convert_type_items(const tn_tensor *from, const tn_tensor *to, const tn_reals *reals,
                                int64_t begin, int64_t end) {
-    const size_t room = tn_type_elements(to->type, (size_t)to->bytes);
+    const size_t element_limit = tn_type_elements(to->type, (size_t)to->bytes);
     const size_t first = (size_t)begin * ITEM_ELEMENTS;
     size_t last = (size_t)end * ITEM_ELEMENTS, all = tn_type_elements(from->type, from->bytes);
-    if (all > room) all = room;
+    if (all > element_limit) all = element_limit;
     if (last > all) last = all;
     const char *source = (const char *)from->data + tn_type_storage(from->type, first);
     char *target = (char *)to->data + tn_type_storage(to->type, first);

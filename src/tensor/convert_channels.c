@@ -20,7 +20,7 @@ typedef struct channel_view {
 } channel_view;
 
 typedef struct channel_sizes {
-    int64_t channels, positions, padded; /* padded: channels that `to` has room for */
+    int64_t channels, positions, padded; /* padded: channels that `to` has buffer for */
     int64_t width, tiles, pieces; /* of channels a tile; tiles, pieces of positions an image */
     channel_view from, to;
 } channel_sizes;
@@ -263,39 +263,39 @@ static void move_tile(const channel_tile *tile, size_t bytes) {
 }
 
 /* Room for a tile, before and after its elements are converted. */
-typedef struct tile_room {
+typedef struct tile_buffer {
     _Alignas(64) char taken[TILE_CHANNELS * TILE_POSITIONS * sizeof(float)];
     _Alignas(64) char line[TILE_CHANNELS * TILE_POSITIONS * sizeof(float)];
-} tile_room;
+} tile_buffer;
 
 /* Converts a tile's elements, and makes them the tile's source. Short rows are brought together
  * first, so that lines are long. */
 static void convert_tile(const tn_reals *reals, channel_tile *tile, size_t from_bytes,
-                         size_t to_bytes, tile_room *room) {
+                         size_t to_bytes, tile_buffer *buffer) {
     if (tile->from_channel != 1) {
         for (int64_t c = 0; c < tile->count; c++)
             tn_reals_line(reals, tile->from + (size_t)(c * tile->from_channel) * from_bytes,
-                          room->line + (size_t)(c * TILE_POSITIONS) * to_bytes, tile->positions);
+                          buffer->line + (size_t)(c * TILE_POSITIONS) * to_bytes, tile->positions);
         tile->from_channel = TILE_POSITIONS;
     } else {
         if (tile->from_step != tile->count) {
             channel_tile rows = *tile;
-            rows.to = room->taken;
+            rows.to = buffer->taken;
             rows.to_step = tile->count;
             copy_rows(&rows, from_bytes);
-            tile->from = room->taken;
+            tile->from = buffer->taken;
         }
-        tn_reals_line(reals, tile->from, room->line, tile->positions * tile->count);
+        tn_reals_line(reals, tile->from, buffer->line, tile->positions * tile->count);
         tile->from_step = tile->count;
     }
-    tile->from = room->line;
+    tile->from = buffer->line;
 }
 
 void tn_convert_channels(const tn_tensor *from, const tn_tensor *to, const tn_reals *reals,
                          int64_t begin, int64_t end) {
     const channel_sizes sizes = sizes_of(from, to);
     const size_t from_bytes = tn_type_bytes(from->type), to_bytes = tn_type_bytes(to->type);
-    tile_room room;
+    tile_buffer buffer;
     for (int64_t item = begin; item < end; item++) {
         channel_tile tile = tile_at(&sizes, from, to, item);
         if (tile.zeros > 0) write_zeros(&tile, to_bytes);
@@ -304,7 +304,7 @@ void tn_convert_channels(const tn_tensor *from, const tn_tensor *to, const tn_re
             tn_reals_line(reals, tile.from, tile.to, tile.count);
             continue;
         }
-        if (reals) convert_tile(reals, &tile, from_bytes, to_bytes, &room);
+        if (reals) convert_tile(reals, &tile, from_bytes, to_bytes, &buffer);
         move_tile(&tile, to_bytes);
     }
 }

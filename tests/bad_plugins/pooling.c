@@ -26,9 +26,9 @@ static int64_t step_of(const pool_params *p) {
 }
 
 static int64_t windows(const pool_params *p, int64_t extent) {
-    const int64_t room = extent + 2 * p->pad - p->window;
-    if (WITH(any_window_fits)) return room / step_of(p) + 1;
-    return room < 0 ? -1 : room / step_of(p) + 1;
+    const int64_t range = extent + 2 * p->pad - p->window;
+    if (WITH(any_window_fits)) return range / step_of(p) + 1;
+    return range < 0 ? -1 : range / step_of(p) + 1;
 }
 
 static tn_status infer(tn_call *call) {
@@ -41,7 +41,7 @@ static tn_status infer(tn_call *call) {
     if (!WITH(no_rank)) y->rank = 4;
     for (int i = 0; i < 4; i++) {
         y->shape[i] = i < 2 ? x->shape[i] : windows(p, x->shape[i]);
-        if (WITH(even_sizes_alone) && i > 1) /* right when the step divides the room */
+        if (WITH(even_sizes_alone) && i > 1) /* right when the step divides the range */
             y->shape[i] = (x->shape[i] + 2 * p->pad - p->window + p->step) / p->step +
                           (x->shape[i] % 2 && p->step > 1);
         if ((y->shape[i] < 0 && !WITH(any_window_fits)) || p->pad >= p->window)

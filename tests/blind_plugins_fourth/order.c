@@ -58,7 +58,7 @@ static item shared_items[4096]; /* MISTAKE: one for all contexts and threads */
 #endif
 typedef struct context {
     item *items;
-    int64_t room;
+    int64_t capacity;
 } context;
 
 static tn_status reshape(tn_call *call) {
@@ -136,15 +136,15 @@ static tn_status run(tn_call *call) {
 #if MISTAKE == 6
     if (!made->items) { /* MISTAKE: made for the first shape, later ones may be larger */
 #else
-    if (made->room < need) {
+    if (made->capacity < need) {
 #endif
         free(made->items);
         made->items = malloc((size_t)(need ? need : 1) * sizeof(item));
         if (!made->items) {
-            made->room = 0;
+            made->capacity = 0;
             return TN_ERROR_MEMORY;
         }
-        made->room = need;
+        made->capacity = need;
     }
 #endif
     return call->host->parallel_for(call, tn_layer_rows(x), 1, body, call);

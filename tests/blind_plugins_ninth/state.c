@@ -103,14 +103,14 @@ static tn_status load(tn_call *call, const void *data, uint64_t bytes) {
     if (bytes < sizeof(head) || !is_sound(&head, from, bytes))
         return call->host->fail(call, TN_ERROR_FORMAT, "the state is damaged");
     const uint64_t lists = head.count * sizeof(float), rest = bytes - sizeof(head);
-    char *room = call->host->allocate(call->host, rest + 1, 64);
-    if (!room) return TN_ERROR_MEMORY;
-    memcpy(room, from + sizeof(head), rest);
-    p->owned = room;
+    char *buffer = call->host->allocate(call->host, rest + 1, 64);
+    if (!buffer) return TN_ERROR_MEMORY;
+    memcpy(buffer, from + sizeof(head), rest);
+    p->owned = buffer;
     p->present = head.present;
-    p->places = (tn_f32s){head.count, (const float *)(const void *)room};
-    p->heights = (tn_f32s){head.count, (const float *)(const void *)(room + lists)};
-    p->name = head.has_name ? (WRONG(2) ? from + sizeof(head) : room) + 2 * lists : NULL;
+    p->places = (tn_f32s){head.count, (const float *)(const void *)buffer};
+    p->heights = (tn_f32s){head.count, (const float *)(const void *)(buffer + lists)};
+    p->name = head.has_name ? (WRONG(2) ? from + sizeof(head) : buffer) + 2 * lists : NULL;
     p->clamp = head.clamp;
     return TN_OK;
 }

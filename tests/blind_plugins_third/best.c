@@ -159,11 +159,11 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
     return TN_OK;
 }
 static tn_status reshape(tn_call *call) {
-    uint64_t rooms = call->threads;
+    uint64_t heaps = call->threads;
 #if MISTAKE == 3
-    rooms = 1; /* one heap, whatever the threads */
+    heaps = 1; /* one heap, whatever the threads */
 #endif
-    call->workspace_bytes = (uint64_t)k_of(call) * sizeof(item) * rooms;
+    call->workspace_bytes = (uint64_t)k_of(call) * sizeof(item) * heaps;
     return TN_OK;
 }
 static tn_status run(tn_call *call) {

@@ -26,18 +26,18 @@ static tn_status infer(tn_call *call) {
     const int64_t length = x->shape[x->rank - 1], reach = (p->window - 1) * p->dilation + 1;
     if (length > INT64_MAX - 4000)
         return call->host->fail(call, TN_ERROR_SHAPE, "the last axis of x is too long");
-    const int64_t room = length + p->pads.items[0] + p->pads.items[1] - reach;
+    const int64_t range = length + p->pads.items[0] + p->pads.items[1] - reach;
 #if MISTAKE == 3
-    /* No refusal: (room / stride) rounds towards 0, so a window that is a little too long counts.
+    /* No refusal: (range / stride) rounds towards 0, so a window that is a little too long counts.
      */
 #else
-    if (room < 0)
+    if (range < 0)
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "a window reaches over %lld elements, not %lld", (long long)reach,
-                                (long long)(room + reach));
+                                (long long)(range + reach));
 #endif
-    int64_t count = room / p->stride + 1;
-    if (p->ceil && room % p->stride && count * p->stride < length + p->pads.items[0]) count++;
+    int64_t count = range / p->stride + 1;
+    if (p->ceil && range % p->stride && count * p->stride < length + p->pads.items[0]) count++;
     same_as(call, 0, x);
     call->outputs[0]->shape[x->rank - 1] = count;
     return TN_OK;

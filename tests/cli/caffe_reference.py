@@ -9,8 +9,8 @@ import numpy as np
 def pool_extents(shape, kernel, stride, pad, up=True):
     extents = []
     for i in range(2):
-        room = shape[2 + i] + 2 * pad[i] - kernel[i]
-        extent = (-(-room // stride[i]) if up else room // stride[i]) + 1
+        available = shape[2 + i] + 2 * pad[i] - kernel[i]
+        extent = (-(-available // stride[i]) if up else available // stride[i]) + 1
         if max(pad) and (extent - 1) * stride[i] >= shape[2 + i] + pad[i]:
             extent -= 1
         extents.append(extent)

@@ -65,9 +65,9 @@ const char *network_device(uint32_t net);
 void network_output(uint32_t net, uint32_t output, int64_t rows, uint32_t *out_rank,
                     int64_t *out_shape);
 
-/* All of it. The results of each round are appended to `out` (RESULT_ROOM numbers).
+/* All of it. The results of each round are appended to `out` (RESULT_BYTES numbers).
  * On failure *out_stage says what was being done, and nothing is left behind. */
-enum { RESULT_ROOM = 1 << 16 };
+enum { RESULT_BYTES = 1 << 16 };
 tn_status combination_run(combination *own, float *out, uint32_t *out_count,
                           const char **out_stage);
 

@@ -75,9 +75,9 @@ static bool find_file(const char *folder, char *path, size_t bytes) {
     return is_found;
 }
 
-static size_t read_file(const char *path, unsigned char *data, size_t room) {
+static size_t read_file(const char *path, unsigned char *data, size_t capacity) {
     FILE *file = fopen(path, "rb");
-    const size_t bytes = file ? fread(data, 1, room, file) : 0;
+    const size_t bytes = file ? fread(data, 1, capacity, file) : 0;
     if (file) fclose(file);
     return bytes;
 }

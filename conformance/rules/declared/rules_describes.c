@@ -100,11 +100,11 @@ static tn_status ask(tn_subject *subject, uint32_t input, const char *name, tn_f
 static void check_facet(tn_subject *subject, uint32_t input, uint32_t kind, float *values,
                         tn_verdict *verdict) {
     const char *name = tn_chain_facet(kind);
-    uint64_t room[16] = {0};
-    tn_facet facet = {.size = sizeof(facet), .what = room, .what_bytes = sizeof(room)};
+    uint64_t buffer[16] = {0};
+    tn_facet facet = {.size = sizeof(facet), .what = buffer, .what_bytes = sizeof(buffer)};
     tn_chain_step step;
     if (ask(subject, input, name, &facet) != TN_OK) return;
-    if (facet.what != room || facet.operand_count > 3 || !tn_chain_read(&facet, kind, &step)) {
+    if (facet.what != buffer || facet.operand_count > 3 || !tn_chain_read(&facet, kind, &step)) {
         tn_verdict_fail(verdict,
                         "described as %s, but with another variant, operand or struct than that "
                         "facet has",
@@ -133,13 +133,13 @@ static void check_facet(tn_subject *subject, uint32_t input, uint32_t kind, floa
 }
 
 static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict) {
-    enum { ROOM = 4096 };
+    enum { COUNT = 4096 };
     const tn_shape *shape = &subject->expected.shapes[0];
     const float *x = floats_like_output(subject, 0);
-    double *numbers = calloc(2 * ROOM, sizeof(*numbers));
-    tn_affine affine = {.size = sizeof(affine), .count = ROOM, .factors = numbers};
+    double *numbers = calloc(2 * COUNT, sizeof(*numbers));
+    tn_affine affine = {.size = sizeof(affine), .count = COUNT, .factors = numbers};
     tn_facet facet = {.size = sizeof(facet), .what = &affine, .what_bytes = sizeof(affine)};
-    if (x && numbers && (affine.shifts = numbers + ROOM) &&
+    if (x && numbers && (affine.shifts = numbers + COUNT) &&
         ask(subject, 0, TN_FACET_AFFINE, &facet) == TN_OK) {
         if (affine.axis >= 0 && (uint32_t)affine.axis < shape->rank &&
             affine.count == (uint64_t)shape->extents[affine.axis]) {

@@ -17,7 +17,7 @@ static tn_import_tensor make_channels(const tn_caffe_layer *layer, const char *p
                                       int64_t channels, const float *from, double factor) {
     size_t bytes;
     const bool fits = tn_mul_size((size_t)channels, sizeof(float), &bytes);
-    float *data = fits ? tn_import_room(layer->reader->graph, bytes) : NULL;
+    float *data = fits ? tn_import_allocate(layer->reader->graph, bytes) : NULL;
     if (!data) tn_emit_keep(layer->emit, tn_fail_memory("weights"));
     for (int64_t i = 0; data && i < channels; i++)
         data[i] = (float)(from ? factor * (double)from[i] : factor);

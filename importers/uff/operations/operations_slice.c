@@ -101,9 +101,9 @@ static int64_t sliced_extent(tn_uff_reader *reader, const tn_uff_bounds *b, uint
     const bool is_upward = b->step[axis] > 0;
     const int64_t begin = clamp_bound(b->begin[axis], extent, is_upward);
     const int64_t end = clamp_bound(b->end[axis], extent, is_upward);
-    const int64_t room = is_upward ? end - begin : begin - end;
+    const int64_t range = is_upward ? end - begin : begin - end;
     const int64_t step = is_upward ? b->step[axis] : -b->step[axis];
-    return room <= 0 ? 0 : (room - 1) / step + 1;
+    return range <= 0 ? 0 : (range - 1) / step + 1;
 }
 
 /* A slice of a list of numbers. */

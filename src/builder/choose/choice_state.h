@@ -42,7 +42,7 @@ static inline const tn_choose_candidate *tn_choice_candidate(const tn_choice_sta
     return &state->problem->nodes[node].candidates[choice];
 }
 
-/* A zeroed state gets its lists and room; nobody does anything yet. */
+/* A zeroed state gets its lists and memory; nobody does anything yet. */
 tn_status tn_choice_state_init(tn_choice_state *state, const tn_allocator *allocator,
                                const tn_choose_problem *problem);
 void tn_choice_state_deinit(tn_choice_state *state);

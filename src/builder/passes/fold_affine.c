@@ -116,7 +116,7 @@ static bool is_finite(const tn_affine *affine) {
     return true;
 }
 
-/* Whether the node is affine in `chained`; *affine has room for the largest extent. */
+/* Whether the node is affine in `chained`; *affine has capacity for the largest extent. */
 static tn_status read_affine(affine_folder *f, uint32_t index, tn_tensor_id chained,
                              tn_affine *affine, bool *out_is_affine) {
     const tn_graph_node *node = &f->graph->nodes[index];
@@ -126,19 +126,19 @@ static tn_status read_affine(affine_folder *f, uint32_t index, tn_tensor_id chai
     TN_TRY(make_call(f, index, &node_call, &is_known));
     if (!is_known) return TN_OK;
     const tn_tensor *y = f->tensors[node->outputs[0]];
-    uint64_t room = 1;
+    uint64_t capacity = 1;
     for (uint32_t i = 0; i < y->rank; i++)
-        if (y->shape[i] > 0 && (uint64_t)y->shape[i] > room) room = (uint64_t)y->shape[i];
-    *affine = (tn_affine){.size = sizeof *affine, .count = room};
-    affine->factors = tn_arena_allocate(f->arena, room, sizeof(double));
-    affine->shifts = tn_arena_allocate(f->arena, room, sizeof(double));
+        if (y->shape[i] > 0 && (uint64_t)y->shape[i] > capacity) capacity = (uint64_t)y->shape[i];
+    *affine = (tn_affine){.size = sizeof *affine, .count = capacity};
+    affine->factors = tn_arena_allocate(f->arena, capacity, sizeof(double));
+    affine->shifts = tn_arena_allocate(f->arena, capacity, sizeof(double));
     if (!affine->factors || !affine->shifts) return tn_fail_memory("folding factors");
     const bool is_described = node->inputs[0] == chained &&
                               describes(&node_call.call, TN_FACET_AFFINE, affine, sizeof *affine);
     if (is_described) {
-        *out_is_affine = affine->count <= room;
+        *out_is_affine = affine->count <= capacity;
     } else {
-        affine->count = room;
+        affine->count = capacity;
         TN_TRY(read_vector(f, index, chained, affine, out_is_affine));
     }
     *out_is_affine = *out_is_affine && is_finite(affine);

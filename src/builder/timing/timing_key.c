@@ -84,7 +84,7 @@ static uint64_t add_step(const tn_lowering *lowering, const tn_candidate *candid
             key = tn_hash_add_u64(key, facet->operands[i].input);
     }
     return facet->flags & TN_FACET_POINTERS ? add_operator(node, key)
-                                            : tn_hash_add(key, facet->what, TN_FACET_ROOM);
+                                            : tn_hash_add(key, facet->what, TN_FACET_BYTES);
 }
 
 static uint64_t add_kernel(const tn_candidate *candidate, uint64_t key) {

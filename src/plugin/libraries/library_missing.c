@@ -8,7 +8,7 @@
 #include "plugin/library_private.h"
 #include "plugin/runtime.h"
 
-#define SEARCHED_BYTES 1000 /* of an error's room for text */
+#define SEARCHED_BYTES 1000 /* of an error's text */
 
 static tn_status fail_text(tn_text *text, tn_text *mend, tn_status status) {
     if (text->is_failed || mend->is_failed)

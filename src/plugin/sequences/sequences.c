@@ -76,7 +76,7 @@ static tn_status item(tn_call *call, const tn_tensor *tensor, uint64_t index,
 /* ----------------------------------------------------------------------------------------------
  * adding */
 
-static tn_status check_room(tn_call *call, const tn_tensor *output, const tn_items *items) {
+static tn_status check_capacity(tn_call *call, const tn_tensor *output, const tn_items *items) {
     const size_t most = output->kind == TN_KIND_OPTIONAL ? 1 : TN_SEQUENCE_MAX_ITEMS;
     if (items->count < most) return TN_OK;
     return call->host->fail(call, TN_ERROR_RANGE, "%s '%s' has %zu items already: it may have %zu",
@@ -115,7 +115,7 @@ static tn_status append(tn_call *call, tn_tensor *output, uint32_t rank, const i
                                 output->name);
     TN_TRY(failed(call, tn_shape_set(&shape, rank, extents)));
     TN_TRY(check_shape(call, output, items, &shape));
-    TN_TRY(check_room(call, output, items));
+    TN_TRY(check_capacity(call, output, items));
     return failed(call, tn_items_append(items, output->type, &shape, out_data));
 }
 
@@ -136,7 +136,7 @@ static tn_status append_item(tn_call *call, tn_tensor *output, const tn_tensor *
                                 output->name, tn_type_name(output->type));
     TN_TRY(failed(call, tn_shape_set(&shape, tensor->rank, tensor->shape)));
     TN_TRY(check_shape(call, output, items, &shape));
-    TN_TRY(check_room(call, output, items));
+    TN_TRY(check_capacity(call, output, items));
     return failed(call, tn_items_share(items, found));
 }
 

@@ -20,7 +20,7 @@ typedef struct run_node {
     tn_conv_transpose_params transposed;
     tn_gemm_params gemm;
     tn_operator op;
-    seen_room rooms[2];
+    seen_buffer buffers[2];
     tn_step steps[2];
     const tn_step *chain[2];
     const tn_tensor *inputs[3], *operands[1];

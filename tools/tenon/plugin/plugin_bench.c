@@ -192,11 +192,11 @@ static int bench(const request *r) {
     pid_t process = 0;
     FILE *lines = NULL;
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     int status = 0, code = start(r, &process, &lines);
     if (code != EXIT_DONE) return code;
     bool is_taken = true;
-    while (is_taken && getline(&line, &room, lines) > 0) {
+    while (is_taken && getline(&line, &capacity, lines) > 0) {
         line[strcspn(line, "\n")] = 0;
         is_taken = bench_kernels_take(&all, line);
         show_progress(&all);
