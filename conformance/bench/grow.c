@@ -96,9 +96,9 @@ static void double_axis(growth *g, uint32_t input, uint32_t axis, bool is_everyw
     for (uint32_t i = 0; i < g->c.input_count; i++) {
         tn_shape *shape = &g->c.inputs[i].shape;
         for (uint32_t a = 0; a < shape->rank && !is_fixed(g, i); a++) {
-            const bool is_same_place = a == axis && shape->rank == seed.rank;
+            const bool is_same_axis = a == axis && shape->rank == seed.rank;
             const bool goes_along = i == input ? a == axis || (is_everywhere && a != axis)
-                                               : is_same_place || is_everywhere;
+                                               : is_same_axis || is_everywhere;
             if (goes_along && shape->extents[a] == seed.extents[axis]) shape->extents[a] *= 2;
         }
     }

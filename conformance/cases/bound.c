@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What takes an input's place: each of its numbers times `factor`, or its magnitude times that. */
+/* What replaces an input: each of its values times `factor`, or its magnitude times that. */
 typedef struct change {
     bool is_magnitude;
     double factor;

@@ -9,7 +9,7 @@
  * bf16:
  *
  *   weights:  W = reference(|x|, u * |w|, 0): each weight is rounded once. In 8 bits half of the
- *             largest step of a symmetric quantisation takes the place of u * |w|. Where x comes in
+ *             largest step of a symmetric quantisation replaces u * |w|. Where x comes in
  *             32-bit floats and the kernel rounds it, too: W = reference(|x|, (2u + u^2) * |w|, 0).
  *   sums:     u * |S|: a sum may be stored once before bias, residual and activation follow.
  *   result:   2 * u * |y|: it is rounded, and so may be the bias.

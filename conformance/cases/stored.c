@@ -78,7 +78,7 @@ static void check_alike(tn_drawn *d, const tn_kernel_entry **entries, uint32_t e
     }
 }
 
-/* The same for both: tf32 takes the place of the stored type in what the kernel rounds itself. */
+/* The same for both: tf32 replaces the stored type in what the kernel rounds itself. */
 static tn_status check_both(tn_drawn *d, const tn_kernel_entry **entries, uint32_t entry_count,
                             uint64_t narrow) {
     check_alike(d, entries, entry_count, narrow, false);

@@ -14,7 +14,7 @@ static const struct {
     bool has_bias, has_residual;
     uint32_t activation;
     uint32_t window[2]; /* 0: none */
-    bool keeps_rest;    /* windows that are cut off have a place */
+    bool keeps_rest;    /* windows that are cut off have an element */
     bool has_softmax;
 } chains[TN_STORED_CHAINS] = {
     {.activation = 0},

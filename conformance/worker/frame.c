@@ -267,11 +267,11 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
 void tn_frame_close(tn_frame *frame) {
     if (!frame->memory.data) return;
     pthread_mutex_lock(&kept_lock);
-    tn_guarded *place = &kept[kept_next];
+    tn_guarded *target = &kept[kept_next];
     kept_next = (kept_next + 1) % KEPT;
-    tn_guarded_destroy(place);
-    tn_guarded_move(&frame->memory, place);
-    tn_guarded_protect(place, TN_GUARDED_NONE);
+    tn_guarded_destroy(target);
+    tn_guarded_move(&frame->memory, target);
+    tn_guarded_protect(target, TN_GUARDED_NONE);
     pthread_mutex_unlock(&kept_lock);
 }
 

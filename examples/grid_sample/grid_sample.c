@@ -3,7 +3,7 @@
  * mmcv::grid_sampler: samples of images at the places of a grid, with the fields that MMCV exports
  * and the meaning of PyTorch's grid_sample (places in -1..1, x first). A plugin library of its own:
  * it includes Tenon's headers for authors and links nothing of Tenon. Reference and kernel share
- * what a sample is made of; the kernel uses it for all channels of a place.
+ * what a sample is made of; the kernel uses it for all channels of a position.
  */
 #include <math.h>
 #include <tenon/layer.h>
@@ -29,7 +29,7 @@ static tn_status infer(tn_call *call) {
     return TN_LAYER_SET_SHAPE(call, 0, in[0], in[1], grid[1], grid[2]);
 }
 
-/* Brings a place, in elements along an axis, into the image, as padding_mode says. */
+/* Brings a position, in elements along an axis, into the image, as padding_mode says. */
 static double pad(const sampler *params, double at, double size) {
     if (params->padding_mode == ZEROS) return at;
     if (params->padding_mode == REFLECTION) {

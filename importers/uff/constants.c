@@ -127,7 +127,7 @@ static tn_status take_unnamed(tn_uff_reader *reader, tn_uff_value *value, const 
 /* ----------------------------------------------------------------------------------------------
  * the node */
 
-/* Zeros in the place of values that the file leaves out, where the caller wants to look alone. */
+/* Zeros instead of values that the file leaves out, where the caller wants to look alone. */
 static tn_status leave_out(tn_uff_reader *reader, tn_uff_call *call, size_t bytes) {
     tn_uff_value *value = call->output;
     if (bytes > reader->permutable_bytes)

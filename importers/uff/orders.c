@@ -27,11 +27,11 @@ bool tn_uff_order_equal(const tn_uff_order *a, const tn_uff_order *b, uint32_t r
     return true;
 }
 
-uint32_t tn_uff_order_place(const tn_uff_order *order, uint32_t axis) {
-    uint32_t place = 0;
-    while (place < TN_MAX_RANK - 1 && order->axes[place] != axis)
-        place++;
-    return place;
+uint32_t tn_uff_order_find(const tn_uff_order *order, uint32_t axis) {
+    uint32_t position = 0;
+    while (position < TN_MAX_RANK - 1 && order->axes[position] != axis)
+        position++;
+    return position;
 }
 
 /* Notes that the next axis of the tensor plays a part; false when it was played already. */

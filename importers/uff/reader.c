@@ -65,9 +65,9 @@ static tn_status find_inputs(tn_uff_call *call) {
     if (!call->inputs || node->n_inputs > UINT32_MAX) return tn_fail_memory("a node's inputs");
     call->input_count = (uint32_t)node->n_inputs;
     for (uint32_t i = 0; i < call->input_count; i++) {
-        uint32_t place, output;
-        TN_TRY(tn_uff_node_find(call->reader, node->inputs[i], &place, &output));
-        call->inputs[i] = find_value(call->reader, place, output);
+        uint32_t node_index, output;
+        TN_TRY(tn_uff_node_find(call->reader, node->inputs[i], &node_index, &output));
+        call->inputs[i] = find_value(call->reader, node_index, output);
         if (!call->inputs[i])
             return tn_fail(TN_ERROR_FORMAT, "input %" PRIu32 ", '%s', has no value", i,
                            node->inputs[i]);

@@ -28,7 +28,7 @@ static tn_status index_nodes(tn_uff_reader *reader) {
 static bool find_extra(const tn_uff_reader *reader, const char *name, uint32_t *out_node,
                        uint32_t *out_output) {
     const char *underscore = strrchr(name, '_');
-    uint64_t place;
+    uint64_t index;
     uint32_t output = 0;
     if (!underscore || underscore[1] == 0 || strlen(underscore) > 4) return false;
     for (const char *at = underscore + 1; *at; at++) {
@@ -36,18 +36,18 @@ static bool find_extra(const tn_uff_reader *reader, const char *name, uint32_t *
         output = output * 10 + (uint32_t)(*at - '0');
     }
     const char *owner = tn_arena_format(reader->arena, "%.*s", (int)(underscore - name), name);
-    if (!owner || output == 0 || !tn_map_get(reader->nodes, owner, &place)) return false;
-    if (tn_uff_operation_find(reader->source->nodes[place]->operation)) return false;
-    *out_node = (uint32_t)place;
+    if (!owner || output == 0 || !tn_map_get(reader->nodes, owner, &index)) return false;
+    if (tn_uff_operation_find(reader->source->nodes[index]->operation)) return false;
+    *out_node = (uint32_t)index;
     *out_output = output;
     return true;
 }
 
 tn_status tn_uff_node_find(const tn_uff_reader *reader, const char *name, uint32_t *out_node,
                            uint32_t *out_output) {
-    uint64_t place;
-    if (tn_map_get(reader->nodes, name, &place)) {
-        *out_node = (uint32_t)place;
+    uint64_t index;
+    if (tn_map_get(reader->nodes, name, &index)) {
+        *out_node = (uint32_t)index;
         *out_output = 0;
         return TN_OK;
     }

@@ -39,7 +39,7 @@ static inline bool tn_uff_is_open(int64_t number) {
     return number < TN_UFF_OPEN_LIMIT;
 }
 
-/* An order of axes: place i holds axis order[i]. */
+/* An order of axes: position i holds axis order[i]. */
 typedef struct tn_uff_order {
     uint8_t axes[TN_MAX_RANK];
 } tn_uff_order;
@@ -96,8 +96,8 @@ typedef struct tn_uff_reader {
     tn_import_graph *graph;
     tn_arena *arena;      /* for what lives as long as the reader */
     tn_emitter emit;      /* named after the node that is read */
-    tn_map *nodes;        /* place in source->nodes by id */
-    tn_map *data;         /* place in file->referenced_data by key */
+    tn_map *nodes;        /* index in source->nodes by id */
+    tn_map *data;         /* index in file->referenced_data by key */
     tn_uff_state *states; /* of source->nodes */
     const void **blobs;   /* of file->referenced_data: what the graph has taken over, or null */
     size_t *blob_bytes;
@@ -180,8 +180,8 @@ const char *tn_uff_text(tn_arena *arena, const char *text);
 /* --- orders.c --- */
 tn_uff_order tn_uff_order_plain(void);
 bool tn_uff_order_equal(const tn_uff_order *a, const tn_uff_order *b, uint32_t rank);
-/* The place of an axis in an order. */
-uint32_t tn_uff_order_place(const tn_uff_order *order, uint32_t axis);
+/* The position of an axis in an order. */
+uint32_t tn_uff_order_find(const tn_uff_order *order, uint32_t axis);
 /* What a node says of input `index` by its `inputs_orders`: the order that gives N, C, spatial axes
  * (or K, C, spatial axes); `rank` is the input's. A node without the field: the plain order. */
 tn_status tn_uff_order_read(const tn_uff_call *call, uint32_t index, uint32_t rank,
@@ -216,7 +216,7 @@ tn_import_tensor tn_uff_plain(tn_uff_reader *reader, tn_uff_value *value);
 /* In the order that it has. */
 tn_import_tensor tn_uff_stored(tn_uff_reader *reader, tn_uff_value *value);
 /* Which axes of the tensor are those of the file whose bits are set; answers how many. */
-uint32_t tn_uff_value_places(const tn_uff_value *value, uint32_t axes, int64_t *out_places);
+uint32_t tn_uff_value_positions(const tn_uff_value *value, uint32_t axes, int64_t *out_positions);
 /* Elements of a constant in another order, and their extents there. In the graph's memory. */
 tn_status tn_uff_constant_permute(tn_uff_reader *reader, const tn_uff_value *value,
                                   const tn_uff_order *order, const void **out_data,
@@ -237,7 +237,7 @@ tn_import_tensor tn_uff_emit_as(tn_uff_reader *reader, const char *name, const c
 tn_status tn_uff_emit(tn_uff_call *call, const char *op, const tn_emit_fields *fields,
                       tn_emit_tensors inputs);
 /* A tensor with another shape, whose elements stay in order. `extents` may hold open numbers: one,
- * and those that stand at the same place of `from`. TN_ERROR_UNSUPPORTED for more. */
+ * and those that stand at the same position of `from`. TN_ERROR_UNSUPPORTED for more. */
 tn_import_tensor tn_uff_emit_reshape(tn_uff_reader *reader, const char *name,
                                      tn_import_tensor tensor, uint32_t from_rank,
                                      const int64_t *from, uint32_t rank, const int64_t *extents);

@@ -84,7 +84,7 @@ typedef struct tn_builder_options {
      * there. */
     const struct tn_border *const *borders;
     uint32_t border_count;
-    /* Several profiles, in the place of `profile_inputs`; TN_ERROR_ARGUMENT where both are given.
+    /* Several profiles, instead of `profile_inputs`; TN_ERROR_ARGUMENT where both are given.
      * Each gets kernels of its own, timed at its optimum, and an equal share of `timing_seconds`.
      * They may overlap and leave gaps: a run takes shapes that some profile has. 0 and null: one,
      * of `profile_inputs`. */

@@ -593,8 +593,8 @@ typedef struct tn_environment {
 
 /* Traits of an operator. */
 enum {
-    TN_OPERATOR_ELEMENTWISE =
-        1u, /* every output element depends on the input elements at its (broadcast) place alone */
+    TN_OPERATOR_ELEMENTWISE = 1u, /* every output element depends on the input elements at its
+                                     (broadcast) position alone */
     TN_OPERATOR_NO_FOLD =
         2u, /* equal inputs do not give equal outputs (random numbers, state): neither computed at
                build time from constants, nor once for several nodes that are the same */
@@ -604,7 +604,7 @@ enum {
     TN_OPERATOR_SELECTS = 16u, /* every element of output 0 (variadic: of all of them) is an element
                                  of input 0 (variadic: of any of them), unchanged: what is stored in
                                  8 bits has one scale then on both sides */
-    TN_OPERATOR_COMMUTATIVE = 32u /* inputs 0 and 1 may change places */
+    TN_OPERATOR_COMMUTATIVE = 32u /* inputs 0 and 1 may are swapped */
 };
 
 /* What is computed. A table, constant for the life of the library; registered ones are copied. */

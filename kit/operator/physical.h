@@ -18,7 +18,7 @@ static inline int64_t tn_physical_block(tn_format format) {
 typedef struct tn_physical {
     uint32_t rank;
     int64_t shape[TN_MAX_RANK + 1];
-    uint32_t places[TN_MAX_RANK]; /* of each logical axis; of a blocked one, its blocks' */
+    uint32_t positions[TN_MAX_RANK]; /* of each logical axis; of a blocked one, its blocks' */
 } tn_physical;
 
 /* The shape `shape` in a format whose blocked axis is 1, as those of plugin.h are. */

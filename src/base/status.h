@@ -25,8 +25,8 @@
         if (status != TN_OK) goto done;                                                            \
     } while (0)
 
-/* Records a new error (message and status; the chain of places becomes empty) and returns `status`,
- * or TN_ERROR_INTERNAL when that is TN_OK: a failure is never taken for success. */
+/* Records a new error (message and status; the chain of locations becomes empty) and returns
+ * `status`, or TN_ERROR_INTERNAL when that is TN_OK: a failure is never taken for success. */
 tn_status tn_fail(tn_status status, const char *format, ...) TN_PRINTF(2, 3);
 /* The common case: no memory for `what`. */
 tn_status tn_fail_memory(const char *what);

@@ -22,7 +22,7 @@ enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 typedef struct wire_level {
     const ProtobufCMessageDescriptor *descriptor;
     size_t end;
-    uint64_t seen[SEEN_WORDS]; /* single messages that were there, by place in the description */
+    uint64_t seen[SEEN_WORDS]; /* single messages that were there, by index in the description */
 } wire_level;
 
 typedef struct wire_cursor {
@@ -79,10 +79,10 @@ static tn_status push(wire_cursor *cursor, const ProtobufCMessageDescriptor *des
 
 /* A single message given again would be merged with the first: no writer does so. */
 static tn_status note_single(wire_cursor *cursor, const ProtobufCFieldDescriptor *field) {
-    size_t place = (size_t)(field - top(cursor)->descriptor->fields);
-    if (field->label == PROTOBUF_C_LABEL_REPEATED || place >= (size_t)SEEN_WORDS * 64) return TN_OK;
-    uint64_t *word = &top(cursor)->seen[place / 64];
-    uint64_t bit = UINT64_C(1) << (place % 64);
+    size_t index = (size_t)(field - top(cursor)->descriptor->fields);
+    if (field->label == PROTOBUF_C_LABEL_REPEATED || index >= (size_t)SEEN_WORDS * 64) return TN_OK;
+    uint64_t *word = &top(cursor)->seen[index / 64];
+    uint64_t bit = UINT64_C(1) << (index % 64);
     if (*word & bit)
         return tn_error_at_byte(
             tn_fail(TN_ERROR_FORMAT,

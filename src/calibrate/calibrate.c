@@ -179,7 +179,7 @@ tn_status tn_calibrate(tn_graph *graph, const tn_calibrate_options *options,
     tn_calibration *table = NULL;
     char *report = NULL;
     if (!graph || !out_calibration)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_calibrate needs a graph and a place for the table");
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_calibrate needs a graph and a pointer for the table");
     TN_TRY(check_calibrate_options(options, &known));
     tn_calibration_state state = {.options = &known,
                                   .allocator = tn_runtime_allocator(graph->runtime)};

@@ -166,7 +166,7 @@ tn_status tn_calibration_read(tn_runtime *runtime, const char *path,
     tn_file file;
     if (!runtime || !path || !out_calibration)
         return tn_fail(TN_ERROR_ARGUMENT, "reading a calibration table needs a runtime, a path and "
-                                          "a place for it");
+                                          "a pointer for it");
     TN_TRY(tn_file_map(tn_runtime_allocator(runtime), path, &file));
     const tn_status status = tn_error_in(
         tn_calibration_file_parse(runtime, file.data, file.bytes, out_calibration), .file = path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an engine runs, as structs: the program of the engine in the place of a plan's. See
+/* What an engine runs, as structs: the program of the engine instead of a plan's. See
  * plan/inspect/describe.h. */
 #include "base/status.h"
 #include "engine/engine_private.h"

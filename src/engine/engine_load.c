@@ -173,7 +173,7 @@ tn_status tn_engine_load(tn_runtime *runtime, const char *path, const tn_engine_
     tn_engine_options known;
     if (!runtime || !path || !out_engine)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_engine_load needs a runtime, a path and a place for the engine");
+                       "tn_engine_load needs a runtime, a path and a pointer for the engine");
     TN_TRY(read_engine_options(options, &known));
     TN_TRY(tn_engine_source_open_file(runtime, path, &known, &from));
     return load(runtime, &from, &known, out_engine);
@@ -198,7 +198,7 @@ tn_status tn_engine_load_bytes(tn_runtime *runtime, const void *data, uint64_t b
     tn_engine_options known;
     if (!runtime || (!data && bytes) || !out_engine)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_engine_load_bytes needs a runtime, data and a place for the engine");
+                       "tn_engine_load_bytes needs a runtime, data and a pointer for the engine");
     TN_TRY(read_engine_options(options, &known));
     TN_TRY(tn_engine_source_copy(runtime, data, bytes, &known, &from));
     return load(runtime, &from, &known, out_engine);
@@ -212,8 +212,9 @@ tn_status tn_engine_load_borrowed(tn_runtime *runtime, const void *data, uint64_
     tn_engine_options known;
     tn_engine *engine = NULL;
     if (!runtime || !data || !out_engine)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_engine_load_borrowed needs a runtime, data and a place for the engine");
+        return tn_fail(
+            TN_ERROR_ARGUMENT,
+            "tn_engine_load_borrowed needs a runtime, data and a pointer for the engine");
     if ((uintptr_t)data % TN_PLAN_WEIGHT_ALIGNMENT != 0)
         return tn_fail(TN_ERROR_ARGUMENT,
                        "borrowed memory at %p is not aligned to %u bytes: align it, or use "

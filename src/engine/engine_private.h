@@ -213,7 +213,7 @@ void tn_engine_release_refits(tn_engine *engine);
 tn_status tn_engine_make_ports(const tn_engine_loading *loading);
 /* A description that does not hold a count of the engine, which must outlive it. */
 tn_status tn_engine_describe_lent(tn_engine *engine, tn_description **out_description);
-/* The JSON of tn_engine_report, in the place of what there was; with those of all profiles once
+/* The JSON of tn_engine_report, which replaces what there was; with those of all profiles once
  * they are there. */
 tn_status tn_engine_make_report(tn_engine *engine);
 

@@ -15,7 +15,7 @@ enum { WATCH_COUNT = 64 };
 
 /* Where a thread goes on behind a fault. */
 typedef struct landing {
-    sigjmp_buf place;
+    sigjmp_buf resume;
     struct landing *outer;
     tn_fault_watch *watch;
 } landing;
@@ -92,7 +92,7 @@ static void handle(int number, siginfo_t *info, void *context) {
         return;
     }
     note(to->watch, NULL, number, info, context);
-    siglongjmp(to->place, 1);
+    siglongjmp(to->resume, 1);
 }
 
 tn_status tn_fault_take(void) {
@@ -128,7 +128,7 @@ static _Atomic(tn_fault_watch *) *enter(tn_fault_watch *watch) {
 __attribute__((noinline)) static bool run_landed(tn_fault_watch *watch, tn_callback run,
                                                  tn_call *call, tn_status *out_status) {
     landing here = {.outer = get_current(), .watch = watch};
-    const bool is_first = sigsetjmp(here.place, 0) == 0;
+    const bool is_first = sigsetjmp(here.resume, 0) == 0;
     if (is_first) *out_status = set_current(&here) ? run(call) : tn_fail_memory("a guarded call");
     set_current(here.outer);
     return is_first;
@@ -144,7 +144,7 @@ bool tn_fault_call(tn_fault_watch *watch, tn_callback run, tn_call *call, tn_sta
 tn_status tn_fault_body(tn_fault_watch *watch, tn_body body, void *user, int64_t begin, int64_t end,
                         uint32_t thread) {
     landing here = {.outer = get_current(), .watch = watch};
-    if (sigsetjmp(here.place, 0) == 0) {
+    if (sigsetjmp(here.resume, 0) == 0) {
         const tn_status status =
             set_current(&here) ? body(user, begin, end, thread) : tn_fail_memory("a guarded call");
         set_current(here.outer);

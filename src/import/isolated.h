@@ -36,7 +36,7 @@ typedef struct tn_isolated_page {
     uint32_t version, bytes; /* of the page */
     uint64_t request_bytes;  /* of the file's beginning */
     _Atomic uint32_t stage;
-    tn_reading_place place;
+    tn_reading_position position;
     char importer[128], library[512];
     /* The answer: TN_OK, or the error. */
     int32_t status;

@@ -41,11 +41,11 @@ static void describe_work(const tn_isolated_asking *a, char *text, size_t capaci
                                               : "before it began");
 }
 
-/* The place, as far as the importer said it. */
-static tn_status place_error(const tn_isolated_asking *a, tn_status status) {
-    char node[sizeof(a->page->place.node)], library[sizeof(a->page->library)];
-    const uint64_t offset = a->page->place.offset;
-    tn_isolated_copy_clean(node, a->page->place.node, sizeof(node));
+/* The position, as far as the importer said it. */
+static tn_status locate_error(const tn_isolated_asking *a, tn_status status) {
+    char node[sizeof(a->page->position.node)], library[sizeof(a->page->library)];
+    const uint64_t offset = a->page->position.offset;
+    tn_isolated_copy_clean(node, a->page->position.node, sizeof(node));
     tn_isolated_copy_clean(library, a->page->library, sizeof(library));
     if (library[0]) (void)tn_error_in(status, .library = library, .is_in_message = true);
     if (node[0]) (void)tn_error_in(status, .node = node);
@@ -60,7 +60,7 @@ static tn_status lose(tn_isolated_asking *a, const char *why) {
     char work[1024], how[200];
     describe_work(a, work, sizeof(work));
     tn_child_process_describe(a->process.how, how, sizeof(how));
-    return place_error(
+    return locate_error(
         a, tn_fail(TN_ERROR_PLUGIN, "the process that read it %s, %s", why ? why : how, work));
 }
 

@@ -104,7 +104,7 @@ static tn_status share(tn_isolated_asking *a) {
     a->page = page;
     a->page->version = TN_ISOLATED_VERSION;
     a->page->bytes = sizeof(*a->page);
-    a->page->place.offset = UINT64_MAX;
+    a->page->position.offset = UINT64_MAX;
     a->page->request_bytes = a->request.bytes + model;
     a->page->data_begin =
         (a->page->request_bytes + TN_ISOLATED_PAGE - 1) / TN_ISOLATED_PAGE * TN_ISOLATED_PAGE;

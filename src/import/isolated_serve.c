@@ -127,7 +127,7 @@ static tn_status ends(void *user, const tn_reading *reading) {
 
 static tn_status read_model(server *s) {
     const tn_reading_watch watch = {
-        .user = s, .place = &s->page->place, .loads = loads, .begins = begins, .ends = ends};
+        .user = s, .position = &s->page->position, .loads = loads, .begins = begins, .ends = ends};
     tn_import_options options;
     tn_graph *graph = NULL;
     TN_TRY(take_options(s, &options));

@@ -23,9 +23,9 @@ void tn_missing_list_deinit(tn_missing_list *list) {
 }
 
 bool tn_missing_list_count(tn_missing_list *list, const char *key) {
-    uint64_t place;
-    if (!tn_map_get(list->keys, key, &place)) return false;
-    list->items[place].count++;
+    uint64_t index;
+    if (!tn_map_get(list->keys, key, &index)) return false;
+    list->items[index].count++;
     return true;
 }
 

@@ -18,7 +18,7 @@ typedef struct tn_missing_item {
 typedef struct tn_missing_list {
     const tn_allocator *allocator;
     tn_arena *arena; /* of the reading; outlives the list */
-    tn_map *keys;    /* place among the items */
+    tn_map *keys;    /* index among the items */
     tn_missing_item *items;
     size_t count, capacity;
 } tn_missing_list;

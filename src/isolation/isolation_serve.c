@@ -191,11 +191,11 @@ static void answer(tn_server *server) {
     const tn_status status = do_request(server, &failed);
     const tn_error *error = tn_last_error();
     /* of a callback the asker adds where it was; of all else it cannot know */
-    const bool has_place = page->request == TN_ISOLATION_START && failed != TN_OK;
+    const bool has_position = page->request == TN_ISOLATION_START && failed != TN_OK;
     page->message[0] = 0;
     if (failed != TN_OK)
-        snprintf(page->message, sizeof(page->message), "%s%s%s", has_place ? error->where : "",
-                 has_place && error->where[0] ? ": " : "", error->message);
+        snprintf(page->message, sizeof(page->message), "%s%s%s", has_position ? error->where : "",
+                 has_position && error->where[0] ? ": " : "", error->message);
     page->status = status;
     page->failed = failed;
     if (status == TN_OK) tn_server_note(server, TN_ISOLATION_IDLE, TN_ISOLATION_NO_STEP);

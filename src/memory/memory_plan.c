@@ -127,8 +127,8 @@ static tn_status placement_measure(memory_placement *placement, size_t count, si
     return TN_OK;
 }
 
-static void placement_place(memory_placement *placement, uint32_t index, size_t alignment,
-                            size_t *inout_bytes) {
+static void placement_add(memory_placement *placement, uint32_t index, size_t alignment,
+                          size_t *inout_bytes) {
     tn_memory_buffer *buffer = &placement->buffers[index];
     size_t bytes = padded_bytes(buffer, alignment);
     size_t first = first_stretch(placement, buffer), last = last_stretch(placement, buffer);
@@ -160,7 +160,7 @@ tn_status tn_memory_plan_make(const tn_allocator *allocator, tn_memory_buffer *b
     }
     sort_by_size(buffers, placement.order, count);
     for (size_t i = 0; i < count; i++)
-        placement_place(&placement, placement.order[i], alignment, &bytes);
+        placement_add(&placement, placement.order[i], alignment, &bytes);
     tn_deallocate(allocator, scratch);
     *out_bytes = bytes;
     return TN_OK;

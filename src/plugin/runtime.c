@@ -125,7 +125,7 @@ static tn_status set_up(tn_runtime *runtime) {
 tn_status tn_runtime_create(const tn_runtime_options *options, tn_runtime **out_runtime) {
     tn_runtime_options all;
     if (!out_runtime)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_runtime_create needs a place for the runtime");
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_runtime_create needs a pointer for the runtime");
     TN_TRY(read_runtime_options(options, &all));
     tn_runtime *runtime = tn_allocate_zero(all.allocator ? all.allocator : tn_allocator_default(),
                                            1, sizeof(*runtime));

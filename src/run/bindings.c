@@ -149,24 +149,24 @@ void *tn_bindings_input(const tn_context *context, uint32_t input) {
     return (void *)(uintptr_t)(binding->data ? binding->data : nothing);
 }
 
-static void *pointer_of(const tn_context *context, const tn_value_place *place) {
-    switch (place->kind) {
-    case TN_PLACE_ARENA:
-        return (char *)context->arena.memory + place->offset;
-    case TN_PLACE_DEVICE:
-        return (char *)context->arena.device_memory + place->offset;
-    case TN_PLACE_INPUT:
-        return tn_bindings_input(context, place->index);
-    case TN_PLACE_OUTPUT:
-        return context->ports.outputs[place->index].target;
+static void *pointer_of(const tn_context *context, const tn_value_location *location) {
+    switch (location->kind) {
+    case TN_LOCATION_ARENA:
+        return (char *)context->arena.memory + location->offset;
+    case TN_LOCATION_DEVICE:
+        return (char *)context->arena.device_memory + location->offset;
+    case TN_LOCATION_INPUT:
+        return tn_bindings_input(context, location->index);
+    case TN_LOCATION_OUTPUT:
+        return context->ports.outputs[location->index].target;
     default:
-        return place->pointer;
+        return location->pointer;
     }
 }
 
 static void set_pointer(const tn_context *context, tn_shape_state *state, uint32_t value) {
-    char *root = pointer_of(context, &state->places[value]);
-    state->tensors[value].tensor.data = root ? root + state->places[value].shift : NULL;
+    char *root = pointer_of(context, &state->locations[value]);
+    state->tensors[value].tensor.data = root ? root + state->locations[value].shift : NULL;
 }
 
 /* All pointers, when the state is new or the arena has moved. */

@@ -154,7 +154,7 @@ tn_status tn_context_create_with(tn_engine *engine, const tn_context_options *op
                                  tn_context **out_context) {
     if (!engine || !out_context)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_context_create needs an engine and a place for the context");
+                       "tn_context_create needs an engine and a pointer for the context");
     memory_source source = {.parent = *engine->allocator,
                             .device_allocator = engine->device_allocator};
     TN_TRY(read_context_options(options, &source));

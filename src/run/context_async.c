@@ -141,7 +141,8 @@ static tn_status wait_for_result(tn_run_control *control, uint32_t timeout_ms, b
 tn_status tn_context_wait(tn_context *context, uint32_t timeout_ms, bool *out_is_done) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     if (!out_is_done && timeout_ms != TN_WAIT_FOREVER)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_context_wait with an end needs a place for is_done");
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_context_wait with an end needs a pointer for is_done");
     pthread_mutex_lock(&context->control.lock);
     const tn_status status = wait_for_result(&context->control, timeout_ms, out_is_done);
     pthread_mutex_unlock(&context->control.lock);

@@ -14,7 +14,7 @@
  *   heaps.c                 the bytes of its strings
  *   describe.c              descriptors of values, what was fused at these shapes
  *   shape_state.c           what is made for one set of shapes
- *   sharing/sharing.h       where its values lie: shape_state_places.c, and
+ *   sharing/sharing.h       where its values lie: shape_state_locations.c, and
  *   sharing/shape_state_windows.c   those that lie in larger ones
  *   sharing/strided_rows.c          of those, the ones that are rows apart
  *   sharing/shape_state_in_place.c  those that lie on what they replace
@@ -120,7 +120,7 @@ bool tn_strided_is_direct(const tn_context *context, uint32_t input);
 tn_status tn_strided_settle(tn_context *context);
 /* All of that kind: another context runs the shapes. */
 tn_status tn_strided_settle_all(tn_context *context);
-/* Puts the caller's memory in the place of conversions' results: after pointers are set. */
+/* Replaces conversions' results by the caller's memory: after pointers are set. */
 void tn_strided_bypass(tn_context *context);
 
 /* --- context_run.c --- */
@@ -174,7 +174,7 @@ tn_status tn_profiles_choose(const tn_context *context, uint32_t *out_profile);
 /* --- profiles/profile_contexts.c --- */
 tn_status tn_profiles_create(tn_context *context);
 void tn_profiles_destroy(tn_context *context);
-/* The context that runs the present shapes in this one's place; null: it does so itself. */
+/* The context that runs the present shapes instead of this one; null: it does so itself. */
 static inline tn_context *tn_profiles_other(const tn_context *context) {
     return context->profiles.contexts ? context->profiles.contexts[context->profiles.now] : NULL;
 }
@@ -226,7 +226,7 @@ tn_status tn_unfused_find(tn_context *context, bool *out_is_broken);
 void tn_unfused_destroy(tn_context *context);
 /* Gives another context of the same graph the shapes and the memory that are bound here. */
 tn_status tn_context_hand_over(const tn_context *context, tn_context *other);
-/* The context that runs the present shapes in this one's place: of another profile, or that one;
+/* The context that runs the present shapes instead of this one: of another profile, or that one;
  * null: it does so itself. */
 static inline tn_context *tn_context_stand_in(const tn_context *context) {
     tn_context *other = tn_profiles_other(context);
@@ -249,22 +249,22 @@ void *tn_shape_state_copy(tn_shape_state *state, const void *data, size_t bytes)
 /* Tells the kernels that have a reshape of a state that becomes current again. */
 tn_status tn_shape_state_reshape(tn_context *context, tn_shape_state *state);
 
-/* --- sharing/shape_state_places.c --- */
+/* --- sharing/shape_state_locations.c --- */
 /* Decides in which memory each value lies, and which steps are dropped. */
 tn_status tn_shape_state_place(tn_context *context, tn_shape_state *state);
 /* The value whose memory a value has, and where in it; final when the state is placed. */
 static inline uint32_t tn_shape_state_root(const tn_shape_state *state, uint32_t value,
                                            size_t *out_shift) {
     *out_shift = 0;
-    while (state->places[value].root != value) {
-        *out_shift += state->places[value].shift;
-        value = state->places[value].root;
+    while (state->locations[value].root != value) {
+        *out_shift += state->locations[value].shift;
+        value = state->locations[value].root;
     }
     return value;
 }
 
 /* --- shape_state_memory.c --- */
-/* Plans the arena; the workspaces are known. Afterwards every place is final. */
+/* Plans the arena; the workspaces are known. Afterwards every location is final. */
 tn_status tn_shape_state_plan(tn_context *context, tn_shape_state *state);
 /* Whether an item is enqueued on the device. */
 bool tn_shape_state_is_on_device(const tn_context *context, const tn_shape_state *state,

@@ -194,7 +194,7 @@ tn_status tn_context_find_output(const tn_context *context, uint32_t output,
 tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tensor **out_tensor) {
     if (!context || !out_tensor)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_context_output needs a context and a place for the tensor");
+                       "tn_context_output needs a context and a pointer for the tensor");
     TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_output(context, output));
     return tn_context_find_output(context, output, out_tensor);

@@ -42,7 +42,7 @@ static bool is_overwritten(const tn_context *context, const tn_shape_state *stat
         const tn_program_step *step = &program->steps[state->item_steps[i]];
         for (uint32_t k = 0; k < step->output_count; k++)
             if (step->outputs[k] != TN_NO_VALUE && step->outputs[k] != root &&
-                state->places[step->outputs[k]].root == root)
+                state->locations[step->outputs[k]].root == root)
                 return true;
     }
     return false;
@@ -55,7 +55,7 @@ static uint32_t find_pair(const tn_shape_state *state, const tn_execution_border
     uint32_t pair = 0;
     for (uint32_t b = 0; b < state->border_count; b++) {
         const tn_execution_border *border = &state->borders[b];
-        if (state->places[border->value].root != root) continue;
+        if (state->locations[border->value].root != root) continue;
         if (pair || border->is_output || border->value != root || output->value == root) return 0;
         pair = b + 1;
     }
@@ -69,22 +69,22 @@ static uint32_t find_pair(const tn_shape_state *state, const tn_execution_border
 static bool may_share(const tn_context *context, const tn_shape_state *state, uint32_t count,
                       const tn_execution_border *border) {
     const tn_call *call = state->items[border->item].call;
-    const uint32_t root = state->places[border->value].root;
-    if (state->places[border->value].kind != TN_PLACE_DEVICE ||
+    const uint32_t root = state->locations[border->value].root;
+    if (state->locations[border->value].kind != TN_LOCATION_DEVICE ||
         !tn_transfer_is_copy(call->inputs[0], call->outputs[0]))
         return false;
     if (state->tensors[root].tensor.bytes != state->tensors[border->value].tensor.bytes)
         return false; /* a window in what others make */
     if (!border->is_output) return !is_overwritten(context, state, root);
     for (uint32_t b = 0; b < count; b++) /* a view of an input, or an output twice */
-        if (state->places[state->borders[b].value].root == root) return false;
+        if (state->locations[state->borders[b].value].root == root) return false;
     return state->tensors[root].tensor.bytes == call->inputs[0]->bytes;
 }
 
 static void note_pair(tn_shape_state *state, tn_execution_border *border) {
     const tn_call *call = state->items[border->item].call;
-    const uint32_t root = state->places[border->value].root;
-    if (state->places[border->value].kind != TN_PLACE_DEVICE ||
+    const uint32_t root = state->locations[border->value].root;
+    if (state->locations[border->value].kind != TN_LOCATION_DEVICE ||
         !tn_transfer_is_copy(call->inputs[0], call->outputs[0]) ||
         state->tensors[root].tensor.bytes != call->inputs[0]->bytes)
         return;
@@ -114,10 +114,10 @@ tn_status tn_execution_find_borders(tn_context *context, tn_shape_state *state) 
 
 static void share(const tn_context *context, tn_shape_state *state,
                   const tn_execution_border *border, void *data) {
-    const uint32_t root = state->places[border->value].root;
+    const uint32_t root = state->locations[border->value].root;
     for (uint32_t v = 0; v < context->engine->program->value_count; v++)
-        if (state->places[v].kind == TN_PLACE_DEVICE && state->places[v].root == root)
-            state->tensors[v].tensor.data = (char *)data + state->places[v].shift;
+        if (state->locations[v].kind == TN_LOCATION_DEVICE && state->locations[v].root == root)
+            state->tensors[v].tensor.data = (char *)data + state->locations[v].shift;
 }
 
 /* Input and output on one pointer: the update is done there. */

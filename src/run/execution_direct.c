@@ -12,10 +12,10 @@
 
 static bool reads(const tn_shape_state *state, const tn_program_step *step, uint32_t root) {
     for (uint32_t i = 0; i < step->input_count; i++)
-        if (step->inputs[i] != TN_NO_VALUE && state->places[step->inputs[i]].root == root)
+        if (step->inputs[i] != TN_NO_VALUE && state->locations[step->inputs[i]].root == root)
             return true;
     for (uint32_t i = 0; i < step->operand_count; i++)
-        if (state->places[step->operands[i]].root == root) return true;
+        if (state->locations[step->operands[i]].root == root) return true;
     return false;
 }
 
@@ -29,7 +29,7 @@ static bool writes(const tn_program_step *step, uint32_t value) {
  * its memory. What the step overwrites may lie elsewhere: it then does not work in place. */
 static bool is_written_last(const tn_context *context, const tn_shape_state *state,
                             const tn_execution_graph *graph, const tn_execution_border *border) {
-    const uint32_t root = state->places[border->value].root;
+    const uint32_t root = state->locations[border->value].root;
     bool is_written = false;
     for (uint32_t i = 0; i < state->item_count; i++) {
         const tn_program_step *step = &context->engine->program->steps[state->item_steps[i]];

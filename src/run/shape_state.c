@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a context keeps for one set of shapes: descriptors of all values, a call for each step that
- * runs, in the order of execution. Where the values lie is shape_state_places.c.
+ * runs, in the order of execution. Where the values lie is shape_state_locations.c.
  */
 #include "base/status.h"
 #include "run/context_private.h"
@@ -241,8 +241,8 @@ static tn_status allocate(tn_context *context, tn_shape_state *state) {
     const size_t outputs = context->engine->graph->output_count;
     state->tensors =
         tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->tensors));
-    state->places =
-        tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->places));
+    state->locations =
+        tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->locations));
     state->last_read =
         tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->last_read));
     state->rows = tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->rows));
@@ -260,7 +260,7 @@ static tn_status allocate(tn_context *context, tn_shape_state *state) {
         tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->patches));
     state->outputs = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->outputs));
     state->copies = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->copies));
-    if (!state->tensors || !state->places || !state->rows || !state->last_read ||
+    if (!state->tensors || !state->locations || !state->rows || !state->last_read ||
         !state->is_dropped || !state->updated || !state->items || !state->item_steps ||
         !state->workspaces || !state->workspace_bytes || !state->patches || !state->outputs ||
         !state->copies)

@@ -63,7 +63,7 @@ int64_t tn_convert_channels_items(const tn_tensor *from, const tn_tensor *to) {
     return from->shape[0] * sizes.tiles * sizes.pieces;
 }
 
-static int64_t channel_place(const channel_view *view, int64_t channel, int64_t positions) {
+static int64_t channel_offset(const channel_view *view, int64_t channel, int64_t positions) {
     if (view->is_linear) return channel * positions;
     if (!view->block) return channel;
     return channel / view->block * view->block * positions + channel % view->block;
@@ -88,12 +88,12 @@ static channel_tile tile_at(const channel_sizes *sizes, const tn_tensor *from, c
     tile.positions = sizes->positions - position;
     if (tile.positions > TILE_POSITIONS) tile.positions = TILE_POSITIONS;
     const int64_t target = image * sizes->to.image_step + position * tile.to_step +
-                           channel_place(&sizes->to, channel, sizes->positions);
+                           channel_offset(&sizes->to, channel, sizes->positions);
     tile.to = (char *)to->data + (size_t)target * to_bytes;
     tile.from = from->data;
     if (tile.count > 0) {
         const int64_t source = image * sizes->from.image_step + position * tile.from_step +
-                               channel_place(&sizes->from, channel, sizes->positions);
+                               channel_offset(&sizes->from, channel, sizes->positions);
         tile.from += (size_t)source * from_bytes;
     }
     return tile;

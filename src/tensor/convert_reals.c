@@ -2,7 +2,7 @@
 /*
  * Lines of 32-bit floats to and from what stands for them in less memory: 16-bit floats, and 8-bit
  * integers with one scale. A line is elements that lie one after the other; convert_types.c and
- * convert_rows.c do all other pairs, convert_channels.c what also changes places. Each loop is
+ * convert_rows.c do all other pairs, convert_channels.c what also moves elements. Each loop is
  * compiled for three levels of processors, which answer the same bits.
  */
 #include "tensor/quantization.h"

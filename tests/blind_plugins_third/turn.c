@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Third::Turn: the last two axes change places. Three tactics: element by element, in tiles of 8,
+ * Third::Turn: the last two axes are swapped. Three tactics: element by element, in tiles of 8,
  * in tiles of 16 by way of scratch memory for each thread.
  */
 #include "third.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each function of the C interface with null in the place of each of its pointers, one after another, and of all of them.
+"""Each function of the C interface with null instead of each of its pointers, one after another, and of all of them.
 
 Usage: check_null_arguments.py TENON [FUNCTION...]: the program, beside whose folder lies lib/libtenon.so.
 

@@ -49,7 +49,7 @@ static uint32_t hash_of(const char *text, size_t bytes) {
 }
 
 /* The bytes at the heap's end. */
-static tn_string place(const char *text, size_t bytes) {
+static tn_string append_text(const char *text, size_t bytes) {
     const tn_string placed = {heap.bytes, bytes};
     if (bytes > 0) memmove(text_data + heap.bytes, text, bytes);
     heap.bytes += bytes;
@@ -68,7 +68,7 @@ static tn_status intern(const char *text, size_t bytes, uint32_t *out_number) {
     if (used + 1 >= MOST || bytes > TEXT_BYTES - heap.bytes)
         return tn_fail_memory("the strings of cases");
     const uint32_t made = *out_number = ++used;
-    strings[made] = place(text, bytes);
+    strings[made] = append_text(text, bytes);
     next[made] = buckets[bucket];
     buckets[bucket] = made;
     return TN_OK;
@@ -92,7 +92,7 @@ static tn_status find_twin(const char *text, size_t bytes, tn_string *out_string
         if (bytes > TEXT_BYTES - heap.bytes)
             status = tn_fail_memory("the strings of cases");
         else
-            twins[number] = place(text, bytes);
+            twins[number] = append_text(text, bytes);
     }
     if (status == TN_OK) *out_string = twins[number];
     pthread_mutex_unlock(&lock);

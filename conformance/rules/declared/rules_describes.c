@@ -159,8 +159,8 @@ static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict
 /* ----------------------------------------------------------------------------------------------
  * linear in the weights */
 
-/* The place of an element along an axis. */
-static size_t place_along(const tn_shape *shape, int32_t axis, size_t element) {
+/* The index of an element along an axis. */
+static size_t index_along(const tn_shape *shape, int32_t axis, size_t element) {
     size_t inner = 1;
     for (uint32_t i = (uint32_t)axis + 1; i < shape->rank; i++)
         inner *= (size_t)shape->extents[i];
@@ -197,11 +197,11 @@ static void check_linear(const tn_test *test, tn_subject *subject, tn_verdict *v
         return; /* the builder does not use such a one */
     float *w = weights->data, *values = malloc(wanted.bytes[0] + sizeof(float));
     for (size_t i = 0; i < weights->bytes / sizeof(float); i++)
-        w[i] *= factor_of(place_along(&weights->shape, linear.weights_axis, i));
+        w[i] *= factor_of(index_along(&weights->shape, linear.weights_axis, i));
     if (values && tn_case_run(test->runtime, test->op, &subject->c, &reference, &found) == TN_OK) {
         const float *y = subject->expected.data[0];
         for (size_t i = 0; i < wanted.bytes[0] / sizeof(float); i++) {
-            const size_t c = place_along(shape, linear.axis, i);
+            const size_t c = index_along(shape, linear.axis, i);
             const float b = bias ? ((const float *)bias->data)[c] : 0;
             values[i] = factor_of(c) * (y[i] - b) + b;
         }

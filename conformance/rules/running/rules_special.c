@@ -170,7 +170,7 @@ static bool refer(tn_subject *subject, const special *what, tn_outcome *out) {
            tn_case_run(subject->runtime, subject->op, &subject->c, &reference, out) == TN_OK;
 }
 
-/* Whether the indices are the same with another special in the place of each that was put. */
+/* Whether the indices are the same with another special instead of each that was put. */
 static bool has_indices_of(tn_subject *subject, const tn_outcome *wanted, const special *other) {
     tn_outcome y = {0};
     bool is_same = refer(subject, other, &y);

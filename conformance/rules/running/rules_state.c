@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STATE = 1 << 24 }; /* of what is damaged in all places */
+enum { MOST_STATE = 1 << 24 }; /* of what is damaged at all offsets */
 
 /* A plan may hold any version below today's, 0 among them, and fields that nobody knows, or none:
  * upgrade refuses that with a reason, or does without. */

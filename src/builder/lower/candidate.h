@@ -16,7 +16,7 @@ struct tn_candidate {
     uint32_t tactic, chain_count; /* steps: those before an input count, too */
     const tn_chain *chain;        /* its kernel's whole chain; null: none */
     const tn_storage *inputs, *outputs, *operands; /* as many as the node has, with this chain */
-    double cost;                                   /* nanoseconds, or an estimate in their place */
+    double cost;                                   /* nanoseconds, or an estimate instead */
     double noise;                                  /* of a measured cost, relative */
     double floor;    /* of a measured cost: it takes no less; below it where all samples were
                         disturbed */

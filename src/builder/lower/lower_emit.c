@@ -28,7 +28,7 @@ typedef struct program_emitter {
 
 static const tn_storage own_linear = {TN_NONE, TN_LINEAR, TN_SPACE_HOST};
 
-static uint32_t *value_place(const program_emitter *emitter, tn_tensor_id tensor,
+static uint32_t *value_entry(const program_emitter *emitter, tn_tensor_id tensor,
                              tn_storage storage) {
     const tn_lowering *lowering = emitter->lowering;
     return &emitter->value_of[(size_t)tensor * tn_lower_storage_count(lowering) +
@@ -57,7 +57,7 @@ static tn_status add_value(program_emitter *emitter, tn_tensor_id tensor, tn_sto
     uint32_t value = emitter->program->value_count++;
     emitter->program->values[value] = made;
     emitter->storage_of[value] = storage;
-    *value_place(emitter, tensor, storage) = value;
+    *value_entry(emitter, tensor, storage) = value;
     if (emitter->written[tensor] == TN_NO_VALUE) emitter->written[tensor] = value;
     *out_value = value;
     return TN_OK;
@@ -93,7 +93,7 @@ static tn_status read_value(program_emitter *emitter, tn_tensor_id tensor, tn_st
     const tn_graph_tensor *item = &emitter->lowering->graph->tensors[tensor];
     if (emitter->written[tensor] == TN_NO_VALUE && (item->is_constant || item->is_input))
         TN_TRY(add_value(emitter, tensor, own_linear, out_value));
-    *out_value = *value_place(emitter, tensor, storage);
+    *out_value = *value_entry(emitter, tensor, storage);
     if (*out_value != TN_NO_VALUE) return TN_OK;
     if (item->is_constant && storage.type == TN_NONE && storage.format == TN_LINEAR)
         return add_value(emitter, tensor, storage, out_value); /* an engine has it in both spaces */

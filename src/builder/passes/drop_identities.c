@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Drops nodes that hand on their input as it is. Readers of the output read the input instead;
- * where the output is one of the graph's, whose name must stay, the node before writes it in the
- * input's place, and where there is no such node the identity stays.
+ * where the output is one of the graph's, whose name must stay, the node before writes it
+ * directly, and where there is no such node the identity stays.
  */
 #include "base/status.h"
 #include "builder/passes/passes.h"

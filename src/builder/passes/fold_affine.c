@@ -58,8 +58,8 @@ static tn_status make_call(affine_folder *f, uint32_t index, tn_node_call *node_
  * what the two nodes are */
 
 static int64_t extent_of(const tn_tensor *tensor, int32_t axis) {
-    const int64_t place = axis < 0 ? (int64_t)axis + tensor->rank : axis;
-    return place >= 0 && place < (int64_t)tensor->rank ? tensor->shape[place] : -1;
+    const int64_t position = axis < 0 ? (int64_t)axis + tensor->rank : axis;
+    return position >= 0 && position < (int64_t)tensor->rank ? tensor->shape[position] : -1;
 }
 
 /* The node as `name`; null: it is none. */

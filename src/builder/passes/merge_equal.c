@@ -56,10 +56,10 @@ static tn_status make_table(equal_merger *merger, equal_table *table) {
 }
 
 static void add(const equal_table *table, uint64_t hash, uint32_t node) {
-    size_t place = (size_t)hash & table->mask;
-    while (table->slots[place].node != TN_NO_NODE)
-        place = (place + 1) & table->mask;
-    table->slots[place] = (equal_slot){.hash = hash, .node = node};
+    size_t at = (size_t)hash & table->mask;
+    while (table->slots[at].node != TN_NO_NODE)
+        at = (at + 1) & table->mask;
+    table->slots[at] = (equal_slot){.hash = hash, .node = node};
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -167,10 +167,10 @@ static bool is_same_node(const equal_merger *merger, uint32_t a, uint32_t b) {
  * where that is asked for. TN_NO_NODE: none. */
 static uint32_t find(const equal_merger *merger, const equal_table *table, uint64_t hash,
                      uint32_t index, bool must_be_same) {
-    size_t place = (size_t)hash & table->mask;
+    size_t at = (size_t)hash & table->mask;
     uint32_t tried = 0;
-    for (; table->slots[place].node != TN_NO_NODE; place = (place + 1) & table->mask) {
-        const equal_slot *slot = &table->slots[place];
+    for (; table->slots[at].node != TN_NO_NODE; at = (at + 1) & table->mask) {
+        const equal_slot *slot = &table->slots[at];
         if (slot->hash != hash) continue;
         if (!must_be_same || is_same_node(merger, slot->node, index)) return slot->node;
         if (++tried == TRIED_AT_MOST) break;

@@ -43,7 +43,7 @@ tn_status tn_timing_key(const tn_lowering *lowering, uint32_t node, tn_candidate
                         uint64_t *out_key);
 /* Adds the build's device or the processor: which one, its driver, the libraries that its kernels
  * call, and the number of threads. */
-uint64_t tn_timing_key_place(const tn_lowering *lowering, uint64_t key, bool is_on_device);
+uint64_t tn_timing_key_device(const tn_lowering *lowering, uint64_t key, bool is_on_device);
 /* The same of how a tensor is stored. */
 uint64_t tn_timing_key_storage(const tn_lowering *lowering, uint64_t key, tn_tensor_id tensor,
                                tn_storage storage);

@@ -46,7 +46,7 @@ static uint64_t add_tensor(const tn_lowering *lowering, uint64_t key, tn_tensor_
     return key;
 }
 
-uint64_t tn_timing_key_place(const tn_lowering *lowering, uint64_t key, bool is_on_device) {
+uint64_t tn_timing_key_device(const tn_lowering *lowering, uint64_t key, bool is_on_device) {
     const tn_device *device =
         is_on_device ? lowering->options->device : tn_runtime_cpu(lowering->graph->runtime);
     const char *libraries = TN_DEVICE_HAS(device, libraries) ? device->libraries(device) : NULL;
@@ -136,7 +136,7 @@ tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, tn_candidat
     if (candidate->key != 0) return TN_OK;
     const tn_graph_node *node = &lowering->graph->nodes[index];
     uint64_t key = tn_hash_add_u64(0, KEY_VERSION);
-    key = tn_timing_key_place(lowering, key, tn_lower_is_on_device(candidate));
+    key = tn_timing_key_device(lowering, key, tn_lower_is_on_device(candidate));
     key = add_kernel(candidate, add_operator(node, key));
     for (uint32_t i = 0; i < node->input_count; i++) {
         bool with_value = tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_VALUE_NEEDED;

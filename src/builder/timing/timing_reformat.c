@@ -76,7 +76,7 @@ static tn_status time_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_st
     tn_tensor_storage source, target;
     *out_is_known = false;
     if (!lowering->timing || !lowering->facts->tensors[tensor]) return TN_OK;
-    uint64_t key = tn_timing_key_place(lowering, tn_hash_add_text(0, "reformat"), is_remote);
+    uint64_t key = tn_timing_key_device(lowering, tn_hash_add_text(0, "reformat"), is_remote);
     key = tn_timing_key_storage(lowering, key, tensor, from);
     key = tn_timing_key_storage(lowering, key, tensor, to);
     key = tn_hash_add_u64(key, known->shape.rank);

@@ -121,7 +121,8 @@ static tn_status finish(tn_status status, tn_refit *refit, tn_refit **out_refit)
 
 tn_status tn_refit_create(tn_engine *engine, tn_refit **out_refit) {
     if (!engine || !out_refit)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_refit_create needs an engine and a place");
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_refit_create needs an engine and a pointer for the result");
     tn_refit *refit = new_refit(engine->runtime);
     if (!refit) return tn_fail_memory("a refit");
     return finish(open_engine(refit, engine), refit, out_refit);
@@ -129,8 +130,9 @@ tn_status tn_refit_create(tn_engine *engine, tn_refit **out_refit) {
 
 tn_status tn_refit_create_for_plan(tn_runtime *runtime, const char *path, tn_refit **out_refit) {
     if (!runtime || !path || !out_refit)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_refit_create_for_plan needs a runtime, a path and a place");
+        return tn_fail(
+            TN_ERROR_ARGUMENT,
+            "tn_refit_create_for_plan needs a runtime, a path and a pointer for the result");
     tn_refit *refit = new_refit(runtime);
     if (!refit) return tn_fail_memory("a refit");
     return finish(open_file(refit, path), refit, out_refit);
@@ -218,7 +220,7 @@ static const void *value_before(const tn_refit *refit, uint32_t number) {
     const tn_engine_refits *refits = refit->engine ? refit->engine->refits : NULL;
     return refits && refits->values[number]
                ? refits->values[number]
-               : refit->plan + tn_refit_index_at(refit->index, number)->places[0];
+               : refit->plan + tn_refit_index_at(refit->index, number)->offsets[0];
 }
 
 static bool is_new(const tn_refit *refit, uint32_t number, const void *value) {
@@ -323,7 +325,8 @@ static tn_status load_again(const tn_refit *refit, tn_engine **out_engine) {
 
 tn_status tn_refit_apply(tn_refit *refit, tn_engine **out_engine) {
     if (!refit || !out_engine)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_refit_apply needs a refit and a place");
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_refit_apply needs a refit and a pointer for the result");
     if (!refit->engine)
         return tn_fail(TN_ERROR_STATE, "the refit is of a plan file: save it, or make it of an "
                                        "engine");

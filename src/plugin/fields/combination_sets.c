@@ -26,7 +26,7 @@ static const char *find_set(const char *text, size_t *out_length) {
     return NULL;
 }
 
-/* The text with `format` in the place of every list that is `set`; linear is not written. */
+/* The text with `format` instead of every list that is `set`; linear is not written. */
 static char *replace(tn_arena *arena, const char *text, const char *set, size_t set_length,
                      const char *format, size_t length) {
     char *made = tn_arena_allocate(arena, strlen(text) + 1, 1), *to = made;

@@ -14,22 +14,22 @@
 
 /* Where a value's data lies. */
 enum {
-    TN_PLACE_NONE,
-    TN_PLACE_ARENA,
-    TN_PLACE_INPUT,
-    TN_PLACE_OUTPUT,
-    TN_PLACE_FIXED,
-    TN_PLACE_DEVICE /* the arena in the device's memory */
+    TN_LOCATION_NONE,
+    TN_LOCATION_ARENA,
+    TN_LOCATION_INPUT,
+    TN_LOCATION_OUTPUT,
+    TN_LOCATION_FIXED,
+    TN_LOCATION_DEVICE /* the arena in the device's memory */
 };
-typedef struct tn_value_place {
+typedef struct tn_value_location {
     uint32_t kind;
-    uint32_t root;  /* the value whose memory this one has, and whose place it is a copy of in the
+    uint32_t root;  /* the value whose memory this one has, and whose location it copies in the
                        end; itself unless it is a view, a window, or in place */
     size_t shift;   /* bytes from the beginning of the root's memory */
     uint32_t index; /* INPUT, OUTPUT: which */
     size_t offset;  /* ARENA, DEVICE */
     void *pointer;  /* FIXED: constants, and values computed at reshape */
-} tn_value_place;
+} tn_value_location;
 
 typedef struct tn_execution_item {
     tn_callback run;
@@ -57,7 +57,7 @@ typedef struct tn_execution_border {
                              graph does it; null: the transfer is enqueued by itself */
 } tn_execution_border;
 
-/* A graph output that is not written in its place: copied after the last item. */
+/* A graph output that is not written to its target: copied after the last item. */
 typedef struct tn_output_copy {
     uint32_t value, output;
 } tn_output_copy;
@@ -68,14 +68,14 @@ typedef struct tn_shape_state {
     tn_shape *shapes; /* by graph input */
     void **values;    /* by graph input: a copy of the value, 64-byte aligned, or null */
     size_t *value_bytes;
-    tn_counted *counts;         /* by graph input: where the count is; its value null: none */
-    tn_tensor_storage *tensors; /* by program value */
-    tn_value_place *places;     /* by program value */
-    tn_tensor_storage *outputs; /* by graph output, as the caller sees them */
-    uint32_t *last_read;        /* by value: 1 + the last step that reads it; outputs: UINT32_MAX */
-    tn_window *rows;            /* by value: of more than one row, it is rows that lie apart */
-    bool *is_dropped;           /* by step: its tensors are windows, and nothing is left to do */
-    uint32_t *updated;          /* by graph output: 1 + the input whose update it is, alone; 0 */
+    tn_counted *counts;           /* by graph input: where the count is; its value null: none */
+    tn_tensor_storage *tensors;   /* by program value */
+    tn_value_location *locations; /* by program value */
+    tn_tensor_storage *outputs;   /* by graph output, as the caller sees them */
+    uint32_t *last_read; /* by value: 1 + the last step that reads it; outputs: UINT32_MAX */
+    tn_window *rows;     /* by value: of more than one row, it is rows that lie apart */
+    bool *is_dropped;    /* by step: its tensors are windows, and nothing is left to do */
+    uint32_t *updated;   /* by graph output: 1 + the input whose update it is, alone; 0 */
     tn_execution_item *items;
     uint32_t *item_steps;       /* the step of each item */
     tn_execution_graph *graphs; /* in the order of execution; null on the processor */

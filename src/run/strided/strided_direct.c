@@ -74,10 +74,10 @@ static uint32_t item_of(const tn_context *context, uint32_t input) {
 /* Whether the result has memory of its own alone, which nothing is written to in place. */
 static bool is_alone(const tn_context *context, uint32_t value) {
     const tn_shape_state *state = context->shapes.current;
-    if (state->places[value].kind != TN_PLACE_ARENA || state->places[value].root != value)
+    if (state->locations[value].kind != TN_LOCATION_ARENA || state->locations[value].root != value)
         return false;
     for (uint32_t v = 0; v < context->engine->program->value_count; v++)
-        if (v != value && state->places[v].root == value) return false;
+        if (v != value && state->locations[v].root == value) return false;
     return true;
 }
 

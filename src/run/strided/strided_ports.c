@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inputs and outputs in memory of the caller's whose elements lie apart (tenon/border.h). Before a
- * run inputs are gathered into packed memory of the context's, which is bound in their place; after
+ * run inputs are gathered into packed memory of the context's, which is bound instead; after
  * it outputs are scattered from where the run left them (strided_copy.h). Strides that are packed
  * cost nothing: then the caller's own memory is bound.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that a model defines: put in the place of their calls, with names, attributes and
+/* Functions that a model defines: they replace their calls, with names, attributes and
  * opsets of their own. */
 #include "onnx_test.h"
 

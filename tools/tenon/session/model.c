@@ -93,7 +93,7 @@ typedef struct import_options {
     const tn_attribute *pointers[OPTIONS_AT_MOST];
     uint64_t count;
     name_list inputs;
-    const char **lists[OPTIONS_AT_MOST]; /* of fields that are lists, by their place in items */
+    const char **lists[OPTIONS_AT_MOST]; /* of fields that are lists, by their index in items */
 } import_options;
 
 static tn_attribute *add_option(import_options *list, const char *name, uint32_t type) {
