@@ -104,8 +104,8 @@ def ordered(rows, links):
     """The rows with few crossings: each slot near the mean of those that it is linked with."""
     for sweep in range(SWEEPS):
         for row in range(len(rows)) if sweep % 2 == 0 else reversed(range(len(rows))):
-            place = {slot: (i + 0.5) / len(other) for other in rows for i, slot in enumerate(other)}
-            mean = {slot: sum(sorted(place[other] for other in links[slot])) / len(links[slot]) if links[slot] else place[slot]
+            position = {slot: (i + 0.5) / len(other) for other in rows for i, slot in enumerate(other)}
+            mean = {slot: sum(sorted(position[other] for other in links[slot])) / len(links[slot]) if links[slot] else position[slot]
                     for slot in rows[row]}
             rows[row].sort(key=lambda slot: (round(mean[slot], 6), str(slot)))
     return rows

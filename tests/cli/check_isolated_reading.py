@@ -159,13 +159,13 @@ def check_onnx_cases(checks, step):
 def check_worst(checks):
     folder = os.path.join(checks.build, "tests", "isolated_reader")
     library = os.path.join(folder, "libworst_reader.so")
-    place = "net.worst: byte 7: node 'conv1': the process that read it"
+    position = "net.worst: byte 7: node 'conv1': the process that read it"
     where = f"in the importer 'worst' of library {library}"
     with open(checks.path("net.worst"), "w", encoding="utf-8") as file:
         file.write("hello")
-    for what, *parts in (("crash", place, "was ended by signal 11 (Segmentation fault)", where), ("stack", place, "was ended by signal 11", where),
-                         ("leave", place, "called exit(0)", where), ("give_up", place, "was ended by signal 6 (Aborted)", where),
-                         ("hang", place, "was ended after 700 ms, which is its limit", where),
+    for what, *parts in (("crash", position, "was ended by signal 11 (Segmentation fault)", where), ("stack", position, "was ended by signal 11", where),
+                         ("leave", position, "called exit(0)", where), ("give_up", position, "was ended by signal 6 (Aborted)", where),
+                         ("hang", position, "was ended after 700 ms, which is its limit", where),
                          ("no_reason", "node 'conv1'", "the importer 'worst' returned 4 without a reason"), ("forged", "net.worst", "no reason")):
         done = checks.run("build", "net.worst", "-o", "w.plan", "-p", library, "--what", what, "--isolate-limit", "700")
         checks.says(f"a reader with {what}", done, 1, *parts)

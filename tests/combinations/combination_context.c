@@ -58,8 +58,8 @@ static float get(const char *from, size_t bytes) {
     return bytes == 8 ? (float)wide : value;
 }
 
-/* The place in the order of the border of element i of N, C, H, W. */
-static size_t place(bool is_last, const int64_t *shape, size_t i) {
+/* The index in the order of the border of element i of N, C, H, W. */
+static size_t element_offset(bool is_last, const int64_t *shape, size_t i) {
     if (!is_last) return i;
     const size_t channels = (size_t)shape[3], area = (size_t)(shape[1] * shape[2]);
     const size_t n = i / (channels * area), c = i / area % channels, at = i % area;
@@ -87,8 +87,8 @@ static tn_status bind_input(runner *own, uint32_t round, int64_t rows) {
     const size_t step = own->binding == BIND_STRIDED ? STEP : 1;
     memset(own->in.memory, 0x55, BUFFER_BYTES);
     for (size_t i = 0; i < count; i++)
-        put(own->in.memory + place(is_last(own, info->rank), shape, i) * step * bytes, bytes,
-            number(round, i));
+        put(own->in.memory + element_offset(is_last(own, info->rank), shape, i) * step * bytes,
+            bytes, number(round, i));
     TN_TRY(tn_context_set_shape(own->context, 0, info->rank, shape));
     if (own->binding == BIND_STRIDED) {
         packed_strides(info->rank, shape, STEP, strides);

@@ -16,8 +16,8 @@
 static const int64_t numbers[4] = {0, 56, 64, -1};
 static const char text[] = "{\"engine\": 7, \"kernel\": \"some bytes\"}";
 
-static tn_cudnn_store_key key_of(const int64_t *some, const char *place, uint32_t index) {
-    return (tn_cudnn_store_key){some, sizeof(numbers), place, index};
+static tn_cudnn_store_key key_of(const int64_t *some, const char *device_name, uint32_t index) {
+    return (tn_cudnn_store_key){some, sizeof(numbers), device_name, index};
 }
 
 /* Whether the text comes back. */

@@ -62,7 +62,7 @@ typedef struct meeting {
     const char *plan, *library;
     float (*value)(float x, int i);
     tn_status status;
-    const char *says[4]; /* the message, then the place */
+    const char *says[4]; /* the message, then the location */
 } meeting;
 
 #define REFUSED(...)                                                                               \

@@ -29,7 +29,7 @@ static inline void must(tn_status status) {
 
 enum { NET_CAPACITY = 1 << 16, NET_OUTPUTS = 4096 };
 
-/* Another number for each name, place and seed. */
+/* Another number for each name, index and seed. */
 static inline float net_number(const char *name, size_t index, uint32_t seed) {
     uint32_t hash = 2166136261u + seed * 40503u;
     for (const char *at = name; *at; at++)

@@ -39,7 +39,8 @@ void run_node_clear(run_node *n);
 void run_node_show(run_node *n, bool is_run);
 
 /* --- reference.c --- */
-/* Chooses places of the output, and computes with sums in double precision what is right there. */
+/* Chooses elements of the output, and computes with sums in double precision what is right there.
+ */
 void run_reference_sample(run_node *n);
 /* The largest difference over the largest result; NaN where a result is. */
 double run_reference_compare(run_node *n);

@@ -286,9 +286,9 @@ static void test_sizes_that_only_a_run_knows(void **state) {
     graph_test *test = *state;
     tn_graph *graph = test->graph;
     tn_tensor_id x = add_input(graph, "x", TN_I64, 1, EXTENTS(5));
-    tn_tensor_id places = add_unary(graph, "NonZero", "places", x);
-    tn_tensor_id copied = add_unary(graph, "Copy", "copied", places);
-    add_output(graph, add_node(graph, "Add", "sum", 2, TENSORS(copied, places)));
+    tn_tensor_id indices = add_unary(graph, "NonZero", "indices", x);
+    tn_tensor_id copied = add_unary(graph, "Copy", "copied", indices);
+    add_output(graph, add_node(graph, "Add", "sum", 2, TENSORS(copied, indices)));
     for (int way = 0; way < 2; way++) {
         run_session session = begin(test, both_ways[way]);
         static const int64_t values[2][5] = {{0, 7, 0, 0, 1}, {1, 1, 0, 1, 1}};

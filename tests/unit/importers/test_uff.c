@@ -87,7 +87,7 @@ static void test_rows_of_weights_follow_a_flatten(void **state) {
     must_parse_uff(test, &net);
     const tn_graph_tensor *rows = &test->graph->tensors[find_uff_tensor(test->graph, "w/rows")];
     const float *data = rows->data;
-    /* place c, h, w holds what was at h, w, c */
+    /* index c, h, w holds what was at h, w, c */
     for (int c = 0; c < 3; c++)
         for (int h = 0; h < 4; h++)
             for (int w = 0; w < 3; w++)

@@ -56,11 +56,11 @@ static onnx_part open_slice_network(void) {
     static const int32_t ones[] = {1, 1};
     static const double factor = 2;
     uff_net net = {0};
-    onnx_part node = uff_node("slice", "StridedSlice", "x,place,place,steps");
+    onnx_part node = uff_node("slice", "StridedSlice", "x,shape,shape,steps");
     uff_field_int(&node, "shrink_axis_mask", 1);
     uff_field_int(&node, "end_mask", 2);
     uff_add(&net, &node);
-    node = uff_node("place", "Shape", "small");
+    node = uff_node("shape", "Shape", "small");
     uff_add(&net, &node);
     uff_const(&net, "steps", UFF_I32, "2", ones, sizeof(ones));
     uff_const(&net, "factor", 7, "", &factor, sizeof(factor));

@@ -154,11 +154,11 @@ static void test_gaps_are_left_alone(void **state) {
         int64_t index[4] = {0};
         size_t others = (size_t)from.storage.tensor.bytes / 4;
         do {
-            const size_t place = naive_place(&from.storage.tensor, index);
-            const size_t other = naive_place(&to.storage.tensor, index);
-            assert_memory_equal((uint32_t *)from.storage.tensor.data + place,
+            const size_t offset = naive_offset(&from.storage.tensor, index);
+            const size_t other = naive_offset(&to.storage.tensor, index);
+            assert_memory_equal((uint32_t *)from.storage.tensor.data + offset,
                                 (uint32_t *)to.storage.tensor.data + other, 4);
-            memset((uint32_t *)from.storage.tensor.data + place, GUARD_VALUE, 4);
+            memset((uint32_t *)from.storage.tensor.data + offset, GUARD_VALUE, 4);
             others--;
         } while (naive_next(&to.storage.tensor, index));
         assert_int_equal(others, 2 * 6 * (4 * 9 - 2 * 3));

@@ -38,7 +38,7 @@ static void fill_reals(const tn_tensor *tensor, test_random *random) {
         if ((bits >> 16 & 31) == 1) value = INFINITY;
         if ((bits >> 16 & 31) == 2) value = -1e30f;
         if ((bits >> 16 & 31) == 3) value = ((float)(bits >> 32 & 15) + 0.5f) * scale_a; /* a tie */
-        ((float *)tensor->data)[naive_place(tensor, index)] = value;
+        ((float *)tensor->data)[naive_offset(tensor, index)] = value;
     } while (naive_next(tensor, index));
 }
 
@@ -66,7 +66,7 @@ static void assert_right(const tn_tensor *from, const tn_tensor *to, const lower
     bool *is_element = calloc(stored + 1, 1);
     assert_non_null(is_element);
     do {
-        const size_t source = naive_place(from, index), target = naive_place(to, index);
+        const size_t source = naive_offset(from, index), target = naive_offset(to, index);
         const long double wanted = wanted_of(from, source, to, lower);
         const long double found = naive_load(to->data, to->type, target);
         if (!(wanted == found || (isnan(wanted) && isnan(found))))
