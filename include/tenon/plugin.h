@@ -604,7 +604,7 @@ enum {
     TN_OPERATOR_SELECTS = 16u, /* every element of output 0 (variadic: of all of them) is an element
                                  of input 0 (variadic: of any of them), unchanged: what is stored in
                                  8 bits has one scale then on both sides */
-    TN_OPERATOR_COMMUTATIVE = 32u /* inputs 0 and 1 may are swapped */
+    TN_OPERATOR_COMMUTATIVE = 32u /* inputs 0 and 1 may be swapped */
 };
 
 /* What is computed. A table, constant for the life of the library; registered ones are copied. */

@@ -23,8 +23,7 @@ static const tn_field fields[] = {
     TN_FIELD(integer_mean, keepdims, TN_FIELD_BOOL, TN_OPTIONAL, "true", "they stay, of extent 1"),
 };
 static const tn_port inputs[] = {TN_PORT("x", "T:u8|i32|i64", 0, "any shape")};
-static const tn_port outputs[] = {
-    TN_PORT("y", "T", 0, "without the axes, or with 1 in their place")};
+static const tn_port outputs[] = {TN_PORT("y", "T", 0, "without the axes, or with 1 instead")};
 
 /* Bit i: axis i is taken the mean of; all ones where a field is out of range. */
 static uint32_t axes_of(const tn_call *call) {

@@ -27,8 +27,8 @@ static tn_status infer(tn_call *call) {
     return TN_OK;
 }
 
-/* The place in `in` of element `i` of `y`. */
-static int64_t place(const tn_tensor *in, const tn_tensor *y, int64_t i) {
+/* The position in `in` of element `i` of `y`. */
+static int64_t position(const tn_tensor *in, const tn_tensor *y, int64_t i) {
     int64_t at = 0, step = 1;
     for (uint32_t k = 0; k < in->rank; k++) {
         const int64_t extent = y->shape[y->rank - 1 - k], own = in->shape[in->rank - 1 - k];
@@ -42,10 +42,10 @@ static tn_status reference(tn_call *call) {
     tn_tensor *y = call->outputs[0];
     const size_t size = fourth_bytes(y->type);
     for (int64_t i = 0; i < tn_layer_count(y); i++) {
-        const int64_t c = place(call->inputs[0], y, i);
+        const int64_t c = position(call->inputs[0], y, i);
         const tn_tensor *from = call->inputs[((const uint8_t *)call->inputs[0]->data)[c] ? 1 : 2];
         memcpy((char *)y->data + (size_t)i * size,
-               (const char *)from->data + (size_t)place(from, y, i) * size, size);
+               (const char *)from->data + (size_t)position(from, y, i) * size, size);
     }
     return TN_OK;
 }

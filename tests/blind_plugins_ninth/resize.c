@@ -6,7 +6,7 @@ static const tn_port inputs[] = {
     TN_PORT("x", "f32", 0, "N, C, height, width"),
     TN_PORT("size", "i64", TN_PORT_VALUE_NEEDED, "height and width; -1: as x")};
 static const tn_port outputs[] = {
-    TN_PORT("y", "f32", 0, "N, C, size: the element below its place")};
+    TN_PORT("y", "f32", 0, "N, C, size: the element below its position")};
 
 static tn_status infer(tn_call *call) {
     const int64_t *in = call->inputs[0]->shape, *size = call->inputs[1]->data;

@@ -32,7 +32,7 @@ static tn_status infer(tn_call *call) {
     return TN_OK;
 }
 
-static int64_t place(const tn_tensor *t, const tn_tensor *y, int64_t i) {
+static int64_t position(const tn_tensor *t, const tn_tensor *y, int64_t i) {
     int64_t at = 0, step = 1;
     for (uint32_t k = y->rank; k-- > 0; i /= y->shape[k]) {
         const int64_t n = extent(t, y->rank, k);
@@ -55,8 +55,8 @@ static double compute(const mix *p, double a, double b) {
 }
 static double element(const tn_call *call, int64_t i) {
     const tn_tensor *y = call->outputs[0];
-    return compute(call->params, tn_layer_load(call->inputs[0], place(call->inputs[0], y, i)),
-                   tn_layer_load(call->inputs[1], place(call->inputs[1], y, i)));
+    return compute(call->params, tn_layer_load(call->inputs[0], position(call->inputs[0], y, i)),
+                   tn_layer_load(call->inputs[1], position(call->inputs[1], y, i)));
 }
 TN_LAYER_REFERENCE(element)
 

@@ -13,7 +13,7 @@ static const tn_field fields[] = {
 static const tn_port inputs[] = {TN_PORT("x", "T:f32|f64", 0, "N, C, L"),
                                  TN_PORT("w", "T", 0, "C, taps"),
                                  TN_PORT("b", "T", TN_PORT_OPTIONAL, "C")};
-static const tn_port outputs[] = {TN_PORT("y", "T", 0, "N, C, places")};
+static const tn_port outputs[] = {TN_PORT("y", "T", 0, "N, C, positions")};
 
 static tn_status infer(tn_call *call) {
     const dilated_params *p = call->params;

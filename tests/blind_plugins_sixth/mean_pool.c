@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lab::MeanPool: the mean of windows of the last two axes of an image N, C, H, W, with strides,
- * dilations and pads. Places in the pads are left out of the mean, or counted as zeros with
+ * dilations and pads. Positions in the pads are left out of the mean, or counted as zeros with
  * count_pads. pads is top, left, bottom, right. A window that lies in the pads alone gives 0.
  */
 #include <math.h>

@@ -45,8 +45,8 @@ static tap tap_of(int64_t i, int64_t in, int64_t out, bool nearest, bool exact) 
     double at = ((double)i + 0.5) * (double)in / (double)out - 0.5;
     at = at < 0 ? 0 : at > (double)(in - 1) ? (double)(in - 1) : at;
     if (nearest) {
-        const int64_t place = (int64_t)floor(at + 0.5);
-        return (tap){place, place, 0};
+        const int64_t position = (int64_t)floor(at + 0.5);
+        return (tap){position, position, 0};
     }
     const int64_t left = (int64_t)floor(at);
 #if MISTAKE == 1

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Third::Weave: any number of tensors one behind the other along `axis`, with `gap` places of zeros
- * between two. Where each begins is found at reshape and kept in the context.
+ * Third::Weave: any number of tensors one behind the other along `axis`, with `gap` positions of
+ * zeros between two. Where each begins is found at reshape and kept in the context.
  */
 #include "third.h"
 
 TN_LAYER_PARAMS(weave, int64_t axis, gap;);
 static const tn_field fields[] = {
     TN_LAYER_I64(weave, axis, "0", -TN_MAX_RANK, TN_MAX_RANK - 1, "below 0: from the last"),
-    TN_LAYER_I64(weave, gap, "0", 0, 1000, "places of zeros between two tensors")};
+    TN_LAYER_I64(weave, gap, "0", 0, 1000, "positions of zeros between two tensors")};
 static const tn_port inputs[] = {
     {"parts", "T:any", "alike but for the axis", TN_PORT_VARIADIC, 0, 1, 0}};
 static const tn_port outputs[] = {TN_PORT("whole", "T", 0, "all of them")};
