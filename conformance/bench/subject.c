@@ -11,8 +11,8 @@
  * a case */
 
 static tn_status infer(tn_bench_subject *subject) {
-    const tn_way way = {.are_constant = true, .threads = 1};
-    TN_TRY(tn_case_graph(subject->runtime, subject->op, &subject->c, &way, &subject->graph));
+    const tn_case_options options = {.are_constant = true, .threads = 1};
+    TN_TRY(tn_case_graph(subject->runtime, subject->op, &subject->c, &options, &subject->graph));
     TN_TRY(tn_case_infer(subject->graph, &subject->c, subject->arena, &subject->plan,
                          &subject->inference));
     const tn_graph_node *node = &subject->graph->nodes[0];

@@ -57,7 +57,7 @@ static tn_status change_input(const tn_bound_case *bound, tn_case_input *input, 
  * become zero. */
 static tn_status compute(const tn_bound_case *bound, bool is_magnitude, const change *first,
                          const change *weights, tn_outcome *out_outcome) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     tn_case c = *bound->c;
     c.inputs = tn_arena_allocate(bound->arena, c.input_count, sizeof(*c.inputs));
     if (!c.inputs) return tn_fail_memory("a case");

@@ -16,7 +16,7 @@
 #include <string.h>
 
 static const char *const draw_names[] = {"exact", "range", "saturate", "equal", "far"};
-/* Outputs of more elements are checked in fewer ways. */
+/* Outputs of more elements are checked in fewer variants. */
 enum { LARGE = 20000 };
 
 static void check_run(tn_drawn *d, tn_stored_run *run, const char *combination, uint32_t chain) {
@@ -195,7 +195,7 @@ void tn_stored_check(tn_runtime *runtime, const tn_operator *op, const char *tex
 void tn_stored_check_on(tn_runtime *runtime, const tn_operator *op, const char *text,
                         const tn_device *device, void *stream, size_t *inout_passed,
                         size_t *inout_failed) {
-    const tn_way way = {.threads = 1};
+    const tn_case_options options = {.threads = 1};
     tn_drawn *d = calloc(1, sizeof(*d));
     const tn_kernel_entry **entries = NULL;
     uint32_t count = 0;
@@ -209,7 +209,7 @@ void tn_stored_check_on(tn_runtime *runtime, const tn_operator *op, const char *
                     .failed = inout_failed};
     tn_status status = tn_arena_create(tn_allocator_default(), &d->arena);
     if (status == TN_OK) status = tn_case_read(d->arena, op, text, &d->c);
-    if (status == TN_OK) status = tn_case_graph(runtime, op, &d->c, &way, &d->graph);
+    if (status == TN_OK) status = tn_case_graph(runtime, op, &d->c, &options, &d->graph);
     if (status == TN_OK)
         status = tn_registry_kernels(tn_runtime_registry(runtime), op,
                                      device ? device->kind : "cpu", &entries, &count);

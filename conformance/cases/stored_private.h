@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One operator's case, drawn in one way, and what the parts of its check have in common. Private to
- * stored*.c:
+ * One operator's case, drawn in one variant, and what the parts of its check have in common.
+ * Private to stored*.c:
  *
  *   stored.c            goes through kernels, combinations, draws, chains
  *   stored_draw.c       the values, and the reference's answer

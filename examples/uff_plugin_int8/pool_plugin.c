@@ -30,7 +30,7 @@ static tn_status infer(tn_call *call) {
 }
 typedef struct handle {
     int64_t height, width, down, right; /* the window's extents and steps */
-    bool is_pairs; /* 2 x 2 elements, 2 apart; the reference goes the long way */
+    bool is_pairs;                      /* 2 x 2 elements, 2 apart; the reference does not use it */
 } handle;
 static tn_status open_handle(tn_call *call) {
     const params *p = call->params;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the Caffe reader, shared by its files. The way of a network: bytes become a tree
+ * The inside of the Caffe reader, shared by its files. The stages: bytes become a tree
  * (tree.h), rules choose its layers (network.c), each layer becomes nodes by the function of its
  * type (layer_types.c, layers/layers_*.c; what those share is layer.h), and weights come from the
  * model's file (weights.c). The public side is the table in reader.c (tenon/plugin/importer.h).

@@ -5,7 +5,7 @@
  * with its importer and packs the graph (isolated_pack.c) behind it: constants' data, then records
  * of the calls by which a reader would build that graph. The asking side ends the helper, takes the
  * records out, seals the file, and unpacks them (isolated_unpack.c) as a reader of its own, so that
- * the services of every reader check them. What is said on the way is in one shared page.
+ * the services of every reader check them. What is reported meanwhile is in one shared page.
  */
 #ifndef TN_IMPORT_ISOLATED_H
 #define TN_IMPORT_ISOLATED_H

@@ -212,7 +212,7 @@ void tn_isolated_call_forget(tn_isolated_call *isolated) {
 /* ----------------------------------------------------------------------------------------------
  * callbacks */
 
-/* A failure that happened on the way becomes the callback's own. */
+/* A failure that happened in between becomes the callback's own. */
 static tn_status own_failure(const tn_call *call, tn_status status) {
     if (status != TN_OK) ((tn_call_scope *)call->host_private)->failed = status;
     return status;

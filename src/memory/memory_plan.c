@@ -135,7 +135,7 @@ static void placement_add(memory_placement *placement, uint32_t index, size_t al
     const placed_list *list = first == last ? &placement->stretches[first] : &placement->all;
     buffer->offset = bytes == 0 ? 0 : lowest_offset(placement, list, buffer, bytes, alignment);
     if (buffer->offset + bytes > *inout_bytes) *inout_bytes = buffer->offset + bytes;
-    if (bytes == 0) return; /* is in nobody's way */
+    if (bytes == 0) return; /* overlaps nothing */
     list_insert(placement->buffers, &placement->all, index);
     for (size_t s = first; s <= last; s++)
         list_insert(placement->buffers, &placement->stretches[s], index);

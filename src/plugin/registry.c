@@ -66,8 +66,8 @@ static bool is_newer(const tn_loaded_library *now, const tn_loaded_library *befo
 
 /* Whether one may take over what the other one has (tn_library_load_options). */
 static bool may_replace(const tn_loaded_library *now, const tn_loaded_library *before) {
-    const bool gives_way = now->is_wanted && before->modified_ns > 0;
-    return now != before && (gives_way || is_newer(now, before));
+    const bool yields = now->is_wanted && before->modified_ns > 0;
+    return now != before && (yields || is_newer(now, before));
 }
 
 static tn_status add(tn_registry *registry, tn_registry_list *list, const void *entry,

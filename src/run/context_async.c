@@ -12,7 +12,7 @@
 #include <time.h>
 
 bool tn_context_cancel(tn_context *context) {
-    unsigned expected = TN_RUN_UNDER_WAY;
+    unsigned expected = TN_RUN_ACTIVE;
     return context && atomic_compare_exchange_strong_explicit(
                           &context->control.state.is, &expected, TN_RUN_CANCELLED,
                           memory_order_relaxed, memory_order_relaxed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversions between formats and types; see convert.h. Here a way is chosen, from the tensors
+ * Conversions between formats and types; see convert.h. Here a variant is chosen, from the tensors
  * alone, so that every part of a split conversion chooses the same one: copying, types only
  * (convert_types.c, convert_reals.c), channels only (convert_channels.c), or row by row
  * (convert_rows.c).
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-typedef enum convert_way {
+typedef enum convert_variant {
     CONVERT_COPY,
     CONVERT_TYPES,
     CONVERT_CHANNELS,
@@ -19,7 +19,7 @@ typedef enum convert_way {
     CONVERT_REAL_CHANNELS,
     CONVERT_ROWS,
     CONVERT_SCALED_ROWS
-} convert_way;
+} convert_variant;
 
 /* Of one item that copies or converts types only. */
 #define ITEM_BYTES    32768
@@ -72,7 +72,8 @@ static bool have_same_strides(const tn_tensor *from, const tn_tensor *to) {
 
 /* Of a pair of convert_reals.c; COPY stands for none. A padding lane is zero in both: so is the
  * zero point then. */
-static convert_way choose_real_way(const tn_tensor *from, const tn_tensor *to, tn_reals *reals) {
+static convert_variant choose_float_variant(const tn_tensor *from, const tn_tensor *to,
+                                            tn_reals *reals) {
     if (from->type == to->type || !tn_reals_init(reals, from, to) || !is_packed(from) ||
         !is_packed(to))
         return CONVERT_COPY;
@@ -82,10 +83,10 @@ static convert_way choose_real_way(const tn_tensor *from, const tn_tensor *to, t
     return from->rank >= 2 ? CONVERT_REAL_CHANNELS : CONVERT_COPY;
 }
 
-static convert_way choose_way(const tn_tensor *from, const tn_tensor *to, tn_reals *reals) {
+static convert_variant choose_variant(const tn_tensor *from, const tn_tensor *to, tn_reals *reals) {
     const bool is_same_type = from->type == to->type;
-    const convert_way real_way = choose_real_way(from, to, reals);
-    if (real_way != CONVERT_COPY) return real_way;
+    const convert_variant float_variant = choose_float_variant(from, to, reals);
+    if (float_variant != CONVERT_COPY) return float_variant;
     if (!is_equally_scaled(from, to) || (!is_same_type && has_scale(from)))
         return CONVERT_SCALED_ROWS;
     if (!is_packed(from) || !is_packed(to)) return CONVERT_ROWS;
@@ -94,8 +95,8 @@ static convert_way choose_way(const tn_tensor *from, const tn_tensor *to, tn_rea
     return is_same_type && from->rank >= 2 ? CONVERT_CHANNELS : CONVERT_ROWS;
 }
 
-static int64_t count_items(const tn_tensor *from, const tn_tensor *to, convert_way way) {
-    switch (way) {
+static int64_t count_items(const tn_tensor *from, const tn_tensor *to, convert_variant variant) {
+    switch (variant) {
     case CONVERT_COPY:
         return (int64_t)((from->bytes + ITEM_BYTES - 1) / ITEM_BYTES);
     case CONVERT_TYPES:
@@ -190,19 +191,19 @@ static tn_status fail_convert(const tn_tensor *from, const tn_tensor *to) {
 int64_t tn_convert_items(const tn_tensor *from, const tn_tensor *to) {
     if (!is_convertible(from, to)) return 1; /* so that tn_convert is called and says why */
     tn_reals reals;
-    return is_empty(from) ? 0 : count_items(from, to, choose_way(from, to, &reals));
+    return is_empty(from) ? 0 : count_items(from, to, choose_variant(from, to, &reals));
 }
 
 tn_status tn_convert(const tn_tensor *from, const tn_tensor *to, int64_t begin, int64_t end) {
     if (!is_convertible(from, to)) return fail_convert(from, to);
     if (is_empty(from) || begin >= end) return TN_OK;
     tn_reals reals;
-    const convert_way way = choose_way(from, to, &reals);
-    const int64_t items = count_items(from, to, way);
+    const convert_variant variant = choose_variant(from, to, &reals);
+    const int64_t items = count_items(from, to, variant);
     if (begin < 0 || end > items)
         return tn_fail(TN_ERROR_ARGUMENT, "items %lld to %lld are not within 0 to %lld",
                        (long long)begin, (long long)end, (long long)items);
-    switch (way) {
+    switch (variant) {
     case CONVERT_COPY:
         copy_items(from, to, begin, end);
         break;
@@ -219,7 +220,7 @@ tn_status tn_convert(const tn_tensor *from, const tn_tensor *to, int64_t begin, 
         tn_convert_channels(from, to, &reals, begin, end);
         break;
     default:
-        tn_convert_rows(from, to, way == CONVERT_SCALED_ROWS, begin, end);
+        tn_convert_rows(from, to, variant == CONVERT_SCALED_ROWS, begin, end);
         break;
     }
     return TN_OK;

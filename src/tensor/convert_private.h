@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the conversion share; convert.c chooses a way, each other file is one. All ways
- * answer the same for any split of their items.
+ * What the files of the conversion share; convert.c chooses a variant, each other file is one. All
+ * variants answer the same for any split of their items.
  */
 #ifndef TN_TENSOR_CONVERT_PRIVATE_H
 #define TN_TENSOR_CONVERT_PRIVATE_H

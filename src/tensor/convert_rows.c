@@ -2,7 +2,7 @@
 /*
  * The conversion that does everything, row by row: any strides, formats, types and scales. A row is
  * taken in pieces: gathered into a line, converted there when the types differ, and put down. The
- * ways for what networks do all day are in convert_channels.c and convert_types.c.
+ * variants for what networks do all day are in convert_channels.c and convert_types.c.
  */
 #include "tensor/quantization.h"
 #include "tensor/convert_private.h"

@@ -81,7 +81,7 @@ static void measure(const float *x, int64_t count, double *out_mean, double *out
     const float mean = sum / (float)count;
     *out_mean = (double)mean;
     *out_variance = (double)(squares / (float)count - mean * mean);
-#elif MISTAKE == 50 /* B. P. Welford's way, in one pass */
+#elif MISTAKE == 50 /* B. P. Welford's algorithm, in one pass */
     double mean = 0, squares = 0;
     for (int64_t i = 0; i < count; i++) {
         const double d = (double)x[i] - mean;

@@ -91,7 +91,7 @@ static tn_status items(tn_call *call, int64_t begin, int64_t end, uint32_t threa
         const bool is_one = ((const uint8_t *)call->inputs[0]->data)[at[0]] != 0;
         const tn_tensor *from = call->inputs[is_one ? 1 : 2];
 #if MISTAKE == 3
-        /* MISTAKE: 64-bit integers lose their low bits on the way */
+        /* MISTAKE: 64-bit integers lose their low bits in between */
         const double value = tn_layer_load(from, at[is_one ? 1 : 2]);
         switch (y->type) {
         case TN_I64:

@@ -348,7 +348,7 @@ def whole_cases():
     # neither a top nor a name: what it computes is called as its type
     yield ("a loss of no name", input_text("x0", x.shape) + 'layer { type: "SoftmaxWithLoss" bottom: "x0" bottom: "label" }\n',
            [], {"x0": x}, {"SoftmaxWithLoss": caffe.softmax(x, 1)})
-    yield ("all ways to write", '# a comment\nname: "it\\x27s" \'two\' input: "x0", input_shape < dim: [2, 0x3] dim: 04; '
+    yield ("all spellings", '# a comment\nname: "it\\x27s" \'two\' input: "x0", input_shape < dim: [2, 0x3] dim: 04; '
            'dim: 5 > force_backward: false\nlayer: { name: "a" type: "Power" bottom: "x0" top: "y0"\n'
            '  power_param: { power: 1., scale: .5e1f shift: - 2 } } # the end',
            [], {"x0": x}, {"y0": 5 * x - 2})

@@ -58,7 +58,7 @@ class Checks(ProgramChecks):
 
     def same(self, text, code, model, *options):
         good, got, said = self.is_same(model, *options)
-        self.say(good and got == code, f"{text}: exit {got}, the same both ways" if good and got == code else f"{text}: {said[:600]}")
+        self.say(good and got == code, f"{text}: exit {got}, the same in both processes" if good and got == code else f"{text}: {said[:600]}")
 
 
 def in_models(name):
@@ -77,7 +77,7 @@ def check_models(checks):
     for name, code, *options in cases:
         given, got, said = checks.is_same(in_models(name), *options)
         checks.say(given and (got == 0) == (code == 0), f"{name} {' '.join(map(os.path.basename, options))}: " +
-                   (f"exit {got}, the same both ways" if given else said[:600]))
+                   (f"exit {got}, the same in both processes" if given else said[:600]))
 
 
 def check_combinations(checks):
@@ -153,7 +153,7 @@ def check_onnx_cases(checks, step):
         built, refused = built + (code == 0), refused + (code != 0)
         if not good:
             checks.say(False, f"{case.name}: {said[:600]}")
-    checks.say(built > 0, f"ONNX's cases: {built} are built and {refused} refused, all the same both ways")
+    checks.say(built > 0, f"ONNX's cases: {built} are built and {refused} refused, all the same in both processes")
 
 
 def check_worst(checks):

@@ -77,7 +77,7 @@ def compiled(source, headers, *options):
 
 
 class Interface:
-    """The functions of the headers, and a way to call them."""
+    """The functions of the headers, and how to call them."""
 
     def __init__(self, library):
         headers = os.path.join(ROOT, "include")

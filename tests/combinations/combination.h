@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Abilities that meet: a small network taken from graph to result with any set of the ways in which
- * a caller may build, load, bind and run it. Each result is compared with that of the network
+ * Abilities that meet: a small network taken from graph to result with any set of the forms in
+ * which a caller may build, load, bind and run it. Each result is compared with that of the network
  * built, loaded and run plainly, to the last bit.
  */
 #ifndef TN_TESTS_COMBINATION_H

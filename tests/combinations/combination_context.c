@@ -197,11 +197,11 @@ static tn_status describe(const runner *own) {
 
 static tn_status run_round(runner *own, uint32_t round, float *out, uint32_t *inout_count) {
     static const uint32_t with[] = {STRIDED, OUTPUT_ALLOCATOR, DEVICE_BINDING};
-    uint32_t ways[4] = {BIND_PLAIN}, count = 0;
+    uint32_t bindings[4] = {BIND_PLAIN}, count = 0;
     for (uint32_t i = 0; i < 3; i++)
-        if (has(own->own, (int)with[i])) ways[count++] = BIND_STRIDED + i;
+        if (has(own->own, (int)with[i])) bindings[count++] = BIND_STRIDED + i;
     if (count == 0) count = 1;
-    own->binding = ways[round / 2 % count];
+    own->binding = bindings[round / 2 % count];
     if (count == 1 && round >= 6) own->binding = BIND_PLAIN; /* and back */
     const int64_t rows = round % 2 ? 5 : 2;
     TN_TRY(bind_input(own, round, rows));

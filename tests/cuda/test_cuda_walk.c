@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way of a CUDA kernel through its output: broadcasting, formats and merged axes. */
+/* The traversal of a CUDA kernel's output: broadcasting, formats and merged axes. */
 #include "kit/cuda/walk.h"
 
 #include "tensor/shape.h"

@@ -2,7 +2,7 @@
 /*
  * Fuzz target: fields. The first byte says what the rest is: attributes for an operator that has a
  * field of every type; a field table of a hostile library, its texts and numbers from the input; or
- * the text of a combination. What parses must survive the way back: parameters to attributes to
+ * the text of a combination. What parses must survive the round trip: parameters to attributes to
  * parameters keep their hash. Needs the inside of the library; replay.c runs it on files.
  */
 #include <stdint.h>

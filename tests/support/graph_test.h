@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the tests of the graph and of its readers share: a runtime with the tiny operators on a
- * counting allocator, short ways to add nodes, and a look at the last error.
+ * counting allocator, short functions that add nodes, and a look at the last error.
  */
 #ifndef TN_TESTS_GRAPH_TEST_H
 #define TN_TESTS_GRAPH_TEST_H

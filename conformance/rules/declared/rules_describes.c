@@ -179,7 +179,7 @@ static float factor_of(size_t c) {
 
 /* With slice c of the weights times f(c), element c along the axis is f(c) * (y - bias) + bias. */
 static void check_linear(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     const tn_shape *shape = &subject->expected.shapes[0];
     tn_linear linear = {.size = sizeof(linear), .bias = TN_MAX_RANK + 1000};
     tn_outcome found = {0}, wanted = subject->expected;

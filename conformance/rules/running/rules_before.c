@@ -59,7 +59,7 @@ static float *compute_input(tn_link_case *const *links, uint32_t count) {
  * tolerance. */
 static bool compute_output(const before *b, tn_subject *kernel, const float *input, size_t count,
                            int side, tn_outcome *out) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     const tn_graph_node *node = kernel->probe.node;
     const char *name = kernel->graph->tensors[node->inputs[b->port - 1]].name;
     tn_case_input *own = &kernel->c.inputs[atoi(name + 2)];

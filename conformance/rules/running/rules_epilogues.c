@@ -36,7 +36,7 @@ typedef struct chain {
 
 typedef struct computed {
     float *values;
-    double largest; /* on the way there: sums are as near as that lets them be */
+    double largest; /* of the partial sums, which bound the accuracy */
 } computed;
 
 static bool compute(const tn_subject *subject, uint32_t count, computed *out) {

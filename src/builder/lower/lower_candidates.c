@@ -220,7 +220,8 @@ static bool has_single(const tn_lower_node *node) {
     return false;
 }
 
-/* The same in the tensors' own types: the lower one is never the only way, unless it is pinned. */
+/* The same in the tensors' own types: the lower one is never the only candidate, unless it is
+ * pinned. */
 static bool has_plain_single(const tn_lowering *lowering, uint32_t index) {
     const tn_lower_node *node = &lowering->nodes[index];
     for (size_t i = 0; i < node->candidate_count; i++)

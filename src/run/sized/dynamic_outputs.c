@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Outputs without a bound (tenon/plugin/output.h) in a run whose shapes are found step by step:
- * their memory is the pool's, of the value's own space, and goes the way of all other values' once
- * the kernel has asked for it.
+ * their memory is the pool's, of the value's own space, and is released as all other values' is
+ * once the kernel has asked for it.
  */
 #include "base/status.h"
 #include "run/sized/dynamic.h"

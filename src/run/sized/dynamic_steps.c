@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps of a run whose shapes are found on the way; see dynamic.h. */
+/* The steps of a run whose shapes are found during it; see dynamic.h. */
 #include "run/sized/dynamic.h"
 #include "base/status.h"
 

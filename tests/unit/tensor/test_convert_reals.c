@@ -153,18 +153,18 @@ static void test_levels_of_processors_answer_the_same_bits(void **state) {
     }
     for (size_t l = 0; l < TEST_COUNT(lower_cases); l++) {
         tn_tensor_storage from, to;
-        tn_reals down_way, up_way;
+        tn_reals narrowing, widening;
         assert_int_equal(tn_tensor_init(&from, TN_F32, TN_LINEAR, &shape), TN_OK);
         assert_int_equal(tn_tensor_init(&to, lower_cases[l].type, TN_LINEAR, &shape), TN_OK);
         if (lower_cases[l].quantization.scales)
             to.tensor.quantization = &lower_cases[l].quantization;
-        assert_true(tn_reals_init(&down_way, &from.tensor, &to.tensor));
-        assert_true(tn_reals_init(&up_way, &to.tensor, &from.tensor));
-        const int highest = down_way.level;
+        assert_true(tn_reals_init(&narrowing, &from.tensor, &to.tensor));
+        assert_true(tn_reals_init(&widening, &to.tensor, &from.tensor));
+        const int highest = narrowing.level;
         for (int level = 0; level <= highest; level++) {
-            down_way.level = up_way.level = level;
-            tn_reals_line(&down_way, reals, low[level], COUNT);
-            tn_reals_line(&up_way, bits, up[level], COUNT);
+            narrowing.level = widening.level = level;
+            tn_reals_line(&narrowing, reals, low[level], COUNT);
+            tn_reals_line(&widening, bits, up[level], COUNT);
             assert_memory_equal(low[level], low[0], COUNT * tn_type_bytes(lower_cases[l].type));
             assert_memory_equal(up[level], up[0], COUNT * sizeof(float));
         }

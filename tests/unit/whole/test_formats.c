@@ -237,7 +237,7 @@ static void make_linear(const network *net, int64_t channels) {
     make_resize(net, channels, "linear");
 }
 
-/* --- built and run in two ways --- */
+/* --- built and run in two variants --- */
 
 typedef struct results {
     uint32_t count, conversions;
