@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tenon-kernel-bench: times the kernels of a library and their rivals, in a process that may be
- * lost: `tenon plugin bench` starts it and reads its lines.
+ * tenon-kernel-bench: times the kernels of a library and other kernels of the same operators, in a
+ * process that may be lost: `tenon plugin bench` starts it and reads its lines.
  *
  *     tenon-kernel-bench LIBRARY|builtin [--plugin LIBRARY ...] [--operator NAME]
  *         [--case N|TEXT] [--shape NAME=AxB ...] [--type TYPE] [--threads N] [--seconds S]

@@ -135,8 +135,8 @@ enum {
  * bytes. Errors name the node: TN_ERROR_SHAPE, TN_ERROR_TYPE, TN_ERROR_RANGE (a profile that is not
  * min <= opt <= max), TN_ERROR_NOT_FOUND (a profile for no input, a pin of no kernel),
  * TN_ERROR_UNSUPPORTED, TN_ERROR_MEMORY, TN_ERROR_CANCELLED, and what a kernel answers that fails
- * when it is timed and has no rival. `options` may be null. The caller destroys the plan. [thread:
- * any; the runtime may be shared] */
+ * when it is timed and has no alternative. `options` may be null. The caller destroys the plan.
+ * [thread: any; the runtime may be shared] */
 TN_EXPORT tn_status tn_build(tn_graph *graph, const tn_builder_options *options,
                              tn_plan **out_plan);
 

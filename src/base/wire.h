@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protocol buffers from strangers: protobuf-c unpacks, but it has no bound on nesting, merges
+ * Protocol buffers from untrusted files: protobuf-c unpacks, but it has no bound on nesting, merges
  * repeated parts at quadratic cost and takes memory as it likes. So a walk over the bytes comes
  * first, along the message's own description. For every reader of such files: ONNX, Caffe, UFF, the
  * plan.

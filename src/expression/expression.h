@@ -2,7 +2,7 @@
 /*
  * The expressions of elementwise operators (docs/expressions.md), read from text: a list of steps,
  * each over steps before it, so that who computes or prints them needs no recursion. The text is a
- * stranger's: what is not of the language is refused with its column, and nesting and length are
+ * third party's: what is not of the language is refused with its column, and nesting and length are
  * bounded. Names are only looked up by those who use it.
  */
 #ifndef TN_KIT_EXPRESSION_EXPRESSION_H

@@ -129,7 +129,7 @@ static tn_status read_name(const char *text, device_name *out_name) {
     unsigned long index = 0;
     if (text[length] == ':') index = strtoul(text + length + 1, &end, 10);
     const bool has_digits = !end || (end != text + length + 1 && !*end && text[length + 1] != '-');
-    /* The kind becomes a part of a file's name, and may come from a stranger's plan. */
+    /* The kind becomes a part of a file's name, and may come from an untrusted plan. */
     const bool is_plain =
         strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == length;
     if (length == 0 || length >= sizeof(out_name->kind) || !is_plain || !has_digits || index > 1024)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The check of a program against its graph. A plan is a stranger's data: after this check everybody
+ * The check of a program against its graph. A plan is untrusted data: after this check everybody
  * may index with a program's numbers, every value is there when it is read, and every node's work
  * is done once. What kernels and operators make of it is checked where they are called.
  */

@@ -12,7 +12,7 @@
 #define LOOKED_AT_BYTES 4096 /* of an output's beginning */
 
 /* Whether a step's kernel comes from another library than the device. */
-static bool is_strangers(const tn_context *context, const tn_shape_state *state, uint32_t item) {
+static bool is_third_partys(const tn_context *context, const tn_shape_state *state, uint32_t item) {
     const tn_engine *engine = context->engine;
     const uint32_t index = state->item_steps[item];
     return engine->program->steps[index].is_device && engine->steps[index].entry &&
@@ -80,7 +80,7 @@ static tn_status run_item(tn_context *context, const tn_shape_state *state, uint
     const tn_execution_item *item = &state->items[index];
     const bool is_waited_for = context->device.stream == context->device.own_stream;
     const tn_tensor *output =
-        is_waited_for && is_strangers(context, state, index) ? find_output(item->call) : NULL;
+        is_waited_for && is_third_partys(context, state, index) ? find_output(item->call) : NULL;
     tn_status status = output ? mark(context, output) : TN_OK;
     if (status != TN_OK) return tn_execution_blame(item, status);
     status = tn_execution_call(context, item);
