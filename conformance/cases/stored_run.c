@@ -199,10 +199,10 @@ static tn_status time_on_device(tn_stored_run *run, stored_call *s) {
                              .repeats = REPEATS};
     tn_status status = tn_device_timer_open(&timer, run->kernel->traits & TN_KERNEL_CAPTURABLE);
     const double end = now_ns() + run->timed_seconds * 1e9;
-    for (int turn = 0; status == TN_OK && (turn < 4 || now_ns() < end); turn++) {
+    for (int round = 0; status == TN_OK && (round < 4 || now_ns() < end); round++) {
         double ns = 0;
         status = tn_device_timer_sample(&timer, &ns);
-        if (status == TN_OK && turn > 0 && (run->best_ns == 0 || ns < run->best_ns))
+        if (status == TN_OK && round > 0 && (run->best_ns == 0 || ns < run->best_ns))
             run->best_ns = ns;
     }
     tn_device_timer_close(&timer);

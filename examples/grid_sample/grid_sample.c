@@ -35,8 +35,8 @@ static double pad(const sampler *params, double at, double size) {
     if (params->padding_mode == REFLECTION) {
         const double low = params->align_corners ? 0 : -0.5;
         const double span = params->align_corners ? size - 1 : size;
-        const double turn = span > 0 ? fmod(fabs(at - low), 2 * span) : 0;
-        at = low + (turn > span ? 2 * span - turn : turn);
+        const double phase = span > 0 ? fmod(fabs(at - low), 2 * span) : 0;
+        at = low + (phase > span ? 2 * span - phase : phase);
     }
     return fmin(fmax(at, 0), size - 1); /* not a number: 0 */
 }

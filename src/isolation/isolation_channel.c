@@ -118,7 +118,7 @@ void tn_isolation_answer(tn_isolation_page *page) {
 }
 
 static uint64_t spin_ns(tn_isolation_patience *patience) {
-    const bool is_probe = ++patience->turn % 32 == 0;
+    const bool is_probe = ++patience->polls % 32 == 0;
     return patience->in_vain < 2 || is_probe ? TN_ISOLATION_SPIN_NS : TN_ISOLATION_GLANCE_NS;
 }
 

@@ -102,7 +102,7 @@ bool tn_isolation_receive(int socket, int *out_descriptor);
  * again) while the other side does not come to run in that time. */
 typedef struct tn_isolation_patience {
     bool is_alone; /* one processor: looking would keep the other side from it */
-    uint32_t in_vain, turn;
+    uint32_t in_vain, polls;
 } tn_isolation_patience;
 
 uint64_t tn_isolation_now_ns(void);

@@ -61,7 +61,7 @@ static void run_job(tn_host_job *job) {
     void (*done)(void *user, tn_status status) = control->done;
     void *user = control->user;
     const uint64_t number = control->begun;
-    const tn_status status = tn_context_end_run(context, tn_context_run_in_turn(context));
+    const tn_status status = tn_context_end_run(context, tn_context_run_queued(context));
     note_end(control, number, status);
     if (done) call_done(control, done, user, status);
     pthread_mutex_lock(&control->lock);

@@ -124,9 +124,9 @@ tn_status tn_strided_settle_all(tn_context *context);
 void tn_strided_bypass(tn_context *context);
 
 /* --- context_run.c --- */
-/* What a run does once it is under way; the other one waits for its turn before. */
+/* What a run does once it is under way; the other one waits in the queue before. */
 tn_status tn_context_run_begun(tn_context *context);
-tn_status tn_context_run_in_turn(tn_context *context);
+tn_status tn_context_run_queued(tn_context *context);
 /* tn_context_output, also of a run that is under way. */
 tn_status tn_context_find_output(const tn_context *context, uint32_t output,
                                  const tn_tensor **out_tensor);

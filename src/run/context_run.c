@@ -131,8 +131,8 @@ static tn_status run_among_others(tn_context *context) {
     return status;
 }
 
-/* Begins when its turn has come, where threads are shared with other engines. */
-tn_status tn_context_run_in_turn(tn_context *context) {
+/* Begins when the queue admits it, where threads are shared with other engines. */
+tn_status tn_context_run_queued(tn_context *context) {
     const tn_engine *engine = context->engine;
     tn_threads *threads = context->device.stream ? NULL : engine->shared_threads;
     if (__builtin_expect(!threads, 1)) return run_among_others(context);
@@ -147,7 +147,7 @@ tn_status tn_context_run(tn_context *context) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     if (context->run != &context->control.state) return tn_context_run_begun(context); /* a part */
     TN_TRY(tn_run_control_begin(&context->control));
-    return tn_context_end_run(context, tn_context_run_in_turn(context));
+    return tn_context_end_run(context, tn_context_run_queued(context));
 }
 
 tn_status tn_context_wait_all(tn_context *context) {

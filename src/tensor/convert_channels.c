@@ -169,8 +169,9 @@ static inline void store_lanes(uint32_t *to, lanes value) {
     memcpy(to, &value, sizeof(value));
 }
 
-/* Four rows of four elements, `from_row` apart, to four rows `to_row` apart, turned. */
-static inline void turn_4x4(const uint32_t *from, int64_t from_row, uint32_t *to, int64_t to_row) {
+/* Four rows of four elements, `from_row` apart, to four rows `to_row` apart, transposed. */
+static inline void transpose_4x4(const uint32_t *from, int64_t from_row, uint32_t *to,
+                                 int64_t to_row) {
     const lanes a = load_lanes(from), b = load_lanes(from + from_row);
     const lanes c = load_lanes(from + 2 * from_row), d = load_lanes(from + 3 * from_row);
     const lanes ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
@@ -185,7 +186,7 @@ static inline void turn_4x4(const uint32_t *from, int64_t from_row, uint32_t *to
 
 /* A transposition of 4-byte elements: four channels at four positions at a time, then what is left
  * of either. */
-static void turn_32(const channel_tile *tile) {
+static void transpose_32(const channel_tile *tile) {
     const uint32_t *from = (const void *)tile->from;
     uint32_t *to = (void *)tile->to;
     const bool is_gather = tile->from_step == 1; /* from linear */
@@ -194,8 +195,8 @@ static void turn_32(const channel_tile *tile) {
     const int64_t channels = tile->count / 4 * 4, positions = tile->positions / 4 * 4;
     for (int64_t p = 0; p < positions; p += 4) {
         for (int64_t c = 0; c < channels; c += 4)
-            turn_4x4(from + p * tile->from_step + c * tile->from_channel, from_row,
-                     to + p * tile->to_step + c * tile->to_channel, to_row);
+            transpose_4x4(from + p * tile->from_step + c * tile->from_channel, from_row,
+                          to + p * tile->to_step + c * tile->to_channel, to_row);
     }
     channel_tile rest = *tile; /* channels left, at the positions above */
     rest.from += (size_t)(channels * tile->from_channel) * sizeof(*from);
@@ -212,20 +213,20 @@ static void turn_32(const channel_tile *tile) {
 
 typedef uint8_t byte_lanes __attribute__((vector_size(16)));
 
-/* Sixteen rows of sixteen bytes, turned. Each of four steps interleaves rows that are eight apart,
- * which moves one bit of the row's number behind those of the column's. */
-static void turn_16x16(const uint8_t *from, int64_t from_row, uint8_t *to, int64_t to_row) {
-    byte_lanes rows[16], turned[16];
+/* Sixteen rows of sixteen bytes, transposed. Each of four steps interleaves rows that are eight
+ * apart, which moves one bit of the row's number behind those of the column's. */
+static void transpose_16x16(const uint8_t *from, int64_t from_row, uint8_t *to, int64_t to_row) {
+    byte_lanes rows[16], transposed[16];
     for (int i = 0; i < 16; i++)
         memcpy(&rows[i], from + i * from_row, sizeof(rows[i]));
     for (int step = 0; step < 4; step++) {
         for (int i = 0; i < 8; i++) {
-            turned[2 * i] = __builtin_shufflevector(rows[i], rows[i + 8], 0, 16, 1, 17, 2, 18, 3,
-                                                    19, 4, 20, 5, 21, 6, 22, 7, 23);
-            turned[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + 8], 8, 24, 9, 25, 10, 26,
-                                                        11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            transposed[2 * i] = __builtin_shufflevector(rows[i], rows[i + 8], 0, 16, 1, 17, 2, 18,
+                                                        3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            transposed[2 * i + 1] = __builtin_shufflevector(
+                rows[i], rows[i + 8], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
         }
-        memcpy(rows, turned, sizeof(rows));
+        memcpy(rows, transposed, sizeof(rows));
     }
     for (int i = 0; i < 16; i++)
         memcpy(to + i * to_row, &rows[i], sizeof(rows[i]));
@@ -233,7 +234,7 @@ static void turn_16x16(const uint8_t *from, int64_t from_row, uint8_t *to, int64
 
 /* A transposition of bytes: sixteen channels at sixteen positions at a time where there are so
  * many, then what is left. */
-static void turn_8(const channel_tile *tile) {
+static void transpose_8(const channel_tile *tile) {
     const uint8_t *from = (const void *)tile->from;
     uint8_t *to = (void *)tile->to;
     const bool is_gather = tile->from_step == 1;
@@ -241,7 +242,7 @@ static void turn_8(const channel_tile *tile) {
     const int64_t to_row = is_gather ? tile->to_step : tile->to_channel;
     const int64_t positions = tile->count == 16 ? tile->positions / 16 * 16 : 0;
     for (int64_t p = 0; p < positions; p += 16)
-        turn_16x16(from + p * tile->from_step, from_row, to + p * tile->to_step, to_row);
+        transpose_16x16(from + p * tile->from_step, from_row, to + p * tile->to_step, to_row);
     channel_tile rest = *tile;
     rest.from += positions * tile->from_step;
     rest.to += positions * tile->to_step;
@@ -253,9 +254,9 @@ static void move_tile(const channel_tile *tile, size_t bytes) {
     if (tile->from_channel == 1 && tile->to_channel == 1)
         copy_rows(tile, bytes);
     else if (bytes == 4)
-        turn_32(tile);
+        transpose_32(tile);
     else if (bytes == 1)
-        turn_8(tile);
+        transpose_8(tile);
     else if (bytes == 2)
         move_16(tile);
     else

@@ -63,8 +63,8 @@ static int64_t position(uint32_t mode, int64_t at, int64_t n) {
     if (at >= 0 && at < n) return at;
     if (mode == CONSTANT) return -1;
     if (mode == EDGE || n == 1) return at < 0 ? 0 : n - 1;
-    const int64_t period = 2 * (n - 1), turn = (at % period + period) % period;
-    return turn < n ? turn : period - turn;
+    const int64_t period = 2 * (n - 1), phase = (at % period + period) % period;
+    return phase < n ? phase : period - phase;
 }
 
 static double element(const tn_call *call, int64_t i) {
@@ -86,8 +86,8 @@ TN_LAYER_REFERENCE(element)
 static int64_t position_here(uint32_t mode, int64_t at, int64_t n) {
 #if MISTAKE == 2
     if (mode == REFLECT && (at < 0 || at >= n)) {
-        const int64_t period = 2 * (n - 1), turn = (at % period + period) % period;
-        return turn < n ? turn : period - turn;
+        const int64_t period = 2 * (n - 1), phase = (at % period + period) % period;
+        return phase < n ? phase : period - phase;
     }
 #elif MISTAKE == 3
     if (mode == REFLECT) return at < 0 ? -at : at < n ? at : 2 * (n - 1) - at;

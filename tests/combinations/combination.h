@@ -41,7 +41,7 @@ enum {
     ASYNC,
     CANCEL, /* a run that is cancelled somewhere, before each */
     PROFILING,
-    DESCRIBED, /* reports and descriptions at every turn */
+    DESCRIBED, /* reports and descriptions after every step */
     ABILITIES
 };
 extern const char *const ability_names[ABILITIES];

@@ -119,15 +119,15 @@ static bool make_count(const tn_test *test, const tn_subject *subject, const cou
 }
 
 /* A context of one capacity runs the case's count, the other one, and the first again. */
-static void take_turns(tn_subject *const *subjects, int64_t count, tn_verdict *verdict) {
+static void alternate(tn_subject *const *subjects, int64_t count, tn_verdict *verdict) {
     tn_probe_life life = {0};
     tn_probe_context context = {0};
     char during[96];
     snprintf(during, sizeof(during), "with counts that change from run to run (%lld among them)",
              (long long)count);
     if (tn_rule_start(&life, &context, &subjects[0]->probe, verdict))
-        for (int turn = 0; turn < 3 && verdict->outcome == TN_PASSED; turn++)
-            tn_rule_run_open(&context, subjects[turn % 2], &subjects[turn % 2]->expected, false,
+        for (int round = 0; round < 3 && verdict->outcome == TN_PASSED; round++)
+            tn_rule_run_open(&context, subjects[round % 2], &subjects[round % 2]->expected, false,
                              false, during, verdict);
     tn_probe_close(&context);
     if (life.probe) tn_probe_release(&life);
@@ -145,7 +145,7 @@ static void run_other_count(const tn_test *test, tn_subject *subject, const coun
     if (set_capacities(&other.probe, of, follows, capacity - count)) {
         run_both(&other, during, verdict);
         if (verdict->outcome == TN_PASSED)
-            take_turns((tn_subject *const[]){subject, &other}, count, verdict);
+            alternate((tn_subject *const[]){subject, &other}, count, verdict);
     }
     tn_subject_destroy(&other);
 }

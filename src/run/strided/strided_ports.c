@@ -123,7 +123,7 @@ static tn_status check_apart(const tn_port_info *port, const tn_strided_binding 
     bool is_done[TN_MAX_RANK] = {false};
     int64_t reach = 0; /* the last element so far */
     if (is_empty(shape)) return TN_OK;
-    for (uint32_t turn = 0; turn < shape->rank; turn++) {
+    for (uint32_t round = 0; round < shape->rank; round++) {
         uint32_t next = TN_MAX_RANK;
         for (uint32_t axis = 0; axis < shape->rank; axis++)
             if (!is_done[axis] &&
