@@ -85,8 +85,8 @@ static bool is_zero(const tn_outcome *outcome) {
     return true;
 }
 
-/* Whether the kernel brings both factors of products into the stored type: input 0 and another one,
- * without which nothing is left. */
+/* Whether the kernel converts both factors of products into the stored type: input 0 and another
+ * one, without which nothing is left. */
 static tn_status rounds_both(const tn_bound_case *bound, bool *out_does) {
     const change whole = {.is_magnitude = true, .factor = 1}, none = {.is_magnitude = true};
     const bool is_half = bound->stored == TN_F16 || bound->stored == TN_BF16;

@@ -32,7 +32,7 @@ typedef struct tn_bound_case {
     uint64_t narrow;  /* bit i: input i is stored so */
 } tn_bound_case;
 
-/* Whether an input is a factor that the kernel brings into the stored type itself. */
+/* Whether an input is a factor that the kernel converts into the stored type itself. */
 bool tn_bound_is_weight(const tn_bound_case *bound, uint32_t index);
 /* W, S and T: to be freed by tn_outcome_free. */
 tn_status tn_bound_weights(const tn_bound_case *bound, tn_outcome *out_weights);

@@ -29,7 +29,7 @@ static tn_status infer(tn_call *call) {
     return TN_LAYER_SET_SHAPE(call, 0, in[0], in[1], grid[1], grid[2]);
 }
 
-/* Brings a position, in elements along an axis, into the image, as padding_mode says. */
+/* Clamps a position, in elements along an axis, into the image, as padding_mode says. */
 static double pad(const sampler *params, double at, double size) {
     if (params->padding_mode == ZEROS) return at;
     if (params->padding_mode == REFLECTION) {

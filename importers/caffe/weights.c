@@ -56,7 +56,7 @@ static tn_status index_layers(tn_caffe_reader *reader, tn_caffe_weights *weights
         const Tenon__Caffe__Weights__OldLayer *layer = model->layers[i];
         if (layer->has_layer)
             return tn_fail(TN_ERROR_UNSUPPORTED,
-                           "the weights are in Caffe's oldest form; bring the file up to date with "
+                           "the weights are in Caffe's oldest form; upgrade the file with "
                            "Caffe's upgrade_net_proto_binary");
         TN_TRY(add_layer(reader, weights, layer->name, layer->n_blobs, layer->blobs));
     }

@@ -2,7 +2,7 @@
 /*
  * Inputs of the network. A file declares an input's shape as the framework had it, or without the
  * batch axis and then as C, H, W; which of the two is seen from what the input's readers need. The
- * caller may give shapes, and with them the order in which he brings the data.
+ * caller may give shapes, and with them the order of the data.
  */
 #include "base/status.h"
 #include "importers/uff/uff.h"
@@ -72,17 +72,17 @@ static tn_uff_need read_need(const tn_uff_call *call, tn_uff_need of_output) {
 /* Whether what a node reads is real numbers. TensorFlow allows its products and normalisations
  * nothing else that UFF has no number for, and its other operations that stand here have one type
  * on both sides. */
-static bool reads_reals(const tn_uff_node *node, bool is_real_output) {
-    static const char *const reals[] = {"Conv", "ConvTranspose", "FullyConnected", "BatchNorm",
-                                        "LRN",  "Softmax",       "LeakyRelu"};
+static bool reads_floats(const tn_uff_node *node, bool is_real_output) {
+    static const char *const operations[] = {"Conv", "ConvTranspose", "FullyConnected", "BatchNorm",
+                                             "LRN",  "Softmax",       "LeakyRelu"};
     static const char *const keeping[] = {
         "Identity", "Activation", "Unary",   "Binary",    "Pool",         "Pad",     "Concat",
         "Stack",    "Reshape",    "Flatten", "Transpose", "StridedSlice", "Squeeze", "ExpandDims"};
-    return is_among(node, reals, TN_COUNT(reals)) ||
+    return is_among(node, operations, TN_COUNT(operations)) ||
            (is_real_output && is_among(node, keeping, TN_COUNT(keeping)));
 }
 
-static void note_reals(const tn_uff_reader *reader, tn_uff_need *needs, const tn_uff_node *node) {
+static void note_floats(const tn_uff_reader *reader, tn_uff_need *needs, const tn_uff_node *node) {
     static const char *const all[] = {"Binary", "Concat", "Stack"};
     const size_t count = is_among(node, all, TN_COUNT(all)) ? node->n_inputs : 1;
     uint32_t index, output;
@@ -134,7 +134,7 @@ tn_status tn_uff_inputs_survey(tn_uff_reader *reader) {
         const tn_uff_call call = {.reader = reader, .node = node};
         const tn_uff_need wanted = read_need(&call, needs[index]);
         is_any_last = is_any_last || wanted.is_channels_last;
-        if (reads_reals(node, needs[index].is_real)) note_reals(reader, needs, node);
+        if (reads_floats(node, needs[index].is_real)) note_floats(reader, needs, node);
         const size_t count = is_operation(node, "Binary") ? node->n_inputs : 1;
         for (size_t j = 0; j < count && j < node->n_inputs; j++)
             note_need(reader, needs, node->inputs[j], wanted);

@@ -724,7 +724,7 @@ enum {
  * lower type: f16, bf16, or qi8 and qu8, which are 8-bit integers that stand for real numbers. Such
  * a tensor has type TN_I8 or TN_U8 and `quantization` set, one f32 scale for the whole tensor:
  * real = (stored - zero_point) * scale; stored = clamp(round_half_even(real / scale) + zero_point).
- * The build brings the scales and inserts the conversions around the kernel. Constants stay in
+ * The build provides the scales and inserts the conversions around the kernel. Constants stay in
  * 32-bit floats: the kernel converts them in `prepare`. Steps compute in real numbers; what is
  * stored is rounded after the last one, and a WHOLE operand is stored as the output is, with a
  * scale of its own. A plain i8 is ONNX's integer type and never has a scale from the
@@ -734,7 +734,7 @@ struct tn_kernel {
     uint32_t revision; /* raise it when the speed may have changed: timings are remembered by it.
                           From 1 */
     const char *domain, *op; /* the operator that it computes; both "*": every elementwise operator
-                                with an expression, whoever brings it */
+                                with an expression, whoever provides it */
     uint32_t minimum_version,
         maximum_version; /* of the operator's since_version; 0 and 0: every one */
     const char *device;  /* "cpu", "cuda" */
@@ -814,7 +814,7 @@ struct tn_library {
     tn_status (*load)(const tn_host *host, tn_library *library) TN_NOEXCEPT;
     void (*unload)(const tn_host *host, tn_library *library) TN_NOEXCEPT;
     void *user;
-    /* Devices that the library brings. */
+    /* Devices that the library provides. */
     uint64_t device_count;
     const tn_device *const *devices;
     /* Rewrites: tenon/plugin/rewrite.h. */

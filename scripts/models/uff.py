@@ -58,7 +58,7 @@ def real(value):
     return varint(3 << 3 | 1) + struct.pack("<d", value)
 
 
-def reals(values):
+def doubles(values):
     return chunk(4, chunk(1, struct.pack(f"<{len(values)}d", *values)))
 
 
@@ -113,7 +113,7 @@ def data(value):
     if isinstance(value, (list, tuple)):
         if all(isinstance(item, int) for item in value):
             return integers(value)
-        return texts(value) if isinstance(value[0], str) else reals(value)
+        return texts(value) if isinstance(value[0], str) else doubles(value)
     return integer(value)
 
 

@@ -87,7 +87,7 @@ static void host_deallocate(const tn_host *host, void *memory) {
     tn_deallocate(&runtime_of(host)->allocator, memory);
 }
 
-/* A body whose reason for failing is brought to the caller's thread: errors are a thread's own. */
+/* A body whose reason for failing is copied to the caller's thread: errors are a thread's own. */
 typedef struct parallel_work {
     tn_body body;
     void *user;

@@ -296,7 +296,7 @@ const void *tn_bindings_host_data(const tn_input_binding *binding);
 /* Notes that what is bound is memory of the device. */
 void tn_device_ports_bind_input(tn_context *context, uint32_t input);
 void tn_device_ports_bind_output(tn_context *context, uint32_t output);
-/* Before a run: brings what the processor reads; waits where there is such a thing. */
+/* Before a run: copies what the processor reads; waits where there is such a thing. */
 tn_status tn_device_ports_fetch(tn_context *context);
 /* After it: enqueues the copies of what the processor computed. */
 bool tn_device_ports_has_sends(const tn_context *context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inputs and outputs that the caller has in the device's memory: the value that a transfer would
- * bring there, or take from there, lies where the caller's memory is, and the transfer does
+ * copy there, or from there, lies where the caller's memory is, and the transfer does
  * nothing. Where a kernel overwrites the input, or two outputs are one value, the transfer copies
  * on the device. Small ones of the context's own pinned memory are part of the captured graph
  * (execution_direct.c goes on from there).

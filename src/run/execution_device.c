@@ -2,7 +2,7 @@
 /*
  * Running on a device: the context's stream, and the steps that move tensors. Everything is
  * enqueued on one stream in the order of execution. The host waits where a step of the processor
- * reads what the device made (in the step that brings it), and once at the end.
+ * reads what the device made (in the step that copies it), and once at the end.
  */
 #include "base/status.h"
 #include "plugin/devices.h"
@@ -99,7 +99,7 @@ bool tn_execution_is_transfer(const tn_program *program, const tn_program_step *
             program->values[step->outputs[0]].space != TN_SPACE_HOST);
 }
 
-/* Whether the processor reads the value that a step brings. */
+/* Whether the processor reads the value that a step copies. */
 static bool is_read_by_host(const tn_engine *engine, const tn_tensor *tensor,
                             const tn_shape_state *state) {
     const tn_program *program = engine->program;

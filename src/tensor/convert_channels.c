@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements of one type, or reals of two, between linear, channels last and blocked channels. The
+ * Elements of one type, or floats of two, between linear, channels last and blocked channels. The
  * tensors are seen as images x channels x positions; in each of these formats a tile of up to 16
  * channels, none of them in another block, has one step between channels and one between positions.
  * So a tile is either a transposition (4x4 at a time when elements have 4 bytes) or rows of
@@ -269,14 +269,15 @@ typedef struct tile_buffer {
     _Alignas(64) char line[TILE_CHANNELS * TILE_POSITIONS * sizeof(float)];
 } tile_buffer;
 
-/* Converts a tile's elements, and makes them the tile's source. Short rows are brought together
+/* Converts a tile's elements, and makes them the tile's source. Short rows are gathered
  * first, so that lines are long. */
-static void convert_tile(const tn_reals *reals, channel_tile *tile, size_t from_bytes,
-                         size_t to_bytes, tile_buffer *buffer) {
+static void convert_tile(const tn_float_conversion *conversion, channel_tile *tile,
+                         size_t from_bytes, size_t to_bytes, tile_buffer *buffer) {
     if (tile->from_channel != 1) {
         for (int64_t c = 0; c < tile->count; c++)
-            tn_reals_line(reals, tile->from + (size_t)(c * tile->from_channel) * from_bytes,
-                          buffer->line + (size_t)(c * TILE_POSITIONS) * to_bytes, tile->positions);
+            tn_float_conversion_line(
+                conversion, tile->from + (size_t)(c * tile->from_channel) * from_bytes,
+                buffer->line + (size_t)(c * TILE_POSITIONS) * to_bytes, tile->positions);
         tile->from_channel = TILE_POSITIONS;
     } else {
         if (tile->from_step != tile->count) {
@@ -286,14 +287,15 @@ static void convert_tile(const tn_reals *reals, channel_tile *tile, size_t from_
             copy_rows(&rows, from_bytes);
             tile->from = buffer->taken;
         }
-        tn_reals_line(reals, tile->from, buffer->line, tile->positions * tile->count);
+        tn_float_conversion_line(conversion, tile->from, buffer->line,
+                                 tile->positions * tile->count);
         tile->from_step = tile->count;
     }
     tile->from = buffer->line;
 }
 
-void tn_convert_channels(const tn_tensor *from, const tn_tensor *to, const tn_reals *reals,
-                         int64_t begin, int64_t end) {
+void tn_convert_channels(const tn_tensor *from, const tn_tensor *to,
+                         const tn_float_conversion *conversion, int64_t begin, int64_t end) {
     const channel_sizes sizes = sizes_of(from, to);
     const size_t from_bytes = tn_type_bytes(from->type), to_bytes = tn_type_bytes(to->type);
     tile_buffer buffer;
@@ -301,11 +303,11 @@ void tn_convert_channels(const tn_tensor *from, const tn_tensor *to, const tn_re
         channel_tile tile = tile_at(&sizes, from, to, item);
         if (tile.zeros > 0) write_zeros(&tile, to_bytes);
         if (tile.count == 0) continue;
-        if (reals && sizes.positions == 1) { /* one row, of any length */
-            tn_reals_line(reals, tile.from, tile.to, tile.count);
+        if (conversion && sizes.positions == 1) { /* one row, of any length */
+            tn_float_conversion_line(conversion, tile.from, tile.to, tile.count);
             continue;
         }
-        if (reals) convert_tile(reals, &tile, from_bytes, to_bytes, &buffer);
+        if (conversion) convert_tile(conversion, &tile, from_bytes, to_bytes, &buffer);
         move_tile(&tile, to_bytes);
     }
 }

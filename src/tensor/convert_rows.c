@@ -131,7 +131,7 @@ static void convert_scaled(const tn_tensor *from, const tn_tensor *to, const int
     if (b && b->scales) {
         const uint64_t i = scale_index(to, index, last);
         const double scale = tn_quantization_scale(b, i);
-        /* 32-bit floats are divided as such: the same bits as in convert_reals.c. */
+        /* 32-bit floats are divided as such: the same bits as in convert_floats.c. */
         const double quotient = from->type == TN_F32 && !(a && a->scales)
                                     ? (double)((float)value / (float)scale)
                                     : value / scale;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fifth::GroupNorm: the channels of each image in groups, each group brought to mean 0 and variance
- * 1, then scaled and shifted by channel: y = (x - mean) / sqrt(variance + epsilon) * scale[c] +
- * bias[c] (Y. Wu and K. He, "Group Normalization", 2018). Scale and bias may be absent, each for
- * itself.
+ * Fifth::GroupNorm: the channels of each image in groups, each group normalised to mean 0 and
+ * variance 1, then scaled and shifted by channel: y = (x - mean) / sqrt(variance + epsilon) *
+ * scale[c] + bias[c] (Y. Wu and K. He, "Group Normalization", 2018). Scale and bias may be absent,
+ * each for itself.
  */
 #include <math.h>
 #include <tenon/layer.h>

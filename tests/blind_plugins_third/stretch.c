@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Third::Stretch: the last axis resampled to `extent`, a number that an input brings: to the
+ * Third::Stretch: the last axis resampled to `extent`, a number that an input holds: to the
  * nearest element (halves upwards) or linearly between two. Element i of the output lies at
  * (i + 0.5) * in / out - 0.5, clamped to the ends. The context keeps the taps of the last shape.
  */

@@ -172,7 +172,7 @@ static void meet(const meeting *m, const char *folder, uint32_t flags) {
     tn_runtime_release(runtime);
 }
 
-/* Plans that a later release brought are not in an earlier one's folder: with `is_partial`, those
+/* Plans that a later release added are not in an earlier one's folder: with `is_partial`, those
  * that are missing are left out. Answers how many met. */
 static int meet_all(const char *folder, bool is_partial) {
     int met = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Windows over spatial axes (window.h), and the operations without weights that have one or name an
- * axis of channels: Pool, LRN, BatchNorm. The input is brought into N, C, spatial order by the
+ * axis of channels: Pool, LRN, BatchNorm. The input is converted into N, C, spatial order by the
  * node's dimension orders; the output stays so. Conv and ConvTranspose are operations_conv.c.
  */
 #include "base/status.h"

@@ -80,7 +80,7 @@ static tn_type lower_type_of(uint32_t precision) {
     }
 }
 
-/* Whether kernels decide how it is stored: floats made in a run or brought by the caller, of a
+/* Whether kernels decide how it is stored: floats made in a run or provided by the caller, of a
  * shape that is known. */
 static bool is_eligible(const tn_lowering *lowering, tn_tensor_id id) {
     const tn_graph_tensor *tensor = &lowering->graph->tensors[id];

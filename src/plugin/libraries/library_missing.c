@@ -58,7 +58,7 @@ static void add_mend(tn_text *text, const tn_library_search *search) {
             (unsigned long long)(search->refused ? request->hash : search->same_name_hash));
     else if (search->same_name)
         tn_text_add_format(text,
-                           "bring the library that the plan was built with, or build the plan "
+                           "provide the library that the plan was built with, or build the plan "
                            "again (tenon build MODEL -o PLAN --plugin %.200s)",
                            search->same_name);
     else if (search->named_in)

@@ -192,10 +192,10 @@ static void test_scales_lead_through_real_numbers(void **state) {
     to.storage.tensor.quantization = &whole;
     memcpy(from.storage.tensor.data, ((const int8_t[]){10, 20, 7, -7, -4, 127}), 6);
     convert_whole(&from.storage.tensor, &to.storage.tensor);
-    /* reals: 0, 5, 7, -7, 0, 262; stored: real / 0.25 + 5 */
+    /* values: 0, 5, 7, -7, 0, 262; stored: real / 0.25 + 5 */
     assert_memory_equal(to.storage.tensor.data, ((const uint8_t[]){5, 33, 5, 0, 25, 0, 255, 0}), 8);
     convert_whole(&to.storage.tensor, &back.storage.tensor);
-    /* reals: 0, 7, 0 | 5, -1.25, 62.5 */
+    /* values: 0, 7, 0 | 5, -1.25, 62.5 */
     assert_memory_equal(back.storage.tensor.data, ((const int8_t[]){10, 7, -4, 20, -1, 27}), 6);
     guarded_destroy(&from);
     guarded_destroy(&to);

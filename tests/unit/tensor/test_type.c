@@ -82,7 +82,7 @@ static int64_t stored_i64(tn_type type, double value) {
     return tn_element_get_i64(&stored, type, 0);
 }
 
-static void test_reals_are_stored_as_the_nearest_integer(void **state) {
+static void test_floats_are_stored_as_the_nearest_integer(void **state) {
     (void)state;
     assert_int_equal(stored_i64(TN_I32, 2.5), 2);
     assert_int_equal(stored_i64(TN_I32, 3.5), 4);
@@ -153,7 +153,7 @@ int main(void) {
         cmocka_unit_test(test_unknown_types_are_nothing),
         cmocka_unit_test(test_sets_are_parsed),
         cmocka_unit_test(test_sets_that_are_not_well_formed_are_empty),
-        cmocka_unit_test(test_reals_are_stored_as_the_nearest_integer),
+        cmocka_unit_test(test_floats_are_stored_as_the_nearest_integer),
         cmocka_unit_test(test_elements_come_back_at_their_index),
         cmocka_unit_test(test_integers_saturate),
     };
