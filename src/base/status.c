@@ -13,6 +13,12 @@
 
 #undef tn_fail
 #undef tn_fail_memory
+#undef tn_error_at
+#undef tn_error_in_position
+#undef tn_error_at_byte
+#undef tn_error_shift
+#undef tn_error_mend
+#undef tn_error_mend_nearest
 
 #define WITHOUT_POSITION                                                                           \
     .where = "", .node = "", .op = "", .library = "", .file = "", .offset = UINT64_MAX, .mend = ""
