@@ -41,7 +41,7 @@ typedef struct tn_stored_run {
     void *stream;
     double timed_seconds; /* after the two runs, it runs on for so long; 0: it does not */
     double best_ns;       /* the shortest of those */
-    /* In place of that, and of the results: what is done with the kernel once it ran twice, or
+    /* Instead of that, and of the results: what is done with the kernel once it ran twice, or
      * null.
      */
     tn_status (*measure)(void *user, tn_open_kernel *opened);

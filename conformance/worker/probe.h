@@ -3,7 +3,7 @@
  * One operator or kernel under test, called directly and by the letter of the contract: every
  * callback gets a call, tensors and shapes that are gone when it returns; inputs cannot be written,
  * outputs are poisoned, the workspace is exactly as large as was asked for. What breaks the
- * contract in a way that a return value shows is an error with the rule's id in `rule`; what shows
+ * contract so that a return value shows it is an error with the rule's id in `rule`; what shows
  * as a fault ends the process through guarded.h.
  */
 #ifndef TN_CONFORMANCE_WORKER_PROBE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Orders of axes, and UFF's dimension orders: which axis of a node's input plays which part. A
- * dimension order is a list that walks the tensor's axes: 0 is N (of weights: K), 1 is C, numbers
+ * dimension order is a list of the tensor's axes: 0 is N (of weights: K), 1 is C, numbers
  * from 2 on are spatial axes, and a pair with INCREMENT or DECREMENT stands for all spatial axes
  * upwards or downwards. The list is decoded by these numbers; the text of the key is never read.
  */

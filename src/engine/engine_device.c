@@ -162,7 +162,7 @@ static tn_status share(tn_engine *engine, const device_constant *constant, uint3
     return status;
 }
 
-static tn_status bring_constants(tn_engine *engine, const device_constant *constants) {
+static tn_status copy_constants(tn_engine *engine, const device_constant *constants) {
     for (uint32_t v = 0; v < engine->program->value_count; v++) {
         if (!is_own_constant(engine, v)) continue;
         if (constants[v].is_shared) {
@@ -193,6 +193,6 @@ tn_status tn_engine_upload_constants(tn_engine_loading *loading) {
     TN_TRY(borrow_constants(loading));
     TN_TRY(place_constants(engine, constants, &bytes));
     if (bytes > 0) TN_TRY(allocate(engine, bytes, &engine->constants_memory));
-    TN_TRY(bring_constants(engine, constants));
+    TN_TRY(copy_constants(engine, constants));
     return wait(engine);
 }

@@ -292,7 +292,7 @@ static tn_status report(const tn_checked *checked, tn_call *call, tn_status stat
 static tn_status end_on_device(tn_checked *checked, tn_call *call) {
     tn_call_scope *scope = call->host_private;
     tn_status status = tn_device_launched(checked->device, "after the kernel's run");
-    if (status == TN_OK) status = tn_checked_bring_back(checked);
+    if (status == TN_OK) status = tn_checked_restore(checked);
     if (status == TN_OK) return TN_OK;
     scope->failed = status;
     return tn_call_failed(call, status, "run");

@@ -97,7 +97,7 @@ tn_status tn_checked_put_output_there(tn_checked *checked, tn_checked_slot *slot
 tn_status tn_checked_put_workspace_there(tn_checked *checked, tn_checked_slot *slot,
                                          uint64_t bytes);
 /* Waits for the call, then copies all blocks into the slots' guards. */
-tn_status tn_checked_bring_back(tn_checked *checked);
+tn_status tn_checked_restore(tn_checked *checked);
 /* The outputs to where they belong. */
 tn_status tn_checked_copy_out_there(const tn_checked *checked);
 void tn_checked_free_blocks(tn_checked *checked);

@@ -115,7 +115,7 @@ tn_status tn_checked_put_workspace_there(tn_checked *checked, tn_checked_slot *s
     return send(checked, slot);
 }
 
-tn_status tn_checked_bring_back(tn_checked *checked) {
+tn_status tn_checked_restore(tn_checked *checked) {
     const size_t zone = zone_of(checked->device);
     TN_TRY(wait(checked));
     for (size_t i = 0; i < checked->slot_count; i++) {

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The three descriptors, out of the way of those that the helper gets. */
+/* The three descriptors, above those that the helper gets. */
 typedef struct descriptors {
     int items[3];
 } descriptors;

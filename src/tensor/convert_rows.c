@@ -45,7 +45,7 @@ static int64_t element_offset(const tn_tensor *tensor, const int64_t *index, int
            (tensor->rank ? axis_offset(tensor, tensor->rank - 1, last) : 0);
 }
 
-/* Places of `count` elements of a row from its element `first` on, in bytes. */
+/* Offsets of `count` elements of a row from its element `first` on, in bytes. */
 static void piece_offsets(const tn_tensor *tensor, int64_t row, int64_t first, int64_t count,
                           size_t *out_offsets) {
     const size_t bytes = tn_type_bytes(tensor->type);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tries the gate of the binary interface: changes headers in ways that must pass and ways that must be stopped.
+"""Tries the gate of the binary interface: makes changes to headers that must pass and others that must be stopped.
 
 Usage: check_gate.py. Needs cc, abidw, abidiff.
 """

@@ -161,7 +161,7 @@ static tn_status tactics(tn_call *call) {
 static tn_status timing_key(tn_call *call, char *text, uint32_t bytes) {
     const char *label = ((const window_params *)call->params)->label;
     if (!label) label = "";
-    if (WITH(key_without_room)) {
+    if (WITH(key_past_the_end)) {
         sprintf(text, "window %s of %s, %s", label, label, label);
         return TN_OK;
     }

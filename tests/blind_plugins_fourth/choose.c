@@ -51,12 +51,12 @@ static tn_status reference(tn_call *call) {
 }
 
 /* The kernel's: strides along the axes of y, 0 where broadcast. */
-typedef struct walk {
+typedef struct loops {
     int64_t strides[3][TN_MAX_RANK];
-} walk;
-static walk make_walk(const tn_call *call) {
+} loops;
+static loops make_loops(const tn_call *call) {
     const tn_tensor *y = call->outputs[0];
-    walk w = {0};
+    loops w = {0};
     for (uint32_t i = 0; i < 3; i++) {
         const tn_tensor *in = call->inputs[i];
         int64_t step = 1;
@@ -80,7 +80,7 @@ static walk make_walk(const tn_call *call) {
 }
 static tn_status items(tn_call *call, int64_t begin, int64_t end, uint32_t thread) {
     tn_tensor *y = call->outputs[0];
-    const walk w = make_walk(call);
+    const loops w = make_loops(call);
     const size_t size = fourth_bytes(y->type);
     (void)thread;
     for (int64_t i = begin; i < end; i++) {

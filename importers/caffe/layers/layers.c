@@ -52,9 +52,10 @@ static tn_status fail_python(const tn_caffe_layer *layer) {
 static tn_status find_type(tn_caffe_layer *layer, bool is_old) {
     const char *type = tn_prototext_text(layer->message, "type", "");
     if (tn_prototext_has(layer->message, "layer") && is_old)
-        return tn_fail(TN_ERROR_UNSUPPORTED,
-                       "it is written in Caffe's oldest form (a layer inside of layers); bring it "
-                       "up to date with Caffe's upgrade_net_proto_text");
+        return tn_fail(
+            TN_ERROR_UNSUPPORTED,
+            "it is written in Caffe's oldest form (a layer inside of layers); upgrade it "
+            "with Caffe's upgrade_net_proto_text");
     if (!*type) return tn_fail(TN_ERROR_FORMAT, "it has no type");
     layer->type = is_old ? tn_caffe_type_find_old(type) : tn_caffe_type_find(type);
     if (is_old && !layer->type)
