@@ -10,13 +10,8 @@
 #include "base/error_copy.h"
 
 #include <stdarg.h>
+#include <tenon/plugin/try.h>
 #include <tenon/status.h>
-
-#define TN_TRY(call)                                                                               \
-    do {                                                                                           \
-        tn_status tn_try_status = (call);                                                          \
-        if (tn_try_status != TN_OK) return tn_try_status;                                          \
-    } while (0)
 
 /* Sets `status` (a local variable) and goes to `done` when the call fails. */
 #define TN_GO(call)                                                                                \
