@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the parts of the conformance suite share: running a case as a network of one node
- * (conformance.c), and checking the combinations that store real numbers in narrower types
+ * (conformance.c), and checking the combinations that store floating-point values in narrower types
  * (stored.c), which no network asks for by itself.
  */
 #ifndef TN_CONFORMANCE_CASES_CONFORMANCE_H
@@ -64,8 +64,8 @@ tn_status tn_case_infer_sorted(const tn_graph *graph, const tn_case *c, tn_arena
 tn_status tn_case_run(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
                       const tn_case_options *options, tn_outcome *out_outcome);
 
-/* Every kernel's combinations with 8-bit tensors that stand for real numbers, and those with
- * 16-bit floats where the case has 32-bit ones; prints the failures. */
+/* Every kernel's combinations with 8-bit tensors that stand for floating-point values, and those
+ * with 16-bit floats where the case has 32-bit ones; prints the failures. */
 void tn_stored_check(tn_runtime *runtime, const tn_operator *op, const char *text,
                      size_t *inout_passed, size_t *inout_failed);
 

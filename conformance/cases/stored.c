@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The combinations that store real numbers in narrower types. The case's inputs are rounded to the
- * stored type, the operator's reference computes from the rounded values (stored_draw.c), and the
- * kernel's output is compared with that, after the epilogues (stored_chain.c), within what rounding
- * allows (stored_compare.c, where the bounds are). What is here goes through the kernels, their
- * combinations (stored_describe.c), the draws, the chains and the numbers of threads.
+ * The combinations that store floating-point values in narrower types. The case's inputs are
+ * rounded to the stored type, the operator's reference computes from the rounded values
+ * (stored_draw.c), and the kernel's output is compared with that, after the epilogues
+ * (stored_chain.c), within what rounding allows (stored_compare.c, where the bounds are). What is
+ * here goes through the kernels, their combinations (stored_describe.c), the draws, the chains and
+ * the numbers of threads.
  */
 #include "stored.h"
 #include "stored_private.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One kernel on one node in one combination, called directly, with tensors of real numbers stored
- * as the combination says (8 bits with a scale, 16-bit floats, 32-bit floats) and in its formats.
- * Networks reach such combinations only through a build of lower precision; here the scales are the
- * test's own choice.
+ * One kernel on one node in one combination, called directly, with tensors of floating-point values
+ * stored as the combination says (8 bits with a scale, 16-bit floats, 32-bit floats) and in its
+ * formats. Networks reach such combinations only through a build of lower precision; here the
+ * scales are the test's own choice.
  */
 #ifndef TN_CONFORMANCE_CASES_STORED_H
 #define TN_CONFORMANCE_CASES_STORED_H
@@ -15,7 +15,7 @@
 
 enum { TN_STORED_PORTS = 64, TN_STORED_STEPS = 3 };
 
-/* A tensor of real numbers, or of anything else, and how a kernel gets it. */
+/* A tensor of floating-point values, or of anything else, and how a kernel gets it. */
 typedef struct tn_stored_tensor {
     bool is_given;
     tn_type type; /* as stored */

@@ -53,7 +53,7 @@ typedef struct tn_drawn {
 
 /* --- stored_draw.c --- */
 bool tn_stored_is_bytes(tn_type stored);
-/* The nearest of the 256 real numbers that a tensor of TN_I8 or TN_U8 can hold. */
+/* The nearest of the 256 floating-point values that a tensor of TN_I8 or TN_U8 can hold. */
 float tn_stored_round(const tn_stored_tensor *tensor, float value);
 /* The first and the last of them, in steps. */
 double tn_stored_lowest(const tn_stored_tensor *tensor);

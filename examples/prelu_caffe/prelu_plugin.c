@@ -124,7 +124,7 @@ static const tn_operator prelu = {
     .state_version = 1,
     .domain = "Caffe",
     .name = "PReLU",
-    .doc = "Rectified linear unit with learned slopes for negative numbers.",
+    .doc = "Rectified linear unit with learned slopes for negative values.",
     TN_FIELDS(prelu_params, prelu_fields),
     TN_INPUTS(prelu_inputs),
     TN_OUTPUTS(prelu_outputs),

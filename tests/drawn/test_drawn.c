@@ -145,7 +145,7 @@ static void test_the_sine_of_a_large_number_is_not_compared(void **state) {
     release(&it);
 }
 
-/* The difference of two large numbers is as near as they are. */
+/* The difference of two large values is as near as they are. */
 static void test_cancellation_widens_the_tolerance(void **state) {
     computed it;
     (void)state;

@@ -60,7 +60,7 @@ static size_t index_in(const tn_shape *own, const tn_shape *shape, size_t index)
     return own_index;
 }
 
-/* Real numbers and truths, one output, and inputs that are broadcast to it. */
+/* Floating-point values and truths, one output, and inputs that are broadcast to it. */
 static bool is_served(const tn_probe *probe, const tn_outcome *expected) {
     if (expected->count != 1 ||
         !(tn_type_is_float(expected->types[0]) || expected->types[0] == TN_BOOL))

@@ -89,7 +89,7 @@ static bool set_capacities(tn_probe *probe, const counting *of, const uint32_t *
     return tn_probe_accepts(probe);
 }
 
-/* Behind the count lie large numbers, and the other time NaN. */
+/* Behind the count lie large values, and the other time NaN. */
 static void run_both(tn_subject *subject, const char *during, tn_verdict *verdict) {
     for (int i = 0; i < 2 && verdict->outcome == TN_PASSED; i++) {
         subject->probe.swaps_slack = i;

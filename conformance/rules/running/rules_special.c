@@ -44,7 +44,7 @@ static uint32_t float_port(const tn_case *c) {
     return 0;
 }
 
-/* Puts special numbers at every fourth element of the float inputs that are not needed values. */
+/* Puts special values at every fourth element of the float inputs that are not needed values. */
 static bool mix_specials(tn_case *c) {
     static const double mixed[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e-40};
     enum { MIXED = sizeof(mixed) / sizeof(mixed[0]) };
@@ -276,7 +276,7 @@ static void check_special(const tn_test *test, const special *what, tn_verdict *
 }
 
 static void check_elementwise(const tn_test *test, tn_verdict *verdict) {
-    static const special mixed = {.name = "special numbers"};
+    static const special mixed = {.name = "special values"};
     tn_subject subject;
     tn_verdict passed = {0};
     if (!tn_rule_special_subject(test, &subject, &passed)) {

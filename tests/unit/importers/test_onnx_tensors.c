@@ -102,7 +102,7 @@ static void test_half_precision_comes_as_bits(void **state) {
 }
 
 static void test_floats_come_as_lists(void **state) {
-    float floats[] = {1.5f, -2};
+    float numbers[] = {1.5f, -2};
     double doubles[] = {0.1, 1e300};
     onnx_part tensor = onnx_tensor("w", ONNX_F32, "2");
     onnx_part_bytes(&tensor, 4, floats, sizeof(floats));

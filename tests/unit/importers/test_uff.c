@@ -338,7 +338,7 @@ static void test_an_unknown_element_type_is_refused(void **state) {
     expect(*state, &net, TN_ERROR_UNSUPPORTED, "element type 65664", "node 'w'");
 }
 
-/* What has no name is told by the bytes of an element, and doubles from whole numbers by them, too.
+/* What has no name is told by the bytes of an element, and doubles from integers by them, too.
  */
 static void test_constants_without_a_named_type_are_read(void **state) {
     static const double doubles[] = {0.5, 0, -3};
@@ -388,7 +388,7 @@ static void add_unnamed_input(uff_net *net) {
     uff_add(net, &node);
 }
 
-/* Of an input there are no bytes: what reads it must compute with real numbers. */
+/* Of an input there are no bytes: what reads it must compute with floating-point values. */
 static void test_an_input_without_a_named_type_is_told_by_its_readers(void **state) {
     static const char *const readers[] = {"LeakyRelu", "Softmax"};
     graph_test *test = *state;
