@@ -35,7 +35,7 @@ void tn_map_destroy(tn_map *map) {
     tn_deallocate(&allocator, map);
 }
 
-static map_slot *find(const tn_map *map, const char *key) {
+static map_slot *find_slot(const tn_map *map, const char *key) {
     if (!map->slot_count) return NULL;
     for (size_t i = tn_hash_add_text(0, key) & (map->slot_count - 1);;
          i = (i + 1) & (map->slot_count - 1)) {
@@ -75,7 +75,7 @@ static tn_status grow(tn_map *map) {
 }
 
 tn_status tn_map_set(tn_map *map, const char *key, uint64_t value) {
-    map_slot *slot = find(map, key);
+    map_slot *slot = find_slot(map, key);
     if (slot) {
         slot->value = value;
         return TN_OK;
@@ -87,12 +87,12 @@ tn_status tn_map_set(tn_map *map, const char *key, uint64_t value) {
 }
 
 bool tn_map_get(const tn_map *map, const char *key, uint64_t *out_value) {
-    const map_slot *slot = find(map, key);
+    const map_slot *slot = find_slot(map, key);
     if (slot) *out_value = slot->value;
     return slot != NULL;
 }
 
 void tn_map_remove(tn_map *map, const char *key) {
-    map_slot *slot = find(map, key);
+    map_slot *slot = find_slot(map, key);
     if (slot) slot->key = REMOVED;
 }

@@ -128,7 +128,7 @@ typedef struct bounded_text {
     size_t length;
 } bounded_text;
 
-static void TN_PRINTF(2, 3) add(bounded_text *text, const char *format, ...) {
+static void TN_PRINTF(2, 3) add_text(bounded_text *text, const char *format, ...) {
     const size_t capacity = sizeof(text->data) - text->length;
     va_list arguments;
     va_start(arguments, format);
@@ -141,20 +141,21 @@ static void compose(bounded_text *text, const tn_error_position *position) {
     const char *const domain = position->domain ? position->domain : "";
     const char *const node_kind = position->node_kind ? position->node_kind : "node";
     const char *const op_kind = position->op_kind ? position->op_kind : "operator";
-    if (position->file) add(text, "%s", position->file);
-    if (position->node) add(text, "%s%s '%s'", text->length ? ": " : "", node_kind, position->node);
-    if (position->node && position->line) add(text, " (line %" PRIu32 ")", position->line);
+    if (position->file) add_text(text, "%s", position->file);
+    if (position->node)
+        add_text(text, "%s%s '%s'", text->length ? ": " : "", node_kind, position->node);
+    if (position->node && position->line) add_text(text, " (line %" PRIu32 ")", position->line);
     if (position->op)
-        add(text, "%s%s %s%s%s", text->length ? ": " : "", op_kind, domain, domain[0] ? "::" : "",
-            position->op);
-    if (position->kernel) add(text, "%skernel %s", text->length ? ": " : "", position->kernel);
+        add_text(text, "%s%s %s%s%s", text->length ? ": " : "", op_kind, domain,
+                 domain[0] ? "::" : "", position->op);
+    if (position->kernel) add_text(text, "%skernel %s", text->length ? ": " : "", position->kernel);
     if (position->library && (position->op || position->kernel))
-        add(text, " (library %s)", position->library);
+        add_text(text, " (library %s)", position->library);
     else if (position->library)
-        add(text, "%slibrary '%s'", text->length ? ": " : "", position->library);
+        add_text(text, "%slibrary '%s'", text->length ? ": " : "", position->library);
 }
 
-static void keep(char *kept, size_t capacity, const char *name) {
+static void keep_name(char *kept, size_t capacity, const char *name) {
     if (!kept[0] && name) snprintf(kept, capacity, "%s", name);
 }
 
@@ -167,16 +168,16 @@ tn_status tn_error_in_position(tn_status status, const tn_error_position *positi
         const char *domain = position->op && position->domain ? position->domain : "";
         if (!error->op[0] && domain[0])
             snprintf(error->op, sizeof(error->op), "%s::%s", domain, position->op);
-        keep(error->op, sizeof(error->op), position->op);
-        keep(error->library, sizeof(error->library), position->library);
+        keep_name(error->op, sizeof(error->op), position->op);
+        keep_name(error->library, sizeof(error->library), position->library);
     }
-    keep(error->node, sizeof(error->node), position->node);
-    keep(error->file, sizeof(error->file), position->file);
+    keep_name(error->node, sizeof(error->node), position->node);
+    keep_name(error->file, sizeof(error->file), position->file);
     if (!error->line) {
         error->line = position->line;
         error->column = position->column;
     }
-    keep(error->mend, sizeof(error->mend), position->mend);
+    keep_name(error->mend, sizeof(error->mend), position->mend);
     if (text.length) prepend(error->where, sizeof(error->where), text.data);
     return status;
 }

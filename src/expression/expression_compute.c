@@ -271,7 +271,7 @@ static int order(value a, bool is_a_signed, value b, bool is_b_signed) {
     return (a.natural > b.natural) - (a.natural < b.natural); /* of two negative ones as well */
 }
 
-static bool holds(tn_expression_kind kind, int order_of_both) {
+static bool comparison_holds(tn_expression_kind kind, int order_of_both) {
     switch (kind) {
     case TN_EXPRESSION_LESS:
         return order_of_both < 0;
@@ -331,8 +331,8 @@ static void compute_truth(const tn_expression_step *step, const domain *domains,
         compare_float(step->kind, count, a, b, y);
         return;
     }
-    EACH(whole, holds(step->kind, order(a[k], of_a != TN_EXPRESSION_UNSIGNED, b[k],
-                                        of_b != TN_EXPRESSION_UNSIGNED)));
+    EACH(whole, comparison_holds(step->kind, order(a[k], of_a != TN_EXPRESSION_UNSIGNED, b[k],
+                                                   of_b != TN_EXPRESSION_UNSIGNED)));
 }
 
 /* ----------------------------------------------------------------------------------------------

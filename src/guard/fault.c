@@ -62,8 +62,8 @@ static tn_guard *find_guard(const tn_fault_watch *watch, const void *address) {
     return NULL;
 }
 
-static void note(tn_fault_watch *watch, const tn_guard *hit, int number, const siginfo_t *info,
-                 const void *context) {
+static void note_fault(tn_fault_watch *watch, const tn_guard *hit, int number,
+                       const siginfo_t *info, const void *context) {
     int nothing = 0;
     if (!atomic_compare_exchange_strong(&watch->state, &nothing, 1)) return;
     watch->hit = hit;
@@ -77,7 +77,7 @@ static bool go_on(tn_fault_watch *watch, int number, const siginfo_t *info, cons
     if (!watch || (number != SIGSEGV && number != SIGBUS)) return false;
     tn_guard *hit = find_guard(watch, info->si_addr);
     if (!hit) return false;
-    note(watch, hit, number, info, context);
+    note_fault(watch, hit, number, info, context);
     tn_guard_open(hit);
     return true;
 }
@@ -91,7 +91,7 @@ static void handle(int number, siginfo_t *info, void *context) {
         tn_fault_hand_on(&before, number, info, context);
         return;
     }
-    note(to->watch, NULL, number, info, context);
+    note_fault(to->watch, NULL, number, info, context);
     siglongjmp(to->resume, 1);
 }
 

@@ -56,7 +56,7 @@ static tn_status locate_error(const tn_isolated_asking *a, tn_status status) {
     return a->from->path ? tn_error_in(status, .file = a->from->path) : status;
 }
 
-static tn_status lose(tn_isolated_asking *a, const char *why) {
+static tn_status lose_helper(tn_isolated_asking *a, const char *why) {
     char work[1024], how[200];
     describe_work(a, work, sizeof(work));
     tn_child_process_describe(a->process.how, how, sizeof(how));
@@ -103,18 +103,18 @@ static tn_status await(tn_isolated_asking *a) {
         const uint64_t passed = now_ms() - begin;
         if (passed >= limit) {
             snprintf(why, sizeof(why), "was ended after %" PRIu64 " ms, which is its limit", limit);
-            return lose(a, why);
+            return lose_helper(a, why);
         }
         if (a->memory != UINT64_MAX && memory_of(a) > a->memory) {
             snprintf(why, sizeof(why), "was ended when it had taken more than %" PRIu64 " MiB",
                      a->memory >> 20);
-            return lose(a, why);
+            return lose_helper(a, why);
         }
         if ((uint64_t)slice > limit - passed) slice = (int)(limit - passed);
         if (poll(&socket, 1, slice) > 0) (void)usleep(200); /* it is about to end */
         if (slice < 16) slice *= 2;
     }
-    return atomic_load(&a->page->stage) == TN_ISOLATED_ENDED ? TN_OK : lose(a, NULL);
+    return atomic_load(&a->page->stage) == TN_ISOLATED_ENDED ? TN_OK : lose_helper(a, NULL);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ static uint64_t memory_limit(const tn_import_options *options) {
     return pages > 0 && page > 0 ? (uint64_t)pages / 4 * 3 * (uint64_t)page : UINT64_MAX;
 }
 
-static tn_status ask(tn_isolated_asking *a, tn_graph **out_graph) {
+static tn_status ask_helper(tn_isolated_asking *a, tn_graph **out_graph) {
     const char *helper;
     TN_TRY(tn_helper_program(a->arena, a->options->isolation_helper, &helper));
     TN_TRY(tn_isolated_ask_for(a));
@@ -151,7 +151,7 @@ tn_status tn_isolated_reading_load(tn_runtime *runtime, const tn_import_options 
         own.folder = tn_path_folder(a.arena, own.path);
         if (!own.folder) status = tn_fail_memory("a path");
     }
-    if (status == TN_OK) status = ask(&a, out_graph);
+    if (status == TN_OK) status = ask_helper(&a, out_graph);
     tn_helper_process_end(&a.process);
     if (a.page) munmap(a.page, sizeof(*a.page));
     if (a.page_file >= 0) close(a.page_file);

@@ -23,7 +23,7 @@ typedef struct server {
     tn_arena *arena;
 } server;
 
-static void note(server *s, uint32_t stage) {
+static void note_stage(server *s, uint32_t stage) {
     atomic_store(&s->page->stage, stage);
 }
 
@@ -67,7 +67,7 @@ static tn_status load_libraries(server *s) {
         options.domain = tn_isolated_take_name(&s->cursor);
         TN_TRY(s->cursor.status);
         name_it(s->page->library, sizeof(s->page->library), path);
-        note(s, TN_ISOLATED_LOADS);
+        note_stage(s, TN_ISOLATED_LOADS);
         TN_TRY(tn_library_load(s->runtime, path, &options, &library));
         if (library->hash != hash)
             return tn_fail(TN_ERROR_STATE,
@@ -109,19 +109,19 @@ static void keep_log(void *user, uint32_t level, const char *text) {
 static void loads(void *user, const char *path) {
     server *s = user;
     name_it(s->page->library, sizeof(s->page->library), path ? path : "");
-    note(s, path ? TN_ISOLATED_LOADS : TN_ISOLATED_CHOOSES);
+    note_stage(s, path ? TN_ISOLATED_LOADS : TN_ISOLATED_CHOOSES);
 }
 
 static void begins(void *user, const tn_importer_entry *entry) {
     server *s = user;
     name_it(s->page->importer, sizeof(s->page->importer), entry->importer.name);
     name_it(s->page->library, sizeof(s->page->library), entry->library ? entry->library->path : "");
-    note(s, TN_ISOLATED_READS);
+    note_stage(s, TN_ISOLATED_READS);
 }
 
 static tn_status ends(void *user, const tn_reading *reading) {
     server *s = user;
-    note(s, TN_ISOLATED_PACKS);
+    note_stage(s, TN_ISOLATED_PACKS);
     return tn_isolated_pack(reading, TN_HELPER_SECOND, s->page);
 }
 
@@ -135,7 +135,7 @@ static tn_status read_model(server *s) {
                                     .folder = s->request.folder,
                                     .data = s->cursor.at,
                                     .bytes = (size_t)(s->cursor.end - s->cursor.at)};
-    note(s, TN_ISOLATED_CHOOSES);
+    note_stage(s, TN_ISOLATED_CHOOSES);
     return tn_reading_load(s->runtime, &options, &from, &watch, &graph);
 }
 
@@ -177,6 +177,6 @@ int tn_helper_read(void) {
     s.cursor = (tn_isolated_cursor){.at = request, .end = request + bytes};
     s.page->status = serve(&s);
     if (s.page->status != TN_OK) tn_error_save(&s.page->error);
-    note(&s, TN_ISOLATED_ENDED);
+    note_stage(&s, TN_ISOLATED_ENDED);
     _exit(0);
 }

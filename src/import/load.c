@@ -79,7 +79,7 @@ static tn_status call_read(tn_reading *reading, const tn_importer_entry *entry) 
 }
 
 /* A library that builds nothing has not read the file, whatever it answers. */
-static tn_status finish(tn_reading *reading, const tn_importer_entry *entry) {
+static tn_status check_result(tn_reading *reading, const tn_importer_entry *entry) {
     TN_TRY(tn_missing_list_report(&reading->missing));
     if (entry->library && reading->root.graph->tensor_count == 0)
         return tn_fail(TN_ERROR_PLUGIN, "the importer '%s' added nothing to the graph",
@@ -102,14 +102,14 @@ static tn_status locate_error(const tn_reading *reading, tn_status status) {
 }
 
 /* The options are read before the importer is called: their errors have no position in the file. */
-static tn_status run(tn_reading *reading, const tn_importer_entry *entry,
-                     const tn_import_options *options, const tn_reading_watch *watch) {
+static tn_status run_importer(tn_reading *reading, const tn_importer_entry *entry,
+                              const tn_import_options *options, const tn_reading_watch *watch) {
     const tn_model_info info = {.size = sizeof(info), .source_format = entry->importer.name};
     TN_TRY(tn_importer_options(reading->arena, entry, options->option_count, options->options,
                                &reading->import.params));
     TN_TRY(tn_graph_import_model_info(reading->root.graph, &info));
     tn_status status = call_read(reading, entry);
-    if (status == TN_OK) status = finish(reading, entry);
+    if (status == TN_OK) status = check_result(reading, entry);
     if (status == TN_OK && watch && watch->ends) status = watch->ends(watch->user, reading);
     return status == TN_OK ? TN_OK : locate_error(reading, status);
 }
@@ -120,7 +120,7 @@ tn_status tn_reading_run(tn_runtime *runtime, const tn_importer_entry *entry,
     tn_reading reading;
     tn_status status = reading_init(&reading, runtime, entry, from, watch);
     if (watch && watch->begins) watch->begins(watch->user, entry);
-    if (status == TN_OK) status = run(&reading, entry, options, watch);
+    if (status == TN_OK) status = run_importer(&reading, entry, options, watch);
     if (status == TN_OK) {
         *out_graph = reading.root.graph;
         reading.root.graph = NULL;

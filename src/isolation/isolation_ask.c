@@ -39,7 +39,7 @@ static tn_status name_step(const tn_isolation *isolation, const tn_call *call, t
     return tn_call_failed(&about, status, "");
 }
 
-static tn_status lose(tn_isolation *isolation, tn_call *call, bool is_late) {
+static tn_status lose_call(tn_isolation *isolation, tn_call *call, bool is_late) {
     const uint32_t limit = isolation->engine->isolation_limit_ms;
     const char *stage = stage_text(atomic_load(&isolation->page->stage));
     char how[200];
@@ -75,10 +75,10 @@ static tn_status await(tn_isolation *isolation, tn_call *call) {
         progress = now;
         if (tn_helper_process_is_over(&isolation->process)) {
             if (tn_isolation_await_answer(page, NULL, 0)) break; /* its last word */
-            return lose(isolation, call, false);
+            return lose_call(isolation, call, false);
         }
         if (limit_ns > 0 && tn_isolation_now_ns() - begin > limit_ns)
-            return lose(isolation, call, true);
+            return lose_call(isolation, call, true);
     }
     return TN_OK;
 }

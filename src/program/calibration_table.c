@@ -62,7 +62,7 @@ void tn_calibration_destroy(tn_calibration *calibration) {
     tn_runtime_release(runtime);
 }
 
-static tn_status add(tn_calibration *calibration, const char *tensor, float scale) {
+static tn_status add_entry(tn_calibration *calibration, const char *tensor, float scale) {
     const tn_allocator *allocator = tn_runtime_allocator(calibration->runtime);
     TN_TRY(tn_grow(allocator, (void **)&calibration->entries, &calibration->capacity,
                    calibration->count + 1, sizeof *calibration->entries));
@@ -81,7 +81,8 @@ tn_status tn_calibration_set(tn_calibration *calibration, const char *tensor, fl
     uint64_t entry_index = 0;
     if (!calibration || !tensor)
         return tn_fail(TN_ERROR_ARGUMENT, "a scale needs a calibration table and a tensor's name");
-    if (!tn_map_get(calibration->map, tensor, &entry_index)) return add(calibration, tensor, scale);
+    if (!tn_map_get(calibration->map, tensor, &entry_index))
+        return add_entry(calibration, tensor, scale);
     calibration->entries[entry_index].scale = scale;
     return TN_OK;
 }

@@ -58,7 +58,7 @@ static void close_kernels(tn_context *context) {
     pthread_mutex_unlock(tn_engine_opening(engine));
 }
 
-static tn_status set_up(tn_context *context) {
+static tn_status set_up_context(tn_context *context) {
     const tn_engine *engine = context->engine;
     const uint32_t steps = engine->program->step_count;
     context->kernels = tn_allocate_zero(&context->allocator, steps + 1u, sizeof(*context->kernels));
@@ -113,7 +113,7 @@ static tn_status create(tn_engine *engine, const memory_source *source, tn_conte
     context->statistics.size = sizeof(context->statistics);
     tn_run_control_init(&context->control);
     context->run = &context->control.state;
-    tn_status status = set_up(context);
+    tn_status status = set_up_context(context);
     if (status == TN_OK && context->arena.is_without_memory)
         status = tn_context_check_lending(context);
     if (status != TN_OK) {

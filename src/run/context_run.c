@@ -14,7 +14,7 @@ static tn_status execute(tn_context *context) {
     return context->device.stream ? tn_execution_run_device(context) : tn_execution_run(context);
 }
 
-static tn_status wait(tn_context *context) {
+static tn_status wait_for_run(tn_context *context) {
     const tn_status status = tn_execution_wait(context);
     return status == TN_OK ? TN_OK : tn_error_at(status, "some node (a checked run says which)");
 }
@@ -22,16 +22,16 @@ static tn_status wait(tn_context *context) {
 /* Outputs of the processor's to the device's memory. */
 static tn_status send(tn_context *context) {
     TN_TRY(tn_device_ports_send(context));
-    return context->device.stream == context->device.own_stream ? wait(context) : TN_OK;
+    return context->device.stream == context->device.own_stream ? wait_for_run(context) : TN_OK;
 }
 
 static tn_status run_dynamic(tn_context *context) {
     TN_TRY(tn_dynamic_run(context));
     if (context->ports.has_device && tn_device_ports_has_sends(context)) return send(context);
-    return context->device.stream == context->device.own_stream ? wait(context) : TN_OK;
+    return context->device.stream == context->device.own_stream ? wait_for_run(context) : TN_OK;
 }
 
-static tn_status run(tn_context *context) {
+static tn_status run_once(tn_context *context) {
     TN_TRY(tn_run_check(context->run));
     if (context->ports.has_strided) TN_TRY(tn_strided_gather(context));
     if (context->profiles.contexts) {
@@ -67,7 +67,7 @@ static tn_status run(tn_context *context) {
     const bool has_copies = tn_bindings_has_copies(context),
                has_sends = context->ports.has_device && tn_device_ports_has_sends(context);
     if (has_copies || (context->device.stream == context->device.own_stream && !has_sends))
-        TN_TRY(wait(context));
+        TN_TRY(wait_for_run(context));
     tn_bindings_copy_outputs(context);
     return has_sends ? send(context) : TN_OK;
 }
@@ -103,7 +103,7 @@ tn_status tn_context_run_begun(tn_context *context) {
     const tn_device *device = context->engine->device;
     const uint32_t before = context->device.stream ? tn_device_enter(device) : 0;
     context->device.is_done_marked = false;
-    tn_status status = run(context);
+    tn_status status = run_once(context);
     if (status == TN_OK && context->ports.has_strided) status = tn_strided_scatter(context);
     if (context->device.stream) tn_device_leave(device, before);
     return __builtin_expect(status == TN_OK, 1) ? TN_OK : tn_context_end_failed(context, status);

@@ -112,8 +112,8 @@ tn_status tn_execution_find_borders(tn_context *context, tn_shape_state *state) 
     return TN_OK;
 }
 
-static void share(const tn_context *context, tn_shape_state *state,
-                  const tn_execution_border *border, void *data) {
+static void set_pointers(const tn_context *context, tn_shape_state *state,
+                         const tn_execution_border *border, void *data) {
     const uint32_t root = state->locations[border->value].root;
     for (uint32_t v = 0; v < context->engine->program->value_count; v++)
         if (state->locations[v].kind == TN_LOCATION_DEVICE && state->locations[v].root == root)
@@ -130,7 +130,7 @@ static void share_pair(const tn_context *context, tn_shape_state *state,
         input->data != output->data)
         return;
     state->items[border->item].run = state->items[pair->item].run = tn_execution_do_nothing;
-    share(context, state, border, output->data);
+    set_pointers(context, state, border, output->data);
 }
 
 void tn_execution_set_borders(const tn_context *context, tn_shape_state *state) {
@@ -149,8 +149,8 @@ void tn_execution_set_borders(const tn_context *context, tn_shape_state *state) 
                                              ? tn_execution_transfer_on_device
                                              : border->run;
         if (is_shared)
-            share(context, state, border,
-                  border->is_output ? output->data : (void *)(uintptr_t)input->data);
+            set_pointers(context, state, border,
+                         border->is_output ? output->data : (void *)(uintptr_t)input->data);
         if (border->pair) share_pair(context, state, border);
     }
 }

@@ -46,7 +46,7 @@ static uint64_t looked_at(const tn_tensor *output) {
 }
 
 /* Numbers that no arithmetic makes. */
-static tn_status mark(const tn_context *context, const tn_tensor *output) {
+static tn_status mark_output(const tn_context *context, const tn_tensor *output) {
     const tn_device *device = context->engine->device;
     const tn_status status =
         device->fill(device, output->data, 0xff, looked_at(output), context->device.stream);
@@ -81,7 +81,7 @@ static tn_status run_item(tn_context *context, const tn_shape_state *state, uint
     const bool is_waited_for = context->device.stream == context->device.own_stream;
     const tn_tensor *output =
         is_waited_for && is_third_partys(context, state, index) ? find_output(item->call) : NULL;
-    tn_status status = output ? mark(context, output) : TN_OK;
+    tn_status status = output ? mark_output(context, output) : TN_OK;
     if (status != TN_OK) return tn_execution_blame(item, status);
     status = tn_execution_call(context, item);
     if (status != TN_OK) return tn_execution_failed(item, status);

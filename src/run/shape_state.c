@@ -236,7 +236,7 @@ static tn_status describe_outputs(tn_context *context, tn_shape_state *state) {
     return TN_OK;
 }
 
-static tn_status allocate(tn_context *context, tn_shape_state *state) {
+static tn_status allocate_state(tn_context *context, tn_shape_state *state) {
     const tn_program *program = context->engine->program;
     const size_t outputs = context->engine->graph->output_count;
     state->tensors =
@@ -269,7 +269,7 @@ static tn_status allocate(tn_context *context, tn_shape_state *state) {
 }
 
 static tn_status fill_state(tn_context *context, tn_shape_state *state) {
-    TN_TRY(allocate(context, state));
+    TN_TRY(allocate_state(context, state));
     TN_TRY(copy_key(context, state));
     if (!state->is_unfused) TN_TRY(describe_used(context, state));
     if (!state->is_unfused) TN_TRY(describe_outputs(context, state));

@@ -175,7 +175,7 @@ static tn_status emit_node(program_emitter *emitter, uint32_t index) {
 }
 
 /* Values and steps that there can be at most: each tensor in each storage. */
-static tn_status allocate(program_emitter *emitter) {
+static tn_status allocate_program(program_emitter *emitter) {
     tn_lowering *lowering = emitter->lowering;
     const tn_graph *graph = lowering->graph;
     tn_program *program = emitter->program;
@@ -227,7 +227,7 @@ static tn_status emit_steps(program_emitter *emitter) {
 }
 
 /* Into the caller's arena, at its true size. */
-static tn_status keep(program_emitter *emitter) {
+static tn_status keep_program(program_emitter *emitter) {
     tn_program *program = emitter->program;
     const tn_lowering *lowering = emitter->lowering;
     const tn_device *device = tn_lower_has_device(lowering)
@@ -250,10 +250,10 @@ tn_status tn_lower_emit(tn_lowering *lowering, const uint32_t *choice, tn_arena 
     tn_program program = {0};
     program_emitter emitter = {
         .lowering = lowering, .choice = choice, .arena = arena, .program = &program};
-    TN_TRY(allocate(&emitter));
+    TN_TRY(allocate_program(&emitter));
     TN_TRY(emit_steps(&emitter));
     TN_TRY(tn_lower_find_in_place(lowering, choice, emitter.storage_of, &program));
-    TN_TRY(keep(&emitter));
+    TN_TRY(keep_program(&emitter));
     *out_program = program;
     return TN_OK;
 }

@@ -107,8 +107,8 @@ static tn_timing_cache *cache_of(const tn_lowering *lowering, const tn_candidate
     return candidate->is_unkeyed ? lowering->timing->own_cache : lowering->timing->cache;
 }
 
-static tn_status keep(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
-                      tn_timing_result result) {
+static tn_status keep_time(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
+                           tn_timing_result result) {
     uint64_t key = 0;
     candidate->cost = result.ns;
     candidate->noise = result.noise;
@@ -139,9 +139,9 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidat
         return TN_OK;
     TN_TRY(measure(lowering, index, candidate, best_ns, &samples));
     candidate->is_measured = true;
-    return keep(lowering, index, candidate,
-                (tn_timing_result){samples.least, tn_timing_samples_noise(&samples),
-                                   tn_timing_samples_floor(&samples)});
+    return keep_time(lowering, index, candidate,
+                     (tn_timing_result){samples.least, tn_timing_samples_noise(&samples),
+                                        tn_timing_samples_floor(&samples)});
 }
 
 static bool was_beside(const struct tn_timing *timing, uint64_t key) {
@@ -196,8 +196,8 @@ static tn_status keep_disturbed(tn_lowering *lowering, uint32_t index, tn_candid
     const double floor = fmax(tn_timing_samples_floor(samples), candidate->floor),
                  ns = fmax(nearbyint(fmin(pace, 1) * samples->least), floor);
     if (is_sure(candidate) || ns >= candidate->cost) return TN_OK;
-    return keep(lowering, index, candidate,
-                (tn_timing_result){ns, tn_timing_samples_noise(samples), floor});
+    return keep_time(lowering, index, candidate,
+                     (tn_timing_result){ns, tn_timing_samples_noise(samples), floor});
 }
 
 /* Those that were measured beside each other compare with each other, not with what they took
@@ -212,8 +212,8 @@ static tn_status keep_beside(tn_lowering *lowering, uint32_t index, tn_candidate
         return keep_disturbed(lowering, index, candidate, samples, paces[1]);
     const double ns = nearbyint(paces[0] * samples->least);
     TN_TRY(note_beside(lowering, key));
-    return keep(lowering, index, candidate,
-                (tn_timing_result){ns, tn_timing_samples_noise(samples), ns});
+    return keep_time(lowering, index, candidate,
+                     (tn_timing_result){ns, tn_timing_samples_noise(samples), ns});
 }
 
 static tn_status keep_all_beside(tn_lowering *lowering, uint32_t index,

@@ -96,7 +96,7 @@ static uint64_t add_kernel(const tn_candidate *candidate, uint64_t key) {
     return tn_hash_add_u64(key, candidate->tactic);
 }
 
-static bool ask(tn_call *call, const tn_kernel *kernel, char *text) {
+static bool ask_key(tn_call *call, const tn_kernel *kernel, char *text) {
     tn_crash_mark mark;
     text[0] = 0;
     const uint32_t before = call->device ? tn_device_enter(call->device) : 0;
@@ -121,7 +121,7 @@ static tn_status add_own(const tn_lowering *lowering, uint32_t index, tn_candida
         TN_TRY(tn_arena_create(lowering->graph->allocator, &arena));
         const tn_status status =
             tn_candidate_call_init(&call, lowering, index, candidate, 1, arena);
-        if (status == TN_OK) candidate->is_unkeyed = !ask(&call.call, kernel, text);
+        if (status == TN_OK) candidate->is_unkeyed = !ask_key(&call.call, kernel, text);
         tn_arena_destroy(arena);
         TN_TRY(status);
     }

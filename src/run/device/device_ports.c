@@ -23,8 +23,8 @@ void tn_device_ports_bind_output(tn_context *context, uint32_t output) {
     context->ports.has_device = true;
 }
 
-static tn_status copy(tn_context *context, void *to, const void *from, uint64_t bytes,
-                      uint32_t direction) {
+static tn_status copy_bytes(tn_context *context, void *to, const void *from, uint64_t bytes,
+                            uint32_t direction) {
     const tn_device *device = context->engine->device;
     const tn_status status =
         device->copy(device, to, from, bytes, direction, context->device.stream);
@@ -41,7 +41,7 @@ static tn_status fetch(tn_context *context, uint32_t input) {
         tn_format_bytes(TN_LINEAR, context->engine->inputs[input].type, &binding->shape, &bytes));
     TN_TRY(tn_bindings_check_input(context, input, bytes));
     TN_TRY(tn_bindings_reserve_staging(context, input, bytes));
-    return bytes > 0 ? copy(context, binding->staging, binding->data, bytes, TN_COPY_TO_HOST)
+    return bytes > 0 ? copy_bytes(context, binding->staging, binding->data, bytes, TN_COPY_TO_HOST)
                      : TN_OK;
 }
 
@@ -73,7 +73,7 @@ tn_status tn_device_ports_send(tn_context *context) {
         TN_TRY(tn_context_find_output(context, i, &output));
         if (output->bytes == 0) continue;
         TN_TRY(tn_error_at(
-            copy(context, binding->data, binding->own, output->bytes, TN_COPY_TO_DEVICE),
+            copy_bytes(context, binding->data, binding->own, output->bytes, TN_COPY_TO_DEVICE),
             "output '%s'", output->name));
     }
     return TN_OK;

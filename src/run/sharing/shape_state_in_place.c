@@ -46,7 +46,7 @@ static bool is_last_read(const in_place_maker *maker, uint32_t value, uint32_t i
     return true;
 }
 
-static void share(const in_place_maker *maker, uint32_t index, uint32_t from, uint32_t to) {
+static void share_value(const in_place_maker *maker, uint32_t index, uint32_t from, uint32_t to) {
     tn_shape_state *state = maker->state;
     if (from == TN_NO_VALUE || to == TN_NO_VALUE) return;
     size_t shift;
@@ -64,12 +64,12 @@ static void share_step(const in_place_maker *maker, uint32_t index) {
     const tn_engine *engine = maker->context->engine;
     const tn_program_step *step = &engine->program->steps[index];
     if (step->kind != TN_STEP_KERNEL || step->is_host || maker->state->is_dropped[index]) return;
-    if (step->is_in_place) share(maker, index, step->inputs[0], step->outputs[0]);
+    if (step->is_in_place) share_value(maker, index, step->inputs[0], step->outputs[0]);
     const tn_operator *op = engine->graph->nodes[step->node].entry->op;
     for (uint32_t o = 0; o < step->output_count && o < 64; o++)
         if (step->aliased >> o & 1)
-            share(maker, index, step->inputs[tn_graph_output_port(op, o)->alias - 1],
-                  step->outputs[o]);
+            share_value(maker, index, step->inputs[tn_graph_output_port(op, o)->alias - 1],
+                        step->outputs[o]);
 }
 
 /* ----------------------------------------------------------------------------------------------
