@@ -13,10 +13,11 @@
 #include <string.h>
 #include <tenon/plugin.h>
 
-/* Nanoseconds that a kernel of the name takes at least, and how often it ran. */
+/* Nanoseconds that a kernel of the name takes at least, how often it ran, and bytes that it packs
+ * of its weights (mix_plain). */
 typedef struct layer_pace {
     const char *name;
-    uint64_t ns, runs;
+    uint64_t ns, runs, packed_bytes;
 } layer_pace;
 static layer_pace layer_paces[8];
 
@@ -119,6 +120,17 @@ static tn_status layer_mix_plain(tn_call *call) {
     layer_take_time("mix_plain");
     return layer_mix_into(call);
 }
+static tn_status layer_fill_zeros(void *user, void *data, uint64_t bytes) {
+    (void)user;
+    memset(data, 0, bytes);
+    return TN_OK;
+}
+static tn_status layer_mix_prepare(tn_call *call) {
+    const uint64_t bytes = layer_pace_of("mix_plain")->packed_bytes;
+    const void *packed;
+    return bytes > 0 ? call->host->packed(call, 1, "zeros", bytes, layer_fill_zeros, NULL, &packed)
+                     : TN_OK;
+}
 static tn_status layer_mix_fused(tn_call *call) {
     layer_take_time("mix_fused");
     return layer_mix_into(call);
@@ -154,6 +166,7 @@ static const tn_kernel layer_mix_plain_kernel = {.size = sizeof(tn_kernel),
                                                  .device = "cpu",
                                                  .name = "mix_plain",
                                                  TN_COMBINATIONS(layer_mix_linear),
+                                                 .prepare = layer_mix_prepare,
                                                  .run = layer_mix_plain};
 static const tn_kernel layer_mix_fused_kernel = {
     .size = sizeof(tn_kernel),

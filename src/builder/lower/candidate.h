@@ -18,10 +18,11 @@ struct tn_candidate {
     const tn_storage *inputs, *outputs, *operands; /* as many as the node has, with this chain */
     double cost;                                   /* nanoseconds, or an estimate instead */
     double noise;                                  /* of a measured cost, relative */
-    double floor;    /* of a measured cost: it takes no less; below it where all samples were
-                        disturbed */
-    uint64_t key;    /* tn_timing_key's; 0: not asked for yet */
-    bool is_unkeyed; /* with the key: what its time depends on is not known */
+    double floor;       /* of a measured cost: it takes no less; below it where all samples were
+                           disturbed */
+    double grown_bytes; /* of a measured one: packed weights, beyond the bytes of the constants */
+    uint64_t key;       /* tn_timing_key's; 0: not asked for yet */
+    bool is_unkeyed;    /* with the key: what its time depends on is not known */
     bool is_measured, is_remembered; /* by a cache of earlier builds */
 };
 

@@ -52,6 +52,7 @@ typedef struct tn_lowering {
     struct tn_lower_fits *fits;                 /* lower_fit.c's: found so far, by node */
     tn_lower_node *nodes;                       /* lower_candidates.h */
     const struct tn_timing_rates *rates;        /* timing/timing_rates.h */
+    bool is_resident;         /* likewise: the network's constants stay in the processor's caches */
     struct tn_timing *timing; /* timing/timing_private.h; null: nothing is measured */
     const void **aligned;     /* timing/timing_tensors.c's: copies of constants, by tensor */
 } tn_lowering;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static const char file_magic[8] = {'T', 'N', 'T', 'I', 'M', 'I', 'N', 'G'};
-enum { FILE_VERSION = 2 };
+enum { FILE_VERSION = 3 };
 
 typedef struct file_header {
     char magic[8];
@@ -70,7 +70,8 @@ static tn_status put(tn_timing_cache *cache, uint64_t key, tn_timing_result resu
 
 static bool is_sound(tn_timing_result result) {
     return result.ns >= 0 && !isinf(result.ns) && result.noise >= 0 && !isinf(result.noise) &&
-           result.floor_ns >= 0 && !isinf(result.floor_ns);
+           result.floor_ns >= 0 && !isinf(result.floor_ns) && result.grown_bytes >= 0 &&
+           !isinf(result.grown_bytes);
 }
 
 bool tn_timing_cache_get(const tn_timing_cache *cache, uint64_t key, tn_timing_result *out_result) {

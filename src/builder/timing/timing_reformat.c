@@ -61,7 +61,7 @@ tn_status tn_timing_conversion(tn_lowering *lowering, uint64_t key, tn_tensor_st
             TN_TRY(tn_timing_transfer(lowering, &from->tensor, from_space, &to->tensor, to_space,
                                       &samples));
         result = (tn_timing_result){samples.least, tn_timing_samples_noise(&samples),
-                                    tn_timing_samples_floor(&samples)};
+                                    tn_timing_samples_floor(&samples), 0};
         TN_TRY(tn_timing_cache_set(cache, key, result));
     }
     *out_ns = result.ns;
