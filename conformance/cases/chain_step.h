@@ -62,7 +62,7 @@ typedef struct tn_chain_buffer {
     uint32_t inputs[TN_CHAIN_INPUTS];
 } tn_chain_buffer;
 /* A step behind step `index` - 1 of a chain, 0: the first one; `output` may be null. The buffer
- * lives as long as the step. */
+ * has the lifetime of the step. */
 void tn_chain_publish(const tn_chain_step *step, uint32_t index, const tn_tensor *output,
                       tn_chain_buffer *buffer, tn_step *out_step);
 /* A description as the facet `kind` as a step; false: it has not the operand that the facet has, or

@@ -81,7 +81,7 @@ bool tn_stored_describe(const tn_drawn *d, const tn_kernel *kernel,
 /* Elements of the largest operand: a residual's, or, of an output without elements, a bias's. */
 size_t tn_stored_operand_count(const tn_drawn *d);
 /* Puts a chain on the first output: fills the run's epilogues and operands (`operand` has
- * tn_stored_operand_count, `channels` lives as long as the run). False where the kernel does not
+ * tn_stored_operand_count, `channels` has the lifetime of the run). False where the kernel does not
  * absorb it. */
 bool tn_stored_add_chain(tn_drawn *d, tn_stored_run *run, uint32_t chain, float *operand,
                          tn_shape *channels);

@@ -51,7 +51,7 @@ typedef struct tn_caffe_reader {
     const tn_allocator *allocator;
     const tn_caffe_options *options;
     tn_import_graph *graph;
-    tn_arena *arena; /* for what lives as long as the reader */
+    tn_arena *arena; /* for what has the lifetime of the reader */
     tn_emitter emit; /* named after the layer that is built */
     const tn_prototext_message *network;
     tn_caffe_weights *weights;     /* null: no file is given */

@@ -29,7 +29,7 @@ typedef Tenon__Onnx__OperatorSetIdProto tn_onnx_opset;
 typedef struct tn_onnx_data {
     tn_type type;
     tn_shape shape;
-    const void *data; /* lives as long as the graph; null when there are no elements */
+    const void *data; /* has the lifetime of the graph; null when there are no elements */
     size_t bytes;
 } tn_onnx_data;
 
@@ -38,7 +38,7 @@ typedef struct tn_onnx_reader {
     const tn_allocator *allocator;
     const tn_onnx_model *model;
     tn_import_graph *graph; /* that nodes are added to: the model's, or a body's */
-    tn_arena *arena;        /* for what lives as long as the reader */
+    tn_arena *arena;        /* for what has the lifetime of the reader */
     tn_map *functions;      /* index in model->functions by domain, name and overload */
     tn_map *tensors;        /* index in `shared` of a function's tensor, which is read once */
     tn_onnx_data *shared;

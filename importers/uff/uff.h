@@ -94,7 +94,7 @@ typedef struct tn_uff_reader {
     const tn_uff_graph *source;
     const tn_uff_options *options;
     tn_import_graph *graph;
-    tn_arena *arena;      /* for what lives as long as the reader */
+    tn_arena *arena;      /* for what has the lifetime of the reader */
     tn_emitter emit;      /* named after the node that is read */
     tn_map *nodes;        /* index in source->nodes by id */
     tn_map *data;         /* index in file->referenced_data by key */

@@ -17,11 +17,11 @@ extern "C" {
 
 typedef struct tn_context_options {
     uint32_t size;
-    uint32_t flags;                /* TN_CONTEXT_... */
-    const tn_allocator *allocator; /* of all of the context that is the host's; copied, must live as
-                                      long as the context; null: the runtime's. Pinned memory is the
-                                      device's own in any case; what kernels and shape rules take
-                                      from their host is the runtime's */
+    uint32_t flags; /* TN_CONTEXT_... */
+    const tn_allocator
+        *allocator; /* of all of the context that is the host's; copied, must outlive the context;
+                       null: the runtime's. Pinned memory is the device's own in any case; what
+                       kernels and shape rules take from their host is the runtime's */
     const tn_device_allocator *device_allocator; /* of memory of the engine's device; the same;
                                                     null: the engine's */
 } tn_context_options;

@@ -26,7 +26,7 @@
  * a bound; sequence.h, lists of tensors; string.h, tensors of strings; before.h, steps before an
  * input; body.h, graphs in fields; resource.h, what kernels share.
  *
- * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
+ * It compiles as C11 and as C++17 (gcc, clang and nvcc accept the designated initialisers, in the
  * order of declaration).
  */
 #ifndef TENON_PLUGIN_H
@@ -452,7 +452,7 @@ typedef struct tn_facet {
 #define TN_STEP_VALUE   0x7FFFFFFFu
 #define TN_STEP_ABSENT  0xFFFFFFFFu
 
-/* A facet in a chain, as a kernel sees it. All of it lives as long as the node. */
+/* A facet in a chain, as a kernel sees it. All of it has the lifetime of the node. */
 typedef struct tn_step {
     uint32_t size;
     uint32_t port;       /* 0: after the kernel, on its first output; k: before input k - 1 */
@@ -596,8 +596,8 @@ enum {
     TN_OPERATOR_ELEMENTWISE = 1u, /* every output element depends on the input elements at its
                                      (broadcast) position alone */
     TN_OPERATOR_NO_FOLD =
-        2u, /* equal inputs do not give equal outputs (random numbers, state): neither computed at
-               build time from constants, nor once for several nodes that are the same */
+        2u, /* equal inputs do not produce equal outputs (random numbers, state): neither computed
+               at build time from constants, nor once for several nodes that are the same */
     TN_OPERATOR_IDENTITY =
         4u, /* output 0 is input 0, in this node's use of it: the node may be removed */
     TN_OPERATOR_CONSTANT = 8u, /* no inputs; outputs depend on fields alone */
@@ -695,7 +695,7 @@ struct tn_operator {
 
 /* Traits of a kernel. */
 enum {
-    TN_KERNEL_DETERMINISTIC = 1u, /* the same inputs give the same bits, whatever the threads */
+    TN_KERNEL_DETERMINISTIC = 1u, /* the same inputs produce the same bits, whatever the threads */
     TN_KERNEL_CAPTURABLE = 2u,    /* may run while its stream is captured; an output may then lie in
                                      the host's memory (TN_DEVICE_REACHES_HOST) */
     TN_KERNEL_IN_PLACE = 4u,      /* output 0 may lie on input 0 when both have the same bytes */

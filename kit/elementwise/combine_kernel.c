@@ -31,7 +31,7 @@ tn_status tn_combine_kernel_prepare(tn_call *call) {
     return tn_row_program_prepare(call, TN_ROW_START_COMBINE, user->combine);
 }
 
-/* One more input with the extents `shape`, as it lies in the output's format. */
+/* One more input with the extents `shape`, in the layout of the output's format. */
 static void add_input(tn_broadcast_rows *rows, const tn_tensor *output, uint32_t rank,
                       const int64_t *shape) {
     tn_physical physical;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors as they lie; see physical.h. */
+/* Physical layouts of tensors; see physical.h. */
 #include "kit/operator/physical.h"
 
 static void init_channels_last(tn_physical *physical, uint32_t rank, const int64_t *shape) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tensor as it lies in memory: the shape whose row-major order is that of the elements. Linear:
+ * A tensor's layout in memory: the shape whose row-major order is that of the elements. Linear:
  * the shape itself. Channels last: the channels behind the others. Blocked: blocks of channels
  * where the channels were, and the lanes of a block behind all. So that what works on linear
  * tensors works on all formats, padded lanes included.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An engine on a device: the stream on which its kernels get ready, and one block of the device's
- * memory with the small constants that they read; large ones are shared with the runtime's other
- * engines. What runs there is the contexts' matter.
+ * An engine on a device: the stream on which its kernels are prepared, and one block of the
+ * device's memory with the small constants that they read; large ones are shared with the runtime's
+ * other engines. What runs there is the contexts' matter.
  */
 #include "base/hash.h"
 #include "base/status.h"

@@ -62,7 +62,7 @@ typedef struct tn_checked {
 typedef struct tn_checked_options {
     const tn_allocator *allocator;
     const tn_thread_pool *pool;
-    const char *dump_directory; /* as all pointers here: lives as long as what is created */
+    const char *dump_directory; /* as all pointers here: has the lifetime of what is created */
     size_t most_tensors;        /* that a call has: inputs, operands and outputs */
     bool allows_not_finite;     /* outputs may be what they like */
     uint32_t value_count;       /* 0: no constants are known */

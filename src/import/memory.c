@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that lives as long as the graph, and files, as readers ask for them; see reading.h. */
+/* Memory that has the lifetime of the graph, and files, as readers ask for them; see reading.h. */
 #include "base/status.h"
 #include "base/text.h"
 #include "import/reading.h"

@@ -33,7 +33,7 @@ typedef struct tn_reading_file {
     bool is_kept;
 } tn_reading_file;
 
-/* Memory that lives as long as the graph. */
+/* Memory that has the lifetime of the graph. */
 typedef struct tn_reading_range {
     const void *data;
     size_t bytes;
@@ -50,7 +50,7 @@ typedef struct tn_reading {
     tn_runtime *runtime;
     tn_reading_position *position, own_position; /* the first is the second, or whoever watches' */
     const tn_allocator *allocator;
-    tn_arena *arena; /* for what lives as long as the reading */
+    tn_arena *arena; /* for what has the lifetime of the reading */
     tn_reading_graph root;
     tn_reading_graph *bodies;
     tn_map *file_names; /* index in `files` by resolved path */
@@ -118,7 +118,7 @@ tn_status tn_importer_options(tn_arena *arena, const tn_importer_entry *entry, u
 extern const tn_import_services tn_reading_services;
 
 /* --- memory.c --- */
-/* Whether the bytes are all in memory that lives as long as the graph. */
+/* Whether the bytes are all in memory that has the lifetime of the graph. */
 bool tn_reading_owns(const tn_reading *reading, const void *data, uint64_t bytes);
 void *tn_reading_allocate(tn_import *import, uint64_t bytes);
 /* Makes a file the graph's; constants may lie in it. */

@@ -66,7 +66,7 @@ typedef struct origin {
     const char *domain, *source;
     uint64_t modified_ns;
     bool is_wanted;
-    bool is_constant; /* its tables' texts are, and live as long as the process */
+    bool is_constant; /* its tables' texts are, and have the lifetime of the process */
 } origin;
 
 static tn_status create_library(tn_runtime *runtime, const origin *from,

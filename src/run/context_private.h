@@ -244,7 +244,7 @@ tn_status tn_shape_state_create(tn_context *context, bool is_unfused, tn_shape_s
 void tn_shape_state_destroy(const tn_context *context, tn_shape_state *state); /* null is fine */
 /* Before it is destroyed while the context goes on: the helper process forgets its calls. */
 void tn_shape_state_forget(tn_shape_state *state);
-/* A 64-byte aligned copy that lives as long as the state; null: no memory. */
+/* A 64-byte aligned copy that has the lifetime of the state; null: no memory. */
 void *tn_shape_state_copy(tn_shape_state *state, const void *data, size_t bytes);
 /* Tells the kernels that have a reshape of a state that becomes current again. */
 tn_status tn_shape_state_reshape(tn_context *context, tn_shape_state *state);

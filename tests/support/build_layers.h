@@ -559,7 +559,7 @@ static const tn_operator layer_twelfths = {.size = sizeof(tn_operator),
                                            .infer = layer_twelfths_infer,
                                            .reference = layer_copy_run};
 
-/* --- a plain kernel for Copy of tiny_layers.h, that needs no shapes to get ready --- */
+/* --- a plain kernel for Copy of tiny_layers.h, that needs no shapes in `prepare` --- */
 static const tn_kernel layer_copy_kernel = {.size = sizeof(tn_kernel),
                                             .revision = 1,
                                             .domain = "tiny",

@@ -106,7 +106,7 @@ static tn_status quantized_weigh_byte_run(tn_call *call) {
         return call->host->fail(call, TN_ERROR_INTERNAL, "a quantised input has no scale");
     return quantized_weigh_run(call);
 }
-/* Scales are known when a kernel gets ready, too. */
+/* Scales are known when a kernel is prepared, too. */
 static tn_status quantized_weigh_byte_prepare(tn_call *call) {
     return call->inputs[0]->quantization && call->inputs[0]->type == TN_I8
                ? TN_OK

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operations on shapes: Reshape, Flatten, Transpose, Squeeze, ExpandDims and Shape. A Transpose
- * moves nothing while the tensor may stay as it lies: the value remembers its new axes.
+ * moves nothing while the tensor may keep its layout: the value remembers its new axes.
  */
 #include "base/status.h"
 #include "importers/uff/uff.h"

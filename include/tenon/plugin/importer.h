@@ -242,7 +242,7 @@ typedef struct tn_import_services {
     /* False: there is none of that number. */
     bool (*get_tensor)(const tn_import_graph *graph, tn_import_tensor tensor,
                        tn_import_tensor_info *out_info) TN_NOEXCEPT;
-    /* A name that no tensor has, which begins with `base`; lives as long as the graph. Null: no
+    /* A name that no tensor has, which begins with `base`; has the lifetime of the graph. Null: no
      * memory. */
     const char *(*make_name)(tn_import_graph *graph, const char *base)TN_NOEXCEPT;
     uint64_t (*input_count)(const tn_import_graph *graph) TN_NOEXCEPT;
@@ -254,8 +254,8 @@ typedef struct tn_import_services {
                             tn_import_graph **out_body) TN_NOEXCEPT;
     tn_status (*end_body)(tn_import_graph *body, uint32_t captured_count,
                           const tn_import_tensor *captured, const void **out_graph) TN_NOEXCEPT;
-    /* Puts the nodes in order: TN_ERROR_FORMAT for cycles, tensors that nobody makes, tensors made
-     * twice. The host does it after `read` where the reader did not. */
+    /* Puts the nodes in order: TN_ERROR_FORMAT for cycles, tensors that no node computes, tensors
+     * computed twice. The host does it after `read` where the reader did not. */
     tn_status (*check)(tn_import_graph *graph) TN_NOEXCEPT;
     /* As `at`, for locations that programs ask for: in the fields of the error, too. */
     tn_status (*at_place)(tn_import *import, tn_status status,

@@ -2,7 +2,7 @@
 /*
  * Candidates: for each node, every kernel, combination, length of chain and tactic that fits it at
  * all points of the profile. The operator's reference stands in where no kernel does, and where
- * shapes are known at a run only, kernels are taken that need no shapes to get ready, or that have
+ * shapes are known at a run only, kernels are taken that need no shapes in `prepare`, or that have
  * the trait ANY_SHAPE.
  */
 #include "base/status.h"

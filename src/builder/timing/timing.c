@@ -317,7 +317,7 @@ void tn_timing_shares_log(const tn_lowering *lowering) {
     const tn_timing_shares *shares = &lowering->timing->shares;
     for (uint32_t i = 0; i < shares->count; i++)
         tn_runtime_log(lowering->graph->runtime, TN_LOG_DEBUG,
-                       "measured: %s %s %u times, %.2f s getting ready, %.2f s running",
+                       "measured: %s %s %u times, %.2f s preparing, %.2f s running",
                        shares->items[i].kernel->op, shares->items[i].kernel->name,
                        shares->items[i].count, shares->items[i].prepare_ns * 1e-9,
                        shares->items[i].run_ns * 1e-9);

@@ -28,7 +28,7 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t node, tn_candidate
 tn_status tn_timing_recall(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
 /* Whether no more candidates are measured. Some of the time is left for conversions. */
 bool tn_timing_is_over_for_nodes(const tn_lowering *lowering);
-/* What a kernel took to get ready so far, on average; 0: it did not. */
+/* What `prepare` of a kernel took so far, on average; 0: it did not run. */
 double tn_timing_prepare_ns(const tn_lowering *lowering, const tn_kernel *kernel);
 /* Measures candidates of one node once more and beside each other, the first ones of
  * the list where the memory for all is too large; nothing when the time is over. *out_failed: by

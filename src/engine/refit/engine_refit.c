@@ -261,7 +261,7 @@ static tn_status check_step(refitting *r, tn_engine_step *step) {
     return TN_OK;
 }
 
-/* What its kernel keeps of the call must live as long as the layer: not this engine's pool. */
+/* What its kernel keeps of the call must outlive the layer: not this engine's pool. */
 static tn_status prepare_step(refitting *r, uint32_t index) {
     const tn_engine *engine = r->engine;
     tn_refit_layer *own = engine->refits->own;
