@@ -254,8 +254,8 @@ static tn_status place_bytes(size_t bytes, const placing *where, tn_guarded *buf
                : tn_guarded_create(buffer, kind, index, bytes, where->is_at_end, where->slack);
 }
 
-static tn_status place(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
-                       uint32_t kind, uint32_t index) {
+static tn_status place_port(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
+                            uint32_t kind, uint32_t index) {
     size_t bytes = 0;
     tn_gaps gaps;
     TN_TRY(tn_format_bytes(port->format, port->type, &port->shape, &bytes));
@@ -265,7 +265,7 @@ static tn_status place(const tn_probe_port *port, const placing *where, tn_guard
 
 static tn_status fill_input(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
                             uint32_t kind, uint32_t index) {
-    TN_TRY(place(port, where, buffer, kind, index));
+    TN_TRY(place_port(port, where, buffer, kind, index));
     return store_input(port, buffer, where->slack);
 }
 
@@ -322,7 +322,7 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *number
         if (!port->is_given) continue;
         if (port->type == TN_STRING) tn_owned_heap_init(&memory->heaps[i], tn_allocator_default());
         if (port->unbounded) continue;
-        TN_TRY(place(port, &around_outputs, &memory->outputs[i], TN_GUARDED_OUTPUT, i));
+        TN_TRY(place_port(port, &around_outputs, &memory->outputs[i], TN_GUARDED_OUTPUT, i));
         memset(memory->outputs[i].data, tn_contents_poison(port->type, poison),
                memory->outputs[i].bytes);
     }

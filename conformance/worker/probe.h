@@ -3,7 +3,7 @@
  * One operator or kernel under test, called directly and by the letter of the contract: every
  * callback gets a call, tensors and shapes that are gone when it returns; inputs cannot be written,
  * outputs are poisoned, the workspace is exactly as large as was asked for. What breaks the
- * contract in a way that a return value shows is an error with the rule's id in `rule`; what shows
+ * contract so that a return value shows it is an error with the rule's id in `rule`; what shows
  * as a fault ends the process through guarded.h.
  */
 #ifndef TN_CONFORMANCE_WORKER_PROBE_H
@@ -17,7 +17,7 @@ bool tn_probe_accepts(tn_probe *probe);
 bool tn_probe_is_unbounded(const tn_probe *probe);
 /* How many tactics it has, at least 1. */
 uint32_t tn_probe_tactics(tn_probe *probe);
-/* Asks for the kernel's timing key in exactly the room that the host has. */
+/* Asks for the kernel's timing key in exactly the buffer that the host has. */
 void tn_probe_ask_timing_key(tn_probe *probe);
 tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe);
 /* The same by the kernel's load. */

@@ -94,7 +94,8 @@ static bool have_same_shapes(const tn_outcome *a, const tn_outcome *b) {
 
 static tn_status widen_by_moves(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
                                 const tn_outcome *expected, tn_slack *slack) {
-    const tn_way reference = {.is_reference = true, .asks_all = slack->asks_all, .threads = 1};
+    const tn_case_options reference = {
+        .is_reference = true, .asks_all = slack->asks_all, .threads = 1};
     tn_status status = TN_OK;
     tn_case moved = *c;
     double share = 0;
@@ -167,7 +168,7 @@ static size_t most_elements(const tn_case *c) {
     return most;
 }
 
-/* Sums of these may have left the type's range on their way, or a cast did. */
+/* Sums of these may have left the type's range in between, or a cast did. */
 static void drop_overflows(const tn_case *c, const tn_outcome *expected, uint32_t output,
                            double *slack) {
     const tn_type type = expected->types[output];

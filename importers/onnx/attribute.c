@@ -2,7 +2,7 @@
 /*
  * ONNX's attributes in our terms: references to a function's attributes followed, numbers, texts,
  * lists and tensors mapped by type. The operator's field table is looked at only where ONNX writes
- * the same thing in another way: element types are numbers there, bytes are strings.
+ * the same thing differently: element types are numbers there, bytes are strings.
  */
 #include "base/status.h"
 #include "importers/onnx/onnx.h"

@@ -113,7 +113,7 @@ static tn_status take_unnamed(tn_uff_reader *reader, tn_uff_value *value, const 
     if (bytes > reader->permutable_bytes)
         return tn_fail(TN_ERROR_MEMORY, "the file asks for its constants too many times");
     reader->permutable_bytes -= bytes;
-    void *to = tn_import_room(reader->graph, bytes);
+    void *to = tn_import_allocate(reader->graph, bytes);
     if (!to) return tn_fail_memory("a constant");
     if (is_wide)
         TN_TRY(narrow(value->data, count, to));
@@ -127,13 +127,13 @@ static tn_status take_unnamed(tn_uff_reader *reader, tn_uff_value *value, const 
 /* ----------------------------------------------------------------------------------------------
  * the node */
 
-/* Zeros in the place of values that the file leaves out, where the caller wants to look alone. */
+/* Zeros instead of values that the file leaves out, where the caller wants to look alone. */
 static tn_status leave_out(tn_uff_reader *reader, tn_uff_call *call, size_t bytes) {
     tn_uff_value *value = call->output;
     if (bytes > reader->permutable_bytes)
         return tn_fail(TN_ERROR_MEMORY, "the file leaves out more than 2 GiB of values");
     reader->permutable_bytes -= bytes;
-    value->data = tn_import_room(reader->graph, bytes);
+    value->data = tn_import_allocate(reader->graph, bytes);
     value->bytes = bytes;
     if (!value->data) return tn_fail_memory("a constant");
     if (reader->left_out_count++ == 0) reader->left_out = call->node->id;
@@ -192,7 +192,7 @@ tn_status tn_uff_read_const(tn_uff_call *call) {
     TN_TRY(read_shape(call, &count));
     TN_TRY(take_values(call, count, is_unnamed, &is_left_out));
     if (count == 0) { /* no elements: the pointer says that it is a constant all the same */
-        value->data = tn_import_room(call->reader->graph, 1);
+        value->data = tn_import_allocate(call->reader->graph, 1);
         value->blob = 0;
         if (!value->data) return tn_fail_memory("a constant");
     }

@@ -96,7 +96,7 @@ tn_status tn_uff_numbers_require(const tn_uff_value *value, const char *what, si
 static tn_status make_elements(tn_uff_reader *reader, tn_uff_value *value, size_t count) {
     size_t bytes;
     if (!tn_mul_size(count, tn_type_bytes(value->type), &bytes)) return tn_fail_memory("a list");
-    char *data = tn_import_room(reader->graph, bytes);
+    char *data = tn_import_allocate(reader->graph, bytes);
     if (!data) return tn_fail_memory("a list");
     for (size_t i = 0; i < count; i++)
         tn_element_set_i64(data, value->type, i, value->known[i]);

@@ -39,7 +39,7 @@ static inline bool tn_uff_is_open(int64_t number) {
     return number < TN_UFF_OPEN_LIMIT;
 }
 
-/* An order of axes: place i holds axis order[i]. */
+/* An order of axes: position i holds axis order[i]. */
 typedef struct tn_uff_order {
     uint8_t axes[TN_MAX_RANK];
 } tn_uff_order;
@@ -72,7 +72,7 @@ typedef struct tn_uff_state {
     tn_uff_value *value; /* null until the node was read */
     uint32_t extra_count;
     tn_uff_value *extras; /* outputs after the first: "id_1", "id_2" */
-    uint8_t mark;         /* of the walk: 0 not seen, 1 entered, 2 left */
+    uint8_t mark;         /* of the traversal: 0 not seen, 1 entered, 2 left */
 } tn_uff_state;
 
 /* What the readers of a node need of it. */
@@ -94,10 +94,10 @@ typedef struct tn_uff_reader {
     const tn_uff_graph *source;
     const tn_uff_options *options;
     tn_import_graph *graph;
-    tn_arena *arena;      /* for what lives as long as the reader */
+    tn_arena *arena;      /* for what has the lifetime of the reader */
     tn_emitter emit;      /* named after the node that is read */
-    tn_map *nodes;        /* place in source->nodes by id */
-    tn_map *data;         /* place in file->referenced_data by key */
+    tn_map *nodes;        /* index in source->nodes by id */
+    tn_map *data;         /* index in file->referenced_data by key */
     tn_uff_state *states; /* of source->nodes */
     const void **blobs;   /* of file->referenced_data: what the graph has taken over, or null */
     size_t *blob_bytes;
@@ -180,8 +180,8 @@ const char *tn_uff_text(tn_arena *arena, const char *text);
 /* --- orders.c --- */
 tn_uff_order tn_uff_order_plain(void);
 bool tn_uff_order_equal(const tn_uff_order *a, const tn_uff_order *b, uint32_t rank);
-/* The place of an axis in an order. */
-uint32_t tn_uff_order_place(const tn_uff_order *order, uint32_t axis);
+/* The position of an axis in an order. */
+uint32_t tn_uff_order_find(const tn_uff_order *order, uint32_t axis);
 /* What a node says of input `index` by its `inputs_orders`: the order that gives N, C, spatial axes
  * (or K, C, spatial axes); `rank` is the input's. A node without the field: the plain order. */
 tn_status tn_uff_order_read(const tn_uff_call *call, uint32_t index, uint32_t rank,
@@ -216,7 +216,7 @@ tn_import_tensor tn_uff_plain(tn_uff_reader *reader, tn_uff_value *value);
 /* In the order that it has. */
 tn_import_tensor tn_uff_stored(tn_uff_reader *reader, tn_uff_value *value);
 /* Which axes of the tensor are those of the file whose bits are set; answers how many. */
-uint32_t tn_uff_value_places(const tn_uff_value *value, uint32_t axes, int64_t *out_places);
+uint32_t tn_uff_value_positions(const tn_uff_value *value, uint32_t axes, int64_t *out_positions);
 /* Elements of a constant in another order, and their extents there. In the graph's memory. */
 tn_status tn_uff_constant_permute(tn_uff_reader *reader, const tn_uff_value *value,
                                   const tn_uff_order *order, const void **out_data,
@@ -237,7 +237,7 @@ tn_import_tensor tn_uff_emit_as(tn_uff_reader *reader, const char *name, const c
 tn_status tn_uff_emit(tn_uff_call *call, const char *op, const tn_emit_fields *fields,
                       tn_emit_tensors inputs);
 /* A tensor with another shape, whose elements stay in order. `extents` may hold open numbers: one,
- * and those that stand at the same place of `from`. TN_ERROR_UNSUPPORTED for more. */
+ * and those that stand at the same position of `from`. TN_ERROR_UNSUPPORTED for more. */
 tn_import_tensor tn_uff_emit_reshape(tn_uff_reader *reader, const char *name,
                                      tn_import_tensor tensor, uint32_t from_rank,
                                      const int64_t *from, uint32_t rank, const int64_t *extents);
@@ -249,9 +249,9 @@ bool tn_uff_is_input(const tn_uff_reader *reader, const tn_uff_node *node);
 tn_status tn_uff_inputs_survey(tn_uff_reader *reader);
 tn_status tn_uff_input_read(tn_uff_call *call);
 
-/* --- walk.c --- */
+/* --- traverse.c --- */
 /* The nodes by id, the outputs, and the order in which nodes are read. */
-tn_status tn_uff_walk(tn_uff_reader *reader);
+tn_status tn_uff_traverse(tn_uff_reader *reader);
 /* A node by the name that others call it by, and which of its outputs is meant. */
 tn_status tn_uff_node_find(const tn_uff_reader *reader, const char *name, uint32_t *out_node,
                            uint32_t *out_output);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The graph: a network as nodes and tensors, read from a file (tenon/import.h) or built by hand. It
- * is not tied to shapes: the builder brings those.
+ * is not tied to shapes: the builder has those.
  */
 #ifndef TENON_GRAPH_H
 #define TENON_GRAPH_H

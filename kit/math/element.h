@@ -75,12 +75,12 @@ static inline double tn_element_load_f64(const void *data, tn_type type, int64_t
     }
 }
 
-/* Integers as they are (u64 as the int64 of the same bits), bool as 0 or 1, reals truncated and
+/* Integers as they are (u64 as the int64 of the same bits), bool as 0 or 1, floats truncated and
  * saturated. */
 int64_t tn_element_load_i64(const void *data, tn_type type, int64_t index);
 /* Rounds once to the type (integers: tn_element_round_i64; bool: value != 0). */
 void tn_element_store_f64(void *data, tn_type type, int64_t index, double value);
-/* Integers keep the low bits (wrap), bool: value != 0, reals are rounded once. */
+/* Integers keep the low bits (wrap), bool: value != 0, floats are rounded once. */
 void tn_element_store_i64(void *data, tn_type type, int64_t index, int64_t value);
 
 /* The same of a tensor. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The same elements in another type, for Cast and CastLike. Real numbers lose what is behind the
- * point on their way to integers, and integers keep their low bits in narrower ones, as NumPy and
+ * point when they become integers, and integers keep their low bits in narrower ones, as NumPy and
  * the machine's conversions have it: what is beyond 64 bits, and NaN, becomes the lowest integer.
  */
 #ifndef TN_KIT_OPERATOR_CAST_H

@@ -64,7 +64,7 @@ tn_status tn_concat_move(tn_call *call, tn_region_mover mover) {
         if (tn_element_count(input) > 0)
             TN_TRY(
                 mover(call, &region, (char *)output->data + (size_t)offset * bytes, input->data));
-        offset += physical.shape[physical.places[axis]] * strides[physical.places[axis]];
+        offset += physical.shape[physical.positions[axis]] * strides[physical.positions[axis]];
     }
     return TN_OK;
 }

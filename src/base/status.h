@@ -2,7 +2,7 @@
 /*
  * The one idiom for errors: a function that can fail sets the thread's last error and returns its
  * status; callers use TN_TRY, or TN_GO with one `done:` label that frees in reverse. The text lies
- * in a room of the thread's own (error_store.h), of fixed size. Public side: tenon/status.h.
+ * in a state of the thread's own (error_store.h), of fixed size. Public side: tenon/status.h.
  */
 #ifndef TN_BASE_STATUS_H
 #define TN_BASE_STATUS_H
@@ -10,13 +10,8 @@
 #include "base/error_copy.h"
 
 #include <stdarg.h>
+#include <tenon/plugin/try.h>
 #include <tenon/status.h>
-
-#define TN_TRY(call)                                                                               \
-    do {                                                                                           \
-        tn_status tn_try_status = (call);                                                          \
-        if (tn_try_status != TN_OK) return tn_try_status;                                          \
-    } while (0)
 
 /* Sets `status` (a local variable) and goes to `done` when the call fails. */
 #define TN_GO(call)                                                                                \
@@ -25,8 +20,8 @@
         if (status != TN_OK) goto done;                                                            \
     } while (0)
 
-/* Records a new error (message and status; the chain of places becomes empty) and returns `status`,
- * or TN_ERROR_INTERNAL when that is TN_OK: a failure is never taken for success. */
+/* Records a new error (message and status; the chain of locations becomes empty) and returns
+ * `status`, or TN_ERROR_INTERNAL when that is TN_OK: a failure is never taken for success. */
 tn_status tn_fail(tn_status status, const char *format, ...) TN_PRINTF(2, 3);
 /* The common case: no memory for `what`. */
 tn_status tn_fail_memory(const char *what);

@@ -99,7 +99,7 @@ static void skip_spaces(expression_reader *reader) {
         reader->at++;
 }
 
-static bool take(expression_reader *reader, const char *token) {
+static bool take_token(expression_reader *reader, const char *token) {
     const size_t length = strlen(token);
     if (strncmp(reader->at, token, length) != 0) return false;
     reader->at += length;
@@ -187,12 +187,12 @@ static bool read_arguments(expression_reader *reader, uint32_t function, uint32_
                                .function = function,
                                .operand_count = functions[function].operand_count};
     for (uint32_t i = 0; i < step.operand_count; i++) {
-        if (i > 0 && !take(reader, ","))
+        if (i > 0 && !take_token(reader, ","))
             return fail(reader, "expected ',' and a second argument of %s",
                         functions[function].name);
         if (!read_choice(reader, &step.operands[i])) return false;
     }
-    if (!take(reader, ")"))
+    if (!take_token(reader, ")"))
         return fail(reader, "expected ')' after the arguments of %s", functions[function].name);
     return add_step(reader, &step, out_step);
 }
@@ -210,7 +210,7 @@ static bool read_name(expression_reader *reader, uint32_t *out_step) {
             if (strlen(functions[i].name) != length || memcmp(functions[i].name, name, length) != 0)
                 continue;
             reader->at = after;
-            return take(reader, "(") && read_arguments(reader, i, out_step);
+            return take_token(reader, "(") && read_arguments(reader, i, out_step);
         }
         return fail(reader, "'%.*s' is no function of the language",
                     (int)(length < 40 ? length : 40), name);
@@ -224,9 +224,9 @@ static bool read_name(expression_reader *reader, uint32_t *out_step) {
 }
 
 static bool read_operand(expression_reader *reader, uint32_t *out_step) {
-    if (take(reader, "(")) {
+    if (take_token(reader, "(")) {
         if (!read_choice(reader, out_step)) return false;
-        return take(reader, ")") || fail(reader, "expected ')'");
+        return take_token(reader, ")") || fail(reader, "expected ')'");
     }
     if (is_letter(*reader->at)) return read_name(reader, out_step);
     if (is_digit(*reader->at) || *reader->at == '.') return read_number(reader, out_step);
@@ -272,7 +272,8 @@ static const expression_operator *take_operator(expression_reader *reader, uint3
     const bool is_sign = reader->at[0] == '+' || reader->at[0] == '-';
     if (is_sign && reader->at[1] == reader->at[0]) return NULL; /* ++ and -- are not there */
     for (uint32_t i = 0; i < OPERATOR_COUNT; i++)
-        if (operators[i].level == level && take(reader, operators[i].token)) return &operators[i];
+        if (operators[i].level == level && take_token(reader, operators[i].token))
+            return &operators[i];
     return NULL;
 }
 
@@ -291,10 +292,10 @@ static bool read_level(expression_reader *reader, uint32_t level, uint32_t *out_
 static bool read_choice(expression_reader *reader, uint32_t *out_step) {
     tn_expression_step step = {.kind = TN_EXPRESSION_CHOOSE, .operand_count = 3};
     if (!enter(reader) || !read_level(reader, 0, out_step)) return false;
-    if (take(reader, "?")) {
+    if (take_token(reader, "?")) {
         step.operands[0] = *out_step;
         if (!read_choice(reader, &step.operands[1])) return false;
-        if (!take(reader, ":")) return fail(reader, "expected ':' after '?'");
+        if (!take_token(reader, ":")) return fail(reader, "expected ':' after '?'");
         if (!read_choice(reader, &step.operands[2]) || !add_step(reader, &step, out_step))
             return false;
     }

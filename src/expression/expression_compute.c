@@ -133,14 +133,14 @@ domain tn_expression_domains(const tn_expression *expression, domain *inout_doma
 /* ----------------------------------------------------------------------------------------------
  * blocks */
 
-/* A block of an operand in the arithmetic of the operation: itself, or converted in `room`. */
+/* A block of an operand in the arithmetic of the operation: itself, or converted in `scratch`. */
 static const value *in_domain(domain from, domain to, uint32_t count, const value *block,
-                              value *room) {
+                              value *scratch) {
     if (to != TN_EXPRESSION_FLOAT || from == TN_EXPRESSION_FLOAT) return block;
     for (uint32_t k = 0; k < count; k++)
-        room[k].real =
+        scratch[k].real =
             from == TN_EXPRESSION_UNSIGNED ? (double)block[k].natural : (double)block[k].whole;
-    return room;
+    return scratch;
 }
 
 #define EACH(member, expression_of_k)                                                              \
@@ -271,7 +271,7 @@ static int order(value a, bool is_a_signed, value b, bool is_b_signed) {
     return (a.natural > b.natural) - (a.natural < b.natural); /* of two negative ones as well */
 }
 
-static bool holds(tn_expression_kind kind, int order_of_both) {
+static bool comparison_holds(tn_expression_kind kind, int order_of_both) {
     switch (kind) {
     case TN_EXPRESSION_LESS:
         return order_of_both < 0;
@@ -312,7 +312,7 @@ static inline bool is_true(domain of, value x) {
 }
 
 static void compute_truth(const tn_expression_step *step, const domain *domains, uint32_t count,
-                          const value *a, const value *b, value *rooms, value *y) {
+                          const value *a, const value *b, value *scratch, value *y) {
     const domain of_a = domains[step->operands[0]];
     const domain of_b = step->operand_count > 1 ? domains[step->operands[1]] : of_a;
     switch (step->kind) {
@@ -326,13 +326,13 @@ static void compute_truth(const tn_expression_step *step, const domain *domains,
         break;
     }
     if (join(of_a, of_b) == TN_EXPRESSION_FLOAT) {
-        a = in_domain(of_a, TN_EXPRESSION_FLOAT, count, a, rooms);
-        b = in_domain(of_b, TN_EXPRESSION_FLOAT, count, b, rooms + TN_EXPRESSION_BLOCK);
+        a = in_domain(of_a, TN_EXPRESSION_FLOAT, count, a, scratch);
+        b = in_domain(of_b, TN_EXPRESSION_FLOAT, count, b, scratch + TN_EXPRESSION_BLOCK);
         compare_float(step->kind, count, a, b, y);
         return;
     }
-    EACH(whole, holds(step->kind, order(a[k], of_a != TN_EXPRESSION_UNSIGNED, b[k],
-                                        of_b != TN_EXPRESSION_UNSIGNED)));
+    EACH(whole, comparison_holds(step->kind, order(a[k], of_a != TN_EXPRESSION_UNSIGNED, b[k],
+                                                   of_b != TN_EXPRESSION_UNSIGNED)));
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -359,7 +359,7 @@ static bool is_power(const tn_expression_step *step) {
 
 static void compute_step_block(const tn_expression *expression, uint32_t index,
                                const domain *domains, uint32_t count, value *values) {
-    value rooms[2 * TN_EXPRESSION_BLOCK];
+    value scratch[2 * TN_EXPRESSION_BLOCK];
     const tn_expression_step *step = &expression->steps[index];
     const uint32_t *o = step->operands;
     const domain own = domains[index];
@@ -369,15 +369,15 @@ static void compute_step_block(const tn_expression *expression, uint32_t index,
     value *y = &values[(size_t)index * count];
     if (step->operand_count < 2) b = a;
     if (tn_expression_is_truth(step->kind)) {
-        compute_truth(step, domains, count, a, b, rooms, y);
+        compute_truth(step, domains, count, a, b, scratch, y);
         return;
     }
     if (is_power(step) && own != TN_EXPRESSION_FLOAT) {
         EACH(natural, power(a[k], b[k], domains[first], domains[second]));
     }
-    a = in_domain(domains[first], own, count, a, rooms);
+    a = in_domain(domains[first], own, count, a, scratch);
     if (step->operand_count > 1)
-        b = in_domain(domains[second], own, count, b, rooms + TN_EXPRESSION_BLOCK);
+        b = in_domain(domains[second], own, count, b, scratch + TN_EXPRESSION_BLOCK);
     if (is_choice)
         compute_choice(domains[o[0]], count, &values[(size_t)o[0] * count], a, b, y);
     else if (own == TN_EXPRESSION_FLOAT)

@@ -13,7 +13,7 @@ typedef struct value_marker {
     size_t count;
 } value_marker;
 
-static void mark(value_marker *marker, tn_tensor_id id) {
+static void mark_tensor(value_marker *marker, tn_tensor_id id) {
     if (id == TN_NO_TENSOR || marker->tensors[id]) return;
     marker->tensors[id] = true;
     marker->queue[marker->count++] = id;
@@ -21,7 +21,7 @@ static void mark(value_marker *marker, tn_tensor_id id) {
 
 static void mark_needed(value_marker *marker, const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->input_count; i++)
-        if (tn_graph_needs_value(node, i)) mark(marker, node->inputs[i]);
+        if (tn_graph_needs_value(node, i)) mark_tensor(marker, node->inputs[i]);
 }
 
 static void mark_read(value_marker *marker, const tn_graph_node *node) {
@@ -29,7 +29,7 @@ static void mark_read(value_marker *marker, const tn_graph_node *node) {
         const tn_port *port = tn_graph_input_port(node->entry->op, i);
         /* what a sequence is made of is computed by a run, and its readers then */
         if (port && !(port->flags & TN_PORT_SHAPE_ONLY) && !tn_graph_input_kind(node, i))
-            mark(marker, node->inputs[i]);
+            mark_tensor(marker, node->inputs[i]);
     }
 }
 

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* importers/linked/linked.c; the link brings it, the core includes nothing of importers/. */
+/* importers/linked/linked.c; the linker adds it, the core includes nothing of importers/. */
 extern const tn_importer *const tn_linked_importers[];
 
 #define HEAD_BYTES    4096u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One request to the helper, and what becomes of it when the helper does not live to answer.
  * Declared in isolation.h. */
-#include "base/process/child_process.h"
+#include "base/child_process.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "isolation/isolation.h"
@@ -40,7 +40,7 @@ static tn_status name_step(const tn_isolation *isolation, const tn_call *call, t
     return tn_call_failed(&about, status, "");
 }
 
-static tn_status lose(tn_isolation *isolation, tn_call *call, bool is_late) {
+static tn_status lose_call(tn_isolation *isolation, tn_call *call, bool is_late) {
     const uint32_t limit = isolation->engine->isolation_limit_ms;
     const char *stage = stage_text(atomic_load(&isolation->page->stage));
     char how[200];
@@ -76,9 +76,9 @@ static tn_status await(tn_isolation *isolation, tn_call *call) {
         progress = now;
         if (tn_helper_process_is_over(&isolation->process)) {
             if (tn_isolation_await_answer(page, NULL, 0)) break; /* its last word */
-            return lose(isolation, call, false);
+            return lose_call(isolation, call, false);
         }
-        if (limit_ns > 0 && tn_now_ns() - begin > limit_ns) return lose(isolation, call, true);
+        if (limit_ns > 0 && tn_now_ns() - begin > limit_ns) return lose_call(isolation, call, true);
     }
     return TN_OK;
 }

@@ -36,17 +36,17 @@ tn_status tn_isolation_share(size_t bytes, int *out_descriptor, void **out_memor
 
 typedef union rights {
     struct cmsghdr header;
-    char room[CMSG_SPACE(sizeof(int))];
+    char data[CMSG_SPACE(sizeof(int))];
 } rights;
 
 bool tn_isolation_send(int socket, int descriptor) {
     char byte = 'b';
     struct iovec part = {&byte, 1};
-    rights control = {.room = {0}};
+    rights control = {.data = {0}};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
-                             .msg_control = control.room,
-                             .msg_controllen = sizeof(control.room)};
+                             .msg_control = control.data,
+                             .msg_controllen = sizeof(control.data)};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
@@ -62,11 +62,11 @@ bool tn_isolation_send(int socket, int descriptor) {
 bool tn_isolation_receive(int socket, int *out_descriptor) {
     char byte;
     struct iovec part = {&byte, 1};
-    rights control = {.room = {0}};
+    rights control = {.data = {0}};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
-                             .msg_control = control.room,
-                             .msg_controllen = sizeof(control.room)};
+                             .msg_control = control.data,
+                             .msg_controllen = sizeof(control.data)};
     ssize_t received;
     do {
         received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
@@ -107,7 +107,7 @@ void tn_isolation_answer(tn_isolation_page *page) {
 }
 
 static uint64_t spin_ns(tn_isolation_patience *patience) {
-    const bool is_probe = ++patience->turn % 32 == 0;
+    const bool is_probe = ++patience->polls % 32 == 0;
     return patience->in_vain < 2 || is_probe ? TN_ISOLATION_SPIN_NS : TN_ISOLATION_GLANCE_NS;
 }
 

@@ -108,7 +108,7 @@ static tn_status set_up_cpu(tn_runtime *runtime) {
     return TN_OK;
 }
 
-static tn_status set_up(tn_runtime *runtime) {
+static tn_status set_up_runtime(tn_runtime *runtime) {
     TN_TRY(tn_arena_create(&runtime->allocator, &runtime->arena));
     TN_TRY(tn_resource_store_create(&runtime->allocator, &runtime->resources));
     TN_TRY(tn_weight_store_create(&runtime->allocator, &runtime->weights));
@@ -125,7 +125,7 @@ static tn_status set_up(tn_runtime *runtime) {
 tn_status tn_runtime_create(const tn_runtime_options *options, tn_runtime **out_runtime) {
     tn_runtime_options all;
     if (!out_runtime)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_runtime_create needs a place for the runtime");
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_runtime_create needs a pointer for the runtime");
     TN_TRY(read_runtime_options(options, &all));
     tn_runtime *runtime = tn_allocate_zero(all.allocator ? all.allocator : tn_allocator_default(),
                                            1, sizeof(*runtime));
@@ -140,7 +140,7 @@ tn_status tn_runtime_create(const tn_runtime_options *options, tn_runtime **out_
     pthread_mutexattr_destroy(&recursive);
     pthread_mutex_init(&runtime->lock, NULL);
     pthread_mutex_init(&runtime->importers_lock, NULL);
-    const tn_status status = set_up(runtime);
+    const tn_status status = set_up_runtime(runtime);
     if (status != TN_OK) {
         tn_error_copy error;
         tn_error_save(&error);

@@ -13,7 +13,7 @@
  * library), once; the builder does it before it chooses. A broken one is a warning in the log. */
 tn_status tn_runtime_load_companions(tn_runtime *runtime);
 
-/* One entry, in layers/builtin/builtin.c; the link brings it, the core includes nothing of layers/.
+/* One entry, in layers/builtin/builtin.c; the linker adds it, the core includes nothing of layers/.
  */
 tn_library *tn_builtin_entry(const tn_host *host);
 

@@ -49,11 +49,11 @@ static combination test;
 static uint32_t done, refused, wrong;
 static bool is_first;
 
-static void name_of(char *text, size_t room) {
-    size_t at = (size_t)snprintf(text, room, "%s:", net_names[test.net]);
+static void name_of(char *text, size_t capacity) {
+    size_t at = (size_t)snprintf(text, capacity, "%s:", net_names[test.net]);
     for (int i = 0; i < ABILITIES; i++)
         if (test.abilities & WITH(i))
-            at += (size_t)snprintf(text + at, room - at, " %s", ability_names[i]);
+            at += (size_t)snprintf(text + at, capacity - at, " %s", ability_names[i]);
 }
 
 static void wrongly(const char *what) {
@@ -91,7 +91,7 @@ static void on_alarm(int number) {
 }
 
 static void try_one(uint32_t net, uint32_t abilities) {
-    static float found[RESULT_ROOM];
+    static float found[RESULT_BYTES];
     const char *stage = NULL;
     uint32_t count = 0;
     char text[1024];
@@ -256,7 +256,7 @@ static void test_sets_that_are_drawn(void **state) {
 /* Of each ability, so many allocations of loading and running fail in turn, spread over all that
  * there are: nothing is left behind, and the error says so. TENON_FAILURES sets their number. */
 static void fail_some(uint32_t net, uint32_t abilities, uint64_t wanted) {
-    static float found[RESULT_ROOM];
+    static float found[RESULT_BYTES];
     const char *stage = NULL;
     uint32_t count = 0;
     char text[512];

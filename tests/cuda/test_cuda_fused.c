@@ -84,7 +84,7 @@ typedef struct fused_call {
     const tn_tensor *input_pointers[8], *operand_pointers[8];
     tn_tensor *output_pointer;
     seen_step seen[8];
-    seen_room rooms[8];
+    seen_buffer buffers[8];
     tn_step steps[8];
     const tn_step *step_pointers[8];
 } fused_call;
@@ -148,7 +148,7 @@ static const tn_operator *find_operator(const fused_fixture *f, const char *name
 /* The steps, as they are now. */
 static void show(fused_call *c) {
     for (uint32_t i = 0; i < c->call.step_count; i++)
-        show_step(&c->seen[i], i, NULL, &c->rooms[i], &c->steps[i]);
+        show_step(&c->seen[i], i, NULL, &c->buffers[i], &c->steps[i]);
 }
 
 static char *source_of(fused_call *c) {

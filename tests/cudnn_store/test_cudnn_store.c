@@ -16,8 +16,8 @@
 static const int64_t numbers[4] = {0, 56, 64, -1};
 static const char text[] = "{\"engine\": 7, \"kernel\": \"some bytes\"}";
 
-static tn_cudnn_store_key key_of(const int64_t *some, const char *place, uint32_t index) {
-    return (tn_cudnn_store_key){some, sizeof(numbers), place, index};
+static tn_cudnn_store_key key_of(const int64_t *some, const char *device_name, uint32_t index) {
+    return (tn_cudnn_store_key){some, sizeof(numbers), device_name, index};
 }
 
 /* Whether the text comes back. */
@@ -75,9 +75,9 @@ static bool find_file(const char *folder, char *path, size_t bytes) {
     return is_found;
 }
 
-static size_t read_file(const char *path, unsigned char *data, size_t room) {
+static size_t read_file(const char *path, unsigned char *data, size_t capacity) {
     FILE *file = fopen(path, "rb");
-    const size_t bytes = file ? fread(data, 1, room, file) : 0;
+    const size_t bytes = file ? fread(data, 1, capacity, file) : 0;
     if (file) fclose(file);
     return bytes;
 }

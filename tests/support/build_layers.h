@@ -57,22 +57,22 @@ static tn_status layer_same_shape(tn_call *call) {
     return TN_OK;
 }
 
-/* The memory place of an element, by its linear number. */
-static int64_t layer_place(const tn_tensor *tensor, int64_t index) {
-    int64_t place = 0;
+/* The memory offset of an element, by its linear number. */
+static int64_t layer_offset(const tn_tensor *tensor, int64_t index) {
+    int64_t offset = 0;
     for (uint32_t axis = tensor->rank; axis-- > 0;) {
         int64_t at = index % tensor->shape[axis];
         index /= tensor->shape[axis];
         if (tensor->format == TN_C16 && axis == 1)
-            place += at / 16 * tensor->strides[axis] + at % 16;
+            offset += at / 16 * tensor->strides[axis] + at % 16;
         else
-            place += at * tensor->strides[axis];
+            offset += at * tensor->strides[axis];
     }
-    return place;
+    return offset;
 }
 
 static float *layer_at(const tn_tensor *tensor, int64_t index) {
-    return (float *)tensor->data + layer_place(tensor, index);
+    return (float *)tensor->data + layer_offset(tensor, index);
 }
 
 static int64_t layer_channel(const tn_tensor *tensor, int64_t index) {
@@ -559,7 +559,7 @@ static const tn_operator layer_twelfths = {.size = sizeof(tn_operator),
                                            .infer = layer_twelfths_infer,
                                            .reference = layer_copy_run};
 
-/* --- a plain kernel for Copy of tiny_layers.h, that needs no shapes to get ready --- */
+/* --- a plain kernel for Copy of tiny_layers.h, that needs no shapes in `prepare` --- */
 static const tn_kernel layer_copy_kernel = {.size = sizeof(tn_kernel),
                                             .revision = 1,
                                             .domain = "tiny",

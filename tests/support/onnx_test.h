@@ -8,7 +8,7 @@
 
 #include <tenon/import.h>
 
-/* Parses a model into test->graph, in the place of what is there. */
+/* Parses a model into test->graph, which replaces what is there. */
 static inline tn_status parse_in(graph_test *test, const onnx_part *model, const char *folder) {
     tn_graph *graph = NULL;
     tn_status status =

@@ -276,7 +276,7 @@ static void run_on_threads(worker *workers, tn_verdict *verdict) {
         if (workers[i].verdict.outcome == TN_FAILED) *verdict = workers[i].verdict;
 }
 
-static void take_turns(worker *workers, const char *during, tn_verdict *verdict) {
+static void alternate(worker *workers, const char *during, tn_verdict *verdict) {
     for (int i = 0; i < 6 && verdict->outcome == TN_PASSED; i++) {
         const worker *w = &workers[i % 2];
         tn_probe *probe = &w->subject->probe;
@@ -306,10 +306,10 @@ static void check_contexts(tn_subject *subjects, bool are_alike, tn_verdict *ver
     if (status != TN_OK)
         tn_verdict_error(verdict, &subjects[0].probe, "");
     else
-        take_turns(workers,
-                   are_alike ? "in turn with another context"
-                             : "in turn with another context of another shape",
-                   verdict);
+        alternate(workers,
+                  are_alike ? "in turn with another context"
+                            : "in turn with another context of another shape",
+                  verdict);
     if (verdict->outcome == TN_PASSED && are_alike) run_on_threads(workers, verdict);
     for (int i = 0; i < 2; i++)
         tn_probe_close(&workers[i].context);

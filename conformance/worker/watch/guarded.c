@@ -115,10 +115,10 @@ void tn_guarded_retire(tn_guarded *buffer) {
     tn_guarded_protect(buffer, TN_GUARDED_NONE);
     madvise(buffer->guard.map, buffer->guard.map_bytes, MADV_DONTNEED);
     pthread_mutex_lock(&lock);
-    tn_guarded *place = &retired[retired_next];
+    tn_guarded *target = &retired[retired_next];
     retired_next = (retired_next + 1) % RETIRED;
-    destroy_locked(place);
-    move_locked(buffer, place);
+    destroy_locked(target);
+    move_locked(buffer, target);
     pthread_mutex_unlock(&lock);
 }
 

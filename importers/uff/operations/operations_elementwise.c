@@ -78,7 +78,7 @@ tn_status tn_uff_read_softmax(tn_uff_call *call) {
     TN_TRY(tn_uff_field_i64(call, "axis", 0, &field));
     TN_TRY(tn_uff_axis(field == 0 ? -1 : field, x->rank, &axis));
     const tn_emit_fields fields = {
-        .version = 13, .items = {tn_emit_i64("axis", tn_uff_order_place(&x->storage, axis))}};
+        .version = 13, .items = {tn_emit_i64("axis", tn_uff_order_find(&x->storage, axis))}};
     return emit_map(call, "Softmax", &fields);
 }
 

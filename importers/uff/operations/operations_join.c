@@ -90,7 +90,7 @@ tn_status tn_uff_read_concat(tn_uff_call *call) {
     }
     const tn_emit_tensors inputs = {call->input_count, gather_inputs(call, &y->storage)};
     return tn_uff_emit(call, "Concat",
-                       TN_EMIT(tn_emit_i64("axis", tn_uff_order_place(&y->storage, axis))), inputs);
+                       TN_EMIT(tn_emit_i64("axis", tn_uff_order_find(&y->storage, axis))), inputs);
 }
 
 /* Inputs get an axis of one element, and are joined along it. */
@@ -108,13 +108,14 @@ tn_status tn_uff_read_stack(tn_uff_call *call) {
     if (y->data) return TN_OK;
     y->type = first->type;
     tn_uff_value_insert_axis(first, axis, call->input_count, y);
-    const int64_t place = axis;
+    const int64_t position = axis;
     tn_import_tensor *inputs = gather_inputs(call, &plain);
     TN_TRY(reader->emit.status);
     for (uint32_t i = 0; i < call->input_count; i++)
-        inputs[i] = tn_uff_emit_as(reader, tn_emit_name(&reader->emit, "part"), "Unsqueeze",
-                                   TN_EMIT(tn_emit_i64s("axes", 1, &place)), TN_TENSORS(inputs[i]));
-    return tn_uff_emit(call, "Concat", TN_EMIT(tn_emit_i64("axis", place)),
+        inputs[i] =
+            tn_uff_emit_as(reader, tn_emit_name(&reader->emit, "part"), "Unsqueeze",
+                           TN_EMIT(tn_emit_i64s("axes", 1, &position)), TN_TENSORS(inputs[i]));
+    return tn_uff_emit(call, "Concat", TN_EMIT(tn_emit_i64("axis", position)),
                        (tn_emit_tensors){call->input_count, inputs});
 }
 
@@ -132,7 +133,7 @@ tn_status tn_uff_read_pad(tn_uff_call *call) {
                        paddings->name, x->rank);
     tn_uff_value_like(y, x);
     for (uint32_t axis = 0; axis < x->rank; axis++) {
-        const uint32_t place = tn_uff_order_place(&x->storage, axis);
+        const uint32_t position = tn_uff_order_find(&x->storage, axis);
         const int64_t before = tn_element_get_i64(paddings->data, paddings->type, 2 * (size_t)axis);
         const int64_t after =
             tn_element_get_i64(paddings->data, paddings->type, 2 * (size_t)axis + 1);
@@ -140,8 +141,8 @@ tn_status tn_uff_read_pad(tn_uff_call *call) {
             return tn_fail(TN_ERROR_FORMAT,
                            "axis %" PRIu32 " is padded by %" PRId64 " and %" PRId64, axis, before,
                            after);
-        pads[place] = before;
-        pads[x->rank + place] = after;
+        pads[position] = before;
+        pads[x->rank + position] = after;
         if (before + after == 0) continue;
         if (tn_uff_is_open(x->extents[axis]) ||
             !tn_add_i64(x->extents[axis], before + after, &y->extents[axis]))
@@ -157,13 +158,14 @@ static tn_status gather_numbers(const tn_uff_call *call) {
     const tn_uff_value *indices = call->inputs[1];
     size_t count = 0, index_count = 0;
     const int64_t *numbers = tn_uff_numbers(call->inputs[0], &count);
-    const int64_t *places = tn_uff_numbers(indices, &index_count);
-    if (!numbers || !places || call->inputs[0]->rank != 1) return TN_OK;
+    const int64_t *positions = tn_uff_numbers(indices, &index_count);
+    if (!numbers || !positions || call->inputs[0]->rank != 1) return TN_OK;
     int64_t *results = tn_arena_allocate(call->reader->arena, index_count, sizeof(*results));
     if (!results) return tn_fail_memory("a list");
     for (size_t i = 0; i < index_count; i++) {
-        if (tn_uff_is_open(places[i]) || places[i] < 0 || places[i] >= (int64_t)count) return TN_OK;
-        results[i] = numbers[places[i]];
+        if (tn_uff_is_open(positions[i]) || positions[i] < 0 || positions[i] >= (int64_t)count)
+            return TN_OK;
+        results[i] = numbers[positions[i]];
     }
     call->output->type = call->inputs[0]->type;
     return tn_uff_numbers_set(call->reader, call->output, indices->rank, index_count, results);
@@ -187,7 +189,7 @@ tn_status tn_uff_read_gather(tn_uff_call *call) {
                         : i < axis + indices->rank ? indices->extents[i - axis]
                                                    : x->extents[i - indices->rank + 1];
     const tn_import_tensor data = tn_uff_plain(call->reader, x);
-    const tn_import_tensor places = tn_uff_plain(call->reader, indices);
+    const tn_import_tensor positions = tn_uff_plain(call->reader, indices);
     return tn_uff_emit(call, "Gather", TN_EMIT(tn_emit_i64("axis", axis)),
-                       TN_TENSORS(data, places));
+                       TN_TENSORS(data, positions));
 }

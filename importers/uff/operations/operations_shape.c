@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operations on shapes: Reshape, Flatten, Transpose, Squeeze, ExpandDims and Shape. A Transpose
- * moves nothing while the tensor may stay as it lies: the value remembers its new axes.
+ * moves nothing while the tensor may keep its layout: the value remembers its new axes.
  */
 #include "base/status.h"
 #include "importers/uff/uff.h"
@@ -149,7 +149,7 @@ tn_status tn_uff_read_transpose(tn_uff_call *call) {
     y->rank = x->rank;
     for (uint32_t i = 0; i < y->rank; i++) {
         y->extents[i] = x->extents[permutation.axes[i]];
-        y->storage.axes[i] = (uint8_t)tn_uff_order_place(&permutation, x->storage.axes[i]);
+        y->storage.axes[i] = (uint8_t)tn_uff_order_find(&permutation, x->storage.axes[i]);
     }
     return TN_OK;
 }
@@ -157,7 +157,7 @@ tn_status tn_uff_read_transpose(tn_uff_call *call) {
 tn_status tn_uff_read_squeeze(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
     uint32_t axes;
-    int64_t places[TN_MAX_RANK];
+    int64_t positions[TN_MAX_RANK];
     size_t count = 0;
     TN_TRY(tn_uff_field_axes(call, &count, &axes));
     for (uint32_t i = 0; i < x->rank && count == 0; i++)
@@ -170,8 +170,8 @@ tn_status tn_uff_read_squeeze(tn_uff_call *call) {
     const int64_t *numbers = tn_uff_numbers(x, &count);
     if (numbers && y->rank == 0) TN_TRY(tn_uff_numbers_set(call->reader, y, 0, 1, numbers));
     if (y->data) return TN_OK;
-    count = tn_uff_value_places(x, axes, places);
-    return tn_uff_emit(call, "Squeeze", TN_EMIT(tn_emit_i64s("axes", count, places)),
+    count = tn_uff_value_positions(x, axes, positions);
+    return tn_uff_emit(call, "Squeeze", TN_EMIT(tn_emit_i64s("axes", count, positions)),
                        TN_TENSORS(tn_uff_stored(call->reader, x)));
 }
 
@@ -189,12 +189,12 @@ tn_status tn_uff_read_expand_dims(tn_uff_call *call) {
     tn_uff_value_insert_axis(x, axis, 1, y);
     const bool is_plain_x = is_plain(x);
     /* an axis of one element lies anywhere: in front is simplest */
-    const int64_t place = is_plain_x ? axis : 0;
+    const int64_t position = is_plain_x ? axis : 0;
     for (uint32_t i = 0; !is_plain_x && i < y->rank; i++) {
         const uint32_t old = i == 0 ? axis : x->storage.axes[i - 1];
         y->storage.axes[i] = (uint8_t)(i > 0 && old >= axis ? old + 1 : old);
     }
-    return tn_uff_emit(call, "Unsqueeze", TN_EMIT(tn_emit_i64s("axes", 1, &place)),
+    return tn_uff_emit(call, "Unsqueeze", TN_EMIT(tn_emit_i64s("axes", 1, &position)),
                        TN_TENSORS(tn_uff_stored(call->reader, x)));
 }
 
@@ -204,15 +204,15 @@ tn_status tn_uff_read_expand_dims(tn_uff_call *call) {
 tn_status tn_uff_read_shape(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
     tn_emitter *emit = &call->reader->emit;
-    int64_t places[TN_MAX_RANK];
+    int64_t positions[TN_MAX_RANK];
     y->type = TN_I32;
     TN_TRY(tn_uff_numbers_set(call->reader, y, 1, x->rank, x->extents));
     if (y->data) return TN_OK;
     for (uint32_t i = 0; i < x->rank; i++)
-        places[i] = tn_uff_order_place(&x->storage, i);
+        positions[i] = tn_uff_order_find(&x->storage, i);
     const tn_import_tensor stored =
         tn_emit_unary(emit, "stored", "Shape", tn_uff_stored(call->reader, x));
-    const tn_import_tensor extents = tn_emit_binary(emit, "extents", "Gather", stored,
-                                                    tn_emit_list(emit, "places", x->rank, places));
+    const tn_import_tensor extents = tn_emit_binary(
+        emit, "extents", "Gather", stored, tn_emit_list(emit, "positions", x->rank, positions));
     return tn_uff_emit(call, "Cast", TN_EMIT(tn_emit_text("to", "i32")), TN_TENSORS(extents));
 }

@@ -101,9 +101,9 @@ static int64_t sliced_extent(tn_uff_reader *reader, const tn_uff_bounds *b, uint
     const bool is_upward = b->step[axis] > 0;
     const int64_t begin = clamp_bound(b->begin[axis], extent, is_upward);
     const int64_t end = clamp_bound(b->end[axis], extent, is_upward);
-    const int64_t room = is_upward ? end - begin : begin - end;
+    const int64_t range = is_upward ? end - begin : begin - end;
     const int64_t step = is_upward ? b->step[axis] : -b->step[axis];
-    return room <= 0 ? 0 : (room - 1) / step + 1;
+    return range <= 0 ? 0 : (range - 1) / step + 1;
 }
 
 /* A slice of a list of numbers. */
@@ -129,12 +129,12 @@ static tn_emit_tensors slice_inputs(const tn_uff_call *call, const tn_uff_bounds
                                     tn_import_tensor *inputs) {
     tn_emitter *emit = &call->reader->emit;
     tn_uff_value *x = call->inputs[0];
-    int64_t places[TN_MAX_RANK];
+    int64_t positions[TN_MAX_RANK];
     for (uint32_t i = 0; i < b->count; i++)
-        places[i] = tn_uff_order_place(&x->storage, i);
+        positions[i] = tn_uff_order_find(&x->storage, i);
     inputs[0] = tn_uff_stored(call->reader, x);
     tn_uff_bounds_emit(call, b, &inputs[1], &inputs[2]);
-    inputs[3] = tn_emit_list(emit, "axes", b->count, places);
+    inputs[3] = tn_emit_list(emit, "axes", b->count, positions);
     inputs[4] = tn_emit_list(emit, "step", b->count, b->step);
     return (tn_emit_tensors){5, inputs};
 }
@@ -144,7 +144,7 @@ tn_status tn_uff_read_strided_slice(tn_uff_call *call) {
     tn_uff_value *y = call->output;
     tn_uff_bounds b = {0};
     tn_import_tensor inputs[5];
-    int64_t places[TN_MAX_RANK];
+    int64_t positions[TN_MAX_RANK];
     TN_TRY(read_bounds(call, &b));
     TN_TRY(slice_numbers(call, &b));
     if (y->data) return TN_OK;
@@ -163,8 +163,8 @@ tn_status tn_uff_read_strided_slice(tn_uff_call *call) {
     const tn_emit_tensors list = slice_inputs(call, &b, inputs);
     tn_uff_value_drop_axes(&sliced, b.shrink, y);
     if (!b.shrink) return tn_uff_emit(call, "Slice", NULL, list);
-    const size_t count = tn_uff_value_places(&sliced, b.shrink, places);
+    const size_t count = tn_uff_value_positions(&sliced, b.shrink, positions);
     const tn_import_tensor whole = tn_emit(&call->reader->emit, "slice", "Slice", NULL, list);
-    return tn_uff_emit(call, "Squeeze", TN_EMIT(tn_emit_i64s("axes", count, places)),
+    return tn_uff_emit(call, "Squeeze", TN_EMIT(tn_emit_i64s("axes", count, positions)),
                        TN_TENSORS(whole));
 }

@@ -41,7 +41,7 @@ typedef struct tn_lowering {
     const tn_inference_plan *plan;
     const tn_inference *points[TN_POINTS];
     const tn_lower_options *options;
-    tn_arena *arena; /* lives as long as the lowering */
+    tn_arena *arena; /* has the lifetime of the lowering */
     /* Its parts: each is filled by the file of its name, in this order. */
     const struct tn_lower_facts *facts;         /* lower_facts.h */
     struct tn_lower_kernels *kernels;           /* lower_facts.c's: found so far */

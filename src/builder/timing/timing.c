@@ -115,8 +115,8 @@ static void take(tn_candidate *candidate, const tn_timing_result *result) {
     candidate->grown_bytes = result->grown_bytes;
 }
 
-static tn_status keep(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
-                      tn_timing_result result) {
+static tn_status keep_time(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
+                           tn_timing_result result) {
     uint64_t key = 0;
     take(candidate, &result);
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
@@ -144,9 +144,9 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidat
         return TN_OK;
     TN_TRY(measure(lowering, index, candidate, best_ns, &samples, &grown_bytes));
     candidate->is_measured = true;
-    return keep(lowering, index, candidate,
-                (tn_timing_result){samples.least, tn_timing_samples_noise(&samples),
-                                   tn_timing_samples_floor(&samples), grown_bytes});
+    return keep_time(lowering, index, candidate,
+                     (tn_timing_result){samples.least, tn_timing_samples_noise(&samples),
+                                        tn_timing_samples_floor(&samples), grown_bytes});
 }
 
 static bool was_beside(const struct tn_timing *timing, uint64_t key) {
@@ -201,7 +201,7 @@ static tn_status keep_disturbed(tn_lowering *lowering, uint32_t index, tn_candid
     const double floor = fmax(tn_timing_samples_floor(samples), candidate->floor),
                  ns = fmax(nearbyint(fmin(pace, 1) * samples->least), floor);
     if (is_sure(candidate) || ns >= candidate->cost) return TN_OK;
-    return keep(
+    return keep_time(
         lowering, index, candidate,
         (tn_timing_result){ns, tn_timing_samples_noise(samples), floor, candidate->grown_bytes});
 }
@@ -218,7 +218,7 @@ static tn_status keep_beside(tn_lowering *lowering, uint32_t index, tn_candidate
         return keep_disturbed(lowering, index, candidate, samples, paces[1]);
     const double ns = nearbyint(paces[0] * samples->least);
     TN_TRY(note_beside(lowering, key));
-    return keep(
+    return keep_time(
         lowering, index, candidate,
         (tn_timing_result){ns, tn_timing_samples_noise(samples), ns, candidate->grown_bytes});
 }
@@ -317,7 +317,7 @@ void tn_timing_shares_log(const tn_lowering *lowering) {
     const tn_timing_shares *shares = &lowering->timing->shares;
     for (uint32_t i = 0; i < shares->count; i++)
         tn_runtime_log(lowering->graph->runtime, TN_LOG_DEBUG,
-                       "measured: %s %s %u times, %.2f s getting ready, %.2f s running",
+                       "measured: %s %s %u times, %.2f s preparing, %.2f s running",
                        shares->items[i].kernel->op, shares->items[i].kernel->name,
                        shares->items[i].count, shares->items[i].prepare_ns * 1e-9,
                        shares->items[i].run_ns * 1e-9);

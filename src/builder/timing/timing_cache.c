@@ -97,8 +97,8 @@ static const char *find_damage(const void *data, size_t bytes, file_header *out_
     if (memcmp(out_header->magic, file_magic, sizeof file_magic) != 0)
         return "it is not a timing cache";
     if (out_header->version != FILE_VERSION) return "it is of another version";
-    size_t room = bytes - sizeof *out_header - sizeof checksum;
-    if (room % sizeof(timing) != 0 || out_header->count != room / sizeof(timing))
+    size_t body_bytes = bytes - sizeof *out_header - sizeof checksum;
+    if (body_bytes % sizeof(timing) != 0 || out_header->count != body_bytes / sizeof(timing))
         return "its length does not fit its count";
     memcpy(&checksum, (const char *)data + bytes - sizeof checksum, sizeof checksum);
     if (checksum != tn_hash(data, bytes - sizeof checksum)) return "its checksum does not fit";

@@ -16,7 +16,7 @@ static tn_status time_copy(tn_lowering *lowering, uint64_t bytes, uint32_t from,
     TN_TRY(tn_tensor_init(&source, TN_F32, TN_LINEAR, &shape));
     TN_TRY(tn_tensor_init(&target, TN_F32, TN_LINEAR, &shape));
     uint64_t key = tn_hash_add_text(0, "rate");
-    key = tn_timing_key_place(lowering, key, from == TN_SPACE_DEVICE || to == TN_SPACE_DEVICE);
+    key = tn_timing_key_device(lowering, key, from == TN_SPACE_DEVICE || to == TN_SPACE_DEVICE);
     key = tn_hash_add_u64(tn_hash_add_u64(tn_hash_add_u64(key, bytes), from), to);
     return tn_timing_conversion(lowering, key, &source, from, &target, to, out_ns, out_is_known);
 }

@@ -33,8 +33,8 @@ static tn_status run_once(const tn_lowering *lowering, const tn_timing_work *wor
     return tn_open_kernel_run(work->opened);
 }
 
-static tn_status prepare(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
-                         tn_timing_subject *subject) {
+static tn_status prepare_subject(tn_lowering *lowering, uint32_t index,
+                                 const tn_candidate *candidate, tn_timing_subject *subject) {
     tn_prepared_kernel *prepared = &subject->prepared;
     TN_TRY(tn_arena_create(lowering->graph->allocator, &subject->arena));
     TN_TRY(tn_packed_store_create(lowering->graph->allocator, &subject->packed));
@@ -115,7 +115,7 @@ tn_status tn_timing_subject_open(tn_lowering *lowering, uint32_t index,
                                      .opened = &subject->opened,
                                      .candidate = candidate};
     tn_status status = TN_OK;
-    TN_GO(prepare(lowering, index, candidate, subject));
+    TN_GO(prepare_subject(lowering, index, candidate, subject));
     TN_GO(find_grown_bytes(lowering, index, subject));
     tn_timing_shares_add(&lowering->timing->shares, candidate->entry->kernel, 1,
                          tn_timing_now_ns(lowering) - begin_ns, 0);

@@ -34,7 +34,7 @@
 
 enum { IDLE, ASLEEP, BUSY, FIRST_ADDRESS }; /* a worker's state; FIRST_ADDRESS and above: a job */
 
-/* With room between two of them for a cache line of each. */
+/* Padded, so that no two of them share a cache line. */
 typedef struct worker {
     atomic_uintptr_t state;
     atomic_uint wakes; /* the futex: changes before it is woken */

@@ -70,7 +70,7 @@ static tn_status keep_tensors(const tn_plan_reader *reader, uint64_t count,
 }
 
 /* The library lost a field, or does not have it yet, without another state version. The field's
- * number says what stands in its place now: it may have been renamed. */
+ * number says what stands at its index now: it may have been renamed. */
 static tn_status fail_unknown(const tn_plan_node_context *context,
                               const Tenon__Plan__Attribute *message) {
     const tn_operator *op = context->entry->op;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The programs of a plan. What their numbers mean is checked against the graph by
- * tn_program_check; here they only get their place. See reader.h.
+ * tn_program_check; here they are only read. See reader.h.
  */
 #include "plan/read/reader.h"
 

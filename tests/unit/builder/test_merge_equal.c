@@ -125,7 +125,7 @@ static int setup(void **state) {
 }
 #define EQUAL_TEST(function) cmocka_unit_test_setup_teardown(function, setup, graph_test_teardown)
 
-/* --- short ways --- */
+/* --- short forms --- */
 
 static void merge(build_stage *stage, tn_graph *graph) {
     stage_infer(stage, graph, NULL);

@@ -108,10 +108,10 @@ static void test_what_others_wrote_meanwhile_is_kept(void **state) {
     tn_timing_cache_close(mine);
 }
 
-static size_t read_all(const char *path, char *data, size_t room) {
+static size_t read_all(const char *path, char *data, size_t capacity) {
     int descriptor = open(path, O_RDONLY);
     assert_true(descriptor >= 0);
-    ssize_t bytes = read(descriptor, data, room);
+    ssize_t bytes = read(descriptor, data, capacity);
     close(descriptor);
     assert_true(bytes >= 0);
     return (size_t)bytes;

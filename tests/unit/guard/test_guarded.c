@@ -78,7 +78,7 @@ static void assert_doubled(tn_context *context, int64_t count, const float *valu
 
 static const float numbers[65] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
-static const char place[] =
+static const char where[] =
     "node 'bad': operator tests.guarded::Faulty: kernel mistaken (library guarded_layers)";
 
 /* ----------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ static void test_checked_run_names_the_fault_each_time(void **state) {
     start(test, "far_overrun", TN_ENGINE_CHECKED);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(run_on(test->context, 4 + i, numbers), TN_ERROR_PLUGIN);
-        assert_error("writes 20000 bytes past the end of output 0 'bad_0'", place);
+        assert_error("writes 20000 bytes past the end of output 0 'bad_0'", where);
     }
 }
 
@@ -152,14 +152,14 @@ static void test_lost_context_says_so_and_another_goes_on(void **state) {
     tn_context *other = NULL;
     start(test, "exit", TN_ENGINE_ISOLATED);
     assert_int_equal(run_on(test->context, 4, numbers), TN_ERROR_PLUGIN);
-    assert_error("called exit(0), in run", place);
+    assert_error("called exit(0), in run", where);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(run_on(test->context, 4 + i, numbers), TN_ERROR_STATE);
         assert_non_null(strstr(tn_last_error()->message, "make another context"));
     }
     run_must(tn_context_create(test->engine, &other));
     assert_int_equal(run_on(other, 4, numbers), TN_ERROR_PLUGIN); /* it runs as far as the first */
-    assert_error("called exit(0), in run", place);
+    assert_error("called exit(0), in run", where);
     tn_context_destroy(other);
 }
 
@@ -168,7 +168,7 @@ static void test_failure_in_the_helper_is_the_kernels_own(void **state) {
     start(test, "fails", TN_ENGINE_ISOLATED);
     for (int i = 0; i < 2; i++) { /* and loses nothing */
         assert_int_equal(run_on(test->context, 4, numbers), TN_ERROR_DEVICE);
-        assert_error("it is meant to fail", place);
+        assert_error("it is meant to fail", where);
     }
 }
 

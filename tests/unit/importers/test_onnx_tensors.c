@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors in ONNX files: every element type in every place, sizes that must fit, files beside the
+/* Tensors in ONNX files: every element type in every field, sizes that must fit, files beside the
  * model that must stay beside it. */
 #include "onnx_test.h"
 
@@ -102,7 +102,7 @@ static void test_half_precision_comes_as_bits(void **state) {
 }
 
 static void test_floats_come_as_lists(void **state) {
-    float floats[] = {1.5f, -2};
+    float numbers[] = {1.5f, -2};
     double doubles[] = {0.1, 1e300};
     onnx_part tensor = onnx_tensor("w", ONNX_F32, "2");
     onnx_part_bytes(&tensor, 4, floats, sizeof(floats));
@@ -240,11 +240,11 @@ static void test_names_of_initializers_are_there_once(void **state) {
 
 /* --- files beside the model --- */
 
-typedef struct model_place {
+typedef struct external_files {
     char path[64], model_folder[80], outside[80], inside[96], link[96];
-} model_place;
+} external_files;
 
-static void folder_create(model_place *folder) {
+static void folder_create(external_files *folder) {
     snprintf(folder->path, sizeof(folder->path), "onnx-external-XXXXXX");
     assert_non_null(mkdtemp(folder->path));
     snprintf(folder->model_folder, sizeof(folder->model_folder), "%s/model", folder->path);
@@ -262,7 +262,7 @@ static void folder_create(model_place *folder) {
     assert_int_equal(symlink("../secret.bin", folder->link), 0);
 }
 
-static void folder_remove(const model_place *folder) {
+static void folder_remove(const external_files *folder) {
     unlink(folder->link);
     unlink(folder->inside);
     unlink(folder->outside);
@@ -271,7 +271,7 @@ static void folder_remove(const model_place *folder) {
 }
 
 static void test_external_data_is_mapped_once(void **state) {
-    model_place folder;
+    external_files folder;
     folder_create(&folder);
     onnx_part graph = onnx_graph("g");
     onnx_part a = onnx_tensor_external("w", ONNX_F32, "2", "weights.bin", "8", "8");
@@ -294,14 +294,14 @@ static void test_external_data_is_mapped_once(void **state) {
 }
 
 static void test_external_data_stays_in_the_models_folder(void **state) {
-    model_place folder;
+    external_files folder;
     folder_create(&folder);
     char absolute[PATH_MAX];
     assert_non_null(realpath(folder.inside, absolute));
-    const char *const places[] = {"../secret.bin",   "link.bin", "/etc/passwd",
-                                  "./../secret.bin", "",         absolute};
-    for (size_t i = 0; i < TN_COUNT(places); i++) {
-        onnx_part w = onnx_tensor_external("w", ONNX_F32, "2", places[i], NULL, NULL);
+    const char *const paths[] = {"../secret.bin",   "link.bin", "/etc/passwd",
+                                 "./../secret.bin", "",         absolute};
+    for (size_t i = 0; i < TN_COUNT(paths); i++) {
+        onnx_part w = onnx_tensor_external("w", ONNX_F32, "2", paths[i], NULL, NULL);
         assert_int_equal(parse_tensor(state, w, folder.model_folder), TN_ERROR_FORMAT);
         assert_error("outside the model's folder", "graph 'g': initializer 'w'");
     }
@@ -309,7 +309,7 @@ static void test_external_data_stays_in_the_models_folder(void **state) {
 }
 
 static void test_external_data_reaches_no_further_than_its_file(void **state) {
-    model_place folder;
+    external_files folder;
     folder_create(&folder);
     static const struct {
         const char *shape, *offset, *length;
@@ -341,7 +341,7 @@ static void test_external_data_reaches_no_further_than_its_file(void **state) {
 
 static void test_a_file_is_loaded_with_the_data_beside_it(void **state) {
     graph_test *test = *state;
-    model_place folder;
+    external_files folder;
     folder_create(&folder);
     onnx_part graph = onnx_graph("g");
     onnx_part w = onnx_tensor_external("w", ONNX_F32, "2", "weights.bin", "4", NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The check of a program that came from a stranger: every damaged number is found. */
+/* The check of a program that came from a third party: every damaged number is found. */
 #include "build_test.h"
 
 /* Two fused steps, a view, a conversion on both sides of a blocked kernel. */

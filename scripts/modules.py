@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rooms of the house, its folders of sources, and what their files include: for check-layering and the picture.
+"""The modules, which are the folders of sources, and what their files include: for check-layering and the picture.
 
-An arrow goes from a room to one that its files include from. Files of one name (x.c, x.h, x_private.h) count as one, a unit; a
+An arrow goes from a module to one that its files include from. Files of one name (x.c, x.h, x_private.h) count as one, a unit; a
 circle is a set of units that all reach each other by includes."""
 
 import os
@@ -75,13 +75,13 @@ def circles(graph):
 
 
 def back_arrows(graph):
-    """Arrows between rooms of one circle."""
+    """Arrows between modules of one circle."""
     return [(a, b) for circle in circles(graph) for a in circle for b in sorted(graph[a]) if b in circle]
 
 
 def larger_than(most, *trees):
-    """Rooms with more files, and how many those have."""
+    """Modules with more files, and how many those have."""
     counts = {}
     for path in files(*trees):
         counts[os.path.dirname(path)] = counts.get(os.path.dirname(path), 0) + 1
-    return sorted((room, count) for room, count in counts.items() if count > most)
+    return sorted((module, count) for module, count in counts.items() if count > most)

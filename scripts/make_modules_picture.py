@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws docs/images/rooms.svg, the rooms of the house and what each stands on, from the files' includes.
+"""Draws docs/images/modules.svg, the modules and what each stands on, from the files' includes.
 
-Usage: make_rooms_picture.py [--check]; with --check it only tells whether the picture is current. An arrow that others
+Usage: make_modules_picture.py [--check]; with --check it only tells whether the picture is current. An arrow that others
 together already show (a stands on b, b on c) is left out.
 """
 
@@ -11,10 +11,10 @@ import random
 import re
 import sys
 
-import rooms
+import modules
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PICTURE = "docs/images/rooms.svg"
+PICTURE = "docs/images/modules.svg"
 PUBLIC = "include/tenon"
 WIDTH, ROW, BOX_WIDTH, BOX_HEIGHT, MARGIN = 860, 64, 158, 38, 12
 WHAT = {
@@ -31,7 +31,7 @@ BEGINNINGS = 400
 PASSING = 0.25  # of a box's width, for an arrow that passes a row
 PUBLIC_INCLUDE = re.compile(r"^\s*#\s*include\s*<tenon/", re.M)
 HEAD = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="14">
-  <!-- Made by scripts/make_rooms_picture.py. -->
+  <!-- Made by scripts/make_modules_picture.py. -->
   <style>
     .core {{ fill: #f4f7fb; stroke: #35506b; stroke-width: 1.5; }}
     .around {{ fill: #fff4df; stroke: #b9770e; stroke-width: 1.5; }}
@@ -46,7 +46,7 @@ HEAD = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{heigh
 """
 
 
-def room(path):
+def module(path):
     parts = path.split("/")
     if path.startswith("src/expression/"): # layers' libraries link it, too, and it stands on the kit's arithmetic
         return "kit"
@@ -54,13 +54,13 @@ def room(path):
 
 
 def arrows():
-    """What each room stands on."""
-    found = rooms.Includes()
-    graph = found.graph(room)
+    """What each module stands on."""
+    found = modules.Includes()
+    graph = found.graph(module)
     graph[PUBLIC] = set()
     for path in found.paths:
-        if PUBLIC_INCLUDE.search(rooms.text(path)):
-            graph[room(path)].add(PUBLIC)
+        if PUBLIC_INCLUDE.search(modules.text(path)):
+            graph[module(path)].add(PUBLIC)
     return graph
 
 
@@ -104,8 +104,8 @@ def ordered(rows, links):
     """The rows with few crossings: each slot near the mean of those that it is linked with."""
     for sweep in range(SWEEPS):
         for row in range(len(rows)) if sweep % 2 == 0 else reversed(range(len(rows))):
-            place = {slot: (i + 0.5) / len(other) for other in rows for i, slot in enumerate(other)}
-            mean = {slot: sum(sorted(place[other] for other in links[slot])) / len(links[slot]) if links[slot] else place[slot]
+            position = {slot: (i + 0.5) / len(other) for other in rows for i, slot in enumerate(other)}
+            mean = {slot: sum(sorted(position[other] for other in links[slot])) / len(links[slot]) if links[slot] else position[slot]
                     for slot in rows[row]}
             rows[row].sort(key=lambda slot: (round(mean[slot], 6), str(slot)))
     return rows
@@ -171,8 +171,8 @@ def main():
         with open(PICTURE, "w", encoding="utf-8") as file:
             file.write(picture)
         return 0
-    is_current = os.path.exists(PICTURE) and rooms.text(PICTURE) == picture
-    print("PASS" if is_current else f"FAIL {PICTURE} is not of these includes: scripts/make_rooms_picture.py draws it")
+    is_current = os.path.exists(PICTURE) and modules.text(PICTURE) == picture
+    print("PASS" if is_current else f"FAIL {PICTURE} is not of these includes: scripts/make_modules_picture.py draws it")
     print(f"{int(is_current)} passed, {int(not is_current)} failed")
     return 0 if is_current else 1
 

@@ -2,7 +2,7 @@
 /*
  * Lines of 32-bit floats to and from what stands for them in less memory: 16-bit floats, and 8-bit
  * integers with one scale. A line is elements that lie one after the other; convert_types.c and
- * convert_rows.c do all other pairs, convert_channels.c what also changes places. Each loop is
+ * convert_rows.c do all other pairs, convert_channels.c what also moves elements. Each loop is
  * compiled for three levels of processors, which answer the same bits.
  */
 #include "tensor/quantization.h"
@@ -73,10 +73,10 @@ static inline uint32_t of_f16(uint32_t half) {
 }
 
 #define LOOPS(level, target_level)                                                                 \
-    target_level static void quantize_##level(const tn_reals *reals, const float *from,            \
-                                              uint8_t *to, int64_t count) {                        \
-        const float scale = reals->scale, low = reals->low, high = reals->high;                    \
-        const int32_t zero = reals->zero;                                                          \
+    target_level static void quantize_##level(const tn_float_conversion *conversion,               \
+                                              const float *from, uint8_t *to, int64_t count) {     \
+        const float scale = conversion->scale, low = conversion->low, high = conversion->high;     \
+        const int32_t zero = conversion->zero;                                                     \
         for (int64_t i = 0; i < count; i++) {                                                      \
             float value = from[i] / scale;                                                         \
             value = value != value ? 0.0f : value;                                                 \
@@ -86,15 +86,15 @@ static inline uint32_t of_f16(uint32_t half) {
             to[i] = (uint8_t)((int32_t)value + zero);                                              \
         }                                                                                          \
     }                                                                                              \
-    target_level static void dequantize_signed_##level(const tn_reals *reals, const int8_t *from,  \
-                                                       float *to, int64_t count) {                 \
+    target_level static void dequantize_signed_##level(                                            \
+        const tn_float_conversion *conversion, const int8_t *from, float *to, int64_t count) {     \
         for (int64_t i = 0; i < count; i++)                                                        \
-            to[i] = (float)(from[i] - reals->zero) * reals->scale;                                 \
+            to[i] = (float)(from[i] - conversion->zero) * conversion->scale;                       \
     }                                                                                              \
-    target_level static void dequantize_##level(const tn_reals *reals, const uint8_t *from,        \
-                                                float *to, int64_t count) {                        \
+    target_level static void dequantize_##level(const tn_float_conversion *conversion,             \
+                                                const uint8_t *from, float *to, int64_t count) {   \
         for (int64_t i = 0; i < count; i++)                                                        \
-            to[i] = (float)(from[i] - reals->zero) * reals->scale;                                 \
+            to[i] = (float)(from[i] - conversion->zero) * conversion->scale;                       \
     }                                                                                              \
     target_level static void to_bf16_##level(const uint32_t *from, uint16_t *to, int64_t count) {  \
         for (int64_t i = 0; i < count; i++)                                                        \
@@ -139,27 +139,29 @@ static int highest_level(void) {
 #endif
 }
 
-bool tn_reals_init(tn_reals *out_reals, const tn_tensor *from, const tn_tensor *to) {
+bool tn_float_conversion_init(tn_float_conversion *out_conversion, const tn_tensor *from,
+                              const tn_tensor *to) {
     const bool is_up = is_float(to);
     const tn_tensor *low = is_up ? from : to;
     if (!is_float(is_up ? to : from) || (!is_byte(low) && !is_half(low))) return false;
-    *out_reals = (tn_reals){.type = low->type, .is_up = is_up, .level = highest_level()};
+    *out_conversion =
+        (tn_float_conversion){.type = low->type, .is_up = is_up, .level = highest_level()};
     if (is_half(low)) return true;
     const tn_quantization *quantization = low->quantization;
     const int32_t least = low->type == TN_I8 ? INT8_MIN : 0;
-    out_reals->scale = (float)tn_quantization_scale(quantization, 0);
-    out_reals->zero = (int32_t)tn_quantization_zero(quantization, low->type, 0);
-    out_reals->low = (float)(least - out_reals->zero);
-    out_reals->high = (float)(least + UINT8_MAX - out_reals->zero);
+    out_conversion->scale = (float)tn_quantization_scale(quantization, 0);
+    out_conversion->zero = (int32_t)tn_quantization_zero(quantization, low->type, 0);
+    out_conversion->low = (float)(least - out_conversion->zero);
+    out_conversion->high = (float)(least + UINT8_MAX - out_conversion->zero);
     return true;
 }
 
 #if defined(__x86_64__)
 #define AT_LEVEL(name, ...)                                                                        \
     do {                                                                                           \
-        if (reals->level == LEVEL_AVX512)                                                          \
+        if (conversion->level == LEVEL_AVX512)                                                     \
             name##_avx512(__VA_ARGS__);                                                            \
-        else if (reals->level == LEVEL_AVX2)                                                       \
+        else if (conversion->level == LEVEL_AVX2)                                                  \
             name##_avx2(__VA_ARGS__);                                                              \
         else                                                                                       \
             name##_baseline(__VA_ARGS__);                                                          \
@@ -168,24 +170,26 @@ bool tn_reals_init(tn_reals *out_reals, const tn_tensor *from, const tn_tensor *
 #define AT_LEVEL(name, ...) name##_baseline(__VA_ARGS__)
 #endif
 
-static void convert_halves(const tn_reals *reals, const void *from, void *to, int64_t count) {
-    if (reals->type == TN_BF16 && reals->is_up)
+static void convert_halves(const tn_float_conversion *conversion, const void *from, void *to,
+                           int64_t count) {
+    if (conversion->type == TN_BF16 && conversion->is_up)
         AT_LEVEL(from_bf16, from, to, count);
-    else if (reals->type == TN_BF16)
+    else if (conversion->type == TN_BF16)
         AT_LEVEL(to_bf16, from, to, count);
-    else if (reals->is_up)
+    else if (conversion->is_up)
         AT_LEVEL(from_f16, from, to, count);
     else
         AT_LEVEL(to_f16, from, to, count);
 }
 
-void tn_reals_line(const tn_reals *reals, const void *from, void *to, int64_t count) {
-    if (reals->type == TN_F16 || reals->type == TN_BF16)
-        convert_halves(reals, from, to, count);
-    else if (!reals->is_up)
-        AT_LEVEL(quantize, reals, from, to, count);
-    else if (reals->type == TN_I8)
-        AT_LEVEL(dequantize_signed, reals, from, to, count);
+void tn_float_conversion_line(const tn_float_conversion *conversion, const void *from, void *to,
+                              int64_t count) {
+    if (conversion->type == TN_F16 || conversion->type == TN_BF16)
+        convert_halves(conversion, from, to, count);
+    else if (!conversion->is_up)
+        AT_LEVEL(quantize, conversion, from, to, count);
+    else if (conversion->type == TN_I8)
+        AT_LEVEL(dequantize_signed, conversion, from, to, count);
     else
-        AT_LEVEL(dequantize, reals, from, to, count);
+        AT_LEVEL(dequantize, conversion, from, to, count);
 }

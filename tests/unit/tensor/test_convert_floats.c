@@ -28,7 +28,7 @@ static const tn_shape shapes[] = {
     {2, {5, 37}},       {4, {2, 35, 1, 1}},   {3, {2, 16, 600}},  {1, {1000}},
 };
 
-static void fill_reals(const tn_tensor *tensor, test_random *random) {
+static void fill_floats(const tn_tensor *tensor, test_random *random) {
     int64_t index[TN_MAX_RANK] = {0};
     memset(tensor->data, 0, (size_t)tensor->bytes);
     do {
@@ -38,7 +38,7 @@ static void fill_reals(const tn_tensor *tensor, test_random *random) {
         if ((bits >> 16 & 31) == 1) value = INFINITY;
         if ((bits >> 16 & 31) == 2) value = -1e30f;
         if ((bits >> 16 & 31) == 3) value = ((float)(bits >> 32 & 15) + 0.5f) * scale_a; /* a tie */
-        ((float *)tensor->data)[naive_place(tensor, index)] = value;
+        ((float *)tensor->data)[naive_offset(tensor, index)] = value;
     } while (naive_next(tensor, index));
 }
 
@@ -66,7 +66,7 @@ static void assert_right(const tn_tensor *from, const tn_tensor *to, const lower
     bool *is_element = calloc(stored + 1, 1);
     assert_non_null(is_element);
     do {
-        const size_t source = naive_place(from, index), target = naive_place(to, index);
+        const size_t source = naive_offset(from, index), target = naive_offset(to, index);
         const long double wanted = wanted_of(from, source, to, lower);
         const long double found = naive_load(to->data, to->type, target);
         if (!(wanted == found || (isnan(wanted) && isnan(found))))
@@ -88,7 +88,7 @@ static void check_pair(const tn_shape *shape, tn_format a, tn_format b, const lo
     guarded_create(&low, lower->type, b, shape);
     guarded_create(&back, TN_F32, a, shape);
     if (lower->quantization.scales) low.storage.tensor.quantization = &lower->quantization;
-    fill_reals(&real.storage.tensor, random);
+    fill_floats(&real.storage.tensor, random);
     convert_whole(&real.storage.tensor, &low.storage.tensor);
     assert_right(&real.storage.tensor, &low.storage.tensor, lower);
     convert_whole(&low.storage.tensor, &back.storage.tensor);
@@ -124,7 +124,7 @@ static void test_items_can_be_split_anywhere(void **state) {
     guarded_create(&parts, TN_I8, TN_C16, &shape);
     whole.storage.tensor.quantization = parts.storage.tensor.quantization =
         &lower_cases[2].quantization;
-    fill_reals(&real.storage.tensor, &random);
+    fill_floats(&real.storage.tensor, &random);
     convert_whole(&real.storage.tensor, &whole.storage.tensor);
     const int64_t items = tn_convert_items(&real.storage.tensor, &parts.storage.tensor);
     assert_true(items > 3);
@@ -140,31 +140,31 @@ static void test_items_can_be_split_anywhere(void **state) {
 
 static void test_levels_of_processors_answer_the_same_bits(void **state) {
     enum { COUNT = 3001 };
-    static float reals[COUNT];
+    static float floats[COUNT];
     static unsigned char low[3][COUNT * 2], bits[COUNT * 2], up[3][COUNT * 4];
     static const tn_shape shape = {1, {COUNT}};
     test_random random = {.state = 13};
     (void)state;
     for (int i = 0; i < COUNT; i++) {
         const uint64_t drawn = random_u64(&random);
-        memcpy(&reals[i], &drawn, sizeof(float));
-        if (i % 2) reals[i] = (float)(int32_t)(drawn & 0xffff) / 1000 - 32;
+        memcpy(&floats[i], &drawn, sizeof(float));
+        if (i % 2) floats[i] = (float)(int32_t)(drawn & 0xffff) / 1000 - 32;
         memcpy(bits + 2 * i, &(const uint16_t){(uint16_t)(drawn >> 40)}, 2);
     }
     for (size_t l = 0; l < TEST_COUNT(lower_cases); l++) {
         tn_tensor_storage from, to;
-        tn_reals down_way, up_way;
+        tn_float_conversion narrowing, widening;
         assert_int_equal(tn_tensor_init(&from, TN_F32, TN_LINEAR, &shape), TN_OK);
         assert_int_equal(tn_tensor_init(&to, lower_cases[l].type, TN_LINEAR, &shape), TN_OK);
         if (lower_cases[l].quantization.scales)
             to.tensor.quantization = &lower_cases[l].quantization;
-        assert_true(tn_reals_init(&down_way, &from.tensor, &to.tensor));
-        assert_true(tn_reals_init(&up_way, &to.tensor, &from.tensor));
-        const int highest = down_way.level;
+        assert_true(tn_float_conversion_init(&narrowing, &from.tensor, &to.tensor));
+        assert_true(tn_float_conversion_init(&widening, &to.tensor, &from.tensor));
+        const int highest = narrowing.level;
         for (int level = 0; level <= highest; level++) {
-            down_way.level = up_way.level = level;
-            tn_reals_line(&down_way, reals, low[level], COUNT);
-            tn_reals_line(&up_way, bits, up[level], COUNT);
+            narrowing.level = widening.level = level;
+            tn_float_conversion_line(&narrowing, floats, low[level], COUNT);
+            tn_float_conversion_line(&widening, bits, up[level], COUNT);
             assert_memory_equal(low[level], low[0], COUNT * tn_type_bytes(lower_cases[l].type));
             assert_memory_equal(up[level], up[0], COUNT * sizeof(float));
         }
@@ -175,7 +175,7 @@ static void test_levels_of_processors_answer_the_same_bits(void **state) {
 static void test_halves_are_converted_as_single_ones_are(void **state) {
     enum { COUNT = 65536 };
     static uint16_t halves[COUNT], back[COUNT];
-    static float reals[COUNT], near[COUNT];
+    static float floats[COUNT], near[COUNT];
     static const tn_shape shape = {1, {COUNT}};
     tn_tensor_storage real, half;
     (void)state;
@@ -184,16 +184,16 @@ static void test_halves_are_converted_as_single_ones_are(void **state) {
     for (uint32_t i = 0; i < COUNT; i++)
         halves[i] = (uint16_t)i;
     half.tensor.data = halves;
-    real.tensor.data = reals;
+    real.tensor.data = floats;
     convert_whole(&half.tensor, &real.tensor);
     for (uint32_t i = 0; i < COUNT; i++) {
         const float single = tn_f16_to_f32((uint16_t)i);
-        assert_memory_equal(&reals[i], &single, sizeof single);
+        assert_memory_equal(&floats[i], &single, sizeof single);
     }
     for (int step = -2; step <= 2; step++) { /* at, and beside, the middle of two halves */
         for (uint32_t i = 0; i < COUNT; i++) {
             uint32_t bits;
-            memcpy(&bits, &reals[i], sizeof bits);
+            memcpy(&bits, &floats[i], sizeof bits);
             bits += step == -2 ? 0 : 0x1000u + (uint32_t)step;
             memcpy(&near[i], &bits, sizeof bits);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Second::Ways: y = x * x - x in three ways. */
+/* Second::Tactics: y = x * x - x by three tactics. */
 #include "second.h"
 
 static const tn_port inputs[] = {TN_PORT("x", "T:f32|f64", 0, "any shape")};
@@ -49,6 +49,6 @@ static const char *const cases[] = {"| x=f32[4,8]", "| x=f64[5]", "| x=f32[64,33
 #endif
                                     "| x=f32[0]"};
 static const char *const combinations[] = {"f32 -> f32", "f64 -> f64"};
-OPERATOR("Ways", "x * x - x.", TN_NO_FIELDS)
-KERNEL("Ways", .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, .tactics = tactics)
-LIBRARY("second_ways")
+OPERATOR("Tactics", "x * x - x.", TN_NO_FIELDS)
+KERNEL("Tactics", .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, .tactics = tactics)
+LIBRARY("second_tactics")

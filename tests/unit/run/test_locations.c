@@ -144,7 +144,7 @@ static void test_conversions_stand_between_formats(void **state) {
         run_must(tn_context_run(test->context));
         assert_floats(run_result(test, 0), batch * 30, expected);
     }
-    assert_int_equal(test->context->shapes.current->walk_count, 6); /* two of them conversions */
+    assert_int_equal(test->context->shapes.current->item_count, 6); /* two of them conversions */
     assert_non_null(strstr(tn_engine_report(test->engine), "\"kind\": \"reformat\""));
     assert_non_null(strstr(tn_engine_report(test->engine), "\"format\": \"c16\""));
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk: a state's calls in order. The profiling walk is another one (walk_profile.c), so that
- * the plain one pays nothing for it. */
+/* The execution loop: a state's calls in order. The profiling one is apart (execution_profile.c),
+ * so that the plain one pays nothing for it. */
 #include "base/status.h"
-#include "run/walk_private.h"
+#include "run/execution_private.h"
 #include "tensor/convert.h"
 
-tn_status tn_walk_failed(const tn_walk_item *item, tn_status status) {
+tn_status tn_execution_failed(const tn_execution_item *item, tn_status status) {
     tn_call *call = item->call;
     if (!call->host_private /* a reformat */)
         return tn_error_at(
@@ -18,21 +18,21 @@ tn_status tn_walk_failed(const tn_walk_item *item, tn_status status) {
     return status;
 }
 
-tn_status tn_walk_blame(const tn_walk_item *item, tn_status status) {
+tn_status tn_execution_blame(const tn_execution_item *item, tn_status status) {
     tn_call_scope *scope = item->call->host_private;
     if (scope) scope->failed = status;
-    return tn_walk_failed(item, status);
+    return tn_execution_failed(item, status);
 }
 
-tn_status tn_walk_run(tn_context *context) {
+tn_status tn_execution_run(tn_context *context) {
     const tn_shape_state *state = context->shapes.current;
-    const tn_walk_item *item = state->walk, *end = item + state->walk_count;
+    const tn_execution_item *item = state->items, *end = item + state->item_count;
     const tn_run_state *run = context->run;
     for (; item != end; item++) {
-        const tn_status status = tn_walk_call(context, item);
+        const tn_status status = tn_execution_call(context, item);
         const unsigned is = atomic_load_explicit(&run->is, memory_order_relaxed);
         if (__builtin_expect(((unsigned)status | is) != 0, 0)) /* one branch for both */
-            return status == TN_OK ? tn_run_fail_cancelled() : tn_walk_failed(item, status);
+            return status == TN_OK ? tn_run_fail_cancelled() : tn_execution_failed(item, status);
     }
     return TN_OK;
 }
@@ -47,7 +47,7 @@ static tn_status reformat_items(void *user, int64_t begin, int64_t end, uint32_t
     return tn_convert(job->from, job->to, begin, end);
 }
 
-tn_status tn_walk_reformat(tn_call *call) {
+tn_status tn_execution_reformat(tn_call *call) {
     const tn_engine *engine = call->user;
     reformat_job job = {call->inputs[0], call->outputs[0]};
     if (job.from->type == TN_STRING)

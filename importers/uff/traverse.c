@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walk over the file's graph: nodes by id, the outputs (what MarkOutput nodes name, or what the
+ * Traverses the file's graph: nodes by id, the outputs (what MarkOutput nodes name, or what the
  * caller wants), and the live nodes sorted so that producers come first. Files list nodes in any
  * order.
  */
@@ -28,7 +28,7 @@ static tn_status index_nodes(tn_uff_reader *reader) {
 static bool find_extra(const tn_uff_reader *reader, const char *name, uint32_t *out_node,
                        uint32_t *out_output) {
     const char *underscore = strrchr(name, '_');
-    uint64_t place;
+    uint64_t index;
     uint32_t output = 0;
     if (!underscore || underscore[1] == 0 || strlen(underscore) > 4) return false;
     for (const char *at = underscore + 1; *at; at++) {
@@ -36,18 +36,18 @@ static bool find_extra(const tn_uff_reader *reader, const char *name, uint32_t *
         output = output * 10 + (uint32_t)(*at - '0');
     }
     const char *owner = tn_arena_format(reader->arena, "%.*s", (int)(underscore - name), name);
-    if (!owner || output == 0 || !tn_map_get(reader->nodes, owner, &place)) return false;
-    if (tn_uff_operation_find(reader->source->nodes[place]->operation)) return false;
-    *out_node = (uint32_t)place;
+    if (!owner || output == 0 || !tn_map_get(reader->nodes, owner, &index)) return false;
+    if (tn_uff_operation_find(reader->source->nodes[index]->operation)) return false;
+    *out_node = (uint32_t)index;
     *out_output = output;
     return true;
 }
 
 tn_status tn_uff_node_find(const tn_uff_reader *reader, const char *name, uint32_t *out_node,
                            uint32_t *out_output) {
-    uint64_t place;
-    if (tn_map_get(reader->nodes, name, &place)) {
-        *out_node = (uint32_t)place;
+    uint64_t index;
+    if (tn_map_get(reader->nodes, name, &index)) {
+        *out_node = (uint32_t)index;
         *out_output = 0;
         return TN_OK;
     }
@@ -90,10 +90,10 @@ static tn_status fail_no_outputs(const tn_uff_reader *reader) {
 
 static tn_status find_outputs(tn_uff_reader *reader) {
     const tn_uff_graph *graph = reader->source;
-    size_t room = reader->options->output_count;
+    size_t capacity = reader->options->output_count;
     for (size_t i = 0; i < graph->n_nodes; i++)
-        room += is_mark(graph->nodes[i]) ? graph->nodes[i]->n_inputs : 0;
-    reader->outputs = tn_arena_allocate(reader->arena, room, sizeof(*reader->outputs));
+        capacity += is_mark(graph->nodes[i]) ? graph->nodes[i]->n_inputs : 0;
+    reader->outputs = tn_arena_allocate(reader->arena, capacity, sizeof(*reader->outputs));
     if (!reader->outputs) return tn_fail_memory("the list of outputs");
     for (uint32_t i = 0; i < reader->options->output_count; i++)
         TN_TRY(tn_error_at(add_output(reader, reader->options->outputs[i]), "output"));
@@ -125,7 +125,7 @@ static tn_status fail_cycle(const tn_uff_reader *reader, const step *stack, size
                    reader->source->nodes[node]->id, depth - begin - 1);
 }
 
-static tn_status walk_from(tn_uff_reader *reader, uint32_t root, step *stack) {
+static tn_status traverse_from(tn_uff_reader *reader, uint32_t root, step *stack) {
     size_t depth = 0;
     if (reader->states[root].mark == 2) return TN_OK;
     stack[depth++] = (step){.node = root};
@@ -152,7 +152,7 @@ static tn_status walk_from(tn_uff_reader *reader, uint32_t root, step *stack) {
     return TN_OK;
 }
 
-tn_status tn_uff_walk(tn_uff_reader *reader) {
+tn_status tn_uff_traverse(tn_uff_reader *reader) {
     const size_t count = reader->source->n_nodes;
     TN_TRY(index_nodes(reader));
     reader->states = tn_arena_allocate(reader->arena, count, sizeof(*reader->states));
@@ -161,6 +161,6 @@ tn_status tn_uff_walk(tn_uff_reader *reader) {
     if (!reader->states || !reader->sorted || !stack) return tn_fail_memory("the list of nodes");
     TN_TRY(find_outputs(reader));
     for (size_t i = 0; i < reader->output_count; i++)
-        TN_TRY(walk_from(reader, reader->outputs[i].node, stack));
+        TN_TRY(traverse_from(reader, reader->outputs[i].node, stack));
     return TN_OK;
 }

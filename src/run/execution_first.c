@@ -2,19 +2,19 @@
 /*
  * The first run of a set of shapes on a device: one step after the other, each looked after, so
  * that what goes wrong is the step's that did it. On a stream of the caller's nothing is waited
- * for, and only errors of launches are found. What comes later, as graphs, is walk_graph.c.
+ * for, and only errors of launches are found. What comes later, as graphs, is execution_graph.c.
  */
 #include "base/status.h"
-#include "run/walk_private.h"
+#include "run/execution_private.h"
 
 #include <string.h>
 
 #define LOOKED_AT_BYTES 4096 /* of an output's beginning */
 
 /* Whether a step's kernel comes from another library than the device. */
-static bool is_strangers(const tn_context *context, const tn_shape_state *state, uint32_t item) {
+static bool is_third_partys(const tn_context *context, const tn_shape_state *state, uint32_t item) {
     const tn_engine *engine = context->engine;
-    const uint32_t index = state->walk_steps[item];
+    const uint32_t index = state->item_steps[item];
     return engine->program->steps[index].is_device && engine->steps[index].entry &&
            engine->steps[index].entry->library != engine->contents.device.library;
 }
@@ -46,7 +46,7 @@ static uint64_t looked_at(const tn_tensor *output) {
 }
 
 /* Numbers that no arithmetic makes. */
-static tn_status mark(const tn_context *context, const tn_tensor *output) {
+static tn_status mark_output(const tn_context *context, const tn_tensor *output) {
     const tn_device *device = context->engine->device;
     const tn_status status =
         device->fill(device, output->data, 0xff, looked_at(output), context->device.stream);
@@ -68,7 +68,7 @@ static tn_status look(tn_context *context, const tn_tensor *output) {
         device->copy(device, bytes, output->data, count, TN_COPY_TO_HOST, context->device.stream);
     if (status != TN_OK) return tn_device_failed(device, status, "looking at an output");
     context->device.is_pending = true;
-    TN_TRY(tn_walk_wait(context));
+    TN_TRY(tn_execution_wait(context));
     if (!is_marked(bytes, count)) return TN_OK;
     return tn_fail(TN_ERROR_PLUGIN,
                    "the kernel has written nothing into output '%s' (%llu bytes): was its launch "
@@ -77,28 +77,28 @@ static tn_status look(tn_context *context, const tn_tensor *output) {
 }
 
 static tn_status run_item(tn_context *context, const tn_shape_state *state, uint32_t index) {
-    const tn_walk_item *item = &state->walk[index];
+    const tn_execution_item *item = &state->items[index];
     const bool is_waited_for = context->device.stream == context->device.own_stream;
     const tn_tensor *output =
-        is_waited_for && is_strangers(context, state, index) ? find_output(item->call) : NULL;
-    tn_status status = output ? mark(context, output) : TN_OK;
-    if (status != TN_OK) return tn_walk_blame(item, status);
-    status = tn_walk_call(context, item);
-    if (status != TN_OK) return tn_walk_failed(item, status);
+        is_waited_for && is_third_partys(context, state, index) ? find_output(item->call) : NULL;
+    tn_status status = output ? mark_output(context, output) : TN_OK;
+    if (status != TN_OK) return tn_execution_blame(item, status);
+    status = tn_execution_call(context, item);
+    if (status != TN_OK) return tn_execution_failed(item, status);
     if (!tn_shape_state_is_on_device(context, state, index)) return TN_OK;
     status = tn_device_launched(context->engine->device, "after the kernel's run");
-    if (status != TN_OK) return tn_walk_blame(item, status);
-    if (is_waited_for) TN_TRY(tn_walk_settle(context, index));
+    if (status != TN_OK) return tn_execution_blame(item, status);
+    if (is_waited_for) TN_TRY(tn_execution_settle(context, index));
     status = output ? look(context, output) : TN_OK;
-    return status == TN_OK ? TN_OK : tn_walk_blame(item, status);
+    return status == TN_OK ? TN_OK : tn_execution_blame(item, status);
 }
 
-tn_status tn_walk_run_first(tn_context *context, const tn_shape_state *state) {
+tn_status tn_execution_run_first(tn_context *context, const tn_shape_state *state) {
     tn_error_copy before;
     tn_error_save(&before); /* an error of a launch that was there before is the caller's own */
     if (tn_device_launched(context->engine->device, "before the run") != TN_OK)
         tn_error_restore(&before);
-    for (uint32_t i = 0; i < state->walk_count; i++) {
+    for (uint32_t i = 0; i < state->item_count; i++) {
         TN_TRY(tn_run_check(context->run));
         TN_TRY(run_item(context, state, i));
     }

@@ -12,10 +12,10 @@
 
 static void place_fixed(tn_shape_state *state, uint32_t value, void *data) {
     static _Alignas(64) const char nothing[64];
-    tn_value_place *place = &state->places[value];
-    place->kind = TN_PLACE_FIXED;
-    place->pointer = data ? data : (void *)(uintptr_t)nothing;
-    state->tensors[value].tensor.data = place->pointer;
+    tn_value_location *location = &state->locations[value];
+    location->kind = TN_LOCATION_FIXED;
+    location->pointer = data ? data : (void *)(uintptr_t)nothing;
+    state->tensors[value].tensor.data = location->pointer;
 }
 
 /* An input whose value decides shapes is read from the state's own copy: that one is the value that
@@ -26,8 +26,8 @@ static void place_input(const tn_context *context, tn_shape_state *state, uint32
         place_fixed(state, value, state->values[input]);
         return;
     }
-    state->places[value].kind = TN_PLACE_INPUT;
-    state->places[value].index = input;
+    state->locations[value].kind = TN_LOCATION_INPUT;
+    state->locations[value].index = input;
 }
 
 static tn_status place_source(tn_context *context, tn_shape_state *state, uint32_t value) {
@@ -66,7 +66,7 @@ static void share_views(const tn_engine *engine, tn_shape_state *state,
         const uint32_t alias = tn_graph_output_port(op, i)->alias;
         if (step->outputs[i] != TN_NO_VALUE && alias && alias <= step->input_count &&
             step->inputs[alias - 1] != TN_NO_VALUE)
-            state->places[step->outputs[i]].root = step->inputs[alias - 1];
+            state->locations[step->outputs[i]].root = step->inputs[alias - 1];
     }
 }
 
@@ -75,7 +75,7 @@ static tn_status place_values(tn_context *context, tn_shape_state *state) {
     bool *is_made = tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*is_made));
     if (!is_made) return tn_fail_memory("a set of shapes");
     for (uint32_t v = 0; v < program->value_count; v++)
-        state->places[v].root = v;
+        state->locations[v].root = v;
     for (uint32_t s = 0; s < program->step_count; s++) {
         const tn_program_step *step = &program->steps[s];
         for (uint32_t i = 0; i < step->output_count && !step->is_host; i++) {
@@ -84,8 +84,9 @@ static tn_status place_values(tn_context *context, tn_shape_state *state) {
     }
     for (uint32_t v = 0; v < program->value_count; v++) {
         if (is_made[v])
-            state->places[v].kind =
-                program->values[v].space == TN_SPACE_DEVICE ? TN_PLACE_DEVICE : TN_PLACE_ARENA;
+            state->locations[v].kind = program->values[v].space == TN_SPACE_DEVICE
+                                           ? TN_LOCATION_DEVICE
+                                           : TN_LOCATION_ARENA;
         else if (state->tensors[v].tensor.size)
             TN_TRY(place_source(context, state, v));
     }
@@ -104,11 +105,11 @@ static void place_outputs(tn_context *context, tn_shape_state *state) {
         size_t shift;
         const uint32_t value = engine->program->output_values[i],
                        root = tn_shape_state_root(state, value, &shift);
-        tn_value_place *place = &state->places[root];
-        if (place->kind == TN_PLACE_ARENA &&
+        tn_value_location *location = &state->locations[root];
+        if (location->kind == TN_LOCATION_ARENA &&
             state->tensors[root].tensor.bytes == state->outputs[i].tensor.bytes) {
-            place->kind = TN_PLACE_OUTPUT;
-            place->index = i;
+            location->kind = TN_LOCATION_OUTPUT;
+            location->index = i;
         } else {
             state->copies[state->copy_count++] = (tn_output_copy){value, i};
         }
@@ -123,8 +124,8 @@ static tn_status check_values(const tn_context *context, const tn_shape_state *s
         const tn_port *port = tn_graph_input_port(node->entry->op, i);
         size_t shift;
         if (step->inputs[i] == TN_NO_VALUE || !port || !(port->flags & TN_PORT_VALUE_NEEDED) ||
-            state->places[tn_shape_state_root(state, step->inputs[i], &shift)].kind ==
-                TN_PLACE_FIXED)
+            state->locations[tn_shape_state_root(state, step->inputs[i], &shift)].kind ==
+                TN_LOCATION_FIXED)
             continue;
         return tn_error_in(
             tn_fail(TN_ERROR_FORMAT, "the value of input '%s' is needed before a run", port->name),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elementwise operators of a stranger, in the domain "tiny": with an expression and a reference,
+ * Elementwise operators of a third party, in the domain "tiny": with an expression and a reference,
  * but without a kernel and without a row function.
  */
-#ifndef TN_TESTS_UNIT_KIT_STRANGER_LAYERS_H
-#define TN_TESTS_UNIT_KIT_STRANGER_LAYERS_H
+#ifndef TN_TESTS_UNIT_KIT_THIRD_PARTY_LAYERS_H
+#define TN_TESTS_UNIT_KIT_THIRD_PARTY_LAYERS_H
 
 #include <tenon/plugin.h>
 

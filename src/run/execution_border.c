@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inputs and outputs that the caller has in the device's memory: the value that a transfer would
- * bring there, or take from there, lies where the caller's memory is, and the transfer does
+ * copy there, or from there, lies where the caller's memory is, and the transfer does
  * nothing. Where a kernel overwrites the input, or two outputs are one value, the transfer copies
  * on the device. Small ones of the context's own pinned memory are part of the captured graph
- * (walk_direct.c goes on from there).
+ * (execution_direct.c goes on from there).
  */
 #include "base/status.h"
 #include "program/transfer.h"
-#include "run/walk_private.h"
+#include "run/execution_private.h"
 
-tn_status tn_walk_do_nothing(tn_call *call) {
+tn_status tn_execution_do_nothing(tn_call *call) {
     (void)call;
     return TN_OK;
 }
 
 /* Which input or output a step moves; false when it is none. */
 static bool find_port(const tn_engine *engine, const tn_program_step *step,
-                      tn_walk_border *border) {
+                      tn_execution_border *border) {
     const tn_program *program = engine->program;
     const uint32_t from = step->inputs[0], to = step->outputs[0];
     for (uint32_t i = 0; i < engine->graph->input_count; i++) {
         if (program->input_values[i] != from || program->values[to].space != TN_SPACE_DEVICE)
             continue;
-        *border = (tn_walk_border){.value = to, .port = i};
+        *border = (tn_execution_border){.value = to, .port = i};
         return true;
     }
     for (uint32_t i = 0; i < engine->graph->output_count; i++) {
         if (program->output_values[i] != to || program->values[from].space != TN_SPACE_DEVICE)
             continue;
-        *border = (tn_walk_border){.value = from, .port = i, .is_output = true};
+        *border = (tn_execution_border){.value = from, .port = i, .is_output = true};
         return true;
     }
     return false;
@@ -38,11 +38,11 @@ static bool find_port(const tn_engine *engine, const tn_program_step *step,
 /* Whether some kernel writes in the memory of a value, not counting who makes it. */
 static bool is_overwritten(const tn_context *context, const tn_shape_state *state, uint32_t root) {
     const tn_program *program = context->engine->program;
-    for (uint32_t i = 0; i < state->walk_count; i++) {
-        const tn_program_step *step = &program->steps[state->walk_steps[i]];
+    for (uint32_t i = 0; i < state->item_count; i++) {
+        const tn_program_step *step = &program->steps[state->item_steps[i]];
         for (uint32_t k = 0; k < step->output_count; k++)
             if (step->outputs[k] != TN_NO_VALUE && step->outputs[k] != root &&
-                state->places[step->outputs[k]].root == root)
+                state->locations[step->outputs[k]].root == root)
                 return true;
     }
     return false;
@@ -50,12 +50,12 @@ static bool is_overwritten(const tn_context *context, const tn_shape_state *stat
 
 /* The one border of the same memory as an output's, where that is an input which it updates: the
  * two may be bound to one pointer. Else 0. */
-static uint32_t find_pair(const tn_shape_state *state, const tn_walk_border *output,
+static uint32_t find_pair(const tn_shape_state *state, const tn_execution_border *output,
                           uint32_t root) {
     uint32_t pair = 0;
     for (uint32_t b = 0; b < state->border_count; b++) {
-        const tn_walk_border *border = &state->borders[b];
-        if (state->places[border->value].root != root) continue;
+        const tn_execution_border *border = &state->borders[b];
+        if (state->locations[border->value].root != root) continue;
         if (pair || border->is_output || border->value != root || output->value == root) return 0;
         pair = b + 1;
     }
@@ -67,24 +67,24 @@ static uint32_t find_pair(const tn_shape_state *state, const tn_walk_border *out
 }
 
 static bool may_share(const tn_context *context, const tn_shape_state *state, uint32_t count,
-                      const tn_walk_border *border) {
-    const tn_call *call = state->walk[border->item].call;
-    const uint32_t root = state->places[border->value].root;
-    if (state->places[border->value].kind != TN_PLACE_DEVICE ||
+                      const tn_execution_border *border) {
+    const tn_call *call = state->items[border->item].call;
+    const uint32_t root = state->locations[border->value].root;
+    if (state->locations[border->value].kind != TN_LOCATION_DEVICE ||
         !tn_transfer_is_copy(call->inputs[0], call->outputs[0]))
         return false;
     if (state->tensors[root].tensor.bytes != state->tensors[border->value].tensor.bytes)
         return false; /* a window in what others make */
     if (!border->is_output) return !is_overwritten(context, state, root);
     for (uint32_t b = 0; b < count; b++) /* a view of an input, or an output twice */
-        if (state->places[state->borders[b].value].root == root) return false;
+        if (state->locations[state->borders[b].value].root == root) return false;
     return state->tensors[root].tensor.bytes == call->inputs[0]->bytes;
 }
 
-static void note_pair(tn_shape_state *state, tn_walk_border *border) {
-    const tn_call *call = state->walk[border->item].call;
-    const uint32_t root = state->places[border->value].root;
-    if (state->places[border->value].kind != TN_PLACE_DEVICE ||
+static void note_pair(tn_shape_state *state, tn_execution_border *border) {
+    const tn_call *call = state->items[border->item].call;
+    const uint32_t root = state->locations[border->value].root;
+    if (state->locations[border->value].kind != TN_LOCATION_DEVICE ||
         !tn_transfer_is_copy(call->inputs[0], call->outputs[0]) ||
         state->tensors[root].tensor.bytes != call->inputs[0]->bytes)
         return;
@@ -92,19 +92,19 @@ static void note_pair(tn_shape_state *state, tn_walk_border *border) {
     if (border->pair) state->updated[border->port] = state->borders[border->pair - 1].port + 1;
 }
 
-tn_status tn_walk_find_borders(tn_context *context, tn_shape_state *state) {
+tn_status tn_execution_find_borders(tn_context *context, tn_shape_state *state) {
     const tn_engine *engine = context->engine;
     if (!context->device.stream) return TN_OK;
     state->borders =
-        tn_arena_allocate(state->arena, state->walk_count + 1u, sizeof(*state->borders));
+        tn_arena_allocate(state->arena, state->item_count + 1u, sizeof(*state->borders));
     if (!state->borders) return tn_fail_memory("a set of shapes");
-    for (uint32_t i = 0; i < state->walk_count; i++) {
-        tn_walk_border border;
-        const tn_program_step *step = &engine->program->steps[state->walk_steps[i]];
-        if (!tn_walk_is_transfer(engine->program, step) || !find_port(engine, step, &border))
+    for (uint32_t i = 0; i < state->item_count; i++) {
+        tn_execution_border border;
+        const tn_program_step *step = &engine->program->steps[state->item_steps[i]];
+        if (!tn_execution_is_transfer(engine->program, step) || !find_port(engine, step, &border))
             continue;
         border.item = i;
-        border.run = state->walk[i].run;
+        border.run = state->items[i].run;
         border.may_share = may_share(context, state, state->border_count, &border);
         if (border.is_output && !border.may_share) note_pair(state, &border);
         state->borders[state->border_count++] = border;
@@ -112,30 +112,30 @@ tn_status tn_walk_find_borders(tn_context *context, tn_shape_state *state) {
     return TN_OK;
 }
 
-static void share(const tn_context *context, tn_shape_state *state, const tn_walk_border *border,
-                  void *data) {
-    const uint32_t root = state->places[border->value].root;
+static void set_pointers(const tn_context *context, tn_shape_state *state,
+                         const tn_execution_border *border, void *data) {
+    const uint32_t root = state->locations[border->value].root;
     for (uint32_t v = 0; v < context->engine->program->value_count; v++)
-        if (state->places[v].kind == TN_PLACE_DEVICE && state->places[v].root == root)
-            state->tensors[v].tensor.data = (char *)data + state->places[v].shift;
+        if (state->locations[v].kind == TN_LOCATION_DEVICE && state->locations[v].root == root)
+            state->tensors[v].tensor.data = (char *)data + state->locations[v].shift;
 }
 
 /* Input and output on one pointer: the update is done there. */
 static void share_pair(const tn_context *context, tn_shape_state *state,
-                       const tn_walk_border *border) {
-    const tn_walk_border *pair = &state->borders[border->pair - 1];
+                       const tn_execution_border *border) {
+    const tn_execution_border *pair = &state->borders[border->pair - 1];
     const tn_output_binding *output = &context->ports.outputs[border->port];
     const tn_input_binding *input = &context->ports.inputs[pair->port];
     if (!output->is_device || output->is_sent || !input->is_device || input->is_fetched ||
         input->data != output->data)
         return;
-    state->walk[border->item].run = state->walk[pair->item].run = tn_walk_do_nothing;
-    share(context, state, border, output->data);
+    state->items[border->item].run = state->items[pair->item].run = tn_execution_do_nothing;
+    set_pointers(context, state, border, output->data);
 }
 
-void tn_walk_set_borders(const tn_context *context, tn_shape_state *state) {
+void tn_execution_set_borders(const tn_context *context, tn_shape_state *state) {
     for (uint32_t b = 0; b < state->border_count; b++) {
-        const tn_walk_border *border = &state->borders[b];
+        const tn_execution_border *border = &state->borders[b];
         const tn_input_binding *input =
             &context->ports.inputs[border->is_output ? 0 : border->port];
         const tn_output_binding *output =
@@ -144,23 +144,24 @@ void tn_walk_set_borders(const tn_context *context, tn_shape_state *state) {
             border->is_output ? output->is_device && !output->is_sent : input->is_device;
         const bool is_shared = is_device && border->may_share;
         const bool is_fetched = !border->is_output && input->is_fetched; /* from where that is */
-        state->walk[border->item].run = is_shared                  ? tn_walk_do_nothing
-                                        : is_device && !is_fetched ? tn_walk_transfer_on_device
-                                                                   : border->run;
+        state->items[border->item].run = is_shared ? tn_execution_do_nothing
+                                         : is_device && !is_fetched
+                                             ? tn_execution_transfer_on_device
+                                             : border->run;
         if (is_shared)
-            share(context, state, border,
-                  border->is_output ? output->data : (void *)(uintptr_t)input->data);
+            set_pointers(context, state, border,
+                         border->is_output ? output->data : (void *)(uintptr_t)input->data);
         if (border->pair) share_pair(context, state, border);
     }
 }
 
 /* The context's own memory at a border, where the transfer may be captured; null otherwise. */
 static const void *find_captured(const tn_context *context, const tn_shape_state *state,
-                                 const tn_walk_border *border) {
-    const tn_walk_item *item = &state->walk[border->item];
+                                 const tn_execution_border *border) {
+    const tn_execution_item *item = &state->items[border->item];
     const tn_tensor *in_host = border->is_output ? item->call->outputs[0] : item->call->inputs[0];
-    if (!tn_walk_has_pinned(context) || in_host->bytes > TN_WALK_SMALL_BYTES ||
-        item->run != border->run || item->run == tn_walk_transfer_and_wait)
+    if (!tn_execution_has_pinned(context) || in_host->bytes > TN_EXECUTION_SMALL_BYTES ||
+        item->run != border->run || item->run == tn_execution_transfer_and_wait)
         return NULL;
     if (border->is_output) {
         const tn_output_binding *output = &context->ports.outputs[border->port];
@@ -172,7 +173,7 @@ static const void *find_captured(const tn_context *context, const tn_shape_state
     return is_pinned && in_host->data == pinned ? pinned : NULL;
 }
 
-tn_status tn_walk_capture_borders(tn_context *context, tn_shape_state *state) {
+tn_status tn_execution_capture_borders(tn_context *context, tn_shape_state *state) {
     bool has_changed = false;
     for (uint32_t b = 0; b < state->border_count; b++) {
         const void *captured = find_captured(context, state, &state->borders[b]);
@@ -180,6 +181,6 @@ tn_status tn_walk_capture_borders(tn_context *context, tn_shape_state *state) {
         state->borders[b].captured = captured;
     }
     if (!has_changed) return TN_OK;
-    tn_walk_drop_graphs(context, state);
-    return tn_walk_find_graphs(context, state);
+    tn_execution_drop_graphs(context, state);
+    return tn_execution_find_graphs(context, state);
 }

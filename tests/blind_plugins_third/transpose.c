@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Third::Turn: the last two axes change places. Three tactics: element by element, in tiles of 8,
- * in tiles of 16 by way of scratch memory for each thread.
+ * Third::Transpose: the last two axes are swapped. Three tactics: element by element, in tiles of
+ * 8, in tiles of 16 by way of scratch memory for each thread.
  */
 #include "third.h"
 
@@ -52,8 +52,8 @@ static tn_status reshape(tn_call *call) {
     return TN_OK;
 }
 /* Rows r..r+tile-1 of a plane, by tiles of columns. */
-static void turn_band(const uint32_t *x, uint32_t *y, int64_t h, int64_t w, int64_t r, int64_t tile,
-                      uint32_t *scratch) {
+static void transpose_band(const uint32_t *x, uint32_t *y, int64_t h, int64_t w, int64_t r,
+                           int64_t tile, uint32_t *scratch) {
     const int64_t high = r + tile < h ? tile : h - r;
     for (int64_t c = 0; c < w; c += tile) {
         const int64_t wide = c + tile < w ? tile : w - c;
@@ -92,9 +92,10 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
                 to[(k + j) * h + r] = from[r * w + k + j];
         if (call->tactic == 0) continue;
 #endif
-        turn_band(from, to, h, w, i % bands * tile, tile,
-                  call->tactic == 2 ? (uint32_t *)call->workspace + (size_t)thread * (SCRATCH / 4)
-                                    : NULL);
+        transpose_band(from, to, h, w, i % bands * tile, tile,
+                       call->tactic == 2
+                           ? (uint32_t *)call->workspace + (size_t)thread * (SCRATCH / 4)
+                           : NULL);
     }
     return TN_OK;
 }
@@ -113,11 +114,11 @@ static tn_status run(tn_call *call) {
 static const char *const cases[] = {"| x=f32[16,16]",  "| x=f32[3,10,12]",
                                     "| x=i32[2,17,9]", "| x=f64[2,3]",
                                     "| x=f32[0,4]",    "| x=i32[1,2,1,1,2,1,40,24]"};
-static const tn_operator op = {THIRD_OPERATOR("Turn"), .state_version = 1,
+static const tn_operator op = {THIRD_OPERATOR("Transpose"), .state_version = 1,
                                .traits = TN_OPERATOR_SELECTS, TN_NO_FIELDS,
                                .doc = "The last two axes in the other order."};
 static const char *const combinations[] = {"f32 -> f32", "i32 -> i32"};
-static const tn_kernel kernel = {THIRD_KERNEL("Turn", "tiles"),
+static const tn_kernel kernel = {THIRD_KERNEL("Transpose", "tiles"),
                                  .traits = TN_KERNEL_DETERMINISTIC,
                                  TN_COMBINATIONS(combinations),
 #if MISTAKE == 5
@@ -126,4 +127,4 @@ static const tn_kernel kernel = {THIRD_KERNEL("Turn", "tiles"),
                                  .tactics = tactics,
                                  .reshape = reshape,
                                  .run = run};
-THIRD_LIBRARY("turn", op, &kernel)
+THIRD_LIBRARY("transpose", op, &kernel)

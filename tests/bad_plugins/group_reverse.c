@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bad::Turn, the elements along an axis in reverse within groups, times a factor, through a named
- * function: fields of many types, all of which may be absent or hostile; and the mistakes of
+ * Bad::GroupReverse, the elements along an axis in reverse within groups, times a factor, through a
+ * named function: fields of many types, all of which may be absent or hostile; and the mistakes of
  * kernels that expect what the cases give.
  */
 #include "mistake.h"
@@ -11,27 +11,28 @@
 
 enum { PLAIN, NEGATE, ABSOLUTE };
 
-typedef struct turn_params {
+typedef struct reverse_params {
     uint64_t present;
     int64_t axis, group;
     float factor;
     const char *function; /* null: none */
     uint32_t kind;
     tn_f32s offsets; /* one for each position along the axis, or none */
-} turn_params;
+} reverse_params;
 
 static const tn_field fields[] = {
-    TN_FIELD(turn_params, axis, TN_FIELD_I64, 0, "-1", "from the end where it is negative"),
-    TN_FIELD(turn_params, group, TN_FIELD_I64, 0, "0", "elements of a group; 0: all"),
-    TN_FIELD(turn_params, factor, TN_FIELD_F32, 0, "1", "of the result"),
-    TN_FIELD(turn_params, function, TN_FIELD_STRING, 0, NULL, "\"double\", or absent"),
-    TN_FIELD_CHOICE(turn_params, kind, TN_FIELD_ENUM, 0, "plain", "plain|negate|absolute", "sign"),
-    TN_FIELD(turn_params, offsets, TN_FIELD_F32S, 0, NULL, "are added, along the axis")};
+    TN_FIELD(reverse_params, axis, TN_FIELD_I64, 0, "-1", "from the end where it is negative"),
+    TN_FIELD(reverse_params, group, TN_FIELD_I64, 0, "0", "elements of a group; 0: all"),
+    TN_FIELD(reverse_params, factor, TN_FIELD_F32, 0, "1", "of the result"),
+    TN_FIELD(reverse_params, function, TN_FIELD_STRING, 0, NULL, "\"double\", or absent"),
+    TN_FIELD_CHOICE(reverse_params, kind, TN_FIELD_ENUM, 0, "plain", "plain|negate|absolute",
+                    "sign"),
+    TN_FIELD(reverse_params, offsets, TN_FIELD_F32S, 0, NULL, "are added, along the axis")};
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "any shape")};
 static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "as x")};
 
 static tn_status infer(tn_call *call) {
-    const turn_params *p = call->params;
+    const reverse_params *p = call->params;
     const int64_t rank = call->inputs[0]->rank;
     if (p->axis < -rank || p->axis >= rank)
         return call->host->fail(call, TN_ERROR_RANGE, "axis %d of rank %d", (int)p->axis,
@@ -43,7 +44,7 @@ static tn_status infer(tn_call *call) {
     return infer_same(call);
 }
 
-static double apply(const turn_params *p, double x, int is_kernel) {
+static double apply(const reverse_params *p, double x, int is_kernel) {
     if (is_kernel && WITH(null_function) ? strcmp(p->function, "double") == 0
                                          : p->function && p->function[0])
         x *= 2;
@@ -52,8 +53,8 @@ static double apply(const turn_params *p, double x, int is_kernel) {
     return x;
 }
 
-static tn_status turn(tn_call *call, int is_kernel) {
-    const turn_params *p = call->params;
+static tn_status reverse(tn_call *call, int is_kernel) {
+    const reverse_params *p = call->params;
     const tn_tensor *in = call->inputs[0];
     const float *x = in->data;
     float *y = call->outputs[0]->data;
@@ -83,38 +84,38 @@ static tn_status turn(tn_call *call, int is_kernel) {
 }
 
 static tn_status reference(tn_call *call) {
-    return turn(call, 0);
+    return reverse(call, 0);
 }
 
 static tn_status run(tn_call *call) {
-    return turn(call, 1);
+    return reverse(call, 1);
 }
 
 /* What the kernels' mistakes need is not among them. */
 static const char *const cases[] = {
     "axis=1 group=2 factor=0.5 function=double offsets=[0.5,1,1.5,2] | x=f32[3,4]",
     "axis=0 group=4 function=double kind=negate offsets=[0.5,1,1.5,2] | x=f32[4,3]"};
-static const tn_operator turning = {.size = sizeof(tn_operator),
-                                    .since_version = 1,
-                                    .state_version = 1,
-                                    .domain = "Bad",
-                                    .name = "Turn",
-                                    TN_FIELDS(turn_params, fields),
-                                    TN_INPUTS(inputs),
-                                    TN_OUTPUTS(outputs),
-                                    .infer = infer,
-                                    .reference = reference,
-                                    TN_CASES(cases)};
+static const tn_operator reverse_operator = {.size = sizeof(tn_operator),
+                                             .since_version = 1,
+                                             .state_version = 1,
+                                             .domain = "Bad",
+                                             .name = "GroupReverse",
+                                             TN_FIELDS(reverse_params, fields),
+                                             TN_INPUTS(inputs),
+                                             TN_OUTPUTS(outputs),
+                                             .infer = infer,
+                                             .reference = reference,
+                                             TN_CASES(cases)};
 static const char *const combinations[] = {"f32 -> f32"};
-static const tn_kernel turn_cpu = {.size = sizeof(tn_kernel),
-                                   .revision = 1,
-                                   .domain = "Bad",
-                                   .op = "Turn",
-                                   .device = "cpu",
-                                   .name = "plain",
-                                   .traits = TN_KERNEL_DETERMINISTIC,
-                                   TN_COMBINATIONS(combinations),
-                                   .run = run};
-static const tn_operator *const operators[] = {&turning};
-static const tn_kernel *const kernels[] = {&turn_cpu};
-TN_LIBRARY("bad_turn", "1", operators, kernels)
+static const tn_kernel reverse_cpu = {.size = sizeof(tn_kernel),
+                                      .revision = 1,
+                                      .domain = "Bad",
+                                      .op = "GroupReverse",
+                                      .device = "cpu",
+                                      .name = "plain",
+                                      .traits = TN_KERNEL_DETERMINISTIC,
+                                      TN_COMBINATIONS(combinations),
+                                      .run = run};
+static const tn_operator *const operators[] = {&reverse_operator};
+static const tn_kernel *const kernels[] = {&reverse_cpu};
+TN_LIBRARY("bad_group_reverse", "1", operators, kernels)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Guarded runs: the walk of a context whose engine was loaded to be checked. It is a walk of its
- * own, so that the plain one pays nothing for it. What is done with one call is
+ * Guarded runs: the execution loop of a context whose engine was loaded to be checked. It is a loop
+ * of its own, so that the plain one pays nothing for it. What is done with one call is
  * guard/checked_call.c's matter; conversions between formats are Tenon's own and run as they are,
  * and isolated kernels are guarded in their helper process. Steps on a device are waited for one by
  * one, so that an error is that of the step that made it; its kernels are guarded in its memory.
  */
 #include "engine/checked.h"
 #include "base/clock.h"
-#include "run/walk_private.h"
+#include "run/execution_private.h"
 
 tn_status tn_checked_context_create(tn_context *context) {
     const tn_engine *engine = context->engine;
@@ -54,32 +54,33 @@ tn_status tn_checked_step(tn_context *context, uint32_t index, tn_call *call, tn
 
 static tn_status run_on_device(tn_context *context, uint32_t index) {
     const tn_shape_state *state = context->shapes.current;
-    const tn_walk_item *item = &state->walk[index];
-    const tn_program_step *step = &context->engine->program->steps[state->walk_steps[index]];
+    const tn_execution_item *item = &state->items[index];
+    const tn_program_step *step = &context->engine->program->steps[state->item_steps[index]];
     if (step->kind == TN_STEP_REFORMAT) {
-        const tn_status status = tn_walk_call(context, item);
-        return status == TN_OK ? tn_walk_settle(context, index) : tn_walk_failed(item, status);
+        const tn_status status = tn_execution_call(context, item);
+        return status == TN_OK ? tn_execution_settle(context, index)
+                               : tn_execution_failed(item, status);
     }
-    return tn_checked_step(context, state->walk_steps[index], item->call, item->run);
+    return tn_checked_step(context, state->item_steps[index], item->call, item->run);
 }
 
-tn_status tn_checked_walk(tn_context *context) {
+tn_status tn_execution_run_checked(tn_context *context) {
     const tn_shape_state *state = context->shapes.current;
-    for (uint32_t i = 0; i < state->walk_count; i++) {
-        const tn_walk_item *item = &state->walk[i];
+    for (uint32_t i = 0; i < state->item_count; i++) {
+        const tn_execution_item *item = &state->items[i];
         TN_TRY(tn_run_check(context->run));
         const uint64_t before = context->profile.is_on ? tn_now_ns() : 0;
         const bool is_on_device = tn_shape_state_is_on_device(context, state, i);
         if (is_on_device) {
             TN_TRY(run_on_device(context, i));
-        } else if (item->run == tn_walk_reformat || item->run == tn_isolated_run) {
-            const tn_status status = tn_walk_call(context, item);
-            if (status != TN_OK) return tn_walk_failed(item, status);
+        } else if (item->run == tn_execution_reformat || item->run == tn_isolated_run) {
+            const tn_status status = tn_execution_call(context, item);
+            if (status != TN_OK) return tn_execution_failed(item, status);
         } else {
-            TN_TRY(tn_checked_step(context, state->walk_steps[i], item->call, item->run));
+            TN_TRY(tn_checked_step(context, state->item_steps[i], item->call, item->run));
         }
         if (context->profile.is_on)
-            tn_walk_note_time(context, state->walk_steps[i], tn_now_ns() - before);
+            tn_execution_note_time(context, state->item_steps[i], tn_now_ns() - before);
     }
     return TN_OK;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walk with a clock. On the processor that is the host's; on a device each step lies between
- * two events, and the host waits once, at the end: pieces that a plain run launches as one graph
- * are captured once more with the events in them, so that the steps' times add up to the run's.
+ * The execution loop with a clock. On the processor that is the host's; on a device each step lies
+ * between two events, and the host waits once, at the end: pieces that a plain run launches as one
+ * graph are captured once more with the events in them, so that the steps' times add up to the
+ * run's.
  */
 #include "base/status.h"
 #include "base/clock.h"
-#include "run/walk_private.h"
+#include "run/execution_private.h"
 
-void tn_walk_note_time(tn_context *context, uint32_t index, uint64_t ns) {
+void tn_execution_note_time(tn_context *context, uint32_t index, uint64_t ns) {
     tn_profile_entry *entry = &context->profile.entries[index];
     const tn_program_step *step = &context->engine->program->steps[index];
     if (entry->runs == 0) {
@@ -31,12 +32,12 @@ void tn_walk_note_time(tn_context *context, uint32_t index, uint64_t ns) {
 
 static tn_status profile_host(tn_context *context) {
     const tn_shape_state *state = context->shapes.current;
-    for (uint32_t i = 0; i < state->walk_count; i++) {
+    for (uint32_t i = 0; i < state->item_count; i++) {
         TN_TRY(tn_run_check(context->run));
         const uint64_t before = tn_now_ns();
-        const tn_status status = state->walk[i].run(state->walk[i].call);
-        if (status != TN_OK) return tn_walk_failed(&state->walk[i], status);
-        tn_walk_note_time(context, state->walk_steps[i], tn_now_ns() - before);
+        const tn_status status = state->items[i].run(state->items[i].call);
+        if (status != TN_OK) return tn_execution_failed(&state->items[i], status);
+        tn_execution_note_time(context, state->item_steps[i], tn_now_ns() - before);
     }
     return TN_OK;
 }
@@ -67,7 +68,7 @@ static tn_status reserve_events(tn_context *context, uint32_t count) {
     return TN_OK;
 }
 
-void tn_walk_profile_close(tn_context *context) {
+void tn_execution_profile_close(tn_context *context) {
     const tn_device *device = context->engine->device;
     for (uint32_t i = 0; i < context->profile.event_count; i++)
         device->event_destroy(device, context->profile.events[i]);
@@ -84,10 +85,10 @@ static tn_status record(const tn_context *context, uint32_t event, void *stream)
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "an event");
 }
 
-/* Pieces of the walk: what lies before each graph, the graph, and what lies behind the last one.
+/* Pieces of the run: what lies before each graph, the graph, and what lies behind the last one.
  * Two events end a piece: what lies between those is what an event costs, and no step's time. */
 static uint32_t end_events(const tn_shape_state *state, uint32_t piece) {
-    return state->walk_count + 2 * piece;
+    return state->item_count + 2 * piece;
 }
 
 static uint32_t event_count(const tn_shape_state *state) {
@@ -100,26 +101,27 @@ static tn_status run_piece(tn_context *context, uint32_t piece, uint32_t first, 
                            void *stream) {
     const tn_shape_state *state = context->shapes.current;
     for (uint32_t i = first; i < end; i++) {
-        const tn_walk_item *item = &state->walk[i];
+        const tn_execution_item *item = &state->items[i];
         TN_TRY(tn_run_check(context->run));
         TN_TRY(record(context, i, stream));
         const uint64_t before = tn_now_ns();
-        const tn_status status = tn_walk_call(context, item);
-        if (status != TN_OK) return tn_walk_failed(item, status);
+        const tn_status status = tn_execution_call(context, item);
+        if (status != TN_OK) return tn_execution_failed(item, status);
         context->profile.host_ns[i] = tn_now_ns() - before;
     }
     TN_TRY(record(context, end_events(state, piece), stream));
     return record(context, end_events(state, piece) + 1, stream);
 }
 
-tn_status tn_walk_profile_capture(tn_context *context, const tn_walk_graph *graph, void *stream) {
+tn_status tn_execution_profile_capture(tn_context *context, const tn_execution_graph *graph,
+                                       void *stream) {
     const uint32_t number = (uint32_t)(graph - context->shapes.current->graphs);
     return run_piece(context, 2 * number + 1, graph->first, graph->end, stream);
 }
 
 static tn_status launch_piece(tn_context *context, uint32_t piece, uint32_t first, uint32_t end) {
     const tn_shape_state *state = context->shapes.current;
-    if (piece % 2 == 1) return tn_walk_launch(context, state->graphs[piece / 2].timed);
+    if (piece % 2 == 1) return tn_execution_launch(context, state->graphs[piece / 2].timed);
     return run_piece(context, piece, first, end, context->device.stream);
 }
 
@@ -141,7 +143,7 @@ static tn_status note_piece(tn_context *context, uint32_t piece, uint32_t first,
             TN_TRY(elapsed(context, i, i + 1 == end ? last : i + 1, &ns));
             ns = ns > event_ns ? ns - event_ns : 0;
         }
-        tn_walk_note_time(context, state->walk_steps[i], (uint64_t)ns);
+        tn_execution_note_time(context, state->item_steps[i], (uint64_t)ns);
     }
     return TN_OK;
 }
@@ -150,13 +152,13 @@ static tn_status visit_pieces(tn_context *context, visit_piece visit) {
     const tn_shape_state *state = context->shapes.current;
     uint32_t at = 0;
     for (uint32_t g = 0; g < state->graph_count; g++) {
-        const tn_walk_graph *graph = &state->graphs[g];
+        const tn_execution_graph *graph = &state->graphs[g];
         if (!graph->timed) continue;
         if (at < graph->first) TN_TRY(visit(context, 2 * g, at, graph->first));
         TN_TRY(visit(context, 2 * g + 1, graph->first, graph->end));
         at = graph->end;
     }
-    return at < state->walk_count ? visit(context, 2 * state->graph_count, at, state->walk_count)
+    return at < state->item_count ? visit(context, 2 * state->graph_count, at, state->item_count)
                                   : TN_OK;
 }
 
@@ -164,14 +166,14 @@ static tn_status visit_pieces(tn_context *context, visit_piece visit) {
 static tn_status profile_device(tn_context *context) {
     tn_shape_state *state = context->shapes.current;
     TN_TRY(reserve_events(context, event_count(state)));
-    if (state->device_runs > 0) TN_TRY(tn_walk_capture_timed(context, state));
+    if (state->device_runs > 0) TN_TRY(tn_execution_capture_timed(context, state));
     TN_TRY(visit_pieces(context, launch_piece));
     if (state->device_runs == 0) state->device_runs = 1;
     context->device.is_pending = true;
-    TN_TRY(tn_walk_wait(context));
+    TN_TRY(tn_execution_wait(context));
     return visit_pieces(context, note_piece);
 }
 
-tn_status tn_walk_profile(tn_context *context) {
+tn_status tn_execution_profile(tn_context *context) {
     return context->device.stream ? profile_device(context) : profile_host(context);
 }
