@@ -3,7 +3,7 @@
  * Reading and computing expressions; see expression.h. A reader of one token ahead, with one
  * function for each level of binding, as in C's grammar (ISO/IEC 9899:2011, 6.5).
  */
-#include "src/expression/expression.h"
+#include "src/expression/expression_integer.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -48,17 +48,45 @@ static double floor_mod(double a, double b) {
 }
 
 static const tn_expression_function functions[] = {
-    {"exp", 1, exp, NULL},       {"expm1", 1, expm1, NULL},     {"log", 1, log, NULL},
-    {"log1p", 1, log1p, NULL},   {"sqrt", 1, sqrt, NULL},       {"erf", 1, erf, NULL},
-    {"erfc", 1, erfc, NULL},     {"pow", 2, NULL, pow},         {"sin", 1, sin, NULL},
-    {"cos", 1, cos, NULL},       {"tan", 1, tan, NULL},         {"asin", 1, asin, NULL},
-    {"acos", 1, acos, NULL},     {"atan", 1, atan, NULL},       {"sinh", 1, sinh, NULL},
-    {"cosh", 1, cosh, NULL},     {"tanh", 1, tanh, NULL},       {"asinh", 1, asinh, NULL},
-    {"acosh", 1, acosh, NULL},   {"atanh", 1, atanh, NULL},     {"floor", 1, floor, NULL},
-    {"ceil", 1, ceil, NULL},     {"rint", 1, rint, NULL},       {"fabs", 1, fabs, NULL},
-    {"fmin", 2, NULL, fmin},     {"fmax", 2, NULL, fmax},       {"fmod", 2, NULL, fmod},
-    {"mod", 2, NULL, floor_mod}, {"min", 2, NULL, smaller},     {"max", 2, NULL, larger},
-    {"sign", 1, sign, NULL},     {"sigmoid", 1, sigmoid, NULL}, {"softplus", 1, softplus, NULL},
+    {"exp", 1, exp, NULL},
+    {"expm1", 1, expm1, NULL},
+    {"log", 1, log, NULL},
+    {"log1p", 1, log1p, NULL},
+    {"sqrt", 1, sqrt, NULL},
+    {"erf", 1, erf, NULL},
+    {"erfc", 1, erfc, NULL},
+    {"pow", 2, NULL, pow},
+    {"sin", 1, sin, NULL},
+    {"cos", 1, cos, NULL},
+    {"tan", 1, tan, NULL},
+    {"asin", 1, asin, NULL},
+    {"acos", 1, acos, NULL},
+    {"atan", 1, atan, NULL},
+    {"sinh", 1, sinh, NULL},
+    {"cosh", 1, cosh, NULL},
+    {"tanh", 1, tanh, NULL},
+    {"asinh", 1, asinh, NULL},
+    {"acosh", 1, acosh, NULL},
+    {"atanh", 1, atanh, NULL},
+    {"floor", 1, floor, NULL},
+    {"ceil", 1, ceil, NULL},
+    {"rint", 1, rint, NULL},
+    {"fabs", 1, fabs, NULL},
+    {"fmin", 2, NULL, fmin},
+    {"fmax", 2, NULL, fmax},
+    {"fmod", 2, NULL, fmod},
+    {"mod", 2, NULL, floor_mod},
+    {"min", 2, NULL, smaller},
+    {"max", 2, NULL, larger},
+    {"sign", 1, sign, NULL},
+    {"sigmoid", 1, sigmoid, NULL},
+    {"softplus", 1, softplus, NULL},
+    {"bitand", 2, NULL, tn_expression_bitand},
+    {"bitor", 2, NULL, tn_expression_bitor},
+    {"bitxor", 2, NULL, tn_expression_bitxor},
+    {"bitnot", 1, tn_expression_bitnot, NULL},
+    {"shift_left", 2, NULL, tn_expression_shift_left},
+    {"shift_right", 2, NULL, tn_expression_shift_right},
 };
 enum { FUNCTION_COUNT = sizeof(functions) / sizeof(functions[0]) };
 
