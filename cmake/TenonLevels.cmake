@@ -12,6 +12,7 @@ set(tenon_levels
     "kit/reduce/reduce_rows_body.h: TN_REDUCE_LEVEL=tn_reduce: baseline avx2 avx512"
     "kit/resample/separable_body.h: TN_RESAMPLE_LEVEL=tn_resample: baseline avx2 avx512"
     "kit/window/byte_pool_body.h: TN_BYTE_POOL_LEVEL=tn_byte_pool: baseline avx2 avx512vnni"
+    "layers/attention/online_body.h: TN_ATTENTION_LEVEL=tn_attention TN_ATTENTION_MATRIX=tn_matrix: baseline avx2 avx512"
     "layers/batch_normalization/channels_body.h: TN_CHANNELS_LEVEL=tn_channels TN_CHANNELS_ROWS=tn_rows: baseline avx2 avx512"
     "layers/conv/depthwise_body.h: TN_DEPTHWISE_LEVEL=tn_depthwise: baseline avx2 avx512vnni"
     "layers/conv/direct_body.h: TN_DIRECT_LEVEL=tn_direct: baseline avx2 avx512"
