@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One request to the helper, and what becomes of it when the helper does not live to answer.
  * Declared in isolation.h. */
-#include "base/child_process.h"
+#include "base/process/child_process.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "isolation/isolation.h"
