@@ -60,11 +60,11 @@ static void add_port(tn_text *text, const tn_described_program *program, uint32_
 }
 
 static void add_ports(tn_text *text, const tn_described_program *program, uint32_t count,
-                      const uint32_t *numbers, bool *is_first) {
+                      const uint32_t *indices, bool *is_first) {
     for (uint32_t i = 0; i < count; i++) {
         if (!*is_first) tn_text_add(text, ", ");
         *is_first = false;
-        add_port(text, program, numbers[i]);
+        add_port(text, program, indices[i]);
     }
 }
 
