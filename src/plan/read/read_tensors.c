@@ -208,7 +208,7 @@ tn_status tn_plan_read_outputs(tn_plan_reader *reader) {
     for (size_t i = 0; i < plan->n_outputs; i++) {
         const Tenon__Plan__Output *output = plan->outputs[i];
         if (output->tensor >= plan->n_tensors || !reader->is_made[output->tensor])
-            return tn_plan_reader_fail("output '%s' is tensor %" PRIu32 ", which nobody makes",
+            return tn_plan_reader_fail("output '%s' is tensor %" PRIu32 ", which no node computes",
                                        output->name, output->tensor);
         TN_TRY(tn_graph_add_output(reader->contents.graph, output->tensor, output->name));
         TN_TRY(tn_error_at(read_facts(output, &facts[i]), "output '%s'", output->name));
