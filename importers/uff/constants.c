@@ -62,7 +62,7 @@ static tn_status fail_bytes(const tn_uff_value *value, const tn_uff_data *data, 
 /* ----------------------------------------------------------------------------------------------
  * the type without a name */
 
-/* Whole numbers below 2^52 are subnormal as doubles; no network has such weights. */
+/* Integers below 2^52 are subnormal as doubles; no network has such weights. */
 static bool are_integers(const void *data, size_t count) {
     bool has_subnormal = false;
     for (size_t i = 0; i < count; i++)

@@ -54,7 +54,8 @@ static void add_port(tn_text *text, const tn_described_program *program, uint32_
         return;
     }
     const tn_described_value *value = program->values[number];
-    const bool is_scaled = value->scale != 0; /* 8-bit integers that stand for real numbers */
+    const bool is_scaled =
+        value->scale != 0; /* 8-bit integers that stand for floating-point values */
     tn_text_add_format(text, "%s%s", is_scaled ? "q" : "", tn_type_name(value->type));
     if (value->format != TN_LINEAR) tn_text_add_format(text, ":%s", tn_format_name(value->format));
 }
