@@ -722,14 +722,14 @@ enum {
  * linear.
  *
  * Where the operator has 32-bit floats and the build's precision allows less, a port may name a
- * lower type: f16, bf16, or qi8 and qu8, which are 8-bit integers that stand for floating-point
- * values. Such a tensor has type TN_I8 or TN_U8 and `quantization` set, one f32 scale for the whole
- * tensor: real = (stored - zero_point) * scale; stored = clamp(round_half_even(real / scale) +
- * zero_point). The build provides the scales and inserts the conversions around the kernel.
- * Constants stay in 32-bit floats: the kernel converts them in `prepare`. Steps compute in
- * floating-point values; what is stored is rounded after the last one, and a WHOLE operand is
- * stored as the output is, with a scale of its own. A plain i8 is ONNX's integer type and never has
- * a scale from the build; '*' and no combinations never get a lower type. */
+ * lower type: f16, bf16, or qi8 and qu8, which are 8-bit integers that stand for floats. Such
+ * a tensor has type TN_I8 or TN_U8 and `quantization` set, one f32 scale for the whole tensor:
+ * real = (stored - zero_point) * scale; stored = clamp(round_half_even(real / scale) + zero_point).
+ * The build provides the scales and inserts the conversions around the kernel. Constants stay in
+ * 32-bit floats: the kernel converts them in `prepare`. Steps compute in floats; what is
+ * stored is rounded after the last one, and a WHOLE operand is stored as the output is, with a
+ * scale of its own. A plain i8 is ONNX's integer type and never has a scale from the
+ * build; '*' and no combinations never get a lower type. */
 struct tn_kernel {
     uint32_t size;
     uint32_t revision; /* raise it when the speed may have changed: timings are remembered by it.
