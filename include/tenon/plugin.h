@@ -567,8 +567,7 @@ struct tn_host {
     /* Weights in a kernel's own layout: 64-byte aligned, read-only, shared by all that pack the
      * same constant input (`input`, an index) with this kernel's revision and `key`, and kept in
      * plans: numbers alone, no pointers, nor indices that run trusts (docs/plans.md). `fill` is
-     * called when they are not there yet. Has the lifetime of the node's state. [called: prepare]
-     */
+     * called when they are not there yet. Its lifetime is the node's state's. [called: prepare] */
     tn_status (*packed)(tn_call *call, uint32_t input, const char *key, uint64_t bytes,
                         tn_fill fill, void *user, const void **out_data) TN_NOEXCEPT;
     /* Registers an operator or a kernel made at run time; the tables' strings and arrays are
