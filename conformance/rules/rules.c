@@ -41,7 +41,7 @@ const tn_rule tn_rules[] = {
      "the shape rule takes is computed right.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_other_shapes},
     {"unasked-outputs",
-     "An output that nobody asks for is null; the others are the same, in every combination.",
+     "An output that is not requested is null; the others are the same, in every combination.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_unasked_outputs},
     {"special-values",
      "NaN, infinities, zeros and large values come out as the reference has them.", TN_CAUSE_OTHER,

@@ -31,18 +31,18 @@ void tn_probe_close(tn_probe_context *context);
 /* The shapes are those of `shapes`, which may be another probe of the same node, kernel and
  * combination. */
 tn_status tn_probe_reshape(tn_probe_context *context, tn_probe *shapes);
-/* Memory with the inputs' numbers, outputs full of `poison`; in place: as probe->laid_on has it. */
-tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *numbers, bool is_at_end,
+/* Memory with the inputs' values, outputs full of `poison`; in place: as probe->laid_on has it. */
+tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *values, bool is_at_end,
                                  bool is_in_place, uint8_t poison);
-/* Other numbers at the same addresses, where the shapes are the same; outputs full of `poison`.
+/* Other values at the same addresses, where the shapes are the same; outputs full of `poison`.
  * What is constant in an engine stays. */
-tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *numbers, uint8_t poison);
+tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *values, uint8_t poison);
 void tn_probe_memory_destroy(tn_probe_memory *memory);
 /* One run, the workspace full of `poison` before. */
-tn_status tn_probe_run(tn_probe_context *context, tn_probe *numbers, tn_probe_memory *memory,
+tn_status tn_probe_run(tn_probe_context *context, tn_probe *values, tn_probe_memory *memory,
                        uint8_t poison);
-/* The outputs as linear numbers of own_type; freed by tn_outcome_free. */
-tn_status tn_probe_results(const tn_probe *numbers, const tn_probe_memory *memory, tn_outcome *out);
+/* The outputs as linear elements of own_type; freed by tn_outcome_free. */
+tn_status tn_probe_results(const tn_probe *values, const tn_probe_memory *memory, tn_outcome *out);
 
 /* The whole life: prepare, open, reshape, run, results, close, release; memory at its end or start.
  */

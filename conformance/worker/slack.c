@@ -260,7 +260,7 @@ static bool is_overflow(const tn_slack *slack, double expected, double found) {
     return slack->are_huge && !isfinite(found) && (expected == 0 || fabs(expected) >= LEAST_HUGE);
 }
 
-void tn_slack_allow_numbers(tn_slack *slack, const tn_outcome *expected, const tn_outcome *found) {
+void tn_slack_allow_values(tn_slack *slack, const tn_outcome *expected, const tn_outcome *found) {
     for (uint32_t i = 0; slack->are_finite && i < slack->count && i < found->count; i++) {
         const tn_type type = expected->types[i];
         if (!tn_type_is_float(type) || found->types[i] != type ||

@@ -273,7 +273,7 @@ tn_status tn_subject_combinations(tn_arena *arena, tn_runtime *runtime, const tn
 }
 
 bool tn_subject_agrees(tn_subject *subject, const tn_outcome *found, char *why, size_t bytes) {
-    tn_slack_allow_numbers(&subject->slack, &subject->expected, found);
+    tn_slack_allow_values(&subject->slack, &subject->expected, found);
     return tn_results_near(&subject->expected, found, subject->slack.of, false, why, bytes);
 }
 

@@ -62,7 +62,7 @@ static tn_status fail_bytes(const tn_uff_value *value, const tn_uff_data *data, 
 /* ----------------------------------------------------------------------------------------------
  * the type without a name */
 
-/* Whole numbers below 2^52 are subnormal as doubles; no network has such weights. */
+/* Integers below 2^52 are subnormal as doubles; no network has such weights. */
 static bool are_integers(const void *data, size_t count) {
     bool has_subnormal = false;
     for (size_t i = 0; i < count; i++)
@@ -165,17 +165,17 @@ static tn_status take_values(tn_uff_call *call, size_t count, bool is_unnamed,
 }
 
 /* Short lists of integers are followed as numbers. */
-static tn_status note_numbers(const tn_uff_call *call, size_t count) {
+static tn_status note_integers(const tn_uff_call *call, size_t count) {
     tn_uff_value *value = call->output;
-    if (!tn_type_is_integer(value->type) || value->rank > 1 || count > TN_UFF_NUMBERS_AT_MOST)
+    if (!tn_type_is_integer(value->type) || value->rank > 1 || count > TN_UFF_INTEGERS_AT_MOST)
         return TN_OK;
-    int64_t *numbers = tn_arena_allocate(call->reader->arena, count, sizeof(*numbers));
-    if (!numbers) return tn_fail_memory("a constant");
+    int64_t *values = tn_arena_allocate(call->reader->arena, count, sizeof(*values));
+    if (!values) return tn_fail_memory("a constant");
     for (size_t i = 0; i < count; i++) {
-        numbers[i] = tn_element_get_i64(value->data, value->type, i);
-        if (tn_uff_is_open(numbers[i])) return TN_OK;
+        values[i] = tn_element_get_i64(value->data, value->type, i);
+        if (tn_uff_is_open(values[i])) return TN_OK;
     }
-    value->known = numbers;
+    value->known = values;
     return TN_OK;
 }
 
@@ -196,5 +196,5 @@ tn_status tn_uff_read_const(tn_uff_call *call) {
         value->blob = 0;
         if (!value->data) return tn_fail_memory("a constant");
     }
-    return is_left_out ? TN_OK : note_numbers(call, count);
+    return is_left_out ? TN_OK : note_integers(call, count);
 }

@@ -69,7 +69,7 @@ static tn_uff_need read_need(const tn_uff_call *call, tn_uff_need of_output) {
     return (tn_uff_need){rank >= 3 && rank <= TN_MAX_RANK ? (uint8_t)rank : 4, is_last, false};
 }
 
-/* Whether what a node reads is real numbers. TensorFlow allows its products and normalisations
+/* Whether a node reads floating-point values. TensorFlow allows its products and normalisations
  * nothing else that UFF has no number for, and its other operations that stand here have one type
  * on both sides. */
 static bool reads_floats(const tn_uff_node *node, bool is_real_output) {
@@ -244,8 +244,8 @@ static tn_status add_to_graph(tn_uff_reader *reader, tn_uff_value *value) {
 }
 
 /* The type as declared. The one without a name says nothing of an input, of which there are no
- * bytes to tell by: doubles where its readers compute with real numbers, which are given as 32-bit
- * floats, as constants of it are. */
+ * bytes to tell by: doubles where its readers compute with floating-point values, which are given
+ * as 32-bit floats, as constants of it are. */
 static tn_status read_type(const tn_uff_call *call, tn_type *out_type) {
     const tn_uff_data *type;
     TN_TRY(tn_uff_field_find(call, "dtype", &type));
@@ -254,7 +254,8 @@ static tn_status read_type(const tn_uff_call *call, tn_type *out_type) {
     if (!call->reader->needs[call->index].is_real)
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "the input has UFF's element type 7, which stands for all that the format "
-                       "has no number for, and nothing that reads it says that it is real numbers");
+                       "has no number for, and nothing that reads it says that it holds "
+                       "floating-point values");
     *out_type = TN_F32;
     return TN_OK;
 }

@@ -28,10 +28,10 @@ typedef Tenon__Uff__Data tn_uff_data;
 /* The opset that the reader's nodes mean, unless they say another: the last one in which axes of
  * reductions and of Squeeze are fields. */
 #define TN_UFF_OPSET 12
-/* Lists of integers up to this length are followed as numbers. */
-#define TN_UFF_NUMBERS_AT_MOST 64
+/* Lists of integers up to this length are followed. */
+#define TN_UFF_INTEGERS_AT_MOST 64
 
-/* --- numbers that may be open --- */
+/* --- integers that may be open --- */
 /* An extent or another number about shapes: known, or open until run time. Open ones are numbered,
  * so that the same unknown is known to be the same. */
 #define TN_UFF_OPEN_LIMIT (INT64_MIN + ((int64_t)1 << 40))
@@ -61,7 +61,7 @@ typedef struct tn_uff_value {
     const void *data;        /* of constants: elements in file order; else null */
     size_t bytes;
     uint32_t blob;        /* of constants: 1 + the entry of referenced_data that holds them */
-    const int64_t *known; /* of short lists of integers: the numbers, each may be open; or null */
+    const int64_t *known; /* of short lists: the integers, each may be open; or null */
     struct tn_uff_value *flattened; /* what this is the flattened form of, while nobody has needed
                                        it in file order; else null */
     tn_uff_copy copies[2];
@@ -79,7 +79,7 @@ typedef struct tn_uff_state {
 typedef struct tn_uff_need {
     uint8_t rank; /* 0: not known */
     bool is_channels_last;
-    bool is_real; /* they compute with real numbers, whatever their width */
+    bool is_real; /* they compute with floating-point values, whatever their width */
 } tn_uff_need;
 
 /* An output of the network, and which of its node's outputs that is. */
@@ -106,7 +106,7 @@ typedef struct tn_uff_reader {
     tn_uff_need *needs; /* of source->nodes; inputs.c */
     tn_uff_output *outputs;
     size_t output_count;
-    uint64_t open_count;     /* of open numbers so far */
+    uint64_t open_count;     /* of open integers so far */
     size_t permutable_bytes; /* what constants in another order may still take */
     uint64_t left_out_count; /* constants whose values the file leaves out */
     const char *left_out;    /* the first of them */
@@ -189,21 +189,21 @@ tn_status tn_uff_order_read(const tn_uff_call *call, uint32_t index, uint32_t ra
 /* Whether an input's order says that channels are last; false where nothing is said. */
 bool tn_uff_order_is_channels_last(const tn_uff_call *call);
 
-/* --- numbers.c --- */
+/* --- integers.c --- */
 int64_t tn_uff_open(tn_uff_reader *reader);
 /* The product of extents; open (a new number) when it is not known. */
 int64_t tn_uff_product(tn_uff_reader *reader, uint32_t count, const int64_t *extents);
-/* Operations on numbers that may be open, for shapes; fails on overflow only. */
+/* Operations on integers that may be open, for shapes; fails on overflow only. */
 tn_status tn_uff_quotient(tn_uff_reader *reader, uint32_t count, const int64_t *extents,
                           uint32_t divisor_count, const int64_t *divisors, int64_t *out_number);
-/* The numbers of a short list of integers: null when they are not known. */
-const int64_t *tn_uff_numbers(const tn_uff_value *value, size_t *out_count);
+/* The elements of a short list of integers: null when they are not known. */
+const int64_t *tn_uff_integers(const tn_uff_value *value, size_t *out_count);
 /* The same where all must be known: fails with `what` for the message. */
-tn_status tn_uff_numbers_require(const tn_uff_value *value, const char *what, size_t *out_count,
-                                 const int64_t **out_numbers);
-/* Makes a value a list (rank 0 or 1) of numbers: a constant when all are known. */
-tn_status tn_uff_numbers_set(tn_uff_reader *reader, tn_uff_value *value, uint32_t rank,
-                             size_t count, const int64_t *numbers);
+tn_status tn_uff_integers_require(const tn_uff_value *value, const char *what, size_t *out_count,
+                                  const int64_t **out_integers);
+/* Makes a value a list (rank 0 or 1) of integers: a constant when all are known. */
+tn_status tn_uff_integers_set(tn_uff_reader *reader, tn_uff_value *value, uint32_t rank,
+                              size_t count, const int64_t *values);
 /* An axis from -rank to rank-1 as 0 to rank-1. */
 tn_status tn_uff_axis(int64_t axis, uint32_t rank, uint32_t *out_axis);
 
@@ -236,7 +236,7 @@ tn_import_tensor tn_uff_emit_as(tn_uff_reader *reader, const char *name, const c
 /* The node that makes the call's output, called as it is. */
 tn_status tn_uff_emit(tn_uff_call *call, const char *op, const tn_emit_fields *fields,
                       tn_emit_tensors inputs);
-/* A tensor with another shape, whose elements stay in order. `extents` may hold open numbers: one,
+/* A tensor with another shape, whose elements stay in order. `extents` may hold open integers: one,
  * and those that stand at the same position of `from`. TN_ERROR_UNSUPPORTED for more. */
 tn_import_tensor tn_uff_emit_reshape(tn_uff_reader *reader, const char *name,
                                      tn_import_tensor tensor, uint32_t from_rank,

@@ -126,8 +126,8 @@ TN_EXPORT tn_status tn_engine_find_output(const tn_engine *engine, const char *n
                                           uint32_t *out_index);
 /* The shapes that the plan was built for at an input: minimum, optimum and maximum, which are equal
  * where the input has one shape; its values, too, where the profile has them. Of a plan with
- * several profiles it is the first one (tenon/profiles.h). Lives as long as the engine. Null past
- * the end, and for an input that accepts any shape. [thread: any] */
+ * several profiles it is the first one (tenon/profiles.h). Has the lifetime of the engine. Null
+ * past the end, and for an input that accepts any shape. [thread: any] */
 TN_EXPORT const tn_profile_input *tn_engine_profile(const tn_engine *engine, uint32_t input);
 /* The nodes as they will run, in order: name, kernel, formats. JSON, owned by the engine. */
 TN_EXPORT const char *tn_engine_report(const tn_engine *engine);

@@ -567,7 +567,7 @@ struct tn_host {
     /* Weights in a kernel's own layout: 64-byte aligned, read-only, shared by all that pack the
      * same constant input (`input`, an index) with this kernel's revision and `key`, and kept in
      * plans: numbers alone, no pointers, nor indices that run trusts (docs/plans.md). `fill` is
-     * called when they are not there yet. Lives as long as the node's state. [called: prepare] */
+     * called when they are not there yet. Its lifetime is the node's state's. [called: prepare] */
     tn_status (*packed)(tn_call *call, uint32_t input, const char *key, uint64_t bytes,
                         tn_fill fill, void *user, const void **out_data) TN_NOEXCEPT;
     /* Registers an operator or a kernel made at run time; the tables' strings and arrays are
@@ -721,11 +721,11 @@ enum {
  * linear.
  *
  * Where the operator has 32-bit floats and the build's precision allows less, a port may name a
- * lower type: f16, bf16, or qi8 and qu8, which are 8-bit integers that stand for real numbers. Such
+ * lower type: f16, bf16, or qi8 and qu8, which are 8-bit integers that stand for floats. Such
  * a tensor has type TN_I8 or TN_U8 and `quantization` set, one f32 scale for the whole tensor:
  * real = (stored - zero_point) * scale; stored = clamp(round_half_even(real / scale) + zero_point).
  * The build provides the scales and inserts the conversions around the kernel. Constants stay in
- * 32-bit floats: the kernel converts them in `prepare`. Steps compute in real numbers; what is
+ * 32-bit floats: the kernel converts them in `prepare`. Steps compute in floats; what is
  * stored is rounded after the last one, and a WHOLE operand is stored as the output is, with a
  * scale of its own. A plain i8 is ONNX's integer type and never has a scale from the
  * build; '*' and no combinations never get a lower type. */
@@ -757,7 +757,7 @@ struct tn_kernel {
     /* How many tactics there are for this node (in call->tactic_count), at least 1. Null: 1.
      * [thread: any; called: build] */
     tn_callback tactics;
-    /* Gets ready for a node in an engine: packs weights, plans. On every device the data of
+    /* Prepares for a node in an engine: packs weights, plans. On every device the data of
      * constant inputs is host memory here, and memory of the device in run. [thread: one at a time;
      * called: build, load; may fail; the state is immutable afterwards] */
     tn_callback prepare;

@@ -163,7 +163,7 @@ TN_EXPORT void tn_runtime_visit_devices(tn_runtime *runtime,
 TN_EXPORT tn_status tn_runtime_find_device(tn_runtime *runtime, const char *name);
 
 /* The processor features that kernels may use here, like "sse2,avx2,fma,avx512f", TENON_CPU_LEVEL
- * taken into account. Lives as long as the runtime. [thread: any] */
+ * taken into account. Has the lifetime of the runtime. [thread: any] */
 TN_EXPORT const char *tn_runtime_cpu_features(tn_runtime *runtime);
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@
 /* ----------------------------------------------------------------------------------------------
  * creation */
 
-#define MOST_THREADS 1024u /* for runs that nobody waits for */
+#define MOST_THREADS 1024u /* for asynchronous runs */
 
 static tn_status read_runtime_options(const tn_runtime_options *given,
                                       tn_runtime_options *out_options) {

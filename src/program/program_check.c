@@ -325,7 +325,8 @@ static tn_status check_node_step(program_checker *checker, uint32_t index) {
     return TN_OK;
 }
 
-/* Real numbers, in whatever type: what a conversion may be between, if not within one type. */
+/* Floating-point values, in whatever type: what a conversion may be between, if not within one
+ * type. */
 static bool is_real(const tn_program_value *value) {
     return value->quantization || value->type == TN_F32 || value->type == TN_F16 ||
            value->type == TN_BF16;

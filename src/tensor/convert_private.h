@@ -48,7 +48,7 @@ void tn_convert_channels(const tn_tensor *from, const tn_tensor *to,
                          const tn_float_conversion *conversion, int64_t begin, int64_t end);
 
 /* convert_rows.c: everything. An item is one row: all positions of the last axis for one index of
- * the others. With `is_scaled` stored values go through real numbers. */
+ * the others. With `is_scaled` stored values go through floating-point values. */
 int64_t tn_convert_rows_items(const tn_tensor *from);
 void tn_convert_rows(const tn_tensor *from, const tn_tensor *to, bool is_scaled, int64_t begin,
                      int64_t end);

@@ -12,7 +12,7 @@
 
 #define PIECE 256
 
-/* Real numbers. */
+/* Floating-point values. */
 
 /* A 64-bit integer as the double from which narrower types are rounded right: of a number that a
  * double cannot hold, bits are dropped so that it is odd when any of them was set. Rounded to

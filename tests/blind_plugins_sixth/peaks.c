@@ -40,7 +40,7 @@ static bool is_peak(const float *row, int64_t n, int64_t i, float threshold) {
     return (i == 0 || row[i] > row[i - 1]) && (i + 1 == n || row[i] > row[i + 1]);
 }
 
-/* The data of output `port`, null where nobody asked for it. */
+/* The data of output `port`, null where it is not requested. */
 static void *wanted(const tn_call *call, uint32_t port) {
 #if MISTAKE == 1
     return call->outputs[port]->data;

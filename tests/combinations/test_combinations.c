@@ -237,17 +237,17 @@ static void test_sets_that_are_drawn(void **state) {
     const char *wanted = getenv("TENON_COMBINATIONS");
     (void)state;
     if (wanted) assert_int_equal(sscanf(wanted, "%u %u", &seed, &count), 2);
-    uint64_t numbers = seed * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t values = seed * UINT64_C(0x9e3779b97f4a7c15);
     for (unsigned i = 0; i < count; i++) {
         uint32_t abilities = 0, size = 3 + i % 4, net;
         while (size > 0) {
-            numbers = numbers * UINT64_C(6364136223846793005) + 1442695040888963407u;
-            const uint32_t drawn = WITH((numbers >> 33) % ABILITIES);
+            values = values * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            const uint32_t drawn = WITH((values >> 33) % ABILITIES);
             size -= !(abilities & drawn);
             abilities |= drawn;
         }
-        numbers = numbers * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        net = (uint32_t)(numbers >> 33) % NETS;
+        values = values * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        net = (uint32_t)(values >> 33) % NETS;
         try_one(net, abilities);
     }
     report();

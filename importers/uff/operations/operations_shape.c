@@ -40,7 +40,7 @@ static tn_status reshape_to(tn_uff_call *call) {
 
 /* The extents that a list of numbers means; the one that is -1 is what is left. */
 static tn_status resolve_extents(tn_uff_reader *reader, const tn_uff_value *x, size_t count,
-                                 const int64_t *numbers, tn_uff_value *y) {
+                                 const int64_t *values, tn_uff_value *y) {
     uint32_t left = UINT32_MAX;
     int64_t others[TN_MAX_RANK];
     uint32_t other_count = 0;
@@ -48,14 +48,14 @@ static tn_status resolve_extents(tn_uff_reader *reader, const tn_uff_value *x, s
         return tn_fail(TN_ERROR_SHAPE, "rank %zu; at most %d is possible", count, TN_MAX_RANK);
     y->rank = (uint32_t)count;
     for (uint32_t i = 0; i < y->rank; i++) {
-        y->extents[i] = numbers[i];
-        if (numbers[i] >= 0 || tn_uff_is_open(numbers[i])) {
-            others[other_count++] = numbers[i];
+        y->extents[i] = values[i];
+        if (values[i] >= 0 || tn_uff_is_open(values[i])) {
+            others[other_count++] = values[i];
             continue;
         }
-        if (numbers[i] != -1 || left != UINT32_MAX)
+        if (values[i] != -1 || left != UINT32_MAX)
             return tn_fail(TN_ERROR_FORMAT, "extent %" PRIu32 " of the new shape is %" PRId64, i,
-                           numbers[i]);
+                           values[i]);
         left = i;
     }
     if (left == UINT32_MAX) return TN_OK;
@@ -76,8 +76,8 @@ static tn_status reshape_by_tensor(tn_uff_call *call) {
                             ? shape->known[i]
                             : tn_uff_open(reader);
     const tn_import_tensor x = tn_uff_plain(reader, call->inputs[0]);
-    const tn_import_tensor numbers = tn_uff_plain(reader, shape);
-    const tn_import_tensor extents = tn_emit_cast(&reader->emit, "extents", "i64", numbers);
+    const tn_import_tensor values = tn_uff_plain(reader, shape);
+    const tn_import_tensor extents = tn_emit_cast(&reader->emit, "extents", "i64", values);
     return tn_uff_emit(call, "Reshape", NULL, TN_TENSORS(x, extents));
 }
 
@@ -97,9 +97,9 @@ static bool is_same_shape(const tn_uff_value *a, const tn_uff_value *b) {
 tn_status tn_uff_read_reshape(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
     size_t count = 0;
-    const int64_t *numbers = tn_uff_numbers(call->inputs[1], &count);
-    if (!numbers || call->inputs[1]->rank != 1) return reshape_by_tensor(call);
-    TN_TRY(resolve_extents(call->reader, x, count, numbers, y));
+    const int64_t *values = tn_uff_integers(call->inputs[1], &count);
+    if (!values || call->inputs[1]->rank != 1) return reshape_by_tensor(call);
+    TN_TRY(resolve_extents(call->reader, x, count, values, y));
     if (is_same_shape(x, y)) {
         call->output = x;
         return TN_OK;
@@ -167,8 +167,8 @@ tn_status tn_uff_read_squeeze(tn_uff_call *call) {
         return TN_OK;
     }
     tn_uff_value_drop_axes(x, axes, y);
-    const int64_t *numbers = tn_uff_numbers(x, &count);
-    if (numbers && y->rank == 0) TN_TRY(tn_uff_numbers_set(call->reader, y, 0, 1, numbers));
+    const int64_t *values = tn_uff_integers(x, &count);
+    if (values && y->rank == 0) TN_TRY(tn_uff_integers_set(call->reader, y, 0, 1, values));
     if (y->data) return TN_OK;
     count = tn_uff_value_positions(x, axes, positions);
     return tn_uff_emit(call, "Squeeze", TN_EMIT(tn_emit_i64s("axes", count, positions)),
@@ -182,9 +182,9 @@ tn_status tn_uff_read_expand_dims(tn_uff_call *call) {
     if (x->rank == TN_MAX_RANK)
         return tn_fail(TN_ERROR_SHAPE, "rank %d is the highest there is", TN_MAX_RANK);
     TN_TRY(tn_uff_field_axis(call, true, x->rank + 1, &axis));
-    const int64_t *numbers = x->rank == 0 ? tn_uff_numbers(x, &count) : NULL;
+    const int64_t *values = x->rank == 0 ? tn_uff_integers(x, &count) : NULL;
     y->type = x->type;
-    if (numbers) TN_TRY(tn_uff_numbers_set(call->reader, y, 1, 1, numbers));
+    if (values) TN_TRY(tn_uff_integers_set(call->reader, y, 1, 1, values));
     if (y->data) return TN_OK;
     tn_uff_value_insert_axis(x, axis, 1, y);
     const bool is_plain_x = is_plain(x);
@@ -206,7 +206,7 @@ tn_status tn_uff_read_shape(tn_uff_call *call) {
     tn_emitter *emit = &call->reader->emit;
     int64_t positions[TN_MAX_RANK];
     y->type = TN_I32;
-    TN_TRY(tn_uff_numbers_set(call->reader, y, 1, x->rank, x->extents));
+    TN_TRY(tn_uff_integers_set(call->reader, y, 1, x->rank, x->extents));
     if (y->data) return TN_OK;
     for (uint32_t i = 0; i < x->rank; i++)
         positions[i] = tn_uff_order_find(&x->storage, i);

@@ -48,8 +48,8 @@ tn_status tn_region_copy_parallel(tn_call *call, const tn_region *region, void *
         .traits = TN_KERNEL_DETERMINISTIC, .run = kernel_run,                                      \
     }
 
-/* The same on 8-bit tensors that stand for real numbers: input 0 (of variadic ports all) and the
- * outputs must have one scale, so that bits can be copied. [called: build, load] */
+/* The same on 8-bit tensors that stand for floating-point values: input 0 (of variadic ports all)
+ * and the outputs must have one scale, so that bits can be copied. [called: build, load] */
 tn_status tn_region_bytes_accepts(tn_call *call) TN_NOEXCEPT;
 #define TN_REGION_BYTES_KERNEL(operator_name, combination_table, kernel_accepts, kernel_run)       \
     {                                                                                              \

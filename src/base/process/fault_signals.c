@@ -3,13 +3,13 @@
 #include "base/process/fault_signals.h"
 #include "base/status.h"
 
-static const int numbers[TN_FAULT_SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+static const int signals[TN_FAULT_SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 void tn_fault_hand_on(const tn_fault_handlers *handlers, int number, siginfo_t *info,
                       void *context) {
     const struct sigaction *action = NULL;
     for (int i = 0; i < TN_FAULT_SIGNALS; i++)
-        if (numbers[i] == number) action = &handlers->actions[i];
+        if (signals[i] == number) action = &handlers->actions[i];
     if (!action || action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN) {
         const struct sigaction plain = {.sa_handler = SIG_DFL};
         sigaction(number, &plain, NULL); /* the instruction faults again, and ends the process */
@@ -27,7 +27,7 @@ tn_status tn_fault_install(tn_fault_handlers *out_before,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < TN_FAULT_SIGNALS; i++)
-        if (sigaction(numbers[i], &action, &out_before->actions[i]) != 0)
+        if (sigaction(signals[i], &action, &out_before->actions[i]) != 0)
             return tn_fail(TN_ERROR_STATE, "signal handlers cannot be installed");
     return TN_OK;
 }
@@ -36,8 +36,8 @@ void tn_fault_uninstall(const tn_fault_handlers *before,
                         void (*handler)(int, siginfo_t *, void *)) {
     struct sigaction now;
     for (int i = 0; i < TN_FAULT_SIGNALS; i++)
-        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_sigaction == handler)
-            sigaction(numbers[i], &before->actions[i], NULL);
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_sigaction == handler)
+            sigaction(signals[i], &before->actions[i], NULL);
 }
 
 void tn_fault_set_stack(void *memory, tn_fault_stack *out_before) {

@@ -25,12 +25,12 @@ tn_status tn_plan_writer_messages(tn_plan_writer *writer, size_t count, size_t b
     return TN_OK;
 }
 
-tn_status tn_plan_writer_numbers(tn_plan_writer *writer, size_t count, const uint32_t *numbers,
+tn_status tn_plan_writer_numbers(tn_plan_writer *writer, size_t count, const uint32_t *indices,
                                  const uint32_t *map, uint32_t **out_numbers) {
     uint32_t *written = tn_arena_allocate(writer->arena, count, sizeof(*written));
     if (!written) return tn_fail_memory("writing a plan");
     for (size_t i = 0; i < count; i++)
-        if (numbers[i] != UINT32_MAX) written[i] = (map ? map[numbers[i]] : numbers[i]) + 1;
+        if (indices[i] != UINT32_MAX) written[i] = (map ? map[indices[i]] : indices[i]) + 1;
     *out_numbers = written;
     return TN_OK;
 }

@@ -57,7 +57,7 @@ char *tn_plan_writer_text(const char *text); /* null: "" */
 tn_status tn_plan_writer_messages(tn_plan_writer *writer, size_t count, size_t bytes,
                                   void ***out_messages);
 /* `count` numbers plus one each, UINT32_MAX (absent) becomes 0; through `map` before, if any. */
-tn_status tn_plan_writer_numbers(tn_plan_writer *writer, size_t count, const uint32_t *numbers,
+tn_status tn_plan_writer_numbers(tn_plan_writer *writer, size_t count, const uint32_t *indices,
                                  const uint32_t *map, uint32_t **out_numbers);
 /* Gives data an offset in the weights section. Its offset and checksum (null: not asked for) are
  * members of the message. */

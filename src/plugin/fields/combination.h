@@ -7,7 +7,8 @@
 #include "tensor/shape.h"
 
 /* Types of ports as combinations name them: element types, and these two for 8-bit integers with
- * scales, which stand for real numbers. Beyond all numbers of element types that there will be. */
+ * scales, which stand for floating-point values. Beyond all numbers of element types that there
+ * will be. */
 enum { TN_STORED_QI8 = 62, TN_STORED_QU8 = 63 };
 
 typedef struct tn_combination_port {

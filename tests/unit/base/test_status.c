@@ -210,12 +210,12 @@ static void *fail_in_a_crowd(void *user) {
 static void test_more_threads_than_slots_keep_their_errors(void **state) {
     (void)state;
     pthread_t threads[CROWD];
-    int numbers[CROWD];
+    int values[CROWD];
     for (int round = 0; round < 3; round++) { /* what ended threads gave back is used again */
         pthread_barrier_init(&crowd, NULL, CROWD);
         for (int i = 0; i < CROWD; i++) {
-            numbers[i] = i;
-            assert_int_equal(pthread_create(&threads[i], NULL, fail_in_a_crowd, &numbers[i]), 0);
+            values[i] = i;
+            assert_int_equal(pthread_create(&threads[i], NULL, fail_in_a_crowd, &values[i]), 0);
         }
         for (int i = 0; i < CROWD; i++) {
             void *wrong;

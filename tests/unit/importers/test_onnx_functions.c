@@ -136,12 +136,12 @@ static void test_attributes_go_through_nested_calls(void **state) {
 }
 
 static void test_a_tensor_in_a_body_is_read_for_each_call(void **state) {
-    float numbers[32];
+    float values[32];
     for (int i = 0; i < 32; i++)
-        numbers[i] = (float)i;
+        values[i] = (float)i;
     onnx_part function = onnx_function("own", "Table", "a", "b");
     onnx_part node = onnx_node("Fields", "fields", "tiny", "a", "b");
-    onnx_part tensor = onnx_tensor_raw("", ONNX_F32, "32", numbers, sizeof(numbers));
+    onnx_part tensor = onnx_tensor_raw("", ONNX_F32, "32", values, sizeof(values));
     onnx_node_add(&node, onnx_attribute_tensor("table", &tensor));
     onnx_part_free(&tensor);
     onnx_part_move(&function, ONNX_FUNCTION_NODE, &node);
@@ -150,7 +150,7 @@ static void test_a_tensor_in_a_body_is_read_for_each_call(void **state) {
     must_parse_with(state, graph, 1, &function);
     const tn_graph *parsed = ((graph_test *)*state)->graph;
     const tiny_fields *first = parsed->nodes[0].params, *second = parsed->nodes[1].params;
-    assert_memory_equal(first->table->data, numbers, sizeof(numbers));
+    assert_memory_equal(first->table->data, values, sizeof(values));
     assert_ptr_equal(first->table->data, second->table->data);
 }
 

@@ -53,10 +53,10 @@ static void test_every_type_comes_as_raw_bytes(void **state) {
 
 /* Adds a list of numbers to a tensor, packed. */
 static onnx_part with_numbers(onnx_part tensor, uint32_t field, size_t count,
-                              const int64_t *numbers) {
+                              const int64_t *values) {
     onnx_part packed = {0};
     for (size_t i = 0; i < count; i++)
-        onnx_part_varint(&packed, (uint64_t)numbers[i]);
+        onnx_part_varint(&packed, (uint64_t)values[i]);
     onnx_part_bytes(&tensor, field, packed.data, packed.bytes);
     onnx_part_free(&packed);
     return tensor;
@@ -77,13 +77,13 @@ static void test_every_type_comes_as_numbers(void **state) {
                  {ONNX_U32, 11, 0, UINT32_MAX},
                  {ONNX_U64, 11, 0, INT64_MAX}};
     for (size_t i = 0; i < TN_COUNT(types); i++) {
-        int64_t numbers[] = {types[i].low, types[i].high, 1};
+        int64_t values[] = {types[i].low, types[i].high, 1};
         onnx_part tensor = onnx_tensor("w", types[i].onnx, "3");
-        assert_int_equal(
-            parse_tensor(state, with_numbers(tensor, types[i].field, 3, numbers), NULL), TN_OK);
+        assert_int_equal(parse_tensor(state, with_numbers(tensor, types[i].field, 3, values), NULL),
+                         TN_OK);
         const tn_graph_tensor *w = initializer(state);
         for (size_t k = 0; k < 3; k++)
-            assert_int_equal(tn_element_get_i64(w->data, w->type, k), numbers[k]);
+            assert_int_equal(tn_element_get_i64(w->data, w->type, k), values[k]);
     }
 }
 
@@ -102,7 +102,7 @@ static void test_half_precision_comes_as_bits(void **state) {
 }
 
 static void test_floats_come_as_lists(void **state) {
-    float numbers[] = {1.5f, -2};
+    float floats[] = {1.5f, -2};
     double doubles[] = {0.1, 1e300};
     onnx_part tensor = onnx_tensor("w", ONNX_F32, "2");
     onnx_part_bytes(&tensor, 4, floats, sizeof(floats));
@@ -156,19 +156,19 @@ static void test_empty_tensors_and_scalars(void **state) {
 
 static void test_sizes_must_fit_exactly(void **state) {
     float data[4] = {0};
-    int64_t numbers[] = {1, 2, 3};
+    int64_t values[] = {1, 2, 3};
     assert_int_equal(parse_tensor(state, onnx_tensor_raw("w", ONNX_F32, "3", data, 16), NULL),
                      TN_ERROR_FORMAT);
     assert_error("takes 12 bytes, but raw_data has 16", "initializer 'w'");
     assert_int_equal(parse_tensor(state, onnx_tensor_raw("w", ONNX_F32, "5", data, 16), NULL),
                      TN_ERROR_FORMAT);
     assert_int_equal(
-        parse_tensor(state, with_numbers(onnx_tensor("w", ONNX_I64, "4"), 7, 3, numbers), NULL),
+        parse_tensor(state, with_numbers(onnx_tensor("w", ONNX_I64, "4"), 7, 3, values), NULL),
         TN_ERROR_FORMAT);
     assert_error("4 elements, but int64_data has 3", NULL);
     /* numbers in the wrong list are not there */
     assert_int_equal(
-        parse_tensor(state, with_numbers(onnx_tensor("w", ONNX_I64, "3"), 5, 3, numbers), NULL),
+        parse_tensor(state, with_numbers(onnx_tensor("w", ONNX_I64, "3"), 5, 3, values), NULL),
         TN_ERROR_FORMAT);
 }
 
@@ -254,11 +254,11 @@ static void folder_create(external_files *folder) {
     char command[128];
     snprintf(command, sizeof(command), "mkdir %s", folder->model_folder);
     assert_int_equal(system(command), 0);
-    float numbers[64];
+    float values[64];
     for (int i = 0; i < 64; i++)
-        numbers[i] = (float)i;
-    onnx_write_file(folder->inside, numbers, sizeof(numbers));
-    onnx_write_file(folder->outside, numbers, sizeof(numbers));
+        values[i] = (float)i;
+    onnx_write_file(folder->inside, values, sizeof(values));
+    onnx_write_file(folder->outside, values, sizeof(values));
     assert_int_equal(symlink("../secret.bin", folder->link), 0);
 }
 

@@ -70,25 +70,25 @@ tn_status tn_uff_quotient(tn_uff_reader *reader, uint32_t count, const int64_t *
     return TN_OK;
 }
 
-const int64_t *tn_uff_numbers(const tn_uff_value *value, size_t *out_count) {
+const int64_t *tn_uff_integers(const tn_uff_value *value, size_t *out_count) {
     if (!value->known || value->rank > 1) return NULL;
     *out_count = value->rank == 0 ? 1 : (size_t)value->extents[0];
     return value->known;
 }
 
-tn_status tn_uff_numbers_require(const tn_uff_value *value, const char *what, size_t *out_count,
-                                 const int64_t **out_numbers) {
+tn_status tn_uff_integers_require(const tn_uff_value *value, const char *what, size_t *out_count,
+                                  const int64_t **out_integers) {
     size_t count = 0;
-    const int64_t *numbers = tn_uff_numbers(value, &count);
-    for (size_t i = 0; numbers && i < count; i++)
-        if (tn_uff_is_open(numbers[i])) numbers = NULL;
-    if (!numbers)
+    const int64_t *values = tn_uff_integers(value, &count);
+    for (size_t i = 0; values && i < count; i++)
+        if (tn_uff_is_open(values[i])) values = NULL;
+    if (!values)
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "%s ('%s') must be a constant list of integers, or computed from known "
                        "shapes",
                        what, value->name);
     *out_count = count;
-    *out_numbers = numbers;
+    *out_integers = values;
     return TN_OK;
 }
 
@@ -105,15 +105,15 @@ static tn_status make_elements(tn_uff_reader *reader, tn_uff_value *value, size_
     return TN_OK;
 }
 
-tn_status tn_uff_numbers_set(tn_uff_reader *reader, tn_uff_value *value, uint32_t rank,
-                             size_t count, const int64_t *numbers) {
-    value->known = tn_arena_copy(reader->arena, numbers, count * sizeof(*numbers));
+tn_status tn_uff_integers_set(tn_uff_reader *reader, tn_uff_value *value, uint32_t rank,
+                              size_t count, const int64_t *values) {
+    value->known = tn_arena_copy(reader->arena, values, count * sizeof(*values));
     if (!value->known) return tn_fail_memory("a list");
     value->rank = rank;
     if (rank == 1) value->extents[0] = (int64_t)count;
     if (value->type == TN_NONE) value->type = TN_I32;
     for (size_t i = 0; i < count; i++)
-        if (tn_uff_is_open(numbers[i])) return TN_OK;
+        if (tn_uff_is_open(values[i])) return TN_OK;
     return make_elements(reader, value, count);
 }
 
