@@ -306,7 +306,10 @@ enum {
                             calls no kernel when all outputs are views */
     TN_PORT_ALIAS = 64u, /* output: state that is updated: it may have the memory of input
                             `alias - 1`, which is then overwritten (tenon/plugin/view.h) */
-    TN_PORT_HETEROGENEOUS = 128u /* variadic: the tensors may differ in type */
+    TN_PORT_HETEROGENEOUS = 128u, /* variadic: the tensors may differ in type */
+    TN_PORT_VALUE_WANTED = 256u   /* input: `infer` sees its value where that follows from constants
+                                     and shapes alone, or is known for another reason; else its data
+                                     is null */
 };
 
 /* One input or output slot.
@@ -604,7 +607,10 @@ enum {
     TN_OPERATOR_SELECTS = 16u, /* every element of output 0 (variadic: of all of them) is an element
                                  of input 0 (variadic: of any of them), unchanged: what is stored in
                                  8 bits has one scale then on both sides */
-    TN_OPERATOR_COMMUTATIVE = 32u /* inputs 0 and 1 may change places */
+    TN_OPERATOR_COMMUTATIVE = 32u, /* inputs 0 and 1 may change places */
+    TN_OPERATOR_EXACT = 64u /* what `infer` answers for outputs sized by run is exact, not a bound,
+                               wherever it is not TN_UNBOUNDED: a node of which all sizes are known
+                               so in all of the profile counts as one that no run sizes */
 };
 
 /* What is computed. A table, constant for the life of the library; registered ones are copied. */
