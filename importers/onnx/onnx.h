@@ -22,7 +22,7 @@ typedef Tenon__Onnx__FunctionProto tn_onnx_function;
 typedef Tenon__Onnx__OperatorSetIdProto tn_onnx_opset;
 
 /* The opsets of ONNX's own domain that are read: a newer one may change what an operator means. */
-#define TN_ONNX_OPSET_MINIMUM 6
+#define TN_ONNX_OPSET_MINIMUM 1
 #define TN_ONNX_OPSET_MAXIMUM 28
 
 /* A tensor as it was read. */
@@ -82,6 +82,11 @@ tn_status tn_onnx_tensor_read(tn_onnx_reader *reader, const tn_onnx_scope *scope
 /* The bytes of a tensor that lie in a file of the model's folder, aligned to `alignment`. */
 tn_status tn_onnx_external_read(tn_onnx_reader *reader, const tn_onnx_tensor *tensor, size_t bytes,
                                 size_t alignment, const void **out_data);
+
+/* --- sparse.c --- */
+/* A sparse tensor, with zeros where it has no values. */
+tn_status tn_onnx_sparse_read(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+                              const Tenon__Onnx__SparseTensorProto *sparse, tn_onnx_data *out_data);
 
 /* --- strings.c --- */
 /* The data of a tensor of `count` strings: elements, then their heap. */

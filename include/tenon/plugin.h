@@ -306,7 +306,9 @@ enum {
                             calls no kernel when all outputs are views */
     TN_PORT_ALIAS = 64u, /* output: state that is updated: it may have the memory of input
                             `alias - 1`, which is then overwritten (tenon/plugin/view.h) */
-    TN_PORT_HETEROGENEOUS = 128u /* variadic: the tensors may differ in type */
+    TN_PORT_HETEROGENEOUS = 128u, /* variadic: the tensors may differ in type */
+    TN_PORT_VALUE_WANTED =
+        256u /* input: `infer` sees its value where that is known without a run */
 };
 
 /* One input or output slot.
@@ -595,16 +597,15 @@ typedef struct tn_environment {
 enum {
     TN_OPERATOR_ELEMENTWISE = 1u, /* every output element depends on the input elements at its
                                      (broadcast) position alone */
-    TN_OPERATOR_NO_FOLD =
-        2u, /* equal inputs do not produce equal outputs (random numbers, state): neither computed
-               at build time from constants, nor once for several nodes that are the same */
-    TN_OPERATOR_IDENTITY =
-        4u, /* output 0 is input 0, in this node's use of it: the node may be removed */
+    TN_OPERATOR_NO_FOLD = 2u,  /* equal inputs do not produce equal outputs (random, state): neither
+                                  folded, nor computed once for several nodes that are the same */
+    TN_OPERATOR_IDENTITY = 4u, /* output 0 is input 0, in this node's use: it may be removed */
     TN_OPERATOR_CONSTANT = 8u, /* no inputs; outputs depend on fields alone */
     TN_OPERATOR_SELECTS = 16u, /* every element of output 0 (variadic: of all of them) is an element
                                  of input 0 (variadic: of any of them), unchanged: what is stored in
                                  8 bits has one scale then on both sides */
-    TN_OPERATOR_COMMUTATIVE = 32u /* inputs 0 and 1 may be swapped */
+    TN_OPERATOR_COMMUTATIVE = 32u, /* inputs 0 and 1 may be swapped */
+    TN_OPERATOR_EXACT = 64u /* what `infer` answers of outputs sized by run are sizes, not bounds */
 };
 
 /* What is computed. A table, constant for the life of the library; registered ones are copied. */

@@ -120,7 +120,7 @@ bool tn_engine_step_is_ranked(const tn_engine_loading *loading, const tn_program
             const tn_inferred_tensor *first = known_at(loading, lists[list][i], TN_POINT_OPTIMUM);
             for (int point = 0; point < TN_POINTS; point++) {
                 const tn_inferred_tensor *known = known_at(loading, lists[list][i], point);
-                if (!first->is_known ||
+                if (!first->is_known || first->is_rank_guess ||
                     (known->is_known && known->storage.shape.rank != first->storage.shape.rank))
                     return false;
             }

@@ -90,3 +90,8 @@ bool tn_graph_node_is_view(const tn_graph_node *node) {
     }
     return true;
 }
+
+bool tn_graph_output_is_sized(const tn_graph_node *node, uint32_t index) {
+    const tn_port *port = tn_graph_output_port(node->entry->op, index);
+    return !node->is_exact && port && (port->flags & TN_PORT_SIZED_BY_RUN);
+}

@@ -73,6 +73,7 @@ static tn_status take_sizes(tn_inference *inference, const tn_graph_node *node) 
                            "bound (%" PRIu64 ")",
                            port->name, inferred->storage.tensor.bytes, bound.bytes);
         inferred->unbounded = 0;
+        inferred->is_rank_guess = false;
         inferred->storage.tensor.data = bound.data;
         inferred->storage.tensor.name = bound.name;
         inferred->storage.tensor.quantization = bound.quantization;

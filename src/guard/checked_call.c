@@ -202,6 +202,7 @@ static tn_status allocate_output(tn_output_source *source, tn_call *call, uint32
     tn_checked_slot *slot = &checked->slots[at];
     TN_TRY(outer->allocate(outer, call, index, bytes, &original->data));
     original->bytes = bytes;
+    original->rank = call->outputs[index]->rank;
     TN_TRY(is_there(checked, slot) ? tn_checked_put_output_there(checked, slot)
                                    : guard_output(slot));
     checked->guards[at] = slot->guard;

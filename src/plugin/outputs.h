@@ -19,7 +19,7 @@ typedef struct tn_output_state {
     uint32_t rank;
     tn_type type;
     tn_format format;
-    bool is_unbounded, is_asked;
+    bool is_unbounded, is_rank_open, is_asked;
 } tn_output_state;
 
 typedef struct tn_output_source tn_output_source;

@@ -147,6 +147,9 @@ static tn_status check_node(tn_plan_reader *reader, const Tenon__Plan__Node *mes
     if (!*message->name) return tn_plan_reader_fail("a node has no name");
     if (message->operator_index >= reader->plan->n_operators)
         return tn_plan_reader_fail("there is no operator number %" PRIu32, message->operator_index);
+    const tn_operator *op = reader->operators[message->operator_index]->op;
+    if (message->is_exact && !(op->traits & TN_OPERATOR_EXACT))
+        return tn_plan_reader_fail("the sizes of operator %s are not exact", op->name);
     return link_ports(reader, message, ports);
 }
 
@@ -174,6 +177,7 @@ static tn_status read_node(tn_plan_reader *reader, const Tenon__Plan__Node *mess
         graph->nodes[index].rewrite = tn_arena_text(graph->arena, message->rewrite);
         if (!graph->nodes[index].rewrite) return tn_fail_memory("a plan's nodes");
     }
+    graph->nodes[index].is_exact = message->is_exact;
     return read_state(reader, &context, message, &graph->nodes[index]);
 }
 

@@ -168,7 +168,8 @@ tn_status tn_body_contexts_create(tn_context *context) {
     struct tn_body_contexts *bodies = tn_allocate_zero(&context->allocator, 1, sizeof(*bodies));
     if (!bodies) return tn_fail_memory("the bodies of a context");
     context->bodies = bodies;
-    bodies->executor = (tn_body_executor){.infer = tn_body_infer, .run = run_body};
+    bodies->executor =
+        (tn_body_executor){.infer = tn_body_infer, .value = tn_body_value, .run = run_body};
     bodies->outer = context;
     tn_body_references_init(&bodies->references, &context->allocator);
     bodies->instances =

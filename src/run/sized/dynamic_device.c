@@ -153,7 +153,7 @@ static tn_status take_mirror(tn_context *context, tn_dynamic_mirror *mirror, uin
 /* `unbounded`: axes whose extents nothing bounds (bit i: axis i); there is memory later then. */
 static tn_status mirror(tn_context *context, uint32_t value, tn_tensor *tensor, uint32_t unbounded,
                         tn_dynamic_mirror *mirror) {
-    tn_shape shape = {.rank = tensor ? tensor->rank : 0};
+    tn_shape shape = {.rank = tensor && !(unbounded & TN_UNBOUNDED_RANK) ? tensor->rank : 0};
     mirror->tensor = tensor;
     mirror->is_taken = false;
     if (!tensor || context->engine->program->values[value].space == TN_SPACE_HOST) return TN_OK;
