@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LSTM and RNN of BVLC's Caffe: recurrent layers over whole sequences, with the ports and the order
- * of gates of Caffe's LSTMLayer and RNNLayer. They have nothing to do with ONNX's operators of
- * these names. The formulas are in recurrent.h.
+ * of gates of Caffe's LSTMLayer and RNNLayer. They differ from ONNX's operators of these names, but
+ * run by the same reference and kernels. The formulas are in read_caffe.c.
  */
-#include "caffe_recurrent/recurrent.h"
 #include "kit/operator/layer.h"
+#include "recurrent/recurrent.h"
 
 static tn_status recurrent_infer(tn_call *call) {
     tn_recurrent node = {0};
@@ -14,25 +14,12 @@ static tn_status recurrent_infer(tn_call *call) {
     const int64_t last[] = {1, node.streams, node.hidden};
     TN_TRY(tn_infer_set_shape(call, 0, 3, all));
     TN_TRY(tn_infer_set_shape(call, 1, 3, last));
-    return node.kind->has_cell ? tn_infer_set_shape(call, 2, 3, last) : TN_OK;
-}
-
-/* The products' alone. */
-static tn_status recurrent_operations(tn_call *call, double *out_operations) {
-    tn_recurrent node = {0};
-    TN_TRY(tn_recurrent_read(call, &node));
-    const double streams = (double)node.streams, hidden = (double)node.hidden;
-    double each = (double)node.columns * (double)(node.depth + node.hidden); /* step of a stream */
-    if (node.output_weights) each += hidden * hidden;
-    *out_operations =
-        2 * streams *
-        ((double)node.steps * each + (double)node.columns * (double)node.static_depth);
-    return TN_OK;
+    return tn_recurrent_has_cell(&node) ? tn_infer_set_shape(call, 2, 3, last) : TN_OK;
 }
 
 /* With its ports, cases and tn_recurrent_kind. */
 #define RECURRENT(prefix, name, words)                                                             \
-    static const tn_operator prefix##_1 = {                                                        \
+    const tn_operator tn_caffe_##prefix##_1 = {                                                    \
         TN_OPERATOR_BEGIN("Caffe", name, 1, words),                                                \
         TN_NO_FIELDS,                                                                              \
         TN_INPUTS(prefix##_inputs),                                                                \
@@ -41,7 +28,7 @@ static tn_status recurrent_operations(tn_call *call, double *out_operations) {
         .reference = tn_recurrent_reference,                                                       \
         .user = (void *)(uintptr_t)&prefix##_kind,                                                 \
         TN_CASES(prefix##_cases),                                                                  \
-        .operations = recurrent_operations,                                                        \
+        .operations = tn_recurrent_operations,                                                     \
     }
 
 /* ----------------------------------------------------------------------------------------------
@@ -89,7 +76,15 @@ static const char *const lstm_cases[] = {
     "| x=f32[3,9,33] cont=f32[3,9] W_xc=f32[132,33] b_c=f32[132] W_hc=f32[132,33]",
 };
 
-static const tn_recurrent_kind lstm_kind = {.gates = 4, .optional = 5, .has_cell = true};
+static const tn_recurrent_kind lstm_kind = {.cell = TN_CELL_LSTM,
+                                            .gates = 4,
+                                            .rows = {0, 1, 2, 3},
+                                            .functions = 3,
+                                            .defaults = {"Sigmoid", "Tanh", "Tanh"},
+                                            .read = tn_recurrent_read_caffe,
+                                            .input_weights = 2,
+                                            .hidden_weights = 4,
+                                            .static_weights = 6};
 
 RECURRENT(lstm, "LSTM", "Long short-term memory over time steps, sequences begun by cont.");
 
@@ -133,8 +128,14 @@ static const char *const rnn_cases[] = {
     "W_ho=f32[300,300] b_o=f32[300]",
 };
 
-static const tn_recurrent_kind rnn_kind = {.gates = 1, .output_weights = 5, .optional = 7};
+static const tn_recurrent_kind rnn_kind = {.cell = TN_CELL_RNN,
+                                           .gates = 1,
+                                           .functions = 1,
+                                           .defaults = {"Tanh"},
+                                           .read = tn_recurrent_read_caffe,
+                                           .input_weights = 2,
+                                           .hidden_weights = 4,
+                                           .output_weights = 5,
+                                           .static_weights = 8};
 
 RECURRENT(rnn, "RNN", "Simple recurrent network over time steps, sequences begun by cont.");
-
-TN_LAYER(caffe_recurrent, TN_OPERATORS(&lstm_1, &rnn_1), tn_recurrent_kernels);
