@@ -7,6 +7,8 @@ set(tenon_levels
     "kit/elementwise/rows_body.h: TN_ROWS_LEVEL=tn_rows: baseline avx2 avx512"
     "kit/gemm/matrix_body.h: TN_MATRIX_LEVEL=tn_matrix: baseline avx2 avx512"
     "kit/int8/dot_body.h: TN_DOT_LEVEL=tn_dot: baseline avx2 avx512vnni"
+    "kit/order/order_body.h: TN_ORDER_LEVEL=tn_order: baseline avx2 avx512"
+    "kit/int8/integer_rows_body.h: TN_INTEGER_ROWS_LEVEL=tn_integer_rows: baseline avx2 avx512vnni"
     "kit/math/byte_table_body.h: TN_BYTE_TABLE_APPLY=tn_byte_table_apply: avx2 avx512"
     "layers/quantize/rows_body.h: TN_QUANTIZE_LEVEL=tn_quantize: baseline avx2 avx512"
     "kit/reduce/reduce_rows_body.h: TN_REDUCE_LEVEL=tn_reduce: baseline avx2 avx512"
