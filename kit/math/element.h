@@ -12,7 +12,8 @@
 
 /* Bytes of one element; 0 for a type that is not known. */
 static inline size_t tn_element_bytes(tn_type type) {
-    static const uint8_t bytes[TN_TYPE_COUNT] = {0, 8, 4, 2, 2, 8, 4, 2, 1, 8, 4, 2, 1, 1};
+    static const uint8_t bytes[TN_TYPE_COUNT] = {0, 8, 4, 2, 2, 8, 4, 2, 1, 8, 4, 2, 1,
+                                                 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16};
     return type < TN_TYPE_COUNT ? bytes[type] : 0;
 }
 

@@ -39,7 +39,7 @@ tn_status tn_reading_find_operator(tn_import *import, const char *domain, const 
         return tn_fail(TN_ERROR_ARGUMENT, "an operator is looked for without a name");
     if (domain && strcmp(domain, "ai.onnx") == 0) domain = "";
     if (domain)
-        TN_TRY(tn_registry_find_operator(registry, domain, name, version, &entry));
+        TN_TRY(tn_runtime_find_operator(reading->runtime, domain, name, version, &entry));
     else
         TN_TRY(tn_registry_find_any(registry, name, &entry));
     TN_TRY(hold_operator(reading, entry));

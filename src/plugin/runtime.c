@@ -82,6 +82,7 @@ static tn_status find_companions(tn_runtime *runtime) {
     Dl_info info;
     runtime->companions = runtime->device_folder = "";
     runtime->importer_folders[0] = runtime->importer_folders[1] = "";
+    runtime->operator_folders[0] = runtime->operator_folders[1] = "";
     if (!dladdr((void *)(uintptr_t)&tn_version, &info) || !info.dli_fname) return TN_OK;
     const char *folder = tn_path_folder(runtime->arena, info.dli_fname);
     if (folder && !runtime->without_companions)
@@ -89,11 +90,15 @@ static tn_status find_companions(tn_runtime *runtime) {
     runtime->device_folder =
         folder ? tn_arena_format(runtime->arena, "%s/tenon/devices", folder) : NULL;
     /* the second one is for programs that have the core linked in */
-    for (uint32_t i = 0; folder && i < 2; i++)
+    for (uint32_t i = 0; folder && i < 2; i++) {
         runtime->importer_folders[i] = tn_arena_format(
             runtime->arena, i == 0 ? "%s/tenon/importers" : "%s/../lib/tenon/importers", folder);
+        runtime->operator_folders[i] = tn_arena_format(
+            runtime->arena, i == 0 ? "%s/tenon/operators" : "%s/../lib/tenon/operators", folder);
+    }
     return runtime->companions && runtime->device_folder && runtime->importer_folders[0] &&
-                   runtime->importer_folders[1]
+                   runtime->importer_folders[1] && runtime->operator_folders[0] &&
+                   runtime->operator_folders[1]
                ? TN_OK
                : tn_fail_memory("a path");
 }
