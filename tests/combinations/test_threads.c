@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { THREADS = 4, ROUNDS = 12, COUNT = 8 * 3 * 8 * 8, RESULTS = 8 * 10 };
+enum { THREADS = 4, REPEATS = 12, COUNT = 8 * 3 * 8 * 8, RESULTS = 8 * 10 };
 
 static combination network = {.net = NET_CONV, .abilities = WITH(PROFILES) | WITH(REFIT)};
 static const void *plan_bytes;
@@ -124,7 +124,7 @@ static tn_status load_run_free(int round) {
 
 static void *come_and_go(void *user) {
     (void)user;
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < REPEATS; round++)
         failures += load_run_free(round) != TN_OK;
     return NULL;
 }
@@ -132,7 +132,7 @@ static void *come_and_go(void *user) {
 static void test_engines_come_and_go_in_four_threads(void **state) {
     (void)state;
     join_all(come_and_go, NULL);
-    assert_int_equal(released, THREADS * ROUNDS / 2);
+    assert_int_equal(released, THREADS * REPEATS / 2);
 }
 
 /* --- runs beside refits and cancels --- */
@@ -145,7 +145,7 @@ typedef struct shared_engine {
 
 static void run_often(shared_engine *own, int which) {
     float y[RESULTS];
-    for (int round = 0; round < ROUNDS * 4; round++) {
+    for (int round = 0; round < REPEATS * 4; round++) {
         const int profile = round % 2;
         const tn_status status = run_rows(own->contexts[which], profile, which == 1, y);
         cancelled += status == TN_ERROR_CANCELLED;
@@ -155,7 +155,7 @@ static void run_often(shared_engine *own, int which) {
 }
 
 static void refit_often(const shared_engine *own) {
-    for (uint32_t round = 0; round < ROUNDS / 2; round++) {
+    for (uint32_t round = 0; round < REPEATS / 2; round++) {
         tn_graph *graph = make_network(network.runtime, network.net, SEED + round % 2);
         tn_refit *refit = NULL;
         tn_engine *made = NULL;
