@@ -227,6 +227,7 @@ static const tn_field mod_fields[] = {
 #undef LEGACY
 
 #include "elementwise/clip.h"
+#include "elementwise/swi_glu.h"
 
 static const char *const p_relu_6_cases[] = {
     "| X=f32[2,3,5,7] slope=f32[3]", "| X=f32[2,3] slope=f32[1]", "| X=f64[2,4,3] slope=f64[4]",
@@ -341,7 +342,7 @@ static const tn_operator *const elementwise_operators[] = {
 #include "elementwise/maps.h"
 #include "elementwise/pairs.h"
 #include "elementwise/variadic.h"
-    &clip_11, &not_operator, &p_relu_6, &where_operator};
+    &clip_11, &not_operator, &p_relu_6, &swi_glu_operator, &where_operator};
 #undef MAP
 #undef CURVE
 #undef CHOICE
