@@ -103,9 +103,10 @@ static const tn_port attention_outputs[] = {
         "is_causal=1 | Q=bf16[1,4,5,8] K=bf16[1,2,5,8] V=bf16[1,2,5,16]",                          \
         "| Q=f32[1,1,1,1] K=f32[1,1,1,1] V=f32[1,1,1,1]",                                          \
         "| Q=f32[1,2,3,4] K=f32[1,2,0,4] V=f32[1,2,0,4]",                                          \
-        "| Q=f32[1,8,1,64] K=f32[1,2,1,64] V=f32[1,2,1,64] past_key=f32[1,2,200,64] "              \
-        "past_value=f32[1,2,200,64]",                                                              \
-        "is_causal=1 | Q=f32[1,2,150,32] K=f32[1,2,150,32] V=f32[1,2,150,32]"
+        "| Q=f32[1,4,1,9] K=f32[1,2,1,9] V=f32[1,2,1,33] past_key=f32[1,2,140,9] "                 \
+        "past_value=f32[1,2,140,33]",                                                              \
+        "is_causal=1 | Q=f32[1,1,52,8] K=f32[1,1,52,8] V=f32[1,1,52,8] past_key=f32[1,1,99,8] "    \
+        "past_value=f32[1,1,99,8]"
 static const char *const attention_cases_23[] = {CASES_23};
 #define CASES_24                                                                                   \
     CASES_23,                                                                                      \
@@ -122,7 +123,7 @@ static const char *const attention_cases_25[] = {
     "left_window_size=1 right_window_size=2 | Q=f32[1,2,4,4] K=f32[1,2,6,4] V=f32[1,2,6,4]",
     "right_window_size=0 | Q=f32[2,2,4,4] K=f32[2,2,6,4] V=f32[2,2,6,4] "
     "nonpad_kv_seqlen=i64[2]{6,3}",
-    "left_window_size=140 is_causal=1 | Q=f32[1,1,300,8] K=f32[1,1,300,8] V=f32[1,1,300,8]",
+    "left_window_size=9 is_causal=1 | Q=f32[1,1,140,4] K=f32[1,1,140,4] V=f32[1,1,140,4]",
 };
 
 #define ATTENTION(version, inputs_count, fields_count, words)                                      \

@@ -247,6 +247,7 @@ static const tn_field bit_shift_fields[] = {
 
 #include "elementwise/clip.h"
 #include "elementwise/singles.h"
+#include "elementwise/swi_glu.h"
 
 static const char *const p_relu_6_cases[] = {
     "| X=f32[2,3,5,7] slope=f32[3]", "| X=f32[2,3] slope=f32[1]", "| X=f64[2,4,3] slope=f64[4]",
@@ -338,7 +339,7 @@ static const tn_operator *const elementwise_operators[] = {
 #include "elementwise/pairs.h"
 #include "elementwise/variadic.h"
     &bitwise_not_operator, &clip_11,  &is_inf_10_operator, &is_inf_20_operator, &is_nan_operator,
-    &not_operator,         &p_relu_6, &shrink_operator,    &where_operator};
+    &not_operator,         &p_relu_6, &shrink_operator,    &swi_glu_operator,   &where_operator};
 #undef MAP
 #undef CURVE
 #undef CHOICE

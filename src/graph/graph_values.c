@@ -137,7 +137,7 @@ static tn_status mark_wanted(value_marker *marker) {
     for (size_t n = 0; status == TN_OK && n < graph->node_count; n++)
         for (uint32_t i = 0; !graph->nodes[n].is_dead && i < graph->nodes[n].input_count; i++)
             if (wants_value(&graph->nodes[n], i) && is_free[graph->nodes[n].inputs[i]])
-                mark(marker, graph->nodes[n].inputs[i]);
+                mark_tensor(marker, graph->nodes[n].inputs[i]);
     tn_deallocate(graph->allocator, is_free);
     return status;
 }
