@@ -183,7 +183,7 @@ tn_status tn_graph_mark_value(const tn_graph *graph, tn_tensor_id tensor, bool *
     TN_TRY(find_all_free(graph, is_free));
     if (!is_free[tensor]) return TN_OK;
     TN_TRY(start(&marker, graph, tensors));
-    mark(&marker, tensor);
+    mark_tensor(&marker, tensor);
     follow(&marker, nodes);
     return TN_OK;
 }

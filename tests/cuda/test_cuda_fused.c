@@ -181,11 +181,24 @@ static void compile(const fused_fixture *f, fused_call *c) {
 /* ----------------------------------------------------------------------------------------------
  * sources */
 
+/* Those of integers alone have no kernel from their expression on a device. */
+static bool is_of_integers(const fused_fixture *f, const tn_operator *op) {
+    const tn_operator_entry *entry = NULL;
+    assert_int_equal(tn_registry_find_operator_exact(tn_runtime_registry(f->runtime), op->domain,
+                                                     op->name, op->since_version, &entry),
+                     TN_OK);
+    const uint64_t served = TN_TYPE_BIT(TN_F32) | TN_TYPE_BIT(TN_BOOL);
+    const bool answer = op->input_count > 0 && !(entry->inputs[0].types & served);
+    tn_library_release(entry->library);
+    return answer;
+}
+
 static void test_every_builtin_expression_compiles(void **state) {
     const fused_fixture *f = *state;
     fused_call c;
     assert_true(f->count > 40);
     for (size_t i = 0; i < f->count; i++) {
+        if (is_of_integers(f, f->items[i])) continue;
         make_call(f, f->items[i], i % 2 ? TN_F32 : TN_F16, &c);
         compile(f, &c);
     }
