@@ -326,6 +326,7 @@ static tn_status run_body(tn_body_references *references, const tn_call *call,
     TN_TRY(read_inputs(call, body, given, &run->inputs));
     tn_inference *inference = &run->inferences[run->turn ^= 1];
     inference->run = references->run;
+    inference->questions = references->questions;
     TN_TRY(tn_run_check(references->run)); /* a body without nodes, repeated */
     TN_TRY(tn_inference_run(inference, run->inputs.shapes, run->inputs.values));
     for (uint32_t i = 0; outputs && i < graph->output_count; i++)
