@@ -32,6 +32,12 @@ void tn_control_shapes_init(tn_control_shapes *shapes);
 /* The same tensor without data, its extents in `shapes`. */
 void tn_control_shapes_set(tn_control_shapes *shapes, uint32_t index, const tn_tensor *tensor);
 
+/* Asks a body for the types and shapes of its outputs. A rank of TN_CONTROL_NO_RANK: only the type
+ * is known. */
+#define TN_CONTROL_NO_RANK TN_RANK_OPEN
+tn_status tn_control_ask(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
+                         tn_control_shapes *made);
+
 /* The rank of a result, which may be open. */
 static inline uint32_t tn_control_rank(const tn_tensor *tensor) {
     return tensor->rank & ~TN_RANK_OPEN;

@@ -53,16 +53,15 @@ static tn_status infer_branches(tn_call *call, tn_control_shapes *results) {
     const int taken = condition && !*condition;
     tn_status answers[2];
     for (int i = 0; i < 2; i++) {
-        tn_control_shapes_init(&results[i]);
-        answers[i] = tn_control_bodies(call)->infer(call, branches[i], NULL, results[i].pointers);
+        answers[i] = tn_control_ask(call, branches[i], NULL, &results[i]);
     }
     if (answers[1] != TN_OK && !is_refusal(answers[1])) return answers[1];
     if (answers[0] != TN_OK && !is_refusal(answers[0]))
-        return tn_control_bodies(call)->infer(call, branches[0], NULL, results[0].pointers);
+        return tn_control_ask(call, branches[0], NULL, &results[0]);
     if (answers[0] == TN_OK && answers[1] == TN_OK)
         TN_TRY(check_types(call, &results[0], &results[1]));
     if (condition && answers[taken] != TN_OK) /* its reason, not the other's */
-        return tn_control_bodies(call)->infer(call, branches[taken], NULL, results[0].pointers);
+        return tn_control_ask(call, branches[taken], NULL, &results[0]);
     if (answers[0] != TN_OK && answers[1] != TN_OK) return answers[1];
     const int only = condition ? taken : answers[0] != TN_OK ? 1 : 0;
     const bool is_joined = !condition && answers[0] == TN_OK && answers[1] == TN_OK;

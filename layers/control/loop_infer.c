@@ -171,6 +171,7 @@ static bool carry(loop_shapes *loop) {
         const tn_tensor *after = &loop->made.tensors[1 + i];
         tn_tensor *next = &loop->given.tensors[i];
         if (after->rank & TN_RANK_OPEN) is_known = false;
+        if (after->rank == TN_CONTROL_NO_RANK) continue;
         tn_control_shapes_set(&loop->given, i, after);
         for (uint32_t axis = 0; axis < next->rank; axis++)
             if (next->shape[axis] < 0) {
@@ -194,8 +195,7 @@ static tn_status ask_iterations(tn_call *call, loop_shapes *loop) {
     loop->counter.data = &loop->number;
     loop->is_followed = loop->count > 0 && loop->count <= MOST_FOLLOWED;
     do {
-        tn_control_shapes_init(&loop->made);
-        TN_TRY(tn_control_bodies(call)->infer(call, body, loop->inputs, loop->made.pointers));
+        TN_TRY(tn_control_ask(call, body, loop->inputs, &loop->made));
         TN_TRY(check_types(call, loop));
         news = note_iteration(loop);
         if (!carry(loop)) loop->is_followed = false;

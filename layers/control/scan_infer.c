@@ -217,10 +217,9 @@ static tn_status infer(tn_call *call, const tn_scan_ports *ports, tn_control_sha
     const tn_tensor *inputs[TN_BODY_MAX_PORTS];
     tn_control_shapes *given = &shapes[0], *made = &shapes[1];
     describe_inputs(ports, given);
-    tn_control_shapes_init(made);
     for (uint32_t i = 0; i < ports->states + ports->scans; i++)
         inputs[i] = &given->tensors[i];
-    TN_TRY(tn_control_bodies(call)->infer(call, ports->body, inputs, made->pointers));
+    TN_TRY(tn_control_ask(call, ports->body, inputs, made));
     TN_TRY(write_states(call, ports, given, made));
     for (uint32_t i = 0; i < ports->stacked; i++)
         TN_TRY(write_stacked(call, ports, i, &made->tensors[ports->states + i]));

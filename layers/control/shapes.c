@@ -23,9 +23,25 @@ void tn_control_shapes_set(tn_control_shapes *shapes, uint32_t index, const tn_t
         to->shape[axis] = tensor->shape[axis];
 }
 
+tn_status tn_control_ask(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
+                         tn_control_shapes *made) {
+    tn_control_shapes_init(made);
+    for (uint32_t i = 0; i < body->output_count; i++)
+        made->tensors[i].rank = TN_RANK_UNKNOWN;
+    const tn_status status = tn_control_bodies(call)->infer(call, body, inputs, made->pointers);
+    for (uint32_t i = 0; i < body->output_count; i++)
+        if (made->tensors[i].rank == TN_RANK_UNKNOWN) made->tensors[i].rank = TN_CONTROL_NO_RANK;
+    return status;
+}
+
 void tn_control_join(tn_tensor *into, const tn_tensor *other) {
     const uint32_t rank = tn_control_rank(into);
     if (into->rank != other->rank) {
+        if (into->rank == TN_CONTROL_NO_RANK) { /* the other is the better example */
+            for (uint32_t axis = 0; axis < tn_control_rank(other); axis++)
+                into->shape[axis] = other->shape[axis];
+            into->rank = other->rank;
+        }
         into->rank |= TN_RANK_OPEN;
         return;
     }

@@ -63,6 +63,8 @@ static void start(const tn_call *call, map_shapes *map) {
 
 /* What the body computes for an item with these extents, into the outputs. */
 static tn_status ask(tn_call *call, map_shapes *map, bool is_first) {
+    for (uint32_t i = 0; i < body_of(call)->output_count; i++)
+        map->made[i].rank = TN_RANK_UNKNOWN;
     TN_TRY(bodies_of(call)->infer(call, body_of(call), map->inputs, map->outputs));
     for (uint32_t i = 0; i < call->output_count; i++) {
         tn_tensor *made = &map->made[i];

@@ -29,7 +29,7 @@ static tn_status set_inputs(const tn_graph_body *body, bool is_after_run) {
     for (size_t i = 0; i < graph->input_count; i++) {
         tn_graph_tensor *tensor = &graph->tensors[graph->inputs[i]];
         const tn_body_input *noted = &body->inputs[i];
-        if (noted->type == TN_NONE && tensor->type == TN_NONE)
+        if (noted->type == TN_NONE && (tensor->type == TN_NONE || !is_after_run))
             return tn_fail(TN_ERROR_PLUGIN,
                            "the type of input '%s' is not known: the operator's shape rule did "
                            "not ask for the shapes of this body",

@@ -73,6 +73,7 @@ typedef struct tn_body_references {
     tn_body_executor executor;
     const tn_allocator *allocator;
     const tn_run_state *run;  /* as an inference has it; null after init */
+    uint32_t *questions;      /* the same */
     struct tn_body_run *runs; /* one a body */
 } tn_body_references;
 void tn_body_references_init(tn_body_references *references, const tn_allocator *allocator);

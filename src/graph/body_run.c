@@ -8,6 +8,8 @@
 #include "graph/infer.h"
 #include "plugin/outputs.h"
 
+#include <tenon/plugin/sequence.h>
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -86,16 +88,54 @@ static void record(tn_graph_body *body, const body_inputs *inputs) {
 
 static tn_status write_shape(const tn_graph *graph, size_t index, const tn_inferred_tensor *known,
                              tn_tensor *output) {
-    if (!known->is_known)
+    const bool may_be_open = output->rank == TN_RANK_UNKNOWN;
+    output->type = known->storage.tensor.type;
+    if (may_be_open && !known->is_known && output->type != TN_NONE) return TN_OK;
+    if (!known->is_known || (known->is_rank_guess && !may_be_open))
         return tn_fail(TN_ERROR_SHAPE, "the shape of output '%s' is known to a run alone",
                        graph->output_names[index]);
-    output->type = known->storage.tensor.type;
     output->rank = known->storage.shape.rank;
     for (uint32_t axis = 0; axis < output->rank; axis++)
         output->shape[axis] = known->is_guess || (known->unbounded >> axis & 1)
                                   ? TN_UNBOUNDED
                                   : known->storage.shape.extents[axis];
     if (known->is_rank_guess) output->rank |= TN_RANK_OPEN;
+    return TN_OK;
+}
+
+static bool reads(const tn_graph_node *node, const bool *is_marked) {
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR && is_marked[node->inputs[i]]) return true;
+    return false;
+}
+
+/* What follows from values that the caller does not have, though they decide shapes, is known to a
+ * run alone. */
+static tn_status open_values(const tn_graph *graph, const body_inputs *inputs, tn_arena *arena,
+                             tn_inference_plan *plan) {
+    bool *after = tn_arena_copy(arena, plan->is_after_run, graph->node_count * sizeof(bool));
+    bool *hosts = tn_arena_copy(arena, plan->is_host_node, graph->node_count * sizeof(bool));
+    bool *values = tn_arena_copy(arena, plan->is_value_input, graph->input_count * sizeof(bool));
+    bool *is_marked = tn_arena_allocate(arena, graph->tensor_count + 1, sizeof(bool));
+    if (!is_marked || (graph->node_count > 0 && (!after || !hosts)) ||
+        (graph->input_count > 0 && !values))
+        return tn_fail_memory("a body");
+    for (size_t i = 0; i < graph->input_count; i++) {
+        if (!values[i] || inputs->values[i]) continue;
+        values[i] = false;
+        is_marked[graph->inputs[i]] = true;
+    }
+    for (size_t n = 0; n < graph->node_count; n++) {
+        const tn_graph_node *node = &graph->nodes[n];
+        if (node->is_dead || !reads(node, is_marked)) continue;
+        after[n] = true;
+        hosts[n] = false;
+        for (uint32_t i = 0; i < node->output_count; i++)
+            if (node->outputs[i] != TN_NO_TENSOR) is_marked[node->outputs[i]] = true;
+    }
+    plan->is_after_run = after;
+    plan->is_host_node = hosts;
+    plan->is_value_input = values;
     return TN_OK;
 }
 
@@ -109,6 +149,7 @@ static tn_status infer_body(const tn_call *call, tn_graph_body *body, tn_arena *
     TN_TRY(read_inputs(call, body, given, &inputs));
     if (body->is_recording) record(body, &inputs);
     TN_TRY(tn_inference_plan_create(graph, arena, &plan));
+    TN_TRY(open_values(graph, &inputs, arena, &plan));
     TN_TRY(tn_inference_init(&inference, graph, &plan));
     inference.input_types = inputs.types;
     inference.questions = ((const tn_call_scope *)call->host_private)->questions;
@@ -285,6 +326,7 @@ static tn_status run_body(tn_body_references *references, const tn_call *call,
     TN_TRY(read_inputs(call, body, given, &run->inputs));
     tn_inference *inference = &run->inferences[run->current ^= 1];
     inference->run = references->run;
+    inference->questions = references->questions;
     TN_TRY(tn_run_check(references->run)); /* a body without nodes, repeated */
     TN_TRY(tn_inference_run(inference, run->inputs.shapes, run->inputs.values));
     for (uint32_t i = 0; outputs && i < graph->output_count; i++)

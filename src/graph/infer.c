@@ -293,16 +293,26 @@ tn_status tn_inference_node(tn_inference *inference, uint32_t index) {
     return inference->plan->is_host_node[index] ? tn_infer_values(inference, node) : TN_OK;
 }
 
+/* The descriptors of those inputs whose types are known. */
+static void gather_types(const tn_inference *inference, const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const tn_tensor_id id = node->inputs[i];
+        const bool is_typed =
+            id != TN_NO_TENSOR && inference->tensors[id].storage.tensor.type != TN_NONE;
+        inference->scratch->inputs[i] = is_typed ? &inference->tensors[id].storage.tensor : NULL;
+    }
+}
+
 /* A node after one that only a run can size: what can be said is said, and no more. Types do not
  * depend on the run. */
 static tn_status estimate_node(tn_inference *inference, uint32_t index) {
     const tn_graph_node *node = &inference->graph->nodes[index];
     tn_error_copy before;
-    if (tn_infer_gather_inputs(inference, node, true)) {
-        const struct tn_inference_scratch *scratch = inference->scratch;
-        const tn_status status = tn_infer_bind_inputs(node, scratch->inputs, scratch->types);
-        if (status != TN_OK) return tn_infer_at_node(status, node);
-    }
+    gather_types(inference, node);
+    const struct tn_inference_scratch *scratch = inference->scratch;
+    const tn_status typed = tn_infer_bind_inputs(node, scratch->inputs, scratch->types);
+    if (typed != TN_OK) return tn_infer_at_node(typed, node);
+    lay_out_outputs(inference, node);
     tn_error_save(&before);
     if (tn_inference_node(inference, index) == TN_OK) return TN_OK;
     tn_error_restore(&before);

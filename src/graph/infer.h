@@ -57,7 +57,7 @@ typedef struct tn_inference {
     size_t tensor_count;        /* the graph's when this was made: passes may add constants later */
     const tn_type *input_types; /* null: as the graph declares them; a body's are its caller's */
     const tn_allocator *allocator;
-    uint32_t *questions;                  /* as tn_call_scope has them; null: each rule its own */
+    uint32_t *questions;                  /* as tn_call_scope has them; null: each node its own */
     const tn_run_state *run;              /* asked before each node; null: it cannot be cancelled */
     struct tn_inference_scratch *scratch; /* private to infer.c */
 } tn_inference;

@@ -64,9 +64,10 @@ tn_status tn_infer_values(tn_inference *inference, const tn_graph_node *node);
 
 /* --- evaluate.c --- */
 /* Calls the reference; `inputs` as the operator may see them. `source`: of memory for outputs
- * without a bound; null: there are none. */
+ * without a bound; null: there are none. `questions` count where it is no run that asks. */
 tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,
                            const tn_tensor *const *inputs, tn_tensor *const *outputs,
-                           struct tn_output_source *source, const tn_run_state *run);
+                           struct tn_output_source *source, const tn_run_state *run,
+                           uint32_t *questions);
 
 #endif

@@ -137,7 +137,7 @@ static tn_status evaluate(tn_inference *inference, const tn_graph_node *node) {
                         .node = node};
     own.source.user = &own;
     return tn_evaluate_call(inference->graph, node, scratch->inputs, scratch->outputs, &own.source,
-                            inference->run);
+                            inference->run, inference->questions);
 }
 
 tn_status tn_infer_values(tn_inference *inference, const tn_graph_node *node) {

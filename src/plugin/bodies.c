@@ -65,21 +65,28 @@ static tn_status find_executor(tn_call *call, const tn_body_graph *body,
     return TN_OK;
 }
 
-/* Loops in loops ask again and again. */
-static tn_status count_question(tn_call *call) {
+/* Loops in loops ask again and again, and one that is computed before a run may have no end. */
+static tn_status count_question(tn_call *call, uint32_t weight) {
     const tn_call_scope *scope = call->host_private;
-    if (!scope->questions || ++*scope->questions <= TN_BODY_MOST_QUESTIONS) return TN_OK;
+    if (!scope->questions) return TN_OK;
+    if (*scope->questions <= TN_BODY_QUESTIONS - weight) {
+        *scope->questions += weight;
+        return TN_OK;
+    }
+    *scope->questions = TN_BODY_QUESTIONS;
     return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                             "its bodies, and those in them, were asked for shapes more than %u "
-                            "times: the nesting is too deep",
-                            TN_BODY_MOST_QUESTIONS);
+                            "times, or ran more than %u times before a run: the nesting is too "
+                            "deep, or a loop too long",
+                            TN_BODY_QUESTIONS / TN_BODY_ASKED_WEIGHT,
+                            TN_BODY_QUESTIONS / TN_BODY_RUN_WEIGHT);
 }
 
 static tn_status infer_body(tn_call *call, const tn_body_graph *body,
                             const tn_tensor *const *inputs, tn_tensor *const *outputs) {
     tn_body_executor *executor = NULL;
     TN_TRY(find_executor(call, body, inputs, &executor));
-    TN_TRY(count_question(call));
+    TN_TRY(count_question(call, TN_BODY_ASKED_WEIGHT));
     TN_TRY(tn_call_keep(call, executor->infer(executor, call, body, inputs, outputs)));
     return check_outputs(call, body, outputs);
 }
@@ -90,6 +97,7 @@ static tn_status run_body(tn_call *call, const tn_body_graph *body, const tn_ten
     TN_TRY(find_executor(call, body, inputs, &executor));
     if (!executor->run)
         return fail(call, TN_ERROR_STATE, "a body can be run in the reference and in run alone");
+    TN_TRY(count_question(call, TN_BODY_RUN_WEIGHT));
     for (uint32_t i = 0; i < body->input_count; i++)
         if (!inputs[i]->data && inputs[i]->bytes > 0)
             return fail(call, TN_ERROR_ARGUMENT, "an input of a body has no data");
@@ -181,7 +189,7 @@ static tn_status find_value(tn_call *call, const tn_body_graph *body,
                             void *data, bool *out_is_known) {
     tn_body_executor *executor = NULL;
     TN_TRY(find_executor(call, body, inputs, &executor));
-    TN_TRY(count_question(call));
+    TN_TRY(count_question(call, TN_BODY_ASKED_WEIGHT));
     if (output >= body->output_count || !data || !out_is_known)
         return fail(call, TN_ERROR_ARGUMENT, "an output of the body and room for it are needed");
     return tn_call_keep(call,

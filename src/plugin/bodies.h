@@ -16,8 +16,11 @@ typedef tn_status (*tn_body_call)(tn_body_executor *executor, tn_call *call,
 typedef tn_status (*tn_body_value_call)(tn_call *call, const tn_body_graph *body,
                                         const tn_tensor *const *inputs, uint32_t output,
                                         uint64_t bytes, void *data, bool *out_is_known);
-/* What one shape rule may ask of its bodies, and of the bodies in those. */
-#define TN_BODY_MOST_QUESTIONS 20000u
+/* What may be asked of bodies, and of the bodies in those, for one node outside of a run, where
+ * nobody could cancel it: each question about shapes and each run has a weight. */
+#define TN_BODY_QUESTIONS    100000u
+#define TN_BODY_ASKED_WEIGHT 5u
+#define TN_BODY_RUN_WEIGHT   1u
 
 struct tn_body_executor {
     tn_body_value_call value;

@@ -310,6 +310,10 @@ class Checker(ProgramChecks):
             deepest = [keep, node("Loop", "n  v", "w", body=inner)]
         whole = broken(deepest, ports, [("go_out", B), ("w", F, None)])
         self.refused("loops in loops that all grow", whole, "nesting is too deep", code=3)
+        endless = model(graph("g", [node("Loop", "  v", "n", body=graph("body", [node("Identity", "go", "go_out"), node("Identity", "w", "w_out")], [
+            info("i", I), info("go", B), info("w", I, 1)], [("go_out", B), ("w_out", I, 1)])), node("Reshape", "x n", "y")],
+            [info("x", F, 4)], [("y", F, None)], [("v", i64(4))]))
+        self.refused("a loop without an end decides a shape", endless, "Loop_n", "a loop too long", code=3)
         changing = broken([keep, node("Range", "zero i one", "w")], [info("i", I), info("go", B)], [("go_out", B), ("w", I, None)],
                           given="n ", made="y")
         changing.graph.initializer.extend(numpy_helper.from_array(scalar(v), n) for n, v in (("zero", 0), ("one", 1)))

@@ -69,8 +69,11 @@ typedef struct tn_body_service {
      * null where the value is not known), written into `outputs` (body->output_count of them, each
      * with room for TN_MAX_RANK extents as call->outputs have; null: not asked for). An operator's
      * shape rule calls it for each of its bodies with what the body will be given: it is built for
-     * these types and shapes. Extents that differ from one call to another are open in it.
-     * [thread: any; called: infer, reference, reshape, run; may fail] */
+     * these types and shapes. Extents that differ from one call to another are open in it. An
+     * output whose rank is TN_RANK_UNKNOWN (tenon/plugin/sequence.h) beforehand may be answered
+     * with a rank that is open (TN_RANK_OPEN, tenon/plugin/output.h), or with TN_RANK_UNKNOWN again
+     * where only its type is known; for others that is TN_ERROR_SHAPE. [thread: any; called: infer,
+     * reference, reshape, run; may fail] */
     tn_status (*infer)(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
                        tn_tensor *const *outputs) TN_NOEXCEPT;
     /* Runs a body. `inputs`: linear, with data, of any alignment. An output with data is computed
