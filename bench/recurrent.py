@@ -17,7 +17,7 @@ import onnxruntime
 from side_by_side import ROUNDS, root, tenon, time_onnxruntime, time_tenon
 
 sys.path.insert(0, os.path.join(root, "scripts", "models"))
-import sequences  # noqa: E402
+import signals  # noqa: E402
 
 STEPS = 100
 
@@ -29,11 +29,11 @@ def networks():
             for batch in (1, 8):
                 for directions in (1, 2) if hidden == 128 else (1,):
                     yield (f"{kind} {depth} to {hidden}, batch {batch}, directions {directions}",
-                           sequences.recurrent(kind, depth, hidden, directions, steps=STEPS, batch=batch), {"X": (STEPS, batch, depth)})
-    yield "front end, 10 s of 16 kHz", sequences.front_end(), {"signal": (1, 160000)}
+                           signals.recurrent(kind, depth, hidden, directions, steps=STEPS, batch=batch), {"X": (STEPS, batch, depth)})
+    yield "front end, 10 s of 16 kHz", signals.front_end(), {"signal": (1, 160000)}
     for length in (512, 400, 1000, 997, 65536):
         yield (f"DFT of 64 x {length}" if length < 65536 else f"DFT of {length}",
-               sequences.transform(onesided=1, extents=[64 if length < 65536 else 1, length, 1]),
+               signals.transform(onesided=1, extents=[64 if length < 65536 else 1, length, 1]),
                {"x": (64 if length < 65536 else 1, length, 1)})
 
 

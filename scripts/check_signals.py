@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares Tenon with onnxruntime on recurrent layers, Fourier transforms and a spectrogram's front end.
 
-Usage: check_sequences.py TENON. The networks are those of scripts/models/sequences.py. Each becomes one plan without any
+Usage: check_signals.py TENON. The networks are those of scripts/models/signals.py. Each becomes one plan without any
 shapes, which runs two sets of shapes, on one thread and on two. Relative tolerance 1e-3, absolute 1e-5 of the largest
 element, since onnxruntime transforms in 32-bit floats."""
 
@@ -14,7 +14,7 @@ import onnxruntime
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "tests", "cli"), os.path.join(ROOT, "scripts", "models")]
-import sequences  # noqa: E402
+import signals  # noqa: E402
 from checks import ProgramChecks  # noqa: E402
 
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
@@ -87,9 +87,9 @@ def main():
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
-    with tempfile.TemporaryDirectory(prefix="tenon-sequences.") as folder:
+    with tempfile.TemporaryDirectory(prefix="tenon-signals.") as folder:
         checks = Checks(sys.argv[1], folder)
-        for name, make in sequences.NETWORKS.items():
+        for name, make in signals.NETWORKS.items():
             check(checks, name, make)
     return checks.end()
 
