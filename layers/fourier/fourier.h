@@ -2,7 +2,8 @@
 /*
  * Discrete Fourier transforms of rows of a tensor: what DFT and STFT (operator.c), their reference
  * (reference.c) and their kernels (kernels.c) share. All of it is computed in double precision,
- * since float32 spectra have elements near zero beside large ones.
+ * since float32 spectra have elements near zero beside large ones. Every element of a spectrum
+ * depends on the whole row: one that is not finite makes all of them NaN.
  *
  * A real row of even length n is transformed as a complex one of n / 2, z[j] = x[2j] + i x[2j+1],
  * whose spectrum Z has that of the even elements and of the odd ones in it:
@@ -52,6 +53,7 @@ typedef struct tn_fourier_rows {
     const double *window; /* null: none */
     int64_t rows, first;
     double *re, *im;
+    double poison[TN_FOURIER_ROWS]; /* of each row: zero, or NaN, which is added to its output */
 } tn_fourier_rows;
 
 typedef struct tn_fourier_level {

@@ -48,6 +48,13 @@ void tn_fourier_plan_init(tn_fourier_plan *out_plan, const tn_fourier *node, dou
     *out_plan = plan;
 }
 
+/* The first element of a transform is the sum of all that went in, real and imaginary parts apart
+ * (of Bluestein's all elements are): it is finite where they are. */
+static void find_poison(tn_fourier_rows *job) {
+    for (int64_t l = 0; l < job->rows; l++)
+        job->poison[l] = 0 * job->re[l] + 0 * job->im[l];
+}
+
 void tn_fourier_transform(const tn_fourier_work *work, int64_t begin, int64_t end, double *memory) {
     const tn_fourier_plan *plan = work->plan;
     for (int64_t row = begin; row < end; row += plan->together) {
@@ -55,11 +62,12 @@ void tn_fourier_transform(const tn_fourier_work *work, int64_t begin, int64_t en
         const int64_t part = plan->fft.inner * rows;
         tn_fft_buffers buffers = {memory, memory + part, memory + 2 * part, memory + 3 * part};
         tn_fourier_rows job = {work->node, plan->real, work->window, rows,
-                               row,        buffers.re, buffers.im};
+                               row,        buffers.re, buffers.im,   {0}};
         work->rows->load(&job);
         tn_fft_run(work->fft, &plan->fft, rows, work->node->is_inverse, &buffers);
         job.re = buffers.re;
         job.im = buffers.im;
+        find_poison(&job);
         work->rows->store(&job);
     }
 }

@@ -193,13 +193,14 @@ static tn_status read_frame_length(tn_call *call, tn_fourier *node, int64_t sign
                                 "input 'window' has %lld elements, and input 'frame_length' is "
                                 "%lld",
                                 (long long)window->shape[0], (long long)node->length);
-    if (node->length >= 1 && node->length <= signal) return TN_OK;
+    if (node->length >= 1 && node->length <= INT64_MAX / 4) return TN_OK;
     return call->host->fail(call, TN_ERROR_RANGE,
-                            "frames have %lld elements (input '%s'); 1 to %lld, the signal's, are "
-                            "expected",
+                            "frames have %lld elements (input '%s'); at least 1 and no more than "
+                            "memory has are expected",
                             (long long)node->length,
-                            tn_infer_input(call, STFT_LENGTH) ? "frame_length" : "window",
-                            (long long)signal);
+                            tn_infer_input(call, STFT_LENGTH) ? "frame_length"
+                            : window                          ? "window"
+                                                              : "signal");
 }
 
 static tn_status read_stft(tn_call *call, tn_fourier *out_node) {
@@ -219,7 +220,7 @@ static tn_status read_stft(tn_call *call, tn_fourier *out_node) {
     const int64_t parts = node.in_parts;
     node.given = node.length;
     node.bins = params->onesided ? node.length / 2 + 1 : node.length;
-    node.inner = (x->shape[1] - node.length) / step + 1;
+    node.inner = x->shape[1] < node.length ? 0 : (x->shape[1] - node.length) / step + 1;
     if (!tn_infer_multiply(x->shape[0], node.inner, &node.rows) ||
         !tn_infer_multiply(node.inner, 2 * node.bins, &node.out.outer))
         return call->host->fail(call, TN_ERROR_SHAPE, "the output would be too large");
@@ -240,7 +241,8 @@ static tn_status stft_infer(tn_call *call) {
 }
 
 static const tn_port stft_inputs[] = {
-    TN_PORT("signal", "T1:float", 0, "batch, elements, then 1 (real) or 2 (complex)"),
+    TN_PORT("signal", "T1:float", 0,
+            "batch, elements, then 1 (real) or 2 (complex); shorter than a frame: no frames"),
     TN_PORT("frame_step", "T2:i64|i32", TN_PORT_VALUE_NEEDED, "elements between two frames"),
     TN_PORT("window", "T1", TN_PORT_OPTIONAL, "a factor for each element of a frame; absent: 1"),
     TN_PORT("frame_length", "T2", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
@@ -259,6 +261,7 @@ static const char *const stft_17_cases[] = {
     "| signal=f16[1,40,1] frame_step=i64[]{4} window=f16[8]",
     "| signal=bf16[1,40,1] frame_step=i64[]{4} frame_length=i64[]{10}",
     "| signal=f32[0,40,1] frame_step=i64[]{4} frame_length=i64[]{10}",
+    "| signal=f32[2,9,1] frame_step=i64[]{4} frame_length=i64[]{10} | output=f32[2,0,6,2]",
     "| signal=f32[1,4000,1] frame_step=i64[]{160} window=f32[400]",
 };
 

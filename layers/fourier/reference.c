@@ -30,14 +30,16 @@ static fourier_pair read_element(const tn_fourier *node, int64_t row, int64_t j)
 
 static void do_row(const tn_fourier *node, int64_t row) {
     fourier_pair x[DIRECT], turns[DIRECT];
+    double poison = 0; /* NaN where an element is not finite */
     for (int64_t j = 0; j < node->length; j++) {
         const double angle = 6.283185307179586 * (double)j / (double)node->length;
         turns[j] = (fourier_pair){cos(angle), node->is_inverse ? sin(angle) : -sin(angle)};
         x[j] = read_element(node, row, j);
+        poison += 0 * x[j].re + 0 * x[j].im;
     }
     const double scale = node->is_inverse ? 1 / (double)node->length : 1;
     for (int64_t k = 0; k < node->bins; k++) {
-        fourier_pair sum = {0, 0};
+        fourier_pair sum = {poison, poison};
         for (int64_t j = 0; j < node->length; j++) {
             const fourier_pair turn = turns[j * k % node->length];
             sum.re += x[j].re * turn.re - x[j].im * turn.im;

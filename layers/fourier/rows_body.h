@@ -133,8 +133,10 @@ ROWS_INLINE void store_spectrum(const tn_fourier_rows *rows, tn_type type, const
             const rows_pair even = {0.5 * (a.re + b.re), 0.5 * (a.im - b.im)};
             const rows_pair odd = {0.5 * (a.im + b.im), 0.5 * (b.re - a.re)};
             const int64_t to = at[l] + k * node->out.element;
-            store_element(rows, type, to, even.re + w_re * odd.re - w_im * odd.im);
-            store_element(rows, type, to + 1, sign * (even.im + w_re * odd.im + w_im * odd.re));
+            store_element(rows, type, to,
+                          even.re + w_re * odd.re - w_im * odd.im + rows->poison[l]);
+            store_element(rows, type, to + 1,
+                          sign * (even.im + w_re * odd.im + w_im * odd.re) + rows->poison[l]);
         }
     }
 }
@@ -146,8 +148,9 @@ ROWS_INLINE void store_halved(const tn_fourier_rows *rows, tn_type type, const i
     for (int64_t j = 0; j < node->length / 2; j++)
         for (int64_t l = 0; l < rows->rows; l++) {
             const int64_t to = at[l] + 2 * j * node->out.element;
-            store_element(rows, type, to, scale * rows->re[j * rows->rows + l]);
-            store_element(rows, type, to + node->out.element, scale * rows->im[j * rows->rows + l]);
+            store_element(rows, type, to, scale * rows->re[j * rows->rows + l] + rows->poison[l]);
+            store_element(rows, type, to + node->out.element,
+                          scale * rows->im[j * rows->rows + l] + rows->poison[l]);
         }
 }
 
@@ -157,9 +160,10 @@ ROWS_INLINE void store_all(const tn_fourier_rows *rows, tn_type type, const int6
     for (int64_t k = 0; k < node->bins; k++)
         for (int64_t l = 0; l < rows->rows; l++) {
             const int64_t to = at[l] + k * node->out.element;
-            store_element(rows, type, to, scale * rows->re[k * rows->rows + l]);
+            store_element(rows, type, to, scale * rows->re[k * rows->rows + l] + rows->poison[l]);
             if (!node->to_real)
-                store_element(rows, type, to + 1, scale * rows->im[k * rows->rows + l]);
+                store_element(rows, type, to + 1,
+                              scale * rows->im[k * rows->rows + l] + rows->poison[l]);
         }
 }
 

@@ -49,7 +49,8 @@ tn_status tn_recurrent_operations(tn_call *call, double *out_operations) {
         TN_FIELD(PARAMS, activation_beta, TN_FIELD_F32S, TN_OPTIONAL, NULL,                        \
                  "beta of those activations that have one, in their order"),                       \
         TN_FIELD_RANGE(PARAMS, clip, TN_FIELD_F32, TN_OPTIONAL, "3.4028234663852886e38", 0,        \
-                       CLIP_GREATEST, "bound of the activations' arguments on both sides")
+                       CLIP_GREATEST,                                                              \
+                       "bound of all activations' arguments on both sides, h's too")
 #define SEQUENCE_FIELD                                                                             \
     TN_FIELD(PARAMS, output_sequence, TN_FIELD_BOOL, TN_OPTIONAL, "0",                             \
              "whether Y is wanted; it is computed where it is an output of the node")
