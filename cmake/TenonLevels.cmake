@@ -5,6 +5,7 @@
 # The header; what it is to be given the name of, with the name but for the level; the levels.
 set(tenon_levels
     "kit/elementwise/rows_body.h: TN_ROWS_LEVEL=tn_rows: baseline avx2 avx512"
+    "kit/elementwise/cells_body.h: TN_CELLS_LEVEL=tn_cells: baseline avx2 avx512"
     "kit/gemm/matrix_body.h: TN_MATRIX_LEVEL=tn_matrix: baseline avx2 avx512"
     "kit/int8/dot_body.h: TN_DOT_LEVEL=tn_dot: baseline avx2 avx512vnni"
     "kit/order/order_body.h: TN_ORDER_LEVEL=tn_order: baseline avx2 avx512"
