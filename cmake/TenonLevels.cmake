@@ -15,6 +15,7 @@ set(tenon_levels
     "layers/batch_normalization/channels_body.h: TN_CHANNELS_LEVEL=tn_channels TN_CHANNELS_ROWS=tn_rows: baseline avx2 avx512"
     "layers/conv/depthwise_body.h: TN_DEPTHWISE_LEVEL=tn_depthwise: baseline avx2 avx512vnni"
     "layers/conv/direct_body.h: TN_DIRECT_LEVEL=tn_direct: baseline avx2 avx512"
+    "layers/deform_conv/columns_body.h: TN_DEFORM_COLUMNS_READ=tn_deform_columns_read: baseline avx2 avx512"
     "layers/layer_normalization/lanes_body.h: TN_LAYER_NORMALIZATION_LANE=tn_layer_normalization: baseline avx2 avx512"
     "layers/lrn/columns_body.h: TN_LRN_LEVEL=tn_lrn: baseline avx2 avx512"
     "layers/pool/rows_body.h: TN_MAX_POOL_ROWS=tn_max_pool_rows: baseline avx2 avx512"
