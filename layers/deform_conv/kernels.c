@@ -144,13 +144,21 @@ static tn_status do_blocks(void *user, int64_t begin, int64_t end, uint32_t thre
     return TN_OK;
 }
 
-/* Without elements in X all that is read is padding: the panel is zero, and so are its reads. */
+/* Without elements in X all that is read is padding. */
+static tn_status fill_with_bias(const deform_job *job) {
+    const tn_tensor *b = tn_infer_input(job->call, TN_DEFORM_B);
+    float *y = job->call->outputs[0]->data;
+    for (int64_t i = 0; i < tn_element_count(job->call->outputs[0]); i++)
+        y[i] =
+            b ? ((const float *)b->data)[i / job->geometry.positions % job->geometry.filters] : 0;
+    return TN_OK;
+}
+
 static tn_status deform_run(tn_call *call) {
     deform_job job;
     if (call->outputs[0]->bytes == 0) return TN_OK;
     TN_TRY(read_job(call, &job));
-    if (job.geometry.plane == 0 || job.geometry.channels == 0)
-        return tn_deform_conv_reference(call);
+    if (job.geometry.plane == 0 || job.geometry.channels == 0) return fill_with_bias(&job);
     memset(job.zeros, 0, (size_t)job.zero_floats * sizeof(float));
     return call->host->parallel_for(call, job.geometry.images * job.blocks, 1, do_blocks, &job);
 }

@@ -19,29 +19,47 @@ static double read_tap(const tn_call *call, const tn_deform_geometry *geometry, 
     return sum * tn_deform_conv_mask(call, geometry, image, offset_group, tap, position);
 }
 
-static double sum_window(const tn_call *call, const tn_deform_geometry *geometry, int64_t image,
-                         int64_t filter, int64_t position) {
+/* What all taps of a window read, channel by channel. */
+static void read_window(const tn_call *call, const tn_deform_geometry *geometry, int64_t image,
+                        int64_t position, double *out_values) {
+    for (int64_t i = 0; i < geometry->channels * geometry->taps; i++)
+        out_values[i] =
+            read_tap(call, geometry, image, i / geometry->taps, i % geometry->taps, position);
+}
+
+static double sum_window(const tn_call *call, const tn_deform_geometry *geometry, int64_t filter,
+                         const double *values) {
     const tn_tensor *b = tn_infer_input(call, TN_DEFORM_B);
-    const int64_t channels = geometry->channels / geometry->group;
-    const int64_t first = filter / (geometry->filters / geometry->group) * channels;
+    const int64_t depth = geometry->channels / geometry->group * geometry->taps;
+    const int64_t first = filter / (geometry->filters / geometry->group) * depth;
     double sum = b ? tn_element_f64(b, filter) : 0;
-    for (int64_t c = 0; c < channels; c++)
-        for (int64_t tap = 0; tap < geometry->taps; tap++)
-            sum += tn_element_f64(call->inputs[TN_DEFORM_W],
-                                  (filter * channels + c) * geometry->taps + tap) *
-                   read_tap(call, geometry, image, first + c, tap, position);
+    for (int64_t i = 0; i < depth; i++)
+        sum += tn_element_f64(call->inputs[TN_DEFORM_W], filter * depth + i) * values[first + i];
     return sum;
 }
 
-tn_status tn_deform_conv_reference(tn_call *call) {
-    const tn_tensor *y = call->outputs[0];
-    tn_deform_geometry geometry;
-    TN_TRY(tn_deform_conv_read(call, &geometry));
-    for (int64_t i = 0; i < tn_element_count(y); i++) {
-        const int64_t position = i % geometry.positions, filter = i / geometry.positions;
-        tn_element_set_f64(y, i,
-                           sum_window(call, &geometry, filter / geometry.filters,
-                                      filter % geometry.filters, position));
+static void compute(const tn_call *call, const tn_deform_geometry *geometry, double *values) {
+    for (int64_t i = 0; i < geometry->images * geometry->positions; i++) {
+        const int64_t image = i / geometry->positions, position = i % geometry->positions;
+        read_window(call, geometry, image, position, values);
+        for (int64_t filter = 0; filter < geometry->filters; filter++)
+            tn_element_set_f64(call->outputs[0],
+                               (image * geometry->filters + filter) * geometry->positions +
+                                   position,
+                               sum_window(call, geometry, filter, values));
     }
+}
+
+tn_status tn_deform_conv_reference(tn_call *call) {
+    tn_deform_geometry geometry;
+    int64_t bytes = 0;
+    TN_TRY(tn_deform_conv_read(call, &geometry));
+    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
+    if (!tn_infer_multiply(geometry.channels * geometry.taps + 1, sizeof(double), &bytes))
+        return call->host->fail(call, TN_ERROR_MEMORY, "a window has too many elements");
+    double *values = call->host->allocate(call->host, (uint64_t)bytes, 64);
+    if (!values) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a window");
+    compute(call, &geometry, values);
+    call->host->deallocate(call->host, values);
     return TN_OK;
 }
