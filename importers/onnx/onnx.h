@@ -125,6 +125,29 @@ const char *tn_onnx_node_name(tn_onnx_reader *reader, const tn_onnx_scope *scope
                               const tn_onnx_node *node);
 const char *tn_onnx_domain(const char *domain); /* "ai.onnx" and null are "" */
 
+/* --- adapt.c --- */
+typedef struct tn_onnx_adaptation tn_onnx_adaptation;
+typedef struct tn_onnx_found_operator {
+    const tn_operator *op;
+    uint32_t version;                     /* of the domain, that the node means */
+    const tn_onnx_adaptation *adaptation; /* null: the node is one of `op` as it is */
+} tn_onnx_found_operator;
+/* The operator that serves nodes of a name in this version of its domain. TN_ERROR_UNSUPPORTED:
+ * there is none. */
+tn_status tn_onnx_operator_find(tn_onnx_reader *reader, const char *domain, const char *op,
+                                uint32_t version, tn_onnx_found_operator *out_found);
+
+typedef struct tn_onnx_node_parts {
+    uint64_t attribute_count;
+    const tn_attribute *const *attributes;
+    uint32_t input_count;
+    const tn_import_tensor *inputs;
+} tn_onnx_node_parts;
+/* What a node of an older opset is as one of found->op, which may become another version. Nodes and
+ * constants that it needs are added, called after `name`. */
+tn_status tn_onnx_adapt(tn_onnx_reader *reader, tn_onnx_found_operator *found, const char *name,
+                        tn_onnx_node_parts *inout_parts);
+
 /* --- function.c --- */
 tn_status tn_onnx_functions_index(tn_onnx_reader *reader);
 /* The model's own function that a node calls, or null. */
