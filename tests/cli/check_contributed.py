@@ -29,14 +29,14 @@ def angles(count, half):
     return np.cos(table).astype(np.float32), np.sin(table).astype(np.float32)
 
 
-def single(op, inputs, outputs=1, domain=MS, constants=(), **fields):
+def single(op, inputs, outputs=1, domain=MS, constants=(), compared=None, **fields):
     """A model of one node. `inputs` are arrays or None; those whose index is in `constants` are initializers. Outputs are a number,
-    or a list of those that are wanted."""
+    or a list of those that are wanted; of them `compared` (a number) are outputs of the model."""
     wanted = range(outputs) if isinstance(outputs, int) else outputs
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
     made = [f"y{i}" if i in wanted else "" for i in range(max(wanted) + 1)]
     node = helper.make_node(op, names, made, name="n", domain=domain, **fields)
-    return [node], {n: x for n, x in zip(names, inputs) if n}, [f"y{i}" for i in wanted], [f"x{i}" for i in constants]
+    return [node], {n: x for n, x in zip(names, inputs) if n}, [f"y{i}" for i in wanted][:compared], [f"x{i}" for i in constants]
 
 
 def cases():
@@ -84,10 +84,11 @@ def attention_cases():
             query = floats(2, length, 128 if packed else 64)
             pasts = [floats(2, 2, held, 16), floats(2, 2, held, 16)]
             counted = [np.array(counts, dtype=np.int32) - 1, np.array(max(counts), dtype=np.int32)]
-            # what caches hold behind a sample's last key is not compared
+            compared = None if counts[0] == counts[1] else 1  # what caches hold behind a sample's last key is not compared
             yield (f"GroupQueryAttention, {name}{', packed' if packed else ''}",
-                   single("GroupQueryAttention", [query, *kv, *pasts, *counted, cosines, sines], 3 if counts[0] == counts[1] else 1, constants=(7, 8), num_heads=4,
-                          kv_num_heads=2, do_rotary=1, local_window_size=3 if packed else -1, softcap=2.0 if packed else 0.0))
+                   single("GroupQueryAttention", [query, *kv, *pasts, *counted, cosines, sines], 3, constants=(7, 8), compared=compared,
+                          num_heads=4, kv_num_heads=2, do_rotary=1, local_window_size=3 if packed else -1,
+                          softcap=2.0 if packed else 0.0))
 
 
 def quantized_cases():
@@ -101,6 +102,8 @@ def quantized_cases():
     yield "QLinearLeakyRelu", single("QLinearLeakyRelu", [*a, *result], constants=(1, 2, 3, 4), alpha=0.2)
     yield "QLinearConcat", single("QLinearConcat", [*result, *a, *b], constants=(0, 1, 3, 4, 6, 7), axis=1)
     yield "QLinearGlobalAveragePool", single("QLinearGlobalAveragePool", [*a, *result], constants=(1, 2, 3, 4))
+    yield "DynamicQuantizeMatMul", single("DynamicQuantizeMatMul", [floats(2, 5, 16), a[0][0, 0].reshape(16, 1), np.float32(0.02),
+                                                                    np.uint8(120), floats(1)], constants=(1, 2, 3))
     yield "QLinearAveragePool", single("QLinearAveragePool", [*a, *result], constants=(1, 2, 3, 4), kernel_shape=[2, 2], strides=[2, 2])
 
 
