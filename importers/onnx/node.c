@@ -126,7 +126,7 @@ static tn_status find_operator(tn_onnx_reader *reader, const tn_onnx_scope *scop
                                                    out_op);
 }
 
-/* The last error, that an operator is missing, with the fields that the node brings. Those that
+/* The last error, that an operator is missing, with the fields that the node has. Those that
  * Tenon cannot read are not what is missing, and left out. */
 static tn_status describe_missing(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                   const tn_onnx_node *node) {

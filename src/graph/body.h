@@ -80,6 +80,9 @@ void tn_body_references_deinit(tn_body_references *references); /* a zeroed one 
 /* The infer of every executor. */
 tn_status tn_body_infer(tn_body_executor *executor, tn_call *call, const tn_body_graph *body,
                         const tn_tensor *const *inputs, tn_tensor *const *outputs);
+/* The value of every executor. */
+tn_status tn_body_value(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
+                        uint32_t output, uint64_t bytes, void *data, bool *out_is_known);
 /* A body's result where the operator wants it: into an output's memory, or by its descriptor. */
 tn_status tn_body_deliver(const tn_body_graph *body, uint32_t index, const tn_tensor *made,
                           tn_tensor *output);

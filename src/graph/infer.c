@@ -105,7 +105,8 @@ bool tn_infer_gather_inputs(tn_inference *inference, const tn_graph_node *node, 
         scratch->inputs[i] = &inferred->storage.tensor;
         if (inferred->is_described) continue;
         uint32_t flags = tn_graph_input_port(node->entry->op, i)->flags;
-        bool is_shown = is_infer ? tn_graph_needs_value(node, i) : !(flags & TN_PORT_SHAPE_ONLY);
+        bool is_shown = is_infer ? (flags & TN_PORT_VALUE_WANTED) || tn_graph_needs_value(node, i)
+                                 : !(flags & TN_PORT_SHAPE_ONLY);
         if (is_shown || !inferred->storage.tensor.data) continue;
         scratch->hidden[i] = inferred->storage.tensor;
         scratch->hidden[i].data = NULL;
@@ -132,7 +133,7 @@ static void lay_out_outputs(tn_inference *inference, const tn_graph_node *node) 
             storage->shape.extents[axis] = -1;
         inference->tensors[id].is_known = inference->tensors[id].is_described = false;
         inference->tensors[id].unbounded = 0;
-        inference->tensors[id].is_guess = false;
+        inference->tensors[id].is_guess = inference->tensors[id].is_rank_guess = false;
         scratch->outputs[i] = &storage->tensor;
     }
 }
@@ -143,9 +144,26 @@ static void guess(tn_inferred_tensor *inferred, const tn_port *port) {
     const tn_tensor *tensor = &inferred->storage.tensor;
     for (uint32_t axis = 0; axis < tensor->rank && (port->flags & TN_PORT_SIZED_BY_RUN); axis++) {
         if (tensor->shape[axis] != TN_UNBOUNDED) continue;
-        tensor->shape[axis] = inferred->unbounded ? 1 : 60;
+        tensor->shape[axis] = inferred->unbounded & TN_UNBOUNDED_AXES ? 1 : 60;
         inferred->unbounded |= 1u << axis;
     }
+}
+
+/* A rank that is an example. */
+static void guess_rank(tn_inferred_tensor *inferred, const tn_port *port) {
+    tn_tensor *tensor = &inferred->storage.tensor;
+    if (!(port->flags & TN_PORT_SIZED_BY_RUN) || tensor->rank < TN_RANK_OPEN) return;
+    tensor->rank -= TN_RANK_OPEN;
+    inferred->unbounded = TN_UNBOUNDED_RANK;
+}
+
+static tn_status check_exact(const tn_inferred_tensor *inferred, const tn_graph_node *node,
+                             const tn_port *port) {
+    if (!node->is_exact || !inferred->unbounded) return TN_OK;
+    return tn_fail(TN_ERROR_SHAPE,
+                   "the shape of output '%s' is known to a run alone here, but was known at all "
+                   "shapes for which the plan was built: expected shapes within the profile",
+                   port->name);
 }
 
 static tn_status check_pointer(const tn_inferred_tensor *inferred, const tn_port *port) {
@@ -197,6 +215,13 @@ static bool is_from_guess(const tn_inference *inference, const tn_graph_node *no
     return false;
 }
 
+static bool is_from_rank_guess(const tn_inference *inference, const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR && inference->tensors[node->inputs[i]].is_rank_guess)
+            return true;
+    return false;
+}
+
 static tn_status take_output(tn_inference *inference, const tn_graph_node *node, uint32_t index) {
     tn_tensor_id id = node->outputs[index];
     tn_inferred_tensor *inferred = &inference->tensors[id];
@@ -208,8 +233,10 @@ static tn_status take_output(tn_inference *inference, const tn_graph_node *node,
         return tn_infer_take_items(inferred, port, tn_graph_output_kind(node, index));
     if (!tn_infer_guess_open(node, inference->scratch->inputs, &inferred->storage.tensor))
         return TN_OK; /* the run will know */
+    guess_rank(inferred, port);
     TN_TRY(check_pointer(inferred, port));
     guess(inferred, port);
+    TN_TRY(check_exact(inferred, node, port));
     TN_TRY(tn_infer_read_shape(inferred, port, &shape));
     TN_TRY(tn_tensor_init(&inferred->storage, inferred->storage.tensor.type, TN_LINEAR, &shape));
     inferred->storage.tensor.name = inference->graph->tensors[id].name;
@@ -217,15 +244,20 @@ static tn_status take_output(tn_inference *inference, const tn_graph_node *node,
     TN_TRY(check_view(inference, port, &inferred->storage.tensor));
     inferred->is_known = true;
     inferred->is_guess = is_from_guess(inference, node);
+    inferred->is_rank_guess =
+        (inferred->unbounded & TN_UNBOUNDED_RANK) || is_from_rank_guess(inference, node);
     return TN_OK;
 }
 
 static tn_status call_shape_rule(tn_inference *inference, const tn_graph_node *node) {
     struct tn_inference_scratch *scratch = inference->scratch;
     tn_runtime *runtime = inference->graph->runtime;
-    tn_body_executor bodies = {.infer = tn_body_infer};
-    tn_call_scope scope = {
-        .runtime = runtime, .library = node->entry->library->name, .bodies = &bodies};
+    tn_body_executor bodies = {.infer = tn_body_infer, .value = tn_body_value};
+    uint32_t questions = 0;
+    tn_call_scope scope = {.runtime = runtime,
+                           .library = node->entry->library->name,
+                           .questions = inference->questions ? inference->questions : &questions,
+                           .bodies = &bodies};
     tn_call call = {.size = sizeof(call),
                     .input_count = node->input_count,
                     .output_count = node->output_count,

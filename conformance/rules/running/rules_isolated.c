@@ -68,7 +68,8 @@ static void compare_output(const outcomes *y, uint32_t output, size_t changed,
 
 static void run_both(const tn_test *test, tn_subject *subject, int which, outcomes *y,
                      tn_verdict *verdict) {
-    const tn_way reference = {.is_reference = true, .asks_all = subject->asks_all, .threads = 1};
+    const tn_case_options reference = {
+        .is_reference = true, .asks_all = subject->asks_all, .threads = 1};
     if (tn_case_run(test->runtime, test->op, &subject->c, &reference, &y->expected[which]) != TN_OK)
         tn_verdict_skip(verdict, "the reference refuses huge numbers");
     else if (tn_probe_once(&subject->probe, true, false, 0xFF, &y->found[which]) != TN_OK)

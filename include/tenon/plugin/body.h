@@ -38,7 +38,8 @@ typedef struct tn_body_graph {
     uint32_t output_count;
     uint32_t capture_count;
     uint32_t capture_offset; /* the first captured input is call->inputs[input_count - this] */
-    uint32_t reserved;
+    uint32_t value_inputs;   /* bit i: the value of input i, of the first 32, decides shapes in the
+                                body; captured ones aside */
     const char *name;
     uint64_t hash; /* of its structure: nodes, fields, types and shapes of constants */
 } tn_body_graph;
@@ -85,6 +86,12 @@ typedef struct tn_body_service {
      * carried, whose shapes may change. [thread: node; called: reference, run; may fail] */
     tn_status (*run_while)(tn_call *call, const tn_body_graph *body,
                            tn_body_loop *loop) TN_NOEXCEPT;
+    /* The value of an output where it follows from constants, shapes and those of the inputs (as
+     * for infer, captured ones included) that have data: its `bytes` are copied to `data`, and
+     * *out_is_known is true. Else it is false, and `data` is as it was. [thread: any; called:
+     * infer, reference, reshape, run; may fail] */
+    tn_status (*value)(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
+                       uint32_t output, uint64_t bytes, void *data, bool *out_is_known) TN_NOEXCEPT;
 } tn_body_service;
 
 #ifdef __cplusplus
