@@ -17,6 +17,7 @@ static const struct {
     {MICROSOFT, "FusedMatMul", tn_contributed_fused_mat_mul},
     {MICROSOFT, "Gelu", tn_contributed_gelu},
     {MICROSOFT, "GroupQueryAttention", tn_contributed_group_query_attention},
+    {MICROSOFT, "MatMulNBits", tn_contributed_mat_mul_bits},
     {MICROSOFT, "MultiHeadAttention", tn_contributed_multi_head_attention},
     {MICROSOFT, "QLinearAdd", tn_contributed_qlinear_binary},
     {MICROSOFT, "QLinearAveragePool", tn_contributed_qlinear_pool},

@@ -68,8 +68,8 @@ tn_import_tensor tn_contributed_like(tn_contributed *node, double value, tn_impo
 /* x + y, or x where y is absent. */
 tn_import_tensor tn_contributed_add(tn_contributed *node, tn_import_tensor x, tn_import_tensor y);
 
-/* --- contributed_layers.c, contributed_attention.c, contributed_cache.c, contributed_quantized.c
- * --- */
+/* --- the formulas, in contributed_layers.c, contributed_attention.c, contributed_cache.c,
+ * contributed_quantized.c and contributed_blocks.c --- */
 void tn_contributed_gelu(tn_contributed *node);
 void tn_contributed_fast_gelu(tn_contributed *node);
 void tn_contributed_bias_gelu(tn_contributed *node);
@@ -88,5 +88,6 @@ void tn_contributed_qlinear_unary(tn_contributed *node);
 void tn_contributed_qlinear_concat(tn_contributed *node);
 void tn_contributed_qlinear_pool(tn_contributed *node);
 void tn_contributed_dynamic_mat_mul(tn_contributed *node);
+void tn_contributed_mat_mul_bits(tn_contributed *node);
 
 #endif

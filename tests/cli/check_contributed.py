@@ -104,6 +104,14 @@ def quantized_cases():
     yield "QLinearGlobalAveragePool", single("QLinearGlobalAveragePool", [*a, *result], constants=(1, 2, 3, 4))
     yield "DynamicQuantizeMatMul", single("DynamicQuantizeMatMul", [floats(2, 5, 16), a[0][0, 0].reshape(16, 1), np.float32(0.02),
                                                                     np.uint8(120), floats(1)], constants=(1, 2, 3))
+    for bits, block, depth, has_zeros in ((4, 16, 40, True), (4, 32, 64, False), (8, 16, 32, True)):
+        blocks = -(-depth // block)
+        packed = RANDOM.integers(0, 256, (6, blocks, block * bits // 8)).astype(np.uint8)
+        zeros = RANDOM.integers(0, 256, 6 * -(-blocks * bits // 8)).astype(np.uint8) if has_zeros else None
+        scales = np.abs(floats(6 * blocks)) / 100
+        yield (f"MatMulNBits of {bits} bits, {depth} in blocks of {block}",
+               single("MatMulNBits", [floats(2, 3, depth), packed, scales, zeros], constants=(1, 2, 3) if has_zeros else (1, 2), K=depth,
+                      N=6, bits=bits, block_size=block))
     yield "QLinearAveragePool", single("QLinearAveragePool", [*a, *result], constants=(1, 2, 3, 4), kernel_shape=[2, 2], strides=[2, 2])
 
 
