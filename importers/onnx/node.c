@@ -4,6 +4,7 @@
  * from the registry by the domain's opset, and what nothing serves is noted for one report.
  */
 #include "base/status.h"
+#include "importers/onnx/contributed.h"
 #include "importers/onnx/onnx.h"
 
 #include <inttypes.h>
@@ -103,6 +104,22 @@ static tn_status add_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn
                               outputs);
 }
 
+/* A node of a contributed operator, as its formula. */
+static tn_status add_formula(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node,
+                             const char *name, tn_contributed_formula formula) {
+    const tn_import_tensor *inputs = NULL, *outputs = NULL;
+    tn_contributed made = {.emit = {.graph = reader->graph, .arena = reader->arena, .name = name},
+                           .op = node->op_type};
+    TN_TRY(tn_onnx_attributes_read(reader, scope, node, NULL, reader->arena, &made.attribute_count,
+                                   &made.attributes));
+    TN_TRY(read_tensors(reader, scope, node->n_input, node->input, &inputs, &made.input_count));
+    TN_TRY(read_tensors(reader, scope, node->n_output, node->output, &outputs, &made.output_count));
+    made.inputs = inputs;
+    made.outputs = outputs;
+    formula(&made);
+    return made.emit.status;
+}
+
 static tn_status find_operator(tn_onnx_reader *reader, const tn_onnx_scope *scope,
                                const tn_onnx_node *node, tn_onnx_found_operator *out_found) {
     const char *domain = tn_onnx_domain(node->domain);
@@ -140,8 +157,14 @@ static tn_status read_operator_node(tn_onnx_reader *reader, tn_onnx_scope *scope
     if (services->is_missing(reader->import, key)) return TN_OK;
     tn_onnx_found_operator found;
     tn_status status = find_operator(reader, scope, node, &found);
-    if (status == TN_OK) {
-        status = add_node(reader, scope, node, name, &found);
+    const tn_contributed_formula formula =
+        status == TN_ERROR_UNSUPPORTED
+            ? tn_contributed_find(tn_onnx_domain(node->domain), node->op_type)
+            : NULL;
+    if (status == TN_OK || formula) {
+        if (formula) services->forget(reader->import);
+        status = formula ? add_formula(reader, scope, node, name, formula)
+                         : add_node(reader, scope, node, name, &found);
         if (status == TN_OK) return TN_OK;
         /* a feature of this node: others of the operator may be served */
         key = tn_arena_format(reader->arena, "%s\n%s", key, tn_last_error()->message);

@@ -121,8 +121,8 @@ static const char *const attention_cases_25[] = {
     CASES_24,
     "left_window_size=2 is_causal=1 | Q=f32[1,2,9,4] K=f32[1,2,9,4] V=f32[1,2,9,4]",
     "left_window_size=1 right_window_size=2 | Q=f32[1,2,4,4] K=f32[1,2,6,4] V=f32[1,2,6,4]",
-    "right_window_size=0 | Q=f32[2,2,4,4] K=f32[2,2,6,4] V=f32[2,2,6,4] "
-    "nonpad_kv_seqlen=i64[2]{6,3}",
+    ("right_window_size=0 | Q=f32[2,2,4,4] K=f32[2,2,6,4] V=f32[2,2,6,4] "
+     "nonpad_kv_seqlen=i64[2]{6,3}"),
     "left_window_size=9 is_causal=1 | Q=f32[1,1,140,4] K=f32[1,1,140,4] V=f32[1,1,140,4]",
 };
 

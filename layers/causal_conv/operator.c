@@ -175,8 +175,8 @@ static const char *const causal_conv_cases[] = {
     "| input=bf16[1,2,3] weight=bf16[2,1,5] past_state=bf16[1,2,4]",
     "| input=f32[1,3,1] weight=f32[3,1,1]",
     "| input=f32[1,2,0] weight=f32[2,1,3] past_state=f32[1,2,2]",
-    "| input=f32[1,1,2]{3,4} weight=f32[1,1,2]{10,1} past_state=f32[1,1,1]{2} | "
-    "output=f32[1,1,2]{23,34} present_state=f32[1,1,1]{4}",
+    ("| input=f32[1,1,2]{3,4} weight=f32[1,1,2]{10,1} past_state=f32[1,1,1]{2} | "
+     "output=f32[1,1,2]{23,34} present_state=f32[1,1,1]{4}"),
     "activation=silu | input=f32[1,64,100] weight=f32[64,1,4] bias=f32[64] past_state=f32[1,64,3]",
 };
 TN_OPERATOR(causal_conv, "", "CausalConvWithState", 27,

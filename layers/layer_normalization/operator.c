@@ -303,8 +303,8 @@ static const char *const rms_normalization_cases[] = {
     "| X=f16[3,33] scale=f16[33]",
     "stash_type=bf16 | X=bf16[3,17] scale=f32[17]",
     "| X=f32[0,8] scale=f32[8]",
-    "epsilon=0 | X=f32[2,2]{3,4,6,8} scale=f32[2]{5,5} | "
-    "Y=f32[2,2]{4.2426405,5.6568542,4.2426405,5.6568542}",
+    ("epsilon=0 | X=f32[2,2]{3,4,6,8} scale=f32[2]{5,5} | "
+     "Y=f32[2,2]{4.2426405,5.6568542,4.2426405,5.6568542}"),
     "| X=f32[1,197,768] scale=f32[768]",
 };
 static const tn_operator rms_normalization_23 = {

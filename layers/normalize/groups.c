@@ -159,8 +159,8 @@ static const char *const group_18_cases[] = {
     "num_groups=3 | X=f16[1,6,7] scale=f16[3] bias=f16[3]",
     "num_groups=2 | X=bf16[2,2] scale=bf16[2] bias=bf16[2]",
     "num_groups=2 | X=f32[0,4,5] scale=f32[2] bias=f32[2]",
-    "num_groups=1 epsilon=0 | X=f32[1,2,1]{1,3} scale=f32[1]{2} bias=f32[1]{5} | "
-    "Y=f32[1,2,1]{3,7}",
+    ("num_groups=1 epsilon=0 | X=f32[1,2,1]{1,3} scale=f32[1]{2} bias=f32[1]{5} | "
+     "Y=f32[1,2,1]{3,7}"),
 };
 static const char *const group_21_cases[] = {
     "num_groups=2 | X=f32[2,4,5,3] scale=f32[4] bias=f32[4]",
@@ -168,8 +168,8 @@ static const char *const group_21_cases[] = {
     "num_groups=3 stash_type=f16 | X=f16[1,6,7] scale=f16[6] bias=f16[6]",
     "num_groups=2 stash_type=bf16 | X=bf16[2,2] scale=bf16[2] bias=bf16[2]",
     "num_groups=2 | X=f32[0,4,5] scale=f32[4] bias=f32[4]",
-    "num_groups=1 epsilon=0 | X=f32[1,2,1]{1,3} scale=f32[2]{2,4} bias=f32[2]{5,6} | "
-    "Y=f32[1,2,1]{3,10}",
+    ("num_groups=1 epsilon=0 | X=f32[1,2,1]{1,3} scale=f32[2]{2,4} bias=f32[2]{5,6} | "
+     "Y=f32[1,2,1]{3,10}"),
     "num_groups=32 | X=f32[1,64,28,28] scale=f32[64] bias=f32[64]",
 };
 

@@ -152,8 +152,8 @@ static const char *const tensor_scatter_cases[] = {
     "mode=circular axis=1 | past_cache=u8[2,4,3,2] update=u8[2,4,3,2] write_indices=i64[2]{9,2}",
     "axis=-1 | past_cache=i64[1,2,7] update=i64[1,2,3] write_indices=i64[1]{4}",
     "| past_cache=bool[2,3,1] update=bool[2,0,1] write_indices=i64[2]{3,0}",
-    "axis=1 mode=circular | past_cache=f32[1,3,1]{1,2,3} update=f32[1,2,1]{7,8} "
-    "write_indices=i64[1]{2} | present_cache=f32[1,3,1]{8,2,7}",
+    ("axis=1 mode=circular | past_cache=f32[1,3,1]{1,2,3} update=f32[1,2,1]{7,8} "
+     "write_indices=i64[1]{2} | present_cache=f32[1,3,1]{8,2,7}"),
 };
 const tn_operator tn_tensor_scatter_24 = {
     TN_OPERATOR_BEGIN("", "TensorScatter", 24,
