@@ -361,6 +361,7 @@ tn_status tn_inference_run(tn_inference *inference, const tn_shape *shapes,
     TN_TRY(tn_infer_set_inputs(inference, shapes, values));
     for (uint32_t n = 0; n < inference->graph->node_count; n++) {
         if (inference->graph->nodes[n].is_dead) continue;
+        if (inference->plan->is_left_out && inference->plan->is_left_out[n]) continue;
         TN_TRY(tn_run_check(inference->run));
         if (inference->plan->is_after_run[n])
             TN_TRY(estimate_node(inference, n));
