@@ -177,7 +177,7 @@ static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
 }
 
 /* An operator that may not be folded may be one of random numbers: then its reference shows it. */
-static tn_status find_random(tn_subject *subject, const tn_way *reference) {
+static tn_status find_random(tn_subject *subject, const tn_case_options *reference) {
     tn_outcome again = {0};
     char why[8];
     if (!(subject->op->traits & TN_OPERATOR_NO_FOLD)) return TN_OK;
@@ -193,8 +193,9 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
                             const tn_kernel *kernel, const char *combination, const char *text,
                             bool are_constant, const tn_change *change, bool *out_is_taken) {
     const bool asks_all = change && change->asks_all;
-    const tn_way built = {.are_constant = are_constant, .asks_all = asks_all, .threads = 1};
-    const tn_way reference = {.is_reference = true, .asks_all = asks_all, .threads = 1};
+    const tn_case_options built = {
+        .are_constant = are_constant, .asks_all = asks_all, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .asks_all = asks_all, .threads = 1};
     *subject = (tn_subject){.runtime = runtime,
                             .op = op,
                             .kernel = kernel,
@@ -272,7 +273,7 @@ tn_status tn_subject_combinations(tn_arena *arena, tn_runtime *runtime, const tn
 }
 
 bool tn_subject_agrees(tn_subject *subject, const tn_outcome *found, char *why, size_t bytes) {
-    tn_slack_allow_numbers(&subject->slack, &subject->expected, found);
+    tn_slack_allow_values(&subject->slack, &subject->expected, found);
     return tn_results_near(&subject->expected, found, subject->slack.of, false, why, bytes);
 }
 

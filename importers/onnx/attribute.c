@@ -2,7 +2,7 @@
 /*
  * ONNX's attributes in our terms: references to a function's attributes followed, numbers, texts,
  * lists and tensors mapped by type. The operator's field table is looked at only where ONNX writes
- * the same thing in another way: element types are numbers there, bytes are strings.
+ * the same thing differently: element types are numbers there, bytes are strings.
  */
 #include "base/status.h"
 #include "importers/onnx/onnx.h"
@@ -107,13 +107,14 @@ static tn_status read_string(tn_arena *arena, const tn_onnx_attribute *from, con
     return status;
 }
 
-static tn_status read_strings(tn_arena *arena, const tn_onnx_attribute *from, tn_attribute *to) {
+static tn_status read_strings(tn_arena *arena, size_t count, const ProtobufCBinaryData *items,
+                              tn_attribute *to) {
     tn_status status = TN_OK;
-    const char **texts = tn_arena_allocate(arena, from->n_strings, sizeof(*texts));
+    const char **texts = tn_arena_allocate(arena, count, sizeof(*texts));
     if (!texts) return tn_fail_memory("an attribute");
-    for (size_t i = 0; i < from->n_strings && status == TN_OK; i++)
-        texts[i] = copy_text(arena, &from->strings[i], &status);
-    tn_import_set_list(to, TN_FIELD_STRINGS, from->n_strings, texts);
+    for (size_t i = 0; i < count && status == TN_OK; i++)
+        texts[i] = copy_text(arena, &items[i], &status);
+    tn_import_set_list(to, TN_FIELD_STRINGS, count, texts);
     return status;
 }
 
@@ -126,6 +127,9 @@ static tn_status read_tensor(tn_onnx_reader *reader, const tn_onnx_scope *scope,
         if (!from->t) return tn_fail(TN_ERROR_FORMAT, "the tensor is missing");
         TN_TRY(tn_onnx_tensor_read(reader, scope, from->t, &data));
     }
+    if (data.type == TN_STRING &&
+        from->t) /* fields hold no tensors of strings, but lists of them */
+        return read_strings(arena, from->t->n_string_data, from->t->string_data, to);
     tn_tensor_storage *storage = tn_arena_allocate(arena, 1, sizeof(*storage));
     if (!storage) return tn_fail_memory("an attribute");
     TN_TRY(tn_tensor_init(storage, data.type, TN_LINEAR, &data.shape));
@@ -168,7 +172,7 @@ static tn_status read_value(tn_onnx_reader *reader, tn_onnx_scope *scope, tn_are
         tn_import_set_list(to, TN_FIELD_I64S, from->n_ints, from->ints);
         return TN_OK;
     case ONNX_STRINGS:
-        return read_strings(arena, from, to);
+        return read_strings(arena, from->n_strings, from->strings, to);
     case ONNX_GRAPH:
         return read_body(reader, scope, from, field, to);
     case ONNX_GRAPHS:

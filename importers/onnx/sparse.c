@@ -91,7 +91,7 @@ static tn_status make_dense(tn_onnx_reader *reader, const sparse_parts *parts, t
         return parts->count == 0
                    ? TN_OK
                    : tn_fail(TN_ERROR_FORMAT, "a sparse tensor without elements has values");
-    unsigned char *dense = tn_import_room(reader->graph, data->bytes);
+    unsigned char *dense = tn_import_allocate(reader->graph, data->bytes);
     if (!dense) return tn_fail_memory("a sparse tensor");
     memset(dense, 0, data->bytes);
     data->data = dense;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reductions along axes: fields, shape rule and the walk that their references share. ONNX moved
- * the axes from a field to an input (ReduceSum in opset 13, the others in 18): an operator with two
- * input ports is of the later kind.
+ * Reductions along axes: fields, shape rule and the traversal that their references share. ONNX
+ * moved the axes from a field to an input (ReduceSum in opset 13, the others in 18): an operator
+ * with two input ports is of the later kind.
  */
 #ifndef TN_KIT_REDUCE_REDUCE_H
 #define TN_KIT_REDUCE_REDUCE_H
@@ -30,7 +30,7 @@ tn_status tn_reduce_infer(tn_call *call) TN_NOEXCEPT;
  *     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane))
  *         ... element lane->at of lane->x
  *
- * It may be walked several times. */
+ * It may be traversed several times. */
 typedef struct tn_reduce_lane {
     const tn_tensor *x;
     int64_t at;

@@ -90,6 +90,10 @@ static tn_status gather(tn_call *call, bool is_parallel) {
                       .bytes = (size_t)tn_infer_product(data->shape, axis + 1, data->rank) *
                                tn_element_bytes(data->type)};
     const int64_t items = tn_infer_product(data->shape, 0, axis) * job.count;
+    if (data->type == TN_STRING) {
+        TN_TRY(gather_slices(&job, 0, items, 0));
+        return tn_strings_share(call, DATA);
+    }
     if (!is_parallel) return gather_slices(&job, 0, items, 0);
     return call->host->parallel_for(call, items, GRAIN_BYTES / (int64_t)job.bytes + 1,
                                     gather_slices, &job);
@@ -104,7 +108,7 @@ static tn_status gather_run(tn_call *call) {
 }
 
 static const tn_port gather_inputs[] = {
-    TN_PORT("data", "T:any", 0, "any tensor"),
+    TN_PORT("data", "T:any|string", 0, "any tensor"),
     TN_PORT("indices", "i64|i32", 0, "which slices"),
 };
 static const char *const gather_cases[] = {
@@ -115,6 +119,7 @@ static const char *const gather_cases[] = {
     "axis=1 | data=bool[2,3] indices=i64[0]",
     "| data=i64[0,3] indices=i64[0]",
     "| data=f32[1000,384] indices=i64[1,4]{7,0,999,-1}",
+    "axis=1 | data=string[2,3]{a,b,c,d,e,f} indices=i64[2]{-1,0} | output=string[2,2]{c,a,f,d}",
 };
 
 TN_OPERATOR(gather, "", "Gather", 1, "Picks slices of a tensor by their indices.",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pools' kernels: MaxPool of floats without indices, a row at a time (rows.h), one a processor
- * level; and those of 8 bits (kit/window/byte_pool.h).
+ * level; those of 8 bits (kit/window/byte_pool.h); and LpPool's, its reference on all threads.
  */
 #include <tenon/kit/open.h>
 #include "kit/operator/layer.h"
@@ -130,6 +130,20 @@ TN_BYTE_POOL_KERNELS(max, "MaxPool", read_max);
 TN_BYTE_POOL_KERNELS(average, "AveragePool", read_average);
 TN_BYTE_POOL_KERNELS(global_average, "GlobalAveragePool", read_global_average);
 
-const tn_kernel *const tn_pool_kernels[12] = {TN_LEVEL_LIST(rows), TN_BYTE_POOL_LIST(max),
+/* ----------------------------------------------------------------------------------------------
+ * lengths */
+
+#define LENGTHS(prefix, operator_name)                                                             \
+    static const tn_kernel prefix##_planes = {                                                     \
+        TN_KERNEL_BEGIN("cpu", "", operator_name, "planes", 1,                                     \
+                        "Planes on all threads, in double precision."),                            \
+        .traits = TN_KERNEL_DETERMINISTIC, .run = tn_##prefix##_run}
+LENGTHS(lp_pool, "LpPool");
+LENGTHS(global_lp_pool, "GlobalLpPool");
+
+const tn_kernel *const tn_pool_kernels[14] = {TN_LEVEL_LIST(rows),
+                                              TN_BYTE_POOL_LIST(max),
                                               TN_BYTE_POOL_LIST(average),
-                                              TN_BYTE_POOL_LIST(global_average)};
+                                              TN_BYTE_POOL_LIST(global_average),
+                                              &lp_pool_planes,
+                                              &global_lp_pool_planes};

@@ -27,7 +27,7 @@ typedef struct tn_body_run {
     tn_inference_plan plan;
     body_inputs inputs;
     tn_inference inferences[2];
-    uint32_t turn;
+    uint32_t current;
 } tn_body_run;
 
 const tn_tensor *tn_body_input_at(const tn_call *call, const tn_body_graph *body,
@@ -344,7 +344,7 @@ static tn_status run_body(tn_body_references *references, const tn_call *call,
     tn_body_run *run;
     TN_TRY(find_run(references, body, &run));
     TN_TRY(read_inputs(call, body, given, &run->inputs));
-    tn_inference *inference = &run->inferences[run->turn ^= 1];
+    tn_inference *inference = &run->inferences[run->current ^= 1];
     inference->run = references->run;
     inference->questions = references->questions;
     TN_TRY(tn_run_check(references->run)); /* a body without nodes, repeated */

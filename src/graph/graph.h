@@ -74,12 +74,12 @@ struct tn_graph {
  * TN_ERROR_ARGUMENT. */
 tn_status tn_graph_add_tensor(tn_graph *graph, const char *name, tn_type type,
                               tn_tensor_id *out_tensor);
-/* A constant whose data is not copied: it must live as long as the graph. */
+/* A constant whose data is not copied: it must outlive the graph. */
 tn_status tn_graph_add_constant_lent(tn_graph *graph, const char *name, tn_type type,
                                      const tn_shape *shape, const void *data, size_t bytes,
                                      tn_tensor_id *out_tensor);
 /* A node whose tensors are there already. Attributes are copied, but not the data of tensors in
- * them, which must live as long as the graph; the parameters are made from them. On success the
+ * them, which must outlive the graph; the parameters are made from them. On success the
  * graph takes over the caller's count on entry's library. `name` null or "": one is made. Errors
  * name operator and field or port. */
 tn_status tn_graph_add_node_raw(tn_graph *graph, const char *name, const tn_operator_entry *entry,
@@ -88,7 +88,7 @@ tn_status tn_graph_add_node_raw(tn_graph *graph, const char *name, const tn_oper
                                 uint32_t output_count, const tn_tensor_id *outputs,
                                 uint32_t *out_node);
 tn_status tn_graph_own_file(tn_graph *graph, tn_file *file); /* takes it over on success */
-/* Room in the graph's arena, 64-byte aligned, zeroed; null: no memory. */
+/* Memory in the graph's arena, 64-byte aligned, zeroed; null: no memory. */
 void *tn_graph_allocate_data(tn_graph *graph, size_t bytes);
 /* What tn_graph_set_opset said of a domain; 0: nothing. */
 uint32_t tn_graph_opset_version(const tn_graph *graph, const char *domain);

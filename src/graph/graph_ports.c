@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The info with what it points at, so that it lives as long as the graph. */
+/* The info with what it points at, so that it has the lifetime of the graph. */
 typedef struct port_storage {
     tn_port_info info;
     int64_t extents[TN_MAX_RANK];

@@ -14,7 +14,7 @@ typedef struct value_marker {
     size_t count;
 } value_marker;
 
-static void mark(value_marker *marker, tn_tensor_id id) {
+static void mark_tensor(value_marker *marker, tn_tensor_id id) {
     if (id == TN_NO_TENSOR || marker->tensors[id]) return;
     marker->tensors[id] = true;
     marker->queue[marker->count++] = id;
@@ -22,7 +22,7 @@ static void mark(value_marker *marker, tn_tensor_id id) {
 
 static void mark_needed(value_marker *marker, const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->input_count; i++)
-        if (tn_graph_needs_value(node, i)) mark(marker, node->inputs[i]);
+        if (tn_graph_needs_value(node, i)) mark_tensor(marker, node->inputs[i]);
 }
 
 static void mark_read(value_marker *marker, const tn_graph_node *node) {
@@ -30,7 +30,7 @@ static void mark_read(value_marker *marker, const tn_graph_node *node) {
         const tn_port *port = tn_graph_input_port(node->entry->op, i);
         /* what a sequence is made of is computed by a run, and its readers then */
         if (port && !(port->flags & TN_PORT_SHAPE_ONLY) && !tn_graph_input_kind(node, i))
-            mark(marker, node->inputs[i]);
+            mark_tensor(marker, node->inputs[i]);
     }
 }
 
@@ -138,7 +138,7 @@ static tn_status mark_wanted(value_marker *marker) {
     for (size_t n = 0; status == TN_OK && n < graph->node_count; n++)
         for (uint32_t i = 0; !graph->nodes[n].is_dead && i < graph->nodes[n].input_count; i++)
             if (wants_value(&graph->nodes[n], i) && is_free[graph->nodes[n].inputs[i]])
-                mark(marker, graph->nodes[n].inputs[i]);
+                mark_tensor(marker, graph->nodes[n].inputs[i]);
     tn_deallocate(graph->allocator, is_free);
     return status;
 }
@@ -185,7 +185,7 @@ tn_status tn_graph_mark_value(const tn_graph *graph, tn_tensor_id tensor, bool *
     TN_TRY(find_all_free(graph, is_free));
     if (!is_free[tensor]) return TN_OK;
     TN_TRY(start(&marker, graph, tensors));
-    mark(&marker, tensor);
+    mark_tensor(&marker, tensor);
     follow(&marker, nodes);
     return TN_OK;
 }

@@ -80,7 +80,7 @@ enum {
 /* The graph and the plan must outlive it and must not change. */
 tn_status tn_inference_init(tn_inference *inference, const tn_graph *graph,
                             const tn_inference_plan *plan);
-/* The same in memory of an allocator, which must live as long. */
+/* The same in memory of an allocator, which must outlive it. */
 tn_status tn_inference_init_in(tn_inference *inference, const tn_graph *graph,
                                const tn_inference_plan *plan, const tn_allocator *allocator);
 void tn_inference_deinit(tn_inference *inference); /* a zeroed one is fine */

@@ -71,7 +71,7 @@ bool tn_infer_gather_inputs(tn_inference *inference, const tn_graph_node *node, 
 /* The shape that a callback wrote, checked. */
 tn_status tn_infer_read_shape(const tn_inferred_tensor *inferred, const tn_port *port,
                               tn_shape *out_shape);
-/* The place of a failure that is not a callback's own (tn_call_invoke names those). */
+/* The location of a failure that is not a callback's own (tn_call_invoke names those). */
 tn_status tn_infer_at_node(tn_status status, const tn_graph_node *node);
 
 /* --- infer_values.c --- */

@@ -92,7 +92,7 @@ static tn_status check_values(const tn_inference *inference, const tn_graph_node
     return TN_OK;
 }
 
-/* Gets ready to compute a node whose value decides shapes; answers whether there is anything to
+/* Prepares to compute a node whose value decides shapes; answers whether there is anything to
  * compute. */
 static tn_status prepare_values(tn_inference *inference, const tn_graph_node *node,
                                 bool *out_is_needed) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The service by which operators run the graphs in their fields (tenon/plugin/body.h), and what
- * stands behind it: an executor in the call's scope, which the layers above bring: references
+ * stands behind it: an executor in the call's scope, which the layers above provide: references
  * (graph/body.h), or programs (run/bodies/body_contexts.c).
  */
 #ifndef TN_PLUGIN_BODIES_H

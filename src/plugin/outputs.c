@@ -89,8 +89,8 @@ static void write_shape(tn_tensor *output, const tn_tensor_storage *storage) {
     }
 }
 
-static tn_status allocate(tn_call *call, uint32_t index, uint32_t rank, const int64_t *extents,
-                          void **out_data) TN_NOEXCEPT {
+static tn_status allocate_output(tn_call *call, uint32_t index, uint32_t rank,
+                                 const int64_t *extents, void **out_data) TN_NOEXCEPT {
     if (!call || !call->host_private) return tn_fail(TN_ERROR_ARGUMENT, "a call is needed");
     tn_output_source *source = ((tn_call_scope *)call->host_private)->outputs;
     tn_tensor_storage storage;
@@ -122,7 +122,7 @@ static tn_status allocate(tn_call *call, uint32_t index, uint32_t rank, const in
 }
 
 const tn_output_memory *tn_output_memory_table(void) {
-    static const tn_output_memory table = {.size = sizeof(table), .allocate = allocate};
+    static const tn_output_memory table = {.size = sizeof(table), .allocate = allocate_output};
     return &table;
 }
 

@@ -186,7 +186,7 @@ static void write_tiny(void) {
     onnx_part graph = onnx_graph("tiny");
     onnx_graph_input(&graph, "x", ONNX_F32, "2,3");
     add_i64s(&graph, "list", 2, list);
-    onnx_graph_node(&graph, "NonZero", "places", "tiny", "list", "places");
+    onnx_graph_node(&graph, "NonZero", "indices", "tiny", "list", "indices");
     onnx_graph_node(&graph, "Shape", "shape", "tiny", "x", "shape");
     onnx_graph_node(&graph, "Join", "join", "tiny", "shape", "dims");
     onnx_graph_node(&graph, "Reshape", "reshape", "tiny", "x,dims", "v");

@@ -4,7 +4,9 @@
  * and where the reference stays as it was, so must the kernel. A kernel that adds it and takes it
  * away again (running sums, integral images, x + a - a) loses all digits of the others there. An
  * interpolation that multiplies by zero does not; products of two tensors by transforms
- * (Winograd's, Fourier's) are not tried. See rules.h.
+ * (Winograd's, Fourier's) are not tried. Where NaN in its stead reaches the reference's element,
+ * the input element is part of it with a factor of zero, which a fast Fourier transform has as a
+ * difference of sums. See rules.h.
  */
 #include "base/status.h"
 #include "rules/rules.h"
@@ -35,15 +37,17 @@ static double largest_of(const tn_outcome *y, uint32_t output) {
     return largest;
 }
 
-/* By the reference, then by the kernel: before the element became huge, and after. */
+/* By the reference, then by the kernel: before the element became huge, and after; and by the
+ * reference with NaN. */
 typedef struct outcomes {
-    tn_outcome expected[2], found[2];
+    tn_outcome expected[2], found[2], with_nan;
 } outcomes;
 
 static bool have_one_shape(const outcomes *y, uint32_t i) {
     return i < y->expected[1].count && i < y->found[0].count && i < y->found[1].count &&
            y->expected[1].bytes[i] == y->expected[0].bytes[i] &&
-           y->found[0].bytes[i] == y->expected[0].bytes[i] &&
+           y->found[0].bytes[i] == y->expected[0].bytes[i] && i < y->with_nan.count &&
+           y->with_nan.bytes[i] == y->expected[0].bytes[i] &&
            y->found[1].bytes[i] == y->expected[0].bytes[i];
 }
 
@@ -56,7 +60,8 @@ static void compare_output(const outcomes *y, uint32_t output, size_t changed,
         const double b = tn_element_get_f64(y->expected[1].data[output], type, k);
         const double before = tn_element_get_f64(y->found[0].data[output], type, k);
         const double after = tn_element_get_f64(y->found[1].data[output], type, k);
-        if (a != b || !isfinite(before)) continue;
+        const double with_nan = tn_element_get_f64(y->with_nan.data[output], type, k);
+        if (a != b || isnan(with_nan) || !isfinite(before)) continue;
         if (fabs(after - before) <= SHARE * (fabs(before) + largest)) continue;
         tn_verdict_fail(verdict,
                         "output %u, element %zu becomes %.9g when element %zu of the input becomes "
@@ -66,13 +71,20 @@ static void compare_output(const outcomes *y, uint32_t output, size_t changed,
     }
 }
 
+static void run_reference(const tn_test *test, const tn_subject *subject, tn_outcome *y,
+                          tn_verdict *verdict) {
+    const tn_case_options reference = {
+        .is_reference = true, .asks_all = subject->asks_all, .threads = 1};
+    if (tn_case_run(test->runtime, test->op, &subject->c, &reference, y) != TN_OK)
+        tn_verdict_skip(verdict, "the reference refuses huge values");
+}
+
 static void run_both(const tn_test *test, tn_subject *subject, int which, outcomes *y,
                      tn_verdict *verdict) {
-    const tn_way reference = {.is_reference = true, .asks_all = subject->asks_all, .threads = 1};
-    if (tn_case_run(test->runtime, test->op, &subject->c, &reference, &y->expected[which]) != TN_OK)
-        tn_verdict_skip(verdict, "the reference refuses huge numbers");
-    else if (tn_probe_once(&subject->probe, true, false, 0xFF, &y->found[which]) != TN_OK)
-        tn_verdict_error(verdict, &subject->probe, "with a huge number");
+    run_reference(test, subject, &y->expected[which], verdict);
+    if (verdict->outcome != TN_PASSED) return;
+    if (tn_probe_once(&subject->probe, true, false, 0xFF, &y->found[which]) != TN_OK)
+        tn_verdict_error(verdict, &subject->probe, "with a huge value");
 }
 
 static void check_element(const tn_test *test, tn_subject *subject, uint32_t input, size_t element,
@@ -84,6 +96,8 @@ static void check_element(const tn_test *test, tn_subject *subject, uint32_t inp
     const double kept = tn_element_get_f64(x->data, x->type, element);
     tn_element_set_f64(x->data, x->type, element, LARGE_VALUE);
     if (ran.outcome == TN_PASSED) run_both(test, subject, 1, &y, &ran);
+    tn_element_set_f64(x->data, x->type, element, NAN);
+    if (ran.outcome == TN_PASSED) run_reference(test, subject, &y.with_nan, &ran);
     tn_element_set_f64(x->data, x->type, element, kept);
     for (uint32_t i = 0; i < y.expected[0].count && ran.outcome == TN_PASSED; i++)
         if (tn_type_is_float(y.expected[0].types[i]) && have_one_shape(&y, i))
@@ -93,6 +107,7 @@ static void check_element(const tn_test *test, tn_subject *subject, uint32_t inp
         tn_outcome_free(&y.expected[i]);
         tn_outcome_free(&y.found[i]);
     }
+    tn_outcome_free(&y.with_nan);
 }
 
 /* The element in the middle of each axis. */

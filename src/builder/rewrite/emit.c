@@ -70,7 +70,7 @@ static tn_status emit_name(tn_emitter *e, uint32_t name, tn_tensor_id *out_tenso
 }
 
 /* The alternative that the form has here. */
-static const tn_term *choose(tn_emitter *e, const tn_term *term) {
+static const tn_term *choose_term(tn_emitter *e, const tn_term *term) {
     while (term->kind == TN_TERM_CHOICE) {
         const tn_term *chosen = term->arguments[e->form % term->argument_count];
         e->form /= term->argument_count;
@@ -80,7 +80,7 @@ static const tn_term *choose(tn_emitter *e, const tn_term *term) {
 }
 
 static tn_status emit_input(tn_emitter *e, const tn_term *given, tn_tensor_id *out_tensor) {
-    const tn_term *term = choose(e, given);
+    const tn_term *term = choose_term(e, given);
     const tn_match_binding *binding = &e->matcher->bindings[term->name];
     *out_tensor = TN_NO_TENSOR;
     switch (term->kind) {
@@ -231,7 +231,7 @@ static bool is_older_tried(tn_emitter *e, const tn_operator *op, const tn_term *
 
 static tn_status emit_node(tn_emitter *e, const tn_term *given, const tn_statement *statement,
                            tn_tensor_id *out_first) {
-    const tn_term *term = choose(e, given);
+    const tn_term *term = choose_term(e, given);
     const tn_rewrite_entry *rewrite = e->matcher->entry;
     uint32_t version = e->is_pattern ? term->highest : term->lowest;
     for (;;) {

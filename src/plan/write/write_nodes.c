@@ -41,7 +41,7 @@ static tn_status write_body(tn_plan_writer *writer, const tn_graph_body *body,
     return TN_OK;
 }
 
-/* 1 + the field's place in the table; 0: it has none. */
+/* 1 + the field's index in the table; 0: it has none. */
 static uint32_t field_number(const tn_operator *op, const char *name) {
     for (uint32_t i = 0; i < op->field_count; i++)
         if (strcmp(tn_fields_at(op, i)->name, name) == 0) return i + 1;

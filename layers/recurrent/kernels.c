@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of the kernels of recurrent layers with constant weights, and which nodes they take.
+ * What they run is run.c. */
+#include "recurrent/kernels.h"
+#include "kit/operator/kernel_memory.h"
+#include "kit/operator/layer.h"
+
+static bool has_value(const tn_tensor *tensor) {
+    return !tensor || tensor->data;
+}
+
+/* Weights are known, and no product is over nothing. */
+static tn_status recurrent_accepts(tn_call *call) {
+    tn_recurrent node = {0};
+    TN_TRY(tn_recurrent_read(call, &node));
+    const bool is_known = has_value(node.input_weights) && has_value(node.hidden_weights) &&
+                          has_value(node.output_weights) && has_value(node.static_weights);
+    if (!is_known || node.hidden <= 0 || node.depth <= 0 ||
+        (node.x_static && node.static_depth == 0))
+        return TN_ERROR_UNSUPPORTED;
+    return TN_OK;
+}
+
+static tn_status recurrent_reshape(tn_call *call) {
+    tn_recurrent node = {0};
+    tn_recurrent_room room = {0};
+    TN_TRY(tn_recurrent_read(call, &node));
+    TN_TRY(tn_recurrent_measure(call, &node, &room));
+    call->workspace_bytes = (uint64_t)room.floats * sizeof(float);
+    return TN_OK;
+}
+
+static const char *const lstm_combinations[] = {
+    "f32, f32, f32, f32?, i32?, f32?, f32?, f32? -> f32?, f32?, f32?"};
+static const char *const gru_combinations[] = {"f32, f32, f32, f32?, i32?, f32? -> f32?, f32?"};
+static const char *const rnn_combinations[] = {"f32, f32, f32, f32?, i32?, f32? -> f32?, f32?"};
+static const char *const caffe_lstm_combinations[] = {
+    "f32, f32, f32, f32, f32, f32?, f32?, f32?, f32? -> f32?, f32?, f32?"};
+static const char *const caffe_rnn_combinations[] = {
+    "f32, f32, f32, f32, f32, f32, f32, f32?, f32?, f32? -> f32?, f32?"};
+
+#define RECURRENT_KERNEL(prefix, operator_domain, operator_name, more_traits, level)               \
+    static const tn_kernel prefix##_##level = {                                                    \
+        TN_KERNEL_BEGIN("cpu", operator_domain, operator_name, "packed_" #level, 2,                \
+                        "Constant weights, packed; the input's product for all steps at once."),   \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
+        .traits = TN_KERNEL_DETERMINISTIC | (more_traits),                                         \
+        TN_COMBINATIONS(prefix##_combinations),                                                    \
+        .accepts = recurrent_accepts,                                                              \
+        .prepare = tn_recurrent_prepare,                                                           \
+        .release = tn_kernel_state_destroy,                                                        \
+        .reshape = recurrent_reshape,                                                              \
+        .run = tn_recurrent_run,                                                                   \
+        .user = (void *)(uintptr_t)&level_##level,                                                 \
+    }
+#define RECURRENT_KERNELS(level)                                                                   \
+    static const tn_recurrent_level level_##level = {&tn_matrix_##level, &tn_rows_##level};        \
+    RECURRENT_KERNEL(lstm, "", "LSTM", TN_KERNEL_ANY_SHAPE, level);                                \
+    RECURRENT_KERNEL(gru, "", "GRU", TN_KERNEL_ANY_SHAPE, level);                                  \
+    RECURRENT_KERNEL(rnn, "", "RNN", TN_KERNEL_ANY_SHAPE, level);                                  \
+    RECURRENT_KERNEL(caffe_lstm, "Caffe", "LSTM", 0, level);                                       \
+    RECURRENT_KERNEL(caffe_rnn, "Caffe", "RNN", 0, level)
+RECURRENT_KERNELS(baseline);
+RECURRENT_KERNELS(avx2);
+RECURRENT_KERNELS(avx512);
+
+const tn_kernel *const tn_recurrent_kernels[15] = {TN_LEVEL_LIST(lstm), TN_LEVEL_LIST(gru),
+                                                   TN_LEVEL_LIST(rnn), TN_LEVEL_LIST(caffe_lstm),
+                                                   TN_LEVEL_LIST(caffe_rnn)};

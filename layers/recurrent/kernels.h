@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the kernels share: kernels.c has their tables, pack.c packs weights, run.c has
+ * the steps, cells.c what a step does to its gates.
+ *
+ * Gates are kept in an order in which all of those of a chunk of the hidden state stand together,
+ * so that a chunk's product and its activations are one unit of work. With G gates in the first
+ * phase and chunks of C elements, the last one perhaps shorter:
+ *
+ *     | chunk 0: gate 0 [C] | gate 1 [C] | .. gate G-1 [C] | chunk 1: gate 0 [C] | ..
+ *
+ * A GRU's candidate has a product of its own: its gates stand behind all others, in one row of the
+ * hidden state's order. Without linear_before_reset that product is a second phase of the step,
+ * since it needs all of r first.
+ */
+#ifndef TN_LAYERS_RECURRENT_KERNELS_H
+#define TN_LAYERS_RECURRENT_KERNELS_H
+
+#include "recurrent/recurrent.h"
+#include <tenon/kit/matrix.h>
+
+enum {
+    TN_RECURRENT_CHUNK = 64, /* elements of the hidden state; whole vectors and blocks of columns */
+    TN_RECURRENT_ROWS = TN_MATRIX_ROWS /* streams that are done together, at most */
+};
+
+/* What a kernel's `user` points at. */
+typedef struct tn_recurrent_level {
+    const tn_matrix_level *matrix;
+    const tn_rows_level *rows;
+} tn_recurrent_level;
+
+/* Packed weights of a direction; candidate_weights: a GRU's. */
+typedef struct tn_recurrent_packed {
+    const float *input_weights, *hidden_weights, *candidate_weights;
+} tn_recurrent_packed;
+
+typedef struct tn_recurrent_state {
+    const tn_recurrent_level *level;
+    tn_recurrent_packed directions[2];
+    const float *static_weights, *output_weights;
+} tn_recurrent_state;
+
+/* Where each part of the workspace begins, and its size in floats; `direction_floats`: of the parts
+ * from `gates` to `hidden_bias` together, which each direction has. */
+typedef struct tn_recurrent_room {
+    int64_t gates, h, c, reset, bias, hidden_bias, direction_floats;
+    int64_t zeros, hidden_states, floats;
+} tn_recurrent_room;
+
+/* A direction of a run; pointers into the workspace. */
+typedef struct tn_recurrent_direction {
+    const tn_recurrent *node;
+    const tn_recurrent_level *level;
+    const tn_recurrent_packed *packed;
+    int64_t index;
+    bool is_reverse;
+    float *gates;       /* rows of x, each of `columns` gates */
+    float *h[2];        /* streams x hidden: of the step before, and of the step; by turns */
+    float *c;           /* streams x hidden */
+    float *reset;       /* streams x hidden: r * h_{t-1} */
+    float *bias;        /* columns: what is added to the input's product, in the gates' order */
+    float *hidden_bias; /* hidden: of a GRU's candidate with linear_before_reset */
+    const float *zeros; /* a bias of none */
+    float *y;           /* in the order of the node's y; null: nobody asks */
+} tn_recurrent_direction;
+
+/* A part of a step: streams `first_stream` to `end_stream` - 1, at most TN_RECURRENT_ROWS, and a
+ * chunk of the hidden state. */
+typedef struct tn_recurrent_part {
+    const tn_recurrent_direction *direction;
+    int64_t iteration, step; /* iteration counts in the direction's order */
+    int64_t first_stream, end_stream;
+    int64_t first, count; /* elements of the hidden state */
+} tn_recurrent_part;
+
+/* Gates whose product by the hidden state is of the first phase. */
+static inline int64_t tn_recurrent_first_gates(const tn_recurrent *node) {
+    return node->kind->cell == TN_CELL_GRU ? 2 : (int64_t)node->kind->gates;
+}
+static inline uint32_t tn_recurrent_phases(const tn_recurrent *node) {
+    return node->kind->cell == TN_CELL_GRU && !node->linear_before_reset ? 2 : 1;
+}
+static inline int64_t tn_recurrent_chunks(const tn_recurrent *node) {
+    return (node->hidden + TN_RECURRENT_CHUNK - 1) / TN_RECURRENT_CHUNK;
+}
+/* Column `column` of the gates' order: the row of the weights that it is of. */
+int64_t tn_recurrent_weights_row(const tn_recurrent *node, int64_t column);
+
+/* pack.c: the kernels' prepare. */
+tn_status tn_recurrent_prepare(tn_call *call) TN_NOEXCEPT;
+/* run.c: TN_ERROR_MEMORY where it cannot be addressed. */
+tn_status tn_recurrent_measure(tn_call *call, const tn_recurrent *node,
+                               tn_recurrent_room *out_room);
+tn_status tn_recurrent_run(tn_call *call) TN_NOEXCEPT;
+/* cells.c: the products of a part and what its cell makes of them. */
+void tn_recurrent_do_part(const tn_recurrent_part *part, uint32_t phase);
+/* What the first step takes of a stream's state: h_0 times cont. */
+float tn_recurrent_cont(const tn_recurrent *node, int64_t step, int64_t stream);
+
+#endif

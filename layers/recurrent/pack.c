@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packed weights of recurrent layers, in the gates' order of kernels.h. */
+#include "kit/operator/kernel_memory.h"
+#include "recurrent/kernels.h"
+
+#include <stdio.h>
+
+int64_t tn_recurrent_weights_row(const tn_recurrent *node, int64_t column) {
+    const int64_t gates = tn_recurrent_first_gates(node), hidden = node->hidden;
+    int64_t gate, element;
+    if (column >= gates * hidden) { /* a GRU's candidate */
+        gate = gates;
+        element = column - gates * hidden;
+    } else {
+        const int64_t first = column / (gates * TN_RECURRENT_CHUNK) * TN_RECURRENT_CHUNK;
+        const int64_t left = hidden - first, within = column - first * gates;
+        const int64_t count = left < TN_RECURRENT_CHUNK ? left : TN_RECURRENT_CHUNK;
+        gate = within / count;
+        element = first + within % count;
+    }
+    return (int64_t)node->kind->rows[gate] * hidden + element;
+}
+
+/* Some columns of the gates' order, from a direction's weights; `node` null: all rows as they are.
+ */
+typedef struct pack_job {
+    const tn_call *call;
+    const tn_matrix_level *level;
+    const tn_recurrent *node;
+    const float *weights; /* rows x depth */
+    int64_t depth, first, columns;
+} pack_job;
+
+static tn_status fill_packed(void *user, void *data, uint64_t bytes) {
+    const pack_job *job = user;
+    const tn_host *host = job->call->host;
+    const size_t row_bytes = (size_t)job->depth * sizeof(float);
+    (void)bytes;
+    if (!job->node) {
+        tn_matrix_pack(job->level, job->depth, job->columns, job->weights, 1, job->depth, 1, data);
+        return TN_OK;
+    }
+    float *ordered = host->allocate(host, (uint64_t)job->columns * row_bytes, 64);
+    if (!ordered) return TN_ERROR_MEMORY;
+    for (int64_t column = 0; column < job->columns; column++)
+        memcpy(ordered + column * job->depth,
+               job->weights + tn_recurrent_weights_row(job->node, job->first + column) * job->depth,
+               row_bytes);
+    tn_matrix_pack(job->level, job->depth, job->columns, ordered, 1, job->depth, 1, data);
+    host->deallocate(host, ordered);
+    return TN_OK;
+}
+
+static tn_status pack(tn_call *call, uint32_t input, const char *what, int64_t direction,
+                      pack_job *job, const float **out_packed) {
+    char key[48];
+    const void *packed = NULL;
+    const int64_t floats = tn_matrix_packed_floats(job->level, job->depth, job->columns);
+    snprintf(key, sizeof(key), "%s %lld", what, (long long)direction);
+    TN_TRY(call->host->packed(call, input, key, (uint64_t)floats * sizeof(float), fill_packed, job,
+                              &packed));
+    *out_packed = packed;
+    return TN_OK;
+}
+
+static tn_status pack_direction(tn_call *call, const tn_recurrent *node, int64_t direction,
+                                tn_recurrent_packed *packed) {
+    const tn_recurrent_level *level = call->user;
+    const uint32_t hidden_input = node->kind->hidden_weights;
+    const int64_t first_columns = tn_recurrent_first_gates(node) * node->hidden;
+    const float *weights = node->input_weights->data, *hidden = node->hidden_weights->data;
+    pack_job job = {
+        call, level->matrix, node, weights + direction * node->columns * node->depth, node->depth,
+        0,    node->columns};
+    TN_TRY(pack(call, node->kind->input_weights, "gates", direction, &job, &packed->input_weights));
+    job.weights = hidden + direction * node->columns * node->hidden;
+    job.depth = node->hidden;
+    job.columns = first_columns;
+    TN_TRY(pack(call, hidden_input, "gates", direction, &job, &packed->hidden_weights));
+    if (first_columns == node->columns) return TN_OK;
+    job.first = first_columns;
+    job.columns = node->columns - first_columns;
+    return pack(call, hidden_input, "candidate", direction, &job, &packed->candidate_weights);
+}
+
+/* The weights of Caffe's static input and output layer, where they are. */
+static tn_status pack_caffe(tn_call *call, const tn_recurrent *node, tn_recurrent_state *state) {
+    const tn_recurrent_level *level = call->user;
+    if (node->static_weights) {
+        pack_job job = {call, level->matrix, node, node->static_weights->data, node->static_depth,
+                        0,    node->columns};
+        TN_TRY(pack(call, node->kind->static_weights, "gates", 0, &job, &state->static_weights));
+    }
+    if (!node->output_weights) return TN_OK;
+    pack_job job = {call, level->matrix, NULL, node->output_weights->data, node->hidden,
+                    0,    node->hidden};
+    return pack(call, node->kind->output_weights, "transposed", 0, &job, &state->output_weights);
+}
+
+static tn_status pack_all(tn_call *call, tn_recurrent_state *state) {
+    tn_recurrent node = {0};
+    TN_TRY(tn_recurrent_read(call, &node));
+    for (int64_t direction = 0; direction < node.directions; direction++)
+        TN_TRY(pack_direction(call, &node, direction, &state->directions[direction]));
+    return pack_caffe(call, &node, state);
+}
+
+tn_status tn_recurrent_prepare(tn_call *call) {
+    TN_TRY(tn_kernel_state_create(call, sizeof(tn_recurrent_state)));
+    tn_recurrent_state *state = call->state;
+    state->level = call->user;
+    return tn_kernel_state_finish(call, pack_all(call, state));
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run of a recurrent layer with packed weights: the input's product for all steps at once, then
+ * step by step the hidden state's product and the cells (cells.c). Which rows a product is done
+ * with never depends on the threads, and so the bits do not. The formulas are in recurrent.h.
+ */
+#include "recurrent/kernels.h"
+#include <tenon/kit/infer.h>
+#include <tenon/kit/matrix_product.h>
+#include <tenon/kit/parallel.h>
+
+#include <string.h>
+
+typedef struct recurrent_run {
+    const tn_recurrent *node;
+    const tn_recurrent_state *state;
+    tn_recurrent_direction directions[2];
+    int64_t groups, chunks; /* of streams that are done together; of the hidden state */
+    float *hidden_states;   /* steps x streams x hidden: what the output layer reads */
+    int64_t iteration;
+    uint32_t phase;
+} recurrent_run;
+
+/* ----------------------------------------------------------------------------------------------
+ * workspace */
+
+/* Adds room for `count` floats, aligned to 64 bytes; *out_first: where they begin. */
+static bool add_room(int64_t count, int64_t *floats, int64_t *out_first) {
+    int64_t padded;
+    *out_first = *floats;
+    return tn_infer_add(count, 15, &padded) && tn_infer_add(*floats, padded / 16 * 16, floats);
+}
+
+tn_status tn_recurrent_measure(tn_call *call, const tn_recurrent *node,
+                               tn_recurrent_room *out_room) {
+    tn_recurrent_room room = {0};
+    int64_t rows = 0, gates = 0, state = 0, states = 0, both = 0, floats = 0;
+    const bool fits = tn_infer_multiply(node->steps, node->streams, &rows) &&
+                      tn_infer_multiply(rows, node->columns, &gates) &&
+                      tn_infer_multiply(node->streams, node->hidden, &state) &&
+                      tn_infer_multiply(state, 2, &both) &&
+                      (!node->output_weights || tn_infer_multiply(rows, node->hidden, &states)) &&
+                      add_room(gates, &floats, &room.gates) && add_room(both, &floats, &room.h) &&
+                      add_room(state, &floats, &room.c) && add_room(state, &floats, &room.reset) &&
+                      add_room(node->columns, &floats, &room.bias) &&
+                      add_room(node->hidden, &floats, &room.hidden_bias);
+    room.direction_floats = floats;
+    if (!fits || !tn_infer_multiply(floats, node->directions, &room.floats) ||
+        !add_room(TN_RECURRENT_MOST_GATES * TN_RECURRENT_CHUNK, &room.floats, &room.zeros) ||
+        !add_room(states, &room.floats, &room.hidden_states) ||
+        room.floats > INT64_MAX / (int64_t)sizeof(float))
+        return call->host->fail(call, TN_ERROR_MEMORY,
+                                "%lld steps of %lld streams need more memory than there can be",
+                                (long long)node->steps, (long long)node->streams);
+    *out_room = room;
+    return TN_OK;
+}
+
+static void place(recurrent_run *run, float *workspace, const tn_recurrent_room *room) {
+    const tn_recurrent *node = run->node;
+    float *zeros = workspace + room->zeros;
+    memset(zeros, 0, TN_RECURRENT_MOST_GATES * TN_RECURRENT_CHUNK * sizeof(float));
+    run->hidden_states = workspace + room->hidden_states;
+    for (int64_t d = 0; d < node->directions; d++, workspace += room->direction_floats)
+        run->directions[d] = (tn_recurrent_direction){
+            .node = node,
+            .level = run->state->level,
+            .packed = &run->state->directions[d],
+            .index = d,
+            .is_reverse = tn_recurrent_is_reverse(node, d),
+            .gates = workspace + room->gates,
+            .h = {workspace + room->h, workspace + room->h + node->streams * node->hidden},
+            .c = workspace + room->c,
+            .reset = workspace + room->reset,
+            .bias = workspace + room->bias,
+            .hidden_bias = workspace + room->hidden_bias,
+            .zeros = zeros,
+            .y = node->output_weights ? run->hidden_states
+                 : node->y            ? node->y->data
+                                      : NULL,
+        };
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * before the first step */
+
+/* The bias in the gates' order. That of the hidden state is added, or, of a GRU's candidate with
+ * linear_before_reset, kept apart. */
+static void begin_bias(const tn_recurrent_direction *direction) {
+    const tn_recurrent *node = direction->node;
+    const int64_t candidate =
+        node->linear_before_reset ? tn_recurrent_first_gates(node) * node->hidden : node->columns;
+    const int64_t parts = node->has_two_biases ? 2 : 1;
+    memset(direction->bias, 0, (size_t)node->columns * sizeof(float));
+    memset(direction->hidden_bias, 0, (size_t)node->hidden * sizeof(float));
+    if (!node->bias) return;
+    const float *bias = (const float *)node->bias->data + direction->index * parts * node->columns;
+    for (int64_t column = 0; column < node->columns; column++) {
+        const int64_t row = tn_recurrent_weights_row(node, column);
+        const float hidden = node->has_two_biases ? bias[node->columns + row] : 0;
+        if (column >= candidate) direction->hidden_bias[column - candidate] = hidden;
+        direction->bias[column] = bias[row] + (column < candidate ? hidden : 0);
+    }
+}
+
+static void begin_state(const tn_recurrent_direction *direction) {
+    const tn_recurrent *node = direction->node;
+    const size_t bytes = (size_t)node->hidden * sizeof(float);
+    for (int64_t n = 0; n < node->streams; n++) {
+        const int64_t at = tn_recurrent_state_at(node, direction->index, n);
+        float *h = direction->h[0] + n * node->hidden, *c = direction->c + n * node->hidden;
+        memset(h, 0, bytes);
+        memset(c, 0, bytes);
+        if (node->h_0) memcpy(h, (const float *)node->h_0->data + at, bytes);
+        if (node->c_0) memcpy(c, (const float *)node->c_0->data + at, bytes);
+        if (!node->cont || node->steps == 0) continue;
+        const float cont = tn_recurrent_cont(node, 0, n);
+        for (int64_t k = 0; k < node->hidden; k++)
+            h[k] *= cont;
+    }
+}
+
+/* Products of the input for all steps, with the bias and what a static input adds. */
+static tn_status multiply_inputs(tn_call *call, const recurrent_run *run,
+                                 const tn_recurrent_direction *direction) {
+    const tn_recurrent *node = run->node;
+    const int64_t stream_gates = node->streams * node->columns;
+    tn_matrix_product product = {.level = run->state->level->matrix,
+                                 .bias = direction->bias,
+                                 .output = direction->gates,
+                                 .columns = node->columns};
+    if (node->x_static && node->steps > 0) {
+        product.a = node->x_static->data;
+        product.packed = run->state->static_weights;
+        product.rows = node->streams;
+        product.depth = node->static_depth;
+        TN_TRY(tn_matrix_product_run(call, &product));
+        for (int64_t step = 1; step < node->steps; step++)
+            memcpy(direction->gates + step * stream_gates, direction->gates,
+                   (size_t)stream_gates * sizeof(float));
+        memset(direction->bias, 0, (size_t)node->columns * sizeof(float));
+        product.residual = direction->gates;
+    }
+    product.a = node->x->data;
+    product.packed = direction->packed->input_weights;
+    product.rows = node->steps * node->streams;
+    product.depth = node->depth;
+    return tn_matrix_product_run(call, &product);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * steps */
+
+static void do_part(const recurrent_run *run, int64_t direction, int64_t group, int64_t chunk,
+                    int64_t iteration, uint32_t phase) {
+    const tn_recurrent *node = run->node;
+    const int64_t first = chunk * TN_RECURRENT_CHUNK, left = node->hidden - first;
+    const tn_recurrent_part part = {
+        .direction = &run->directions[direction],
+        .iteration = iteration,
+        .step = run->directions[direction].is_reverse ? node->steps - 1 - iteration : iteration,
+        .first_stream = tn_parallel_first(node->streams, run->groups, group),
+        .end_stream = tn_parallel_first(node->streams, run->groups, group + 1),
+        .first = first,
+        .count = left < TN_RECURRENT_CHUNK ? left : TN_RECURRENT_CHUNK};
+    tn_recurrent_do_part(&part, phase);
+}
+
+/* An item is a direction of a group of streams, which no other item depends on: all of its steps.
+ */
+static tn_status do_groups(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const recurrent_run *run = user;
+    const uint32_t phases = tn_recurrent_phases(run->node);
+    (void)thread;
+    for (int64_t item = begin; item < end; item++)
+        for (int64_t i = 0; i < run->node->steps * phases; i++)
+            for (int64_t chunk = 0; chunk < run->chunks; chunk++)
+                do_part(run, item / run->groups, item % run->groups, chunk, i / phases,
+                        (uint32_t)(i % phases));
+    return TN_OK;
+}
+
+/* An item is a direction's chunk in one phase of one step, for all streams. Every other iteration
+ * begins at the end: what was read last is still in the cache. */
+static tn_status do_chunks(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const recurrent_run *run = user;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t item = run->iteration % 2 ? begin + end - 1 - i : i;
+        for (int64_t group = 0; group < run->groups; group++)
+            do_part(run, item / run->chunks, group, item % run->chunks, run->iteration, run->phase);
+    }
+    return TN_OK;
+}
+
+/* Whether threads take whole groups: that needs no meeting after each step, but each thread reads
+ * all weights of its directions. */
+static bool takes_groups(const tn_call *call, const recurrent_run *run) {
+    enum { CACHE_FLOATS = 1 << 18 }; /* what a processor's own cache holds beside the rest */
+    const tn_recurrent *node = run->node;
+    if (call->threads < 2) return false;
+    if (node->directions >= call->threads) return true;
+    return node->directions * run->groups >= call->threads &&
+           node->hidden * node->columns <= CACHE_FLOATS;
+}
+
+static tn_status do_steps(tn_call *call, recurrent_run *run) {
+    enum { GRAIN = 400000 }; /* multiplications: about 4 microseconds */
+    const tn_recurrent *node = run->node;
+    const int64_t rows = node->streams < 3 ? 3 : node->streams; /* few are bound by the weights */
+    const int64_t each = node->hidden * TN_RECURRENT_CHUNK * (int64_t)node->kind->gates * rows;
+    if (takes_groups(call, run))
+        return call->host->parallel_for(call, node->directions * run->groups, 1, do_groups, run);
+    for (run->iteration = 0; run->iteration < node->steps; run->iteration++)
+        for (run->phase = 0; run->phase < tn_recurrent_phases(node); run->phase++)
+            TN_TRY(call->host->parallel_for(call, node->directions * run->chunks,
+                                            tn_parallel_grain(GRAIN, each), do_chunks, run));
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * after the last step */
+
+/* An item is a row of y. */
+static tn_status do_tanh(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const recurrent_run *run = user;
+    const int64_t hidden = run->node->hidden;
+    float *rows = (float *)run->node->y->data + begin * hidden;
+    (void)thread;
+    run->state->level->rows->maps[TN_ACTIVATION_TANH](0, 0, (end - begin) * hidden, rows, rows);
+    return TN_OK;
+}
+
+/* The output layer, for all steps at once. */
+static tn_status multiply_outputs(tn_call *call, recurrent_run *run) {
+    enum { GRAIN = 2048 };
+    const tn_recurrent *node = run->node;
+    const int64_t rows = node->steps * node->streams;
+    if (!node->output_weights || !node->y) return TN_OK;
+    const tn_matrix_product product = {.level = run->state->level->matrix,
+                                       .a = run->hidden_states,
+                                       .packed = run->state->output_weights,
+                                       .bias = node->output_bias->data,
+                                       .output = node->y->data,
+                                       .rows = rows,
+                                       .depth = node->hidden,
+                                       .columns = node->hidden};
+    TN_TRY(tn_matrix_product_run(call, &product));
+    return call->host->parallel_for(call, rows, tn_parallel_grain(GRAIN, node->hidden), do_tanh,
+                                    run);
+}
+
+static void write_state(const tn_recurrent_direction *direction) {
+    const tn_recurrent *node = direction->node;
+    const size_t bytes = (size_t)node->hidden * sizeof(float);
+    for (int64_t n = 0; n < node->streams; n++) {
+        const int64_t at = tn_recurrent_state_at(node, direction->index, n);
+        if (node->h_last)
+            memcpy((float *)node->h_last->data + at,
+                   direction->h[node->steps % 2] + n * node->hidden, bytes);
+        if (node->c_last)
+            memcpy((float *)node->c_last->data + at, direction->c + n * node->hidden, bytes);
+    }
+}
+
+tn_status tn_recurrent_run(tn_call *call) {
+    tn_recurrent node = {0};
+    tn_recurrent_room room = {0};
+    TN_TRY(tn_recurrent_read(call, &node));
+    TN_TRY(tn_recurrent_check_lengths(call, &node));
+    TN_TRY(tn_recurrent_measure(call, &node, &room));
+    if (node.streams == 0) return TN_OK;
+    recurrent_run run = {.node = &node,
+                         .state = call->state,
+                         .groups = (node.streams + TN_RECURRENT_ROWS - 1) / TN_RECURRENT_ROWS,
+                         .chunks = tn_recurrent_chunks(&node)};
+    place(&run, call->workspace, &room);
+    for (int64_t d = 0; d < node.directions; d++) {
+        begin_bias(&run.directions[d]);
+        begin_state(&run.directions[d]);
+        TN_TRY(multiply_inputs(call, &run, &run.directions[d]));
+    }
+    TN_TRY(do_steps(call, &run));
+    TN_TRY(multiply_outputs(call, &run));
+    for (int64_t d = 0; d < node.directions; d++)
+        write_state(&run.directions[d]);
+    return TN_OK;
+}
