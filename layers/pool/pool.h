@@ -26,6 +26,6 @@ tn_status tn_global_max_pool_reference(tn_call *call) TN_NOEXCEPT;
 tn_status tn_global_average_pool_reference(tn_call *call) TN_NOEXCEPT;
 
 /* kernels.c: those of all pools. */
-extern const tn_kernel *const tn_pool_kernels[12];
+extern const tn_kernel *const tn_pool_kernels[15];
 
 #endif
