@@ -248,8 +248,8 @@ INTEGER(mat_mul_integer, "MatMulInteger", 10,
         "Matrix product of 8-bit integers less their zero points.", mat_mul_integer_ports,
         mat_mul_integer_outputs, tn_mat_mul_integer_inputs, mat_mul_integer_cases);
 INTEGER(q_linear_mat_mul, "QLinearMatMul", 10,
-        "Matrix product of 8-bit integers that stand for real numbers.", q_linear_10_ports,
+        "Matrix product of 8-bit integers that stand for floating-point values.", q_linear_10_ports,
         q_linear_outputs, tn_q_linear_mat_mul_inputs, q_linear_mat_mul_10_cases);
 INTEGER(q_linear_mat_mul, "QLinearMatMul", 21,
-        "Matrix product of 8-bit integers that stand for real numbers.", q_linear_21_ports,
+        "Matrix product of 8-bit integers that stand for floating-point values.", q_linear_21_ports,
         q_linear_outputs, tn_q_linear_mat_mul_inputs, q_linear_mat_mul_21_cases);

@@ -15,7 +15,7 @@ enum { X = 0, W = 1, B = 2 };
 typedef struct conv_kind {
     tn_status (*read_window)(tn_call *call, tn_window *out_window);
     bool is_transposed; /* W is channels, filters of a group, kernel; else filters, channels of a
-                           group, kernel. oneDNN wants the filters first either way */
+                           group, kernel. oneDNN wants the filters first in both cases */
     dnnl_format_tag_t tag, grouped_tag; /* of W as it lies, in oneDNN's order of axes */
 } conv_kind;
 

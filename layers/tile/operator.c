@@ -31,7 +31,7 @@ static tn_status tile_infer(tn_call *call) {
 }
 
 /* The output as one region with two axes, repeats and elements, for each axis of the tensor. Where
- * they are too many for a region, the first repeats become `loops`, walked outside. */
+ * they are too many for a region, the first repeats become `loops`, executed outside. */
 typedef struct tile_plan {
     tn_region region;
     uint32_t loop_count;
