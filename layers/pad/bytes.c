@@ -9,7 +9,7 @@
 #include "kit/operator/physical.h"
 #include "pad/pad.h"
 
-/* The plan's axes as they lie in memory. */
+/* The plan's axes in memory order. */
 static void order_axes(const tn_tensor *x, tn_pad_plan *plan) {
     tn_physical physical;
     const tn_pad_plan logical = *plan;

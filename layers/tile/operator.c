@@ -75,8 +75,8 @@ static tn_status tile(tn_call *call, tn_region_mover mover) {
     make_plan(x, y, repeats, &plan);
     for (uint32_t i = 0; i < plan.loop_count; i++)
         total *= plan.loops[i];
-    for (int64_t turn = 0; turn < total; turn++) {
-        int64_t rest = turn, offset = 0;
+    for (int64_t round = 0; round < total; round++) {
+        int64_t rest = round, offset = 0;
         for (uint32_t i = 0; i < plan.loop_count; rest /= plan.loops[i++])
             offset += rest % plan.loops[i] * plan.steps[i];
         TN_TRY(mover(call, &plan.region,
