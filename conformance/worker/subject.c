@@ -189,6 +189,51 @@ static tn_status find_random(tn_subject *subject, const tn_case_options *referen
     return TN_OK;
 }
 
+/* One text; false: there are no more. */
+static bool ask_combination(tn_subject *subject, uint32_t index, char *text) {
+    tn_frame frame;
+    tn_frame_watch watch;
+    tn_probe *probe = &subject->probe;
+    if (tn_frame_open(&frame, probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return false;
+    text[0] = 0;
+    tn_frame_enter(&frame, probe, "combination", &watch);
+    const tn_status status =
+        probe->kernel->combination(frame.call, index, text, TN_KERNEL_TEXT_BYTES);
+    tn_frame_finish(&frame, probe, &watch);
+    return status == TN_OK && memchr(text, 0, TN_KERNEL_TEXT_BYTES);
+}
+
+static bool is_in_table(const tn_subject *subject) {
+    const tn_kernel *kernel = subject->kernel;
+    for (uint32_t i = 0; i < kernel->combination_count; i++)
+        if (strcmp(kernel->combinations[i], subject->combination) == 0) return true;
+    return false;
+}
+
+/* Whether the kernel answers its combination for the changed case, too. */
+static tn_status find_offered(const tn_subject *subject, const tn_change *change,
+                              bool *out_is_offered) {
+    tn_subject plain;
+    char asked[TN_KERNEL_TEXT_BYTES];
+    bool is_taken = false, fits = false;
+    *out_is_offered = true;
+    if (!change || !subject->kernel || !subject->kernel->combination || !subject->combination ||
+        is_in_table(subject))
+        return TN_OK;
+    TN_TRY(tn_subject_create(&plain, subject->runtime, subject->op, NULL, NULL, subject->text,
+                             subject->are_constant, change, &is_taken));
+    if (!is_taken) return TN_OK;
+    plain.kernel = plain.probe.kernel = subject->kernel;
+    const tn_status status = fill_params(&plain, &fits);
+    *out_is_offered = false;
+    for (uint32_t i = 0; fits && !*out_is_offered && i < TN_SUBJECT_COMBINATIONS &&
+                         ask_combination(&plain, i, asked);
+         i++)
+        *out_is_offered = strcmp(asked, subject->combination) == 0;
+    tn_subject_destroy(&plain);
+    return status;
+}
+
 tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_operator *op,
                             const tn_kernel *kernel, const char *combination, const char *text,
                             bool are_constant, const tn_change *change, bool *out_is_taken) {
@@ -205,6 +250,7 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
                             .asks_all = asks_all,
                             .skips_accepts = change && change->skips_accepts};
     if (change) subject->before = change->before;
+    bool is_offered = true;
     *out_is_taken = false;
     TN_TRY(tn_arena_create(tn_allocator_default(), &subject->arena));
     tn_status status = tn_case_read(subject->arena, op, text, &subject->c);
@@ -219,7 +265,9 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
     }
     if (status == TN_OK) status = tn_case_graph(runtime, op, &subject->c, &built, &subject->graph);
     if (status == TN_OK) status = guard_fields(subject);
-    if (status == TN_OK) status = make_probe(subject, out_is_taken);
+    if (status == TN_OK) status = find_offered(subject, change, &is_offered);
+    if (status == TN_OK && is_offered) status = make_probe(subject, out_is_taken);
+    if (!is_offered) refuse(subject, "the kernel does not answer the combination for the case");
     if (status == TN_OK && *out_is_taken && op->reference)
         status = tn_case_run(runtime, op, &subject->c, &reference, &subject->expected);
     if (status == TN_OK && *out_is_taken && op->reference)
@@ -234,20 +282,6 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
         subject->refusal = refusal;
     }
     return status;
-}
-
-/* One text; false: there are no more. */
-static bool ask_combination(tn_subject *subject, uint32_t index, char *text) {
-    tn_frame frame;
-    tn_frame_watch watch;
-    tn_probe *probe = &subject->probe;
-    if (tn_frame_open(&frame, probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return false;
-    text[0] = 0;
-    tn_frame_enter(&frame, probe, "combination", &watch);
-    const tn_status status =
-        probe->kernel->combination(frame.call, index, text, TN_KERNEL_TEXT_BYTES);
-    tn_frame_finish(&frame, probe, &watch);
-    return status == TN_OK && memchr(text, 0, TN_KERNEL_TEXT_BYTES);
 }
 
 tn_status tn_subject_combinations(tn_arena *arena, tn_runtime *runtime, const tn_operator *op,

@@ -2,15 +2,23 @@
 /*
  * Elements of any type in their order: keys, which are unsigned integers of 32 or 64 bits that
  * compare as the elements do, and what is done with keys (the first, the best k, sorting), so that
- * operators on order need not know the type. -0 and 0 have one key; NaN is above all other numbers.
- * Keys "of the largest" are inverted: the smallest key is the best then, too. The loops are
- * compiled once a processor level (order_body.h).
+ * operators on order need not know the type. -0 and 0 have one key; NaN is above all other numbers,
+ * or before them where that is asked for. Where the largest elements are the best, keys are
+ * inverted: the smallest key is always the best. The loops are compiled once a processor level
+ * (order_body.h).
  */
 #ifndef TN_KIT_ORDER_ORDER_H
 #define TN_KIT_ORDER_ORDER_H
 
 #include <tenon/kit/levels.h>
 #include <tenon/plugin.h>
+
+/* Which elements have the smallest keys. */
+typedef enum tn_order_best {
+    TN_ORDER_SMALLEST,
+    TN_ORDER_LARGEST, /* NaN above all */
+    TN_ORDER_SMALLEST_OR_NAN
+} tn_order_best;
 
 /* A key and the number of its element: ordered by the key, then by the number. */
 typedef uint64_t tn_order_entry32; /* key << 32 | number */
@@ -22,7 +30,7 @@ typedef struct tn_order_entry64 {
 typedef struct tn_order_functions {
     uint32_t key_bytes, entry_bytes;
     /* keys[i] = the key of the element i * step, for all i < count. */
-    void (*read)(tn_type type, const void *data, int64_t step, int64_t count, bool of_largest,
+    void (*read)(tn_type type, const void *data, int64_t step, int64_t count, tn_order_best best,
                  void *keys);
     /* The smallest of at least one key, and where it is: first, or last where there are several. */
     int64_t (*least)(const void *keys, int64_t count, bool is_last, uint64_t *out_key);

@@ -47,11 +47,11 @@ FLOAT_KEY(uint64_t, f64, UINT64_C(0x7FF0000000000000))
         const type *from = data;                                                                   \
         if (step == 1) {                                                                           \
             for (int64_t i = 0; i < count; i++)                                                    \
-                to[i] = (key_type)key_of(from[i]) ^ flip;                                          \
+                to[i] = (key_type)(type)(key_of(from[i]) + more) ^ flip;                           \
             return;                                                                                \
         }                                                                                          \
         for (int64_t i = 0; i < count; i++)                                                        \
-            to[i] = (key_type)key_of(from[i * step]) ^ flip;                                       \
+            to[i] = (key_type)(type)(key_of(from[i * step]) + more) ^ flip;                        \
         return;                                                                                    \
     }
 

@@ -3,8 +3,10 @@
  * each: WIDTH(name), KEY, ENTRY and what an entry is made of are defined there. */
 
 static void WIDTH(read)(tn_type type, const void *data, int64_t step, int64_t count,
-                        bool of_largest, void *keys) {
-    const KEY flip = of_largest ? (KEY) ~(KEY)0 : 0;
+                        tn_order_best best, void *keys) {
+    const KEY flip = best == TN_ORDER_LARGEST ? (KEY) ~(KEY)0 : 0;
+    const bool is_float = type >= TN_F64 && type <= TN_BF16;
+    const uint8_t more = best == TN_ORDER_SMALLEST_OR_NAN && is_float; /* NaN's key wraps to 0 */
     KEY *to = keys;
     switch (type) {
     case TN_U8:

@@ -50,7 +50,15 @@ typedef struct tn_reduce_function {
     double (*real)(tn_reduce_lane *lane);
     int64_t (*whole)(tn_reduce_lane *lane);
 } tn_reduce_function;
-/* The reference of a reduction. */
+/* The reference of a reduction, and the same on all threads. */
 tn_status tn_reduce_compute(tn_call *call, const tn_reduce_function *function);
+tn_status tn_reduce_compute_parallel(tn_call *call, const tn_reduce_function *function);
+
+/* Does `work` on each lane of input 0 along the axes in the mask, numbered in the order of the
+ * others; it may traverse the lane, which is its own. */
+typedef void (*tn_reduce_work)(const tn_call *call, tn_reduce_lane *lane, int64_t number,
+                               const void *user);
+tn_status tn_reduce_do(tn_call *call, uint32_t mask, bool is_parallel, tn_reduce_work work,
+                       const void *user);
 
 #endif

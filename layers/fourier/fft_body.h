@@ -9,6 +9,12 @@
  */
 #include "fourier/fft.h"
 
+#if defined(__clang__)
+#define FFT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define FFT_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 typedef struct fft_pair {
     double re, im;
 } fft_pair;
@@ -48,7 +54,7 @@ static void pass_2(const tn_fft_pass *pass) {
         const double *restrict re = pass->x_re + s * p, *restrict im = pass->x_im + s * p;
         double *restrict y_re = pass->y_re + s * 2 * p, *restrict y_im = pass->y_im + s * 2 * p;
         const double w[2] = {pass->twiddles[2 * p], pass->twiddles[2 * p + 1]};
-        for (int64_t q = 0; q < s; q++) {
+        FFT_INDEPENDENT for (int64_t q = 0; q < s; q++) {
             const fft_pair a = load(re, im, q), b = load(re, im, q + s * m);
             y_re[q] = a.re + b.re;
             y_im[q] = a.im + b.im;
@@ -65,7 +71,7 @@ static void pass_3(const tn_fft_pass *pass) {
         double *restrict y_re = pass->y_re + s * 3 * p, *restrict y_im = pass->y_im + s * 3 * p;
         const double *from = pass->twiddles + 4 * p;
         const double w[4] = {from[0], from[1], from[2], from[3]};
-        for (int64_t q = 0; q < s; q++) {
+        FFT_INDEPENDENT for (int64_t q = 0; q < s; q++) {
             const fft_pair a = load(re, im, q), b = load(re, im, q + s * m),
                            c = load(re, im, q + 2 * s * m);
             const fft_pair sum = add(b, c), rest = subtract(b, c);
@@ -86,7 +92,7 @@ static void pass_4(const tn_fft_pass *pass) {
         double *restrict y_re = pass->y_re + s * 4 * p, *restrict y_im = pass->y_im + s * 4 * p;
         const double *from = pass->twiddles + 6 * p;
         const double w[6] = {from[0], from[1], from[2], from[3], from[4], from[5]};
-        for (int64_t q = 0; q < s; q++) {
+        FFT_INDEPENDENT for (int64_t q = 0; q < s; q++) {
             const fft_pair a = load(re, im, q), b = load(re, im, q + s * m),
                            c = load(re, im, q + 2 * s * m), d = load(re, im, q + 3 * s * m);
             const fft_pair even = add(a, c), even_rest = subtract(a, c);
@@ -110,7 +116,7 @@ static void pass_5(const tn_fft_pass *pass) {
         const double *from = pass->twiddles + 8 * p;
         const double w[8] = {from[0], from[1], from[2], from[3],
                              from[4], from[5], from[6], from[7]};
-        for (int64_t q = 0; q < s; q++) {
+        FFT_INDEPENDENT for (int64_t q = 0; q < s; q++) {
             const fft_pair a = load(re, im, q), b = load(re, im, q + s * m),
                            c = load(re, im, q + 2 * s * m), d = load(re, im, q + 3 * s * m),
                            e = load(re, im, q + 4 * s * m);

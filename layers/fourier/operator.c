@@ -252,8 +252,8 @@ static const tn_port stft_outputs[] = {
     TN_PORT("output", "T1", 0, "batch, frames, elements of the spectrum, 2")};
 /* The first by hand: the frames 1 2, 3 4, 5 6 and their sums and differences. */
 static const char *const stft_17_cases[] = {
-    "| signal=f32[1,6,1]{1,2,3,4,5,6} frame_step=i64[]{2} frame_length=i64[]{2} | "
-    "output=f32[1,3,2,2]{3,0,-1,0,7,0,-1,0,11,0,-1,0}",
+    ("| signal=f32[1,6,1]{1,2,3,4,5,6} frame_step=i64[]{2} frame_length=i64[]{2} | "
+     "output=f32[1,3,2,2]{3,0,-1,0,7,0,-1,0,11,0,-1,0}"),
     "| signal=f32[2,128,1] frame_step=i64[]{8} window=f32[16]",
     "onesided=0 | signal=f32[2,64,2] frame_step=i32[]{7} window=f32[15] frame_length=i32[]{15}",
     "onesided=0 | signal=f64[1,40,1] frame_step=i64[]{40} frame_length=i64[]{17}",

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { DIRECT = 512 };
+enum { DIRECT = 128 };
 
 typedef struct fourier_pair {
     double re, im;
@@ -40,10 +40,11 @@ static void do_row(const tn_fourier *node, int64_t row) {
     const double scale = node->is_inverse ? 1 / (double)node->length : 1;
     for (int64_t k = 0; k < node->bins; k++) {
         fourier_pair sum = {poison, poison};
-        for (int64_t j = 0; j < node->length; j++) {
-            const fourier_pair turn = turns[j * k % node->length];
+        for (int64_t j = 0, at_turn = 0; j < node->length; j++) { /* at_turn: j k mod length */
+            const fourier_pair turn = turns[at_turn];
             sum.re += x[j].re * turn.re - x[j].im * turn.im;
             sum.im += x[j].re * turn.im + x[j].im * turn.re;
+            at_turn = at_turn + k < node->length ? at_turn + k : at_turn + k - node->length;
         }
         const int64_t at = tn_fourier_at(node, &node->out, row) + k * node->out.element;
         tn_element_set_f64(node->output, at, scale * sum.re);

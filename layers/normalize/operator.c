@@ -13,22 +13,6 @@
 /* ----------------------------------------------------------------------------------------------
  * along axes */
 
-typedef void (*normalize_function)(const tn_call *call, tn_reduce_lane *lane);
-
-/* Does each lane of the axes in the mask, bit (1 << axis). */
-static tn_status do_axes(const tn_call *call, uint32_t mask, normalize_function function) {
-    const tn_tensor *x = call->inputs[0];
-    tn_reduce_lane lane, kept;
-    if (tn_element_count(x) == 0) return TN_OK;
-    tn_reduce_lane_init(x, mask, &lane);
-    tn_reduce_lane_init(x, ~mask, &kept);
-    for (bool more = tn_reduce_first(&kept); more; more = tn_reduce_next(&kept)) {
-        lane.begin = kept.at;
-        function(call, &lane);
-    }
-    return TN_OK;
-}
-
 /* MeanVarianceNormalization: y = (x - mean) / (deviation + 1e-9), the deviation of the whole
  * population. */
 typedef struct mean_variance_params {
@@ -54,8 +38,10 @@ static tn_status mean_variance_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, 0);
 }
 
-static void normalize_by_deviation(const tn_call *call, tn_reduce_lane *lane) {
+static void normalize_by_deviation(const tn_call *call, tn_reduce_lane *lane, int64_t number,
+                                   const void *user) {
     double sum = 0, squares = 0;
+    (void)number, (void)user;
     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane))
         sum += tn_element_f64(lane->x, lane->at);
     const double mean = sum / (double)lane->count;
@@ -69,10 +55,19 @@ static void normalize_by_deviation(const tn_call *call, tn_reduce_lane *lane) {
                            (tn_element_f64(lane->x, lane->at) - mean) / deviation);
 }
 
-static tn_status mean_variance_reference(tn_call *call) {
+static tn_status mean_variance(tn_call *call, bool is_parallel) {
     uint32_t mask = 0;
     TN_TRY(read_mean_variance_axes(call, &mask));
-    return do_axes(call, mask, normalize_by_deviation);
+    if (tn_element_count(call->inputs[0]) == 0) return TN_OK;
+    return tn_reduce_do(call, mask, is_parallel, normalize_by_deviation, NULL);
+}
+
+static tn_status mean_variance_reference(tn_call *call) {
+    return mean_variance(call, false);
+}
+
+static tn_status mean_variance_run(tn_call *call) {
+    return mean_variance(call, true);
 }
 
 static const tn_port mean_variance_inputs[] = {TN_PORT("X", "T:float", 0, "any tensor")};
@@ -112,9 +107,11 @@ static tn_status lp_normalization_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, 0);
 }
 
-static void normalize_by_length(const tn_call *call, tn_reduce_lane *lane) {
+static void normalize_by_length(const tn_call *call, tn_reduce_lane *lane, int64_t number,
+                                const void *user) {
     const lp_normalization_params *params = call->params;
     double sum = 0;
+    (void)number, (void)user;
     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane)) {
         const double value = tn_element_f64(lane->x, lane->at);
         sum += params->p == 1 ? fabs(value) : value * value;
@@ -125,10 +122,19 @@ static void normalize_by_length(const tn_call *call, tn_reduce_lane *lane) {
                            length == 0 ? 0 : tn_element_f64(lane->x, lane->at) / length);
 }
 
-static tn_status lp_normalization_reference(tn_call *call) {
+static tn_status lp_normalization(tn_call *call, bool is_parallel) {
     uint32_t axis = 0;
     TN_TRY(read_lp_axis(call, &axis));
-    return do_axes(call, 1u << axis, normalize_by_length);
+    if (tn_element_count(call->inputs[0]) == 0) return TN_OK;
+    return tn_reduce_do(call, 1u << axis, is_parallel, normalize_by_length, NULL);
+}
+
+static tn_status lp_normalization_reference(tn_call *call) {
+    return lp_normalization(call, false);
+}
+
+static tn_status lp_normalization_run(tn_call *call) {
+    return lp_normalization(call, true);
 }
 
 static const tn_port lp_normalization_inputs[] = {TN_PORT("input", "T:float", 0, "any tensor")};
@@ -143,7 +149,16 @@ TN_OPERATOR(lp_normalization, "", "LpNormalization", 1,
             "Brings a tensor to length one along an axis.",
             TN_FIELDS(lp_normalization_params, lp_normalization_fields));
 
+#define LANES_KERNEL(prefix, operator_name)                                                        \
+    static const tn_kernel prefix##_lanes = {                                                      \
+        TN_KERNEL_BEGIN("cpu", "", operator_name, "lanes", 1,                                      \
+                        "Lanes on all threads, in double precision."),                             \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, .run = prefix##_run}
+LANES_KERNEL(mean_variance, "MeanVarianceNormalization");
+LANES_KERNEL(lp_normalization, "LpNormalization");
+
 TN_LAYER(normalize,
          TN_OPERATORS(&tn_instance_normalization_6, &tn_group_normalization_18,
                       &tn_group_normalization_21, &mean_variance_9, &lp_normalization_1),
-         TN_KERNELS(&tn_instance_normalization_planes, &tn_group_normalization_groups));
+         TN_KERNELS(&tn_instance_normalization_planes, &tn_group_normalization_groups,
+                    &mean_variance_lanes, &lp_normalization_lanes));

@@ -128,8 +128,8 @@ static const char *const lstm_14_cases[] = {
     "sequence_lens=i32[2]{2,4} initial_h=f32[2,2,5] initial_c=f32[2,2,5] | Y=f32[2,4,2,5] "
     "Y_h=f32[2,2,5] Y_c=f32[2,2,5]",
     "| X=bf16[2,2,3] W=bf16[1,8,3] R=bf16[1,8,2]",
-    "direction=bidirectional | X=f32[5,1,40] W=f32[2,544,40] R=f32[2,544,136] B=f32[2,1088] "
-    "sequence_lens=i32[1]{3}",
+    ("direction=bidirectional | X=f32[5,1,40] W=f32[2,544,40] R=f32[2,544,136] B=f32[2,1088] "
+     "sequence_lens=i32[1]{3}"),
     "layout=batch_first | X=f32[8,3,33] W=f32[1,260,33] R=f32[1,260,65] B=f32[1,520] P=f32[1,195]",
 };
 
@@ -173,8 +173,8 @@ static const char *const gru_14_cases[] = {
     "B=f32[2,30] "
     "initial_h=f32[2,2,5] | Y=f32[2,4,2,5] Y_h=f32[2,2,5]",
     "| X=bf16[2,2,3] W=bf16[1,6,3] R=bf16[1,6,2]",
-    "direction=bidirectional | X=f32[5,2,40] W=f32[2,408,40] R=f32[2,408,136] B=f32[2,816] "
-    "sequence_lens=i32[2]{3,2}",
+    ("direction=bidirectional | X=f32[5,2,40] W=f32[2,408,40] R=f32[2,408,136] B=f32[2,816] "
+     "sequence_lens=i32[2]{3,2}"),
     "layout=batch_first linear_before_reset=1 | X=f32[8,3,33] W=f32[1,195,33] R=f32[1,195,65] "
     "B=f32[1,390]",
 };
@@ -213,8 +213,8 @@ static const char *const rnn_14_cases[] = {
     "B=f32[2,10] "
     "initial_h=f32[2,2,5] | Y=f32[2,4,2,5] Y_h=f32[2,2,5]",
     "| X=bf16[2,2,3] W=bf16[1,2,3] R=bf16[1,2,2]",
-    "direction=bidirectional | X=f32[5,8,40] W=f32[2,136,40] R=f32[2,136,136] B=f32[2,272] "
-    "sequence_lens=i32[8]{2,2,1,2,2,2,0,2}",
+    ("direction=bidirectional | X=f32[5,8,40] W=f32[2,136,40] R=f32[2,136,136] B=f32[2,272] "
+     "sequence_lens=i32[8]{2,2,1,2,2,2,0,2}"),
 };
 
 static const tn_recurrent_kind rnn_kind = {.cell = TN_CELL_RNN,

@@ -42,7 +42,7 @@ static void read_keys(const unique_sort *s, int64_t at) {
     const char *data = s->x->data;
     const int64_t first = at / lanes->inner * lanes->count * lanes->inner + at % lanes->inner;
     s->functions->read(s->x->type, data + (size_t)first * tn_element_bytes(s->x->type),
-                       lanes->inner, lanes->count, false, s->keys);
+                       lanes->inner, lanes->count, TN_ORDER_SMALLEST, s->keys);
 }
 
 static void sort_items(const unique_sort *s) {

@@ -96,7 +96,7 @@ def front_end(rate=16000, length=400, step=160, bands=80):
     return model_of(nodes, [("signal", ["batch", "samples"])], [("features", ["batch", "frames", bands])], constants)
 
 
-def transform(axis=1, length=None, opset=OPSET, rank=3, parts=1, extents=None, **fields):
+def transform(axis=1, length=None, opset=OPSET, rank=3, parts=1, extents=None, kind=TensorProto.FLOAT, **fields):
     """One DFT along an axis."""
     shape = extents or [f"e{i}" for i in range(rank - 1)] + [parts]
     constants, ports = {}, ["x"]
@@ -109,7 +109,7 @@ def transform(axis=1, length=None, opset=OPSET, rank=3, parts=1, extents=None, *
     else:
         fields["axis"] = axis
     node = helper.make_node("DFT", ports, ["y"], name="transform", **fields)
-    return model_of([node], [("x", shape)], [("y", [None] * rank)], constants, opset)
+    return model_of([node], [("x", shape, kind)], [("y", [None] * rank, kind)], constants, opset)
 
 
 # What is compared. Not an LSTM with clip: onnxruntime does not clip the argument of its last activation, as the standard has it.

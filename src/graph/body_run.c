@@ -172,6 +172,25 @@ tn_status tn_body_infer(tn_body_executor *executor, tn_call *call, const tn_body
     return at_body(status, view);
 }
 
+/* Nodes of which a tensor is not computed; the graph is sorted. */
+static tn_status leave_out(const tn_graph *graph, tn_tensor_id tensor, tn_arena *arena,
+                           const bool **out_nodes) {
+    bool *nodes = tn_arena_allocate(arena, graph->node_count + 1, sizeof(bool));
+    bool *tensors = tn_arena_allocate(arena, graph->tensor_count + 1, sizeof(bool));
+    if (!nodes || !tensors) return tn_fail_memory("a body");
+    tensors[tensor] = true;
+    for (size_t n = graph->node_count; n-- > 0;) {
+        const tn_graph_node *node = &graph->nodes[n];
+        nodes[n] = true;
+        for (uint32_t i = 0; i < node->output_count; i++)
+            if (node->outputs[i] != TN_NO_TENSOR && tensors[node->outputs[i]]) nodes[n] = false;
+        for (uint32_t i = 0; !nodes[n] && i < node->input_count; i++)
+            if (node->inputs[i] != TN_NO_TENSOR) tensors[node->inputs[i]] = true;
+    }
+    *out_nodes = nodes;
+    return TN_OK;
+}
+
 /* The plan of an inference that knows an output's value; false: that is not free of data. */
 static tn_status plan_value(const tn_graph *graph, const body_inputs *inputs, tn_tensor_id tensor,
                             tn_arena *arena, tn_inference_plan *out_plan, bool *out_is_free) {
@@ -187,6 +206,7 @@ static tn_status plan_value(const tn_graph *graph, const body_inputs *inputs, tn
     memcpy(tensors, out_plan->is_host_tensor, graph->tensor_count * sizeof(bool));
     TN_TRY(tn_graph_mark_value(graph, tensor, is_free, tensors, nodes));
     *out_is_free = is_free[tensor];
+    TN_TRY(leave_out(graph, tensor, arena, &out_plan->is_left_out));
     for (size_t i = 0; i < graph->input_count; i++)
         values[i] = tensors[graph->inputs[i]];
     out_plan->is_host_node = nodes;

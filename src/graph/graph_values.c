@@ -112,6 +112,7 @@ static bool find_free(const tn_graph *graph, const value_knowledge *known) {
 
 /* Of a sorted graph one round finds all; of others the rounds are bounded, and then no value is
  * known. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): written through the knowledge */
 static tn_status find_all_free(const tn_graph *graph, bool *is_free) {
     enum { ROUNDS = 16 };
     int round = 0;
@@ -145,6 +146,7 @@ static tn_status mark_wanted(value_marker *marker) {
 /* ----------------------------------------------------------------------------------------------
  * all of them */
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): written through the marker */
 static tn_status start(value_marker *marker, const tn_graph *graph, bool *tensors) {
     *marker = (value_marker){.graph = graph, .tensors = tensors};
     marker->queue =

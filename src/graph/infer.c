@@ -16,6 +16,24 @@
 /* Where the data of tensors without elements points. */
 static const _Alignas(64) unsigned char no_elements[64];
 
+static bool has_bodies(const tn_graph *graph) {
+    for (size_t n = 0; n < graph->node_count; n++)
+        if (!graph->nodes[n].is_dead && tn_graph_node_has_bodies(&graph->nodes[n])) return true;
+    return false;
+}
+
+static tn_status make_memos(const tn_graph *graph, const tn_allocator *allocator,
+                            struct tn_inference_scratch *scratch) {
+    if (!has_bodies(graph)) return TN_OK;
+    scratch->memos = tn_allocate_zero(allocator, graph->node_count, sizeof(*scratch->memos));
+    if (!scratch->memos) return tn_fail_memory("an inference");
+    scratch->memo_count = graph->node_count;
+    for (size_t n = 0; n < graph->node_count; n++)
+        if (!graph->nodes[n].is_dead && tn_graph_node_has_bodies(&graph->nodes[n]))
+            TN_TRY(tn_infer_memo_create(&graph->nodes[n], allocator, &scratch->memos[n]));
+    return TN_OK;
+}
+
 static tn_status make_scratch(tn_inference *inference) {
     const tn_graph *graph = inference->graph;
     size_t inputs = 0, outputs = 0, types = 0;
@@ -37,6 +55,7 @@ static tn_status make_scratch(tn_inference *inference) {
     if (!scratch->inputs || !scratch->hidden || !scratch->outputs || !scratch->types ||
         !scratch->states)
         return tn_fail_memory("an inference");
+    TN_TRY(make_memos(graph, allocator, scratch));
     return tn_infer_find_names(graph, allocator, scratch);
 }
 
@@ -84,6 +103,9 @@ void tn_inference_deinit(tn_inference *inference) {
     tn_deallocate(allocator, inference->tensors);
     struct tn_inference_scratch *scratch = inference->scratch;
     if (scratch) {
+        for (size_t n = 0; n < scratch->memo_count; n++)
+            tn_infer_memo_destroy(scratch->memos[n], allocator);
+        tn_deallocate(allocator, (void *)scratch->memos);
         tn_deallocate(allocator, (void *)scratch->inputs);
         tn_deallocate(allocator, scratch->hidden);
         tn_deallocate(allocator, (void *)scratch->outputs);
@@ -273,6 +295,17 @@ static tn_status call_shape_rule(tn_inference *inference, const tn_graph_node *n
     return tn_call_invoke(&call, node->entry->op->infer, "infer");
 }
 
+static tn_status ask_shape_rule(tn_inference *inference, uint32_t index) {
+    const tn_graph_node *node = &inference->graph->nodes[index];
+    struct tn_inference_scratch *scratch = inference->scratch;
+    tn_infer_memo *memo = index < scratch->memo_count ? scratch->memos[index] : NULL;
+    if (!memo) return call_shape_rule(inference, node);
+    if (tn_infer_memo_recall(memo, node, scratch->inputs, scratch->outputs)) return TN_OK;
+    TN_TRY(call_shape_rule(inference, node));
+    tn_infer_memo_note(memo, node, scratch->outputs);
+    return TN_OK;
+}
+
 tn_status tn_infer_at_node(tn_status status, const tn_graph_node *node) {
     return tn_error_in(status, .node = node->name, .op = node->entry->op->name);
 }
@@ -286,7 +319,7 @@ tn_status tn_inference_node(tn_inference *inference, uint32_t index) {
     tn_status status = tn_infer_bind_inputs(node, scratch->inputs, scratch->types);
     if (status != TN_OK) return tn_infer_at_node(status, node);
     lay_out_outputs(inference, node);
-    TN_TRY(call_shape_rule(inference, node));
+    TN_TRY(ask_shape_rule(inference, index));
     for (uint32_t i = 0; i < node->output_count && status == TN_OK; i++)
         if (node->outputs[i] != TN_NO_TENSOR) status = take_output(inference, node, i);
     if (status != TN_OK) return tn_infer_at_node(status, node);
@@ -328,6 +361,7 @@ tn_status tn_inference_run(tn_inference *inference, const tn_shape *shapes,
     TN_TRY(tn_infer_set_inputs(inference, shapes, values));
     for (uint32_t n = 0; n < inference->graph->node_count; n++) {
         if (inference->graph->nodes[n].is_dead) continue;
+        if (inference->plan->is_left_out && inference->plan->is_left_out[n]) continue;
         TN_TRY(tn_run_check(inference->run));
         if (inference->plan->is_after_run[n])
             TN_TRY(estimate_node(inference, n));

@@ -24,6 +24,7 @@ typedef struct tn_inference_plan {
     const bool
         *is_after_run; /* by node: some input's shape is known only after a sized-by-run output */
     bool is_whole;     /* every node is computed here, whatever the size of its value: a body */
+    const bool *is_left_out; /* by node: nothing depends on it that is asked for; null: none is */
 } tn_inference_plan;
 /* Arrays in `arena`. The graph must be sorted. */
 tn_status tn_inference_plan_create(const tn_graph *graph, tn_arena *arena,

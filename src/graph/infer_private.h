@@ -10,7 +10,11 @@ typedef struct tn_named_extent {
     uint32_t input, axis, first_input, first_axis;
 } tn_named_extent;
 
+typedef struct tn_infer_memo tn_infer_memo;
+
 struct tn_inference_scratch {
+    tn_infer_memo **memos; /* by node, of those with bodies; null: there are none */
+    size_t memo_count;     /* the graph's nodes when this was made */
     const tn_tensor **inputs;
     tn_tensor *hidden; /* copies of inputs without their data */
     tn_tensor **outputs;
@@ -45,6 +49,20 @@ tn_status tn_infer_set_inputs(tn_inference *inference, const tn_shape *shapes,
 /* Finds extents of the same name. */
 tn_status tn_infer_find_names(const tn_graph *graph, const tn_allocator *allocator,
                               struct tn_inference_scratch *scratch);
+
+/* --- infer_memo.c --- */
+/* The largest value that is remembered. */
+enum { TN_MEMO_VALUE_BYTES = 64 };
+/* On failure as well, *out_memo is to be destroyed. */
+tn_status tn_infer_memo_create(const tn_graph_node *node, const tn_allocator *allocator,
+                               tn_infer_memo **out_memo);
+void tn_infer_memo_destroy(tn_infer_memo *memo, const tn_allocator *allocator); /* null is fine */
+/* Whether the rule was asked this lately; then the outputs have its answer. The question is kept
+ * for the answer that follows. */
+bool tn_infer_memo_recall(tn_infer_memo *memo, const tn_graph_node *node,
+                          const tn_tensor *const *inputs, tn_tensor *const *outputs);
+/* The answer to what was not recalled. */
+void tn_infer_memo_note(tn_infer_memo *memo, const tn_graph_node *node, tn_tensor *const *outputs);
 
 /* --- infer.c --- */
 /* Lays out the inputs; the shape rule sees values where its ports need them, the reference all but

@@ -90,6 +90,7 @@ static const option_row rows[] = {
     {'3', false, OPTION_LIST, "refit", MEMBER(refit), NULL},
     {'2', false, OPTION_FLAG, "refit-all", MEMBER(refit_all), NULL},
     {'V', false, OPTION_TEXT, "from", MEMBER(from), NULL},
+    {'4', false, OPTION_TEXT, "missing", MEMBER(missing), NULL},
 };
 #undef MEMBER
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
