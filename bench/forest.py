@@ -45,9 +45,9 @@ def main():
                 for _ in range(ROUNDS):
                     times["tenon"].append(time_tenon(plan, 1, {"x": (rows, FEATURES)}))
                     times["onnxruntime"].append(time_onnxruntime(session, feed))
-                best = {way: 1000 * min(t[0] for t in found) for way, found in times.items()}
-                median = {way: 1000 * statistics.median(t[1] for t in found) for way, found in times.items()}
-                print(f"{name}, rows {rows}: " + ", ".join(f"{way} {best[way]:.1f} / {median[way]:.1f} us" for way in times) +
+                best = {variant: 1000 * min(t[0] for t in found) for variant, found in times.items()}
+                median = {variant: 1000 * statistics.median(t[1] for t in found) for variant, found in times.items()}
+                print(f"{name}, rows {rows}: " + ", ".join(f"{variant} {best[variant]:.1f} / {median[variant]:.1f} us" for variant in times) +
                       f"; tenon to onnxruntime {best['tenon'] / best['onnxruntime']:.3f}", flush=True)
 
 

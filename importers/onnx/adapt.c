@@ -197,7 +197,7 @@ static const tn_onnx_adaptation *find_adaptation(const char *op, uint32_t versio
     return NULL;
 }
 
-/* An operator of that name, which a plugin library brings, goes before what stands for it. */
+/* An operator of that name, which a plugin library provides, goes before what stands for it. */
 tn_status tn_onnx_operator_find(tn_onnx_reader *reader, const char *domain, const char *op,
                                 uint32_t version, tn_onnx_found_operator *out_found) {
     const tn_import_services *services = reader->import->services;

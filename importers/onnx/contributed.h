@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operators that onnxruntime contributes, those of the domain com.microsoft that exporters and
- * optimizers of transformers write: each is a formula of ONNX's own operators, which takes the
- * node's place. A registered operator of the same name goes before the formula.
+ * optimizers of transformers write: each is a formula of ONNX's own operators, which replaces
+ * the node. A registered operator of the same name goes before the formula.
  */
 #ifndef TN_IMPORTERS_ONNX_CONTRIBUTED_H
 #define TN_IMPORTERS_ONNX_CONTRIBUTED_H

@@ -41,7 +41,7 @@ static tn_import_tensor reshaped(tn_contributed *node, tn_import_tensor x, size_
     reshaped(node, x, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                          \
              (const int64_t[]){__VA_ARGS__})
 
-/* Axes 1 and 2 of four change places. */
+/* Axes 1 and 2 of four are swapped. */
 static tn_import_tensor swapped(tn_contributed *node, tn_import_tensor x) {
     const int64_t order[4] = {0, 2, 1, 3};
     return TN_CONTRIBUTED(node, "Transpose", 13, TN_TENSORS(x), tn_emit_i64s("perm", 4, order));

@@ -32,7 +32,7 @@ void tn_contributed_quick_gelu(tn_contributed *node) {
                                          tn_emit_f64("alpha", alpha)));
 }
 
-/* The last two axes change places; only where the file says how many axes there are. */
+/* The last two axes are swapped; only where the file says how many axes there are. */
 static tn_import_tensor transposed(tn_contributed *node, uint32_t input, const char *flag) {
     int64_t order[TN_MAX_RANK];
     const tn_import_tensor x = tn_contributed_input(node, input);
@@ -145,9 +145,9 @@ void tn_contributed_embed_layer_norm(tn_contributed *node) {
     tn_contributed_only(node, "mask_index_type", 0);
     const tn_import_tensor words =
         TN_CONTRIBUTED_PLAIN(node, "Gather", 13, tn_contributed_input(node, 2), ids);
-    const tn_import_tensor places =
+    const tn_import_tensor position_rows =
         TN_CONTRIBUTED_PLAIN(node, "Gather", 13, tn_contributed_input(node, 3), positions);
-    tn_import_tensor sum = tn_contributed_add(node, words, places);
+    tn_import_tensor sum = tn_contributed_add(node, words, position_rows);
     if (tn_contributed_has(node, 1) && tn_contributed_has(node, 4))
         sum = tn_contributed_add(node, sum,
                                  TN_CONTRIBUTED_PLAIN(node, "Gather", 13,

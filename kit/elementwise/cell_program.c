@@ -169,7 +169,7 @@ tn_status tn_cell_program_prepare(tn_call *call) {
 enum {
     OUTPUT_ROW = TN_ROW_PROGRAM_ROWS,
     VALUES = TN_ROW_PROGRAM_FIRST_RESULT + OUTPUT_ROW + 1,
-    ROOM = TN_CELL_BLOCK * 8 /* bytes of a row */
+    ROW_BYTES = TN_CELL_BLOCK * 8 /* bytes of a row */
 };
 
 typedef struct cell_job {
@@ -213,7 +213,7 @@ static bool run_steps(const cell_job *job, int64_t count, cell_values *values, c
         const void *const operands[] = {values->at[o[0]], values->at[o[1]], values->at[o[2]]};
         const int64_t strides[] = {values->strides[o[0]], values->strides[o[1]],
                                    values->strides[o[2]]};
-        void *result = row == OUTPUT_ROW ? y : results + row * ROOM;
+        void *result = row == OUTPUT_ROW ? y : results + row * ROW_BYTES;
         is_row = strides[0] | strides[1] | strides[2];
         run_step(job, step, is_row ? count : 1, operands, strides, result);
         values->at[step->result] = result;
@@ -227,21 +227,21 @@ static void run_block(const cell_job *job, const tn_broadcast_rows *rows, int64_
                       int64_t count, cell_values *values) {
     const tn_cell cell = job->program->cell;
     const uint32_t tensors = job->program->program.tensor_count;
-    char *room = job->scratch;
-    for (uint32_t i = 0; i < tensors; i++, room += ROOM) {
+    char *buffer = job->scratch;
+    for (uint32_t i = 0; i < tensors; i++, buffer += ROW_BYTES) {
         const tn_tensor *x = job->inputs[i];
         const int64_t at = rows->offset[i] + first * rows->stride[i];
         const char *from = (const char *)x->data + (size_t)at * tn_element_bytes(x->type);
         values->strides[i] = rows->stride[i];
-        values->at[i] = tn_cell_is_own(cell, x->type) ? (const void *)from : room;
-        if (values->at[i] == room)
-            job->level->cells->load(cell, x->type, rows->stride[i] ? count : 1, from, room);
+        values->at[i] = tn_cell_is_own(cell, x->type) ? (const void *)from : buffer;
+        if (values->at[i] == buffer)
+            job->level->cells->load(cell, x->type, rows->stride[i] ? count : 1, from, buffer);
     }
     const tn_tensor *output = job->output;
     char *to = (char *)output->data +
                (size_t)(rows->output_offset + first) * tn_element_bytes(output->type);
     const bool is_own = tn_cell_is_own(cell, output->type);
-    char *y = is_own ? to : room, *results = room + ROOM;
+    char *y = is_own ? to : buffer, *results = buffer + ROW_BYTES;
     if (!run_steps(job, count, values, results, y)) {
         const size_t bytes = tn_cell_bytes(cell);
         for (int64_t i = 1; i < count; i++)
@@ -265,7 +265,7 @@ static void run_piece(const void *user, const tn_broadcast_rows *rows, int64_t f
 
 /* An item is an element of the output. */
 static tn_status run_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    _Alignas(64) char scratch[(TN_BROADCAST_MAX_INPUTS + 1 + TN_ROW_PROGRAM_ROWS) * ROOM];
+    _Alignas(64) char scratch[(TN_BROADCAST_MAX_INPUTS + 1 + TN_ROW_PROGRAM_ROWS) * ROW_BYTES];
     cell_job job = *(const cell_job *)user;
     job.scratch = scratch;
     (void)thread;

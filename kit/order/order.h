@@ -46,9 +46,9 @@ typedef struct tn_order_functions {
     void (*finish)(void *heap, int64_t held);
     /* entries[i] = (keys[numbers ? numbers[i] : i], that number). */
     void (*join)(const void *keys, const int64_t *numbers, int64_t count, void *entries);
-    /* Entries in the order of their keys, those of one key in the order that they had. `room` is of
-     * as many; the result is in `entries`. */
-    void (*sort)(void *entries, void *room, int64_t count);
+    /* Entries in the order of their keys, those of one key in the order that they had. `scratch` is
+     * of as many; the result is in `entries`. */
+    void (*sort)(void *entries, void *scratch, int64_t count);
     int64_t (*number)(const void *entries, int64_t at);
 } tn_order_functions;
 

@@ -159,9 +159,9 @@ static bool WIDTH(spread)(const ENTRY *from, ENTRY *to, int64_t count, uint32_t 
     return true;
 }
 
-static void WIDTH(sort)(void *entries, void *room, int64_t count) {
+static void WIDTH(sort)(void *entries, void *scratch, int64_t count) {
     enum { FEW = 48 };
-    ENTRY *from = entries, *to = room;
+    ENTRY *from = entries, *to = scratch;
     if (count <= FEW) {
         WIDTH(insert_all)(from, count);
         return;

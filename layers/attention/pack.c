@@ -90,7 +90,7 @@ void tn_attention_widen(const tn_attention_run *run, int64_t count, const void *
 }
 
 const float *tn_attention_gather(const tn_attention_run *run, bool is_key, int64_t head,
-                                 int64_t first, int64_t count, float *room, int64_t *out_stride) {
+                                 int64_t first, int64_t count, float *buffer, int64_t *out_stride) {
     const tn_attention_sizes *sizes = &run->sizes;
     const int64_t depth = is_key ? sizes->depth : sizes->v_depth;
     bool is_past = false;
@@ -101,9 +101,9 @@ const float *tn_attention_gather(const tn_attention_run *run, bool is_key, int64
     }
     for (int64_t i = 0; i < count; i++)
         tn_attention_widen(run, depth, find_row(run, is_key, head, first + i, &is_past),
-                           room + i * depth);
+                           buffer + i * depth);
     *out_stride = depth;
-    return room;
+    return buffer;
 }
 
 void tn_attention_pack_block(const tn_attention_run *run, int64_t head, int64_t block,
@@ -113,12 +113,12 @@ void tn_attention_pack_block(const tn_attention_run *run, int64_t head, int64_t 
     const int64_t first = block * TN_ATTENTION_KEYS, left = sizes->keys - first;
     const int64_t count = left < TN_ATTENTION_KEYS ? left : TN_ATTENTION_KEYS;
     const uint64_t index = (uint64_t)(head * run->key_blocks + block);
-    float *room = run->scratch + thread * run->scratch_floats;
+    float *buffer = run->scratch + thread * run->scratch_floats;
     int64_t stride = 0;
-    const float *from = tn_attention_gather(run, true, head, first, count, room, &stride);
+    const float *from = tn_attention_gather(run, true, head, first, count, buffer, &stride);
     tn_matrix_pack(matrix, sizes->depth, count, from, 1, stride, 1.0f,
                    run->keys + index * run->key_floats);
-    from = tn_attention_gather(run, false, head, first, count, room, &stride);
+    from = tn_attention_gather(run, false, head, first, count, buffer, &stride);
     tn_matrix_pack(matrix, count, sizes->v_depth, from, stride, 1, 1.0f,
                    run->values + index * run->value_floats);
 }

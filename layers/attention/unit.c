@@ -14,7 +14,7 @@ typedef struct unit_state {
     float *scores;           /* rows x TN_ATTENTION_KEYS */
     float *sums;             /* rows x v_depth: of exponentials times values */
     float *largest, *totals; /* of each row's scores, and of its exponentials */
-    float *room;             /* a block of keys or values as floats */
+    float *buffer;           /* a block of keys or values as floats */
     tn_attention_range ranges[TN_ATTENTION_ROWS];
 } unit_state;
 
@@ -60,7 +60,7 @@ static void start(unit_state *unit, const tn_attention_run *run, int64_t head, i
     unit->totals = unit->largest + TN_ATTENTION_ROWS;
     unit->q = unit->totals + TN_ATTENTION_ROWS;
     unit->sums = unit->q + TN_ATTENTION_ROWS * sizes->depth;
-    unit->room = unit->sums + TN_ATTENTION_ROWS * sizes->v_depth;
+    unit->buffer = unit->sums + TN_ATTENTION_ROWS * sizes->v_depth;
     for (int64_t row = 0; row < unit->count; row++) {
         unit->ranges[row] =
             tn_attention_range_of(run->call, sizes, unit->batch, query_of(unit, row));
@@ -138,8 +138,8 @@ static void score_packed(const unit_state *unit, const key_block *block) {
 static void score_directly(const unit_state *unit, const key_block *block) {
     const tn_attention_run *run = unit->run;
     int64_t stride = 0;
-    const float *keys =
-        tn_attention_gather(run, true, unit->head, block->first, block->count, unit->room, &stride);
+    const float *keys = tn_attention_gather(run, true, unit->head, block->first, block->count,
+                                            unit->buffer, &stride);
     for (int64_t row = 0; row < unit->count; row++)
         run->level->dots(run->sizes.depth, block->count, stride, unit->q + row * run->sizes.depth,
                          keys, unit->scores + row * TN_ATTENTION_KEYS);
@@ -162,7 +162,7 @@ static void add_mask(const unit_state *unit, const key_block *block, int64_t row
     }
 }
 
-/* The scores of a row become exponentials, and what it has of earlier blocks is brought to the same
+/* The scores of a row become exponentials, and what it has of earlier blocks is scaled to the same
  * offset. */
 static void soften(const unit_state *unit, const key_block *block, int64_t row) {
     const tn_attention_level *level = unit->run->level;
@@ -228,7 +228,7 @@ static void accumulate_directly(const unit_state *unit, const key_block *block) 
     const int64_t v_depth = run->sizes.v_depth;
     int64_t stride = 0;
     const float *values = tn_attention_gather(run, false, unit->head, block->first, block->count,
-                                              unit->room, &stride);
+                                              unit->buffer, &stride);
     for (int64_t row = 0; row < unit->count; row++) {
         const tn_attention_range seen = block->seen[row];
         run->level->accumulate(v_depth, seen.end - seen.begin, stride,

@@ -43,8 +43,8 @@ void tn_attention_unit_run(const tn_attention_run *run, int64_t head, int64_t bl
 /* pack.c: `count` elements of the node's type as floats; */
 void tn_attention_widen(const tn_attention_run *run, int64_t count, const void *from, float *to);
 /* `count` rows of K (is_key) or V from key `first` on, as floats: in the tensor itself, or
- * copied to `room`, *out_stride apart. */
+ * copied to `buffer`, *out_stride apart. */
 const float *tn_attention_gather(const tn_attention_run *run, bool is_key, int64_t head,
-                                 int64_t first, int64_t count, float *room, int64_t *out_stride);
+                                 int64_t first, int64_t count, float *buffer, int64_t *out_stride);
 
 #endif

@@ -29,7 +29,7 @@ static inline bool tn_batch_normalization_is_training(const tn_call *call) {
 }
 
 /* X as batch x channels x elements; every channel has a scale, bias, mean and variance. Where the
- * field `spatial` is false each place of an image is a channel of its own. */
+ * field `spatial` is false each pixel of an image is a channel of its own. */
 typedef struct tn_batch_normalization_sizes {
     int64_t batch, channels, elements;
 } tn_batch_normalization_sizes;

@@ -29,13 +29,13 @@ typedef struct channels_job {
 
 static channel_parts parts_of(const tn_tensor *x) {
     const int64_t block = tn_physical_block(x->format), channels = x->rank > 1 ? x->shape[1] : 1;
-    const int64_t places = tn_infer_product(x->shape, 2, x->rank);
+    const int64_t pixels = tn_infer_product(x->shape, 2, x->rank);
     if (block != 0) {
         const int64_t groups = (channels + block - 1) / block;
-        return (channel_parts){x->shape[0] * groups, places, block, groups};
+        return (channel_parts){x->shape[0] * groups, pixels, block, groups};
     }
-    if (x->format == TN_LINEAR) return (channel_parts){x->shape[0] * channels, places, 1, channels};
-    return (channel_parts){1, x->shape[0] * places, channels, 1};
+    if (x->format == TN_LINEAR) return (channel_parts){x->shape[0] * channels, pixels, 1, channels};
+    return (channel_parts){1, x->shape[0] * pixels, channels, 1};
 }
 
 static tn_status channels_accepts(tn_call *call) {

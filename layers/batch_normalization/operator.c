@@ -21,14 +21,14 @@ typedef tn_batch_normalization_sizes sizes_type;
              "share that the running statistics keep, in training")
 #define FIELD_SPATIAL                                                                              \
     TN_FIELD(params_type, spatial, TN_FIELD_BOOL, TN_OPTIONAL, "1",                                \
-             "whether statistics are a channel's; else each place of an image has its own")
+             "whether statistics are a channel's; else each pixel of an image has its own")
 
 static const tn_field batch_normalization_6_fields[] = {
     FIELD_EPSILON,
     FIELD_MOMENTUM,
     FIELD_SPATIAL,
     TN_FIELD(params_type, is_test, TN_FIELD_BOOL, TN_OPTIONAL, "0",
-             "whether the network was meant for inference; it is run so either way"),
+             "whether the network was meant for inference; it is run so in both cases"),
 };
 static const tn_field batch_normalization_7_fields[] = {FIELD_EPSILON, FIELD_MOMENTUM,
                                                         FIELD_SPATIAL};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DepthToSpace, channels become blocks of places: [n, c, h, w] becomes [n, c / b^2, h b, w b]; and
- * SpaceToDepth, its inverse. In mode DCR the place in the block is the slower part of the channel's
- * number, in mode CRD the faster one; each operator had no mode at first. Rewrites find both in
- * what exporters write.
+ * DepthToSpace, channels become blocks of pixels: [n, c, h, w] becomes [n, c / b^2, h b, w b]; and
+ * SpaceToDepth, its inverse. In mode DCR the position in the block is the slower part of the
+ * channel's number, in mode CRD the faster one; each operator had no mode at first. Rewrites find
+ * both in what exporters write.
  */
 #include "kit/operator/moves.h"
 
@@ -22,10 +22,10 @@ enum { BLOCKS_DCR = 0, BLOCKS_CRD = 1 };
     TN_FIELD_CHOICE(blocks_params, mode, TN_FIELD_ENUM, TN_OPTIONAL, "DCR", "DCR|CRD", words)
 static const tn_field blocksize_fields[] = {FIELD_BLOCKSIZE};
 static const tn_field depth_to_space_11_fields[] = {
-    FIELD_BLOCKSIZE, FIELD_MODE("which part of a channel's number is the place in the block")};
+    FIELD_BLOCKSIZE, FIELD_MODE("which part of a channel's number is the position in the block")};
 static const tn_field space_to_depth_28_fields[] = {
     FIELD_BLOCKSIZE,
-    FIELD_MODE("which part of the new channel's number is the place in the block")};
+    FIELD_MODE("which part of the new channel's number is the position in the block")};
 
 static bool is_crd(const tn_call *call, uint32_t version_of_mode) {
     const blocks_params *params = call->params;
@@ -62,12 +62,12 @@ static tn_status depth_to_space_infer(tn_call *call) {
 static tn_status depth_to_space_move(tn_call *call, tn_region_mover mover) {
     const blocks_params *params = call->params;
     const tn_tensor *x = call->inputs[0];
-    const int64_t block = params->blocksize, places = block * block;
+    const int64_t block = params->blocksize, positions = block * block;
     const int64_t channels = call->outputs[0]->shape[1], height = x->shape[2], width = x->shape[3];
-    const int64_t plane = height * width, place = is_crd(call, 11) ? plane : channels * plane;
-    const int64_t channel = is_crd(call, 11) ? places * plane : plane;
+    const int64_t plane = height * width, position = is_crd(call, 11) ? plane : channels * plane;
+    const int64_t channel = is_crd(call, 11) ? positions * plane : plane;
     const int64_t extents[] = {x->shape[0], channels, height, block, width, block};
-    const int64_t from[] = {x->shape[1] * plane, channel, width, block * place, 1, place};
+    const int64_t from[] = {x->shape[1] * plane, channel, width, block * position, 1, position};
     return move_axes(call, mover, extents, from);
 }
 TN_MOVES(depth_to_space, depth_to_space_move)
@@ -82,7 +82,7 @@ static tn_status space_to_depth_infer(tn_call *call) {
     const int64_t *x = call->inputs[0]->shape;
     int64_t shape[4] = {x[0], 0, x[2] / block, x[3] / block};
     if (x[2] % block != 0 || x[3] % block != 0)
-        return call->host->fail(call, TN_ERROR_SHAPE, "%lld x %lld places are no blocks of %lld",
+        return call->host->fail(call, TN_ERROR_SHAPE, "%lld x %lld pixels are no blocks of %lld",
                                 (long long)x[2], (long long)x[3], (long long)block);
     if (!tn_infer_multiply(x[1], block * block, &shape[1]))
         return call->host->fail(call, TN_ERROR_SHAPE, "the output becomes too large");
@@ -140,11 +140,11 @@ static const char *const space_to_depth_28_cases[] = {
     TN_OPERATOR_VERSION(prefix, "", name, version, words, TN_FIELDS(blocks_params, field_table),   \
                         TN_INPUTS(inputs), TN_OUTPUTS(prefix##_outputs),                           \
                         TN_CASES(prefix##_##version##_cases), .traits = TN_OPERATOR_SELECTS)
-BLOCKS(depth_to_space, "DepthToSpace", 1, "Channels as blocks of places.", blocksize_fields);
-BLOCKS(depth_to_space, "DepthToSpace", 11, "Channels as blocks of places.",
+BLOCKS(depth_to_space, "DepthToSpace", 1, "Channels as blocks of pixels.", blocksize_fields);
+BLOCKS(depth_to_space, "DepthToSpace", 11, "Channels as blocks of pixels.",
        depth_to_space_11_fields);
-BLOCKS(space_to_depth, "SpaceToDepth", 1, "Blocks of places as channels.", blocksize_fields);
-BLOCKS(space_to_depth, "SpaceToDepth", 28, "Blocks of places as channels.",
+BLOCKS(space_to_depth, "SpaceToDepth", 1, "Blocks of pixels as channels.", blocksize_fields);
+BLOCKS(space_to_depth, "SpaceToDepth", 28, "Blocks of pixels as channels.",
        space_to_depth_28_fields);
 
 static const tn_kernel depth_to_space_runs = TN_REGION_KERNEL("DepthToSpace", depth_to_space_run);
@@ -196,15 +196,15 @@ BLOCKS_REWRITE(to_space_by_channels, "depth-to-space.channels",
                SPLIT JOINED("0, 1, 4, 2, 5, 3"),
                "y = DepthToSpace@11(x, blocksize=$block, mode=CRD)", are_blocks_after_channels,
                TN_REWRITE_CASES(channels_cases), TN_REWRITE_MISSES(channels_misses));
-static const char *const places_cases[] = {
+static const char *const positions_cases[] = {
     "x=f32[2,12,2,3] in_blocks=[2,2,2,3,2,3] shape=[2,3,4,6]"};
-BLOCKS_REWRITE(to_space_by_places, "depth-to-space",
+BLOCKS_REWRITE(to_space_by_positions, "depth-to-space",
                "the position in the block is the slower part, as in TensorFlow",
                SPLIT JOINED("0, 3, 4, 1, 5, 2"), "y = DepthToSpace@11(x, blocksize=$block)",
-               are_blocks_before_channels, TN_REWRITE_CASES(places_cases));
+               are_blocks_before_channels, TN_REWRITE_CASES(positions_cases));
 
 /* The axes are n, c, row, row in block, column, column in block. */
-static tn_status are_blocks_of_places(const tn_match *match) {
+static tn_status are_blocks_of_positions(const tn_match *match) {
     const int64_t block = tn_match_extent(match, "r", 3);
     const int64_t height = tn_match_extent(match, "x", 2), width = tn_match_extent(match, "x", 3);
     if (tn_match_rank(match, "x") != 4 || tn_match_rank(match, "r") != 6 || block < 1 ||
@@ -226,19 +226,19 @@ static const char *const blocks_misses[] = {
     "x=f32[4,3,2,6] in_blocks=[2,3,2,2,3,2] shape=[2,12,2,3]",
     "x=f32[2,3,4,6] in_blocks=[2,3,2,2,3,2] shape=[1,24,2,3]",
 };
-BLOCKS_REWRITE(to_depth_by_places, "space-to-depth",
+BLOCKS_REWRITE(to_depth_by_positions, "space-to-depth",
                "the position in the block is the slower part of the channel, as in TensorFlow",
                SPLIT " " JOINED("0, 3, 5, 1, 2, 4"), "y = SpaceToDepth@1(x, blocksize=$block)",
-               are_blocks_of_places, TN_REWRITE_CASES(blocks_cases),
+               are_blocks_of_positions, TN_REWRITE_CASES(blocks_cases),
                TN_REWRITE_MISSES(blocks_misses));
 BLOCKS_REWRITE(to_depth_by_channels, "space-to-depth.channels",
                "the channel is the slower part, as in PyTorch's pixel_unshuffle",
                SPLIT " " JOINED("0, 1, 3, 5, 2, 4"),
-               "y = SpaceToDepth@28(x, blocksize=$block, mode=CRD)", are_blocks_of_places,
+               "y = SpaceToDepth@28(x, blocksize=$block, mode=CRD)", are_blocks_of_positions,
                TN_REWRITE_CASES(blocks_cases), TN_REWRITE_MISSES(blocks_misses));
 
-static const tn_rewrite *const blocks_rewrites[] = {&to_space_by_channels, &to_space_by_places,
-                                                    &to_depth_by_places, &to_depth_by_channels};
+static const tn_rewrite *const blocks_rewrites[] = {&to_space_by_channels, &to_space_by_positions,
+                                                    &to_depth_by_positions, &to_depth_by_channels};
 TN_LAYER_WITH_REWRITES(blocks,
                        TN_OPERATORS(&depth_to_space_1, &depth_to_space_11, &space_to_depth_1,
                                     &space_to_depth_28),

@@ -14,7 +14,7 @@ typedef struct box {
 typedef struct found_object {
     double score;
     int64_t prior, label;
-    int64_t place; /* among those of the image: equal scores keep their order */
+    int64_t rank; /* among those of the image: equal scores keep their order */
     box at;
 } found_object;
 
@@ -72,12 +72,12 @@ static double overlap(const box *a, const box *b) {
 static int compare_objects(const void *left, const void *right) {
     const found_object *a = left, *b = right;
     if (a->score != b->score) return a->score > b->score ? -1 : 1;
-    return a->place < b->place ? -1 : a->place > b->place;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static int compare_places(const void *left, const void *right) {
+static int compare_ranks(const void *left, const void *right) {
     const found_object *a = left, *b = right;
-    return a->place < b->place ? -1 : a->place > b->place;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
 static int64_t list_candidates(search *s, int64_t image, int64_t label) {
@@ -88,7 +88,7 @@ static int64_t list_candidates(search *s, int64_t image, int64_t label) {
         const float score = scores[prior * classes];
         if (!(score > s->params->confidence_threshold)) continue;
         s->candidates[count++] =
-            (found_object){.score = (double)score, .prior = prior, .label = label, .place = prior};
+            (found_object){.score = (double)score, .prior = prior, .label = label, .rank = prior};
     }
     qsort(s->candidates, (size_t)count, sizeof(*s->candidates), compare_objects);
     return s->params->top_k >= 0 && s->params->top_k < count ? s->params->top_k : count;
@@ -107,7 +107,7 @@ static void suppress(search *s, int64_t image, int64_t label) {
         for (int64_t k = first; is_kept && k < s->kept_count; k++)
             is_kept = overlap(&candidate.at, &s->kept[k].at) <= threshold;
         if (!is_kept) continue;
-        candidate.place = s->kept_count;
+        candidate.rank = s->kept_count;
         s->kept[s->kept_count++] = candidate;
         if (s->params->eta < 1 && threshold > 0.5) threshold *= (double)s->params->eta;
     }
@@ -121,7 +121,7 @@ static void search_image(search *s, int64_t image) {
     if (most < 0 || s->kept_count <= most) return;
     qsort(s->kept, (size_t)s->kept_count, sizeof(*s->kept), compare_objects);
     s->kept_count = most;
-    qsort(s->kept, (size_t)most, sizeof(*s->kept), compare_places);
+    qsort(s->kept, (size_t)most, sizeof(*s->kept), compare_ranks);
 }
 
 static float *write_rows(const search *s, int64_t image, float *to) {

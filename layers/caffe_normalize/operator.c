@@ -20,7 +20,7 @@ enum { NORMALIZE_X = 0, NORMALIZE_SCALE = 1 };
 
 static const tn_field normalize_fields[] = {
     TN_FIELD(normalize_params, across_spatial, TN_FIELD_BOOL, TN_OPTIONAL, "1",
-             "whether the length is that of a whole image instead of the channels at one place"),
+             "whether the length is that of a whole image instead of the channels at one pixel"),
     TN_FIELD(normalize_params, channel_shared, TN_FIELD_BOOL, TN_OPTIONAL, "1",
              "whether all channels have one scale"),
     TN_FIELD(normalize_params, eps, TN_FIELD_F32, TN_OPTIONAL, "1e-10",
@@ -122,7 +122,7 @@ TN_OPERATOR(normalize, "Caffe", "Normalize", 1,
 
 static const tn_kernel normalize_threads = {
     TN_KERNEL_BEGIN("cpu", "Caffe", "Normalize", "threads", 1,
-                    "Images or places on all threads, in double precision."),
+                    "Images or pixels on all threads, in double precision."),
     .traits = TN_KERNEL_DETERMINISTIC,
     .run = normalize_run,
 };

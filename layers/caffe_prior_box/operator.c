@@ -46,7 +46,7 @@ static const tn_field prior_box_fields[] = {
     TN_FIELD(prior_box_params, step_w, TN_FIELD_F32, TN_OPTIONAL, "0",
              "pixels between centres, sideways; 0: image's width by map's"),
     TN_FIELD(prior_box_params, offset, TN_FIELD_F32, TN_OPTIONAL, "0.5",
-             "place of the first centre, in steps"),
+             "position of the first centre, in steps"),
 };
 
 /* The boxes around one centre: half extents, in pixels. */
@@ -200,7 +200,7 @@ static const char *const prior_box_cases[] = {
 TN_OPERATOR(
     prior_box, "Caffe", "PriorBox", 1,
     "The default boxes of a feature map, in parts of the image, and their variances. Around "
-    "each place, row by row: for each min_size a square of it, then one of sqrt(min_size * "
+    "each pixel, row by row: for each min_size a square of it, then one of sqrt(min_size * "
     "max_size) where max_size is given, then for each aspect ratio other than 1 (and its "
     "reciprocal with flip) a box of the square's area.",
     TN_FIELDS(prior_box_params, prior_box_fields));

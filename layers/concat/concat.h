@@ -5,7 +5,7 @@
 
 #include <tenon/kit/region.h>
 
-/* Moves every input to its place in the output, as they lie, in any format. */
+/* Copies every input to its offset in the output, in any format. */
 tn_status tn_concat_move(tn_call *call, tn_region_mover mover);
 
 #endif

@@ -44,7 +44,7 @@ static tn_status concat_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, first->rank, shape);
 }
 
-/* In any format: the tensors are moved as they lie. */
+/* In any format: the tensors are moved in their own layout. */
 tn_status tn_concat_move(tn_call *call, tn_region_mover mover) {
     const tn_tensor *output = call->outputs[0];
     const size_t bytes = tn_element_bytes(output->type);

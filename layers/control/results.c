@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bodies compute, on its way to the outputs of their node; see control.h. */
+/* Copies what bodies compute to the outputs of their node; see control.h. */
 #include "control.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@
 /* COLUMN_COPIES: lays out one group of one image. Rows are written in ascending order, so that an
  * overrun is overwritten. */
 void tn_direct_layout_column_copies(const tn_direct_plan *plan, float *copy, const float *input);
-/* LINE_BUFFER: brings row `padded_row` of one group of one image, counted from the first padded
+/* LINE_BUFFER: copies row `padded_row` of one group of one image, counted from the first padded
  * one, into its slot of the ring. */
 void tn_direct_layout_row(const tn_direct_plan *plan, float *ring, const float *input,
                           int64_t padded_row);

@@ -30,11 +30,11 @@ bool tn_conv_geometry_read(const tn_call *call, tn_conv_geometry *out_geometry) 
     const tn_conv_params *params = call->params;
     const tn_tensor *x = call->inputs[TN_CONV_X], *w = call->inputs[TN_CONV_W];
     tn_window window;
-    tn_open_stand_in room;
+    tn_open_stand_in stand_in;
     if (!x || !w || (x->rank != 3 && x->rank != 4) || w->rank != x->rank) return false;
     const bool is_open = x->shape[1] < 0;
-    x = tn_open_resolve(x, TN_OPEN_EXTENT, &room);
-    if (is_open) room.shape[1] = w->shape[1] * params->group;
+    x = tn_open_resolve(x, TN_OPEN_EXTENT, &stand_in);
+    if (is_open) stand_in.shape[1] = w->shape[1] * params->group;
     const tn_tensor *inputs[3] = {x, w, call->input_count > 2 ? call->inputs[2] : NULL};
     tn_call probe = *call;
     probe.inputs = inputs;

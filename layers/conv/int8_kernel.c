@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels of the convolution of 8-bit tensors that stand for real numbers: quantises and packs
- * the weights (prepare), plans for the shapes (reshape), gathers scales and biases (run). The bands
- * are int8_run.c's, the layout int8_plan.c's; depthwise convolutions have kernels of their own
- * (depthwise.c).
+ * The kernels of the convolution of 8-bit tensors that stand for floating-point values: quantises
+ * and packs the weights (prepare), plans for the shapes (reshape), gathers scales and biases (run).
+ * The bands are int8_run.c's, the layout int8_plan.c's; depthwise convolutions have kernels of
+ * their own (depthwise.c).
  */
 #include "conv/int8_run.h"
 #include "conv/kernels.h"

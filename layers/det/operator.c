@@ -18,7 +18,7 @@ static tn_status det_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, x->rank - 2, x->shape);
 }
 
-/* Brings the row with the largest element of column `column` there; answers the sign. */
+/* Moves the row with the largest element of column `column` there; answers the sign. */
 static double find_pivot(double *matrix, int64_t n, int64_t column) {
     int64_t best = column;
     for (int64_t row = column + 1; row < n; row++)
@@ -50,7 +50,7 @@ static double determinant(double *matrix, int64_t n) {
 typedef struct det_job {
     const tn_call *call;
     int64_t n;
-    double *rooms; /* of n * n elements, one a thread */
+    double *blocks; /* of n * n elements, one a thread */
 } det_job;
 
 /* An item is a matrix. */
@@ -58,7 +58,7 @@ static tn_status do_matrices(void *user, int64_t begin, int64_t end, uint32_t th
     const det_job *job = user;
     const tn_tensor *x = job->call->inputs[0];
     const int64_t elements = job->n * job->n;
-    double *matrix = job->rooms + thread * elements;
+    double *matrix = job->blocks + thread * elements;
     for (int64_t item = begin; item < end; item++) {
         tn_element_read_f64(x->data, x->type, item * elements, 1, elements, matrix);
         tn_element_set_f64(job->call->outputs[0], item, determinant(matrix, job->n));
@@ -76,10 +76,10 @@ static tn_status det_reference(tn_call *call) {
     const int64_t matrices = tn_element_count(call->outputs[0]);
     if (matrices == 0) return TN_OK;
     const uint64_t bytes = (uint64_t)(job.n * job.n) * sizeof(double);
-    job.rooms = call->host->allocate(call->host, bytes + sizeof(double), 64);
-    if (!job.rooms) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a matrix");
+    job.blocks = call->host->allocate(call->host, bytes + sizeof(double), 64);
+    if (!job.blocks) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a matrix");
     const tn_status status = do_matrices(&job, 0, matrices, 0);
-    call->host->deallocate(call->host, job.rooms);
+    call->host->deallocate(call->host, job.blocks);
     return status;
 }
 
@@ -94,7 +94,7 @@ static tn_status det_run(tn_call *call) {
     det_job job = read_job(call);
     const int64_t matrices = tn_element_count(call->outputs[0]);
     if (matrices == 0) return TN_OK;
-    job.rooms = call->workspace;
+    job.blocks = call->workspace;
     const int64_t each = job.n < 64 ? job.n * job.n * job.n / 3 : GRAIN;
     return call->host->parallel_for(call, matrices, GRAIN / (each + 1) + 1, do_matrices, &job);
 }

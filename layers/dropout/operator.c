@@ -16,7 +16,7 @@ static const tn_field dropout_6_fields[] = {
     TN_FIELD(dropout_params, ratio, TN_FIELD_F32, TN_OPTIONAL, "0.5",
              "part that training would drop"),
     TN_FIELD(dropout_params, is_test, TN_FIELD_BOOL, TN_OPTIONAL, "0",
-             "whether the network was meant for inference; it is run so either way"),
+             "whether the network was meant for inference; it is run so in both cases"),
 };
 static const tn_field dropout_7_fields[] = {TN_FIELD(
     dropout_params, ratio, TN_FIELD_F32, TN_OPTIONAL, "0.5", "part that training would drop")};

@@ -19,9 +19,9 @@ typedef struct stage {
 } stage;
 
 /* Where in the workspace things are, in floats. */
-typedef struct rooms {
+typedef struct offsets {
     int64_t left, right, results[2], zeros, panels, panel, total;
-} rooms;
+} offsets;
 
 typedef struct products_run {
     tn_call *call;
@@ -30,7 +30,7 @@ typedef struct products_run {
     tn_einsum_list labels; /* of the left side: of the product so far */
     int64_t strides[TN_EINSUM_LABELS];
     const float *left;
-    rooms rooms;
+    offsets offsets;
 } products_run;
 
 /* Whether the output or an input from `next` on has the label. */
@@ -91,7 +91,7 @@ static int64_t floats_of(int64_t batch, int64_t a, int64_t b) {
 }
 
 /* All sizes are at most 2^44 floats, sums and products with threads and blocks fit. */
-static rooms plan_rooms(const products_run *run) {
+static offsets plan_offsets(const products_run *run) {
     const int64_t block = (int64_t)run->level->lanes * run->level->vectors;
     tn_einsum_list labels = run->einsum.inputs[0];
     int64_t left = 0, right = 0, result = 0, depth = 0, columns = 0;
@@ -104,7 +104,7 @@ static rooms plan_rooms(const products_run *run) {
         columns = larger(columns, floats_of(1, s.column_count, 1));
         labels = s.result;
     }
-    rooms r = {.left = 0, .right = left, .panel = depth * block};
+    offsets r = {.left = 0, .right = left, .panel = depth * block};
     r.results[0] = r.right + right;
     r.results[1] = r.results[0] + result;
     r.zeros = r.results[1] + result;
@@ -120,14 +120,14 @@ static tn_status read_run(tn_call *call, products_run *run) {
     run->labels = run->einsum.inputs[0];
     tn_einsum_strides(call, &run->einsum, 0, run->strides);
     run->left = call->inputs[0]->data;
-    run->rooms = plan_rooms(run);
+    run->offsets = plan_offsets(run);
     return TN_OK;
 }
 
 static tn_status products_reshape(tn_call *call) {
     products_run run;
     TN_TRY(read_run(call, &run));
-    call->workspace_bytes = (uint64_t)run.rooms.total * sizeof(float);
+    call->workspace_bytes = (uint64_t)run.offsets.total * sizeof(float);
     return TN_OK;
 }
 
@@ -147,20 +147,20 @@ static tn_status do_blocks(void *user, int64_t begin, int64_t end, uint32_t thre
     const products_run *run = job->run;
     const stage *s = job->stage;
     float *workspace = run->call->workspace;
-    float *panel = workspace + run->rooms.panels + run->rooms.panel * thread;
+    float *panel = workspace + run->offsets.panels + run->offsets.panel * thread;
     for (int64_t item = begin; item < end; item++) {
         const int64_t batch = item / job->blocks, first = item % job->blocks * job->width;
         const int64_t left = s->column_count - first;
         const tn_matrix_product product = {
             .level = run->level,
-            .a = workspace + run->rooms.left + batch * s->row_count * s->depth_count,
-            .bias = workspace + run->rooms.zeros,
+            .a = workspace + run->offsets.left + batch * s->row_count * s->depth_count,
+            .bias = workspace + run->offsets.zeros,
             .output = job->output + batch * s->row_count * s->column_count,
             .rows = s->row_count,
             .depth = s->depth_count,
             .columns = s->column_count};
         tn_matrix_pack(run->level, s->depth_count, left < job->width ? left : job->width,
-                       workspace + run->rooms.right + batch * s->depth_count * s->column_count +
+                       workspace + run->offsets.right + batch * s->depth_count * s->column_count +
                            first,
                        s->column_count, 1, 1.0f, panel);
         tn_matrix_block_run(&product, panel, first, 0, s->row_count);
@@ -181,8 +181,8 @@ static tn_status multiply(const products_run *run, const stage *s, float *output
         return TN_OK;
     }
     job.blocks = (s->column_count + job.width - 1) / job.width;
-    const int64_t each = larger(run->rooms.panel, 1) < GRAIN && s->row_count < GRAIN
-                             ? run->rooms.panel * (s->row_count + 8)
+    const int64_t each = larger(run->offsets.panel, 1) < GRAIN && s->row_count < GRAIN
+                             ? run->offsets.panel * (s->row_count + 8)
                              : GRAIN;
     return run->call->host->parallel_for(run->call, s->batch_count * job.blocks,
                                          GRAIN / (each + 1) + 1, do_blocks, &job);
@@ -214,15 +214,15 @@ static void row_major(const tn_einsum *einsum, const tn_einsum_list *labels, int
 static tn_status do_stage(products_run *run, uint32_t input) {
     const stage s = read_stage(&run->einsum, &run->labels, input);
     float *workspace = run->call->workspace;
-    float *result = workspace + run->rooms.results[input % 2];
+    float *result = workspace + run->offsets.results[input % 2];
     int64_t strides[TN_EINSUM_LABELS];
     TN_TRY(gather_side(run, run->left, run->strides,
                        (const tn_einsum_list *const[]){&s.batch, &s.rows, &s.depth}, &s.left_sums,
-                       workspace + run->rooms.left));
+                       workspace + run->offsets.left));
     tn_einsum_strides(run->call, &run->einsum, input, strides);
     TN_TRY(gather_side(run, run->call->inputs[input]->data, strides,
                        (const tn_einsum_list *const[]){&s.batch, &s.depth, &s.columns},
-                       &s.right_sums, workspace + run->rooms.right));
+                       &s.right_sums, workspace + run->offsets.right));
     TN_TRY(multiply(run, &s, result));
     row_major(&run->einsum, &s.result, run->strides);
     run->labels = s.result;
@@ -237,8 +237,8 @@ static tn_status products_run_all(tn_call *call) {
     TN_TRY(read_run(call, &run));
     if (call->outputs[0]->bytes == 0) return TN_OK;
     if (run.einsum.input_count > 1)
-        memset((float *)call->workspace + run.rooms.zeros, 0,
-               (size_t)(run.rooms.panels - run.rooms.zeros) * sizeof(float));
+        memset((float *)call->workspace + run.offsets.zeros, 0,
+               (size_t)(run.offsets.panels - run.offsets.zeros) * sizeof(float));
     for (uint32_t i = 1; i < run.einsum.input_count; i++)
         TN_TRY(do_stage(&run, i));
     for (uint32_t i = 0; i < run.labels.count; i++)

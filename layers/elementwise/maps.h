@@ -49,7 +49,7 @@ MAP(cos, "", "Cos", 7, TN_MAP_COS, "cos(input)", "T:float", "input", "output", "
 MAP(cosh, "", "Cosh", 9, TN_MAP_COSH, "cosh(input)", "T:float", "input", "output",
     "the hyperbolic cosines", "Hyperbolic cosine.", STANDARD("input"),
     "| input=f32[4]{-10,80,3,0.001}")
-MAP(erf, "", "Erf", 9, TN_MAP_ERF, "erf(input)", "T:number", "input", "output", "numbers of -1..1",
+MAP(erf, "", "Erf", 9, TN_MAP_ERF, "erf(input)", "T:number", "input", "output", "values of -1..1",
     "Error function.", STANDARD("input"), "| input=i32[5]{-9,-1,0,1,7}")
 MAP(exp, "", "Exp", 6, TN_MAP_EXP, "exp(input)", "T:float", "input", "output",
     "e to the power of the input", "Exponential function.", STANDARD("input"))
@@ -63,7 +63,7 @@ MAP(log, "", "Log", 6, TN_MAP_LOG, "log(input)", "T:float", "input", "output", "
     "| input=f32[5]{0,-1,1e-45,0.9999999,1.0000001}", "| input=f32[1,64,56,56]")
 MAP(mish, "", "Mish", 18, TN_MAP_MISH, "X * tanh(fmax(X, 0) + log1p(exp(-fabs(X))))", "T:float",
     "X", "Y", "the numbers, negative ones close to zero",
-    "A smooth unit that lets a little of negative numbers through.", STANDARD("X"),
+    "A smooth unit that lets a little of negative values through.", STANDARD("X"),
     "| X=f32[6]{-90,-20,-0.001,0,20,1e30}")
 MAP(neg, "", "Neg", 6, TN_MAP_NEG, "-X", "T:signed", "X", "Y", "the numbers turned",
     "Numbers with their sign turned.", STANDARD("X"), "| X=i32[2,9,3]", "| X=i8[3]{-128,0,5}",
@@ -90,14 +90,14 @@ MAP(softplus, "", "Softplus", 1, TN_MAP_SOFTPLUS, "fmax(X, 0) + log1p(exp(-fabs(
     "X", "Y", "positive numbers", "A smooth form of the rectified linear unit.", STANDARD("X"),
     "| X=f32[5]{-100,-20,0,20,1e30}")
 MAP(softsign, "", "Softsign", 1, TN_MAP_SOFTSIGN, "input / (1 + fabs(input))", "T:float", "input",
-    "output", "numbers of -1..1", "Numbers brought within -1..1.", STANDARD("input"),
+    "output", "values of -1..1", "Values mapped to -1..1.", STANDARD("input"),
     "| input=f32[4]{-100,0,20,1e30}")
 MAP(sqrt, "", "Sqrt", 6, TN_MAP_SQRT, "sqrt(X)", "T:float", "X", "Y", "the roots", "Square root.",
     STANDARD("X"))
 MAP(tan, "", "Tan", 7, TN_MAP_TAN, "tan(input)", "T:float", "input", "output", "the tangents",
     "Tangent.", STANDARD("input"), "| input=f32[4]{-10,100,3,0.001}")
 MAP(tanh, "", "Tanh", 6, TN_ACTIVATION_TANH, "tanh(input)", "T:float", "input", "output",
-    "numbers of -1..1", "Hyperbolic tangent.", STANDARD("input"))
+    "values of -1..1", "Hyperbolic tangent.", STANDARD("input"))
 CURVE(caffe_threshold, "Caffe", "Threshold", 1, TN_MAP_THRESHOLD, "X > threshold ? 1 : 0",
       "T:float", "X", "Y", "0 or 1", "1 above a threshold, 0 elsewhere.", 1, "threshold", "0",
       "what a number must exceed", NULL, NULL, NULL, STANDARD("X"),
@@ -106,7 +106,7 @@ CURVE(caffe_threshold, "Caffe", "Threshold", 1, TN_MAP_THRESHOLD, "X > threshold
 CURVE(celu, "", "Celu", 12, TN_MAP_CELU, "X < 0 ? alpha * expm1(X / alpha) : X", "T:float", "X",
       "Y", "X with negative elements above -alpha",
       "Continuously differentiable exponential linear unit.", 1, "alpha", "1",
-      "what negative numbers run against", NULL, NULL, NULL, STANDARD("X"),
+      "what negative values run against", NULL, NULL, NULL, STANDARD("X"),
       "alpha=2 | X=f32[5]{-100,-1,-0.0001,0,3}")
 CLIP(clip, "", "Clip", 6, TN_ACTIVATION_CLIP, CLIP_TEXT, "T:float", "input", "output",
      "the input held within the bounds", "Elements held within bounds given by fields.", 2, "min",
@@ -115,7 +115,7 @@ CLIP(clip, "", "Clip", 6, TN_ACTIVATION_CLIP, CLIP_TEXT, "T:float", "input", "ou
      "min=1 max=-1 | input=f16[33]", "min=0 max=6 | input=f32[1,64,56,56]")
 CURVE(elu, "", "Elu", 6, TN_ACTIVATION_ELU, "X < 0 ? alpha * expm1(X) : X", "T:float", "X", "Y",
       "X with negative elements above -alpha", "Exponential linear unit.", 1, "alpha", "1",
-      "what negative numbers run against", NULL, NULL, NULL, STANDARD("X"),
+      "what negative values run against", NULL, NULL, NULL, STANDARD("X"),
       "alpha=2.5 | X=f32[5]{-100,-1,-0.0001,0,3}")
 CURVE(hard_sigmoid, "", "HardSigmoid", 6, TN_ACTIVATION_HARD_SIGMOID,
       "alpha * X + beta < 0 ? 0 : alpha * X + beta > 1 ? 1 : alpha * X + beta", "T:float", "X", "Y",
@@ -127,12 +127,12 @@ CURVE(hard_swish, "", "HardSwish", 14, TN_ACTIVATION_HARD_SWISH,
       STANDARD("X"))
 CURVE(leaky_relu, "", "LeakyRelu", 6, TN_ACTIVATION_LEAKY_RELU, "X < 0 ? alpha * X : X", "T:float",
       "X", "Y", "X with negative elements multiplied by alpha",
-      "Rectified linear unit that lets a part of negative numbers through.", 1, "alpha", "0.01",
-      "slope of negative numbers", NULL, NULL, NULL, STANDARD("X"), "alpha=0.3 | X=f32[33]",
+      "Rectified linear unit that lets a part of negative values through.", 1, "alpha", "0.01",
+      "slope of negative values", NULL, NULL, NULL, STANDARD("X"), "alpha=0.3 | X=f32[33]",
       "alpha=-2 | X=f32[2,9]")
 CURVE(selu, "", "Selu", 6, TN_MAP_SELU, "gamma * (X < 0 ? alpha * expm1(X) : X)", "T:float", "X",
       "Y", "the scaled numbers", "Scaled exponential linear unit.", 2, "alpha",
-      "1.67326319217681884765625", "what negative numbers run against", "gamma",
+      "1.67326319217681884765625", "what negative values run against", "gamma",
       "1.05070102214813232421875", "scale", STANDARD("X"),
       "alpha=2 gamma=3 | X=f32[5]{-100,-1,-0.0001,0,3}")
 CURVE(swish, "", "Swish", 24, TN_ACTIVATION_SWISH, "X / (1 + exp(-alpha * X))", "T:float", "X", "Y",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What networks write where they lack operators of these tables: rewrites, for operator.c alone. */
 /* As MobileNetV3 comes from PyTorch (ReLU6 is a Clip, or Min and Max) and from TensorFlow (a factor
- * in the divisor's place). HardSigmoid is what PyTorch writes from opset 14 on. */
+ * as the divisor). HardSigmoid is what PyTorch writes from opset 14 on. */
 static const char *const hard_swish_rewrite_cases[] = {"x=f32[2,3,5]", "x=f32[17]"};
 static const tn_rewrite hard_swish_rewrite = {
     .size = sizeof(tn_rewrite),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels of every elementwise operator that states its value as an expression, a stranger's too,
- * with the chain of such operators after it: run as a program over rows
+ * Kernels of every elementwise operator that states its value as an expression, a third party's
+ * too, with the chain of such operators after it: run as a program over rows
  * (kit/elementwise/row_program.h), or in 8 bits by a table that such a program fills. There is no
  * operator here. On CUDA the same is kit/cuda/fused/fused.c.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel in 32-bit floats: accepting, and walking tensors whose shapes are broadcast; see
+/* The kernel in 32-bit floats: accepting, and traversing tensors whose shapes are broadcast; see
  * fused.h. */
 #include "fused/fused.h"
 #include <tenon/kit/broadcast.h>
@@ -26,8 +26,8 @@ static bool find_extents(const tn_call *call, const tn_tensor *tensor, uint32_t 
     return axis < rank;
 }
 
-/* Whether a tensor can be walked in the output's format. Of others than the whole, only what lies
- * alike in all formats is. */
+/* Whether a tensor can be traversed in the output's format. Of others than the whole, only what
+ * lies alike in all formats is. */
 static bool fits_format(const tn_tensor *tensor, const tn_tensor *y, const int64_t *shape) {
     if (y->format == TN_LINEAR) return tensor->format == TN_LINEAR;
     if (tensor->format == y->format && tensor->rank == y->rank && tensor->shape[1] == y->shape[1])

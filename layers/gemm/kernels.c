@@ -9,10 +9,11 @@ static bool read_gemm(const tn_call *call, tn_matrix_problem *out_problem) {
     const tn_gemm_params *params = call->params;
     const tn_tensor *c = call->input_count > TN_GEMM_C ? call->inputs[TN_GEMM_C] : NULL;
     const tn_tensor *b = call->inputs[TN_GEMM_B];
-    tn_open_stand_in room;
+    tn_open_stand_in stand_in;
     if (b->rank != 2) return false;
     const tn_tensor *inputs[3] = {
-        tn_open_resolve(call->inputs[TN_GEMM_A], b->shape[params->transB ? 1 : 0], &room), b, c};
+        tn_open_resolve(call->inputs[TN_GEMM_A], b->shape[params->transB ? 1 : 0], &stand_in), b,
+        c};
     tn_call probe = *call;
     probe.inputs = inputs;
     tn_gemm_sizes sizes;

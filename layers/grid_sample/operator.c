@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GridSample: samples of each image at the places that a grid names, in -1..1 from the first to the
- * last element of each spatial axis, between elements by interpolation (Jaderberg et al., "Spatial
- * Transformer Networks", 2015; the cubic one by Keys' kernel with -3/4). The grid names the last
- * axis first.
+ * GridSample: samples of each image at the positions that a grid names, in -1..1 from the first to
+ * the last element of each spatial axis, between elements by interpolation (Jaderberg et al.,
+ * "Spatial Transformer Networks", 2015; the cubic one by Keys' kernel with -3/4). The grid names
+ * the last axis first.
  */
 #include "kit/operator/layer.h"
 
@@ -40,7 +40,7 @@ static tn_status grid_sample_infer(tn_call *call) {
     const tn_tensor *grid = call->inputs[GRID_GRID];
     if (grid->shape[0] != x->shape[0] || grid->shape[x->rank - 1] != (int64_t)x->rank - 2)
         return call->host->fail(call, TN_ERROR_SHAPE,
-                                "the grid must be [%lld, places, %u]: a number for each spatial "
+                                "the grid must be [%lld, positions, %u]: a number for each spatial "
                                 "axis",
                                 (long long)x->shape[0], x->rank - 2);
     shape[0] = x->shape[0];
@@ -74,7 +74,7 @@ static int64_t find_element(const grid_sample_params *params, int64_t index, int
     return -1;
 }
 
-/* Weights of four neighbours for a place `t` behind the second of them. */
+/* Weights of four neighbours for a position `t` behind the second of them. */
 static void cubic_weights(double t, double *out_weights) {
     const double a = -0.75;
     for (int i = 0; i < 4; i++) {
@@ -84,11 +84,11 @@ static void cubic_weights(double t, double *out_weights) {
     }
 }
 
-static axis_taps find_taps(const grid_sample_params *params, double place, int64_t extent) {
-    const double length = (double)extent, far = 1e15; /* beyond it places are all the same */
+static axis_taps find_taps(const grid_sample_params *params, double position, int64_t extent) {
+    const double length = (double)extent, far = 1e15; /* beyond it positions are all the same */
     axis_taps taps = {.count = 1, .weight = {1}};
-    double at =
-        params->align_corners ? (place + 1) / 2 * (length - 1) : ((place + 1) * length - 1) / 2;
+    double at = params->align_corners ? (position + 1) / 2 * (length - 1)
+                                      : ((position + 1) * length - 1) / 2;
     at = !(at > -far) ? -far : at > far ? far : at; /* NaN: outside */
     const double below = params->mode == GRID_NEAREST ? nearbyint(at) : floor(at);
     int64_t first = (int64_t)below;
@@ -109,7 +109,7 @@ static axis_taps find_taps(const grid_sample_params *params, double place, int64
 typedef struct sample_job {
     const tn_call *call;
     uint32_t axes;
-    int64_t places, plane; /* elements of a channel of the output, and of X */
+    int64_t positions, plane; /* elements of a channel of the output, and of X */
 } sample_job;
 
 /* The sum over all combinations of taps, in the plane that begins at `first`. */
@@ -134,8 +134,8 @@ static double sum_taps(const sample_job *job, const axis_taps *taps, int64_t fir
     return sum;
 }
 
-/* An item is a place of an image. */
-static tn_status sample_places(void *user, int64_t begin, int64_t end, uint32_t thread) {
+/* An item is a position of an image. */
+static tn_status sample_range(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const sample_job *job = user;
     const tn_call *call = job->call;
     const tn_tensor *x = call->inputs[GRID_X], *grid = call->inputs[GRID_GRID];
@@ -143,13 +143,13 @@ static tn_status sample_places(void *user, int64_t begin, int64_t end, uint32_t 
     axis_taps taps[GRID_MOST_AXES];
     (void)thread;
     for (int64_t item = begin; item < end; item++) {
-        const int64_t image = item / job->places, place = item % job->places;
+        const int64_t image = item / job->positions, position = item % job->positions;
         for (uint32_t axis = 0; axis < job->axes; axis++)
             taps[axis] =
                 find_taps(call->params, tn_element_f64(grid, (item + 1) * job->axes - 1 - axis),
                           x->shape[2 + axis]);
         for (int64_t c = image * x->shape[1]; c < (image + 1) * x->shape[1]; c++)
-            tn_element_set_f64(y, c * job->places + place,
+            tn_element_set_f64(y, c * job->positions + position,
                                job->plane ? sum_taps(job, taps, c * job->plane) : 0);
     }
     return TN_OK;
@@ -159,30 +159,30 @@ static sample_job read_job(const tn_call *call) {
     const tn_tensor *x = call->inputs[GRID_X], *y = call->outputs[0];
     return (sample_job){.call = call,
                         .axes = x->rank - 2,
-                        .places = tn_infer_product(y->shape, 2, y->rank),
+                        .positions = tn_infer_product(y->shape, 2, y->rank),
                         .plane = tn_infer_product(x->shape, 2, x->rank)};
 }
 
 static tn_status grid_sample_reference(tn_call *call) {
     sample_job job = read_job(call);
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    return sample_places(&job, 0, call->outputs[0]->shape[0] * job.places, 0);
+    return sample_range(&job, 0, call->outputs[0]->shape[0] * job.positions, 0);
 }
 
 static tn_status grid_sample_run(tn_call *call) {
     enum { GRAIN = 64 };
     sample_job job = read_job(call);
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    return call->host->parallel_for(call, call->outputs[0]->shape[0] * job.places, GRAIN,
-                                    sample_places, &job);
+    return call->host->parallel_for(call, call->outputs[0]->shape[0] * job.positions, GRAIN,
+                                    sample_range, &job);
 }
 
 static const tn_port grid_sample_inputs[] = {
     TN_PORT("X", "T:number", 0, "batch, channels, spatial axes"),
     TN_PORT("grid", "float", 0,
-            "batch, places, a number for each spatial axis, the last one first"),
+            "batch, positions, a number for each spatial axis, the last one first"),
 };
-static const tn_port grid_sample_outputs[] = {TN_PORT("Y", "T", 0, "batch, channels, places")};
+static const tn_port grid_sample_outputs[] = {TN_PORT("Y", "T", 0, "batch, channels, positions")};
 #define CASES(linear, cubic)                                                                       \
     "| X=f32[2,3,4,5] grid=f32[2,6,7,2]",                                                          \
         "mode=" cubic " padding_mode=border | X=f32[1,2,4,5] grid=f32[1,3,3,2]",                   \
@@ -202,19 +202,19 @@ static const char *const grid_sample_20_cases[] = {
 
 #define GRID_SAMPLE(version)                                                                       \
     TN_OPERATOR_VERSION(grid_sample, "", "GridSample", version,                                    \
-                        "Samples of images at the places of a grid.",                              \
+                        "Samples of images at the positions of a grid.",                           \
                         TN_FIELDS(grid_sample_params, grid_sample_##version##_fields),             \
                         TN_INPUTS(grid_sample_inputs), TN_OUTPUTS(grid_sample_outputs),            \
                         TN_CASES(grid_sample_##version##_cases))
 GRID_SAMPLE(16);
 GRID_SAMPLE(20);
 
-static const tn_kernel grid_sample_places = {
-    TN_KERNEL_BEGIN("cpu", "", "GridSample", "places", 1,
-                    "Places on all threads, in double precision."),
+static const tn_kernel grid_sample_positions = {
+    TN_KERNEL_BEGIN("cpu", "", "GridSample", "positions", 1,
+                    "Positions on all threads, in double precision."),
     .traits = TN_KERNEL_DETERMINISTIC,
     .run = grid_sample_run,
 };
 
 TN_LAYER(grid_sample, TN_OPERATORS(&grid_sample_16, &grid_sample_20),
-         TN_KERNELS(&grid_sample_places));
+         TN_KERNELS(&grid_sample_positions));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LayerNormalization: the axes from `axis` on are brought to mean zero and variance one together,
- * then scaled and shifted. Scale and B broadcast to X. RMSNormalization divides by the root of the
- * mean square alone, and has no B (Zhang and Sennrich, "Root Mean Square Layer Normalization",
- * 2019).
+ * LayerNormalization: the axes from `axis` on are normalised to mean zero and variance one
+ * together, then scaled and shifted. Scale and B broadcast to X. RMSNormalization divides by the
+ * root of the mean square alone, and has no B (Zhang and Sennrich, "Root Mean Square Layer
+ * Normalization", 2019).
  */
 #include <tenon/kit/broadcast.h>
 #include "kit/operator/layer.h"

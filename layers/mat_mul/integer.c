@@ -14,7 +14,7 @@ const tn_integer_inputs tn_q_linear_mat_mul_inputs = {3, 2, 5, 1, 4, 6, 7};
 /* ----------------------------------------------------------------------------------------------
  * scales and zero points */
 
-int64_t tn_integer_place(const tn_tensor *tensor, int64_t matrix, int64_t count, int64_t index) {
+int64_t tn_integer_offset(const tn_tensor *tensor, int64_t matrix, int64_t count, int64_t index) {
     if (tn_element_count(tensor) == 1) return 0;
     return tensor->rank == 1 ? index : matrix * count + index;
 }
@@ -22,14 +22,14 @@ int64_t tn_integer_place(const tn_tensor *tensor, int64_t matrix, int64_t count,
 int32_t tn_integer_zero(const tn_call *call, uint32_t input, int64_t matrix, int64_t count,
                         int64_t index) {
     const tn_tensor *tensor = tn_infer_input(call, input);
-    return tensor ? (int32_t)tn_element_i64(tensor, tn_integer_place(tensor, matrix, count, index))
+    return tensor ? (int32_t)tn_element_i64(tensor, tn_integer_offset(tensor, matrix, count, index))
                   : 0;
 }
 
 float tn_integer_scale(const tn_call *call, uint32_t input, int64_t matrix, int64_t count,
                        int64_t index) {
     const tn_tensor *tensor = call->inputs[input];
-    return (float)tn_element_f64(tensor, tn_integer_place(tensor, matrix, count, index));
+    return (float)tn_element_f64(tensor, tn_integer_offset(tensor, matrix, count, index));
 }
 
 /* One number, a vector of as many as `axis` of the shape has, or the shape with 1 for `other`. */
@@ -248,8 +248,8 @@ INTEGER(mat_mul_integer, "MatMulInteger", 10,
         "Matrix product of 8-bit integers less their zero points.", mat_mul_integer_ports,
         mat_mul_integer_outputs, tn_mat_mul_integer_inputs, mat_mul_integer_cases);
 INTEGER(q_linear_mat_mul, "QLinearMatMul", 10,
-        "Matrix product of 8-bit integers that stand for real numbers.", q_linear_10_ports,
+        "Matrix product of 8-bit integers that stand for floating-point values.", q_linear_10_ports,
         q_linear_outputs, tn_q_linear_mat_mul_inputs, q_linear_mat_mul_10_cases);
 INTEGER(q_linear_mat_mul, "QLinearMatMul", 21,
-        "Matrix product of 8-bit integers that stand for real numbers.", q_linear_21_ports,
+        "Matrix product of 8-bit integers that stand for floating-point values.", q_linear_21_ports,
         q_linear_outputs, tn_q_linear_mat_mul_inputs, q_linear_mat_mul_21_cases);

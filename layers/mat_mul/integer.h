@@ -26,7 +26,7 @@ tn_status tn_integer_mat_mul_read(tn_call *call, tn_mat_mul_sizes *out_sizes);
 
 /* The element that serves row or column `index`, of `count`, of matrix number `matrix`: the only
  * one, the one of a vector, or that of a tensor with the matrices' axes. */
-int64_t tn_integer_place(const tn_tensor *tensor, int64_t matrix, int64_t count, int64_t index);
+int64_t tn_integer_offset(const tn_tensor *tensor, int64_t matrix, int64_t count, int64_t index);
 /* The zero point there, 0 where the input is absent, and the scale, of 32 bits. */
 int32_t tn_integer_zero(const tn_call *call, uint32_t input, int64_t matrix, int64_t count,
                         int64_t index);

@@ -10,9 +10,9 @@ static bool read_mat_mul(const tn_call *call, tn_matrix_problem *out_problem) {
     const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
     tn_call probe = *call;
     tn_mat_mul_sizes sizes;
-    tn_open_stand_in room;
+    tn_open_stand_in stand_in;
     if (!a || !b || b->rank != 2) return false;
-    const tn_tensor *const inputs[2] = {tn_open_resolve(a, b->shape[0], &room), b};
+    const tn_tensor *const inputs[2] = {tn_open_resolve(a, b->shape[0], &stand_in), b};
     probe.inputs = inputs;
     if (tn_mat_mul_read(&probe, &sizes) != TN_OK) return false;
     int64_t rows = 1;

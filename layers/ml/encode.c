@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encoders: LabelEncoder and CategoryMapper, which put a value in the place of each key, and
+ * Encoders: LabelEncoder and CategoryMapper, which put a value instead of each key, and
  * OneHotEncoder, which makes a row of zeros and a one of it.
  */
 #include "kit/operator/kernel_memory.h"

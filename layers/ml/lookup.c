@@ -85,7 +85,7 @@ static key element_key(const tn_ml_list *list, const tn_tensor *x, int64_t eleme
     return found;
 }
 
-static int compare_reals(double a, double b) {
+static int compare_floats(double a, double b) {
     if (isnan(a) || isnan(b)) return (int)isnan(a) - (int)isnan(b);
     return a < b ? -1 : a > b;
 }
@@ -96,7 +96,7 @@ static int compare(const key *a, const key *b) {
         const int order = memcmp(a->text, b->text, least);
         return order != 0 ? order : a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
     }
-    if (!a->is_integer) return compare_reals(a->real, b->real);
+    if (!a->is_integer) return compare_floats(a->real, b->real);
     return a->integer < b->integer ? -1 : a->integer > b->integer;
 }
 

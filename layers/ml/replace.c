@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binarizer, which holds elements against a threshold, and Imputer, which puts a column's value in
- * the place of one that stands for "missing". */
+/* Binarizer, which holds elements against a threshold, and Imputer, which puts a column's value
+ * instead of one that stands for "missing". */
 #include "ml/scores.h"
 
 #include <math.h>
@@ -109,7 +109,7 @@ static tn_status impute(void *user, int64_t begin, int64_t end, uint32_t thread)
     const imputer_params *params = call->params;
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     const int64_t columns = x->shape[x->rank - 1];
-    const tn_f32s *reals = &params->imputed_value_floats;
+    const tn_f32s *floats = &params->imputed_value_floats;
     const tn_i64s *integers = &params->imputed_value_int64s;
     const double missing = (double)params->replaced_value_float;
     (void)thread;
@@ -119,7 +119,7 @@ static tn_status impute(void *user, int64_t begin, int64_t end, uint32_t thread)
             const double value = tn_element_f64(x, i);
             const bool is_missing = value == missing || (isnan(missing) && isnan(value));
             tn_element_set_f64(
-                y, i, is_missing ? (double)reals->items[reals->count > 1 ? column : 0] : value);
+                y, i, is_missing ? (double)floats->items[floats->count > 1 ? column : 0] : value);
         } else {
             const int64_t value = tn_element_i64(x, i);
             const bool is_missing = value == params->replaced_value_int64;

@@ -36,24 +36,24 @@ tn_status tn_ml_rows_open(tn_call *call, int64_t scratch, uint64_t labels, bool 
     *out_rows = (tn_ml_rows){.call = call, .is_parallel = is_parallel};
     TN_TRY(count_bytes(call, scratch, labels, threads, &out_rows->thread_bytes, &bytes));
     TN_TRY(tn_rows_read(call, 0, &out_rows->rows, &out_rows->columns));
-    out_rows->room =
+    out_rows->memory =
         is_parallel ? call->workspace : call->host->allocate(call->host, bytes + 1, 64);
-    if (!out_rows->room)
+    if (!out_rows->memory)
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a row of input 0");
     out_rows->table =
-        (tn_string *)(void *)((char *)out_rows->room + threads * out_rows->thread_bytes);
+        (tn_string *)(void *)((char *)out_rows->memory + threads * out_rows->thread_bytes);
     return TN_OK;
 }
 
 void tn_ml_rows_close(tn_ml_rows *rows) {
-    if (!rows->is_parallel) rows->call->host->deallocate(rows->call->host, rows->room);
+    if (!rows->is_parallel) rows->call->host->deallocate(rows->call->host, rows->memory);
 }
 
 static tn_status do_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_ml_rows *rows = user;
     const tn_tensor *x = rows->call->inputs[0];
-    double *room = (double *)(void *)((char *)rows->room + thread * rows->thread_bytes);
-    tn_ml_row row = {.columns = rows->columns, .x = room, .scratch = room + rows->columns};
+    double *memory = (double *)(void *)((char *)rows->memory + thread * rows->thread_bytes);
+    tn_ml_row row = {.columns = rows->columns, .x = memory, .scratch = memory + rows->columns};
     for (row.index = begin; row.index < end; row.index++) {
         tn_element_read_f64(x->data, x->type, row.index * rows->columns, 1, rows->columns, row.x);
         rows->function(rows->user, &row);

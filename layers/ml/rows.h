@@ -19,7 +19,7 @@ typedef void (*tn_ml_row_function)(void *user, const tn_ml_row *row);
 
 typedef struct tn_ml_rows {
     tn_call *call;
-    void *room;
+    void *memory;
     tn_string *table; /* for labels */
     int64_t rows, columns;
     uint64_t thread_bytes;

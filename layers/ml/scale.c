@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scaler and Normalizer: rows of features brought to one scale, by constants or by the row. */
+/* Scaler and Normalizer: rows of features scaled alike, by constants or by the row. */
 #include "ml/rows.h"
 
 #include <math.h>

@@ -139,19 +139,19 @@ static int64_t apply_linear(const machine *m, const tn_ml_row *row, double *sums
 }
 
 /* scratch: sums or scores, kernels, votes, and what probabilities take. */
-static int64_t scores_room(const machine *m) {
+static int64_t scores_count(const machine *m) {
     return (m->sums > m->count ? m->sums : m->count) + 1;
 }
 
-static int64_t scratch_room(const machine *m) {
+static int64_t scratch_count(const machine *m) {
     const int64_t classes = (int64_t)m->labels.count;
     const int64_t coupling = has_probabilities(m) ? 2 * classes * (classes + 1) : 0;
-    return scores_room(m) + m->vectors + classes + coupling;
+    return scores_count(m) + m->vectors + classes + coupling;
 }
 
 static void classify(void *user, const tn_ml_row *row) {
     const machine *m = user;
-    double *sums = row->scratch, *kernels = sums + scores_room(m), *votes = kernels + m->vectors;
+    double *sums = row->scratch, *kernels = sums + scores_count(m), *votes = kernels + m->vectors;
     const int64_t label =
         m->vectors > 0 ? vote(m, row, sums, kernels, votes) : apply_linear(m, row, sums);
     tn_label_write(&m->writer, row->index, label);
@@ -178,7 +178,7 @@ static tn_status compute(tn_call *call, bool is_parallel) {
     machine m;
     tn_ml_rows rows;
     TN_TRY(read_machine(call, &m));
-    TN_TRY(tn_ml_rows_open(call, scratch_room(&m), m.labels.count, is_parallel, &rows));
+    TN_TRY(tn_ml_rows_open(call, scratch_count(&m), m.labels.count, is_parallel, &rows));
     const uint64_t work = m.params->support_vectors.count + m.params->coefficients.count;
     tn_status status = tn_label_writer_init(call, &m.labels, rows.table, &m.writer);
     if (status == TN_OK) status = tn_ml_rows_run(&rows, (int64_t)work, classify, &m);
@@ -197,7 +197,7 @@ static tn_status classifier_run(tn_call *call) {
 static tn_status classifier_reshape(tn_call *call) {
     machine m;
     TN_TRY(read_machine(call, &m));
-    return tn_ml_rows_reshape(call, scratch_room(&m), m.labels.count);
+    return tn_ml_rows_reshape(call, scratch_count(&m), m.labels.count);
 }
 
 static const tn_field classifier_fields[] = {

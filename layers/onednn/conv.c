@@ -15,8 +15,8 @@ enum { X = 0, W = 1, B = 2 };
 typedef struct conv_kind {
     tn_status (*read_window)(tn_call *call, tn_window *out_window);
     bool is_transposed; /* W is channels, filters of a group, kernel; else filters, channels of a
-                           group, kernel. oneDNN wants the filters first either way */
-    dnnl_format_tag_t tag, grouped_tag; /* of W as it lies, in oneDNN's order of axes */
+                           group, kernel. oneDNN wants the filters first in both cases */
+    dnnl_format_tag_t tag, grouped_tag; /* of W's layout, in oneDNN's order of axes */
 } conv_kind;
 
 static const conv_kind conv = {tn_dnnl_conv_window, false, dnnl_abcd, dnnl_abcde};

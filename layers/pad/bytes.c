@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pad of 8-bit tensors that stand for real numbers, linear or channels last. Bytes are moved as
- * move.c moves any; where input and output have scales of their own, the input's bytes are brought
- * to the output's scale first.
+ * Pad of 8-bit tensors that stand for floating-point values, linear or channels last. Bytes are
+ * moved as move.c moves any; where input and output have scales of their own, the input's bytes are
+ * converted to the output's scale first.
  */
 #include "kit/operator/layer.h"
 #include "kit/math/byte_table.h"
 #include "kit/operator/physical.h"
 #include "pad/pad.h"
 
-/* The plan's axes as they lie in memory. */
+/* The plan's axes in memory order. */
 static void order_axes(const tn_tensor *x, tn_pad_plan *plan) {
     tn_physical physical;
     const tn_pad_plan logical = *plan;
     tn_physical_init(&physical, x->format, x->rank, x->shape);
     for (uint32_t i = 0; i < plan->rank; i++) {
-        const uint32_t place = physical.positions[i];
-        plan->input[place] = logical.input[i];
-        plan->output[place] = logical.output[i];
-        plan->begin[place] = logical.begin[i];
-        plan->low[place] = logical.low[i];
-        plan->high[place] = logical.high[i];
+        const uint32_t position = physical.positions[i];
+        plan->input[position] = logical.input[i];
+        plan->output[position] = logical.output[i];
+        plan->begin[position] = logical.begin[i];
+        plan->low[position] = logical.low[i];
+        plan->high[position] = logical.high[i];
     }
 }
 

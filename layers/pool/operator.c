@@ -108,7 +108,7 @@ static const tn_port max_pool_inputs[] = {
 static const tn_port max_pool_outputs[] = {
     TN_PORT("Y", "T", 0, "the largest elements"),
     TN_PORT("Indices", "i64", TN_PORT_OPTIONAL,
-            "the place of each in X, counted over all axes; -1: the window saw padding alone"),
+            "the index of each in X, counted over all axes; -1: the window saw padding alone"),
 };
 static const tn_port lp_pool_outputs[] = {TN_PORT("Y", "T", 0, "the lengths")};
 static const tn_port average_pool_outputs[] = {TN_PORT("Y", "T", 0, "the means")};

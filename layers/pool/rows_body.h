@@ -66,7 +66,7 @@ static void join_columns(const tn_byte_pool *pool, const float *restrict scratch
 
 /* The commonest window, 2 x 2 with stride 2 and no padding, for planes of rows rows in all. Vectors
  * may overrun a row's end: what they write there is written again by the next row; the last rows,
- * where nothing follows, go the plain way. */
+ * where nothing follows, take the plain path. */
 static void pairs(const tn_byte_pool *pool, const float *input, float *output, int64_t rows) {
     const int64_t width = pool->in_width, count = pool->out_width;
     const int64_t safe = rows - (2 * TN_LANES + width - 1) / width - (TN_LANES + count - 1) / count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DynamicQuantizeLinear: a tensor as unsigned bytes, by a scale and a zero point that bring its
+ * DynamicQuantizeLinear: a tensor as unsigned bytes, by a scale and a zero point that map its
  * range, widened to hold 0, to 0..255. NaN is not in the range, and becomes the zero point. All in
  * 32-bit floats; a tensor of zeros, or of no elements, has the scale 1 / 255.
  */

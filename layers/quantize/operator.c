@@ -16,7 +16,7 @@
 #define FIELD_BLOCK_SIZE                                                                           \
     TN_FIELD_RANGE(tn_quantize_params, block_size, TN_FIELD_I64, TN_OPTIONAL, "0", 0,              \
                    9223372036854775807.0,                                                          \
-                   "places along the axis that share a scale; 0: no blocks")
+                   "elements along the axis that share a scale; 0: no blocks")
 #define FIELD_OUTPUT_DTYPE                                                                         \
     TN_FIELD(tn_quantize_params, output_dtype, TN_FIELD_TYPE, TN_OPTIONAL, NULL,                   \
              "type of the output; absent: from the inputs")
@@ -96,7 +96,7 @@ static tn_status dequantize_linear_reference(tn_call *call) {
     return tn_quantize_compute(call, dequantize_element);
 }
 
-#define SCALE_WORDS "one number, one for each place along the axis, or one for each block"
+#define SCALE_WORDS "one number, one for each element along the axis, or one for each block"
 #define QUANTIZE_INPUTS(scale_types, zero_types)                                                   \
     {                                                                                              \
         TN_PORT("x", "f32|f16|bf16|i32", 0, "any tensor"),                                         \
@@ -173,12 +173,12 @@ static const char *const dequantize_linear_23_cases[] = {
                         TN_OUTPUTS(prefix##_outputs), TN_CASES(prefix##_##case_version##_cases))
 #define QUANTIZE(version, input_version, case_version, ...)                                        \
     LINEAR(quantize_linear, "QuantizeLinear", version,                                             \
-           "Real numbers as integers by scale and zero point.", input_version, case_version,       \
-           __VA_ARGS__)
+           "Floating-point values as integers by scale and zero point.", input_version,            \
+           case_version, __VA_ARGS__)
 #define DEQUANTIZE(version, input_version, case_version, ...)                                      \
     LINEAR(dequantize_linear, "DequantizeLinear", version,                                         \
-           "Real numbers from integers by scale and zero point.", input_version, case_version,     \
-           __VA_ARGS__)
+           "Floating-point values from integers by scale and zero point.", input_version,          \
+           case_version, __VA_ARGS__)
 #define FIELDS(table) TN_FIELDS(tn_quantize_params, table)
 QUANTIZE(10, 10, 10, TN_NO_FIELDS);
 QUANTIZE(13, 10, 13, FIELDS(axis_fields));

@@ -6,8 +6,8 @@
 
 enum { RANGE_START = 0, RANGE_LIMIT = 1, RANGE_DELTA = 2 };
 
-static tn_status count_reals(tn_call *call, double start, double limit, double delta,
-                             int64_t *out_count) {
+static tn_status count_floats(tn_call *call, double start, double limit, double delta,
+                              int64_t *out_count) {
     const double count = ceil((limit - start) / delta);
     if (isnan(count) || count >= 0x1p62)
         return call->host->fail(call, TN_ERROR_RANGE, "%g..%g by %g is no finite range", start,
@@ -42,9 +42,9 @@ static tn_status range_infer(tn_call *call) {
     const tn_tensor *const *x = call->inputs;
     const tn_type type = x[0]->type;
     if (tn_element_is_real(type))
-        TN_TRY(count_reals(call, tn_element_load_f64(x[RANGE_START]->data, type, 0),
-                           tn_element_load_f64(x[RANGE_LIMIT]->data, type, 0),
-                           tn_element_load_f64(x[RANGE_DELTA]->data, type, 0), &count));
+        TN_TRY(count_floats(call, tn_element_load_f64(x[RANGE_START]->data, type, 0),
+                            tn_element_load_f64(x[RANGE_LIMIT]->data, type, 0),
+                            tn_element_load_f64(x[RANGE_DELTA]->data, type, 0), &count));
     else
         TN_TRY(count_integers(call, tn_element_load_i64(x[RANGE_START]->data, type, 0),
                               tn_element_load_i64(x[RANGE_LIMIT]->data, type, 0),

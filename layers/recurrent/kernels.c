@@ -23,10 +23,10 @@ static tn_status recurrent_accepts(tn_call *call) {
 
 static tn_status recurrent_reshape(tn_call *call) {
     tn_recurrent node = {0};
-    tn_recurrent_room room = {0};
+    tn_recurrent_layout layout = {0};
     TN_TRY(tn_recurrent_read(call, &node));
-    TN_TRY(tn_recurrent_measure(call, &node, &room));
-    call->workspace_bytes = (uint64_t)room.floats * sizeof(float);
+    TN_TRY(tn_recurrent_measure(call, &node, &layout));
+    call->workspace_bytes = (uint64_t)layout.floats * sizeof(float);
     return TN_OK;
 }
 

@@ -43,10 +43,10 @@ typedef struct tn_recurrent_state {
 
 /* Where each part of the workspace begins, and its size in floats; `direction_floats`: of the parts
  * from `gates` to `hidden_bias` together, which each direction has. */
-typedef struct tn_recurrent_room {
+typedef struct tn_recurrent_layout {
     int64_t gates, h, c, reset, bias, hidden_bias, direction_floats;
     int64_t zeros, hidden_states, floats;
-} tn_recurrent_room;
+} tn_recurrent_layout;
 
 /* A direction of a run; pointers into the workspace. */
 typedef struct tn_recurrent_direction {
@@ -91,7 +91,7 @@ int64_t tn_recurrent_weights_row(const tn_recurrent *node, int64_t column);
 tn_status tn_recurrent_prepare(tn_call *call) TN_NOEXCEPT;
 /* run.c: TN_ERROR_MEMORY where it cannot be addressed. */
 tn_status tn_recurrent_measure(tn_call *call, const tn_recurrent *node,
-                               tn_recurrent_room *out_room);
+                               tn_recurrent_layout *out_layout);
 tn_status tn_recurrent_run(tn_call *call) TN_NOEXCEPT;
 /* cells.c: the products of a part and what its cell makes of them. */
 void tn_recurrent_do_part(const tn_recurrent_part *part, uint32_t phase);

@@ -25,55 +25,56 @@ typedef struct recurrent_run {
  * workspace */
 
 /* Adds room for `count` floats, aligned to 64 bytes; *out_first: where they begin. */
-static bool add_room(int64_t count, int64_t *floats, int64_t *out_first) {
+static bool add_buffer(int64_t count, int64_t *floats, int64_t *out_first) {
     int64_t padded;
     *out_first = *floats;
     return tn_infer_add(count, 15, &padded) && tn_infer_add(*floats, padded / 16 * 16, floats);
 }
 
 tn_status tn_recurrent_measure(tn_call *call, const tn_recurrent *node,
-                               tn_recurrent_room *out_room) {
-    tn_recurrent_room room = {0};
+                               tn_recurrent_layout *out_layout) {
+    tn_recurrent_layout layout = {0};
     int64_t rows = 0, gates = 0, state = 0, states = 0, both = 0, floats = 0;
-    const bool fits = tn_infer_multiply(node->steps, node->streams, &rows) &&
-                      tn_infer_multiply(rows, node->columns, &gates) &&
-                      tn_infer_multiply(node->streams, node->hidden, &state) &&
-                      tn_infer_multiply(state, 2, &both) &&
-                      (!node->output_weights || tn_infer_multiply(rows, node->hidden, &states)) &&
-                      add_room(gates, &floats, &room.gates) && add_room(both, &floats, &room.h) &&
-                      add_room(state, &floats, &room.c) && add_room(state, &floats, &room.reset) &&
-                      add_room(node->columns, &floats, &room.bias) &&
-                      add_room(node->hidden, &floats, &room.hidden_bias);
-    room.direction_floats = floats;
-    if (!fits || !tn_infer_multiply(floats, node->directions, &room.floats) ||
-        !add_room(TN_RECURRENT_MOST_GATES * TN_RECURRENT_CHUNK, &room.floats, &room.zeros) ||
-        !add_room(states, &room.floats, &room.hidden_states) ||
-        room.floats > INT64_MAX / (int64_t)sizeof(float))
+    const bool fits =
+        tn_infer_multiply(node->steps, node->streams, &rows) &&
+        tn_infer_multiply(rows, node->columns, &gates) &&
+        tn_infer_multiply(node->streams, node->hidden, &state) &&
+        tn_infer_multiply(state, 2, &both) &&
+        (!node->output_weights || tn_infer_multiply(rows, node->hidden, &states)) &&
+        add_buffer(gates, &floats, &layout.gates) && add_buffer(both, &floats, &layout.h) &&
+        add_buffer(state, &floats, &layout.c) && add_buffer(state, &floats, &layout.reset) &&
+        add_buffer(node->columns, &floats, &layout.bias) &&
+        add_buffer(node->hidden, &floats, &layout.hidden_bias);
+    layout.direction_floats = floats;
+    if (!fits || !tn_infer_multiply(floats, node->directions, &layout.floats) ||
+        !add_buffer(TN_RECURRENT_MOST_GATES * TN_RECURRENT_CHUNK, &layout.floats, &layout.zeros) ||
+        !add_buffer(states, &layout.floats, &layout.hidden_states) ||
+        layout.floats > INT64_MAX / (int64_t)sizeof(float))
         return call->host->fail(call, TN_ERROR_MEMORY,
                                 "%lld steps of %lld streams need more memory than there can be",
                                 (long long)node->steps, (long long)node->streams);
-    *out_room = room;
+    *out_layout = layout;
     return TN_OK;
 }
 
-static void place(recurrent_run *run, float *workspace, const tn_recurrent_room *room) {
+static void set_workspace(recurrent_run *run, float *workspace, const tn_recurrent_layout *layout) {
     const tn_recurrent *node = run->node;
-    float *zeros = workspace + room->zeros;
+    float *zeros = workspace + layout->zeros;
     memset(zeros, 0, TN_RECURRENT_MOST_GATES * TN_RECURRENT_CHUNK * sizeof(float));
-    run->hidden_states = workspace + room->hidden_states;
-    for (int64_t d = 0; d < node->directions; d++, workspace += room->direction_floats)
+    run->hidden_states = workspace + layout->hidden_states;
+    for (int64_t d = 0; d < node->directions; d++, workspace += layout->direction_floats)
         run->directions[d] = (tn_recurrent_direction){
             .node = node,
             .level = run->state->level,
             .packed = &run->state->directions[d],
             .index = d,
             .is_reverse = tn_recurrent_is_reverse(node, d),
-            .gates = workspace + room->gates,
-            .h = {workspace + room->h, workspace + room->h + node->streams * node->hidden},
-            .c = workspace + room->c,
-            .reset = workspace + room->reset,
-            .bias = workspace + room->bias,
-            .hidden_bias = workspace + room->hidden_bias,
+            .gates = workspace + layout->gates,
+            .h = {workspace + layout->h, workspace + layout->h + node->streams * node->hidden},
+            .c = workspace + layout->c,
+            .reset = workspace + layout->reset,
+            .bias = workspace + layout->bias,
+            .hidden_bias = workspace + layout->hidden_bias,
             .zeros = zeros,
             .y = node->output_weights ? run->hidden_states
                  : node->y            ? node->y->data
@@ -265,16 +266,16 @@ static void write_state(const tn_recurrent_direction *direction) {
 
 tn_status tn_recurrent_run(tn_call *call) {
     tn_recurrent node = {0};
-    tn_recurrent_room room = {0};
+    tn_recurrent_layout layout = {0};
     TN_TRY(tn_recurrent_read(call, &node));
     TN_TRY(tn_recurrent_check_lengths(call, &node));
-    TN_TRY(tn_recurrent_measure(call, &node, &room));
+    TN_TRY(tn_recurrent_measure(call, &node, &layout));
     if (node.streams == 0) return TN_OK;
     recurrent_run run = {.node = &node,
                          .state = call->state,
                          .groups = (node.streams + TN_RECURRENT_ROWS - 1) / TN_RECURRENT_ROWS,
                          .chunks = tn_recurrent_chunks(&node)};
-    place(&run, call->workspace, &room);
+    set_workspace(&run, call->workspace, &layout);
     for (int64_t d = 0; d < node.directions; d++) {
         begin_bias(&run.directions[d]);
         begin_state(&run.directions[d]);

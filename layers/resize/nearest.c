@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resize by the nearest element of 8-bit tensors that stand for real numbers, along the last two
- * axes, linear or channels last: bytes are copied, through a table where the scales differ. Other
- * modes stay in floats (kernels.c).
+ * Resize by the nearest element of 8-bit tensors that stand for floating-point values, along the
+ * last two axes, linear or channels last: bytes are copied, through a table where the scales
+ * differ. Other modes stay in floats (kernels.c).
  */
 #include "kit/math/byte_table.h"
 #include "kit/operator/kernel_memory.h"

@@ -83,7 +83,7 @@ static tn_status read_axis(const tn_call *call, int64_t region, uint32_t axis, r
     return TN_OK;
 }
 
-/* The elements on both sides of a place, and the share of the second; false: it is outside. */
+/* The elements on both sides of a position, and the share of the second; false: it is outside. */
 static bool find_neighbours(const roi_axis *axis, int64_t cell, int64_t sample, int64_t *out_low,
                             int64_t *out_high, double *out_share) {
     double at = axis->start + (double)cell * axis->cell +

@@ -24,7 +24,7 @@ static const tn_field rotary_embedding_fields[] = {
              "how many elements of a head are turned, the others stay; 0: all"),
 };
 
-/* Rows are heads at a position, as they lie in the input. */
+/* Rows are heads at a position, in the input's layout. */
 typedef struct rotary_job {
     const tn_call *call;
     tn_rotary_function function;

@@ -104,8 +104,8 @@ static tn_status update_prefixes(void *user, int64_t begin, int64_t end, uint32_
     (void)thread;
     for (int64_t prefix = begin; prefix < end; prefix++) {
         const int64_t first = first_of(job, prefix / job->a_sample);
-        const int64_t room = job->positions - first;
-        const int64_t before = job->updates < room ? job->updates : room;
+        const int64_t left = job->positions - first;
+        const int64_t before = job->updates < left ? job->updates : left;
         const int64_t to = prefix * job->positions, from = prefix * job->updates;
         tn_scatter_update(present, (to + first) * job->inner, update, from * job->inner,
                           before * job->inner, TN_SCATTER_NONE);

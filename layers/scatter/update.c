@@ -33,7 +33,7 @@ tn_status tn_scatter_copy_parallel(tn_call *call) {
     return call->host->parallel_for(call, bytes, COPIED_AT_ONCE, copy_bytes, &job);
 }
 
-static double combine_reals(double a, double b, uint32_t reduction) {
+static double combine_floats(double a, double b, uint32_t reduction) {
     if (reduction == TN_SCATTER_ADD) return a + b;
     if (reduction == TN_SCATTER_MUL) return a * b;
     if (isnan(a) || isnan(b)) return a + b;
@@ -52,9 +52,9 @@ static void update_element(const tn_tensor *output, int64_t at, const tn_tensor 
     const tn_type type = output->type;
     if (tn_element_is_real(type)) {
         tn_element_store_f64(output->data, type, at,
-                             combine_reals(tn_element_load_f64(output->data, type, at),
-                                           tn_element_load_f64(updates->data, type, from),
-                                           reduction));
+                             combine_floats(tn_element_load_f64(output->data, type, at),
+                                            tn_element_load_f64(updates->data, type, from),
+                                            reduction));
     } else {
         const uint64_t value = combine_integers(tn_element_load_i64(output->data, type, at),
                                                 tn_element_load_i64(updates->data, type, from),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax of 8-bit tensors that stand for real numbers, compiled once a processor level from
- * bytes_body.h: along contiguous lanes, or down columns a vector of them at a time. A lane's
+ * Softmax of 8-bit tensors that stand for floating-point values, compiled once a processor level
+ * from bytes_body.h: along contiguous lanes, or down columns a vector of them at a time. A lane's
  * largest element is subtracted from the others, so that only 256 exponentials can occur and zero
  * points of the input do not matter. lanes.h does floats.
  */

@@ -120,7 +120,7 @@ static tn_status split_infer(tn_call *call) {
     return TN_OK;
 }
 
-/* In any format: the parts are moved as they lie. */
+/* In any format: the parts are moved in their own layout. */
 tn_status tn_split_move(tn_call *call, tn_region_mover mover) {
     split_plan plan;
     int64_t strides[TN_MAX_RANK + 1], begin = 0;

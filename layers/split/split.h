@@ -5,7 +5,7 @@
 
 #include <tenon/kit/region.h>
 
-/* Moves every part to its output, as they lie, in any format. */
+/* Copies every part to its output, in any format. */
 tn_status tn_split_move(tn_call *call, tn_region_mover mover);
 
 #endif

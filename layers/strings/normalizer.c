@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * StringNormalizer: leaves out stop words, and brings the others to one case. Without regard to
+ * StringNormalizer: leaves out stop words, and converts the others to one case. Without regard to
  * case words are compared in lower case.
  */
 #include "strings/strings.h"
@@ -16,27 +16,27 @@ typedef struct normalizer_params {
 enum { CASE_NONE = 0, CASE_LOWER = 1, CASE_UPPER = 2 };
 
 /* Memory for a string in another case, which grows. */
-typedef struct room {
+typedef struct text_buffer {
     char *data;
     uint64_t bytes;
-} room;
+} text_buffer;
 
-static tn_status reserve(tn_call *call, uint64_t bytes, room *inout_room) {
+static tn_status reserve(tn_call *call, uint64_t bytes, text_buffer *inout_buffer) {
     uint64_t needed;
     if (__builtin_mul_overflow(bytes + 1, TN_LETTERS_GROWTH, &needed)) needed = UINT64_MAX;
-    if (needed <= inout_room->bytes) return TN_OK;
+    if (needed <= inout_buffer->bytes) return TN_OK;
     char *data = call->host->allocate(call->host, needed, 64);
     if (!data)
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a string of %llu bytes",
                                 (unsigned long long)bytes);
-    call->host->deallocate(call->host, inout_room->data);
-    *inout_room = (room){data, needed};
+    call->host->deallocate(call->host, inout_buffer->data);
+    *inout_buffer = (text_buffer){data, needed};
     return TN_OK;
 }
 
 /* The word in lower case is in `own`, that of each stop word goes to `other`. */
-static tn_status find_ignoring_case(tn_call *call, const char *text, uint64_t bytes, room *own,
-                                    room *other, bool *out_is_there) {
+static tn_status find_ignoring_case(tn_call *call, const char *text, uint64_t bytes,
+                                    text_buffer *own, text_buffer *other, bool *out_is_there) {
     const normalizer_params *params = call->params;
     TN_TRY(reserve(call, bytes, own));
     const uint64_t length = tn_letters_lower(text, bytes, own->data);
@@ -50,35 +50,35 @@ static tn_status find_ignoring_case(tn_call *call, const char *text, uint64_t by
     return TN_OK;
 }
 
-static tn_status is_stopword(tn_call *call, const char *text, uint64_t bytes, room *rooms,
+static tn_status is_stopword(tn_call *call, const char *text, uint64_t bytes, text_buffer *buffers,
                              bool *out_is_there) {
     const normalizer_params *params = call->params;
     *out_is_there = false;
     if (params->stopwords.count == 0) return TN_OK;
     if (!params->is_case_sensitive)
-        return find_ignoring_case(call, text, bytes, &rooms[0], &rooms[1], out_is_there);
+        return find_ignoring_case(call, text, bytes, &buffers[0], &buffers[1], out_is_there);
     for (uint64_t i = 0; i < params->stopwords.count && !*out_is_there; i++)
         *out_is_there = strlen(params->stopwords.items[i]) == bytes &&
                         memcmp(params->stopwords.items[i], text, bytes) == 0;
     return TN_OK;
 }
 
-static tn_status append_word(tn_call *call, const char *text, uint64_t bytes, room *rooms,
+static tn_status append_word(tn_call *call, const char *text, uint64_t bytes, text_buffer *buffers,
                              tn_string *element) {
     const normalizer_params *params = call->params;
     const char *from = text;
     element->bytes = bytes;
     if (params->case_change_action != CASE_NONE) {
-        TN_TRY(reserve(call, bytes, rooms));
+        TN_TRY(reserve(call, bytes, buffers));
         element->bytes = params->case_change_action == CASE_LOWER
-                             ? tn_letters_lower(text, bytes, rooms->data)
-                             : tn_letters_upper(text, bytes, rooms->data);
-        from = rooms->data;
+                             ? tn_letters_lower(text, bytes, buffers->data)
+                             : tn_letters_upper(text, bytes, buffers->data);
+        from = buffers->data;
     }
     return tn_strings_of(call)->append(call, 0, from, element->bytes, &element->offset);
 }
 
-static tn_status normalize(tn_call *call, room *rooms) {
+static tn_status normalize(tn_call *call, text_buffer *buffers) {
     const tn_tensor *x = call->inputs[0];
     tn_tensor *y = call->outputs[0];
     tn_string *elements = y->data;
@@ -87,8 +87,8 @@ static tn_status normalize(tn_call *call, room *rooms) {
         uint64_t bytes;
         bool is_out;
         const char *text = tn_string_at(x, (uint64_t)i, &bytes);
-        TN_TRY(is_stopword(call, text, bytes, rooms, &is_out));
-        if (!is_out) TN_TRY(append_word(call, text, bytes, rooms, &elements[count++]));
+        TN_TRY(is_stopword(call, text, bytes, buffers, &is_out));
+        if (!is_out) TN_TRY(append_word(call, text, bytes, buffers, &elements[count++]));
     }
     if (count == 0) elements[count++] = (tn_string){0, 0};
     y->shape[y->rank - 1] = count;
@@ -107,10 +107,10 @@ static tn_status normalizer_infer(tn_call *call) {
 }
 
 static tn_status normalizer_reference(tn_call *call) {
-    room rooms[2] = {{0}};
-    const tn_status status = normalize(call, rooms);
-    call->host->deallocate(call->host, rooms[0].data);
-    call->host->deallocate(call->host, rooms[1].data);
+    text_buffer buffers[2] = {{0}};
+    const tn_status status = normalize(call, buffers);
+    call->host->deallocate(call->host, buffers[0].data);
+    call->host->deallocate(call->host, buffers[1].data);
     return status;
 }
 

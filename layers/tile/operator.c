@@ -31,7 +31,7 @@ static tn_status tile_infer(tn_call *call) {
 }
 
 /* The output as one region with two axes, repeats and elements, for each axis of the tensor. Where
- * they are too many for a region, the first repeats become `loops`, walked outside. */
+ * they are too many for a region, the first repeats become `loops`, executed outside. */
 typedef struct tile_plan {
     tn_region region;
     uint32_t loop_count;
@@ -75,8 +75,8 @@ static tn_status tile(tn_call *call, tn_region_mover mover) {
     make_plan(x, y, repeats, &plan);
     for (uint32_t i = 0; i < plan.loop_count; i++)
         total *= plan.loops[i];
-    for (int64_t turn = 0; turn < total; turn++) {
-        int64_t rest = turn, offset = 0;
+    for (int64_t round = 0; round < total; round++) {
+        int64_t rest = round, offset = 0;
         for (uint32_t i = 0; i < plan.loop_count; rest /= plan.loops[i++])
             offset += rest % plan.loops[i] * plan.steps[i];
         TN_TRY(mover(call, &plan.region,

@@ -81,7 +81,7 @@ const char *tn_runtime_operator_folder(const tn_runtime *runtime, size_t index);
 /* The names of a folder's *.so files in order; in `arena`. A folder that is not there has none. */
 tn_status tn_library_list_folder(tn_arena *arena, const char *folder, size_t *out_count,
                                  const char *const **out_paths);
-/* Whether one of the lines of LIBRARY.ENDING fits, a text file that says what the library brings;
+/* Whether one of the lines of LIBRARY.ENDING fits, a text file that says what the library provides;
  * those that begin with '#' say nothing. One that cannot be read is a warning in the log. */
 tn_status tn_library_listing_fits(tn_runtime *runtime, tn_arena *arena, const char *library,
                                   const char *ending,

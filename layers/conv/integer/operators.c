@@ -248,5 +248,6 @@ static const char *const q_linear_conv_cases[] = {
                                           .operations = integer_operations}
 INTEGER(conv_integer, "ConvInteger", "Convolution of 8-bit integers less their zero points.",
         conv_integer_inputs);
-INTEGER(q_linear_conv, "QLinearConv", "Convolution of 8-bit integers that stand for real numbers.",
+INTEGER(q_linear_conv, "QLinearConv",
+        "Convolution of 8-bit integers that stand for floating-point values.",
         q_linear_conv_inputs);

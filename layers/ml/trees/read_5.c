@@ -14,7 +14,7 @@ static tn_status check_count(tn_call *call, const char *name, uint64_t count, ui
                             name, (unsigned long long)count, (unsigned long long)expected);
 }
 
-/* The values of a tensor field of real numbers. */
+/* The values of a tensor field of floating-point values. */
 static tn_status read_numbers(tn_call *call, const char *name, const tn_tensor *tensor,
                               tn_tree_numbers *out_numbers) {
     *out_numbers = (tn_tree_numbers){0, NULL, TN_F32};

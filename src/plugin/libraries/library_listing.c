@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text file beside a library that says what it brings, so that it need not be loaded to be
+/* The text file beside a library that says what it provides, so that it need not be loaded to be
  * asked. Declared in library_private.h. */
 #include "base/file.h"
 #include "base/status.h"
