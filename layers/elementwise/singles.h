@@ -49,7 +49,7 @@ SINGLE(bitwise_not, "BitwiseNot", 18, TN_NO_FIELDS, "bitnot(X)", "T:integer", "T
 #define IS_INF "X == X && X * 0 != 0 && (X > 0 ? detect_positive : detect_negative)"
 #define IS_INF_CASES                                                                               \
     "| X=f32[2,3,5]", "| X=f32[5]{inf,-inf,nan,0,3e38}", "| X=f64[]{-inf}", "| X=f32[3,0,2]",      \
-        "detect_negative=0 | X=f64[3]{inf,-inf,1e30} | Y=bool[3]{1,0,0}",                         \
+        "detect_negative=0 | X=f64[3]{inf,-inf,1e30} | Y=bool[3]{1,0,0}",                          \
         "detect_positive=0 | X=f32[4]{inf,-inf,nan,2} | Y=bool[4]{0,1,0,0}",                       \
         "detect_positive=0 detect_negative=0 | X=f32[2]{inf,-inf} | Y=bool[2]{0,0}"
 SINGLE(is_inf_10, "IsInf", 10, TN_FIELDS(is_inf_params, is_inf_fields), IS_INF, "f64|f32", "bool",
