@@ -3,8 +3,9 @@
  * Einsum of floats by matrix products: the first operand with the second one, their product with
  * the third one, and so on. Of two operands the labels are a batch (in both, and still needed),
  * rows (in the left one alone), columns (in the right one alone) and a depth (in both, needed no
- * more). Labels of one operand that nobody needs are summed before. Products are those of
- * tenon/kit/matrix.h: the right side is packed block by block into the thread's scratch memory.
+ * more). Equations with a label of one operand that nobody needs are not computed here: summed
+ * before, an infinity would meet another factor. Products are those of tenon/kit/matrix.h: the
+ * right side is packed block by block into the thread's scratch memory.
  */
 #include "einsum/einsum.h"
 #include "kit/gemm/matrix_block.h"
@@ -13,7 +14,8 @@
 enum { ALIGNMENT = 16 }; /* floats */
 
 typedef struct stage {
-    tn_einsum_list rows, columns, depth, batch, left_sums, right_sums;
+    tn_einsum_list rows, columns, depth, batch;
+    bool has_sums; /* labels of one side that nobody needs */
     int64_t row_count, column_count, depth_count, batch_count;
     tn_einsum_list result; /* batch, rows, columns */
 } stage;
@@ -59,10 +61,10 @@ static stage read_stage(const tn_einsum *einsum, const tn_einsum_list *left, uin
         const bool needed = is_needed(einsum, label, input + 1);
         if (is_left && is_right)
             tn_einsum_add(needed ? &s.batch : &s.depth, label);
-        else if (is_left)
-            tn_einsum_add(needed ? &s.rows : &s.left_sums, label);
+        else if (needed)
+            tn_einsum_add(is_left ? &s.rows : &s.columns, label);
         else
-            tn_einsum_add(needed ? &s.columns : &s.right_sums, label);
+            s.has_sums = true;
     }
     s.batch_count = tn_einsum_count(einsum, &s.batch);
     s.row_count = tn_einsum_count(einsum, &s.rows);
@@ -121,6 +123,17 @@ static tn_status read_run(tn_call *call, products_run *run) {
     tn_einsum_strides(call, &run->einsum, 0, run->strides);
     run->left = call->inputs[0]->data;
     run->rooms = plan_rooms(run);
+    return TN_OK;
+}
+
+static tn_status products_accepts(tn_call *call) {
+    products_run run;
+    TN_TRY(read_run(call, &run));
+    for (uint32_t i = 1; i < run.einsum.input_count; i++) {
+        const stage s = read_stage(&run.einsum, &run.labels, i);
+        if (s.has_sums) return TN_ERROR_UNSUPPORTED;
+        run.labels = s.result;
+    }
     return TN_OK;
 }
 
@@ -191,6 +204,8 @@ static tn_status multiply(const products_run *run, const stage *s, float *output
 /* ----------------------------------------------------------------------------------------------
  * all of them */
 
+static const tn_einsum_list none = {.count = 0};
+
 /* The left side by the labels first, second, third; the rest is `sums`. */
 static tn_status gather_side(const products_run *run, const float *from, const int64_t *strides,
                              const tn_einsum_list *const order[3], const tn_einsum_list *sums,
@@ -217,12 +232,12 @@ static tn_status do_stage(products_run *run, uint32_t input) {
     float *result = workspace + run->rooms.results[input % 2];
     int64_t strides[TN_EINSUM_LABELS];
     TN_TRY(gather_side(run, run->left, run->strides,
-                       (const tn_einsum_list *const[]){&s.batch, &s.rows, &s.depth}, &s.left_sums,
+                       (const tn_einsum_list *const[]){&s.batch, &s.rows, &s.depth}, &none,
                        workspace + run->rooms.left));
     tn_einsum_strides(run->call, &run->einsum, input, strides);
     TN_TRY(gather_side(run, run->call->inputs[input]->data, strides,
-                       (const tn_einsum_list *const[]){&s.batch, &s.depth, &s.columns},
-                       &s.right_sums, workspace + run->rooms.right));
+                       (const tn_einsum_list *const[]){&s.batch, &s.depth, &s.columns}, &none,
+                       workspace + run->rooms.right));
     TN_TRY(multiply(run, &s, result));
     row_major(&run->einsum, &s.result, run->strides);
     run->labels = s.result;
@@ -231,7 +246,6 @@ static tn_status do_stage(products_run *run, uint32_t input) {
 }
 
 static tn_status products_run_all(tn_call *call) {
-    static const tn_einsum_list none = {.count = 0};
     tn_einsum_list sums = {.count = 0};
     products_run run;
     TN_TRY(read_run(call, &run));
@@ -258,6 +272,7 @@ static const char *const products_combinations[] = {"f32... -> f32"};
         .requires_features = TN_KIT_FEATURES_##level_name,                                         \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
         TN_COMBINATIONS(products_combinations),                                                    \
+        .accepts = products_accepts,                                                               \
         .reshape = products_reshape,                                                               \
         .run = products_run_all,                                                                   \
         .user = (void *)(uintptr_t)&tn_matrix_##level_name}
