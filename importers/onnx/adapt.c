@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Nodes of older opsets in terms of later ones: operators that were renamed, attributes that were
- * renamed or became inputs, defaults that changed. Before opset 6 nearly every operator had an
- * attribute `consumed_inputs`, which means nothing.
+ * renamed or became inputs, defaults that changed; and seeds for random numbers. Before opset 6
+ * nearly every operator had an attribute `consumed_inputs`, which means nothing.
  */
 #include "base/status.h"
 #include "importers/common/emit.h"
@@ -115,6 +115,15 @@ static void edit_selu(tn_emitter *emitter, node_parts *parts) {
     add_attribute(parts, tn_emit_f64("gamma", 1.0507));
 }
 
+/* Random numbers without a seed: one of the node's name (FNV-1a), so that they are the same in each
+ * run, and others than those of other nodes. */
+static void edit_seed(tn_emitter *emitter, node_parts *parts) {
+    uint32_t hash = UINT32_C(2166136261);
+    for (const char *c = emitter->name; *c; c++)
+        hash = (hash ^ (uint8_t)*c) * UINT32_C(16777619);
+    add_attribute(parts, tn_emit_f64("seed", hash & 0xFFFFFF));
+}
+
 /* The lengths may be an input, in the type of the tensor that is split. */
 static void edit_split(tn_emitter *emitter, node_parts *parts) {
     add_attribute(parts, tn_emit_i64("axis", 0));
@@ -179,9 +188,15 @@ static void edit_upsample(tn_emitter *emitter, node_parts *parts) {
  * the table */
 
 static const tn_onnx_adaptation adaptations[] = {
+    {"Bernoulli", UINT32_MAX, "Bernoulli", 15, edit_seed},
     {"Cast", 6, "Cast", 6, edit_cast},
     {"Concat", 4, "Concat", 4, edit_concat},
+    {"Multinomial", UINT32_MAX, "Multinomial", 7, edit_seed},
     {"Pad", 2, "Pad", 2, edit_pad},
+    {"RandomNormal", UINT32_MAX, "RandomNormal", 1, edit_seed},
+    {"RandomNormalLike", UINT32_MAX, "RandomNormalLike", 1, edit_seed},
+    {"RandomUniform", UINT32_MAX, "RandomUniform", 1, edit_seed},
+    {"RandomUniformLike", UINT32_MAX, "RandomUniformLike", 1, edit_seed},
     {"Reshape", 5, "Reshape", 5, edit_reshape},
     {"Scatter", UINT32_MAX, "ScatterElements", 11, NULL},
     {"Selu", 6, "Selu", 6, edit_selu},

@@ -4,27 +4,31 @@
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
 
-/* What tap `tap` reads in channel `channel`. */
-static double read_tap(const tn_call *call, const tn_deform_geometry *geometry, int64_t image,
-                       int64_t channel, int64_t tap, int64_t position) {
-    const int64_t offset_group = channel / (geometry->channels / geometry->offset_group);
-    const int64_t plane = (image * geometry->channels + channel) * geometry->plane;
-    tn_deform_corners corners;
+static double read_corners(const tn_call *call, const tn_deform_geometry *geometry, int64_t plane,
+                           const tn_deform_corners *corners) {
     double sum = 0;
-    tn_deform_conv_corners(call, geometry, image, offset_group, tap, position, &corners);
     for (uint32_t i = 0; i < 1u << geometry->window.rank; i++)
-        if (corners.weight[i] != 0)
-            sum += corners.weight[i] *
-                   tn_element_f64(call->inputs[TN_DEFORM_X], plane + corners.at[i]);
-    return sum * tn_deform_conv_mask(call, geometry, image, offset_group, tap, position);
+        if (corners->weight[i] != 0)
+            sum += corners->weight[i] *
+                   tn_element_f64(call->inputs[TN_DEFORM_X], plane + corners->at[i]);
+    return sum;
 }
 
 /* What all taps of a window read, channel by channel. */
 static void read_window(const tn_call *call, const tn_deform_geometry *geometry, int64_t image,
                         int64_t position, double *out_values) {
-    for (int64_t i = 0; i < geometry->channels * geometry->taps; i++)
-        out_values[i] =
-            read_tap(call, geometry, image, i / geometry->taps, i % geometry->taps, position);
+    const int64_t channels = geometry->channels / geometry->offset_group;
+    for (int64_t unit = 0; unit < geometry->offset_group * geometry->taps; unit++) {
+        const int64_t offset_group = unit / geometry->taps, tap = unit % geometry->taps;
+        const double mask = tn_deform_conv_mask(call, geometry, image, offset_group, tap, position);
+        tn_deform_corners corners;
+        tn_deform_conv_corners(call, geometry, image, offset_group, tap, position, &corners);
+        for (int64_t c = offset_group * channels; c < (offset_group + 1) * channels; c++) {
+            const int64_t plane = (image * geometry->channels + c) * geometry->plane;
+            out_values[c * geometry->taps + tap] =
+                read_corners(call, geometry, plane, &corners) * mask;
+        }
+    }
 }
 
 static double sum_window(const tn_call *call, const tn_deform_geometry *geometry, int64_t filter,

@@ -148,8 +148,8 @@ static const char *const einsum_cases[] = {
     "equation=a,b,a->b | Inputs=f32[4] Inputs=f32[3] Inputs=f32[4]",
     "equation=bhid,bhjd->bhij | Inputs=f32[2,4,9,16] Inputs=f32[2,4,17,16]",
     "equation=aab,b->a | Inputs=f32[3,3,4] Inputs=f32[4]",
-    "equation=ij,jk | Inputs=i32[2,2]{1,2,3,4} Inputs=i32[2,2]{5,6,7,8}"
-    " | Output=i32[2,2]{19,22,43,50}",
+    ("equation=ij,jk | Inputs=i32[2,2]{1,2,3,4} Inputs=i32[2,2]{5,6,7,8}"
+     " | Output=i32[2,2]{19,22,43,50}"),
     "equation=bA,aB->Bb | Inputs=f16[2,3] Inputs=f16[4,2]",
     "equation=i,i-> | Inputs=u8[3]{200,100,7} Inputs=u8[3]{2,3,4}",
     "equation=ij,jk->ik | Inputs=f32[2,0] Inputs=f32[0,3] | Output=f32[2,3]{0,0,0,0,0,0}",

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Einsum of floats by matrix products: the first operand with the second one, their product with
- * the third one, and so on. Of two operands the labels are a batch (in both, and still needed),
- * rows (in the left one alone), columns (in the right one alone) and a depth (in both, needed no
- * more). Labels of one operand that nobody needs are summed before. Products are those of
- * tenon/kit/matrix.h: the right side is packed block by block into the thread's scratch memory.
+ * Einsum of floats by a matrix product of two operands, or sums of one. Labels of two operands are
+ * a batch (in both, and in the output), rows (in the left one and the output), columns (in the
+ * right one and the output) and a depth (in both alone). Equations with a label of one operand
+ * alone, and those of more operands, are left to the elements: another order of sums would let an
+ * infinity meet another factor. The product is that of tenon/kit/matrix.h: the right side is packed
+ * block by block into the thread's scratch memory.
  */
 #include "einsum/einsum.h"
 #include "kit/gemm/matrix_block.h"
@@ -13,56 +14,48 @@
 enum { ALIGNMENT = 16 }; /* floats */
 
 typedef struct stage {
-    tn_einsum_list rows, columns, depth, batch, left_sums, right_sums;
+    tn_einsum_list rows, columns, depth, batch;
+    bool has_sums; /* labels of one side that the output lacks */
     int64_t row_count, column_count, depth_count, batch_count;
     tn_einsum_list result; /* batch, rows, columns */
 } stage;
 
 /* Where in the workspace things are, in floats. */
-typedef struct offsets {
-    int64_t left, right, results[2], zeros, panels, panel, total;
-} offsets;
+typedef struct rooms {
+    int64_t left, right, result, zeros, panels, panel, total;
+} rooms;
 
 typedef struct products_run {
     tn_call *call;
     const tn_matrix_level *level;
     tn_einsum einsum;
-    tn_einsum_list labels; /* of the left side: of the product so far */
-    int64_t strides[TN_EINSUM_LABELS];
-    const float *left;
-    offsets offsets;
+    stage stage; /* of two inputs */
+    rooms rooms;
 } products_run;
-
-/* Whether the output or an input from `next` on has the label. */
-static bool is_needed(const tn_einsum *einsum, uint8_t label, uint32_t next) {
-    bool found = tn_einsum_has(&einsum->output, label);
-    for (uint32_t i = next; i < einsum->input_count && !found; i++)
-        found = tn_einsum_has(&einsum->inputs[i], label);
-    return found;
-}
 
 static void append(tn_einsum_list *list, const tn_einsum_list *more) {
     for (uint32_t i = 0; i < more->count; i++)
         if (!tn_einsum_has(list, more->labels[i])) tn_einsum_add(list, more->labels[i]);
 }
 
-/* The labels of input `input` against those of the left side. */
-static stage read_stage(const tn_einsum *einsum, const tn_einsum_list *left, uint32_t input) {
+/* The labels of both inputs. */
+static stage read_stage(const tn_einsum *einsum) {
+    const tn_einsum_list *left = &einsum->inputs[0], *right = &einsum->inputs[1];
     stage s = {.rows = {.count = 0}};
     tn_einsum_list both = {.count = 0};
     append(&both, left);
-    append(&both, &einsum->inputs[input]);
+    append(&both, right);
     for (uint32_t i = 0; i < both.count; i++) {
         const uint8_t label = both.labels[i];
         const bool is_left = tn_einsum_has(left, label);
-        const bool is_right = tn_einsum_has(&einsum->inputs[input], label);
-        const bool needed = is_needed(einsum, label, input + 1);
+        const bool is_right = tn_einsum_has(right, label);
+        const bool needed = tn_einsum_has(&einsum->output, label);
         if (is_left && is_right)
             tn_einsum_add(needed ? &s.batch : &s.depth, label);
-        else if (is_left)
-            tn_einsum_add(needed ? &s.rows : &s.left_sums, label);
+        else if (needed)
+            tn_einsum_add(is_left ? &s.rows : &s.columns, label);
         else
-            tn_einsum_add(needed ? &s.columns : &s.right_sums, label);
+            s.has_sums = true;
     }
     s.batch_count = tn_einsum_count(einsum, &s.batch);
     s.row_count = tn_einsum_count(einsum, &s.rows);
@@ -77,11 +70,7 @@ static stage read_stage(const tn_einsum *einsum, const tn_einsum_list *left, uin
 /* ----------------------------------------------------------------------------------------------
  * workspace */
 
-static int64_t larger(int64_t a, int64_t b) {
-    return a < b ? b : a;
-}
-
-/* Zero: it does not fit. */
+/* At most 2^44, which no memory has. */
 static int64_t floats_of(int64_t batch, int64_t a, int64_t b) {
     int64_t floats = 0;
     if (!tn_infer_multiply(batch, a, &floats) || !tn_infer_multiply(floats, b, &floats) ||
@@ -90,25 +79,17 @@ static int64_t floats_of(int64_t batch, int64_t a, int64_t b) {
     return (floats + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
 }
 
-/* All sizes are at most 2^44 floats, sums and products with threads and blocks fit. */
-static offsets plan_offsets(const products_run *run) {
+/* Sums and products with threads and blocks fit. */
+static rooms plan_rooms(const products_run *run) {
     const int64_t block = (int64_t)run->level->lanes * run->level->vectors;
-    tn_einsum_list labels = run->einsum.inputs[0];
-    int64_t left = 0, right = 0, result = 0, depth = 0, columns = 0;
-    for (uint32_t i = 1; i < run->einsum.input_count; i++) {
-        const stage s = read_stage(&run->einsum, &labels, i);
-        left = larger(left, floats_of(s.batch_count, s.row_count, s.depth_count));
-        right = larger(right, floats_of(s.batch_count, s.depth_count, s.column_count));
-        result = larger(result, floats_of(s.batch_count, s.row_count, s.column_count));
-        depth = larger(depth, floats_of(1, s.depth_count, 1));
-        columns = larger(columns, floats_of(1, s.column_count, 1));
-        labels = s.result;
-    }
-    offsets r = {.left = 0, .right = left, .panel = depth * block};
-    r.results[0] = r.right + right;
-    r.results[1] = r.results[0] + result;
-    r.zeros = r.results[1] + result;
-    r.panels = r.zeros + columns + block;
+    rooms r = {.left = 0};
+    if (run->einsum.input_count < 2) return r;
+    const stage *s = &run->stage;
+    r.right = floats_of(s->batch_count, s->row_count, s->depth_count);
+    r.result = r.right + floats_of(s->batch_count, s->depth_count, s->column_count);
+    r.zeros = r.result + floats_of(s->batch_count, s->row_count, s->column_count);
+    r.panels = r.zeros + floats_of(1, s->column_count, 1) + block;
+    r.panel = floats_of(1, s->depth_count, 1) * block;
     r.total = r.panels + r.panel * run->call->threads;
     return r;
 }
@@ -117,17 +98,22 @@ static tn_status read_run(tn_call *call, products_run *run) {
     run->call = call;
     run->level = call->user;
     TN_TRY(tn_einsum_read(call, &run->einsum));
-    run->labels = run->einsum.inputs[0];
-    tn_einsum_strides(call, &run->einsum, 0, run->strides);
-    run->left = call->inputs[0]->data;
-    run->offsets = plan_offsets(run);
+    if (run->einsum.input_count > 1) run->stage = read_stage(&run->einsum);
+    run->rooms = plan_rooms(run);
     return TN_OK;
+}
+
+static tn_status products_accepts(tn_call *call) {
+    products_run run;
+    TN_TRY(read_run(call, &run));
+    const uint32_t count = run.einsum.input_count;
+    return count == 1 || (count == 2 && !run.stage.has_sums) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 static tn_status products_reshape(tn_call *call) {
     products_run run;
     TN_TRY(read_run(call, &run));
-    call->workspace_bytes = (uint64_t)run.offsets.total * sizeof(float);
+    call->workspace_bytes = (uint64_t)run.rooms.total * sizeof(float);
     return TN_OK;
 }
 
@@ -136,7 +122,6 @@ static tn_status products_reshape(tn_call *call) {
 
 typedef struct product_job {
     const products_run *run;
-    const stage *stage;
     float *output;
     int64_t width, blocks;
 } product_job;
@@ -145,22 +130,22 @@ typedef struct product_job {
 static tn_status do_blocks(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const product_job *job = user;
     const products_run *run = job->run;
-    const stage *s = job->stage;
+    const stage *s = &run->stage;
     float *workspace = run->call->workspace;
-    float *panel = workspace + run->offsets.panels + run->offsets.panel * thread;
+    float *panel = workspace + run->rooms.panels + run->rooms.panel * thread;
     for (int64_t item = begin; item < end; item++) {
         const int64_t batch = item / job->blocks, first = item % job->blocks * job->width;
         const int64_t left = s->column_count - first;
         const tn_matrix_product product = {
             .level = run->level,
-            .a = workspace + run->offsets.left + batch * s->row_count * s->depth_count,
-            .bias = workspace + run->offsets.zeros,
+            .a = workspace + run->rooms.left + batch * s->row_count * s->depth_count,
+            .bias = workspace + run->rooms.zeros,
             .output = job->output + batch * s->row_count * s->column_count,
             .rows = s->row_count,
             .depth = s->depth_count,
             .columns = s->column_count};
         tn_matrix_pack(run->level, s->depth_count, left < job->width ? left : job->width,
-                       workspace + run->offsets.right + batch * s->depth_count * s->column_count +
+                       workspace + run->rooms.right + batch * s->depth_count * s->column_count +
                            first,
                        s->column_count, 1, 1.0f, panel);
         tn_matrix_block_run(&product, panel, first, 0, s->row_count);
@@ -168,12 +153,11 @@ static tn_status do_blocks(void *user, int64_t begin, int64_t end, uint32_t thre
     return TN_OK;
 }
 
-static tn_status multiply(const products_run *run, const stage *s, float *output) {
+static tn_status multiply(const products_run *run, float *output) {
     enum { GRAIN = 400000 }; /* multiplications */
-    product_job job = {.run = run,
-                       .stage = s,
-                       .output = output,
-                       .width = (int64_t)run->level->lanes * run->level->vectors};
+    const stage *s = &run->stage;
+    product_job job = {
+        .run = run, .output = output, .width = (int64_t)run->level->lanes * run->level->vectors};
     const int64_t elements = s->batch_count * s->row_count * s->column_count;
     if (elements == 0) return TN_OK;
     if (s->depth_count == 0) {
@@ -181,8 +165,8 @@ static tn_status multiply(const products_run *run, const stage *s, float *output
         return TN_OK;
     }
     job.blocks = (s->column_count + job.width - 1) / job.width;
-    const int64_t each = larger(run->offsets.panel, 1) < GRAIN && s->row_count < GRAIN
-                             ? run->offsets.panel * (s->row_count + 8)
+    const int64_t each = run->rooms.panel < GRAIN && s->row_count < GRAIN
+                             ? run->rooms.panel * (s->row_count + 8)
                              : GRAIN;
     return run->call->host->parallel_for(run->call, s->batch_count * job.blocks,
                                          GRAIN / (each + 1) + 1, do_blocks, &job);
@@ -191,73 +175,74 @@ static tn_status multiply(const products_run *run, const stage *s, float *output
 /* ----------------------------------------------------------------------------------------------
  * all of them */
 
-/* The left side by the labels first, second, third; the rest is `sums`. */
-static tn_status gather_side(const products_run *run, const float *from, const int64_t *strides,
-                             const tn_einsum_list *const order[3], const tn_einsum_list *sums,
-                             float *to) {
-    tn_einsum_gather gather = {
-        .einsum = &run->einsum, .order = {.count = 0}, .sums = *sums, .from = from, .to = to};
+/* Input `input` in this order of labels; what the order lacks is summed. */
+static tn_status gather_input(const products_run *run, uint32_t input,
+                              const tn_einsum_list *const order[3], float *to) {
+    const tn_einsum_list *labels = &run->einsum.inputs[input];
+    tn_einsum_gather gather = {.einsum = &run->einsum,
+                               .order = {.count = 0},
+                               .sums = {.count = 0},
+                               .from = run->call->inputs[input]->data,
+                               .to = to};
     for (int i = 0; i < 3; i++)
         append(&gather.order, order[i]);
-    memcpy(gather.strides, strides, sizeof(gather.strides));
+    for (uint32_t i = 0; i < labels->count; i++)
+        if (!tn_einsum_has(&gather.order, labels->labels[i]) &&
+            !tn_einsum_has(&gather.sums, labels->labels[i]))
+            tn_einsum_add(&gather.sums, labels->labels[i]);
+    tn_einsum_strides(run->call, &run->einsum, input, gather.strides);
     return tn_einsum_gather_run(run->call, &gather);
 }
 
-static void row_major(const tn_einsum *einsum, const tn_einsum_list *labels, int64_t *out_strides) {
+/* The product, whose axes are batch, rows and columns, in the output's order. */
+static tn_status order_result(const products_run *run, const float *result, float *to) {
+    tn_einsum_gather gather = {.einsum = &run->einsum,
+                               .order = run->einsum.output,
+                               .sums = {.count = 0},
+                               .from = result,
+                               .to = to};
+    const tn_einsum_list *labels = &run->stage.result;
     int64_t step = 1;
-    memset(out_strides, 0, TN_EINSUM_LABELS * sizeof(*out_strides));
-    for (uint32_t i = labels->count; i-- > 0; step *= einsum->extents[labels->labels[i]])
-        out_strides[labels->labels[i]] = step;
+    for (uint32_t i = labels->count; i-- > 0; step *= run->einsum.extents[labels->labels[i]])
+        gather.strides[labels->labels[i]] = step;
+    return tn_einsum_gather_run(run->call, &gather);
 }
 
-/* The left side becomes its product with input `input`. */
-static tn_status do_stage(products_run *run, uint32_t input) {
-    const stage s = read_stage(&run->einsum, &run->labels, input);
-    float *workspace = run->call->workspace;
-    float *result = workspace + run->offsets.results[input % 2];
-    int64_t strides[TN_EINSUM_LABELS];
-    TN_TRY(gather_side(run, run->left, run->strides,
-                       (const tn_einsum_list *const[]){&s.batch, &s.rows, &s.depth}, &s.left_sums,
-                       workspace + run->offsets.left));
-    tn_einsum_strides(run->call, &run->einsum, input, strides);
-    TN_TRY(gather_side(run, run->call->inputs[input]->data, strides,
-                       (const tn_einsum_list *const[]){&s.batch, &s.depth, &s.columns},
-                       &s.right_sums, workspace + run->offsets.right));
-    TN_TRY(multiply(run, &s, result));
-    row_major(&run->einsum, &s.result, run->strides);
-    run->labels = s.result;
-    run->left = result;
-    return TN_OK;
+static bool is_ordered(const products_run *run) {
+    const tn_einsum_list *a = &run->stage.result, *b = &run->einsum.output;
+    return a->count == b->count && memcmp(a->labels, b->labels, a->count) == 0;
 }
 
 static tn_status products_run_all(tn_call *call) {
     static const tn_einsum_list none = {.count = 0};
-    tn_einsum_list sums = {.count = 0};
+    float *workspace = call->workspace, *output = call->outputs[0]->data;
     products_run run;
     TN_TRY(read_run(call, &run));
     if (call->outputs[0]->bytes == 0) return TN_OK;
-    if (run.einsum.input_count > 1)
-        memset((float *)call->workspace + run.offsets.zeros, 0,
-               (size_t)(run.offsets.panels - run.offsets.zeros) * sizeof(float));
-    for (uint32_t i = 1; i < run.einsum.input_count; i++)
-        TN_TRY(do_stage(&run, i));
-    for (uint32_t i = 0; i < run.labels.count; i++)
-        if (!tn_einsum_has(&run.einsum.output, run.labels.labels[i]) &&
-            !tn_einsum_has(&sums, run.labels.labels[i]))
-            tn_einsum_add(&sums, run.labels.labels[i]);
-    return gather_side(&run, run.left, run.strides,
-                       (const tn_einsum_list *const[]){&run.einsum.output, &none, &none}, &sums,
-                       call->outputs[0]->data);
+    if (run.einsum.input_count == 1)
+        return gather_input(
+            &run, 0, (const tn_einsum_list *const[]){&run.einsum.output, &none, &none}, output);
+    const stage *s = &run.stage;
+    float *result = is_ordered(&run) ? output : workspace + run.rooms.result;
+    memset(workspace + run.rooms.zeros, 0,
+           (size_t)(run.rooms.panels - run.rooms.zeros) * sizeof(float));
+    TN_TRY(gather_input(&run, 0, (const tn_einsum_list *const[]){&s->batch, &s->rows, &s->depth},
+                        workspace + run.rooms.left));
+    TN_TRY(gather_input(&run, 1, (const tn_einsum_list *const[]){&s->batch, &s->depth, &s->columns},
+                        workspace + run.rooms.right));
+    TN_TRY(multiply(&run, result));
+    return result == output ? TN_OK : order_result(&run, result, output);
 }
 
 static const char *const products_combinations[] = {"f32... -> f32"};
 #define PRODUCTS(level_name)                                                                       \
     const tn_kernel tn_einsum_products_##level_name = {                                            \
         TN_KERNEL_BEGIN("cpu", "", "Einsum", "products_" #level_name, 1,                           \
-                        "Matrix products of two operands at a time, on all threads."),             \
+                        "A matrix product of two operands, on all threads."),                      \
         .requires_features = TN_KIT_FEATURES_##level_name,                                         \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
         TN_COMBINATIONS(products_combinations),                                                    \
+        .accepts = products_accepts,                                                               \
         .reshape = products_reshape,                                                               \
         .run = products_run_all,                                                                   \
         .user = (void *)(uintptr_t)&tn_matrix_##level_name}

@@ -229,8 +229,8 @@ static const tn_port cross_entropy_outputs[] = {
         "ignore_index=3 | " x "=f32[2,4,35] " labels "=i64[2,35]{" SEVENTY "}"
 static const char *const likelihood_cases[] = {
     LOSS_CASES("input", "target", "weight"),
-    "reduction=none | input=f64[2,2]{-1,-2,-3,-4} target=i64[2]{1,0} weight=f64[2]{1,10}"
-    " | loss=f64[2]{20,3}",
+    ("reduction=none | input=f64[2,2]{-1,-2,-3,-4} target=i64[2]{1,0} weight=f64[2]{1,10}"
+     " | loss=f64[2]{20,3}"),
     "| input=f64[2,2]{-1,-2,-3,-4} target=i64[2]{1,0} weight=f64[2]{1,3} | loss=f64[]{2.25}",
 };
 static const char *const cross_entropy_cases[] = {

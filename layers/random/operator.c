@@ -4,8 +4,7 @@
  * Bernoulli and Multinomial. Number i of a node is SplitMix64's i-th from the node's seed (Steele,
  * Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014), so that the same seed
  * gives the same numbers whatever the threads; normal ones are made of two by Box and Muller's
- * transform. A node without a seed has one of its output's name: the same in each run, another one
- * than its neighbours'.
+ * transform. Readers of networks give nodes without a seed one of their own.
  */
 #include <tenon/kit/parallel.h>
 #include "kit/operator/layer.h"
@@ -22,13 +21,10 @@ typedef struct random_params {
     tn_i64s shape;
 } random_params;
 
-enum { SEED_FIELD = 1 }; /* its index in every table */
-
 #define FIELD_DTYPE(fallback, words)                                                               \
     TN_FIELD(random_params, dtype, TN_FIELD_TYPE, TN_OPTIONAL, fallback, words)
 #define FIELD_SEED                                                                                 \
-    TN_FIELD(random_params, seed, TN_FIELD_F32, TN_OPTIONAL, NULL,                                 \
-             "what the numbers follow from; absent: the output's name")
+    TN_FIELD(random_params, seed, TN_FIELD_F32, TN_OPTIONAL, "0", "what the numbers follow from")
 #define NUMBER(member, name, fallback, words)                                                      \
     {                                                                                              \
         name, words, fallback, NULL, TN_FIELD_F32, TN_OPTIONAL,                                    \
@@ -115,15 +111,9 @@ static uint64_t mix(uint64_t x) {
 
 static uint64_t key_of(const tn_call *call) {
     const random_params *params = call->params;
-    uint64_t key = UINT64_C(0xCBF29CE484222325);
-    if (params->present >> SEED_FIELD & 1) {
-        uint32_t bits;
-        memcpy(&bits, &params->seed, sizeof(bits));
-        return mix(bits + UINT64_C(0x9E3779B97F4A7C15));
-    }
-    for (const char *c = call->outputs[0]->name; c && *c; c++)
-        key = (key ^ (uint8_t)*c) * UINT64_C(0x100000001B3);
-    return mix(key);
+    uint32_t bits;
+    memcpy(&bits, &params->seed, sizeof(bits));
+    return mix(bits + UINT64_C(0x9E3779B97F4A7C15));
 }
 
 /* Number `index` of the node, 0 <= number < 1. */

@@ -102,8 +102,8 @@ static const tn_port reverse_inputs[] = {
 };
 static const tn_port reverse_outputs[] = {TN_PORT("Y", "T", 0, "the sequences reversed")};
 static const char *const reverse_cases[] = {
-    "| input=i32[4,2]{0,4,1,5,2,6,3,7} sequence_lens=i64[2]{4,2}"
-    " | Y=i32[4,2]{3,5,2,4,1,6,0,7}",
+    ("| input=i32[4,2]{0,4,1,5,2,6,3,7} sequence_lens=i64[2]{4,2}"
+     " | Y=i32[4,2]{3,5,2,4,1,6,0,7}"),
     "batch_axis=0 time_axis=1 | input=f32[2,4,3] sequence_lens=i64[2]{3,1}",
     "| input=f16[3,4] sequence_lens=i64[4]{0,1,2,3}",
     "| input=bool[3,2,2] sequence_lens=i64[2]{3,2}",
