@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/operators.md, the table of the built-in operators: make_operators_page.py [--check] TENON.
+"""Writes docs/operators.md, the table of the operators that come with Tenon: make_operators_page.py [--check] TENON.
 
-It comes from `tenon plugin list --json` alone. --check writes nothing and fails where the page is another.
+It comes from `tenon plugin list --json` alone, with the libraries of operators in lib/tenon/operators beside the program's bin. --check writes nothing and fails where the page is another.
 """
 
 import collections
+import glob
 import json
 import os
 import re
@@ -12,33 +13,37 @@ import subprocess
 import sys
 
 PAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs", "operators.md")
-HEAD = """# Built-in operators
+OWN = ("builtin", "ml")
+HEAD = """# Operators
 
 {count} operators in {entries} versions, made from `tenon plugin list --json` by `scripts/make_operators_page.py`; `tenon plugin show NAME`
 tells an operator's fields and ports. A version is the opset in which a meaning began: a model gets the highest one that is
 not above what it imports. Every operator has a reference in double precision and runs by it where no kernel fits; kernels of
 libraries that are loaded when they are wanted are not listed.
 """
-DOMAINS = {"": "ONNX", "Caffe": "Caffe"}
-INTROS = {"Caffe": "What layers of Caffe networks mean and ONNX's operators cannot say; the reader of Caffe networks uses them.\n"}
+DOMAINS = {"": "ONNX", "Caffe": "Caffe", "ai.onnx.ml": "ONNX, ai.onnx.ml"}
+INTROS = {"ai.onnx.ml": "A library of its own, which is loaded when a model needs it: [machine-learning.md](machine-learning.md).\n",
+          "Caffe": "What layers of Caffe networks mean and ONNX's operators cannot say; the reader of Caffe networks uses them.\n"}
 LEVEL = re.compile(r"_(baseline|avx2|avx512|vnni|avx512_vnni)$")
 
 
 def read_list(tenon):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TENON_")}
-    text = subprocess.run([tenon, "plugin", "list", "--json"], stdout=subprocess.PIPE, check=True, env=environment).stdout
+    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(tenon))), "lib", "tenon", "operators")
+    libraries = [word for path in sorted(glob.glob(f"{folder}/*.so")) for word in ("--plugin", path)]
+    text = subprocess.run([tenon, "plugin", "list", "--json", *libraries], stdout=subprocess.PIPE, check=True, env=environment).stdout
     return json.loads(text)
 
 
 def rows_of(found, domain):
     versions, docs, kernels = collections.defaultdict(set), {}, collections.defaultdict(dict)
     for item in found["operators"]:
-        if item["library"] == "builtin" and item["domain"] == domain:
+        if item["library"] in OWN and item["domain"] == domain:
             versions[item["name"]].add(item["version"])
             if item["version"] == max(versions[item["name"]]):
                 docs[item["name"]] = item["doc"]
     for item in found["kernels"]:
-        if item["library"] == "builtin" and item["domain"] == domain and item["device"] == "cpu":
+        if item["library"] in OWN and item["domain"] == domain and item["device"] == "cpu":
             kernels[item["operator"]][LEVEL.sub("", item["name"])] = None
     for name in sorted(versions, key=str.lower):
         numbers = ", ".join(str(number) for number in sorted(versions[name]))
@@ -47,7 +52,7 @@ def rows_of(found, domain):
 
 
 def make_page(found):
-    built_in = [item for item in found["operators"] if item["library"] == "builtin"]
+    built_in = [item for item in found["operators"] if item["library"] in OWN]
     page = HEAD.format(count=len({(item["domain"], item["name"]) for item in built_in}), entries=len(built_in))
     for domain in sorted({item["domain"] for item in built_in}):
         page += f"\n## {DOMAINS.get(domain, domain)}\n\n{INTROS.get(domain, '')}"

@@ -195,6 +195,7 @@ static tn_status read_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const t
     if (function) return tn_onnx_function_expand(reader, scope, node, function);
     bool is_done;
     TN_TRY(tn_error_in(tn_onnx_constant_strings_read(reader, scope, node, &is_done), .node = name));
+    if (!is_done) TN_TRY(tn_onnx_zip_map_read(reader, scope, node, name, &is_done));
     return is_done ? TN_OK : read_operator_node(reader, scope, node, name);
 }
 

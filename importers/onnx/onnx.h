@@ -33,8 +33,16 @@ typedef struct tn_onnx_data {
     size_t bytes;
 } tn_onnx_data;
 
+/* The importer's options. */
+enum { TN_ONNX_ZIPMAP_REFUSE = 0, TN_ONNX_ZIPMAP_DROP = 1 };
+typedef struct tn_onnx_options {
+    uint64_t present;
+    uint32_t zipmap; /* TN_ONNX_ZIPMAP_... */
+} tn_onnx_options;
+
 typedef struct tn_onnx_reader {
     tn_import *import;
+    const tn_onnx_options *options;
     const tn_allocator *allocator;
     const tn_onnx_model *model;
     tn_import_graph *graph; /* that nodes are added to: the model's, or a body's */
@@ -95,6 +103,12 @@ tn_status tn_onnx_strings_read(const tn_onnx_reader *reader, const tn_onnx_tenso
 /* A node Constant of strings as a constant of the graph; answers false of all other nodes. */
 tn_status tn_onnx_constant_strings_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                         const tn_onnx_node *node, bool *out_is_done);
+
+/* --- zip_map.c --- */
+/* Whether the node is ZipMap; then a node that stands in its place was added, or it was noted as
+ * missing. */
+tn_status tn_onnx_zip_map_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                               const tn_onnx_node *node, const char *name, bool *out_is_done);
 
 /* --- attribute.c --- */
 /* What a node's attribute is once references to the function's attributes are followed; a null

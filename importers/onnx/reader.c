@@ -79,6 +79,7 @@ static tn_status read_onnx(tn_import *import) {
     TN_TRY(tn_wire_unpack(&allocator, &tenon__onnx__model_proto__descriptor, import->data,
                           (size_t)import->bytes, &message));
     tn_onnx_reader reader = {.import = import,
+                             .options = import->params,
                              .allocator = &allocator,
                              .model = (const tn_onnx_model *)message,
                              .graph = import->graph};
@@ -98,6 +99,11 @@ static uint32_t probe_onnx(void *user, const void *head, uint64_t bytes) {
                : 0;
 }
 
+static const tn_field options[] = {TN_FIELD_CHOICE(
+    tn_onnx_options, zipmap, TN_FIELD_ENUM, TN_OPTIONAL, "refuse", "refuse|drop",
+    "what becomes of ZipMap, a list of maps from labels to scores at a classifier's end: drop puts "
+    "the tensor of scores in its place")};
+
 const tn_importer tn_onnx_importer = {
     .size = sizeof(tn_importer),
     .name = "onnx",
@@ -105,5 +111,5 @@ const tn_importer tn_onnx_importer = {
     .doc = "ONNX's protobuf files; external data lies in the model's folder",
     .endings = ".onnx",
     .probe = probe_onnx,
-    TN_NO_FIELDS,
+    TN_FIELDS(tn_onnx_options, options),
     .read = read_onnx};

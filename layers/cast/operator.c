@@ -4,6 +4,7 @@
  * Casts to types of 8 bits and less are not offered, of which two of the fields speak.
  */
 #include "cast/cast.h"
+#include "cast/strings.h"
 #include "kit/operator/cast.h"
 #include <tenon/kit/known_steps.h>
 #include "kit/operator/layer.h"
@@ -59,20 +60,26 @@ static tn_status cast_is_identity(tn_call *call) {
     return call->inputs[0]->type == cast_type(call) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
+static bool is_of_strings(const tn_call *call) {
+    return call->inputs[0]->type == TN_STRING || call->outputs[0]->type == TN_STRING;
+}
+
 static tn_status cast_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
-    if (input != 0 || !tn_known_is(name, TN_FACET_CONVERT)) return TN_ERROR_UNSUPPORTED;
-    (void)call;
+    if (input != 0 || !tn_known_is(name, TN_FACET_CONVERT) || is_of_strings(call))
+        return TN_ERROR_UNSUPPORTED;
     *(uint32_t *)out_facet->what = sizeof(uint32_t);
     return TN_OK;
 }
 
 static tn_status cast_reference(tn_call *call) {
+    if (is_of_strings(call)) return tn_cast_strings(call);
     tn_cast_elements(call->inputs[0], call->outputs[0]);
     return TN_OK;
 }
 
-static const tn_port cast_inputs[] = {TN_PORT("input", "any", 0, "any tensor")};
-static const tn_port cast_outputs[] = {TN_PORT("output", "any", 0, "the same in the type `to`")};
+static const tn_port cast_inputs[] = {TN_PORT("input", "any|string", 0, "any tensor")};
+static const tn_port cast_outputs[] = {
+    TN_PORT("output", "any|string", 0, "the same in the type `to`")};
 static const char *const cast_cases[] = {
     "to=f16 | input=f32[2,3,5]",
     "to=f32 | input=u8[2,33]",
@@ -102,6 +109,17 @@ static const char *const cast_cases[] = {
     "to=u8 | input=bool[3]{0,1,1}",
     "to=f32 | input=i64[3]{9223372036854775807,16777217,-1}",
     "to=i32 | input=i64[5,1031]",
+    "to=string | input=string[3]",
+    "to=string | input=f32[5]{0.1,-3,1e20,nan,inf} | output=string[5]{0.1,-3,1e+20,NaN,INF}",
+    "to=string | input=i64[2]{-9223372036854775808,7} | "
+    "output=string[2]{-9223372036854775808,7}",
+    "to=string | input=u64[1]{9223372036854775807} | output=string[1]{9223372036854775807}",
+    "to=string | input=bool[2]{0,1} | output=string[2]{0,1}",
+    "to=f32 | input=string[6]{0.1,-1e3,+INF,-inf,nan,7} | output=f32[6]{0.1,-1000,inf,-inf,nan,7}",
+    "to=i64 | input=string[3]{-9223372036854775808,2.75,7} | "
+    "output=i64[3]{-9223372036854775808,2,7}",
+    "to=u64 | input=string[1]{9223372036854775807} | output=u64[1]{9223372036854775807}",
+    "to=bool | input=string[2]{0,1} | output=bool[2]{0,1}",
 };
 
 #define CAST(version, params, field_table)                                                         \
@@ -136,8 +154,8 @@ static tn_status cast_like_is_identity(tn_call *call) {
 }
 
 static const tn_port cast_like_inputs[] = {
-    TN_PORT("input", "any", 0, "any tensor"),
-    TN_PORT("target_type", "T:any", TN_PORT_SHAPE_ONLY, "whose type to take"),
+    TN_PORT("input", "any|string", 0, "any tensor"),
+    TN_PORT("target_type", "T:any|string", TN_PORT_SHAPE_ONLY, "whose type to take"),
 };
 static const tn_port cast_like_outputs[] = {TN_PORT("output", "T", 0, "the same in that type")};
 static const char *const cast_like_cases[] = {

@@ -240,6 +240,7 @@ static const tn_field bit_shift_fields[] = {
         .facet = of_facet,                                                                         \
         .user = (void *)(uintptr_t)&of##_operator,                                                 \
         TN_CASES(prefix##_cases)};
+#include "elementwise/strings.h"
 #include "elementwise/pairs.h"
 #undef COMBINE
 #undef PAIR
@@ -262,31 +263,6 @@ static const tn_operator p_relu_6 = {
     .reference = slope_reference,
     .user = (void *)(uintptr_t)&p_relu_operator,
     TN_CASES(p_relu_6_cases)};
-
-static const tn_port where_inputs[] = {
-    TN_PORT("condition", "bool", 0, "which to take"),
-    TN_PORT("X", "T:any", 0, "taken where the condition is true"),
-    TN_PORT("Y", "T", 0, "taken where it is false")};
-static const tn_port where_outputs[] = {TN_PORT("output", "T", 0, "what was taken")};
-static const char *const where_cases[] = {
-    "| condition=bool[2,2]{1,0,1,1} X=f32[2,2] Y=f32[2,2]",
-    "| condition=bool[3,1]{1,0,1} X=f32[4] Y=f32[]",
-    "| condition=bool[]{1} X=i64[5] Y=i64[5]",
-    "| condition=bool[2,1,2]{1,0,0,1} X=f16[1,3,1] Y=f16[2,1,1]",
-    "| condition=bool[4]{1,0,1,0} X=u8[1] Y=u8[4]",
-    "| condition=bool[1]{0} X=f64[0,2] Y=f64[1,2]",
-    "| condition=bool[2]{1,0} X=bool[2]{0,1} Y=bool[2]{1,0}",
-    "| condition=bool[1,1,64,64] X=f32[1,12,64,64] Y=f32[]",
-    ("| condition=bool[2]{1,0} X=u64[2]{18446744073709551615,1} Y=u64[]{9223372036854775809}"
-     " | output=u64[2]{18446744073709551615,9223372036854775809}")};
-static const tn_operator where_operator = {
-    TN_OPERATOR_BEGIN("", "Where", 9, "Elements of one of two tensors, by a condition."),
-    .traits = TN_OPERATOR_ELEMENTWISE,
-    TN_NO_FIELDS,
-    TN_INPUTS(where_inputs),
-    TN_OUTPUTS(where_outputs),
-    .expression = "condition ? X : Y",
-    TN_CASES(where_cases)};
 
 /* ----------------------------------------------------------------------------------------------
  * operators of any number of inputs */
@@ -338,8 +314,9 @@ static const tn_operator *const elementwise_operators[] = {
 #include "elementwise/maps.h"
 #include "elementwise/pairs.h"
 #include "elementwise/variadic.h"
-    &bitwise_not_operator, &clip_11,  &is_inf_10_operator, &is_inf_20_operator, &is_nan_operator,
-    &not_operator,         &p_relu_6, &shrink_operator,    &swi_glu_operator,   &where_operator};
+    &bitwise_not_operator, &clip_11,          &equal_operator, &is_inf_10_operator,
+    &is_inf_20_operator,   &is_nan_operator,  &not_operator,   &p_relu_6,
+    &shrink_operator,      &swi_glu_operator, &where_operator};
 #undef MAP
 #undef CURVE
 #undef CHOICE

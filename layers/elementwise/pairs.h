@@ -58,13 +58,6 @@ PAIR(or, "Or", 7, TN_OPERATOR_ELEMENTWISE, TN_NO_FIELDS, "A || B", "T:bool", "T"
 PAIR(xor, "Xor", 7, TN_OPERATOR_ELEMENTWISE, TN_NO_FIELDS, "A != B", "T:bool", "T", "bool", "A",
      "B", "C", "any tensor", "another one", "whether one of both is true",
      "Whether one of both is true, broadcast with each other.", LOGIC_CASES)
-PAIR(equal, "Equal", 7, TN_OPERATOR_ELEMENTWISE, TN_NO_FIELDS, "A == B", "T:any", "T", "bool", "A",
-     "B", "C", "any tensor", "what it is compared with", "whether they are equal",
-     "Equality of two tensors, broadcast with each other.",
-     "| A=f32[2,3]{1,2,3,4,5,6} B=f32[3]{4,2,3}",
-     "| A=i64[3,1]{-1,0,9223372036854775807} B=i64[2]{9223372036854775807,0}",
-     "| A=bool[4]{0,1,0,1} B=bool[4]{0,0,1,1}", "| A=f16[3]{1,2,3} B=f16[1]{2}",
-     "| A=u64[2]{1,2} B=u64[]{2}", "| A=i8[0,3] B=i8[3]", "| A=f32[7,1,33] B=f32[5,1]")
 PAIR(greater, "Greater", 7, TN_OPERATOR_ELEMENTWISE, TN_NO_FIELDS, "A > B", "T:number", "T", "bool",
      "A", "B", "C", "any tensor", "what it is compared with", "whether A is above B",
      "Whether numbers are above others, broadcast with each other.", COMPARISON_CASES)

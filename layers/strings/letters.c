@@ -22,7 +22,7 @@ static const letter_range ranges[] = {
     {0x4C1, 0x4CD, 0},  {0x4D0, 0x52E, 0},  {0x531, 0x556, 48}, {0x1E00, 0x1E94, 0},
     {0x1EA0, 0x1EFE, 0}};
 
-static uint32_t lower(uint32_t letter) {
+uint32_t tn_letter_lower(uint32_t letter) {
     for (size_t i = 0; i < TN_COUNT(ranges); i++) {
         const letter_range *range = &ranges[i];
         if (letter < range->first || letter > range->last) continue;
@@ -32,7 +32,7 @@ static uint32_t lower(uint32_t letter) {
     return letter;
 }
 
-static uint32_t upper(uint32_t letter) {
+uint32_t tn_letter_upper(uint32_t letter) {
     if (letter == 0xFF) return 0x178;  /* y with diaeresis */
     if (letter == 0x3C2) return 0x3A3; /* sigma at a word's end */
     for (size_t i = 0; i < TN_COUNT(ranges); i++) {
@@ -48,15 +48,25 @@ static uint32_t upper(uint32_t letter) {
 /* The character at the beginning of the text, and how many bytes it has; 0: these are none. */
 static uint64_t decode(const uint8_t *text, uint64_t bytes, uint32_t *out_letter) {
     const uint8_t first = text[0];
-    const uint64_t count = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : 0;
+    const uint64_t count = first < 0x80       ? 1
+                           : first >> 5 == 6  ? 2
+                           : first >> 4 == 14 ? 3
+                           : first >> 3 == 30 ? 4
+                                              : 0;
     if (count == 0 || count > bytes) return 0;
-    uint32_t letter = count == 1 ? first : count == 2 ? first & 0x1Fu : first & 0x0Fu;
+    uint32_t letter = count == 1 ? first : first & (0x7Fu >> count);
     for (uint64_t i = 1; i < count; i++) {
         if (text[i] >> 6 != 2) return 0;
         letter = letter << 6 | (text[i] & 0x3Fu);
     }
     *out_letter = letter;
     return count;
+}
+
+uint64_t tn_letters_decode(const char *text, uint64_t bytes, uint32_t *out_letter) {
+    const uint64_t count = decode((const uint8_t *)text, bytes, out_letter);
+    if (count == 0) *out_letter = 0xFFFD;
+    return count > 0 ? count : 1;
 }
 
 static uint64_t encode(uint32_t letter, char *to) {
@@ -80,7 +90,7 @@ static uint64_t map_letters(const char *text, uint64_t bytes, uint32_t (*map)(ui
     while (at < bytes) {
         uint32_t letter = 0;
         const uint64_t count = decode((const uint8_t *)text + at, bytes - at, &letter);
-        if (count == 0) { /* four bytes a character, or none at all: as it is */
+        if (count == 0 || count == 4) { /* none at all, or one that has no other case here */
             to[written++] = text[at++];
             continue;
         }
@@ -91,9 +101,9 @@ static uint64_t map_letters(const char *text, uint64_t bytes, uint32_t (*map)(ui
 }
 
 uint64_t tn_letters_lower(const char *text, uint64_t bytes, char *to) {
-    return map_letters(text, bytes, lower, to);
+    return map_letters(text, bytes, tn_letter_lower, to);
 }
 
 uint64_t tn_letters_upper(const char *text, uint64_t bytes, char *to) {
-    return map_letters(text, bytes, upper, to);
+    return map_letters(text, bytes, tn_letter_upper, to);
 }

@@ -47,5 +47,5 @@ TN_OPERATOR(concat, "", "StringConcat", 20, "Strings joined, broadcast with each
 
 TN_LAYER(strings,
          TN_OPERATORS(&concat_20, &tn_string_normalizer_10, &tn_string_split_20,
-                      &tn_tf_idf_vectorizer_9),
-         TN_KERNELS(&tn_tf_idf_rows));
+                      &tn_regex_full_match_20, &tn_tf_idf_vectorizer_9),
+         TN_KERNELS(&tn_regex_full_match_states, &tn_tf_idf_sorted));

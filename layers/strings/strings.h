@@ -5,13 +5,20 @@
 
 #include "kit/operator/strings.h"
 
-extern const tn_operator tn_string_normalizer_10, tn_string_split_20, tn_tf_idf_vectorizer_9;
-extern const tn_kernel tn_tf_idf_rows;
+extern const tn_operator tn_string_normalizer_10, tn_string_split_20, tn_tf_idf_vectorizer_9,
+    tn_regex_full_match_20;
+extern const tn_kernel tn_tf_idf_sorted, tn_regex_full_match_states;
 
 /* Characters of UTF-8 in the other case; see letters.c. Writes at most 4 bytes more than it reads
  * for each character; bytes that are no character stay. Returns the number of bytes. */
 enum { TN_LETTERS_GROWTH = 4 };
 uint64_t tn_letters_lower(const char *text, uint64_t bytes, char *to);
 uint64_t tn_letters_upper(const char *text, uint64_t bytes, char *to);
+/* One character in the other case; others stay. */
+uint32_t tn_letter_lower(uint32_t letter);
+uint32_t tn_letter_upper(uint32_t letter);
+/* The character at the beginning of a text of at least one byte, and how many bytes it has; of a
+ * byte that begins none it is U+FFFD. */
+uint64_t tn_letters_decode(const char *text, uint64_t bytes, uint32_t *out_letter);
 
 #endif

@@ -3,7 +3,10 @@
  * TfIdfVectorizer: how often each n-gram of a pool occurs in a row of words or numbers, whose
  * elements may lie some elements apart.
  */
+#include "kit/operator/kernel_memory.h"
 #include "strings/strings.h"
+
+#include <stdlib.h>
 
 #include <tenon/kit/parallel.h>
 
@@ -84,7 +87,7 @@ static tn_status check(tn_call *call, int64_t *out_columns) {
     if ((p->pool_strings.count > 0) == (p->pool_int64s.count > 0))
         return call->host->fail(call, TN_ERROR_ARGUMENT,
                                 "fields 'pool_strings' and 'pool_int64s': expected one of them");
-    if (pool_count(call) == 0)
+    if (pool_count(call) == 0 || pool_count(call) >= UINT32_MAX)
         return call->host->fail(call, TN_ERROR_TYPE, "the pool and input 'X' differ in type");
     if (p->max_gram_length < p->min_gram_length)
         return call->host->fail(call, TN_ERROR_ARGUMENT,
@@ -104,50 +107,112 @@ static tn_status tf_idf_infer(tn_call *call) {
 }
 
 /* ----------------------------------------------------------------------------------------------
- * counting */
+ * finding */
 
-/* A row's elements from `begin` to `end` of the input, every `step`-th. */
-typedef struct gram_rows {
+/* The n-grams of one length: their numbers, and where in the pool they begin. */
+typedef struct gram_list {
     const tn_call *call;
-    int64_t columns, length; /* of the output's rows; of the input's */
-} gram_rows;
+    uint64_t length, first, count, begin;
+} gram_list;
 
-static bool is_equal(const tn_call *call, uint64_t pool, int64_t element) {
+static uint64_t pool_of(const gram_list *list, uint64_t gram) {
+    return list->begin + (gram - list->first) * list->length;
+}
+
+static int compare_integers(int64_t a, int64_t b) {
+    return a < b ? -1 : a > b;
+}
+
+/* An element of the pool with one of the input. */
+static int compare_element(const tn_call *call, uint64_t pool, int64_t element) {
     const tf_idf_params *p = call->params;
     if (!is_text(call))
-        return p->pool_int64s.items[pool] == tn_element_i64(call->inputs[0], element);
+        return compare_integers(p->pool_int64s.items[pool],
+                                tn_element_i64(call->inputs[0], element));
     uint64_t bytes;
     const char *text = tn_string_at(call->inputs[0], (uint64_t)element, &bytes);
     const char *word = p->pool_strings.items[pool];
-    return strlen(word) == bytes && memcmp(word, text, bytes) == 0;
+    const uint64_t word_bytes = strlen(word), least = word_bytes < bytes ? word_bytes : bytes;
+    const int order = memcmp(word, text, least);
+    return order != 0 ? order : compare_integers((int64_t)word_bytes, (int64_t)bytes);
 }
 
-/* Adds 1 for each n-gram of `length` that is the elements first, first + step and so on. */
-static void count_gram(const gram_rows *rows, int64_t first, int64_t step, uint64_t length,
-                       uint64_t first_gram, float *y) {
-    const tf_idf_params *p = rows->call->params;
-    const uint64_t begin = (uint64_t)p->ngram_counts.items[length - 1];
-    const uint64_t end = pool_end(rows->call, length);
-    for (uint64_t at = begin, gram = first_gram; at < end; at += length, gram++) {
-        uint64_t k = 0;
-        while (k < length && is_equal(rows->call, at + k, first + (int64_t)k * step))
-            k++;
-        if (k < length) continue;
-        y[p->ngram_indexes.items[gram]] += 1;
-        return; /* of equal ones the first */
-    }
+/* An n-gram of the pool with the elements first, first + step and so on. */
+static int compare_gram(const gram_list *list, uint64_t gram, int64_t first, int64_t step) {
+    int order = 0;
+    for (uint64_t k = 0; k < list->length && order == 0; k++)
+        order = compare_element(list->call, pool_of(list, gram) + k, first + (int64_t)k * step);
+    return order;
 }
+
+static int compare_sorted(const void *left, const void *right, void *user) {
+    const gram_list *list = user;
+    const tf_idf_params *p = list->call->params;
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const uint64_t at = pool_of(list, a), other = pool_of(list, b);
+    int order = 0;
+    for (uint64_t k = 0; k < list->length && order == 0; k++)
+        order =
+            is_text(list->call)
+                ? strcmp(p->pool_strings.items[at + k], p->pool_strings.items[other + k])
+                : compare_integers(p->pool_int64s.items[at + k], p->pool_int64s.items[other + k]);
+    return order != 0 ? order : compare_integers(a, b);
+}
+
+/* Of equal ones the first; -1: there is none. `order`: the numbers sorted, or null. */
+static int64_t find_gram(const gram_list *list, const uint32_t *order, int64_t first,
+                         int64_t step) {
+    if (!order) {
+        for (uint64_t gram = list->first; gram < list->first + list->count; gram++)
+            if (compare_gram(list, gram, first, step) == 0) return (int64_t)gram;
+        return -1;
+    }
+    uint64_t begin = list->first, end = list->first + list->count;
+    const uint64_t last = end;
+    while (begin < end) {
+        const uint64_t middle = begin + (end - begin) / 2;
+        if (compare_gram(list, order[middle], first, step) < 0)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin < last && compare_gram(list, order[begin], first, step) == 0
+               ? (int64_t)order[begin]
+               : -1;
+}
+
+/* The list of the next length; begins with `list->length` 0. */
+static bool next_list(gram_list *list) {
+    const tf_idf_params *p = list->call->params;
+    if (list->length == p->ngram_counts.count) return false;
+    list->first += list->count;
+    list->length++;
+    list->begin = (uint64_t)p->ngram_counts.items[list->length - 1];
+    list->count = (pool_end(list->call, list->length) - list->begin) / list->length;
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * counting */
+
+typedef struct gram_rows {
+    const tn_call *call;
+    const uint32_t *order;
+    int64_t columns, length; /* of the output's rows; of the input's */
+} gram_rows;
 
 /* All n-grams of one length in a row; single elements are not counted again for each step. */
-static void count_length(const gram_rows *rows, int64_t begin, uint64_t length, uint64_t first_gram,
-                         float *y) {
+static void count_length(const gram_rows *rows, const gram_list *list, int64_t begin, float *y) {
     const tf_idf_params *p = rows->call->params;
-    const int64_t steps = length == 1 ? 1 : p->max_skip_count + 1;
+    const int64_t steps = list->length == 1 ? 1 : p->max_skip_count + 1;
     for (int64_t step = 1; step <= steps; step++) {
         int64_t reach;
-        if (!tn_infer_multiply(step, (int64_t)length - 1, &reach) || reach >= rows->length) break;
-        for (int64_t i = 0; i + reach < rows->length; i++)
-            count_gram(rows, begin + i, step, length, first_gram, y);
+        if (!tn_infer_multiply(step, (int64_t)list->length - 1, &reach) || reach >= rows->length)
+            break;
+        for (int64_t i = 0; i + reach < rows->length; i++) {
+            const int64_t gram = find_gram(list, rows->order, begin + i, step);
+            if (gram >= 0) y[p->ngram_indexes.items[gram]] += 1;
+        }
     }
 }
 
@@ -168,15 +233,12 @@ static tn_status do_rows(void *user, int64_t begin, int64_t end, uint32_t thread
     (void)thread;
     for (int64_t row = begin; row < end; row++) {
         float *y = (float *)rows->call->outputs[0]->data + row * rows->columns;
-        uint64_t first_gram = 0;
+        gram_list list = {.call = rows->call};
         memset(y, 0, (size_t)rows->columns * sizeof(*y));
-        for (uint64_t length = 1; length <= p->ngram_counts.count; length++) {
-            const uint64_t pool =
-                pool_end(rows->call, length) - (uint64_t)p->ngram_counts.items[length - 1];
-            if ((int64_t)length >= p->min_gram_length && (int64_t)length <= p->max_gram_length)
-                count_length(rows, row * rows->length, length, first_gram, y);
-            first_gram += pool / length;
-        }
+        while (next_list(&list))
+            if ((int64_t)list.length >= p->min_gram_length &&
+                (int64_t)list.length <= p->max_gram_length)
+                count_length(rows, &list, row * rows->length, y);
         weigh(rows, y);
     }
     return TN_OK;
@@ -188,6 +250,7 @@ static tn_status compute(tn_call *call, bool is_parallel) {
     const int64_t count = x->rank == 2 ? x->shape[0] : 1;
     TN_TRY(check(call, &rows.columns));
     if (count == 0 || rows.columns == 0) return TN_OK;
+    rows.order = is_parallel ? call->state : NULL;
     if (!is_parallel) return do_rows(&rows, 0, count, 0);
     return call->host->parallel_for(call, count, 1, do_rows, &rows);
 }
@@ -198,6 +261,20 @@ static tn_status tf_idf_reference(tn_call *call) {
 
 static tn_status tf_idf_run(tn_call *call) {
     return compute(call, true);
+}
+
+static tn_status tf_idf_prepare(tn_call *call) {
+    const tf_idf_params *p = call->params;
+    gram_list list = {.call = call};
+    int64_t columns = 0;
+    TN_TRY(check(call, &columns));
+    TN_TRY(tn_kernel_state_create(call, (p->ngram_indexes.count + 1) * sizeof(uint32_t)));
+    uint32_t *order = call->state;
+    for (uint32_t i = 0; i < p->ngram_indexes.count; i++)
+        order[i] = i;
+    while (next_list(&list))
+        qsort_r(order + list.first, list.count, sizeof(*order), compare_sorted, &list);
+    return TN_OK;
 }
 
 #define LENGTH(member, doc)                                                                        \
@@ -246,9 +323,12 @@ const tn_operator tn_tf_idf_vectorizer_9 = {
 };
 
 static const char *const combinations[] = {"string|i64|i32 -> f32"};
-const tn_kernel tn_tf_idf_rows = {
-    TN_KERNEL_BEGIN("cpu", "", "TfIdfVectorizer", "rows", 1, "Rows on all threads."),
+const tn_kernel tn_tf_idf_sorted = {
+    TN_KERNEL_BEGIN("cpu", "", "TfIdfVectorizer", "sorted", 1,
+                    "N-grams sorted and bisected; rows on all threads."),
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
     TN_COMBINATIONS(combinations),
+    .prepare = tf_idf_prepare,
+    .release = tn_kernel_state_destroy,
     .run = tf_idf_run,
 };

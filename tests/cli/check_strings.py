@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 from checks import ProgramChecks
 
 S, I = TensorProto.STRING, TensorProto.INT64
-FORCED = "StringConcat=reference,Select=reference"
+FORCED = "Join=reference,Select=reference"
 ENDS = ["!", "", "été\n"]
 WORDS = ["one", 'say "two"', "日本"]
 
@@ -41,7 +41,7 @@ def network():
     return model([
         helper.make_node("Constant", [], ["more"], value_strings=[b"1", b"22", b"333"]),
         helper.make_node("Constant", [], ["tensor"], value=strings("", WORDS)),
-        node("StringConcat", "x ends", "a", ""), node("StringConcat", "a more", "joined", ""),
+        node("Join", "x ends", "a"), node("Join", "a more", "joined"),
         node("Select", "joined at", "picked"), node("Length", "picked", "lengths"),
         node("LookUp", "x", "numbers", keys=["one", "two"]), node("Equal", "x tensor", "same")],
         [("joined", S), ("picked", S), ("lengths", I), ("numbers", I), ("same", TensorProto.BOOL)],
@@ -114,7 +114,7 @@ class Checker(ProgramChecks):
         joined = [x + e for x, e in zip(values, ENDS)]
         for name, wanted, is_right in (("right", joined, True), ("wrong", joined[::-1], False)):
             os.makedirs(os.path.join(self.folder, name, "test_data_set_0"))
-            self.save(f"{name}/model.onnx", model([node("StringConcat", "x ends", "y", "")], [("y", S)], [strings("ends", ENDS)]))
+            self.save(f"{name}/model.onnx", model([node("Join", "x ends", "y")], [("y", S)], [strings("ends", ENDS)]))
             self.save(f"{name}/test_data_set_0/input_0.pb", strings("x", values))
             self.save(f"{name}/test_data_set_0/output_0.pb", strings("y", wanted))
             done = self.call("test", name)

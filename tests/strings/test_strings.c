@@ -22,7 +22,7 @@ static void make_network(run_test *test) {
     assert_int_equal(
         tn_graph_add_constant(graph, "which", TN_I64, 1, &three, indices, sizeof(indices), &which),
         TN_OK);
-    const tn_tensor_id joined = node_of(graph, "", "StringConcat", 2, TENSORS(x, words));
+    const tn_tensor_id joined = node_of(graph, "Test", "Join", 2, TENSORS(x, words));
     const tn_tensor_id row = node_of(graph, "Test", "InOneRow", 1, &joined);
     const tn_tensor_id picked = node_of(graph, "Test", "Select", 2, TENSORS(row, which));
     run_output(graph, joined, "joined");
@@ -160,7 +160,7 @@ static void test_a_run_decides_how_many_strings(void **state) {
     const tn_tensor_id x = input_of(test->graph, 0, 0);
     const tn_tensor_id split = node_of(test->graph, "Test", "Split", 1, &x);
     run_output(test->graph, split, "words");
-    run_output(test->graph, node_of(test->graph, "", "StringConcat", 2, TENSORS(split, split)),
+    run_output(test->graph, node_of(test->graph, "Test", "Join", 2, TENSORS(split, split)),
                "twice");
     assert_int_equal(load(test, TN_BUILD_NO_TIMING, 0), TN_OK);
     assert_int_equal(tn_context_create(test->engine, &context), TN_OK);
@@ -184,7 +184,7 @@ static void test_numbers_of_constant_strings_are_folded(void **state) {
     const int64_t extent = 2;
     tn_tensor_id x, sum;
     const tn_tensor_id words = constant_of(test->graph, 2, TEXTS("four", "three"));
-    const tn_tensor_id both = node_of(test->graph, "", "StringConcat", 2, TENSORS(words, words));
+    const tn_tensor_id both = node_of(test->graph, "Test", "Join", 2, TENSORS(words, words));
     assert_int_equal(tn_graph_add_input(test->graph, "n", TN_F32, 1, &extent, NULL, &x), TN_OK);
     sum = node_of(test->graph, "Test", "InOneRow", 1, &x);
     run_output(test->graph, sum, "n_out");

@@ -38,7 +38,8 @@ typedef struct tn_heap {
  * "string"; no group (any) holds it. Its outputs never lie on inputs (TN_KERNEL_IN_PLACE,
  * TN_PORT_ALIAS) and are no windows (view.h); TN_PORT_VIEW shares elements and heap. No node with
  * such an output is folded, and no TN_PORT_VALUE_NEEDED port accepts a string but from a constant.
- * An operator with an expression or a row function has no such port.
+ * An operator with an expression or a row function has such a port only with a reference of its
+ * own.
  *
  * Where one block of memory holds a tensor of n strings (constants: tn_graph_add_constant; inputs
  * of a network: tn_context_bind_input), it begins with the n elements, and the heap is what follows

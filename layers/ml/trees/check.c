@@ -82,6 +82,7 @@ static tn_status visit(tn_call *call, tn_ensemble *ensemble, uint8_t *seen, uint
         while (count > 0) {
             const uint32_t at = stack[--count];
             const tn_tree_node *node = &ensemble->nodes[at];
+            ensemble->reached_count++;
             TN_TRY(check_node(call, ensemble, at));
             if (node->mode == TN_TREE_LEAF) continue;
             TN_TRY(

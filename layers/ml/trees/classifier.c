@@ -28,37 +28,39 @@ static tn_tree_weight_fields weight_fields(const tn_tree_params *params) {
                                    .weights_as_tensor = params->class_weights_as_tensor};
 }
 
-static void find_only(const tn_tree_params *params, const tn_tree_numbers *weights,
-                      classes *out_classes) {
-    const tn_i64s *ids = &params->class_ids;
-    bool is_one = out_classes->labels.count == 2 && ids->count > 0;
-    for (uint64_t i = 1; is_one && i < ids->count; i++)
-        is_one = ids->items[i] == ids->items[0];
-    out_classes->only = is_one ? ids->items[0] : -1;
-    out_classes->is_probability = true;
-    for (uint64_t i = 0; is_one && i < weights->count; i++)
-        out_classes->is_probability &= !(tn_tree_number(weights, i) < 0);
-}
-
 static tn_status read_classes(tn_call *call, classes *out_classes) {
     const tn_tree_params *params = call->params;
-    tn_tree_numbers weights;
-    *out_classes = (classes){.transform = params->post_transform};
+    *out_classes = (classes){.transform = params->post_transform, .only = -1};
     TN_TRY(tn_labels_read(call, &params->classlabels_strings, &params->classlabels_int64s, LABELS,
                           &out_classes->labels));
-    TN_TRY(tn_tree_numbers_read(call, "class_weights", &params->class_weights,
-                                params->class_weights_as_tensor, &weights));
     TN_TRY(tn_tree_numbers_read(call, "base_values", &params->base_values,
                                 params->base_values_as_tensor, &out_classes->base));
-    if (out_classes->labels.count > TN_TREES_MOST_TARGETS)
+    const uint64_t count = out_classes->labels.count, bases = out_classes->base.count;
+    if (count > TN_TREES_MOST_TARGETS)
         return call->host->fail(call, TN_ERROR_RANGE, "there are too many class labels");
-    find_only(params, &weights, out_classes);
-    const uint64_t bases = out_classes->base.count;
-    if (bases == 0 || bases == out_classes->labels.count || (bases == 1 && out_classes->only >= 0))
-        return TN_OK;
-    return call->host->fail(
-        call, TN_ERROR_ARGUMENT, "field 'base_values' has %llu values for %llu classes",
-        (unsigned long long)bases, (unsigned long long)out_classes->labels.count);
+    if (bases == 0 || bases == count || (bases == 1 && count == 2)) return TN_OK;
+    return call->host->fail(call, TN_ERROR_ARGUMENT,
+                            "field 'base_values' has %llu values for %llu classes",
+                            (unsigned long long)bases, (unsigned long long)count);
+}
+
+/* Whether all weights are one class's, and none is negative. */
+static tn_status find_only(tn_call *call, classes *c) {
+    const tn_tree_params *params = call->params;
+    const tn_i64s *ids = &params->class_ids;
+    tn_tree_numbers weights;
+    bool is_one = c->labels.count == 2 && ids->count > 0;
+    TN_TRY(tn_tree_numbers_read(call, "class_weights", &params->class_weights,
+                                params->class_weights_as_tensor, &weights));
+    for (uint64_t i = 1; is_one && i < ids->count; i++)
+        is_one = ids->items[i] == ids->items[0];
+    c->only = is_one ? ids->items[0] : -1;
+    c->is_probability = is_one;
+    for (uint64_t i = 0; is_one && i < weights.count; i++)
+        c->is_probability &= !(tn_tree_number(&weights, i) < 0);
+    if (is_one || c->base.count != 1) return TN_OK;
+    return call->host->fail(call, TN_ERROR_ARGUMENT,
+                            "field 'base_values' has 1 value for 2 classes that have weights");
 }
 
 /* The sum of the one class that has weights stands for both. */
@@ -85,18 +87,17 @@ static void finish(void *user, int64_t row, double *scores) {
 
 static tn_status open_classes(tn_call *call, tn_string *table, classes *out_classes) {
     const tn_tensor *scores = tn_infer_output(call, 1);
-    TN_TRY(read_classes(call, out_classes));
     out_classes->scores = scores ? scores->data : NULL;
     return tn_label_writer_init(call, &out_classes->labels, table, &out_classes->writer);
 }
 
-static tn_status read_ensemble(tn_call *call, tn_ensemble *out_ensemble) {
+static tn_status read_ensemble(tn_call *call, classes *c, tn_ensemble *out_ensemble) {
     const tn_tree_params *params = call->params;
     const tn_tree_weight_fields weights = weight_fields(params);
-    classes c;
     *out_ensemble = (tn_ensemble){0};
-    TN_TRY(read_classes(call, &c));
-    return tn_ensemble_read_3(call, params, &weights, (int64_t)c.labels.count, out_ensemble);
+    TN_TRY(read_classes(call, c));
+    TN_TRY(tn_ensemble_read_3(call, params, &weights, (int64_t)c->labels.count, out_ensemble));
+    return find_only(call, c);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ static tn_status classifier_reference(tn_call *call) {
     tn_ensemble ensemble;
     tn_string *table = NULL;
     classes c;
-    tn_status status = read_ensemble(call, &ensemble);
+    tn_status status = read_ensemble(call, &c, &ensemble);
     if (status == TN_OK)
         status = tn_ensemble_allocate(call, (uint64_t)ensemble.target_count, sizeof(*table),
                                       (void *)&table);
@@ -125,8 +126,14 @@ static tn_status classifier_reference(tn_call *call) {
 
 static tn_status classifier_prepare(tn_call *call) {
     tn_ensemble ensemble;
-    tn_status status = read_ensemble(call, &ensemble);
+    classes c;
+    tn_status status = read_ensemble(call, &c, &ensemble);
     if (status == TN_OK) status = tn_forest_create(call, &ensemble);
+    if (status == TN_OK) {
+        tn_forest *forest = call->state;
+        forest->only = c.only;
+        forest->is_probability = c.is_probability;
+    }
     tn_ensemble_deinit(call, &ensemble);
     return status;
 }
@@ -137,7 +144,11 @@ static tn_status classifier_reshape(tn_call *call) {
 }
 
 static tn_status classifier_run(tn_call *call) {
+    const tn_forest *forest = call->state;
     classes c;
+    TN_TRY(read_classes(call, &c));
+    c.only = forest->only;
+    c.is_probability = forest->is_probability;
     TN_TRY(open_classes(call, tn_forest_workspace(call), &c));
     return tn_forest_run(call, finish, &c);
 }

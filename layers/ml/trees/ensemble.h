@@ -52,7 +52,8 @@ typedef struct tn_ensemble {
     const char *fields[2]; /* that say the true and the false child, for messages */
     uint64_t node_count, root_count, weight_count, member_count;
     int64_t target_count;
-    int64_t feature_count; /* one more than the highest feature that is tested */
+    uint64_t reached_count; /* of nodes, from the roots on */
+    int64_t feature_count;  /* one more than the highest feature that is tested */
     uint32_t aggregate;
     bool are_thresholds_floats; /* exactly */
 } tn_ensemble;

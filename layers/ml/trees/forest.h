@@ -57,6 +57,8 @@ typedef struct tn_forest {
     uint64_t tree_count, node_count, leaf_count;
     int64_t target_count, feature_count;
     uint32_t aggregate, variant;
+    int64_t only; /* what classifier.c found of the weights */
+    bool is_probability;
 } tn_forest;
 
 /* `prepare`: packs an ensemble for the node's input type; call->state is the forest. */

@@ -138,8 +138,9 @@ static tn_status list_roots(tn_call *call, const node_index *index, const uint8_
         if (i + 1 < index->count && key[1].tree == key->tree) continue;
         if (count != 1)
             return call->host->fail(call, TN_ERROR_ARGUMENT,
-                                    "field 'nodes_treeids': tree %lld has %llu roots",
-                                    (long long)key->tree, (unsigned long long)count);
+                                    "fields '%s' and '%s': tree %lld has %llu roots",
+                                    ensemble->fields[0], ensemble->fields[1], (long long)key->tree,
+                                    (unsigned long long)count);
         ensemble->root_count++;
         count = 0;
     }
@@ -237,7 +238,15 @@ static tn_status read_indexed(tn_call *call, const tn_tree_params *fields,
     TN_TRY(read_nodes(call, index, fields, values, ensemble));
     TN_TRY(find_roots(call, index, ensemble));
     TN_TRY(read_weights(call, index, weights, ensemble));
-    return tn_ensemble_check(call, ensemble);
+    TN_TRY(tn_ensemble_check(call, ensemble));
+    if (ensemble->reached_count == ensemble->node_count) return TN_OK;
+    /* each of the others has a node that leads to it, and so on, but none is a root */
+    return call->host->fail(call, TN_ERROR_ARGUMENT,
+                            "fields '%s' and '%s': of %llu nodes %llu are reached from a root, the "
+                            "others lie on cycles",
+                            ensemble->fields[0], ensemble->fields[1],
+                            (unsigned long long)ensemble->node_count,
+                            (unsigned long long)ensemble->reached_count);
 }
 
 tn_status tn_ensemble_read_3(tn_call *call, const tn_tree_params *fields,

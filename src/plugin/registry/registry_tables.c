@@ -4,6 +4,7 @@
 #include "plugin/registry/tables_private.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "expression/elementwise.h"
 #include "plugin/fields/elementwise_tables.h"
 #include "plugin/sequences/kinds.h"
 
@@ -233,7 +234,8 @@ static tn_status fill_cases(tn_arena *arena, const tn_operator_entry *entry, tn_
     return tn_elementwise_fill_cases(arena, inputs, op);
 }
 
-/* Expressions and rows compute numbers, and items of sequences have no heap. */
+/* Expressions and rows compute numbers, so that strings need a reference of the operator's own; and
+ * items of sequences have no heap. */
 static tn_status check_strings(const tn_operator *op, const tn_operator_entry *entry) {
     for (uint32_t i = 0; i < op->input_count + op->output_count; i++) {
         const bool is_input = i < op->input_count;
@@ -246,7 +248,7 @@ static tn_status check_strings(const tn_operator *op, const tn_operator_entry *e
         if (tn_port_kind(port->types, &items, &length))
             return tn_fail(TN_ERROR_PLUGIN, "port '%s' is \"%s\": expected items of numbers",
                            port->name, port->types);
-        if (op->expression || op->row)
+        if ((op->expression || op->row) && op->reference == tn_elementwise_reference)
             return tn_fail(TN_ERROR_PLUGIN,
                            "port '%s' has strings, and the operator has %s: expected numbers",
                            port->name, op->expression ? "an expression" : "a row function");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* StringConcat: each string of x with that of y behind it. */
+/* Join: each string of x with that of y behind it. */
 #include "strings.h"
 
 static tn_status infer(tn_call *call) {
@@ -37,10 +37,10 @@ static const char *const cases[] = {
 };
 
 const tn_operator concat_operator = {.size = sizeof(tn_operator),
-                                     .since_version = 20,
+                                     .since_version = 1,
                                      .state_version = 1,
-                                     .domain = "",
-                                     .name = "StringConcat",
+                                     .domain = "Test",
+                                     .name = "Join",
                                      .doc = "Joins strings, element by element.",
                                      TN_NO_FIELDS,
                                      TN_INPUTS(inputs),
@@ -52,8 +52,8 @@ const tn_operator concat_operator = {.size = sizeof(tn_operator),
 static const char *const combinations[] = {"string, string -> string"};
 const tn_kernel concat_kernel = {.size = sizeof(tn_kernel),
                                  .revision = 1,
-                                 .domain = "",
-                                 .op = "StringConcat",
+                                 .domain = "Test",
+                                 .op = "Join",
                                  .device = "cpu",
                                  .name = "concat",
                                  .doc = "Appends both parts.",
