@@ -105,7 +105,7 @@ tn_status tn_onnx_constant_strings_read(tn_onnx_reader *reader, tn_onnx_scope *s
                                         const tn_onnx_node *node, bool *out_is_done);
 
 /* --- zip_map.c --- */
-/* Whether the node is ZipMap; then a node that stands in its place was added, or it was noted as
+/* Whether the node is ZipMap; then a node that replaces it was added, or it was noted as
  * missing. */
 tn_status tn_onnx_zip_map_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                const tn_onnx_node *node, const char *name, bool *out_is_done);

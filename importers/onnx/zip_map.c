@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ZipMap of ai.onnx.ml, with which converters end classifiers: a list of maps from labels to
- * scores, which no tensor holds. On request its input stands in its place.
+ * scores, which no tensor holds. On request its input replaces it.
  */
 #include "base/status.h"
 #include "importers/onnx/onnx.h"
@@ -11,7 +11,7 @@
 static tn_status refuse(tn_onnx_reader *reader, const char *name) {
     (void)tn_fail(TN_ERROR_UNSUPPORTED,
                   "ZipMap makes a list of maps, which no tensor holds; with the importer's option "
-                  "'zipmap' at 'drop' (--zipmap drop) the tensor of scores stands in its place");
+                  "'zipmap' at 'drop' (--zipmap drop) the tensor of scores replaces it");
     tn_error_in(TN_ERROR_UNSUPPORTED, .domain = "ai.onnx.ml", .op = "ZipMap",
                 .is_in_message = true);
     return reader->import->services->add_missing(reader->import, "ai.onnx.ml\nZipMap", name);

@@ -77,19 +77,19 @@ static int64_t find(const tn_tensor *x, int64_t first, int64_t step, int64_t cou
 static tn_status arg_reduce_compute(tn_call *call, bool is_largest) {
     const bool is_last = tn_arg_reduce_is_last(call);
     const tn_tensor *x = call->inputs[0];
-    int64_t *places = call->outputs[0]->data;
+    int64_t *indices = call->outputs[0]->data;
     tn_lanes lanes;
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
     TN_TRY(tn_arg_reduce_read(call, &lanes));
     for (int64_t lane = 0; lane < lanes.outer * lanes.inner; lane++)
-        places[lane] =
+        indices[lane] =
             find(x, tn_lanes_first(&lanes, lane), lanes.inner, lanes.count, is_largest, is_last);
     return TN_OK;
 }
 
 static const tn_port arg_reduce_inputs[] = {TN_PORT("data", "number", 0, "any tensor")};
 static const tn_port arg_reduce_outputs[] = {
-    TN_PORT("reduced", "i64", 0, "places along the axis, from zero")};
+    TN_PORT("reduced", "i64", 0, "indices along the axis, from zero")};
 #define CASES_1                                                                                    \
     "| data=f32[2,3,4]", "axis=1 | data=f32[2,3,4]", "axis=-1 keepdims=0 | data=f32[2,3,4]",       \
         "axis=1 | data=i32[2,3]{5,7,7,-1,-1,3}", "| data=u64[3]{1,18446744073709551615,7}",        \

@@ -28,7 +28,7 @@ static tn_cell choose_cell(tn_type from, tn_type to) {
 }
 
 static void cast_block(const cast_job *job, int64_t count, const char *x, char *y) {
-    _Alignas(64) char room[BLOCK * 8];
+    _Alignas(64) char block[BLOCK * 8];
     _Alignas(64) int64_t whole[BLOCK];
     const tn_cell cell = choose_cell(job->from, job->to);
     const bool is_truncated =
@@ -39,8 +39,8 @@ static void cast_block(const cast_job *job, int64_t count, const char *x, char *
     }
     const void *cells = x;
     if (!tn_cell_is_own(cell, job->from)) {
-        job->cells->load(cell, job->from, count, x, room);
-        cells = room;
+        job->cells->load(cell, job->from, count, x, block);
+        cells = block;
     }
     if (!is_truncated) {
         job->cells->store(cell, job->to, count, cells, y);

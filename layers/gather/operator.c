@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gather, slices of a tensor along an axis, picked by a tensor of indices whose shape takes the
- * axis's place; GatherElements, single elements; GatherND, slices by indices of several axes at
+ * axis's position; GatherElements, single elements; GatherND, slices by indices of several axes at
  * once. Negative indices count from the end; those outside are an error when it runs.
  */
 #include "kit/index/index.h"
@@ -212,7 +212,7 @@ TN_OPERATOR(gather_elements, "", "GatherElements", 11,
             TN_FIELDS(tn_axis_params, gather_elements_fields), .traits = TN_OPERATOR_SELECTS);
 
 /* ----------------------------------------------------------------------------------------------
- * GatherND: the first `batch_dims` axes are walked side by side in both */
+ * GatherND: the first `batch_dims` axes are traversed side by side in both */
 
 typedef struct gather_nd_params {
     uint64_t present;

@@ -78,7 +78,7 @@ static const char *const mean_variance_cases[] = {
 };
 
 TN_OPERATOR(mean_variance, "", "MeanVarianceNormalization", 9,
-            "Brings a tensor to mean zero and deviation one along axes.",
+            "Normalises a tensor to mean zero and deviation one along axes.",
             TN_FIELDS(mean_variance_params, mean_variance_fields));
 
 /* LpNormalization: x divided by the sum of absolute values (p = 1) or the root of the sum of
@@ -146,7 +146,7 @@ static const char *const lp_normalization_cases[] = {
 };
 
 TN_OPERATOR(lp_normalization, "", "LpNormalization", 1,
-            "Brings a tensor to length one along an axis.",
+            "Normalises a tensor to length one along an axis.",
             TN_FIELDS(lp_normalization_params, lp_normalization_fields));
 
 #define LANES_KERNEL(prefix, operator_name)                                                        \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OneHot: a new axis of `depth` places, with the on-value where the index says and the off-value
+ * OneHot: a new axis of `depth` elements, with the on-value where the index says and the off-value
  * elsewhere. Negative indices count from the end; those outside switch nothing on.
  */
 #include <tenon/kit/lanes.h>
@@ -36,8 +36,8 @@ static tn_status one_hot_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, indices->rank + 1, shape);
 }
 
-/* The place that index number `at` switches on, or -1. */
-static int64_t find_place(const tn_tensor *indices, int64_t at, int64_t depth) {
+/* The element that index number `at` switches on, or -1. */
+static int64_t find_element(const tn_tensor *indices, int64_t at, int64_t depth) {
     const double value = tn_element_f64(indices, at);
     if (!(value >= -(double)depth && value < (double)depth)) return -1;
     const int64_t index = tn_element_i64(indices, at);
@@ -53,16 +53,16 @@ static tn_status one_hot_reference(tn_call *call) {
     if (tn_element_count(y) == 0) return TN_OK;
     const tn_lanes lanes = tn_lanes_along(y, axis, axis + 1);
     for (int64_t lane = 0; lane < lanes.outer * lanes.inner; lane++) {
-        const int64_t place = find_place(indices, lane, lanes.count);
+        const int64_t element = find_element(indices, lane, lanes.count);
         char *to = (char *)y->data + (size_t)tn_lanes_first(&lanes, lane) * bytes;
         for (int64_t k = 0; k < lanes.count; k++, to += (size_t)lanes.inner * bytes)
-            memcpy(to, k == place ? values + bytes : values, bytes);
+            memcpy(to, k == element ? values + bytes : values, bytes);
     }
     return TN_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------
- * kernel: all elements are off, then those of the places are on */
+ * kernel: all elements are off, then those that indices name are on */
 
 typedef struct one_hot_job {
     const tn_tensor *indices, *y;
@@ -102,9 +102,9 @@ static tn_status switch_on(void *user, int64_t begin, int64_t end, uint32_t thre
     const one_hot_job *job = user;
     (void)thread;
     for (int64_t lane = begin; lane < end; lane++) {
-        const int64_t place = find_place(job->indices, lane, job->lanes.count);
-        const int64_t at = tn_lanes_first(&job->lanes, lane) + place * job->lanes.inner;
-        if (place >= 0)
+        const int64_t element = find_element(job->indices, lane, job->lanes.count);
+        const int64_t at = tn_lanes_first(&job->lanes, lane) + element * job->lanes.inner;
+        if (element >= 0)
             memcpy((char *)job->y->data + (size_t)at * job->bytes, job->values + job->bytes,
                    job->bytes);
     }
@@ -141,14 +141,14 @@ static const char *const one_hot_cases[] = {
     "| indices=i64[2]{0,1} depth=i64[]{0} values=f32[2]{0,1}",
 };
 
-TN_OPERATOR(one_hot, "", "OneHot", 9, "Indices as rows of which one place is on.",
+TN_OPERATOR(one_hot, "", "OneHot", 9, "Indices as rows of which one element is on.",
             TN_FIELDS(tn_axis_params, one_hot_fields));
 
-static const tn_kernel one_hot_places = {
-    TN_KERNEL_BEGIN("cpu", "", "OneHot", "places", 1,
+static const tn_kernel one_hot_elements = {
+    TN_KERNEL_BEGIN("cpu", "", "OneHot", "elements", 1,
                     "Filled and then switched on, on all threads."),
     .traits = TN_KERNEL_DETERMINISTIC,
     .run = one_hot_run,
 };
 
-TN_LAYER(one_hot, TN_OPERATORS(&one_hot_9), TN_KERNELS(&one_hot_places));
+TN_LAYER(one_hot, TN_OPERATORS(&one_hot_9), TN_KERNELS(&one_hot_elements));

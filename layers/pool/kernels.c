@@ -16,8 +16,8 @@ static bool read_rows(const tn_call *call, tn_byte_pool *out_rows) {
     const tn_tensor *x = call->inputs[0];
     tn_call probe = *call;
     tn_window window;
-    tn_open_stand_in room;
-    const tn_tensor *const inputs[1] = {x ? tn_open_resolve(x, TN_OPEN_EXTENT, &room) : NULL};
+    tn_open_stand_in stand_in;
+    const tn_tensor *const inputs[1] = {x ? tn_open_resolve(x, TN_OPEN_EXTENT, &stand_in) : NULL};
     probe.inputs = inputs;
     return x && (x->rank == 3 || x->rank == 4) && tn_pool_window(&probe, &window) == TN_OK &&
            tn_byte_pool_of_window(call, &window, out_rows);

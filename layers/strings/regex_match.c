@@ -7,7 +7,7 @@
 /* A set of steps, in the order in which they came: Briggs and Torczon, "An efficient representation
  * for sparse sets" (1993). */
 typedef struct step_set {
-    uint32_t *items, *places;
+    uint32_t *items, *positions;
     uint32_t count;
 } step_set;
 
@@ -24,10 +24,10 @@ uint64_t tn_regex_scratch_bytes(const tn_regex *regex) {
 }
 
 static bool insert(step_set *set, uint32_t step) {
-    const uint32_t place = set->places[step];
-    if (place < set->count && set->items[place] == step) return false;
+    const uint32_t position = set->positions[step];
+    if (position < set->count && set->items[position] == step) return false;
     set->items[set->count] = step;
-    set->places[step] = set->count++;
+    set->positions[step] = set->count++;
     return true;
 }
 
@@ -108,12 +108,12 @@ static uint32_t letter_at(const char *text, uint64_t bytes, uint64_t at, uint64_
 }
 
 bool tn_regex_matches(const tn_regex *regex, const char *text, uint64_t bytes, void *scratch) {
-    uint32_t *room = scratch;
+    uint32_t *memory = scratch;
     const uint32_t count = regex->step_count;
     uint64_t next = 0;
     matcher m = {.regex = regex,
-                 .sets = {{room, room + count, 0}, {room + 2 * count, room + 3 * count, 0}},
-                 .stack = room + 4 * count,
+                 .sets = {{memory, memory + count, 0}, {memory + 2 * count, memory + 3 * count, 0}},
+                 .stack = memory + 4 * count,
                  .before = NO_LETTER};
     step_set *from = &m.sets[0], *to = &m.sets[1];
     memset(scratch, 0, tn_regex_scratch_bytes(regex));

@@ -49,7 +49,7 @@ static tn_status parse_group(tn_regex_parser *p, uint32_t *out_node) {
     } else if (tn_regex_take(p, "?")) {
         TN_TRY(parse_flags(p, &is_group));
     }
-    if (!is_group) { /* nothing, in its place */
+    if (!is_group) { /* nothing instead */
         *out_node = tn_regex_add_node(p, (tn_regex_node){.kind = TN_REGEX_CONCAT});
         return TN_OK;
     }

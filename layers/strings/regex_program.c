@@ -50,7 +50,7 @@ static void emit_choice(tn_regex *regex, const tn_regex_node *node) {
     }
 }
 
-/* The child `least` times, then again and again, or up to `most` times with ways out. */
+/* The child `least` times, then again and again, or up to `most` times with exits. */
 static void emit_repeat(tn_regex *regex, const tn_regex_node *node) {
     const uint32_t child = node->child;
     for (uint32_t i = 0; i < node->least; i++)

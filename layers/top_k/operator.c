@@ -73,18 +73,18 @@ static tn_status top_k_infer(tn_call *call) {
 typedef struct entry {
     double real;
     int64_t whole; /* of integers; all of 64 bits in their order */
-    int64_t place;
+    int64_t index;
 } entry;
 
 static int compare_entries(const void *left, const void *right) {
     const entry *a = left, *b = right;
     if (a->real != b->real) return a->real < b->real ? -1 : 1;
     if (a->whole != b->whole) return a->whole < b->whole ? -1 : 1;
-    return a->place < b->place ? -1 : a->place > b->place;
+    return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static entry make_entry(const tn_tensor *x, int64_t at, int64_t place, bool is_largest) {
-    entry result = {.place = place};
+static entry make_entry(const tn_tensor *x, int64_t at, int64_t index, bool is_largest) {
+    entry result = {.index = index};
     if (tn_element_is_real(x->type)) {
         const double value = tn_element_f64(x, at);
         /* Infinities may be there too: NaN lies beyond them in `whole`. */
@@ -113,11 +113,11 @@ static void choose(const tn_call *call, const tn_lanes *lanes, int64_t k, int64_
         entries[i] = make_entry(x, from + i * lanes->inner, i, is_largest);
     qsort(entries, (size_t)lanes->count, sizeof(*entries), compare_entries);
     for (int64_t i = 0; i < k; i++) {
-        const int64_t at = to + i * lanes->inner, place = entries[i].place;
+        const int64_t at = to + i * lanes->inner, index = entries[i].index;
         if (values)
             memcpy((char *)values->data + (size_t)at * bytes,
-                   (const char *)x->data + (size_t)(from + place * lanes->inner) * bytes, bytes);
-        if (indices) ((int64_t *)indices->data)[at] = place;
+                   (const char *)x->data + (size_t)(from + index * lanes->inner) * bytes, bytes);
+        if (indices) ((int64_t *)indices->data)[at] = index;
     }
 }
 

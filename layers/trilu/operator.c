@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Trilu: the upper or lower triangle of each matrix of the last two axes, zero elsewhere. The
- * diagonal that bounds it is k places to the right of the main one and belongs to it.
+ * diagonal that bounds it is k columns to the right of the main one and belongs to it.
  */
 #include "kit/operator/layer.h"
 #include <tenon/kit/parallel.h>

@@ -12,11 +12,11 @@ typedef struct unique_sort {
     const tn_order_functions *functions;
     const tn_tensor *x;
     tn_lanes lanes;
-    void *keys, *entries, *room;
+    void *keys, *entries, *scratch;
     tn_unique_order order;
 } unique_sort;
 
-/* Of the keys, the entries and the room to sort them: 0 where they are too many. */
+/* Of the keys, the entries and the scratch memory to sort them: 0 where they are too many. */
 static uint64_t table_bytes(const tn_order_functions *functions, int64_t count) {
     const uint64_t each = functions->key_bytes + 2ul * functions->entry_bytes;
     return (uint64_t)count > UINT64_MAX / 4 / each ? 0 : ((uint64_t)count * each + 255) / 64 * 64;
@@ -52,7 +52,7 @@ static void sort_items(const unique_sort *s) {
     for (int64_t at = elements; at-- > 0;) {
         read_keys(s, at);
         s->functions->join(s->keys, s->order.items, count, s->entries);
-        s->functions->sort(s->entries, s->room, count);
+        s->functions->sort(s->entries, s->scratch, count);
         for (int64_t i = 0; i < count; i++)
             s->order.items[i] = s->functions->number(s->entries, i);
     }
@@ -85,7 +85,7 @@ static tn_status unique_run(tn_call *call) {
     char *tables = (char *)call->workspace + tn_unique_order_bytes(s.lanes.count);
     s.order = tn_unique_order_in(call->workspace, s.lanes.count);
     s.entries = tables;
-    s.room = tables + entries;
+    s.scratch = tables + entries;
     s.keys = tables + 2 * entries;
     sort_items(&s);
     find_groups(&s);
