@@ -81,14 +81,14 @@ static void correct_values(const columns *of, int64_t step) {
 
 static void write_outputs(const columns *of, int64_t step) {
     const tn_linear_attention_sizes *sizes = &of->job->sizes;
-    for (int64_t g = 0; g < sizes->group; g++) {
+    const tn_tensor *output = tn_infer_output(of->job->call, TN_LINEAR_OUTPUT);
+    for (int64_t g = 0; output && g < sizes->group; g++) {
         const int64_t head = of->head * sizes->group + g;
         const int64_t row = (of->batch * sizes->steps + step) * sizes->q_heads + head;
         read_row(of, TN_LINEAR_QUERY, step, head * sizes->k_depth, sizes->k_depth, of->row);
         of->job->level->read(sizes->k_depth, of->row, of->state, of->sums);
         for (int64_t i = 0; i < of->count; i++)
-            tn_element_set_f64(of->job->call->outputs[TN_LINEAR_OUTPUT],
-                               row * sizes->v_depth + of->first + i,
+            tn_element_set_f64(output, row * sizes->v_depth + of->first + i,
                                (double)(of->sums[i] * (float)sizes->scale));
     }
 }
