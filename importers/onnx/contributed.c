@@ -146,3 +146,14 @@ tn_import_tensor tn_contributed_like(tn_contributed *node, double value, tn_impo
 tn_import_tensor tn_contributed_add(tn_contributed *node, tn_import_tensor x, tn_import_tensor y) {
     return y == TN_IMPORT_NO_TENSOR ? x : TN_CONTRIBUTED_PLAIN(node, "Add", 14, x, y);
 }
+
+tn_import_tensor tn_contributed_reshaped(tn_contributed *node, tn_import_tensor x, size_t count,
+                                         const int64_t *extents) {
+    const tn_import_tensor list = tn_contributed_list(node, count, extents);
+    return TN_CONTRIBUTED_PLAIN(node, "Reshape", 14, x, list);
+}
+
+tn_import_tensor tn_contributed_swapped(tn_contributed *node, tn_import_tensor x) {
+    const int64_t order[4] = {0, 2, 1, 3};
+    return TN_CONTRIBUTED(node, "Transpose", 13, TN_TENSORS(x), tn_emit_i64s("perm", 4, order));
+}

@@ -68,6 +68,15 @@ tn_import_tensor tn_contributed_like(tn_contributed *node, double value, tn_impo
 /* x + y, or x where y is absent. */
 tn_import_tensor tn_contributed_add(tn_contributed *node, tn_import_tensor x, tn_import_tensor y);
 
+/* x with these extents; 0: as it is, -1: what is left. */
+tn_import_tensor tn_contributed_reshaped(tn_contributed *node, tn_import_tensor x, size_t count,
+                                         const int64_t *extents);
+#define TN_CONTRIBUTED_RESHAPED(node, x, ...)                                                      \
+    tn_contributed_reshaped(node, x, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),           \
+                            (const int64_t[]){__VA_ARGS__})
+/* Axes 1 and 2 of four change places. */
+tn_import_tensor tn_contributed_swapped(tn_contributed *node, tn_import_tensor x);
+
 /* --- the formulas, in contributed_layers.c, contributed_attention.c, contributed_cache.c,
  * contributed_quantized.c and contributed_blocks.c --- */
 void tn_contributed_gelu(tn_contributed *node);

@@ -90,7 +90,15 @@ void tn_contributed_multi_head_attention(tn_contributed *node) {
         parts.k = tn_contributed_add(node, parts.k, bias[1]);
         parts.v = tn_contributed_add(node, parts.v, bias[2]);
     }
+    const tn_import_tensor_info of_k = tn_import_tensor_at(node->emit.graph, parts.k);
+    const bool has_heads = of_k.type != TN_NONE && of_k.rank == 4;
+    /* keys of another sequence come by heads: batch, heads, positions, elements */
+    if (has_heads)
+        parts.q = tn_contributed_swapped(
+            node, TN_CONTRIBUTED_RESHAPED(node, parts.q, 0, 0, parts.heads, -1));
     emit_attention(node, &parts, out);
+    if (has_heads)
+        out[0] = TN_CONTRIBUTED_RESHAPED(node, tn_contributed_swapped(node, out[0]), 0, 0, -1);
     for (uint32_t i = 0; i < 3; i++)
         tn_contributed_output(node, i, out[i]);
 }

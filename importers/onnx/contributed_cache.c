@@ -32,21 +32,6 @@ static tn_import_tensor unsqueezed(tn_contributed *node, tn_import_tensor x, siz
     unsqueezed(node, x, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                        \
                (const int64_t[]){__VA_ARGS__})
 
-static tn_import_tensor reshaped(tn_contributed *node, tn_import_tensor x, size_t count,
-                                 const int64_t *extents) {
-    const tn_import_tensor list = tn_contributed_list(node, count, extents);
-    return TN_CONTRIBUTED_PLAIN(node, "Reshape", 14, x, list);
-}
-#define RESHAPED(node, x, ...)                                                                     \
-    reshaped(node, x, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                          \
-             (const int64_t[]){__VA_ARGS__})
-
-/* Axes 1 and 2 of four are swapped. */
-static tn_import_tensor swapped(tn_contributed *node, tn_import_tensor x) {
-    const int64_t order[4] = {0, 2, 1, 3};
-    return TN_CONTRIBUTED(node, "Transpose", 13, TN_TENSORS(x), tn_emit_i64s("perm", 4, order));
-}
-
 /* ----------------------------------------------------------------------------------------------
  * RotaryEmbedding */
 
@@ -90,10 +75,11 @@ void tn_contributed_rotary(tn_contributed *node) {
         tn_contributed_refuse(node, "without a number of heads, or cosines of a known extent");
     if (node->emit.status != TN_OK) return;
     const tn_import_tensor positions = positions_of(node);
-    if (!has_heads) x = swapped(node, RESHAPED(node, x, 0, 0, -1, 2 * half));
+    if (!has_heads)
+        x = tn_contributed_swapped(node, TN_CONTRIBUTED_RESHAPED(node, x, 0, 0, -1, 2 * half));
     tn_import_tensor y =
         rotated(node, x, cosines, tn_contributed_input(node, 3), positions, "interleaved");
-    if (!has_heads) y = RESHAPED(node, swapped(node, y), 0, 0, -1);
+    if (!has_heads) y = TN_CONTRIBUTED_RESHAPED(node, tn_contributed_swapped(node, y), 0, 0, -1);
     tn_contributed_output(node, 0, y);
 }
 
@@ -120,16 +106,17 @@ static void read_parts(tn_contributed *node, group_query *of) {
         return;
     }
     if (parts[1] == TN_IMPORT_NO_TENSOR) {
-        const tn_import_tensor all = RESHAPED(node, parts[0], 0, 0, heads + 2 * kv_heads, -1);
+        const tn_import_tensor all =
+            TN_CONTRIBUTED_RESHAPED(node, parts[0], 0, 0, heads + 2 * kv_heads, -1);
         const tn_import_tensor list = tn_contributed_list(node, 3, sizes);
         tn_contributed_emit_many(node, "Split", 18, TN_TENSORS(all, list), 1, &axis, 3, parts);
     } else {
         for (uint32_t i = 0; i < 3; i++)
-            parts[i] = RESHAPED(node, parts[i], 0, 0, sizes[i], -1);
+            parts[i] = TN_CONTRIBUTED_RESHAPED(node, parts[i], 0, 0, sizes[i], -1);
     }
-    of->q = swapped(node, parts[0]);
-    of->k = swapped(node, parts[1]);
-    of->v = swapped(node, parts[2]);
+    of->q = tn_contributed_swapped(node, parts[0]);
+    of->k = tn_contributed_swapped(node, parts[1]);
+    of->v = tn_contributed_swapped(node, parts[2]);
 }
 
 /* Input 5 has one less than the keys of each sample, the new ones among them. A first run may have
@@ -138,7 +125,7 @@ static void read_positions(tn_contributed *node, group_query *of) {
     const tn_import_tensor extent = extent_of(node, of->q, 2);
     const tn_import_tensor counts = TN_CONTRIBUTED(
         node, "Cast", 13, TN_TENSORS(tn_contributed_input(node, 5)), tn_emit_text("to", "i64"));
-    const tn_import_tensor last = RESHAPED(node, counts, -1);
+    const tn_import_tensor last = TN_CONTRIBUTED_RESHAPED(node, counts, -1);
     const tn_import_tensor one = TN_CONTRIBUTED_LIST(node, 1), zero = TN_CONTRIBUTED_LIST(node, 0);
     const tn_import_tensor ends = TN_CONTRIBUTED_PLAIN(node, "Add", 14, last, one);
     const tn_import_tensor starts = TN_CONTRIBUTED_PLAIN(node, "Sub", 14, ends, extent);
@@ -149,7 +136,7 @@ static void read_positions(tn_contributed *node, group_query *of) {
     /* the caches have room for all keys of the longest sample */
     const tn_import_tensor total = TN_CONTRIBUTED(
         node, "Cast", 13, TN_TENSORS(tn_contributed_input(node, 6)), tn_emit_text("to", "i64"));
-    of->extent = RESHAPED(node, total, 1);
+    of->extent = TN_CONTRIBUTED_RESHAPED(node, total, 1);
     if (tn_contributed_has(node, 3))
         of->extent = TN_CONTRIBUTED_PLAIN(node, "Max", 13, of->extent,
                                           extent_of(node, tn_contributed_input(node, 3), 2));
@@ -229,7 +216,8 @@ void tn_contributed_group_query_attention(tn_contributed *node) {
                                                  : tn_emit_no_field()};
     const tn_import_tensor y =
         tn_contributed_emit(node, "Attention", 24, TN_TENSORS(of.q, key, value, mask), 2, fields);
-    tn_contributed_output(node, 0, RESHAPED(node, swapped(node, y), 0, 0, -1));
+    tn_contributed_output(node, 0,
+                          TN_CONTRIBUTED_RESHAPED(node, tn_contributed_swapped(node, y), 0, 0, -1));
     tn_contributed_output(node, 1, key);
     tn_contributed_output(node, 2, value);
 }

@@ -59,6 +59,7 @@ static tn_status online_run(tn_call *call) {
     tn_attention_run run;
     TN_TRY(tn_attention_run_read(call, &run));
     const tn_attention_sizes *sizes = &run.sizes;
+    const tn_tensor *y = tn_infer_output(call, TN_ATTENTION_Y);
     const int64_t heads = sizes->batch * sizes->kv_heads, depths = sizes->depth + sizes->v_depth;
     TN_TRY(tn_attention_check_lengths(call, sizes));
     if (tn_infer_output(call, TN_ATTENTION_PRESENT_KEY) ||
@@ -66,7 +67,7 @@ static tn_status online_run(tn_call *call) {
         TN_TRY(call->host->parallel_for(call, heads * sizes->keys,
                                         tn_parallel_grain(COPIED_AT_ONCE, depths + 1),
                                         write_present, &run));
-    if (call->outputs[TN_ATTENTION_Y]->bytes == 0) return TN_OK;
+    if (!y || y->bytes == 0) return TN_OK;
     tn_attention_run_place(&run, call->workspace);
     if (run.is_packed)
         TN_TRY(call->host->parallel_for(

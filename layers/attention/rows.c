@@ -117,7 +117,7 @@ static void compute_softmax(const rows_job *job, const query_row *row) {
 static void compute_row(const rows_job *job, const query_row *row) {
     const tn_attention_sizes *sizes = &job->sizes;
     const tn_tensor *q = job->call->inputs[TN_ATTENTION_Q];
-    const tn_tensor *y = job->call->outputs[TN_ATTENTION_Y];
+    const tn_tensor *y = tn_infer_output(job->call, TN_ATTENTION_Y);
     const tn_attention_range range =
         tn_attention_range_of(job->call, sizes, row->batch, row->query);
     tn_element_read_f64(q->data, q->type,
@@ -127,6 +127,7 @@ static void compute_row(const rows_job *job, const query_row *row) {
     for (int64_t key = 0; key < sizes->keys; key++)
         compute_score(job, row, range, key);
     compute_softmax(job, row);
+    if (!y) return;
     for (int64_t i = 0; i < sizes->v_depth; i++)
         row->sums[i] = 0;
     for (int64_t key = range.begin; key < range.end; key++) {
@@ -151,8 +152,9 @@ static tn_status do_rows(void *user, int64_t begin, int64_t end, uint32_t thread
 
 /* Rows of queries; none where there is nothing to compute. */
 static int64_t count_rows(const rows_job *job) {
+    const tn_tensor *y = tn_infer_output(job->call, TN_ATTENTION_Y);
     const tn_tensor *scores = tn_infer_output(job->call, TN_ATTENTION_SCORES);
-    if (job->call->outputs[TN_ATTENTION_Y]->bytes == 0 && !(scores && scores->bytes > 0)) return 0;
+    if (!(y && y->bytes > 0) && !(scores && scores->bytes > 0)) return 0;
     return job->sizes.batch * job->sizes.q_heads * job->sizes.queries;
 }
 

@@ -99,14 +99,15 @@ static tn_status causal_conv_reference(tn_call *call) {
     const causal_conv_params *params = call->params;
     causal_conv_job job;
     TN_TRY(read_job(call, &job));
+    const tn_tensor *y = tn_infer_output(call, Y);
     for (int64_t row = 0; row < job.rows; row++) {
-        for (int64_t t = 0; t < job.length; t++) {
+        for (int64_t t = 0; y && t < job.length; t++) {
             double sum = bias_of(&job, row);
             for (int64_t j = 0; j < job.taps; j++)
                 sum += tn_element_f64(call->inputs[WEIGHT], row % job.channels * job.taps + j) *
                        position_of(&job, row, t + j);
             if (params->activation) sum /= 1 + exp(-sum);
-            tn_element_set_f64(call->outputs[Y], row * job.length + t, sum);
+            tn_element_set_f64(y, row * job.length + t, sum);
         }
         write_present(&job, row);
     }
@@ -121,18 +122,20 @@ static tn_status do_rows(void *user, int64_t begin, int64_t end, uint32_t thread
     const causal_conv_job *job = user;
     const causal_conv_params *params = job->call->params;
     float *x = job->scratch + (int64_t)thread * job->scratch_floats;
-    float *weights = x + job->length + job->taps, *y = weights + job->taps;
+    float *weights = x + job->length + job->taps, *sums = weights + job->taps;
+    const tn_tensor *y = tn_infer_output(job->call, Y);
     for (int64_t row = begin; row < end; row++) {
         const int64_t channel = row % job->channels;
+        write_present(job, row);
+        if (!y) continue;
         for (int64_t i = 0; i < job->length + job->taps - 1; i++)
             x[i] = (float)position_of(job, row, i);
         for (int64_t j = 0; j < job->taps; j++)
             weights[j] = (float)tn_element_f64(job->call->inputs[WEIGHT], channel * job->taps + j);
         job->function(job->length, job->taps, params->activation != 0, x, weights,
-                      (float)bias_of(job, row), y);
+                      (float)bias_of(job, row), sums);
         for (int64_t t = 0; t < job->length; t++)
-            tn_element_set_f64(job->call->outputs[Y], row * job->length + t, (double)y[t]);
-        write_present(job, row);
+            tn_element_set_f64(y, row * job->length + t, (double)sums[t]);
     }
     return TN_OK;
 }

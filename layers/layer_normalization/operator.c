@@ -92,15 +92,23 @@ static tn_status layer_normalization_infer(tn_call *call) {
     return TN_OK;
 }
 
+static double mean_square(const tn_tensor *x, int64_t first, int64_t count) {
+    double sum = 0;
+    for (int64_t i = first; i < first + count; i++)
+        sum += tn_element_f64(x, i) * tn_element_f64(x, i);
+    return sum / (double)count;
+}
+
 /* Mean and 1 / sqrt(variance + epsilon) of one lane; without a mean 0, and the mean square for the
  * variance. */
 static void find_statistics(const tn_call *call, int64_t first, int64_t count, double *out_mean,
                             double *out_inverse) {
     const params_type *params = call->params;
     double variance;
-    tn_element_moments(call->inputs[0], first, count, out_mean, &variance);
-    if (!has_mean(call)) {
-        variance += *out_mean * *out_mean;
+    if (has_mean(call)) {
+        tn_element_moments(call->inputs[0], first, count, out_mean, &variance);
+    } else {
+        variance = mean_square(call->inputs[0], first, count);
         *out_mean = 0;
     }
     *out_inverse = 1 / sqrt(variance + (double)params->epsilon);

@@ -161,12 +161,13 @@ static void take_step(const column *of, int64_t step) {
     }
     for (int64_t i = 0; i < sizes->k_depth; i++)
         of->state[i] += input_at(of, TN_LINEAR_KEY, step, first + i) * value;
-    for (int64_t g = 0; g < sizes->group; g++) {
+    const tn_tensor *output = tn_infer_output(of->call, TN_LINEAR_OUTPUT);
+    for (int64_t g = 0; output && g < sizes->group; g++) {
         const int64_t head = of->head * sizes->group + g;
         double sum = 0;
         for (int64_t i = 0; i < sizes->k_depth; i++)
             sum += of->state[i] * input_at(of, TN_LINEAR_QUERY, step, head * sizes->k_depth + i);
-        tn_element_set_f64(of->call->outputs[TN_LINEAR_OUTPUT],
+        tn_element_set_f64(output,
                            ((of->batch * sizes->steps + step) * sizes->q_heads + head) *
                                    sizes->v_depth +
                                of->index,

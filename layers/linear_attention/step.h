@@ -8,14 +8,15 @@
 
 enum { TN_LINEAR_COLUMNS = 64 }; /* of the state that are done together; unused ones are zero */
 
-/* Matrices of `depth` rows of TN_LINEAR_COLUMNS floats, and rows of such. */
+/* Matrices of `depth` rows of TN_LINEAR_COLUMNS numbers, and rows of such. In double precision:
+ * what decays multiply may leave the range of a float for some steps. */
 typedef struct tn_linear_level {
     /* state[i] *= factors[i] */
-    void (*decay)(int64_t depth, const float *factors, float *state);
+    void (*decay)(int64_t depth, const double *factors, double *state);
     /* sums = sum over i of weights[i] * state[i] */
-    void (*read)(int64_t depth, const float *weights, const float *state, float *sums);
+    void (*read)(int64_t depth, const double *weights, const double *state, double *sums);
     /* state[i] += key[i] * values */
-    void (*add)(int64_t depth, const float *key, const float *values, float *state);
+    void (*add)(int64_t depth, const double *key, const double *values, double *state);
 } tn_linear_level;
 
 extern const tn_linear_level tn_linear_baseline, tn_linear_avx2, tn_linear_avx512;

@@ -75,6 +75,7 @@ def attention_cases():
     yield "MultiHeadAttention", single("MultiHeadAttention", [q, k, v], num_heads=3)
     yield "MultiHeadAttention with bias and mask", single("MultiHeadAttention", [q, k, v, b, mask], num_heads=3, scale=0.25)
     yield "MultiHeadAttention with scores' bias", single("MultiHeadAttention", [q, k, v, None, None, floats(2, 3, 4, 5)], num_heads=3)
+    yield "MultiHeadAttention of another sequence", single("MultiHeadAttention", [q, floats(2, 3, 7, 8), floats(2, 3, 7, 8)], num_heads=3)
     past = [floats(2, 3, 6, 8), floats(2, 3, 6, 8)]
     yield "MultiHeadAttention with past", single("MultiHeadAttention", [q, k, v, None, None, None, *past], 3, num_heads=3)
     cosines, sines = angles(32, 8)
