@@ -182,9 +182,9 @@ class Checker(ProgramChecks):
         twice = sparse()
         twice.graph.sparse_initializer.append(twice.graph.sparse_initializer[0])
         self.refused("a sparse initializer twice", twice, "there twice")
-        relu = model([node("Relu", "x", "y")], [info("x", F, 2)], [info("y", F, 2)])
-        relu.opset_import[0].version = 5
-        self.refused("an operator of another opset", relu, "Relu", "5", code=3)
+        erf = model([node("Erf", "x", "y")], [info("x", F, 2)], [info("y", F, 2)])
+        erf.opset_import[0].version = 5
+        self.refused("an operator of another opset", erf, "Erf", "versions 9", code=3)
         listed = helper.make_node("Optional", [], ["o"], name="none", type=helper.make_sequence_type_proto(helper.make_tensor_type_proto(F, [2])))
         self.refused("an optional of a sequence", model([listed, node("OptionalHasElement", "o", "has")], [], [info("has", B)]),
                      "node 'none'", "tensors alone", code=3)
