@@ -82,7 +82,7 @@ def sparse(indices=(1, 5, 6), values=(2, 3, -1), shape=(3, 4)):
     return whole
 
 
-def sparse_places():
+def sparse_coordinates():
     return sparse(indices=[[0, 1], [1, 1], [1, 2]])
 
 
@@ -130,7 +130,7 @@ def random(*shape):
     return np.random.RandomState(5).randn(*shape).astype(np.float32)
 
 
-FORMS = [(sparse, random(4, 2)), (sparse_places, random(4, 2)), (sparse_constant, random(4, 2)), (old, random(2, 3)),
+FORMS = [(sparse, random(4, 2)), (sparse_coordinates, random(4, 2)), (sparse_constant, random(4, 2)), (old, random(2, 3)),
          (function_attributes, random(4)), (without_names, random(5, 3)), (without_names, random(1, 3)), (without_a_rank, random(2, 3)),
          (without_a_rank, random(4, 1, 2))]
 
