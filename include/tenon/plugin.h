@@ -307,8 +307,7 @@ enum {
     TN_PORT_ALIAS = 64u, /* output: state that is updated: it may have the memory of input
                             `alias - 1`, which is then overwritten (tenon/plugin/view.h) */
     TN_PORT_HETEROGENEOUS = 128u, /* variadic: the tensors may differ in type */
-    TN_PORT_VALUE_WANTED =
-        256u /* input: `infer` sees its value where that is known without a run */
+    TN_PORT_VALUE_WANTED = 256u   /* input: `infer` sees its value, where known so early */
 };
 
 /* One input or output slot.

@@ -82,7 +82,7 @@ def sparse(indices=(1, 5, 6), values=(2, 3, -1), shape=(3, 4)):
     return whole
 
 
-def sparse_positions():
+def sparse_coordinates():
     return sparse(indices=[[0, 1], [1, 1], [1, 2]])
 
 
@@ -130,7 +130,7 @@ def random(*shape):
     return np.random.RandomState(5).randn(*shape).astype(np.float32)
 
 
-FORMS = [(sparse, random(4, 2)), (sparse_positions, random(4, 2)), (sparse_constant, random(4, 2)), (old, random(2, 3)),
+FORMS = [(sparse, random(4, 2)), (sparse_coordinates, random(4, 2)), (sparse_constant, random(4, 2)), (old, random(2, 3)),
          (function_attributes, random(4)), (without_names, random(5, 3)), (without_names, random(1, 3)), (without_a_rank, random(2, 3)),
          (without_a_rank, random(4, 1, 2))]
 
@@ -182,9 +182,9 @@ class Checker(ProgramChecks):
         twice = sparse()
         twice.graph.sparse_initializer.append(twice.graph.sparse_initializer[0])
         self.refused("a sparse initializer twice", twice, "there twice")
-        relu = model([node("Relu", "x", "y")], [info("x", F, 2)], [info("y", F, 2)])
-        relu.opset_import[0].version = 5
-        self.refused("an operator of another opset", relu, "Relu", "5", code=3)
+        erf = model([node("Erf", "x", "y")], [info("x", F, 2)], [info("y", F, 2)])
+        erf.opset_import[0].version = 5
+        self.refused("an operator of another opset", erf, "Erf", "versions 9", code=3)
         listed = helper.make_node("Optional", [], ["o"], name="none", type=helper.make_sequence_type_proto(helper.make_tensor_type_proto(F, [2])))
         self.refused("an optional of a sequence", model([listed, node("OptionalHasElement", "o", "has")], [], [info("has", B)]),
                      "node 'none'", "tensors alone", code=3)
