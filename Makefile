@@ -1,4 +1,4 @@
-# The commands of a newcomer: `make demo` and `make test`. Each installs what it lacks (scripts/setup says what).
+# The commands of a new user: `make demo` and `make test`. Each installs what it lacks (scripts/setup says what).
 .PHONY: help configure build demo test test-all test-long bench clean
 help:
 	@echo 'make demo      play the main job: a network whose missing layer is a plugin, on a photograph'

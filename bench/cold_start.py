@@ -74,10 +74,10 @@ def measure(name, model, sides, options, folder):
             commands[side] = ["/usr/bin/env", f"LD_LIBRARY_PATH={binaries}/../lib", *commands[side]]
     commands["onnxruntime"] = [f"{options.bin}/onnxruntime-start", options.library, model, threads, numbers, *words]
     runs = {side: [] for side in commands}
-    for turn in range(-1, options.rounds):  # the first one fills the page cache
-        for side in (commands if turn % 2 else reversed(commands)):
+    for round_index in range(-1, options.rounds):  # the first one fills the page cache
+        for side in (commands if round_index % 2 else reversed(commands)):
             figures, result = start(commands[side])
-            if turn >= 0:
+            if round_index >= 0:
                 runs[side].append(figures)
             elif side == "onnxruntime":
                 expected = result

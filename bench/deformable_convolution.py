@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times examples/deformable_convolution beside onnxruntime's DeformConv, in turns, in one run, on one thread.
 
-Prints the best and median milliseconds of each and the ratio, layer by layer, with random offsets of up to two places. Needs
+Prints the best and median milliseconds of each and the ratio, layer by layer, with random offsets of up to two pixels. Needs
 onnx and onnxruntime (.venv has them after `make test`); the program is build/bin/tenon or $TENON, with the example in
 lib/tenon/plugins beside it. Compare figures of one run only: clocks drift and machines are shared."""
 import os
@@ -68,6 +68,6 @@ def time_layer(folder, layer):
 
 if __name__ == "__main__":
     os.sched_setaffinity(0, [os.cpu_count() - 1])
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as work_folder:
         for one in LAYERS:
-            time_layer(place, one)
+            time_layer(work_folder, one)

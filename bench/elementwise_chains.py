@@ -48,21 +48,21 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name, chain in CHAINS.items():
             for size, shape in SHAPES.items():
-                model, ways = f"{folder}/chain.onnx", {"fused": [], "alone": ["--no-fusion"]}
+                model, variants = f"{folder}/chain.onnx", {"fused": [], "alone": ["--no-fusion"]}
                 make(chain, shape, model)
-                for way, flags in ways.items():
-                    subprocess.run([tenon, "build", model, "-o", f"{folder}/{way}.plan", "--threads", "1", *flags], check=True,
+                for variant, flags in variants.items():
+                    subprocess.run([tenon, "build", model, "-o", f"{folder}/{variant}.plan", "--threads", "1", *flags], check=True,
                                    stdout=subprocess.DEVNULL)
                 session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
                 feed = {"x": np.random.default_rng(1).random(shape, np.float32)}
                 times = {"fused": [], "alone": [], "onnxruntime": []}
                 for _ in range(ROUNDS):
-                    for way in ways:
-                        times[way].append(time_tenon(f"{folder}/{way}.plan", 1, {"x": shape}))
+                    for variant in variants:
+                        times[variant].append(time_tenon(f"{folder}/{variant}.plan", 1, {"x": shape}))
                     times["onnxruntime"].append(time_onnxruntime(session, feed))
-                best = {way: min(t[0] for t in found) for way, found in times.items()}
-                median = {way: statistics.median(t[1] for t in found) for way, found in times.items()}
-                print(f"{name} of {len(chain)}, {size}: " + ", ".join(f"{way} {best[way]:.4f} / {median[way]:.4f} ms" for way in times) +
+                best = {variant: min(t[0] for t in found) for variant, found in times.items()}
+                median = {variant: statistics.median(t[1] for t in found) for variant, found in times.items()}
+                print(f"{name} of {len(chain)}, {size}: " + ", ".join(f"{variant} {best[variant]:.4f} / {median[variant]:.4f} ms" for variant in times) +
                       f"; fused to alone {best['fused'] / best['alone']:.2f}, to onnxruntime {best['fused'] / best['onnxruntime']:.2f}")
 
 

@@ -287,15 +287,15 @@ def count_wins(problems, without=None):
         if problem.key in seen or not ranking:
             continue
         seen.add(problem.key)
-        for place, (ns, kernel) in enumerate(ranking):
+        for rank, (ns, kernel) in enumerate(ranking):
             count = counts.setdefault((problem.op, kernel), [0, 0, 0, 0, 1.0])
             count[0] += 1
-            if place == 0 and len(ranking) > 1:
+            if rank == 0 and len(ranking) > 1:
                 lead = ranking[1][0] / ns
                 count[1] += 1
                 count[2] += lead >= MARGIN
                 count[4] = max(count[4], lead)
-            elif place == 0:
+            elif rank == 0:
                 count[1] += 1
                 count[2] += 1
     return counts

@@ -5,7 +5,7 @@
  * times, so that a disturbance meets them alike. For each layer it prints the fastest of each kind
  * (32-bit floats, 8 bits, 16-bit floats) with its combination, and how many times the fastest
  * 32-bit one it takes; behind the fastest of 8 bits, what the 32-bit one takes together with the
- * conversions that it needs in its place, and the ratio to that.
+ * conversions that it needs instead, and the ratio to that.
  *
  *     tenon-bench-layers [--threads N] [--device KIND[:N]] [--all] [OPERATOR]
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plans side by side in one process: each is run a few times in every round, so that what changes
- * the machine's speed meets all of them. The first run of a turn warms the caches and does not
+ * the machine's speed meets all of them. The first run of a round warms the caches and does not
  * count. A line a plan: the shortest and the median run, and the shortest time that the processor
  * worked on a run, which on one thread holds on a busy machine, too (on several it counts the
  * calling thread's).
@@ -58,7 +58,7 @@ static tn_status open_plan(tn_runtime *runtime, uint32_t threads, int rounds, ti
     return status == TN_OK ? bind_inputs(plan) : status;
 }
 
-static tn_status run_turn(timed_plan *plan) {
+static tn_status run_round(timed_plan *plan) {
     tn_status status = tn_context_run(plan->context);
     for (int i = 0; i < RUNS && status == TN_OK; i++) {
         const double begin = now_ms(CLOCK_MONOTONIC), work = now_ms(CLOCK_THREAD_CPUTIME_ID);
@@ -113,7 +113,7 @@ int main(int count, char **arguments) {
     }
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i < plan_count && status == TN_OK; i++)
-            status = run_turn(&plans[(i + round) % plan_count]);
+            status = run_round(&plans[(i + round) % plan_count]);
     if (status != TN_OK)
         fprintf(stderr, "%s: %s\n", tn_last_error()->where, tn_last_error()->message);
     for (int i = 0; i < plan_count; i++) {

@@ -102,7 +102,7 @@ static tn_status make_side(bench *b, side *s, const tn_builder_options *options)
 static tn_status measure(bench *b) {
     const double end = now_ns() + b->seconds * 1e9;
     tn_status status = TN_OK;
-    /* Turns of 20 runs, so that each side works in caches of its own. */
+    /* Rounds of 20 runs, so that each side works in caches of its own. */
     while (now_ns() < end && status == TN_OK) {
         for (int i = 0; i < 2; i++) {
             side *s = &b->sides[i];

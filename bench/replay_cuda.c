@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <tenon/engine.h>
 
-enum { TURNS = 11, WARM_RUNS = 20 };
+enum { ROUNDS = 11, WARM_RUNS = 20 };
 
 static int fail(void) {
     fprintf(stderr, "%s: %s\n", tn_last_error()->where, tn_last_error()->message);
@@ -61,7 +61,7 @@ static tn_status replay(tn_context *context, cudaStream_t stream, int runs, floa
     cudaEventCreate(&end);
     for (int i = 0; i < WARM_RUNS && status == TN_OK; i++)
         status = tn_context_run(context);
-    for (int turn = 0; turn < TURNS && status == TN_OK; turn++) {
+    for (int round = 0; round < ROUNDS && status == TN_OK; round++) {
         float ms = 0;
         cudaEventRecord(begin, stream);
         for (int i = 0; i < runs && status == TN_OK; i++)
@@ -69,7 +69,7 @@ static tn_status replay(tn_context *context, cudaStream_t stream, int runs, floa
         cudaEventRecord(end, stream);
         if (cudaEventSynchronize(end) != cudaSuccess) abort();
         cudaEventElapsedTime(&ms, begin, end);
-        us[turn] = ms * 1000 / (float)runs;
+        us[round] = ms * 1000 / (float)runs;
     }
     return status;
 }
@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
     tn_engine *engine = NULL;
     tn_context *context = NULL;
     cudaStream_t stream = NULL;
-    float us[TURNS];
+    float us[ROUNDS];
     if (argc < 2 || runs < 1) {
         fprintf(stderr, "usage: %s PLAN [RUNS]\n", argv[0]);
         return 2;
@@ -95,10 +95,10 @@ int main(int argc, char **argv) {
     if (bind_outputs(context, engine) != TN_OK || tn_context_set_stream(context, stream) != TN_OK ||
         replay(context, stream, runs, us) != TN_OK)
         return fail();
-    qsort(us, TURNS, sizeof(*us), compare);
+    qsort(us, ROUNDS, sizeof(*us), compare);
     tn_context_statistics statistics = {.size = sizeof(statistics)};
     tn_context_get_statistics(context, &statistics);
-    printf("%s: median_us=%.2f min_us=%.2f graphs_a_run=%.1f\n", argv[1], (double)us[TURNS / 2],
+    printf("%s: median_us=%.2f min_us=%.2f graphs_a_run=%.1f\n", argv[1], (double)us[ROUNDS / 2],
            (double)us[0], (double)statistics.graph_launches / (double)statistics.runs);
     tn_context_destroy(context);
     tn_engine_release(engine);

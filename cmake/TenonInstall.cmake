@@ -17,6 +17,11 @@ install(TARGETS tenon tenon_plugin tenon_run_static tenon_kit tenon_kit_cuda EXP
 if(TARGET tenon_onednn)
     install(TARGETS tenon_onednn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/kernels)
 endif()
+if(TARGET tenon_ml)
+    install(TARGETS tenon_ml LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/operators)
+    install(FILES ${PROJECT_SOURCE_DIR}/layers/ml/operators.txt DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/operators
+        RENAME libtenon_ml.so.operators)
+endif()
 if(TARGET tenon_cuda)
     install(TARGETS tenon_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/devices)
 endif()
@@ -53,7 +58,7 @@ endforeach()
 
 # Everything that is installed, and nothing else.
 add_custom_target(install_targets DEPENDS tenon tenon_run_static tenon_kit)
-foreach(target tenon_program tenon_check tenon_kernel_bench tenon_isolate tenon_onednn tenon_cuda ${tenon_importers})
+foreach(target tenon_program tenon_check tenon_kernel_bench tenon_isolate tenon_ml tenon_onednn tenon_cuda ${tenon_importers})
     if(TARGET ${target})
         add_dependencies(install_targets ${target})
     endif()

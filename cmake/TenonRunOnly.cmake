@@ -1,9 +1,9 @@
-# libtenon-run.a: what loads and runs plans, for devices that build none. It is a list of rooms of src/ (scripts/check-layering
+# libtenon-run.a: what loads and runs plans, for devices that build none. It is a list of modules of src/ (scripts/check-layering
 # holds that they need no other), the layers of TENON_RUN_LAYERS, and src/run_only/, which refuses what the builder would do. The
 # objects are those of the shared library; a program links of them what it needs.
 set(TENON_RUN_LAYERS "" CACHE STRING
     "Operators (like Conv;MaxPool) or folders of layers/ in the run-only library; empty: all of them")
-set(run_rooms base tensor device helper plugin guard graph program memory plan report engine isolation run)
+set(run_modules base tensor device helper plugin guard graph program memory plan report engine isolation run)
 
 # The folder of layers/ that has an operator, by name, or is called so itself.
 function(tenon_find_layer name out_folder)
@@ -12,7 +12,7 @@ function(tenon_find_layer name out_folder)
         return()
     endif()
     file(GLOB sources ${PROJECT_SOURCE_DIR}/layers/*/*.c ${PROJECT_SOURCE_DIR}/layers/*/*.h)
-    list(FILTER sources EXCLUDE REGEX "/layers/onednn/|/layers/[^/]*/cuda")
+    list(FILTER sources EXCLUDE REGEX "/layers/(onednn|ml)/|/layers/[^/]*/cuda")
     foreach(source ${sources})
         file(STRINGS ${source} found LIMIT_COUNT 1
             REGEX "(\\.name = |\\(|[(, ]([a-z_0-9]+, +)?\"[A-Za-z.]*\", +|[A-Z_]\\([a-z_0-9]+, +)\"${name}\"")
@@ -58,9 +58,9 @@ function(tenon_add_run_only target)
         set(table ${CMAKE_BINARY_DIR}/layers/${target}_table.c)
         tenon_layer_table(${table} ${folders})
     endif()
-    string(REPLACE ";" "|" rooms "${run_rooms}")
+    string(REPLACE ";" "|" modules "${run_modules}")
     add_library(${target} STATIC ${PROJECT_SOURCE_DIR}/src/run_only/lower_again.c ${PROJECT_SOURCE_DIR}/src/run_only/importers.c ${table}
-        "$<FILTER:$<TARGET_OBJECTS:tenon_core>,INCLUDE,/tenon_core[.]dir/([.]/)*(${rooms})/>"
+        "$<FILTER:$<TARGET_OBJECTS:tenon_core>,INCLUDE,/tenon_core[.]dir/([.]/)*(${modules})/>"
         $<FILTER:$<TARGET_OBJECTS:tenon_layers>,EXCLUDE,/layer_table[.]c>)
     add_dependencies(${target} tenon_core tenon_layers)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src

@@ -209,8 +209,8 @@ typedef struct texts {
     const char *items[TABLE_COMBINATIONS + TN_SUBJECT_COMBINATIONS];
 } texts;
 
-/* The kernel's combinations for a case: those of its table, those that it answers (which live as
- * long as the list of tests), and null where it has neither. */
+/* The kernel's combinations for a case: those of its table, those that it answers (which have the
+ * lifetime of the list of tests), and null where it has neither. */
 static bool list_texts(const tn_test *test, texts *list) {
     const tn_kernel *kernel = test->kernel;
     uint32_t asked = 0;

@@ -32,7 +32,7 @@ typedef struct suite {
 } suite;
 
 static void verdict(suite *s, bool is_passed, const tn_operator *op, const char *text,
-                    const tn_way *w, const char *why) {
+                    const tn_case_options *w, const char *why) {
     s->passed += is_passed;
     s->failed += !is_passed;
     if (!is_passed)
@@ -44,8 +44,9 @@ static void verdict(suite *s, bool is_passed, const tn_operator *op, const char 
                w->are_constant ? "constants" : "inputs", w->threads, text, why);
 }
 
-static void check_way(suite *s, const tn_operator *op, const char *text, const tn_case *c,
-                      const tn_way *w, const char *wanted_kernel, const tn_outcome *expected) {
+static void check_run(suite *s, const tn_operator *op, const char *text, const tn_case *c,
+                      const tn_case_options *w, const char *wanted_kernel,
+                      const tn_outcome *expected) {
     tn_outcome found = {0};
     char why[400] = "";
     const tn_status status = tn_case_run(s->runtime, op, c, w, &found);
@@ -63,7 +64,7 @@ static void check_case(suite *s, const tn_operator *op, const char *text) {
     tn_arena *arena = NULL;
     tn_case c;
     tn_outcome expected = {0};
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     tn_status status = tn_arena_create(tn_allocator_default(), &arena);
     if (status == TN_OK) status = tn_case_read(arena, op, text, &c);
     if (status == TN_OK) status = tn_case_run(s->runtime, op, &c, &reference, &expected);
@@ -73,15 +74,16 @@ static void check_case(suite *s, const tn_operator *op, const char *text) {
         char why[400] = "";
         verdict(s, tn_case_agrees(op, &c, &expected, why, sizeof(why)), op, text, &reference, why);
         for (int constant = 0; constant < 2; constant++) {
-            const tn_way plain = {.are_constant = constant, .threads = 1};
-            check_way(s, op, text, &c, &plain, NULL, &expected);
+            const tn_case_options plain = {.are_constant = constant, .threads = 1};
+            check_run(s, op, text, &c, &plain, NULL, &expected);
             for (size_t k = 0; k < s->kernel_count; k++) {
                 char pin[256];
                 if (!tn_kernel_serves(s->kernels[k], op)) continue;
                 snprintf(pin, sizeof(pin), "%s=%s", op->name, s->kernels[k]->name);
                 for (uint32_t threads = 1; threads <= 2; threads++) {
-                    const tn_way w = {.pin = pin, .are_constant = constant, .threads = threads};
-                    check_way(s, op, text, &c, &w, s->kernels[k]->name, &expected);
+                    const tn_case_options w = {
+                        .pin = pin, .are_constant = constant, .threads = threads};
+                    check_run(s, op, text, &c, &w, s->kernels[k]->name, &expected);
                 }
             }
         }

@@ -147,17 +147,17 @@ static tn_status draw(const tn_shape *shape, size_t type, tn_tensor *to) {
     (void)type;
     tn_status status = tn_shape_count(shape, &count);
     if (status == TN_OK) status = tn_tensor_init(&linear, TN_F32, TN_LINEAR, shape);
-    float *numbers = malloc((count + 1) * sizeof(*numbers));
-    if (!numbers) return TN_ERROR_MEMORY;
+    float *values = malloc((count + 1) * sizeof(*values));
+    if (!values) return TN_ERROR_MEMORY;
     uint64_t random = 88172645463325252u;
     for (size_t i = 0; i < count; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
-        numbers[i] = (float)((double)(random >> 40) / (1 << 24) * 9 - 4.5);
+        values[i] = (float)((double)(random >> 40) / (1 << 24) * 9 - 4.5);
     }
-    linear.tensor.data = numbers;
+    linear.tensor.data = values;
     if (status == TN_OK)
         status = tn_convert(&linear.tensor, to, 0, tn_convert_items(&linear.tensor, to));
-    free(numbers);
+    free(values);
     return status;
 }
 

@@ -48,7 +48,7 @@ class First(torch.nn.Module):
 
 
 def prepare(network, image):
-    """Gives batch normalisations the statistics of the images: with those of fresh weights activations die out on the way."""
+    """Gives batch normalisations the statistics of the images: with those of fresh weights activations die out in deep layers."""
     for module in network.modules():
         if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
             module.momentum = None

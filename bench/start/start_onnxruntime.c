@@ -2,8 +2,8 @@
 /*
  * The same start with onnxruntime's C interface, from the library that pip installs; cold_start.py
  * runs it: `onnxruntime-start LIBRARY MODEL.onnx THREADS INPUT.f32 NAME OUTPUT 1x3x224x224`. No
- * header is needed: the interface is a table of functions whose places are the same in all
- * versions, so the few that are called are taken by their places.
+ * header is needed: the interface is a table of functions whose offsets are the same in all
+ * versions, so the few that are called are found by their offsets.
  */
 #include "start.h"
 

@@ -27,17 +27,17 @@ tn_status tn_stopwatch_sample(tn_stopwatch *watch, tn_status (*sample)(void *use
 
 /* --- on_device.c --- */
 /* A device and a stream of it; no device: the processor. */
-typedef struct tn_bench_place {
+typedef struct tn_bench_target {
     tn_used_device device;
     void *stream;
-} tn_bench_place;
+} tn_bench_target;
 /* TN_ERROR_NOT_FOUND. It stays until the process ends. */
-tn_status tn_bench_place_open(tn_bench_place *place, tn_runtime *runtime, const char *name);
+tn_status tn_bench_target_open(tn_bench_target *target, tn_runtime *runtime, const char *name);
 /* The device's time of what `enqueue` enqueues, many at a time. */
-tn_status tn_bench_on_device(tn_stopwatch *watch, const tn_bench_place *place, bool is_capturable,
+tn_status tn_bench_on_device(tn_stopwatch *watch, const tn_bench_target *target, bool is_capturable,
                              tn_status (*enqueue)(void *user), void *user);
 /* As tn_limits_copy, in the device's memory. */
-tn_status tn_limits_copy_on_device(const tn_bench_place *place, size_t bytes,
+tn_status tn_limits_copy_on_device(const tn_bench_target *target, size_t bytes,
                                    double *out_bytes_a_second);
 
 /* --- limits.c --- */
@@ -81,10 +81,10 @@ tn_status tn_bench_subject_create(tn_bench_subject *subject, tn_runtime *runtime
 void tn_bench_subject_destroy(tn_bench_subject *subject);
 /* The kernel (null: the reference) in the combination (null: the operator's own types, linear).
  * *out_why is null when it was measured, else says why the kernel was left out. `out_bytes` counts
- * what is stored. `place` is where a device's kernel runs. A failure is the kernel's. */
+ * what is stored. `target` is where a device's kernel runs. A failure is the kernel's. */
 tn_status tn_bench_subject_measure(const tn_bench_subject *subject, const tn_kernel *kernel,
                                    const char *combination, uint32_t threads,
-                                   const tn_bench_place *place, tn_stopwatch *watch,
+                                   const tn_bench_target *target, tn_stopwatch *watch,
                                    size_t *out_bytes, const char **out_why);
 
 #endif

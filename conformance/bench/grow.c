@@ -64,14 +64,14 @@ static bool is_fixed(const growth *g, uint32_t input) {
 
 /* The bytes of all tensors with the shapes as they are; fails where the shape rule does. */
 static tn_status count_bytes(growth *g, size_t *out_bytes, size_t *out_output_bytes) {
-    const tn_way way = {.threads = 1};
+    const tn_case_options options = {.threads = 1};
     tn_graph *graph = NULL;
     tn_arena *arena = NULL;
     tn_inference_plan plan;
     tn_inference inference = {0};
     size_t bytes = 0, output_bytes = 0;
     TN_TRY(tn_arena_create(tn_allocator_default(), &arena));
-    tn_status status = tn_case_graph(g->runtime, g->op, &g->c, &way, &graph);
+    tn_status status = tn_case_graph(g->runtime, g->op, &g->c, &options, &graph);
     if (status == TN_OK) status = tn_case_infer(graph, &g->c, arena, &plan, &inference);
     for (uint32_t i = 0; i < g->c.input_count && status == TN_OK; i++) {
         size_t own = 0;
@@ -96,9 +96,9 @@ static void double_axis(growth *g, uint32_t input, uint32_t axis, bool is_everyw
     for (uint32_t i = 0; i < g->c.input_count; i++) {
         tn_shape *shape = &g->c.inputs[i].shape;
         for (uint32_t a = 0; a < shape->rank && !is_fixed(g, i); a++) {
-            const bool is_same_place = a == axis && shape->rank == seed.rank;
+            const bool is_same_axis = a == axis && shape->rank == seed.rank;
             const bool goes_along = i == input ? a == axis || (is_everywhere && a != axis)
-                                               : is_same_place || is_everywhere;
+                                               : is_same_axis || is_everywhere;
             if (goes_along && shape->extents[a] == seed.extents[axis]) shape->extents[a] *= 2;
         }
     }

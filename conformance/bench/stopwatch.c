@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Repeating until the shortest time is stable; see bench.h. */
 #include "bench.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum { SAMPLES = 4096 };
 
 #define SAMPLE_NS     20e3 /* a look at the clock costs a five-hundredth of that */
 #define LEAST_NS      20e6 /* what is measured at least, where the time allows it */
 #define LEAST_SAMPLES 5
-
-static double now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
 
 static int compare(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -32,12 +26,12 @@ typedef struct host_runs {
 /* One sample: `repeats` runs between two looks at the clock. */
 static tn_status sample_host(void *user, double *out_ns) {
     const host_runs *runs = user;
-    const double begin = now_ns();
+    const double begin = (double)tn_now_ns();
     for (uint64_t i = 0; i < runs->repeats; i++) {
         const tn_status status = runs->body(runs->user);
         if (status != TN_OK) return status;
     }
-    *out_ns = (now_ns() - begin) / (double)runs->repeats;
+    *out_ns = ((double)tn_now_ns() - begin) / (double)runs->repeats;
     return TN_OK;
 }
 
@@ -46,12 +40,12 @@ static tn_status fill(tn_stopwatch *watch, tn_status (*sample)(void *user, doubl
     double ns = 0, improved_at = 0, elapsed = 0;
     size_t count = *inout_count;
     tn_status status = TN_OK;
-    const double begin = now_ns(), most = watch->seconds * 1e9;
+    const double begin = (double)tn_now_ns(), most = watch->seconds * 1e9;
     while (status == TN_OK && count < SAMPLES && (count == 0 || ns < most) && elapsed < most &&
            !watch->is_stable) {
         status = sample(user, &ns);
         if (status != TN_OK) break;
-        elapsed = now_ns() - begin;
+        elapsed = (double)tn_now_ns() - begin;
         samples[count++] = ns;
         watch->runs += repeats;
         if (ns < watch->best_ns * 0.99) improved_at = elapsed;

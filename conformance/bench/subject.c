@@ -11,8 +11,8 @@
  * a case */
 
 static tn_status infer(tn_bench_subject *subject) {
-    const tn_way way = {.are_constant = true, .threads = 1};
-    TN_TRY(tn_case_graph(subject->runtime, subject->op, &subject->c, &way, &subject->graph));
+    const tn_case_options options = {.are_constant = true, .threads = 1};
+    TN_TRY(tn_case_graph(subject->runtime, subject->op, &subject->c, &options, &subject->graph));
     TN_TRY(tn_case_infer(subject->graph, &subject->c, subject->arena, &subject->plan,
                          &subject->inference));
     const tn_graph_node *node = &subject->graph->nodes[0];
@@ -181,14 +181,14 @@ static tn_status run_once(void *user) {
 /* Where a kernel is timed, and by what. */
 typedef struct measuring {
     tn_stopwatch *watch;
-    const tn_bench_place *place; /* null: on the processor */
+    const tn_bench_target *target; /* null: on the processor */
     bool is_capturable;
 } measuring;
 
 static tn_status measure(void *user, tn_open_kernel *opened) {
     const measuring *m = user;
-    if (!m->place) return tn_stopwatch_measure(m->watch, run_once, opened);
-    return tn_bench_on_device(m->watch, m->place, m->is_capturable, run_once, opened);
+    if (!m->target) return tn_stopwatch_measure(m->watch, run_once, opened);
+    return tn_bench_on_device(m->watch, m->target, m->is_capturable, run_once, opened);
 }
 
 static tn_status measure_stored(const tn_bench_subject *subject, const char *combination,
@@ -216,11 +216,11 @@ static tn_status measure_stored(const tn_bench_subject *subject, const char *com
 
 tn_status tn_bench_subject_measure(const tn_bench_subject *subject, const tn_kernel *kernel,
                                    const char *combination, uint32_t threads,
-                                   const tn_bench_place *place, tn_stopwatch *watch,
+                                   const tn_bench_target *target, tn_stopwatch *watch,
                                    size_t *out_bytes, const char **out_why) {
     const bool is_on_device = kernel && strcmp(kernel->device, "cpu") != 0;
     measuring how = {.watch = watch,
-                     .place = is_on_device ? place : NULL,
+                     .target = is_on_device ? target : NULL,
                      .is_capturable = kernel && (kernel->traits & TN_KERNEL_CAPTURABLE)};
     tn_stored_run *run = calloc(1, sizeof(*run));
     tn_arena *arena = NULL;
@@ -235,8 +235,8 @@ tn_status tn_bench_subject_measure(const tn_bench_subject *subject, const tn_ker
                            .threads = threads,
                            .measure = measure,
                            .measure_user = &how,
-                           .device = is_on_device ? place->device.device : NULL,
-                           .stream = is_on_device ? place->stream : NULL};
+                           .device = is_on_device ? target->device.device : NULL,
+                           .stream = is_on_device ? target->stream : NULL};
     if (status == TN_OK)
         status = measure_stored(subject, combination, run, arena, out_bytes, out_why);
     tn_arena_destroy(arena);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tenon-kernel-bench: times the kernels of a library and their rivals, in a process that may be
- * lost: `tenon plugin bench` starts it and reads its lines.
+ * tenon-kernel-bench: times the kernels of a library and other kernels of the same operators, in a
+ * process that may be lost: `tenon plugin bench` starts it and reads its lines.
  *
  *     tenon-kernel-bench LIBRARY|builtin [--plugin LIBRARY ...] [--operator NAME]
  *         [--case N|TEXT] [--shape NAME=AxB ...] [--type TYPE] [--threads N] [--seconds S]
@@ -29,7 +29,7 @@ typedef struct bench {
     tn_runtime *runtime;
     const char *library; /* name; null: what is linked in */
     const char *only_operator, *only_case, *only_type, *device_name;
-    tn_bench_place place; /* of the device; the processor where it has none */
+    tn_bench_target target; /* of the device; the processor where it has none */
     const char *plugins[LIST_LIMIT], *shapes[LIST_LIMIT];
     size_t plugin_count, shape_count, grow_bytes;
     uint32_t threads;
@@ -132,13 +132,13 @@ static void measure(const tn_bench_subject *subject, const tn_kernel *kernel,
     printf("begin\t%s\t%s\t%d\t%s\n", kernel ? kernel->name : "", library, is_own_kernel,
            combination ? combination : "");
     fflush(stdout);
-    const char *device = b.place.device.device ? b.place.device.device->kind : "cpu";
+    const char *device = b.target.device.device ? b.target.device.device->kind : "cpu";
     if (kernel && strcmp(kernel->device, device) != 0) {
         print_line("left", "it is for another device");
     } else if (kernel && kernel->requires_features &&
                !tn_runtime_has_features(b.runtime, kernel->requires_features)) {
         printf("left\tthis processor lacks %s\n", kernel->requires_features);
-    } else if (tn_bench_subject_measure(subject, kernel, combination, b.threads, &b.place, &watch,
+    } else if (tn_bench_subject_measure(subject, kernel, combination, b.threads, &b.target, &watch,
                                         &bytes, &why) != TN_OK) {
         print_line("failed", tn_last_error()->message);
     } else if (why) {
@@ -151,8 +151,8 @@ static void measure(const tn_bench_subject *subject, const tn_kernel *kernel,
 }
 
 static tn_status measure_copy(size_t bytes, double *out_bytes_a_second) {
-    return b.place.device.device ? tn_limits_copy_on_device(&b.place, bytes, out_bytes_a_second)
-                                 : tn_limits_copy(b.runtime, b.threads, bytes, out_bytes_a_second);
+    return b.target.device.device ? tn_limits_copy_on_device(&b.target, bytes, out_bytes_a_second)
+                                  : tn_limits_copy(b.runtime, b.threads, bytes, out_bytes_a_second);
 }
 
 static void time_case(const tn_operator *op, uint64_t number, bool is_grown, const char *text) {
@@ -272,7 +272,7 @@ static bool remember_last(void *user, const tn_library_info *library) {
 /* The kernel libraries that come with Tenon: beside the core library, which is linked into this
  * program, they are found from where the program lies, in a build folder or installed. */
 static tn_status load_companions(void) {
-    static const char *const places[] = {"../lib/tenon/kernels", "kernels"};
+    static const char *const folders[] = {"../lib/tenon/kernels", "kernels"};
     char self[4096], folder[4096 + 32];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (length <= 0) return TN_OK;
@@ -280,8 +280,8 @@ static tn_status load_companions(void) {
     char *slash = strrchr(self, '/');
     if (!slash) return TN_OK;
     *slash = 0;
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(folder, sizeof(folder), "%s/%s", self, places[i]);
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        snprintf(folder, sizeof(folder), "%s/%s", self, folders[i]);
         if (access(folder, R_OK) == 0) return tn_runtime_load_directory(b.runtime, folder);
     }
     return TN_OK;
@@ -302,7 +302,7 @@ static tn_status load(const char *library) {
     const char *path = getenv("TENON_PLUGIN_PATH");
     tn_device_libraries_load(b.runtime);
     if (path && path[0]) TN_TRY(tn_runtime_load_directory(b.runtime, path));
-    return tn_bench_place_open(&b.place, b.runtime, b.device_name);
+    return tn_bench_target_open(&b.target, b.runtime, b.device_name);
 }
 
 static bool read_option(const char *name, const char *value) {
@@ -325,7 +325,7 @@ static bool read_option(const char *name, const char *value) {
 static tn_status print_machine(void) {
     double operations = 0, bytes = 0;
     const char *name = "";
-    const tn_device *device = b.place.device.device;
+    const tn_device *device = b.target.device.device;
     if (!device) TN_TRY(tn_limits_arithmetic(b.runtime, b.threads, &operations, &name));
     TN_TRY(measure_copy((size_t)256 << 20, &bytes));
     printf("machine\t%u\t%s\t%.0f\t%.0f\t%s\n", device ? 0 : b.threads,

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What takes an input's place: each of its numbers times `factor`, or its magnitude times that. */
+/* What replaces an input: each of its values times `factor`, or its magnitude times that. */
 typedef struct change {
     bool is_magnitude;
     double factor;
@@ -57,7 +57,7 @@ static tn_status change_input(const tn_bound_case *bound, tn_case_input *input, 
  * become zero. */
 static tn_status compute(const tn_bound_case *bound, bool is_magnitude, const change *first,
                          const change *weights, tn_outcome *out_outcome) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     tn_case c = *bound->c;
     c.inputs = tn_arena_allocate(bound->arena, c.input_count, sizeof(*c.inputs));
     if (!c.inputs) return tn_fail_memory("a case");
@@ -85,8 +85,8 @@ static bool is_zero(const tn_outcome *outcome) {
     return true;
 }
 
-/* Whether the kernel brings both factors of products into the stored type: input 0 and another one,
- * without which nothing is left. */
+/* Whether the kernel converts both factors of products into the stored type: input 0 and another
+ * one, without which nothing is left. */
 static tn_status rounds_both(const tn_bound_case *bound, bool *out_does) {
     const change whole = {.is_magnitude = true, .factor = 1}, none = {.is_magnitude = true};
     const bool is_half = bound->stored == TN_F16 || bound->stored == TN_BF16;

@@ -9,7 +9,7 @@
  * bf16:
  *
  *   weights:  W = reference(|x|, u * |w|, 0): each weight is rounded once. In 8 bits half of the
- *             largest step of a symmetric quantisation takes the place of u * |w|. Where x comes in
+ *             largest step of a symmetric quantisation replaces u * |w|. Where x comes in
  *             32-bit floats and the kernel rounds it, too: W = reference(|x|, (2u + u^2) * |w|, 0).
  *   sums:     u * |S|: a sum may be stored once before bias, residual and activation follow.
  *   result:   2 * u * |y|: it is rounded, and so may be the bias.
@@ -32,7 +32,7 @@ typedef struct tn_bound_case {
     uint64_t narrow;  /* bit i: input i is stored so */
 } tn_bound_case;
 
-/* Whether an input is a factor that the kernel brings into the stored type itself. */
+/* Whether an input is a factor that the kernel converts into the stored type itself. */
 bool tn_bound_is_weight(const tn_bound_case *bound, uint32_t index);
 /* W, S and T: to be freed by tn_outcome_free. */
 tn_status tn_bound_weights(const tn_bound_case *bound, tn_outcome *out_weights);

@@ -203,9 +203,9 @@ static tn_status read_tensor(reader *r, tn_case_input *out) {
     TN_TRY(read_shape(r, &out->shape));
     TN_TRY(tn_shape_count(&out->shape, &count));
     out->bytes = tn_type_storage(out->type, count);
-    char *room = tn_arena_allocate(r->arena, out->bytes + 128, 1);
-    if (!room) return tn_fail_memory("a case");
-    out->data = room + (64 - ((uintptr_t)room & 63));
+    char *buffer = tn_arena_allocate(r->arena, out->bytes + 128, 1);
+    if (!buffer) return tn_fail_memory("a case");
+    out->data = buffer + (64 - ((uintptr_t)buffer & 63));
     fill_random(r, out, count);
     return read_values(r, out, count);
 }
@@ -314,9 +314,9 @@ tn_status tn_case_redraw(tn_arena *arena, tn_case_input *tensor, const tn_shape 
     TN_TRY(tn_shape_count(shape, &count));
     tensor->shape = *shape;
     tensor->bytes = tn_type_storage(tensor->type, count);
-    char *room = tn_arena_allocate(arena, tensor->bytes + 128, 1);
-    if (!room) return tn_fail_memory("a case");
-    tensor->data = room + (64 - ((uintptr_t)room & 63));
+    char *buffer = tn_arena_allocate(arena, tensor->bytes + 128, 1);
+    if (!buffer) return tn_fail_memory("a case");
+    tensor->data = buffer + (64 - ((uintptr_t)buffer & 63));
     fill_random(&r, tensor, count);
     return TN_OK;
 }

@@ -21,7 +21,7 @@ void tn_outcome_free(tn_outcome *outcome) {
  * one run */
 
 static bool is_constant_input(const tn_operator *op, const tn_case *c, uint32_t index,
-                              const tn_way *w) {
+                              const tn_case_options *w) {
     const tn_port *port = &op->inputs[c->inputs[index].port];
     return (port->flags & TN_PORT_VALUE_NEEDED) || (w->are_constant && index > 0);
 }
@@ -44,7 +44,7 @@ static tn_status add_constant(tn_graph *graph, const char *name, const tn_case_i
 enum { MOST = 64 /* inputs, and outputs */ };
 
 static tn_status add_input(tn_graph *graph, const tn_operator *op, const tn_case *c, uint32_t index,
-                           const tn_way *w, tn_tensor_id *out_id) {
+                           const tn_case_options *w, tn_tensor_id *out_id) {
     const tn_case_input *input = &c->inputs[index];
     char name[32];
     snprintf(name, sizeof(name), "in%u", index);
@@ -56,7 +56,7 @@ static tn_status add_input(tn_graph *graph, const tn_operator *op, const tn_case
 
 /* The tensors that the case has at a port. A list of them is one. */
 static tn_status add_port(tn_graph *graph, const tn_operator *op, const tn_case *c, uint32_t port,
-                          const tn_way *w, tn_tensor_id *inputs, uint32_t *inout_count) {
+                          const tn_case_options *w, tn_tensor_id *inputs, uint32_t *inout_count) {
     const uint32_t kind = tn_case_kind(&op->inputs[port]), first = *inout_count;
     uint32_t count = first;
     tn_type type = TN_NONE;
@@ -75,7 +75,7 @@ static tn_status add_port(tn_graph *graph, const tn_operator *op, const tn_case 
     return TN_OK;
 }
 
-static tn_status add_outputs(tn_graph *graph, const tn_operator *op, const tn_way *w,
+static tn_status add_outputs(tn_graph *graph, const tn_operator *op, const tn_case_options *w,
                              uint32_t input_count, const tn_tensor_id *inputs,
                              uint32_t output_count, const tn_tensor_id *outputs) {
     for (uint32_t i = 0; i < output_count; i++)
@@ -88,7 +88,7 @@ static tn_status add_outputs(tn_graph *graph, const tn_operator *op, const tn_wa
 }
 
 tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
-                        const tn_way *w, tn_graph **out_graph) {
+                        const tn_case_options *w, tn_graph **out_graph) {
     tn_tensor_id inputs[MOST + 1], outputs[MOST];
     tn_graph *graph;
     uint32_t count = 0;
@@ -233,8 +233,8 @@ static void note_kernel(tn_engine *engine, const tn_operator *op, tn_outcome *ou
              at ? at + 11 : "");
 }
 
-tn_status tn_case_run(tn_runtime *runtime, const tn_operator *op, const tn_case *c, const tn_way *w,
-                      tn_outcome *out) {
+tn_status tn_case_run(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
+                      const tn_case_options *w, tn_outcome *out) {
     tn_graph *graph = NULL;
     tn_plan *plan = NULL;
     tn_engine *engine = NULL;

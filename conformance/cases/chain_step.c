@@ -70,7 +70,7 @@ bool tn_chain_is_listed(const char *absorbs, uint32_t kind, uint32_t activation)
 }
 
 /* As the host lists them: the chained tensor and the operands, or parallel to the node's inputs. */
-static void publish_described(const tn_chain_step *step, uint32_t chained, tn_chain_room *room,
+static void publish_described(const tn_chain_step *step, uint32_t chained, tn_chain_buffer *buffer,
                               tn_step *out_step) {
     const tn_facet *facet = step->described;
     const bool is_node = facet->flags & TN_FACET_NODE_INPUTS;
@@ -79,38 +79,38 @@ static void publish_described(const tn_chain_step *step, uint32_t chained, tn_ch
     out_step->what = facet->what;
     out_step->input_count = is_node ? step->node_inputs : 1 + facet->operand_count;
     for (uint32_t i = 0; i < TN_CHAIN_INPUTS; i++)
-        room->inputs[i] = TN_STEP_ABSENT;
-    room->inputs[is_node ? step->node_input : 0] = chained;
+        buffer->inputs[i] = TN_STEP_ABSENT;
+    buffer->inputs[is_node ? step->node_input : 0] = chained;
     for (uint32_t i = 0; i < facet->operand_count; i++)
-        room->inputs[is_node ? facet->operands[i].input : i + 1] =
+        buffer->inputs[is_node ? facet->operands[i].input : i + 1] =
             TN_STEP_OPERAND | (step->operand + i);
 }
 
 void tn_chain_publish(const tn_chain_step *step, uint32_t index, const tn_tensor *output,
-                      tn_chain_room *room, tn_step *out_step) {
-    memset(room, 0, sizeof(*room));
+                      tn_chain_buffer *buffer, tn_step *out_step) {
+    memset(buffer, 0, sizeof(*buffer));
     if (step->kind == TN_CHAIN_ACTIVATION)
-        room->what.activation = (tn_facet_activation){sizeof(tn_facet_activation), step->activation,
-                                                      step->alpha, step->beta};
+        buffer->what.activation = (tn_facet_activation){sizeof(tn_facet_activation),
+                                                        step->activation, step->alpha, step->beta};
     else if (step->kind == TN_CHAIN_WINDOW_MAX)
-        room->what.windows =
+        buffer->what.windows =
             (tn_facet_window_max){sizeof(tn_facet_window_max), {step->window[0], step->window[1]}};
     else if (step->kind == TN_CHAIN_RESIDUAL)
-        room->what.size = sizeof(room->what.size);
+        buffer->what.size = sizeof(buffer->what.size);
     else
-        room->what.axis = (tn_facet_axis){sizeof(tn_facet_axis), step->axis};
-    room->inputs[0] = index == 0 ? TN_STEP_VALUE : index - 1;
-    room->inputs[1] = TN_STEP_OPERAND | step->operand;
+        buffer->what.axis = (tn_facet_axis){sizeof(tn_facet_axis), step->axis};
+    buffer->inputs[0] = index == 0 ? TN_STEP_VALUE : index - 1;
+    buffer->inputs[1] = TN_STEP_OPERAND | step->operand;
     *out_step = (tn_step){
         .size = sizeof(*out_step),
         .port = step->port,
         .facet = tn_chain_facet(step->kind),
         .variant = step->kind == TN_CHAIN_ACTIVATION ? tn_chain_variant(step->activation) : NULL,
-        .what = &room->what,
+        .what = &buffer->what,
         .input_count = 1u + tn_chain_has_operand(step->kind),
-        .inputs = room->inputs,
+        .inputs = buffer->inputs,
         .output = output};
-    if (step->kind == TN_CHAIN_OTHER) publish_described(step, room->inputs[0], room, out_step);
+    if (step->kind == TN_CHAIN_OTHER) publish_described(step, buffer->inputs[0], buffer, out_step);
 }
 
 bool tn_chain_read(const tn_facet *facet, uint32_t kind, tn_chain_step *out_step) {

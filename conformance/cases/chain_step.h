@@ -52,7 +52,7 @@ bool tn_chain_lists(const char *absorbs, const char *facet, const char *variant)
 bool tn_chain_is_listed(const char *absorbs, uint32_t kind, uint32_t activation);
 
 /* What a public step points to. */
-typedef struct tn_chain_room {
+typedef struct tn_chain_buffer {
     union {
         uint32_t size;
         tn_facet_axis axis;
@@ -60,11 +60,11 @@ typedef struct tn_chain_room {
         tn_facet_window_max windows;
     } what;
     uint32_t inputs[TN_CHAIN_INPUTS];
-} tn_chain_room;
-/* A step behind step `index` - 1 of a chain, 0: the first one; `output` may be null. The room lives
- * as long as the step. */
+} tn_chain_buffer;
+/* A step behind step `index` - 1 of a chain, 0: the first one; `output` may be null. The buffer
+ * has the lifetime of the step. */
 void tn_chain_publish(const tn_chain_step *step, uint32_t index, const tn_tensor *output,
-                      tn_chain_room *room, tn_step *out_step);
+                      tn_chain_buffer *buffer, tn_step *out_step);
 /* A description as the facet `kind` as a step; false: it has not the operand that the facet has, or
  * not the variant of its function. */
 bool tn_chain_read(const tn_facet *facet, uint32_t kind, tn_chain_step *out_step);

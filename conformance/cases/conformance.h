@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the parts of the conformance suite share: running a case as a network of one node
- * (conformance.c), and checking the combinations that store real numbers in narrower types
+ * (conformance.c), and checking the combinations that store floating-point values in narrower types
  * (stored.c), which no network asks for by itself.
  */
 #ifndef TN_CONFORMANCE_CASES_CONFORMANCE_H
@@ -13,7 +13,7 @@
 #include <tenon/plugin/sequence.h>
 #include <tenon/tenon.h>
 
-/* What one way of running a case gave: the outputs, copied. */
+/* What one run of a case computed: the outputs, copied. */
 typedef struct tn_outcome {
     uint32_t count;
     tn_type types[16];
@@ -27,7 +27,7 @@ void tn_outcome_free(tn_outcome *outcome);
 size_t tn_outcome_elements(const tn_outcome *outcome, uint32_t output);
 
 /* How a case is run. */
-typedef struct tn_way {
+typedef struct tn_case_options {
     const char *pin; /* "Op=kernel", or null */
     bool is_reference, are_constant;
     bool asks_all;    /* for optional outputs, too */
@@ -35,7 +35,7 @@ typedef struct tn_way {
     bool reads_lists; /* sequences and optionals that the node reads are outputs as well, behind its
                          own, as they are when it has run */
     uint32_t threads;
-} tn_way;
+} tn_case_options;
 
 /* The node's name, which a model may have, too: who takes it for a format reads what is no text. */
 #define TN_CASE_NODE "node %s%s%s%s%s%s%s%s"
@@ -52,7 +52,7 @@ tn_status tn_case_add_outputs(tn_graph *graph, uint32_t kind, tn_tensor_id tenso
 /* A graph of one node; its inputs are named "in" and the case's input's number. With sequences
  * and optionals there are nodes that make and spread them beside it. */
 tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
-                        const tn_way *way, tn_graph **out_graph);
+                        const tn_case_options *options, tn_graph **out_graph);
 /* Types and shapes of that graph's tensors by the operator's own rule. `plan` and what it points to
  * lie in `arena`; the caller calls tn_inference_deinit, also after a failure (*inference zeroed
  * before). */
@@ -62,10 +62,10 @@ tn_status tn_case_infer(tn_graph *graph, const tn_case *c, tn_arena *arena, tn_i
 tn_status tn_case_infer_sorted(const tn_graph *graph, const tn_case *c, tn_arena *arena,
                                tn_inference_plan *plan, tn_inference *inference);
 tn_status tn_case_run(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
-                      const tn_way *way, tn_outcome *out_outcome);
+                      const tn_case_options *options, tn_outcome *out_outcome);
 
-/* Every kernel's combinations with 8-bit tensors that stand for real numbers, and those with
- * 16-bit floats where the case has 32-bit ones; prints the failures. */
+/* Every kernel's combinations with 8-bit tensors that stand for floating-point values, and those
+ * with 16-bit floats where the case has 32-bit ones; prints the failures. */
 void tn_stored_check(tn_runtime *runtime, const tn_operator *op, const char *text,
                      size_t *inout_passed, size_t *inout_failed);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The combinations that store real numbers in narrower types. The case's inputs are rounded to the
- * stored type, the operator's reference computes from the rounded values (stored_draw.c), and the
- * kernel's output is compared with that, after the epilogues (stored_chain.c), within what rounding
- * allows (stored_compare.c, where the bounds are). What is here goes through the kernels, their
- * combinations (stored_describe.c), the draws, the chains and the numbers of threads.
+ * The combinations that store floating-point values in narrower types. The case's inputs are
+ * rounded to the stored type, the operator's reference computes from the rounded values
+ * (stored_draw.c), and the kernel's output is compared with that, after the epilogues
+ * (stored_chain.c), within what rounding allows (stored_compare.c, where the bounds are). What is
+ * here goes through the kernels, their combinations (stored_describe.c), the draws, the chains and
+ * the numbers of threads.
  */
 #include "stored.h"
 #include "stored_private.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 static const char *const draw_names[] = {"exact", "range", "saturate", "equal", "far"};
-/* Outputs of more elements are checked in fewer ways. */
+/* Outputs of more elements are checked in fewer variants. */
 enum { LARGE = 20000 };
 
 static void check_run(tn_drawn *d, tn_stored_run *run, const char *combination, uint32_t chain) {
@@ -39,7 +40,7 @@ static void check_run(tn_drawn *d, tn_stored_run *run, const char *combination, 
 
 static void check_combination(tn_drawn *d, const tn_kernel_entry *entry, uint32_t index) {
     const size_t count = d->expected.count ? tn_drawn_count(&d->expected.shapes[0]) : 0;
-    float *operand = malloc(tn_stored_operand_room(d) * sizeof(*operand));
+    float *operand = malloc(tn_stored_operand_count(d) * sizeof(*operand));
     tn_stored_run *run = malloc(sizeof(*run));
     tn_shape channels;
     const bool is_large = count > LARGE;
@@ -78,7 +79,7 @@ static void check_alike(tn_drawn *d, const tn_kernel_entry **entries, uint32_t e
     }
 }
 
-/* The same for both: tf32 takes the place of the stored type in what the kernel rounds itself. */
+/* The same for both: tf32 replaces the stored type in what the kernel rounds itself. */
 static tn_status check_both(tn_drawn *d, const tn_kernel_entry **entries, uint32_t entry_count,
                             uint64_t narrow) {
     check_alike(d, entries, entry_count, narrow, false);
@@ -195,7 +196,7 @@ void tn_stored_check(tn_runtime *runtime, const tn_operator *op, const char *tex
 void tn_stored_check_on(tn_runtime *runtime, const tn_operator *op, const char *text,
                         const tn_device *device, void *stream, size_t *inout_passed,
                         size_t *inout_failed) {
-    const tn_way way = {.threads = 1};
+    const tn_case_options options = {.threads = 1};
     tn_drawn *d = calloc(1, sizeof(*d));
     const tn_kernel_entry **entries = NULL;
     uint32_t count = 0;
@@ -209,7 +210,7 @@ void tn_stored_check_on(tn_runtime *runtime, const tn_operator *op, const char *
                     .failed = inout_failed};
     tn_status status = tn_arena_create(tn_allocator_default(), &d->arena);
     if (status == TN_OK) status = tn_case_read(d->arena, op, text, &d->c);
-    if (status == TN_OK) status = tn_case_graph(runtime, op, &d->c, &way, &d->graph);
+    if (status == TN_OK) status = tn_case_graph(runtime, op, &d->c, &options, &d->graph);
     if (status == TN_OK)
         status = tn_registry_kernels(tn_runtime_registry(runtime), op,
                                      device ? device->kind : "cpu", &entries, &count);

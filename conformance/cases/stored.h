@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One kernel on one node in one combination, called directly, with tensors of real numbers stored
- * as the combination says (8 bits with a scale, 16-bit floats, 32-bit floats) and in its formats.
- * Networks reach such combinations only through a build of lower precision; here the scales are the
- * test's own choice.
+ * One kernel on one node in one combination, called directly, with tensors of floating-point values
+ * stored as the combination says (8 bits with a scale, 16-bit floats, 32-bit floats) and in its
+ * formats. Networks reach such combinations only through a build of lower precision; here the
+ * scales are the test's own choice.
  */
 #ifndef TN_CONFORMANCE_CASES_STORED_H
 #define TN_CONFORMANCE_CASES_STORED_H
@@ -15,7 +15,7 @@
 
 enum { TN_STORED_PORTS = 64, TN_STORED_STEPS = 3 };
 
-/* A tensor of real numbers, or of anything else, and how a kernel gets it. */
+/* A tensor of floating-point values, or of anything else, and how a kernel gets it. */
 typedef struct tn_stored_tensor {
     bool is_given;
     tn_type type; /* as stored */
@@ -41,7 +41,7 @@ typedef struct tn_stored_run {
     void *stream;
     double timed_seconds; /* after the two runs, it runs on for so long; 0: it does not */
     double best_ns;       /* the shortest of those */
-    /* In place of that, and of the results: what is done with the kernel once it ran twice, or
+    /* Instead of that, and of the results: what is done with the kernel once it ran twice, or
      * null.
      */
     tn_status (*measure)(void *user, tn_open_kernel *opened);

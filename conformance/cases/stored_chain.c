@@ -14,7 +14,7 @@ static const struct {
     bool has_bias, has_residual;
     uint32_t activation;
     uint32_t window[2]; /* 0: none */
-    bool keeps_rest;    /* windows that are cut off have a place */
+    bool keeps_rest;    /* windows that are cut off have an element */
     bool has_softmax;
 } chains[TN_STORED_CHAINS] = {
     {.activation = 0},
@@ -212,12 +212,12 @@ void tn_stored_wanted_free(tn_stored_wanted *wanted) {
     free(wanted->sums);
 }
 
-size_t tn_stored_operand_room(const tn_drawn *d) {
-    size_t room = 1;
-    if (d->expected.count == 0) return room;
+size_t tn_stored_operand_count(const tn_drawn *d) {
+    size_t elements = 1;
+    if (d->expected.count == 0) return elements;
     const tn_shape *shape = &d->expected.shapes[0];
-    room += tn_drawn_count(shape);
+    elements += tn_drawn_count(shape);
     for (uint32_t i = 0; i < shape->rank; i++)
-        room += (size_t)shape->extents[i];
-    return room;
+        elements += (size_t)shape->extents[i];
+    return elements;
 }

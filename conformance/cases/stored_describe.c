@@ -36,7 +36,7 @@ static uint32_t case_input_of(const tn_drawn *d, uint32_t node_input) {
 bool tn_stored_narrow_inputs(const tn_drawn *d, const tn_combination *combination,
                              uint64_t *out_narrow) {
     uint64_t narrow = 0;
-    bool is_any = false, has_reals = false;
+    bool is_any = false, has_floats = false;
     for (uint32_t i = 0; i < d->node->input_count; i++) {
         const tn_combination_port *port = tn_combination_input(combination, i);
         if (d->node->inputs[i] == TN_NO_TENSOR) {
@@ -47,7 +47,7 @@ bool tn_stored_narrow_inputs(const tn_drawn *d, const tn_combination *combinatio
         const tn_case_input *input = &d->c.inputs[index];
         const tn_type type = stored_type(d, port, input->type);
         if (type == TN_NONE || !tn_format_fits(port->format, input->shape.rank)) return false;
-        has_reals = has_reals || input->type == TN_F32;
+        has_floats = has_floats || input->type == TN_F32;
         if (input->type == TN_F32 && type == d->stored) narrow |= UINT64_C(1) << index;
     }
     *out_narrow = narrow;
@@ -56,7 +56,7 @@ bool tn_stored_narrow_inputs(const tn_drawn *d, const tn_combination *combinatio
         is_any = is_any || names_stored(d, tn_combination_output(combination, i));
     }
     *out_narrow = narrow;
-    return narrow != 0 || (is_any && has_reals);
+    return narrow != 0 || (is_any && has_floats);
 }
 
 static tn_type element_type(tn_type stored) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Draws the values of a case, rounds them to what is stored, and lets the reference compute from
- * them. Five ways: EXACT, where scales are powers of two and weights are whole multiples of their
- * channel's step with the largest among them, so that W (stored_compare.c) is zero and ties occur,
- * which must go to even; RANGE, scales from the values' ranges, all different; SATURATE, scales too
- * small for inputs and output, weights as in EXACT; FAR, the output's so small that 16 bits do not
- * hold the steps before they saturate; EQUAL, one scale for inputs and outputs, which
+ * them. Five variants: EXACT, where scales are powers of two and weights are whole multiples of
+ * their channel's step with the largest among them, so that W (stored_compare.c) is zero and ties
+ * occur, which must go to even; RANGE, scales from the values' ranges, all different; SATURATE,
+ * scales too small for inputs and output, weights as in EXACT; FAR, the output's so small that 16
+ * bits do not hold the steps before they saturate; EQUAL, one scale for inputs and outputs, which
  * must keep bits where the operator selects. Unsigned bytes have zero points, too: other ones for
  * inputs than for outputs, but for EQUAL.
  */
@@ -139,7 +139,7 @@ static bool has_exact_weights(const tn_drawn *d) {
 }
 
 tn_status tn_drawn_make(tn_drawn *d) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     static const int32_t zero_points[TN_DRAW_COUNT][2] = {
         {127, 131}, {119, 10}, {200, 3}, {130, 130}, {200, 3}};
     d->expected.count = d->slack.count = d->sums.count = 0;

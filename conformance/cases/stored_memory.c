@@ -12,7 +12,7 @@
 enum { GUARD = 256, GUARD_BYTE = 0xA5, RUBBISH = 0xFF };
 
 static tn_status fail_device(const tn_stored_memory *memory, const char *doing) {
-    const tn_device *device = memory->place.device;
+    const tn_device *device = memory->target.device;
     return tn_fail(TN_ERROR_DEVICE, "%s: %s", doing, device->last_error(device));
 }
 
@@ -29,12 +29,12 @@ static tn_status allocate_host(tn_stored_memory *memory, size_t guard, size_t by
 
 /* On the device there are guards on both sides always, of `byte`. */
 static tn_status allocate_device(tn_stored_memory *memory, uint32_t byte) {
-    const tn_device *device = memory->place.device;
+    const tn_device *device = memory->target.device;
     const size_t all = memory->bytes + 2 * GUARD;
     if (!device || memory->is_on_host || memory->is_shape_only) return TN_OK;
-    if (device->allocate(device, all, memory->place.stream, &memory->on_device) != TN_OK)
+    if (device->allocate(device, all, memory->target.stream, &memory->on_device) != TN_OK)
         return fail_device(memory, "memory of the device");
-    return device->fill(device, memory->on_device, byte, all, memory->place.stream) == TN_OK
+    return device->fill(device, memory->on_device, byte, all, memory->target.stream) == TN_OK
                ? TN_OK
                : fail_device(memory, "filling memory of the device");
 }
@@ -62,7 +62,7 @@ tn_status tn_stored_memory_describe_own(const tn_stored_tensor *tensor, void *da
 /* Exactly as long as it must be on the host, so that address sanitizers see a read past its end. */
 tn_status tn_stored_memory_fill(tn_stored_memory *memory, const tn_stored_tensor *tensor) {
     tn_tensor *to = &memory->storage.tensor;
-    const tn_device *device = memory->place.device;
+    const tn_device *device = memory->target.device;
     tn_tensor_storage own;
     TN_TRY(describe(tensor, memory));
     TN_TRY(tn_stored_memory_describe_own(tensor, (void *)(uintptr_t)tensor->data, &own));
@@ -72,7 +72,7 @@ tn_status tn_stored_memory_fill(tn_stored_memory *memory, const tn_stored_tensor
     TN_TRY(allocate_device(memory, RUBBISH));
     if (!memory->on_device) return TN_OK;
     return device->copy(device, (char *)memory->on_device + GUARD, memory->memory, memory->bytes,
-                        TN_COPY_TO_DEVICE, memory->place.stream) == TN_OK
+                        TN_COPY_TO_DEVICE, memory->target.stream) == TN_OK
                ? TN_OK
                : fail_device(memory, "copying an input to the device");
 }
@@ -88,10 +88,10 @@ tn_status tn_stored_memory_rubbish(tn_stored_memory *memory, size_t bytes) {
     memset(memory->memory, GUARD_BYTE, GUARD);
     memset(memory->memory + GUARD + bytes, GUARD_BYTE, GUARD);
     TN_TRY(allocate_device(memory, GUARD_BYTE));
-    const tn_device *device = memory->place.device;
+    const tn_device *device = memory->target.device;
     if (!memory->on_device) return TN_OK;
     return device->fill(device, (char *)memory->on_device + GUARD, RUBBISH, bytes,
-                        memory->place.stream) == TN_OK
+                        memory->target.stream) == TN_OK
                ? TN_OK
                : fail_device(memory, "filling a workspace");
 }
@@ -111,13 +111,13 @@ void tn_stored_memory_show(tn_stored_memory *memory, bool is_running, bool is_co
 }
 
 tn_status tn_stored_memory_fetch(tn_stored_memory *memory) {
-    const tn_device *device = memory->place.device;
+    const tn_device *device = memory->target.device;
     if (!memory->on_device) return TN_OK;
     const char *from = (const char *)memory->on_device + GUARD - memory->guard;
     const tn_status status =
         device->copy(device, memory->memory, from, memory->bytes + 2 * memory->guard,
-                     TN_COPY_TO_HOST, memory->place.stream);
-    if (status != TN_OK || device->stream_wait(device, memory->place.stream) != TN_OK)
+                     TN_COPY_TO_HOST, memory->target.stream);
+    if (status != TN_OK || device->stream_wait(device, memory->target.stream) != TN_OK)
         return fail_device(memory, "copying from the device");
     return TN_OK;
 }
@@ -142,9 +142,9 @@ bool tn_stored_memory_is_unchanged(const tn_stored_memory *memory) {
 }
 
 void tn_stored_memory_free(tn_stored_memory *memory) {
-    const tn_device *device = memory->place.device;
+    const tn_device *device = memory->target.device;
     free(memory->memory);
-    if (memory->on_device) device->deallocate(device, memory->on_device, memory->place.stream);
+    if (memory->on_device) device->deallocate(device, memory->on_device, memory->target.stream);
     memory->memory = NULL;
     memory->on_device = NULL;
 }

@@ -10,22 +10,22 @@
 #include "stored.h"
 
 /* Null device: the processor. */
-typedef struct tn_stored_place {
+typedef struct tn_stored_target {
     const tn_device *device;
     void *stream;
-} tn_stored_place;
+} tn_stored_target;
 
 typedef struct tn_stored_memory {
     tn_tensor_storage storage;
     tn_quantization quantization;
-    uint64_t zero_point[1]; /* in the tensor's type */
-    tn_stored_place place;  /* set by the caller */
-    bool is_on_host;        /* set by the caller: a port in host memory whatever the device */
-    bool is_shape_only;     /* set by the caller: it has no data */
-    char *memory;           /* of the host; guards included where it has them */
-    void *on_device;        /* guards included; null: none */
-    size_t guard;           /* bytes before and after, in `memory` */
-    size_t bytes;           /* between the guards */
+    uint64_t zero_point[1];  /* in the tensor's type */
+    tn_stored_target target; /* set by the caller */
+    bool is_on_host;         /* set by the caller: a port in host memory whatever the device */
+    bool is_shape_only;      /* set by the caller: it has no data */
+    char *memory;            /* of the host; guards included where it has them */
+    void *on_device;         /* guards included; null: none */
+    size_t guard;            /* bytes before and after, in `memory` */
+    size_t bytes;            /* between the guards */
 } tn_stored_memory;
 
 /* The same numbers as the tensor's, linear and of its own type. */

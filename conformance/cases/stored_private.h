@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One operator's case, drawn in one way, and what the parts of its check have in common. Private to
- * stored*.c:
+ * One operator's case, drawn in one variant, and what the parts of its check have in common.
+ * Private to stored*.c:
  *
  *   stored.c            goes through kernels, combinations, draws, chains
  *   stored_draw.c       the values, and the reference's answer
@@ -53,7 +53,7 @@ typedef struct tn_drawn {
 
 /* --- stored_draw.c --- */
 bool tn_stored_is_bytes(tn_type stored);
-/* The nearest of the 256 real numbers that a tensor of TN_I8 or TN_U8 can hold. */
+/* The nearest of the 256 floating-point values that a tensor of TN_I8 or TN_U8 can hold. */
 float tn_stored_round(const tn_stored_tensor *tensor, float value);
 /* The first and the last of them, in steps. */
 double tn_stored_lowest(const tn_stored_tensor *tensor);
@@ -79,9 +79,9 @@ bool tn_stored_describe(const tn_drawn *d, const tn_kernel *kernel,
 
 /* --- stored_chain.c --- */
 /* Elements of the largest operand: a residual's, or, of an output without elements, a bias's. */
-size_t tn_stored_operand_room(const tn_drawn *d);
+size_t tn_stored_operand_count(const tn_drawn *d);
 /* Puts a chain on the first output: fills the run's epilogues and operands (`operand` has
- * tn_stored_operand_room, `channels` lives as long as the run). False where the kernel does not
+ * tn_stored_operand_count, `channels` has the lifetime of the run). False where the kernel does not
  * absorb it. */
 bool tn_stored_add_chain(tn_drawn *d, tn_stored_run *run, uint32_t chain, float *operand,
                          tn_shape *channels);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calling a kernel directly; see stored.h. */
 #include "stored.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
 #include "device_timing.h"
@@ -13,7 +14,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* The lives of a kernel's tensors are stored_memory.h's. */
 typedef struct stored_call {
@@ -22,7 +22,7 @@ typedef struct stored_call {
     tn_tensor *output_pointers[16];
     const tn_step *step_pointers[TN_STORED_STEPS];
     tn_step steps[TN_STORED_STEPS];
-    tn_chain_room rooms[TN_STORED_STEPS];
+    tn_chain_buffer buffers[TN_STORED_STEPS];
     tn_thread_pool pool;
     tn_prepared_kernel prepared;
     tn_open_kernel opened;
@@ -43,27 +43,27 @@ static void read_port(const tn_stored_run *run, uint32_t input, tn_stored_memory
 }
 
 static tn_status describe_all(tn_stored_run *run, stored_call *s) {
-    const tn_stored_place place = {run->device, run->stream};
+    const tn_stored_target target = {run->device, run->stream};
     for (uint32_t i = 0; i < run->input_count; i++) {
         if (!run->inputs[i].is_given) continue;
-        s->inputs[i].place = place;
+        s->inputs[i].target = target;
         read_port(run, i, &s->inputs[i]);
         TN_TRY(tn_stored_memory_fill(&s->inputs[i], &run->inputs[i]));
         s->input_pointers[i] = &s->inputs[i].storage.tensor;
     }
     for (uint32_t i = 0; i < run->operand_count; i++) {
-        s->operands[i].place = place;
+        s->operands[i].target = target;
         TN_TRY(tn_stored_memory_fill(&s->operands[i], &run->operands[i]));
         s->operand_pointers[i] = &s->operands[i].storage.tensor;
     }
     for (uint32_t i = 0; i < run->output_count; i++) {
         if (!run->outputs[i].is_given) continue;
-        s->outputs[i].place = place;
+        s->outputs[i].target = target;
         TN_TRY(tn_stored_memory_poison(&s->outputs[i], &run->outputs[i]));
         s->output_pointers[i] = &s->outputs[i].storage.tensor;
     }
     for (uint32_t i = 0; i < run->step_count; i++) {
-        tn_chain_publish(&run->steps[i], i, NULL, &s->rooms[i], &s->steps[i]);
+        tn_chain_publish(&run->steps[i], i, NULL, &s->buffers[i], &s->steps[i]);
         s->step_pointers[i] = &s->steps[i];
     }
     return TN_OK;
@@ -166,7 +166,7 @@ static tn_status check_guards(const tn_stored_run *run, stored_call *s) {
 
 /* The second run must do as well as the first, with other rubbish in its workspace. */
 static tn_status run_twice(const tn_stored_run *run, stored_call *s) {
-    s->workspace.place = (tn_stored_place){run->device, run->stream};
+    s->workspace.target = (tn_stored_target){run->device, run->stream};
     TN_TRY(tn_stored_memory_rubbish(&s->workspace, (size_t)s->opened.call.workspace_bytes));
     tn_stored_memory_show(&s->workspace, true, false);
     s->opened.call.workspace = s->workspace.storage.tensor.data;
@@ -176,12 +176,6 @@ static tn_status run_twice(const tn_stored_run *run, stored_call *s) {
         TN_TRY(check_guards(run, s));
     }
     return TN_OK;
-}
-
-static double now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
 enum { REPEATS = 10 }; /* runs between two events */
@@ -198,11 +192,11 @@ static tn_status time_on_device(tn_stored_run *run, stored_call *s) {
                              .user = &s->opened,
                              .repeats = REPEATS};
     tn_status status = tn_device_timer_open(&timer, run->kernel->traits & TN_KERNEL_CAPTURABLE);
-    const double end = now_ns() + run->timed_seconds * 1e9;
-    for (int turn = 0; status == TN_OK && (turn < 4 || now_ns() < end); turn++) {
+    const double end = (double)tn_now_ns() + run->timed_seconds * 1e9;
+    for (int round = 0; status == TN_OK && (round < 4 || (double)tn_now_ns() < end); round++) {
         double ns = 0;
         status = tn_device_timer_sample(&timer, &ns);
-        if (status == TN_OK && turn > 0 && (run->best_ns == 0 || ns < run->best_ns))
+        if (status == TN_OK && round > 0 && (run->best_ns == 0 || ns < run->best_ns))
             run->best_ns = ns;
     }
     tn_device_timer_close(&timer);
@@ -214,12 +208,12 @@ static tn_status run_timed(tn_stored_run *run, stored_call *s) {
     for (uint32_t i = 0; i < run->output_count; i++)
         if (s->unbounded[i]) return TN_OK; /* one run is not like another */
     if (run->timed_seconds > 0 && run->device) return time_on_device(run, s);
-    const double end = now_ns() + run->timed_seconds * 1e9;
+    const double end = (double)tn_now_ns() + run->timed_seconds * 1e9;
     run->best_ns = 0;
     if (run->timed_seconds <= 0) return TN_OK;
-    for (double begin = now_ns(), now = begin; now < end; begin = now) {
+    for (double begin = (double)tn_now_ns(), now = begin; now < end; begin = now) {
         TN_TRY(tn_open_kernel_run(&s->opened));
-        now = now_ns();
+        now = (double)tn_now_ns();
         if (run->best_ns == 0 || now - begin < run->best_ns) run->best_ns = now - begin;
     }
     return TN_OK;

@@ -41,10 +41,10 @@ const tn_rule tn_rules[] = {
      "the shape rule takes is computed right.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_other_shapes},
     {"unasked-outputs",
-     "An output that nobody asks for is null; the others are the same, in every combination.",
+     "An output that is not requested is null; the others are the same, in every combination.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_unasked_outputs},
     {"special-values",
-     "NaN, infinities, zeros and large numbers come out as the reference has them.", TN_CAUSE_OTHER,
+     "NaN, infinities, zeros and large values come out as the reference has them.", TN_CAUSE_OTHER,
      TN_RULE_KERNEL, tn_rule_special_values},
     {"repeatable",
      "The same inputs give the same outputs after other inputs, bit by bit where "
@@ -134,7 +134,7 @@ const tn_rule tn_rules[] = {
      "of its own.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_plan},
     {"stored-types",
-     "8-bit numbers with scales and 16-bit floats are read, rounded to even and saturated as "
+     "8-bit values with scales and 16-bit floats are read, rounded to even and saturated as "
      "declared.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_stored_types},
     {"fields-default",
@@ -142,7 +142,7 @@ const tn_rule tn_rules[] = {
      "the reference on which fields are given.",
      TN_CAUSE_OTHER, TN_RULE_CASE | TN_RULE_KERNEL, tn_rule_fields_default},
     {"fields-hostile",
-     "Zero, negative and large numbers, empty lists and every choice in fields are refused, or "
+     "Zero, negative and large values, empty lists and every choice in fields are refused, or "
      "computed by kernels as by the reference.",
      TN_CAUSE_OTHER, TN_RULE_CASE | TN_RULE_KERNEL, tn_rule_fields_hostile},
     {"traits",

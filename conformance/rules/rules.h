@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rules of conformance: what each checks is in `doc`, which docs/conformance.md prints. A rule
- * looks at an operator, or at a kernel (or an operator's reference in a kernel's place), on one
+ * looks at an operator, or at a kernel (or an operator's reference instead of a kernel), on one
  * case.
  */
 #ifndef TN_CONFORMANCE_RULES_RULES_H

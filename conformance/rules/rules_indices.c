@@ -67,7 +67,7 @@ static void blame_reference(const tn_subject *subject, const char *during, tn_ve
 
 static void compare(const tn_test *test, tn_subject *subject, const char *during,
                     tn_verdict *verdict) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     tn_outcome wanted = {0}, found = {0};
     char why[300];
     const bool is_refused =
@@ -97,7 +97,7 @@ static void compare_later(const tn_test *test, tn_subject *subject, const char *
         !tn_test_subject(test, NULL, &plain, verdict))
         return;
     snprintf(later, sizeof(later), "%s after a run on the case's own", during);
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     tn_outcome wanted = {0};
     const bool is_refused =
         tn_case_run(subject->runtime, subject->op, &subject->c, &reference, &wanted) != TN_OK;

@@ -34,9 +34,9 @@ void tn_variant_draw(const tn_test *test, bool all, uint64_t *random, char *out)
 typedef void (*tn_claim)(const tn_test *test, const tn_change *change, tn_verdict *verdict);
 
 /* The claim on the case itself, with other fields (one at a time, then several at random) and with
- * operands of one element, one for each place along an axis, and whole ones. It passes where it is
- * true of all that the operator takes; what is said of the case itself stays where nothing else was
- * taken. */
+ * operands of one element, one for each position along an axis, and whole ones. It passes where it
+ * is true of all that the operator takes; what is said of the case itself stays where nothing else
+ * was taken. */
 void tn_claim_check(const tn_test *test, tn_claim claim, tn_verdict *verdict);
 
 #endif

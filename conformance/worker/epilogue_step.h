@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What epilogues make of numbers, by which kernels and operators are judged. */
+/* What epilogues compute of values, by which kernels and operators are judged. */
 #ifndef TN_CONFORMANCE_WORKER_EPILOGUE_STEP_H
 #define TN_CONFORMANCE_WORKER_EPILOGUE_STEP_H
 

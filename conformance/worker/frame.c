@@ -30,11 +30,11 @@ void tn_probe_forget_frames(void) {
 }
 
 /* A bump allocator inside the frame. */
-typedef struct room {
+typedef struct frame_memory {
     char *at, *end;
-} room;
+} frame_memory;
 
-static void *take(room *r, size_t bytes) {
+static void *take(frame_memory *r, size_t bytes) {
     char *data = r->at;
     bytes = (bytes + 15) / 16 * 16;
     if ((size_t)(r->end - r->at) < bytes) return NULL;
@@ -44,7 +44,7 @@ static void *take(room *r, size_t bytes) {
 }
 
 /* Before a run, a value that is known lies in the frame too: nobody may keep its address. */
-static const char *take_copy(room *r, const char *data, size_t bytes) {
+static const char *take_copy(frame_memory *r, const char *data, size_t bytes) {
     const size_t before = (size_t)(-(uintptr_t)r->at % 64);
     char *copy = before <= (size_t)(r->end - r->at) && take(r, before) ? take(r, bytes + 1) : NULL;
     if (copy && bytes) memcpy(copy, data, bytes);
@@ -52,7 +52,7 @@ static const char *take_copy(room *r, const char *data, size_t bytes) {
 }
 
 /* Nothing is counted yet where the kernel is to count. */
-static tn_counted *put_count(room *r, const tn_probe_port *port) {
+static tn_counted *put_count(frame_memory *r, const tn_probe_port *port) {
     tn_counted *counted = take(r, sizeof(*counted));
     int64_t *value = take(r, sizeof(*value));
     if (!counted || !value) return NULL;
@@ -64,7 +64,7 @@ static tn_counted *put_count(room *r, const tn_probe_port *port) {
 }
 
 /* A tensor with its own arrays. `data` is what this stage sees of it. */
-static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *data, int sees,
+static tn_tensor *put_tensor(frame_memory *r, const tn_probe_port *port, const char *data, int sees,
                              bool is_open) {
     tn_tensor *tensor = take(r, sizeof(*tensor));
     int64_t *arrays = take(r, 2 * TN_MAX_RANK * sizeof(*arrays));
@@ -117,8 +117,8 @@ static size_t value_bytes(const tn_probe_port *port) {
     return tn_format_bytes(TN_LINEAR, port->own_type, &port->shape, &bytes) == TN_OK ? bytes : 0;
 }
 
-/* Room for the copies of values that a stage before the run sees. */
-static size_t values_room(const tn_probe *probe, int sees) {
+/* Bytes for the copies of values that a stage before the run sees. */
+static size_t values_bytes(const tn_probe *probe, int sees) {
     size_t bytes = 0;
     for (uint32_t i = 0; i < probe->input_count; i++)
         if (probe->inputs[i].is_given && seen_data(&probe->inputs[i], NULL, sees))
@@ -128,8 +128,8 @@ static size_t values_room(const tn_probe *probe, int sees) {
 
 /* The tensor after a step: output 0's, or one that nothing stores, of another shape or before an
  * input. */
-static const tn_tensor *put_output(room *r, const tn_probe *probe, const tn_chain_step *step,
-                                   const tn_tensor *output) {
+static const tn_tensor *put_output(frame_memory *r, const tn_probe *probe,
+                                   const tn_chain_step *step, const tn_tensor *output) {
     tn_probe_port port = probe->outputs[0];
     if (step->port == 0 && (!step->output || tn_shape_equal(step->output, &port.shape)))
         return output;
@@ -139,7 +139,7 @@ static const tn_tensor *put_output(room *r, const tn_probe *probe, const tn_chai
     return put_tensor(r, &port, NULL, TN_SEES_CONSTANTS, probe->is_open);
 }
 
-static bool put_steps(tn_frame *frame, room *r, const tn_probe *probe,
+static bool put_steps(tn_frame *frame, frame_memory *r, const tn_probe *probe,
                       const tn_probe_memory *memory, int sees, const tn_tensor *output) {
     const tn_tensor **operands = take(r, (TN_PROBE_OPERANDS + 1) * sizeof(*operands));
     const tn_step **steps = take(r, (TN_PROBE_STEPS + 1) * sizeof(*steps));
@@ -147,7 +147,7 @@ static bool put_steps(tn_frame *frame, room *r, const tn_probe *probe,
     if (!operands || !steps) return false;
     for (uint32_t i = 0; i < probe->step_count; i++) {
         tn_step *step = take(r, sizeof(*step));
-        tn_chain_room *what = take(r, sizeof(*what));
+        tn_chain_buffer *what = take(r, sizeof(*what));
         if (!step || !what) return false;
         const tn_tensor *after = put_output(r, probe, &probe->steps[i], output);
         const bool is_first = i > 0 && probe->steps[i].port != probe->steps[i - 1].port;
@@ -167,7 +167,7 @@ static bool put_steps(tn_frame *frame, room *r, const tn_probe *probe,
     return true;
 }
 
-static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
+static bool put_tensors(tn_frame *frame, frame_memory *r, const tn_probe *probe,
                         const tn_probe_memory *memory, int sees) {
     const tn_tensor **inputs = take(r, (probe->input_count + 1) * sizeof(*inputs));
     tn_tensor **outputs = take(r, (probe->output_count + 1) * sizeof(*outputs));
@@ -197,7 +197,8 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
 }
 
 /* The profile's ends: the least or the greatest of both shapes, an axis at a time. */
-static const tn_tensor **put_profile(room *r, const tn_probe *probe, bool is_maximum, int sees) {
+static const tn_tensor **put_profile(frame_memory *r, const tn_probe *probe, bool is_maximum,
+                                     int sees) {
     const tn_tensor **pointers = take(r, (probe->input_count + 1) * sizeof(*pointers));
     for (uint32_t i = 0; pointers && i < probe->input_count; i++) {
         tn_probe_port port = probe->inputs[i];
@@ -219,12 +220,12 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
                            2 * (size_t)TN_PROBE_STEPS;
     *frame = (tn_frame){.life = life};
     pthread_mutex_lock(&kept_lock);
-    const size_t bytes = 4096 + tensors * 1536 + (memory ? 0 : values_room(probe, sees));
+    const size_t bytes = 4096 + tensors * 1536 + (memory ? 0 : values_bytes(probe, sees));
     const tn_status made =
         tn_guarded_create(&frame->memory, TN_GUARDED_FRAME, 0, bytes, true, 0xEE);
     pthread_mutex_unlock(&kept_lock);
     if (made != TN_OK) return made;
-    room r = {frame->memory.data, frame->memory.data + frame->memory.bytes};
+    frame_memory r = {frame->memory.data, frame->memory.data + frame->memory.bytes};
     frame->call = take(&r, sizeof(*frame->call));
     frame->scope = (tn_call_scope){.runtime = probe->runtime,
                                    .pool = !life         ? NULL
@@ -266,11 +267,11 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
 void tn_frame_close(tn_frame *frame) {
     if (!frame->memory.data) return;
     pthread_mutex_lock(&kept_lock);
-    tn_guarded *place = &kept[kept_next];
+    tn_guarded *target = &kept[kept_next];
     kept_next = (kept_next + 1) % KEPT;
-    tn_guarded_destroy(place);
-    tn_guarded_move(&frame->memory, place);
-    tn_guarded_protect(place, TN_GUARDED_NONE);
+    tn_guarded_destroy(target);
+    tn_guarded_move(&frame->memory, target);
+    tn_guarded_protect(target, TN_GUARDED_NONE);
     pthread_mutex_unlock(&kept_lock);
 }
 

@@ -20,7 +20,8 @@ typedef struct tn_frame {
     tn_tensor *outputs[TN_PROBE_OUTPUTS];
 } tn_frame;
 
-/* `memory` may be null before a run: then constants' and values' own numbers are shown. */
+/* `memory` may be null before a run: then constants' and the elements of needed values are shown.
+ */
 tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_life *life,
                         const tn_probe_memory *memory, int sees);
 /* Around a run of outputs of strings (probe.c): their heaps are empty before it; after it their
@@ -49,7 +50,7 @@ tn_status tn_frame_leave(const tn_frame *frame, tn_probe *probe, const tn_frame_
 void tn_frame_finish(tn_frame *frame, tn_probe *probe, const tn_frame_watch *watch);
 
 /* Calls and checks: a failure that was recorded must be returned, a failure must be one of the
- * contract's numbers and have a reason. Sets probe->rule. */
+ * contract's values and have a reason. Sets probe->rule. */
 tn_status tn_frame_call(tn_frame *frame, tn_probe *probe, tn_callback callback, const char *name);
 /* The same of a save and of a load. */
 tn_status tn_frame_save(tn_frame *frame, tn_probe *probe, tn_save_callback save, void *data,

@@ -61,9 +61,9 @@ void tn_counter_init(tn_counter *counter) {
 
 /* What later calls find on the stack. */
 static __attribute__((noinline)) void fill_stack(uint8_t filler) {
-    volatile uint8_t room[1 << 15];
-    for (size_t i = 0; i < sizeof(room); i++)
-        room[i] = filler;
+    volatile uint8_t buffer[1 << 15];
+    for (size_t i = 0; i < sizeof(buffer); i++)
+        buffer[i] = filler;
 }
 
 void tn_fresh_memory(tn_counter *counter, uint8_t filler) {

@@ -98,14 +98,14 @@ static bool make_text(const char *line, uint32_t chained, const tn_shape *to, in
 
 static bool make_node(tn_link_case *link, tn_runtime *runtime, const char *line, const tn_shape *to,
                       int variant) {
-    const tn_way way = {.are_constant = link->chained == 0, .threads = 1};
+    const tn_case_options options = {.are_constant = link->chained == 0, .threads = 1};
     char text[MOST_TEXT];
     return make_text(line, link->chained, to, variant, text) &&
            tn_arena_create(tn_allocator_default(), &link->arena) == TN_OK &&
            (link->text = tn_arena_text(link->arena, text)) != NULL &&
            tn_case_read(link->arena, link->op, link->text, &link->c) == TN_OK &&
            link->chained < link->c.input_count && link->c.input_count <= TN_CHAIN_INPUTS &&
-           tn_case_graph(runtime, link->op, &link->c, &way, &link->graph) == TN_OK &&
+           tn_case_graph(runtime, link->op, &link->c, &options, &link->graph) == TN_OK &&
            tn_case_infer(link->graph, &link->c, link->arena, &link->plan, &link->inference) ==
                TN_OK;
 }

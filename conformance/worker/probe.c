@@ -254,8 +254,8 @@ static tn_status place_bytes(size_t bytes, const placing *where, tn_guarded *buf
                : tn_guarded_create(buffer, kind, index, bytes, where->is_at_end, where->slack);
 }
 
-static tn_status place(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
-                       uint32_t kind, uint32_t index) {
+static tn_status place_port(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
+                            uint32_t kind, uint32_t index) {
     size_t bytes = 0;
     tn_gaps gaps;
     TN_TRY(tn_format_bytes(port->format, port->type, &port->shape, &bytes));
@@ -265,21 +265,21 @@ static tn_status place(const tn_probe_port *port, const placing *where, tn_guard
 
 static tn_status fill_input(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
                             uint32_t kind, uint32_t index) {
-    TN_TRY(place(port, where, buffer, kind, index));
+    TN_TRY(place_port(port, where, buffer, kind, index));
     return store_input(port, buffer, where->slack);
 }
 
-tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *numbers, uint8_t poison) {
-    for (uint32_t i = 0; i < numbers->input_count; i++) {
-        const tn_probe_port *port = &numbers->inputs[i];
+tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *values, uint8_t poison) {
+    for (uint32_t i = 0; i < values->input_count; i++) {
+        const tn_probe_port *port = &values->inputs[i];
         if (!port->is_given || port->is_constant || !memory->inputs[i].data) continue;
         tn_guarded_protect(&memory->inputs[i], TN_GUARDED_WRITE);
         TN_TRY(store_input(port, &memory->inputs[i], memory->slack));
         tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
     }
-    for (uint32_t i = 0; i < numbers->output_count; i++)
-        if (numbers->outputs[i].is_given && memory->outputs[i].data)
-            memset(memory->outputs[i].data, tn_contents_poison(numbers->outputs[i].type, poison),
+    for (uint32_t i = 0; i < values->output_count; i++)
+        if (values->outputs[i].is_given && memory->outputs[i].data)
+            memset(memory->outputs[i].data, tn_contents_poison(values->outputs[i].type, poison),
                    memory->outputs[i].bytes);
     return TN_OK;
 }
@@ -295,34 +295,34 @@ static placing placing_of_outputs(const tn_probe_memory *memory) {
     return (placing){memory->is_at_end, memory->shift, (uint8_t)(memory->slack ^ 0x33), false};
 }
 
-tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *numbers, bool is_at_end,
+tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *values, bool is_at_end,
                                  bool is_in_place, uint8_t poison) {
     /* floats: 3.4e38; NaN in halves; and the other time NaN, and -1 as an integer */
-    *memory = (tn_probe_memory){.slack = is_at_end != numbers->swaps_slack ? 0x7F : 0xFF};
-    if (is_in_place) memcpy(memory->laid_on, numbers->laid_on, sizeof(memory->laid_on));
-    const placing where = {is_at_end, numbers->shift, memory->slack, numbers->is_flush};
+    *memory = (tn_probe_memory){.slack = is_at_end != values->swaps_slack ? 0x7F : 0xFF};
+    if (is_in_place) memcpy(memory->laid_on, values->laid_on, sizeof(memory->laid_on));
+    const placing where = {is_at_end, values->shift, memory->slack, values->is_flush};
     memory->is_at_end = is_at_end;
-    memory->shift = numbers->shift;
+    memory->shift = values->shift;
     const placing around_outputs = placing_of_outputs(memory);
-    for (uint32_t i = 0; i < numbers->input_count; i++) {
-        const tn_probe_port *port = &numbers->inputs[i];
+    for (uint32_t i = 0; i < values->input_count; i++) {
+        const tn_probe_port *port = &values->inputs[i];
         if (!port->is_given) continue;
         TN_TRY(fill_input(port, &where, &memory->inputs[i], TN_GUARDED_INPUT, i));
         if (!is_overwritten(memory, i)) tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
     }
     for (uint32_t i = 0; i < TN_PROBE_OPERANDS; i++) {
-        if (!numbers->operands[i].is_given) continue;
+        if (!values->operands[i].is_given) continue;
         TN_TRY(
-            fill_input(&numbers->operands[i], &where, &memory->operands[i], TN_GUARDED_OPERAND, i));
+            fill_input(&values->operands[i], &where, &memory->operands[i], TN_GUARDED_OPERAND, i));
         tn_guarded_protect(&memory->operands[i], TN_GUARDED_READ);
     }
-    for (uint32_t i = 0; i < numbers->output_count; i++) {
-        const tn_probe_port *port = &numbers->outputs[i];
+    for (uint32_t i = 0; i < values->output_count; i++) {
+        const tn_probe_port *port = &values->outputs[i];
         memory->shapes[i] = port->shape;
         if (!port->is_given) continue;
         if (port->type == TN_STRING) tn_owned_heap_init(&memory->heaps[i], tn_allocator_default());
         if (port->unbounded) continue;
-        TN_TRY(place(port, &around_outputs, &memory->outputs[i], TN_GUARDED_OUTPUT, i));
+        TN_TRY(place_port(port, &around_outputs, &memory->outputs[i], TN_GUARDED_OUTPUT, i));
         memset(memory->outputs[i].data, tn_contents_poison(port->type, poison),
                memory->outputs[i].bytes);
     }
@@ -525,37 +525,36 @@ tn_status tn_probe_take_strings(tn_probe *probe, const tn_frame *frame, tn_probe
     return TN_OK;
 }
 
-tn_status tn_probe_run(tn_probe_context *context, tn_probe *numbers, tn_probe_memory *memory,
+tn_status tn_probe_run(tn_probe_context *context, tn_probe *values, tn_probe_memory *memory,
                        uint8_t poison) {
     tn_frame frame;
     probe_source source;
-    const tn_kernel *kernel = numbers->kernel;
+    const tn_kernel *kernel = values->kernel;
     const char *name = kernel ? "run" : "reference";
     tn_probe_empty_heaps(memory);
-    TN_TRY(tn_frame_open(&frame, numbers, context->life, memory, TN_SEES_ALL));
+    TN_TRY(tn_frame_open(&frame, values, context->life, memory, TN_SEES_ALL));
     frame.call->context = context->context;
     frame.call->workspace = context->workspace.data;
     frame.call->workspace_bytes = context->workspace_bytes;
     frame.scope.packed = NULL;
     if (context->workspace.data) memset(context->workspace.data, poison, context->workspace.bytes);
-    open_outputs(&source, numbers, memory, poison, &frame);
+    open_outputs(&source, values, memory, poison, &frame);
     tn_status status =
-        tn_frame_call(&frame, numbers, kernel ? kernel->run : numbers->op->reference, name);
-    if (status == TN_OK) status = close_outputs(&source, numbers, &frame, name);
-    if (status == TN_OK) status = check_slack(numbers, memory, context);
-    if (status == TN_OK) status = check_gaps(numbers, memory, poison);
-    if (status == TN_OK) status = read_shapes(numbers, &frame, memory);
-    if (status == TN_OK) status = tn_probe_take_strings(numbers, &frame, memory, poison);
-    if (status == TN_OK) status = tn_contents_check(numbers, memory, poison);
+        tn_frame_call(&frame, values, kernel ? kernel->run : values->op->reference, name);
+    if (status == TN_OK) status = close_outputs(&source, values, &frame, name);
+    if (status == TN_OK) status = check_slack(values, memory, context);
+    if (status == TN_OK) status = check_gaps(values, memory, poison);
+    if (status == TN_OK) status = read_shapes(values, &frame, memory);
+    if (status == TN_OK) status = tn_probe_take_strings(values, &frame, memory, poison);
+    if (status == TN_OK) status = tn_contents_check(values, memory, poison);
     tn_frame_close(&frame);
     return status;
 }
 
-tn_status tn_probe_results(const tn_probe *numbers, const tn_probe_memory *memory,
-                           tn_outcome *out) {
-    *out = (tn_outcome){.is_random = numbers->is_random};
-    for (uint32_t i = 0; i < numbers->output_count; i++) {
-        tn_probe_port port = numbers->outputs[i];
+tn_status tn_probe_results(const tn_probe *values, const tn_probe_memory *memory, tn_outcome *out) {
+    *out = (tn_outcome){.is_random = values->is_random};
+    for (uint32_t i = 0; i < values->output_count; i++) {
+        tn_probe_port port = values->outputs[i];
         tn_tensor_storage own, stored;
         tn_quantization none, quantization;
         if (!port.is_given) continue;

@@ -3,7 +3,7 @@
  * One operator or kernel under test, called directly and by the letter of the contract: every
  * callback gets a call, tensors and shapes that are gone when it returns; inputs cannot be written,
  * outputs are poisoned, the workspace is exactly as large as was asked for. What breaks the
- * contract in a way that a return value shows is an error with the rule's id in `rule`; what shows
+ * contract so that a return value shows it is an error with the rule's id in `rule`; what shows
  * as a fault ends the process through guarded.h.
  */
 #ifndef TN_CONFORMANCE_WORKER_PROBE_H
@@ -17,7 +17,7 @@ bool tn_probe_accepts(tn_probe *probe);
 bool tn_probe_is_unbounded(const tn_probe *probe);
 /* How many tactics it has, at least 1. */
 uint32_t tn_probe_tactics(tn_probe *probe);
-/* Asks for the kernel's timing key in exactly the room that the host has. */
+/* Asks for the kernel's timing key in exactly the buffer that the host has. */
 void tn_probe_ask_timing_key(tn_probe *probe);
 tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe);
 /* The same by the kernel's load. */
@@ -31,18 +31,18 @@ void tn_probe_close(tn_probe_context *context);
 /* The shapes are those of `shapes`, which may be another probe of the same node, kernel and
  * combination. */
 tn_status tn_probe_reshape(tn_probe_context *context, tn_probe *shapes);
-/* Memory with the inputs' numbers, outputs full of `poison`; in place: as probe->laid_on has it. */
-tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *numbers, bool is_at_end,
+/* Memory with the inputs' values, outputs full of `poison`; in place: as probe->laid_on has it. */
+tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *values, bool is_at_end,
                                  bool is_in_place, uint8_t poison);
-/* Other numbers at the same addresses, where the shapes are the same; outputs full of `poison`.
+/* Other values at the same addresses, where the shapes are the same; outputs full of `poison`.
  * What is constant in an engine stays. */
-tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *numbers, uint8_t poison);
+tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *values, uint8_t poison);
 void tn_probe_memory_destroy(tn_probe_memory *memory);
 /* One run, the workspace full of `poison` before. */
-tn_status tn_probe_run(tn_probe_context *context, tn_probe *numbers, tn_probe_memory *memory,
+tn_status tn_probe_run(tn_probe_context *context, tn_probe *values, tn_probe_memory *memory,
                        uint8_t poison);
-/* The outputs as linear numbers of own_type; freed by tn_outcome_free. */
-tn_status tn_probe_results(const tn_probe *numbers, const tn_probe_memory *memory, tn_outcome *out);
+/* The outputs as linear elements of own_type; freed by tn_outcome_free. */
+tn_status tn_probe_results(const tn_probe *values, const tn_probe_memory *memory, tn_outcome *out);
 
 /* The whole life: prepare, open, reshape, run, results, close, release; memory at its end or start.
  */

@@ -20,19 +20,19 @@ static const tn_case_value *find_value(const tn_rewrite_case *c, const char *nam
 static tn_status read_list(tn_arena *arena, const char *text, tn_attribute *value) {
     size_t count = 0, most = strlen(text);
     int64_t *integers = tn_arena_allocate(arena, most, sizeof *integers);
-    double *numbers = tn_arena_allocate(arena, most, sizeof *numbers);
+    double *values = tn_arena_allocate(arena, most, sizeof *values);
     const bool are_integers = strcspn(text, ".ei") == strlen(text);
-    if (!integers || !numbers) return tn_fail_memory("a case");
+    if (!integers || !values) return tn_fail_memory("a case");
     for (const char *at = text + 1; *at && *at != ']'; count++) {
         char *end;
-        numbers[count] = strtod(at, &end);
-        integers[count] = are_integers ? (int64_t)numbers[count] : 0;
+        values[count] = strtod(at, &end);
+        integers[count] = are_integers ? (int64_t)values[count] : 0;
         if (end == at) return tn_fail(TN_ERROR_ARGUMENT, "case: '%s' is no list", text);
         at = end + (*end == ',');
     }
     value->type = are_integers ? TN_FIELD_I64S : TN_FIELD_F64S;
     value->count = count;
-    value->items = are_integers ? (const void *)integers : numbers;
+    value->items = are_integers ? (const void *)integers : values;
     return TN_OK;
 }
 

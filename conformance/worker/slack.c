@@ -94,7 +94,8 @@ static bool have_same_shapes(const tn_outcome *a, const tn_outcome *b) {
 
 static tn_status widen_by_moves(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
                                 const tn_outcome *expected, tn_slack *slack) {
-    const tn_way reference = {.is_reference = true, .asks_all = slack->asks_all, .threads = 1};
+    const tn_case_options reference = {
+        .is_reference = true, .asks_all = slack->asks_all, .threads = 1};
     tn_status status = TN_OK;
     tn_case moved = *c;
     double share = 0;
@@ -167,7 +168,7 @@ static size_t most_elements(const tn_case *c) {
     return most;
 }
 
-/* Sums of these may have left the type's range on their way, or a cast did. */
+/* Sums of these may have left the type's range in between, or a cast did. */
 static void drop_overflows(const tn_case *c, const tn_outcome *expected, uint32_t output,
                            double *slack) {
     const tn_type type = expected->types[output];
@@ -259,7 +260,7 @@ static bool is_overflow(const tn_slack *slack, double expected, double found) {
     return slack->are_huge && !isfinite(found) && (expected == 0 || fabs(expected) >= LEAST_HUGE);
 }
 
-void tn_slack_allow_numbers(tn_slack *slack, const tn_outcome *expected, const tn_outcome *found) {
+void tn_slack_allow_values(tn_slack *slack, const tn_outcome *expected, const tn_outcome *found) {
     for (uint32_t i = 0; slack->are_finite && i < slack->count && i < found->count; i++) {
         const tn_type type = expected->types[i];
         if (!tn_type_is_float(type) || found->types[i] != type ||

@@ -29,7 +29,7 @@ tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_c
  * where it has NaN, or an infinity, a number of that sign is right, too. And where it computes huge
  * values in wider floats than the kernel, the kernel's may overflow where the result is as large,
  * or cancels to 0; a wrong number is not right for that. */
-void tn_slack_allow_numbers(tn_slack *slack, const tn_outcome *expected, const tn_outcome *found);
+void tn_slack_allow_values(tn_slack *slack, const tn_outcome *expected, const tn_outcome *found);
 /* Whether all elements of an output are some input's, bit by bit, or truths. */
 bool tn_slack_is_selected(const tn_case *c, const tn_outcome *expected, uint32_t output);
 void tn_slack_destroy(tn_slack *slack);

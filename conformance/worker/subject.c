@@ -177,7 +177,7 @@ static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
 }
 
 /* An operator that may not be folded may be one of random numbers: then its reference shows it. */
-static tn_status find_random(tn_subject *subject, const tn_way *reference) {
+static tn_status find_random(tn_subject *subject, const tn_case_options *reference) {
     tn_outcome again = {0};
     char why[8];
     if (!(subject->op->traits & TN_OPERATOR_NO_FOLD)) return TN_OK;
@@ -187,52 +187,6 @@ static tn_status find_random(tn_subject *subject, const tn_way *reference) {
     subject->probe.is_random = subject->expected.is_random;
     tn_outcome_free(&again);
     return TN_OK;
-}
-
-tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_operator *op,
-                            const tn_kernel *kernel, const char *combination, const char *text,
-                            bool are_constant, const tn_change *change, bool *out_is_taken) {
-    const bool asks_all = change && change->asks_all;
-    const tn_way built = {.are_constant = are_constant, .asks_all = asks_all, .threads = 1};
-    const tn_way reference = {.is_reference = true, .asks_all = asks_all, .threads = 1};
-    *subject = (tn_subject){.runtime = runtime,
-                            .op = op,
-                            .kernel = kernel,
-                            .combination = combination,
-                            .text = text,
-                            .are_constant = are_constant,
-                            .asks_all = asks_all,
-                            .skips_accepts = change && change->skips_accepts};
-    if (change) subject->before = change->before;
-    *out_is_taken = false;
-    TN_TRY(tn_arena_create(tn_allocator_default(), &subject->arena));
-    tn_status status = tn_case_read(subject->arena, op, text, &subject->c);
-    if (status == TN_OK && change) status = tn_subject_change(subject, change);
-    if (status == TN_OK) {
-        subject->probe.text = change && (change->axis >= 0 || change->shapes ||
-                                         change->left_out > 0 || change->input_count > 0 ||
-                                         change->set_input > 0 || change->first_type != TN_NONE)
-                                  ? tn_subject_describe(subject, change)
-                                  : subject->text;
-        tn_trace_case(subject->probe.text);
-    }
-    if (status == TN_OK) status = tn_case_graph(runtime, op, &subject->c, &built, &subject->graph);
-    if (status == TN_OK) status = guard_fields(subject);
-    if (status == TN_OK) status = make_probe(subject, out_is_taken);
-    if (status == TN_OK && *out_is_taken && op->reference)
-        status = tn_case_run(runtime, op, &subject->c, &reference, &subject->expected);
-    if (status == TN_OK && *out_is_taken && op->reference)
-        status = find_random(subject, &reference);
-    if (status == TN_OK && *out_is_taken && change && change->values > TN_VALUES_SMALL)
-        status = tn_slack_create(runtime, op, &subject->c, change->values, asks_all,
-                                 &subject->expected, &subject->slack);
-    if (status != TN_OK) *out_is_taken = false;
-    if (!*out_is_taken) {
-        const char *refusal = subject->refusal;
-        tn_subject_destroy(subject);
-        subject->refusal = refusal;
-    }
-    return status;
 }
 
 /* One text; false: there are no more. */
@@ -247,6 +201,87 @@ static bool ask_combination(tn_subject *subject, uint32_t index, char *text) {
         probe->kernel->combination(frame.call, index, text, TN_KERNEL_TEXT_BYTES);
     tn_frame_finish(&frame, probe, &watch);
     return status == TN_OK && memchr(text, 0, TN_KERNEL_TEXT_BYTES);
+}
+
+static bool is_in_table(const tn_subject *subject) {
+    const tn_kernel *kernel = subject->kernel;
+    for (uint32_t i = 0; i < kernel->combination_count; i++)
+        if (strcmp(kernel->combinations[i], subject->combination) == 0) return true;
+    return false;
+}
+
+/* Whether the kernel answers its combination for the changed case, too. */
+static tn_status find_offered(const tn_subject *subject, const tn_change *change,
+                              bool *out_is_offered) {
+    tn_subject plain;
+    char asked[TN_KERNEL_TEXT_BYTES];
+    bool is_taken = false, fits = false;
+    *out_is_offered = true;
+    if (!change || !subject->kernel || !subject->kernel->combination || !subject->combination ||
+        is_in_table(subject))
+        return TN_OK;
+    TN_TRY(tn_subject_create(&plain, subject->runtime, subject->op, NULL, NULL, subject->text,
+                             subject->are_constant, change, &is_taken));
+    if (!is_taken) return TN_OK;
+    plain.kernel = plain.probe.kernel = subject->kernel;
+    const tn_status status = fill_params(&plain, &fits);
+    *out_is_offered = false;
+    for (uint32_t i = 0; fits && !*out_is_offered && i < TN_SUBJECT_COMBINATIONS &&
+                         ask_combination(&plain, i, asked);
+         i++)
+        *out_is_offered = strcmp(asked, subject->combination) == 0;
+    tn_subject_destroy(&plain);
+    return status;
+}
+
+tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_operator *op,
+                            const tn_kernel *kernel, const char *combination, const char *text,
+                            bool are_constant, const tn_change *change, bool *out_is_taken) {
+    const bool asks_all = change && change->asks_all;
+    const tn_case_options built = {
+        .are_constant = are_constant, .asks_all = asks_all, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .asks_all = asks_all, .threads = 1};
+    *subject = (tn_subject){.runtime = runtime,
+                            .op = op,
+                            .kernel = kernel,
+                            .combination = combination,
+                            .text = text,
+                            .are_constant = are_constant,
+                            .asks_all = asks_all,
+                            .skips_accepts = change && change->skips_accepts};
+    if (change) subject->before = change->before;
+    bool is_offered = true;
+    *out_is_taken = false;
+    TN_TRY(tn_arena_create(tn_allocator_default(), &subject->arena));
+    tn_status status = tn_case_read(subject->arena, op, text, &subject->c);
+    if (status == TN_OK && change) status = tn_subject_change(subject, change);
+    if (status == TN_OK) {
+        subject->probe.text = change && (change->axis >= 0 || change->shapes ||
+                                         change->left_out > 0 || change->input_count > 0 ||
+                                         change->set_input > 0 || change->first_type != TN_NONE)
+                                  ? tn_subject_describe(subject, change)
+                                  : subject->text;
+        tn_trace_case(subject->probe.text);
+    }
+    if (status == TN_OK) status = tn_case_graph(runtime, op, &subject->c, &built, &subject->graph);
+    if (status == TN_OK) status = guard_fields(subject);
+    if (status == TN_OK) status = find_offered(subject, change, &is_offered);
+    if (status == TN_OK && is_offered) status = make_probe(subject, out_is_taken);
+    if (!is_offered) refuse(subject, "the kernel does not answer the combination for the case");
+    if (status == TN_OK && *out_is_taken && op->reference)
+        status = tn_case_run(runtime, op, &subject->c, &reference, &subject->expected);
+    if (status == TN_OK && *out_is_taken && op->reference)
+        status = find_random(subject, &reference);
+    if (status == TN_OK && *out_is_taken && change && change->values > TN_VALUES_SMALL)
+        status = tn_slack_create(runtime, op, &subject->c, change->values, asks_all,
+                                 &subject->expected, &subject->slack);
+    if (status != TN_OK) *out_is_taken = false;
+    if (!*out_is_taken) {
+        const char *refusal = subject->refusal;
+        tn_subject_destroy(subject);
+        subject->refusal = refusal;
+    }
+    return status;
 }
 
 tn_status tn_subject_combinations(tn_arena *arena, tn_runtime *runtime, const tn_operator *op,
@@ -272,7 +307,7 @@ tn_status tn_subject_combinations(tn_arena *arena, tn_runtime *runtime, const tn
 }
 
 bool tn_subject_agrees(tn_subject *subject, const tn_outcome *found, char *why, size_t bytes) {
-    tn_slack_allow_numbers(&subject->slack, &subject->expected, found);
+    tn_slack_allow_values(&subject->slack, &subject->expected, found);
     return tn_results_near(&subject->expected, found, subject->slack.of, false, why, bytes);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a test is about: an operator, a case, and one of its kernels in one of its combinations (or
- * the operator's reference), as a probe with numbers, and what the reference says of them.
+ * the operator's reference), as a probe with values, and what the reference says of them.
  */
 #ifndef TN_CONFORMANCE_WORKER_SUBJECT_H
 #define TN_CONFORMANCE_WORKER_SUBJECT_H
@@ -40,11 +40,11 @@ typedef struct tn_subject {
     tn_field_pages *fields; /* what the node's fields point to, in the arena; null: none yet */
 } tn_subject;
 
-/* Reads the case, or takes `like`'s with the numbers and extents changed by `change`. `is_taken` is
+/* Reads the case, or takes `like`'s with the values and extents changed by `change`. `is_taken` is
  * false when the combination does not fit, or the kernel does not accept: then nothing is to be
  * freed. Fails where the reference or the shape rule does. */
 typedef struct tn_change {
-    uint32_t seed;       /* of the numbers; 0: the case's own */
+    uint32_t seed;       /* of the values; 0: the case's own */
     uint32_t values;     /* TN_VALUES_...; with a seed */
     bool is_first_alone; /* only the first input has such values, others small ones */
     tn_type first_type;  /* of the first input, and of all that have its type; TN_NONE: as it is */
@@ -55,7 +55,7 @@ typedef struct tn_change {
     uint32_t left_out;      /* 1 + the case's input that is not given; 0: none */
     uint32_t input_count;   /* so many inputs, others like the last one; 0: as many as there are */
     bool frees_values;      /* data that the case gives counts as drawn, and may be changed */
-    bool plants_fields;     /* some of the numbers are those that the fields hold */
+    bool plants_fields;     /* some of the values are those that the fields hold */
     uint32_t reshaped_input; /* 1 + the input that keeps its values and gets `shapes`' shape, where
                                 its values are repeated or cut off; 0: none */
     uint32_t set_input;      /* 1 + the input of needed values that gets others; 0: none */

@@ -141,7 +141,7 @@ static void store(void *data, tn_type type, size_t index, int64_t value) {
     if (type == TN_U64) {
         ((uint64_t *)data)[index] = (uint64_t)value;
     } else if (tn_type_is_signed(type)) {
-        /* the shift to the right brings copies of the sign, in every compiler that is used */
+        /* the shift to the right inserts copies of the sign, in every compiler that is used */
         tn_element_set_i64(data, type, index, (int64_t)((uint64_t)value << unused) >> unused);
     } else {
         tn_element_set_i64(data, type, index, (int64_t)((uint64_t)value << unused >> unused));

@@ -2,7 +2,7 @@
 /*
  * mmcv::MMCVModulatedDeformConv2d: convolution whose taps are moved by offsets and scaled by a mask
  * (X. Zhu et al., "Deformable ConvNets v2", 2019; without a mask, version 1), as MMCV has it. The
- * kernel gathers what the taps read for a block of places, then multiplies.
+ * kernel gathers what the taps read for a block of output pixels, then multiplies.
  */
 #include <math.h>
 #include <tenon/layer.h>
@@ -31,12 +31,12 @@ static tn_status infer(tn_call *call) {
         return TN_ERROR_SHAPE;
     int64_t out[4] = {in[0], w[0]}, maps = p->deform_groups * w[2] * w[3];
     for (int i = 0; i < 2; i++) {
-        const double room = (double)(in[2 + i] + 2 * p->padding.items[i] - 1) -
-                            (double)p->dilation.items[i] * (double)(w[2 + i] - 1);
-        if (in[2 + i] < 1 || w[2 + i] < 1 || room < 0 || in[1] % p->groups || w[0] % p->groups ||
+        const double range = (double)(in[2 + i] + 2 * p->padding.items[i] - 1) -
+                             (double)p->dilation.items[i] * (double)(w[2 + i] - 1);
+        if (in[2 + i] < 1 || w[2 + i] < 1 || range < 0 || in[1] % p->groups || w[0] % p->groups ||
             in[1] % p->deform_groups || w[2 + i] > 4096 || in[1] > 1 << 24)
             return call->host->fail(call, TN_ERROR_SHAPE, "window or groups do not fit the input");
-        out[2 + i] = (int64_t)(room / (double)p->stride.items[i]) + 1;
+        out[2 + i] = (int64_t)(range / (double)p->stride.items[i]) + 1;
     }
     if (!TN_LAYER_FITS(call, OFFSET, in[0], 2 * maps, out[2], out[3]) ||
         !TN_LAYER_FITS(call, MASK, in[0], maps, out[2], out[3]) || !TN_LAYER_FITS(call, BIAS, w[0]))
@@ -49,7 +49,7 @@ typedef struct job {
     const deform *p;
     const float *data[BIAS + 1]; /* of the inputs */
     const int64_t *in, *w, *out; /* shapes */
-    int64_t taps, maps, places, blocks, depth, group, part, scratch;
+    int64_t taps, maps, pixels, blocks, depth, group, part, scratch;
 } job;
 static job read_job(const tn_call *call) {
     job j = {.p = call->params, .out = call->outputs[0]->shape};
@@ -57,16 +57,17 @@ static job read_job(const tn_call *call) {
         j.data[i] = tn_layer_data(call, i);
     j.in = call->inputs[INPUT]->shape, j.w = call->inputs[WEIGHT]->shape;
     j.taps = j.w[2] * j.w[3], j.depth = j.w[1] * j.taps, j.maps = j.p->deform_groups * j.taps;
-    j.places = j.out[2] * j.out[3], j.blocks = (j.places + BLOCK - 1) / BLOCK;
+    j.pixels = j.out[2] * j.out[3], j.blocks = (j.pixels + BLOCK - 1) / BLOCK;
     j.group = j.out[1] / j.p->groups, j.part = j.in[1] / j.p->deform_groups;
     j.scratch = j.in[1] * (1 + j.taps * BLOCK);
     return j;
 }
 
-/* The cells around the spot that a tap reads for a place of image n, and how much they count. */
+/* The cells around the spot that a tap reads for an output pixel of image n, and how much they
+ * count. */
 static void find_cells(const job *j, int64_t n, int64_t at, int64_t map, int64_t *cell, double *w) {
     const int64_t *by = j->p->stride.items, *gap = j->p->dilation.items, *pad = j->p->padding.items;
-    const int64_t tap = map % j->taps, next = j->places, m = (n * j->maps + map) * next + at;
+    const int64_t tap = map % j->taps, next = j->pixels, m = (n * j->maps + map) * next + at;
     const float *off = j->data[OFFSET] + 2 * m - at, *mask = j->data[MASK];
     const double y = (double)(at / j->out[3] * by[0] - pad[0] + tap / j->w[3] * gap[0]) + off[0];
     const double x = (double)(at % j->out[3] * by[1] - pad[1] + tap % j->w[3] * gap[1]) + off[next];
@@ -81,12 +82,12 @@ static void find_cells(const job *j, int64_t n, int64_t at, int64_t map, int64_t
 
 static double element(const tn_call *call, int64_t i) {
     const job j = read_job(call);
-    const int64_t o = i / j.places % j.out[1], image = i / j.places / j.out[1];
+    const int64_t o = i / j.pixels % j.out[1], image = i / j.pixels / j.out[1];
     double weight[4], sum = j.data[BIAS] ? j.data[BIAS][o] : 0;
     for (int64_t k = 0, cell[4]; k < j.depth; k++) {
         const int64_t c = o / j.group * j.w[1] + k / j.taps, map = c / j.part * j.taps + k % j.taps;
         const float *plane = j.data[INPUT] + (image * j.in[1] + c) * j.in[2] * j.in[3];
-        find_cells(&j, image, i % j.places, map, cell, weight);
+        find_cells(&j, image, i % j.pixels, map, cell, weight);
         for (int q = 0; q < 4; q++)
             if (weight[q] != 0) sum += weight[q] * plane[cell[q]] * j.data[WEIGHT][o * j.depth + k];
     }
@@ -94,7 +95,8 @@ static double element(const tn_call *call, int64_t i) {
 }
 TN_LAYER_REFERENCE(element)
 
-/* What the taps read for a place, in the order of the weights; the input's channels lie last. */
+/* What the taps read for an output pixel, in the order of the weights; the input's channels lie
+ * last. */
 static void read_taps(const job *j, int64_t image, int64_t at, const float *zeros, float *columns) {
     for (int64_t map = 0, cell[4]; map < j->maps; map++) {
         const int64_t first = map / j->taps * j->part, plane = j->in[2] * j->in[3];
@@ -110,7 +112,7 @@ static void read_taps(const job *j, int64_t image, int64_t at, const float *zero
     }
 }
 
-/* Items are blocks of places of an image. ROWS outputs at once: their sums stay in registers. */
+/* Items are blocks of pixels of an image. ROWS outputs at once: their sums stay in registers. */
 static tn_status convolve(tn_call *call, int64_t begin, int64_t end, uint32_t thread) {
     const job j = read_job(call);
     float *zeros = (float *)call->workspace + thread * j.scratch, *columns = zeros + j.in[1];
@@ -118,7 +120,7 @@ static tn_status convolve(tn_call *call, int64_t begin, int64_t end, uint32_t th
         zeros[c] = 0;
     for (int64_t item = begin, rows; item < end; item++) {
         const int64_t image = item / j.blocks, first = item % j.blocks * BLOCK;
-        for (int64_t i = 0; i < BLOCK && first + i < j.places; i++)
+        for (int64_t i = 0; i < BLOCK && first + i < j.pixels; i++)
             read_taps(&j, image, first + i, zeros, columns + i);
         for (int64_t o = 0; o < j.out[1]; o += rows) {
             rows = o % j.group + ROWS <= j.group ? ROWS : 1;
@@ -131,8 +133,8 @@ static tn_status convolve(tn_call *call, int64_t begin, int64_t end, uint32_t th
                     for (int r = 0; r < ROWS; r++)
                         sum[r][i] += weight[r * step + k] * part[k * BLOCK + i];
             for (int64_t r = 0; r < rows; r++)
-                for (int64_t i = 0; i < BLOCK && first + i < j.places; i++)
-                    out[(to + r) * j.places + first + i] = sum[r][i] + (bias ? bias[o + r] : 0);
+                for (int64_t i = 0; i < BLOCK && first + i < j.pixels; i++)
+                    out[(to + r) * j.pixels + first + i] = sum[r][i] + (bias ? bias[o + r] : 0);
         }
     }
     return TN_OK;

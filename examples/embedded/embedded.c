@@ -18,7 +18,7 @@ static int fail(void) {
 #define CHECK(call)                                                                                \
     if ((call) != TN_OK) return fail()
 
-/* Lives as long as the context, which reads it. */
+/* Has the lifetime of the context, which reads it. */
 static float *make_input(const tn_port_info *port, float value, size_t *out_bytes) {
     size_t count = 1;
     for (uint32_t axis = 0; axis < port->rank; axis++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mmcv::grid_sampler: samples of images at the places of a grid, with the fields that MMCV exports
- * and the meaning of PyTorch's grid_sample (places in -1..1, x first). A plugin library of its own:
- * it includes Tenon's headers for authors and links nothing of Tenon. Reference and kernel share
- * what a sample is made of; the kernel uses it for all channels of a place.
+ * mmcv::grid_sampler: samples of images at the positions of a grid, with the fields that MMCV
+ * exports and the meaning of PyTorch's grid_sample (positions in -1..1, x first). A plugin library
+ * of its own: it includes Tenon's headers for authors and links nothing of Tenon. Reference and
+ * kernel share what a sample is made of; the kernel uses it for all channels of a position.
  */
 #include <math.h>
 #include <tenon/layer.h>
@@ -29,14 +29,14 @@ static tn_status infer(tn_call *call) {
     return TN_LAYER_SET_SHAPE(call, 0, in[0], in[1], grid[1], grid[2]);
 }
 
-/* Brings a place, in elements along an axis, into the image, as padding_mode says. */
+/* Clamps a position, in elements along an axis, into the image, as padding_mode says. */
 static double pad(const sampler *params, double at, double size) {
     if (params->padding_mode == ZEROS) return at;
     if (params->padding_mode == REFLECTION) {
         const double low = params->align_corners ? 0 : -0.5;
         const double span = params->align_corners ? size - 1 : size;
-        const double turn = span > 0 ? fmod(fabs(at - low), 2 * span) : 0;
-        at = low + (turn > span ? 2 * span - turn : turn);
+        const double phase = span > 0 ? fmod(fabs(at - low), 2 * span) : 0;
+        at = low + (phase > span ? 2 * span - phase : phase);
     }
     return fmin(fmax(at, 0), size - 1); /* not a number: 0 */
 }
@@ -54,10 +54,11 @@ typedef struct taps {
 } taps;
 
 /* Along one axis of `extent` elements. */
-static taps find_taps(const sampler *params, double place, int64_t extent) {
+static taps find_taps(const sampler *params, double position, int64_t extent) {
     const double size = (double)extent;
     const int count = (const int[]){2, 1, 4}[params->interpolation_mode];
-    double at = params->align_corners ? (place + 1) / 2 * (size - 1) : ((place + 1) * size - 1) / 2;
+    double at =
+        params->align_corners ? (position + 1) / 2 * (size - 1) : ((position + 1) * size - 1) / 2;
     if (count < 4) at = pad(params, at, size);
     const double first = count == 1 ? nearbyint(at) : floor(at) - (count == 4);
     taps found = {.count = 0};
@@ -71,7 +72,7 @@ static taps find_taps(const sampler *params, double place, int64_t extent) {
     return found;
 }
 
-/* In a plane, for place `i` of the grid. */
+/* In a plane, for position `i` of the grid. */
 static taps find_sample(const tn_call *call, int64_t i) {
     const int64_t *in = call->inputs[0]->shape;
     const taps x = find_taps(call->params, tn_layer_load(call->inputs[1], 2 * i), in[3]);
@@ -86,31 +87,32 @@ static taps find_sample(const tn_call *call, int64_t i) {
 
 static tn_status reference(tn_call *call) {
     const int64_t *in = call->inputs[0]->shape, *out = call->outputs[0]->shape;
-    for (int64_t i = 0, places = out[2] * out[3]; i < tn_layer_count(call->outputs[0]); i++) {
-        const taps sample = find_sample(call, i / places / in[1] * places + i % places);
+    for (int64_t i = 0, positions = out[2] * out[3]; i < tn_layer_count(call->outputs[0]); i++) {
+        const taps sample = find_sample(call, i / positions / in[1] * positions + i % positions);
         double sum = 0;
         for (int k = 0; k < sample.count; k++)
             sum += sample.weight[k] *
-                   tn_layer_load(call->inputs[0], i / places * in[2] * in[3] + sample.offset[k]);
+                   tn_layer_load(call->inputs[0], i / positions * in[2] * in[3] + sample.offset[k]);
         tn_layer_store(call->outputs[0], i, sum);
     }
     return TN_OK;
 }
 
-/* Items begin..end-1: places of the grid, of all images. */
-static tn_status sample_places(void *user, int64_t begin, int64_t end, uint32_t thread) {
+/* Items begin..end-1: positions of the grid, of all images. */
+static tn_status sample_range(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_call *call = (const tn_call *)user;
     const int64_t *in = call->inputs[0]->shape, *out = call->outputs[0]->shape;
-    const int64_t places = out[2] * out[3], plane = in[2] * in[3];
+    const int64_t positions = out[2] * out[3], plane = in[2] * in[3];
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
         const taps sample = find_sample(call, i);
-        const float *from = (const float *)call->inputs[0]->data + i / places * in[1] * plane;
-        float *to = (float *)call->outputs[0]->data + i / places * in[1] * places + i % places;
+        const float *from = (const float *)call->inputs[0]->data + i / positions * in[1] * plane;
+        float *to =
+            (float *)call->outputs[0]->data + i / positions * in[1] * positions + i % positions;
         float weight[16];
         for (int k = 0; k < sample.count; k++)
             weight[k] = (float)sample.weight[k];
-        for (int64_t c = 0; c < in[1]; c++, from += plane, to += places) {
+        for (int64_t c = 0; c < in[1]; c++, from += plane, to += positions) {
             float sum = 0;
             for (int k = 0; k < sample.count; k++)
                 sum += weight[k] * from[sample.offset[k]];
@@ -121,7 +123,7 @@ static tn_status sample_places(void *user, int64_t begin, int64_t end, uint32_t 
 }
 static tn_status run(tn_call *call) {
     const int64_t *out = call->outputs[0]->shape;
-    return call->host->parallel_for(call, out[0] * out[2] * out[3], 64, sample_places, call);
+    return call->host->parallel_for(call, out[0] * out[2] * out[3], 64, sample_range, call);
 }
 
 static const char *const cases[] = {
@@ -132,5 +134,5 @@ static const char *const cases[] = {
     "padding_mode=2 | input=f32[1,1,2,3] grid=f32[1,1,4,2]{nan,0,inf,0,0,-1e30,-3,2.5}",
     "| input=f32[0,3,4,5] grid=f32[0,6,7,2]",
     "padding_mode=1 align_corners=1 | input=f32[1,16,14,14] grid=f32[1,14,14,2]"};
-TN_LAYER_LIBRARY("grid_sample", "mmcv", "grid_sampler", "Images sampled at a grid's places.",
+TN_LAYER_LIBRARY("grid_sample", "mmcv", "grid_sampler", "Images sampled at a grid's positions.",
                  sampler, "f32, f32 -> f32", .run = run)

@@ -42,7 +42,7 @@ def main():
         onnx.save(network(), path)
         text = subprocess.run([tenon, "bench", path, "--plugin", library, "--profile", "--json", *sys.argv[3:]], check=True,
                               stdout=subprocess.PIPE, text=True).stdout
-    # Steps that bring a tensor to or from a device have their node's name, too.
+    # Steps that copy a tensor to or from a device have their node's name, too.
     nodes = {step["node"]: step for step in json.loads(text)["profile"] if step["kernel"] != "convert"}
     for number, pair in enumerate(PAIRS):
         built_in, ours = nodes[f"tenon{number}"], nodes[f"kit{number}"]

@@ -2,7 +2,7 @@
 /*
  * Caffe::PReLU: y = x > 0 ? x : slope * x with learned slopes, as a plugin library. It is not
  * ONNX's PRelu: the slopes are not an input but a field of the node, a tensor, as the blob of
- * Caffe's layer brings it; the plan keeps it with its weights. The program that uses it is main.c.
+ * Caffe's layer has it; the plan keeps it with its weights. The program that uses it is main.c.
  *
  * Source: K. He et al., "Delving Deep into Rectifiers", 2015; one slope a channel (axis 1), or one
  * for all where channel_shared is set.
@@ -124,7 +124,7 @@ static const tn_operator prelu = {
     .state_version = 1,
     .domain = "Caffe",
     .name = "PReLU",
-    .doc = "Rectified linear unit with learned slopes for negative numbers.",
+    .doc = "Rectified linear unit with learned slopes for negative values.",
     TN_FIELDS(prelu_params, prelu_fields),
     TN_INPUTS(prelu_inputs),
     TN_OUTPUTS(prelu_outputs),

@@ -30,7 +30,7 @@ static tn_status infer(tn_call *call) {
 }
 typedef struct handle {
     int64_t height, width, down, right; /* the window's extents and steps */
-    bool is_pairs; /* 2 x 2 elements, 2 apart; the reference goes the long way */
+    bool is_pairs;                      /* 2 x 2 elements, 2 apart; the reference does not use it */
 } handle;
 static tn_status open_handle(tn_call *call) {
     const params *p = call->params;
@@ -68,8 +68,8 @@ static void close_handle(tn_call *call) {
             for (int64_t r = 0; r < out[2]; r++) {                                                 \
                 const type *from = x + (c * in[2] + r * p.down) * in[3];                           \
                 type *to = y + (c * out[2] + r) * n;                                               \
-                const int64_t room = ((end - c) * out[2] - r) * n;                                 \
-                p.is_pairs ? row_##type(from, to, room < wide ? n : wide, in[3], 2, 2, 2)          \
+                const int64_t left = ((end - c) * out[2] - r) * n;                                 \
+                p.is_pairs ? row_##type(from, to, left < wide ? n : wide, in[3], 2, 2, 2)          \
                            : row_##type(from, to, n, in[3], p.height, p.width, p.right);           \
             }                                                                                      \
         return TN_OK;                                                                              \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The binary form of a network's description, as the same tree that its text gives. Numbers of
- * fields get their names from net.proto's tables; the bytes have been walked by base/wire.h before,
- * so that lengths and nesting hold. A message under a number that the tables do not have cannot be
- * read, since nothing says what its fields are called.
+ * fields get their names from net.proto's tables; the bytes have been checked by base/wire.h
+ * before, so that lengths and nesting hold. A message under a number that the tables do not have
+ * cannot be read, since nothing says what its fields are called.
  */
 #include "base/status.h"
 #include "base/wire.h"
@@ -133,7 +133,7 @@ static bool is_left_out(const ProtobufCFieldDescriptor *field) {
            strcmp(field->name, "layer") != 0;
 }
 
-/* Depth is bounded by the walk before. */
+/* Depth is bounded by the check before. */
 static tn_status read_message(binary_reader *reader, const ProtobufCMessageDescriptor *schema,
                               size_t end, tn_prototext_message *message) {
     while (reader->at < end) {

@@ -75,7 +75,7 @@ tn_status tn_caffe_blob_data(tn_import_graph *graph, tn_caffe_blob *blob, const 
         *out_data = taken;
         return TN_OK;
     }
-    float *copy = tn_import_room(graph, expected * sizeof(*copy));
+    float *copy = tn_import_allocate(graph, expected * sizeof(*copy));
     if (!copy) return tn_fail_memory("weights");
     for (size_t i = 0; i < expected; i++)
         copy[i] = is_double ? (float)blob->double_data[i] : raw_element(blob, i);

@@ -10,8 +10,8 @@ typedef Tenon__Caffe__Weights__Blob tn_caffe_blob;
 
 /* The older four extents where one is there, else the shape. */
 tn_status tn_caffe_blob_shape(const tn_caffe_blob *blob, tn_shape *out_shape);
-/* The elements, as many as the shape takes; they live as long as the graph. They are taken out of
- * the message: this can be done once. Null when there are none. */
+/* The elements, as many as the shape takes; they have the lifetime of the graph. They are taken out
+ * of the message: this can be done once. Null when there are none. */
 tn_status tn_caffe_blob_data(tn_import_graph *graph, tn_caffe_blob *blob, const tn_shape *shape,
                              const float **out_data);
 

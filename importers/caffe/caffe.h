@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the Caffe reader, shared by its files. The way of a network: bytes become a tree
+ * The inside of the Caffe reader, shared by its files. The stages: bytes become a tree
  * (tree.h), rules choose its layers (network.c), each layer becomes nodes by the function of its
  * type (layer_types.c, layers/layers_*.c; what those share is layer.h), and weights come from the
  * model's file (weights.c). The public side is the table in reader.c (tenon/plugin/importer.h).
@@ -51,7 +51,7 @@ typedef struct tn_caffe_reader {
     const tn_allocator *allocator;
     const tn_caffe_options *options;
     tn_import_graph *graph;
-    tn_arena *arena; /* for what lives as long as the reader */
+    tn_arena *arena; /* for what has the lifetime of the reader */
     tn_emitter emit; /* named after the layer that is built */
     const tn_prototext_message *network;
     tn_caffe_weights *weights;     /* null: no file is given */
@@ -59,12 +59,12 @@ typedef struct tn_caffe_reader {
     bool is_binary;                /* the description is */
     tn_caffe_layer *layers;        /* those that are used, in order */
     size_t layer_count;
-    tn_map *blobs;          /* place in `values` by blob name: the latest value */
+    tn_map *blobs;          /* index in `values` by blob name: the latest value */
     tn_caffe_named *values; /* in the order in which they are made */
     size_t value_count, value_capacity;
     int64_t declared_batch; /* of the first input */
-    tn_map *last_writers; /* place in `layers` of the last layer that makes a new value of a blob */
-    tn_map *param_owners; /* place in `layers` * TN_CAFFE_BLOBS + blob, by the name of a shared
+    tn_map *last_writers; /* index in `layers` of the last layer that makes a new value of a blob */
+    tn_map *param_owners; /* index in `layers` * TN_CAFFE_BLOBS + blob, by the name of a shared
                              parameter */
 } tn_caffe_reader;
 
@@ -97,7 +97,7 @@ struct tn_caffe_layer {
     tn_prototext_message *message;
     const tn_prototext_message *params; /* its type's own message; may be null */
     uint32_t line, column;
-    size_t place; /* in reader->layers */
+    size_t index; /* in reader->layers */
     uint32_t bottom_count, top_count;
     const char **bottom_names, **top_names;
     tn_caffe_value *bottoms; /* copies */

@@ -101,8 +101,8 @@ static tn_status find_shapes(const tn_caffe_layer *layer, const tn_custom_node *
             is_open |= x->extents[axis] < 0;
     }
     tn_status status = TN_OK;
-    for (uint32_t turn = 0; turn < 2 && is_known && status == TN_OK; turn++)
-        status = ask(layer, node, turn == 1, shapes + turn * layer->top_count);
+    for (uint32_t round = 0; round < 2 && is_known && status == TN_OK; round++)
+        status = ask(layer, node, round == 1, shapes + round * layer->top_count);
     if (status == TN_ERROR_MEMORY || (status != TN_OK && !is_open)) return status;
     if (status != TN_OK) tn_error_clear();
     for (uint32_t i = 0; i < layer->top_count; i++) {

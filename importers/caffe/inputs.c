@@ -26,8 +26,8 @@ static tn_status add_input(tn_caffe_reader *reader, const char *name, uint32_t r
                            const int64_t *extents) {
     tn_caffe_value value = {.rank = rank};
     const char *names[TN_MAX_RANK] = {NULL};
-    uint64_t place;
-    if (tn_map_get(reader->blobs, name, &place))
+    uint64_t found_index;
+    if (tn_map_get(reader->blobs, name, &found_index))
         return tn_fail(TN_ERROR_FORMAT, "input '%.200s' is there twice", name);
     for (uint32_t i = 0; i < rank; i++)
         value.extents[i] = i == 0 || is_open(reader, name) ? -1 : extents[i];

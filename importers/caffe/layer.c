@@ -75,7 +75,7 @@ const char *tn_caffe_top_name(const tn_caffe_layer *layer, uint32_t top) {
     const tn_caffe_reader *reader = layer->reader;
     const char *blob = layer->top_names[top];
     uint64_t last;
-    bool is_last = tn_map_get(reader->last_writers, blob, &last) && (size_t)last == layer->place;
+    bool is_last = tn_map_get(reader->last_writers, blob, &last) && (size_t)last == layer->index;
     if (is_last && !tn_import_has_tensor(reader->graph, blob)) return blob;
     return tn_emit_free_name(layer->emit,
                              tn_arena_format(reader->arena, "%s@%s", blob, layer->name));
@@ -124,10 +124,10 @@ tn_status tn_caffe_tops(const tn_caffe_layer *layer, uint32_t count, const char 
 
 void tn_caffe_chain_add(tn_caffe_chain *chain, const char *op, const char *part,
                         tn_import_tensor operand) {
-    const uint32_t place = chain->count++;
-    chain->links[place].op = op;
-    chain->links[place].part = part;
-    chain->links[place].operand = operand;
+    const uint32_t index = chain->count++;
+    chain->links[index].op = op;
+    chain->links[index].part = part;
+    chain->links[index].operand = operand;
 }
 
 void tn_caffe_chain_scalar(const tn_caffe_layer *layer, tn_caffe_chain *chain, const char *op,

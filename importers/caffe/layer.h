@@ -75,7 +75,7 @@ tn_status tn_caffe_chain_emit(const tn_caffe_layer *layer, const tn_caffe_chain 
 /* How many blobs the file has for a layer; 0 also without a file or the layer. */
 uint32_t tn_caffe_blob_count(const tn_caffe_layer *layer);
 /* A blob of a layer with the extents that it must have; -1 matches any, and is replaced. Leading
- * extents of 1 do not matter. `out_data` lives as long as the graph. Errors name the layer, the
+ * extents of 1 do not matter. `out_data` has the lifetime of the graph. Errors name the layer, the
  * blob, and both shapes. */
 tn_status tn_caffe_blob_read(tn_caffe_layer *layer, uint32_t index, uint32_t rank, int64_t *extents,
                              const float **out_data);

@@ -10,11 +10,11 @@
 
 tn_status tn_caffe_set_value(tn_caffe_reader *reader, const char *blob,
                              const tn_caffe_value *value) {
-    size_t place = reader->value_count;
-    TN_TRY(tn_grow(reader->allocator, (void **)&reader->values, &reader->value_capacity, place + 1,
+    size_t index = reader->value_count;
+    TN_TRY(tn_grow(reader->allocator, (void **)&reader->values, &reader->value_capacity, index + 1,
                    sizeof(*reader->values)));
-    TN_TRY(tn_map_set(reader->blobs, blob, place));
-    reader->values[place] = (tn_caffe_named){.name = blob, .value = *value};
+    TN_TRY(tn_map_set(reader->blobs, blob, index));
+    reader->values[index] = (tn_caffe_named){.name = blob, .value = *value};
     reader->value_count++;
     return TN_OK;
 }
@@ -23,8 +23,8 @@ tn_status tn_caffe_set_value(tn_caffe_reader *reader, const char *blob,
 static tn_status output_tensor(tn_caffe_reader *reader, const char *blob, tn_import_tensor tensor,
                                tn_import_tensor *out_tensor) {
     const tn_import_tensor_info from = tn_import_tensor_at(reader->graph, tensor);
-    uint64_t place;
-    if (strcmp(from.name, blob) == 0 || tn_map_get(reader->last_writers, blob, &place)) {
+    uint64_t index;
+    if (strcmp(from.name, blob) == 0 || tn_map_get(reader->last_writers, blob, &index)) {
         *out_tensor = tensor;
         return TN_OK;
     }

@@ -27,7 +27,7 @@ typedef struct weight_layer {
 
 struct tn_caffe_weights {
     ProtobufCMessage *message;
-    tn_map *names; /* place in `layers` */
+    tn_map *names; /* index in `layers` */
     weight_layer *layers;
     size_t layer_count;
 };
@@ -56,7 +56,7 @@ static tn_status index_layers(tn_caffe_reader *reader, tn_caffe_weights *weights
         const Tenon__Caffe__Weights__OldLayer *layer = model->layers[i];
         if (layer->has_layer)
             return tn_fail(TN_ERROR_UNSUPPORTED,
-                           "the weights are in Caffe's oldest form; bring the file up to date with "
+                           "the weights are in Caffe's oldest form; upgrade the file with "
                            "Caffe's upgrade_net_proto_binary");
         TN_TRY(add_layer(reader, weights, layer->name, layer->n_blobs, layer->blobs));
     }
@@ -113,9 +113,10 @@ void tn_caffe_weights_destroy(const tn_caffe_reader *reader, tn_caffe_weights *w
 
 static weight_layer *find_layer(const tn_caffe_reader *reader, const char *name) {
     const tn_caffe_weights *const both[] = {reader->weights, reader->own_weights};
-    uint64_t place;
+    uint64_t found_index;
     for (size_t i = 0; i < TN_COUNT(both); i++)
-        if (both[i] && tn_map_get(both[i]->names, name, &place)) return &both[i]->layers[place];
+        if (both[i] && tn_map_get(both[i]->names, name, &found_index))
+            return &both[i]->layers[found_index];
     return NULL;
 }
 
@@ -141,8 +142,8 @@ static weight_blob *find_shared(const tn_caffe_layer *layer, uint32_t index) {
     uint64_t owner;
     if (!*name || !tn_map_get(reader->param_owners, name, &owner)) return NULL;
     const weight_layer *found = find_layer(reader, reader->layers[owner / TN_CAFFE_BLOBS].name);
-    size_t place = (size_t)(owner % TN_CAFFE_BLOBS);
-    return found && place < found->blob_count ? &found->blobs[place] : NULL;
+    size_t found_index = (size_t)(owner % TN_CAFFE_BLOBS);
+    return found && found_index < found->blob_count ? &found->blobs[found_index] : NULL;
 }
 
 static tn_status fail_missing(const tn_caffe_layer *layer, uint32_t index) {

@@ -13,7 +13,7 @@ static bool is_whole(double value) {
     return value == floor(value) && fabs(value) <= 9007199254740992.0;
 }
 
-/* Files that know but one kind of number, or promote a list to it, have whole numbers as floats. */
+/* Files that know but one kind of number, or promote a list to it, have integers as floats. */
 static tn_status floats_to_integers(tn_arena *arena, tn_attribute *attribute) {
     const double *from = attribute->items;
     int64_t *to = tn_arena_allocate(arena, (size_t)attribute->count, sizeof(*to));

@@ -27,7 +27,7 @@ tn_allocator tn_import_allocator(const tn_import *import) {
 
 tn_status tn_import_copy(tn_import_graph *graph, const void *data, size_t bytes, const char *what,
                          const void **out_data) {
-    void *copy = bytes > 0 ? tn_import_room(graph, bytes) : NULL;
+    void *copy = bytes > 0 ? tn_import_allocate(graph, bytes) : NULL;
     if (bytes > 0 && !copy) return tn_fail_memory(what);
     if (copy) memcpy(copy, data, bytes);
     *out_data = copy;

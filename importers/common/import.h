@@ -21,7 +21,7 @@ tn_allocator tn_import_allocator(const tn_import *import);
  * core's (status.c is left out). */
 tn_status tn_import_read(tn_import *import, tn_status (*read)(tn_import *import));
 
-static inline void *tn_import_room(tn_import_graph *graph, size_t bytes) {
+static inline void *tn_import_allocate(tn_import_graph *graph, size_t bytes) {
     return graph->import->services->room(graph->import, bytes);
 }
 

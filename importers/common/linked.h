@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the link of the core's library brings of importers. */
+/* The importers that are linked into the core's library. */
 #ifndef TN_IMPORTERS_COMMON_LINKED_H
 #define TN_IMPORTERS_COMMON_LINKED_H
 

@@ -48,7 +48,7 @@ tn_status tn_error_at(tn_status status, const char *format, ...) {
 }
 
 tn_status tn_error_in_position(tn_status status, const tn_error_position *position) {
-    const tn_import_place place = {.size = sizeof(place),
+    const tn_import_place where = {.size = sizeof(where),
                                    .line = position->line,
                                    .column = position->column,
                                    .is_in_message = position->is_in_message,
@@ -60,13 +60,13 @@ tn_status tn_error_in_position(tn_status status, const tn_error_position *positi
                                    .op_kind = position->op_kind,
                                    .mend = position->mend};
     if (status == TN_OK || !current) return status;
-    return current->services->at_place(reading(), status, &place);
+    return current->services->at_place(reading(), status, &where);
 }
 
 tn_status tn_error_at_byte(tn_status status, uint64_t offset) {
-    const tn_import_place place = {.size = sizeof(place), .offset = offset};
+    const tn_import_place where = {.size = sizeof(where), .offset = offset};
     if (status == TN_OK || !current) return status;
-    return current->services->at_place(reading(), status, &place);
+    return current->services->at_place(reading(), status, &where);
 }
 
 tn_status tn_error_mend(tn_status status, const char *joint, const char *format, ...) {

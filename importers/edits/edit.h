@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What edits of a graph share (edit.c): nodes of standard operators, and their place in it. */
+/* What edits of a graph share (edit.c): nodes of standard operators, and their position in it. */
 #ifndef TN_IMPORTERS_EDITS_EDIT_H
 #define TN_IMPORTERS_EDITS_EDIT_H
 

@@ -2,7 +2,7 @@
 /*
  * ONNX's attributes in our terms: references to a function's attributes followed, numbers, texts,
  * lists and tensors mapped by type. The operator's field table is looked at only where ONNX writes
- * the same thing in another way: element types are numbers there, bytes are strings.
+ * the same thing differently: element types are numbers there, bytes are strings.
  */
 #include "base/status.h"
 #include "importers/onnx/onnx.h"
@@ -21,7 +21,9 @@ enum {
     ONNX_INTS = 7,
     ONNX_STRINGS = 8,
     ONNX_TENSORS = 9,
-    ONNX_GRAPHS = 10
+    ONNX_GRAPHS = 10,
+    ONNX_SPARSE_TENSOR = 11,
+    ONNX_TYPE = 13
 };
 
 tn_status tn_onnx_attribute_resolve(const tn_onnx_scope *scope, tn_onnx_attribute *attribute,
@@ -50,6 +52,8 @@ static int attribute_type(const tn_onnx_attribute *attribute) {
     if (attribute->has_s) return ONNX_STRING;
     if (attribute->t) return ONNX_TENSOR;
     if (attribute->g) return ONNX_GRAPH;
+    if (attribute->tp) return ONNX_TYPE;
+    if (attribute->sparse_tensor) return ONNX_SPARSE_TENSOR;
     if (attribute->n_floats > 0) return ONNX_FLOATS;
     if (attribute->n_ints > 0) return ONNX_INTS;
     if (attribute->n_strings > 0) return ONNX_STRINGS;
@@ -69,17 +73,26 @@ static const char *copy_text(tn_arena *arena, const ProtobufCBinaryData *bytes,
     return copy;
 }
 
-static tn_status read_int(const tn_onnx_attribute *from, const tn_field *field, tn_attribute *to) {
-    to->type = TN_FIELD_I64;
-    to->i = from->i;
-    if (!field || field->type != TN_FIELD_TYPE) return TN_OK;
-    tn_type type = tn_onnx_type(from->i);
+static tn_status set_type(int64_t number, tn_attribute *to) {
+    const tn_type type = tn_onnx_type(number);
     if (type == TN_NONE)
         return tn_fail(TN_ERROR_UNSUPPORTED, "ONNX's element type %lld (%s) is not supported",
-                       (long long)from->i, tn_onnx_type_name(from->i));
+                       (long long)number, tn_onnx_type_name(number));
     to->type = TN_FIELD_STRING;
     to->s = tn_type_name(type);
     return TN_OK;
+}
+
+static tn_status read_int(const tn_onnx_attribute *from, const tn_field *field, tn_attribute *to) {
+    to->type = TN_FIELD_I64;
+    to->i = from->i;
+    return field && field->type == TN_FIELD_TYPE ? set_type(from->i, to) : TN_OK;
+}
+
+/* That of a tensor's elements, which is all that an operator's field can have. */
+static tn_status read_type(const tn_onnx_attribute *from, tn_attribute *to) {
+    if (from->tp && from->tp->tensor_type) return set_type(from->tp->tensor_type->elem_type, to);
+    return tn_fail(TN_ERROR_UNSUPPORTED, "types are supported of tensors alone");
 }
 
 static tn_status read_string(tn_arena *arena, const tn_onnx_attribute *from, const tn_field *field,
@@ -94,21 +107,29 @@ static tn_status read_string(tn_arena *arena, const tn_onnx_attribute *from, con
     return status;
 }
 
-static tn_status read_strings(tn_arena *arena, const tn_onnx_attribute *from, tn_attribute *to) {
+static tn_status read_strings(tn_arena *arena, size_t count, const ProtobufCBinaryData *items,
+                              tn_attribute *to) {
     tn_status status = TN_OK;
-    const char **texts = tn_arena_allocate(arena, from->n_strings, sizeof(*texts));
+    const char **texts = tn_arena_allocate(arena, count, sizeof(*texts));
     if (!texts) return tn_fail_memory("an attribute");
-    for (size_t i = 0; i < from->n_strings && status == TN_OK; i++)
-        texts[i] = copy_text(arena, &from->strings[i], &status);
-    tn_import_set_list(to, TN_FIELD_STRINGS, from->n_strings, texts);
+    for (size_t i = 0; i < count && status == TN_OK; i++)
+        texts[i] = copy_text(arena, &items[i], &status);
+    tn_import_set_list(to, TN_FIELD_STRINGS, count, texts);
     return status;
 }
 
 static tn_status read_tensor(tn_onnx_reader *reader, const tn_onnx_scope *scope, tn_arena *arena,
                              const tn_onnx_attribute *from, tn_attribute *to) {
     tn_onnx_data data;
-    if (!from->t) return tn_fail(TN_ERROR_FORMAT, "the tensor is missing");
-    TN_TRY(tn_onnx_tensor_read(reader, scope, from->t, &data));
+    if (attribute_type(from) == ONNX_SPARSE_TENSOR) {
+        TN_TRY(tn_onnx_sparse_read(reader, scope, from->sparse_tensor, &data));
+    } else {
+        if (!from->t) return tn_fail(TN_ERROR_FORMAT, "the tensor is missing");
+        TN_TRY(tn_onnx_tensor_read(reader, scope, from->t, &data));
+    }
+    if (data.type == TN_STRING &&
+        from->t) /* fields hold no tensors of strings, but lists of them */
+        return read_strings(arena, from->t->n_string_data, from->t->string_data, to);
     tn_tensor_storage *storage = tn_arena_allocate(arena, 1, sizeof(*storage));
     if (!storage) return tn_fail_memory("an attribute");
     TN_TRY(tn_tensor_init(storage, data.type, TN_LINEAR, &data.shape));
@@ -139,7 +160,10 @@ static tn_status read_value(tn_onnx_reader *reader, tn_onnx_scope *scope, tn_are
         return read_int(from, field, to);
     case ONNX_STRING:
         return read_string(arena, from, field, to);
+    case ONNX_TYPE:
+        return read_type(from, to);
     case ONNX_TENSOR:
+    case ONNX_SPARSE_TENSOR:
         return read_tensor(reader, scope, arena, from, to);
     case ONNX_FLOATS:
         tn_import_set_list(to, TN_FIELD_F32S, from->n_floats, from->floats);
@@ -148,7 +172,7 @@ static tn_status read_value(tn_onnx_reader *reader, tn_onnx_scope *scope, tn_are
         tn_import_set_list(to, TN_FIELD_I64S, from->n_ints, from->ints);
         return TN_OK;
     case ONNX_STRINGS:
-        return read_strings(arena, from, to);
+        return read_strings(arena, from->n_strings, from->strings, to);
     case ONNX_GRAPH:
         return read_body(reader, scope, from, field, to);
     case ONNX_GRAPHS:
@@ -157,10 +181,18 @@ static tn_status read_value(tn_onnx_reader *reader, tn_onnx_scope *scope, tn_are
         return tn_fail(TN_ERROR_FORMAT, "it has neither type nor value");
     default:
         return tn_fail(TN_ERROR_UNSUPPORTED,
-                       "attributes of ONNX's type %d (lists of tensors, sparse tensors, types) are "
-                       "not supported",
+                       "attributes of ONNX's type %d (lists of tensors or of types) are not "
+                       "supported",
                        attribute_type(from));
     }
+}
+
+/* What ONNX gives two names is one field where both are the same to an operator: the sparse value
+ * of a Constant is dense once it is read. */
+static const char *field_name(const tn_operator *op, const char *name) {
+    const bool is_sparse = op && strcmp(name, "sparse_value") == 0 &&
+                           !tn_import_find_field(op, name) && tn_import_find_field(op, "value");
+    return is_sparse ? "value" : name;
 }
 
 tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
@@ -178,8 +210,9 @@ tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
         TN_TRY(tn_onnx_attribute_resolve(scope, node->attribute[i], &binding));
         if (!binding.value) continue;
         tn_attribute *value = &values[count];
-        *value = (tn_attribute){.size = sizeof(*value), .name = binding.name};
-        const tn_field *field = tn_import_find_field(op, binding.name);
+        const char *name = field_name(op, binding.name);
+        *value = (tn_attribute){.size = sizeof(*value), .name = name};
+        const tn_field *field = tn_import_find_field(op, name);
         TN_TRY(tn_error_at(read_value(reader, scope, arena, binding.value, field, value),
                            "attribute '%s'", binding.name));
         list[count++] = value;

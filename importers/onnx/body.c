@@ -7,6 +7,8 @@
 #include "base/status.h"
 #include "importers/onnx/onnx.h"
 
+#include <tenon/plugin/body.h>
+
 #include <string.h>
 
 static tn_status fail_type(const Tenon__Onnx__TypeProto *type) {
@@ -54,6 +56,15 @@ static tn_status define_names(tn_onnx_reader *reader, tn_onnx_scope *scope,
     return TN_OK;
 }
 
+/* A body may return a tensor several times: what is carried is stacked as well. Null: no memory. */
+static const char *output_name(tn_onnx_reader *reader, const tn_onnx_graph *graph, size_t index) {
+    const char *name = graph->output[index]->name;
+    size_t same = 0;
+    for (size_t i = 0; i < index && i < TN_BODY_MAX_PORTS; i++)
+        same += strcmp(graph->output[i]->name, name) == 0;
+    return same > 0 ? tn_arena_format(reader->arena, "%s:%zu", name, same) : name;
+}
+
 static tn_status read_outputs(tn_onnx_reader *reader, tn_onnx_scope *scope,
                               const tn_onnx_graph *graph) {
     for (size_t i = 0; i < graph->n_output; i++) {
@@ -61,6 +72,8 @@ static tn_status read_outputs(tn_onnx_reader *reader, tn_onnx_scope *scope,
         tn_import_tensor id;
         if (!name || !*name) return tn_fail(TN_ERROR_FORMAT, "output %zu has no name", i);
         TN_TRY(tn_onnx_scope_tensor(reader, scope, name, &id));
+        name = output_name(reader, graph, i);
+        if (!name) return tn_fail_memory("an output's name");
         TN_TRY(tn_import_add_output(reader->graph, id, name));
     }
     return TN_OK;

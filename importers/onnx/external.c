@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct external_place {
+typedef struct external_data {
     const char *location;
     uint64_t offset, length;
     bool has_length;
-} external_place;
+} external_data;
 
 /* A decimal number, nothing around it. */
 static tn_status read_number(const char *key, const char *text, uint64_t *out_value) {
@@ -32,43 +32,42 @@ static tn_status read_number(const char *key, const char *text, uint64_t *out_va
     return TN_OK;
 }
 
-static tn_status read_place(const tn_onnx_tensor *tensor, external_place *place) {
+static tn_status read_location(const tn_onnx_tensor *tensor, external_data *where) {
     for (size_t i = 0; i < tensor->n_external_data; i++) {
         const char *key = tensor->external_data[i]->key, *value = tensor->external_data[i]->value;
         if (!key || !value) continue;
-        if (strcmp(key, "location") == 0) place->location = value;
-        if (strcmp(key, "offset") == 0) TN_TRY(read_number(key, value, &place->offset));
+        if (strcmp(key, "location") == 0) where->location = value;
+        if (strcmp(key, "offset") == 0) TN_TRY(read_number(key, value, &where->offset));
         if (strcmp(key, "length") == 0) {
-            TN_TRY(read_number(key, value, &place->length));
-            place->has_length = true;
+            TN_TRY(read_number(key, value, &where->length));
+            where->has_length = true;
         }
     }
-    if (!place->location) return tn_fail(TN_ERROR_FORMAT, "external data names no file");
+    if (!where->location) return tn_fail(TN_ERROR_FORMAT, "external data names no file");
     return TN_OK;
 }
 
-static tn_status check_range(const external_place *place, size_t bytes,
-                             const tn_import_file *file) {
-    if (place->has_length && place->length != bytes)
+static tn_status check_range(const external_data *where, size_t bytes, const tn_import_file *file) {
+    if (where->has_length && where->length != bytes)
         return tn_fail(TN_ERROR_FORMAT,
                        "the shape takes %zu bytes, but external data in '%s' has %llu", bytes,
-                       place->location, (unsigned long long)place->length);
-    if (place->offset > file->bytes || bytes > file->bytes - place->offset)
+                       where->location, (unsigned long long)where->length);
+    if (where->offset > file->bytes || bytes > file->bytes - where->offset)
         return tn_fail(TN_ERROR_FORMAT,
                        "external data reaches past the end of '%s': %zu bytes at %llu of %llu",
-                       place->location, bytes, (unsigned long long)place->offset,
+                       where->location, bytes, (unsigned long long)where->offset,
                        (unsigned long long)file->bytes);
     return TN_OK;
 }
 
 tn_status tn_onnx_external_read(tn_onnx_reader *reader, const tn_onnx_tensor *tensor, size_t bytes,
                                 size_t alignment, const void **out_data) {
-    external_place place = {0};
+    external_data where = {0};
     tn_import_file file = {.size = sizeof(file)};
-    TN_TRY(read_place(tensor, &place));
-    TN_TRY(reader->import->services->open(reader->import, place.location, TN_IMPORT_KEEP, &file));
-    TN_TRY(check_range(&place, bytes, &file));
-    const void *data = (const unsigned char *)file.data + place.offset;
+    TN_TRY(read_location(tensor, &where));
+    TN_TRY(reader->import->services->open(reader->import, where.location, TN_IMPORT_KEEP, &file));
+    TN_TRY(check_range(&where, bytes, &file));
+    const void *data = (const unsigned char *)file.data + where.offset;
     if ((uintptr_t)data % alignment != 0)
         TN_TRY(tn_import_copy(reader->graph, data, bytes, "a tensor's data", &data));
     *out_data = bytes > 0 ? data : NULL;

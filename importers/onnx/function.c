@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that a model defines itself: where a node calls one, its body takes the node's place.
+ * Functions that a model defines itself: where a node calls one, its body replaces the node.
  * Inputs and outputs of the call are the body's tensors, other names get the call's name before
  * them. A model's own function goes before a registered operator of the same name: the file says
  * what it means.
@@ -35,12 +35,12 @@ tn_status tn_onnx_functions_index(tn_onnx_reader *reader) {
 
 tn_status tn_onnx_function_find(tn_onnx_reader *reader, const tn_onnx_node *node,
                                 const tn_onnx_function **out_function) {
-    uint64_t place;
+    uint64_t index;
     *out_function = NULL;
     if (reader->model->n_functions == 0) return TN_OK;
     const char *key = function_key(reader, node->domain, node->op_type, node->overload);
     if (!key) return tn_fail_memory("a function");
-    if (tn_map_get(reader->functions, key, &place)) *out_function = reader->model->functions[place];
+    if (tn_map_get(reader->functions, key, &index)) *out_function = reader->model->functions[index];
     return TN_OK;
 }
 

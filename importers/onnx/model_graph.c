@@ -34,24 +34,37 @@ static tn_status add_input(tn_onnx_reader *reader, tn_onnx_scope *scope,
 }
 
 /* Initializers come before inputs: an input of the same name is none. */
+static tn_status check_initializer(const tn_onnx_scope *scope, const char *name) {
+    if (!name || !*name) return tn_fail(TN_ERROR_FORMAT, "an initializer has no name");
+    if (tn_map_get(scope->tensors, name, &(uint64_t){0}))
+        return tn_fail(TN_ERROR_FORMAT, "the initializer is there twice");
+    return TN_OK;
+}
+
+/* Its name is that of its values. */
+static tn_status add_sparse(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                            const Tenon__Onnx__SparseTensorProto *sparse, const char *name) {
+    tn_onnx_data data;
+    TN_TRY(check_initializer(scope, name));
+    TN_TRY(tn_onnx_sparse_read(reader, scope, sparse, &data));
+    return tn_onnx_scope_constant(reader, scope, name, name, &data);
+}
+
 static tn_status add_initializer(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                  tn_onnx_tensor *tensor) {
     tn_onnx_data data;
-    if (!tensor->name || !*tensor->name)
-        return tn_fail(TN_ERROR_FORMAT, "an initializer has no name");
-    if (tn_map_get(scope->tensors, tensor->name, &(uint64_t){0}))
-        return tn_fail(TN_ERROR_FORMAT, "the initializer is there twice");
+    TN_TRY(check_initializer(scope, tensor->name));
     TN_TRY(tn_onnx_tensor_read(reader, scope, tensor, &data));
     return tn_onnx_scope_constant(reader, scope, tensor->name, tensor->name, &data);
 }
 
 tn_status tn_onnx_initializers_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                     const tn_onnx_graph *graph) {
-    if (graph->n_sparse_initializer > 0) {
-        const tn_onnx_tensor *values = graph->sparse_initializer[0]->values;
-        return tn_fail(TN_ERROR_UNSUPPORTED,
-                       "initializer '%s' is sparse; sparse tensors are not supported",
-                       values && values->name ? values->name : "");
+    for (size_t i = 0; i < graph->n_sparse_initializer; i++) {
+        const tn_onnx_tensor *values = graph->sparse_initializer[i]->values;
+        const char *name = values && values->name ? values->name : "";
+        TN_TRY(tn_error_at(add_sparse(reader, scope, graph->sparse_initializer[i], name),
+                           "initializer '%s'", name));
     }
     for (size_t i = 0; i < graph->n_initializer; i++) {
         tn_onnx_tensor *tensor = graph->initializer[i];

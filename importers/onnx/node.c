@@ -4,6 +4,7 @@
  * from the registry by the domain's opset, and what nothing serves is noted for one report.
  */
 #include "base/status.h"
+#include "importers/onnx/contributed.h"
 #include "importers/onnx/onnx.h"
 
 #include <inttypes.h>
@@ -67,7 +68,8 @@ tn_status tn_onnx_scope_constant(tn_onnx_reader *reader, tn_onnx_scope *scope, c
 
 /* The tensors of a list of names, without the empty ones at its end. */
 static tn_status read_tensors(tn_onnx_reader *reader, tn_onnx_scope *scope, size_t count,
-                              char *const *names, tn_import_tensor **out_ids, uint32_t *out_count) {
+                              char *const *names, const tn_import_tensor **out_ids,
+                              uint32_t *out_count) {
     while (count > 0 && !*names[count - 1])
         count--;
     if (count >= UINT32_MAX) return tn_fail_memory("a node");
@@ -81,35 +83,52 @@ static tn_status read_tensors(tn_onnx_reader *reader, tn_onnx_scope *scope, size
 }
 
 static tn_status add_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node,
-                          const char *name, const tn_operator *op) {
-    uint64_t attribute_count = 0;
-    const tn_attribute *const *attributes = NULL;
-    uint32_t input_count = 0, output_count = 0;
-    tn_import_tensor *inputs = NULL, *outputs = NULL;
-    tn_status status = tn_onnx_attributes_read(reader, scope, node, op, reader->arena,
-                                               &attribute_count, &attributes);
+                          const char *name, tn_onnx_found_operator *found) {
+    tn_onnx_node_parts parts = {0};
+    uint32_t output_count = 0;
+    const tn_import_tensor *outputs = NULL;
+    tn_status status = tn_onnx_attributes_read(reader, scope, node, found->op, reader->arena,
+                                               &parts.attribute_count, &parts.attributes);
     if (status == TN_OK)
-        status = read_tensors(reader, scope, node->n_input, node->input, &inputs, &input_count);
+        status = read_tensors(reader, scope, node->n_input, node->input, &parts.inputs,
+                              &parts.input_count);
     if (status == TN_OK)
         status = read_tensors(reader, scope, node->n_output, node->output, &outputs, &output_count);
+    if (status == TN_OK) status = tn_onnx_adapt(reader, found, name, &parts);
     if (status != TN_OK) {
         tn_error_in(status, .op = node->op_type);
         return tn_error_in(status, .node = name);
     }
-    return tn_import_add_node(reader->graph, name, op, attribute_count, attributes, input_count,
-                              inputs, output_count, outputs);
+    return tn_import_add_node(reader->graph, name, found->op, parts.attribute_count,
+                              parts.attributes, parts.input_count, parts.inputs, output_count,
+                              outputs);
+}
+
+/* A node of a contributed operator, as its formula. */
+static tn_status add_formula(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node,
+                             const char *name, tn_contributed_formula formula) {
+    const tn_import_tensor *inputs = NULL, *outputs = NULL;
+    tn_contributed made = {.emit = {.graph = reader->graph, .arena = reader->arena, .name = name},
+                           .op = node->op_type};
+    TN_TRY(tn_onnx_attributes_read(reader, scope, node, NULL, reader->arena, &made.attribute_count,
+                                   &made.attributes));
+    TN_TRY(read_tensors(reader, scope, node->n_input, node->input, &inputs, &made.input_count));
+    TN_TRY(read_tensors(reader, scope, node->n_output, node->output, &outputs, &made.output_count));
+    made.inputs = inputs;
+    made.outputs = outputs;
+    formula(&made);
+    return made.emit.status;
 }
 
 static tn_status find_operator(tn_onnx_reader *reader, const tn_onnx_scope *scope,
-                               const tn_onnx_node *node, const tn_operator **out_op) {
+                               const tn_onnx_node *node, tn_onnx_found_operator *out_found) {
     const char *domain = tn_onnx_domain(node->domain);
     uint32_t version;
     TN_TRY(tn_onnx_opset_version(reader, scope, domain, &version));
-    return reader->import->services->find_operator(reader->import, domain, node->op_type, version,
-                                                   out_op);
+    return tn_onnx_operator_find(reader, domain, node->op_type, version, out_found);
 }
 
-/* The last error, that an operator is missing, with the fields that the node brings. Those that
+/* The last error, that an operator is missing, with the fields that the node has. Those that
  * Tenon cannot read are not what is missing, and left out. */
 static tn_status describe_missing(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                   const tn_onnx_node *node) {
@@ -136,10 +155,16 @@ static tn_status read_operator_node(tn_onnx_reader *reader, tn_onnx_scope *scope
     if (!key) return tn_fail_memory("a node");
     const tn_import_services *services = reader->import->services;
     if (services->is_missing(reader->import, key)) return TN_OK;
-    const tn_operator *op;
-    tn_status status = find_operator(reader, scope, node, &op);
-    if (status == TN_OK) {
-        status = add_node(reader, scope, node, name, op);
+    tn_onnx_found_operator found;
+    tn_status status = find_operator(reader, scope, node, &found);
+    const tn_contributed_formula formula =
+        status == TN_ERROR_UNSUPPORTED
+            ? tn_contributed_find(tn_onnx_domain(node->domain), node->op_type)
+            : NULL;
+    if (status == TN_OK || formula) {
+        if (formula) services->forget(reader->import);
+        status = formula ? add_formula(reader, scope, node, name, formula)
+                         : add_node(reader, scope, node, name, &found);
         if (status == TN_OK) return TN_OK;
         /* a feature of this node: others of the operator may be served */
         key = tn_arena_format(reader->arena, "%s\n%s", key, tn_last_error()->message);

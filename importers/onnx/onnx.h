@@ -22,14 +22,14 @@ typedef Tenon__Onnx__FunctionProto tn_onnx_function;
 typedef Tenon__Onnx__OperatorSetIdProto tn_onnx_opset;
 
 /* The opsets of ONNX's own domain that are read: a newer one may change what an operator means. */
-#define TN_ONNX_OPSET_MINIMUM 6
+#define TN_ONNX_OPSET_MINIMUM 1
 #define TN_ONNX_OPSET_MAXIMUM 28
 
 /* A tensor as it was read. */
 typedef struct tn_onnx_data {
     tn_type type;
     tn_shape shape;
-    const void *data; /* lives as long as the graph; null when there are no elements */
+    const void *data; /* has the lifetime of the graph; null when there are no elements */
     size_t bytes;
 } tn_onnx_data;
 
@@ -38,9 +38,9 @@ typedef struct tn_onnx_reader {
     const tn_allocator *allocator;
     const tn_onnx_model *model;
     tn_import_graph *graph; /* that nodes are added to: the model's, or a body's */
-    tn_arena *arena;        /* for what lives as long as the reader */
-    tn_map *functions;      /* place in model->functions by domain, name and overload */
-    tn_map *tensors;        /* place in `shared` of a function's tensor, which is read once */
+    tn_arena *arena;        /* for what has the lifetime of the reader */
+    tn_map *functions;      /* index in model->functions by domain, name and overload */
+    tn_map *tensors;        /* index in `shared` of a function's tensor, which is read once */
     tn_onnx_data *shared;
     size_t shared_count, shared_capacity;
     uint64_t nodes_left; /* bound on what functions may expand to */
@@ -83,6 +83,11 @@ tn_status tn_onnx_tensor_read(tn_onnx_reader *reader, const tn_onnx_scope *scope
 tn_status tn_onnx_external_read(tn_onnx_reader *reader, const tn_onnx_tensor *tensor, size_t bytes,
                                 size_t alignment, const void **out_data);
 
+/* --- sparse.c --- */
+/* A sparse tensor, with zeros where it has no values. */
+tn_status tn_onnx_sparse_read(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+                              const Tenon__Onnx__SparseTensorProto *sparse, tn_onnx_data *out_data);
+
 /* --- strings.c --- */
 /* The data of a tensor of `count` strings: elements, then their heap. */
 tn_status tn_onnx_strings_read(const tn_onnx_reader *reader, const tn_onnx_tensor *tensor,
@@ -103,7 +108,7 @@ tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                   uint64_t *out_count, const tn_attribute *const **out_attributes);
 
 /* --- node.c --- */
-/* Adds nodes to the graph; those of functions are put in their place. */
+/* Adds nodes to the graph; calls of functions are replaced by their nodes. */
 tn_status tn_onnx_nodes_read(tn_onnx_reader *reader, tn_onnx_scope *scope, size_t count,
                              tn_onnx_node *const *nodes);
 /* The tensor of a name in a scope, made when it is not there yet; "" is TN_IMPORT_NO_TENSOR. */
@@ -119,6 +124,29 @@ tn_status tn_onnx_scope_constant(tn_onnx_reader *reader, tn_onnx_scope *scope, c
 const char *tn_onnx_node_name(tn_onnx_reader *reader, const tn_onnx_scope *scope,
                               const tn_onnx_node *node);
 const char *tn_onnx_domain(const char *domain); /* "ai.onnx" and null are "" */
+
+/* --- adapt.c --- */
+typedef struct tn_onnx_adaptation tn_onnx_adaptation;
+typedef struct tn_onnx_found_operator {
+    const tn_operator *op;
+    uint32_t version;                     /* of the domain, that the node means */
+    const tn_onnx_adaptation *adaptation; /* null: the node is one of `op` as it is */
+} tn_onnx_found_operator;
+/* The operator that serves nodes of a name in this version of its domain. TN_ERROR_UNSUPPORTED:
+ * there is none. */
+tn_status tn_onnx_operator_find(tn_onnx_reader *reader, const char *domain, const char *op,
+                                uint32_t version, tn_onnx_found_operator *out_found);
+
+typedef struct tn_onnx_node_parts {
+    uint64_t attribute_count;
+    const tn_attribute *const *attributes;
+    uint32_t input_count;
+    const tn_import_tensor *inputs;
+} tn_onnx_node_parts;
+/* What a node of an older opset is as one of found->op, which may become another version. Nodes and
+ * constants that it needs are added, called after `name`. */
+tn_status tn_onnx_adapt(tn_onnx_reader *reader, tn_onnx_found_operator *found, const char *name,
+                        tn_onnx_node_parts *inout_parts);
 
 /* --- function.c --- */
 tn_status tn_onnx_functions_index(tn_onnx_reader *reader);

@@ -17,7 +17,7 @@ static tn_status make_block(const tn_onnx_reader *reader, size_t count,
     if (!tn_mul_size(count, sizeof(tn_string), &bytes)) return tn_fail_memory("strings");
     for (size_t i = 0; i < count; i++)
         if (!tn_add_size(bytes, items[i].len, &bytes)) return tn_fail_memory("strings");
-    char *block = tn_import_room(reader->graph, bytes);
+    char *block = tn_import_allocate(reader->graph, bytes);
     if (!block) return tn_fail_memory("strings");
     tn_string *elements = (tn_string *)(void *)block;
     char *heap = block + count * sizeof(*elements);

@@ -127,7 +127,7 @@ static tn_status read_list(tn_onnx_reader *reader, const tn_onnx_tensor *tensor,
         return tn_fail(TN_ERROR_FORMAT, "the shape takes %zu elements, but %s has %zu", count,
                        list.name, list.count);
     if (count == 0) return TN_OK;
-    void *copy = tn_import_room(reader->graph, data->bytes);
+    void *copy = tn_import_allocate(reader->graph, data->bytes);
     if (!copy) return tn_fail_memory("a tensor's data");
     data->data = copy;
     if (data->type == TN_U32) return narrow_uint64(list.items, count, copy);
@@ -200,19 +200,19 @@ static tn_status read_once(tn_onnx_reader *reader, tn_onnx_tensor *tensor, tn_on
 /* A function may be called again: what was read is remembered. */
 static tn_status read_shared(tn_onnx_reader *reader, tn_onnx_tensor *tensor,
                              tn_onnx_data *out_data) {
-    uint64_t place;
+    uint64_t at;
     const char *key = tn_arena_format(reader->arena, "%p", (void *)tensor);
     if (!key) return tn_fail_memory("a tensor");
-    if (!tn_map_get(reader->tensors, key, &place)) {
+    if (!tn_map_get(reader->tensors, key, &at)) {
         tn_onnx_data data;
-        place = reader->shared_count;
+        at = reader->shared_count;
         TN_TRY(tn_grow(reader->allocator, (void **)&reader->shared, &reader->shared_capacity,
-                       place + 1, sizeof(*reader->shared)));
+                       at + 1, sizeof(*reader->shared)));
         TN_TRY(read_once(reader, tensor, &data));
-        TN_TRY(tn_map_set(reader->tensors, key, place));
+        TN_TRY(tn_map_set(reader->tensors, key, at));
         reader->shared[reader->shared_count++] = data;
     }
-    *out_data = reader->shared[place];
+    *out_data = reader->shared[at];
     return TN_OK;
 }
 

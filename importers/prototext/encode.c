@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A tree's binary form, so that what reads the binary files reads their text as well, with the same
- * checks (base/wire.h). Two walks: one for the sizes of messages, which stand before them, and one
- * that writes. The tree has been checked by the table (schema.c): kinds and ranges hold. Wire
+ * checks (base/wire.h). Two traversals: one for the sizes of messages, which stand before them, and
+ * one that writes. The tree has been checked by the table (schema.c): kinds and ranges hold. Wire
  * format: the Protocol Buffers documentation, "Encoding".
  */
 #include "base/status.h"

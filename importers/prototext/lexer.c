@@ -80,11 +80,11 @@ static bool read_digits(tn_prototext_lexer *lexer, int base, int most, uint32_t 
 static tn_status read_escape(tn_prototext_lexer *lexer, char *out_byte) {
     static const char from[] = "abfnrtv\\'\"?", to[] = "\a\b\f\n\r\t\v\\'\"?";
     char c = peek(lexer, 0);
-    const char *place = c ? strchr(from, c) : NULL;
+    const char *match = c ? strchr(from, c) : NULL;
     uint32_t value = 0;
-    if (place) {
+    if (match) {
         lexer->at++;
-        *out_byte = to[place - from];
+        *out_byte = to[match - from];
         return TN_OK;
     }
     bool is_hex = c == 'x' || c == 'X';

@@ -75,7 +75,7 @@ static bool read_decimal(const char *text, tn_prototext_token *token) {
     return true;
 }
 
-/* Hexadecimal and octal: whole numbers alone. */
+/* Hexadecimal and octal: integers alone. */
 static bool read_whole(const char *text, uint32_t base, tn_prototext_token *token) {
     uint64_t value = 0;
     for (const char *at = text; *at; at++) {

@@ -112,9 +112,9 @@ static tn_status read_value(text_reader *reader, tn_prototext_field *field) {
 }
 
 static tn_status add_field(text_reader *reader, tn_prototext_message *message, const char *name,
-                           const tn_prototext_token *place, tn_prototext_field **out_field) {
-    return tn_prototext_message_add(reader->arena, message, name, place->line, place->column,
-                                    &reader->field_count, out_field);
+                           const tn_prototext_token *name_token, tn_prototext_field **out_field) {
+    return tn_prototext_message_add(reader->arena, message, name, name_token->line,
+                                    name_token->column, &reader->field_count, out_field);
 }
 
 /* What follows "name: [". */

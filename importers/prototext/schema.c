@@ -116,16 +116,16 @@ static tn_status check_value(tn_prototext_field *field, const ProtobufCFieldDesc
 }
 
 /* A singular field is there once. */
-static tn_status note_field(const tn_prototext_field *field, size_t place, uint64_t *seen) {
-    uint64_t bit = UINT64_C(1) << (place % 64);
-    if (place >= (size_t)SEEN_WORDS * 64) return TN_OK;
-    if (seen[place / 64] & bit)
+static tn_status note_field(const tn_prototext_field *field, size_t index, uint64_t *seen) {
+    uint64_t bit = UINT64_C(1) << (index % 64);
+    if (index >= (size_t)SEEN_WORDS * 64) return TN_OK;
+    if (seen[index / 64] & bit)
         return tn_prototext_fail_at(field->line, field->column, "field '%s' is given twice",
                                     field->name);
     if (field->is_item)
         return tn_prototext_fail_at(field->line, field->column,
                                     "field '%s' is one value, not a list", field->name);
-    seen[place / 64] |= bit;
+    seen[index / 64] |= bit;
     return TN_OK;
 }
 

@@ -104,7 +104,7 @@ enum {
                                         depth */
 };
 /* Checks a message against a table: names, types, singular fields given once; words of
- * enumerations take the place of their numbers. Errors begin with line and column and give the
+ * enumerations replace their numbers. Errors begin with line and column and give the
  * nearest name. */
 tn_status tn_prototext_schema_check(tn_prototext_message *message,
                                     const ProtobufCMessageDescriptor *schema, uint32_t flags);

@@ -62,7 +62,7 @@ static tn_status fail_bytes(const tn_uff_value *value, const tn_uff_data *data, 
 /* ----------------------------------------------------------------------------------------------
  * the type without a name */
 
-/* Whole numbers below 2^52 are subnormal as doubles; no network has such weights. */
+/* Integers below 2^52 are subnormal as doubles; no network has such weights. */
 static bool are_integers(const void *data, size_t count) {
     bool has_subnormal = false;
     for (size_t i = 0; i < count; i++)
@@ -113,7 +113,7 @@ static tn_status take_unnamed(tn_uff_reader *reader, tn_uff_value *value, const 
     if (bytes > reader->permutable_bytes)
         return tn_fail(TN_ERROR_MEMORY, "the file asks for its constants too many times");
     reader->permutable_bytes -= bytes;
-    void *to = tn_import_room(reader->graph, bytes);
+    void *to = tn_import_allocate(reader->graph, bytes);
     if (!to) return tn_fail_memory("a constant");
     if (is_wide)
         TN_TRY(narrow(value->data, count, to));
@@ -127,13 +127,13 @@ static tn_status take_unnamed(tn_uff_reader *reader, tn_uff_value *value, const 
 /* ----------------------------------------------------------------------------------------------
  * the node */
 
-/* Zeros in the place of values that the file leaves out, where the caller wants to look alone. */
+/* Zeros instead of values that the file leaves out, where the caller wants to look alone. */
 static tn_status leave_out(tn_uff_reader *reader, tn_uff_call *call, size_t bytes) {
     tn_uff_value *value = call->output;
     if (bytes > reader->permutable_bytes)
         return tn_fail(TN_ERROR_MEMORY, "the file leaves out more than 2 GiB of values");
     reader->permutable_bytes -= bytes;
-    value->data = tn_import_room(reader->graph, bytes);
+    value->data = tn_import_allocate(reader->graph, bytes);
     value->bytes = bytes;
     if (!value->data) return tn_fail_memory("a constant");
     if (reader->left_out_count++ == 0) reader->left_out = call->node->id;
@@ -165,17 +165,17 @@ static tn_status take_values(tn_uff_call *call, size_t count, bool is_unnamed,
 }
 
 /* Short lists of integers are followed as numbers. */
-static tn_status note_numbers(const tn_uff_call *call, size_t count) {
+static tn_status note_integers(const tn_uff_call *call, size_t count) {
     tn_uff_value *value = call->output;
-    if (!tn_type_is_integer(value->type) || value->rank > 1 || count > TN_UFF_NUMBERS_AT_MOST)
+    if (!tn_type_is_integer(value->type) || value->rank > 1 || count > TN_UFF_INTEGERS_AT_MOST)
         return TN_OK;
-    int64_t *numbers = tn_arena_allocate(call->reader->arena, count, sizeof(*numbers));
-    if (!numbers) return tn_fail_memory("a constant");
+    int64_t *values = tn_arena_allocate(call->reader->arena, count, sizeof(*values));
+    if (!values) return tn_fail_memory("a constant");
     for (size_t i = 0; i < count; i++) {
-        numbers[i] = tn_element_get_i64(value->data, value->type, i);
-        if (tn_uff_is_open(numbers[i])) return TN_OK;
+        values[i] = tn_element_get_i64(value->data, value->type, i);
+        if (tn_uff_is_open(values[i])) return TN_OK;
     }
-    value->known = numbers;
+    value->known = values;
     return TN_OK;
 }
 
@@ -192,9 +192,9 @@ tn_status tn_uff_read_const(tn_uff_call *call) {
     TN_TRY(read_shape(call, &count));
     TN_TRY(take_values(call, count, is_unnamed, &is_left_out));
     if (count == 0) { /* no elements: the pointer says that it is a constant all the same */
-        value->data = tn_import_room(call->reader->graph, 1);
+        value->data = tn_import_allocate(call->reader->graph, 1);
         value->blob = 0;
         if (!value->data) return tn_fail_memory("a constant");
     }
-    return is_left_out ? TN_OK : note_numbers(call, count);
+    return is_left_out ? TN_OK : note_integers(call, count);
 }

@@ -32,22 +32,23 @@ static void describe_inputs(const tn_uff_call *call, const tn_import_tensor *ten
             (tn_custom_input){.name = value->name, .type = value->type, .shape.rank = value->rank};
         const tn_import_tensor_info info = tn_import_tensor_at(call->reader->graph, tensors[i]);
         if (info.flags & TN_IMPORT_IS_CONSTANT) input->data = info.data;
-        for (uint32_t place = 0; place < value->rank; place++) {
-            const int64_t extent = value->extents[value->storage.axes[place]];
-            input->shape.extents[place] = tn_uff_is_open(extent) ? -1 : extent;
+        for (uint32_t position = 0; position < value->rank; position++) {
+            const int64_t extent = value->extents[value->storage.axes[position]];
+            input->shape.extents[position] = tn_uff_is_open(extent) ? -1 : extent;
         }
     }
 }
 
 /* The extent in storage order as two answers give it. */
-static int64_t merge_extent(const tn_uff_call *call, uint32_t place, int64_t first,
+static int64_t merge_extent(const tn_uff_call *call, uint32_t position, int64_t first,
                             int64_t second) {
     if (first == second) return first;
     for (uint32_t i = 0; i < call->input_count; i++) {
         const tn_uff_value *x = call->inputs[i];
-        if (place >= x->rank || !tn_uff_is_open(x->extents[x->storage.axes[place]])) continue;
-        if (first == tn_custom_stand_in(place, false) && second == tn_custom_stand_in(place, true))
-            return x->extents[x->storage.axes[place]];
+        if (position >= x->rank || !tn_uff_is_open(x->extents[x->storage.axes[position]])) continue;
+        if (first == tn_custom_stand_in(position, false) &&
+            second == tn_custom_stand_in(position, true))
+            return x->extents[x->storage.axes[position]];
     }
     return tn_uff_open(call->reader);
 }
@@ -78,10 +79,10 @@ static void set_output(const tn_uff_call *call, uint32_t index, const answer *fi
     value->type = first->types[index];
     value->rank = a->rank;
     value->storage = output_order(call, a->rank);
-    for (uint32_t place = 0; place < a->rank; place++) {
-        const int64_t other = b->rank == a->rank ? b->extents[place] : -1;
-        value->extents[value->storage.axes[place]] =
-            merge_extent(call, place, a->extents[place], other);
+    for (uint32_t position = 0; position < a->rank; position++) {
+        const int64_t other = b->rank == a->rank ? b->extents[position] : -1;
+        value->extents[value->storage.axes[position]] =
+            merge_extent(call, position, a->extents[position], other);
     }
 }
 

@@ -48,11 +48,11 @@ static tn_status read_texts(tn_arena *arena, const tn_uff_data *data, tn_attribu
 
 static tn_status read_bools(tn_arena *arena, const Tenon__Uff__ListBool *from,
                             tn_attribute *attribute) {
-    int64_t *numbers = tn_arena_allocate(arena, from->n_val, sizeof(*numbers));
-    if (!numbers) return tn_fail_memory("a field");
+    int64_t *values = tn_arena_allocate(arena, from->n_val, sizeof(*values));
+    if (!values) return tn_fail_memory("a field");
     for (size_t i = 0; i < from->n_val; i++)
-        numbers[i] = from->val[i] != 0;
-    tn_import_set_list(attribute, TN_FIELD_I64S, from->n_val, numbers);
+        values[i] = from->val[i] != 0;
+    tn_import_set_list(attribute, TN_FIELD_I64S, from->n_val, values);
     return TN_OK;
 }
 

@@ -17,7 +17,7 @@ tn_status tn_uff_emit(tn_uff_call *call, const char *op, const tn_emit_fields *f
     return call->reader->emit.status;
 }
 
-/* Extents as Reshape takes them: 0 copies the extent at the same place, -1 is what is left. */
+/* Extents as Reshape takes them: 0 copies the extent at the same position, -1 is what is left. */
 static tn_status write_target(uint32_t from_rank, const int64_t *from, uint32_t rank,
                               const int64_t *extents, int64_t *out_target) {
     bool is_left = false;

@@ -46,17 +46,17 @@ tn_status tn_uff_data_resolve(const tn_uff_reader *reader, const tn_uff_data *da
                               const tn_uff_data **out_data, uint32_t *out_entry) {
     uint32_t entry = UINT32_MAX;
     for (uint32_t step = 0; data && data->ref; step++) {
-        uint64_t place;
+        uint64_t index;
         if (count_members(data) > 1)
             return tn_fail(TN_ERROR_FORMAT, "it holds more than one value");
         if (step == REFERENCES_AT_MOST)
             return tn_fail(TN_ERROR_FORMAT, "the references that begin at '%s' do not end",
                            data->ref);
-        if (!tn_map_get(reader->data, data->ref, &place))
+        if (!tn_map_get(reader->data, data->ref, &index))
             return tn_fail(TN_ERROR_FORMAT, "it refers to '%s', which the file does not hold",
                            data->ref);
-        entry = (uint32_t)place;
-        data = reader->file->referenced_data[place]->value;
+        entry = (uint32_t)index;
+        data = reader->file->referenced_data[index]->value;
     }
     const uint32_t members = data ? count_members(data) : 0;
     if (members > 1) return tn_fail(TN_ERROR_FORMAT, "it holds more than one value");

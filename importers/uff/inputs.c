@@ -2,7 +2,7 @@
 /*
  * Inputs of the network. A file declares an input's shape as the framework had it, or without the
  * batch axis and then as C, H, W; which of the two is seen from what the input's readers need. The
- * caller may give shapes, and with them the order in which he brings the data.
+ * caller may give shapes, and with them the order of the data.
  */
 #include "base/status.h"
 #include "importers/uff/uff.h"
@@ -30,11 +30,11 @@ bool tn_uff_is_input(const tn_uff_reader *reader, const tn_uff_node *node) {
 
 /* The number of axes of a constant that the file declares; 0 when it is none. */
 static size_t constant_rank(tn_uff_reader *reader, const char *name) {
-    uint64_t place;
+    uint64_t index;
     size_t count = 0;
     const int64_t *items;
-    if (!tn_map_get(reader->nodes, name, &place)) return 0;
-    const tn_uff_call call = {.reader = reader, .node = reader->source->nodes[place]};
+    if (!tn_map_get(reader->nodes, name, &index)) return 0;
+    const tn_uff_call call = {.reader = reader, .node = reader->source->nodes[index]};
     if (!is_operation(call.node, "Const") ||
         tn_uff_field_i64s(&call, "shape", &count, &items) != TN_OK)
         return 0;
@@ -69,35 +69,35 @@ static tn_uff_need read_need(const tn_uff_call *call, tn_uff_need of_output) {
     return (tn_uff_need){rank >= 3 && rank <= TN_MAX_RANK ? (uint8_t)rank : 4, is_last, false};
 }
 
-/* Whether what a node reads is real numbers. TensorFlow allows its products and normalisations
+/* Whether a node reads floating-point values. TensorFlow allows its products and normalisations
  * nothing else that UFF has no number for, and its other operations that stand here have one type
  * on both sides. */
-static bool reads_reals(const tn_uff_node *node, bool is_real_output) {
-    static const char *const reals[] = {"Conv", "ConvTranspose", "FullyConnected", "BatchNorm",
-                                        "LRN",  "Softmax",       "LeakyRelu"};
+static bool reads_floats(const tn_uff_node *node, bool is_real_output) {
+    static const char *const operations[] = {"Conv", "ConvTranspose", "FullyConnected", "BatchNorm",
+                                             "LRN",  "Softmax",       "LeakyRelu"};
     static const char *const keeping[] = {
         "Identity", "Activation", "Unary",   "Binary",    "Pool",         "Pad",     "Concat",
         "Stack",    "Reshape",    "Flatten", "Transpose", "StridedSlice", "Squeeze", "ExpandDims"};
-    return is_among(node, reals, TN_COUNT(reals)) ||
+    return is_among(node, operations, TN_COUNT(operations)) ||
            (is_real_output && is_among(node, keeping, TN_COUNT(keeping)));
 }
 
-static void note_reals(const tn_uff_reader *reader, tn_uff_need *needs, const tn_uff_node *node) {
+static void note_floats(const tn_uff_reader *reader, tn_uff_need *needs, const tn_uff_node *node) {
     static const char *const all[] = {"Binary", "Concat", "Stack"};
     const size_t count = is_among(node, all, TN_COUNT(all)) ? node->n_inputs : 1;
-    uint32_t place, output;
+    uint32_t index, output;
     for (size_t j = 0; j < count && j < node->n_inputs; j++)
-        if (tn_uff_node_find(reader, node->inputs[j], &place, &output) == TN_OK)
-            needs[place].is_real = true;
+        if (tn_uff_node_find(reader, node->inputs[j], &index, &output) == TN_OK)
+            needs[index].is_real = true;
 }
 
 static void note_need(const tn_uff_reader *reader, tn_uff_need *needs, const char *input,
                       tn_uff_need wanted) {
-    uint32_t place, output;
-    if (wanted.rank == 0 || tn_uff_node_find(reader, input, &place, &output) != TN_OK) return;
-    if (needs[place].rank > 0) return;
-    needs[place].rank = wanted.rank;
-    needs[place].is_channels_last = wanted.is_channels_last;
+    uint32_t index, output;
+    if (wanted.rank == 0 || tn_uff_node_find(reader, input, &index, &output) != TN_OK) return;
+    if (needs[index].rank > 0) return;
+    needs[index].rank = wanted.rank;
+    needs[index].is_channels_last = wanted.is_channels_last;
 }
 
 /* Axes that the file declares for an input, the batch axis counted where it has one. */
@@ -108,14 +108,14 @@ static tn_status declared_shape(const tn_uff_call *call, size_t *out_rank,
     return tn_fail(TN_ERROR_SHAPE, "rank %zu; at most %d is possible", *out_rank, TN_MAX_RANK);
 }
 
-static tn_status survey_input(tn_uff_reader *reader, uint32_t place) {
-    const tn_uff_node *node = reader->source->nodes[place];
+static tn_status survey_input(tn_uff_reader *reader, uint32_t index) {
+    const tn_uff_node *node = reader->source->nodes[index];
     const tn_uff_call call = {.reader = reader, .node = node};
     const tn_uff_input *given = find_given(reader, node->id);
     size_t rank = 0;
     const int64_t *extents;
     TN_TRY(tn_error_at(declared_shape(&call, &rank, &extents), "input '%s'", node->id));
-    const uint32_t needed = reader->needs[place].rank;
+    const uint32_t needed = reader->needs[index].rank;
     if (!is_operation(node, "Input")) return TN_OK;
     if (needed == rank + 1 || (needed == 0 && given && given->rank == rank + 1))
         reader->is_batch_left_out = true;
@@ -128,22 +128,22 @@ tn_status tn_uff_inputs_survey(tn_uff_reader *reader) {
     reader->needs = needs;
     bool is_any_last = false;
     for (size_t i = reader->sorted_count; i-- > 0;) {
-        const uint32_t place = reader->sorted[i];
-        const tn_uff_node *node = reader->source->nodes[place];
+        const uint32_t index = reader->sorted[i];
+        const tn_uff_node *node = reader->source->nodes[index];
         if (tn_uff_is_input(reader, node)) continue;
         const tn_uff_call call = {.reader = reader, .node = node};
-        const tn_uff_need wanted = read_need(&call, needs[place]);
+        const tn_uff_need wanted = read_need(&call, needs[index]);
         is_any_last = is_any_last || wanted.is_channels_last;
-        if (reads_reals(node, needs[place].is_real)) note_reals(reader, needs, node);
+        if (reads_floats(node, needs[index].is_real)) note_floats(reader, needs, node);
         const size_t count = is_operation(node, "Binary") ? node->n_inputs : 1;
         for (size_t j = 0; j < count && j < node->n_inputs; j++)
             note_need(reader, needs, node->inputs[j], wanted);
     }
     for (size_t i = 0; i < reader->sorted_count; i++) {
-        const uint32_t place = reader->sorted[i];
-        if (!tn_uff_is_input(reader, reader->source->nodes[place])) continue;
-        if (needs[place].rank == 0) needs[place].is_channels_last = is_any_last;
-        TN_TRY(survey_input(reader, place));
+        const uint32_t index = reader->sorted[i];
+        if (!tn_uff_is_input(reader, reader->source->nodes[index])) continue;
+        if (needs[index].rank == 0) needs[index].is_channels_last = is_any_last;
+        TN_TRY(survey_input(reader, index));
     }
     reader->batch = tn_uff_open(reader);
     return TN_OK;
@@ -209,7 +209,7 @@ static tn_status read_declared(const tn_uff_call *call, const tn_uff_input *give
     return TN_OK;
 }
 
-/* A shape that the caller gave takes the place of the file's. */
+/* A shape that the caller gave replaces the file's. */
 static tn_status take_given(tn_uff_reader *reader, tn_uff_value *value, const tn_uff_input *given) {
     if (given->rank != value->rank) {
         char text[TN_SHAPE_TEXT_BYTES];
@@ -244,8 +244,8 @@ static tn_status add_to_graph(tn_uff_reader *reader, tn_uff_value *value) {
 }
 
 /* The type as declared. The one without a name says nothing of an input, of which there are no
- * bytes to tell by: doubles where its readers compute with real numbers, which are given as 32-bit
- * floats, as constants of it are. */
+ * bytes to tell by: doubles where its readers compute with floating-point values, which are given
+ * as 32-bit floats, as constants of it are. */
 static tn_status read_type(const tn_uff_call *call, tn_type *out_type) {
     const tn_uff_data *type;
     TN_TRY(tn_uff_field_find(call, "dtype", &type));
@@ -254,7 +254,8 @@ static tn_status read_type(const tn_uff_call *call, tn_type *out_type) {
     if (!call->reader->needs[call->index].is_real)
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "the input has UFF's element type 7, which stands for all that the format "
-                       "has no number for, and nothing that reads it says that it is real numbers");
+                       "has no number for, and nothing that reads it says that it holds "
+                       "floating-point values");
     *out_type = TN_F32;
     return TN_OK;
 }

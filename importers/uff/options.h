@@ -10,7 +10,7 @@
  * W then) or where the given shape fits only so; outputs of rank 3 and above follow the inputs. */
 enum { TN_UFF_ORDER_AUTO = 0, TN_UFF_ORDER_NCHW = 1 };
 
-/* An input that the options name. The shape takes the place of the file's; -1: known only at run
+/* An input that the options name. The shape replaces the file's; -1: known only at run
  * time. A name that is an inner node's makes that node an input. */
 typedef struct tn_uff_input {
     const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Orders of axes, and UFF's dimension orders: which axis of a node's input plays which part. A
- * dimension order is a list that walks the tensor's axes: 0 is N (of weights: K), 1 is C, numbers
+ * dimension order is a list of the tensor's axes: 0 is N (of weights: K), 1 is C, numbers
  * from 2 on are spatial axes, and a pair with INCREMENT or DECREMENT stands for all spatial axes
  * upwards or downwards. The list is decoded by these numbers; the text of the key is never read.
  */
@@ -27,11 +27,11 @@ bool tn_uff_order_equal(const tn_uff_order *a, const tn_uff_order *b, uint32_t r
     return true;
 }
 
-uint32_t tn_uff_order_place(const tn_uff_order *order, uint32_t axis) {
-    uint32_t place = 0;
-    while (place < TN_MAX_RANK - 1 && order->axes[place] != axis)
-        place++;
-    return place;
+uint32_t tn_uff_order_find(const tn_uff_order *order, uint32_t axis) {
+    uint32_t position = 0;
+    while (position < TN_MAX_RANK - 1 && order->axes[position] != axis)
+        position++;
+    return position;
 }
 
 /* Notes that the next axis of the tensor plays a part; false when it was played already. */

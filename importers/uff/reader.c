@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading a UFF file: the importer's table, and the steps from bytes to a sorted graph. The bytes
- * are checked and unpacked by base/wire.h (a text's after text_form.c has made them); walk.c puts
- * the nodes in order, operations.c says what each means, custom.c asks the registry for all others.
+ * are checked and unpacked by base/wire.h (a text's after text_form.c has made them); traverse.c
+ * puts the nodes in order, operations.c says what each means, custom.c asks the registry for all
+ * others.
  */
 #include "base/status.h"
 #include "base/wire.h"
@@ -64,9 +65,9 @@ static tn_status find_inputs(tn_uff_call *call) {
     if (!call->inputs || node->n_inputs > UINT32_MAX) return tn_fail_memory("a node's inputs");
     call->input_count = (uint32_t)node->n_inputs;
     for (uint32_t i = 0; i < call->input_count; i++) {
-        uint32_t place, output;
-        TN_TRY(tn_uff_node_find(call->reader, node->inputs[i], &place, &output));
-        call->inputs[i] = find_value(call->reader, place, output);
+        uint32_t node_index, output;
+        TN_TRY(tn_uff_node_find(call->reader, node->inputs[i], &node_index, &output));
+        call->inputs[i] = find_value(call->reader, node_index, output);
         if (!call->inputs[i])
             return tn_fail(TN_ERROR_FORMAT, "input %" PRIu32 ", '%s', has no value", i,
                            node->inputs[i]);
@@ -163,7 +164,7 @@ static tn_status read_file(tn_uff_reader *reader) {
     reader->source = reader->file->graphs[0];
     const char *name = reader->source->id ? reader->source->id : "";
     TN_TRY(reader->import->services->set_name(reader->graph, name));
-    TN_TRY(tn_uff_walk(reader));
+    TN_TRY(tn_uff_traverse(reader));
     TN_TRY(check_names(reader));
     TN_TRY(tn_uff_customs_check(reader));
     TN_TRY(tn_uff_inputs_survey(reader));

@@ -28,10 +28,10 @@ typedef Tenon__Uff__Data tn_uff_data;
 /* The opset that the reader's nodes mean, unless they say another: the last one in which axes of
  * reductions and of Squeeze are fields. */
 #define TN_UFF_OPSET 12
-/* Lists of integers up to this length are followed as numbers. */
-#define TN_UFF_NUMBERS_AT_MOST 64
+/* Lists of integers up to this length are followed. */
+#define TN_UFF_INTEGERS_AT_MOST 64
 
-/* --- numbers that may be open --- */
+/* --- integers that may be open --- */
 /* An extent or another number about shapes: known, or open until run time. Open ones are numbered,
  * so that the same unknown is known to be the same. */
 #define TN_UFF_OPEN_LIMIT (INT64_MIN + ((int64_t)1 << 40))
@@ -39,7 +39,7 @@ static inline bool tn_uff_is_open(int64_t number) {
     return number < TN_UFF_OPEN_LIMIT;
 }
 
-/* An order of axes: place i holds axis order[i]. */
+/* An order of axes: position i holds axis order[i]. */
 typedef struct tn_uff_order {
     uint8_t axes[TN_MAX_RANK];
 } tn_uff_order;
@@ -61,7 +61,7 @@ typedef struct tn_uff_value {
     const void *data;        /* of constants: elements in file order; else null */
     size_t bytes;
     uint32_t blob;        /* of constants: 1 + the entry of referenced_data that holds them */
-    const int64_t *known; /* of short lists of integers: the numbers, each may be open; or null */
+    const int64_t *known; /* of short lists: the integers, each may be open; or null */
     struct tn_uff_value *flattened; /* what this is the flattened form of, while nobody has needed
                                        it in file order; else null */
     tn_uff_copy copies[2];
@@ -72,14 +72,14 @@ typedef struct tn_uff_state {
     tn_uff_value *value; /* null until the node was read */
     uint32_t extra_count;
     tn_uff_value *extras; /* outputs after the first: "id_1", "id_2" */
-    uint8_t mark;         /* of the walk: 0 not seen, 1 entered, 2 left */
+    uint8_t mark;         /* of the traversal: 0 not seen, 1 entered, 2 left */
 } tn_uff_state;
 
 /* What the readers of a node need of it. */
 typedef struct tn_uff_need {
     uint8_t rank; /* 0: not known */
     bool is_channels_last;
-    bool is_real; /* they compute with real numbers, whatever their width */
+    bool is_real; /* they compute with floating-point values, whatever their width */
 } tn_uff_need;
 
 /* An output of the network, and which of its node's outputs that is. */
@@ -94,10 +94,10 @@ typedef struct tn_uff_reader {
     const tn_uff_graph *source;
     const tn_uff_options *options;
     tn_import_graph *graph;
-    tn_arena *arena;      /* for what lives as long as the reader */
+    tn_arena *arena;      /* for what has the lifetime of the reader */
     tn_emitter emit;      /* named after the node that is read */
-    tn_map *nodes;        /* place in source->nodes by id */
-    tn_map *data;         /* place in file->referenced_data by key */
+    tn_map *nodes;        /* index in source->nodes by id */
+    tn_map *data;         /* index in file->referenced_data by key */
     tn_uff_state *states; /* of source->nodes */
     const void **blobs;   /* of file->referenced_data: what the graph has taken over, or null */
     size_t *blob_bytes;
@@ -106,7 +106,7 @@ typedef struct tn_uff_reader {
     tn_uff_need *needs; /* of source->nodes; inputs.c */
     tn_uff_output *outputs;
     size_t output_count;
-    uint64_t open_count;     /* of open numbers so far */
+    uint64_t open_count;     /* of open integers so far */
     size_t permutable_bytes; /* what constants in another order may still take */
     uint64_t left_out_count; /* constants whose values the file leaves out */
     const char *left_out;    /* the first of them */
@@ -180,8 +180,8 @@ const char *tn_uff_text(tn_arena *arena, const char *text);
 /* --- orders.c --- */
 tn_uff_order tn_uff_order_plain(void);
 bool tn_uff_order_equal(const tn_uff_order *a, const tn_uff_order *b, uint32_t rank);
-/* The place of an axis in an order. */
-uint32_t tn_uff_order_place(const tn_uff_order *order, uint32_t axis);
+/* The position of an axis in an order. */
+uint32_t tn_uff_order_find(const tn_uff_order *order, uint32_t axis);
 /* What a node says of input `index` by its `inputs_orders`: the order that gives N, C, spatial axes
  * (or K, C, spatial axes); `rank` is the input's. A node without the field: the plain order. */
 tn_status tn_uff_order_read(const tn_uff_call *call, uint32_t index, uint32_t rank,
@@ -189,21 +189,21 @@ tn_status tn_uff_order_read(const tn_uff_call *call, uint32_t index, uint32_t ra
 /* Whether an input's order says that channels are last; false where nothing is said. */
 bool tn_uff_order_is_channels_last(const tn_uff_call *call);
 
-/* --- numbers.c --- */
+/* --- integers.c --- */
 int64_t tn_uff_open(tn_uff_reader *reader);
 /* The product of extents; open (a new number) when it is not known. */
 int64_t tn_uff_product(tn_uff_reader *reader, uint32_t count, const int64_t *extents);
-/* Operations on numbers that may be open, for shapes; fails on overflow only. */
+/* Operations on integers that may be open, for shapes; fails on overflow only. */
 tn_status tn_uff_quotient(tn_uff_reader *reader, uint32_t count, const int64_t *extents,
                           uint32_t divisor_count, const int64_t *divisors, int64_t *out_number);
-/* The numbers of a short list of integers: null when they are not known. */
-const int64_t *tn_uff_numbers(const tn_uff_value *value, size_t *out_count);
+/* The elements of a short list of integers: null when they are not known. */
+const int64_t *tn_uff_integers(const tn_uff_value *value, size_t *out_count);
 /* The same where all must be known: fails with `what` for the message. */
-tn_status tn_uff_numbers_require(const tn_uff_value *value, const char *what, size_t *out_count,
-                                 const int64_t **out_numbers);
-/* Makes a value a list (rank 0 or 1) of numbers: a constant when all are known. */
-tn_status tn_uff_numbers_set(tn_uff_reader *reader, tn_uff_value *value, uint32_t rank,
-                             size_t count, const int64_t *numbers);
+tn_status tn_uff_integers_require(const tn_uff_value *value, const char *what, size_t *out_count,
+                                  const int64_t **out_integers);
+/* Makes a value a list (rank 0 or 1) of integers: a constant when all are known. */
+tn_status tn_uff_integers_set(tn_uff_reader *reader, tn_uff_value *value, uint32_t rank,
+                              size_t count, const int64_t *values);
 /* An axis from -rank to rank-1 as 0 to rank-1. */
 tn_status tn_uff_axis(int64_t axis, uint32_t rank, uint32_t *out_axis);
 
@@ -216,7 +216,7 @@ tn_import_tensor tn_uff_plain(tn_uff_reader *reader, tn_uff_value *value);
 /* In the order that it has. */
 tn_import_tensor tn_uff_stored(tn_uff_reader *reader, tn_uff_value *value);
 /* Which axes of the tensor are those of the file whose bits are set; answers how many. */
-uint32_t tn_uff_value_places(const tn_uff_value *value, uint32_t axes, int64_t *out_places);
+uint32_t tn_uff_value_positions(const tn_uff_value *value, uint32_t axes, int64_t *out_positions);
 /* Elements of a constant in another order, and their extents there. In the graph's memory. */
 tn_status tn_uff_constant_permute(tn_uff_reader *reader, const tn_uff_value *value,
                                   const tn_uff_order *order, const void **out_data,
@@ -236,8 +236,8 @@ tn_import_tensor tn_uff_emit_as(tn_uff_reader *reader, const char *name, const c
 /* The node that makes the call's output, called as it is. */
 tn_status tn_uff_emit(tn_uff_call *call, const char *op, const tn_emit_fields *fields,
                       tn_emit_tensors inputs);
-/* A tensor with another shape, whose elements stay in order. `extents` may hold open numbers: one,
- * and those that stand at the same place of `from`. TN_ERROR_UNSUPPORTED for more. */
+/* A tensor with another shape, whose elements stay in order. `extents` may hold open integers: one,
+ * and those that stand at the same position of `from`. TN_ERROR_UNSUPPORTED for more. */
 tn_import_tensor tn_uff_emit_reshape(tn_uff_reader *reader, const char *name,
                                      tn_import_tensor tensor, uint32_t from_rank,
                                      const int64_t *from, uint32_t rank, const int64_t *extents);
@@ -249,9 +249,9 @@ bool tn_uff_is_input(const tn_uff_reader *reader, const tn_uff_node *node);
 tn_status tn_uff_inputs_survey(tn_uff_reader *reader);
 tn_status tn_uff_input_read(tn_uff_call *call);
 
-/* --- walk.c --- */
+/* --- traverse.c --- */
 /* The nodes by id, the outputs, and the order in which nodes are read. */
-tn_status tn_uff_walk(tn_uff_reader *reader);
+tn_status tn_uff_traverse(tn_uff_reader *reader);
 /* A node by the name that others call it by, and which of its outputs is meant. */
 tn_status tn_uff_node_find(const tn_uff_reader *reader, const char *name, uint32_t *out_node,
                            uint32_t *out_output);

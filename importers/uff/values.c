@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values in the order that somebody needs: constants are permuted here and now, others get a
- * Transpose, or a Reshape where only axes of one element change places. What was made is kept.
+ * Transpose, or a Reshape where only axes of one element are swapped. What was made is kept.
  */
 #include "base/status.h"
 #include "importers/uff/uff.h"
@@ -17,7 +17,7 @@ void tn_uff_value_like(tn_uff_value *value, const tn_uff_value *other) {
 
 void tn_uff_value_drop_axes(const tn_uff_value *x, uint32_t axes, tn_uff_value *y) {
     uint8_t renumbered[TN_MAX_RANK] = {0};
-    uint32_t rank = 0, place = 0;
+    uint32_t rank = 0, position = 0;
     for (uint32_t i = 0; i < x->rank && i < TN_MAX_RANK; i++) {
         if (axes >> i & 1) continue;
         renumbered[i] = (uint8_t)rank;
@@ -25,7 +25,7 @@ void tn_uff_value_drop_axes(const tn_uff_value *x, uint32_t axes, tn_uff_value *
     }
     for (uint32_t i = 0; i < x->rank; i++)
         if (!(axes >> x->storage.axes[i] & 1))
-            y->storage.axes[place++] = renumbered[x->storage.axes[i]];
+            y->storage.axes[position++] = renumbered[x->storage.axes[i]];
     y->rank = rank;
     y->type = x->type;
 }
@@ -37,10 +37,10 @@ void tn_uff_value_insert_axis(const tn_uff_value *x, uint32_t axis, int64_t exte
         y->extents[i] = i == axis ? extent : x->extents[i < axis ? i : i - 1];
 }
 
-uint32_t tn_uff_value_places(const tn_uff_value *value, uint32_t axes, int64_t *out_places) {
+uint32_t tn_uff_value_positions(const tn_uff_value *value, uint32_t axes, int64_t *out_positions) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < value->rank; i++)
-        if (axes >> value->storage.axes[i] & 1) out_places[count++] = i;
+        if (axes >> value->storage.axes[i] & 1) out_positions[count++] = i;
     return count;
 }
 
@@ -82,7 +82,7 @@ tn_status tn_uff_constant_permute(tn_uff_reader *reader, const tn_uff_value *val
     if (value->bytes > reader->permutable_bytes)
         return tn_fail(TN_ERROR_MEMORY, "the file asks for its constants in too many orders");
     reader->permutable_bytes -= value->bytes;
-    char *to = tn_import_room(reader->graph, value->bytes);
+    char *to = tn_import_allocate(reader->graph, value->bytes);
     if (!to) return tn_fail_memory("a constant");
     *out_data = to;
     int64_t at[TN_MAX_RANK] = {0};
@@ -177,7 +177,7 @@ static tn_import_tensor emit_transpose(tn_uff_reader *reader, tn_uff_value *valu
         return tn_uff_emit_reshape(reader, name, value->tensor, value->rank, from, value->rank, to);
     }
     for (uint32_t i = 0; i < value->rank; i++)
-        permutation[i] = tn_uff_order_place(&value->storage, order->axes[i]);
+        permutation[i] = tn_uff_order_find(&value->storage, order->axes[i]);
     return tn_uff_emit_as(reader, name, "Transpose",
                           TN_EMIT(tn_emit_i64s("perm", value->rank, permutation)),
                           TN_TENSORS(value->tensor));

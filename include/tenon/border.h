@@ -28,7 +28,7 @@ enum {
 
 /* Gives an input or output of a graph another type (it is cast) or order of axes (it is
  * transposed), before the graph is built: its name stays, its declared shape is the one in the new
- * order, which profiles and contexts then use. Types are those that Cast takes; strings and types
+ * order, which profiles and contexts then use. Types are those that Cast accepts; strings and types
  * of less than a byte are refused. TN_ERROR_NOT_FOUND with the nearest name; TN_ERROR_TYPE;
  * TN_ERROR_SHAPE (a rank that is less than 3 or not known, where axes change order);
  * TN_ERROR_UNSUPPORTED (an input that is an output, too; operators that are not there): the graph

@@ -46,7 +46,7 @@ typedef struct tn_builder_options {
                                  written is a warning in the log. Null: none */
     const char *force_kernel; /* "Op=kernel[,Op=kernel...]": pins kernels by name (Op may be
                                  DOMAIN::Op, kernel may be LIBRARY/kernel, or "reference"); a node
-                                 that its kernel does not take is a warning. Null: what
+                                 that its kernel does not accept is a warning. Null: what
                                  TENON_FORCE_KERNEL says */
     uint32_t flags;           /* TN_BUILD_... */
     uint32_t profile_input_count;
@@ -71,7 +71,7 @@ typedef struct tn_builder_options {
      * that `precision` and `second_precision` allow; a node may have both. A pinned node is never
      * absorbed by another one, and its type goes before `keep`. What cannot be had is an error:
      * TN_ERROR_NOT_FOUND (a node or kernel that is not there, with the nearest),
-     * TN_ERROR_UNSUPPORTED (a kernel that does not take the node so). An engine that chooses
+     * TN_ERROR_UNSUPPORTED (a kernel that does not accept the node so). An engine that chooses
      * kernels again (another machine or number of threads) knows the types and not the kernels. */
     const char *const *pins;
     uint32_t pin_count;
@@ -84,9 +84,9 @@ typedef struct tn_builder_options {
      * there. */
     const struct tn_border *const *borders;
     uint32_t border_count;
-    /* Several profiles, in the place of `profile_inputs`; TN_ERROR_ARGUMENT where both are given.
+    /* Several profiles, instead of `profile_inputs`; TN_ERROR_ARGUMENT where both are given.
      * Each gets kernels of its own, timed at its optimum, and an equal share of `timing_seconds`.
-     * They may overlap and leave gaps: a run takes shapes that some profile has. 0 and null: one,
+     * They may overlap and leave gaps: a run accepts shapes that some profile has. 0 and null: one,
      * of `profile_inputs`. */
     uint32_t profile_count;
     const tn_profile *const *profiles;
@@ -131,12 +131,12 @@ enum {
                                         smaller file, of which each loading packs them again */
 };
 
-/* Builds a plan. The graph is not changed. The same model, options, cache and machine give the same
- * bytes. Errors name the node: TN_ERROR_SHAPE, TN_ERROR_TYPE, TN_ERROR_RANGE (a profile that is not
- * min <= opt <= max), TN_ERROR_NOT_FOUND (a profile for no input, a pin of no kernel),
+/* Builds a plan. The graph is not changed. The same model, options, cache and machine produce the
+ * same bytes. Errors name the node: TN_ERROR_SHAPE, TN_ERROR_TYPE, TN_ERROR_RANGE (a profile that
+ * is not min <= opt <= max), TN_ERROR_NOT_FOUND (a profile for no input, a pin of no kernel),
  * TN_ERROR_UNSUPPORTED, TN_ERROR_MEMORY, TN_ERROR_CANCELLED, and what a kernel answers that fails
- * when it is timed and has no rival. `options` may be null. The caller destroys the plan. [thread:
- * any; the runtime may be shared] */
+ * when it is timed and has no alternative. `options` may be null. The caller destroys the plan.
+ * [thread: any; the runtime may be shared] */
 TN_EXPORT tn_status tn_build(tn_graph *graph, const tn_builder_options *options,
                              tn_plan **out_plan);
 

@@ -31,7 +31,7 @@ TN_EXPORT tn_status tn_calibration_set(tn_calibration *calibration, const char *
 TN_EXPORT bool tn_calibration_find(const tn_calibration *calibration, const char *tensor,
                                    float *out_scale);
 /* The number of entries, and one of them as it was set, in the order in which names were first set;
- * the name lives as long as the table. False past the end. */
+ * the name has the lifetime of the table. False past the end. */
 TN_EXPORT uint64_t tn_calibration_count(const tn_calibration *calibration);
 TN_EXPORT bool tn_calibration_entry(const tn_calibration *calibration, uint64_t index,
                                     const char **out_tensor, float *out_scale);

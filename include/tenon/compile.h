@@ -119,7 +119,7 @@ enum {
  * and registers what it offers, as tn_runtime_load_library does. Several processes may share a
  * cache folder; it may be removed at any time. `out_path` (may be null) gets the library's file, to
  * be freed by tn_text_free (tenon/builder.h). A text that was compiled in this runtime before,
- * under the same source name, and has changed since takes the place of the library from then where
+ * under the same source name, and has changed since replaces the library from then where
  * it has one of its operators: that one's operators leave the registry, and what live plans and
  * engines still use of it stays. When the new one does not compile or load, the old one stays. A
  * library from the cache that does not load is compiled again. With TN_RUNTIME_NO_ENVIRONMENT, $CC,

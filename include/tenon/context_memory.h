@@ -17,11 +17,11 @@ extern "C" {
 
 typedef struct tn_context_options {
     uint32_t size;
-    uint32_t flags;                /* TN_CONTEXT_... */
-    const tn_allocator *allocator; /* of all of the context that is the host's; copied, must live as
-                                      long as the context; null: the runtime's. Pinned memory is the
-                                      device's own in any case; what kernels and shape rules take
-                                      from their host is the runtime's */
+    uint32_t flags; /* TN_CONTEXT_... */
+    const tn_allocator
+        *allocator; /* of all of the context that is the host's; copied, must outlive the context;
+                       null: the runtime's. Pinned memory is the device's own in any case; what
+                       kernels and shape rules take from their host is the runtime's */
     const tn_device_allocator *device_allocator; /* of memory of the engine's device; the same;
                                                     null: the engine's */
 } tn_context_options;
@@ -40,7 +40,7 @@ TN_EXPORT tn_status tn_context_create_with(tn_engine *engine, const tn_context_o
 /* The bytes for intermediate tensors and workspaces that a context needs at most at the minimum,
  * the optimum and the maximum of the profile: of the host, and of the engine's device (0 on the
  * processor). Other shapes may need more (see tn_context_memory_bytes), though seldom do. Either
- * place may be null. A context is made to find out. Bodies of nodes have memory of their own.
+ * pointer may be null. A context is made to find out. Bodies of nodes have memory of their own.
  * TN_ERROR_UNSUPPORTED as above; TN_ERROR_STATE: an input has no profile. [thread: any] */
 TN_EXPORT tn_status tn_engine_context_bytes(tn_engine *engine, uint64_t *out_host_bytes,
                                             uint64_t *out_device_bytes);

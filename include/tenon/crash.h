@@ -18,8 +18,8 @@ typedef struct tn_crash_report_options {
     uint32_t size;
     int32_t descriptor; /* the file that gets the text, like 2 for stderr */
     const char *title;  /* before the first line, like "tenon"; null: "tenon" */
-    const char *advice; /* the last lines: how to find out more; null: none. Both texts must live
-                           as long as the process */
+    const char *advice; /* the last lines: how to find out more; null: none. Both texts stay for the
+                           process's lifetime */
 } tn_crash_report_options;
 
 /* From now on a crash of this process (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) writes what the

@@ -117,7 +117,7 @@ TN_EXPORT tn_status tn_engine_get_model_info(const tn_engine *engine, tn_model_i
  * that is null, empty or there twice, a value that is null), TN_ERROR_RANGE (more than the bounds
  * above), TN_ERROR_MEMORY: the graph is as it was. */
 TN_EXPORT tn_status tn_graph_set_model_info(tn_graph *graph, const tn_model_info *info);
-/* Sets one entry, anew or in the place of the key's earlier value; null removes it. */
+/* Sets one entry, anew or instead of the key's earlier value; null removes it. */
 TN_EXPORT tn_status tn_graph_set_metadata(tn_graph *graph, const char *key, const char *value);
 /* The value of a key; null: there is none. */
 TN_EXPORT const char *tn_model_info_find(const tn_model_info *info, const char *key);

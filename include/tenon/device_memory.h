@@ -43,8 +43,8 @@ TN_EXPORT tn_status tn_device_open(tn_runtime *runtime, const char *name,
 TN_EXPORT tn_device_handle *tn_device_retain(tn_device_handle *device);
 TN_EXPORT void tn_device_release(tn_device_handle *device);
 /* What tn_runtime_visit_devices shows of it, with how much of its memory is free now (0 and 0: not
- * known, as for the processor). `out_info->size` is set by the caller; pointers live as long as the
- * device. */
+ * known, as for the processor). `out_info->size` is set by the caller; pointers have the lifetime
+ * of the device. */
 TN_EXPORT tn_status tn_device_get_info(tn_device_handle *device, tn_device_info *out_info);
 
 /* Memory of the device, aligned as it needs (64 bytes at least); 0 bytes are fine. With a stream it
@@ -82,8 +82,8 @@ TN_EXPORT tn_status tn_stream_create(tn_device_handle *device, tn_stream **out_s
 TN_EXPORT void tn_stream_destroy(tn_stream *stream);
 /* Waits for all that is on the stream. TN_ERROR_DEVICE: some of it failed. */
 TN_EXPORT tn_status tn_stream_wait(tn_stream *stream);
-/* The device's own stream, a cudaStream_t on CUDA; for tn_context_set_stream. It lives as long as
- * the stream. Null on the processor. */
+/* The device's own stream, a cudaStream_t on CUDA; for tn_context_set_stream. It has the lifetime
+ * of the stream. Null on the processor. */
 TN_EXPORT void *tn_stream_native(const tn_stream *stream);
 
 /* A point on a stream. */

@@ -39,7 +39,7 @@ typedef struct tn_engine_options {
     uint32_t isolation_limit_ms;
     const tn_device_allocator
         *device_allocator; /* of the memory of the engine's device, for its constants and for its
-                              contexts (tenon/context_memory.h); copied, must live as long as both.
+                              contexts (tenon/context_memory.h); copied, must outlive both.
                               Null: the device's own */
     tn_threads *shared_threads; /* that its runs share with those of other engines (see
                                    tenon/threads.h); the engine holds one. Null: none */
@@ -52,11 +52,11 @@ enum {
         2u, /* run guarded: each node on copies of its tensors between pages that cannot be
               accessed, outputs and workspace poisoned, inputs read-only. A run then fails
               (TN_ERROR_PLUGIN) at the first node whose code touches what is not its own, crashes,
-              leaves outputs unwritten, or makes numbers that are not finite from ones that are; the
-              error names node, operator, kernel and library. Much slower, and it allocates. While
-              such a context lives, SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT are caught on the
-              threads that run it; a crash may leave the plugin's own locks and memory behind. See
-              docs/guarded-running.md */
+              leaves outputs unwritten, or computes values that are not finite from ones that are;
+              the error names node, operator, kernel and library. Much slower, and it allocates.
+              While such a context lives, SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT are caught on
+              the threads that run it; a crash may leave the plugin's own locks and memory behind.
+              See docs/guarded-running.md */
     TN_ENGINE_CHECKED_ANY_NUMBER =
         4u, /* with TN_ENGINE_CHECKED: numbers that are not finite are no fault */
     TN_ENGINE_ISOLATED =
@@ -126,8 +126,8 @@ TN_EXPORT tn_status tn_engine_find_output(const tn_engine *engine, const char *n
                                           uint32_t *out_index);
 /* The shapes that the plan was built for at an input: minimum, optimum and maximum, which are equal
  * where the input has one shape; its values, too, where the profile has them. Of a plan with
- * several profiles it is the first one (tenon/profiles.h). Lives as long as the engine. Null past
- * the end, and for an input that accepts any shape. [thread: any] */
+ * several profiles it is the first one (tenon/profiles.h). Has the lifetime of the engine. Null
+ * past the end, and for an input that accepts any shape. [thread: any] */
 TN_EXPORT const tn_profile_input *tn_engine_profile(const tn_engine *engine, uint32_t input);
 /* The nodes as they will run, in order: name, kernel, formats. JSON, owned by the engine. */
 TN_EXPORT const char *tn_engine_report(const tn_engine *engine);
@@ -159,10 +159,10 @@ TN_EXPORT tn_status tn_context_bind_input(tn_context *context, uint32_t input, c
 TN_EXPORT tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t bytes,
                                           void **out_data);
 /* Lends memory for an output, at least as large as it becomes; null: the context keeps one of its
- * own. Memory that is aligned to 64 bytes is written in place where a step makes the output, other
- * memory is copied into. When a run fails, what is in it is undefined.
+ * own. Memory that is aligned to 64 bytes is written in place where a step computes the output,
+ * other memory is copied into. When a run fails, what is in it is undefined.
  *
- * Outputs must not overlap one another. One may overlap inputs: it is then made elsewhere and
+ * Outputs must not overlap one another. One may overlap inputs: it is then computed elsewhere and
  * copied there when the run has read them. Nothing is copied for a state: where the output is an
  * input with TN_PORT_ALIAS updates to it alone (tenon/plugin/view.h), nothing else reads the input,
  * and both are bound to the same pointer, aligned to 64 bytes, the kernels update it there; the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The graph: a network as nodes and tensors, read from a file (tenon/import.h) or built by hand. It
- * is not tied to shapes: the builder brings those.
+ * is not tied to shapes: the builder has those.
  */
 #ifndef TENON_GRAPH_H
 #define TENON_GRAPH_H
@@ -83,7 +83,7 @@ TN_EXPORT tn_status tn_graph_find(const tn_graph *graph, const char *name,
                                   tn_tensor_id *out_tensor);
 
 /* What an input or output is. `extents` -1: known at run time; `names[i]` null or the extent's
- * name. Lives as long as the graph (or the engine that gave it). */
+ * name. Has the lifetime of the graph (or the engine that gave it). */
 typedef struct tn_port_info {
     uint32_t size;
     tn_type type;

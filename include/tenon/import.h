@@ -42,7 +42,7 @@ enum {
               has the libraries that were loaded here from files, and the search path, but nothing
               that the program has linked in or added itself. Its crash, its exit, a reading that
               takes too long or too much memory is TN_ERROR_PLUGIN that names file, importer and
-              library, and the place as far as the importer said it. Operators are made here as
+              library, and the position as far as the importer said it. Operators are made here as
               ever. Constants in files that the importer keeps are mapped here, all others are
               copied once. The graph is the same as without. See docs/guarded-running.md */
 };

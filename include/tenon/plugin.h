@@ -26,7 +26,7 @@
  * a bound; sequence.h, lists of tensors; string.h, tensors of strings; before.h, steps before an
  * input; body.h, graphs in fields; resource.h, what kernels share.
  *
- * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
+ * It compiles as C11 and as C++17 (gcc, clang and nvcc accept the designated initialisers, in the
  * order of declaration).
  */
 #ifndef TENON_PLUGIN_H
@@ -306,7 +306,9 @@ enum {
                             calls no kernel when all outputs are views */
     TN_PORT_ALIAS = 64u, /* output: state that is updated: it may have the memory of input
                             `alias - 1`, which is then overwritten (tenon/plugin/view.h) */
-    TN_PORT_HETEROGENEOUS = 128u /* variadic: the tensors may differ in type */
+    TN_PORT_HETEROGENEOUS = 128u, /* variadic: the tensors may differ in type */
+    TN_PORT_VALUE_WANTED =
+        256u /* input: `infer` sees its value where that is known without a run */
 };
 
 /* One input or output slot.
@@ -405,7 +407,7 @@ typedef struct tn_facet_window_max {
 typedef struct tn_affine {
     uint32_t size;
     int32_t axis;
-    uint64_t count; /* before the call: room in the arrays; after it: the extent of the axis */
+    uint64_t count; /* before the call: capacity of the arrays; after it: the extent of the axis */
     double *factors, *shifts; /* the host's, to be filled */
 } tn_affine;
 typedef struct tn_linear {
@@ -440,8 +442,8 @@ typedef struct tn_facet {
     uint32_t size;
     uint32_t flags;      /* TN_FACET_... */
     const char *variant; /* null, or which of the facet's kinds: "relu" */
-    void *what;          /* the host's room, zeroed, aligned to 16: the facet's struct goes there */
-    uint64_t what_bytes; /* of the room: at least 128 */
+    void *what; /* the host's memory, zeroed, aligned to 16: the facet's struct goes there */
+    uint64_t what_bytes; /* of that: at least 128 */
     uint32_t operand_count, reserved;
     tn_facet_operand operands[3];
 } tn_facet;
@@ -452,7 +454,7 @@ typedef struct tn_facet {
 #define TN_STEP_VALUE   0x7FFFFFFFu
 #define TN_STEP_ABSENT  0xFFFFFFFFu
 
-/* A facet in a chain, as a kernel sees it. All of it lives as long as the node. */
+/* A facet in a chain, as a kernel sees it. All of it has the lifetime of the node. */
 typedef struct tn_step {
     uint32_t size;
     uint32_t port;       /* 0: after the kernel, on its first output; k: before input k - 1 */
@@ -567,7 +569,7 @@ struct tn_host {
     /* Weights in a kernel's own layout: 64-byte aligned, read-only, shared by all that pack the
      * same constant input (`input`, an index) with this kernel's revision and `key`, and kept in
      * plans: numbers alone, no pointers, nor indices that run trusts (docs/plans.md). `fill` is
-     * called when they are not there yet. Lives as long as the node's state. [called: prepare] */
+     * called when they are not there yet. Its lifetime is the node's state's. [called: prepare] */
     tn_status (*packed)(tn_call *call, uint32_t input, const char *key, uint64_t bytes,
                         tn_fill fill, void *user, const void **out_data) TN_NOEXCEPT;
     /* Registers an operator or a kernel made at run time; the tables' strings and arrays are
@@ -593,18 +595,17 @@ typedef struct tn_environment {
 
 /* Traits of an operator. */
 enum {
-    TN_OPERATOR_ELEMENTWISE =
-        1u, /* every output element depends on the input elements at its (broadcast) place alone */
-    TN_OPERATOR_NO_FOLD =
-        2u, /* equal inputs do not give equal outputs (random numbers, state): neither computed at
-               build time from constants, nor once for several nodes that are the same */
-    TN_OPERATOR_IDENTITY =
-        4u, /* output 0 is input 0, in this node's use of it: the node may be removed */
+    TN_OPERATOR_ELEMENTWISE = 1u, /* every output element depends on the input elements at its
+                                     (broadcast) position alone */
+    TN_OPERATOR_NO_FOLD = 2u,  /* equal inputs do not produce equal outputs (random, state): neither
+                                  folded, nor computed once for several nodes that are the same */
+    TN_OPERATOR_IDENTITY = 4u, /* output 0 is input 0, in this node's use: it may be removed */
     TN_OPERATOR_CONSTANT = 8u, /* no inputs; outputs depend on fields alone */
     TN_OPERATOR_SELECTS = 16u, /* every element of output 0 (variadic: of all of them) is an element
                                  of input 0 (variadic: of any of them), unchanged: what is stored in
                                  8 bits has one scale then on both sides */
-    TN_OPERATOR_COMMUTATIVE = 32u /* inputs 0 and 1 may change places */
+    TN_OPERATOR_COMMUTATIVE = 32u, /* inputs 0 and 1 may be swapped */
+    TN_OPERATOR_EXACT = 64u /* what `infer` answers of outputs sized by run are sizes, not bounds */
 };
 
 /* What is computed. A table, constant for the life of the library; registered ones are copied. */
@@ -695,7 +696,7 @@ struct tn_operator {
 
 /* Traits of a kernel. */
 enum {
-    TN_KERNEL_DETERMINISTIC = 1u, /* the same inputs give the same bits, whatever the threads */
+    TN_KERNEL_DETERMINISTIC = 1u, /* the same inputs produce the same bits, whatever the threads */
     TN_KERNEL_CAPTURABLE = 2u,    /* may run while its stream is captured; an output may then lie in
                                      the host's memory (TN_DEVICE_REACHES_HOST) */
     TN_KERNEL_IN_PLACE = 4u,      /* output 0 may lie on input 0 when both have the same bytes */
@@ -721,11 +722,11 @@ enum {
  * linear.
  *
  * Where the operator has 32-bit floats and the build's precision allows less, a port may name a
- * lower type: f16, bf16, or qi8 and qu8, which are 8-bit integers that stand for real numbers. Such
+ * lower type: f16, bf16, or qi8 and qu8, which are 8-bit integers that stand for floats. Such
  * a tensor has type TN_I8 or TN_U8 and `quantization` set, one f32 scale for the whole tensor:
  * real = (stored - zero_point) * scale; stored = clamp(round_half_even(real / scale) + zero_point).
- * The build brings the scales and inserts the conversions around the kernel. Constants stay in
- * 32-bit floats: the kernel converts them in `prepare`. Steps compute in real numbers; what is
+ * The build provides the scales and inserts the conversions around the kernel. Constants stay in
+ * 32-bit floats: the kernel converts them in `prepare`. Steps compute in floats; what is
  * stored is rounded after the last one, and a WHOLE operand is stored as the output is, with a
  * scale of its own. A plain i8 is ONNX's integer type and never has a scale from the
  * build; '*' and no combinations never get a lower type. */
@@ -734,7 +735,7 @@ struct tn_kernel {
     uint32_t revision; /* raise it when the speed may have changed: timings are remembered by it.
                           From 1 */
     const char *domain, *op; /* the operator that it computes; both "*": every elementwise operator
-                                with an expression, whoever brings it */
+                                with an expression, whoever provides it */
     uint32_t minimum_version,
         maximum_version; /* of the operator's since_version; 0 and 0: every one */
     const char *device;  /* "cpu", "cuda" */
@@ -757,7 +758,7 @@ struct tn_kernel {
     /* How many tactics there are for this node (in call->tactic_count), at least 1. Null: 1.
      * [thread: any; called: build] */
     tn_callback tactics;
-    /* Gets ready for a node in an engine: packs weights, plans. On every device the data of
+    /* Prepares for a node in an engine: packs weights, plans. On every device the data of
      * constant inputs is host memory here, and memory of the device in run. [thread: one at a time;
      * called: build, load; may fail; the state is immutable afterwards] */
     tn_callback prepare;
@@ -814,7 +815,7 @@ struct tn_library {
     tn_status (*load)(const tn_host *host, tn_library *library) TN_NOEXCEPT;
     void (*unload)(const tn_host *host, tn_library *library) TN_NOEXCEPT;
     void *user;
-    /* Devices that the library brings. */
+    /* Devices that the library provides. */
     uint64_t device_count;
     const tn_device *const *devices;
     /* Rewrites: tenon/plugin/rewrite.h. */

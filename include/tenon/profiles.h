@@ -18,7 +18,7 @@ extern "C" {
 
 /* How many profiles the plan has, at least 1; 0 for null. [thread: any] */
 TN_EXPORT uint32_t tn_engine_profile_count(const tn_engine *engine);
-/* As tn_engine_profile, which is that of profile 0, of any profile. Lives as long as the engine.
+/* As tn_engine_profile, which is that of profile 0, of any profile. Has the lifetime of the engine.
  * Null past the end, and for an input that accepts any shape there. [thread: any] */
 TN_EXPORT const tn_profile_input *tn_engine_profile_of(const tn_engine *engine, uint32_t profile,
                                                        uint32_t input);

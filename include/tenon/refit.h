@@ -21,7 +21,7 @@ typedef struct tn_refit tn_refit;
 
 /* The constants of an engine that can be refitted, by name, type and shape, in the plan's order:
  * all those of the network and of the bodies in it. A name stands for one constant, wherever it is
- * read. They live as long as the engine; null past the end. [thread: any] */
+ * read. They have the lifetime of the engine; null past the end. [thread: any] */
 TN_EXPORT uint32_t tn_engine_refit_count(const tn_engine *engine);
 TN_EXPORT const tn_port_info *tn_engine_refit_constant(const tn_engine *engine, uint32_t index);
 
@@ -53,11 +53,11 @@ TN_EXPORT tn_status tn_refit_set_all(tn_refit *refit, const tn_graph *graph, uin
 /* The engine with the data that was set (where none of it is new: the same engine); the one that
  * the refit was made of stays as it is, its contexts go on with the old data, also while this runs,
  * and on failure nothing is left behind. Steps that read none of that data are shared, the others
- * are prepared again (on the thread that calls); where kernels no longer take what they were chosen
- * for, or run isolated, the plan is loaded once more as a whole, and where that chooses kernels
- * again the log warns. The new engine can be refitted again. The refit can be used further: it then
- * is one of the same engine as before. Errors are those of tn_engine_load; TN_ERROR_STATE: it was
- * made for a plan file. The caller releases the engine. */
+ * are prepared again (on the thread that calls); where kernels no longer accept what they were
+ * chosen for, or run isolated, the plan is loaded once more as a whole, and where that chooses
+ * kernels again the log warns. The new engine can be refitted again. The refit can be used further:
+ * it then is one of the same engine as before. Errors are those of tn_engine_load; TN_ERROR_STATE:
+ * it was made for a plan file. The caller releases the engine. */
 TN_EXPORT tn_status tn_refit_apply(tn_refit *refit, tn_engine **out_engine);
 /* Writes the plan with the data that was set, as tn_plan_save does; all else in it stays: kernels,
  * profiles, measured times. TN_ERROR_IO, TN_ERROR_NOT_FOUND (the folder), TN_ERROR_MEMORY. */

@@ -142,7 +142,7 @@ TN_EXPORT void tn_runtime_visit_rewrites(tn_runtime *runtime,
  * the last error says which field it is, and why. [thread: any] */
 TN_EXPORT tn_status tn_kernel_fits(const tn_kernel *kernel, const tn_operator *op);
 
-/* Devices: the processor, and those that loaded libraries bring. */
+/* Devices: the processor, and those that loaded libraries provide. */
 typedef struct tn_device_info {
     uint32_t size;
     uint32_t index; /* of its kind, from 0 */
@@ -156,14 +156,14 @@ typedef struct tn_device_info {
 TN_EXPORT void tn_runtime_visit_devices(tn_runtime *runtime,
                                         bool (*visit)(void *user, const tn_device_info *device),
                                         void *user);
-/* Whether there is a device of this name ("cpu", "cuda", "cuda:1"): loads the library that brings
+/* Whether there is a device of this name ("cpu", "cuda", "cuda:1"): loads the library that provides
  * it, tenon/devices/libtenon_KIND.so beside the core library, where no loaded one does.
  * TN_ERROR_ARGUMENT: no name of a device; TN_ERROR_NOT_FOUND says what was looked for and what
  * there is; TN_ERROR_PLUGIN. [thread: any] */
 TN_EXPORT tn_status tn_runtime_find_device(tn_runtime *runtime, const char *name);
 
 /* The processor features that kernels may use here, like "sse2,avx2,fma,avx512f", TENON_CPU_LEVEL
- * taken into account. Lives as long as the runtime. [thread: any] */
+ * taken into account. Has the lifetime of the runtime. [thread: any] */
 TN_EXPORT const char *tn_runtime_cpu_features(tn_runtime *runtime);
 
 #ifdef __cplusplus

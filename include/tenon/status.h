@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* Why the calling thread's last failed call failed. `message` is one sentence or more that a person
- * can act on; `where` is the chain of places, outermost first, like "model.onnx: node 'conv1':
+ * can act on; `where` is the chain of locations, outermost first, like "model.onnx: node 'conv1':
  * operator Conv: library vision", or "". Both live until this thread's next failing call.
  * Successful calls leave it as it is. Never null. It needs no memory while fewer than 64 threads
  * have one, and is freed when its thread ends, also behind a dlclose of the library. [thread: any]

@@ -10,7 +10,7 @@
  *    from a C handle adopts it: it is released with the object.
  *  - Structs of options are those of C: tenon::options<tn_builder_options>() has `size` set and
  *    all else 0. They hold pointers, to what must live until the call is over.
- *  - Texts and tensors that methods answer live as long as those of the C functions.
+ *  - Texts and tensors that methods answer have the lifetime of those of the C functions.
  *  - Threads: as the C functions say. Functions that are given to C by pointer must not throw.
  *    Callables may: what one throws ends the visit or the build and is thrown on, and is no memory
  *    for an output; that of Context::run_async must be noexcept.

@@ -30,8 +30,8 @@ void *tn_cuda_handle_take(uint32_t library, uint32_t device) {
 
 bool tn_cuda_handle_keep(uint32_t library, uint32_t device, void *handle) {
     pthread_mutex_lock(&lock);
-    const bool has_room = kept_count < MOST_KEPT;
-    if (has_room) kept[kept_count++] = (kept_handle){library, device, handle};
+    const bool is_kept = kept_count < MOST_KEPT;
+    if (is_kept) kept[kept_count++] = (kept_handle){library, device, handle};
     pthread_mutex_unlock(&lock);
-    return has_room;
+    return is_kept;
 }

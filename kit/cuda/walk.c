@@ -10,7 +10,7 @@ bool tn_cuda_walk_knows(const tn_tensor *tensor) {
     return (tensor->format & 0xff) != TN_LAYOUT_BLOCKED && tensor->rank <= TN_MAX_RANK;
 }
 
-/* The logical axis at this place of memory, slowest first. */
+/* The logical axis at this position in memory, slowest first. */
 static uint32_t axis_at(tn_format format, uint32_t rank, uint32_t place) {
     if (!is_channels_last(format, rank) || place == 0) return place;
     return place == rank - 1 ? 1 : place + 1;

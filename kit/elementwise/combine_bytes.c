@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elementwise operators of two 8-bit tensors that stand for real numbers; see combine_kernel.h.
- * Sums and products of rows without epilogues are done at once; all else goes through blocks of
- * floats.
+ * Elementwise operators of two 8-bit tensors that stand for floating-point values; see
+ * combine_kernel.h. Sums and products of rows without epilogues are done at once; all else goes
+ * through blocks of floats.
  */
 #include "kit/elementwise/combine_kernel.h"
 #include "kit/math/byte_table.h"

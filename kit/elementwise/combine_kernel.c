@@ -9,8 +9,8 @@ const char *const tn_combine_kernel_combinations[4] = {
     "f32, f32 -> f32", "f32:nhwc, f32:nhwc -> f32:nhwc", "f32:c16, f32:c16 -> f32:c16",
     "f32:c8, f32:c8 -> f32:c8"};
 
-/* Other formats than linear are walked as they lie: the inputs have all axes of the output, and its
- * channels. */
+/* Other formats than linear are traversed in memory order: the inputs have all axes of the output,
+ * and its channels. */
 static bool fits_format(const tn_call *call, uint32_t input) {
     const tn_tensor *x = call->inputs[input], *y = call->outputs[0];
     return y->format == TN_LINEAR || (x->rank == y->rank && x->shape[1] == y->shape[1]);
@@ -31,7 +31,7 @@ tn_status tn_combine_kernel_prepare(tn_call *call) {
     return tn_row_program_prepare(call, TN_ROW_START_COMBINE, user->combine);
 }
 
-/* One more input with the extents `shape`, as it lies in the output's format. */
+/* One more input with the extents `shape`, in the layout of the output's format. */
 static void add_input(tn_broadcast_rows *rows, const tn_tensor *output, uint32_t rank,
                       const int64_t *shape) {
     tn_physical physical;

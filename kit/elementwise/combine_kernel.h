@@ -22,7 +22,7 @@ tn_status tn_combine_kernel_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_combine_kernel_combinations[4];
 
-/* The same on 8-bit tensors that stand for real numbers (combine_bytes.c). */
+/* The same on 8-bit tensors that stand for floating-point values (combine_bytes.c). */
 tn_status tn_combine_bytes_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_combine_bytes_run(tn_call *call) TN_NOEXCEPT;
 extern const char *const tn_combine_bytes_combinations[2];

@@ -21,11 +21,13 @@ typedef struct tn_map_kernel_user {
 tn_status tn_map_kernel_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_map_kernel_run(tn_call *call) TN_NOEXCEPT;
 
-/* The same maps on 8-bit tensors that stand for real numbers: a table of 256 bytes, made once. */
+/* The same maps on 8-bit tensors that stand for floating-point values: a table of 256 bytes, made
+ * once. */
 tn_status tn_map_bytes_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_map_bytes_prepare(tn_call *call) TN_NOEXCEPT;
-/* For kernels that prepare it in another manner: the 256 real numbers that elements of input 0
- * stand for; and the table as call->state, of what `program` makes of them (null: as they are). */
+/* For kernels that prepare it in another manner: the 256 floating-point values that elements of
+ * input 0 stand for; and the table as call->state, of what `program` makes of them (null: as they
+ * are). */
 void tn_map_bytes_values(const tn_call *call, float *out_values);
 tn_status tn_map_bytes_fill(tn_call *call, const tn_row_program *program, float *values);
 tn_status tn_map_bytes_run(tn_call *call) TN_NOEXCEPT;

@@ -42,8 +42,8 @@ static const pattern patterns[] = {
 enum { PATTERN_COUNT = sizeof(patterns) / sizeof(patterns[0]) };
 
 /* The member for a name of a pattern. */
-static uint32_t *place_of(const tn_expression *text, uint32_t step, tn_row_pattern *found,
-                          bool *out_is_number) {
+static uint32_t *slot_of(const tn_expression *text, uint32_t step, tn_row_pattern *found,
+                         bool *out_is_number) {
     *out_is_number = false;
     if (tn_expression_is_name(text, step, "x")) return &found->x;
     if (tn_expression_is_name(text, step, "b")) return &found->b;
@@ -65,10 +65,10 @@ static bool fits_step(const tn_expression *expression, const bool *is_number,
     if (s->kind != like->kind) return false;
     if (s->kind == TN_EXPRESSION_NUMBER) return s->number == like->number;
     if (s->kind == TN_EXPRESSION_NAME) {
-        uint32_t *place = place_of(text, step, found, &wants_number);
+        uint32_t *slot = slot_of(text, step, found, &wants_number);
         if (is_number[step] != wants_number) return false;
-        if (*place != UINT32_MAX) return is_same_name(expression, *place, step);
-        *place = step;
+        if (*slot != UINT32_MAX) return is_same_name(expression, *slot, step);
+        *slot = step;
         return true;
     }
     if (s->kind == TN_EXPRESSION_CALL && s->function != like->function) return false;

@@ -58,7 +58,7 @@ typedef enum tn_row_start {
 /* Reads the node's value and the call's steps after it. The tensors are those of
  * tn_epilogue_tensors, but for VALUE: there is one, and no operand. Result s is value FIRST_RESULT
  * + s. False: it has no such program, and `out_why` (of `why_bytes`, may be null) says why. Row
- * functions' parameters must live as long as the program. */
+ * functions' parameters must outlive the program. */
 bool tn_row_program_read(const tn_call *call, tn_row_start start, uint32_t function,
                          tn_row_program *out_program, char *out_why, size_t why_bytes);
 

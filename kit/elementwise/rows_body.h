@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The functions of rows.h for one processor level. Included by a file a level, which names the
- * table as TN_ROWS_LEVEL. Vectors are loaded before they are stored, so that rows may be changed in
- * place.
+ * table as TN_ROWS_LEVEL. Vectors are loaded before they are stored, so that rows may be
+ * changed in place.
  */
 #include <tenon/kit/rows.h>
 #include <tenon/kit/byte_vector.h>

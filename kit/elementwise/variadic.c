@@ -10,7 +10,7 @@ const char *const tn_variadic_kernel_combinations[2] = {"f32... -> f32", "f32:nh
 /* ------------------------------------------------------------------------------------------------
  * kernels */
 
-/* Other formats than linear are walked as they lie, which takes equal shapes. */
+/* Other formats than linear are traversed in memory order, which takes equal shapes. */
 tn_status tn_variadic_kernel_accepts(tn_call *call) {
     const tn_tensor *y = call->outputs[0];
     if (!tn_row_epilogue_accepts(call)) return TN_ERROR_UNSUPPORTED;

@@ -32,7 +32,7 @@ typedef struct tn_product_matrix {
 
 /* y = alpha * a b + beta * c, row-major at y_offset of y's data; c's data null: none; c may be y.
  * Where y is real all matrices are, of any types: computed in double and rounded once. Else all
- * have y's type: integers wrap, in int64 where alpha and beta are whole numbers, else in double. */
+ * have y's type: integers wrap, in int64 where alpha and beta are integers, else in double. */
 typedef struct tn_product_job {
     int64_t rows, columns, depth;
     double alpha, beta;

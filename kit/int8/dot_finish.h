@@ -56,6 +56,18 @@ TN_INLINE void tn_dot_end_store(const tn_dot_tile *tile, tn_vector value, int64_
     }
 }
 
+/* One vector of sums as it is. */
+TN_INLINE void tn_dot_sums_store(const tn_dot_tile *tile, tn_vector_whole sum, int64_t at,
+                                 int64_t left) {
+    int32_t values[TN_LANES], *to = (int32_t *)tile->output + at;
+    memcpy(values, &sum, sizeof(values));
+    if (tile->column_stride == 1)
+        memcpy(to, values, (size_t)(left < TN_LANES ? left : TN_LANES) * sizeof(*to));
+    else
+        for (int i = 0; i < TN_LANES && i < left; i++)
+            to[i * tile->column_stride] = values[i];
+}
+
 /* The general end of a tile. `sums` is rows x vectors. */
 static __attribute__((noinline)) void
 tn_dot_finish(const tn_dot_tile *tile, const tn_vector_whole *sums, int rows, int vectors) {
@@ -64,8 +76,11 @@ tn_dot_finish(const tn_dot_tile *tile, const tn_vector_whole *sums, int rows, in
             const int64_t left = tile->columns - v * TN_LANES;
             const int64_t at = m * tile->row_stride + v * TN_LANES * tile->column_stride;
             if (left <= 0) break;
-            tn_dot_end_store(tile, tn_dot_end_value(tile, sums[m * vectors + v], v, at, left), at,
-                             left);
+            if (tile->end->type == TN_I32)
+                tn_dot_sums_store(tile, sums[m * vectors + v], at, left);
+            else
+                tn_dot_end_store(tile, tn_dot_end_value(tile, sums[m * vectors + v], v, at, left),
+                                 at, left);
         }
     }
 }

@@ -4,6 +4,8 @@
 #include <tenon/kit/dot_pack.h>
 #include <tenon/kit/parallel.h>
 
+#include <string.h>
+
 bool tn_dot_layout_make(const tn_dot_level *level, int64_t matrices, int64_t columns,
                         int64_t groups, tn_dot_layout *out_layout) {
     const int64_t lanes = level->lanes, limit = INT32_MAX;
@@ -35,6 +37,10 @@ const float *tn_dot_scales(const tn_dot_layout *layout, const void *blob, int64_
     return (const float *)blob + matrix * layout->padded;
 }
 
+const int32_t *tn_dot_weight_sums(const tn_dot_layout *layout, const void *blob, int64_t matrix) {
+    return (const int32_t *)blob + matrix * layout->padded;
+}
+
 const int32_t *tn_dot_initial(const tn_dot_layout *layout, const void *blob, int64_t matrix) {
     return (const int32_t *)blob + (layout->matrices + matrix) * layout->padded;
 }
@@ -55,26 +61,47 @@ static float scale_of(const tn_dot_layout *layout, const tn_dot_source *source,
     return tn_weight_scale(largest);
 }
 
-/* Column n of a matrix: `to` is its first group in the block, `step` bytes from group to group. */
-static void pack_column(const tn_dot_layout *layout, const tn_dot_source *source,
-                        const float *matrix, int64_t n, int8_t *to, int64_t step, float *out_scale,
+/* How the weights of a column become bytes. */
+typedef enum weight_kind { WEIGHT_FLOAT, WEIGHT_SIGNED, WEIGHT_UNSIGNED } weight_kind;
+
+static int8_t weight_at(weight_kind kind, const void *column, int64_t at, float scale) {
+    switch (kind) {
+    case WEIGHT_FLOAT:
+        return tn_weight_quantise(((const float *)column)[at], scale);
+    case WEIGHT_SIGNED:
+        return ((const int8_t *)column)[at];
+    case WEIGHT_UNSIGNED:
+        return (int8_t)(((const uint8_t *)column)[at] ^ 0x80u);
+    }
+    return 0;
+}
+
+/* Column n of a matrix: `to` is its first group in the block, `step` bytes from group to group.
+ * Writes the column's scale, or the sum of its weights, and what its sums begin at. */
+static void pack_column(const tn_dot_layout *layout, const tn_dot_source *source, weight_kind kind,
+                        const void *matrix, int64_t n, int8_t *to, int64_t step, float *out_scale,
                         int32_t *out_initial) {
     const int64_t group = layout->level->group;
     const int32_t *elements = source->elements + n / source->period * layout->groups * group;
-    const float *column = matrix + n % source->period * source->column_stride;
-    const float scale = scale_of(layout, source, elements, column);
+    const size_t bytes = kind == WEIGHT_FLOAT ? sizeof(float) : 1;
+    const void *column =
+        (const char *)matrix + (size_t)(n % source->period * source->column_stride) * bytes;
+    const float scale = kind == WEIGHT_FLOAT ? scale_of(layout, source, elements, column) : 1.0f;
     int32_t sum = 0;
     for (int64_t g = 0; g < layout->groups; g++) {
         for (int64_t i = 0; i < group; i++) {
             const int32_t element = elements[g * group + i];
             int8_t weight = 0;
             if (element >= 0)
-                weight = tn_weight_quantise(column[element * source->element_stride], scale);
+                weight = weight_at(kind, column, element * source->element_stride, scale);
             to[g * step + i] = weight;
             sum += weight;
         }
     }
-    *out_scale = scale;
+    if (kind == WEIGHT_FLOAT)
+        *out_scale = scale;
+    else
+        memcpy(out_scale, &sum, sizeof(sum));
     *out_initial = sum * layout->level->initial_of_weight;
 }
 
@@ -85,13 +112,16 @@ static void clear_column(const tn_dot_layout *layout, int8_t *to, int64_t step) 
     }
 }
 
-void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void *out_blob) {
+static void pack(const tn_dot_layout *layout, const tn_dot_source *source, weight_kind kind,
+                 const void *from, void *out_blob) {
+    const size_t weight_bytes = kind == WEIGHT_FLOAT ? sizeof(float) : 1;
     const int64_t group = layout->level->group;
     float *scales = out_blob;
     int32_t *initial = (int32_t *)out_blob + layout->matrices * layout->padded;
     int8_t *weights = (int8_t *)out_blob + layout->matrices * layout->padded * 8;
     for (int64_t m = 0; m < layout->matrices; m++) {
-        const float *matrix = source->from + m * source->matrix_stride;
+        const void *matrix =
+            (const char *)from + (size_t)(m * source->matrix_stride) * weight_bytes;
         for (int64_t block = 0; block < layout->blocks; block++) {
             const int64_t first = tn_dot_block_first(layout, block);
             const int64_t width = tn_dot_block_first(layout, block + 1) - first;
@@ -99,7 +129,7 @@ void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void 
                 *scales = 0;
                 *initial = 0;
                 if (first + i < layout->columns)
-                    pack_column(layout, source, matrix, first + i, weights + i * group,
+                    pack_column(layout, source, kind, matrix, first + i, weights + i * group,
                                 width * group, scales, initial);
                 else
                     clear_column(layout, weights + i * group, width * group);
@@ -107,4 +137,13 @@ void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void 
             weights += width * group * layout->groups;
         }
     }
+}
+
+void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void *out_blob) {
+    pack(layout, source, WEIGHT_FLOAT, source->from, out_blob);
+}
+
+void tn_dot_pack_bytes(const tn_dot_layout *layout, const tn_dot_source *source, const void *bytes,
+                       bool is_unsigned, void *out_blob) {
+    pack(layout, source, is_unsigned ? WEIGHT_UNSIGNED : WEIGHT_SIGNED, bytes, out_blob);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 8-bit tensors that stand for real numbers, element by element: scales, rounding, and functions of
- * one element as a table of 256 bytes.
+ * 8-bit tensors that stand for floating-point values, element by element: scales, rounding, and
+ * functions of one element as a table of 256 bytes.
  */
 #ifndef TN_KIT_MATH_BYTE_TABLE_H
 #define TN_KIT_MATH_BYTE_TABLE_H
 
 #include <tenon/plugin.h>
 
-/* The scale of a tensor of TN_I8 that stands for real numbers; 0 when it has none, more than one,
- * or a zero point. */
+/* The scale of a tensor of TN_I8 that stands for floating-point values; 0 when it has none, more
+ * than one, or a zero point. */
 float tn_byte_scale(const tn_tensor *tensor);
 
 /* Element v of a tensor lies at index v + 128. */

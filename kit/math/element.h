@@ -12,7 +12,8 @@
 
 /* Bytes of one element; 0 for a type that is not known. */
 static inline size_t tn_element_bytes(tn_type type) {
-    static const uint8_t bytes[TN_TYPE_COUNT] = {0, 8, 4, 2, 2, 8, 4, 2, 1, 8, 4, 2, 1, 1};
+    static const uint8_t bytes[TN_TYPE_COUNT] = {0, 8, 4, 2, 2, 8, 4, 2, 1, 8, 4, 2, 1,
+                                                 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16};
     return type < TN_TYPE_COUNT ? bytes[type] : 0;
 }
 
@@ -75,12 +76,12 @@ static inline double tn_element_load_f64(const void *data, tn_type type, int64_t
     }
 }
 
-/* Integers as they are (u64 as the int64 of the same bits), bool as 0 or 1, reals truncated and
+/* Integers as they are (u64 as the int64 of the same bits), bool as 0 or 1, floats truncated and
  * saturated. */
 int64_t tn_element_load_i64(const void *data, tn_type type, int64_t index);
 /* Rounds once to the type (integers: tn_element_round_i64; bool: value != 0). */
 void tn_element_store_f64(void *data, tn_type type, int64_t index, double value);
-/* Integers keep the low bits (wrap), bool: value != 0, reals are rounded once. */
+/* Integers keep the low bits (wrap), bool: value != 0, floats are rounded once. */
 void tn_element_store_i64(void *data, tn_type type, int64_t index, int64_t value);
 
 /* The same of a tensor. */

@@ -22,7 +22,7 @@ static void cast_from_real(const tn_tensor *x, const tn_tensor *y) {
     }
 }
 
-/* u64 to reals: above the highest int64 they would change their sign. */
+/* u64 to floats: above the highest int64 they would change their sign. */
 static void cast_from_integer(const tn_tensor *x, const tn_tensor *y) {
     const bool is_real = tn_element_is_real(y->type);
     for (int64_t i = 0; i < tn_element_count(y); i++) {

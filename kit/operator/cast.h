@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same elements in another type, for Cast and CastLike. Real numbers lose what is behind the
- * point on their way to integers, and integers keep their low bits in narrower ones, as NumPy and
- * the machine's conversions have it: what is beyond 64 bits, and NaN, becomes the lowest integer.
+ * The same elements in another type, for Cast and CastLike. Floating-point values lose what is
+ * behind the point when they become integers, and integers keep their low bits in narrower ones, as
+ * NumPy and the machine's conversions have it: what is beyond 64 bits, and NaN, becomes the lowest
+ * integer.
  */
 #ifndef TN_KIT_OPERATOR_CAST_H
 #define TN_KIT_OPERATOR_CAST_H

@@ -24,6 +24,10 @@ typedef struct tn_layer {
 
 extern const tn_layer *const tn_layer_table[]; /* null-terminated */
 
+/* A library's `load`: registers all of a null-terminated table. */
+tn_status tn_layers_register(const tn_host *host, tn_library *library,
+                             const tn_layer *const *layers);
+
 #define TN_LAYER(folder, operator_table, kernel_table)                                             \
     extern const tn_layer tn_layer_##folder;                                                       \
     const tn_layer tn_layer_##folder = {                                                           \

@@ -8,6 +8,7 @@
 #define TN_KIT_OPERATOR_MOVES_H
 
 #include "kit/operator/layer.h"
+#include "kit/operator/strings.h"
 #include <tenon/kit/region.h>
 
 /* Defines PREFIX_reference and, for kernels, PREFIX_run. */

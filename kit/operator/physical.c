@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors as they lie; see physical.h. */
+/* Physical layouts of tensors; see physical.h. */
 #include "kit/operator/physical.h"
 
 static void init_channels_last(tn_physical *physical, uint32_t rank, const int64_t *shape) {
     for (uint32_t i = 0; i < rank; i++) {
-        const uint32_t place = i == 0 ? 0 : i == 1 ? rank - 1 : i - 1;
-        physical->places[i] = place;
-        physical->shape[place] = shape[i];
+        const uint32_t position = i == 0 ? 0 : i == 1 ? rank - 1 : i - 1;
+        physical->positions[i] = position;
+        physical->shape[position] = shape[i];
     }
 }
 
@@ -19,7 +19,7 @@ void tn_physical_init(tn_physical *physical, tn_format format, uint32_t rank,
         return;
     }
     for (uint32_t i = 0; i < rank; i++) {
-        physical->places[i] = i;
+        physical->positions[i] = i;
         physical->shape[i] = shape[i];
     }
     if (block == 0 || rank < 2) return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tensor as it lies in memory: the shape whose row-major order is that of the elements. Linear:
+ * A tensor's layout in memory: the shape whose row-major order is that of the elements. Linear:
  * the shape itself. Channels last: the channels behind the others. Blocked: blocks of channels
  * where the channels were, and the lanes of a block behind all. So that what works on linear
  * tensors works on all formats, padded lanes included.
@@ -18,7 +18,7 @@ static inline int64_t tn_physical_block(tn_format format) {
 typedef struct tn_physical {
     uint32_t rank;
     int64_t shape[TN_MAX_RANK + 1];
-    uint32_t places[TN_MAX_RANK]; /* of each logical axis; of a blocked one, its blocks' */
+    uint32_t positions[TN_MAX_RANK]; /* of each logical axis; of a blocked one, its blocks' */
 } tn_physical;
 
 /* The shape `shape` in a format whose blocked axis is 1, as those of plugin.h are. */

@@ -8,7 +8,7 @@ void tn_strided_physical(const tn_tensor *tensor, int64_t *out_strides) {
     tn_physical_init(&physical, tensor->format, tensor->rank, tensor->shape);
     if (physical.rank > tensor->rank) out_strides[physical.rank - 1] = 1; /* lanes of a block */
     for (uint32_t i = 0; i < tensor->rank; i++)
-        out_strides[physical.places[i]] = tensor->strides[i];
+        out_strides[physical.positions[i]] = tensor->strides[i];
 }
 
 void tn_strided_init(tn_strided *strided, const tn_tensor *tensor) {

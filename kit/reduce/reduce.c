@@ -3,6 +3,7 @@
 #include "kit/reduce/reduce.h"
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
+#include <tenon/kit/parallel.h>
 
 const tn_field tn_reduce_fields_axes[2] = {
     TN_FIELD(tn_reduce_params, axes, TN_FIELD_I64S, TN_OPTIONAL, NULL,
@@ -86,22 +87,73 @@ void tn_reduce_lane_init(const tn_tensor *x, uint32_t mask, tn_reduce_lane *lane
     memmove(lane->strides, lane->strides + at, lane->rank * sizeof(*lane->strides));
 }
 
-tn_status tn_reduce_compute(tn_call *call, const tn_reduce_function *function) {
-    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-    bool is_whole = function->whole && !tn_element_is_real(x->type);
+/* ----------------------------------------------------------------------------------------------
+ * all lanes */
+
+typedef struct lanes_job {
+    const tn_call *call;
     tn_reduce_lane kept, lane;
-    uint32_t mask = 0;
-    int64_t at = 0;
-    TN_TRY(tn_reduce_axes(call, &mask));
-    if (tn_element_count(y) == 0) return TN_OK;
-    tn_reduce_lane_init(x, mask, &lane);
-    tn_reduce_lane_init(x, ~mask, &kept);
-    for (bool more = tn_reduce_first(&kept); more; more = tn_reduce_next(&kept)) {
+    tn_reduce_work work;
+    const void *user;
+} lanes_job;
+
+/* Lane number `number` of those that the axes which are kept make. */
+static void seek(tn_reduce_lane *kept, int64_t number) {
+    kept->at = kept->begin;
+    for (uint32_t i = kept->rank; i-- > 0; number /= kept->extents[i]) {
+        kept->index[i] = number % kept->extents[i];
+        kept->at += kept->index[i] * kept->strides[i];
+    }
+}
+
+static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const lanes_job *job = user;
+    tn_reduce_lane kept = job->kept, lane = job->lane;
+    (void)thread;
+    seek(&kept, begin);
+    for (int64_t number = begin; number < end; number++) {
         lane.begin = kept.at;
-        if (is_whole)
-            tn_element_set_i64(y, at++, function->whole(&lane));
-        else
-            tn_element_set_f64(y, at++, function->real(&lane));
+        job->work(job->call, &lane, number, job->user);
+        (void)tn_reduce_next(&kept);
     }
     return TN_OK;
+}
+
+tn_status tn_reduce_do(tn_call *call, uint32_t mask, bool is_parallel, tn_reduce_work work,
+                       const void *user) {
+    enum { GRAIN = 4096 };
+    lanes_job job = {.call = call, .work = work, .user = user};
+    tn_reduce_lane_init(call->inputs[0], mask, &job.lane);
+    tn_reduce_lane_init(call->inputs[0], ~mask, &job.kept);
+    if (job.kept.count == 0) return TN_OK;
+    if (!is_parallel) return do_lanes(&job, 0, job.kept.count, 0);
+    return call->host->parallel_for(call, job.kept.count,
+                                    tn_parallel_grain(GRAIN, job.lane.count + 1), do_lanes, &job);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * reductions */
+
+static void reduce_lane(const tn_call *call, tn_reduce_lane *lane, int64_t number,
+                        const void *user) {
+    const tn_reduce_function *function = user;
+    if (function->whole && !tn_element_is_real(lane->x->type))
+        tn_element_set_i64(call->outputs[0], number, function->whole(lane));
+    else
+        tn_element_set_f64(call->outputs[0], number, function->real(lane));
+}
+
+static tn_status compute(tn_call *call, const tn_reduce_function *function, bool is_parallel) {
+    uint32_t mask = 0;
+    TN_TRY(tn_reduce_axes(call, &mask));
+    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
+    return tn_reduce_do(call, mask, is_parallel, reduce_lane, function);
+}
+
+tn_status tn_reduce_compute(tn_call *call, const tn_reduce_function *function) {
+    return compute(call, function, false);
+}
+
+tn_status tn_reduce_compute_parallel(tn_call *call, const tn_reduce_function *function) {
+    return compute(call, function, true);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reductions along axes: fields, shape rule and the walk that their references share. ONNX moved
- * the axes from a field to an input (ReduceSum in opset 13, the others in 18): an operator with two
- * input ports is of the later kind.
+ * Reductions along axes: fields, shape rule and the traversal that their references share. ONNX
+ * moved the axes from a field to an input (ReduceSum in opset 13, the others in 18): an operator
+ * with two input ports is of the later kind.
  */
 #ifndef TN_KIT_REDUCE_REDUCE_H
 #define TN_KIT_REDUCE_REDUCE_H
@@ -30,7 +30,7 @@ tn_status tn_reduce_infer(tn_call *call) TN_NOEXCEPT;
  *     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane))
  *         ... element lane->at of lane->x
  *
- * It may be walked several times. */
+ * It may be traversed several times. */
 typedef struct tn_reduce_lane {
     const tn_tensor *x;
     int64_t at;
@@ -50,7 +50,15 @@ typedef struct tn_reduce_function {
     double (*real)(tn_reduce_lane *lane);
     int64_t (*whole)(tn_reduce_lane *lane);
 } tn_reduce_function;
-/* The reference of a reduction. */
+/* The reference of a reduction, and the same on all threads. */
 tn_status tn_reduce_compute(tn_call *call, const tn_reduce_function *function);
+tn_status tn_reduce_compute_parallel(tn_call *call, const tn_reduce_function *function);
+
+/* Does `work` on each lane of input 0 along the axes in the mask, numbered in the order of the
+ * others; it may traverse the lane, which is its own. */
+typedef void (*tn_reduce_work)(const tn_call *call, tn_reduce_lane *lane, int64_t number,
+                               const void *user);
+tn_status tn_reduce_do(tn_call *call, uint32_t mask, bool is_parallel, tn_reduce_work work,
+                       const void *user);
 
 #endif

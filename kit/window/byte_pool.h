@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pooling of 8-bit tensors that stand for real numbers, the largest or the mean of each window, as
- * kernels for the operators whose folders say how their node reads: rows of a window are joined
- * first, then its columns, all channels of a position at once where they lie last. The loops are
- * byte_pool_body.h, compiled once a processor level.
+ * Pooling of 8-bit tensors that stand for floating-point values, the largest or the mean of each
+ * window, as kernels for the operators whose folders say how their node reads: rows of a window are
+ * joined first, then its columns, all channels of a position at once where they lie last. The loops
+ * are byte_pool_body.h, compiled once a processor level.
  */
 #ifndef TN_KIT_WINDOW_BYTE_POOL_H
 #define TN_KIT_WINDOW_BYTE_POOL_H

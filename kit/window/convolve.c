@@ -8,9 +8,9 @@ enum { COLUMNS = TN_PRODUCT_COLUMNS };
 
 typedef struct convolve_job {
     const tn_convolution *c;
-    int64_t taps, depth, positions, plane; /* plane: elements of one input channel */
-    int64_t filter_stride, channel_stride; /* of w */
-    int64_t *offsets;                      /* taps x COLUMNS, -1 for padding */
+    int64_t taps, depth, positions, panels, plane; /* plane: elements of one input channel */
+    int64_t filter_stride, channel_stride;         /* of w */
+    int64_t *offsets;                              /* taps x COLUMNS, -1 for padding */
     tn_product product;
 } convolve_job;
 
@@ -88,11 +88,16 @@ static void multiply_group(const convolve_job *job, int64_t image, int64_t group
     }
 }
 
-static void compute(const convolve_job *job) {
+/* The panels begin..end-1, of all images and groups. */
+static void compute(const convolve_job *job, int64_t begin, int64_t end) {
     const tn_convolution *c = job->c;
-    int64_t position[TN_WINDOW_MAX_RANK] = {0};
-    for (int64_t first = 0; first < job->positions; first += COLUMNS) {
-        int64_t count = job->positions - first < COLUMNS ? job->positions - first : COLUMNS;
+    const tn_window *window = c->window;
+    int64_t position[TN_WINDOW_MAX_RANK] = {0}, rest = begin * COLUMNS;
+    for (uint32_t i = window->rank; i-- > 0; rest /= window->output[i])
+        position[i] = rest % window->output[i];
+    for (int64_t panel = begin; panel < end; panel++) {
+        const int64_t first = panel * COLUMNS, left = job->positions - first;
+        const int64_t count = left < COLUMNS ? left : COLUMNS;
         fill_offsets(job, count, position);
         for (int64_t image = 0; image < c->x->shape[0]; image++) {
             for (int64_t group = 0; group < c->groups; group++) {
@@ -106,11 +111,11 @@ static void compute(const convolve_job *job) {
     }
 }
 
-tn_status tn_convolve(tn_call *call, const tn_convolution *convolution) {
+static convolve_job make_job(const tn_convolution *convolution) {
     const tn_window *window = convolution->window;
     convolve_job job = {.c = convolution};
-    if (tn_element_count(convolution->y) == 0) return TN_OK;
     job.positions = tn_window_count(window->rank, window->output);
+    job.panels = (job.positions + COLUMNS - 1) / COLUMNS;
     if (convolution->channels) { /* else x and w are empty, and their extents mean nothing */
         job.taps = tn_window_count(window->rank, window->kernel);
         job.plane = tn_window_count(window->rank, window->input);
@@ -118,16 +123,57 @@ tn_status tn_convolve(tn_call *call, const tn_convolution *convolution) {
     job.depth = convolution->channels * job.taps;
     job.filter_stride = convolution->channels_first ? job.taps : job.depth;
     job.channel_stride = convolution->channels_first ? convolution->filters * job.taps : job.taps;
+    return job;
+}
 
+tn_status tn_convolve(tn_call *call, const tn_convolution *convolution) {
+    if (tn_element_count(convolution->y) == 0) return TN_OK;
+    convolve_job job = make_job(convolution);
     void *offsets = NULL;
     tn_status status = tn_product_create(call, job.depth, &job.product);
     if (status == TN_OK)
         status = tn_product_allocate(call, job.taps, COLUMNS * sizeof(int64_t), &offsets);
     if (status == TN_OK) {
         job.offsets = offsets;
-        compute(&job);
+        compute(&job, 0, job.panels);
     }
     call->host->deallocate(call->host, offsets);
     tn_product_destroy(call, &job.product);
     return status;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * on all threads; a thread's memory is a panel, sums, rows, offsets */
+
+uint64_t tn_convolve_bytes(const tn_convolution *convolution) {
+    const convolve_job job = make_job(convolution);
+    const uint64_t each = COLUMNS + TN_PRODUCT_ROWS, limit = UINT64_C(1) << 56;
+    if (job.depth < 0 || (uint64_t)job.depth > limit / each) return 0;
+    const uint64_t elements =
+        (uint64_t)job.depth * each + COLUMNS * TN_PRODUCT_ROWS + (uint64_t)job.taps * COLUMNS;
+    return (elements * sizeof(double) + 63) / 64 * 64;
+}
+
+typedef struct shared_job {
+    const convolve_job *job;
+    char *workspace;
+    uint64_t bytes; /* of a thread */
+} shared_job;
+
+static tn_status compute_panels(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const shared_job *shared = user;
+    convolve_job job = *shared->job;
+    job.product.panel = (double *)(void *)(shared->workspace + thread * shared->bytes);
+    job.product.sums = job.product.panel + job.depth * COLUMNS;
+    job.product.rows = job.product.sums + COLUMNS * TN_PRODUCT_ROWS;
+    job.offsets = (int64_t *)(void *)(job.product.rows + job.depth * TN_PRODUCT_ROWS);
+    compute(&job, begin, end);
+    return TN_OK;
+}
+
+tn_status tn_convolve_parallel(tn_call *call, const tn_convolution *convolution) {
+    if (tn_element_count(convolution->y) == 0) return TN_OK;
+    const convolve_job job = make_job(convolution);
+    shared_job shared = {&job, call->workspace, tn_convolve_bytes(convolution)};
+    return call->host->parallel_for(call, job.panels, 1, compute_panels, &shared);
 }

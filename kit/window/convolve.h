@@ -25,5 +25,8 @@ typedef struct tn_convolution {
 
 /* Computes y. Shapes have been checked. TN_ERROR_MEMORY. */
 tn_status tn_convolve(tn_call *call, const tn_convolution *convolution);
+/* The same on all threads, in so many bytes of the workspace for each; 0: too many. */
+uint64_t tn_convolve_bytes(const tn_convolution *convolution);
+tn_status tn_convolve_parallel(tn_call *call, const tn_convolution *convolution);
 
 #endif

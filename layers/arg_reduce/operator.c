@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ArgMax and ArgMin: where the largest or smallest element along an axis is. */
+#include "arg_reduce/arg_reduce.h"
 #include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
 
-typedef struct arg_reduce_params {
-    uint64_t present;
-    int64_t axis;
-    bool keepdims;
-    bool select_last_index; /* from opset 12 on */
-} arg_reduce_params;
-
 static const tn_field arg_reduce_fields[] = {
-    TN_FIELD(arg_reduce_params, axis, TN_FIELD_I64, TN_OPTIONAL, "0",
+    TN_FIELD(tn_arg_reduce_params, axis, TN_FIELD_I64, TN_OPTIONAL, "0",
              "axis along which to look; negative: from the end"),
-    TN_FIELD(arg_reduce_params, keepdims, TN_FIELD_BOOL, TN_OPTIONAL, "1",
+    TN_FIELD(tn_arg_reduce_params, keepdims, TN_FIELD_BOOL, TN_OPTIONAL, "1",
              "whether the axis stays, with extent 1"),
-    TN_FIELD(arg_reduce_params, select_last_index, TN_FIELD_BOOL, TN_OPTIONAL, "0",
+    TN_FIELD(tn_arg_reduce_params, select_last_index, TN_FIELD_BOOL, TN_OPTIONAL, "0",
              "whether the last of equal elements counts instead of the first"),
 };
 
 static tn_status arg_reduce_infer(tn_call *call) {
-    const arg_reduce_params *params = call->params;
+    const tn_arg_reduce_params *params = call->params;
     int64_t shape[TN_MAX_RANK];
     uint32_t axis = 0, rank = 0;
     TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
@@ -34,6 +28,20 @@ static tn_status arg_reduce_infer(tn_call *call) {
     TN_TRY(tn_infer_set_shape(call, 0, rank, shape));
     if (x->shape[axis] == 0 && tn_infer_product(shape, 0, rank) != 0)
         return call->host->fail(call, TN_ERROR_SHAPE, "axis %u has no elements", axis);
+    return TN_OK;
+}
+
+bool tn_arg_reduce_is_last(const tn_call *call) {
+    const tn_arg_reduce_params *params = call->params;
+    return call->op->since_version >= 12 && params->select_last_index;
+}
+
+tn_status tn_arg_reduce_read(tn_call *call, tn_lanes *out_lanes) {
+    const tn_arg_reduce_params *params = call->params;
+    const tn_tensor *x = call->inputs[0];
+    uint32_t axis = 0;
+    if (x->rank > 0) TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, x->rank, &axis));
+    *out_lanes = tn_lanes_along(x, axis, x->rank ? axis + 1 : 0);
     return TN_OK;
 }
 
@@ -67,14 +75,12 @@ static int64_t find(const tn_tensor *x, int64_t first, int64_t step, int64_t cou
 
 /* NaN comes before all other numbers. */
 static tn_status arg_reduce_compute(tn_call *call, bool is_largest) {
-    const arg_reduce_params *params = call->params;
-    const bool is_last = call->op->since_version >= 12 && params->select_last_index;
+    const bool is_last = tn_arg_reduce_is_last(call);
     const tn_tensor *x = call->inputs[0];
     int64_t *places = call->outputs[0]->data;
-    uint32_t axis = 0;
+    tn_lanes lanes;
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    if (x->rank > 0) TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, x->rank, &axis));
-    const tn_lanes lanes = tn_lanes_along(x, axis, x->rank ? axis + 1 : 0);
+    TN_TRY(tn_arg_reduce_read(call, &lanes));
     for (int64_t lane = 0; lane < lanes.outer * lanes.inner; lane++)
         places[lane] =
             find(x, tn_lanes_first(&lanes, lane), lanes.inner, lanes.count, is_largest, is_last);
@@ -88,19 +94,23 @@ static const tn_port arg_reduce_outputs[] = {
     "| data=f32[2,3,4]", "axis=1 | data=f32[2,3,4]", "axis=-1 keepdims=0 | data=f32[2,3,4]",       \
         "axis=1 | data=i32[2,3]{5,7,7,-1,-1,3}", "| data=u64[3]{1,18446744073709551615,7}",        \
         "| data=f16[33,3]", "keepdims=0 | data=f32[4]{1,nan,9,nan}", "axis=1 | data=f32[0,4]",     \
-        "axis=1 | data=f32[1,21,33,33]"
+        "axis=1 | data=f32[1,21,33,33]", "axis=1 | data=f32[3,2600]", "axis=1 | data=i8[2,9,700]", \
+        "| data=f64[3]{-0.0,0,-inf}", "| data=bf16[4]{-0.0,0,-inf,nan}",                           \
+        "| data=i64[3]{-9223372036854775808,-1,5}", "axis=0 | data=u16[70,3]"
 static const char *const arg_reduce_1_cases[] = {CASES_1};
 static const char *const arg_reduce_12_cases[] = {
     CASES_1,
     "select_last_index=1 axis=1 | data=i32[2,3]{5,7,7,-1,-1,3}",
     "select_last_index=1 | data=f32[3]{2,2,2}",
+    "select_last_index=1 axis=1 | data=u8[3,5000]",
+    "select_last_index=1 axis=1 | data=i8[2,40,30]",
 };
 
 /* The last field is there from opset 12 on. */
 #define ARG_REDUCE_VERSION(prefix, name, version, count_of_fields, words)                          \
     static const tn_operator prefix##_##version = {                                                \
         TN_OPERATOR_BEGIN("", name, version, words),                                               \
-        .params_bytes = sizeof(arg_reduce_params),                                                 \
+        .params_bytes = sizeof(tn_arg_reduce_params),                                              \
         .field_size = sizeof(tn_field),                                                            \
         .field_count = count_of_fields,                                                            \
         .fields = arg_reduce_fields,                                                               \
@@ -119,5 +129,5 @@ static const char *const arg_reduce_12_cases[] = {
 ARG_REDUCE(arg_max, "ArgMax", true, "Where the largest elements along an axis are.");
 ARG_REDUCE(arg_min, "ArgMin", false, "Where the smallest elements along an axis are.");
 
-TN_LAYER_WITHOUT_KERNELS(arg_reduce,
-                         TN_OPERATORS(&arg_max_1, &arg_max_12, &arg_min_1, &arg_min_12));
+TN_LAYER(arg_reduce, TN_OPERATORS(&arg_max_1, &arg_max_12, &arg_min_1, &arg_min_12),
+         TN_KERNELS(TN_LEVEL_LIST(tn_arg_max), TN_LEVEL_LIST(tn_arg_min)));

@@ -6,32 +6,8 @@
 #include "builtin/builtin.h"
 #include "kit/operator/layer.h"
 
-/* After all operators: what stands for several of them. */
-static tn_status add_rewrites(const tn_host *host, tn_library *library) {
-    const tn_rewrite_services *services = host->extension(host, TN_REWRITES);
-    for (const tn_layer *const *layer = tn_layer_table; *layer; layer++) {
-        for (uint64_t i = 0; i < (*layer)->rewrite_count; i++) {
-            tn_status status = services->add(host, library, (*layer)->rewrites[i]);
-            if (status != TN_OK) return status;
-        }
-    }
-    return TN_OK;
-}
-
 static tn_status builtin_load(const tn_host *host, tn_library *library) {
-    for (const tn_layer *const *layer = tn_layer_table; *layer; layer++) {
-        for (uint64_t i = 0; i < (*layer)->operator_count; i++) {
-            tn_status status = host->register_operator(host, library, (*layer)->operators[i]);
-            if (status != TN_OK) return status;
-        }
-    }
-    for (const tn_layer *const *layer = tn_layer_table; *layer; layer++) {
-        for (uint64_t i = 0; i < (*layer)->kernel_count; i++) {
-            tn_status status = host->register_kernel(host, library, (*layer)->kernels[i]);
-            if (status != TN_OK) return status;
-        }
-    }
-    return add_rewrites(host, library);
+    return tn_layers_register(host, library, tn_layer_table);
 }
 
 tn_library *tn_builtin_entry(const tn_host *host) {

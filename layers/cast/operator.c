@@ -3,6 +3,7 @@
  * Cast and CastLike: the same elements in another type, which a field says or another tensor has.
  * Casts to types of 8 bits and less are not offered, of which two of the fields speak.
  */
+#include "cast/cast.h"
 #include "kit/operator/cast.h"
 #include <tenon/kit/known_steps.h>
 #include "kit/operator/layer.h"
@@ -89,6 +90,18 @@ static const char *const cast_cases[] = {
     "to=f32 | input=i64[2,0]",
     "to=i16 | input=i16[9]",
     "to=i64 | input=i32[64,128]",
+    "to=i8 | input=f32[5]{300,-129,1e10,nan,-0.9}",
+    "to=u64 | input=f64[3]{1e19,-1,3.5}",
+    "to=u16 | input=f16[33]",
+    "to=f16 | input=i64[4]{70000,-3,2049,65519}",
+    "to=bf16 | input=f32[5]{nan,inf,1.00390625,-3e38,1e-40}",
+    "to=bf16 | input=f16[33]",
+    "to=f16 | input=f64[3]{1e-8,65519.9,0.1}",
+    "to=bool | input=i64[3]{4294967296,0,-1}",
+    "to=bool | input=f64[3]{nan,0,-0.0}",
+    "to=u8 | input=bool[3]{0,1,1}",
+    "to=f32 | input=i64[3]{9223372036854775807,16777217,-1}",
+    "to=i32 | input=i64[5,1031]",
 };
 
 #define CAST(version, params, field_table)                                                         \
@@ -149,4 +162,5 @@ static const tn_operator cast_like_15 = {
     TN_CASES(cast_like_cases),
 };
 
-TN_LAYER_WITHOUT_KERNELS(cast, TN_OPERATORS(&cast_6, &cast_19, &cast_24, &cast_like_15));
+TN_LAYER(cast, TN_OPERATORS(&cast_6, &cast_19, &cast_24, &cast_like_15),
+         TN_KERNELS(TN_LEVEL_LIST(tn_cast), TN_LEVEL_LIST(tn_cast_like)));

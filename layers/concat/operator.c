@@ -64,7 +64,7 @@ tn_status tn_concat_move(tn_call *call, tn_region_mover mover) {
         if (tn_element_count(input) > 0)
             TN_TRY(
                 mover(call, &region, (char *)output->data + (size_t)offset * bytes, input->data));
-        offset += physical.shape[physical.places[axis]] * strides[physical.places[axis]];
+        offset += physical.shape[physical.positions[axis]] * strides[physical.positions[axis]];
     }
     return TN_OK;
 }
@@ -92,10 +92,34 @@ static tn_status concat_facet(tn_call *call, uint32_t input, const char *name,
     return TN_OK;
 }
 
-TN_MOVES(concat, tn_concat_move)
+/* Strings one after the other in the output's order, each with its bytes. */
+static tn_status concat_strings(tn_call *call) {
+    const tn_tensor *output = call->outputs[0];
+    uint32_t axis = 0;
+    int64_t to = 0;
+    TN_TRY(tn_axis_read(call, output->rank, &axis));
+    const int64_t outer = tn_infer_product(output->shape, 0, axis);
+    for (int64_t i = 0; i < outer; i++)
+        for (uint32_t k = 0; k < call->input_count; k++) {
+            const tn_tensor *input = call->inputs[k];
+            const int64_t run = tn_infer_product(input->shape, axis, input->rank);
+            for (int64_t at = i * run; at < (i + 1) * run; at++)
+                TN_TRY(tn_strings_append(call, to++, input, at));
+        }
+    return TN_OK;
+}
+
+static tn_status concat_reference(tn_call *call) {
+    return call->outputs[0]->type == TN_STRING ? concat_strings(call)
+                                               : tn_concat_move(call, tn_region_copy);
+}
+
+static tn_status concat_run(tn_call *call) {
+    return tn_concat_move(call, tn_region_copy_parallel);
+}
 
 static const tn_port concat_inputs[] = {
-    {"inputs", "T:any", "tensors of one rank", TN_PORT_VARIADIC, 0, 1, 0},
+    {"inputs", "T:any|string", "tensors of one rank", TN_PORT_VARIADIC, 0, 1, 0},
 };
 static const tn_port concat_outputs[] = {TN_PORT("concat_result", "T", 0, "the tensors joined")};
 static const char *const concat_cases[] = {
@@ -106,6 +130,8 @@ static const char *const concat_cases[] = {
     "axis=0 | inputs=bool[5]",
     "axis=2 | inputs=u8[1,1,3] inputs=u8[1,1,2]",
     "axis=1 | inputs=f32[1,64,28,28] inputs=f32[1,32,28,28]",
+    "axis=1 | inputs=string[2,2]{a,b,c,d} inputs=string[2,1]{e,} | "
+    "concat_result=string[2,3]{a,b,e,c,d,}",
 };
 
 TN_OPERATOR(concat, "", "Concat", 4, "Joins tensors along an axis.",

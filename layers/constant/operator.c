@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Constant: a tensor given by a field, whole or as a number or a list of numbers. It is folded when
- * a network is built. Strings become constants of
- * the graph when a network is read; sparse values have no field.
+ * a network is built. Strings become constants of the graph when a network is read; a sparse value
+ * is read as the dense tensor that it stands for.
  */
 #include "kit/operator/layer.h"
 

@@ -38,6 +38,40 @@ static tn_status constant_of_shape_reference(tn_call *call) {
     return TN_OK;
 }
 
+typedef struct fill_job {
+    char *y;
+    const tn_tensor *value; /* null: zero */
+    size_t bytes;           /* of an element */
+} fill_job;
+
+/* What is filled is copied in steps that double. An item is an element. */
+static tn_status fill(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const fill_job *job = user;
+    char *to = job->y + (size_t)begin * job->bytes;
+    const size_t total = (size_t)(end - begin) * job->bytes;
+    (void)thread;
+    if (!job->value) {
+        memset(to, 0, total);
+        return TN_OK;
+    }
+    memcpy(to, job->value->data, job->bytes);
+    for (size_t done = job->bytes; done < total;) {
+        const size_t some = done < total - done ? done : total - done;
+        memcpy(to + done, to, some);
+        done += some;
+    }
+    return TN_OK;
+}
+
+static tn_status constant_of_shape_run(tn_call *call) {
+    enum { GRAIN = 16384 };
+    const constant_of_shape_params *params = call->params;
+    const tn_tensor *y = call->outputs[0];
+    fill_job job = {y->data, params->value, tn_element_bytes(y->type)};
+    if (tn_element_count(y) == 0) return TN_OK;
+    return call->host->parallel_for(call, tn_element_count(y), GRAIN, fill, &job);
+}
+
 static const tn_port constant_of_shape_inputs[] = {
     TN_PORT("input", "i64", TN_PORT_VALUE_NEEDED, "extents of the output")};
 static const tn_port constant_of_shape_outputs[] = {
@@ -51,4 +85,11 @@ static const char *const constant_of_shape_cases[] = {
 TN_OPERATOR(constant_of_shape, "", "ConstantOfShape", 9, "A tensor with one value everywhere.",
             TN_FIELDS(constant_of_shape_params, constant_of_shape_fields));
 
-TN_LAYER_WITHOUT_KERNELS(constant_of_shape, TN_OPERATORS(&constant_of_shape_9));
+static const tn_kernel constant_of_shape_fill = {
+    TN_KERNEL_BEGIN("cpu", "", "ConstantOfShape", "fill", 1, "Filled on all threads."),
+    .traits = TN_KERNEL_DETERMINISTIC,
+    .run = constant_of_shape_run,
+};
+
+TN_LAYER(constant_of_shape, TN_OPERATORS(&constant_of_shape_9),
+         TN_KERNELS(&constant_of_shape_fill));

@@ -12,6 +12,9 @@ typedef struct tn_conv_params {
     tn_i64s kernel_shape, strides, dilations, pads;
 } tn_conv_params;
 
+enum { TN_CONV_FIELDS = 6 };
+extern const tn_field tn_conv_fields[TN_CONV_FIELDS];
+
 /* Inputs: X [batch, channels, spatial...], W [filters, channels / group, kernel...], B [filters]
  * or absent. Output: Y [batch, filters, spatial...]. */
 enum { TN_CONV_X = 0, TN_CONV_W = 1, TN_CONV_B = 2 };

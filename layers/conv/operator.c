@@ -4,12 +4,13 @@
  * in one to six spatial axes. The reference is in reference.c, kernels beside it.
  */
 #include "conv/conv.h"
+#include "conv/integer/integer.h"
 #include "conv/kernels.h"
 #include <tenon/kit/known_steps.h>
 #include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
-static const tn_field conv_fields[] = {
+const tn_field tn_conv_fields[TN_CONV_FIELDS] = {
     TN_FIELD_CHOICE(tn_conv_params, auto_pad, TN_FIELD_ENUM, TN_OPTIONAL, "NOTSET",
                     TN_AUTO_PAD_CHOICES, "where padding comes from; NOTSET: from pads"),
     TN_FIELD_RANGE(tn_conv_params, group, TN_FIELD_I64, TN_OPTIONAL, "1", 1, 9007199254740992.0,
@@ -146,7 +147,7 @@ static const tn_operator conv_1 = {
     .domain = "",
     .name = "Conv",
     .doc = "Convolution of a batch with a bank of filters.",
-    TN_FIELDS(tn_conv_params, conv_fields),
+    TN_FIELDS(tn_conv_params, tn_conv_fields),
     TN_INPUTS(conv_inputs),
     TN_OUTPUTS(conv_outputs),
     .infer = conv_infer,
@@ -156,10 +157,13 @@ static const tn_operator conv_1 = {
     .operations = conv_operations,
 };
 
-static const tn_operator *const conv_operators[] = {&conv_1};
+static const tn_operator *const conv_operators[] = {&conv_1, &tn_conv_integer_10,
+                                                    &tn_q_linear_conv_10};
 static const tn_kernel *const conv_kernels[] = {
     &tn_conv_direct_avx512,        &tn_conv_direct_avx2,    &tn_conv_direct_baseline,
     &tn_conv_int8_avx512vnni,      &tn_conv_int8_avx2,      &tn_conv_int8_baseline,
     &tn_conv_depthwise_avx512vnni, &tn_conv_depthwise_avx2, &tn_conv_depthwise_baseline,
+    &tn_conv_integer_avx512vnni,   &tn_conv_integer_avx2,   &tn_conv_integer_baseline,
+    &tn_q_linear_conv_avx512vnni,  &tn_q_linear_conv_avx2,  &tn_q_linear_conv_baseline,
 };
 TN_LAYER(conv, conv_operators, conv_kernels);

@@ -69,24 +69,48 @@ static int64_t find_input(const tn_window *window, const int64_t *position, cons
     return offset;
 }
 
-static tn_status conv_transpose_reference(tn_call *call) {
+static tn_status read_convolution(tn_call *call, tn_window *window,
+                                  tn_convolution *out_convolution) {
     const tn_conv_transpose_params *params = call->params;
     const tn_tensor *w = call->inputs[TN_CONV_TRANSPOSE_W];
-    tn_window window;
-    TN_TRY(tn_conv_transpose_window(call, &window));
-    tn_convolution convolution = {
+    TN_TRY(tn_conv_transpose_window(call, window));
+    *out_convolution = (tn_convolution){
         .x = call->inputs[TN_CONV_TRANSPOSE_X],
         .w = w,
         .b = tn_infer_input(call, TN_CONV_TRANSPOSE_B),
         .y = call->outputs[0],
-        .window = &window,
+        .window = window,
         .groups = params->group,
         .channels = w->shape[0] / params->group,
         .filters = w->shape[1],
         .channels_first = true,
         .find = find_input,
     };
+    return TN_OK;
+}
+
+static tn_status conv_transpose_reference(tn_call *call) {
+    tn_window window;
+    tn_convolution convolution;
+    TN_TRY(read_convolution(call, &window, &convolution));
     return tn_convolve(call, &convolution);
+}
+
+static tn_status conv_transpose_reshape(tn_call *call) {
+    tn_window window;
+    tn_convolution convolution;
+    TN_TRY(read_convolution(call, &window, &convolution));
+    const uint64_t bytes = tn_convolve_bytes(&convolution);
+    if (bytes == 0) return call->host->fail(call, TN_ERROR_MEMORY, "the filters are too large");
+    call->workspace_bytes = call->threads * bytes;
+    return TN_OK;
+}
+
+static tn_status conv_transpose_run(tn_call *call) {
+    tn_window window;
+    tn_convolution convolution;
+    TN_TRY(read_convolution(call, &window, &convolution));
+    return tn_convolve_parallel(call, &convolution);
 }
 
 static const tn_port conv_transpose_inputs[] = {
@@ -140,4 +164,12 @@ TN_OPERATOR(conv_transpose, "", "ConvTranspose", 1, "Transposed convolution.",
             TN_FIELDS(tn_conv_transpose_params, conv_transpose_fields),
             .facet = conv_transpose_facet, .operations = conv_transpose_operations);
 
-TN_LAYER_WITHOUT_KERNELS(conv_transpose, TN_OPERATORS(&conv_transpose_1));
+static const tn_kernel conv_transpose_panels = {
+    TN_KERNEL_BEGIN("cpu", "", "ConvTranspose", "panels", 1,
+                    "Panels of positions on all threads, in double precision."),
+    .traits = TN_KERNEL_DETERMINISTIC,
+    .reshape = conv_transpose_reshape,
+    .run = conv_transpose_run,
+};
+
+TN_LAYER(conv_transpose, TN_OPERATORS(&conv_transpose_1), TN_KERNELS(&conv_transpose_panels));

@@ -152,6 +152,25 @@ static const tn_field mod_fields[] = {
              "whether the result has the sign of A instead of B's"),
 };
 
+typedef struct bit_shift_params {
+    uint64_t present;
+    uint32_t direction;
+} bit_shift_params;
+static const tn_field bit_shift_fields[] = {
+    TN_FIELD_CHOICE(bit_shift_params, direction, TN_FIELD_ENUM, TN_REQUIRED, NULL, "LEFT|RIGHT",
+                    "LEFT: towards the higher bits; RIGHT: towards the lower ones"),
+};
+#define SHIFT_TEXT "direction == 0 ? shift_left(X, Y) : shift_right(X, Y)"
+#define SHIFT_CASES                                                                                \
+    "direction=LEFT | X=u8[2,3]{1,2,3,128,255,7} Y=u8[3]{1,7,8}",                                  \
+        "direction=RIGHT | X=u32[3]{16,4294967295,1} Y=u32[]{2}",                                  \
+        "direction=RIGHT | X=u16[3]{16,4,1} Y=u16[3]{1,2,3} | Z=u16[3]{8,1,0}",                    \
+        "direction=LEFT | X=u64[3]{16,4,1} Y=u64[3]{1,63,64} | Z=u64[3]{32,0,0}",                  \
+        "direction=LEFT | X=u8[0,3] Y=u8[3]{1,2,3}"
+#define BITWISE_CASES                                                                              \
+    "| A=i32[2,3,5] B=i32[3,1]", "| A=u8[7] B=u8[7]", "| A=i64[2,1] B=i64[3]", "| A=i8[] B=i8[]",  \
+        "| A=u64[2]{18446744073709551615,7} B=u64[]{9223372036854775809}", "| A=u16[0,3] B=u16[3]"
+
 #define ARITHMETIC_CASES                                                                           \
     "| A=f32[2,3,5,7] B=f32[2,3,5,7]", "| A=f32[2,3,5,7] B=f32[3,1,1]",                            \
         "| A=f32[4,1,7] B=f32[1,5,1]", "| A=f32[] B=f32[3]", "| A=f32[1] B=f32[]",                 \
@@ -227,6 +246,8 @@ static const tn_field mod_fields[] = {
 #undef LEGACY
 
 #include "elementwise/clip.h"
+#include "elementwise/singles.h"
+#include "elementwise/swi_glu.h"
 
 static const char *const p_relu_6_cases[] = {
     "| X=f32[2,3,5,7] slope=f32[3]", "| X=f32[2,3] slope=f32[1]", "| X=f64[2,4,3] slope=f64[4]",
@@ -266,30 +287,6 @@ static const tn_operator where_operator = {
     TN_OUTPUTS(where_outputs),
     .expression = "condition ? X : Y",
     TN_CASES(where_cases)};
-
-static const tn_port not_ports[] = {TN_PORT("X", "bool", 0, "any tensor"),
-                                    TN_PORT("Y", "bool", 0, "the contrary")};
-static const char *const not_cases[] = {"| X=bool[2]{0,1}", "| X=bool[]{1}", "| X=bool[3,0,2]",
-                                        "| X=bool[2,3,5,7]", "| X=bool[2]{0,1} | Y=bool[2]{1,0}"};
-/* A loop over bytes: the expression, by blocks, takes a hundred times as long. */
-static tn_status not_reference(tn_call *call) {
-    const uint8_t *x = call->inputs[0]->data;
-    uint8_t *y = call->outputs[0]->data;
-    for (uint64_t i = 0; i < call->outputs[0]->bytes; i++)
-        y[i] = !x[i];
-    return TN_OK;
-}
-static const tn_operator not_operator = {TN_OPERATOR_BEGIN("", "Not", 1, "Logical negation."),
-                                         .traits = TN_OPERATOR_ELEMENTWISE,
-                                         TN_NO_FIELDS,
-                                         .port_size = sizeof(tn_port),
-                                         .input_count = 1,
-                                         .inputs = not_ports,
-                                         .output_count = 1,
-                                         .outputs = not_ports + 1,
-                                         .reference = not_reference,
-                                         .expression = "!X",
-                                         TN_CASES(not_cases)};
 
 /* ----------------------------------------------------------------------------------------------
  * operators of any number of inputs */
@@ -341,7 +338,8 @@ static const tn_operator *const elementwise_operators[] = {
 #include "elementwise/maps.h"
 #include "elementwise/pairs.h"
 #include "elementwise/variadic.h"
-    &clip_11, &not_operator, &p_relu_6, &where_operator};
+    &bitwise_not_operator, &clip_11,  &is_inf_10_operator, &is_inf_20_operator, &is_nan_operator,
+    &not_operator,         &p_relu_6, &shrink_operator,    &swi_glu_operator,   &where_operator};
 #undef MAP
 #undef CURVE
 #undef CHOICE

@@ -87,6 +87,29 @@ PAIR(mod, "Mod", 10, TN_OPERATOR_ELEMENTWISE, TN_FIELDS(mod_params, mod_fields),
      "| A=u64[2]{18446744073709551615,7} B=u64[]{10}",
      "| A=i64[3]{-9223372036854775808,5,6} B=i64[3]{-1,0,4}", "| A=u8[2,1]{200,7} B=u8[3]{7,255,1}",
      "fmod=1 | A=f16[2]{5,-5} B=f16[2]{3,3}", "| A=i8[0,3] B=i8[3]")
+PAIR(bitwise_and, "BitwiseAnd", 18, TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_COMMUTATIVE, TN_NO_FIELDS,
+     "bitand(A, B)", "T:integer", "T", "T", "A", "B", "C", "any tensor", "another one",
+     "the bits that both have", "Bits that both have, broadcast with each other.", BITWISE_CASES,
+     "| A=u8[3]{12,255,5} B=u8[]{10} | C=u8[3]{8,10,0}")
+PAIR(bitwise_or, "BitwiseOr", 18, TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_COMMUTATIVE, TN_NO_FIELDS,
+     "bitor(A, B)", "T:integer", "T", "T", "A", "B", "C", "any tensor", "another one",
+     "the bits that one of both has", "Bits that any of both has, broadcast with each other.",
+     BITWISE_CASES, "| A=u8[3]{12,255,5} B=u8[]{10} | C=u8[3]{14,255,15}")
+PAIR(bitwise_xor, "BitwiseXor", 18, TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_COMMUTATIVE, TN_NO_FIELDS,
+     "bitxor(A, B)", "T:integer", "T", "T", "A", "B", "C", "any tensor", "another one",
+     "the bits in which both differ", "Bits in which both differ, broadcast with each other.",
+     BITWISE_CASES, "| A=u8[3]{12,255,5} B=u8[]{10} | C=u8[3]{6,245,15}")
+PAIR(bit_shift_11, "BitShift", 11, TN_OPERATOR_ELEMENTWISE,
+     TN_FIELDS(bit_shift_params, bit_shift_fields), SHIFT_TEXT, "T:u64|u32|u16|u8", "T", "T", "X",
+     "Y", "Z", "any tensor", "by how many bits", "the shifted bits",
+     "Bits moved to the left or right, broadcast with each other.", SHIFT_CASES)
+PAIR(bit_shift_28, "BitShift", 28, TN_OPERATOR_ELEMENTWISE,
+     TN_FIELDS(bit_shift_params, bit_shift_fields), SHIFT_TEXT, "T:integer", "T", "T", "X", "Y",
+     "Z", "any tensor", "by how many bits", "the shifted bits; to the right the sign moves in",
+     "Bits moved to the left or right, broadcast with each other.", SHIFT_CASES,
+     "direction=RIGHT | X=i8[4]{-128,-1,100,-7} Y=i8[4]{9,1,-1,2} | Z=i8[4]{-1,-1,0,-2}",
+     "direction=LEFT | X=i16[4]{-3,3,1,5} Y=i16[4]{2,14,16,-1} | Z=i16[4]{-12,-16384,0,0}",
+     "direction=RIGHT | X=i64[2]{-9223372036854775808,7} Y=i64[2]{63,64} | Z=i64[2]{-1,0}")
 LEGACY(add_6, "Add", 6, add, sum_axis_facet,
        "Sum of two tensors; the second may be broadcast along given axes.", LEGACY_CASES,
        "broadcast=1 axis=0 | A=f32[2,2]{1,2,3,4} B=f32[2]{10,20} | C=f32[2,2]{11,12,23,24}")

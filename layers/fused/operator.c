@@ -6,6 +6,7 @@
  * operator here. On CUDA the same is kit/cuda/fused/fused.c.
  */
 #include "fused/fused.h"
+#include "kit/elementwise/cell_program.h"
 #include "kit/elementwise/map_kernel.h"
 #include <tenon/kit/epilogue.h>
 #include "kit/operator/layer.h"
@@ -50,8 +51,24 @@ FUSED_BYTES(, NULL);
 FUSED_BYTES(_avx2, TN_KIT_FEATURES_avx2);
 FUSED_BYTES(_avx512, TN_KIT_FEATURES_avx512);
 
-static const tn_kernel *const fused_kernels[] = {TN_LEVEL_LIST(fused), &fused_bytes_avx512,
-                                                 &fused_bytes_avx2, &fused_bytes};
+#define FUSED_TYPES(level)                                                                         \
+    static const tn_kernel fused_types_##level = {                                                 \
+        TN_KERNEL_BEGIN("cpu", "*", "*", "fused_types_" #level, 1,                                 \
+                        "Any elementwise operator of other types than 32-bit floats alone."),      \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
+        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        .accepts = tn_fused_types_accepts,                                                         \
+        .prepare = tn_fused_types_prepare,                                                         \
+        .release = tn_kernel_state_destroy,                                                        \
+        .run = tn_fused_types_run,                                                                 \
+        .user = (void *)(uintptr_t)&tn_cell_##level}
+FUSED_TYPES(baseline);
+FUSED_TYPES(avx2);
+FUSED_TYPES(avx512);
+
+static const tn_kernel *const fused_kernels[] = {TN_LEVEL_LIST(fused), TN_LEVEL_LIST(fused_types),
+                                                 &fused_bytes_avx512, &fused_bytes_avx2,
+                                                 &fused_bytes};
 
 extern const tn_layer tn_layer_fused;
 const tn_layer tn_layer_fused = {0, NULL, TN_COUNT(fused_kernels), fused_kernels, 0, NULL};

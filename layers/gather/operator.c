@@ -90,6 +90,10 @@ static tn_status gather(tn_call *call, bool is_parallel) {
                       .bytes = (size_t)tn_infer_product(data->shape, axis + 1, data->rank) *
                                tn_element_bytes(data->type)};
     const int64_t items = tn_infer_product(data->shape, 0, axis) * job.count;
+    if (data->type == TN_STRING) {
+        TN_TRY(gather_slices(&job, 0, items, 0));
+        return tn_strings_share(call, DATA);
+    }
     if (!is_parallel) return gather_slices(&job, 0, items, 0);
     return call->host->parallel_for(call, items, GRAIN_BYTES / (int64_t)job.bytes + 1,
                                     gather_slices, &job);
@@ -104,7 +108,7 @@ static tn_status gather_run(tn_call *call) {
 }
 
 static const tn_port gather_inputs[] = {
-    TN_PORT("data", "T:any", 0, "any tensor"),
+    TN_PORT("data", "T:any|string", 0, "any tensor"),
     TN_PORT("indices", "i64|i32", 0, "which slices"),
 };
 static const char *const gather_cases[] = {
@@ -115,6 +119,7 @@ static const char *const gather_cases[] = {
     "axis=1 | data=bool[2,3] indices=i64[0]",
     "| data=i64[0,3] indices=i64[0]",
     "| data=f32[1000,384] indices=i64[1,4]{7,0,999,-1}",
+    "axis=1 | data=string[2,3]{a,b,c,d,e,f} indices=i64[2]{-1,0} | output=string[2,2]{c,a,f,d}",
 };
 
 TN_OPERATOR(gather, "", "Gather", 1, "Picks slices of a tensor by their indices.",
@@ -138,22 +143,54 @@ static tn_status gather_elements_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, INDICES);
 }
 
-static tn_status gather_elements_reference(tn_call *call) {
-    const tn_tensor *data = call->inputs[DATA], *output = call->outputs[0];
+typedef struct elements_job {
+    tn_call *call;
+    int64_t strides[TN_MAX_RANK]; /* of the data */
+    uint32_t axis;
+} elements_job;
+
+/* An item is an element of the output. */
+static tn_status gather_some_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const elements_job *job = user;
+    const tn_tensor *data = job->call->inputs[DATA], *output = job->call->outputs[0];
     const size_t bytes = tn_element_bytes(data->type);
-    int64_t strides[TN_MAX_RANK];
-    uint32_t axis = 0;
-    TN_TRY(tn_axis_read(call, call->inputs[DATA]->rank, &axis));
-    tn_region_strides(data->rank, data->shape, strides);
-    for (int64_t i = 0; i < tn_element_count(output); i++) {
-        int64_t from = 0, rest = i, index = 0;
-        TN_TRY(tn_index_load(call, i, data->shape[axis], &index));
-        for (uint32_t k = data->rank; k-- > 0; rest /= output->shape[k])
-            from += (k == axis ? index : rest % output->shape[k]) * strides[k];
-        memcpy((char *)output->data + (size_t)i * bytes,
-               (const char *)data->data + (size_t)from * bytes, bytes);
+    const uint32_t last = output->rank - 1;
+    const int64_t width = output->shape[last];
+    (void)thread;
+    for (int64_t i = begin; i < end;) {
+        const int64_t first = i % width, stop = end - i < width - first ? end - i + first : width;
+        const int64_t step = job->axis == last ? 0 : 1;
+        int64_t row = 0, rest = i / width, index = 0;
+        for (uint32_t k = last; k-- > 0; rest /= output->shape[k])
+            row += k == job->axis ? 0 : rest % output->shape[k] * job->strides[k];
+        for (int64_t k = first; k < stop; k++, i++) {
+            TN_TRY(tn_index_load(job->call, i, data->shape[job->axis], &index));
+            const int64_t from = row + k * step + index * job->strides[job->axis];
+            memcpy((char *)output->data + (size_t)i * bytes,
+                   (const char *)data->data + (size_t)from * bytes, bytes);
+        }
     }
     return TN_OK;
+}
+
+static tn_status gather_elements(tn_call *call, bool is_parallel) {
+    enum { GRAIN = 4096 };
+    const tn_tensor *data = call->inputs[DATA];
+    const int64_t elements = tn_element_count(call->outputs[0]);
+    elements_job job = {.call = call};
+    TN_TRY(tn_axis_read(call, data->rank, &job.axis));
+    tn_region_strides(data->rank, data->shape, job.strides);
+    if (elements == 0) return TN_OK;
+    if (!is_parallel) return gather_some_elements(&job, 0, elements, 0);
+    return call->host->parallel_for(call, elements, GRAIN, gather_some_elements, &job);
+}
+
+static tn_status gather_elements_reference(tn_call *call) {
+    return gather_elements(call, false);
+}
+
+static tn_status gather_elements_run(tn_call *call) {
+    return gather_elements(call, true);
 }
 
 static const tn_port gather_elements_inputs[] = {
@@ -211,23 +248,55 @@ static tn_status gather_nd_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, rank, shape);
 }
 
-static tn_status gather_nd_reference(tn_call *call) {
+typedef struct nd_job {
+    tn_call *call;
+    int64_t strides[TN_MAX_RANK]; /* of the data */
+    int64_t each, whole;          /* tuples, and elements of the data, of a batch */
+    size_t bytes;                 /* of a slice */
+    uint32_t batch;
+} nd_job;
+
+/* An item is a tuple of indices. */
+static tn_status gather_tuples(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const nd_job *job = user;
+    const tn_tensor *data = job->call->inputs[DATA];
+    const size_t element = tn_element_bytes(data->type);
+    int64_t offset = 0;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        TN_TRY(tn_index_tuple(job->call, job->batch, job->strides, i, &offset));
+        memcpy((char *)job->call->outputs[0]->data + (size_t)i * job->bytes,
+               (const char *)data->data + (size_t)(i / job->each * job->whole + offset) * element,
+               job->bytes);
+    }
+    return TN_OK;
+}
+
+static tn_status gather_nd(tn_call *call, bool is_parallel) {
+    enum { GRAIN_BYTES = 65536, TUPLE = 16 };
     const uint32_t batch = batch_axes(call);
     const tn_tensor *data = call->inputs[DATA], *indices = call->inputs[INDICES];
     const uint32_t end = batch + (uint32_t)indices->shape[indices->rank - 1];
-    const int64_t each = tn_infer_product(indices->shape, batch, indices->rank - 1);
-    const int64_t whole = tn_infer_product(data->shape, batch, data->rank);
-    const size_t element = tn_element_bytes(data->type);
-    const size_t bytes = (size_t)tn_infer_product(data->shape, end, data->rank) * element;
-    int64_t strides[TN_MAX_RANK], offset = 0;
+    nd_job job = {.call = call,
+                  .batch = batch,
+                  .each = tn_infer_product(indices->shape, batch, indices->rank - 1),
+                  .whole = tn_infer_product(data->shape, batch, data->rank),
+                  .bytes = (size_t)tn_infer_product(data->shape, end, data->rank) *
+                           tn_element_bytes(data->type)};
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    tn_region_strides(data->rank, data->shape, strides);
-    for (int64_t i = 0; i < tn_infer_product(indices->shape, 0, indices->rank - 1); i++) {
-        TN_TRY(tn_index_tuple(call, batch, strides, i, &offset));
-        memcpy((char *)call->outputs[0]->data + (size_t)i * bytes,
-               (const char *)data->data + (size_t)(i / each * whole + offset) * element, bytes);
-    }
-    return TN_OK;
+    tn_region_strides(data->rank, data->shape, job.strides);
+    const int64_t tuples = tn_infer_product(indices->shape, 0, indices->rank - 1);
+    if (!is_parallel) return gather_tuples(&job, 0, tuples, 0);
+    return call->host->parallel_for(call, tuples, GRAIN_BYTES / ((int64_t)job.bytes + TUPLE) + 1,
+                                    gather_tuples, &job);
+}
+
+static tn_status gather_nd_reference(tn_call *call) {
+    return gather_nd(call, false);
+}
+
+static tn_status gather_nd_run(tn_call *call) {
+    return gather_nd(call, true);
 }
 
 static const tn_port gather_nd_inputs[] = {
@@ -253,5 +322,9 @@ static const char *const gather_nd_12_cases[] = {
 GATHER_ND(11, TN_NO_FIELDS);
 GATHER_ND(12, TN_FIELDS(gather_nd_params, gather_nd_12_fields));
 
+static const tn_kernel gather_elements_runs =
+    TN_REGION_KERNEL("GatherElements", gather_elements_run);
+static const tn_kernel gather_nd_runs = TN_REGION_KERNEL("GatherND", gather_nd_run);
+
 TN_LAYER(gather, TN_OPERATORS(&gather_1, &gather_elements_11, &gather_nd_11, &gather_nd_12),
-         TN_KERNELS(&gather_runs, &gather_bytes));
+         TN_KERNELS(&gather_runs, &gather_bytes, &gather_elements_runs, &gather_nd_runs));

@@ -34,9 +34,9 @@ TN_INLINE float sum_of(int64_t count, const float *x, float mean, int squared) {
     return sum;
 }
 
-void TN_LAYER_NORMALIZATION_LANE(int64_t count, float epsilon, const float *x, const float *scale,
-                                 const float *bias, float *y) {
-    const float mean = sum_of(count, x, 0.0f, 0) / (float)count;
+void TN_LAYER_NORMALIZATION_LANE(int64_t count, bool has_mean, float epsilon, const float *x,
+                                 const float *scale, const float *bias, float *y) {
+    const float mean = has_mean ? sum_of(count, x, 0.0f, 0) / (float)count : 0.0f;
     const float factor = 1.0f / sqrtf(sum_of(count, x, mean, 1) / (float)count + epsilon);
     int64_t i = 0;
     for (; i + TN_LANES <= count; i += TN_LANES) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LayerNormalization: the axes from `axis` on are brought to mean zero and variance one together,
- * then scaled and shifted. Scale and B broadcast to X.
+ * then scaled and shifted. Scale and B broadcast to X. RMSNormalization divides by the root of the
+ * mean square alone, and has no B (Zhang and Sennrich, "Root Mean Square Layer Normalization",
+ * 2019).
  */
 #include <tenon/kit/broadcast.h>
 #include "kit/operator/layer.h"
@@ -26,8 +28,13 @@ static const tn_field layer_normalization_fields[] = {
     TN_FIELD(params_type, epsilon, TN_FIELD_F32, TN_OPTIONAL, "1e-05",
              "added to the variance before the root"),
     TN_FIELD_CHOICE(params_type, stash_type, TN_FIELD_ENUM, TN_OPTIONAL, "f32",
-                    "f32=1|f16=10|f64=11|bf16=16", "type of the outputs Mean and InvStdDev"),
+                    "f32=1|f16=10|f64=11|bf16=16",
+                    "type of the outputs Mean and InvStdDev; computed in double or 32 bits"),
 };
+
+static bool has_mean(const tn_call *call) {
+    return call->op->input_count > B;
+}
 
 /* A tensor that must broadcast to X without changing X's shape. */
 static tn_status check_operand(tn_call *call, uint32_t input) {
@@ -74,6 +81,7 @@ static tn_status layer_normalization_infer(tn_call *call) {
     uint32_t axis = 0;
     TN_TRY(layer_normalization_read(call, &axis));
     TN_TRY(tn_infer_copy_shape(call, 0, 0));
+    if (!has_mean(call)) return TN_OK;
     const tn_tensor *x = call->inputs[0];
     for (uint32_t i = 0; i < x->rank; i++)
         shape[i] = i < axis ? x->shape[i] : 1;
@@ -84,12 +92,17 @@ static tn_status layer_normalization_infer(tn_call *call) {
     return TN_OK;
 }
 
-/* Mean and 1 / sqrt(variance + epsilon) of one lane. */
+/* Mean and 1 / sqrt(variance + epsilon) of one lane; without a mean 0, and the mean square for the
+ * variance. */
 static void find_statistics(const tn_call *call, int64_t first, int64_t count, double *out_mean,
                             double *out_inverse) {
     const params_type *params = call->params;
     double variance;
     tn_element_moments(call->inputs[0], first, count, out_mean, &variance);
+    if (!has_mean(call)) {
+        variance += *out_mean * *out_mean;
+        *out_mean = 0;
+    }
     *out_inverse = 1 / sqrt(variance + (double)params->epsilon);
 }
 
@@ -144,6 +157,7 @@ static tn_status layer_normalization_reference(tn_call *call) {
 typedef struct lanes_job {
     tn_layer_normalization_lane function;
     int64_t count; /* elements of a lane */
+    bool has_mean;
     float epsilon;
     const float *x, *scale, *bias;
     float *y;
@@ -173,7 +187,8 @@ static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t threa
     const lanes_job *job = user;
     (void)thread;
     for (int64_t i = begin * job->count; i < end * job->count; i += job->count)
-        job->function(job->count, job->epsilon, job->x + i, job->scale, job->bias, job->y + i);
+        job->function(job->count, job->has_mean, job->epsilon, job->x + i, job->scale, job->bias,
+                      job->y + i);
     return TN_OK;
 }
 
@@ -186,6 +201,7 @@ static tn_status lanes_run(tn_call *call) {
     if (x->bytes == 0) return TN_OK;
     lanes_job job = {.function = (tn_layer_normalization_lane)(uintptr_t)call->user,
                      .count = tn_infer_product(x->shape, axis, x->rank),
+                     .has_mean = has_mean(call),
                      .epsilon = params->epsilon,
                      .x = x->data,
                      .scale = call->inputs[SCALE]->data,
@@ -196,10 +212,53 @@ static tn_status lanes_run(tn_call *call) {
 }
 
 static const char *const combinations[] = {"f32, f32, f32? -> f32"};
+static const char *const rms_combinations[] = {"f32, f32 -> f32"};
 TN_LEVEL_KERNELS(lanes, tn_layer_normalization, "LayerNormalization", "lanes",
                  "Lanes by vectors, on all threads.",
                  .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
                  TN_COMBINATIONS(combinations), .accepts = lanes_accepts, .run = lanes_run);
+TN_LEVEL_KERNELS(rms_lanes, tn_layer_normalization, "RMSNormalization", "lanes",
+                 "Lanes by vectors, on all threads.",
+                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+                 TN_COMBINATIONS(rms_combinations), .accepts = lanes_accepts, .run = lanes_run);
+
+/* ----------------------------------------------------------------------------------------------
+ * of any types, in double precision */
+
+/* An item is a lane. */
+static tn_status do_wide_lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const tn_call *call = user;
+    const tn_tensor *scale = call->inputs[SCALE], *b = tn_infer_input(call, B);
+    const int64_t count = tn_element_count(scale);
+    (void)thread;
+    for (int64_t lane = begin; lane < end; lane++) {
+        double mean = 0, inverse = 0;
+        find_statistics(call, lane * count, count, &mean, &inverse);
+        for (int64_t i = 0; i < count; i++) {
+            double value = (tn_element_f64(call->inputs[X], lane * count + i) - mean) * inverse;
+            value *= tn_element_f64(scale, i);
+            if (b) value += tn_element_f64(b, i);
+            tn_element_set_f64(call->outputs[0], lane * count + i, value);
+        }
+    }
+    return TN_OK;
+}
+
+static tn_status wide_run(tn_call *call) {
+    enum { GRAIN = 4096 };
+    const int64_t count = tn_element_count(call->inputs[SCALE]);
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    return call->host->parallel_for(call, tn_element_count(call->inputs[X]) / count,
+                                    tn_parallel_grain(GRAIN, count), do_wide_lanes, call);
+}
+
+#define WIDE_KERNEL(prefix, name)                                                                  \
+    static const tn_kernel prefix = {                                                              \
+        TN_KERNEL_BEGIN("cpu", "", name, "wide_lanes", 1,                                          \
+                        "Lanes on all threads, in double precision."),                             \
+        .traits = TN_KERNEL_DETERMINISTIC, .accepts = lanes_accepts, .run = wide_run}
+WIDE_KERNEL(wide_lanes, "LayerNormalization");
+WIDE_KERNEL(rms_wide_lanes, "RMSNormalization");
 
 /* ----------------------------------------------------------------------------------------------
  * tables */
@@ -230,5 +289,36 @@ TN_OPERATOR(layer_normalization, "", "LayerNormalization", 17,
             "Normalises trailing axes by their mean and variance.",
             TN_FIELDS(params_type, layer_normalization_fields));
 
-TN_LAYER_WITH_REWRITES(layer_normalization, TN_OPERATORS(&layer_normalization_17),
-                       TN_KERNELS(TN_LEVEL_LIST(lanes)), tn_layer_normalization_rewrites);
+static const tn_port rms_normalization_inputs[] = {
+    TN_PORT("X", "T:float", 0, "any tensor"),
+    TN_PORT("scale", "V:float", 0, "factor; broadcasts to X"),
+};
+static const tn_port rms_normalization_outputs[] = {TN_PORT("Y", "V", 0, "X normalised, scaled")};
+static const char *const rms_normalization_cases[] = {
+    "| X=f32[1] scale=f32[1]",
+    "| X=f32[2,3,5] scale=f32[5]",
+    "axis=1 epsilon=0.1 | X=f32[2,3,5] scale=f32[3,5]",
+    "axis=0 | X=f32[4,3] scale=f32[3]",
+    "axis=-2 | X=f64[2,3,4,5] scale=f64[4,5]",
+    "| X=f16[3,33] scale=f16[33]",
+    "stash_type=bf16 | X=bf16[3,17] scale=f32[17]",
+    "| X=f32[0,8] scale=f32[8]",
+    ("epsilon=0 | X=f32[2,2]{3,4,6,8} scale=f32[2]{5,5} | "
+     "Y=f32[2,2]{4.2426405,5.6568542,4.2426405,5.6568542}"),
+    "| X=f32[1,197,768] scale=f32[768]",
+};
+static const tn_operator rms_normalization_23 = {
+    TN_OPERATOR_BEGIN("", "RMSNormalization", 23,
+                      "Divides trailing axes by the root of their mean square."),
+    TN_FIELDS(params_type, layer_normalization_fields),
+    TN_INPUTS(rms_normalization_inputs),
+    TN_OUTPUTS(rms_normalization_outputs),
+    .infer = layer_normalization_infer,
+    .reference = layer_normalization_reference,
+    TN_CASES(rms_normalization_cases)};
+
+TN_LAYER_WITH_REWRITES(layer_normalization,
+                       TN_OPERATORS(&layer_normalization_17, &rms_normalization_23),
+                       TN_KERNELS(TN_LEVEL_LIST(lanes), TN_LEVEL_LIST(rms_lanes), &wide_lanes,
+                                  &rms_wide_lanes),
+                       tn_layer_normalization_rewrites);

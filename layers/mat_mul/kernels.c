@@ -3,7 +3,7 @@
 #include <tenon/kit/int8_matrix.h>
 #include <tenon/kit/matrix_kernel.h>
 #include <tenon/kit/open.h>
-#include "mat_mul/mat_mul.h"
+#include "mat_mul/integer.h"
 
 /* All axes of A but the last are rows, since B is one matrix. */
 static bool read_mat_mul(const tn_call *call, tn_matrix_problem *out_problem) {
@@ -33,12 +33,18 @@ TN_MATRIX_KERNELS(packed, "", "MatMul", read_mat_mul, combinations);
 static const char *const int8_combinations[] = {"qi8, f32 -> qi8", "qi8, f32 -> f32"};
 TN_INT8_MATRIX_KERNELS(int8, "", "MatMul", read_mat_mul, int8_combinations);
 
-const tn_kernel *const tn_mat_mul_kernels[9] = {&packed_avx512,
-                                                &packed_avx2,
-                                                &packed_baseline,
-                                                &tn_mat_mul_batched_avx512,
-                                                &tn_mat_mul_batched_avx2,
-                                                &tn_mat_mul_batched_baseline,
-                                                &int8_avx512vnni,
-                                                &int8_avx2,
-                                                &int8_baseline};
+const tn_kernel *const tn_mat_mul_kernels[15] = {&packed_avx512,
+                                                 &packed_avx2,
+                                                 &packed_baseline,
+                                                 &tn_mat_mul_batched_avx512,
+                                                 &tn_mat_mul_batched_avx2,
+                                                 &tn_mat_mul_batched_baseline,
+                                                 &int8_avx512vnni,
+                                                 &int8_avx2,
+                                                 &int8_baseline,
+                                                 &tn_mat_mul_integer_avx512vnni,
+                                                 &tn_mat_mul_integer_avx2,
+                                                 &tn_mat_mul_integer_baseline,
+                                                 &tn_q_linear_mat_mul_avx512vnni,
+                                                 &tn_q_linear_mat_mul_avx2,
+                                                 &tn_q_linear_mat_mul_baseline};

@@ -3,7 +3,7 @@
  * MatMul: the matrix product of NumPy's matmul: vectors gain an axis that is taken away again, axes
  * before the last two are broadcast.
  */
-#include "mat_mul/mat_mul.h"
+#include "mat_mul/integer.h"
 #include "kit/gemm/product.h"
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/infer.h>
@@ -131,5 +131,6 @@ static const tn_operator mat_mul_1 = {
     .operations = mat_mul_operations,
 };
 
-static const tn_operator *const mat_mul_operators[] = {&mat_mul_1};
+static const tn_operator *const mat_mul_operators[] = {
+    &mat_mul_1, &tn_mat_mul_integer_10, &tn_q_linear_mat_mul_10, &tn_q_linear_mat_mul_21};
 TN_LAYER(mat_mul, mat_mul_operators, tn_mat_mul_kernels);

@@ -160,6 +160,117 @@ static tn_status suppression_reference(tn_call *call) {
     return TN_OK;
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * kernel: classes of images on all threads, each with its candidates and its boxes' ends, and what
+ * it keeps in a row of its own; rows are joined at the end */
+
+typedef struct box_ends {
+    double low[2], high[2], area;
+} box_ends;
+
+typedef struct suppression_job {
+    search s;
+    const float *boxes, *scores;
+    int64_t classes;
+    int64_t *kept, *counts; /* of a row: `most` boxes, and how many of them there are */
+    char *scratch;
+    uint64_t scratch_bytes; /* of a thread: candidates, then the ends of kept boxes */
+} suppression_job;
+
+static box_ends find_box(const float *box, bool is_centre) {
+    box_ends ends = {.area = 1};
+    for (int axis = 0; axis < 2; axis++) {
+        find_ends(box, is_centre, axis, &ends.low[axis], &ends.high[axis]);
+        ends.area *= ends.high[axis] - ends.low[axis];
+    }
+    return ends;
+}
+
+static bool ends_overlap_more(const box_ends *a, const box_ends *b, double threshold) {
+    const double height = fmin(a->high[0], b->high[0]) - fmax(a->low[0], b->low[0]);
+    const double width = fmin(a->high[1], b->high[1]) - fmax(a->low[1], b->low[1]);
+    if (!(height > 0) || !(width > 0)) return false;
+    const double common = height * width;
+    return common / (a->area + b->area - common) > threshold;
+}
+
+/* An item is a class of an image. */
+static tn_status suppress_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const suppression_job *job = user;
+    search s = job->s;
+    char *scratch = job->scratch + thread * job->scratch_bytes;
+    box_ends *ends = (box_ends *)(void *)(scratch + (uint64_t)s.boxes * sizeof(candidate));
+    s.candidates = (candidate *)(void *)scratch;
+    for (int64_t row = begin; row < end; row++) {
+        const float *boxes = job->boxes + row / job->classes * s.boxes * 4;
+        const int64_t count = list_candidates(&s, job->scores + row * s.boxes);
+        int64_t kept = 0;
+        for (int64_t i = 0; i < count && kept < s.most; i++) {
+            bool is_kept = true;
+            ends[kept] = find_box(boxes + s.candidates[i].box * 4, s.is_centre);
+            for (int64_t k = 0; is_kept && k < kept; k++)
+                is_kept = !ends_overlap_more(&ends[kept], &ends[k], s.iou);
+            if (is_kept) job->kept[row * s.most + kept++] = s.candidates[i].box;
+        }
+        job->counts[row] = kept;
+    }
+    return TN_OK;
+}
+
+static uint64_t scratch_bytes(int64_t boxes, int64_t most) {
+    return ((uint64_t)boxes * sizeof(candidate) + (uint64_t)(most + 1) * sizeof(box_ends) + 63) /
+           64 * 64;
+}
+
+static tn_status suppression_reshape(tn_call *call) {
+    const int64_t *shape = call->inputs[SUPPRESSION_SCORES]->shape;
+    const int64_t rows = shape[0] * shape[1], most = read_most(call, shape[2]);
+    int64_t bytes = 0;
+    if (shape[2] > INT64_MAX / 4096 || !tn_infer_multiply(rows, most + 1, &bytes) ||
+        !tn_infer_multiply(bytes, 16, &bytes))
+        return call->host->fail(call, TN_ERROR_MEMORY, "there are too many boxes");
+    call->workspace_bytes =
+        ((uint64_t)rows * (uint64_t)(most + 1) * sizeof(int64_t) + 63) / 64 * 64 +
+        call->threads * scratch_bytes(shape[2], most);
+    return TN_OK;
+}
+
+static void join_rows(tn_call *call, const suppression_job *job, int64_t rows) {
+    int64_t *first = call->outputs[0]->data, *to = first;
+    for (int64_t row = 0; row < rows; row++) {
+        for (int64_t i = 0; i < job->counts[row]; i++, to += 3) {
+            to[0] = row / job->classes;
+            to[1] = row % job->classes;
+            to[2] = job->kept[row * job->s.most + i];
+        }
+    }
+    call->outputs[0]->shape[0] = (to - first) / 3;
+}
+
+static tn_status suppression_run(tn_call *call) {
+    const suppression_params *params = call->params;
+    const tn_tensor *scores = call->inputs[SUPPRESSION_SCORES];
+    const int64_t rows = scores->shape[0] * scores->shape[1], count = scores->shape[2];
+    suppression_job job = {.s = {.is_centre = params->center_point_box,
+                                 .has_score = tn_infer_input(call, SUPPRESSION_SCORE) != NULL,
+                                 .boxes = count,
+                                 .most = read_most(call, count),
+                                 .iou = read_number(call, SUPPRESSION_IOU, 0),
+                                 .score = read_number(call, SUPPRESSION_SCORE, 0)},
+                           .boxes = call->inputs[SUPPRESSION_BOXES]->data,
+                           .scores = scores->data,
+                           .classes = scores->shape[1],
+                           .counts = call->workspace};
+    const uint64_t kept_bytes =
+        ((uint64_t)rows * (uint64_t)(job.s.most + 1) * sizeof(int64_t) + 63) / 64 * 64;
+    job.kept = job.counts + rows;
+    job.scratch = (char *)call->workspace + kept_bytes;
+    job.scratch_bytes = scratch_bytes(count, job.s.most);
+    if (rows > 0) TN_TRY(call->host->parallel_for(call, rows, 1, suppress_rows, &job));
+    join_rows(call, &job, rows);
+    return TN_OK;
+}
+
 static const tn_port suppression_inputs[] = {
     TN_PORT("boxes", "f32", 0, "[images, boxes, 4]"),
     TN_PORT("scores", "f32", 0, "[images, classes, boxes]"),
@@ -191,4 +302,12 @@ TN_OPERATOR(suppression, "", "NonMaxSuppression", 10,
             "The best boxes, without those that overlap with a better one.",
             TN_FIELDS(suppression_params, suppression_fields));
 
-TN_LAYER_WITHOUT_KERNELS(non_max_suppression, TN_OPERATORS(&suppression_10));
+static const tn_kernel suppression_classes = {
+    TN_KERNEL_BEGIN("cpu", "", "NonMaxSuppression", "classes", 1,
+                    "Classes of images on all threads."),
+    .traits = TN_KERNEL_DETERMINISTIC,
+    .reshape = suppression_reshape,
+    .run = suppression_run,
+};
+
+TN_LAYER(non_max_suppression, TN_OPERATORS(&suppression_10), TN_KERNELS(&suppression_classes));

@@ -1,127 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Normalisations without statistics of their own: by mean and variance of a channel of an image
- * (InstanceNormalization; Ulyanov, Vedaldi and Lempitsky, "Instance Normalization: The Missing
- * Ingredient for Fast Stylization", 2016) or along axes (MeanVarianceNormalization), and by a
- * length along an axis (LpNormalization).
+ * Normalisations without statistics of their own: by mean and variance of channels of an image
+ * (groups.c) or along axes (MeanVarianceNormalization), and by a length along an axis
+ * (LpNormalization).
  */
-#include <tenon/kit/lanes.h>
-#include <tenon/kit/parallel.h>
 #include "kit/operator/layer.h"
 #include "kit/reduce/reduce.h"
+#include "normalize/groups.h"
 
 #include <math.h>
 
 /* ----------------------------------------------------------------------------------------------
- * InstanceNormalization: y = (x - mean) / sqrt(variance + epsilon) * scale + B */
-
-typedef struct instance_normalization_params {
-    uint64_t present;
-    float epsilon;
-} instance_normalization_params;
-
-enum { INSTANCE_X = 0, INSTANCE_SCALE = 1, INSTANCE_B = 2 };
-
-static const tn_field instance_normalization_fields[] = {
-    TN_FIELD(instance_normalization_params, epsilon, TN_FIELD_F32, TN_OPTIONAL, "1e-05",
-             "added to the variance before the root")};
-
-static tn_status instance_normalization_infer(tn_call *call) {
-    TN_TRY(tn_infer_require_rank(call, INSTANCE_X, 2, TN_MAX_RANK));
-    const int64_t channels = call->inputs[INSTANCE_X]->shape[1];
-    for (uint32_t i = INSTANCE_SCALE; i <= INSTANCE_B; i++) {
-        TN_TRY(tn_infer_require_rank(call, i, 1, 1));
-        if (call->inputs[i]->shape[0] != channels)
-            return call->host->fail(call, TN_ERROR_SHAPE,
-                                    "input '%s' has %lld elements for %lld "
-                                    "channels",
-                                    tn_infer_input_name(call, i),
-                                    (long long)call->inputs[i]->shape[0], (long long)channels);
-    }
-    return tn_infer_copy_shape(call, 0, INSTANCE_X);
-}
-
-/* An item is a channel of an image. */
-static tn_status do_planes(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const tn_call *call = user;
-    const instance_normalization_params *params = call->params;
-    const tn_tensor *x = call->inputs[INSTANCE_X], *y = call->outputs[0];
-    const int64_t count = tn_infer_product(x->shape, 2, x->rank);
-    (void)thread;
-    for (int64_t plane = begin; plane < end; plane++) {
-        const int64_t channel = plane % x->shape[1], first = plane * count;
-        double mean, variance;
-        tn_element_moments(x, first, count, &mean, &variance);
-        const double factor = tn_element_f64(call->inputs[INSTANCE_SCALE], channel) /
-                              sqrt(variance + (double)params->epsilon);
-        const double bias = tn_element_f64(call->inputs[INSTANCE_B], channel);
-        for (int64_t i = first; i < first + count; i++)
-            tn_element_set_f64(y, i, (tn_element_f64(x, i) - mean) * factor + bias);
-    }
-    return TN_OK;
-}
-
-static tn_status instance_normalization_reference(tn_call *call) {
-    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    return do_planes(call, 0, tn_infer_product(call->inputs[INSTANCE_X]->shape, 0, 2), 0);
-}
-
-static tn_status instance_normalization_run(tn_call *call) {
-    enum { GRAIN = 4096 };
-    const tn_tensor *x = call->inputs[INSTANCE_X];
-    if (tn_element_count(x) == 0) return TN_OK;
-    return call->host->parallel_for(
-        call, tn_infer_product(x->shape, 0, 2),
-        tn_parallel_grain(GRAIN, tn_infer_product(x->shape, 2, x->rank)), do_planes, call);
-}
-
-static const tn_port instance_normalization_inputs[] = {
-    TN_PORT("input", "T:float", 0, "batch, channels, spatial axes"),
-    TN_PORT("scale", "T", 0, "a factor a channel"),
-    TN_PORT("B", "T", 0, "a bias a channel"),
-};
-static const tn_port instance_normalization_outputs[] = {
-    TN_PORT("output", "T", 0, "the input normalised")};
-static const char *const instance_normalization_cases[] = {
-    "| input=f32[2,3,5,7] scale=f32[3] B=f32[3]",
-    "epsilon=0.01 | input=f32[1,2,33] scale=f32[2] B=f32[2]",
-    "epsilon=0.5 | input=f32[3,4] scale=f32[4] B=f32[4]",
-    "| input=f64[2,3,17] scale=f64[3] B=f64[3]",
-    "| input=f16[1,3,5,7] scale=f16[3] B=f16[3]",
-    "| input=bf16[1,2,9] scale=bf16[2] B=bf16[2]",
-    "| input=f32[0,3,5] scale=f32[3] B=f32[3]",
-    "| input=f32[1,64,56,56] scale=f32[64] B=f32[64]",
-};
-
-TN_OPERATOR(instance_normalization, "", "InstanceNormalization", 6,
-            "Normalises each channel of each image.",
-            TN_FIELDS(instance_normalization_params, instance_normalization_fields));
-
-static const tn_kernel instance_normalization_planes = {
-    TN_KERNEL_BEGIN("cpu", "", "InstanceNormalization", "planes", 1,
-                    "Planes on all threads, in double precision."),
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
-    .run = instance_normalization_run,
-};
-
-/* ----------------------------------------------------------------------------------------------
  * along axes */
-
-typedef void (*normalize_function)(const tn_call *call, tn_reduce_lane *lane);
-
-/* Does each lane of the axes in the mask, bit (1 << axis). */
-static tn_status do_axes(const tn_call *call, uint32_t mask, normalize_function function) {
-    const tn_tensor *x = call->inputs[0];
-    tn_reduce_lane lane, kept;
-    if (tn_element_count(x) == 0) return TN_OK;
-    tn_reduce_lane_init(x, mask, &lane);
-    tn_reduce_lane_init(x, ~mask, &kept);
-    for (bool more = tn_reduce_first(&kept); more; more = tn_reduce_next(&kept)) {
-        lane.begin = kept.at;
-        function(call, &lane);
-    }
-    return TN_OK;
-}
 
 /* MeanVarianceNormalization: y = (x - mean) / (deviation + 1e-9), the deviation of the whole
  * population. */
@@ -148,8 +38,10 @@ static tn_status mean_variance_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, 0);
 }
 
-static void normalize_by_deviation(const tn_call *call, tn_reduce_lane *lane) {
+static void normalize_by_deviation(const tn_call *call, tn_reduce_lane *lane, int64_t number,
+                                   const void *user) {
     double sum = 0, squares = 0;
+    (void)number, (void)user;
     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane))
         sum += tn_element_f64(lane->x, lane->at);
     const double mean = sum / (double)lane->count;
@@ -163,10 +55,19 @@ static void normalize_by_deviation(const tn_call *call, tn_reduce_lane *lane) {
                            (tn_element_f64(lane->x, lane->at) - mean) / deviation);
 }
 
-static tn_status mean_variance_reference(tn_call *call) {
+static tn_status mean_variance(tn_call *call, bool is_parallel) {
     uint32_t mask = 0;
     TN_TRY(read_mean_variance_axes(call, &mask));
-    return do_axes(call, mask, normalize_by_deviation);
+    if (tn_element_count(call->inputs[0]) == 0) return TN_OK;
+    return tn_reduce_do(call, mask, is_parallel, normalize_by_deviation, NULL);
+}
+
+static tn_status mean_variance_reference(tn_call *call) {
+    return mean_variance(call, false);
+}
+
+static tn_status mean_variance_run(tn_call *call) {
+    return mean_variance(call, true);
 }
 
 static const tn_port mean_variance_inputs[] = {TN_PORT("X", "T:float", 0, "any tensor")};
@@ -206,9 +107,11 @@ static tn_status lp_normalization_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, 0);
 }
 
-static void normalize_by_length(const tn_call *call, tn_reduce_lane *lane) {
+static void normalize_by_length(const tn_call *call, tn_reduce_lane *lane, int64_t number,
+                                const void *user) {
     const lp_normalization_params *params = call->params;
     double sum = 0;
+    (void)number, (void)user;
     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane)) {
         const double value = tn_element_f64(lane->x, lane->at);
         sum += params->p == 1 ? fabs(value) : value * value;
@@ -219,10 +122,19 @@ static void normalize_by_length(const tn_call *call, tn_reduce_lane *lane) {
                            length == 0 ? 0 : tn_element_f64(lane->x, lane->at) / length);
 }
 
-static tn_status lp_normalization_reference(tn_call *call) {
+static tn_status lp_normalization(tn_call *call, bool is_parallel) {
     uint32_t axis = 0;
     TN_TRY(read_lp_axis(call, &axis));
-    return do_axes(call, 1u << axis, normalize_by_length);
+    if (tn_element_count(call->inputs[0]) == 0) return TN_OK;
+    return tn_reduce_do(call, 1u << axis, is_parallel, normalize_by_length, NULL);
+}
+
+static tn_status lp_normalization_reference(tn_call *call) {
+    return lp_normalization(call, false);
+}
+
+static tn_status lp_normalization_run(tn_call *call) {
+    return lp_normalization(call, true);
 }
 
 static const tn_port lp_normalization_inputs[] = {TN_PORT("input", "T:float", 0, "any tensor")};
@@ -237,5 +149,16 @@ TN_OPERATOR(lp_normalization, "", "LpNormalization", 1,
             "Brings a tensor to length one along an axis.",
             TN_FIELDS(lp_normalization_params, lp_normalization_fields));
 
-TN_LAYER(normalize, TN_OPERATORS(&instance_normalization_6, &mean_variance_9, &lp_normalization_1),
-         TN_KERNELS(&instance_normalization_planes));
+#define LANES_KERNEL(prefix, operator_name)                                                        \
+    static const tn_kernel prefix##_lanes = {                                                      \
+        TN_KERNEL_BEGIN("cpu", "", operator_name, "lanes", 1,                                      \
+                        "Lanes on all threads, in double precision."),                             \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, .run = prefix##_run}
+LANES_KERNEL(mean_variance, "MeanVarianceNormalization");
+LANES_KERNEL(lp_normalization, "LpNormalization");
+
+TN_LAYER(normalize,
+         TN_OPERATORS(&tn_instance_normalization_6, &tn_group_normalization_18,
+                      &tn_group_normalization_21, &mean_variance_9, &lp_normalization_1),
+         TN_KERNELS(&tn_instance_normalization_planes, &tn_group_normalization_groups,
+                    &mean_variance_lanes, &lp_normalization_lanes));

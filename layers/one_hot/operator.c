@@ -61,6 +61,71 @@ static tn_status one_hot_reference(tn_call *call) {
     return TN_OK;
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * kernel: all elements are off, then those of the places are on */
+
+typedef struct one_hot_job {
+    const tn_tensor *indices, *y;
+    const char *values;
+    tn_lanes lanes;
+    size_t bytes; /* of an element */
+} one_hot_job;
+
+/* The width of elements is a constant in each of these loops. */
+#define FILL(type)                                                                                 \
+    {                                                                                              \
+        type *to = (type *)job->y->data + begin, off;                                              \
+        memcpy(&off, job->values, sizeof(off));                                                    \
+        for (int64_t i = 0; i < end - begin; i++)                                                  \
+            to[i] = off;                                                                           \
+        return TN_OK;                                                                              \
+    }
+
+/* An item is an element. */
+static tn_status switch_off(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const one_hot_job *job = user;
+    (void)thread;
+    switch (job->bytes) {
+    case 1:
+        FILL(uint8_t)
+    case 2:
+        FILL(uint16_t)
+    case 4:
+        FILL(uint32_t)
+    default:
+        FILL(uint64_t)
+    }
+}
+
+/* An item is a lane. */
+static tn_status switch_on(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const one_hot_job *job = user;
+    (void)thread;
+    for (int64_t lane = begin; lane < end; lane++) {
+        const int64_t place = find_place(job->indices, lane, job->lanes.count);
+        const int64_t at = tn_lanes_first(&job->lanes, lane) + place * job->lanes.inner;
+        if (place >= 0)
+            memcpy((char *)job->y->data + (size_t)at * job->bytes, job->values + job->bytes,
+                   job->bytes);
+    }
+    return TN_OK;
+}
+
+static tn_status one_hot_run(tn_call *call) {
+    enum { GRAIN = 16384, LANES = 2048 };
+    one_hot_job job = {.indices = call->inputs[ONE_HOT_INDICES],
+                       .y = call->outputs[0],
+                       .values = call->inputs[ONE_HOT_VALUES]->data,
+                       .bytes = tn_element_bytes(call->outputs[0]->type)};
+    uint32_t axis = 0;
+    TN_TRY(read_axis(call, &axis));
+    if (tn_element_count(job.y) == 0) return TN_OK;
+    job.lanes = tn_lanes_along(job.y, axis, axis + 1);
+    TN_TRY(call->host->parallel_for(call, tn_element_count(job.y), GRAIN, switch_off, &job));
+    return call->host->parallel_for(call, job.lanes.outer * job.lanes.inner, LANES, switch_on,
+                                    &job);
+}
+
 static const tn_port one_hot_inputs[] = {
     TN_PORT("indices", "number", 0, "any tensor; what is behind the point is dropped"),
     TN_PORT("depth", "number", TN_PORT_VALUE_NEEDED, "extent of the new axis"),
@@ -79,4 +144,11 @@ static const char *const one_hot_cases[] = {
 TN_OPERATOR(one_hot, "", "OneHot", 9, "Indices as rows of which one place is on.",
             TN_FIELDS(tn_axis_params, one_hot_fields));
 
-TN_LAYER_WITHOUT_KERNELS(one_hot, TN_OPERATORS(&one_hot_9));
+static const tn_kernel one_hot_places = {
+    TN_KERNEL_BEGIN("cpu", "", "OneHot", "places", 1,
+                    "Filled and then switched on, on all threads."),
+    .traits = TN_KERNEL_DETERMINISTIC,
+    .run = one_hot_run,
+};
+
+TN_LAYER(one_hot, TN_OPERATORS(&one_hot_9), TN_KERNELS(&one_hot_places));

@@ -15,7 +15,7 @@ static void order_axes(const tn_tensor *x, tn_pad_plan *plan) {
     const tn_pad_plan logical = *plan;
     tn_physical_init(&physical, x->format, x->rank, x->shape);
     for (uint32_t i = 0; i < plan->rank; i++) {
-        const uint32_t place = physical.places[i];
+        const uint32_t place = physical.positions[i];
         plan->input[place] = logical.input[i];
         plan->output[place] = logical.output[i];
         plan->begin[place] = logical.begin[i];

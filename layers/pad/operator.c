@@ -91,5 +91,5 @@ PAD(19, pad_19_fields, pad_18_inputs);
 
 static const tn_kernel pad_runs = TN_REGION_KERNEL("Pad", tn_pad_run);
 
-TN_LAYER(pad, TN_OPERATORS(&pad_2, &pad_11, &pad_18, &pad_19),
-         TN_KERNELS(&pad_runs, &tn_pad_bytes));
+TN_LAYER(pad, TN_OPERATORS(&pad_2, &pad_11, &pad_18, &pad_19, &tn_center_crop_pad),
+         TN_KERNELS(&pad_runs, &tn_pad_bytes, &tn_center_crop_pad_runs));

@@ -2,7 +2,7 @@
 /*
  * Pad's parameters, and a node read as a map from positions of the output to positions of the
  * input: operator.c has the tables, plan.c reads, move.c moves, bytes.c does so with tensors of 8
- * bits.
+ * bits; center.c is CenterCropPad, pads that center.
  */
 #ifndef TN_LAYERS_PAD_H
 #define TN_LAYERS_PAD_H
@@ -30,6 +30,9 @@ typedef struct tn_pad_plan {
 
 /* TN_ERROR_SHAPE, TN_ERROR_RANGE, TN_ERROR_STATE (values that are not known). */
 tn_status tn_pad_read(tn_call *call, tn_pad_plan *out_plan);
+/* One axis of a plan whose mode is known, with these pads. TN_ERROR_SHAPE, TN_ERROR_RANGE. */
+tn_status tn_pad_plan_axis(tn_call *call, tn_pad_plan *plan, uint32_t axis, int64_t begin,
+                           int64_t end);
 /* The input's position along an axis for the output's; -1: the constant. */
 int64_t tn_pad_source(const tn_pad_plan *plan, uint32_t axis, int64_t position);
 
@@ -37,6 +40,10 @@ int64_t tn_pad_source(const tn_pad_plan *plan, uint32_t axis, int64_t position);
  * axes; `value` is the constant. [called: run, and by the reference with is_parallel false] */
 tn_status tn_pad_move(tn_call *call, const tn_pad_plan *plan, const void *from, const void *value,
                       size_t element_bytes, bool is_parallel);
+
+/* center.c: CenterCropPad and its kernel. */
+extern const tn_operator tn_center_crop_pad;
+extern const tn_kernel tn_center_crop_pad_runs;
 
 /* bytes.c: 8-bit tensors. */
 extern const tn_kernel tn_pad_bytes;

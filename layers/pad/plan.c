@@ -35,7 +35,7 @@ static tn_status read_axes(tn_call *call, uint32_t *out_count, uint32_t *out_axe
     return TN_OK;
 }
 
-static tn_status plan_axis(tn_call *call, tn_pad_plan *plan, uint32_t axis, int64_t begin,
+tn_status tn_pad_plan_axis(tn_call *call, tn_pad_plan *plan, uint32_t axis, int64_t begin,
                            int64_t end) {
     const int64_t extent = call->inputs[0]->shape[axis];
     if (begin < -PAD_LIMIT || begin > PAD_LIMIT || end < -PAD_LIMIT || end > PAD_LIMIT)
@@ -73,9 +73,9 @@ tn_status tn_pad_read(tn_call *call, tn_pad_plan *out_plan) {
     out_plan->rank = call->inputs[0]->rank;
     out_plan->mode = params->mode;
     for (uint32_t i = 0; i < out_plan->rank; i++)
-        TN_TRY(plan_axis(call, out_plan, i, 0, 0));
+        TN_TRY(tn_pad_plan_axis(call, out_plan, i, 0, 0));
     for (uint32_t i = 0; i < axis_count; i++)
-        TN_TRY(plan_axis(call, out_plan, axes[i], pads[i], pads[i + axis_count]));
+        TN_TRY(tn_pad_plan_axis(call, out_plan, axes[i], pads[i], pads[i + axis_count]));
     return TN_OK;
 }
 

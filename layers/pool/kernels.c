@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pools' kernels: MaxPool of floats without indices, a row at a time (rows.h), one a processor
- * level; and those of 8 bits (kit/window/byte_pool.h).
+ * level; those of 8 bits (kit/window/byte_pool.h); and those of lengths and averages, on all
+ * threads.
  */
 #include <tenon/kit/open.h>
+#include <tenon/kit/parallel.h>
+#include <tenon/kit/reduce_rows.h>
 #include "kit/operator/layer.h"
 #include "pool/pool.h"
 #include "pool/rows.h"
@@ -94,6 +97,42 @@ TN_LEVEL_KERNELS(rows, tn_max_pool_rows, "MaxPool", "rows",
                  .run = rows_run);
 
 /* ----------------------------------------------------------------------------------------------
+ * whole planes */
+
+typedef struct planes_job {
+    tn_reduce_lane_function largest;
+    const float *x;
+    float *y;
+    int64_t count;
+} planes_job;
+
+/* An item is a plane. */
+static tn_status join_planes(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const planes_job *job = user;
+    (void)thread;
+    for (int64_t plane = begin; plane < end; plane++)
+        job->y[plane] = job->largest(job->count, job->x + plane * job->count);
+    return TN_OK;
+}
+
+static tn_status planes_run(tn_call *call) {
+    enum { GRAIN = 16384 };
+    const tn_tensor *x = call->inputs[0];
+    const tn_reduce_level *level = call->user;
+    planes_job job = {level->lanes[TN_REDUCE_MAX], x->data, call->outputs[0]->data,
+                      tn_infer_product(x->shape, 2, x->rank)};
+    const int64_t planes = tn_infer_product(x->shape, 0, 2);
+    if (planes == 0) return TN_OK;
+    return call->host->parallel_for(call, planes, tn_parallel_grain(GRAIN, job.count + 1),
+                                    join_planes, &job);
+}
+
+static const char *const planes_combinations[] = {"f32 -> f32"};
+TN_LEVEL_KERNELS(planes, tn_reduce, "GlobalMaxPool", "planes", "Planes on all threads.",
+                 .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(planes_combinations),
+                 .run = planes_run);
+
+/* ----------------------------------------------------------------------------------------------
  * 8 bits */
 
 static bool read_max(const tn_call *call, tn_byte_pool *out_pool) {
@@ -130,6 +169,21 @@ TN_BYTE_POOL_KERNELS(max, "MaxPool", read_max);
 TN_BYTE_POOL_KERNELS(average, "AveragePool", read_average);
 TN_BYTE_POOL_KERNELS(global_average, "GlobalAveragePool", read_global_average);
 
-const tn_kernel *const tn_pool_kernels[12] = {TN_LEVEL_LIST(rows), TN_BYTE_POOL_LIST(max),
+/* ----------------------------------------------------------------------------------------------
+ * lengths */
+
+#define LENGTHS(prefix, operator_name)                                                             \
+    static const tn_kernel prefix##_planes = {                                                     \
+        TN_KERNEL_BEGIN("cpu", "", operator_name, "planes", 1,                                     \
+                        "Planes on all threads, in double precision."),                            \
+        .traits = TN_KERNEL_DETERMINISTIC, .run = tn_##prefix##_run}
+LENGTHS(lp_pool, "LpPool");
+LENGTHS(global_lp_pool, "GlobalLpPool");
+
+const tn_kernel *const tn_pool_kernels[17] = {TN_LEVEL_LIST(rows),
+                                              TN_LEVEL_LIST(planes),
+                                              TN_BYTE_POOL_LIST(max),
                                               TN_BYTE_POOL_LIST(average),
-                                              TN_BYTE_POOL_LIST(global_average)};
+                                              TN_BYTE_POOL_LIST(global_average),
+                                              &lp_pool_planes,
+                                              &global_lp_pool_planes};

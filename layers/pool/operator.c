@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pools: the largest element of each window (MaxPool), and where it was found, or the mean
- * (AveragePool); and the same of whole planes (GlobalMaxPool, GlobalAveragePool). The references
+ * Pools: the largest element of each window (MaxPool), and where it was found, the mean
+ * (AveragePool), or the length by the p-norm (LpPool); and the same of whole planes (GlobalMaxPool,
+ * GlobalAveragePool, GlobalLpPool). The references
  * are in reference.c, kernels beside it.
  */
 #include <tenon/kit/known_steps.h>
@@ -34,6 +35,17 @@ static const tn_field average_pool_fields[] = {
              "whether padding counts as zeros"),
     FIELDS_OF_WINDOW,
 };
+
+/* Before opset 2 a real number. */
+#define FIELD_OF_NORM(params)                                                                      \
+    TN_FIELD_RANGE(params, p, TN_FIELD_F64, TN_OPTIONAL, "2", 0x1p-10, 1024,                       \
+                   "the norm: (sum of |x|^p)^(1/p)")
+static const tn_field lp_pool_fields[] = {
+    FIELDS_OF_PADDING,
+    FIELDS_OF_WINDOW,
+    FIELD_OF_NORM(tn_pool_params),
+};
+static const tn_field global_lp_pool_fields[] = {FIELD_OF_NORM(tn_global_lp_pool_params)};
 
 tn_status tn_pool_window(tn_call *call, tn_window *out_window) {
     const tn_pool_params *params = call->params;
@@ -98,6 +110,7 @@ static const tn_port max_pool_outputs[] = {
     TN_PORT("Indices", "i64", TN_PORT_OPTIONAL,
             "the place of each in X, counted over all axes; -1: the window saw padding alone"),
 };
+static const tn_port lp_pool_outputs[] = {TN_PORT("Y", "T", 0, "the lengths")};
 static const tn_port average_pool_outputs[] = {TN_PORT("Y", "T", 0, "the means")};
 static const tn_port global_pool_outputs[] = {TN_PORT("Y", "T", 0, "batch, channels, ones")};
 
@@ -127,6 +140,27 @@ static const char *const average_pool_cases[] = {
     "kernel_shape=[2,2] | X=f32[0,3,8,8]",
     "kernel_shape=[3,3] pads=[1,1,1,1] | X=f32[1,64,35,35]",
 };
+static const char *const lp_pool_cases[] = {
+    COMMON_CASES,
+    DILATED_CASES,
+    "kernel_shape=[2,2] p=1 | X=f32[1,1,2,2]{1,-2,3,-4} | Y=f32[1,1,1,1]{10}",
+    "kernel_shape=[3] p=3 pads=[1,1] | X=f64[1,2,7]",
+    "kernel_shape=[2] p=2 | X=f64[1,1,3]{3,-4,0} | Y=f64[1,1,2]{5,4}",
+    "kernel_shape=[2,2,2] p=4 strides=[2,2,2] | X=f16[1,2,5,5,5]",
+    "kernel_shape=[2,2] | X=bf16[0,3,8,8]",
+    "kernel_shape=[3,3] p=2 pads=[1,1,1,1] | X=f32[1,16,35,35]",
+};
+static const char *const global_lp_pool_cases[] = {
+    "| X=f32[1,1,1,1]",
+    "p=1 | X=f32[2,3,5,7]",
+    "p=3 | X=f32[1,3,17]",
+    "p=0.5 | X=f64[1,1,2]{4,9} | Y=f64[1,1,1]{25}",
+    "| X=f64[1,1,2,1]{3,-4} | Y=f64[1,1,1,1]{5}",
+    "| X=f16[2,9,33,3]",
+    "| X=f32[1,2,0] | Y=f32[1,2,1]{0,0}",
+    "| X=f32[0,3,8,8]",
+    "| X=f32[1,512,7,7]",
+};
 static const char *const global_pool_cases[] = {
     "| X=f32[1,1,1,1]",  "| X=f32[2,3,5,7]",  "| X=f32[1,3,17]",  "| X=f64[1,2,3,4,5]",
     "| X=f16[2,9,33,3]", "| X=bf16[1,4,7,7]", "| X=f32[0,3,8,8]", "| X=f32[1,2048,7,7]",
@@ -153,6 +187,13 @@ POOL(global_max_pool, "GlobalMaxPool", "The largest element of each channel.", T
      .traits = TN_OPERATOR_SELECTS);
 POOL(global_average_pool, "GlobalAveragePool", "The mean of each channel.", TN_NO_FIELDS,
      pool_inputs, global_pool_outputs, global_pool_infer, global_pool_cases, .traits = 0);
+POOL(lp_pool, "LpPool", "The length of each window by the p-norm.", FIELDS(lp_pool_fields),
+     pool_inputs, lp_pool_outputs, pool_infer, lp_pool_cases, .traits = 0);
+POOL(global_lp_pool, "GlobalLpPool", "The length of each channel by the p-norm.",
+     TN_FIELDS(tn_global_lp_pool_params, global_lp_pool_fields), pool_inputs, global_pool_outputs,
+     global_pool_infer, global_lp_pool_cases, .traits = 0);
 
-TN_LAYER(pool, TN_OPERATORS(&max_pool, &average_pool, &global_max_pool, &global_average_pool),
+TN_LAYER(pool,
+         TN_OPERATORS(&max_pool, &average_pool, &lp_pool, &global_max_pool, &global_average_pool,
+                      &global_lp_pool),
          tn_pool_kernels);

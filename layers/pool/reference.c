@@ -5,6 +5,7 @@
  */
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
+#include <tenon/kit/parallel.h>
 #include "pool/pool.h"
 
 #include <math.h>
@@ -14,20 +15,39 @@
 typedef void (*window_function)(const tn_call *call, const tn_window *window, int64_t plane,
                                 const int64_t *position, int64_t at);
 
-static tn_status do_windows(tn_call *call, window_function function) {
-    const tn_tensor *x = call->inputs[0];
+typedef struct window_job {
+    const tn_call *call;
+    window_function function;
     tn_window window;
-    TN_TRY(tn_pool_window(call, &window));
-    if (tn_element_count(call->outputs[TN_POOL_Y]) == 0) return TN_OK;
-    const int64_t planes = x->shape[0] * x->shape[1];
-    const int64_t plane_elements = tn_window_count(window.rank, window.input);
-    for (int64_t plane = 0, at = 0; plane < planes; plane++) {
+    int64_t plane_elements, plane_windows;
+} window_job;
+
+/* An item is a plane. */
+static tn_status do_planes_of_windows(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const window_job *job = user;
+    const tn_window *window = &job->window;
+    (void)thread;
+    for (int64_t plane = begin, at = begin * job->plane_windows; plane < end; plane++) {
         int64_t position[TN_WINDOW_MAX_RANK] = {0};
         do
-            function(call, &window, plane * plane_elements, position, at++);
-        while (tn_window_step(window.rank, window.output, position));
+            job->function(job->call, window, plane * job->plane_elements, position, at++);
+        while (tn_window_step(window->rank, window->output, position));
     }
     return TN_OK;
+}
+
+static tn_status do_windows(tn_call *call, window_function function, bool is_parallel) {
+    enum { GRAIN = 4096 };
+    const tn_tensor *x = call->inputs[0];
+    window_job job = {.call = call, .function = function};
+    TN_TRY(tn_pool_window(call, &job.window));
+    if (tn_element_count(call->outputs[TN_POOL_Y]) == 0) return TN_OK;
+    const int64_t planes = x->shape[0] * x->shape[1];
+    job.plane_elements = tn_window_count(job.window.rank, job.window.input);
+    job.plane_windows = tn_window_count(job.window.rank, job.window.output);
+    if (!is_parallel) return do_planes_of_windows(&job, 0, planes, 0);
+    return call->host->parallel_for(call, planes, tn_parallel_grain(GRAIN, job.plane_windows),
+                                    do_planes_of_windows, &job);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -83,7 +103,7 @@ static void store_largest(const tn_call *call, const tn_window *window, int64_t 
 }
 
 tn_status tn_max_pool_reference(tn_call *call) {
-    return do_windows(call, store_largest);
+    return do_windows(call, store_largest, false);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -127,7 +147,45 @@ static void store_mean(const tn_call *call, const tn_window *window, int64_t pla
 }
 
 tn_status tn_average_pool_reference(tn_call *call) {
-    return do_windows(call, store_mean);
+    return do_windows(call, store_mean, false);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * LpPool */
+
+/* What an element adds to a sum of which the root is the length, (sum of |x|^p)^(1/p). */
+static double power_of(double x, double p) {
+    return p == 1 ? fabs(x) : p == 2 ? x * x : pow(fabs(x), p);
+}
+static double root_of(double sum, double p) {
+    return p == 1 ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
+}
+
+/* Padding counts as zeros. */
+static void store_length(const tn_call *call, const tn_window *window, int64_t plane,
+                         const int64_t *position, int64_t at) {
+    const tn_tensor *x = call->inputs[0];
+    const double p = ((const tn_pool_params *)call->params)->p;
+    int64_t index[TN_WINDOW_MAX_RANK] = {0};
+    uint32_t last = window->rank - 1;
+    tn_window_view view;
+    double sum = 0;
+    if (tn_window_look(window, position, &view)) {
+        do {
+            int64_t row = plane + tn_window_offset(window, &view, index);
+            for (int64_t i = 0; i < view.count[last]; i++)
+                sum += power_of(tn_element_f64(x, row + i * window->dilation[last]), p);
+        } while (tn_window_step(last, view.count, index));
+    }
+    tn_element_set_f64(call->outputs[TN_POOL_Y], at, root_of(sum, p));
+}
+
+tn_status tn_lp_pool_reference(tn_call *call) {
+    return do_windows(call, store_length, false);
+}
+
+tn_status tn_lp_pool_run(tn_call *call) {
+    return do_windows(call, store_length, true);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -148,6 +206,35 @@ static tn_status do_planes(tn_call *call, bool is_mean) {
         tn_element_set_f64(y, plane, is_mean ? mean : largest);
     }
     return TN_OK;
+}
+
+/* An item is a plane. */
+static tn_status find_lengths(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const tn_call *call = user;
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[TN_POOL_Y];
+    const double p = ((const tn_global_lp_pool_params *)call->params)->p;
+    const int64_t count = tn_element_count(x) / tn_element_count(y);
+    (void)thread;
+    for (int64_t plane = begin; plane < end; plane++) {
+        double sum = 0;
+        for (int64_t i = 0; i < count; i++)
+            sum += power_of(tn_element_f64(x, plane * count + i), p);
+        tn_element_set_f64(y, plane, root_of(sum, p));
+    }
+    return TN_OK;
+}
+
+tn_status tn_global_lp_pool_reference(tn_call *call) {
+    const int64_t planes = tn_element_count(call->outputs[TN_POOL_Y]);
+    return planes == 0 ? TN_OK : find_lengths(call, 0, planes, 0);
+}
+
+tn_status tn_global_lp_pool_run(tn_call *call) {
+    enum { GRAIN = 16384 };
+    const int64_t planes = tn_element_count(call->outputs[TN_POOL_Y]);
+    if (planes == 0) return TN_OK;
+    const int64_t count = tn_element_count(call->inputs[0]) / planes;
+    return call->host->parallel_for(call, planes, GRAIN / (count + 1) + 1, find_lengths, call);
 }
 
 tn_status tn_global_max_pool_reference(tn_call *call) {

@@ -5,6 +5,7 @@
  * * scale.
  */
 #include "kit/operator/layer.h"
+#include "quantize/dynamic.h"
 #include "quantize/quantize.h"
 
 #include <math.h>
@@ -214,5 +215,6 @@ TN_LAYER(quantize,
          TN_OPERATORS(&quantize_linear_10, &quantize_linear_13, &quantize_linear_19,
                       &quantize_linear_21, &quantize_linear_23, &dequantize_linear_10,
                       &dequantize_linear_13, &dequantize_linear_19, &dequantize_linear_21,
-                      &dequantize_linear_23),
-         TN_KERNELS(TN_LEVEL_LIST(quantize_linear), TN_LEVEL_LIST(dequantize_linear)));
+                      &dequantize_linear_23, &tn_dynamic_quantize_11),
+         TN_KERNELS(TN_LEVEL_LIST(quantize_linear), TN_LEVEL_LIST(dequantize_linear),
+                    TN_LEVEL_LIST(tn_dynamic_quantize)));

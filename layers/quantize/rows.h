@@ -15,6 +15,8 @@ typedef void (*tn_quantize_row)(int64_t count, const void *x, const float *scale
 
 typedef struct tn_quantize_level {
     tn_quantize_row to_i8, to_u8, from_i8, from_u8;
+    /* The least and the greatest of 0 and the elements; NaN is passed over. */
+    void (*range)(int64_t count, const float *x, float *out_low, float *out_high);
 } tn_quantize_level;
 
 extern const tn_quantize_level tn_quantize_baseline, tn_quantize_avx2, tn_quantize_avx512;

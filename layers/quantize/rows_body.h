@@ -95,4 +95,23 @@ ROW(to_u8, quantise, false)
 ROW(from_i8, dequantise, true)
 ROW(from_u8, dequantise, false)
 
-const tn_quantize_level TN_QUANTIZE_LEVEL = {to_i8, to_u8, from_i8, from_u8};
+/* Those of vectors keep what they have where an element is NaN. */
+static void range(int64_t count, const float *x, float *out_low, float *out_high) {
+    tn_vector low = {0}, high = {0};
+    int64_t i = 0;
+    for (; i + TN_LANES <= count; i += TN_LANES) {
+        const tn_vector value = tn_vector_load(x + i);
+        low = tn_vector_min(low, value);
+        high = tn_vector_max(high, value);
+    }
+    const tn_vector rest = tn_vector_load_part(x + i, count - i);
+    low = tn_vector_min(low, rest);
+    high = tn_vector_max(high, rest);
+    *out_low = *out_high = 0;
+    for (int lane = 0; lane < TN_LANES; lane++) {
+        *out_low = low[lane] < *out_low ? low[lane] : *out_low;
+        *out_high = high[lane] > *out_high ? high[lane] : *out_high;
+    }
+}
+
+const tn_quantize_level TN_QUANTIZE_LEVEL = {to_i8, to_u8, from_i8, from_u8, range};

@@ -84,6 +84,17 @@ static const char *const range_cases[] = {
     "| start=i16[]{5} limit=i16[]{5} delta=i16[]{1}",
 };
 
-TN_OPERATOR(range, "", "Range", 11, "Numbers one step apart.", TN_NO_FIELDS);
+typedef struct range_params {
+    uint64_t present;
+    int64_t stash_type;
+} range_params;
+static const tn_field range_27_fields[] = {
+    TN_FIELD(range_params, stash_type, TN_FIELD_I64, TN_OPTIONAL, "1",
+             "ONNX's type in which 16-bit floats may be computed: here always double precision"),
+};
 
-TN_LAYER_WITHOUT_KERNELS(range, TN_OPERATORS(&range_11));
+TN_OPERATOR(range, "", "Range", 11, "Numbers one step apart.", TN_NO_FIELDS);
+TN_OPERATOR(range, "", "Range", 27, "Numbers one step apart.",
+            TN_FIELDS(range_params, range_27_fields));
+
+TN_LAYER_WITHOUT_KERNELS(range, TN_OPERATORS(&range_11, &range_27));

@@ -250,10 +250,17 @@ static const char *const sums_as_input[] = {
     }
 /* `later` is the opset that made the axes an input. */
 #define REDUCTION(prefix, name, later, types, words, result, earlier_cases, later_cases)           \
+    static const tn_reduce_function prefix##_function = {prefix##_real, prefix##_whole};           \
     static tn_status prefix##_reference(tn_call *call) {                                           \
-        static const tn_reduce_function function = {prefix##_real, prefix##_whole};                \
-        return tn_reduce_compute(call, &function);                                                 \
+        return tn_reduce_compute(call, &prefix##_function);                                        \
     }                                                                                              \
+    static tn_status prefix##_run(tn_call *call) {                                                 \
+        return tn_reduce_compute_parallel(call, &prefix##_function);                               \
+    }                                                                                              \
+    static const tn_kernel prefix##_any = {                                                        \
+        TN_KERNEL_BEGIN("cpu", "", name, "lanes_of_any_type", 1,                                   \
+                        "Any axes and types, lane by lane, on all threads."),                      \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_FALLBACK, .run = prefix##_run};              \
     static const tn_port prefix##_inputs[] = {                                                     \
         TN_PORT("data", "T:" types, 0, "any tensor"),                                              \
         TN_PORT("axes", "i64", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED, "axes to reduce")};        \
@@ -291,6 +298,9 @@ REDUCTION(reduce_sum_square, "ReduceSumSquare", 18, "number", "Sums of squares a
 #define KERNELS(prefix, ...) TN_LEVEL_LIST(prefix),
 static const tn_kernel *const reduce_kernels[] = {
 #include "reduce/kernels.h"
+    &reduce_l1_any,  &reduce_l2_any,         &reduce_log_sum_any, &reduce_log_sum_exp_any,
+    &reduce_max_any, &reduce_mean_any,       &reduce_min_any,     &reduce_prod_any,
+    &reduce_sum_any, &reduce_sum_square_any,
 };
 TN_LAYER(reduce,
          TN_OPERATORS(&reduce_l1_1, &reduce_l1_18, &reduce_l2_1, &reduce_l2_18, &reduce_log_sum_1,

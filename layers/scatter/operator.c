@@ -9,6 +9,7 @@
 #include "kit/index/index.h"
 #include "kit/operator/layer.h"
 #include <tenon/kit/region.h>
+#include "scatter/cache.h"
 #include "scatter/update.h"
 
 enum { DATA = TN_INDEX_DATA, INDICES = TN_INDEX_INDICES, UPDATES = 2 };
@@ -260,5 +261,5 @@ UPDATES_KERNEL(scatter_nd, "ScatterND");
 
 TN_LAYER(scatter,
          TN_OPERATORS(&scatter_elements_11, &scatter_elements_16, &scatter_elements_18,
-                      &scatter_nd_11, &scatter_nd_16, &scatter_nd_18),
-         TN_KERNELS(&scatter_elements_updates, &scatter_nd_updates));
+                      &scatter_nd_11, &scatter_nd_16, &scatter_nd_18, &tn_tensor_scatter_24),
+         TN_KERNELS(&scatter_elements_updates, &scatter_nd_updates, &tn_tensor_scatter_updates));

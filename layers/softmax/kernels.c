@@ -163,12 +163,13 @@ TN_LEVEL_KERNELS(bytes, tn_softmax_bytes, "Softmax", "int8",
                  TN_COMBINATIONS(bytes_combinations), .accepts = bytes_accepts,
                  .prepare = bytes_prepare, .release = bytes_release, .run = bytes_run);
 
-static const tn_kernel log_lanes = {
-    TN_KERNEL_BEGIN("cpu", "", "LogSoftmax", "lanes", 1,
-                    "Lanes on all threads, in double precision."),
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
-    .run = tn_log_softmax_run,
-};
+#define DOUBLE_LANES(prefix, operator_name)                                                        \
+    static const tn_kernel prefix##_lanes = {                                                      \
+        TN_KERNEL_BEGIN("cpu", "", operator_name, "lanes", 1,                                      \
+                        "Lanes on all threads, in double precision."),                             \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, .run = tn_##prefix##_run}
+DOUBLE_LANES(log_softmax, "LogSoftmax");
+DOUBLE_LANES(hardmax, "Hardmax");
 
-const tn_kernel *const tn_softmax_kernels[7] = {TN_LEVEL_LIST(lanes), TN_LEVEL_LIST(bytes),
-                                                &log_lanes};
+const tn_kernel *const tn_softmax_kernels[8] = {TN_LEVEL_LIST(lanes), TN_LEVEL_LIST(bytes),
+                                                &log_softmax_lanes, &hardmax_lanes};

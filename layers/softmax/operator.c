@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax, exp(x - max) / sum(exp(x - max)) along one axis, and its logarithm LogSoftmax; before
- * opset 13 over all axes from `axis` on together.
+ * Softmax, exp(x - max) / sum(exp(x - max)) along one axis, its logarithm LogSoftmax, and Hardmax,
+ * 1 at the first largest element and 0 elsewhere; before opset 13 over all axes from `axis` on
+ * together.
  */
 #include <tenon/kit/known_steps.h>
 #include <tenon/kit/parallel.h>
@@ -40,15 +41,17 @@ static tn_status softmax_facet(tn_call *call, uint32_t input, const char *name,
 }
 
 /* ----------------------------------------------------------------------------------------------
- * references, and what LogSoftmax's kernel runs */
+ * references, and what the kernels of LogSoftmax and Hardmax run */
 
-typedef struct lane_job {
+typedef struct lane_job lane_job;
+typedef void (*lane_function)(const lane_job *job, int64_t first);
+struct lane_job {
     const tn_tensor *x, *y;
     tn_lanes lanes;
-    bool is_logarithm;
-} lane_job;
+    lane_function function;
+};
 
-static void compute_lane(const lane_job *job, int64_t first) {
+static void exponential_lane(const lane_job *job, int64_t first, bool is_logarithm) {
     const tn_tensor *x = job->x, *y = job->y;
     const int64_t step = job->lanes.inner, end = first + job->lanes.count * step;
     double largest = -(double)INFINITY, sum = 0;
@@ -59,8 +62,30 @@ static void compute_lane(const lane_job *job, int64_t first) {
     const double offset = largest + log(sum);
     for (int64_t i = first; i < end; i += step) {
         const double value = tn_element_f64(x, i);
-        tn_element_set_f64(y, i, job->is_logarithm ? value - offset : exp(value - largest) / sum);
+        tn_element_set_f64(y, i, is_logarithm ? value - offset : exp(value - largest) / sum);
     }
+}
+
+static void softmax_lane(const lane_job *job, int64_t first) {
+    exponential_lane(job, first, false);
+}
+static void log_softmax_lane(const lane_job *job, int64_t first) {
+    exponential_lane(job, first, true);
+}
+
+/* NaN counts as larger than all numbers. */
+static void hardmax_lane(const lane_job *job, int64_t first) {
+    const int64_t step = job->lanes.inner, end = first + job->lanes.count * step;
+    int64_t best = first;
+    double largest = tn_element_f64(job->x, first);
+    for (int64_t i = first + step; i < end && !isnan(largest); i += step) {
+        const double value = tn_element_f64(job->x, i);
+        if (value <= largest) continue;
+        best = i;
+        largest = value;
+    }
+    for (int64_t i = first; i < end; i += step)
+        tn_element_set_f64(job->y, i, i == best);
 }
 
 /* An item is a lane. */
@@ -68,13 +93,13 @@ static tn_status compute_lanes(void *user, int64_t begin, int64_t end, uint32_t 
     const lane_job *job = user;
     (void)thread;
     for (int64_t lane = begin; lane < end; lane++)
-        compute_lane(job, tn_lanes_first(&job->lanes, lane));
+        job->function(job, tn_lanes_first(&job->lanes, lane));
     return TN_OK;
 }
 
-static tn_status compute(tn_call *call, bool is_logarithm, bool is_parallel) {
+static tn_status compute(tn_call *call, lane_function function, bool is_parallel) {
     enum { GRAIN = 4096 };
-    lane_job job = {.x = call->inputs[0], .y = call->outputs[0], .is_logarithm = is_logarithm};
+    lane_job job = {.x = call->inputs[0], .y = call->outputs[0], .function = function};
     TN_TRY(tn_softmax_read(call, &job.lanes));
     const int64_t count = job.lanes.outer * job.lanes.inner;
     if (tn_element_count(job.y) == 0) return TN_OK;
@@ -84,15 +109,23 @@ static tn_status compute(tn_call *call, bool is_logarithm, bool is_parallel) {
 }
 
 static tn_status softmax_reference(tn_call *call) {
-    return compute(call, false, false);
+    return compute(call, softmax_lane, false);
 }
 
 static tn_status log_softmax_reference(tn_call *call) {
-    return compute(call, true, false);
+    return compute(call, log_softmax_lane, false);
 }
 
 tn_status tn_log_softmax_run(tn_call *call) {
-    return compute(call, true, true);
+    return compute(call, log_softmax_lane, true);
+}
+
+static tn_status hardmax_reference(tn_call *call) {
+    return compute(call, hardmax_lane, false);
+}
+
+tn_status tn_hardmax_run(tn_call *call) {
+    return compute(call, hardmax_lane, true);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -103,6 +136,8 @@ static const tn_port softmax_outputs[] = {
     TN_PORT("output", "T", 0, "numbers of 0..1 that sum to one along each lane")};
 static const tn_port log_softmax_outputs[] = {
     TN_PORT("output", "T", 0, "logarithms of numbers that sum to one along each lane")};
+static const tn_port hardmax_outputs[] = {
+    TN_PORT("output", "T", 0, "1 at the first largest element of each lane, 0 elsewhere")};
 static const char *const cases_1[] = {
     "| input=f32[2,3,4]",
     "axis=0 | input=f32[2,3,4]",
@@ -124,6 +159,15 @@ static const char *const log_softmax_cases_13[] = {
     CASES_13,
     "| input=f32[2,3]{0,1,2,10000,10001,10002}",
     "| input=f32[0,5]",
+    "| input=f32[64,1000]",
+};
+static const char *const hardmax_cases_13[] = {
+    CASES_13,
+    "| input=f32[2,4]{3,0,1,2,2,5,5,1} | output=f32[2,4]{1,0,0,0,0,1,0,0}",
+    "| input=f64[4]{1,nan,7,nan} | output=f64[4]{0,1,0,0}",
+    "| input=f32[2]{-inf,-inf} | output=f32[2]{1,0}",
+    "| input=f32[0,5]",
+    "axis=1 | input=f32[2,0,3]",
     "| input=f32[64,1000]",
 };
 
@@ -150,6 +194,13 @@ SOFTMAX(log_softmax, "LogSoftmax", 1, "1",
         "Logarithms of exponentials that sum to one over the trailing axes.", cases_1, NULL);
 SOFTMAX(log_softmax, "LogSoftmax", 13, "-1", "the axis; negative: from the end",
         "Logarithms of exponentials that sum to one along an axis.", log_softmax_cases_13, NULL);
+SOFTMAX(hardmax, "Hardmax", 1, "1",
+        "first of the axes that are taken together; negative: from the end",
+        "The largest element over the trailing axes as a one among zeros.", cases_1, NULL);
+SOFTMAX(hardmax, "Hardmax", 13, "-1", "the axis; negative: from the end",
+        "The largest element along an axis as a one among zeros.", hardmax_cases_13, NULL);
 
-TN_LAYER(softmax, TN_OPERATORS(&softmax_1, &softmax_13, &log_softmax_1, &log_softmax_13),
+TN_LAYER(softmax,
+         TN_OPERATORS(&softmax_1, &softmax_13, &log_softmax_1, &log_softmax_13, &hardmax_1,
+                      &hardmax_13),
          tn_softmax_kernels);

@@ -11,8 +11,9 @@ tn_status tn_softmax_read(tn_call *call, tn_lanes *out_lanes);
 
 /* LogSoftmax on the engine's threads, in double precision. */
 tn_status tn_log_softmax_run(tn_call *call) TN_NOEXCEPT;
+tn_status tn_hardmax_run(tn_call *call) TN_NOEXCEPT;
 
 /* kernels.c: those of both. */
-extern const tn_kernel *const tn_softmax_kernels[7];
+extern const tn_kernel *const tn_softmax_kernels[8];
 
 #endif

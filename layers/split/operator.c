@@ -131,7 +131,7 @@ tn_status tn_split_move(tn_call *call, tn_region_mover mover) {
     tn_physical_init(&whole, input->format, input->rank, input->shape);
     tn_strided_physical(input, strides);
     const int64_t block = plan.axis == 1 ? tn_physical_block(input->format) : 0;
-    const int64_t step = strides[whole.places[plan.axis]];
+    const int64_t step = strides[whole.positions[plan.axis]];
     for (uint32_t k = 0; k < call->output_count; k++) {
         const tn_tensor *output = call->outputs[k];
         const int64_t size = part_size(&plan, k, begin);

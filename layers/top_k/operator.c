@@ -5,6 +5,7 @@
  */
 #include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
+#include "top_k/top_k.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,8 +35,11 @@ static const tn_field top_k_11_fields[] = {
              "whether they must be in order; they are all the same"),
 };
 
-static tn_status read_lanes(tn_call *call, tn_lanes *out_lanes, uint32_t *out_axis,
-                            int64_t *out_k) {
+bool tn_top_k_is_largest(const tn_call *call) {
+    return call->op->since_version < 11 || ((const top_k_params *)call->params)->largest;
+}
+
+tn_status tn_top_k_read(tn_call *call, tn_lanes *out_lanes, uint32_t *out_axis, int64_t *out_k) {
     const top_k_params *params = call->params;
     uint32_t count = 0;
     TN_TRY(tn_infer_require_rank(call, TOP_K_X, 1, TN_MAX_RANK));
@@ -57,7 +61,7 @@ static tn_status top_k_infer(tn_call *call) {
     int64_t shape[TN_MAX_RANK], k = 0;
     tn_lanes lanes = {0};
     uint32_t axis = 0;
-    TN_TRY(read_lanes(call, &lanes, &axis, &k));
+    TN_TRY(tn_top_k_read(call, &lanes, &axis, &k));
     const tn_tensor *x = call->inputs[TOP_K_X];
     for (uint32_t i = 0; i < x->rank; i++)
         shape[i] = i == axis ? k : x->shape[i];
@@ -118,12 +122,11 @@ static void choose(const tn_call *call, const tn_lanes *lanes, int64_t k, int64_
 }
 
 static tn_status top_k_reference(tn_call *call) {
-    const top_k_params *params = call->params;
-    const bool is_largest = call->op->since_version < 11 || params->largest;
+    const bool is_largest = tn_top_k_is_largest(call);
     tn_lanes lanes = {0};
     uint32_t axis = 0;
     int64_t k = 0, bytes;
-    TN_TRY(read_lanes(call, &lanes, &axis, &k));
+    TN_TRY(tn_top_k_read(call, &lanes, &axis, &k));
     if (tn_element_count(call->inputs[TOP_K_X]) == 0 || k == 0) return TN_OK;
     if (!tn_infer_multiply(lanes.count, (int64_t)sizeof(entry), &bytes)) bytes = INT64_MAX;
     entry *entries = call->host->allocate(call->host, (uint64_t)bytes, 64);
@@ -152,7 +155,9 @@ static const char *const top_k_1_cases[] = {
 #define CASES_10                                                                                   \
     "| X=f32[3,4] K=i64[1]{3}", "axis=1 | X=f32[2,5,3] K=i64[1]{2}",                               \
         "| X=i64[4]{1,3,3,2} K=i64[1]{4}", "| X=f16[2,33] K=i64[1]{5}",                            \
-        "| X=f32[5]{nan,1,inf,-inf,nan} K=i64[1]{5}", "| X=f32[0,3] K=i64[1]{2}"
+        "| X=f32[5]{nan,1,inf,-inf,nan} K=i64[1]{5}", "| X=f32[0,3] K=i64[1]{2}",                  \
+        "| X=f32[3,2500] K=i64[1]{37}", "| X=i8[2,300] K=i64[1]{300}",                             \
+        "| X=f64[4]{-0.0,0,-0.0,1} K=i64[1]{4}", "axis=0 | X=u16[70,3] K=i64[1]{9}"
 static const char *const top_k_10_cases[] = {CASES_10};
 static const char *const top_k_11_cases[] = {
     CASES_10,
@@ -171,4 +176,4 @@ TOP_K(1, 1);
 TOP_K(10, 2);
 TOP_K(11, 2);
 
-TN_LAYER_WITHOUT_KERNELS(top_k, TN_OPERATORS(&top_k_1, &top_k_10, &top_k_11));
+TN_LAYER(top_k, TN_OPERATORS(&top_k_1, &top_k_10, &top_k_11), TN_KERNELS(TN_LEVEL_LIST(tn_top_k)));

@@ -4,6 +4,7 @@
  * diagonal that bounds it is k places to the right of the main one and belongs to it.
  */
 #include "kit/operator/layer.h"
+#include <tenon/kit/parallel.h>
 
 typedef struct trilu_params {
     uint64_t present;
@@ -31,22 +32,56 @@ static int64_t find_column(int64_t row, int64_t k, int64_t more, int64_t width) 
     return row + k + more;
 }
 
-static tn_status trilu_reference(tn_call *call) {
-    const trilu_params *params = call->params;
-    const tn_tensor *x = call->inputs[TRILU_INPUT], *y = call->outputs[0];
-    const tn_tensor *given = tn_infer_input(call, TRILU_K);
-    const int64_t k = given ? tn_element_i64(given, 0) : 0;
-    const int64_t height = x->shape[x->rank - 2], width = x->shape[x->rank - 1];
-    const size_t bytes = tn_element_bytes(x->type), total = (size_t)tn_element_count(x) * bytes;
-    if (total == 0) return TN_OK;
-    if (y->data != x->data) memcpy(y->data, x->data, total);
-    for (int64_t row = 0; row < tn_infer_product(x->shape, 0, x->rank - 1); row++) {
-        const int64_t begin = params->upper ? 0 : find_column(row % height, k, 1, width);
-        const int64_t end = params->upper ? find_column(row % height, k, 0, width) : width;
-        memset((char *)y->data + (size_t)(row * width + begin) * bytes, 0,
-               (size_t)(end - begin) * bytes);
+typedef struct trilu_job {
+    const char *x;
+    char *y;
+    int64_t height, width, k;
+    size_t bytes; /* of an element */
+    bool is_upper;
+} trilu_job;
+
+/* An item is a row. */
+static tn_status keep_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const trilu_job *job = user;
+    (void)thread;
+    for (int64_t row = begin; row < end; row++) {
+        const int64_t at = row % job->height, width = job->width;
+        const int64_t first = job->is_upper ? 0 : find_column(at, job->k, 1, width);
+        const int64_t stop = job->is_upper ? find_column(at, job->k, 0, width) : width;
+        char *to = job->y + (size_t)(row * width) * job->bytes;
+        const char *from = job->x + (size_t)(row * width) * job->bytes;
+        if (to != from) memcpy(to, from, (size_t)width * job->bytes);
+        memset(to + (size_t)first * job->bytes, 0, (size_t)(stop - first) * job->bytes);
     }
     return TN_OK;
+}
+
+static tn_status trilu(tn_call *call, bool is_parallel) {
+    enum { GRAIN_BYTES = 65536 };
+    const trilu_params *params = call->params;
+    const tn_tensor *x = call->inputs[TRILU_INPUT];
+    const tn_tensor *given = tn_infer_input(call, TRILU_K);
+    trilu_job job = {.x = x->data,
+                     .y = call->outputs[0]->data,
+                     .height = x->shape[x->rank - 2],
+                     .width = x->shape[x->rank - 1],
+                     .k = given ? tn_element_i64(given, 0) : 0,
+                     .bytes = tn_element_bytes(x->type),
+                     .is_upper = params->upper};
+    if (tn_element_count(x) == 0) return TN_OK;
+    const int64_t rows = tn_infer_product(x->shape, 0, x->rank - 1);
+    if (!is_parallel) return keep_rows(&job, 0, rows, 0);
+    return call->host->parallel_for(call, rows,
+                                    tn_parallel_grain(GRAIN_BYTES, job.width * (int64_t)job.bytes),
+                                    keep_rows, &job);
+}
+
+static tn_status trilu_reference(tn_call *call) {
+    return trilu(call, false);
+}
+
+static tn_status trilu_run(tn_call *call) {
+    return trilu(call, true);
 }
 
 static const tn_port trilu_inputs[] = {
@@ -68,4 +103,10 @@ static const char *const trilu_cases[] = {
 TN_OPERATOR(trilu, "", "Trilu", 14, "Triangles of matrices.",
             TN_FIELDS(trilu_params, trilu_fields));
 
-TN_LAYER_WITHOUT_KERNELS(trilu, TN_OPERATORS(&trilu_14));
+static const tn_kernel trilu_rows = {
+    TN_KERNEL_BEGIN("cpu", "", "Trilu", "rows", 1, "Rows on all threads."),
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+    .run = trilu_run,
+};
+
+TN_LAYER(trilu, TN_OPERATORS(&trilu_14), TN_KERNELS(&trilu_rows));

@@ -6,10 +6,11 @@
 #include "kit/elementwise/unary.h"
 #include "kit/operator/axis.h"
 #include "kit/operator/layer.h"
+#include "kit/operator/strings.h"
 
 static tn_status view_reference(tn_call *call) {
     tn_element_copy(call->inputs[0], call->outputs[0]);
-    return TN_OK;
+    return tn_strings_share(call, 0);
 }
 
 #define VIEW(prefix, name, version, words, traits_of_it, fields, rule, input_table)                \
@@ -24,8 +25,8 @@ static tn_status view_reference(tn_call *call) {
         .traits = traits_of_it,                                                                    \
     }
 
-static const tn_port input_port[] = {TN_PORT("input", "T:any", 0, "any tensor")};
-static const tn_port data_port[] = {TN_PORT("data", "T:any", 0, "any tensor")};
+static const tn_port input_port[] = {TN_PORT("input", "T:any|string", 0, "any tensor")};
+static const tn_port data_port[] = {TN_PORT("data", "T:any|string", 0, "any tensor")};
 
 /* Axes that are a field before opset 13 and an input from then on. */
 typedef struct axes_params {
@@ -56,6 +57,7 @@ static tn_status read_axes(tn_call *call, int64_t *values, tn_i64s *out_axes,
 static const tn_port identity_outputs[] = {TN_PORT_VIEW_OF("output", "T", 0, "the same")};
 static const char *const identity_1_cases[] = {
     "| input=f32[2,3,4]", "| input=i64[]", "| input=bool[7]", "| input=f16[3,0]", "| input=u8[1]",
+    "| input=string[2,3]",
 };
 VIEW(identity, "Identity", 1, "Nothing.",
      TN_OPERATOR_SELECTS | TN_OPERATOR_IDENTITY | TN_OPERATOR_ELEMENTWISE, TN_NO_FIELDS,
@@ -164,7 +166,7 @@ static tn_status reshape_infer(tn_call *call) {
 }
 
 static const tn_port reshape_inputs[] = {
-    TN_PORT("data", "T:any", 0, "any tensor"),
+    TN_PORT("data", "T:any|string", 0, "any tensor"),
     TN_PORT("shape", "i64", TN_PORT_VALUE_NEEDED,
             "extents of the output; one may be -1: what is left"),
 };
@@ -180,6 +182,7 @@ static const char *const reshape_14_cases[] = {
     "| data=f16[2,3,4] shape=i64[3]{0,-1,2}",
     "allowzero=1 | data=f32[0,3,4] shape=i64[3]{3,4,0}",
     "| data=bool[5] shape=i64[1]{-1}",
+    "| data=string[2,3] shape=i64[2]{3,-1}",
 };
 
 VIEW(reshape, "Reshape", 5, "The same elements in another shape.", TN_OPERATOR_SELECTS,
@@ -217,7 +220,7 @@ static tn_status squeeze_infer(tn_call *call) {
 }
 
 static const tn_port squeeze_13_inputs[] = {
-    TN_PORT("data", "T:any", 0, "any tensor"),
+    TN_PORT("data", "T:any|string", 0, "any tensor"),
     TN_PORT("axes", "i64", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
             "axes to leave out; absent: all that have one element"),
 };
@@ -267,7 +270,7 @@ static tn_status unsqueeze_infer(tn_call *call) {
 }
 
 static const tn_port unsqueeze_13_inputs[] = {
-    TN_PORT("data", "T:any", 0, "any tensor"),
+    TN_PORT("data", "T:any|string", 0, "any tensor"),
     TN_PORT("axes", "i64", TN_PORT_VALUE_NEEDED,
             "axes of the output that are new; negative: from the end"),
 };

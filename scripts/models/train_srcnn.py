@@ -48,7 +48,7 @@ class Patches:
                 self.pairs[factor].append((enlarge(small, truth.shape[-2:])[0], truth[0]))
 
     def _cut(self, factor):
-        """The busiest of three random places: flat sky and black borders teach nothing."""
+        """The busiest of three random crops: flat sky and black borders teach nothing."""
         best, best_detail = None, -1.0
         for _ in range(3):
             shares = self.shares[factor]

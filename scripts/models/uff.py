@@ -58,7 +58,7 @@ def real(value):
     return varint(3 << 3 | 1) + struct.pack("<d", value)
 
 
-def reals(values):
+def doubles(values):
     return chunk(4, chunk(1, struct.pack(f"<{len(values)}d", *values)))
 
 
@@ -91,12 +91,12 @@ def element_types(values):
 
 
 def orders(*names):
-    """Dimension orders from names like "N+C": what is written walks the tensor's axes by part."""
+    """Dimension orders from names like "N+C": what is written lists the tensor's axes by part."""
     parts = {"N": [0], "K": [0], "C": [1], "+": [2, INCREMENT], "-": [DECREMENT, 2]}
     out = b""
     for name in names:
-        walk = [part for letter in name for part in parts[letter]]
-        out += chunk(1, chunk(1, number(1, -1) + chunk(2, packed(walk))))
+        parts_in_order = [part for letter in name for part in parts[letter]]
+        out += chunk(1, chunk(1, number(1, -1) + chunk(2, packed(parts_in_order))))
     return chunk(104, out)
 
 
@@ -113,7 +113,7 @@ def data(value):
     if isinstance(value, (list, tuple)):
         if all(isinstance(item, int) for item in value):
             return integers(value)
-        return texts(value) if isinstance(value[0], str) else reals(value)
+        return texts(value) if isinstance(value[0], str) else doubles(value)
     return integer(value)
 
 

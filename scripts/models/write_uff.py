@@ -3,7 +3,7 @@
 
 Data and kernels are N, H, W, C and H, W, C, K; the input's shape lacks the batch axis; biases are
 nodes of their own; the second pooling is a custom layer, MaxPool, with the fields that a TensorFlow
-node brings, as in the sample network of NVIDIA's plugin example.
+node has, as in the sample network of NVIDIA's plugin example.
 """
 
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the core cases of ONNX's backend tests in ONNX's own layout: export.py OUTDIR [--tier 1|2|3|all].
+"""Writes the core cases of ONNX's backend tests in ONNX's own layout: export.py OUTDIR [--tier 1|2|3|all|ml].
 
 The `onnx` package makes the cases of its node tests in memory and ships the others (simple, pytorch-converted,
 pytorch-operator, and light networks with weights made of constants). Each is written to OUTDIR/KIND/NAME/ as
@@ -131,12 +131,9 @@ def export(folder, chosen):
         data = model_bytes(case)
         model = onnx.ModelProto.FromString(data)
         facts = tiers.Facts(model)
-        if not tiers.is_core(case.name, facts):
-            counts["not core"] += 1
-            continue
-        tier = tiers.tier(facts)
+        tier = tiers.tier(facts) if tiers.is_core(case.name, facts) else "ml" if tiers.is_ml(case.name, facts) else "other"
         counts[tier] += 1
-        if chosen in ("all", str(tier)):
+        if chosen == str(tier) or (chosen == "all" and tier in (1, 2, 3)):
             write_case(os.path.join(folder, kind, case.name), case, model, data)
     return counts
 
@@ -144,7 +141,7 @@ def export(folder, chosen):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", metavar="OUTDIR")
-    parser.add_argument("--tier", default="all", choices=("1", "2", "3", "all"))
+    parser.add_argument("--tier", default="all", choices=("1", "2", "3", "all", "ml"))
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
     stamp_path = os.path.join(arguments.folder, "stamp")
@@ -158,7 +155,7 @@ def main():
     shutil.rmtree(arguments.folder, ignore_errors=True)
     os.replace(partial, arguments.folder)
     print(f"core cases: {counts[1]} of tier 1, {counts[2]} of tier 2, {counts[3]} of tier 3; "
-          f"{counts['not core']} others are not core")
+          f"{counts['ml']} of tier ml; {counts['other']} others")
     return 0
 
 

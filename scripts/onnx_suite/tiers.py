@@ -4,7 +4,8 @@
 Core: the domain ai.onnx, and tensors of floating-point numbers of 16, 32 and 64 bits, bfloat16, integers of 8
 to 64 bits and bool alone: no sequence, optional, map, string, image codec, training or random output. A case's
 tier is the highest tier of its operators, those of function bodies and subgraphs included. Tier 1 is what
-exporters of vision networks emit, tier 2 what detection and transformer networks add, tier 3 the rest.
+exporters of vision networks emit, tier 2 what detection and transformer networks add, tier 3 the rest. Beside
+them tier "ml" has classical machine learning, the domain ai.onnx.ml, and strings.
 """
 
 import onnx
@@ -91,6 +92,15 @@ def is_core(name, facts):
             and all(domain == "" for domain, _ in facts.operators)
             and not any(op.startswith(("Sequence", "Optional")) or op in NOT_OF_TENSORS or op in RANDOM
                         for _, op in facts.operators))
+
+
+def is_ml(name, facts):
+    """Not core, but of tensors alone: the domain ai.onnx.ml, strings, and what makes features of words."""
+    operators = {op for _, op in facts.operators}
+    return (not is_core(name, facts) and not facts.has_other_values and facts.types <= TYPES | {onnx.TensorProto.STRING}
+            and {domain for domain, _ in facts.operators} <= {"", "ai.onnx.ml"}
+            and not operators & (RANDOM | {"ImageDecoder"}) and not has_random_output(name)
+            and not any(op.startswith(("Sequence", "Optional")) for op in operators))
 
 
 def tier(facts):

@@ -18,7 +18,7 @@ typedef struct arena_block {
 
 struct tn_arena {
     tn_allocator allocator;
-    arena_block *blocks; /* the first one has the room */
+    arena_block *blocks; /* the first one has the free memory */
     size_t next_bytes;
     bool lends_texts;
 };
@@ -65,7 +65,7 @@ void *tn_arena_allocate(tn_arena *arena, size_t count, size_t bytes) {
         const bool is_large = wanted > arena->next_bytes / 4;
         block = add_block(arena, is_large ? wanted : arena->next_bytes);
         if (!block) return NULL;
-        if (is_large && arena->blocks) { /* the block with room stays first */
+        if (is_large && arena->blocks) { /* the block with free memory stays first */
             block->next = arena->blocks->next;
             arena->blocks->next = block;
         } else {

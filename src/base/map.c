@@ -35,7 +35,7 @@ void tn_map_destroy(tn_map *map) {
     tn_deallocate(&allocator, map);
 }
 
-static map_slot *find(const tn_map *map, const char *key) {
+static map_slot *find_slot(const tn_map *map, const char *key) {
     if (!map->slot_count) return NULL;
     for (size_t i = tn_hash_add_text(0, key) & (map->slot_count - 1);;
          i = (i + 1) & (map->slot_count - 1)) {
@@ -53,7 +53,7 @@ static void insert(map_slot *slots, size_t slot_count, const char *key, uint64_t
     slots[i].value = value;
 }
 
-static tn_status make_room(tn_map *map) {
+static tn_status grow(tn_map *map) {
     if ((map->used_count + 1) * 3 <= map->slot_count * 2) return TN_OK;
     size_t live = 0;
     for (size_t i = 0; i < map->slot_count; i++)
@@ -75,24 +75,24 @@ static tn_status make_room(tn_map *map) {
 }
 
 tn_status tn_map_set(tn_map *map, const char *key, uint64_t value) {
-    map_slot *slot = find(map, key);
+    map_slot *slot = find_slot(map, key);
     if (slot) {
         slot->value = value;
         return TN_OK;
     }
-    TN_TRY(make_room(map));
+    TN_TRY(grow(map));
     insert(map->slots, map->slot_count, key, value);
     map->used_count++;
     return TN_OK;
 }
 
 bool tn_map_get(const tn_map *map, const char *key, uint64_t *out_value) {
-    const map_slot *slot = find(map, key);
+    const map_slot *slot = find_slot(map, key);
     if (slot) *out_value = slot->value;
     return slot != NULL;
 }
 
 void tn_map_remove(tn_map *map, const char *key) {
-    map_slot *slot = find(map, key);
+    map_slot *slot = find_slot(map, key);
     if (slot) slot->key = REMOVED;
 }

@@ -28,7 +28,7 @@ bool tn_add_i64(int64_t a, int64_t b, int64_t *out);
 /* Rounds up to a power of two multiple. */
 bool tn_align_size(size_t bytes, size_t alignment, size_t *out);
 
-/* Makes room for `count` items of `item_bytes` in *items (old contents kept, new room zeroed). */
+/* Makes room for `count` items of `item_bytes` in *items (old contents kept, new items zeroed). */
 tn_status tn_grow(const tn_allocator *allocator, void **items, size_t *capacity, size_t count,
                   size_t item_bytes);
 

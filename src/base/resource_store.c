@@ -12,7 +12,7 @@
 
 typedef struct shared_resource {
     struct shared_resource *next;
-    const void *place; /* the device or the context */
+    const void *owner; /* the device or the context */
     uint32_t scope;
     bool is_ready;
     uint64_t users;
@@ -49,10 +49,10 @@ void tn_resource_store_destroy(tn_resource_store *store) {
     tn_deallocate(&allocator, store);
 }
 
-static shared_resource *find(tn_resource_store *store, const tn_resource *wanted,
-                             const void *place) {
+static shared_resource *find_resource(tn_resource_store *store, const tn_resource *wanted,
+                                      const void *owner) {
     shared_resource *item = store->first;
-    while (item && (item->place != place || item->scope != wanted->scope ||
+    while (item && (item->owner != owner || item->scope != wanted->scope ||
                     strcmp(item->key, wanted->key) != 0))
         item = item->next;
     return item;
@@ -66,12 +66,12 @@ static void take_out(tn_resource_store *store, const shared_resource *item) {
 }
 
 /* An entry that is not ready, for this thread to fill. */
-static shared_resource *add(tn_resource_store *store, const tn_resource *wanted,
-                            const void *place) {
+static shared_resource *add_resource(tn_resource_store *store, const tn_resource *wanted,
+                                     const void *owner) {
     const size_t length = strlen(wanted->key) + 1;
     shared_resource *item = tn_allocate_zero(&store->allocator, 1, sizeof(*item) + length);
     if (!item) return NULL;
-    item->place = place;
+    item->owner = owner;
     item->scope = wanted->scope;
     memcpy(item->key, wanted->key, length);
     item->next = store->first;
@@ -79,8 +79,8 @@ static shared_resource *add(tn_resource_store *store, const tn_resource *wanted,
     return item;
 }
 
-static tn_status make(tn_resource_store *store, tn_call *call, const tn_resource *wanted,
-                      shared_resource *item, void **out_resource) {
+static tn_status create_resource(tn_resource_store *store, tn_call *call, const tn_resource *wanted,
+                                 shared_resource *item, void **out_resource) {
     void *made = NULL;
     tn_status status = wanted->create(call, wanted->user, &made);
     if (status == TN_OK && !made) status = TN_ERROR_PLUGIN;
@@ -98,13 +98,13 @@ static tn_status make(tn_resource_store *store, tn_call *call, const tn_resource
     return status;
 }
 
-tn_status tn_resource_store_acquire(tn_resource_store *store, const void *place, tn_call *call,
+tn_status tn_resource_store_acquire(tn_resource_store *store, const void *owner, tn_call *call,
                                     const tn_resource *wanted, void **out_resource) {
     pthread_mutex_lock(&store->lock);
-    shared_resource *item = find(store, wanted, place);
+    shared_resource *item = find_resource(store, wanted, owner);
     while (item && !item->is_ready) {
         pthread_cond_wait(&store->is_ready, &store->lock);
-        item = find(store, wanted, place);
+        item = find_resource(store, wanted, owner);
     }
     if (item) {
         item->users++;
@@ -112,15 +112,15 @@ tn_status tn_resource_store_acquire(tn_resource_store *store, const void *place,
         pthread_mutex_unlock(&store->lock);
         return TN_OK;
     }
-    item = add(store, wanted, place);
+    item = add_resource(store, wanted, owner);
     pthread_mutex_unlock(&store->lock);
-    return item ? make(store, call, wanted, item, out_resource) : TN_ERROR_MEMORY;
+    return item ? create_resource(store, call, wanted, item, out_resource) : TN_ERROR_MEMORY;
 }
 
-void tn_resource_store_release(tn_resource_store *store, const void *place, tn_call *call,
+void tn_resource_store_release(tn_resource_store *store, const void *owner, tn_call *call,
                                const tn_resource *wanted, void *acquired) {
     pthread_mutex_lock(&store->lock);
-    shared_resource *item = find(store, wanted, place);
+    shared_resource *item = find_resource(store, wanted, owner);
     const bool is_last = item && item->resource == acquired && --item->users == 0;
     if (is_last) take_out(store, item);
     pthread_mutex_unlock(&store->lock);

@@ -11,11 +11,11 @@ tn_status tn_resource_store_create(const tn_allocator *allocator, tn_resource_st
 /* What was not given back is forgotten, not freed: its users' code may be gone. Null is fine. */
 void tn_resource_store_destroy(tn_resource_store *store);
 
-/* `place`: the device or the context, only compared. The status is that of create,
+/* `owner`: the device or the context, only compared. The status is that of create,
  * TN_ERROR_PLUGIN where it answered null, or TN_ERROR_MEMORY. */
-tn_status tn_resource_store_acquire(tn_resource_store *store, const void *place, tn_call *call,
+tn_status tn_resource_store_acquire(tn_resource_store *store, const void *owner, tn_call *call,
                                     const tn_resource *resource, void **out_resource);
-void tn_resource_store_release(tn_resource_store *store, const void *place, tn_call *call,
+void tn_resource_store_release(tn_resource_store *store, const void *owner, tn_call *call,
                                const tn_resource *resource, void *acquired);
 
 #endif

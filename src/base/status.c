@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread's last error. All text lies in the thread's room (error_store.h), of fixed size. The
+ * The thread's last error. All text lies in the thread's state (error_store.h), of fixed size. The
  * chain of positions grows at its front, since the outer callers add theirs last.
  */
 #include "base/status.h"
@@ -13,10 +13,16 @@
 
 #undef tn_fail
 #undef tn_fail_memory
+#undef tn_error_at
+#undef tn_error_in_position
+#undef tn_error_at_byte
+#undef tn_error_shift
+#undef tn_error_mend
+#undef tn_error_mend_nearest
 
 #define WITHOUT_POSITION                                                                           \
     .where = "", .node = "", .op = "", .library = "", .file = "", .offset = UINT64_MAX, .mend = ""
-/* Of a thread that never failed, and of one whose error found no room. */
+/* Of a thread that never failed, and of one whose error found no memory. */
 static const tn_error no_error = {
     .size = sizeof(tn_error), .status = TN_OK, .message = "", WITHOUT_POSITION};
 static const tn_error lost_error = {.size = sizeof(tn_error),
@@ -26,29 +32,29 @@ static const tn_error lost_error = {.size = sizeof(tn_error),
 static atomic_bool is_any_lost;
 
 const tn_error *tn_last_error(void) {
-    tn_error_room *room = tn_error_store_find();
-    if (!room) return atomic_load(&is_any_lost) ? &lost_error : &no_error;
-    const tn_error_copy *error = &room->error;
-    room->view = (tn_error){.size = sizeof(tn_error),
-                            .status = error->status,
-                            .message = error->message,
-                            .where = error->where,
-                            .node = error->node,
-                            .op = error->op,
-                            .library = error->library,
-                            .file = error->file,
-                            .offset = error->status == TN_OK ? UINT64_MAX : error->offset,
-                            .line = error->line,
-                            .column = error->column,
-                            .mend = error->mend};
-    return &room->view;
+    tn_error_state *state = tn_error_store_find();
+    if (!state) return atomic_load(&is_any_lost) ? &lost_error : &no_error;
+    const tn_error_copy *error = &state->error;
+    state->view = (tn_error){.size = sizeof(tn_error),
+                             .status = error->status,
+                             .message = error->message,
+                             .where = error->where,
+                             .node = error->node,
+                             .op = error->op,
+                             .library = error->library,
+                             .file = error->file,
+                             .offset = error->status == TN_OK ? UINT64_MAX : error->offset,
+                             .line = error->line,
+                             .column = error->column,
+                             .mend = error->mend};
+    return &state->view;
 }
 
 /* Where to record an error; null where there is no memory for it. */
 static tn_error_copy *get_error(void) {
-    tn_error_room *room = tn_error_store_get();
-    if (!room) atomic_store(&is_any_lost, true);
-    return room ? &room->error : NULL;
+    tn_error_state *state = tn_error_store_get();
+    if (!state) atomic_store(&is_any_lost, true);
+    return state ? &state->error : NULL;
 }
 
 const char *tn_status_name(tn_status status) {
@@ -98,10 +104,10 @@ tn_status tn_fail_memory(const char *what) {
 }
 
 /* Puts `before` and ": " in front of what is there, as far as there is room. */
-static void prepend(char *text, size_t room, const char *before) {
+static void prepend(char *text, size_t capacity, const char *before) {
     char joined[sizeof(((tn_error_copy *)0)->where)];
     const int length = snprintf(joined, sizeof(joined), text[0] ? "%s: %s" : "%s", before, text);
-    if (length >= 0) memcpy(text, joined, room); /* cut where it is longer */
+    if (length >= 0) memcpy(text, joined, capacity); /* cut where it is longer */
 }
 
 tn_status tn_error_at(tn_status status, const char *format, ...) {
@@ -122,34 +128,35 @@ typedef struct bounded_text {
     size_t length;
 } bounded_text;
 
-static void TN_PRINTF(2, 3) add(bounded_text *text, const char *format, ...) {
-    const size_t room = sizeof(text->data) - text->length;
+static void TN_PRINTF(2, 3) add_text(bounded_text *text, const char *format, ...) {
+    const size_t capacity = sizeof(text->data) - text->length;
     va_list arguments;
     va_start(arguments, format);
-    const int length = vsnprintf(text->data + text->length, room, format, arguments);
+    const int length = vsnprintf(text->data + text->length, capacity, format, arguments);
     va_end(arguments);
-    if (length > 0) text->length += (size_t)length < room ? (size_t)length : room - 1;
+    if (length > 0) text->length += (size_t)length < capacity ? (size_t)length : capacity - 1;
 }
 
 static void compose(bounded_text *text, const tn_error_position *position) {
     const char *const domain = position->domain ? position->domain : "";
     const char *const node_kind = position->node_kind ? position->node_kind : "node";
     const char *const op_kind = position->op_kind ? position->op_kind : "operator";
-    if (position->file) add(text, "%s", position->file);
-    if (position->node) add(text, "%s%s '%s'", text->length ? ": " : "", node_kind, position->node);
-    if (position->node && position->line) add(text, " (line %" PRIu32 ")", position->line);
+    if (position->file) add_text(text, "%s", position->file);
+    if (position->node)
+        add_text(text, "%s%s '%s'", text->length ? ": " : "", node_kind, position->node);
+    if (position->node && position->line) add_text(text, " (line %" PRIu32 ")", position->line);
     if (position->op)
-        add(text, "%s%s %s%s%s", text->length ? ": " : "", op_kind, domain, domain[0] ? "::" : "",
-            position->op);
-    if (position->kernel) add(text, "%skernel %s", text->length ? ": " : "", position->kernel);
+        add_text(text, "%s%s %s%s%s", text->length ? ": " : "", op_kind, domain,
+                 domain[0] ? "::" : "", position->op);
+    if (position->kernel) add_text(text, "%skernel %s", text->length ? ": " : "", position->kernel);
     if (position->library && (position->op || position->kernel))
-        add(text, " (library %s)", position->library);
+        add_text(text, " (library %s)", position->library);
     else if (position->library)
-        add(text, "%slibrary '%s'", text->length ? ": " : "", position->library);
+        add_text(text, "%slibrary '%s'", text->length ? ": " : "", position->library);
 }
 
-static void keep(char *kept, size_t room, const char *name) {
-    if (!kept[0] && name) snprintf(kept, room, "%s", name);
+static void keep_name(char *kept, size_t capacity, const char *name) {
+    if (!kept[0] && name) snprintf(kept, capacity, "%s", name);
 }
 
 tn_status tn_error_in_position(tn_status status, const tn_error_position *position) {
@@ -161,16 +168,16 @@ tn_status tn_error_in_position(tn_status status, const tn_error_position *positi
         const char *domain = position->op && position->domain ? position->domain : "";
         if (!error->op[0] && domain[0])
             snprintf(error->op, sizeof(error->op), "%s::%s", domain, position->op);
-        keep(error->op, sizeof(error->op), position->op);
-        keep(error->library, sizeof(error->library), position->library);
+        keep_name(error->op, sizeof(error->op), position->op);
+        keep_name(error->library, sizeof(error->library), position->library);
     }
-    keep(error->node, sizeof(error->node), position->node);
-    keep(error->file, sizeof(error->file), position->file);
+    keep_name(error->node, sizeof(error->node), position->node);
+    keep_name(error->file, sizeof(error->file), position->file);
     if (!error->line) {
         error->line = position->line;
         error->column = position->column;
     }
-    keep(error->mend, sizeof(error->mend), position->mend);
+    keep_name(error->mend, sizeof(error->mend), position->mend);
     if (text.length) prepend(error->where, sizeof(error->where), text.data);
     return status;
 }
@@ -206,9 +213,9 @@ tn_status tn_error_mend_nearest(tn_status status, const char *joint, const char 
 }
 
 void tn_error_save(tn_error_copy *out_copy) {
-    const tn_error_room *room = tn_error_store_find();
-    if (room)
-        *out_copy = room->error;
+    const tn_error_state *state = tn_error_store_find();
+    if (state)
+        *out_copy = state->error;
     else
         forget(out_copy);
 }
@@ -219,9 +226,9 @@ void tn_error_restore(const tn_error_copy *copy) {
 }
 
 void tn_error_clear(void) {
-    tn_error_room *room = tn_error_store_find();
-    if (!room) return;
-    forget(&room->error);
+    tn_error_state *state = tn_error_store_find();
+    if (!state) return;
+    forget(&state->error);
 }
 
 /* ----------------------------------------------------------------------------------------------

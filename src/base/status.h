@@ -2,7 +2,7 @@
 /*
  * The one idiom for errors: a function that can fail sets the thread's last error and returns its
  * status; callers use TN_TRY, or TN_GO with one `done:` label that frees in reverse. The text lies
- * in a room of the thread's own (error_store.h), of fixed size. Public side: tenon/status.h.
+ * in a state of the thread's own (error_store.h), of fixed size. Public side: tenon/status.h.
  */
 #ifndef TN_BASE_STATUS_H
 #define TN_BASE_STATUS_H
@@ -10,13 +10,8 @@
 #include "base/error_copy.h"
 
 #include <stdarg.h>
+#include <tenon/plugin/try.h>
 #include <tenon/status.h>
-
-#define TN_TRY(call)                                                                               \
-    do {                                                                                           \
-        tn_status tn_try_status = (call);                                                          \
-        if (tn_try_status != TN_OK) return tn_try_status;                                          \
-    } while (0)
 
 /* Sets `status` (a local variable) and goes to `done` when the call fails. */
 #define TN_GO(call)                                                                                \
@@ -25,18 +20,20 @@
         if (status != TN_OK) goto done;                                                            \
     } while (0)
 
-/* Records a new error (message and status; the chain of places becomes empty) and returns `status`,
- * or TN_ERROR_INTERNAL when that is TN_OK: a failure is never taken for success. */
+/* Records a new error (message and status; the chain of locations becomes empty) and returns
+ * `status`, or TN_ERROR_INTERNAL when that is TN_OK: a failure is never taken for success. */
 tn_status tn_fail(tn_status status, const char *format, ...) TN_PRINTF(2, 3);
 /* The common case: no memory for `what`. */
 tn_status tn_fail_memory(const char *what);
 /* Tells the compiler so, which then sees that results are set wherever a call succeeded. */
-static inline tn_status tn_status_failed(tn_status status) {
-    if (status == TN_OK) __builtin_unreachable();
-    return status;
-}
-#define tn_fail(...)         tn_status_failed(tn_fail(__VA_ARGS__))
-#define tn_fail_memory(what) tn_status_failed(tn_fail_memory(what))
+#define TN_STATUS_FAILED(call)                                                                     \
+    __extension__({                                                                                \
+        const tn_status tn_status_failed = (call);                                                 \
+        if (tn_status_failed == TN_OK) __builtin_unreachable();                                    \
+        tn_status_failed;                                                                          \
+    })
+#define tn_fail(...)         TN_STATUS_FAILED(tn_fail(__VA_ARGS__))
+#define tn_fail_memory(what) TN_STATUS_FAILED(tn_fail_memory(what))
 /* Puts a position before the chain of the last error and returns `status` unchanged (nothing
  * happens on TN_OK): `return tn_error_at(status, "input '%s'", name)`. */
 tn_status tn_error_at(tn_status status, const char *format, ...) TN_PRINTF(2, 3);
@@ -65,6 +62,25 @@ tn_status tn_error_mend(tn_status status, const char *joint, const char *format,
     TN_PRINTF(3, 4);
 /* The same for the nearest of the names that there are; null: there is none near. */
 tn_status tn_error_mend_nearest(tn_status status, const char *joint, const char *nearest);
+/* The analyzer, which sees one file, is told that these return `status` unchanged. */
+#ifdef __clang_analyzer__
+#define TN_STATUS_KEPT(given, call)                                                                \
+    __extension__({                                                                                \
+        const tn_status tn_status_given = (given);                                                 \
+        if ((call) != tn_status_given) __builtin_unreachable();                                    \
+        tn_status_given;                                                                           \
+    })
+#define tn_error_at(status, ...) TN_STATUS_KEPT(status, tn_error_at(tn_status_given, __VA_ARGS__))
+#define tn_error_in_position(status, ...)                                                          \
+    TN_STATUS_KEPT(status, tn_error_in_position(tn_status_given, __VA_ARGS__))
+#define tn_error_at_byte(status, offset)                                                           \
+    TN_STATUS_KEPT(status, tn_error_at_byte(tn_status_given, offset))
+#define tn_error_shift(status, begin) TN_STATUS_KEPT(status, tn_error_shift(tn_status_given, begin))
+#define tn_error_mend(status, ...)                                                                 \
+    TN_STATUS_KEPT(status, tn_error_mend(tn_status_given, __VA_ARGS__))
+#define tn_error_mend_nearest(status, joint, nearest)                                              \
+    TN_STATUS_KEPT(status, tn_error_mend_nearest(tn_status_given, joint, nearest))
+#endif
 /* Keeps the last error safe while clean-up runs code that may fail. */
 void tn_error_save(tn_error_copy *out_copy);
 void tn_error_restore(const tn_error_copy *copy);

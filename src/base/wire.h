@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protocol buffers from strangers: protobuf-c unpacks, but it has no bound on nesting, merges
- * repeated parts at quadratic cost and takes memory as it likes. So a walk over the bytes comes
+ * Protocol buffers from untrusted files: protobuf-c unpacks, but it has no bound on nesting, merges
+ * repeated parts at quadratic cost and takes memory as it likes. So a check of the bytes comes
  * first, along the message's own description. For every reader of such files: ONNX, Caffe, UFF, the
  * plan.
  */

@@ -74,7 +74,7 @@ static tn_status mark_kept(const build_state *state) {
 }
 
 /* A tensor's scale, by its own name, by that of the output that it is, or by that of a tensor whose
- * place it took. */
+ * layer it replaced. */
 static void read_scales(const build_state *state) {
     const tn_graph *graph = state->graph;
     const tn_calibration *table = state->options->calibration;

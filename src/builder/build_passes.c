@@ -23,9 +23,8 @@ static void note_unsure(const build_state *state, bool *is_unsure) {
         const tn_graph_node *node = &graph->nodes[n];
         for (uint32_t i = 0; i < node->output_count; i++) {
             if (node->outputs[i] == TN_NO_TENSOR) continue;
-            uint32_t flags = tn_graph_output_port(node->entry->op, i)->flags;
             is_unsure[node->outputs[i]] = state->before.plan.is_after_run[n] ||
-                                          (flags & TN_PORT_SIZED_BY_RUN) ||
+                                          tn_graph_output_is_sized(node, i) ||
                                           tn_graph_output_kind(node, i);
         }
     }
@@ -56,6 +55,20 @@ static tn_status start_passes(build_state *state) {
     return tn_extent_proof_init(&state->proof, graph, state->hull, &state->before, state->arena);
 }
 
+/* Where all sizes of a node turn out to be known, what comes behind is inferred once more, and may
+ * be known then. */
+static tn_status infer_exact(build_state *state) {
+    enum { ROUNDS = 8 };
+    bool is_any = true;
+    for (int round = 0; round < ROUNDS; round++) {
+        TN_TRY(tn_profile_mark_exact(&state->before, state->graph, state->arena, &is_any));
+        if (!is_any) return TN_OK;
+        tn_profile_shapes_deinit(&state->before);
+        TN_TRY(tn_profile_shapes_init(&state->before, state->graph, state->hull, state->arena));
+    }
+    return TN_OK;
+}
+
 /* The range that holds all profiles may have shapes that none of them has and that the graph does
  * not take: then the passes rely on no shape that comes from an input that varies. */
 static tn_status infer_before(build_state *state) {
@@ -63,7 +76,8 @@ static tn_status infer_before(build_state *state) {
     tn_error_save(&before);
     tn_status status =
         tn_profile_shapes_init(&state->before, state->graph, state->hull, state->arena);
-    if (status == TN_OK || status == TN_ERROR_MEMORY || state->sets.count == 1) return status;
+    if (status == TN_OK) return infer_exact(state);
+    if (status == TN_ERROR_MEMORY || state->sets.count == 1) return status;
     state->is_hull_refused = true;
     status = tn_profile_shapes_init(&state->before, state->graph,
                                     tn_profile_sets_at(&state->sets, 0), state->arena);

@@ -8,7 +8,7 @@
 
 #include <tenon/builder.h>
 
-/* tn_build with a timing cache that is open already, in the place of the options' `timing_cache`:
+/* tn_build with a timing cache that is open already, instead of the options' `timing_cache`:
  * builds that share one see equal timings, so that they differ by what they are asked for alone.
  * `cache` null: as tn_build. */
 tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options,

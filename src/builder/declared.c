@@ -61,8 +61,8 @@ typedef struct differences {
     const tn_graph_declaration *first; /* of the others */
 } differences;
 
-static void note(const tn_graph *graph, const tn_graph_declaration *declared,
-                 const tn_inferred_tensor *made, differences *found) {
+static void note_difference(const tn_graph *graph, const tn_graph_declaration *declared,
+                            const tn_inferred_tensor *made, differences *found) {
     char text[2 * TEXT_BYTES + 64];
     if (!declared->is_output) {
         if (found->others++ == 0) found->first = declared;
@@ -99,7 +99,7 @@ void tn_declared_compare(tn_graph *given, const tn_profile_shapes *shapes, const
         const tn_inferred_tensor *made = &points[1]->tensors[tensor];
         if (differs_in_type(&declared[i], &made->storage.tensor) ||
             (!is_unsure[tensor] && differs_in_shape(&declared[i], points)))
-            note(given, &declared[i], made, &found);
+            note_difference(given, &declared[i], made, &found);
     }
     note_rest(given, points[1], &found);
     tn_graph_forget_declarations(given);

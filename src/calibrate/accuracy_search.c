@@ -112,8 +112,8 @@ typedef struct kept_names {
 
 /* Room for every name that may be kept, the caller's among them. */
 static tn_status make_names(const tn_accuracy_state *state, kept_names *out_names) {
-    const size_t room = state->build.keep_count + 2 * state->graph->node_count;
-    out_names->names = tn_arena_allocate(state->arena, room + 1, sizeof(*out_names->names));
+    const size_t capacity = state->build.keep_count + 2 * state->graph->node_count;
+    out_names->names = tn_arena_allocate(state->arena, capacity + 1, sizeof(*out_names->names));
     return out_names->names ? TN_OK : tn_fail_memory("a search");
 }
 

@@ -13,7 +13,8 @@
 #include <string.h>
 
 /* On the very device that the build is for: a plan alone belongs to a kind of device. */
-static tn_status load(tn_batch_run *run, tn_runtime *runtime, tn_plan *plan, const char *device) {
+static tn_status load_plan(tn_batch_run *run, tn_runtime *runtime, tn_plan *plan,
+                           const char *device) {
     const tn_engine_options options = {.size = sizeof(options), .device = device};
     uint64_t bytes;
     *run = (tn_batch_run){.runtime = runtime, .plan = plan};
@@ -115,5 +116,5 @@ tn_status tn_batch_run_init(tn_batch_run *run, tn_graph *graph, const tn_builder
     tn_plan *plan;
     *run = (tn_batch_run){0};
     TN_TRY(tn_build_with_cache(graph, options, cache, &plan));
-    return load(run, graph->runtime, plan, options ? options->device : NULL);
+    return load_plan(run, graph->runtime, plan, options ? options->device : NULL);
 }

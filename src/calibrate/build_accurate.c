@@ -18,7 +18,7 @@ static tn_status check_accuracy_options(const tn_accuracy_options *options) {
     return tn_batches_check(options->batches, options->build);
 }
 
-static tn_status start(tn_accuracy_state *state) {
+static tn_status start_search(tn_accuracy_state *state) {
     const tn_builder_options plain = tn_batch_run_float_options(&state->build);
     TN_TRY(tn_arena_create(state->allocator, &state->arena));
     TN_TRY(tn_timing_cache_open(state->graph->runtime, state->build.timing_cache, &state->cache));
@@ -48,7 +48,7 @@ tn_status tn_build_accurate(tn_graph *graph, const tn_accuracy_options *options,
         .options = options, .graph = graph, .allocator = tn_runtime_allocator(graph->runtime)};
     tn_status status;
     state.build = tn_batch_run_whole_options(options->build);
-    TN_GO(start(&state));
+    TN_GO(start_search(&state));
     TN_GO(measure_and_search(&state));
     if (out_report_json) TN_GO(tn_accuracy_report(&state, &report));
     *out_plan = state.best.plan;

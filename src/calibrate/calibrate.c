@@ -87,7 +87,7 @@ static tn_builder_options watching_options(const tn_builder_options *given) {
     return build;
 }
 
-static tn_status start(tn_calibration_state *state, tn_graph *graph) {
+static tn_status start_calibration(tn_calibration_state *state, tn_graph *graph) {
     const tn_builder_options build = watching_options(state->options->build);
     TN_TRY(watch_all(state, graph));
     TN_TRY(tn_batch_run_init(&state->run, state->graph, &build, NULL));
@@ -179,12 +179,12 @@ tn_status tn_calibrate(tn_graph *graph, const tn_calibrate_options *options,
     tn_calibration *table = NULL;
     char *report = NULL;
     if (!graph || !out_calibration)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_calibrate needs a graph and a place for the table");
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_calibrate needs a graph and a pointer for the table");
     TN_TRY(check_calibrate_options(options, &known));
     tn_calibration_state state = {.options = &known,
                                   .allocator = tn_runtime_allocator(graph->runtime)};
     tn_status status;
-    TN_GO(start(&state, graph));
+    TN_GO(start_calibration(&state, graph));
     TN_GO(run_batches(&state));
     TN_GO(tn_calibration_create(graph->runtime, &table));
     TN_GO(make_table(&state, table));

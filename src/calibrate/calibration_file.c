@@ -134,12 +134,12 @@ static tn_status parse_lines(const char *text, size_t bytes, tn_arena *arena,
 
 static tn_status parse_into(const void *data, size_t bytes, tn_calibration *table) {
     tn_arena *arena;
-    size_t room;
+    size_t padded_bytes;
     if (bytes > 0 && memchr(data, 0, bytes))
         return tn_fail(TN_ERROR_FORMAT, "a calibration table is text, this has a zero byte");
-    if (!tn_add_size(bytes, 1, &room)) return tn_fail_memory("a calibration table");
+    if (!tn_add_size(bytes, 1, &padded_bytes)) return tn_fail_memory("a calibration table");
     TN_TRY(tn_arena_create(tn_runtime_allocator(tn_calibration_table_runtime(table)), &arena));
-    char *text = tn_arena_allocate(arena, 1, room);
+    char *text = tn_arena_allocate(arena, 1, padded_bytes);
     tn_status status = text ? TN_OK : tn_fail_memory("a calibration table");
     if (status == TN_OK) {
         if (bytes > 0) memcpy(text, data, bytes);
@@ -166,7 +166,7 @@ tn_status tn_calibration_read(tn_runtime *runtime, const char *path,
     tn_file file;
     if (!runtime || !path || !out_calibration)
         return tn_fail(TN_ERROR_ARGUMENT, "reading a calibration table needs a runtime, a path and "
-                                          "a place for it");
+                                          "a pointer for it");
     TN_TRY(tn_file_map(tn_runtime_allocator(runtime), path, &file));
     const tn_status status = tn_error_in(
         tn_calibration_file_parse(runtime, file.data, file.bytes, out_calibration), .file = path);

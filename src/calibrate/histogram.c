@@ -42,7 +42,7 @@ static void merge_pairs(uint64_t *counts) {
 }
 
 /* Makes room for magnitudes up to `largest`. */
-static void widen(tn_histogram *histogram, double largest) {
+static void widen_range(tn_histogram *histogram, double largest) {
     if (histogram->width == 0 && largest > 0) histogram->width = largest / TN_HISTOGRAM_BINS;
     while (largest >= histogram->width * TN_HISTOGRAM_BINS_TOTAL && largest > 0) {
         merge_pairs(histogram->counts);
@@ -53,7 +53,7 @@ static void widen(tn_histogram *histogram, double largest) {
 size_t tn_histogram_add(tn_histogram *histogram, const float *values, size_t count) {
     const value_range range = range_of(values, count);
     if (range.finite_count < count) return range.finite_count;
-    widen(histogram, range.largest);
+    widen_range(histogram, range.largest);
     const double bins_per_unit = histogram->width > 0 ? 1 / histogram->width : 0;
     uint64_t zeros = 0;
     double squares = 0;

@@ -28,7 +28,7 @@ typedef struct tn_histogram {
 tn_status tn_histogram_init(tn_histogram *histogram, const tn_allocator *allocator);
 void tn_histogram_deinit(tn_histogram *histogram, const tn_allocator *allocator); /* zeroed: fine */
 
-/* Adds values. Returns `count` when all are finite; otherwise the place of the first that is not,
+/* Adds values. Returns `count` when all are finite; otherwise the index of the first that is not,
  * and the histogram is as it was before the call. */
 size_t tn_histogram_add(tn_histogram *histogram, const float *values, size_t count);
 

@@ -77,9 +77,9 @@ static tn_status find_or_compile(tn_runtime *runtime, tn_arena *arena,
 
 /* One from the cache that does not load (a library that it needs has gone, say) is compiled again,
  * once. */
-static tn_status load(tn_runtime *runtime, tn_arena *arena, const tn_compile_options *options,
-                      const tn_text *source, const char *name, bool is_cached,
-                      const char **inout_path) {
+static tn_status load_library(tn_runtime *runtime, tn_arena *arena,
+                              const tn_compile_options *options, const tn_text *source,
+                              const char *name, bool is_cached, const char **inout_path) {
     const tn_library_load_options load_options = {.source = name};
     tn_compile_options again = *options;
     tn_status status = tn_library_load(runtime, *inout_path, &load_options, NULL);
@@ -107,7 +107,7 @@ static tn_status compile_and_load(tn_runtime *runtime, tn_arena *arena,
     if (out_path && !copy) return tn_fail_memory("a path");
     tn_status status = TN_OK;
     if (!(options->flags & TN_COMPILE_ONLY))
-        status = load(runtime, arena, options, source, name, is_cached, &path);
+        status = load_library(runtime, arena, options, source, name, is_cached, &path);
     if (status == TN_OK && out_path)
         *out_path = memcpy(copy, path, strlen(copy)); /* entries' paths are of one length */
     else

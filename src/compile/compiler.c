@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calling the compiler; see compiler.h. It is given arguments, never a line for a shell. */
 #include "compile/compiler.h"
-#include "base/child_process.h"
+#include "base/process/child_process.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/status.h"

@@ -45,8 +45,8 @@ static tn_status check_port(const char *what, uint32_t index, uint32_t count,
                             const tn_compile_port *given) {
     const uint32_t shared = TN_PORT_VIEW | TN_PORT_ALIAS;
     const uint32_t known = TN_PORT_OPTIONAL | TN_PORT_VARIADIC | TN_PORT_SHAPE_ONLY |
-                           TN_PORT_VALUE_NEEDED | TN_PORT_SIZED_BY_RUN | TN_PORT_HETEROGENEOUS |
-                           shared;
+                           TN_PORT_VALUE_NEEDED | TN_PORT_VALUE_WANTED | TN_PORT_SIZED_BY_RUN |
+                           TN_PORT_HETEROGENEOUS | shared;
     const bool is_input = strcmp(what, "input") == 0;
     tn_compile_port port;
     if (!given) return tn_fail(TN_ERROR_ARGUMENT, "%s %u is null", what, index);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What guarded calls of an engine's steps need to know, for contexts (run/checked_walk.c) and for
- * the helper process (isolation_serve.c). */
+/* What guarded calls of an engine's steps need to know, for contexts (run/execution_checked.c) and
+ * for the helper process (isolation_serve.c). */
 #ifndef TN_ENGINE_CHECKED_H
 #define TN_ENGINE_CHECKED_H
 

@@ -21,8 +21,8 @@ typedef struct at_point {
 } at_point;
 
 /* A value's descriptor at a point; null when its shape is not known. */
-static tn_status describe(const tn_engine_loading *loading, uint32_t value, at_point at,
-                          uint32_t port_flags, tn_tensor **out_tensor) {
+static tn_status describe_value(const tn_engine_loading *loading, uint32_t value, at_point at,
+                                uint32_t port_flags, tn_tensor **out_tensor) {
     const tn_program_value *item = &loading->engine->program->values[value];
     const tn_inferred_tensor *known = known_at(loading, value, at.point);
     const tn_graph_tensor *tensor = &loading->engine->graph->tensors[item->tensor];
@@ -66,7 +66,7 @@ static tn_status describe_all(const tn_engine_loading *loading, const tn_operato
     for (uint32_t i = 0; i < count; i++) {
         const tn_port *port = op ? tn_graph_input_port(op, i) : NULL;
         if (values[i] != TN_NO_VALUE)
-            TN_TRY(describe(loading, values[i], at, port ? port->flags : 0, &tensors[i]));
+            TN_TRY(describe_value(loading, values[i], at, port ? port->flags : 0, &tensors[i]));
     }
     *out_tensors = tensors;
     return TN_OK;
@@ -120,7 +120,7 @@ bool tn_engine_step_is_ranked(const tn_engine_loading *loading, const tn_program
             const tn_inferred_tensor *first = known_at(loading, lists[list][i], TN_POINT_OPTIMUM);
             for (int point = 0; point < TN_POINTS; point++) {
                 const tn_inferred_tensor *known = known_at(loading, lists[list][i], point);
-                if (!first->is_known ||
+                if (!first->is_known || first->is_rank_guess ||
                     (known->is_known && known->storage.shape.rank != first->storage.shape.rank))
                     return false;
             }

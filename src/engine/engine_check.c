@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether kernels can do what a program asks of them. A stored program is a stranger's data, and
+ * Whether kernels can do what a program asks of them. A stored program is untrusted data, and
  * the library that it was made for may have changed since: its kernels' tables decide, as they do
  * when a graph is lowered. Numbers are program_check.c's matter (src/program).
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an engine runs, as structs: the program of the engine in the place of a plan's. See
+/* What an engine runs, as structs: the program of the engine instead of a plan's. See
  * plan/inspect/describe.h. */
 #include "base/status.h"
 #include "engine/engine_private.h"
@@ -208,7 +208,7 @@ static void release_engine(void *engine, const tn_allocator *allocator) {
     tn_engine_release(engine);
 }
 
-static tn_status describe(tn_description *description, tn_engine *engine) {
+static tn_status describe_engine(tn_description *description, tn_engine *engine) {
     const tn_graph *graph = engine->graph;
     description->model.size = sizeof(description->model);
     TN_TRY(tn_engine_get_model_info(engine, &description->model));
@@ -224,7 +224,7 @@ static tn_status describe(tn_description *description, tn_engine *engine) {
 tn_status tn_engine_describe_lent(tn_engine *engine, tn_description **out_description) {
     tn_description *description;
     TN_TRY(tn_description_create(engine->runtime, &description));
-    const tn_status status = describe(description, engine);
+    const tn_status status = describe_engine(description, engine);
     if (status == TN_OK)
         *out_description = description;
     else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An engine on a device: the stream on which its kernels get ready, and one block of the device's
- * memory with the small constants that they read; large ones are shared with the runtime's other
- * engines. What runs there is the contexts' matter.
+ * An engine on a device: the stream on which its kernels are prepared, and one block of the
+ * device's memory with the small constants that they read; large ones are shared with the runtime's
+ * other engines. What runs there is the contexts' matter.
  */
 #include "base/hash.h"
 #include "base/status.h"
@@ -87,7 +87,8 @@ static uint64_t allocator_hash(const tn_device_allocator *own) {
     return tn_hash(parts, sizeof(parts));
 }
 
-static tn_status describe(const tn_engine *engine, uint32_t value, device_constant *out_constant) {
+static tn_status describe_constant(const tn_engine *engine, uint32_t value,
+                                   device_constant *out_constant) {
     const tn_graph_tensor *tensor = &engine->graph->tensors[engine->program->values[value].tensor];
     tn_tensor_storage storage;
     TN_TRY(tn_tensor_init(&storage, tensor->type, TN_LINEAR, &tensor->shape));
@@ -117,7 +118,7 @@ static tn_status place_constants(const tn_engine *engine, device_constant *const
     size_t total = 0;
     for (uint32_t v = 0; v < engine->program->value_count; v++) {
         if (!is_own_constant(engine, v)) continue;
-        TN_TRY(describe(engine, v, &constants[v]));
+        TN_TRY(describe_constant(engine, v, &constants[v]));
         if (constants[v].is_shared) continue;
         constants[v].offset = total;
         if (!tn_add_size(total, constants[v].bytes, &total) ||
@@ -129,50 +130,51 @@ static tn_status place_constants(const tn_engine *engine, device_constant *const
     return TN_OK;
 }
 
-static tn_status allocate(const tn_engine *engine, size_t bytes, void **out_memory) {
+static tn_status allocate_constants(const tn_engine *engine, size_t bytes, void **out_memory) {
     return tn_device_take_memory(engine->device, &engine->device_allocator, bytes, engine->stream,
                                  "memory for constants", out_memory);
 }
 
-static tn_status copy(const tn_engine *engine, const device_constant *constant, void *to) {
+static tn_status copy_constant(const tn_engine *engine, const device_constant *constant, void *to) {
     const tn_device *device = engine->device;
     const tn_status status = device->copy(device, to, constant->tensor->data, constant->bytes,
                                           TN_COPY_TO_DEVICE, engine->stream);
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "copying constants");
 }
 
-static tn_status wait(const tn_engine *engine) {
+static tn_status wait_for_copies(const tn_engine *engine) {
     const tn_status status = engine->device->stream_wait(engine->device, engine->stream);
     return status == TN_OK ? TN_OK : tn_device_failed(engine->device, status, "preparing kernels");
 }
 
 /* Another engine's, or one of its own, which others find when it is there. */
-static tn_status share(tn_engine *engine, const device_constant *constant, uint32_t value) {
+static tn_status share_constant(tn_engine *engine, const device_constant *constant,
+                                uint32_t value) {
     tn_weight_store *weights = tn_runtime_weights(engine->runtime);
     tn_shared_weight **item = &engine->shared_constants[value];
     void *memory = NULL;
     *item = tn_weight_store_find(weights, &constant->key);
     if (*item) return TN_OK;
-    TN_TRY(allocate(engine, constant->bytes, &memory));
-    tn_status status = copy(engine, constant, memory);
-    if (status == TN_OK) status = wait(engine);
+    TN_TRY(allocate_constants(engine, constant->bytes, &memory));
+    tn_status status = copy_constant(engine, constant, memory);
+    if (status == TN_OK) status = wait_for_copies(engine);
     if (status == TN_OK) status = tn_weight_store_add(weights, &constant->key, memory, item);
     if (status != TN_OK || tn_shared_weight_data(*item) != memory)
         tn_device_give_memory(engine->device, &engine->device_allocator, memory, engine->stream);
     return status;
 }
 
-static tn_status bring_constants(tn_engine *engine, const device_constant *constants) {
+static tn_status copy_constants(tn_engine *engine, const device_constant *constants) {
     for (uint32_t v = 0; v < engine->program->value_count; v++) {
         if (!is_own_constant(engine, v)) continue;
         if (constants[v].is_shared) {
-            TN_TRY(share(engine, &constants[v], v));
+            TN_TRY(share_constant(engine, &constants[v], v));
             engine->device_constants[v] = tn_shared_weight_data(engine->shared_constants[v]);
             continue;
         }
         engine->device_constants[v] = (char *)engine->constants_memory + constants[v].offset;
         if (constants[v].bytes > 0)
-            TN_TRY(copy(engine, &constants[v], engine->device_constants[v]));
+            TN_TRY(copy_constant(engine, &constants[v], engine->device_constants[v]));
     }
     return TN_OK;
 }
@@ -192,7 +194,7 @@ tn_status tn_engine_upload_constants(tn_engine_loading *loading) {
         return tn_fail_memory("an engine");
     TN_TRY(borrow_constants(loading));
     TN_TRY(place_constants(engine, constants, &bytes));
-    if (bytes > 0) TN_TRY(allocate(engine, bytes, &engine->constants_memory));
-    TN_TRY(bring_constants(engine, constants));
-    return wait(engine);
+    if (bytes > 0) TN_TRY(allocate_constants(engine, bytes, &engine->constants_memory));
+    TN_TRY(copy_constants(engine, constants));
+    return wait_for_copies(engine);
 }

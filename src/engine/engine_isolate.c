@@ -14,6 +14,7 @@ static bool lies_in(const char *path, const char *folder) {
 
 static bool is_companion(tn_runtime *runtime, const char *path) {
     return lies_in(path, tn_runtime_companion_folder(runtime)) ||
+           lies_in(path, tn_runtime_operator_folder(runtime, 0)) ||
            lies_in(path, tn_runtime_device_folder(runtime));
 }
 

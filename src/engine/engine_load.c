@@ -77,7 +77,7 @@ static tn_status take_profile(tn_engine *engine, uint32_t profile) {
     return TN_OK;
 }
 
-static tn_status prepare(tn_engine_loading *loading, const tn_engine_options *options) {
+static tn_status prepare_loading(tn_engine_loading *loading, const tn_engine_options *options) {
     tn_engine *engine = loading->engine;
     loading->is_exact = options->flags & TN_ENGINE_EXACT;
     loading->options = options;
@@ -102,14 +102,14 @@ tn_status tn_engine_complete(tn_engine_loading *loading) {
     return tn_engine_make_report(engine);
 }
 
-static tn_status set_up(tn_engine *engine, tn_engine_source *from,
-                        const tn_engine_options *options) {
+static tn_status set_up_engine(tn_engine *engine, tn_engine_source *from,
+                               const tn_engine_options *options) {
     tn_engine_loading loading = {
         .engine = engine, .note = from->note, .note_user = from->note_user};
     const bool is_file = from->file.is_mapped || from->mapped_bytes > 0;
     TN_TRY(read_plan(engine, &from->file, from->name, options));
     TN_TRY(take_profile(engine, from->profile));
-    const tn_status status = prepare(&loading, options);
+    const tn_status status = prepare_loading(&loading, options);
     tn_profile_shapes_deinit(&loading.shapes);
     tn_arena_destroy(loading.arena);
     if (from->is_serving) return status;
@@ -144,8 +144,8 @@ tn_engine *tn_engine_new(tn_runtime *runtime) {
 }
 
 /* Takes over the source. */
-static tn_status load(tn_runtime *runtime, tn_engine_source *from, const tn_engine_options *options,
-                      tn_engine **out_engine) {
+static tn_status load_source(tn_runtime *runtime, tn_engine_source *from,
+                             const tn_engine_options *options, tn_engine **out_engine) {
     tn_engine *engine = tn_engine_new(runtime);
     if (!engine) {
         tn_engine_source_close(runtime, from);
@@ -155,7 +155,7 @@ static tn_status load(tn_runtime *runtime, tn_engine_source *from, const tn_engi
     engine->plan_mapped_bytes = from->mapped_bytes;
     engine->plan_descriptor = from->descriptor;
     engine->is_serving = from->is_serving;
-    const tn_status status = set_up(engine, from, options);
+    const tn_status status = set_up_engine(engine, from, options);
     if (status != TN_OK) {
         tn_error_copy error;
         tn_error_save(&error);
@@ -173,10 +173,10 @@ tn_status tn_engine_load(tn_runtime *runtime, const char *path, const tn_engine_
     tn_engine_options known;
     if (!runtime || !path || !out_engine)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_engine_load needs a runtime, a path and a place for the engine");
+                       "tn_engine_load needs a runtime, a path and a pointer for the engine");
     TN_TRY(read_engine_options(options, &known));
     TN_TRY(tn_engine_source_open_file(runtime, path, &known, &from));
-    return load(runtime, &from, &known, out_engine);
+    return load_source(runtime, &from, &known, out_engine);
 }
 
 tn_status tn_engine_load_serving(tn_runtime *runtime, const char *path,
@@ -189,7 +189,7 @@ tn_status tn_engine_load_serving(tn_runtime *runtime, const char *path,
                              .note = note,
                              .note_user = user};
     TN_TRY(tn_engine_source_open_file(runtime, path, options, &from));
-    return load(runtime, &from, options, out_engine);
+    return load_source(runtime, &from, options, out_engine);
 }
 
 tn_status tn_engine_load_bytes(tn_runtime *runtime, const void *data, uint64_t bytes,
@@ -198,10 +198,10 @@ tn_status tn_engine_load_bytes(tn_runtime *runtime, const void *data, uint64_t b
     tn_engine_options known;
     if (!runtime || (!data && bytes) || !out_engine)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_engine_load_bytes needs a runtime, data and a place for the engine");
+                       "tn_engine_load_bytes needs a runtime, data and a pointer for the engine");
     TN_TRY(read_engine_options(options, &known));
     TN_TRY(tn_engine_source_copy(runtime, data, bytes, &known, &from));
-    return load(runtime, &from, &known, out_engine);
+    return load_source(runtime, &from, &known, out_engine);
 }
 
 tn_status tn_engine_load_borrowed(tn_runtime *runtime, const void *data, uint64_t bytes,
@@ -212,8 +212,9 @@ tn_status tn_engine_load_borrowed(tn_runtime *runtime, const void *data, uint64_
     tn_engine_options known;
     tn_engine *engine = NULL;
     if (!runtime || !data || !out_engine)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_engine_load_borrowed needs a runtime, data and a place for the engine");
+        return tn_fail(
+            TN_ERROR_ARGUMENT,
+            "tn_engine_load_borrowed needs a runtime, data and a pointer for the engine");
     if ((uintptr_t)data % TN_PLAN_WEIGHT_ALIGNMENT != 0)
         return tn_fail(TN_ERROR_ARGUMENT,
                        "borrowed memory at %p is not aligned to %u bytes: align it, or use "
@@ -221,7 +222,7 @@ tn_status tn_engine_load_borrowed(tn_runtime *runtime, const void *data, uint64_
                        data, TN_PLAN_WEIGHT_ALIGNMENT);
     TN_TRY(read_engine_options(options, &known));
     TN_TRY(tn_engine_source_open_memory(data, bytes, &known, &from));
-    TN_TRY(load(runtime, &from, &known, &engine));
+    TN_TRY(load_source(runtime, &from, &known, &engine));
     engine->release_plan = release;
     engine->release_user = user;
     *out_engine = engine;
@@ -232,5 +233,5 @@ tn_status tn_engine_load_lent(tn_runtime *runtime, const void *data, size_t byte
                               const tn_engine_options *options, tn_engine **out_engine) {
     tn_engine_source from = {
         .file = {.data = data, .bytes = bytes}, .name = "plan of a body", .descriptor = -1};
-    return load(runtime, &from, options, out_engine);
+    return load_source(runtime, &from, options, out_engine);
 }

@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-/* The descriptors are gone after prepare: contexts bring their own. */
+/* The descriptors are gone after prepare: contexts have their own. */
 static void forget_descriptors(tn_call *call) {
     call->inputs = call->operands = call->minimum_inputs = call->maximum_inputs = NULL;
     call->outputs = NULL;

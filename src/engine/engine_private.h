@@ -199,8 +199,8 @@ static inline tn_engine *tn_engine_at_profile(tn_engine *engine, uint32_t profil
     return engine->profile_engines ? engine->profile_engines[profile] : engine;
 }
 /* The engine, of `engine`'s graph and kernels, that absorbs none of the nodes in `is_broken` (by
- * node) nor what `engine` does not absorb. Lent: it lives as long as `engine`. Where there is one
- * already it is that one, whatever it absorbs: its contexts ask it in turn. [thread: any] */
+ * node) nor what `engine` does not absorb. Lent: it has the lifetime of `engine`. Where there is
+ * one already it is that one, whatever it absorbs: its contexts ask it in turn. [thread: any] */
 tn_status tn_engine_find_unfused(tn_engine *engine, const bool *is_broken, tn_engine **out_engine);
 /* Finds what may be refitted (refit/engine_refit.c). */
 tn_status tn_engine_find_refit(tn_engine *engine);
@@ -213,7 +213,7 @@ void tn_engine_release_refits(tn_engine *engine);
 tn_status tn_engine_make_ports(const tn_engine_loading *loading);
 /* A description that does not hold a count of the engine, which must outlive it. */
 tn_status tn_engine_describe_lent(tn_engine *engine, tn_description **out_description);
-/* The JSON of tn_engine_report, in the place of what there was; with those of all profiles once
+/* The JSON of tn_engine_report, which replaces what there was; with those of all profiles once
  * they are there. */
 tn_status tn_engine_make_report(tn_engine *engine);
 

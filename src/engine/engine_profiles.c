@@ -20,7 +20,7 @@ static void borrow(tn_engine *engine, tn_engine *first, uint32_t profile) {
     engine->plan_descriptor = first->plan_descriptor;
 }
 
-static tn_status set_up(tn_engine *engine, const tn_engine_loading *first) {
+static tn_status set_up_profile(tn_engine *engine, const tn_engine_loading *first) {
     tn_engine_loading loading = {
         .engine = engine, .is_exact = first->is_exact, .options = first->options};
     TN_TRY(tn_arena_create(engine->allocator, &engine->arena));
@@ -47,7 +47,7 @@ tn_status tn_engine_load_profiles(const tn_engine_loading *loading) {
         tn_engine *engine = first->profile_engines[p] = tn_engine_new(first->runtime);
         if (!engine) return tn_fail_memory("an engine");
         borrow(engine, first, p);
-        TN_TRY(tn_error_at(set_up(engine, loading), "profile %u", p));
+        TN_TRY(tn_error_at(set_up_profile(engine, loading), "profile %u", p));
     }
     return tn_engine_make_report(first);
 }

@@ -62,8 +62,8 @@ static tn_status answer(const tn_engine *engine, uint32_t border,
     return TN_OK;
 }
 
-static tn_status check(const char *kind, const tn_engine *engine, uint32_t index, uint32_t count,
-                       const tn_storage_info *out_storage) {
+static tn_status check_arguments(const char *kind, const tn_engine *engine, uint32_t index,
+                                 uint32_t count, const tn_storage_info *out_storage) {
     if (!engine || !out_storage || out_storage->size < sizeof(out_storage->size))
         return tn_fail(TN_ERROR_ARGUMENT,
                        "the storage of an %s needs an engine and a struct with its size", kind);
@@ -73,12 +73,12 @@ static tn_status check(const char *kind, const tn_engine *engine, uint32_t index
 
 tn_status tn_engine_input_storage(const tn_engine *engine, uint32_t input,
                                   tn_storage_info *out_storage) {
-    TN_TRY(check("input", engine, input, tn_engine_input_count(engine), out_storage));
+    TN_TRY(check_arguments("input", engine, input, tn_engine_input_count(engine), out_storage));
     return answer(engine, engine->program->input_values[input], converted_to, out_storage);
 }
 
 tn_status tn_engine_output_storage(const tn_engine *engine, uint32_t output,
                                    tn_storage_info *out_storage) {
-    TN_TRY(check("output", engine, output, tn_engine_output_count(engine), out_storage));
+    TN_TRY(check_arguments("output", engine, output, tn_engine_output_count(engine), out_storage));
     return answer(engine, engine->program->output_values[output], converted_from, out_storage);
 }

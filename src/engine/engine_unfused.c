@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static tn_status mark(tn_engine *engine, const bool *is_broken) {
+static tn_status mark_broken(tn_engine *engine, const bool *is_broken) {
     const size_t count = engine->graph->node_count;
     const bool *before = engine->lender->is_unfused;
     bool *is_unfused = tn_arena_allocate(engine->arena, count + 1, sizeof(*is_unfused));
@@ -35,10 +35,10 @@ void tn_engine_borrow(tn_engine *engine, tn_engine *lender) {
     engine->checked_dump = lender->checked_dump;
 }
 
-static tn_status set_up(tn_engine *engine, const bool *is_broken) {
+static tn_status set_up_unfused(tn_engine *engine, const bool *is_broken) {
     tn_engine_loading loading = {.engine = engine};
     TN_TRY(tn_arena_create(engine->allocator, &engine->arena));
-    tn_status status = mark(engine, is_broken);
+    tn_status status = mark_broken(engine, is_broken);
     if (status == TN_OK) status = tn_engine_infer_profile(&loading);
     if (status == TN_OK) status = tn_engine_lower(&loading, engine->lender->program->threads);
     if (status == TN_OK) status = tn_engine_complete(&loading);
@@ -47,12 +47,12 @@ static tn_status set_up(tn_engine *engine, const bool *is_broken) {
     return status;
 }
 
-static tn_status make(tn_engine *fused, const bool *is_broken, tn_engine **out_engine) {
+static tn_status create_unfused(tn_engine *fused, const bool *is_broken, tn_engine **out_engine) {
     tn_error_copy error;
     tn_engine *engine = tn_engine_new(fused->runtime);
     if (!engine) return tn_fail_memory("an engine");
     tn_engine_borrow(engine, fused);
-    const tn_status status = set_up(engine, is_broken);
+    const tn_status status = set_up_unfused(engine, is_broken);
     if (status == TN_OK) {
         *out_engine = engine;
         return TN_OK;
@@ -66,7 +66,7 @@ static tn_status make(tn_engine *fused, const bool *is_broken, tn_engine **out_e
 tn_status tn_engine_find_unfused(tn_engine *engine, const bool *is_broken, tn_engine **out_engine) {
     tn_status status = TN_OK;
     pthread_mutex_lock(&engine->splitting);
-    if (!engine->unfused) status = make(engine, is_broken, &engine->unfused);
+    if (!engine->unfused) status = create_unfused(engine, is_broken, &engine->unfused);
     if (status == TN_OK) *out_engine = engine->unfused;
     pthread_mutex_unlock(&engine->splitting);
     return status;

@@ -2,7 +2,7 @@
 /*
  * The shape rule and the reference of operators that are their expression; see elementwise.h.
  * Elements are computed in blocks of the output's linear order: the inputs' elements are gathered
- * into the rooms of the steps that name them, all steps are computed, the last one is stored.
+ * into the buffers of the steps that name them, all steps are computed, the last one is stored.
  */
 #include "src/expression/elementwise.h"
 #include "kit/math/element.h"
@@ -45,7 +45,7 @@ static tn_expression_domain type_domain(tn_type type) {
     return is_unsigned ? TN_EXPRESSION_UNSIGNED : TN_EXPRESSION_SIGNED;
 }
 
-static bool bind(elementwise_job *job, uint32_t step) {
+static bool bind_step(elementwise_job *job, uint32_t step) {
     const tn_call *call = job->call;
     name *found = &job->names[job->name_count++];
     uint32_t input = 0;
@@ -67,7 +67,7 @@ static bool bind(elementwise_job *job, uint32_t step) {
 static tn_status bind_all(tn_call *call, elementwise_job *job) {
     for (uint32_t i = 0; i < job->expression.count; i++) {
         const tn_expression_step *step = &job->expression.steps[i];
-        if (step->kind == TN_EXPRESSION_NAME && !bind(job, i))
+        if (step->kind == TN_EXPRESSION_NAME && !bind_step(job, i))
             return call->host->fail(call, TN_ERROR_PLUGIN,
                                     "'%.*s' in the expression of %s is no input that is given, and "
                                     "no field with a number",
@@ -87,8 +87,8 @@ typedef struct gather {
     uint32_t *at; /* elements of the block that are there */
 } gather;
 
-static void load(const tn_tensor *tensor, tn_expression_domain domain, int64_t first,
-                 int64_t stride, int64_t count, tn_expression_value *out_values) {
+static void load_block(const tn_tensor *tensor, tn_expression_domain domain, int64_t first,
+                       int64_t stride, int64_t count, tn_expression_value *out_values) {
     if (domain == TN_EXPRESSION_FLOAT) {
         tn_element_read_f64(tensor->data, tensor->type, first, stride, count, &out_values->real);
         return;
@@ -104,10 +104,10 @@ static void gather_piece(const void *user, const tn_broadcast_rows *rows, int64_
     for (uint32_t i = 0; i < job->name_count; i++) {
         const name *from = &job->names[i];
         if (from->input == NO_INPUT) continue;
-        load(job->call->inputs[from->input], job->domains[from->step],
-             rows->offset[from->input] + first * rows->stride[from->input],
-             rows->stride[from->input], count,
-             &job->values[(size_t)from->step * to->count + *to->at]);
+        load_block(job->call->inputs[from->input], job->domains[from->step],
+                   rows->offset[from->input] + first * rows->stride[from->input],
+                   rows->stride[from->input], count,
+                   &job->values[(size_t)from->step * to->count + *to->at]);
     }
     *to->at += (uint32_t)count;
 }
@@ -208,8 +208,8 @@ typedef struct fold_gather {
 static void gather_one(const void *user, const tn_broadcast_rows *rows, int64_t first,
                        int64_t count) {
     fold_gather *to = *(fold_gather *const *)user;
-    load(to->x, to->job->domains[0], rows->offset[0] + first * rows->stride[0], rows->stride[0],
-         count, to->values + to->at);
+    load_block(to->x, to->job->domains[0], rows->offset[0] + first * rows->stride[0],
+               rows->stride[0], count, to->values + to->at);
     to->at += (uint32_t)count;
 }
 

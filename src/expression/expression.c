@@ -3,7 +3,7 @@
  * Reading and computing expressions; see expression.h. A reader of one token ahead, with one
  * function for each level of binding, as in C's grammar (ISO/IEC 9899:2011, 6.5).
  */
-#include "src/expression/expression.h"
+#include "src/expression/expression_integer.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -48,17 +48,45 @@ static double floor_mod(double a, double b) {
 }
 
 static const tn_expression_function functions[] = {
-    {"exp", 1, exp, NULL},       {"expm1", 1, expm1, NULL},     {"log", 1, log, NULL},
-    {"log1p", 1, log1p, NULL},   {"sqrt", 1, sqrt, NULL},       {"erf", 1, erf, NULL},
-    {"erfc", 1, erfc, NULL},     {"pow", 2, NULL, pow},         {"sin", 1, sin, NULL},
-    {"cos", 1, cos, NULL},       {"tan", 1, tan, NULL},         {"asin", 1, asin, NULL},
-    {"acos", 1, acos, NULL},     {"atan", 1, atan, NULL},       {"sinh", 1, sinh, NULL},
-    {"cosh", 1, cosh, NULL},     {"tanh", 1, tanh, NULL},       {"asinh", 1, asinh, NULL},
-    {"acosh", 1, acosh, NULL},   {"atanh", 1, atanh, NULL},     {"floor", 1, floor, NULL},
-    {"ceil", 1, ceil, NULL},     {"rint", 1, rint, NULL},       {"fabs", 1, fabs, NULL},
-    {"fmin", 2, NULL, fmin},     {"fmax", 2, NULL, fmax},       {"fmod", 2, NULL, fmod},
-    {"mod", 2, NULL, floor_mod}, {"min", 2, NULL, smaller},     {"max", 2, NULL, larger},
-    {"sign", 1, sign, NULL},     {"sigmoid", 1, sigmoid, NULL}, {"softplus", 1, softplus, NULL},
+    {"exp", 1, exp, NULL},
+    {"expm1", 1, expm1, NULL},
+    {"log", 1, log, NULL},
+    {"log1p", 1, log1p, NULL},
+    {"sqrt", 1, sqrt, NULL},
+    {"erf", 1, erf, NULL},
+    {"erfc", 1, erfc, NULL},
+    {"pow", 2, NULL, pow},
+    {"sin", 1, sin, NULL},
+    {"cos", 1, cos, NULL},
+    {"tan", 1, tan, NULL},
+    {"asin", 1, asin, NULL},
+    {"acos", 1, acos, NULL},
+    {"atan", 1, atan, NULL},
+    {"sinh", 1, sinh, NULL},
+    {"cosh", 1, cosh, NULL},
+    {"tanh", 1, tanh, NULL},
+    {"asinh", 1, asinh, NULL},
+    {"acosh", 1, acosh, NULL},
+    {"atanh", 1, atanh, NULL},
+    {"floor", 1, floor, NULL},
+    {"ceil", 1, ceil, NULL},
+    {"rint", 1, rint, NULL},
+    {"fabs", 1, fabs, NULL},
+    {"fmin", 2, NULL, fmin},
+    {"fmax", 2, NULL, fmax},
+    {"fmod", 2, NULL, fmod},
+    {"mod", 2, NULL, floor_mod},
+    {"min", 2, NULL, smaller},
+    {"max", 2, NULL, larger},
+    {"sign", 1, sign, NULL},
+    {"sigmoid", 1, sigmoid, NULL},
+    {"softplus", 1, softplus, NULL},
+    {"bitand", 2, NULL, tn_expression_bitand},
+    {"bitor", 2, NULL, tn_expression_bitor},
+    {"bitxor", 2, NULL, tn_expression_bitxor},
+    {"bitnot", 1, tn_expression_bitnot, NULL},
+    {"shift_left", 2, NULL, tn_expression_shift_left},
+    {"shift_right", 2, NULL, tn_expression_shift_right},
 };
 enum { FUNCTION_COUNT = sizeof(functions) / sizeof(functions[0]) };
 
@@ -99,7 +127,7 @@ static void skip_spaces(expression_reader *reader) {
         reader->at++;
 }
 
-static bool take(expression_reader *reader, const char *token) {
+static bool take_token(expression_reader *reader, const char *token) {
     const size_t length = strlen(token);
     if (strncmp(reader->at, token, length) != 0) return false;
     reader->at += length;
@@ -187,12 +215,12 @@ static bool read_arguments(expression_reader *reader, uint32_t function, uint32_
                                .function = function,
                                .operand_count = functions[function].operand_count};
     for (uint32_t i = 0; i < step.operand_count; i++) {
-        if (i > 0 && !take(reader, ","))
+        if (i > 0 && !take_token(reader, ","))
             return fail(reader, "expected ',' and a second argument of %s",
                         functions[function].name);
         if (!read_choice(reader, &step.operands[i])) return false;
     }
-    if (!take(reader, ")"))
+    if (!take_token(reader, ")"))
         return fail(reader, "expected ')' after the arguments of %s", functions[function].name);
     return add_step(reader, &step, out_step);
 }
@@ -210,7 +238,7 @@ static bool read_name(expression_reader *reader, uint32_t *out_step) {
             if (strlen(functions[i].name) != length || memcmp(functions[i].name, name, length) != 0)
                 continue;
             reader->at = after;
-            return take(reader, "(") && read_arguments(reader, i, out_step);
+            return take_token(reader, "(") && read_arguments(reader, i, out_step);
         }
         return fail(reader, "'%.*s' is no function of the language",
                     (int)(length < 40 ? length : 40), name);
@@ -224,9 +252,9 @@ static bool read_name(expression_reader *reader, uint32_t *out_step) {
 }
 
 static bool read_operand(expression_reader *reader, uint32_t *out_step) {
-    if (take(reader, "(")) {
+    if (take_token(reader, "(")) {
         if (!read_choice(reader, out_step)) return false;
-        return take(reader, ")") || fail(reader, "expected ')'");
+        return take_token(reader, ")") || fail(reader, "expected ')'");
     }
     if (is_letter(*reader->at)) return read_name(reader, out_step);
     if (is_digit(*reader->at) || *reader->at == '.') return read_number(reader, out_step);
@@ -272,7 +300,8 @@ static const expression_operator *take_operator(expression_reader *reader, uint3
     const bool is_sign = reader->at[0] == '+' || reader->at[0] == '-';
     if (is_sign && reader->at[1] == reader->at[0]) return NULL; /* ++ and -- are not there */
     for (uint32_t i = 0; i < OPERATOR_COUNT; i++)
-        if (operators[i].level == level && take(reader, operators[i].token)) return &operators[i];
+        if (operators[i].level == level && take_token(reader, operators[i].token))
+            return &operators[i];
     return NULL;
 }
 
@@ -291,10 +320,10 @@ static bool read_level(expression_reader *reader, uint32_t level, uint32_t *out_
 static bool read_choice(expression_reader *reader, uint32_t *out_step) {
     tn_expression_step step = {.kind = TN_EXPRESSION_CHOOSE, .operand_count = 3};
     if (!enter(reader) || !read_level(reader, 0, out_step)) return false;
-    if (take(reader, "?")) {
+    if (take_token(reader, "?")) {
         step.operands[0] = *out_step;
         if (!read_choice(reader, &step.operands[1])) return false;
-        if (!take(reader, ":")) return fail(reader, "expected ':' after '?'");
+        if (!take_token(reader, ":")) return fail(reader, "expected ':' after '?'");
         if (!read_choice(reader, &step.operands[2]) || !add_step(reader, &step, out_step))
             return false;
     }

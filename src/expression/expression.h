@@ -2,7 +2,7 @@
 /*
  * The expressions of elementwise operators (docs/expressions.md), read from text: a list of steps,
  * each over steps before it, so that who computes or prints them needs no recursion. The text is a
- * stranger's: what is not of the language is refused with its column, and nesting and length are
+ * third party's: what is not of the language is refused with its column, and nesting and length are
  * bounded. Names are only looked up by those who use it.
  */
 #ifndef TN_KIT_EXPRESSION_EXPRESSION_H
@@ -56,7 +56,7 @@ typedef struct tn_expression {
     tn_expression_step steps[TN_EXPRESSION_MOST_STEPS];
 } tn_expression;
 
-/* Reads the text, which must live as long as what is read. False: it is no such expression, and
+/* Reads the text, which must outlive what is read. False: it is no such expression, and
  * `out_why` (of `why_bytes`, may be null) says what was expected and where. */
 bool tn_expression_read(const char *text, tn_expression *out_expression, char *out_why,
                         size_t why_bytes);

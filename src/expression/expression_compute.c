@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computing expressions; see expression_compute.h. */
-#include "src/expression/expression_compute.h"
+/* Computing expressions; see expression_compute.h. The arithmetic of integers is in
+ * expression_integer.c. */
+#include "src/expression/expression_integer.h"
 
 #include <math.h>
 #include <string.h>
@@ -84,22 +85,12 @@ static domain join(domain a, domain b) {
     return b == TN_EXPRESSION_LITERAL || a == b ? a : TN_EXPRESSION_SIGNED;
 }
 
-static bool is_one_of(const char *name, const char *const *names) {
-    while (*names && strcmp(name, *names) != 0)
-        names++;
-    return *names != NULL;
-}
-
-/* Functions that integers have; of others the value is a floating-point number. */
-static const char *const whole_one[] = {"fabs", "floor", "ceil", "rint", "sign", NULL};
-static const char *const whole_two[] = {"fmin", "fmax", "min", "max", "mod", "fmod", NULL};
-
 static domain call_domain(const tn_expression_step *step, domain a, domain b) {
     const char *name = tn_expression_function_name(step->function);
     if (strcmp(name, "pow") == 0)
         return b == TN_EXPRESSION_FLOAT || a == TN_EXPRESSION_LITERAL ? TN_EXPRESSION_FLOAT : a;
-    if (is_one_of(name, whole_one)) return a;
-    return is_one_of(name, whole_two) ? join(a, b) : TN_EXPRESSION_FLOAT;
+    if (!tn_expression_is_whole(name)) return TN_EXPRESSION_FLOAT;
+    return step->operand_count == 1 ? a : join(a, b);
 }
 
 static domain step_domain(const tn_expression_step *step, const domain *domains) {
@@ -133,14 +124,14 @@ domain tn_expression_domains(const tn_expression *expression, domain *inout_doma
 /* ----------------------------------------------------------------------------------------------
  * blocks */
 
-/* A block of an operand in the arithmetic of the operation: itself, or converted in `room`. */
+/* A block of an operand in the arithmetic of the operation: itself, or converted in `scratch`. */
 static const value *in_domain(domain from, domain to, uint32_t count, const value *block,
-                              value *room) {
+                              value *scratch) {
     if (to != TN_EXPRESSION_FLOAT || from == TN_EXPRESSION_FLOAT) return block;
     for (uint32_t k = 0; k < count; k++)
-        room[k].real =
+        scratch[k].real =
             from == TN_EXPRESSION_UNSIGNED ? (double)block[k].natural : (double)block[k].whole;
-    return room;
+    return scratch;
 }
 
 #define EACH(member, expression_of_k)                                                              \
@@ -171,96 +162,6 @@ static void compute_float(const tn_expression_step *step, uint32_t count, const 
     EACH(real, function->two(a[k].real, b[k].real));
 }
 
-/* Division by zero is zero; the lowest number over -1 wraps to itself. */
-static int64_t divide_signed(int64_t a, int64_t b) {
-    if (b == 0) return 0;
-    return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
-}
-
-/* With C's sign of the dividend, or the divisor's; by zero: zero. */
-static int64_t remainder_signed(int64_t a, int64_t b, bool is_floor) {
-    if (b == 0 || b == -1) return 0;
-    const int64_t rest = a % b;
-    return is_floor && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-/* By squaring; wraps. */
-static uint64_t power_natural(uint64_t x, uint64_t exponent) {
-    uint64_t result = 1;
-    for (; exponent; exponent >>= 1, x *= x)
-        if (exponent & 1) result *= x;
-    return result;
-}
-
-/* Of a negative exponent the reciprocal without its fraction; of 0: 0. */
-static uint64_t power(value x, value exponent, domain x_domain, domain exponent_domain) {
-    const bool is_negative = exponent_domain != TN_EXPRESSION_UNSIGNED && exponent.whole < 0;
-    if (!is_negative) return power_natural(x.natural, exponent.natural);
-    if (x.natural == 1) return 1;
-    if (x_domain == TN_EXPRESSION_SIGNED && x.whole == -1)
-        return exponent.natural & 1 ? UINT64_MAX : 1;
-    return 0;
-}
-
-static void call_unsigned(const char *name, uint32_t count, const value *a, const value *b,
-                          value *y) {
-    const bool is_min = strcmp(name, "min") == 0 || strcmp(name, "fmin") == 0;
-    if (strcmp(name, "sign") == 0) {
-        EACH(natural, a[k].natural != 0);
-    }
-    if (is_one_of(name, whole_one)) {
-        EACH(natural, a[k].natural);
-    }
-    if (strcmp(name, "mod") == 0 || strcmp(name, "fmod") == 0) {
-        EACH(natural, b[k].natural == 0 ? 0 : a[k].natural % b[k].natural);
-    }
-    EACH(natural, (a[k].natural < b[k].natural) == is_min ? a[k].natural : b[k].natural);
-}
-
-static void call_signed(const char *name, uint32_t count, const value *a, const value *b,
-                        value *y) {
-    const bool is_min = strcmp(name, "min") == 0 || strcmp(name, "fmin") == 0;
-    const bool is_floor = strcmp(name, "mod") == 0;
-    if (strcmp(name, "sign") == 0) {
-        EACH(whole, (a[k].whole > 0) - (a[k].whole < 0));
-    }
-    if (strcmp(name, "fabs") == 0) {
-        EACH(natural, a[k].whole < 0 ? 0 - a[k].natural : a[k].natural);
-    }
-    if (is_one_of(name, whole_one)) {
-        EACH(whole, a[k].whole);
-    }
-    if (is_floor || strcmp(name, "fmod") == 0) {
-        EACH(whole, remainder_signed(a[k].whole, b[k].whole, is_floor));
-    }
-    EACH(whole, (a[k].whole < b[k].whole) == is_min ? a[k].whole : b[k].whole);
-}
-
-static void compute_integer(const tn_expression_step *step, bool is_unsigned, uint32_t count,
-                            const value *a, const value *b, value *y) {
-    switch (step->kind) {
-    case TN_EXPRESSION_NEGATE:
-        EACH(natural, 0 - a[k].natural);
-    case TN_EXPRESSION_ADD:
-        EACH(natural, a[k].natural + b[k].natural);
-    case TN_EXPRESSION_SUBTRACT:
-        EACH(natural, a[k].natural - b[k].natural);
-    case TN_EXPRESSION_MULTIPLY:
-        EACH(natural, a[k].natural * b[k].natural);
-    case TN_EXPRESSION_DIVIDE:
-        if (is_unsigned) {
-            EACH(natural, b[k].natural == 0 ? 0 : a[k].natural / b[k].natural);
-        }
-        EACH(whole, divide_signed(a[k].whole, b[k].whole));
-    default:
-        break;
-    }
-    if (is_unsigned)
-        call_unsigned(tn_expression_function_name(step->function), count, a, b, y);
-    else
-        call_signed(tn_expression_function_name(step->function), count, a, b, y);
-}
-
 /* ----------------------------------------------------------------------------------------------
  * truths */
 
@@ -271,7 +172,7 @@ static int order(value a, bool is_a_signed, value b, bool is_b_signed) {
     return (a.natural > b.natural) - (a.natural < b.natural); /* of two negative ones as well */
 }
 
-static bool holds(tn_expression_kind kind, int order_of_both) {
+static bool comparison_holds(tn_expression_kind kind, int order_of_both) {
     switch (kind) {
     case TN_EXPRESSION_LESS:
         return order_of_both < 0;
@@ -312,7 +213,7 @@ static inline bool is_true(domain of, value x) {
 }
 
 static void compute_truth(const tn_expression_step *step, const domain *domains, uint32_t count,
-                          const value *a, const value *b, value *rooms, value *y) {
+                          const value *a, const value *b, value *scratch, value *y) {
     const domain of_a = domains[step->operands[0]];
     const domain of_b = step->operand_count > 1 ? domains[step->operands[1]] : of_a;
     switch (step->kind) {
@@ -326,13 +227,13 @@ static void compute_truth(const tn_expression_step *step, const domain *domains,
         break;
     }
     if (join(of_a, of_b) == TN_EXPRESSION_FLOAT) {
-        a = in_domain(of_a, TN_EXPRESSION_FLOAT, count, a, rooms);
-        b = in_domain(of_b, TN_EXPRESSION_FLOAT, count, b, rooms + TN_EXPRESSION_BLOCK);
+        a = in_domain(of_a, TN_EXPRESSION_FLOAT, count, a, scratch);
+        b = in_domain(of_b, TN_EXPRESSION_FLOAT, count, b, scratch + TN_EXPRESSION_BLOCK);
         compare_float(step->kind, count, a, b, y);
         return;
     }
-    EACH(whole, holds(step->kind, order(a[k], of_a != TN_EXPRESSION_UNSIGNED, b[k],
-                                        of_b != TN_EXPRESSION_UNSIGNED)));
+    EACH(whole, comparison_holds(step->kind, order(a[k], of_a != TN_EXPRESSION_UNSIGNED, b[k],
+                                                   of_b != TN_EXPRESSION_UNSIGNED)));
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -359,7 +260,7 @@ static bool is_power(const tn_expression_step *step) {
 
 static void compute_step_block(const tn_expression *expression, uint32_t index,
                                const domain *domains, uint32_t count, value *values) {
-    value rooms[2 * TN_EXPRESSION_BLOCK];
+    value scratch[2 * TN_EXPRESSION_BLOCK];
     const tn_expression_step *step = &expression->steps[index];
     const uint32_t *o = step->operands;
     const domain own = domains[index];
@@ -369,21 +270,22 @@ static void compute_step_block(const tn_expression *expression, uint32_t index,
     value *y = &values[(size_t)index * count];
     if (step->operand_count < 2) b = a;
     if (tn_expression_is_truth(step->kind)) {
-        compute_truth(step, domains, count, a, b, rooms, y);
+        compute_truth(step, domains, count, a, b, scratch, y);
         return;
     }
     if (is_power(step) && own != TN_EXPRESSION_FLOAT) {
-        EACH(natural, power(a[k], b[k], domains[first], domains[second]));
+        EACH(natural, tn_expression_power(a[k], b[k], domains[first] == TN_EXPRESSION_SIGNED,
+                                          domains[second] != TN_EXPRESSION_UNSIGNED));
     }
-    a = in_domain(domains[first], own, count, a, rooms);
+    a = in_domain(domains[first], own, count, a, scratch);
     if (step->operand_count > 1)
-        b = in_domain(domains[second], own, count, b, rooms + TN_EXPRESSION_BLOCK);
+        b = in_domain(domains[second], own, count, b, scratch + TN_EXPRESSION_BLOCK);
     if (is_choice)
         compute_choice(domains[o[0]], count, &values[(size_t)o[0] * count], a, b, y);
     else if (own == TN_EXPRESSION_FLOAT)
         compute_float(step, count, a, b, y);
     else
-        compute_integer(step, own == TN_EXPRESSION_UNSIGNED, count, a, b, y);
+        tn_expression_compute_integer(step, own == TN_EXPRESSION_UNSIGNED, count, a, b, y);
 }
 
 void tn_expression_compute_block(const tn_expression *expression, const domain *domains,

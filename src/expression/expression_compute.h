@@ -25,7 +25,7 @@ typedef enum tn_expression_domain {
     TN_EXPRESSION_FLOAT,
     TN_EXPRESSION_SIGNED,
     TN_EXPRESSION_UNSIGNED,
-    TN_EXPRESSION_LITERAL /* whole numbers in the text, truths: of the other operand's arithmetic */
+    TN_EXPRESSION_LITERAL /* integers in the text, truths: of the other operand's arithmetic */
 } tn_expression_domain;
 
 /* One element of a step; LITERAL uses `whole`. */

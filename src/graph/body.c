@@ -56,6 +56,13 @@ static tn_status find_values(tn_arena *arena, const tn_graph *body, const bool *
     return TN_OK;
 }
 
+static uint32_t value_inputs(const tn_graph_body *body, size_t count) {
+    uint32_t bits = 0;
+    for (size_t i = 0; i < count && i < 32; i++)
+        bits |= body->decides_shape[i] ? 1u << i : 0;
+    return bits;
+}
+
 tn_status tn_graph_own_body(tn_graph *graph, tn_graph *body, uint32_t capture_count,
                             tn_graph_body **out_body) {
     struct tn_graph_private *own = graph->private_part;
@@ -66,12 +73,14 @@ tn_status tn_graph_own_body(tn_graph *graph, tn_graph *body, uint32_t capture_co
     TN_TRY(find_values(graph->arena, body, &made->decides_shape));
     TN_TRY(tn_grow(graph->allocator, (void **)&own->bodies, &own->body_capacity,
                    own->body_count + 1, sizeof(*own->bodies)));
-    made->view = (tn_body_graph){.size = sizeof(made->view),
-                                 .input_count = (uint32_t)body->input_count - capture_count,
-                                 .output_count = (uint32_t)body->output_count,
-                                 .capture_count = capture_count,
-                                 .name = body->name,
-                                 .hash = hash_graph(body)};
+    made->view =
+        (tn_body_graph){.size = sizeof(made->view),
+                        .input_count = (uint32_t)body->input_count - capture_count,
+                        .output_count = (uint32_t)body->output_count,
+                        .capture_count = capture_count,
+                        .value_inputs = value_inputs(made, body->input_count - capture_count),
+                        .name = body->name,
+                        .hash = hash_graph(body)};
     made->graph = body;
     made->inputs = inputs;
     own->bodies[own->body_count++] = made;

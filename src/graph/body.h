@@ -73,6 +73,7 @@ typedef struct tn_body_references {
     tn_body_executor executor;
     const tn_allocator *allocator;
     const tn_run_state *run;  /* as an inference has it; null after init */
+    uint32_t *questions;      /* the same */
     struct tn_body_run *runs; /* one a body */
 } tn_body_references;
 void tn_body_references_init(tn_body_references *references, const tn_allocator *allocator);
@@ -80,6 +81,9 @@ void tn_body_references_deinit(tn_body_references *references); /* a zeroed one 
 /* The infer of every executor. */
 tn_status tn_body_infer(tn_body_executor *executor, tn_call *call, const tn_body_graph *body,
                         const tn_tensor *const *inputs, tn_tensor *const *outputs);
+/* The value of every executor. */
+tn_status tn_body_value(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
+                        uint32_t output, uint64_t bytes, void *data, bool *out_is_known);
 /* A body's result where the operator wants it: into an output's memory, or by its descriptor. */
 tn_status tn_body_deliver(const tn_body_graph *body, uint32_t index, const tn_tensor *made,
                           tn_tensor *output);

@@ -8,6 +8,8 @@
 #include "graph/infer.h"
 #include "plugin/outputs.h"
 
+#include <tenon/plugin/sequence.h>
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -25,7 +27,7 @@ typedef struct tn_body_run {
     tn_inference_plan plan;
     body_inputs inputs;
     tn_inference inferences[2];
-    uint32_t turn;
+    uint32_t current;
 } tn_body_run;
 
 const tn_tensor *tn_body_input_at(const tn_call *call, const tn_body_graph *body,
@@ -86,15 +88,54 @@ static void record(tn_graph_body *body, const body_inputs *inputs) {
 
 static tn_status write_shape(const tn_graph *graph, size_t index, const tn_inferred_tensor *known,
                              tn_tensor *output) {
-    if (!known->is_known)
+    const bool may_be_open = output->rank == TN_RANK_UNKNOWN;
+    output->type = known->storage.tensor.type;
+    if (may_be_open && !known->is_known && output->type != TN_NONE) return TN_OK;
+    if (!known->is_known || (known->is_rank_guess && !may_be_open))
         return tn_fail(TN_ERROR_SHAPE, "the shape of output '%s' is known to a run alone",
                        graph->output_names[index]);
-    output->type = known->storage.tensor.type;
     output->rank = known->storage.shape.rank;
     for (uint32_t axis = 0; axis < output->rank; axis++)
         output->shape[axis] = known->is_guess || (known->unbounded >> axis & 1)
                                   ? TN_UNBOUNDED
                                   : known->storage.shape.extents[axis];
+    if (known->is_rank_guess) output->rank |= TN_RANK_OPEN;
+    return TN_OK;
+}
+
+static bool reads(const tn_graph_node *node, const bool *is_marked) {
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR && is_marked[node->inputs[i]]) return true;
+    return false;
+}
+
+/* What follows from values that the caller does not have, though they decide shapes, is known to a
+ * run alone. */
+static tn_status open_values(const tn_graph *graph, const body_inputs *inputs, tn_arena *arena,
+                             tn_inference_plan *plan) {
+    bool *after = tn_arena_copy(arena, plan->is_after_run, graph->node_count * sizeof(bool));
+    bool *hosts = tn_arena_copy(arena, plan->is_host_node, graph->node_count * sizeof(bool));
+    bool *values = tn_arena_copy(arena, plan->is_value_input, graph->input_count * sizeof(bool));
+    bool *is_marked = tn_arena_allocate(arena, graph->tensor_count + 1, sizeof(bool));
+    if (!is_marked || (graph->node_count > 0 && (!after || !hosts)) ||
+        (graph->input_count > 0 && !values))
+        return tn_fail_memory("a body");
+    for (size_t i = 0; i < graph->input_count; i++) {
+        if (!values[i] || inputs->values[i]) continue;
+        values[i] = false;
+        is_marked[graph->inputs[i]] = true;
+    }
+    for (size_t n = 0; n < graph->node_count; n++) {
+        const tn_graph_node *node = &graph->nodes[n];
+        if (node->is_dead || !reads(node, is_marked)) continue;
+        after[n] = true;
+        hosts[n] = false;
+        for (uint32_t i = 0; i < node->output_count; i++)
+            if (node->outputs[i] != TN_NO_TENSOR) is_marked[node->outputs[i]] = true;
+    }
+    plan->is_after_run = after;
+    plan->is_host_node = hosts;
+    plan->is_value_input = values;
     return TN_OK;
 }
 
@@ -108,8 +149,10 @@ static tn_status infer_body(const tn_call *call, tn_graph_body *body, tn_arena *
     TN_TRY(read_inputs(call, body, given, &inputs));
     if (body->is_recording) record(body, &inputs);
     TN_TRY(tn_inference_plan_create(graph, arena, &plan));
+    TN_TRY(open_values(graph, &inputs, arena, &plan));
     TN_TRY(tn_inference_init(&inference, graph, &plan));
     inference.input_types = inputs.types;
+    inference.questions = ((const tn_call_scope *)call->host_private)->questions;
     tn_status status = tn_inference_run(&inference, inputs.shapes, inputs.values);
     for (size_t i = 0; i < graph->output_count && status == TN_OK; i++)
         if (outputs && outputs[i])
@@ -125,6 +168,86 @@ tn_status tn_body_infer(tn_body_executor *executor, tn_call *call, const tn_body
     (void)executor;
     TN_TRY(tn_arena_create(body->graph->allocator, &arena));
     const tn_status status = infer_body(call, body, arena, inputs, outputs);
+    tn_arena_destroy(arena);
+    return at_body(status, view);
+}
+
+/* Nodes of which a tensor is not computed; the graph is sorted. */
+static tn_status leave_out(const tn_graph *graph, tn_tensor_id tensor, tn_arena *arena,
+                           const bool **out_nodes) {
+    bool *nodes = tn_arena_allocate(arena, graph->node_count + 1, sizeof(bool));
+    bool *tensors = tn_arena_allocate(arena, graph->tensor_count + 1, sizeof(bool));
+    if (!nodes || !tensors) return tn_fail_memory("a body");
+    tensors[tensor] = true;
+    for (size_t n = graph->node_count; n-- > 0;) {
+        const tn_graph_node *node = &graph->nodes[n];
+        nodes[n] = true;
+        for (uint32_t i = 0; i < node->output_count; i++)
+            if (node->outputs[i] != TN_NO_TENSOR && tensors[node->outputs[i]]) nodes[n] = false;
+        for (uint32_t i = 0; !nodes[n] && i < node->input_count; i++)
+            if (node->inputs[i] != TN_NO_TENSOR) tensors[node->inputs[i]] = true;
+    }
+    *out_nodes = nodes;
+    return TN_OK;
+}
+
+/* The plan of an inference that knows an output's value; false: that is not free of data. */
+static tn_status plan_value(const tn_graph *graph, const body_inputs *inputs, tn_tensor_id tensor,
+                            tn_arena *arena, tn_inference_plan *out_plan, bool *out_is_free) {
+    bool *is_free = tn_arena_allocate(arena, graph->tensor_count + 1, sizeof(bool));
+    bool *nodes = tn_arena_allocate(arena, graph->node_count + 1, sizeof(bool));
+    bool *tensors = tn_arena_allocate(arena, graph->tensor_count + 1, sizeof(bool));
+    bool *values = tn_arena_allocate(arena, graph->input_count + 1, sizeof(bool));
+    if (!is_free || !nodes || !tensors || !values) return tn_fail_memory("a body");
+    TN_TRY(tn_inference_plan_create(graph, arena, out_plan));
+    for (size_t i = 0; i < graph->input_count; i++)
+        is_free[graph->inputs[i]] = inputs->values[i] != NULL;
+    memcpy(nodes, out_plan->is_host_node, graph->node_count * sizeof(bool));
+    memcpy(tensors, out_plan->is_host_tensor, graph->tensor_count * sizeof(bool));
+    TN_TRY(tn_graph_mark_value(graph, tensor, is_free, tensors, nodes));
+    *out_is_free = is_free[tensor];
+    TN_TRY(leave_out(graph, tensor, arena, &out_plan->is_left_out));
+    for (size_t i = 0; i < graph->input_count; i++)
+        values[i] = tensors[graph->inputs[i]];
+    out_plan->is_host_node = nodes;
+    out_plan->is_host_tensor = tensors;
+    out_plan->is_value_input = values;
+    return TN_OK;
+}
+
+static tn_status find_value(const tn_call *call, const tn_graph_body *body, tn_arena *arena,
+                            const tn_tensor *const *given, uint32_t output, uint64_t bytes,
+                            void *data, bool *out_is_known) {
+    const tn_graph *graph = body->graph;
+    const tn_tensor_id id = graph->outputs[output];
+    tn_inference_plan plan;
+    tn_inference inference;
+    body_inputs inputs;
+    bool is_free = false;
+    TN_TRY(make_inputs(arena, graph->input_count, &inputs));
+    TN_TRY(read_inputs(call, body, given, &inputs));
+    TN_TRY(plan_value(graph, &inputs, id, arena, &plan, &is_free));
+    if (!is_free) return TN_OK;
+    TN_TRY(tn_inference_init(&inference, graph, &plan));
+    inference.input_types = inputs.types;
+    inference.questions = ((const tn_call_scope *)call->host_private)->questions;
+    const tn_status status = tn_inference_run(&inference, inputs.shapes, inputs.values);
+    const tn_tensor *made = &inference.tensors[id].storage.tensor;
+    *out_is_known = status == TN_OK && inference.tensors[id].is_known && made->data &&
+                    made->bytes == bytes && made->type != TN_STRING;
+    if (*out_is_known) memcpy(data, made->data, (size_t)bytes);
+    tn_inference_deinit(&inference);
+    return status;
+}
+
+tn_status tn_body_value(tn_call *call, const tn_body_graph *view, const tn_tensor *const *inputs,
+                        uint32_t output, uint64_t bytes, void *data, bool *out_is_known) {
+    const tn_graph_body *body = tn_graph_body_of(view);
+    tn_arena *arena;
+    *out_is_known = false;
+    TN_TRY(tn_arena_create(body->graph->allocator, &arena));
+    const tn_status status =
+        find_value(call, body, arena, inputs, output, bytes, data, out_is_known);
     tn_arena_destroy(arena);
     return at_body(status, view);
 }
@@ -221,8 +344,9 @@ static tn_status run_body(tn_body_references *references, const tn_call *call,
     tn_body_run *run;
     TN_TRY(find_run(references, body, &run));
     TN_TRY(read_inputs(call, body, given, &run->inputs));
-    tn_inference *inference = &run->inferences[run->turn ^= 1];
+    tn_inference *inference = &run->inferences[run->current ^= 1];
     inference->run = references->run;
+    inference->questions = references->questions;
     TN_TRY(tn_run_check(references->run)); /* a body without nodes, repeated */
     TN_TRY(tn_inference_run(inference, run->inputs.shapes, run->inputs.values));
     for (uint32_t i = 0; outputs && i < graph->output_count; i++)
@@ -239,8 +363,9 @@ static tn_status run_references(tn_body_executor *executor, tn_call *call,
 }
 
 void tn_body_references_init(tn_body_references *references, const tn_allocator *allocator) {
-    *references = (tn_body_references){.executor = {.infer = tn_body_infer, .run = run_references},
-                                       .allocator = allocator};
+    *references = (tn_body_references){
+        .executor = {.infer = tn_body_infer, .value = tn_body_value, .run = run_references},
+        .allocator = allocator};
 }
 
 void tn_body_references_deinit(tn_body_references *references) {

@@ -38,7 +38,7 @@ static tn_status fail_at(const tn_graph_node *node, tn_status status) {
 
 tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,
                            const tn_tensor *const *inputs, tn_tensor *const *outputs,
-                           tn_output_source *source, const tn_run_state *run) {
+                           tn_output_source *source, const tn_run_state *run, uint32_t *questions) {
     const tn_operator *op = node->entry->op;
     bool is_done;
     tn_status status = copy_views(node, inputs, outputs, &is_done);
@@ -49,10 +49,13 @@ tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,
                                      "has no reference, by which a value could be known before a "
                                      "run"));
     tn_body_references bodies;
+    uint32_t own_questions = 0;
     tn_body_references_init(&bodies, graph->allocator);
     bodies.run = run;
+    if (!run) bodies.questions = questions ? questions : &own_questions;
     tn_call_scope scope = {.runtime = graph->runtime,
                            .library = node->entry->library->name,
+                           .questions = bodies.questions,
                            .bodies = &bodies.executor};
     tn_call call = {.size = sizeof(call),
                     .input_count = node->input_count,
@@ -86,7 +89,7 @@ tn_status tn_evaluate_node(const tn_graph *graph, uint32_t index, const tn_tenso
     uint32_t hidden_count = 0;
     for (uint32_t i = 0; i < node->input_count; i++)
         hidden_count += is_hidden(node, i, inputs[i]);
-    if (hidden_count == 0) return tn_evaluate_call(graph, node, inputs, outputs, NULL, NULL);
+    if (hidden_count == 0) return tn_evaluate_call(graph, node, inputs, outputs, NULL, NULL, NULL);
 
     const tn_tensor **seen = tn_allocate_zero(graph->allocator, node->input_count, sizeof(*seen));
     tn_tensor *hidden = tn_allocate_zero(graph->allocator, hidden_count, sizeof(*hidden));
@@ -100,7 +103,7 @@ tn_status tn_evaluate_node(const tn_graph *graph, uint32_t index, const tn_tenso
         hidden[used].heap = NULL;
         seen[i] = &hidden[used++];
     }
-    if (status == TN_OK) status = tn_evaluate_call(graph, node, seen, outputs, NULL, NULL);
+    if (status == TN_OK) status = tn_evaluate_call(graph, node, seen, outputs, NULL, NULL, NULL);
     tn_deallocate(graph->allocator, hidden);
     tn_deallocate(graph->allocator, (void *)seen);
     return status;

@@ -81,9 +81,9 @@ void tn_graph_destroy(tn_graph *graph) {
 }
 
 void *tn_graph_allocate_data(tn_graph *graph, size_t bytes) {
-    size_t room;
-    if (!tn_add_size(bytes, 64, &room)) return NULL;
-    unsigned char *memory = tn_arena_allocate(graph->arena, 1, room);
+    size_t padded_bytes;
+    if (!tn_add_size(bytes, 64, &padded_bytes)) return NULL;
+    unsigned char *memory = tn_arena_allocate(graph->arena, 1, padded_bytes);
     if (!memory) return NULL;
     return memory + (64 - (uintptr_t)memory % 64) % 64;
 }

@@ -46,6 +46,7 @@ typedef struct tn_graph_node {
     uint32_t input_count, output_count;
     tn_tensor_id *inputs, *outputs; /* TN_NO_TENSOR for absent ones */
     bool is_dead;
+    bool is_exact;        /* with TN_OPERATOR_EXACT: no run sizes its outputs (program/profile_exact.c) */
     bool has_lent_params; /* of a copy, whose original frees them */
     const char *rewrite;  /* the one that put it in place; null: none */
 } tn_graph_node;
@@ -73,12 +74,12 @@ struct tn_graph {
  * TN_ERROR_ARGUMENT. */
 tn_status tn_graph_add_tensor(tn_graph *graph, const char *name, tn_type type,
                               tn_tensor_id *out_tensor);
-/* A constant whose data is not copied: it must live as long as the graph. */
+/* A constant whose data is not copied: it must outlive the graph. */
 tn_status tn_graph_add_constant_lent(tn_graph *graph, const char *name, tn_type type,
                                      const tn_shape *shape, const void *data, size_t bytes,
                                      tn_tensor_id *out_tensor);
 /* A node whose tensors are there already. Attributes are copied, but not the data of tensors in
- * them, which must live as long as the graph; the parameters are made from them. On success the
+ * them, which must outlive the graph; the parameters are made from them. On success the
  * graph takes over the caller's count on entry's library. `name` null or "": one is made. Errors
  * name operator and field or port. */
 tn_status tn_graph_add_node_raw(tn_graph *graph, const char *name, const tn_operator_entry *entry,
@@ -87,7 +88,7 @@ tn_status tn_graph_add_node_raw(tn_graph *graph, const char *name, const tn_oper
                                 uint32_t output_count, const tn_tensor_id *outputs,
                                 uint32_t *out_node);
 tn_status tn_graph_own_file(tn_graph *graph, tn_file *file); /* takes it over on success */
-/* Room in the graph's arena, 64-byte aligned, zeroed; null: no memory. */
+/* Memory in the graph's arena, 64-byte aligned, zeroed; null: no memory. */
 void *tn_graph_allocate_data(tn_graph *graph, size_t bytes);
 /* What tn_graph_set_opset said of a domain; 0: nothing. */
 uint32_t tn_graph_opset_version(const tn_graph *graph, const char *domain);
@@ -159,6 +160,8 @@ const char *tn_kind_name(uint32_t kind); /* "a dense tensor", "a sequence", "an 
  * variadic port; null past the end. */
 const tn_port *tn_graph_input_port(const tn_operator *op, uint32_t index);
 const tn_port *tn_graph_output_port(const tn_operator *op, uint32_t index);
+/* Whether a run sizes an output of the node. */
+bool tn_graph_output_is_sized(const tn_graph_node *node, uint32_t index);
 /* Whether an input's port has a type. */
 bool tn_graph_input_takes(const tn_operator_entry *entry, uint32_t index, tn_type type);
 
@@ -168,5 +171,9 @@ bool tn_graph_input_takes(const tn_operator_entry *entry, uint32_t index, tn_typ
  * the shape is read. Both arrays are zeroed by the caller; `nodes` may be null. The order of the
  * nodes does not matter; producers must be set. */
 tn_status tn_graph_mark_values(const tn_graph *graph, bool *tensors, bool *nodes);
+/* Marks a tensor and what its value is computed from as well, where no data goes into it but that
+ * of inputs with `is_free`, which the caller has set and which is completed for all tensors. */
+tn_status tn_graph_mark_value(const tn_graph *graph, tn_tensor_id tensor, bool *is_free,
+                              bool *tensors, bool *nodes);
 
 #endif

@@ -136,8 +136,7 @@ static tn_status find_operator(tn_graph *graph, const tn_node_description *node,
                                const tn_operator_entry **out_entry) {
     const char *domain = domain_name(node->domain);
     const uint32_t version = node->version ? node->version : tn_graph_opset_version(graph, domain);
-    return tn_registry_find_operator(tn_runtime_registry(graph->runtime), domain, node->op, version,
-                                     out_entry);
+    return tn_runtime_find_operator(graph->runtime, domain, node->op, version, out_entry);
 }
 
 /* A name for output `index` that no tensor has. */

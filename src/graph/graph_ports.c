@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The info with what it points at, so that it lives as long as the graph. */
+/* The info with what it points at, so that it has the lifetime of the graph. */
 typedef struct port_storage {
     tn_port_info info;
     int64_t extents[TN_MAX_RANK];
@@ -89,4 +89,9 @@ bool tn_graph_node_is_view(const tn_graph_node *node) {
             return false;
     }
     return true;
+}
+
+bool tn_graph_output_is_sized(const tn_graph_node *node, uint32_t index) {
+    const tn_port *port = tn_graph_output_port(node->entry->op, index);
+    return !node->is_exact && port && (port->flags & TN_PORT_SIZED_BY_RUN);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of a graph's nodes: producers before their users, otherwise as they were (a sorted
- * graph stays as it is). A walk in depth from each node in turn, with a stack of its own; a node
- * that is met again while it is on the stack is in a cycle, which is the stack from there on.
+ * graph stays as it is). A depth-first traversal from each node in turn, with a stack of its own; a
+ * node that is met again while it is on the stack is in a cycle, which is the stack from there on.
  */
 #include "base/status.h"
 #include "base/text.h"
@@ -16,7 +16,7 @@ enum { UNSEEN = 0, ON_STACK = 1, DONE = 2 };
 typedef struct graph_sorter {
     tn_graph *graph;
     uint8_t *states;      /* of each node */
-    uint32_t *next_input; /* of each node: where its walk stands */
+    uint32_t *next_input; /* of each node: where its traversal stands */
     uint32_t *stack;
     uint32_t *order;
     size_t depth, done;

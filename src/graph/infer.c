@@ -16,6 +16,24 @@
 /* Where the data of tensors without elements points. */
 static const _Alignas(64) unsigned char no_elements[64];
 
+static bool has_bodies(const tn_graph *graph) {
+    for (size_t n = 0; n < graph->node_count; n++)
+        if (!graph->nodes[n].is_dead && tn_graph_node_has_bodies(&graph->nodes[n])) return true;
+    return false;
+}
+
+static tn_status make_memos(const tn_graph *graph, const tn_allocator *allocator,
+                            struct tn_inference_scratch *scratch) {
+    if (!has_bodies(graph)) return TN_OK;
+    scratch->memos = tn_allocate_zero(allocator, graph->node_count, sizeof(*scratch->memos));
+    if (!scratch->memos) return tn_fail_memory("an inference");
+    scratch->memo_count = graph->node_count;
+    for (size_t n = 0; n < graph->node_count; n++)
+        if (!graph->nodes[n].is_dead && tn_graph_node_has_bodies(&graph->nodes[n]))
+            TN_TRY(tn_infer_memo_create(&graph->nodes[n], allocator, &scratch->memos[n]));
+    return TN_OK;
+}
+
 static tn_status make_scratch(tn_inference *inference) {
     const tn_graph *graph = inference->graph;
     size_t inputs = 0, outputs = 0, types = 0;
@@ -37,6 +55,7 @@ static tn_status make_scratch(tn_inference *inference) {
     if (!scratch->inputs || !scratch->hidden || !scratch->outputs || !scratch->types ||
         !scratch->states)
         return tn_fail_memory("an inference");
+    TN_TRY(make_memos(graph, allocator, scratch));
     return tn_infer_find_names(graph, allocator, scratch);
 }
 
@@ -84,6 +103,9 @@ void tn_inference_deinit(tn_inference *inference) {
     tn_deallocate(allocator, inference->tensors);
     struct tn_inference_scratch *scratch = inference->scratch;
     if (scratch) {
+        for (size_t n = 0; n < scratch->memo_count; n++)
+            tn_infer_memo_destroy(scratch->memos[n], allocator);
+        tn_deallocate(allocator, (void *)scratch->memos);
         tn_deallocate(allocator, (void *)scratch->inputs);
         tn_deallocate(allocator, scratch->hidden);
         tn_deallocate(allocator, (void *)scratch->outputs);
@@ -105,7 +127,8 @@ bool tn_infer_gather_inputs(tn_inference *inference, const tn_graph_node *node, 
         scratch->inputs[i] = &inferred->storage.tensor;
         if (inferred->is_described) continue;
         uint32_t flags = tn_graph_input_port(node->entry->op, i)->flags;
-        bool is_shown = is_infer ? tn_graph_needs_value(node, i) : !(flags & TN_PORT_SHAPE_ONLY);
+        bool is_shown = is_infer ? (flags & TN_PORT_VALUE_WANTED) || tn_graph_needs_value(node, i)
+                                 : !(flags & TN_PORT_SHAPE_ONLY);
         if (is_shown || !inferred->storage.tensor.data) continue;
         scratch->hidden[i] = inferred->storage.tensor;
         scratch->hidden[i].data = NULL;
@@ -132,7 +155,7 @@ static void lay_out_outputs(tn_inference *inference, const tn_graph_node *node) 
             storage->shape.extents[axis] = -1;
         inference->tensors[id].is_known = inference->tensors[id].is_described = false;
         inference->tensors[id].unbounded = 0;
-        inference->tensors[id].is_guess = false;
+        inference->tensors[id].is_guess = inference->tensors[id].is_rank_guess = false;
         scratch->outputs[i] = &storage->tensor;
     }
 }
@@ -143,9 +166,26 @@ static void guess(tn_inferred_tensor *inferred, const tn_port *port) {
     const tn_tensor *tensor = &inferred->storage.tensor;
     for (uint32_t axis = 0; axis < tensor->rank && (port->flags & TN_PORT_SIZED_BY_RUN); axis++) {
         if (tensor->shape[axis] != TN_UNBOUNDED) continue;
-        tensor->shape[axis] = inferred->unbounded ? 1 : 60;
+        tensor->shape[axis] = inferred->unbounded & TN_UNBOUNDED_AXES ? 1 : 60;
         inferred->unbounded |= 1u << axis;
     }
+}
+
+/* A rank that is an example. */
+static void guess_rank(tn_inferred_tensor *inferred, const tn_port *port) {
+    tn_tensor *tensor = &inferred->storage.tensor;
+    if (!(port->flags & TN_PORT_SIZED_BY_RUN) || tensor->rank < TN_RANK_OPEN) return;
+    tensor->rank -= TN_RANK_OPEN;
+    inferred->unbounded = TN_UNBOUNDED_RANK;
+}
+
+static tn_status check_exact(const tn_inferred_tensor *inferred, const tn_graph_node *node,
+                             const tn_port *port) {
+    if (!node->is_exact || !inferred->unbounded) return TN_OK;
+    return tn_fail(TN_ERROR_SHAPE,
+                   "the shape of output '%s' is known to a run alone here, but was known at all "
+                   "shapes for which the plan was built: expected shapes within the profile",
+                   port->name);
 }
 
 static tn_status check_pointer(const tn_inferred_tensor *inferred, const tn_port *port) {
@@ -197,6 +237,13 @@ static bool is_from_guess(const tn_inference *inference, const tn_graph_node *no
     return false;
 }
 
+static bool is_from_rank_guess(const tn_inference *inference, const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR && inference->tensors[node->inputs[i]].is_rank_guess)
+            return true;
+    return false;
+}
+
 static tn_status take_output(tn_inference *inference, const tn_graph_node *node, uint32_t index) {
     tn_tensor_id id = node->outputs[index];
     tn_inferred_tensor *inferred = &inference->tensors[id];
@@ -208,8 +255,10 @@ static tn_status take_output(tn_inference *inference, const tn_graph_node *node,
         return tn_infer_take_items(inferred, port, tn_graph_output_kind(node, index));
     if (!tn_infer_guess_open(node, inference->scratch->inputs, &inferred->storage.tensor))
         return TN_OK; /* the run will know */
+    guess_rank(inferred, port);
     TN_TRY(check_pointer(inferred, port));
     guess(inferred, port);
+    TN_TRY(check_exact(inferred, node, port));
     TN_TRY(tn_infer_read_shape(inferred, port, &shape));
     TN_TRY(tn_tensor_init(&inferred->storage, inferred->storage.tensor.type, TN_LINEAR, &shape));
     inferred->storage.tensor.name = inference->graph->tensors[id].name;
@@ -217,15 +266,20 @@ static tn_status take_output(tn_inference *inference, const tn_graph_node *node,
     TN_TRY(check_view(inference, port, &inferred->storage.tensor));
     inferred->is_known = true;
     inferred->is_guess = is_from_guess(inference, node);
+    inferred->is_rank_guess =
+        (inferred->unbounded & TN_UNBOUNDED_RANK) || is_from_rank_guess(inference, node);
     return TN_OK;
 }
 
 static tn_status call_shape_rule(tn_inference *inference, const tn_graph_node *node) {
     struct tn_inference_scratch *scratch = inference->scratch;
     tn_runtime *runtime = inference->graph->runtime;
-    tn_body_executor bodies = {.infer = tn_body_infer};
-    tn_call_scope scope = {
-        .runtime = runtime, .library = node->entry->library->name, .bodies = &bodies};
+    tn_body_executor bodies = {.infer = tn_body_infer, .value = tn_body_value};
+    uint32_t questions = 0;
+    tn_call_scope scope = {.runtime = runtime,
+                           .library = node->entry->library->name,
+                           .questions = inference->questions ? inference->questions : &questions,
+                           .bodies = &bodies};
     tn_call call = {.size = sizeof(call),
                     .input_count = node->input_count,
                     .output_count = node->output_count,
@@ -241,6 +295,17 @@ static tn_status call_shape_rule(tn_inference *inference, const tn_graph_node *n
     return tn_call_invoke(&call, node->entry->op->infer, "infer");
 }
 
+static tn_status ask_shape_rule(tn_inference *inference, uint32_t index) {
+    const tn_graph_node *node = &inference->graph->nodes[index];
+    struct tn_inference_scratch *scratch = inference->scratch;
+    tn_infer_memo *memo = index < scratch->memo_count ? scratch->memos[index] : NULL;
+    if (!memo) return call_shape_rule(inference, node);
+    if (tn_infer_memo_recall(memo, node, scratch->inputs, scratch->outputs)) return TN_OK;
+    TN_TRY(call_shape_rule(inference, node));
+    tn_infer_memo_note(memo, node, scratch->outputs);
+    return TN_OK;
+}
+
 tn_status tn_infer_at_node(tn_status status, const tn_graph_node *node) {
     return tn_error_in(status, .node = node->name, .op = node->entry->op->name);
 }
@@ -254,11 +319,21 @@ tn_status tn_inference_node(tn_inference *inference, uint32_t index) {
     tn_status status = tn_infer_bind_inputs(node, scratch->inputs, scratch->types);
     if (status != TN_OK) return tn_infer_at_node(status, node);
     lay_out_outputs(inference, node);
-    TN_TRY(call_shape_rule(inference, node));
+    TN_TRY(ask_shape_rule(inference, index));
     for (uint32_t i = 0; i < node->output_count && status == TN_OK; i++)
         if (node->outputs[i] != TN_NO_TENSOR) status = take_output(inference, node, i);
     if (status != TN_OK) return tn_infer_at_node(status, node);
     return inference->plan->is_host_node[index] ? tn_infer_values(inference, node) : TN_OK;
+}
+
+/* The descriptors of those inputs whose types are known. */
+static void gather_types(const tn_inference *inference, const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const tn_tensor_id id = node->inputs[i];
+        const bool is_typed =
+            id != TN_NO_TENSOR && inference->tensors[id].storage.tensor.type != TN_NONE;
+        inference->scratch->inputs[i] = is_typed ? &inference->tensors[id].storage.tensor : NULL;
+    }
 }
 
 /* A node after one that only a run can size: what can be said is said, and no more. Types do not
@@ -266,11 +341,11 @@ tn_status tn_inference_node(tn_inference *inference, uint32_t index) {
 static tn_status estimate_node(tn_inference *inference, uint32_t index) {
     const tn_graph_node *node = &inference->graph->nodes[index];
     tn_error_copy before;
-    if (tn_infer_gather_inputs(inference, node, true)) {
-        const struct tn_inference_scratch *scratch = inference->scratch;
-        const tn_status status = tn_infer_bind_inputs(node, scratch->inputs, scratch->types);
-        if (status != TN_OK) return tn_infer_at_node(status, node);
-    }
+    gather_types(inference, node);
+    const struct tn_inference_scratch *scratch = inference->scratch;
+    const tn_status typed = tn_infer_bind_inputs(node, scratch->inputs, scratch->types);
+    if (typed != TN_OK) return tn_infer_at_node(typed, node);
+    lay_out_outputs(inference, node);
     tn_error_save(&before);
     if (tn_inference_node(inference, index) == TN_OK) return TN_OK;
     tn_error_restore(&before);
@@ -286,6 +361,7 @@ tn_status tn_inference_run(tn_inference *inference, const tn_shape *shapes,
     TN_TRY(tn_infer_set_inputs(inference, shapes, values));
     for (uint32_t n = 0; n < inference->graph->node_count; n++) {
         if (inference->graph->nodes[n].is_dead) continue;
+        if (inference->plan->is_left_out && inference->plan->is_left_out[n]) continue;
         TN_TRY(tn_run_check(inference->run));
         if (inference->plan->is_after_run[n])
             TN_TRY(estimate_node(inference, n));

@@ -24,6 +24,7 @@ typedef struct tn_inference_plan {
     const bool
         *is_after_run; /* by node: some input's shape is known only after a sized-by-run output */
     bool is_whole;     /* every node is computed here, whatever the size of its value: a body */
+    const bool *is_left_out; /* by node: nothing depends on it that is asked for; null: none is */
 } tn_inference_plan;
 /* Arrays in `arena`. The graph must be sorted. */
 tn_status tn_inference_plan_create(const tn_graph *graph, tn_arena *arena,
@@ -37,8 +38,9 @@ typedef struct tn_inferred_tensor {
     bool is_known;             /* type and shape are there; never of a sequence or an optional */
     bool is_described; /* of these: what all items have in common is there, and, in a run, `data` */
     uint32_t unbounded; /* bit i: nothing bounds the extent along axis i, the number there is a
-                           guess (tenon/plugin/output.h) */
+                           guess (tenon/plugin/output.h); TN_UNBOUNDED_RANK: nor the rank */
     bool is_guess;      /* inferred from such a tensor before it had its size */
+    bool is_rank_guess; /* the same of its rank, or that rank itself */
     void *buffer;       /* owned: where a computed or given value lies; kept for next time */
     size_t buffer_bytes;
 } tn_inferred_tensor;
@@ -56,6 +58,7 @@ typedef struct tn_inference {
     size_t tensor_count;        /* the graph's when this was made: passes may add constants later */
     const tn_type *input_types; /* null: as the graph declares them; a body's are its caller's */
     const tn_allocator *allocator;
+    uint32_t *questions;                  /* as tn_call_scope has them; null: each node its own */
     const tn_run_state *run;              /* asked before each node; null: it cannot be cancelled */
     struct tn_inference_scratch *scratch; /* private to infer.c */
 } tn_inference;
@@ -77,7 +80,7 @@ enum {
 /* The graph and the plan must outlive it and must not change. */
 tn_status tn_inference_init(tn_inference *inference, const tn_graph *graph,
                             const tn_inference_plan *plan);
-/* The same in memory of an allocator, which must live as long. */
+/* The same in memory of an allocator, which must outlive it. */
 tn_status tn_inference_init_in(tn_inference *inference, const tn_graph *graph,
                                const tn_inference_plan *plan, const tn_allocator *allocator);
 void tn_inference_deinit(tn_inference *inference); /* a zeroed one is fine */

@@ -11,19 +11,19 @@
 #include <string.h>
 
 /* Input and axis in one number, for the map. */
-static uint64_t pack_place(uint32_t input, uint32_t axis) {
+static uint64_t pack_axis(uint32_t input, uint32_t axis) {
     return (uint64_t)input * TN_MAX_RANK + axis;
 }
 
 static tn_status note_name(tn_map *first, struct tn_inference_scratch *scratch, const char *name,
                            uint32_t input, uint32_t axis) {
-    uint64_t place;
-    if (!tn_map_get(first, name, &place)) return tn_map_set(first, name, pack_place(input, axis));
+    uint64_t packed;
+    if (!tn_map_get(first, name, &packed)) return tn_map_set(first, name, pack_axis(input, axis));
     scratch->names[scratch->name_count++] =
         (tn_named_extent){.input = input,
                           .axis = axis,
-                          .first_input = (uint32_t)(place / TN_MAX_RANK),
-                          .first_axis = (uint32_t)(place % TN_MAX_RANK)};
+                          .first_input = (uint32_t)(packed / TN_MAX_RANK),
+                          .first_axis = (uint32_t)(packed % TN_MAX_RANK)};
     return TN_OK;
 }
 
@@ -133,7 +133,7 @@ tn_status tn_inference_set(tn_inference *inference, tn_tensor_id tensor, const t
     inferred->storage.tensor.name = old.name;
     inferred->storage.tensor.quantization = old.quantization;
     inferred->is_known = true;
-    inferred->is_guess = false;
+    inferred->is_guess = inferred->is_rank_guess = false;
     inferred->unbounded = 0;
     return value && old.type != TN_STRING ? set_value(inference, tensor, value) : TN_OK;
 }

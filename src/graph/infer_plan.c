@@ -28,10 +28,8 @@ static bool mark_after_run(const tn_graph *graph, plan_arrays *arrays) {
         arrays->is_after_run[n] = is_after;
         for (uint32_t i = 0; i < node->output_count; i++) {
             if (node->outputs[i] == TN_NO_TENSOR) continue;
-            const tn_port *port = tn_graph_output_port(node->entry->op, i);
-            const bool is_sized =
-                tn_graph_output_kind(node, i) ||
-                ((port->flags & TN_PORT_SIZED_BY_RUN) && !arrays->is_host_node[n]);
+            const bool is_sized = tn_graph_output_kind(node, i) ||
+                                  (tn_graph_output_is_sized(node, i) && !arrays->is_host_node[n]);
             arrays->is_bound[node->outputs[i]] = is_after || is_sized;
             is_any = is_any || is_sized;
         }

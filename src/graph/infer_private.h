@@ -10,7 +10,11 @@ typedef struct tn_named_extent {
     uint32_t input, axis, first_input, first_axis;
 } tn_named_extent;
 
+typedef struct tn_infer_memo tn_infer_memo;
+
 struct tn_inference_scratch {
+    tn_infer_memo **memos; /* by node, of those with bodies; null: there are none */
+    size_t memo_count;     /* the graph's nodes when this was made */
     const tn_tensor **inputs;
     tn_tensor *hidden; /* copies of inputs without their data */
     tn_tensor **outputs;
@@ -46,6 +50,20 @@ tn_status tn_infer_set_inputs(tn_inference *inference, const tn_shape *shapes,
 tn_status tn_infer_find_names(const tn_graph *graph, const tn_allocator *allocator,
                               struct tn_inference_scratch *scratch);
 
+/* --- infer_memo.c --- */
+/* The largest value that is remembered. */
+enum { TN_MEMO_VALUE_BYTES = 64 };
+/* On failure as well, *out_memo is to be destroyed. */
+tn_status tn_infer_memo_create(const tn_graph_node *node, const tn_allocator *allocator,
+                               tn_infer_memo **out_memo);
+void tn_infer_memo_destroy(tn_infer_memo *memo, const tn_allocator *allocator); /* null is fine */
+/* Whether the rule was asked this lately; then the outputs have its answer. The question is kept
+ * for the answer that follows. */
+bool tn_infer_memo_recall(tn_infer_memo *memo, const tn_graph_node *node,
+                          const tn_tensor *const *inputs, tn_tensor *const *outputs);
+/* The answer to what was not recalled. */
+void tn_infer_memo_note(tn_infer_memo *memo, const tn_graph_node *node, tn_tensor *const *outputs);
+
 /* --- infer.c --- */
 /* Lays out the inputs; the shape rule sees values where its ports need them, the reference all but
  * those of which only the shape is read. Answers false when an input is not known. */
@@ -53,7 +71,7 @@ bool tn_infer_gather_inputs(tn_inference *inference, const tn_graph_node *node, 
 /* The shape that a callback wrote, checked. */
 tn_status tn_infer_read_shape(const tn_inferred_tensor *inferred, const tn_port *port,
                               tn_shape *out_shape);
-/* The place of a failure that is not a callback's own (tn_call_invoke names those). */
+/* The location of a failure that is not a callback's own (tn_call_invoke names those). */
 tn_status tn_infer_at_node(tn_status status, const tn_graph_node *node);
 
 /* --- infer_values.c --- */
@@ -64,9 +82,10 @@ tn_status tn_infer_values(tn_inference *inference, const tn_graph_node *node);
 
 /* --- evaluate.c --- */
 /* Calls the reference; `inputs` as the operator may see them. `source`: of memory for outputs
- * without a bound; null: there are none. */
+ * without a bound; null: there are none. `questions` count where it is no run that asks. */
 tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,
                            const tn_tensor *const *inputs, tn_tensor *const *outputs,
-                           struct tn_output_source *source, const tn_run_state *run);
+                           struct tn_output_source *source, const tn_run_state *run,
+                           uint32_t *questions);
 
 #endif

@@ -17,8 +17,8 @@ static const char *print_types(tn_type_set types, char *buffer) {
     for (tn_type type = TN_F64; type < TN_TYPE_COUNT; type++) {
         if (!(types & TN_TYPE_BIT(type))) continue;
         const char *name = tn_type_name(type);
-        size_t room = strlen(name) + (length > 0);
-        if (length + room >= TYPES_TEXT_BYTES) break;
+        size_t added = strlen(name) + (length > 0);
+        if (length + added >= TYPES_TEXT_BYTES) break;
         if (length > 0) buffer[length++] = '|';
         memcpy(buffer + length, name, strlen(name) + 1);
         length += strlen(name);

@@ -73,6 +73,7 @@ static tn_status take_sizes(tn_inference *inference, const tn_graph_node *node) 
                            "bound (%" PRIu64 ")",
                            port->name, inferred->storage.tensor.bytes, bound.bytes);
         inferred->unbounded = 0;
+        inferred->is_rank_guess = false;
         inferred->storage.tensor.data = bound.data;
         inferred->storage.tensor.name = bound.name;
         inferred->storage.tensor.quantization = bound.quantization;
@@ -91,7 +92,7 @@ static tn_status check_values(const tn_inference *inference, const tn_graph_node
     return TN_OK;
 }
 
-/* Gets ready to compute a node whose value decides shapes; answers whether there is anything to
+/* Prepares to compute a node whose value decides shapes; answers whether there is anything to
  * compute. */
 static tn_status prepare_values(tn_inference *inference, const tn_graph_node *node,
                                 bool *out_is_needed) {
@@ -136,7 +137,7 @@ static tn_status evaluate(tn_inference *inference, const tn_graph_node *node) {
                         .node = node};
     own.source.user = &own;
     return tn_evaluate_call(inference->graph, node, scratch->inputs, scratch->outputs, &own.source,
-                            inference->run);
+                            inference->run, inference->questions);
 }
 
 tn_status tn_infer_values(tn_inference *inference, const tn_graph_node *node) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a run is under way and whether it is to end: what everything that executes nodes asks
+ * Whether a run is active and whether it is to end: what everything that executes nodes asks
  * between two of them. Contexts have one each (run/control/run_control.h); the contexts of bodies,
  * and what computes bodies by references, ask that of the outermost one.
  */
@@ -13,7 +13,7 @@
 
 /* While nodes are executed it is one of the first two, so that the loop over them asks for anything
  * but 0. */
-enum { TN_RUN_UNDER_WAY, TN_RUN_CANCELLED, TN_RUN_IDLE, TN_RUN_CLOSED };
+enum { TN_RUN_ACTIVE, TN_RUN_CANCELLED, TN_RUN_IDLE, TN_RUN_CLOSED };
 
 typedef struct tn_run_state {
     atomic_uint is; /* TN_RUN_... */

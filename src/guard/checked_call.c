@@ -27,7 +27,7 @@ static tn_status parallel_for(const tn_thread_pool *pool, int64_t count, int64_t
     return checked->inner->parallel_for(checked->inner, count, grain, run_body, &guarded);
 }
 
-static tn_status allocate(tn_checked *checked, const tn_checked_options *options) {
+static tn_status allocate_slots(tn_checked *checked, const tn_checked_options *options) {
     const tn_allocator *allocator = options->allocator;
     checked->slot_capacity = options->most_tensors + 1;
     checked->slots = tn_allocate_zero(allocator, checked->slot_capacity, sizeof(*checked->slots));
@@ -69,7 +69,7 @@ tn_status tn_checked_create(const tn_checked_options *options, tn_checked **out_
     checked->value_count = options->value_count;
     checked->is_constant = options->is_constant;
     checked->allows_not_finite = options->allows_not_finite;
-    tn_status status = allocate(checked, options);
+    tn_status status = allocate_slots(checked, options);
     if (status == TN_OK) status = tn_fault_take();
     if (status != TN_OK) {
         free_all(checked);
@@ -202,6 +202,7 @@ static tn_status allocate_output(tn_output_source *source, tn_call *call, uint32
     tn_checked_slot *slot = &checked->slots[at];
     TN_TRY(outer->allocate(outer, call, index, bytes, &original->data));
     original->bytes = bytes;
+    original->rank = call->outputs[index]->rank;
     TN_TRY(is_there(checked, slot) ? tn_checked_put_output_there(checked, slot)
                                    : guard_output(slot));
     checked->guards[at] = slot->guard;
@@ -292,7 +293,7 @@ static tn_status report(const tn_checked *checked, tn_call *call, tn_status stat
 static tn_status end_on_device(tn_checked *checked, tn_call *call) {
     tn_call_scope *scope = call->host_private;
     tn_status status = tn_device_launched(checked->device, "after the kernel's run");
-    if (status == TN_OK) status = tn_checked_bring_back(checked);
+    if (status == TN_OK) status = tn_checked_restore(checked);
     if (status == TN_OK) return TN_OK;
     scope->failed = status;
     return tn_call_failed(call, status, "run");

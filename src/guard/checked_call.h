@@ -3,8 +3,9 @@
  * Guarded running of one callback: the tensors of its call are copied between guard pages, what it
  * is to write is poisoned, what it is to read is read-only; afterwards the guards, the inputs and
  * the outputs are looked at, and the outputs are copied to where they belong. Works on any binary.
- * It knows calls alone: which of them belong to a walk is run/checked_walk.c's matter. How faults
- * are caught is fault.h's, the patterns poison.h's; what is said of findings, checked_findings.c's.
+ * It knows calls alone: which of them belong to a run is run/execution_checked.c's matter. How
+ * faults are caught is fault.h's, the patterns poison.h's; what is said of findings,
+ * checked_findings.c's.
  */
 #ifndef TN_GUARD_CHECKED_CALL_H
 #define TN_GUARD_CHECKED_CALL_H
@@ -61,7 +62,7 @@ typedef struct tn_checked {
 typedef struct tn_checked_options {
     const tn_allocator *allocator;
     const tn_thread_pool *pool;
-    const char *dump_directory; /* as all pointers here: lives as long as what is created */
+    const char *dump_directory; /* as all pointers here: has the lifetime of what is created */
     size_t most_tensors;        /* that a call has: inputs, operands and outputs */
     bool allows_not_finite;     /* outputs may be what they like */
     uint32_t value_count;       /* 0: no constants are known */
@@ -95,8 +96,8 @@ tn_status tn_checked_put_input_there(tn_checked *checked, tn_checked_slot *slot)
 tn_status tn_checked_put_output_there(tn_checked *checked, tn_checked_slot *slot);
 tn_status tn_checked_put_workspace_there(tn_checked *checked, tn_checked_slot *slot,
                                          uint64_t bytes);
-/* Waits for the call, then brings all blocks into the slots' guards. */
-tn_status tn_checked_bring_back(tn_checked *checked);
+/* Waits for the call, then copies all blocks into the slots' guards. */
+tn_status tn_checked_restore(tn_checked *checked);
 /* The outputs to where they belong. */
 tn_status tn_checked_copy_out_there(const tn_checked *checked);
 void tn_checked_free_blocks(tn_checked *checked);

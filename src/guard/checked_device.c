@@ -22,15 +22,15 @@ static tn_status failed(const tn_checked *checked, tn_status status, const char 
     return status == TN_OK ? TN_OK : tn_device_failed(checked->device, status, doing);
 }
 
-static tn_status copy(const tn_checked *checked, void *to, const void *from, uint64_t bytes,
-                      uint32_t direction) {
+static tn_status copy_bytes(const tn_checked *checked, void *to, const void *from, uint64_t bytes,
+                            uint32_t direction) {
     const tn_device *device = checked->device;
     if (bytes == 0) return TN_OK;
     return failed(checked, device->copy(device, to, from, bytes, direction, checked->stream),
                   "a guarded copy");
 }
 
-static tn_status wait(const tn_checked *checked) {
+static tn_status wait_for_stream(const tn_checked *checked) {
     return failed(checked, checked->device->stream_wait(checked->device, checked->stream),
                   "waiting for the kernel");
 }
@@ -47,14 +47,14 @@ static tn_checked_slot *find_same(tn_checked *checked, const tn_checked_slot *sl
 }
 
 /* The slot sees what an earlier one has. */
-static void share(tn_checked_slot *slot, const tn_checked_slot *same) {
+static void share_slot(tn_checked_slot *slot, const tn_checked_slot *same) {
     slot->guard = same->guard;
     slot->shown = same->shown;
     slot->is_shared = true;
 }
 
 /* From here on the slot's original is the host's. */
-static void hold(tn_checked_slot *slot) {
+static void hold_original(tn_checked_slot *slot) {
     slot->there = slot->original;
     slot->held = *slot->original;
     slot->original = &slot->held;
@@ -70,22 +70,22 @@ static tn_status send(const tn_checked *checked, tn_checked_slot *slot) {
     slot->block = block;
     slot->shown = slot->block + zone;
     slot->guard = &slot->own;
-    return copy(checked, block, slot->own.data - zone, bytes, TN_COPY_TO_DEVICE);
+    return copy_bytes(checked, block, slot->own.data - zone, bytes, TN_COPY_TO_DEVICE);
 }
 
 tn_status tn_checked_put_input_there(tn_checked *checked, tn_checked_slot *slot) {
     const size_t bytes = (size_t)slot->original->bytes, zone = zone_of(checked->device);
-    hold(slot);
+    hold_original(slot);
     const tn_checked_slot *same = find_same(checked, slot);
     if (same && same->there->bytes == slot->there->bytes) {
         slot->held.data = same->held.data;
-        share(slot, same);
+        share_slot(slot, same);
         return TN_OK;
     }
     TN_TRY(tn_guard_place(&slot->before, bytes, TN_GUARD_AT_END, 0));
     slot->held.data = slot->before.data;
-    TN_TRY(copy(checked, slot->held.data, slot->there->data, bytes, TN_COPY_TO_HOST));
-    TN_TRY(wait(checked));
+    TN_TRY(copy_bytes(checked, slot->held.data, slot->there->data, bytes, TN_COPY_TO_HOST));
+    TN_TRY(wait_for_stream(checked));
     TN_TRY(tn_guard_place_between(&slot->own, bytes, zone, tn_poison_word(slot->held.type)));
     if (bytes > 0) memcpy(slot->own.data, slot->held.data, bytes);
     return send(checked, slot);
@@ -93,12 +93,12 @@ tn_status tn_checked_put_input_there(tn_checked *checked, tn_checked_slot *slot)
 
 /* An output on an input's memory stays there. */
 tn_status tn_checked_put_output_there(tn_checked *checked, tn_checked_slot *slot) {
-    hold(slot);
+    hold_original(slot);
     const tn_checked_slot *same = find_same(checked, slot);
     if (same) {
         for (size_t i = 0; i < checked->slot_count; i++)
             checked->slots[i].is_overwritten |= checked->slots[i].guard == same->guard;
-        share(slot, same);
+        share_slot(slot, same);
         return TN_OK;
     }
     TN_TRY(tn_guard_place_between(&slot->own, (size_t)slot->held.bytes, zone_of(checked->device),
@@ -115,26 +115,26 @@ tn_status tn_checked_put_workspace_there(tn_checked *checked, tn_checked_slot *s
     return send(checked, slot);
 }
 
-tn_status tn_checked_bring_back(tn_checked *checked) {
+tn_status tn_checked_restore(tn_checked *checked) {
     const size_t zone = zone_of(checked->device);
-    TN_TRY(wait(checked));
+    TN_TRY(wait_for_stream(checked));
     for (size_t i = 0; i < checked->slot_count; i++) {
         tn_checked_slot *slot = &checked->slots[i];
         if (slot->block)
-            TN_TRY(copy(checked, slot->own.data - zone, slot->block, slot->own.bytes + 2 * zone,
-                        TN_COPY_TO_HOST));
+            TN_TRY(copy_bytes(checked, slot->own.data - zone, slot->block,
+                              slot->own.bytes + 2 * zone, TN_COPY_TO_HOST));
     }
-    return wait(checked);
+    return wait_for_stream(checked);
 }
 
 tn_status tn_checked_copy_out_there(const tn_checked *checked) {
     for (size_t i = 0; i < checked->slot_count; i++) {
         const tn_checked_slot *slot = &checked->slots[i];
         if (slot->kind == TN_CHECKED_OUTPUT && slot->there && slot->guard)
-            TN_TRY(copy(checked, slot->there->data, slot->shown, tn_checked_output_bytes(slot),
-                        TN_COPY_ON_DEVICE));
+            TN_TRY(copy_bytes(checked, slot->there->data, slot->shown,
+                              tn_checked_output_bytes(slot), TN_COPY_ON_DEVICE));
     }
-    return wait(checked);
+    return wait_for_stream(checked);
 }
 
 void tn_checked_free_blocks(tn_checked *checked) {

@@ -39,20 +39,20 @@ static const char *name_slot(const tn_checked_slot *slot, char *text) {
     return text;
 }
 
-/* "[0, 2, 5]" of an element of a linear tensor, else its place in memory. */
+/* "[0, 2, 5]" of an element of a linear tensor, else its index in memory. */
 static const char *name_element(const tn_tensor *tensor, size_t index, char *text) {
-    int64_t place[TN_MAX_RANK] = {0};
+    int64_t indices[TN_MAX_RANK] = {0};
     if (tensor->format != TN_LINEAR || tensor->rank > TN_MAX_RANK) {
-        snprintf(text, NAME_BYTES, "at place %zu of its %s memory", index,
+        snprintf(text, NAME_BYTES, "at element %zu of its %s memory", index,
                  tn_format_name(tensor->format));
         return text;
     }
     for (uint32_t axis = tensor->rank; axis-- > 0;) {
         const size_t extent = tensor->shape[axis] > 0 ? (size_t)tensor->shape[axis] : 1;
-        place[axis] = (int64_t)(index % extent);
+        indices[axis] = (int64_t)(index % extent);
         index /= extent;
     }
-    return tn_shape_print(tensor->rank, place, text, NAME_BYTES);
+    return tn_shape_print(tensor->rank, indices, text, NAME_BYTES);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -240,9 +240,9 @@ tn_status tn_checked_judge(const tn_checked *checked, bool is_returned) {
  * dumps */
 
 /* Letters, digits and a few signs stay; names are a file's, and paths are ours. */
-static void append_name(char *path, size_t room, const char *name) {
+static void append_name(char *path, size_t capacity, const char *name) {
     size_t at = strlen(path);
-    for (size_t i = 0; name && name[i] && i < 80 && at + 1 < room; i++)
+    for (size_t i = 0; name && name[i] && i < 80 && at + 1 < capacity; i++)
         path[at++] = isalnum((unsigned char)name[i]) || strchr("_-", name[i]) ? name[i] : '_';
     path[at] = 0;
 }

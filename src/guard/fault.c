@@ -15,7 +15,7 @@ enum { WATCH_COUNT = 64 };
 
 /* Where a thread goes on behind a fault. */
 typedef struct landing {
-    sigjmp_buf place;
+    sigjmp_buf resume;
     struct landing *outer;
     tn_fault_watch *watch;
 } landing;
@@ -62,8 +62,8 @@ static tn_guard *find_guard(const tn_fault_watch *watch, const void *address) {
     return NULL;
 }
 
-static void note(tn_fault_watch *watch, const tn_guard *hit, int number, const siginfo_t *info,
-                 const void *context) {
+static void note_fault(tn_fault_watch *watch, const tn_guard *hit, int number,
+                       const siginfo_t *info, const void *context) {
     int nothing = 0;
     if (!atomic_compare_exchange_strong(&watch->state, &nothing, 1)) return;
     watch->hit = hit;
@@ -77,7 +77,7 @@ static bool go_on(tn_fault_watch *watch, int number, const siginfo_t *info, cons
     if (!watch || (number != SIGSEGV && number != SIGBUS)) return false;
     tn_guard *hit = find_guard(watch, info->si_addr);
     if (!hit) return false;
-    note(watch, hit, number, info, context);
+    note_fault(watch, hit, number, info, context);
     tn_guard_open(hit);
     return true;
 }
@@ -91,8 +91,8 @@ static void handle(int number, siginfo_t *info, void *context) {
         tn_fault_hand_on(&before, number, info, context);
         return;
     }
-    note(to->watch, NULL, number, info, context);
-    siglongjmp(to->place, 1);
+    note_fault(to->watch, NULL, number, info, context);
+    siglongjmp(to->resume, 1);
 }
 
 tn_status tn_fault_take(void) {
@@ -128,7 +128,7 @@ static _Atomic(tn_fault_watch *) *enter(tn_fault_watch *watch) {
 __attribute__((noinline)) static bool run_landed(tn_fault_watch *watch, tn_callback run,
                                                  tn_call *call, tn_status *out_status) {
     landing here = {.outer = get_current(), .watch = watch};
-    const bool is_first = sigsetjmp(here.place, 0) == 0;
+    const bool is_first = sigsetjmp(here.resume, 0) == 0;
     if (is_first) *out_status = set_current(&here) ? run(call) : tn_fail_memory("a guarded call");
     set_current(here.outer);
     return is_first;
@@ -144,7 +144,7 @@ bool tn_fault_call(tn_fault_watch *watch, tn_callback run, tn_call *call, tn_sta
 tn_status tn_fault_body(tn_fault_watch *watch, tn_body body, void *user, int64_t begin, int64_t end,
                         uint32_t thread) {
     landing here = {.outer = get_current(), .watch = watch};
-    if (sigsetjmp(here.place, 0) == 0) {
+    if (sigsetjmp(here.resume, 0) == 0) {
         const tn_status status =
             set_current(&here) ? body(user, begin, end, thread) : tn_fail_memory("a guarded call");
         set_current(here.outer);

@@ -9,7 +9,7 @@
 #ifndef TN_GUARD_FAULT_H
 #define TN_GUARD_FAULT_H
 
-#include "base/fault_signals.h"
+#include "base/process/fault_signals.h"
 #include "guard/guard.h"
 
 #include <stdatomic.h>

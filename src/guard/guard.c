@@ -13,7 +13,7 @@ enum { PAGE = 4096, ALIGNMENT = 64, ZONE = 4096 /* most slack before the data */
 /* Once opened, the guards must be closed again. */
 enum { ACCESS_OPENED = 4 };
 
-static char *room_of(const tn_guard *guard) {
+static char *data_start(const tn_guard *guard) {
     return guard->map + TN_GUARD_BYTES;
 }
 
@@ -22,8 +22,8 @@ static char *end_of(const tn_guard *guard) {
 }
 
 static char *zone_of(const tn_guard *guard) {
-    char *room = room_of(guard);
-    return guard->data - room > ZONE ? guard->data - ZONE : room;
+    char *start = data_start(guard);
+    return guard->data - start > ZONE ? guard->data - ZONE : start;
 }
 
 static uint8_t slack_at(const tn_guard *guard, const char *address) {
@@ -39,9 +39,9 @@ static void fill_slack(const tn_guard *guard, char *from, const char *to) {
         *from = (char)slack_at(guard, from);
 }
 
-static tn_status map_room(tn_guard *guard, size_t room) {
+static tn_status map_data(tn_guard *guard, size_t data_bytes) {
     size_t map_bytes = 0;
-    if (!tn_add_size(room, 2 * TN_GUARD_BYTES, &map_bytes))
+    if (!tn_add_size(data_bytes, 2 * TN_GUARD_BYTES, &map_bytes))
         return tn_fail_memory("a guarded buffer");
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     /* cppcheck-suppress invalidFunctionArg ; -1: no file */
@@ -53,18 +53,18 @@ static tn_status map_room(tn_guard *guard, size_t room) {
 }
 
 /* The pages there are do, when they are enough and not far too many. */
-static bool is_enough(const tn_guard *guard, size_t room) {
+static bool is_enough(const tn_guard *guard, size_t data_bytes) {
     if (!guard->map) return false;
-    const size_t there = (size_t)(end_of(guard) - room_of(guard));
-    return there >= room && there / 4 <= room;
+    const size_t there = (size_t)(end_of(guard) - data_start(guard));
+    return there >= data_bytes && there / 4 <= data_bytes;
 }
 
 tn_status tn_guard_place(tn_guard *guard, size_t bytes, uint32_t at, uint64_t slack) {
-    size_t room = bytes ? bytes : 1;
-    if (!tn_align_size(room, PAGE, &room)) return tn_fail_memory("a guarded buffer");
-    if (!is_enough(guard, room)) {
+    size_t data_bytes = bytes ? bytes : 1;
+    if (!tn_align_size(data_bytes, PAGE, &data_bytes)) return tn_fail_memory("a guarded buffer");
+    if (!is_enough(guard, data_bytes)) {
         tn_guard_unmap(guard);
-        TN_TRY(map_room(guard, room));
+        TN_TRY(map_data(guard, data_bytes));
     } else if (guard->access == ACCESS_OPENED) {
         mprotect(guard->map, guard->map_bytes, PROT_NONE);
         guard->access = 0;
@@ -75,7 +75,7 @@ tn_status tn_guard_place(tn_guard *guard, size_t bytes, uint32_t at, uint64_t sl
         tn_guard_unmap(guard);
         return tn_fail_memory("a guarded buffer");
     }
-    guard->data = at == TN_GUARD_AT_START ? room_of(guard)
+    guard->data = at == TN_GUARD_AT_START ? data_start(guard)
                   : at == TN_GUARD_FLUSH  ? end - bytes
                                           : end - (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     guard->bytes = bytes;
@@ -105,7 +105,7 @@ void tn_guard_unmap(tn_guard *guard) {
 void tn_guard_allow(tn_guard *guard, uint32_t access) {
     if (guard->access == access || guard->access == ACCESS_OPENED) return;
     static const int rights[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE, PROT_NONE};
-    if (mprotect(room_of(guard), guard->map_bytes - 2 * TN_GUARD_BYTES, rights[access & 3]) == 0)
+    if (mprotect(data_start(guard), guard->map_bytes - 2 * TN_GUARD_BYTES, rights[access & 3]) == 0)
         guard->access = access;
 }
 

@@ -33,7 +33,7 @@ uint64_t tn_poison_word(tn_type type) {
     }
 }
 
-/* The word at a place: the same for floats, another everywhere for integers. */
+/* The word at an offset: the same for floats, another everywhere for integers. */
 static uint64_t word_at(tn_type type, size_t index) {
     const uint64_t word = tn_poison_word(type);
     if (type == TN_NONE || tn_type_is_float(type)) return word;

@@ -2,7 +2,7 @@
 /*
  * Patterns that memory is filled with before a guarded call, so that what nobody wrote is known
  * afterwards: NaNs of a payload that no arithmetic makes, and for integers bytes that change from
- * place to place. And the look for numbers that are not finite.
+ * element to element. And the look for values that are not finite.
  */
 #ifndef TN_GUARD_POISON_H
 #define TN_GUARD_POISON_H

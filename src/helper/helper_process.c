@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The helper process; see helper_process.h. */
 #include "helper/helper_process.h"
-#include "base/child_process.h"
+#include "base/process/child_process.h"
 #include "base/file.h"
 #include "base/status.h"
 
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The three descriptors, out of the way of those that the helper gets. */
+/* The three descriptors, above those that the helper gets. */
 typedef struct descriptors {
     int items[3];
 } descriptors;
@@ -90,13 +90,13 @@ void tn_helper_process_end(tn_helper_process *process) {
  * the program */
 
 static const char *find_beside(tn_arena *arena) {
-    static const char *const places[] = {"tenon", "../bin"};
+    static const char *const folders[] = {"tenon", "../bin"};
     Dl_info info;
     if (!dladdr((void *)(uintptr_t)&tn_helper_program, &info) || !info.dli_fname) return NULL;
     const char *folder = tn_path_folder(arena, info.dli_fname);
-    for (size_t i = 0; folder && i < sizeof(places) / sizeof(places[0]); i++) {
+    for (size_t i = 0; folder && i < sizeof(folders) / sizeof(folders[0]); i++) {
         char path[4096];
-        const int length = snprintf(path, sizeof(path), "%s/%s/tenon-isolate", folder, places[i]);
+        const int length = snprintf(path, sizeof(path), "%s/%s/tenon-isolate", folder, folders[i]);
         if (length > 0 && (size_t)length < sizeof(path) && access(path, X_OK) == 0)
             return tn_arena_text(arena, path);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A helper process, a program of its own that does what might crash or never end: its descriptors
- * and its life. Processes are base/child_process.h's matter; what is said to it is that of
+ * and its life. Processes are base/process/child_process.h's matter; what is said to it is that of
  * isolation/ (kernels) and of import/ (readers of models).
  */
 #ifndef TN_HELPER_HELPER_PROCESS_H

@@ -16,11 +16,10 @@
 #include <string.h>
 #include <strings.h>
 
-/* importers/linked/linked.c; the link brings it, the core includes nothing of importers/. */
+/* importers/linked/linked.c; the linker adds it, the core includes nothing of importers/. */
 extern const tn_importer *const tn_linked_importers[];
 
-#define HEAD_BYTES    4096u
-#define LISTING_BYTES 65536u
+#define HEAD_BYTES 4096u
 
 /* What is asked for. */
 typedef struct wanted {
@@ -53,41 +52,15 @@ static size_t match_ending(const char *endings, const char *path) {
 /* ----------------------------------------------------------------------------------------------
  * libraries that are not loaded */
 
-/* The first line of a listing that names the format, or has an ending of the path; all lines where
- * nothing is wanted. */
-static bool line_fits(const char *line, const wanted *what) {
+/* A line of a listing that names the format, or has an ending of the path; any where nothing is
+ * wanted. */
+static bool line_fits(const void *user, const char *line) {
+    const wanted *what = user;
     const size_t length = strcspn(line, " \t");
     if (!what || length == 0) return length > 0;
     if (what->format)
         return strlen(what->format) == length && memcmp(what->format, line, length) == 0;
     return match_ending(line + length + strspn(line + length, " \t"), what->path) > 0;
-}
-
-static tn_status listing_fits(tn_runtime *runtime, tn_arena *arena, const char *library,
-                              const wanted *what, bool *out_fits) {
-    tn_file file;
-    const char *path = tn_arena_format(arena, "%s.importers", library);
-    *out_fits = false;
-    if (!path) return tn_fail_memory("a path");
-    if (!tn_file_exists(path)) return TN_OK;
-    if (tn_file_map(tn_runtime_allocator(runtime), path, &file) != TN_OK) {
-        if (tn_last_error()->status == TN_ERROR_MEMORY) return TN_ERROR_MEMORY;
-        tn_runtime_log(runtime, TN_LOG_WARNING, "%s", tn_last_error()->message);
-        return TN_OK;
-    }
-    const size_t bytes = file.bytes < LISTING_BYTES ? file.bytes : LISTING_BYTES;
-    char *text = tn_arena_allocate(arena, bytes + 1, 1);
-    if (text) memcpy(text, file.data, bytes);
-    tn_file_unmap(&file);
-    if (!text) return tn_fail_memory("a list of importers");
-    for (char *line = text; *line && !*out_fits;) {
-        const size_t length = strcspn(line, "\n");
-        const bool is_last = line[length] == '\0';
-        line[length] = '\0';
-        *out_fits = *line != '#' && line_fits(line, what);
-        line += length + !is_last;
-    }
-    return TN_OK;
 }
 
 static tn_status load_listed(tn_runtime *runtime, const char *path, const tn_reading_watch *watch) {
@@ -125,7 +98,8 @@ static tn_status load_fitting(tn_runtime *runtime, const wanted *what,
         if (*folder) status = tn_library_list_folder(arena, folder, &count, &paths);
         for (size_t k = 0; k < count && status == TN_OK; k++) {
             bool fits;
-            status = listing_fits(runtime, arena, paths[k], what, &fits);
+            status = tn_library_listing_fits(runtime, arena, paths[k], "importers", line_fits, what,
+                                             &fits);
             if (status == TN_OK && fits && !is_loaded(runtime, paths[k]))
                 status = load_listed(runtime, paths[k], watch);
         }

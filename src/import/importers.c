@@ -68,7 +68,7 @@ static tn_status check_field_names(const tn_operator *options) {
 }
 
 /* Today's struct of the table, as far as the library knows it. */
-static tn_status check(tn_importer_entry *entry, const tn_importer *given) {
+static tn_status check_importer(tn_importer_entry *entry, const tn_importer *given) {
     tn_importer *importer = &entry->importer;
     if (!given || given->size < offsetof(tn_importer, user) || given->size > 65536)
         return tn_fail(TN_ERROR_PLUGIN, "an importer's table says it has %u bytes",
@@ -102,7 +102,7 @@ static tn_status check(tn_importer_entry *entry, const tn_importer *given) {
     return check_samples(importer);
 }
 
-static tn_status append(tn_runtime *runtime, tn_importer_entry *entry) {
+static tn_status append_importer(tn_runtime *runtime, tn_importer_entry *entry) {
     for (size_t i = 0; i < runtime->importer_count; i++) {
         const tn_importer_entry *other = runtime->importers[i];
         if (!other->is_removed && strcmp(other->importer.name, entry->importer.name) == 0)
@@ -120,11 +120,11 @@ tn_status tn_importers_add(tn_runtime *runtime, tn_loaded_library *library,
     tn_importer_entry *entry = tn_allocate_zero(&runtime->allocator, 1, sizeof(*entry));
     if (!entry) return tn_fail_memory("an importer");
     entry->library = library;
-    tn_status status = check(entry, importer);
+    tn_status status = check_importer(entry, importer);
     const char *name = entry->importer.name;
     if (status == TN_OK) {
         pthread_mutex_lock(&runtime->importers_lock);
-        status = append(runtime, entry);
+        status = append_importer(runtime, entry);
         pthread_mutex_unlock(&runtime->importers_lock);
     }
     if (status == TN_OK) return TN_OK;

@@ -11,7 +11,7 @@
 
 #include <tenon/plugin/importer.h>
 
-/* An entry lives as long as the runtime. */
+/* An entry has the lifetime of the runtime. */
 typedef struct tn_importer_entry {
     tn_importer importer;       /* normalised copy: today's struct, fields in today's item size */
     tn_operator options;        /* its fields, as the functions of fields.h take them */

@@ -5,7 +5,7 @@
  * with its importer and packs the graph (isolated_pack.c) behind it: constants' data, then records
  * of the calls by which a reader would build that graph. The asking side ends the helper, takes the
  * records out, seals the file, and unpacks them (isolated_unpack.c) as a reader of its own, so that
- * the services of every reader check them. What is said on the way is in one shared page.
+ * the services of every reader check them. What is reported meanwhile is in one shared page.
  */
 #ifndef TN_IMPORT_ISOLATED_H
 #define TN_IMPORT_ISOLATED_H
@@ -36,7 +36,7 @@ typedef struct tn_isolated_page {
     uint32_t version, bytes; /* of the page */
     uint64_t request_bytes;  /* of the file's beginning */
     _Atomic uint32_t stage;
-    tn_reading_place place;
+    tn_reading_position position;
     char importer[128], library[512];
     /* The answer: TN_OK, or the error. */
     int32_t status;

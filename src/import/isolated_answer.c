@@ -14,15 +14,15 @@
 #define RECORDS_AT_MOST ((uint64_t)1 << 40)
 #define SEAL_TRIES      200
 
-void tn_isolated_clean(char *text, size_t room) {
-    text[room - 1] = 0;
+void tn_isolated_clean(char *text, size_t capacity) {
+    text[capacity - 1] = 0;
     for (char *at = text; *at; at++)
         if (((unsigned char)*at < ' ' && *at != '\n' && *at != '\t') || *at == 127) *at = '?';
 }
 
-void tn_isolated_copy_clean(char *to, const char *from, size_t room) {
-    memcpy(to, from, room);
-    tn_isolated_clean(to, room);
+void tn_isolated_copy_clean(char *to, const char *from, size_t capacity) {
+    memcpy(to, from, capacity);
+    tn_isolated_clean(to, capacity);
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -27,9 +27,9 @@ tn_status tn_isolated_ask_for(tn_isolated_asking *a);
 
 /* --- isolated_answer.c --- */
 /* For messages: an end, and nothing that a terminal would take for a command. */
-void tn_isolated_clean(char *text, size_t room);
+void tn_isolated_clean(char *text, size_t capacity);
 /* The same of a copy: the page may change. */
-void tn_isolated_copy_clean(char *to, const char *from, size_t room);
+void tn_isolated_copy_clean(char *to, const char *from, size_t capacity);
 /* Of a helper that has ended with an answer. */
 tn_status tn_isolated_take_answer(tn_isolated_asking *a, tn_graph **out_graph);
 

@@ -173,7 +173,7 @@ static void put_graph(packing *p, const tn_graph *graph) {
 /* ----------------------------------------------------------------------------------------------
  * all of it */
 
-/* All that are kept, so that places are those of the list. */
+/* All that are kept, so that indices are those of the list. */
 static void put_files(packing *p) {
     tn_isolated_put_u64(&p->records, p->reading->file_count);
     for (size_t i = 0; i < p->reading->file_count; i++) {

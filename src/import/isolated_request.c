@@ -94,7 +94,7 @@ static tn_status make_file(uint64_t bytes, int *out_file) {
 }
 
 /* Page and file; the model is the request's end where it is in memory. */
-static tn_status share(tn_isolated_asking *a) {
+static tn_status share_memory(tn_isolated_asking *a) {
     const size_t model = a->from->path ? 0 : a->from->bytes;
     TN_TRY(make_file(sizeof(tn_isolated_page), &a->page_file));
     TN_TRY(make_file(0, &a->file));
@@ -104,7 +104,7 @@ static tn_status share(tn_isolated_asking *a) {
     a->page = page;
     a->page->version = TN_ISOLATED_VERSION;
     a->page->bytes = sizeof(*a->page);
-    a->page->place.offset = UINT64_MAX;
+    a->page->position.offset = UINT64_MAX;
     a->page->request_bytes = a->request.bytes + model;
     a->page->data_begin =
         (a->page->request_bytes + TN_ISOLATED_PAGE - 1) / TN_ISOLATED_PAGE * TN_ISOLATED_PAGE;
@@ -114,5 +114,5 @@ static tn_status share(tn_isolated_asking *a) {
 
 tn_status tn_isolated_ask_for(tn_isolated_asking *a) {
     TN_TRY(put_request(a));
-    return share(a);
+    return share_memory(a);
 }

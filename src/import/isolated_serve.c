@@ -23,12 +23,12 @@ typedef struct server {
     tn_arena *arena;
 } server;
 
-static void note(server *s, uint32_t stage) {
+static void note_stage(server *s, uint32_t stage) {
     atomic_store(&s->page->stage, stage);
 }
 
-static void name_it(char *to, size_t room, const char *name) {
-    snprintf(to, room, "%s", name);
+static void name_it(char *to, size_t capacity, const char *name) {
+    snprintf(to, capacity, "%s", name);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ static tn_status load_libraries(server *s) {
         options.domain = tn_isolated_take_name(&s->cursor);
         TN_TRY(s->cursor.status);
         name_it(s->page->library, sizeof(s->page->library), path);
-        note(s, TN_ISOLATED_LOADS);
+        note_stage(s, TN_ISOLATED_LOADS);
         TN_TRY(tn_library_load(s->runtime, path, &options, &library));
         if (library->hash != hash)
             return tn_fail(TN_ERROR_STATE,
@@ -99,8 +99,8 @@ static tn_status take_options(server *s, tn_import_options *options) {
 /* Behind what was logged before; what does not fit is left out. */
 static void keep_log(void *user, uint32_t level, const char *text) {
     tn_isolated_page *page = user;
-    const size_t length = strlen(text), room = TN_ISOLATED_LOG_BYTES - page->log_bytes;
-    if (length + 2 > room) return;
+    const size_t length = strlen(text), capacity = TN_ISOLATED_LOG_BYTES - page->log_bytes;
+    if (length + 2 > capacity) return;
     page->log[page->log_bytes] = (char)level;
     memcpy(page->log + page->log_bytes + 1, text, length + 1);
     page->log_bytes += (uint32_t)length + 2;
@@ -109,25 +109,25 @@ static void keep_log(void *user, uint32_t level, const char *text) {
 static void loads(void *user, const char *path) {
     server *s = user;
     name_it(s->page->library, sizeof(s->page->library), path ? path : "");
-    note(s, path ? TN_ISOLATED_LOADS : TN_ISOLATED_CHOOSES);
+    note_stage(s, path ? TN_ISOLATED_LOADS : TN_ISOLATED_CHOOSES);
 }
 
 static void begins(void *user, const tn_importer_entry *entry) {
     server *s = user;
     name_it(s->page->importer, sizeof(s->page->importer), entry->importer.name);
     name_it(s->page->library, sizeof(s->page->library), entry->library ? entry->library->path : "");
-    note(s, TN_ISOLATED_READS);
+    note_stage(s, TN_ISOLATED_READS);
 }
 
 static tn_status ends(void *user, const tn_reading *reading) {
     server *s = user;
-    note(s, TN_ISOLATED_PACKS);
+    note_stage(s, TN_ISOLATED_PACKS);
     return tn_isolated_pack(reading, TN_HELPER_SECOND, s->page);
 }
 
 static tn_status read_model(server *s) {
     const tn_reading_watch watch = {
-        .user = s, .place = &s->page->place, .loads = loads, .begins = begins, .ends = ends};
+        .user = s, .position = &s->page->position, .loads = loads, .begins = begins, .ends = ends};
     tn_import_options options;
     tn_graph *graph = NULL;
     TN_TRY(take_options(s, &options));
@@ -135,7 +135,7 @@ static tn_status read_model(server *s) {
                                     .folder = s->request.folder,
                                     .data = s->cursor.at,
                                     .bytes = (size_t)(s->cursor.end - s->cursor.at)};
-    note(s, TN_ISOLATED_CHOOSES);
+    note_stage(s, TN_ISOLATED_CHOOSES);
     return tn_reading_load(s->runtime, &options, &from, &watch, &graph);
 }
 
@@ -177,6 +177,6 @@ int tn_helper_read(void) {
     s.cursor = (tn_isolated_cursor){.at = request, .end = request + bytes};
     s.page->status = serve(&s);
     if (s.page->status != TN_OK) tn_error_save(&s.page->error);
-    note(&s, TN_ISOLATED_ENDED);
+    note_stage(&s, TN_ISOLATED_ENDED);
     _exit(0);
 }

@@ -25,11 +25,11 @@ static tn_status reading_init(tn_reading *reading, tn_runtime *runtime,
                                        .data = from->data,
                                        .bytes = from->bytes,
                                        .graph = &reading->root.view},
-                            .own_place.offset = UINT64_MAX,
+                            .own_position.offset = UINT64_MAX,
                             .runtime = runtime,
                             .allocator = tn_runtime_allocator(runtime),
                             .root = {.view.import = &reading->import}};
-    reading->place = watch && watch->place ? watch->place : &reading->own_place;
+    reading->position = watch && watch->position ? watch->position : &reading->own_position;
     TN_TRY(tn_arena_create(reading->allocator, &reading->arena));
     TN_TRY(tn_map_create(reading->allocator, &reading->file_names));
     TN_TRY(tn_missing_list_init(&reading->missing, reading->allocator, reading->arena));
@@ -52,7 +52,7 @@ static void reading_deinit(tn_reading *reading) {
     tn_arena_destroy(reading->arena);
 }
 
-/* The place is the importer's, in the file, as far as it said so. */
+/* The position is the importer's, in the file, as far as it said so. */
 static tn_status read_failed(const tn_reading *reading, const tn_importer *importer,
                              tn_status status) {
     if (tn_last_error()->status == TN_OK && status == TN_ERROR_MEMORY)
@@ -61,10 +61,10 @@ static tn_status read_failed(const tn_reading *reading, const tn_importer *impor
         tn_fail(TN_ERROR_PLUGIN, "the importer '%s' returned %d without a reason", importer->name,
                 status);
     status = tn_last_error()->status;
-    if (reading->place->node[0]) tn_error_in(status, .node = reading->place->node);
-    if (reading->place->offset != UINT64_MAX) {
-        tn_error_at(status, "byte %" PRIu64, reading->place->offset);
-        tn_error_at_byte(status, reading->place->offset);
+    if (reading->position->node[0]) tn_error_in(status, .node = reading->position->node);
+    if (reading->position->offset != UINT64_MAX) {
+        tn_error_at(status, "byte %" PRIu64, reading->position->offset);
+        tn_error_at_byte(status, reading->position->offset);
     }
     return status;
 }
@@ -79,7 +79,7 @@ static tn_status call_read(tn_reading *reading, const tn_importer_entry *entry) 
 }
 
 /* A library that builds nothing has not read the file, whatever it answers. */
-static tn_status finish(tn_reading *reading, const tn_importer_entry *entry) {
+static tn_status check_result(tn_reading *reading, const tn_importer_entry *entry) {
     TN_TRY(tn_missing_list_report(&reading->missing));
     if (entry->library && reading->root.graph->tensor_count == 0)
         return tn_fail(TN_ERROR_PLUGIN, "the importer '%s' added nothing to the graph",
@@ -93,7 +93,7 @@ static bool begins_with_path(const char *where, const char *path) {
 }
 
 /* An error in another file names that one. */
-static tn_status place_error(const tn_reading *reading, tn_status status) {
+static tn_status locate_error(const tn_reading *reading, tn_status status) {
     const char *path = reading->import.path;
     if (!path || reading->has_other_file ||
         (reading->last_opened && begins_with_path(tn_last_error()->where, reading->last_opened)))
@@ -101,17 +101,17 @@ static tn_status place_error(const tn_reading *reading, tn_status status) {
     return tn_error_in(status, .file = path);
 }
 
-/* The options are read before the importer is called: their errors have no place in the file. */
-static tn_status run(tn_reading *reading, const tn_importer_entry *entry,
-                     const tn_import_options *options, const tn_reading_watch *watch) {
+/* The options are read before the importer is called: their errors have no position in the file. */
+static tn_status run_importer(tn_reading *reading, const tn_importer_entry *entry,
+                              const tn_import_options *options, const tn_reading_watch *watch) {
     const tn_model_info info = {.size = sizeof(info), .source_format = entry->importer.name};
     TN_TRY(tn_importer_options(reading->arena, entry, options->option_count, options->options,
                                &reading->import.params));
     TN_TRY(tn_graph_import_model_info(reading->root.graph, &info));
     tn_status status = call_read(reading, entry);
-    if (status == TN_OK) status = finish(reading, entry);
+    if (status == TN_OK) status = check_result(reading, entry);
     if (status == TN_OK && watch && watch->ends) status = watch->ends(watch->user, reading);
-    return status == TN_OK ? TN_OK : place_error(reading, status);
+    return status == TN_OK ? TN_OK : locate_error(reading, status);
 }
 
 tn_status tn_reading_run(tn_runtime *runtime, const tn_importer_entry *entry,
@@ -120,7 +120,7 @@ tn_status tn_reading_run(tn_runtime *runtime, const tn_importer_entry *entry,
     tn_reading reading;
     tn_status status = reading_init(&reading, runtime, entry, from, watch);
     if (watch && watch->begins) watch->begins(watch->user, entry);
-    if (status == TN_OK) status = run(&reading, entry, options, watch);
+    if (status == TN_OK) status = run_importer(&reading, entry, options, watch);
     if (status == TN_OK) {
         *out_graph = reading.root.graph;
         reading.root.graph = NULL;

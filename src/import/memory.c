@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that lives as long as the graph, and files, as readers ask for them; see reading.h. */
+/* Memory that has the lifetime of the graph, and files, as readers ask for them; see reading.h. */
 #include "base/status.h"
 #include "base/text.h"
 #include "import/reading.h"
@@ -37,7 +37,7 @@ bool tn_reading_owns(const tn_reading *reading, const void *data, uint64_t bytes
     return false;
 }
 
-void *tn_reading_room(tn_import *import, uint64_t bytes) {
+void *tn_reading_allocate(tn_import *import, uint64_t bytes) {
     tn_reading *reading = tn_reading_of(import);
     void *memory = tn_graph_allocate_data(reading->root.graph, (size_t)bytes);
     if (!memory || add_range(reading, memory, (size_t)bytes) != TN_OK) return NULL;
@@ -110,7 +110,7 @@ static tn_status map_once(tn_reading *reading, const char *path, const char *nam
     return TN_OK;
 }
 
-static tn_status keep(tn_reading *reading, tn_reading_file *file) {
+static tn_status keep_file(tn_reading *reading, tn_reading_file *file) {
     if (file->is_kept) return TN_OK;
     TN_TRY(tn_graph_own_file(reading->root.graph, &file->file));
     file->is_kept = true;
@@ -135,7 +135,7 @@ tn_status tn_reading_open(tn_import *import, const char *name, uint32_t flags,
         TN_TRY(resolve(reading, name, folder, path));
         TN_TRY(map_once(reading, path, name, &file));
     }
-    if (flags & TN_IMPORT_KEEP) TN_TRY(keep(reading, file));
+    if (flags & TN_IMPORT_KEEP) TN_TRY(keep_file(reading, file));
     out_file->data = file->data;
     out_file->bytes = file->bytes;
     return TN_OK;

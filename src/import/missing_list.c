@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #define LISTED_AT_MOST   20
-#define MESSAGE_BYTES    1400 /* of an error's room for text; what does not fit is counted */
+#define MESSAGE_BYTES    1400 /* of an error's text; what does not fit is counted */
 #define GATHERED_AT_MOST 1000
 
 tn_status tn_missing_list_init(tn_missing_list *list, const tn_allocator *allocator,
@@ -23,9 +23,9 @@ void tn_missing_list_deinit(tn_missing_list *list) {
 }
 
 bool tn_missing_list_count(tn_missing_list *list, const char *key) {
-    uint64_t place;
-    if (!tn_map_get(list->keys, key, &place)) return false;
-    list->items[place].count++;
+    uint64_t index;
+    if (!tn_map_get(list->keys, key, &index)) return false;
+    list->items[index].count++;
     return true;
 }
 

@@ -18,7 +18,7 @@ typedef struct tn_missing_item {
 typedef struct tn_missing_list {
     const tn_allocator *allocator;
     tn_arena *arena; /* of the reading; outlives the list */
-    tn_map *keys;    /* place among the items */
+    tn_map *keys;    /* index among the items */
     tn_missing_item *items;
     size_t count, capacity;
 } tn_missing_list;
@@ -28,7 +28,7 @@ tn_status tn_missing_list_init(tn_missing_list *list, const tn_allocator *alloca
 void tn_missing_list_deinit(tn_missing_list *list); /* a zeroed one is fine */
 /* Whether this was found missing before; then this node is counted too. */
 bool tn_missing_list_count(tn_missing_list *list, const char *key);
-/* Notes the last error as the reason why a node cannot be served. `node` lives as long as the
+/* Notes the last error as the reason why a node cannot be served. `node` has the lifetime of the
  * list. */
 tn_status tn_missing_list_add(tn_missing_list *list, const char *key, const char *node);
 /* TN_ERROR_UNSUPPORTED with all of them, in the fields of the error the first one, or TN_OK when

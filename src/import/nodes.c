@@ -30,7 +30,7 @@ static tn_status own_tensor(tn_reading *reading, tn_attribute *attribute) {
     if (!copy || !whole) return tn_fail_memory("an attribute's tensor");
     memcpy(whole, copy, offsetof(tn_tensor, strides));
     whole->size = sizeof(*whole);
-    whole->data = tn_reading_room(&reading->import, bytes);
+    whole->data = tn_reading_allocate(&reading->import, bytes);
     if (!whole->data) return tn_fail_memory("an attribute's tensor");
     memcpy(whole->data, from->data, bytes);
     attribute->tensor = whole;
@@ -144,7 +144,7 @@ static tn_status add_raw(const tn_reading_graph *own, const tn_import_node *node
     return status;
 }
 
-static tn_status fail_place(tn_status status, const tn_import_node *node, const tn_operator *op) {
+static tn_status fail_at_node(tn_status status, const tn_import_node *node, const tn_operator *op) {
     const char *name = op ? op->name : node->op_name;
     return tn_error_in(status, .node = node->name && *node->name ? node->name : name, .op = name);
 }
@@ -159,8 +159,8 @@ static tn_status add_node(tn_reading_graph *own, tn_import_node *node) {
         return tn_fail(TN_ERROR_ARGUMENT, "a node needs an operator");
     if ((node->input_count > 0 && !node->inputs) || node->output_count > UINT16_MAX ||
         node->input_count > (1u << 24))
-        return fail_place(tn_fail(TN_ERROR_ARGUMENT, "its tensors are counted, but not there"),
-                          node, op);
+        return fail_at_node(tn_fail(TN_ERROR_ARGUMENT, "its tensors are counted, but not there"),
+                            node, op);
     const bool has_bodies = own == &reading->root ? reading->bodies != NULL : true;
     if (!op && (node->outputs || has_bodies)) {
         const char *domain = node->domain ? node->domain : "";
@@ -171,7 +171,7 @@ static tn_status add_node(tn_reading_graph *own, tn_import_node *node) {
     tn_status status = tn_reading_attributes(reading, own, node->attribute_count, node->attributes,
                                              &node->attributes);
     if (status == TN_OK && op) status = append_captures(reading, op, node);
-    if (status != TN_OK) return fail_place(status, node, op);
+    if (status != TN_OK) return fail_at_node(status, node, op);
     own->is_checked = false;
     return node->outputs || (op && node->output_count == 0)
                ? add_raw(own, node, tn_reading_entry(reading, op))

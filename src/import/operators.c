@@ -17,7 +17,7 @@ const tn_operator_entry *tn_reading_entry(const tn_reading *reading, const tn_op
 }
 
 /* Takes over the caller's count. */
-static tn_status hold(tn_reading *reading, const tn_operator_entry *entry) {
+static tn_status hold_operator(tn_reading *reading, const tn_operator_entry *entry) {
     tn_status status = TN_OK;
     const bool is_held = tn_reading_entry(reading, entry->op) != NULL;
     if (!is_held)
@@ -39,10 +39,10 @@ tn_status tn_reading_find_operator(tn_import *import, const char *domain, const 
         return tn_fail(TN_ERROR_ARGUMENT, "an operator is looked for without a name");
     if (domain && strcmp(domain, "ai.onnx") == 0) domain = "";
     if (domain)
-        TN_TRY(tn_registry_find_operator(registry, domain, name, version, &entry));
+        TN_TRY(tn_runtime_find_operator(reading->runtime, domain, name, version, &entry));
     else
         TN_TRY(tn_registry_find_any(registry, name, &entry));
-    TN_TRY(hold(reading, entry));
+    TN_TRY(hold_operator(reading, entry));
     *out_op = entry->op;
     return TN_OK;
 }

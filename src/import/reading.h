@@ -33,27 +33,27 @@ typedef struct tn_reading_file {
     bool is_kept;
 } tn_reading_file;
 
-/* Memory that lives as long as the graph. */
+/* Memory that has the lifetime of the graph. */
 typedef struct tn_reading_range {
     const void *data;
     size_t bytes;
 } tn_reading_range;
 
 /* Where a reader said that it is; UINT64_MAX and "": nowhere. */
-typedef struct tn_reading_place {
+typedef struct tn_reading_position {
     uint64_t offset;
     char node[200];
-} tn_reading_place;
+} tn_reading_position;
 
 typedef struct tn_reading {
     tn_import import; /* first: what readers see */
     tn_runtime *runtime;
-    tn_reading_place *place, own_place; /* the first is the second, or whoever watches' */
+    tn_reading_position *position, own_position; /* the first is the second, or whoever watches' */
     const tn_allocator *allocator;
-    tn_arena *arena; /* for what lives as long as the reading */
+    tn_arena *arena; /* for what has the lifetime of the reading */
     tn_reading_graph root;
     tn_reading_graph *bodies;
-    tn_map *file_names; /* place in `files` by resolved path */
+    tn_map *file_names; /* index in `files` by resolved path */
     tn_reading_file *files;
     size_t file_count, file_capacity;
     tn_reading_range *ranges;
@@ -62,7 +62,7 @@ typedef struct tn_reading {
     size_t held_count, held_capacity;
     tn_missing_list missing;
     /* The path of the file that was opened last, as the reader named it; null: none. An error whose
-     * place begins with it is not the model's. */
+     * location begins with it is not the model's. */
     const char *last_opened;
     bool has_other_file; /* it could not be opened */
 } tn_reading;
@@ -84,7 +84,7 @@ typedef struct tn_reading_source {
 /* Who looks on while a model is read; each may be null. */
 typedef struct tn_reading_watch {
     void *user;
-    tn_reading_place *place; /* is told where the reader is */
+    tn_reading_position *position; /* is told where the reader is */
     /* Before a library is loaded, and after (null), where an importer is looked for. */
     void (*loads)(void *user, const char *path);
     /* Before the options are read. */
@@ -118,9 +118,9 @@ tn_status tn_importer_options(tn_arena *arena, const tn_importer_entry *entry, u
 extern const tn_import_services tn_reading_services;
 
 /* --- memory.c --- */
-/* Whether the bytes are all in memory that lives as long as the graph. */
+/* Whether the bytes are all in memory that has the lifetime of the graph. */
 bool tn_reading_owns(const tn_reading *reading, const void *data, uint64_t bytes);
-void *tn_reading_room(tn_import *import, uint64_t bytes);
+void *tn_reading_allocate(tn_import *import, uint64_t bytes);
 /* Makes a file the graph's; constants may lie in it. */
 tn_status tn_reading_own_file(tn_reading *reading, tn_file *file);
 tn_status tn_reading_adopt(tn_import *import, void *memory, uint64_t bytes);

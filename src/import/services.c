@@ -40,8 +40,8 @@ static tn_status reading_at(tn_import *import, tn_status status, const char *for
     return text[0] ? tn_error_at(status, "%s", text) : status;
 }
 
-static tn_status reading_at_place(tn_import *import, tn_status status,
-                                  const tn_import_place *place) {
+static tn_status reading_add_position(tn_import *import, tn_status status,
+                                      const tn_import_place *place) {
     (void)import;
     if (status == TN_OK || !place || place->size < sizeof(*place)) return status;
     if (place->offset != UINT64_MAX) tn_error_at_byte(status, place->offset);
@@ -60,12 +60,12 @@ static tn_status reading_mend(tn_import *import, tn_status status, const char *j
     return tn_error_mend(status, joint ? joint : "; ", "%s", text);
 }
 
-static void reading_place(tn_import *import, uint64_t offset, const char *node) {
-    tn_reading_place *place = tn_reading_of(import)->place;
-    place->offset = offset;
-    const size_t length = node ? strnlen(node, sizeof(place->node) - 1) : 0;
-    memcpy(place->node, node ? node : "", length);
-    place->node[length] = '\0';
+static void reading_set_position(tn_import *import, uint64_t offset, const char *node) {
+    tn_reading_position *position = tn_reading_of(import)->position;
+    position->offset = offset;
+    const size_t length = node ? strnlen(node, sizeof(position->node) - 1) : 0;
+    memcpy(position->node, node ? node : "", length);
+    position->node[length] = '\0';
 }
 
 static tn_status reading_last(tn_import *import, const char **out_message, const char **out_where) {
@@ -244,12 +244,12 @@ static uint64_t reading_node_count(const tn_import_graph *graph) {
 
 const tn_import_services tn_reading_services = {.size = sizeof(tn_import_services),
                                                 .fail = reading_fail,
-                                                .place = reading_place,
+                                                .place = reading_set_position,
                                                 .at = reading_at,
                                                 .last = reading_last,
                                                 .forget = reading_forget,
                                                 .log = reading_log,
-                                                .room = tn_reading_room,
+                                                .room = tn_reading_allocate,
                                                 .adopt = tn_reading_adopt,
                                                 .open = tn_reading_open,
                                                 .find_operator = tn_reading_find_operator,
@@ -263,7 +263,7 @@ const tn_import_services tn_reading_services = {.size = sizeof(tn_import_service
                                                 .set_name = reading_set_name,
                                                 .set_opset = reading_set_opset,
                                                 .set_model = reading_set_model,
-                                                .at_place = reading_at_place,
+                                                .at_place = reading_add_position,
                                                 .mend = reading_mend,
                                                 .add_input = reading_add_input,
                                                 .add_constant = reading_add_constant,

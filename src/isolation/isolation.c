@@ -66,50 +66,51 @@ void tn_isolation_free(tn_isolation *isolation, void *memory) {
 }
 
 /* ----------------------------------------------------------------------------------------------
- * places */
+ * addresses */
 
 static bool find_buffer(const tn_isolation *isolation, const void *data,
-                        tn_isolation_place *out_place) {
+                        tn_isolation_address *out_address) {
     const char *at = data;
     for (uint32_t i = 0; i < isolation->buffer_count; i++) {
         const tn_isolation_buffer *buffer = &isolation->buffers[i];
         if (!buffer->memory || at < buffer->memory || at >= buffer->memory + buffer->bytes)
             continue;
-        *out_place = (tn_isolation_place){TN_ISOLATION_BUFFER, i, (uint64_t)(at - buffer->memory)};
+        *out_address =
+            (tn_isolation_address){TN_ISOLATION_BUFFER, i, (uint64_t)(at - buffer->memory)};
         return true;
     }
     return false;
 }
 
 static bool find_constant(const tn_engine *engine, const void *data,
-                          tn_isolation_place *out_place) {
+                          tn_isolation_address *out_address) {
     for (size_t t = 0; t < engine->graph->tensor_count; t++) {
         if (!engine->graph->tensors[t].is_constant || engine->graph->tensors[t].data != data)
             continue;
-        *out_place = (tn_isolation_place){TN_ISOLATION_CONSTANT, (uint32_t)t, 0};
+        *out_address = (tn_isolation_address){TN_ISOLATION_CONSTANT, (uint32_t)t, 0};
         return true;
     }
     return false;
 }
 
 /* Where the helper finds a tensor's data. What lies in neither is copied behind the extras' first
- * *inout_used bytes; without room (null) it is counted only. */
-static void find_place(const tn_isolated_call *isolated, const tn_tensor *tensor,
-                       size_t *inout_used, char *extras, tn_isolation_place *out_place) {
+ * *inout_used bytes; without memory (null) it is counted only. */
+static void find_address(const tn_isolated_call *isolated, const tn_tensor *tensor,
+                         size_t *inout_used, char *extras, tn_isolation_address *out_address) {
     const tn_isolation *isolation = isolated->isolation;
-    *out_place = (tn_isolation_place){TN_ISOLATION_NULL, 0, 0};
+    *out_address = (tn_isolation_address){TN_ISOLATION_NULL, 0, 0};
     if (!tensor->data) return;
-    if (find_buffer(isolation, tensor->data, out_place)) return;
+    if (find_buffer(isolation, tensor->data, out_address)) return;
     if (tensor->bytes == 0) {
-        out_place->kind = TN_ISOLATION_NOTHING;
+        out_address->kind = TN_ISOLATION_NOTHING;
         return;
     }
-    if (find_constant(isolation->engine, tensor->data, out_place)) return;
+    if (find_constant(isolation->engine, tensor->data, out_address)) return;
     const size_t at = *inout_used, bytes = (size_t)tensor->bytes;
     *inout_used += (bytes + 63) / 64 * 64;
     if (!extras) return;
     memcpy(extras + at, tensor->data, bytes);
-    (void)find_buffer(isolation, extras + at, out_place);
+    (void)find_buffer(isolation, extras + at, out_address);
 }
 
 static uint32_t find_scale(const tn_engine *engine, uint32_t value, const tn_tensor *tensor) {
@@ -137,7 +138,7 @@ static tn_status put_tensors(const tn_isolated_call *isolated, const tn_tensor *
             put.scale = find_scale(isolated->isolation->engine, values[i], tensor);
             for (uint32_t axis = 0; axis < tensor->rank; axis++)
                 put.shape[axis] = tensor->shape[axis];
-            find_place(isolated, tensor, inout_used, extras, &put.place);
+            find_address(isolated, tensor, inout_used, extras, &put.address);
         }
         TN_TRY(tn_isolation_put(isolated->isolation, &put, sizeof(put)));
     }
@@ -146,10 +147,10 @@ static tn_status put_tensors(const tn_isolated_call *isolated, const tn_tensor *
 
 static size_t count_extras(const tn_isolated_call *isolated, const tn_tensor *const *tensors,
                            uint32_t count) {
-    tn_isolation_place place;
+    tn_isolation_address address;
     size_t used = 0;
     for (uint32_t i = 0; i < count; i++)
-        if (tensors[i]) find_place(isolated, tensors[i], &used, NULL, &place);
+        if (tensors[i]) find_address(isolated, tensors[i], &used, NULL, &address);
     return used;
 }
 
@@ -211,7 +212,7 @@ void tn_isolated_call_forget(tn_isolated_call *isolated) {
 /* ----------------------------------------------------------------------------------------------
  * callbacks */
 
-/* A failure that happened on the way becomes the callback's own. */
+/* A failure that happened in between becomes the callback's own. */
 static tn_status own_failure(const tn_call *call, tn_status status) {
     if (status != TN_OK) ((tn_call_scope *)call->host_private)->failed = status;
     return status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A context's side of isolation: kernels of plugin libraries run in a helper process, one a
- * context, on memory that both share. For the walk they are calls like any other, whose callbacks
- * ask the helper. How the two talk is isolation_channel.h's matter, the process
+ * context, on memory that both share. For the execution loop they are calls like any other, whose
+ * callbacks ask the helper. How the two talk is isolation_channel.h's matter, the process
  * helper_process.h's, its work isolation_serve.c's.
  */
 #ifndef TN_ISOLATION_ISOLATION_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One request to the helper, and what becomes of it when the helper does not live to answer.
  * Declared in isolation.h. */
-#include "base/child_process.h"
+#include "base/process/child_process.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "isolation/isolation.h"
 
@@ -39,7 +40,7 @@ static tn_status name_step(const tn_isolation *isolation, const tn_call *call, t
     return tn_call_failed(&about, status, "");
 }
 
-static tn_status lose(tn_isolation *isolation, tn_call *call, bool is_late) {
+static tn_status lose_call(tn_isolation *isolation, tn_call *call, bool is_late) {
     const uint32_t limit = isolation->engine->isolation_limit_ms;
     const char *stage = stage_text(atomic_load(&isolation->page->stage));
     char how[200];
@@ -64,21 +65,20 @@ static tn_status lose(tn_isolation *isolation, tn_call *call, bool is_late) {
 static tn_status await(tn_isolation *isolation, tn_call *call) {
     tn_isolation_page *page = isolation->page;
     const uint64_t limit_ns = (uint64_t)isolation->engine->isolation_limit_ms * 1000000u;
-    uint64_t begin = tn_isolation_now_ns(), slice_ns = 1000000u;
+    uint64_t begin = tn_now_ns(), slice_ns = 1000000u;
     uint32_t progress = atomic_load(&page->progress);
     tn_isolation_patience *patience = &isolation->patience;
     while (!tn_isolation_await_answer(page, patience, slice_ns)) {
         const uint32_t now = atomic_load(&page->progress);
         patience = NULL;
         if (slice_ns < 16000000u) slice_ns *= 2;
-        if (now != progress) begin = tn_isolation_now_ns();
+        if (now != progress) begin = tn_now_ns();
         progress = now;
         if (tn_helper_process_is_over(&isolation->process)) {
             if (tn_isolation_await_answer(page, NULL, 0)) break; /* its last word */
-            return lose(isolation, call, false);
+            return lose_call(isolation, call, false);
         }
-        if (limit_ns > 0 && tn_isolation_now_ns() - begin > limit_ns)
-            return lose(isolation, call, true);
+        if (limit_ns > 0 && tn_now_ns() - begin > limit_ns) return lose_call(isolation, call, true);
     }
     return TN_OK;
 }

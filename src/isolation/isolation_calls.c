@@ -60,31 +60,31 @@ tn_status tn_server_unmap(tn_server *server, uint32_t number) {
 /* ----------------------------------------------------------------------------------------------
  * tensors */
 
-static tn_status find_data(const tn_server *server, const tn_isolation_place *place, uint64_t bytes,
-                           void **out_data) {
+static tn_status find_data(const tn_server *server, const tn_isolation_address *address,
+                           uint64_t bytes, void **out_data) {
     static _Alignas(64) const char nothing[64];
     const tn_graph *graph = server->engine->graph;
     *out_data = NULL;
-    switch (place->kind) {
+    switch (address->kind) {
     case TN_ISOLATION_NULL:
         return TN_OK;
     case TN_ISOLATION_NOTHING:
         *out_data = (void *)(uintptr_t)nothing;
         return bytes == 0 ? TN_OK : fail_request("a tensor without memory");
     case TN_ISOLATION_CONSTANT:
-        if (place->index >= graph->tensor_count || !graph->tensors[place->index].is_constant)
+        if (address->index >= graph->tensor_count || !graph->tensors[address->index].is_constant)
             return fail_request("a constant that is none");
-        *out_data = (void *)(uintptr_t)graph->tensors[place->index].data;
+        *out_data = (void *)(uintptr_t)graph->tensors[address->index].data;
         return TN_OK;
     default:
         break;
     }
-    if (place->index >= server->buffer_count || !server->buffers[place->index].memory)
+    if (address->index >= server->buffer_count || !server->buffers[address->index].memory)
         return fail_request("a tensor in a buffer that is not there");
-    const tn_served_buffer *buffer = &server->buffers[place->index];
-    if (place->offset > buffer->bytes || bytes > buffer->bytes - place->offset)
+    const tn_served_buffer *buffer = &server->buffers[address->index];
+    if (address->offset > buffer->bytes || bytes > buffer->bytes - address->offset)
         return fail_request("a tensor beyond its buffer");
-    *out_data = buffer->memory + place->offset;
+    *out_data = buffer->memory + address->offset;
     return TN_OK;
 }
 
@@ -102,7 +102,7 @@ static tn_status read_tensor(const tn_server *server, const tn_isolation_tensor 
                                        : said->scale == TN_ISOLATION_TENSOR_SCALE
                                            ? tensor->quantization
                                            : NULL;
-    return find_data(server, &said->place, out_storage->tensor.bytes, &out_storage->tensor.data);
+    return find_data(server, &said->address, out_storage->tensor.bytes, &out_storage->tensor.data);
 }
 
 static tn_status read_tensors(const tn_server *server, const unsigned char **inout_at,
@@ -153,7 +153,7 @@ static tn_status read_call(tn_server *server, const tn_isolation_call *said, tn_
     return find_data(server, &said->workspace, said->workspace_bytes, &made->call.workspace);
 }
 
-/* A call that is defined again gets new places. */
+/* A call that is defined again gets new addresses. */
 static void drop(tn_served_call *call) {
     tn_arena_destroy(call->arena);
     *call = (tn_served_call){0};

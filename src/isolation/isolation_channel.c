@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared memory, descriptors over a socket, and waiting; see isolation_channel.h. */
 #include "isolation/isolation_channel.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -35,17 +36,17 @@ tn_status tn_isolation_share(size_t bytes, int *out_descriptor, void **out_memor
 
 typedef union rights {
     struct cmsghdr header;
-    char room[CMSG_SPACE(sizeof(int))];
+    char data[CMSG_SPACE(sizeof(int))];
 } rights;
 
 bool tn_isolation_send(int socket, int descriptor) {
     char byte = 'b';
     struct iovec part = {&byte, 1};
-    rights control = {.room = {0}};
+    rights control = {.data = {0}};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
-                             .msg_control = control.room,
-                             .msg_controllen = sizeof(control.room)};
+                             .msg_control = control.data,
+                             .msg_controllen = sizeof(control.data)};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
@@ -61,11 +62,11 @@ bool tn_isolation_send(int socket, int descriptor) {
 bool tn_isolation_receive(int socket, int *out_descriptor) {
     char byte;
     struct iovec part = {&byte, 1};
-    rights control = {.room = {0}};
+    rights control = {.data = {0}};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
-                             .msg_control = control.room,
-                             .msg_controllen = sizeof(control.room)};
+                             .msg_control = control.data,
+                             .msg_controllen = sizeof(control.data)};
     ssize_t received;
     do {
         received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
@@ -80,18 +81,6 @@ bool tn_isolation_receive(int socket, int *out_descriptor) {
 /* ----------------------------------------------------------------------------------------------
  * waiting: whoever is about to sleep says so first and looks once more; whoever writes, writes
  * first and looks then whether somebody sleeps */
-
-uint64_t tn_isolation_now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-static void pause_briefly(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
 
 /* The kernel's word is a plain one. */
 static uint32_t *word_of(_Atomic uint32_t *word) {
@@ -118,23 +107,23 @@ void tn_isolation_answer(tn_isolation_page *page) {
 }
 
 static uint64_t spin_ns(tn_isolation_patience *patience) {
-    const bool is_probe = ++patience->turn % 32 == 0;
+    const bool is_probe = ++patience->polls % 32 == 0;
     return patience->in_vain < 2 || is_probe ? TN_ISOLATION_SPIN_NS : TN_ISOLATION_GLANCE_NS;
 }
 
 /* Whether the two numbers become equal (or not) while it looks. */
 static bool spin(tn_isolation_page *page, tn_isolation_patience *patience, bool wants_equal) {
     if (!patience || patience->is_alone) return false;
-    const uint64_t end = tn_isolation_now_ns() + spin_ns(patience);
+    const uint64_t end = tn_now_ns() + spin_ns(patience);
     do {
         for (int i = 0; i < 64; i++) {
             if ((atomic_load(&page->asked) == atomic_load(&page->answered)) == wants_equal) {
                 patience->in_vain = 0;
                 return true;
             }
-            pause_briefly();
+            tn_pause();
         }
-    } while (tn_isolation_now_ns() < end);
+    } while (tn_now_ns() < end);
     patience->in_vain++;
     return false;
 }

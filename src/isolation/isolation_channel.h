@@ -57,25 +57,25 @@ typedef struct tn_isolation_start {
 } tn_isolation_start; /* then the device's name, the folder's, and of each library hash and path */
 
 enum { TN_ISOLATION_NULL = 0, TN_ISOLATION_BUFFER, TN_ISOLATION_CONSTANT, TN_ISOLATION_NOTHING };
-typedef struct tn_isolation_place {
+typedef struct tn_isolation_address {
     uint32_t kind;
     uint32_t index; /* BUFFER: its number; CONSTANT: the graph's tensor */
     uint64_t offset;
-} tn_isolation_place;
+} tn_isolation_address;
 
 /* Whose scale a tensor has. */
 enum { TN_ISOLATION_NO_SCALE = 0, TN_ISOLATION_VALUE_SCALE, TN_ISOLATION_TENSOR_SCALE };
 typedef struct tn_isolation_tensor {
     uint32_t is_given, value, type, format, rank, scale;
     int64_t shape[TN_MAX_RANK];
-    tn_isolation_place place;
+    tn_isolation_address address;
 } tn_isolation_tensor;
 
 typedef struct tn_isolation_call {
     uint32_t step;
     uint32_t tensor_count; /* inputs, operands and outputs follow, in this order */
     uint64_t workspace_bytes;
-    tn_isolation_place workspace;
+    tn_isolation_address workspace;
 } tn_isolation_call;
 
 typedef struct tn_isolation_page {
@@ -102,10 +102,9 @@ bool tn_isolation_receive(int socket, int *out_descriptor);
  * again) while the other side does not come to run in that time. */
 typedef struct tn_isolation_patience {
     bool is_alone; /* one processor: looking would keep the other side from it */
-    uint32_t in_vain, turn;
+    uint32_t in_vain, polls;
 } tn_isolation_patience;
 
-uint64_t tn_isolation_now_ns(void);
 /* Puts a request, or an answer, and wakes the other side. */
 void tn_isolation_ask(tn_isolation_page *page);
 void tn_isolation_answer(tn_isolation_page *page);

@@ -38,7 +38,7 @@ typedef struct reading {
     const unsigned char *at, *end;
 } reading;
 
-static tn_status take(reading *read, void *to, size_t bytes) {
+static tn_status read_bytes(reading *read, void *to, size_t bytes) {
     if ((size_t)(read->end - read->at) < bytes)
         return tn_fail(TN_ERROR_INTERNAL, "the helper process was told too little");
     memcpy(to, read->at, bytes);
@@ -59,7 +59,7 @@ static tn_status load_library(tn_server *server, reading *read) {
     const char *path = NULL;
     tn_library_load_options options = {0};
     tn_loaded_library *library = NULL;
-    TN_TRY(take(read, &hash, sizeof(hash)));
+    TN_TRY(read_bytes(read, &hash, sizeof(hash)));
     TN_TRY(take_text(read, &path));
     TN_TRY(take_text(read, &options.domain));
     TN_TRY(tn_library_load(server->runtime, path, &options, &library));
@@ -114,14 +114,14 @@ static tn_status load_all(tn_server *server, reading *read, const tn_isolation_s
     return start->flags & TN_ISOLATION_CHECKED ? start_checking(server, start) : TN_OK;
 }
 
-static tn_status start(tn_server *server) {
+static tn_status start_server(tn_server *server) {
     reading read = {server->page->payload, server->page->payload + TN_ISOLATION_PAYLOAD};
     tn_isolation_start told;
     const char *device = NULL; /* in the page, which is this request's for as long */
     tn_runtime_options options = {
         .size = sizeof(options), .log_level = TN_LOG_WARNING, .log = print_log};
     if (server->runtime) return tn_fail(TN_ERROR_INTERNAL, "the helper process is started twice");
-    TN_TRY(take(&read, &told, sizeof(told)));
+    TN_TRY(read_bytes(&read, &told, sizeof(told)));
     if (told.flags & TN_ISOLATION_NO_ENVIRONMENT) options.flags = TN_RUNTIME_NO_ENVIRONMENT;
     tn_server_note(server, TN_ISOLATION_IN_LOAD, TN_ISOLATION_NO_STEP);
     TN_TRY(tn_runtime_create(&options, &server->runtime));
@@ -164,7 +164,7 @@ static tn_status do_request(tn_server *server, tn_status *out_failed) {
     *out_failed = TN_OK;
     switch (server->page->request) {
     case TN_ISOLATION_START:
-        return *out_failed = start(server);
+        return *out_failed = start_server(server);
     case TN_ISOLATION_MAP:
         return *out_failed = tn_server_map(server, argument);
     case TN_ISOLATION_UNMAP:
@@ -191,11 +191,11 @@ static void answer(tn_server *server) {
     const tn_status status = do_request(server, &failed);
     const tn_error *error = tn_last_error();
     /* of a callback the asker adds where it was; of all else it cannot know */
-    const bool has_place = page->request == TN_ISOLATION_START && failed != TN_OK;
+    const bool has_position = page->request == TN_ISOLATION_START && failed != TN_OK;
     page->message[0] = 0;
     if (failed != TN_OK)
-        snprintf(page->message, sizeof(page->message), "%s%s%s", has_place ? error->where : "",
-                 has_place && error->where[0] ? ": " : "", error->message);
+        snprintf(page->message, sizeof(page->message), "%s%s%s", has_position ? error->where : "",
+                 has_position && error->where[0] ? ": " : "", error->message);
     page->status = status;
     page->failed = failed;
     if (status == TN_OK) tn_server_note(server, TN_ISOLATION_IDLE, TN_ISOLATION_NO_STEP);

@@ -94,7 +94,7 @@ static tn_status agree(tn_isolation *isolation) {
                                    "library, was replaced since it was loaded");
 }
 
-static tn_status start(tn_isolation *isolation) {
+static tn_status start_helper(tn_isolation *isolation) {
     const tn_engine *engine = isolation->engine;
     int descriptor = -1;
     void *page = NULL;
@@ -126,7 +126,7 @@ tn_status tn_isolation_create(const tn_isolation_owner *owner, tn_isolation **ou
     isolation->step_calls = tn_allocate_zero(owner->allocator, engine->program->step_count + 1u,
                                              sizeof(*isolation->step_calls));
     if (!isolation->step_calls) status = tn_fail_memory("a context");
-    if (status == TN_OK) status = start(isolation);
+    if (status == TN_OK) status = start_helper(isolation);
     for (uint32_t i = 0; status == TN_OK && i < engine->program->step_count; i++)
         if (engine->steps[i].is_isolated)
             tn_isolated_call_init(isolation, i, &isolation->step_calls[i], &owner->kernels[i].call);

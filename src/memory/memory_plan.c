@@ -101,7 +101,7 @@ static size_t lowest_offset(const memory_placement *placement, const placed_list
     return offset;
 }
 
-/* Checks that all numbers can be added up, and gives each stretch's list its room in `items`. */
+/* Checks that all numbers can be added up, and gives each stretch's list its part of `items`. */
 static tn_status placement_measure(memory_placement *placement, size_t count, size_t alignment,
                                    size_t *out_items) {
     uint32_t last = 0;
@@ -127,15 +127,15 @@ static tn_status placement_measure(memory_placement *placement, size_t count, si
     return TN_OK;
 }
 
-static void placement_place(memory_placement *placement, uint32_t index, size_t alignment,
-                            size_t *inout_bytes) {
+static void placement_add(memory_placement *placement, uint32_t index, size_t alignment,
+                          size_t *inout_bytes) {
     tn_memory_buffer *buffer = &placement->buffers[index];
     size_t bytes = padded_bytes(buffer, alignment);
     size_t first = first_stretch(placement, buffer), last = last_stretch(placement, buffer);
     const placed_list *list = first == last ? &placement->stretches[first] : &placement->all;
     buffer->offset = bytes == 0 ? 0 : lowest_offset(placement, list, buffer, bytes, alignment);
     if (buffer->offset + bytes > *inout_bytes) *inout_bytes = buffer->offset + bytes;
-    if (bytes == 0) return; /* is in nobody's way */
+    if (bytes == 0) return; /* overlaps nothing */
     list_insert(placement->buffers, &placement->all, index);
     for (size_t s = first; s <= last; s++)
         list_insert(placement->buffers, &placement->stretches[s], index);
@@ -160,7 +160,7 @@ tn_status tn_memory_plan_make(const tn_allocator *allocator, tn_memory_buffer *b
     }
     sort_by_size(buffers, placement.order, count);
     for (size_t i = 0; i < count; i++)
-        placement_place(&placement, placement.order[i], alignment, &bytes);
+        placement_add(&placement, placement.order[i], alignment, &bytes);
     tn_deallocate(allocator, scratch);
     *out_bytes = bytes;
     return TN_OK;

@@ -164,8 +164,8 @@ static tn_status check_inferred(const tn_operation *operation, const tn_inferenc
     return TN_OK;
 }
 
-static tn_status infer(const tn_operation *operation, const tn_inference *inference,
-                       tn_tensor *const *outputs) {
+static tn_status infer_shapes(const tn_operation *operation, const tn_inference *inference,
+                              tn_tensor *const *outputs) {
     const tn_graph *graph = inference->graph;
     size_t next = 0;
     TN_TRY(check_inferred(operation, inference));
@@ -192,7 +192,7 @@ static tn_status infer_graph(const tn_operation *operation, tn_graph *graph, tn_
         shapes[i] = graph->tensors[graph->inputs[i]].shape;
     TN_TRY(tn_inference_init(&inference, graph, &plan));
     tn_status status = tn_inference_run(&inference, shapes, NULL);
-    if (status == TN_OK) status = infer(operation, &inference, outputs);
+    if (status == TN_OK) status = infer_shapes(operation, &inference, outputs);
     tn_inference_deinit(&inference);
     return status;
 }

@@ -124,8 +124,8 @@ static tn_status add_state(tn_operation *operation, const tn_tensor *const *inpu
 /* ----------------------------------------------------------------------------------------------
  * running */
 
-static tn_status bind(const tn_operation *operation, const tn_operation_state *state,
-                      const tn_tensor *const *inputs, tn_tensor *const *outputs) {
+static tn_status bind_tensors(const tn_operation *operation, const tn_operation_state *state,
+                              const tn_tensor *const *inputs, tn_tensor *const *outputs) {
     uint32_t next = 0;
     for (uint32_t i = 0; i < operation->input_count; i++) {
         if (!inputs[i] || state->inputs[i].is_constant) continue;
@@ -141,8 +141,8 @@ static tn_status bind(const tn_operation *operation, const tn_operation_state *s
     return TN_OK;
 }
 
-static tn_status describe(const tn_operation *operation, const tn_operation_state *state,
-                          tn_tensor *const *outputs) {
+static tn_status read_outputs(const tn_operation *operation, const tn_operation_state *state,
+                              tn_tensor *const *outputs) {
     const tn_tensor *found;
     uint32_t next = 0;
     for (uint32_t i = 0; i < operation->output_count; i++)
@@ -171,8 +171,8 @@ tn_status tn_operation_run(tn_operation *operation, const tn_tensor *const *inpu
             state = &operation->states[i];
     if (!state) TN_TRY(add_state(operation, inputs, outputs, &state));
     state->last_used = ++operation->clock;
-    TN_TRY(bind(operation, state, inputs, outputs));
+    TN_TRY(bind_tensors(operation, state, inputs, outputs));
     TN_TRY(tn_context_run(state->context));
     operation->last = state;
-    return describe(operation, state, outputs);
+    return read_outputs(operation, state, outputs);
 }

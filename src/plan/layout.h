@@ -30,8 +30,8 @@ typedef struct tn_plan_layout {
     tn_plan_section sections[TN_SECTION_LIMIT];
 } tn_plan_layout;
 
-/* Places a description of so many bytes, the weights behind it, and packed weights, if any, behind
- * those. TN_ERROR_MEMORY. */
+/* Lays out a description of so many bytes, the weights behind it, and packed weights, if any,
+ * behind those. TN_ERROR_MEMORY. */
 tn_status tn_plan_layout_make(size_t description_bytes, size_t weight_bytes, size_t packed_bytes,
                               tn_plan_layout *out_layout);
 /* Writes header and table into `data` (zeroed, layout->bytes long), the sections being there. */

@@ -48,8 +48,8 @@ static bool passes_strings(const tn_call *call, const tn_body_graph *body,
     return is_any;
 }
 
-static tn_status find(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
-                      tn_body_executor **out_executor) {
+static tn_status find_executor(tn_call *call, const tn_body_graph *body,
+                               const tn_tensor *const *inputs, tn_body_executor **out_executor) {
     const tn_call_scope *scope = call->host_private;
     if (!scope->bodies)
         return fail(call, TN_ERROR_STATE,
@@ -65,20 +65,39 @@ static tn_status find(tn_call *call, const tn_body_graph *body, const tn_tensor 
     return TN_OK;
 }
 
-static tn_status infer(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
-                       tn_tensor *const *outputs) {
+/* Loops in loops ask again and again, and one that is computed before a run may have no end. */
+static tn_status count_question(tn_call *call, uint32_t weight) {
+    const tn_call_scope *scope = call->host_private;
+    if (!scope->questions) return TN_OK;
+    if (*scope->questions <= TN_BODY_QUESTIONS - weight) {
+        *scope->questions += weight;
+        return TN_OK;
+    }
+    *scope->questions = TN_BODY_QUESTIONS;
+    return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                            "its bodies, and those in them, were asked for shapes more than %u "
+                            "times, or ran more than %u times before a run: the nesting is too "
+                            "deep, or a loop too long",
+                            TN_BODY_QUESTIONS / TN_BODY_ASKED_WEIGHT,
+                            TN_BODY_QUESTIONS / TN_BODY_RUN_WEIGHT);
+}
+
+static tn_status infer_body(tn_call *call, const tn_body_graph *body,
+                            const tn_tensor *const *inputs, tn_tensor *const *outputs) {
     tn_body_executor *executor = NULL;
-    TN_TRY(find(call, body, inputs, &executor));
+    TN_TRY(find_executor(call, body, inputs, &executor));
+    TN_TRY(count_question(call, TN_BODY_ASKED_WEIGHT));
     TN_TRY(tn_call_keep(call, executor->infer(executor, call, body, inputs, outputs)));
     return check_outputs(call, body, outputs);
 }
 
-static tn_status run(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
-                     tn_tensor *const *outputs) {
+static tn_status run_body(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
+                          tn_tensor *const *outputs) {
     tn_body_executor *executor = NULL;
-    TN_TRY(find(call, body, inputs, &executor));
+    TN_TRY(find_executor(call, body, inputs, &executor));
     if (!executor->run)
         return fail(call, TN_ERROR_STATE, "a body can be run in the reference and in run alone");
+    TN_TRY(count_question(call, TN_BODY_RUN_WEIGHT));
     for (uint32_t i = 0; i < body->input_count; i++)
         if (!inputs[i]->data && inputs[i]->bytes > 0)
             return fail(call, TN_ERROR_ARGUMENT, "an input of a body has no data");
@@ -141,7 +160,7 @@ static tn_status next(tn_call *call, const tn_body_graph *body, tn_body_loop *lo
     const uint32_t carried = loop->carried_count;
     for (uint32_t i = 0; i < body->output_count; i++)
         it->made[i] = (tn_tensor){.size = sizeof(tn_tensor)};
-    TN_TRY(run(call, body, it->inputs, it->outputs));
+    TN_TRY(run_body(call, body, it->inputs, it->outputs));
     if (it->made[0].type != TN_BOOL || it->made[0].bytes != sizeof(bool))
         return fail(call, TN_ERROR_TYPE,
                     "the first output of a loop's body is not its condition, one bool");
@@ -165,8 +184,23 @@ static tn_status run_while(tn_call *call, const tn_body_graph *body, tn_body_loo
     return TN_OK;
 }
 
+static tn_status find_value(tn_call *call, const tn_body_graph *body,
+                            const tn_tensor *const *inputs, uint32_t output, uint64_t bytes,
+                            void *data, bool *out_is_known) {
+    tn_body_executor *executor = NULL;
+    TN_TRY(find_executor(call, body, inputs, &executor));
+    TN_TRY(count_question(call, TN_BODY_ASKED_WEIGHT));
+    if (output >= body->output_count || !data || !out_is_known)
+        return fail(call, TN_ERROR_ARGUMENT, "an output of the body and room for it are needed");
+    return tn_call_keep(call,
+                        executor->value(call, body, inputs, output, bytes, data, out_is_known));
+}
+
 const tn_body_service *tn_body_service_table(void) {
-    static const tn_body_service table = {
-        .size = sizeof(table), .infer = infer, .run = run, .run_while = run_while};
+    static const tn_body_service table = {.size = sizeof(table),
+                                          .infer = infer_body,
+                                          .run = run_body,
+                                          .run_while = run_while,
+                                          .value = find_value};
     return &table;
 }

@@ -23,6 +23,8 @@ typedef struct tn_call_scope {
                                            is known, of one or of all */
     const void *context; /* whose thread calls, from open on; only compared. Null: none */
     struct tn_body_executor *bodies;  /* who runs the node's bodies; null: nobody (bodies.h) */
+    uint32_t *questions;              /* what bodies were asked so far (plugin/bodies.h); null: a
+                                         run, which is not counted */
     struct tn_output_source *outputs; /* who has memory for unbounded outputs; null: nobody is to
                                          ask (outputs.h) */
     tn_status failed; /* what `fail` recorded for this call, TN_OK when it was not called */

@@ -4,7 +4,7 @@
  * what this file keeps. The handler formats into memory of its own and writes line by line, so that
  * what it knows is out before it reads what a crash may have damaged.
  */
-#include "base/fault_signals.h"
+#include "base/process/fault_signals.h"
 #include "plugin/call.h"
 #include "plugin/crash.h"
 
@@ -77,7 +77,7 @@ typedef struct line {
     size_t length;
 } line;
 
-static void add(line *to, const char *text) {
+static void add_text(line *to, const char *text) {
     while (text && *text && to->length < sizeof(to->text) - 1)
         to->text[to->length++] = *text++;
 }
@@ -89,8 +89,8 @@ static void add_hexadecimal(line *to, uintptr_t value) {
     do
         digits[--at] = "0123456789abcdef"[value & 15];
     while ((value >>= 4) != 0);
-    add(to, "0x");
-    add(to, digits + at);
+    add_text(to, "0x");
+    add_text(to, digits + at);
 }
 
 static void put(line *from) {
@@ -104,7 +104,7 @@ static void put(line *from) {
     from->length = 0;
 }
 
-static const char *describe(int number) {
+static const char *describe_signal(int number) {
     switch (number) {
     case SIGSEGV:
         return "Segmentation fault (SIGSEGV)";
@@ -132,11 +132,11 @@ static const void *instruction_of(const void *context) {
 
 static void put_head(int number, const siginfo_t *info) {
     line head = {.length = 0};
-    add(&head, options.title);
-    add(&head, ": ");
-    add(&head, describe(number));
+    add_text(&head, options.title);
+    add_text(&head, ": ");
+    add_text(&head, describe_signal(number));
     if (number == SIGSEGV || number == SIGBUS) {
-        add(&head, " at address ");
+        add_text(&head, " at address ");
         add_hexadecimal(&head, (uintptr_t)info->si_addr);
     }
     put(&head);
@@ -145,43 +145,43 @@ static void put_head(int number, const siginfo_t *info) {
 /* "node 'up': operator Test::Gain, kernel 'avx2' of library 'gain', in run". */
 static void add_call(line *to, const tn_call *call, const char *callback) {
     const tn_call_scope *scope = call->host_private;
-    add(to, "node '");
-    add(to, call->node);
-    add(to, "': operator ");
+    add_text(to, "node '");
+    add_text(to, call->node);
+    add_text(to, "': operator ");
     if (call->op && call->op->domain && call->op->domain[0]) {
-        add(to, call->op->domain);
-        add(to, "::");
+        add_text(to, call->op->domain);
+        add_text(to, "::");
     }
-    add(to, call->op ? call->op->name : "?");
+    add_text(to, call->op ? call->op->name : "?");
     if (scope && scope->kernel) {
-        add(to, ", kernel '");
-        add(to, scope->kernel);
-        add(to, "'");
+        add_text(to, ", kernel '");
+        add_text(to, scope->kernel);
+        add_text(to, "'");
     }
     if (scope && scope->library) {
-        add(to, " of library '");
-        add(to, scope->library);
-        add(to, "'");
+        add_text(to, " of library '");
+        add_text(to, scope->library);
+        add_text(to, "'");
     }
-    add(to, ", in ");
-    add(to, callback ? callback : scope && scope->kernel ? "run" : "the reference");
+    add_text(to, ", in ");
+    add_text(to, callback ? callback : scope && scope->kernel ? "run" : "the reference");
 }
 
 static void put_mark(const tn_crash_mark *mark, const char *before_it) {
     line text = {.length = 0};
     const tn_call *call = atomic_load(&mark->call);
-    add(&text, before_it);
+    add_text(&text, before_it);
     if (call && call->host_private) {
         add_call(&text, call, mark->callback);
     } else if (call) {
-        add(&text, "a conversion between formats, Tenon's own");
+        add_text(&text, "a conversion between formats, Tenon's own");
     } else if (mark->path) {
-        add(&text, "library '");
-        add(&text, mark->path[0] ? mark->path : "linked in");
-        add(&text, "', in ");
-        add(&text, mark->callback);
+        add_text(&text, "library '");
+        add_text(&text, mark->path[0] ? mark->path : "linked in");
+        add_text(&text, "', in ");
+        add_text(&text, mark->callback);
     } else {
-        add(&text, "a run, between its nodes");
+        add_text(&text, "a run, between its nodes");
     }
     put(&text);
 }
@@ -200,7 +200,7 @@ static void put_marks(void) {
         if (mark) put_mark(mark, shown++ ? "  or of " : "  in a thread of ");
     }
     line nothing = {.length = 0};
-    add(&nothing, "  in no callback of a plugin");
+    add_text(&nothing, "  in no callback of a plugin");
     if (shown == 0) put(&nothing);
 }
 
@@ -217,9 +217,9 @@ static void put_file(const void *instruction) {
         _dl_find_object((void *)(uintptr_t)instruction, &found) != 0)
         return;
     const char *name = found.dlfo_link_map->l_name;
-    add(&text, "  the instruction lies in ");
-    add(&text, name && name[0] ? name : "the program");
-    add(&text, " at offset ");
+    add_text(&text, "  the instruction lies in ");
+    add_text(&text, name && name[0] ? name : "the program");
+    add_text(&text, " at offset ");
     add_hexadecimal(&text, (uintptr_t)instruction - (uintptr_t)found.dlfo_link_map->l_addr);
     put(&text);
 #else
@@ -230,7 +230,7 @@ static void put_file(const void *instruction) {
 static void put_advice(void) {
     line text = {.length = 0};
     if (!options.advice) return;
-    add(&text, options.advice);
+    add_text(&text, options.advice);
     put(&text);
 }
 

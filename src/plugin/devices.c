@@ -98,7 +98,7 @@ tn_status tn_device_launched(const tn_device *device, const char *doing) {
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, doing);
 }
 
-/* All that a device which is not the processor must bring. What came later may be missing. */
+/* All that a device which is not the processor must provide. What came later may be missing. */
 tn_status tn_device_check(const tn_device *device) {
     if (!device || device->size < DEVICE_BYTES_AT_LEAST || device->size > 65536)
         return tn_fail(TN_ERROR_PLUGIN, "a device's table is too short");
@@ -129,7 +129,7 @@ static tn_status read_name(const char *text, device_name *out_name) {
     unsigned long index = 0;
     if (text[length] == ':') index = strtoul(text + length + 1, &end, 10);
     const bool has_digits = !end || (end != text + length + 1 && !*end && text[length + 1] != '-');
-    /* The kind becomes a part of a file's name, and may come from a stranger's plan. */
+    /* The kind becomes a part of a file's name, and may come from an untrusted plan. */
     const bool is_plain =
         strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == length;
     if (length == 0 || length >= sizeof(out_name->kind) || !is_plain || !has_digits || index > 1024)
@@ -207,7 +207,7 @@ static tn_status load_library(tn_runtime *runtime, const device_name *name, char
     snprintf(path, sizeof(path), "%s/libtenon_%s.so", folder, name->kind);
     if (!tn_file_exists(path)) {
         if (!why[0])
-            snprintf(why, why_bytes, "no loaded library brings it, and '%s' is not there", path);
+            snprintf(why, why_bytes, "no loaded library provides it, and '%s' is not there", path);
         return TN_OK;
     }
     const tn_status status = tn_runtime_load_library(runtime, path);

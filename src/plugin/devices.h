@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices by name: the processor, which the runtime has itself, and those that libraries bring. One
- * that no loaded library has is looked for in the folder tenon/devices beside the core library.
+ * Devices by name: the processor, which the runtime has itself, and those that libraries provide.
+ * One that no loaded library has is looked for in the folder tenon/devices beside the core library.
  */
 #ifndef TN_PLUGIN_DEVICES_H
 #define TN_PLUGIN_DEVICES_H
@@ -52,7 +52,7 @@ tn_status tn_device_take_memory(const tn_device *device, const tn_device_allocat
 void tn_device_give_memory(const tn_device *device, const tn_device_allocator *own, void *memory,
                            void *stream);
 
-/* As it is shown; `library` is the name of the one that brings it. */
+/* As it is shown; `library` is the name of the one that provides it. */
 tn_device_info tn_device_describe(const tn_device *device, const char *library);
 
 /* Whether a device's table has what a device must have. TN_ERROR_PLUGIN. */

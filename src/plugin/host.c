@@ -87,7 +87,7 @@ static void host_deallocate(const tn_host *host, void *memory) {
     tn_deallocate(&runtime_of(host)->allocator, memory);
 }
 
-/* A body whose reason for failing is brought to the caller's thread: errors are a thread's own. */
+/* A body whose reason for failing is copied to the caller's thread: errors are a thread's own. */
 typedef struct parallel_work {
     tn_body body;
     void *user;
@@ -157,8 +157,8 @@ static tn_status host_packed(tn_call *call, uint32_t input, const char *key, uin
     return status;
 }
 
-/* Where a resource is the only one of its key; null: there is no such place. */
-static const void *place_of(const tn_call *call, const tn_resource *resource) {
+/* Where a resource is the only one of its key; null: there is none. */
+static const void *owner_of(const tn_call *call, const tn_resource *resource) {
     const tn_call_scope *scope = call->host_private;
     return resource->scope == TN_SCOPE_DEVICE ? (const void *)call->device : scope->context;
 }
@@ -170,13 +170,13 @@ static tn_status acquire_resource(tn_call *call, const tn_resource *resource, vo
         (resource->scope != TN_SCOPE_CONTEXT && resource->scope != TN_SCOPE_DEVICE))
         return host_fail(call, TN_ERROR_ARGUMENT,
                          "a resource needs a key, a scope and both callbacks");
-    const void *place = place_of(call, resource);
-    if (!place)
+    const void *owner = owner_of(call, resource);
+    if (!owner)
         return host_fail(call, TN_ERROR_STATE,
                          "a context's resource is asked for where there is no context: expected "
                          "open");
     const tn_status status =
-        tn_resource_store_acquire(scope->runtime->resources, place, call, resource, out_resource);
+        tn_resource_store_acquire(scope->runtime->resources, owner, call, resource, out_resource);
     return status == TN_OK || status == TN_ERROR_MEMORY || scope->failed != TN_OK
                ? status
                : host_fail(call, status, "the resource '%s' was not made", resource->key);
@@ -185,7 +185,7 @@ static tn_status acquire_resource(tn_call *call, const tn_resource *resource, vo
 static void release_resource(tn_call *call, const tn_resource *resource, void *acquired) {
     const tn_call_scope *scope = call ? call->host_private : NULL;
     if (scope && resource && resource->key)
-        tn_resource_store_release(scope->runtime->resources, place_of(call, resource), call,
+        tn_resource_store_release(scope->runtime->resources, owner_of(call, resource), call,
                                   resource, acquired);
 }
 

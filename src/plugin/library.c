@@ -66,10 +66,11 @@ typedef struct origin {
     const char *domain, *source;
     uint64_t modified_ns;
     bool is_wanted;
-    bool is_constant; /* its tables' texts are, and live as long as the process */
+    bool is_constant; /* its tables' texts are, and have the lifetime of the process */
 } origin;
 
-static tn_status make(tn_runtime *runtime, const origin *from, tn_loaded_library **out_library) {
+static tn_status create_library(tn_runtime *runtime, const origin *from,
+                                tn_loaded_library **out_library) {
     tn_arena *arena;
     TN_TRY(tn_arena_create(tn_runtime_allocator(runtime), &arena));
     if (from->is_constant) tn_arena_lend_texts(arena);
@@ -189,11 +190,11 @@ static tn_library *ask_table(tn_runtime *runtime, tn_library_entry entry, const 
 }
 
 /* By its entry, or with the table of one that is added. */
-static tn_status start(tn_runtime *runtime, tn_library_entry entry, tn_library *table,
-                       const origin *from, tn_loaded_library **out_library) {
+static tn_status start_library(tn_runtime *runtime, tn_library_entry entry, tn_library *table,
+                               const origin *from, tn_loaded_library **out_library) {
     const char *path = from->path;
     tn_loaded_library *library = NULL;
-    TN_TRY(make(runtime, from, &library));
+    TN_TRY(create_library(runtime, from, &library));
     library->table = table ? table : ask_table(runtime, entry, path);
     tn_status status = TN_OK;
     if (!library->table)
@@ -243,7 +244,7 @@ static tn_status load_file(tn_runtime *runtime, const origin *from,
     }
     tn_library_entry entry = NULL;
     TN_TRY(open_entry(from->path, &entry));
-    TN_TRY(start(runtime, entry, NULL, from, &library));
+    TN_TRY(start_library(runtime, entry, NULL, from, &library));
     TN_TRY(list(runtime, library, NULL));
     *out_library = library;
     return TN_OK;
@@ -303,7 +304,7 @@ static tn_status register_entry(tn_runtime *runtime, tn_library_entry entry, boo
     tn_loaded_library *library = NULL;
     if (!entry) return tn_fail(TN_ERROR_ARGUMENT, "the entry of a library is null");
     tn_runtime_begin_loading(runtime);
-    tn_status status = start(runtime, entry, NULL, &from, &library);
+    tn_status status = start_library(runtime, entry, NULL, &from, &library);
     if (status == TN_OK) status = list(runtime, library, NULL);
     tn_runtime_end_loading(runtime);
     if (status == TN_OK && out_library)
@@ -333,7 +334,7 @@ tn_status tn_library_add(tn_runtime *runtime, tn_library *table,
     snprintf(source, sizeof(source), "added:%s", has_name ? table->name : "");
     const origin from = {.path = "", .domain = "", .source = source};
     tn_runtime_begin_loading(runtime);
-    tn_status status = start(runtime, NULL, table, &from, &library);
+    tn_status status = start_library(runtime, NULL, table, &from, &library);
     if (status == TN_OK) status = list(runtime, library, release);
     tn_runtime_end_loading(runtime);
     if (status != TN_OK) return status;

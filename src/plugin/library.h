@@ -16,8 +16,8 @@ typedef struct tn_library_load_options {
      * the last one is the newest. A folder: its path, and the file's time. Null or "": none. */
     const char *source;
     uint64_t modified_ns; /* 0: compiled */
-    bool is_wanted;       /* a plan asks for this very content: what was loaded with a folder gives
-                             way to it, too */
+    bool is_wanted;       /* a plan asks for this very content: what was loaded with a folder yields
+                             to it, too */
 } tn_library_load_options;
 /* As tn_runtime_load_library; `options` may be null; *out_library (may be null) gets a count of its
  * own. */

@@ -76,8 +76,16 @@ size_t tn_runtime_search_path_count(tn_runtime *runtime);
 const char *tn_runtime_search_path(tn_runtime *runtime, size_t index);
 /* The folder of kernel companions beside the core library; "" when it cannot be known. */
 const char *tn_runtime_companion_folder(tn_runtime *runtime);
+/* The folders of operators that come with Tenon; null behind the last one. */
+const char *tn_runtime_operator_folder(const tn_runtime *runtime, size_t index);
 /* The names of a folder's *.so files in order; in `arena`. A folder that is not there has none. */
 tn_status tn_library_list_folder(tn_arena *arena, const char *folder, size_t *out_count,
                                  const char *const **out_paths);
+/* Whether one of the lines of LIBRARY.ENDING fits, a text file that says what the library brings;
+ * those that begin with '#' say nothing. One that cannot be read is a warning in the log. */
+tn_status tn_library_listing_fits(tn_runtime *runtime, tn_arena *arena, const char *library,
+                                  const char *ending,
+                                  bool (*fits)(const void *user, const char *line),
+                                  const void *user, bool *out_fits);
 
 #endif

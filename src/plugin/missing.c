@@ -107,7 +107,7 @@ tn_status tn_missing_describe(tn_runtime *runtime, const char *name, tn_status s
     snprintf(op, sizeof(op), "%s", tn_last_error()->op);
     tn_text_init(&text, tn_runtime_allocator(runtime));
     tn_text_add(&text, tn_last_error()->message);
-    tn_text_add(&text, count > 0 ? "; the node brings " : "; the node brings no fields");
+    tn_text_add(&text, count > 0 ? "; the node has " : "; the node has no fields");
     for (uint64_t i = 0; i < count && i < FIELDS_AT_MOST; i++) {
         if (i > 0) tn_text_add(&text, ", ");
         add_field(&text, attributes[i]);

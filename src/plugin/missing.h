@@ -2,7 +2,7 @@
 /*
  * What is said when no library has the operator of a node: one sentence for networks of all origins
  * (ONNX, UFF, Caffe, built by hand). The registry's look-up names the nearest operator; this adds
- * what the node brought and how a library is given.
+ * what the node has and how a library is given.
  */
 #ifndef TN_PLUGIN_MISSING_H
 #define TN_PLUGIN_MISSING_H

@@ -15,7 +15,9 @@ bool tn_outputs_begin(tn_output_source *source, const tn_call *call) {
         tn_output_state *state = &source->states[i];
         *state = (tn_output_state){0};
         if (!output || output->kind != TN_KIND_DENSE) continue;
-        state->rank = output->rank;
+        state->is_rank_open = output->rank == TN_RANK_UNKNOWN;
+        state->is_unbounded = state->is_rank_open;
+        state->rank = state->is_rank_open ? 0 : output->rank;
         state->type = output->type;
         state->format = output->format;
         for (uint32_t axis = 0; axis < state->rank; axis++) {
@@ -28,6 +30,7 @@ bool tn_outputs_begin(tn_output_source *source, const tn_call *call) {
 }
 
 static const char *print(const tn_output_state *state, char *text) {
+    if (state->is_rank_open && !state->is_asked) return "any rank";
     return tn_shape_print(state->rank, state->extents, text, TN_SHAPE_TEXT_BYTES);
 }
 
@@ -37,14 +40,14 @@ static const char *print(const tn_output_state *state, char *text) {
 static tn_status check_extents(tn_call *call, const tn_output_state *state, const char *name,
                                uint32_t rank, const int64_t *extents) {
     char rule[TN_SHAPE_TEXT_BYTES], asked[TN_SHAPE_TEXT_BYTES];
-    if (rank != state->rank)
+    if (rank != state->rank && !state->is_rank_open)
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "memory for output '%s' of rank %" PRIu32
                                 " was asked for; the shape rule answered %s",
                                 name, rank, print(state, rule));
-    for (uint32_t axis = 0; axis < rank; axis++)
-        if (extents[axis] < 0 ||
-            (state->extents[axis] != TN_UNBOUNDED && state->extents[axis] != extents[axis]))
+    for (uint32_t axis = 0; axis < rank && rank <= TN_MAX_RANK; axis++)
+        if (extents[axis] < 0 || (!state->is_rank_open && state->extents[axis] != TN_UNBOUNDED &&
+                                  state->extents[axis] != extents[axis]))
             return call->host->fail(call, TN_ERROR_SHAPE,
                                     "memory for output '%s' of shape %s was asked for; the shape "
                                     "rule answered %s, and extents are at least 0",
@@ -86,8 +89,8 @@ static void write_shape(tn_tensor *output, const tn_tensor_storage *storage) {
     }
 }
 
-static tn_status allocate(tn_call *call, uint32_t index, uint32_t rank, const int64_t *extents,
-                          void **out_data) TN_NOEXCEPT {
+static tn_status allocate_output(tn_call *call, uint32_t index, uint32_t rank,
+                                 const int64_t *extents, void **out_data) TN_NOEXCEPT {
     if (!call || !call->host_private) return tn_fail(TN_ERROR_ARGUMENT, "a call is needed");
     tn_output_source *source = ((tn_call_scope *)call->host_private)->outputs;
     tn_tensor_storage storage;
@@ -102,18 +105,24 @@ static tn_status allocate(tn_call *call, uint32_t index, uint32_t rank, const in
     tn_output_state *state = &source->states[index];
     TN_TRY(tn_call_keep(call, tn_shape_set(&shape, rank, extents)));
     TN_TRY(tn_call_keep(call, tn_tensor_init(&storage, state->type, state->format, &shape)));
-    TN_TRY(tn_call_keep(call, source->allocate(source, call, index, storage.tensor.bytes, &data)));
+    const uint32_t rank_before = output->rank;
+    output->rank = rank;
+    const tn_status status =
+        tn_call_keep(call, source->allocate(source, call, index, storage.tensor.bytes, &data));
+    if (status != TN_OK) output->rank = rank_before;
+    TN_TRY(status);
     write_shape(output, &storage);
     output->bytes = storage.tensor.bytes;
     output->data = data;
     memcpy(state->extents, shape.extents, rank * sizeof(*extents));
+    state->rank = rank;
     state->is_asked = true;
     *out_data = data;
     return TN_OK;
 }
 
 const tn_output_memory *tn_output_memory_table(void) {
-    static const tn_output_memory table = {.size = sizeof(table), .allocate = allocate};
+    static const tn_output_memory table = {.size = sizeof(table), .allocate = allocate_output};
     return &table;
 }
 

@@ -2,7 +2,7 @@
 /*
  * The service by which `run` asks for the memory of outputs without a bound
  * (tenon/plugin/output.h), and what stands behind it: a source of memory in the call's scope, which
- * the layers above bring. What may be asked for is checked here, the same for all of them.
+ * the layers above provide. What may be asked for is checked here, the same for all of them.
  */
 #ifndef TN_PLUGIN_OUTPUTS_H
 #define TN_PLUGIN_OUTPUTS_H
@@ -19,7 +19,7 @@ typedef struct tn_output_state {
     uint32_t rank;
     tn_type type;
     tn_format format;
-    bool is_unbounded, is_asked;
+    bool is_unbounded, is_rank_open, is_asked;
 } tn_output_state;
 
 typedef struct tn_output_source tn_output_source;

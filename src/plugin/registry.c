@@ -66,12 +66,12 @@ static bool is_newer(const tn_loaded_library *now, const tn_loaded_library *befo
 
 /* Whether one may take over what the other one has (tn_library_load_options). */
 static bool may_replace(const tn_loaded_library *now, const tn_loaded_library *before) {
-    const bool gives_way = now->is_wanted && before->modified_ns > 0;
-    return now != before && (gives_way || is_newer(now, before));
+    const bool yields = now->is_wanted && before->modified_ns > 0;
+    return now != before && (yields || is_newer(now, before));
 }
 
-static tn_status add(tn_registry *registry, tn_registry_list *list, const void *entry,
-                     tn_loaded_library *library) {
+static tn_status add_entry(tn_registry *registry, tn_registry_list *list, const void *entry,
+                           tn_loaded_library *library) {
     TN_TRY(tn_grow(registry->allocator, (void **)&list->items, &list->capacity, list->count + 1,
                    sizeof(*list->items)));
     list->items[list->count++] = (tn_registry_item){entry, library, ++registry->serial};
@@ -91,7 +91,7 @@ static tn_status add_operator(tn_registry *registry, tn_operator_entry *entry) {
             atomic_store(&tn_registry_operator(registry, i)->library->replaced_by, entry->library);
         }
     }
-    return add(registry, &registry->operators, entry, entry->library);
+    return add_entry(registry, &registry->operators, entry, entry->library);
 }
 
 static tn_status add_kernel(tn_registry *registry, tn_kernel_entry *entry) {
@@ -107,7 +107,7 @@ static tn_status add_kernel(tn_registry *registry, tn_kernel_entry *entry) {
                            "kernel '%s' of operator '%s' is offered twice by library '%s'",
                            entry->kernel->name, entry->kernel->op, entry->library->name);
     }
-    return add(registry, &registry->kernels, entry, entry->library);
+    return add_entry(registry, &registry->kernels, entry, entry->library);
 }
 
 static tn_status add_rewrite(tn_registry *registry, const tn_rewrite_entry *entry) {
@@ -118,7 +118,7 @@ static tn_status add_rewrite(tn_registry *registry, const tn_rewrite_entry *entr
             return tn_fail(TN_ERROR_ARGUMENT, "rewrite '%s' is offered twice by library '%s'",
                            entry->rewrite->name, entry->library->name);
     }
-    return add(registry, &registry->rewrites, entry, entry->library);
+    return add_entry(registry, &registry->rewrites, entry, entry->library);
 }
 
 /* A library's kernel for an operator of its own follows that into the library's domain. The copies

@@ -3,7 +3,7 @@
  * The registry: operators by domain, name and version, kernels by operator and device, and the
  * libraries that gave them. Tables of other versions' sizes are copied into today's structs
  * (missing members zero) when they are registered, so that everybody else may read all members.
- * Locked; entries live as long as their library is held.
+ * Locked; entries stay while their library is held.
  */
 #ifndef TN_PLUGIN_REGISTRY_H
 #define TN_PLUGIN_REGISTRY_H

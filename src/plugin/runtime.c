@@ -19,7 +19,7 @@
 /* ----------------------------------------------------------------------------------------------
  * creation */
 
-#define MOST_THREADS 1024u /* for runs that nobody waits for */
+#define MOST_THREADS 1024u /* for asynchronous runs */
 
 static tn_status read_runtime_options(const tn_runtime_options *given,
                                       tn_runtime_options *out_options) {
@@ -82,6 +82,7 @@ static tn_status find_companions(tn_runtime *runtime) {
     Dl_info info;
     runtime->companions = runtime->device_folder = "";
     runtime->importer_folders[0] = runtime->importer_folders[1] = "";
+    runtime->operator_folders[0] = runtime->operator_folders[1] = "";
     if (!dladdr((void *)(uintptr_t)&tn_version, &info) || !info.dli_fname) return TN_OK;
     const char *folder = tn_path_folder(runtime->arena, info.dli_fname);
     if (folder && !runtime->without_companions)
@@ -89,11 +90,15 @@ static tn_status find_companions(tn_runtime *runtime) {
     runtime->device_folder =
         folder ? tn_arena_format(runtime->arena, "%s/tenon/devices", folder) : NULL;
     /* the second one is for programs that have the core linked in */
-    for (uint32_t i = 0; folder && i < 2; i++)
+    for (uint32_t i = 0; folder && i < 2; i++) {
         runtime->importer_folders[i] = tn_arena_format(
             runtime->arena, i == 0 ? "%s/tenon/importers" : "%s/../lib/tenon/importers", folder);
+        runtime->operator_folders[i] = tn_arena_format(
+            runtime->arena, i == 0 ? "%s/tenon/operators" : "%s/../lib/tenon/operators", folder);
+    }
     return runtime->companions && runtime->device_folder && runtime->importer_folders[0] &&
-                   runtime->importer_folders[1]
+                   runtime->importer_folders[1] && runtime->operator_folders[0] &&
+                   runtime->operator_folders[1]
                ? TN_OK
                : tn_fail_memory("a path");
 }
@@ -108,7 +113,7 @@ static tn_status set_up_cpu(tn_runtime *runtime) {
     return TN_OK;
 }
 
-static tn_status set_up(tn_runtime *runtime) {
+static tn_status set_up_runtime(tn_runtime *runtime) {
     TN_TRY(tn_arena_create(&runtime->allocator, &runtime->arena));
     TN_TRY(tn_resource_store_create(&runtime->allocator, &runtime->resources));
     TN_TRY(tn_weight_store_create(&runtime->allocator, &runtime->weights));
@@ -125,7 +130,7 @@ static tn_status set_up(tn_runtime *runtime) {
 tn_status tn_runtime_create(const tn_runtime_options *options, tn_runtime **out_runtime) {
     tn_runtime_options all;
     if (!out_runtime)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_runtime_create needs a place for the runtime");
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_runtime_create needs a pointer for the runtime");
     TN_TRY(read_runtime_options(options, &all));
     tn_runtime *runtime = tn_allocate_zero(all.allocator ? all.allocator : tn_allocator_default(),
                                            1, sizeof(*runtime));
@@ -140,7 +145,7 @@ tn_status tn_runtime_create(const tn_runtime_options *options, tn_runtime **out_
     pthread_mutexattr_destroy(&recursive);
     pthread_mutex_init(&runtime->lock, NULL);
     pthread_mutex_init(&runtime->importers_lock, NULL);
-    const tn_status status = set_up(runtime);
+    const tn_status status = set_up_runtime(runtime);
     if (status != TN_OK) {
         tn_error_copy error;
         tn_error_save(&error);

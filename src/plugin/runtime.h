@@ -13,7 +13,12 @@
  * library), once; the builder does it before it chooses. A broken one is a warning in the log. */
 tn_status tn_runtime_load_companions(tn_runtime *runtime);
 
-/* One entry, in layers/builtin/builtin.c; the link brings it, the core includes nothing of layers/.
+/* As tn_registry_find_operator; where there is none, the libraries of operators that come with
+ * Tenon (the folder tenon/operators) and list this domain are loaded first. */
+tn_status tn_runtime_find_operator(tn_runtime *runtime, const char *domain, const char *name,
+                                   uint32_t version, const tn_operator_entry **out_entry);
+
+/* One entry, in layers/builtin/builtin.c; the linker adds it, the core includes nothing of layers/.
  */
 tn_library *tn_builtin_entry(const tn_host *host);
 

@@ -15,10 +15,10 @@ const tn_allocator *tn_runtime_allocator(const tn_runtime *runtime);
 tn_weight_store *tn_runtime_weights(const tn_runtime *runtime); /* that its engines share */
 tn_registry *tn_runtime_registry(const tn_runtime *runtime);
 struct tn_host_threads;
-/* Threads for runs that nobody waits for; they live as long as the runtime. [thread: any] */
+/* Threads for runs that nobody waits for; they have the lifetime of the runtime. [thread: any] */
 tn_status tn_runtime_run_threads(tn_runtime *runtime, struct tn_host_threads **out_threads);
 struct tn_workers;
-/* Threads that help with loops; they live as long as the runtime. */
+/* Threads that help with loops; they have the lifetime of the runtime. */
 struct tn_workers *tn_runtime_workers(const tn_runtime *runtime);
 const tn_device *tn_runtime_cpu(const tn_runtime *runtime);
 void tn_runtime_log(const tn_runtime *runtime, uint32_t level, const char *format, ...)

@@ -41,7 +41,7 @@ struct tn_runtime {
     struct tn_importer_entry **importers;
     size_t importer_count, importer_capacity;
     pthread_mutex_t importers_lock;
-    const char *importer_folders[2]; /* beside the core library */
+    const char *importer_folders[2], *operator_folders[2]; /* beside the core library */
     bool has_linked_importers;       /* under the loading lock */
     tn_device cpu;
     tn_workers *workers;

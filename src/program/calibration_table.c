@@ -18,7 +18,7 @@ typedef struct calibration_entry {
 
 struct tn_calibration {
     tn_runtime *runtime;
-    tn_map *map; /* name to place in `entries` */
+    tn_map *map; /* name to index in `entries` */
     calibration_entry *entries;
     size_t count, capacity;
     char *header; /* of the file; null: none */
@@ -34,7 +34,8 @@ tn_runtime *tn_calibration_table_runtime(const tn_calibration *calibration) {
 
 tn_status tn_calibration_create(tn_runtime *runtime, tn_calibration **out_calibration) {
     if (!runtime || !out_calibration)
-        return tn_fail(TN_ERROR_ARGUMENT, "a calibration table needs a runtime and a place");
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "a calibration table needs a runtime and a pointer for the result");
     const tn_allocator *allocator = tn_runtime_allocator(runtime);
     tn_calibration *calibration = tn_allocate_zero(allocator, 1, sizeof *calibration);
     if (!calibration) return tn_fail_memory("a calibration table");
@@ -61,7 +62,7 @@ void tn_calibration_destroy(tn_calibration *calibration) {
     tn_runtime_release(runtime);
 }
 
-static tn_status add(tn_calibration *calibration, const char *tensor, float scale) {
+static tn_status add_entry(tn_calibration *calibration, const char *tensor, float scale) {
     const tn_allocator *allocator = tn_runtime_allocator(calibration->runtime);
     TN_TRY(tn_grow(allocator, (void **)&calibration->entries, &calibration->capacity,
                    calibration->count + 1, sizeof *calibration->entries));
@@ -77,18 +78,20 @@ static tn_status add(tn_calibration *calibration, const char *tensor, float scal
 }
 
 tn_status tn_calibration_set(tn_calibration *calibration, const char *tensor, float scale) {
-    uint64_t place = 0;
+    uint64_t entry_index = 0;
     if (!calibration || !tensor)
         return tn_fail(TN_ERROR_ARGUMENT, "a scale needs a calibration table and a tensor's name");
-    if (!tn_map_get(calibration->map, tensor, &place)) return add(calibration, tensor, scale);
-    calibration->entries[place].scale = scale;
+    if (!tn_map_get(calibration->map, tensor, &entry_index))
+        return add_entry(calibration, tensor, scale);
+    calibration->entries[entry_index].scale = scale;
     return TN_OK;
 }
 
 bool tn_calibration_find(const tn_calibration *calibration, const char *tensor, float *out_scale) {
-    uint64_t place = 0;
-    if (!calibration || !tensor || !tn_map_get(calibration->map, tensor, &place)) return false;
-    float scale = calibration->entries[place].scale;
+    uint64_t entry_index = 0;
+    if (!calibration || !tensor || !tn_map_get(calibration->map, tensor, &entry_index))
+        return false;
+    float scale = calibration->entries[entry_index].scale;
     if (!tn_calibration_table_is_scale(scale)) return false;
     *out_scale = scale;
     return true;

@@ -22,7 +22,7 @@ tn_status tn_kernel_fit_params(tn_arena *arena, const tn_kernel_entry *entry,
 }
 
 /* Answers false after the last one. */
-static bool ask(tn_call *call, const tn_kernel *kernel, uint32_t index, char *text) {
+static bool ask_combination(tn_call *call, const tn_kernel *kernel, uint32_t index, char *text) {
     tn_crash_mark mark;
     text[0] = 0;
     const uint32_t before = call->device ? tn_device_enter(call->device) : 0;
@@ -54,7 +54,7 @@ tn_status tn_kernel_fit_combinations(tn_arena *arena, const tn_kernel_entry *ent
         tn_arena_allocate(arena, (size_t)count + TN_MAX_COMBINATIONS, sizeof(*all));
     if (!all) return tn_fail_memory("a kernel's combinations");
     memcpy(all, entry->combinations, count * sizeof(*all));
-    for (uint32_t i = 0; i < TN_MAX_COMBINATIONS && ask(call, kernel, i, text); i++) {
+    for (uint32_t i = 0; i < TN_MAX_COMBINATIONS && ask_combination(call, kernel, i, text); i++) {
         const tn_status status =
             parse(arena, text, tn_library_minor(entry->library), &all[count++]);
         if (status != TN_OK)

@@ -93,7 +93,7 @@ static bool describe_expression(const tn_call *call, uint32_t input, tn_facet *o
 /* ----------------------------------------------------------------------------------------------
  * asking */
 
-static bool ask(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+static bool ask_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
     tn_crash_mark mark;
     if (!call->op->facet) return false;
     tn_crash_enter(&mark, call, "facet", NULL);
@@ -129,16 +129,17 @@ static bool is_closed(const tn_link *link, const tn_facet *facet) {
     return true;
 }
 
-static tn_facet empty(void *room) {
-    memset(room, 0, TN_FACET_ROOM);
-    return (tn_facet){.size = sizeof(tn_facet), .what = room, .what_bytes = TN_FACET_ROOM};
+static tn_facet empty(void *buffer) {
+    memset(buffer, 0, TN_FACET_BYTES);
+    return (tn_facet){.size = sizeof(tn_facet), .what = buffer, .what_bytes = TN_FACET_BYTES};
 }
 
-static tn_status describe(tn_link *link, const char *name, void *room, tn_facet *out_facet) {
+static tn_status describe_facet(tn_link *link, const char *name, void *buffer,
+                                tn_facet *out_facet) {
     tn_call *call = &link->node_call.call;
-    *out_facet = empty(room);
-    if (ask(call, link->input, name, out_facet)) return TN_OK;
-    *out_facet = empty(room);
+    *out_facet = empty(buffer);
+    if (ask_facet(call, link->input, name, out_facet)) return TN_OK;
+    *out_facet = empty(buffer);
     if (strcmp(name, TN_FACET_ROW) == 0)
         return describe_row(link->arena, call, link->input, out_facet);
     return strcmp(name, TN_FACET_EXPRESSION) == 0 &&
@@ -147,14 +148,14 @@ static tn_status describe(tn_link *link, const char *name, void *room, tn_facet 
                : TN_ERROR_UNSUPPORTED;
 }
 
-static tn_status keep(tn_link *link, const char *name, const tn_facet *facet, const void *room,
-                      bool is_described, tn_link_facet **out_kept) {
+static tn_status keep_facet(tn_link *link, const char *name, const tn_facet *facet,
+                            const void *buffer, bool is_described, tn_link_facet **out_kept) {
     tn_link_facet *kept = tn_arena_allocate(link->arena, 1, sizeof *kept);
     if (!kept) return tn_fail_memory("a node's facets");
     *kept = (tn_link_facet){.name = name, .is_described = is_described, .next = link->facets};
     if (is_described) {
         kept->facet = *facet;
-        kept->facet.what = tn_arena_copy(link->arena, room, TN_FACET_ROOM);
+        kept->facet.what = tn_arena_copy(link->arena, buffer, TN_FACET_BYTES);
         if (facet->variant) kept->facet.variant = tn_arena_text(link->arena, facet->variant);
         if (!kept->facet.what || (facet->variant && !kept->facet.variant))
             return tn_fail_memory("a node's facets");
@@ -164,7 +165,7 @@ static tn_status keep(tn_link *link, const char *name, const tn_facet *facet, co
 }
 
 tn_status tn_link_facet_of(tn_link *link, const char *name, const tn_facet **out_facet) {
-    alignas(16) char room[TN_FACET_ROOM];
+    alignas(16) char buffer[TN_FACET_BYTES];
     tn_facet facet;
     *out_facet = NULL;
     if (!link->is_open) return TN_OK;
@@ -172,12 +173,12 @@ tn_status tn_link_facet_of(tn_link *link, const char *name, const tn_facet **out
     while (kept && strcmp(kept->name, name) != 0)
         kept = kept->next;
     if (!kept) {
-        const tn_status status = describe(link, name, room, &facet);
+        const tn_status status = describe_facet(link, name, buffer, &facet);
         if (status != TN_OK && status != TN_ERROR_UNSUPPORTED) return status;
-        const bool is_described = status == TN_OK && facet.what == room &&
+        const bool is_described = status == TN_OK && facet.what == buffer &&
                                   facet.operand_count <= TN_LINK_OPERANDS &&
                                   is_closed(link, &facet);
-        TN_TRY(keep(link, name, &facet, room, is_described, &kept));
+        TN_TRY(keep_facet(link, name, &facet, buffer, is_described, &kept));
     }
     if (kept->is_described) *out_facet = &kept->facet;
     return TN_OK;
@@ -186,7 +187,7 @@ tn_status tn_link_facet_of(tn_link *link, const char *name, const tn_facet **out
 bool tn_link_is_alike(const tn_facet *a, const tn_facet *b) {
     if (!a->variant != !b->variant || (a->variant && strcmp(a->variant, b->variant) != 0) ||
         a->flags != b->flags || a->operand_count != b->operand_count ||
-        memcmp(a->what, b->what, TN_FACET_ROOM) != 0)
+        memcmp(a->what, b->what, TN_FACET_BYTES) != 0)
         return false;
     return memcmp(a->operands, b->operands, a->operand_count * sizeof a->operands[0]) == 0;
 }
@@ -216,8 +217,8 @@ typedef struct builder {
 } builder;
 
 /* The first facet of the kernel's list for a port that the node is. */
-static tn_status choose(tn_link *link, const tn_kernel_entry *entry, uint32_t port,
-                        const char **out_name, const tn_facet **out_facet) {
+static tn_status choose_facet(tn_link *link, const tn_kernel_entry *entry, uint32_t port,
+                              const char **out_name, const tn_facet **out_facet) {
     *out_facet = NULL;
     for (uint32_t i = 0; !*out_facet && i < entry->absorb_count; i++) {
         const tn_absorb *absorb = &entry->absorbs[i];
@@ -320,7 +321,7 @@ tn_status tn_chain_init(tn_chain *chain, tn_arena *arena, const tn_kernel_entry 
         const uint32_t port = chain->count < chain->before_count ? chain->port : 0;
         const char *name = NULL;
         const tn_facet *facet = NULL;
-        TN_TRY(choose(link, entry, port, &name, &facet));
+        TN_TRY(choose_facet(link, entry, port, &name, &facet));
         if (!facet) break;
         TN_TRY(add_step(&b, link, name, facet));
     }

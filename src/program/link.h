@@ -18,7 +18,7 @@
 #define TN_LINK_OPERANDS 3
 
 /* Of a facet's struct. */
-#define TN_FACET_ROOM 128
+#define TN_FACET_BYTES 128
 
 typedef struct tn_link_facet {
     const char *name;
@@ -40,8 +40,8 @@ typedef struct tn_link {
  * the arena, live longer than the link, which must not be moved. TN_ERROR_MEMORY. */
 tn_status tn_link_init(tn_link *link, tn_arena *arena, const tn_graph *graph, uint32_t node,
                        tn_tensor_id chained, const tn_tensor *const *tensors);
-/* The node as a `name` (which lives as long as the link): null when it is none, and when it needs a
- * value that is neither an operand nor a constant. TN_ERROR_MEMORY. */
+/* The node as a `name` (which has the lifetime of the link): null when it is none, and when it
+ * needs a value that is neither an operand nor a constant. TN_ERROR_MEMORY. */
 tn_status tn_link_facet_of(tn_link *link, const char *name, const tn_facet **out_facet);
 /* Whether two descriptions are the same. */
 bool tn_link_is_alike(const tn_facet *a, const tn_facet *b);

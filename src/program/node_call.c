@@ -3,8 +3,8 @@
 #include "program/node_call.h"
 #include "base/status.h"
 
-static const tn_tensor *describe(const tn_graph *graph, tn_arena *arena, tn_tensor_id id,
-                                 const tn_tensor *const *tensors, bool is_hidden) {
+static const tn_tensor *describe_tensor(const tn_graph *graph, tn_arena *arena, tn_tensor_id id,
+                                        const tn_tensor *const *tensors, bool is_hidden) {
     tn_tensor *copy = tn_arena_copy(arena, tensors[id], sizeof *copy);
     if (!copy) return NULL;
     if (!graph->tensors[id].is_constant || is_hidden) copy->data = NULL;
@@ -22,13 +22,13 @@ tn_status tn_node_call_init(tn_node_call *node_call, tn_arena *arena, const tn_g
         tn_tensor_id id = node->inputs[i];
         if (id == TN_NO_TENSOR) continue;
         bool is_hidden = tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_SHAPE_ONLY;
-        inputs[i] = describe(graph, arena, id, tensors, is_hidden);
+        inputs[i] = describe_tensor(graph, arena, id, tensors, is_hidden);
         if (!inputs[i]) return tn_fail_memory("a call");
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
         tn_tensor_id id = node->outputs[i];
         if (id == TN_NO_TENSOR) continue;
-        outputs[i] = describe(graph, arena, id, tensors, true);
+        outputs[i] = describe_tensor(graph, arena, id, tensors, true);
         if (!outputs[i]) return tn_fail_memory("a call");
     }
     node_call->scope =

@@ -67,9 +67,9 @@ static int64_t bounded_apart(const tn_probe *probe, uint32_t index, uint32_t sha
     int64_t any = extent->optimum;
     bool is_new = false;
     /* Primes are dense: among so many numbers there is a free one, or no need for one. */
-    const int64_t room = 16 * ((int64_t)index + 4);
+    const int64_t range = 16 * ((int64_t)index + 4);
     const int64_t last =
-        extent->maximum - extent->minimum < room ? extent->maximum : extent->minimum + room;
+        extent->maximum - extent->minimum < range ? extent->maximum : extent->minimum + range;
     for (int64_t number = last; number >= extent->minimum; number--) {
         if (is_taken(probe, index, shape, number)) continue;
         const bool is_known = is_tried(extent, shape, number);

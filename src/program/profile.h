@@ -56,6 +56,7 @@ typedef struct tn_profile_shapes {
     tn_inference inferences[TN_POINTS];
     const tn_inference *points[TN_POINTS]; /* by TN_POINT_... */
     bool is_partial;                       /* something is not known before a run */
+    const bool *is_unknown;                /* by tensor: follows from an input that is not known */
     int round; /* of the extents that no profile bounds (program/probe.h) */
 } tn_profile_shapes;
 /* The graph must be sorted and must not change while this is in use; the plans' arrays lie in
@@ -63,5 +64,9 @@ typedef struct tn_profile_shapes {
 tn_status tn_profile_shapes_init(tn_profile_shapes *shapes, const tn_graph *graph,
                                  const tn_plan_profile *profiles, tn_arena *arena);
 void tn_profile_shapes_deinit(tn_profile_shapes *shapes); /* a zeroed one is fine */
+/* Marks the nodes of operators with TN_OPERATOR_EXACT of which all sizes are known at all points
+ * (profile_exact.c); the shapes are to be inferred again where it answers that there is one. */
+tn_status tn_profile_mark_exact(const tn_profile_shapes *shapes, tn_graph *graph, tn_arena *arena,
+                                bool *out_is_any);
 
 #endif

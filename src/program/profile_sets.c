@@ -114,8 +114,8 @@ static tn_status widen_value(tn_arena *arena, tn_type type, const tn_shape *shap
 }
 
 /* Values stay known where all profiles have them, of one shape; else nothing is known of them. */
-static tn_status widen(tn_arena *arena, tn_type type, tn_plan_profile *hull,
-                       const tn_plan_profile *profile) {
+static tn_status widen_hull(tn_arena *arena, tn_type type, tn_plan_profile *hull,
+                            const tn_plan_profile *profile) {
     if (hull->is_free) return TN_OK;
     if (profile->is_free) {
         *hull = *profile;
@@ -142,8 +142,8 @@ tn_status tn_profile_sets_hull(const tn_graph *graph, const tn_profile_sets *set
     memcpy(hull, sets->inputs, sets->input_count * sizeof *hull);
     for (uint32_t p = 1; p < sets->count; p++)
         for (uint32_t i = 0; i < sets->input_count; i++)
-            TN_TRY(widen(arena, graph->tensors[graph->inputs[i]].type, &hull[i],
-                         &tn_profile_sets_at(sets, p)[i]));
+            TN_TRY(widen_hull(arena, graph->tensors[graph->inputs[i]].type, &hull[i],
+                              &tn_profile_sets_at(sets, p)[i]));
     *out_hull = hull;
     return TN_OK;
 }

@@ -57,6 +57,7 @@ static tn_status mark_unknown(tn_profile_shapes *shapes, const tn_graph *graph,
         for (uint32_t i = 0; i < node->output_count; i++)
             if (node->outputs[i] != TN_NO_TENSOR) is_marked[node->outputs[i]] = true;
     }
+    shapes->is_unknown = is_marked;
     shapes->plan.is_after_run = is_after;
     shapes->known_plan = shapes->plan;
     shapes->known_plan.is_host_node = is_host;

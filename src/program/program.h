@@ -89,7 +89,7 @@ typedef struct tn_program {
     uint32_t *input_values, *output_values;
 } tn_program;
 
-/* Checks every number of a program against a graph (a plan is a stranger's data). TN_ERROR_FORMAT.
+/* Checks every number of a program against a graph (a plan is untrusted data). TN_ERROR_FORMAT.
  */
 tn_status tn_program_check(const tn_program *program, const tn_graph *graph);
 

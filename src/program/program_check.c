@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The check of a program against its graph. A plan is a stranger's data: after this check everybody
+ * The check of a program against its graph. A plan is untrusted data: after this check everybody
  * may index with a program's numbers, every value is there when it is read, and every node's work
  * is done once. What kernels and operators make of it is checked where they are called.
  */
@@ -26,7 +26,7 @@ static tn_status fail_step(uint32_t step, const char *why) {
     return tn_fail(TN_ERROR_FORMAT, "step %" PRIu32 " of the program %s", step, why);
 }
 
-/* As callers bring it, and constants: these an engine has in both memories. */
+/* As callers provide it, and constants: these an engine has in both memories. */
 static bool is_own_linear(const tn_program_value *value, const tn_graph_tensor *tensor) {
     return (value->space == TN_SPACE_HOST || tensor->is_constant) && value->format == TN_LINEAR &&
            !value->quantization &&
@@ -325,7 +325,8 @@ static tn_status check_node_step(program_checker *checker, uint32_t index) {
     return TN_OK;
 }
 
-/* Real numbers, in whatever type: what a conversion may be between, if not within one type. */
+/* Floating-point values, in whatever type: what a conversion may be between, if not within one
+ * type. */
 static bool is_real(const tn_program_value *value) {
     return value->quantization || value->type == TN_F32 || value->type == TN_F16 ||
            value->type == TN_BF16;

@@ -17,8 +17,8 @@ uint64_t tn_transfer_scratch_bytes(const tn_tensor *from, const tn_tensor *to, u
     return direction == TN_TRANSFER_TO_DEVICE ? from->bytes : to->bytes;
 }
 
-static tn_status copy(const tn_device *device, void *to, const void *from, uint64_t bytes,
-                      uint32_t direction, void *stream) {
+static tn_status copy_bytes(const tn_device *device, void *to, const void *from, uint64_t bytes,
+                            uint32_t direction, void *stream) {
     static const uint32_t directions[] = {0, TN_COPY_TO_DEVICE, TN_COPY_TO_HOST, TN_COPY_ON_DEVICE};
     const tn_status status = device->copy(device, to, from, bytes, directions[direction], stream);
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "a copy");
@@ -41,18 +41,18 @@ tn_status tn_transfer(const tn_device *device, const tn_tensor *from, const tn_t
     tn_tensor between;
     if (from->bytes == 0 || to->bytes == 0) return TN_OK;
     if (tn_transfer_is_copy(from, to))
-        return copy(device, to->data, from->data, from->bytes, direction, stream);
+        return copy_bytes(device, to->data, from->data, from->bytes, direction, stream);
     switch (direction) {
     case TN_TRANSFER_TO_DEVICE:
         between = *from;
         between.data = scratch;
-        TN_TRY(copy(device, scratch, from->data, from->bytes, direction, stream));
+        TN_TRY(copy_bytes(device, scratch, from->data, from->bytes, direction, stream));
         return convert(device, &between, to, stream);
     case TN_TRANSFER_TO_HOST:
         between = *to;
         between.data = scratch;
         TN_TRY(convert(device, from, &between, stream));
-        return copy(device, to->data, scratch, to->bytes, direction, stream);
+        return copy_bytes(device, to->data, scratch, to->bytes, direction, stream);
     default:
         return convert(device, from, to, stream);
     }

@@ -7,7 +7,7 @@
 #include <stdalign.h>
 #include <string.h>
 
-enum { FACET_ROOM = 128 };
+enum { FACET_BYTES = 128 };
 
 typedef struct window_list {
     const tn_graph_node *node;
@@ -59,11 +59,12 @@ static bool is_within(const tn_view *view, const tn_tensor *window, const tn_ten
 }
 
 /* False: neither is a window of the other. */
-static tn_status ask(const window_list *list, uint32_t input, uint32_t output, tn_view *out_view) {
-    alignas(16) char room[FACET_ROOM] = {0};
+static tn_status ask_view(const window_list *list, uint32_t input, uint32_t output,
+                          tn_view *out_view) {
+    alignas(16) char buffer[FACET_BYTES] = {0};
     tn_call *call = list->call;
-    tn_view *view = (tn_view *)(void *)room;
-    tn_facet facet = {.size = sizeof facet, .what = room, .what_bytes = sizeof room};
+    tn_view *view = (tn_view *)(void *)buffer;
+    tn_facet facet = {.size = sizeof facet, .what = buffer, .what_bytes = sizeof buffer};
     const tn_tensor *from = call->inputs[input], *to = call->outputs[output];
     tn_crash_mark mark;
     *out_view = (tn_view){.kind = 0};
@@ -93,7 +94,7 @@ static tn_status add_outputs(window_list *list) {
         tn_view view = {.kind = 0};
         if (node->outputs[o] == TN_NO_TENSOR) continue;
         for (uint32_t i = 0; i < node->input_count && view.kind != TN_VIEW_OF_INPUT; i++) {
-            if (is_data(node, i)) TN_TRY(ask(list, i, o, &view));
+            if (is_data(node, i)) TN_TRY(ask_view(list, i, o, &view));
             if (view.kind == TN_VIEW_OF_INPUT)
                 list->items[list->count++] = (tn_node_window){i, o, view};
         }
@@ -119,7 +120,7 @@ static tn_status add_inputs(window_list *list) {
     for (uint32_t i = 0; i < node->input_count; i++) {
         tn_view view = {.kind = 0};
         if (!is_data(node, i)) continue;
-        TN_TRY(ask(list, i, 0, &view));
+        TN_TRY(ask_view(list, i, 0, &view));
         if (view.kind != TN_VIEW_OF_OUTPUT) {
             list->count = 0;
             return TN_OK;

@@ -30,10 +30,10 @@ tn_status tn_bindings_check_input(const tn_context *context, uint32_t input,
 static tn_status reserve_pinned(tn_context *context, void **memory, size_t *capacity, size_t bytes,
                                 const char *what) {
     if (*memory && *capacity >= bytes) return TN_OK;
-    tn_walk_host_deallocate(context, *memory);
+    tn_execution_host_deallocate(context, *memory);
     *memory = NULL;
     *capacity = 0;
-    TN_TRY(tn_walk_host_allocate(context, bytes, what, memory));
+    TN_TRY(tn_execution_host_allocate(context, bytes, what, memory));
     *capacity = bytes;
     return TN_OK;
 }
@@ -53,7 +53,7 @@ tn_status tn_bindings_own_input(tn_context *context, uint32_t input, size_t byte
  * stream of the caller's nobody waits, so that the host could copy. */
 static bool goes_by_pinned(const tn_context *context, uint64_t bytes) {
     return context->device.stream && context->device.stream == context->device.own_stream &&
-           tn_walk_has_pinned(context) && bytes <= TN_WALK_SMALL_BYTES;
+           tn_execution_has_pinned(context) && bytes <= TN_EXECUTION_SMALL_BYTES;
 }
 
 tn_status tn_bindings_reserve_staging(tn_context *context, uint32_t input, size_t bytes) {
@@ -149,39 +149,39 @@ void *tn_bindings_input(const tn_context *context, uint32_t input) {
     return (void *)(uintptr_t)(binding->data ? binding->data : nothing);
 }
 
-static void *pointer_of(const tn_context *context, const tn_value_place *place) {
-    switch (place->kind) {
-    case TN_PLACE_ARENA:
-        return (char *)context->arena.memory + place->offset;
-    case TN_PLACE_DEVICE:
-        return (char *)context->arena.device_memory + place->offset;
-    case TN_PLACE_INPUT:
-        return tn_bindings_input(context, place->index);
-    case TN_PLACE_OUTPUT:
-        return context->ports.outputs[place->index].target;
+static void *pointer_of(const tn_context *context, const tn_value_location *location) {
+    switch (location->kind) {
+    case TN_LOCATION_ARENA:
+        return (char *)context->arena.memory + location->offset;
+    case TN_LOCATION_DEVICE:
+        return (char *)context->arena.device_memory + location->offset;
+    case TN_LOCATION_INPUT:
+        return tn_bindings_input(context, location->index);
+    case TN_LOCATION_OUTPUT:
+        return context->ports.outputs[location->index].target;
     default:
-        return place->pointer;
+        return location->pointer;
     }
 }
 
 static void set_pointer(const tn_context *context, tn_shape_state *state, uint32_t value) {
-    char *root = pointer_of(context, &state->places[value]);
-    state->tensors[value].tensor.data = root ? root + state->places[value].shift : NULL;
+    char *root = pointer_of(context, &state->locations[value]);
+    state->tensors[value].tensor.data = root ? root + state->locations[value].shift : NULL;
 }
 
 /* All pointers, when the state is new or the arena has moved. */
 static void set_all(const tn_context *context, tn_shape_state *state) {
     for (uint32_t v = 0; v < context->engine->program->value_count; v++)
         set_pointer(context, state, v);
-    for (uint32_t i = 0; i < state->walk_count; i++) {
+    for (uint32_t i = 0; i < state->item_count; i++) {
         const bool is_on_device = tn_shape_state_is_on_device(context, state, i);
         char *memory = is_on_device ? context->arena.device_memory : context->arena.memory;
-        state->walk[i].call->workspace =
+        state->items[i].call->workspace =
             state->workspace_bytes[i] ? memory + state->workspaces[i] : NULL;
-        if (is_on_device) state->walk[i].call->stream = context->device.stream;
+        if (is_on_device) state->items[i].call->stream = context->device.stream;
     }
-    tn_walk_set_borders(context, state);
-    tn_walk_drop_graphs(context, state);
+    tn_execution_set_borders(context, state);
+    tn_execution_drop_graphs(context, state);
     state->is_applied = true;
 }
 
@@ -221,10 +221,10 @@ tn_status tn_bindings_apply(tn_context *context) {
     for (uint32_t i = 0; i < state->patch_count; i++)
         set_pointer(context, state, state->patches[i]);
     if (context->ports.has_strided) tn_strided_bypass(context);
-    TN_TRY(tn_walk_capture_borders(context, state));
-    for (uint32_t i = 0; i < state->walk_count && context->isolation; i++)
-        if (state->walk[i].run == tn_isolated_run)
-            TN_TRY(tn_isolated_call_define(state->walk[i].call));
+    TN_TRY(tn_execution_capture_borders(context, state));
+    for (uint32_t i = 0; i < state->item_count && context->isolation; i++)
+        if (state->items[i].run == tn_isolated_run)
+            TN_TRY(tn_isolated_call_define(state->items[i].call));
     context->ports.are_set = true;
     return TN_OK;
 }

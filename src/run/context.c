@@ -58,7 +58,7 @@ static void close_kernels(tn_context *context) {
     pthread_mutex_unlock(tn_engine_opening(engine));
 }
 
-static tn_status set_up(tn_context *context) {
+static tn_status set_up_context(tn_context *context) {
     const tn_engine *engine = context->engine;
     const uint32_t steps = engine->program->step_count;
     context->kernels = tn_allocate_zero(&context->allocator, steps + 1u, sizeof(*context->kernels));
@@ -84,7 +84,7 @@ static tn_status set_up(tn_context *context) {
     TN_TRY(tn_inference_init_in(&context->shapes.inference, engine->graph, &engine->plan,
                                 &context->allocator));
     context->shapes.inference.run = context->run;
-    TN_TRY(tn_walk_open_device(context));
+    TN_TRY(tn_execution_open_device(context));
     TN_TRY(tn_body_contexts_create(context));
     TN_TRY(open_kernels(context));
     const tn_isolation_owner owner = {engine, &context->allocator, context->kernels,
@@ -113,7 +113,7 @@ static tn_status create(tn_engine *engine, const memory_source *source, tn_conte
     context->statistics.size = sizeof(context->statistics);
     tn_run_control_init(&context->control);
     context->run = &context->control.state;
-    tn_status status = set_up(context);
+    tn_status status = set_up_context(context);
     if (status == TN_OK && context->arena.is_without_memory)
         status = tn_context_check_lending(context);
     if (status != TN_OK) {
@@ -154,7 +154,7 @@ tn_status tn_context_create_with(tn_engine *engine, const tn_context_options *op
                                  tn_context **out_context) {
     if (!engine || !out_context)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_context_create needs an engine and a place for the context");
+                       "tn_context_create needs an engine and a pointer for the context");
     memory_source source = {.parent = *engine->allocator,
                             .device_allocator = engine->device_allocator};
     TN_TRY(read_context_options(options, &source));
@@ -169,23 +169,23 @@ void tn_context_destroy(tn_context *context) {
     if (!context || !tn_context_close_runs(context)) return;
     tn_engine *engine = context->engine;
     const tn_allocator *allocator = &context->allocator;
-    (void)tn_walk_wait(context);
+    (void)tn_execution_wait(context);
     for (int i = 0; i < TN_SHAPE_STATES; i++)
         tn_shape_state_destroy(context, context->shapes.states[i]);
     tn_dynamic_destroy(context);
     tn_checked_context_destroy(context);
     tn_unfused_destroy(context);
     tn_profiles_destroy(context);
-    tn_walk_profile_close(context);
+    tn_execution_profile_close(context);
     close_kernels(context);
     tn_body_contexts_destroy(context);
     for (size_t i = 0; context->ports.inputs && i < engine->graph->input_count; i++) {
-        tn_walk_host_deallocate(context, context->ports.inputs[i].staging);
-        tn_walk_host_deallocate(context, context->ports.inputs[i].own);
+        tn_execution_host_deallocate(context, context->ports.inputs[i].staging);
+        tn_execution_host_deallocate(context, context->ports.inputs[i].own);
     }
     for (size_t i = 0; context->ports.outputs && i < engine->graph->output_count; i++)
-        tn_walk_host_deallocate(context, context->ports.outputs[i].own);
-    tn_walk_close_device(context);
+        tn_execution_host_deallocate(context, context->ports.outputs[i].own);
+    tn_execution_close_device(context);
     tn_inference_deinit(&context->shapes.inference);
     tn_heaps_destroy(context);
     if (!context->arena.owner) tn_context_free_arena(context);

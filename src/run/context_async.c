@@ -12,7 +12,7 @@
 #include <time.h>
 
 bool tn_context_cancel(tn_context *context) {
-    unsigned expected = TN_RUN_UNDER_WAY;
+    unsigned expected = TN_RUN_ACTIVE;
     return context && atomic_compare_exchange_strong_explicit(
                           &context->control.state.is, &expected, TN_RUN_CANCELLED,
                           memory_order_relaxed, memory_order_relaxed);
@@ -61,7 +61,7 @@ static void run_job(tn_host_job *job) {
     void (*done)(void *user, tn_status status) = control->done;
     void *user = control->user;
     const uint64_t number = control->begun;
-    const tn_status status = tn_context_end_run(context, tn_context_run_in_turn(context));
+    const tn_status status = tn_context_end_run(context, tn_context_run_queued(context));
     note_end(control, number, status);
     if (done) call_done(control, done, user, status);
     pthread_mutex_lock(&control->lock);
@@ -141,7 +141,8 @@ static tn_status wait_for_result(tn_run_control *control, uint32_t timeout_ms, b
 tn_status tn_context_wait(tn_context *context, uint32_t timeout_ms, bool *out_is_done) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     if (!out_is_done && timeout_ms != TN_WAIT_FOREVER)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_context_wait with an end needs a place for is_done");
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_context_wait with an end needs a pointer for is_done");
     pthread_mutex_lock(&context->control.lock);
     const tn_status status = wait_for_result(&context->control, timeout_ms, out_is_done);
     pthread_mutex_unlock(&context->control.lock);

@@ -2,7 +2,7 @@
 /*
  * What a caller gives a context: the shapes of inputs, and memory for inputs and outputs, the
  * host's or the device's. It is noted here; bindings.c checks it and sets the pointers before the
- * next walk.
+ * next run.
  */
 #include "run/context_private.h"
 
@@ -95,7 +95,7 @@ tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t by
                                 void **out_data) {
     if (!context || !out_data)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_context_lend_input needs a context and a place for the pointer");
+                       "tn_context_lend_input needs a context and a target for the pointer");
     TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_input(context, input));
     TN_TRY(tn_context_check_lost(context));

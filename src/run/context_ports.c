@@ -31,7 +31,7 @@ static void find_device_outputs(tn_context *context) {
     const tn_program *program = context->engine->program;
     for (uint32_t s = 0; s < program->step_count; s++)
         for (size_t i = 0; i < context->engine->graph->output_count; i++)
-            if (tn_walk_is_transfer(program, &program->steps[s]) &&
+            if (tn_execution_is_transfer(program, &program->steps[s]) &&
                 program->steps[s].outputs[0] == program->output_values[i])
                 context->ports.outputs[i].is_from_device = true;
 }
@@ -43,7 +43,7 @@ static void find_needed(tn_context *context) {
         const tn_program_step *step = &program->steps[s];
         for (uint32_t i = 0; i < step->input_count && !step->is_host; i++) {
             if (!is_shape_only(engine, step, i))
-                note_needed(context, step->inputs[i], tn_walk_is_transfer(program, step));
+                note_needed(context, step->inputs[i], tn_execution_is_transfer(program, step));
         }
         for (uint32_t i = 0; i < step->operand_count && !step->is_host; i++)
             note_needed(context, step->operands[i], false);

@@ -14,7 +14,7 @@
  *   heaps.c                 the bytes of its strings
  *   describe.c              descriptors of values, what was fused at these shapes
  *   shape_state.c           what is made for one set of shapes
- *   sharing/sharing.h       where its values lie: shape_state_places.c, and
+ *   sharing/sharing.h       where its values lie: shape_state_locations.c, and
  *   sharing/shape_state_windows.c   those that lie in larger ones
  *   sharing/strided_rows.c          of those, the ones that are rows apart
  *   sharing/shape_state_in_place.c  those that lie on what they replace
@@ -22,13 +22,13 @@
  *   bindings.c              the callers' memory
  *   strided/strided_ports.c  their memory, where its elements lie apart
  *   device_ports.c          their memory on a device, where the processor uses it
- *   walk.c                  the run
- *   walk_private.h          what the files of the walk call of each other
- *   walk_profile.c          the run with a clock
- *   walk_device.c           steps on a device, and between its memory and the host's
- *   walk_border.c           inputs and outputs that are in a device's memory already
- *   walk_first.c            the first run of a set of shapes there
- *   walk_graph.c            steps that a device does as one captured graph
+ *   execution.c             the run
+ *   execution_private.h  what the files of the execution loop call of each other
+ *   execution_profile.c     the run with a clock
+ *   execution_device.c      steps on a device, and between its memory and the host's
+ *   execution_border.c      inputs and outputs that are in a device's memory already
+ *   execution_first.c       the first run of a set of shapes there
+ *   execution_graph.c       steps that a device does as one captured graph
  *   sized/dynamic.c         the run of networks whose shapes only data decides
  *   sized/dynamic_device.c  the same on a device
  *   bodies/body_contexts.c  the bodies of nodes
@@ -60,7 +60,8 @@ tn_status tn_context_create_part(const tn_context *whole, tn_engine *engine, boo
                                  tn_context **out_context);
 
 /* --- context_memory.c --- */
-/* Room in the arena. TN_ERROR_MEMORY, TN_ERROR_STATE: what is lent is not enough, or is not there.
+/* Memory in the arena. TN_ERROR_MEMORY, TN_ERROR_STATE: what is lent is not enough, or is not
+ * there.
  */
 tn_status tn_context_reserve_arena(tn_context *context, size_t bytes);
 tn_status tn_context_reserve_device_arena(tn_context *context, size_t bytes);
@@ -119,13 +120,13 @@ bool tn_strided_is_direct(const tn_context *context, uint32_t input);
 tn_status tn_strided_settle(tn_context *context);
 /* All of that kind: another context runs the shapes. */
 tn_status tn_strided_settle_all(tn_context *context);
-/* Puts the caller's memory in the place of conversions' results: after pointers are set. */
+/* Replaces conversions' results by the caller's memory: after pointers are set. */
 void tn_strided_bypass(tn_context *context);
 
 /* --- context_run.c --- */
-/* What a run does once it is under way; the other one waits for its turn before. */
+/* What a run does once it is under way; the other one waits in the queue before. */
 tn_status tn_context_run_begun(tn_context *context);
-tn_status tn_context_run_in_turn(tn_context *context);
+tn_status tn_context_run_queued(tn_context *context);
 /* tn_context_output, also of a run that is under way. */
 tn_status tn_context_find_output(const tn_context *context, uint32_t output,
                                  const tn_tensor **out_tensor);
@@ -173,7 +174,7 @@ tn_status tn_profiles_choose(const tn_context *context, uint32_t *out_profile);
 /* --- profiles/profile_contexts.c --- */
 tn_status tn_profiles_create(tn_context *context);
 void tn_profiles_destroy(tn_context *context);
-/* The context that runs the present shapes in this one's place; null: it does so itself. */
+/* The context that runs the present shapes instead of this one; null: it does so itself. */
 static inline tn_context *tn_profiles_other(const tn_context *context) {
     return context->profiles.contexts ? context->profiles.contexts[context->profiles.now] : NULL;
 }
@@ -225,7 +226,7 @@ tn_status tn_unfused_find(tn_context *context, bool *out_is_broken);
 void tn_unfused_destroy(tn_context *context);
 /* Gives another context of the same graph the shapes and the memory that are bound here. */
 tn_status tn_context_hand_over(const tn_context *context, tn_context *other);
-/* The context that runs the present shapes in this one's place: of another profile, or that one;
+/* The context that runs the present shapes instead of this one: of another profile, or that one;
  * null: it does so itself. */
 static inline tn_context *tn_context_stand_in(const tn_context *context) {
     tn_context *other = tn_profiles_other(context);
@@ -243,29 +244,29 @@ tn_status tn_shape_state_create(tn_context *context, bool is_unfused, tn_shape_s
 void tn_shape_state_destroy(const tn_context *context, tn_shape_state *state); /* null is fine */
 /* Before it is destroyed while the context goes on: the helper process forgets its calls. */
 void tn_shape_state_forget(tn_shape_state *state);
-/* A 64-byte aligned copy that lives as long as the state; null: no memory. */
+/* A 64-byte aligned copy that has the lifetime of the state; null: no memory. */
 void *tn_shape_state_copy(tn_shape_state *state, const void *data, size_t bytes);
 /* Tells the kernels that have a reshape of a state that becomes current again. */
 tn_status tn_shape_state_reshape(tn_context *context, tn_shape_state *state);
 
-/* --- sharing/shape_state_places.c --- */
+/* --- sharing/shape_state_locations.c --- */
 /* Decides in which memory each value lies, and which steps are dropped. */
 tn_status tn_shape_state_place(tn_context *context, tn_shape_state *state);
 /* The value whose memory a value has, and where in it; final when the state is placed. */
 static inline uint32_t tn_shape_state_root(const tn_shape_state *state, uint32_t value,
                                            size_t *out_shift) {
     *out_shift = 0;
-    while (state->places[value].root != value) {
-        *out_shift += state->places[value].shift;
-        value = state->places[value].root;
+    while (state->locations[value].root != value) {
+        *out_shift += state->locations[value].shift;
+        value = state->locations[value].root;
     }
     return value;
 }
 
 /* --- shape_state_memory.c --- */
-/* Plans the arena; the workspaces are known. Afterwards every place is final. */
+/* Plans the arena; the workspaces are known. Afterwards every location is final. */
 tn_status tn_shape_state_plan(tn_context *context, tn_shape_state *state);
-/* Whether an item of the walk is enqueued on the device. */
+/* Whether an item is enqueued on the device. */
 bool tn_shape_state_is_on_device(const tn_context *context, const tn_shape_state *state,
                                  uint32_t item);
 
@@ -280,7 +281,7 @@ tn_status tn_bindings_apply_inputs(tn_context *context);
 void *tn_bindings_input(const tn_context *context, uint32_t input);
 /* Copies inputs that are staged, and outputs that are not written in place. */
 void tn_bindings_stage_inputs(tn_context *context);
-/* Whether some output is copied by the host when the walk is over. */
+/* Whether some output is copied by the host when all items have run. */
 bool tn_bindings_has_copies(const tn_context *context);
 void tn_bindings_copy_outputs(tn_context *context);
 tn_status tn_bindings_own_output(tn_context *context, uint32_t output, size_t bytes);
@@ -295,7 +296,7 @@ const void *tn_bindings_host_data(const tn_input_binding *binding);
 /* Notes that what is bound is memory of the device. */
 void tn_device_ports_bind_input(tn_context *context, uint32_t input);
 void tn_device_ports_bind_output(tn_context *context, uint32_t output);
-/* Before a run: brings what the processor reads; waits where there is such a thing. */
+/* Before a run: copies what the processor reads; waits where there is such a thing. */
 tn_status tn_device_ports_fetch(tn_context *context);
 /* After it: enqueues the copies of what the processor computed. */
 bool tn_device_ports_has_sends(const tn_context *context);
@@ -303,57 +304,57 @@ tn_status tn_device_ports_send(tn_context *context);
 /* TN_ERROR_STATE where the caller captures its stream and some of the work is the processor's. */
 tn_status tn_device_ports_check_capture(const tn_context *context);
 
-/* --- walk_profile.c --- */
-tn_status tn_walk_profile(tn_context *context);
-uint64_t tn_walk_now_ns(void);
-void tn_walk_note_time(tn_context *context, uint32_t step, uint64_t ns);
-void tn_walk_profile_close(tn_context *context);
+/* --- execution_profile.c --- */
+tn_status tn_execution_profile(tn_context *context);
+void tn_execution_note_time(tn_context *context, uint32_t step, uint64_t ns);
+void tn_execution_profile_close(tn_context *context);
 
-/* --- walk.c --- */
-tn_status tn_walk_run(tn_context *context);
+/* --- execution.c --- */
+tn_status tn_execution_run(tn_context *context);
 /* The callback of reformat steps. */
-tn_status tn_walk_reformat(tn_call *call);
+tn_status tn_execution_reformat(tn_call *call);
 
 /* --- checked.c --- */
 /* When the engine is a checked one: the kernels are open. */
 tn_status tn_checked_context_create(tn_context *context);
 void tn_checked_context_destroy(tn_context *context);
-tn_status tn_checked_walk(tn_context *context);
+tn_status tn_execution_run_checked(tn_context *context);
 /* A call of a step whose tensors are set. */
 tn_status tn_checked_step(tn_context *context, uint32_t step, tn_call *call, tn_callback run);
 
 /* Memory of the host for an input or output: what the device copies fastest, where one reads or
  * writes it (pinned). */
-bool tn_walk_has_pinned(const tn_context *context);
-tn_status tn_walk_host_allocate(tn_context *context, size_t bytes, const char *what,
-                                void **out_memory);
-void tn_walk_host_deallocate(tn_context *context, void *memory); /* null is fine */
+bool tn_execution_has_pinned(const tn_context *context);
+tn_status tn_execution_host_allocate(tn_context *context, size_t bytes, const char *what,
+                                     void **out_memory);
+void tn_execution_host_deallocate(tn_context *context, void *memory); /* null is fine */
 
-/* --- walk_device.c --- */
+/* --- execution_device.c --- */
 /* A stream, before the kernels are opened; nothing where the processor does it all. */
-tn_status tn_walk_open_device(tn_context *context);
-void tn_walk_close_device(tn_context *context);
-tn_status tn_walk_wait(tn_context *context); /* for all that is enqueued */
+tn_status tn_execution_open_device(tn_context *context);
+void tn_execution_close_device(tn_context *context);
+tn_status tn_execution_wait(tn_context *context); /* for all that is enqueued */
 /* Finds the items that may be captured, again where it was done before; nothing is captured yet. */
-tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state);
+tn_status tn_execution_find_graphs(tn_context *context, tn_shape_state *state);
 /* The callback of a transfer that there is no need for. */
-tn_status tn_walk_do_nothing(tn_call *call);
+tn_status tn_execution_do_nothing(tn_call *call);
 /* Finds the transfers at the network's border. */
-tn_status tn_walk_find_borders(tn_context *context, tn_shape_state *state);
+tn_status tn_execution_find_borders(tn_context *context, tn_shape_state *state);
 /* Where what is bound in the device's memory lies, once all other pointers are set. */
-void tn_walk_set_borders(const tn_context *context, tn_shape_state *state);
+void tn_execution_set_borders(const tn_context *context, tn_shape_state *state);
 /* Decides which transfers are part of a graph with the memory that is bound now; where that changes
  * what was captured is forgotten. */
-tn_status tn_walk_capture_borders(tn_context *context, tn_shape_state *state);
+tn_status tn_execution_capture_borders(tn_context *context, tn_shape_state *state);
 /* Forgets what was captured: pointers or the stream have changed, or the state goes. */
-void tn_walk_drop_graphs(const tn_context *context, tn_shape_state *state);
-/* The walk on a device. */
-tn_status tn_walk_run_device(tn_context *context);
+void tn_execution_drop_graphs(const tn_context *context, tn_shape_state *state);
+/* The execution loop on a device. */
+tn_status tn_execution_run_device(tn_context *context);
 /* Turns the call of a reformat step into one from, to or on the device; its workspace is there. */
-void tn_walk_make_transfer(tn_context *context, const tn_shape_state *state, tn_walk_item *item,
-                           uint32_t from_space, uint32_t to_space, uint64_t *out_workspace_bytes);
+void tn_execution_make_transfer(tn_context *context, const tn_shape_state *state,
+                                tn_execution_item *item, uint32_t from_space, uint32_t to_space,
+                                uint64_t *out_workspace_bytes);
 /* Whether a step moves or converts a tensor from, to or on a device. */
-bool tn_walk_is_transfer(const tn_program *program, const tn_program_step *step);
+bool tn_execution_is_transfer(const tn_program *program, const tn_program_step *step);
 
 /* --- sized/counted.c --- */
 /* Notes the counts of the inputs in a new state, whose tensors are described, and gives each tensor

@@ -61,8 +61,8 @@ static tn_status read_memory(const tn_context *context, tn_report_memory *memory
             tn_memory_buffer *buffer = &to->buffers[to->count];
             *buffer = from->buffers[to->count];
             to->values[to->count] = from->values[to->count];
-            buffer->first = state->walk_steps[buffer->first];
-            buffer->last = buffer->last < state->walk_count ? state->walk_steps[buffer->last]
+            buffer->first = state->item_steps[buffer->first];
+            buffer->last = buffer->last < state->item_count ? state->item_steps[buffer->last]
                                                             : context->engine->program->step_count;
         }
     }

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One run: reshape where shapes or values have changed, bindings, the walk, the outputs. And what
- * becomes of a context whose run failed or whose device is lost.
+ * One run: reshape where shapes or values have changed, bindings, the execution loop, the outputs.
+ * And what becomes of a context whose run failed or whose device is lost.
  */
 #include "device/cpu/shared_threads.h"
 #include "device/cpu/workers.h"
 #include "plugin/devices.h"
 #include "run/context_private.h"
 
-static tn_status walk(tn_context *context) {
-    if (context->checked) return tn_checked_walk(context);
-    if (context->profile.is_on) return tn_walk_profile(context);
-    return context->device.stream ? tn_walk_run_device(context) : tn_walk_run(context);
+static tn_status execute(tn_context *context) {
+    if (context->checked) return tn_execution_run_checked(context);
+    if (context->profile.is_on) return tn_execution_profile(context);
+    return context->device.stream ? tn_execution_run_device(context) : tn_execution_run(context);
 }
 
-static tn_status wait(tn_context *context) {
-    const tn_status status = tn_walk_wait(context);
+static tn_status wait_for_run(tn_context *context) {
+    const tn_status status = tn_execution_wait(context);
     return status == TN_OK ? TN_OK : tn_error_at(status, "some node (a checked run says which)");
 }
 
 /* Outputs of the processor's to the device's memory. */
 static tn_status send(tn_context *context) {
     TN_TRY(tn_device_ports_send(context));
-    return context->device.stream == context->device.own_stream ? wait(context) : TN_OK;
+    return context->device.stream == context->device.own_stream ? wait_for_run(context) : TN_OK;
 }
 
 static tn_status run_dynamic(tn_context *context) {
     TN_TRY(tn_dynamic_run(context));
     if (context->ports.has_device && tn_device_ports_has_sends(context)) return send(context);
-    return context->device.stream == context->device.own_stream ? wait(context) : TN_OK;
+    return context->device.stream == context->device.own_stream ? wait_for_run(context) : TN_OK;
 }
 
-static tn_status run(tn_context *context) {
+static tn_status run_once(tn_context *context) {
     TN_TRY(tn_run_check(context->run));
     if (context->ports.has_strided) TN_TRY(tn_strided_gather(context));
     if (context->profiles.contexts) {
@@ -61,13 +61,13 @@ static tn_status run(tn_context *context) {
     tn_bindings_stage_inputs(context);
     context->device.is_pending = context->device.stream != NULL;
     tn_crash_enter(&context->crash, NULL, NULL, NULL);
-    const tn_status walked = walk(context);
+    const tn_status executed = execute(context);
     tn_crash_leave(&context->crash);
-    TN_TRY(walked);
+    TN_TRY(executed);
     const bool has_copies = tn_bindings_has_copies(context),
                has_sends = context->ports.has_device && tn_device_ports_has_sends(context);
     if (has_copies || (context->device.stream == context->device.own_stream && !has_sends))
-        TN_TRY(wait(context));
+        TN_TRY(wait_for_run(context));
     tn_bindings_copy_outputs(context);
     return has_sends ? send(context) : TN_OK;
 }
@@ -103,7 +103,7 @@ tn_status tn_context_run_begun(tn_context *context) {
     const tn_device *device = context->engine->device;
     const uint32_t before = context->device.stream ? tn_device_enter(device) : 0;
     context->device.is_done_marked = false;
-    tn_status status = run(context);
+    tn_status status = run_once(context);
     if (status == TN_OK && context->ports.has_strided) status = tn_strided_scatter(context);
     if (context->device.stream) tn_device_leave(device, before);
     return __builtin_expect(status == TN_OK, 1) ? TN_OK : tn_context_end_failed(context, status);
@@ -131,8 +131,8 @@ static tn_status run_among_others(tn_context *context) {
     return status;
 }
 
-/* Begins when its turn has come, where threads are shared with other engines. */
-tn_status tn_context_run_in_turn(tn_context *context) {
+/* Begins when the queue admits it, where threads are shared with other engines. */
+tn_status tn_context_run_queued(tn_context *context) {
     const tn_engine *engine = context->engine;
     tn_threads *threads = context->device.stream ? NULL : engine->shared_threads;
     if (__builtin_expect(!threads, 1)) return run_among_others(context);
@@ -147,11 +147,11 @@ tn_status tn_context_run(tn_context *context) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     if (context->run != &context->control.state) return tn_context_run_begun(context); /* a part */
     TN_TRY(tn_run_control_begin(&context->control));
-    return tn_context_end_run(context, tn_context_run_in_turn(context));
+    return tn_context_end_run(context, tn_context_run_queued(context));
 }
 
 tn_status tn_context_wait_all(tn_context *context) {
-    TN_TRY(tn_walk_wait(context));
+    TN_TRY(tn_execution_wait(context));
     if (context->unfused.context) TN_TRY(tn_context_wait_all(context->unfused.context));
     for (uint32_t p = 1; context->profiles.contexts && p < context->engine->profile_count; p++)
         if (context->profiles.contexts[p])
@@ -194,7 +194,7 @@ tn_status tn_context_find_output(const tn_context *context, uint32_t output,
 tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tensor **out_tensor) {
     if (!context || !out_tensor)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_context_output needs a context and a place for the tensor");
+                       "tn_context_output needs a context and a pointer for the tensor");
     TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_output(context, output));
     return tn_context_find_output(context, output, out_tensor);

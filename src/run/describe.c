@@ -95,8 +95,8 @@ done:
     return status;
 }
 
-static tn_status holds(const tn_context *context, const tn_engine_step *step, uint32_t absorbed,
-                       tn_tensor_id chained, bool *out_holds) {
+static tn_status absorbed_holds(const tn_context *context, const tn_engine_step *step,
+                                uint32_t absorbed, tn_tensor_id chained, bool *out_holds) {
     const tn_graph_node *node = &context->engine->graph->nodes[step->step->absorbed[absorbed]];
     const tn_shape *output = shape_of(context, node->outputs[0]);
     *out_holds = operands_fit(context, step, absorbed, output);
@@ -117,7 +117,7 @@ tn_status tn_context_find_broken(const tn_context *context, uint32_t index, uint
     for (uint32_t i = 0; i < step->absorbed_count && *out_node == TN_NO_NODE; i++) {
         bool is_sound = true;
         if (i == step->before_count) chained = nodes[step->node].outputs[0];
-        TN_TRY(holds(context, prepared, i, chained, &is_sound));
+        TN_TRY(absorbed_holds(context, prepared, i, chained, &is_sound));
         chained = nodes[step->absorbed[i]].outputs[0];
         if (!is_sound) *out_node = step->absorbed[i];
     }

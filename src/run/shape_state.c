@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a context keeps for one set of shapes: descriptors of all values, a call for each step that
- * runs, in the order of the walk. Where the values lie is shape_state_places.c.
+ * runs, in the order of execution. Where the values lie is shape_state_locations.c.
  */
 #include "base/status.h"
 #include "run/context_private.h"
@@ -10,21 +10,21 @@
 
 void tn_shape_state_destroy(const tn_context *context, tn_shape_state *state) {
     if (!state) return;
-    tn_walk_drop_graphs(context, state);
+    tn_execution_drop_graphs(context, state);
     tn_arena_destroy(state->arena);
 }
 
 void tn_shape_state_forget(tn_shape_state *state) {
-    for (uint32_t i = 0; i < state->walk_count; i++)
-        if (state->walk[i].run == tn_isolated_run)
-            tn_isolated_call_forget(state->walk[i].call->user);
+    for (uint32_t i = 0; i < state->item_count; i++)
+        if (state->items[i].run == tn_isolated_run)
+            tn_isolated_call_forget(state->items[i].call->user);
 }
 
 /* Zeroed memory of the state, aligned as tensors' data is. */
 static void *allocate_data(tn_shape_state *state, size_t bytes) {
-    size_t room;
-    if (!tn_add_size(bytes, 64, &room)) return NULL;
-    char *data = tn_arena_allocate(state->arena, room, 1);
+    size_t padded_bytes;
+    if (!tn_add_size(bytes, 64, &padded_bytes)) return NULL;
+    char *data = tn_arena_allocate(state->arena, padded_bytes, 1);
     return data ? data + (64 - ((uintptr_t)data & 63)) : NULL;
 }
 
@@ -108,7 +108,7 @@ static tn_status list_tensors(tn_shape_state *state, const uint32_t *values, uin
 }
 
 static tn_status isolate_call(tn_context *context, tn_shape_state *state, uint32_t index,
-                              tn_walk_item *item) {
+                              tn_execution_item *item) {
     tn_isolated_call *isolated = tn_arena_allocate(state->arena, 1, sizeof(*isolated));
     if (!isolated) return tn_fail_memory("a set of shapes");
     tn_isolated_call_init(context->isolation, index, isolated, item->call);
@@ -117,7 +117,7 @@ static tn_status isolate_call(tn_context *context, tn_shape_state *state, uint32
 }
 
 static tn_status make_call(tn_context *context, tn_shape_state *state, uint32_t index,
-                           tn_walk_item *item) {
+                           tn_execution_item *item) {
     const tn_program_step *step = &context->engine->program->steps[index];
     tn_open_kernel *kernel = &context->kernels[index];
     tn_call *call = tn_arena_allocate(state->arena, 1, sizeof(*call));
@@ -133,7 +133,7 @@ static tn_status make_call(tn_context *context, tn_shape_state *state, uint32_t 
                           .output_count = 1,
                           .threads = context->engine->pool.threads,
                           .user = context->engine};
-        item->run = tn_walk_reformat;
+        item->run = tn_execution_reformat;
     } else {
         const tn_kernel *chosen = kernel->prepared->kernel;
         *call = kernel->call;
@@ -149,8 +149,8 @@ static tn_status make_call(tn_context *context, tn_shape_state *state, uint32_t 
     const tn_program_value *values = context->engine->program->values;
     const uint32_t from = values[step->inputs[0]].space, to = values[step->outputs[0]].space;
     if (from != TN_SPACE_HOST || to != TN_SPACE_HOST)
-        tn_walk_make_transfer(context, state, item, from, to,
-                              &state->workspace_bytes[state->walk_count]);
+        tn_execution_make_transfer(context, state, item, from, to,
+                                   &state->workspace_bytes[state->item_count]);
     return TN_OK;
 }
 
@@ -159,19 +159,19 @@ static bool runs(const tn_context *context, const tn_shape_state *state, uint32_
     return step->kind != TN_STEP_VIEW && !step->is_host && !state->is_dropped[index];
 }
 
-static tn_status make_walk(tn_context *context, tn_shape_state *state) {
+static tn_status make_items(tn_context *context, tn_shape_state *state) {
     const tn_program *program = context->engine->program;
     for (uint32_t s = 0; s < program->step_count; s++) {
         if (!runs(context, state, s)) continue;
-        TN_TRY(make_call(context, state, s, &state->walk[state->walk_count]));
-        state->walk_steps[state->walk_count++] = s;
+        TN_TRY(make_call(context, state, s, &state->items[state->item_count]));
+        state->item_steps[state->item_count++] = s;
     }
     return TN_OK;
 }
 
 /* Workspaces are planned once: what a kernel answers for the same shapes later must fit in. */
 static tn_status reshape_item(const tn_shape_state *state, uint32_t item, tn_callback reshape) {
-    tn_call *call = state->walk[item].call;
+    tn_call *call = state->items[item].call;
     call->workspace_bytes = 0;
     TN_TRY(tn_call_invoke(call, reshape, "reshape"));
     const uint64_t answered = call->workspace_bytes, planned = state->workspace_bytes[item];
@@ -191,15 +191,15 @@ static tn_status reshape_item(const tn_shape_state *state, uint32_t item, tn_cal
 /* A shape that a kernel for any shape does not take after all runs by the reference. */
 static tn_status take_reference(tn_context *context, tn_shape_state *state, uint32_t item,
                                 tn_status status, const tn_error_copy *before) {
-    tn_call *call = state->walk[item].call;
+    tn_call *call = state->items[item].call;
     if (status != TN_ERROR_UNSUPPORTED || state->is_placed ||
-        !tn_context_has_reference(context, state->walk_steps[item]))
+        !tn_context_has_reference(context, state->item_steps[item]))
         return status;
     tn_call_scope *scope = tn_arena_copy(state->arena, call->host_private, sizeof(*scope));
     if (!scope) return tn_fail_memory("a set of shapes");
     tn_error_restore(before);
     tn_context_use_reference(call, scope);
-    state->walk[item].run = call->op->reference;
+    state->items[item].run = call->op->reference;
     state->workspace_bytes[item] = 0;
     return TN_OK;
 }
@@ -207,16 +207,16 @@ static tn_status take_reference(tn_context *context, tn_shape_state *state, uint
 static tn_status reshape_kernel(tn_context *context, tn_shape_state *state, uint32_t item,
                                 const tn_kernel *kernel) {
     tn_error_copy before;
-    if (state->walk[item].call->flags & TN_CALL_REFERENCE) return TN_OK;
+    if (state->items[item].call->flags & TN_CALL_REFERENCE) return TN_OK;
     tn_error_save(&before);
     const tn_status status = reshape_item(state, item, kernel->reshape);
     return status == TN_OK ? TN_OK : take_reference(context, state, item, status, &before);
 }
 
 tn_status tn_shape_state_reshape(tn_context *context, tn_shape_state *state) {
-    for (uint32_t i = 0; i < state->walk_count; i++) {
-        const tn_open_kernel *kernel = &context->kernels[state->walk_steps[i]];
-        if (state->walk[i].run == tn_isolated_run)
+    for (uint32_t i = 0; i < state->item_count; i++) {
+        const tn_open_kernel *kernel = &context->kernels[state->item_steps[i]];
+        if (state->items[i].run == tn_isolated_run)
             TN_TRY(reshape_item(state, i, tn_isolated_reshape));
         else if (kernel->is_open && kernel->prepared->kernel && kernel->prepared->kernel->reshape)
             TN_TRY(reshape_kernel(context, state, i, kernel->prepared->kernel));
@@ -236,22 +236,22 @@ static tn_status describe_outputs(tn_context *context, tn_shape_state *state) {
     return TN_OK;
 }
 
-static tn_status allocate(tn_context *context, tn_shape_state *state) {
+static tn_status allocate_state(tn_context *context, tn_shape_state *state) {
     const tn_program *program = context->engine->program;
     const size_t outputs = context->engine->graph->output_count;
     state->tensors =
         tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->tensors));
-    state->places =
-        tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->places));
+    state->locations =
+        tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->locations));
     state->last_read =
         tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->last_read));
     state->rows = tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->rows));
     state->is_dropped =
         tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->is_dropped));
     state->updated = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->updated));
-    state->walk = tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->walk));
-    state->walk_steps =
-        tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->walk_steps));
+    state->items = tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->items));
+    state->item_steps =
+        tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->item_steps));
     state->workspaces =
         tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->workspaces));
     state->workspace_bytes =
@@ -260,8 +260,8 @@ static tn_status allocate(tn_context *context, tn_shape_state *state) {
         tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->patches));
     state->outputs = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->outputs));
     state->copies = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->copies));
-    if (!state->tensors || !state->places || !state->rows || !state->last_read ||
-        !state->is_dropped || !state->updated || !state->walk || !state->walk_steps ||
+    if (!state->tensors || !state->locations || !state->rows || !state->last_read ||
+        !state->is_dropped || !state->updated || !state->items || !state->item_steps ||
         !state->workspaces || !state->workspace_bytes || !state->patches || !state->outputs ||
         !state->copies)
         return tn_fail_memory("a set of shapes");
@@ -269,18 +269,18 @@ static tn_status allocate(tn_context *context, tn_shape_state *state) {
 }
 
 static tn_status fill_state(tn_context *context, tn_shape_state *state) {
-    TN_TRY(allocate(context, state));
+    TN_TRY(allocate_state(context, state));
     TN_TRY(copy_key(context, state));
     if (!state->is_unfused) TN_TRY(describe_used(context, state));
     if (!state->is_unfused) TN_TRY(describe_outputs(context, state));
     TN_TRY(tn_counted_find(context, state));
     if (state->is_unfused) return TN_OK;
     TN_TRY(tn_shape_state_place(context, state));
-    TN_TRY(make_walk(context, state));
+    TN_TRY(make_items(context, state));
     TN_TRY(tn_shape_state_reshape(context, state)); /* asks for the workspaces */
     TN_TRY(tn_shape_state_plan(context, state));
-    TN_TRY(tn_walk_find_borders(context, state));
-    return tn_walk_find_graphs(context, state);
+    TN_TRY(tn_execution_find_borders(context, state));
+    return tn_execution_find_graphs(context, state);
 }
 
 tn_status tn_shape_state_create(tn_context *context, bool is_unfused, tn_shape_state **out_state) {

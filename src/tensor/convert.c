@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversions between formats and types; see convert.h. Here a way is chosen, from the tensors
+ * Conversions between formats and types; see convert.h. Here a variant is chosen, from the tensors
  * alone, so that every part of a split conversion chooses the same one: copying, types only
- * (convert_types.c, convert_reals.c), channels only (convert_channels.c), or row by row
+ * (convert_types.c, convert_floats.c), channels only (convert_channels.c), or row by row
  * (convert_rows.c).
  */
 #include "tensor/quantization.h"
@@ -11,15 +11,15 @@
 
 #include <string.h>
 
-typedef enum convert_way {
+typedef enum convert_variant {
     CONVERT_COPY,
     CONVERT_TYPES,
     CONVERT_CHANNELS,
-    CONVERT_REALS,
+    CONVERT_FLOATS,
     CONVERT_REAL_CHANNELS,
     CONVERT_ROWS,
     CONVERT_SCALED_ROWS
-} convert_way;
+} convert_variant;
 
 /* Of one item that copies or converts types only. */
 #define ITEM_BYTES    32768
@@ -70,22 +70,24 @@ static bool have_same_strides(const tn_tensor *from, const tn_tensor *to) {
     return true;
 }
 
-/* Of a pair of convert_reals.c; COPY stands for none. A padding lane is zero in both: so is the
+/* Of a pair of convert_floats.c; COPY stands for none. A padding lane is zero in both: so is the
  * zero point then. */
-static convert_way choose_real_way(const tn_tensor *from, const tn_tensor *to, tn_reals *reals) {
-    if (from->type == to->type || !tn_reals_init(reals, from, to) || !is_packed(from) ||
-        !is_packed(to))
+static convert_variant choose_float_variant(const tn_tensor *from, const tn_tensor *to,
+                                            tn_float_conversion *conversion) {
+    if (from->type == to->type || !tn_float_conversion_init(conversion, from, to) ||
+        !is_packed(from) || !is_packed(to))
         return CONVERT_COPY;
     const int64_t from_block = tn_convert_block(from), to_block = tn_convert_block(to);
-    if (reals->zero != 0 && (from_block || to_block)) return CONVERT_COPY;
-    if (from_block == to_block && have_same_strides(from, to)) return CONVERT_REALS;
+    if (conversion->zero != 0 && (from_block || to_block)) return CONVERT_COPY;
+    if (from_block == to_block && have_same_strides(from, to)) return CONVERT_FLOATS;
     return from->rank >= 2 ? CONVERT_REAL_CHANNELS : CONVERT_COPY;
 }
 
-static convert_way choose_way(const tn_tensor *from, const tn_tensor *to, tn_reals *reals) {
+static convert_variant choose_variant(const tn_tensor *from, const tn_tensor *to,
+                                      tn_float_conversion *conversion) {
     const bool is_same_type = from->type == to->type;
-    const convert_way real_way = choose_real_way(from, to, reals);
-    if (real_way != CONVERT_COPY) return real_way;
+    const convert_variant float_variant = choose_float_variant(from, to, conversion);
+    if (float_variant != CONVERT_COPY) return float_variant;
     if (!is_equally_scaled(from, to) || (!is_same_type && has_scale(from)))
         return CONVERT_SCALED_ROWS;
     if (!is_packed(from) || !is_packed(to)) return CONVERT_ROWS;
@@ -94,12 +96,12 @@ static convert_way choose_way(const tn_tensor *from, const tn_tensor *to, tn_rea
     return is_same_type && from->rank >= 2 ? CONVERT_CHANNELS : CONVERT_ROWS;
 }
 
-static int64_t count_items(const tn_tensor *from, const tn_tensor *to, convert_way way) {
-    switch (way) {
+static int64_t count_items(const tn_tensor *from, const tn_tensor *to, convert_variant variant) {
+    switch (variant) {
     case CONVERT_COPY:
         return (int64_t)((from->bytes + ITEM_BYTES - 1) / ITEM_BYTES);
     case CONVERT_TYPES:
-    case CONVERT_REALS:
+    case CONVERT_FLOATS:
         return (int64_t)((tn_type_elements(from->type, from->bytes) + ITEM_ELEMENTS - 1) /
                          ITEM_ELEMENTS);
     case CONVERT_CHANNELS:
@@ -117,19 +119,19 @@ static void copy_items(const tn_tensor *from, const tn_tensor *to, int64_t begin
     memcpy((char *)to->data + first, (const char *)from->data + first, (size_t)(last - first));
 }
 
-/* `reals` is null for types alone. A packed tensor's last byte may have room for more elements than
- * there are. */
-static void convert_type_items(const tn_tensor *from, const tn_tensor *to, const tn_reals *reals,
-                               int64_t begin, int64_t end) {
-    const size_t room = tn_type_elements(to->type, (size_t)to->bytes);
+/* `conversion` is null for types alone. A packed tensor's last byte may have room for more elements
+ * than there are. */
+static void convert_type_items(const tn_tensor *from, const tn_tensor *to,
+                               const tn_float_conversion *conversion, int64_t begin, int64_t end) {
+    const size_t element_limit = tn_type_elements(to->type, (size_t)to->bytes);
     const size_t first = (size_t)begin * ITEM_ELEMENTS;
     size_t last = (size_t)end * ITEM_ELEMENTS, all = tn_type_elements(from->type, from->bytes);
-    if (all > room) all = room;
+    if (all > element_limit) all = element_limit;
     if (last > all) last = all;
     const char *source = (const char *)from->data + tn_type_storage(from->type, first);
     char *target = (char *)to->data + tn_type_storage(to->type, first);
-    if (reals)
-        tn_reals_line(reals, source, target, (int64_t)(last - first));
+    if (conversion)
+        tn_float_conversion_line(conversion, source, target, (int64_t)(last - first));
     else
         tn_convert_types(source, from->type, target, to->type, (int64_t)(last - first));
 }
@@ -189,37 +191,37 @@ static tn_status fail_convert(const tn_tensor *from, const tn_tensor *to) {
 
 int64_t tn_convert_items(const tn_tensor *from, const tn_tensor *to) {
     if (!is_convertible(from, to)) return 1; /* so that tn_convert is called and says why */
-    tn_reals reals;
-    return is_empty(from) ? 0 : count_items(from, to, choose_way(from, to, &reals));
+    tn_float_conversion conversion;
+    return is_empty(from) ? 0 : count_items(from, to, choose_variant(from, to, &conversion));
 }
 
 tn_status tn_convert(const tn_tensor *from, const tn_tensor *to, int64_t begin, int64_t end) {
     if (!is_convertible(from, to)) return fail_convert(from, to);
     if (is_empty(from) || begin >= end) return TN_OK;
-    tn_reals reals;
-    const convert_way way = choose_way(from, to, &reals);
-    const int64_t items = count_items(from, to, way);
+    tn_float_conversion conversion;
+    const convert_variant variant = choose_variant(from, to, &conversion);
+    const int64_t items = count_items(from, to, variant);
     if (begin < 0 || end > items)
         return tn_fail(TN_ERROR_ARGUMENT, "items %lld to %lld are not within 0 to %lld",
                        (long long)begin, (long long)end, (long long)items);
-    switch (way) {
+    switch (variant) {
     case CONVERT_COPY:
         copy_items(from, to, begin, end);
         break;
     case CONVERT_TYPES:
         convert_type_items(from, to, NULL, begin, end);
         break;
-    case CONVERT_REALS:
-        convert_type_items(from, to, &reals, begin, end);
+    case CONVERT_FLOATS:
+        convert_type_items(from, to, &conversion, begin, end);
         break;
     case CONVERT_CHANNELS:
         tn_convert_channels(from, to, NULL, begin, end);
         break;
     case CONVERT_REAL_CHANNELS:
-        tn_convert_channels(from, to, &reals, begin, end);
+        tn_convert_channels(from, to, &conversion, begin, end);
         break;
     default:
-        tn_convert_rows(from, to, way == CONVERT_SCALED_ROWS, begin, end);
+        tn_convert_rows(from, to, variant == CONVERT_SCALED_ROWS, begin, end);
         break;
     }
     return TN_OK;

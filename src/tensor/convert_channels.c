@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements of one type, or reals of two, between linear, channels last and blocked channels. The
+ * Elements of one type, or floats of two, between linear, channels last and blocked channels. The
  * tensors are seen as images x channels x positions; in each of these formats a tile of up to 16
  * channels, none of them in another block, has one step between channels and one between positions.
  * So a tile is either a transposition (4x4 at a time when elements have 4 bytes) or rows of
@@ -20,7 +20,7 @@ typedef struct channel_view {
 } channel_view;
 
 typedef struct channel_sizes {
-    int64_t channels, positions, padded; /* padded: channels that `to` has room for */
+    int64_t channels, positions, padded; /* padded: channels that `to` has buffer for */
     int64_t width, tiles, pieces; /* of channels a tile; tiles, pieces of positions an image */
     channel_view from, to;
 } channel_sizes;
@@ -63,7 +63,7 @@ int64_t tn_convert_channels_items(const tn_tensor *from, const tn_tensor *to) {
     return from->shape[0] * sizes.tiles * sizes.pieces;
 }
 
-static int64_t channel_place(const channel_view *view, int64_t channel, int64_t positions) {
+static int64_t channel_offset(const channel_view *view, int64_t channel, int64_t positions) {
     if (view->is_linear) return channel * positions;
     if (!view->block) return channel;
     return channel / view->block * view->block * positions + channel % view->block;
@@ -88,12 +88,12 @@ static channel_tile tile_at(const channel_sizes *sizes, const tn_tensor *from, c
     tile.positions = sizes->positions - position;
     if (tile.positions > TILE_POSITIONS) tile.positions = TILE_POSITIONS;
     const int64_t target = image * sizes->to.image_step + position * tile.to_step +
-                           channel_place(&sizes->to, channel, sizes->positions);
+                           channel_offset(&sizes->to, channel, sizes->positions);
     tile.to = (char *)to->data + (size_t)target * to_bytes;
     tile.from = from->data;
     if (tile.count > 0) {
         const int64_t source = image * sizes->from.image_step + position * tile.from_step +
-                               channel_place(&sizes->from, channel, sizes->positions);
+                               channel_offset(&sizes->from, channel, sizes->positions);
         tile.from += (size_t)source * from_bytes;
     }
     return tile;
@@ -169,8 +169,9 @@ static inline void store_lanes(uint32_t *to, lanes value) {
     memcpy(to, &value, sizeof(value));
 }
 
-/* Four rows of four elements, `from_row` apart, to four rows `to_row` apart, turned. */
-static inline void turn_4x4(const uint32_t *from, int64_t from_row, uint32_t *to, int64_t to_row) {
+/* Four rows of four elements, `from_row` apart, to four rows `to_row` apart, transposed. */
+static inline void transpose_4x4(const uint32_t *from, int64_t from_row, uint32_t *to,
+                                 int64_t to_row) {
     const lanes a = load_lanes(from), b = load_lanes(from + from_row);
     const lanes c = load_lanes(from + 2 * from_row), d = load_lanes(from + 3 * from_row);
     const lanes ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
@@ -185,7 +186,7 @@ static inline void turn_4x4(const uint32_t *from, int64_t from_row, uint32_t *to
 
 /* A transposition of 4-byte elements: four channels at four positions at a time, then what is left
  * of either. */
-static void turn_32(const channel_tile *tile) {
+static void transpose_32(const channel_tile *tile) {
     const uint32_t *from = (const void *)tile->from;
     uint32_t *to = (void *)tile->to;
     const bool is_gather = tile->from_step == 1; /* from linear */
@@ -194,8 +195,8 @@ static void turn_32(const channel_tile *tile) {
     const int64_t channels = tile->count / 4 * 4, positions = tile->positions / 4 * 4;
     for (int64_t p = 0; p < positions; p += 4) {
         for (int64_t c = 0; c < channels; c += 4)
-            turn_4x4(from + p * tile->from_step + c * tile->from_channel, from_row,
-                     to + p * tile->to_step + c * tile->to_channel, to_row);
+            transpose_4x4(from + p * tile->from_step + c * tile->from_channel, from_row,
+                          to + p * tile->to_step + c * tile->to_channel, to_row);
     }
     channel_tile rest = *tile; /* channels left, at the positions above */
     rest.from += (size_t)(channels * tile->from_channel) * sizeof(*from);
@@ -212,20 +213,20 @@ static void turn_32(const channel_tile *tile) {
 
 typedef uint8_t byte_lanes __attribute__((vector_size(16)));
 
-/* Sixteen rows of sixteen bytes, turned. Each of four steps interleaves rows that are eight apart,
- * which moves one bit of the row's number behind those of the column's. */
-static void turn_16x16(const uint8_t *from, int64_t from_row, uint8_t *to, int64_t to_row) {
-    byte_lanes rows[16], turned[16];
+/* Sixteen rows of sixteen bytes, transposed. Each of four steps interleaves rows that are eight
+ * apart, which moves one bit of the row's number behind those of the column's. */
+static void transpose_16x16(const uint8_t *from, int64_t from_row, uint8_t *to, int64_t to_row) {
+    byte_lanes rows[16], transposed[16];
     for (int i = 0; i < 16; i++)
         memcpy(&rows[i], from + i * from_row, sizeof(rows[i]));
     for (int step = 0; step < 4; step++) {
         for (int i = 0; i < 8; i++) {
-            turned[2 * i] = __builtin_shufflevector(rows[i], rows[i + 8], 0, 16, 1, 17, 2, 18, 3,
-                                                    19, 4, 20, 5, 21, 6, 22, 7, 23);
-            turned[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + 8], 8, 24, 9, 25, 10, 26,
-                                                        11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            transposed[2 * i] = __builtin_shufflevector(rows[i], rows[i + 8], 0, 16, 1, 17, 2, 18,
+                                                        3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            transposed[2 * i + 1] = __builtin_shufflevector(
+                rows[i], rows[i + 8], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
         }
-        memcpy(rows, turned, sizeof(rows));
+        memcpy(rows, transposed, sizeof(rows));
     }
     for (int i = 0; i < 16; i++)
         memcpy(to + i * to_row, &rows[i], sizeof(rows[i]));
@@ -233,7 +234,7 @@ static void turn_16x16(const uint8_t *from, int64_t from_row, uint8_t *to, int64
 
 /* A transposition of bytes: sixteen channels at sixteen positions at a time where there are so
  * many, then what is left. */
-static void turn_8(const channel_tile *tile) {
+static void transpose_8(const channel_tile *tile) {
     const uint8_t *from = (const void *)tile->from;
     uint8_t *to = (void *)tile->to;
     const bool is_gather = tile->from_step == 1;
@@ -241,7 +242,7 @@ static void turn_8(const channel_tile *tile) {
     const int64_t to_row = is_gather ? tile->to_step : tile->to_channel;
     const int64_t positions = tile->count == 16 ? tile->positions / 16 * 16 : 0;
     for (int64_t p = 0; p < positions; p += 16)
-        turn_16x16(from + p * tile->from_step, from_row, to + p * tile->to_step, to_row);
+        transpose_16x16(from + p * tile->from_step, from_row, to + p * tile->to_step, to_row);
     channel_tile rest = *tile;
     rest.from += positions * tile->from_step;
     rest.to += positions * tile->to_step;
@@ -253,9 +254,9 @@ static void move_tile(const channel_tile *tile, size_t bytes) {
     if (tile->from_channel == 1 && tile->to_channel == 1)
         copy_rows(tile, bytes);
     else if (bytes == 4)
-        turn_32(tile);
+        transpose_32(tile);
     else if (bytes == 1)
-        turn_8(tile);
+        transpose_8(tile);
     else if (bytes == 2)
         move_16(tile);
     else
@@ -263,48 +264,50 @@ static void move_tile(const channel_tile *tile, size_t bytes) {
 }
 
 /* Room for a tile, before and after its elements are converted. */
-typedef struct tile_room {
+typedef struct tile_buffer {
     _Alignas(64) char taken[TILE_CHANNELS * TILE_POSITIONS * sizeof(float)];
     _Alignas(64) char line[TILE_CHANNELS * TILE_POSITIONS * sizeof(float)];
-} tile_room;
+} tile_buffer;
 
-/* Converts a tile's elements, and makes them the tile's source. Short rows are brought together
+/* Converts a tile's elements, and makes them the tile's source. Short rows are gathered
  * first, so that lines are long. */
-static void convert_tile(const tn_reals *reals, channel_tile *tile, size_t from_bytes,
-                         size_t to_bytes, tile_room *room) {
+static void convert_tile(const tn_float_conversion *conversion, channel_tile *tile,
+                         size_t from_bytes, size_t to_bytes, tile_buffer *buffer) {
     if (tile->from_channel != 1) {
         for (int64_t c = 0; c < tile->count; c++)
-            tn_reals_line(reals, tile->from + (size_t)(c * tile->from_channel) * from_bytes,
-                          room->line + (size_t)(c * TILE_POSITIONS) * to_bytes, tile->positions);
+            tn_float_conversion_line(
+                conversion, tile->from + (size_t)(c * tile->from_channel) * from_bytes,
+                buffer->line + (size_t)(c * TILE_POSITIONS) * to_bytes, tile->positions);
         tile->from_channel = TILE_POSITIONS;
     } else {
         if (tile->from_step != tile->count) {
             channel_tile rows = *tile;
-            rows.to = room->taken;
+            rows.to = buffer->taken;
             rows.to_step = tile->count;
             copy_rows(&rows, from_bytes);
-            tile->from = room->taken;
+            tile->from = buffer->taken;
         }
-        tn_reals_line(reals, tile->from, room->line, tile->positions * tile->count);
+        tn_float_conversion_line(conversion, tile->from, buffer->line,
+                                 tile->positions * tile->count);
         tile->from_step = tile->count;
     }
-    tile->from = room->line;
+    tile->from = buffer->line;
 }
 
-void tn_convert_channels(const tn_tensor *from, const tn_tensor *to, const tn_reals *reals,
-                         int64_t begin, int64_t end) {
+void tn_convert_channels(const tn_tensor *from, const tn_tensor *to,
+                         const tn_float_conversion *conversion, int64_t begin, int64_t end) {
     const channel_sizes sizes = sizes_of(from, to);
     const size_t from_bytes = tn_type_bytes(from->type), to_bytes = tn_type_bytes(to->type);
-    tile_room room;
+    tile_buffer buffer;
     for (int64_t item = begin; item < end; item++) {
         channel_tile tile = tile_at(&sizes, from, to, item);
         if (tile.zeros > 0) write_zeros(&tile, to_bytes);
         if (tile.count == 0) continue;
-        if (reals && sizes.positions == 1) { /* one row, of any length */
-            tn_reals_line(reals, tile.from, tile.to, tile.count);
+        if (conversion && sizes.positions == 1) { /* one row, of any length */
+            tn_float_conversion_line(conversion, tile.from, tile.to, tile.count);
             continue;
         }
-        if (reals) convert_tile(reals, &tile, from_bytes, to_bytes, &room);
+        if (conversion) convert_tile(conversion, &tile, from_bytes, to_bytes, &buffer);
         move_tile(&tile, to_bytes);
     }
 }

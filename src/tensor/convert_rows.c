@@ -2,7 +2,7 @@
 /*
  * The conversion that does everything, row by row: any strides, formats, types and scales. A row is
  * taken in pieces: gathered into a line, converted there when the types differ, and put down. The
- * ways for what networks do all day are in convert_channels.c and convert_types.c.
+ * variants for what networks do all day are in convert_channels.c and convert_types.c.
  */
 #include "tensor/quantization.h"
 #include "tensor/convert_private.h"
@@ -25,42 +25,42 @@ int64_t tn_convert_rows_items(const tn_tensor *from) {
 }
 
 /* Where value `value` of an axis lies. */
-static int64_t axis_place(const tn_tensor *tensor, uint32_t axis, int64_t value) {
+static int64_t axis_offset(const tn_tensor *tensor, uint32_t axis, int64_t value) {
     const int64_t block = tn_convert_block(tensor);
     if (block && axis == tn_convert_blocked_axis(tensor))
         return value / block * tensor->strides[axis] + value % block;
     return value * tensor->strides[axis];
 }
 
-/* The place of a row's first element; `index` is that of all axes but the last. */
-static int64_t row_place(const tn_tensor *tensor, const int64_t *index) {
+/* The offset of a row's first element; `index` is that of all axes but the last. */
+static int64_t row_offset(const tn_tensor *tensor, const int64_t *index) {
     int64_t at = 0;
     for (uint32_t i = 0; i + 1 < tensor->rank; i++)
-        at += axis_place(tensor, i, index[i]);
+        at += axis_offset(tensor, i, index[i]);
     return at;
 }
 
-static int64_t place(const tn_tensor *tensor, const int64_t *index, int64_t last) {
-    return row_place(tensor, index) +
-           (tensor->rank ? axis_place(tensor, tensor->rank - 1, last) : 0);
+static int64_t element_offset(const tn_tensor *tensor, const int64_t *index, int64_t last) {
+    return row_offset(tensor, index) +
+           (tensor->rank ? axis_offset(tensor, tensor->rank - 1, last) : 0);
 }
 
-/* Places of `count` elements of a row from its element `first` on, in bytes. */
-static void piece_places(const tn_tensor *tensor, int64_t row, int64_t first, int64_t count,
-                         size_t *out_places) {
+/* Offsets of `count` elements of a row from its element `first` on, in bytes. */
+static void piece_offsets(const tn_tensor *tensor, int64_t row, int64_t first, int64_t count,
+                          size_t *out_offsets) {
     const size_t bytes = tn_type_bytes(tensor->type);
     for (int64_t i = 0; i < count; i++) {
-        const int64_t step = tensor->rank ? axis_place(tensor, tensor->rank - 1, first + i) : 0;
-        out_places[i] = (size_t)(row + step) * bytes;
+        const int64_t step = tensor->rank ? axis_offset(tensor, tensor->rank - 1, first + i) : 0;
+        out_offsets[i] = (size_t)(row + step) * bytes;
     }
 }
 
-static void gather(const char *data, const size_t *places, size_t bytes, int64_t count, char *to) {
+static void gather(const char *data, const size_t *offsets, size_t bytes, int64_t count, char *to) {
     switch (bytes) {
 #define CASE(n)                                                                                    \
     case n:                                                                                        \
         for (int64_t i = 0; i < count; i++)                                                        \
-            memcpy(to + i * n, data + places[i], n);                                               \
+            memcpy(to + i * n, data + offsets[i], n);                                              \
         break
         CASE(1);
         CASE(2);
@@ -73,12 +73,12 @@ static void gather(const char *data, const size_t *places, size_t bytes, int64_t
 }
 
 static void scatter(const char *from, size_t bytes, int64_t count, char *data,
-                    const size_t *places) {
+                    const size_t *offsets) {
     switch (bytes) {
 #define CASE(n)                                                                                    \
     case n:                                                                                        \
         for (int64_t i = 0; i < count; i++)                                                        \
-            memcpy(data + places[i], from + i * n, n);                                             \
+            memcpy(data + offsets[i], from + i * n, n);                                            \
         break
         CASE(1);
         CASE(2);
@@ -92,20 +92,20 @@ static void scatter(const char *from, size_t bytes, int64_t count, char *data,
 
 static void convert_row(const tn_tensor *from, const tn_tensor *to, const int64_t *index) {
     _Alignas(8) char taken[PIECE * WIDEST_BYTES], converted[PIECE * WIDEST_BYTES];
-    size_t places[PIECE];
+    size_t offsets[PIECE];
     const int64_t length = row_length(from);
-    const int64_t from_row = row_place(from, index), to_row = row_place(to, index);
+    const int64_t from_row = row_offset(from, index), to_row = row_offset(to, index);
     for (int64_t first = 0; first < length; first += PIECE) {
         const int64_t count = length - first < PIECE ? length - first : PIECE;
         const char *line = taken;
-        piece_places(from, from_row, first, count, places);
-        gather(from->data, places, tn_type_bytes(from->type), count, taken);
+        piece_offsets(from, from_row, first, count, offsets);
+        gather(from->data, offsets, tn_type_bytes(from->type), count, taken);
         if (from->type != to->type) {
             tn_convert_types(taken, from->type, converted, to->type, count);
             line = converted;
         }
-        piece_places(to, to_row, first, count, places);
-        scatter(line, tn_type_bytes(to->type), count, to->data, places);
+        piece_offsets(to, to_row, first, count, offsets);
+        scatter(line, tn_type_bytes(to->type), count, to->data, offsets);
     }
 }
 
@@ -121,7 +121,8 @@ static uint64_t scale_index(const tn_tensor *tensor, const int64_t *index, int64
 static void convert_scaled(const tn_tensor *from, const tn_tensor *to, const int64_t *index,
                            int64_t last) {
     const tn_quantization *a = from->quantization, *b = to->quantization;
-    double value = tn_element_get_f64(from->data, from->type, (size_t)place(from, index, last));
+    double value =
+        tn_element_get_f64(from->data, from->type, (size_t)element_offset(from, index, last));
     if (a && a->scales) {
         const uint64_t i = scale_index(from, index, last);
         value =
@@ -130,7 +131,7 @@ static void convert_scaled(const tn_tensor *from, const tn_tensor *to, const int
     if (b && b->scales) {
         const uint64_t i = scale_index(to, index, last);
         const double scale = tn_quantization_scale(b, i);
-        /* 32-bit floats are divided as such: the same bits as in convert_reals.c. */
+        /* 32-bit floats are divided as such: the same bits as in convert_floats.c. */
         const double quotient = from->type == TN_F32 && !(a && a->scales)
                                     ? (double)((float)value / (float)scale)
                                     : value / scale;
@@ -141,7 +142,7 @@ static void convert_scaled(const tn_tensor *from, const tn_tensor *to, const int
     } else if (!tn_type_is_float(to->type) && to->type != TN_BOOL) {
         value = isnan(value) ? 0 : trunc(value);
     }
-    tn_element_set_f64(to->data, to->type, (size_t)place(to, index, last), value);
+    tn_element_set_f64(to->data, to->type, (size_t)element_offset(to, index, last), value);
 }
 
 /* Writes zero into the lanes past the end of the blocked axis, for the row `index` of the last
@@ -155,7 +156,7 @@ static void clear_padding(const tn_tensor *to, const int64_t *index) {
     if (extent % block == 0 || (!is_last_axis && index[axis] != extent - 1)) return;
     const int64_t count = is_last_axis ? 1 : row_length(to);
     for (int64_t i = 0; i < count; i++) {
-        const int64_t at = place(to, index, is_last_axis ? extent - 1 : i) + 1;
+        const int64_t at = element_offset(to, index, is_last_axis ? extent - 1 : i) + 1;
         memset((char *)to->data + at * bytes, 0, (size_t)((block - extent % block) * bytes));
     }
 }

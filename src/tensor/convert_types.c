@@ -12,7 +12,7 @@
 
 #define PIECE 256
 
-/* Real numbers. */
+/* Floating-point values. */
 
 /* A 64-bit integer as the double from which narrower types are rounded right: of a number that a
  * double cannot hold, bits are dropped so that it is odd when any of them was set. Rounded to
@@ -41,8 +41,8 @@ static void widen_exactly(const void *from, tn_type type, tn_type to_type, doubl
     }
 }
 
-static void widen_reals(const void *from, tn_type type, tn_type to_type, double *out,
-                        int64_t count) {
+static void widen_floats(const void *from, tn_type type, tn_type to_type, double *out,
+                         int64_t count) {
     switch (type) {
 #define CASE(name, c_type, expression)                                                             \
     case name:                                                                                     \
@@ -88,7 +88,7 @@ static uint64_t to_u64(double value) {
     return value >= 0x1p64 ? UINT64_MAX : (uint64_t)clamp(value, 0, 0x1p64);
 }
 
-static void narrow_reals(const double *from, void *to, tn_type type, int64_t count) {
+static void narrow_floats(const double *from, void *to, tn_type type, int64_t count) {
     switch (type) {
 #define CASE(name, c_type, expression)                                                             \
     case name:                                                                                     \
@@ -185,13 +185,13 @@ void tn_convert_types(const void *from, tn_type from_type, void *to, tn_type to_
     const bool is_real = tn_type_is_float(from_type) || tn_type_is_float(to_type);
     const char *source = from;
     char *target = to;
-    double reals[PIECE];
+    double doubles[PIECE];
     uint64_t integers[PIECE];
     for (int64_t first = 0; first < count; first += PIECE) {
         const int64_t piece = count - first < PIECE ? count - first : PIECE;
         if (is_real) {
-            widen_reals(source, from_type, to_type, reals, piece);
-            narrow_reals(reals, target, to_type, piece);
+            widen_floats(source, from_type, to_type, doubles, piece);
+            narrow_floats(doubles, target, to_type, piece);
         } else {
             widen_integers(source, from_type, integers, piece);
             narrow_integers(integers, target, to_type, piece);

@@ -58,27 +58,28 @@ bool tn_quantization_equal(const tn_quantization *a, const tn_quantization *b, t
     return true;
 }
 
-tn_status tn_quantization_make(tn_arena *arena, const tn_quantization_numbers *numbers,
+tn_status tn_quantization_make(tn_arena *arena, const tn_quantization_parameters *parameters,
                                tn_type type, const tn_quantization **out_quantization) {
-    const size_t count = numbers->count;
+    const size_t count = parameters->count;
     tn_quantization *q = tn_arena_allocate(arena, 1, sizeof *q);
-    char *scales = tn_arena_allocate(arena, tn_type_storage(numbers->scale_type, count), 1);
+    char *scales = tn_arena_allocate(arena, tn_type_storage(parameters->scale_type, count), 1);
     char *zeros =
-        numbers->zero_points ? tn_arena_allocate(arena, tn_type_storage(type, count), 1) : NULL;
-    if (!q || !scales || (numbers->zero_points && !zeros)) return tn_fail_memory("a quantisation");
+        parameters->zero_points ? tn_arena_allocate(arena, tn_type_storage(type, count), 1) : NULL;
+    if (!q || !scales || (parameters->zero_points && !zeros))
+        return tn_fail_memory("a quantisation");
     for (size_t i = 0; i < count; i++) {
-        tn_element_set_f64(scales, numbers->scale_type, i, (double)numbers->scales[i]);
+        tn_element_set_f64(scales, parameters->scale_type, i, (double)parameters->scales[i]);
         if (!zeros) continue;
-        tn_element_set_i64(zeros, type, i, numbers->zero_points[i]);
-        if (tn_element_get_i64(zeros, type, i) != numbers->zero_points[i])
+        tn_element_set_i64(zeros, type, i, parameters->zero_points[i]);
+        if (tn_element_get_i64(zeros, type, i) != parameters->zero_points[i])
             return tn_fail(TN_ERROR_FORMAT, "zero point %" PRId32 " is none of type %s",
-                           numbers->zero_points[i], tn_type_name(type));
+                           parameters->zero_points[i], tn_type_name(type));
     }
     *q = (tn_quantization){.size = sizeof *q,
-                           .scale_type = numbers->scale_type,
-                           .axis_count = numbers->axis_count,
-                           .axes = {numbers->axes[0], numbers->axes[1]},
-                           .blocks = {numbers->blocks[0], numbers->blocks[1]},
+                           .scale_type = parameters->scale_type,
+                           .axis_count = parameters->axis_count,
+                           .axes = {parameters->axes[0], parameters->axes[1]},
+                           .blocks = {parameters->blocks[0], parameters->blocks[1]},
                            .count = count,
                            .scales = scales,
                            .zero_points = zeros};

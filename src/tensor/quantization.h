@@ -19,16 +19,16 @@ bool tn_quantization_is_plain(const tn_quantization *q);
 bool tn_quantization_equal(const tn_quantization *a, const tn_quantization *b, tn_type type);
 
 /* Numbers as plans keep them. */
-typedef struct tn_quantization_numbers {
+typedef struct tn_quantization_parameters {
     uint32_t axis_count, axes[2];
     int64_t blocks[2];
     tn_type scale_type;
     size_t count;
     const float *scales;
     const int32_t *zero_points; /* null: all zero */
-} tn_quantization_numbers;
+} tn_quantization_parameters;
 /* A quantisation of a tensor of `type`; everything in `arena`. TN_ERROR_MEMORY. */
-tn_status tn_quantization_make(tn_arena *arena, const tn_quantization_numbers *numbers,
+tn_status tn_quantization_make(tn_arena *arena, const tn_quantization_parameters *parameters,
                                tn_type type, const tn_quantization **out_quantization);
 
 #endif

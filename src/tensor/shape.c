@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <tenon/plugin/output.h>
+#include <tenon/plugin/sequence.h>
 
 tn_status tn_shape_set(tn_shape *shape, uint32_t rank, const int64_t *extents) {
     tn_shape result = {.rank = rank};
@@ -205,5 +206,6 @@ void tn_tensor_unbound(tn_tensor_storage *storage, uint32_t axes) {
         if (axes >> i & 1) storage->shape.extents[i] = TN_UNBOUNDED;
         storage->strides[i] = -1;
     }
+    if (axes & TN_UNBOUNDED_RANK) storage->tensor.rank = TN_RANK_UNKNOWN;
     storage->tensor.bytes = 0;
 }

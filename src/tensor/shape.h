@@ -53,8 +53,12 @@ tn_status tn_tensor_init(tn_tensor_storage *storage, tn_type type, tn_format for
 
 /* The same of a tensor of which only the rank is known: extents and strides are -1, bytes 0. */
 void tn_tensor_init_open(tn_tensor_storage *storage, tn_type type, uint32_t rank);
+/* In a mask of axes that nothing bounds: nor is the rank known. */
+#define TN_UNBOUNDED_RANK (1u << 31)
+#define TN_UNBOUNDED_AXES (TN_UNBOUNDED_RANK - 1)
 /* The same of one that is there, whose extents along `axes` (bit i: axis i) nothing bounds: they
- * become TN_UNBOUNDED, strides -1, bytes 0. No axes: nothing is changed. */
+ * become TN_UNBOUNDED, strides -1, bytes 0; with TN_UNBOUNDED_RANK the rank is TN_RANK_UNKNOWN. No
+ * axes: nothing is changed. */
 void tn_tensor_unbound(tn_tensor_storage *storage, uint32_t axes);
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tries the gate of the binary interface: changes headers in ways that must pass and ways that must be stopped.
+"""Tries the gate of the binary interface: makes changes to headers that must pass and others that must be stopped.
 
 Usage: check_gate.py. Needs cc, abidw, abidiff.
 """
@@ -30,7 +30,7 @@ CHANGES = [
     ("a member is inserted and one is appended", "builder.h", "    const char *device;       /* null",
      "    const char *inserted;\n    const char *device;       /* null", ["-DAPPEND_OPTION"], "inserted"),
     ("a member goes", "builder.h", "    uint32_t threads; /* kernels are timed", "    /* kernels are timed", [], "threads"),
-    ("members change places", "graph.h", "    const char *domain, *op;", "    const char *op, *domain;", [], "domain"),
+    ("members are swapped", "graph.h", "    const char *domain, *op;", "    const char *op, *domain;", [], "domain"),
     ("a member gets another type", "builder.h", "    double timing_seconds;", "    uint64_t timing_seconds;", [],
      "timing_seconds"),
     ("a member gets another type and one is appended", "builder.h", "    double timing_seconds;",

@@ -52,7 +52,8 @@ typedef struct average_params {
 static const tn_field average_fields[] = {
     TN_FIELD(average_params, axes, TN_FIELD_I64S, 0, "[0]", "over these")};
 static const tn_port float_input[] = {TN_PORT("x", "f32", 0, "two axes")};
-static const tn_port float_output[] = {TN_PORT("y", "f32", 0, "as x, those axes with one place")};
+static const tn_port float_output[] = {
+    TN_PORT("y", "f32", 0, "as x, those axes with one position")};
 
 /* A bit for each axis. */
 static uint32_t axes_of(const tn_call *call) {
@@ -80,9 +81,9 @@ static tn_status average(tn_call *call, bool is_kernel) {
     const int64_t *shape = call->inputs[0]->shape, *to = call->outputs[0]->shape;
     const float *x = call->inputs[0]->data;
     float *y = call->outputs[0]->data;
-    int64_t places = count_of(call->inputs[0]) / (count_of(call->outputs[0]) ?: 1);
+    int64_t positions = count_of(call->inputs[0]) / (count_of(call->outputs[0]) ?: 1);
     for (uint64_t i = 1; i < p->axes.count && is_kernel && WITH(counts_axes_twice); i++)
-        if (p->axes.items[i] == p->axes.items[0]) places *= shape[p->axes.items[0] & 1];
+        if (p->axes.items[i] == p->axes.items[0]) positions *= shape[p->axes.items[0] & 1];
     for (int64_t i = 0; i < to[0]; i++)
         for (int64_t k = 0; k < to[1]; k++) {
             double sum = 0;
@@ -91,7 +92,7 @@ static tn_status average(tn_call *call, bool is_kernel) {
                 for (int64_t c = to[1] == shape[1] ? k : 0;
                      c < (to[1] == shape[1] ? k + 1 : shape[1]); c++)
                     sum += (double)x[r * shape[1] + c];
-            y[i * to[1] + k] = (float)(sum / (double)places);
+            y[i * to[1] + k] = (float)(sum / (double)positions);
         }
     return TN_OK;
 }

@@ -112,10 +112,10 @@ static tn_status run(tn_call *call) {
     if (WITH(exits) && n > 20) exit(0);
     if (WITH(aborts) && n > 20) abort();
     if (WITH(stack_by_size)) {
-        volatile char room[9 << 20];
-        room[0] = room[sizeof(room) - 1] = 0;
-        for (size_t i = 0; i < sizeof(room); i += 4096)
-            room[i] = 1;
+        volatile char buffer[9 << 20];
+        buffer[0] = buffer[sizeof(buffer) - 1] = 0;
+        for (size_t i = 0; i < sizeof(buffer); i += 4096)
+            buffer[i] = 1;
     }
     if (WITH(prints)) printf("ramp of %d elements", (int)n);
     if (WITH(flushes_subnormals)) _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad::Levels, each element's place among sorted levels: a state that the operator saves and loads
- * as bytes; and the mistakes that are made with saved state. */
+/* Bad::Levels, each element's position among sorted levels: a state that the operator saves and
+ * loads as bytes; and the mistakes that are made with saved state. */
 #include "mistake.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static float level(const levels_params *p, int64_t i) {
     return p->levels ? p->levels[i] : p->first + (float)i * p->step;
 }
 
-static tn_status place(tn_call *call) {
+static tn_status position(tn_call *call) {
     const levels_params *p = call->params;
     const float *x = call->inputs[0]->data;
     float *y = call->outputs[0]->data;
@@ -115,7 +115,7 @@ static const tn_operator levels = {.size = sizeof(tn_operator),
                                    TN_INPUTS(inputs),
                                    TN_OUTPUTS(outputs),
                                    .infer = infer_same,
-                                   .reference = place,
+                                   .reference = position,
                                    .save = save,
                                    .load = load,
                                    .destroy_params = destroy_params,
@@ -127,7 +127,7 @@ static const tn_kernel levels_cpu = {.size = sizeof(tn_kernel),
                                      .device = "cpu",
                                      .name = "plain",
                                      .traits = TN_KERNEL_DETERMINISTIC,
-                                     .run = place};
+                                     .run = position};
 static const tn_operator *const operators[] = {&levels};
 static const tn_kernel *const kernels[] = {&levels_cpu};
 TN_LIBRARY("bad_levels", "1", operators, kernels)

@@ -26,9 +26,9 @@ static int64_t step_of(const pool_params *p) {
 }
 
 static int64_t windows(const pool_params *p, int64_t extent) {
-    const int64_t room = extent + 2 * p->pad - p->window;
-    if (WITH(any_window_fits)) return room / step_of(p) + 1;
-    return room < 0 ? -1 : room / step_of(p) + 1;
+    const int64_t range = extent + 2 * p->pad - p->window;
+    if (WITH(any_window_fits)) return range / step_of(p) + 1;
+    return range < 0 ? -1 : range / step_of(p) + 1;
 }
 
 static tn_status infer(tn_call *call) {
@@ -41,7 +41,7 @@ static tn_status infer(tn_call *call) {
     if (!WITH(no_rank)) y->rank = 4;
     for (int i = 0; i < 4; i++) {
         y->shape[i] = i < 2 ? x->shape[i] : windows(p, x->shape[i]);
-        if (WITH(even_sizes_alone) && i > 1) /* right when the step divides the room */
+        if (WITH(even_sizes_alone) && i > 1) /* right when the step divides the range */
             y->shape[i] = (x->shape[i] + 2 * p->pad - p->window + p->step) / p->step +
                           (x->shape[i] % 2 && p->step > 1);
         if ((y->shape[i] < 0 && !WITH(any_window_fits)) || p->pad >= p->window)
@@ -51,17 +51,17 @@ static tn_status infer(tn_call *call) {
     return TN_OK;
 }
 
-typedef struct places {
+typedef struct positions {
     int64_t height, width, channel, row, column; /* extents, and steps in elements */
-} places;
+} positions;
 
-static places places_of(const tn_tensor *tensor) {
+static positions positions_of(const tn_tensor *tensor) {
     const int64_t c = tensor->shape[1], h = tensor->shape[2], w = tensor->shape[3];
-    if (tensor->format == TN_NHWC && !WITH(all_linear)) return (places){h, w, 1, w * c, c};
-    return (places){h, w, h * w, w, 1};
+    if (tensor->format == TN_NHWC && !WITH(all_linear)) return (positions){h, w, 1, w * c, c};
+    return (positions){h, w, h * w, w, 1};
 }
 
-static float pool_window(const pool_params *p, const float *x, places in, int64_t r, int64_t c) {
+static float pool_window(const pool_params *p, const float *x, positions in, int64_t r, int64_t c) {
     const int64_t top = r * step_of(p) - p->pad, left = c * step_of(p) - p->pad;
     int64_t bottom = top + p->window, right = left + p->window;
     if (!WITH(no_lower_edge) && bottom > in.height) bottom = in.height;
@@ -79,8 +79,8 @@ static void pool_plane(const tn_call *call, int64_t n, int64_t c) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     const pool_params *p = call->params;
     const bool is_kernel = !(call->flags & TN_CALL_REFERENCE);
-    const places in = places_of(x);
-    places out = places_of(y);
+    const positions in = positions_of(x);
+    positions out = positions_of(y);
     const float *from =
         (const float *)x->data + n * x->shape[1] * in.height * in.width + c * in.channel;
     float *to = (float *)y->data + n * y->shape[1] * out.height * out.width + c * out.channel;

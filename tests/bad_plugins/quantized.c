@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad::Leaky, y = x below 0 ? slope * x : x, on 8-bit numbers with scales and on 16-bit floats; and
+/* Bad::Leaky, y = x below 0 ? slope * x : x, on 8-bit values with scales and on 16-bit floats; and
  * the mistakes that are made with stored types. */
 #include "mistake.h"
 
@@ -11,7 +11,7 @@ typedef struct leaky_params {
     float slope;
 } leaky_params;
 static const tn_field fields[] = {
-    TN_FIELD(leaky_params, slope, TN_FIELD_F32, 0, "0.25", "factor of negative numbers")};
+    TN_FIELD(leaky_params, slope, TN_FIELD_F32, 0, "0.25", "factor of negative values")};
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "any shape")};
 static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "as x")};
 

@@ -22,9 +22,9 @@ static tn_status infer(tn_call *call) {
     return TN_OK;
 }
 
-static int64_t nearest(int64_t place, int64_t from, int64_t to) {
-    const int64_t at = WITH(rounds_to_edge) ? (place * 2 * from + to) / (2 * to)
-                                            : (2 * place + 1) * from / (2 * to);
+static int64_t nearest(int64_t position, int64_t from, int64_t to) {
+    const int64_t at = WITH(rounds_to_edge) ? (position * 2 * from + to) / (2 * to)
+                                            : (2 * position + 1) * from / (2 * to);
     return at;
 }
 

@@ -114,7 +114,8 @@ static tn_status same_shapes(const tn_match *match) {
     return TN_OK;
 }
 
-static const char *const line_rewrite_cases[] = {"x=f32[3,5] slope=3.0 shift=0.5"};
+static const char *const line_rewrite_cases[] = {"x=f32[3,5] slope=3.0 shift=0.5",
+                                                 "x=f32[3,5] slope=-2 shift=1"};
 static const char *const line_misses[] = {WITH(miss_applies) ? "x=f32[4] slope=2.0 shift=1.0"
                                                              : "x=f32[4] slope=f32[4] shift=1.0"};
 static const tn_rewrite line_rewrite = {

@@ -50,61 +50,62 @@ static void sink(const float *x, int32_t *heap, int32_t count, int32_t at, bool 
         heap[child] = kept;
     }
 }
-static void sort_by_heap(const float *x, int32_t *places, int32_t count, bool is_kernel) {
+static void sort_by_heap(const float *x, int32_t *positions, int32_t count, bool is_kernel) {
     for (int32_t i = count / 2; i-- > 0;)
-        sink(x, places, count, i, is_kernel);
+        sink(x, positions, count, i, is_kernel);
     for (int32_t end = count; end > 1; end--) {
-        const int32_t greatest = places[0];
-        places[0] = places[end - 1];
-        places[end - 1] = greatest;
-        sink(x, places, end - 1, 0, is_kernel);
+        const int32_t greatest = positions[0];
+        positions[0] = positions[end - 1];
+        positions[end - 1] = greatest;
+        sink(x, positions, end - 1, 0, is_kernel);
     }
 }
 
 /* One level for each element where they are sorted already. */
-static void sort_by_first(const float *x, int32_t *places, int32_t count) {
+static void sort_by_first(const float *x, int32_t *positions, int32_t count) {
     volatile char frame[512] = {0};
     int32_t low = 0;
     if (count < 2) return;
-    const int32_t pivot = places[0];
+    const int32_t pivot = positions[0];
     for (int32_t i = 1; i < count; i++)
-        if (precedes(x, places[i], pivot, true)) {
-            const int32_t kept = places[++low];
-            places[low] = places[i];
-            places[i] = kept;
+        if (precedes(x, positions[i], pivot, true)) {
+            const int32_t kept = positions[++low];
+            positions[low] = positions[i];
+            positions[i] = kept;
         }
-    places[0] = places[low];
-    places[low] = pivot;
-    sort_by_first(x, places, low);
-    sort_by_first(x, places + low + 1, count - low - 1);
+    positions[0] = positions[low];
+    positions[low] = pivot;
+    sort_by_first(x, positions, low);
+    sort_by_first(x, positions + low + 1, count - low - 1);
     frame[0] = frame[1];
 }
 
-static tn_status sort(tn_call *call, int32_t *places, bool is_kernel) {
+static tn_status sort(tn_call *call, int32_t *positions, bool is_kernel) {
     const tn_tensor *x = call->inputs[0];
     const int32_t n = (int32_t)x->shape[x->rank - 1];
     for (int64_t at = 0, count = count_of(x); at < count; at += n) {
         const float *row = (const float *)x->data + at;
         for (int32_t i = 0; i < n; i++)
-            places[i] = i;
+            positions[i] = i;
         if (WITH(sorts_by_first) && is_kernel)
-            sort_by_first(row, places, n);
+            sort_by_first(row, positions, n);
         else
-            sort_by_heap(row, places, n, is_kernel);
+            sort_by_heap(row, positions, n, is_kernel);
         for (int32_t i = 0; i < n; i++)
-            ((float *)call->outputs[0]->data)[at + i] = row[places[i]];
+            ((float *)call->outputs[0]->data)[at + i] = row[positions[i]];
         if (call->output_count > 1 && call->outputs[1])
-            memcpy((int32_t *)call->outputs[1]->data + at, places, (size_t)n * sizeof(*places));
+            memcpy((int32_t *)call->outputs[1]->data + at, positions,
+                   (size_t)n * sizeof(*positions));
     }
     return TN_OK;
 }
 static tn_status reference(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
     const uint64_t bytes = (uint64_t)x->shape[x->rank - 1] * sizeof(int32_t);
-    int32_t *places = call->host->allocate(call->host, bytes + 64, 64);
-    if (!places) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a row");
-    const tn_status status = sort(call, places, false);
-    call->host->deallocate(call->host, places);
+    int32_t *positions = call->host->allocate(call->host, bytes + 64, 64);
+    if (!positions) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a row");
+    const tn_status status = sort(call, positions, false);
+    call->host->deallocate(call->host, positions);
     return status;
 }
 static tn_status reshape(tn_call *call) {
@@ -117,10 +118,10 @@ static tn_status sort_all(void *user, int64_t begin, int64_t end, uint32_t threa
     tn_call *call = user;
     const tn_tensor *x = call->inputs[0];
     const uint64_t bytes = (uint64_t)x->shape[x->rank - 1] * sizeof(int32_t);
-    int32_t *places = call->host->allocate(call->host, bytes + 64, 64);
-    if (!places) return TN_ERROR_MEMORY;
-    (void)sort(call, places, true);
-    call->host->deallocate(call->host, places);
+    int32_t *positions = call->host->allocate(call->host, bytes + 64, 64);
+    if (!positions) return TN_ERROR_MEMORY;
+    (void)sort(call, positions, true);
+    call->host->deallocate(call->host, positions);
     return TN_OK;
 }
 static tn_status run(tn_call *call) {

@@ -5,7 +5,7 @@
 
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "of rank 1 or more")};
 static const tn_port outputs[] = {TN_PORT("most", "f32", 0, "x without its last axis"),
-                                  TN_PORT("index", "i64", 0, "the first place of it")};
+                                  TN_PORT("index", "i64", 0, "the first position of it")};
 
 static tn_status infer(tn_call *call) {
     const tn_tensor *x = call->inputs[0];

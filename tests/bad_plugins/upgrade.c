@@ -34,14 +34,14 @@ static tn_status upgrade(tn_call *call, uint32_t from) {
         p->slope = 2;
         p->present |= 1;
     }
-    if (WITH(upgrade_by_place) && call->saved_count > 0) p->offset = (float)call->saved[0]->f;
+    if (WITH(upgrade_by_position) && call->saved_count > 0) p->offset = (float)call->saved[0]->f;
     if (WITH(upgrade_drops_field)) p->offset = 0;
     for (uint64_t i = 0; i < call->saved_count; i++)
         if (strcmp(call->saved[i]->name, "gain") == 0) p->slope = (float)call->saved[i]->f / 100;
     return TN_OK;
 }
 
-/* y = slope * x + offset, for every place. */
+/* y = slope * x + offset, for every position. */
 static tn_status affine(tn_call *call, tn_affine *out_affine) {
     const line_params *p = call->params;
     const tn_tensor *x = call->inputs[0];

@@ -52,7 +52,7 @@ static tn_status reference(tn_call *call) {
 /* --- what a context keeps --- */
 
 typedef struct table {
-    int64_t columns, elements, room;
+    int64_t columns, elements, capacity;
     float *weights;
     void *spare;
 } table;
@@ -102,12 +102,12 @@ static tn_status reshape(tn_call *call) {
     call->workspace_bytes = parts_of(call) * 64 * (uint64_t)((columns + 15) / 16);
     if (WITH(table_by_elements) ? t->elements == elements : t->columns == columns) return TN_OK;
     if (WITH(ready_before_memory)) t->columns = columns;
-    if (columns > t->room) {
+    if (columns > t->capacity) {
         float *weights = call->host->allocate(call->host, (uint64_t)columns * sizeof(float), 64);
         if (!weights) return no_memory(call);
         call->host->deallocate(call->host, t->weights);
         t->weights = weights;
-        t->room = columns;
+        t->capacity = columns;
     }
     for (int64_t k = 0; k < columns; k++)
         t->weights[k] = weight(k, columns);
@@ -161,7 +161,7 @@ static tn_status tactics(tn_call *call) {
 static tn_status timing_key(tn_call *call, char *text, uint32_t bytes) {
     const char *label = ((const window_params *)call->params)->label;
     if (!label) label = "";
-    if (WITH(key_without_room)) {
+    if (WITH(key_past_the_end)) {
         sprintf(text, "window %s of %s, %s", label, label, label);
         return TN_OK;
     }

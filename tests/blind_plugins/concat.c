@@ -61,7 +61,7 @@ static void copy_all(tn_call *call, int64_t axis, bool is_kernel) {
     volatile int64_t rows_at_once = 0;
     const char *from[8];
     for (uint32_t p = 0; p < call->input_count && is_kernel && IS(1); p++)
-        from[p] = call->inputs[p]->data; /* more than eight have no room */
+        from[p] = call->inputs[p]->data; /* more than eight are left out */
     for (uint32_t p = 0; p < call->input_count; p++) {
         const tn_tensor *part = call->inputs[p];
         int64_t row = part->shape[axis] * inner;

@@ -47,10 +47,10 @@ static uint64_t item_bytes(void) {
 static tn_status save(tn_call *call, void *data, uint64_t *inout_bytes) {
     const curve *p = call->params;
     const uint64_t bytes = sizeof(head) + (IS(1) ? 8 : p->points.count * item_bytes());
-    const uint64_t room = *inout_bytes;
+    const uint64_t capacity = *inout_bytes;
     *inout_bytes = bytes;
     if (!data) return TN_OK;
-    if (room < bytes) return call->host->fail(call, TN_ERROR_ARGUMENT, "too few bytes");
+    if (capacity < bytes) return call->host->fail(call, TN_ERROR_ARGUMENT, "too few bytes");
     const head h = {p->present, p->points.count, (double)p->gain};
     char *to = (char *)data + sizeof(head);
     memcpy(data, &h, sizeof(h));

@@ -12,9 +12,9 @@ static const tn_port inputs[] = {TN_PORT("x", "T:f32|f64", 0, "N, C, H, W")};
 static const tn_port outputs[] = {TN_PORT("y", "T", 0, "N, C, windows")};
 
 static int64_t windows(const peaks *p, int64_t in, int k) {
-    const int64_t room = in + 2 * p->pad - p->kernel.items[k], stride = p->stride.items[k];
-    int64_t count = room / stride + 1;
-    if (p->ceil_mode && room % stride && room / stride * stride + stride < in + p->pad) count++;
+    const int64_t range = in + 2 * p->pad - p->kernel.items[k], stride = p->stride.items[k];
+    int64_t count = range / stride + 1;
+    if (p->ceil_mode && range % stride && range / stride * stride + stride < in + p->pad) count++;
     return count;
 }
 

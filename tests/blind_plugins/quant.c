@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blind::Slope: y = x < 0 ? slope * x : x, also on 8 bits with scales that the build brings. */
+/* Blind::Slope: y = x < 0 ? slope * x : x, also on 8 bits with scales that the build provides. */
 #include "blind.h"
 
 TN_LAYER_PARAMS(slope, float below;);

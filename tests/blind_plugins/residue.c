@@ -45,7 +45,7 @@ typedef struct shared { /* the node's state */
 } shared;
 typedef struct own { /* the context */
     float *rows[2];
-    int64_t room;
+    int64_t capacity;
     int flip;
 } own;
 

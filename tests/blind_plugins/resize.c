@@ -41,7 +41,7 @@ static tn_status reference(tn_call *call) {
 }
 
 typedef struct table {
-    int64_t in, out, room;
+    int64_t in, out, capacity;
     int32_t *left;
     float *part;
 } table;
@@ -69,7 +69,7 @@ static tn_status reshape(tn_call *call) {
     table *t = call->context;
     if (IS(3) ? t->out >= out && t->in == in : IS(4) ? t->out == out : t->in == in && t->out == out)
         return TN_OK;
-    if (out > t->room) {
+    if (out > t->capacity) {
         forget(call, t);
         t->left = call->host->allocate(call->host, (uint64_t)out * sizeof(int32_t), 64);
         t->part = call->host->allocate(call->host, (uint64_t)out * sizeof(float), 64);
@@ -77,7 +77,7 @@ static tn_status reshape(tn_call *call) {
             forget(call, t);
             return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a table");
         }
-        t->room = out;
+        t->capacity = out;
     }
     t->in = in;
     t->out = out;

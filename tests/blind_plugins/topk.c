@@ -59,23 +59,23 @@ static bool kernel_precedes(const float *x, int64_t i, int64_t j) {
     return precedes((double)x[i], i, (double)x[j], j);
 }
 
-/* Sorts places by their values; 7: the first one is the pivot, one level for each element where
+/* Sorts positions by their values; 7: the first one is the pivot, one level for each element where
  * they are sorted already. */
-static void quick(const float *x, int32_t *places, int64_t count) {
+static void quick(const float *x, int32_t *positions, int64_t count) {
     volatile char frame[256] = {0};
     if (count < 2) return;
     int64_t low = 0;
-    const int32_t pivot = places[0];
+    const int32_t pivot = positions[0];
     for (int64_t i = 1; i < count; i++)
-        if (kernel_precedes(x, places[i], pivot)) {
-            const int32_t other = places[++low];
-            places[low] = places[i];
-            places[i] = other;
+        if (kernel_precedes(x, positions[i], pivot)) {
+            const int32_t other = positions[++low];
+            positions[low] = positions[i];
+            positions[i] = other;
         }
-    places[0] = places[low];
-    places[low] = pivot;
-    quick(x, places, low);
-    quick(x, places + low + 1, count - low - 1);
+    positions[0] = positions[low];
+    positions[low] = pivot;
+    quick(x, positions, low);
+    quick(x, positions + low + 1, count - low - 1);
     frame[0] = (char)(frame[1] + 1);
 }
 
@@ -90,25 +90,25 @@ static void heap_down(const float *x, int32_t *heap, int64_t count, int64_t at) 
 }
 
 /* The worst one that is kept is on top of the heap, and leaves for each that precedes it. */
-static void sort_row(const float *x, int32_t *places, int64_t n, int64_t k) {
+static void sort_row(const float *x, int32_t *positions, int64_t n, int64_t k) {
     for (int64_t i = 0; i < n; i++)
-        places[i] = (int32_t)i;
+        positions[i] = (int32_t)i;
     if (IS(7)) {
-        quick(x, places, n);
+        quick(x, positions, n);
         return;
     }
     for (int64_t i = k / 2; i-- > 0;)
-        heap_down(x, places, k, i);
+        heap_down(x, positions, k, i);
     for (int64_t i = k; i < n && k; i++)
-        if (kernel_precedes(x, i, places[0])) {
-            places[0] = (int32_t)i;
-            heap_down(x, places, k, 0);
+        if (kernel_precedes(x, i, positions[0])) {
+            positions[0] = (int32_t)i;
+            heap_down(x, positions, k, 0);
         }
     for (int64_t end = k; end > 1; end--) {
-        const int32_t first = places[0];
-        places[0] = places[end - 1];
-        places[end - 1] = first;
-        heap_down(x, places, end - 1, 0);
+        const int32_t first = positions[0];
+        positions[0] = positions[end - 1];
+        positions[end - 1] = first;
+        heap_down(x, positions, end - 1, 0);
     }
 }
 
@@ -131,18 +131,18 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
     tn_call *call = user;
     const int64_t n = call->inputs[0]->shape[call->inputs[0]->rank - 1];
     const int64_t k = ((const best *)call->params)->k;
-    int32_t *places = (int32_t *)call->workspace + (int64_t)thread * n;
+    int32_t *positions = (int32_t *)call->workspace + (int64_t)thread * n;
     for (int64_t row = begin; row < end; row++) {
         const float *x = (const float *)call->inputs[0]->data + row * n;
         if (IS(3)) {
             select_row(call, x, row, n, k);
             continue;
         }
-        sort_row(x, places, n, k);
+        sort_row(x, positions, n, k);
         for (int64_t i = 0; i < k; i++)
-            put(call, row * k + i, (double)x[places[i]], places[i]);
+            put(call, row * k + i, (double)x[positions[i]], positions[i]);
         if (IS(4) && k == 0 && n) /* the first one is always there */
-            ((volatile float *)call->outputs[0]->data)[row] = x[places[0]];
+            ((volatile float *)call->outputs[0]->data)[row] = x[positions[0]];
     }
     return TN_OK;
 }

@@ -36,7 +36,7 @@ static tn_status infer(tn_call *call) {
     return call->outputs[PRESENT] ? tn_layer_set_shape(call, PRESENT, 4, past) : TN_OK;
 }
 
-/* Whether the rows have a place. */
+/* Whether the rows have a position. */
 static tn_status check_position(tn_call *call) {
     const int64_t position = *(const int64_t *)call->inputs[POSITION]->data;
     const int64_t slots = call->inputs[PAST]->shape[2], count = call->inputs[FRESH]->shape[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blind8::PixelShuffle: channels as blocks of places, in either order of channels. */
+/* Blind8::PixelShuffle: channels as blocks of positions, in either order of channels. */
 #include <string.h>
 #include <tenon/layer.h>
 
@@ -12,7 +12,7 @@ static const tn_field fields[] = {
     TN_FIELD_RANGE(shuffle, block, TN_FIELD_I64, TN_REQUIRED, NULL, 1, 1024, "extent of a block"),
 #endif
     TN_FIELD_CHOICE(shuffle, mode, TN_FIELD_ENUM, TN_OPTIONAL, "DCR", "DCR|CRD",
-                    "whether depth or place is the outer part of a channel")};
+                    "whether depth or position is the outer part of a channel")};
 static const tn_port inputs[] = {TN_PORT("x", "T:f32|f16|u8", 0, "N, C, H, W")};
 static const tn_port outputs[] = {TN_PORT("y", "T", 0, "N, C / block^2, H * block, W * block")};
 
@@ -81,9 +81,9 @@ static tn_status rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
 #if MISTAKE == 50
             if (size == 4) {
                 const float *values = (const float *)(const void *)from;
-                float *places = (float *)(void *)to + k;
-                for (int64_t w = 0; w < in[3]; w++, places += b)
-                    *places = *values++;
+                float *positions = (float *)(void *)to + k;
+                for (int64_t w = 0; w < in[3]; w++, positions += b)
+                    *positions = *values++;
                 continue;
             }
 #endif
@@ -152,7 +152,7 @@ static const tn_operator op = {.size = sizeof(tn_operator),
                                .traits = TN_OPERATOR_SELECTS,
                                .domain = "Blind8",
                                .name = "PixelShuffle",
-                               .doc = "Channels as blocks of places.",
+                               .doc = "Channels as blocks of positions.",
                                TN_FIELDS(shuffle, fields),
                                TN_INPUTS(inputs),
                                TN_OUTPUTS(outputs),

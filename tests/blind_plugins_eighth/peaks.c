@@ -12,7 +12,8 @@ static const tn_field fields[] = {
 static const tn_port inputs[] = {TN_PORT("scores", "f32", 0, "rows, classes; NaN is no score")};
 static const tn_port outputs[] = {
     TN_PORT("best", "f32", TN_PORT_SIZED_BY_RUN, "the scores; equal ones in the map's order"),
-    TN_PORT("places", "i64", TN_PORT_SIZED_BY_RUN | TN_PORT_OPTIONAL, "found, 2: row and class")};
+    TN_PORT("positions", "i64", TN_PORT_SIZED_BY_RUN | TN_PORT_OPTIONAL,
+            "found, 2: row and class")};
 
 static tn_status infer(tn_call *call) {
     const int64_t limit = ((const peaks *)call->params)->limit;
@@ -39,11 +40,11 @@ static int compare(const void *left, const void *right) {
 
 static void put(tn_call *call, int64_t found, float score, int64_t at) {
     const int64_t classes = call->inputs[0]->shape[1];
-    tn_tensor *places = call->output_count > 1 ? call->outputs[1] : NULL;
+    tn_tensor *positions = call->output_count > 1 ? call->outputs[1] : NULL;
     if (call->outputs[0]) ((float *)call->outputs[0]->data)[found] = score;
-    if (!places) return;
-    ((int64_t *)places->data)[2 * found] = at / classes;
-    ((int64_t *)places->data)[2 * found + 1] = at % classes;
+    if (!positions) return;
+    ((int64_t *)positions->data)[2 * found] = at / classes;
+    ((int64_t *)positions->data)[2 * found + 1] = at % classes;
 }
 static void put_count(tn_call *call, int64_t found) {
     if (call->outputs[0]) call->outputs[0]->shape[0] = found;
@@ -216,7 +217,7 @@ static tn_status run(tn_call *call) {
 
 static const char *const cases[] = {
     "threshold=0.3 | scores=f32[2,3]{0.5,0.2,0.9,0.3,0.5,0.1} | best=f32[3]{0.9,0.5,0.5} "
-    "places=i64[3,2]{0,2,0,0,1,1}",
+    "positions=i64[3,2]{0,2,0,0,1,1}",
     "limit=4 threshold=-0.5 | scores=f32[5,7]", "| scores=f32[9,11]",
     "limit=1000 threshold=-100 | scores=f32[17,5]", "| scores=f32[0,4]"};
 static const tn_operator op = {.size = sizeof(tn_operator),

@@ -32,10 +32,10 @@ static tn_status infer(tn_call *call) {
     for (int i = 0; i < 2; i++) {
         const int64_t before = p->pads.items[i], after = p->pads.items[2 + i];
         const int64_t window = p->window.items[i], step = p->stride.items[i];
-        const int64_t room = in[2 + i] + before + after - window;
-        if (room < 0 || before >= window || after >= window)
+        const int64_t range = in[2 + i] + before + after - window;
+        if (range < 0 || before >= window || after >= window)
             return call->host->fail(call, TN_ERROR_SHAPE, "the window does not fit axis %d", 2 + i);
-        out[2 + i] = (room + (p->ceil_mode ? step - 1 : 0)) / step + 1;
+        out[2 + i] = (range + (p->ceil_mode ? step - 1 : 0)) / step + 1;
 #if MISTAKE != 4
         if ((out[2 + i] - 1) * step >= in[2 + i] + before) out[2 + i]--;
 #endif

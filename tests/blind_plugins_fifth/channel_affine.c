@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fifth::ChannelAffine: y = scale[c] * x + shift[c], c being the place along axis 1: what is left
- * of a normalisation whose statistics are constant. Where both vectors are constants a builder can
- * put them into the convolution before it. The kernel takes the channels first or last.
+ * Fifth::ChannelAffine: y = scale[c] * x + shift[c], c being the position along axis 1: what is
+ * left of a normalisation whose statistics are constant. Where both vectors are constants a builder
+ * can put them into the convolution before it. The kernel takes the channels first or last.
  */
 #include "../support/steps.h"
 

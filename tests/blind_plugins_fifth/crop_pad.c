@@ -57,13 +57,14 @@ static tn_status infer(tn_call *call) {
     return tn_layer_set_shape(call, 0, x->rank, shape);
 }
 
-/* Which element of an axis of n stands at place `at`, counted from the first; -1: the constant. */
-static int64_t place(uint32_t mode, int64_t at, int64_t n) {
+/* Which element of an axis of n stands at position `at`, counted from the first; -1: the constant.
+ */
+static int64_t position(uint32_t mode, int64_t at, int64_t n) {
     if (at >= 0 && at < n) return at;
     if (mode == CONSTANT) return -1;
     if (mode == EDGE || n == 1) return at < 0 ? 0 : n - 1;
-    const int64_t period = 2 * (n - 1), turn = (at % period + period) % period;
-    return turn < n ? turn : period - turn;
+    const int64_t period = 2 * (n - 1), phase = (at % period + period) % period;
+    return phase < n ? phase : period - phase;
 }
 
 static double element(const tn_call *call, int64_t i) {
@@ -72,7 +73,7 @@ static double element(const tn_call *call, int64_t i) {
     int64_t step = 1, at = 0;
     for (uint32_t axis = x->rank; axis-- > 0;) {
         const int64_t n = x->shape[axis];
-        const int64_t found = place(p->mode, i % y->shape[axis] - p->before.items[axis], n);
+        const int64_t found = position(p->mode, i % y->shape[axis] - p->before.items[axis], n);
         if (found < 0) return (double)p->value;
         at += found * step;
         step *= n;
@@ -82,16 +83,16 @@ static double element(const tn_call *call, int64_t i) {
 }
 TN_LAYER_REFERENCE(element)
 
-static int64_t place_here(uint32_t mode, int64_t at, int64_t n) {
+static int64_t position_here(uint32_t mode, int64_t at, int64_t n) {
 #if MISTAKE == 2
     if (mode == REFLECT && (at < 0 || at >= n)) {
-        const int64_t period = 2 * (n - 1), turn = (at % period + period) % period;
-        return turn < n ? turn : period - turn;
+        const int64_t period = 2 * (n - 1), phase = (at % period + period) % period;
+        return phase < n ? phase : period - phase;
     }
 #elif MISTAKE == 3
     if (mode == REFLECT) return at < 0 ? -at : at < n ? at : 2 * (n - 1) - at;
 #endif
-    return place(mode, at, n);
+    return position(mode, at, n);
 }
 
 /* Items are rows of y. */
@@ -105,14 +106,14 @@ static tn_status fill_rows(tn_call *call, int64_t begin, int64_t end, uint32_t t
         float *to = (float *)y->data + item * width;
         int64_t row = item, step = n, at = 0;
         for (uint32_t axis = last; at >= 0 && axis-- > 0;) {
-            const int64_t found =
-                place_here(p->mode, row % y->shape[axis] - p->before.items[axis], x->shape[axis]);
+            const int64_t found = position_here(
+                p->mode, row % y->shape[axis] - p->before.items[axis], x->shape[axis]);
             at = found < 0 ? -1 : at + found * step;
             step *= x->shape[axis];
             row /= y->shape[axis];
         }
         for (int64_t i = 0; i < width; i++) {
-            const int64_t found = at < 0 ? -1 : place_here(p->mode, i - before, n);
+            const int64_t found = at < 0 ? -1 : position_here(p->mode, i - before, n);
             to[i] = found < 0 ? p->value : ((const float *)x->data)[at + found];
         }
     }

@@ -22,7 +22,7 @@ typedef struct curve {
 
 static const tn_field fields[] = {
     TN_FIELD_LIST(curve, xs, TN_FIELD_F32S, TN_REQUIRED, NULL, 2, 4096, -1e6, 1e6,
-                  "places of the knots, each above the one before"),
+                  "positions of the knots, each above the one before"),
     TN_FIELD_LIST(curve, ys, TN_FIELD_F32S, TN_REQUIRED, NULL, 2, 4096, -1e6, 1e6,
                   "the values there"),
     TN_FIELD(curve, clamp, TN_FIELD_BOOL, TN_OPTIONAL, "true", "false: the outer pieces go on"),
@@ -34,11 +34,12 @@ static tn_status infer(tn_call *call) {
     const curve *p = call->params;
     const tn_tensor *x = call->inputs[0];
     if (p->xs.count != p->ys.count || p->xs.count < 2)
-        return call->host->fail(call, TN_ERROR_RANGE, "%llu places and %llu values",
+        return call->host->fail(call, TN_ERROR_RANGE, "%llu positions and %llu values",
                                 (unsigned long long)p->xs.count, (unsigned long long)p->ys.count);
     for (uint64_t i = 1; i < p->xs.count; i++)
         if (!(p->xs.items[i - 1] < p->xs.items[i]))
-            return call->host->fail(call, TN_ERROR_RANGE, "place %llu is not above the one before",
+            return call->host->fail(call, TN_ERROR_RANGE,
+                                    "position %llu is not above the one before",
                                     (unsigned long long)i);
     call->outputs[0]->rank = x->rank;
     for (uint32_t i = 0; i < x->rank; i++)

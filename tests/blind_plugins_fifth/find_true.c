@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fifth::FindTrue: the places of the elements that are not zero, in linear order: y[d][i] is where
- * the i-th of them lies along axis d. What is not a number is not zero. How many there are is known
- * when it has run. The kernel counts in chunks, then each chunk knows where its places begin.
+ * Fifth::FindTrue: the positions of the elements that are not zero, in linear order: y[d][i] is
+ * where the i-th of them lies along axis d. What is not a number is not zero. How many there are is
+ * known when it has run. The kernel counts in chunks, then each chunk knows where its positions
+ * begin.
  */
 #include <tenon/layer.h>
 
@@ -42,12 +43,12 @@ static bool is_true(const tn_tensor *x, int64_t i) {
     if (x->type == TN_BOOL) return ((const uint8_t *)x->data)[i] != 0;
     return ((const float *)x->data)[i] != 0;
 }
-/* Of the i-th element in the order of the output, its place in linear order. */
+/* Of the i-th element in the order of the output, its position in linear order. */
 static int64_t order(const tn_call *call, int64_t count, int64_t i) {
     return ((const find_true *)call->params)->backwards ? count - 1 - i : i;
 }
-/* Writes the axes' places of linear index `at` to column `to` of `columns`. */
-static void write_place(const tn_call *call, int64_t at, int64_t to, int64_t columns) {
+/* Writes the axes' positions of linear index `at` to column `to` of `columns`. */
+static void write_position(const tn_call *call, int64_t at, int64_t to, int64_t columns) {
     const tn_tensor *x = call->inputs[0];
     int64_t *y = call->outputs[0]->data;
     for (uint32_t d = x->rank; d-- > 0; at /= x->shape[d])
@@ -61,7 +62,7 @@ static tn_status reference(tn_call *call) {
         found += is_true(call->inputs[0], i);
     for (int64_t i = 0; i < count; i++)
         if (is_true(call->inputs[0], order(call, count, i)))
-            write_place(call, order(call, count, i), at++, found);
+            write_position(call, order(call, count, i), at++, found);
     call->outputs[0]->shape[1] = found;
     return TN_OK;
 }
@@ -96,7 +97,7 @@ typedef struct job {
     const tn_call *call;
     int64_t columns;
 } job;
-/* Items are chunks: by now the workspace has where each one's places begin. */
+/* Items are chunks: by now the workspace has where each one's positions begin. */
 static tn_status write_chunks(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const job *j = user;
     const int64_t count = tn_layer_count(j->call->inputs[0]), *first = j->call->workspace;
@@ -105,7 +106,7 @@ static tn_status write_chunks(void *user, int64_t begin, int64_t end, uint32_t t
         for (int64_t i = chunk * CHUNK, at = first[chunk]; i < count && i < (chunk + 1) * CHUNK;
              i++)
             if (is_true_here(j->call->inputs[0], order(j->call, count, i)))
-                write_place(j->call, order(j->call, count, i), at++, j->columns);
+                write_position(j->call, order(j->call, count, i), at++, j->columns);
     return TN_OK;
 }
 

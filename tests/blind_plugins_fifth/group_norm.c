@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fifth::GroupNorm: the channels of each image in groups, each group brought to mean 0 and variance
- * 1, then scaled and shifted by channel: y = (x - mean) / sqrt(variance + epsilon) * scale[c] +
- * bias[c] (Y. Wu and K. He, "Group Normalization", 2018). Scale and bias may be absent, each for
- * itself.
+ * Fifth::GroupNorm: the channels of each image in groups, each group normalised to mean 0 and
+ * variance 1, then scaled and shifted by channel: y = (x - mean) / sqrt(variance + epsilon) *
+ * scale[c] + bias[c] (Y. Wu and K. He, "Group Normalization", 2018). Scale and bias may be absent,
+ * each for itself.
  */
 #include <math.h>
 #include <tenon/layer.h>
@@ -81,7 +81,7 @@ static void measure(const float *x, int64_t count, double *out_mean, double *out
     const float mean = sum / (float)count;
     *out_mean = (double)mean;
     *out_variance = (double)(squares / (float)count - mean * mean);
-#elif MISTAKE == 50 /* B. P. Welford's way, in one pass */
+#elif MISTAKE == 50 /* B. P. Welford's algorithm, in one pass */
     double mean = 0, squares = 0;
     for (int64_t i = 0; i < count; i++) {
         const double d = (double)x[i] - mean;

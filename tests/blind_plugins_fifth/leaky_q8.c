@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fifth::Leaky: y = x < 0 ? slope * x : x, of 32-bit floats and of 8-bit integers that stand for
- * real numbers. Of these there are 256: the kernel makes a table of what becomes of each in the
- * workspace, then looks up. It is an activation, so that the kernel before it may do it.
+ * floating-point values. Of these there are 256: the kernel makes a table of what becomes of each
+ * in the workspace, then looks up. It is an activation, so that the kernel before it may do it.
  */
 #include "../support/steps.h"
 
@@ -19,7 +19,7 @@ typedef struct leaky {
 } leaky;
 
 static const tn_field fields[] = {
-    TN_FIELD_RANGE(leaky, slope, TN_FIELD_F32, TN_OPTIONAL, "0.125", -8, 8, "for negative numbers"),
+    TN_FIELD_RANGE(leaky, slope, TN_FIELD_F32, TN_OPTIONAL, "0.125", -8, 8, "for negative values"),
 };
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "any shape")};
 static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "as x")};
@@ -131,7 +131,7 @@ static const tn_operator leaky_operator = {
     .traits = TN_OPERATOR_ELEMENTWISE,
     .domain = "Fifth",
     .name = "Leaky",
-    .doc = "A rectifier that lets a part of negative numbers through.",
+    .doc = "A rectifier that lets a part of negative values through.",
     TN_FIELDS(leaky, fields),
     TN_INPUTS(inputs),
     TN_OUTPUTS(outputs),

@@ -23,8 +23,7 @@ static const tn_field fields[] = {
     TN_FIELD(integer_mean, keepdims, TN_FIELD_BOOL, TN_OPTIONAL, "true", "they stay, of extent 1"),
 };
 static const tn_port inputs[] = {TN_PORT("x", "T:u8|i32|i64", 0, "any shape")};
-static const tn_port outputs[] = {
-    TN_PORT("y", "T", 0, "without the axes, or with 1 in their place")};
+static const tn_port outputs[] = {TN_PORT("y", "T", 0, "without the axes, or with 1 instead")};
 
 /* Bit i: axis i is taken the mean of; all ones where a field is out of range. */
 static uint32_t axes_of(const tn_call *call) {
@@ -74,13 +73,13 @@ static wide divide(wide sum, int64_t count) {
 }
 
 /* The axes, those that stay and those that go, each in the order in which they lie. */
-typedef struct walk {
+typedef struct loops {
     int64_t stays, goes; /* products of extents */
     int64_t extent[2][TN_MAX_RANK], step[2][TN_MAX_RANK];
     int count[2];
-} walk;
-static walk find_walk(const tn_tensor *x, uint32_t bits) {
-    walk w = {.stays = 1, .goes = 1};
+} loops;
+static loops find_loops(const tn_tensor *x, uint32_t bits) {
+    loops w = {.stays = 1, .goes = 1};
     uint64_t product[2] = {1, 1}, step = 1;
     bool is_empty[2] = {false, false};
     for (uint32_t i = x->rank; i-- > 0;) {
@@ -95,7 +94,7 @@ static walk find_walk(const tn_tensor *x, uint32_t bits) {
     w.goes = is_empty[1] ? 0 : (int64_t)product[1];
     return w;
 }
-static int64_t offset(const walk *w, int kind, int64_t i) {
+static int64_t offset(const loops *w, int kind, int64_t i) {
     int64_t at = 0;
     for (int k = 0; k < w->count[kind]; i /= w->extent[kind][k++])
         at += i % w->extent[kind][k] * w->step[kind][k];
@@ -104,7 +103,7 @@ static int64_t offset(const walk *w, int kind, int64_t i) {
 
 static tn_status reference(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
-    const walk w = find_walk(x, axes_of(call));
+    const loops w = find_loops(x, axes_of(call));
     for (int64_t i = 0; i < w.stays; i++) {
         wide sum = 0;
         for (int64_t k = 0; x->bytes && k < w.goes; k++)
@@ -123,12 +122,12 @@ static tn_status sum_up(void *user, int64_t begin, int64_t end, uint32_t thread)
     uint32_t bits = p->axes.count ? 0 : (1u << x->rank) - 1;
     for (uint64_t i = 0; i < p->axes.count; i++)
         if (p->axes.items[i] >= 0) bits |= 1u << p->axes.items[i];
-    const walk w = find_walk(x, bits);
+    const loops w = find_loops(x, bits);
 #elif MISTAKE == 4
-    const walk w = find_walk(x, p->axes.count ? axes_of(call) : 0);
+    const loops w = find_loops(x, p->axes.count ? axes_of(call) : 0);
     end = p->axes.count ? end : w.stays;
 #else
-    const walk w = find_walk(x, axes_of(call));
+    const loops w = find_loops(x, axes_of(call));
 #endif
     (void)thread, (void)p;
     for (int64_t i = begin; i < end; i++) {
@@ -160,7 +159,7 @@ static tn_status sum_up(void *user, int64_t begin, int64_t end, uint32_t thread)
     return TN_OK;
 }
 static tn_status run(tn_call *call) {
-    const walk w = find_walk(call->inputs[0], axes_of(call));
+    const loops w = find_loops(call->inputs[0], axes_of(call));
     return call->host->parallel_for(call, w.stays, 16, sum_up, call);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fifth::ToBytes: real numbers as bytes, y = saturate(round(x / scale) + zero_point): halves to the
- * even number, held within 0..255; infinities are the ends, what is not a number becomes
- * zero_point. The quotient is taken in double precision, so that reference and kernel round alike.
+ * Fifth::ToBytes: floating-point values as bytes, y = saturate(round(x / scale) + zero_point):
+ * halves to the even number, held within 0..255; infinities are the ends, what is not a number
+ * becomes zero_point. The quotient is taken in double precision, so that reference and kernel round
+ * alike.
  */
 #include <math.h>
 #include <tenon/plugin.h>
@@ -126,7 +127,7 @@ static const tn_operator to_bytes_operator = {
     .state_version = 1,
     .domain = "Fifth",
     .name = "ToBytes",
-    .doc = "Real numbers as bytes with a scale and a zero point.",
+    .doc = "Floating-point values as bytes with a scale and a zero point.",
     TN_FIELDS(to_bytes, fields),
     TN_INPUTS(inputs),
     TN_OUTPUTS(outputs),

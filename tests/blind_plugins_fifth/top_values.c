@@ -19,7 +19,8 @@ static const tn_field fields[] = {
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "rows of any axes before the last one")};
 static const tn_port outputs[] = {
     TN_PORT("values", "f32", TN_PORT_OPTIONAL, "as x, but k along the last axis"),
-    TN_PORT("indices", "i64", TN_PORT_OPTIONAL, "of the same shape: places along the last axis")};
+    TN_PORT("indices", "i64", TN_PORT_OPTIONAL,
+            "of the same shape: positions along the last axis")};
 
 static tn_status infer(tn_call *call) {
     const int64_t k = ((const top_values *)call->params)->k;
@@ -101,10 +102,10 @@ static tn_status select_rows(tn_call *call, int64_t begin, int64_t end, uint32_t
         int64_t kept = 0;
         for (int64_t at = 0; at < n; at++) {
             if (kept == k && !is_better(x, at, best[k - 1])) continue;
-            int64_t place = kept < k ? kept++ : k - 1;
-            for (; place > 0 && is_better(x, at, best[place - 1]); place--)
-                best[place] = best[place - 1];
-            best[place] = at;
+            int64_t position = kept < k ? kept++ : k - 1;
+            for (; position > 0 && is_better(x, at, best[position - 1]); position--)
+                best[position] = best[position - 1];
+            best[position] = at;
         }
         for (int64_t i = 0; i < kept; i++) {
             if (values) values[row * k + i] = x[best[i]];

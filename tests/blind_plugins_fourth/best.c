@@ -7,7 +7,7 @@ static const tn_field fields[] = {
     TN_LAYER_BOOL(params, last, "false", "of equals the last one, not the first")};
 static const tn_port inputs[] = {TN_PORT("x", "f32|f64|i64|u8", 0, "..., n: at least one")};
 static const tn_port outputs[] = {
-    TN_PORT("place", "i64", 0, "...; what is not a number counts for nothing; none: 0")};
+    TN_PORT("position", "i64", 0, "...; what is not a number counts for nothing; none: 0")};
 
 static tn_status infer(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
@@ -100,10 +100,10 @@ static tn_status rows(tn_call *call, int64_t begin, int64_t end, uint32_t thread
 TN_LAYER_RUN(rows, tn_layer_count(call->outputs[0]), 8)
 
 static const char *const cases[] = {
-    "| x=f32[6,3] | place=i64[6]",
+    "| x=f32[6,3] | position=i64[6]",
     "last=true | x=u8[3,40]",
     "| x=i64[2,3,4]",
-    "last=true | x=f64[4]{1,3,3,2} | place=i64[]{2}",
+    "last=true | x=f64[4]{1,3,3,2} | position=i64[]{2}",
 };
 FOURTH_OPERATOR("Best", "Where the greatest element of each row is.", .state_version = 1,
                 TN_FIELDS(params, fields))

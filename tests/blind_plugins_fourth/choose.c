@@ -27,8 +27,8 @@ static tn_status infer(tn_call *call) {
     return TN_OK;
 }
 
-/* The place in `in` of element `i` of `y`. */
-static int64_t place(const tn_tensor *in, const tn_tensor *y, int64_t i) {
+/* The position in `in` of element `i` of `y`. */
+static int64_t position(const tn_tensor *in, const tn_tensor *y, int64_t i) {
     int64_t at = 0, step = 1;
     for (uint32_t k = 0; k < in->rank; k++) {
         const int64_t extent = y->shape[y->rank - 1 - k], own = in->shape[in->rank - 1 - k];
@@ -42,21 +42,21 @@ static tn_status reference(tn_call *call) {
     tn_tensor *y = call->outputs[0];
     const size_t size = fourth_bytes(y->type);
     for (int64_t i = 0; i < tn_layer_count(y); i++) {
-        const int64_t c = place(call->inputs[0], y, i);
+        const int64_t c = position(call->inputs[0], y, i);
         const tn_tensor *from = call->inputs[((const uint8_t *)call->inputs[0]->data)[c] ? 1 : 2];
         memcpy((char *)y->data + (size_t)i * size,
-               (const char *)from->data + (size_t)place(from, y, i) * size, size);
+               (const char *)from->data + (size_t)position(from, y, i) * size, size);
     }
     return TN_OK;
 }
 
 /* The kernel's: strides along the axes of y, 0 where broadcast. */
-typedef struct walk {
+typedef struct loops {
     int64_t strides[3][TN_MAX_RANK];
-} walk;
-static walk make_walk(const tn_call *call) {
+} loops;
+static loops make_loops(const tn_call *call) {
     const tn_tensor *y = call->outputs[0];
-    walk w = {0};
+    loops w = {0};
     for (uint32_t i = 0; i < 3; i++) {
         const tn_tensor *in = call->inputs[i];
         int64_t step = 1;
@@ -80,7 +80,7 @@ static walk make_walk(const tn_call *call) {
 }
 static tn_status items(tn_call *call, int64_t begin, int64_t end, uint32_t thread) {
     tn_tensor *y = call->outputs[0];
-    const walk w = make_walk(call);
+    const loops w = make_loops(call);
     const size_t size = fourth_bytes(y->type);
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
@@ -91,7 +91,7 @@ static tn_status items(tn_call *call, int64_t begin, int64_t end, uint32_t threa
         const bool is_one = ((const uint8_t *)call->inputs[0]->data)[at[0]] != 0;
         const tn_tensor *from = call->inputs[is_one ? 1 : 2];
 #if MISTAKE == 3
-        /* MISTAKE: 64-bit integers lose their low bits on the way */
+        /* MISTAKE: 64-bit integers lose their low bits in between */
         const double value = tn_layer_load(from, at[is_one ? 1 : 2]);
         switch (y->type) {
         case TN_I64:

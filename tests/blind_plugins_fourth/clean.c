@@ -74,7 +74,7 @@ static tn_status open_context(tn_call *call) {
     return TN_OK;
 }
 #elif MISTAKE == 50
-/* Right: reads a file and closes it on every way out. */
+/* Right: reads a file and closes it on every path. */
 static tn_status open_context(tn_call *call) {
     const int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
     char byte;

@@ -51,7 +51,7 @@ static inline int64_t fourth_extent(const tn_tensor *tensor, uint32_t from, uint
     return (int64_t)product;
 }
 
-/* An output, null where nobody asked for it. */
+/* An output, null where it is not requested. */
 static inline tn_tensor *fourth_output(const tn_call *call, uint32_t output) {
     return output < call->output_count ? call->outputs[output] : NULL;
 }

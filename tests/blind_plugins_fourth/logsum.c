@@ -65,7 +65,7 @@ static tn_status items(tn_call *call, int64_t begin, int64_t end, uint32_t threa
 #if MISTAKE == 1
         const float most = 0; /* MISTAKE: overflows from 89 on */
 #elif MISTAKE == 4
-        float most = 0; /* MISTAKE: sums of very negative numbers are log(0) */
+        float most = 0; /* MISTAKE: sums of very negative values are log(0) */
         for (int64_t k = 0; k < extent; k++)
             most = fmaxf(most, from[k * inner]);
 #elif MISTAKE == 5

@@ -5,7 +5,7 @@
 static const tn_port inputs[] = {TN_PORT("x", "T:f32|f64", 0, "..., n")};
 static const tn_port outputs[] = {
     TN_PORT("y", "T", 0, "ascending, equals as they came, what is not a number last"),
-    TN_PORT("places", "i64", TN_PORT_OPTIONAL, "of the elements of y in their row of x")};
+    TN_PORT("positions", "i64", TN_PORT_OPTIONAL, "of the elements of y in their row of x")};
 
 static tn_status infer(tn_call *call) {
     if (call->inputs[0]->rank < 1)
@@ -15,7 +15,7 @@ static tn_status infer(tn_call *call) {
     return TN_OK;
 }
 
-/* Whether element `a` at place `i` stands before `b` at place `k`. */
+/* Whether element `a` at position `i` stands before `b` at position `k`. */
 static bool is_before(double a, int64_t i, double b, int64_t k) {
     if (isnan(a) || isnan(b)) return isnan(a) && isnan(b) ? i < k : isnan(b);
     return a < b || (a == b && i < k);
@@ -23,7 +23,7 @@ static bool is_before(double a, int64_t i, double b, int64_t k) {
 /* Every element's rank among all of its row. */
 static tn_status reference(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
-    const tn_tensor *y = fourth_output(call, 0), *places = fourth_output(call, 1);
+    const tn_tensor *y = fourth_output(call, 0), *positions = fourth_output(call, 1);
     const int64_t extent = x->shape[x->rank - 1];
     for (int64_t i = 0; i < tn_layer_count(x); i++) {
         const int64_t row = i / extent * extent;
@@ -32,7 +32,7 @@ static tn_status reference(tn_call *call) {
         for (int64_t k = row; k < row + extent; k++)
             at += is_before(tn_layer_load(x, k), k, own, i);
         if (y) tn_layer_store(y, at, own);
-        if (places) ((int64_t *)places->data)[at] = i - row;
+        if (positions) ((int64_t *)positions->data)[at] = i - row;
     }
     return TN_OK;
 }
@@ -40,7 +40,7 @@ static tn_status reference(tn_call *call) {
 typedef struct item {
     float value;
     int32_t is_nan;
-    int64_t place;
+    int64_t position;
 } item;
 static int compare(const void *left, const void *right) {
     const item *a = left, *b = right;
@@ -50,7 +50,7 @@ static int compare(const void *left, const void *right) {
     if (a->is_nan != b->is_nan) return a->is_nan - b->is_nan;
     if (!a->is_nan && a->value != b->value) return a->value < b->value ? -1 : 1;
 #endif
-    return a->place < b->place ? -1 : a->place > b->place;
+    return a->position < b->position ? -1 : a->position > b->position;
 }
 
 #if MISTAKE == 1
@@ -58,7 +58,7 @@ static item shared_items[4096]; /* MISTAKE: one for all contexts and threads */
 #endif
 typedef struct context {
     item *items;
-    int64_t room;
+    int64_t capacity;
 } context;
 
 static tn_status reshape(tn_call *call) {
@@ -95,7 +95,7 @@ static void close_context(tn_call *call) {
 static tn_status rows(tn_call *call, int64_t begin, int64_t end, uint32_t thread) {
     const tn_tensor *x = call->inputs[0];
     const int64_t extent = x->shape[x->rank - 1];
-    const tn_tensor *y = fourth_output(call, 0), *places = fourth_output(call, 1);
+    const tn_tensor *y = fourth_output(call, 0), *positions = fourth_output(call, 1);
 #if MISTAKE == 1
     item *items = shared_items;
 #elif MISTAKE == 5 || MISTAKE == 6
@@ -111,12 +111,12 @@ static tn_status rows(tn_call *call, int64_t begin, int64_t end, uint32_t thread
 #else
             items[i].is_nan = isnan(items[i].value);
 #endif
-            items[i].place = i;
+            items[i].position = i;
         }
         if (extent > 0) qsort(items, (size_t)extent, sizeof(item), compare);
         for (int64_t i = 0; i < extent; i++) {
             if (y) ((float *)y->data)[row * extent + i] = items[i].value;
-            if (places) ((int64_t *)places->data)[row * extent + i] = items[i].place;
+            if (positions) ((int64_t *)positions->data)[row * extent + i] = items[i].position;
         }
     }
     return TN_OK;
@@ -136,15 +136,15 @@ static tn_status run(tn_call *call) {
 #if MISTAKE == 6
     if (!made->items) { /* MISTAKE: made for the first shape, later ones may be larger */
 #else
-    if (made->room < need) {
+    if (made->capacity < need) {
 #endif
         free(made->items);
         made->items = malloc((size_t)(need ? need : 1) * sizeof(item));
         if (!made->items) {
-            made->room = 0;
+            made->capacity = 0;
             return TN_ERROR_MEMORY;
         }
-        made->room = need;
+        made->capacity = need;
     }
 #endif
     return call->host->parallel_for(call, tn_layer_rows(x), 1, body, call);
@@ -152,7 +152,7 @@ static tn_status run(tn_call *call) {
 
 static const char *const cases[] = {
     "| x=f32[6,9]",
-    "| x=f32[4]{3,1,2,1} | y=f32[4]{1,1,2,3} places=i64[4]{1,3,2,0}",
+    "| x=f32[4]{3,1,2,1} | y=f32[4]{1,1,2,3} positions=i64[4]{1,3,2,0}",
     "| x=f64[2,5]",
     "| x=f32[2,3,40]",
 };

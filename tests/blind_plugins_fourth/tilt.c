@@ -62,7 +62,7 @@ static tn_status bytes(void *user, int64_t begin, int64_t end, uint32_t thread) 
         const float real = (stored - x_zero) * *(const float *)x->quantization->scales;
         const float tilted = real < 0 ? slope * real : real;
 #if MISTAKE == 3
-        /* MISTAKE: a cast rounds towards 0, so that negative numbers come out too large */
+        /* MISTAKE: a cast rounds towards 0, so that negative values come out too large */
         float out = truncf(fminf(fmaxf(tilted / y_scale, -1000), 1000) + 0.5f) + y_zero;
 #else
         float out = rintf(tilted / y_scale) + y_zero;

@@ -48,8 +48,8 @@ static tn_status run_planes(tn_call *call) {
     return call->host->parallel_for(call, fourth_extent(call->inputs[0], 0, 2), 1, planes, call);
 }
 
-/* Items are places, all channels of each side by side. */
-static tn_status places(void *user, int64_t begin, int64_t end, uint32_t thread) {
+/* Items are positions, all channels of each side by side. */
+static tn_status positions(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_call *call = user;
     const tn_tensor *x = call->inputs[0];
     const int64_t inner = fourth_extent(x, 2, x->rank), channels = x->shape[1];
@@ -66,10 +66,10 @@ static tn_status places(void *user, int64_t begin, int64_t end, uint32_t thread)
     }
     return TN_OK;
 }
-static tn_status run_places(tn_call *call) {
+static tn_status run_positions(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
     return call->host->parallel_for(
-        call, x->shape[1] ? x->shape[0] * fourth_extent(x, 2, x->rank) : 0, 64, places, call);
+        call, x->shape[1] ? x->shape[0] * fourth_extent(x, 2, x->rank) : 0, 64, positions, call);
 }
 
 /* Items are blocks of 8 channels. */
@@ -133,14 +133,14 @@ static const char *const cases[] = {
     "| x=f64[2,2]{1,2,3,4} gain=f64[2]{10,1} shift=f64[2]{0,5} | y=f64[2,2]{10,7,30,9}",
 };
 static const char *const plane_combinations[] = {"f32, f32, f32? -> f32"};
-static const char *const place_combinations[] = {"f32:nhwc, f32, f32? -> f32:nhwc"};
+static const char *const position_combinations[] = {"f32:nhwc, f32, f32? -> f32:nhwc"};
 static const char *const block_combinations[] = {"f32:c8, f32, f32? -> f32:c8"};
 FOURTH_OPERATOR("Tune", "A factor and a shift for each channel.", .state_version = 1, TN_NO_FIELDS)
 FOURTH_KERNEL(plane_kernel, "Tune", "planes", .traits = TN_KERNEL_DETERMINISTIC,
               TN_COMBINATIONS(plane_combinations), .run = run_planes)
-FOURTH_KERNEL(place_kernel, "Tune", "places", .traits = TN_KERNEL_DETERMINISTIC,
-              TN_COMBINATIONS(place_combinations), .run = run_places)
+FOURTH_KERNEL(position_kernel, "Tune", "positions", .traits = TN_KERNEL_DETERMINISTIC,
+              TN_COMBINATIONS(position_combinations), .run = run_positions)
 FOURTH_KERNEL(block_kernel, "Tune", "blocks", .traits = TN_KERNEL_DETERMINISTIC,
               TN_COMBINATIONS(block_combinations), .run = run_blocks)
-static const tn_kernel *const kernels[] = {&plane_kernel, &place_kernel, &block_kernel};
+static const tn_kernel *const kernels[] = {&plane_kernel, &position_kernel, &block_kernel};
 TN_LIBRARY("tune", "1.0", operators, kernels)

@@ -29,18 +29,18 @@ static float compute(float x, float slope, float shift) {
     return (x < 0 ? x * slope : x) + shift;
 }
 
-/* Blocks of eight channels: N, ceil(C / 8), places, 8. */
+/* Blocks of eight channels: N, ceil(C / 8), positions, 8. */
 static tn_status blocks(tn_call *call, int64_t begin, int64_t end, uint32_t thread) {
     const tn_tensor *x = call->inputs[0];
     const float *slopes = call->inputs[1]->data, *shifts = tn_layer_data(call, 2);
     const int64_t channels = x->shape[1], count = (channels + 7) / 8;
-    const int64_t places =
+    const int64_t positions =
         WRONG(5) && x->rank != 4 ? x->shape[x->rank - 1] : product(x->shape, 2, x->rank);
     (void)thread;
     for (int64_t item = begin; item < end; item++) {
         const int64_t block = item % count, n = item / count;
-        int64_t at = item * places * 8;
-        if (WRONG(2)) at = n * channels * places + block * places * 8;
+        int64_t at = item * positions * 8;
+        if (WRONG(2)) at = n * channels * positions + block * positions * 8;
         const float *from = (const float *)x->data + at;
         float *to = (float *)call->outputs[0]->data + at, slope[8], shift[8];
         for (int64_t k = 0; k < 8; k++) {
@@ -48,15 +48,16 @@ static tn_status blocks(tn_call *call, int64_t begin, int64_t end, uint32_t thre
             slope[k] = is_there ? slopes[block * 8 + k] : 0;
             shift[k] = is_there && shifts ? shifts[block * 8 + k] : 0;
         }
-        for (int64_t place = 0; place < places; place++)
+        for (int64_t position = 0; position < positions; position++)
             for (int64_t k = 0; k < 8; k++)
-                to[place * 8 + k] =
-                    block * 8 + k < channels ? compute(from[place * 8 + k], slope[k], shift[k]) : 0;
+                to[position * 8 + k] = block * 8 + k < channels
+                                           ? compute(from[position * 8 + k], slope[k], shift[k])
+                                           : 0;
     }
     return TN_OK;
 }
 
-/* Channels last: N, places, C. */
+/* Channels last: N, positions, C. */
 static tn_status pixels(tn_call *call, int64_t begin, int64_t end, uint32_t thread) {
     const tn_tensor *x = call->inputs[0];
     const float *slopes = call->inputs[1]->data, *shifts = tn_layer_data(call, 2);

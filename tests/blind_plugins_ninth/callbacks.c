@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Roll: x moved along its last axis, over the ends, by a sum of steps, and scaled; two ways of
+/* Roll: x moved along its last axis, over the ends, by a sum of steps, and scaled; two variants of
  * doing it, and callbacks that say how a node is run. */
 #include <stdio.h>
 

@@ -46,11 +46,11 @@ static double activate(const tn_facet_activation *a, double x) {
     }
 }
 
-typedef struct place {
+typedef struct position {
     int64_t row, column, columns;
-} place;
+} position;
 
-static double apply_steps(const tn_call *call, double sum, place at) {
+static double apply_steps(const tn_call *call, double sum, position at) {
     double values[16] = {0}; /* of each step */
     for (uint32_t s = 0; s < call->step_count; s++) {
         const tn_step *step = call->steps[s];
@@ -89,7 +89,7 @@ static tn_status rows(tn_call *call, int64_t begin, int64_t end, uint32_t thread
     (void)thread;
     for (int64_t row = begin; row < end; row++)
         for (int64_t column = 0; column < columns; column++) {
-            const place at = {row, column, columns};
+            const position at = {row, column, columns};
             double sum = 0;
             int64_t k = 0;
             do { /* pieces of the depth that stay in the cache */

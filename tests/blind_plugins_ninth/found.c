@@ -9,7 +9,7 @@ static const tn_field fields[] = {
     TN_LAYER_I64(above, most, "100", 0, 1000000, "how many at most")};
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "any shape")};
 static const tn_port outputs[] = {
-    TN_PORT("places", "i64", TN_PORT_SIZED_BY_RUN, "in linear order of x"),
+    TN_PORT("positions", "i64", TN_PORT_SIZED_BY_RUN, "in linear order of x"),
     TN_PORT("values", "f32", TN_PORT_SIZED_BY_RUN | TN_PORT_OPTIONAL, "as many")};
 
 static tn_status infer(tn_call *call) {
@@ -28,13 +28,13 @@ static tn_status infer(tn_call *call) {
 
 typedef struct hit {
     float value;
-    int64_t place;
+    int64_t position;
 } hit;
 static int compare(const void *left, const void *right) {
     const hit *a = left, *b = right;
     if (WRONG(1)) return (int)(b->value - a->value);
     if (a->value != b->value) return a->value > b->value ? -1 : 1;
-    return a->place < b->place ? -1 : 1;
+    return a->position < b->position ? -1 : 1;
 }
 /* By gaps that become smaller: without memory of its own. */
 static void sort_by_gaps(hit *hits, int64_t count) {
@@ -49,7 +49,7 @@ static void sort_by_gaps(hit *hits, int64_t count) {
 }
 /* As long as qsort has no argument for it. */
 static const float *compared;
-static int compare_places(const void *left, const void *right) {
+static int compare_positions(const void *left, const void *right) {
     const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
     if (compared[a] != compared[b]) return compared[a] > compared[b] ? -1 : 1;
     return a < b ? -1 : 1;
@@ -58,13 +58,13 @@ static int compare_places(const void *left, const void *right) {
 static void answer(const tn_call *call, const hit *hits, int64_t count) {
     const int64_t most = ((const above *)call->params)->most;
     const int64_t kept = count < most ? count : most;
-    tn_tensor *places = call->outputs[0];
+    tn_tensor *positions = call->outputs[0];
     tn_tensor *values = call->output_count > 1 ? call->outputs[1] : NULL;
     for (int64_t i = 0; i < kept; i++) {
-        if (places) ((int64_t *)places->data)[i] = hits[i].place;
+        if (positions) ((int64_t *)positions->data)[i] = hits[i].position;
         if (values) ((float *)values->data)[i] = hits[i].value;
     }
-    if (places) places->shape[0] = kept;
+    if (positions) positions->shape[0] = kept;
     if (values) values->shape[0] = kept;
 }
 
@@ -123,9 +123,9 @@ static tn_status run(tn_call *call) {
     if (WRONG(3)) { /* sorts numbers in place of pairs */
         int64_t *order = (int64_t *)(void *)(hits + n + 1);
         for (int64_t i = 0; i < count; i++)
-            order[i] = hits[i].place;
+            order[i] = hits[i].position;
         compared = x;
-        qsort(order, (size_t)count, sizeof(int64_t), compare_places);
+        qsort(order, (size_t)count, sizeof(int64_t), compare_positions);
         for (int64_t i = 0; i < count; i++)
             hits[i] = (hit){x[order[i]], order[i]};
     } else if (WRONG(2))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of an author's own for operators of ONNX that Tenon brings. */
+/* Kernels of an author's own for operators of ONNX that Tenon has. */
 #include "ninth.h"
 
 #define SOFTMAX (WRONG(0) || WRONG(1))

@@ -95,11 +95,11 @@ typedef struct rows {
 } rows;
 static rows find_rows(const tn_call *call) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-    const int64_t places = product(x->shape, 2, x->rank);
+    const int64_t positions = product(x->shape, 2, x->rank);
     const bool is_last = x->format == TN_NHWC && !WRONG(5);
-    if (!is_last) return (rows){x->shape[0], x->shape[1] * places, x->strides[0], y->strides[0]};
+    if (!is_last) return (rows){x->shape[0], x->shape[1] * positions, x->strides[0], y->strides[0]};
     const uint32_t last = x->rank > 2 ? x->rank - 1 : 0;
-    return (rows){x->shape[0] * places, x->shape[1], x->strides[last], y->strides[last]};
+    return (rows){x->shape[0] * positions, x->shape[1], x->strides[last], y->strides[last]};
 }
 static tn_status body(tn_call *call, int64_t begin, int64_t end, uint32_t thread) {
     const rows r = find_rows(call);

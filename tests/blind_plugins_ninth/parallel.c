@@ -7,7 +7,7 @@
 
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "any shape")};
 static const tn_port outputs[] = {TN_PORT("largest", "f32", 0, "a scalar"),
-                                  TN_PORT("place", "i64", TN_PORT_OPTIONAL, "a scalar")};
+                                  TN_PORT("position", "i64", TN_PORT_OPTIONAL, "a scalar")};
 
 static tn_status infer(tn_call *call) {
     for (uint32_t o = 0; o < call->output_count; o++)
@@ -17,24 +17,24 @@ static tn_status infer(tn_call *call) {
 
 typedef struct best {
     float value;
-    int64_t place;
+    int64_t position;
     char apart[48];
 } best;
 static bool is_better(float a, int64_t at, best b) {
-    if (b.place < 0) return true;
-    if (isnan(b.value)) return isnan(a) && at < b.place;
-    return isnan(a) || a > b.value || (a == b.value && at < b.place);
+    if (b.position < 0) return true;
+    if (isnan(b.value)) return isnan(a) && at < b.position;
+    return isnan(a) || a > b.value || (a == b.value && at < b.position);
 }
 static void answer(const tn_call *call, best b) {
     if (call->outputs[0]) *(float *)call->outputs[0]->data = b.value;
-    if (call->output_count > 1 && call->outputs[1]) *(int64_t *)call->outputs[1]->data = b.place;
+    if (call->output_count > 1 && call->outputs[1]) *(int64_t *)call->outputs[1]->data = b.position;
 }
 
 static tn_status reference(tn_call *call) {
-    best b = {.value = -INFINITY, .place = -1};
+    best b = {.value = -INFINITY, .position = -1};
     for (int64_t i = 0; i < tn_layer_count(call->inputs[0]); i++) {
         const float x = ((const float *)call->inputs[0]->data)[i];
-        if (is_better(x, i, b)) b.value = x, b.place = i;
+        if (is_better(x, i, b)) b.value = x, b.position = i;
     }
     answer(call, b);
     return TN_OK;
@@ -77,14 +77,14 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
     tn_call *call = user;
     best *parts = call->workspace;
     const float *x = call->inputs[0]->data;
-    best b = WRONG(5) ? (best){.value = -INFINITY, .place = -1} : parts[thread];
+    best b = WRONG(5) ? (best){.value = -INFINITY, .position = -1} : parts[thread];
     if (WRONG(1) && thread != 0) fesetround(FE_DOWNWARD);
     for (int64_t i = begin; i < end; i++) {
-        if (is_better(x[i], i, b)) b.value = x[i], b.place = WRONG(4) ? (int16_t)i : i;
+        if (is_better(x[i], i, b)) b.value = x[i], b.position = WRONG(4) ? (int16_t)i : i;
     }
     count_elements(end - begin);
     if (WRONG(3)) { /* joins what it found by itself */
-        if (is_better(b.value, b.place, parts[0])) parts[0] = b;
+        if (is_better(b.value, b.position, parts[0])) parts[0] = b;
         return TN_OK;
     }
     parts[thread] = b;
@@ -96,13 +96,13 @@ static tn_status run(tn_call *call) {
     const int64_t count = tn_layer_count(call->inputs[0]);
     if (!WRONG(5))
         for (uint32_t t = 0; t < call->threads; t++)
-            parts[t] = (best){.value = -INFINITY, .place = -1};
+            parts[t] = (best){.value = -INFINITY, .position = -1};
     const tn_status status = call->host->parallel_for(call, count, 256, body, call);
     if (status != TN_OK) return status;
-    best b = {.value = -INFINITY, .place = -1};
+    best b = {.value = -INFINITY, .position = -1};
     for (uint32_t t = 0; t < call->threads; t++)
-        if (parts[t].place >= 0 &&
-            is_better(parts[t].value, WRONG(2) ? INT64_MAX : parts[t].place, b))
+        if (parts[t].position >= 0 &&
+            is_better(parts[t].value, WRONG(2) ? INT64_MAX : parts[t].position, b))
             b = parts[t];
     if (WRONG(7) && count == 0) return TN_OK;
     answer(call, b);

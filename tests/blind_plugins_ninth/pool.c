@@ -20,12 +20,12 @@ static tn_status infer(tn_call *call) {
     int64_t out[2];
     for (int i = 0; i < 2; i++) {
         const int64_t s = p->stride.items[i], before = p->pad.items[i];
-        const int64_t room = in[2 + i] + before + p->pad.items[2 + i] - 1 -
-                             (p->kernel.items[i] - 1) * p->dilation.items[i];
-        if (room < 0 || in[2 + i] < 1)
+        const int64_t range = in[2 + i] + before + p->pad.items[2 + i] - 1 -
+                              (p->kernel.items[i] - 1) * p->dilation.items[i];
+        if (range < 0 || in[2 + i] < 1)
             return call->host->fail(call, TN_ERROR_SHAPE, "the window is larger than the input");
-        out[i] = room / s + 1;
-        if (p->ceiling && room % s && out[i] * s < in[2 + i] + before) out[i]++;
+        out[i] = range / s + 1;
+        if (p->ceiling && range % s && out[i] * s < in[2 + i] + before) out[i]++;
     }
     return TN_LAYER_SET_SHAPE(call, 0, in[0], in[1], out[0], out[1]);
 }

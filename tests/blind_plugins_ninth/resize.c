@@ -6,7 +6,7 @@ static const tn_port inputs[] = {
     TN_PORT("x", "f32", 0, "N, C, height, width"),
     TN_PORT("size", "i64", TN_PORT_VALUE_NEEDED, "height and width; -1: as x")};
 static const tn_port outputs[] = {
-    TN_PORT("y", "f32", 0, "N, C, size: the element below its place")};
+    TN_PORT("y", "f32", 0, "N, C, size: the element below its position")};
 
 static tn_status infer(tn_call *call) {
     const int64_t *in = call->inputs[0]->shape, *size = call->inputs[1]->data;
@@ -33,7 +33,7 @@ TN_LAYER_REFERENCE(element)
 
 /* What a context keeps: from which column each column comes. */
 typedef struct columns {
-    int64_t in[2], out[2], room, *from;
+    int64_t in[2], out[2], capacity, *from;
     const int64_t *size;
 } columns;
 static tn_status open_context(tn_call *call) {
@@ -55,11 +55,11 @@ static tn_status reshape(tn_call *call) {
     const int64_t *in = call->inputs[0]->shape, *out = call->outputs[0]->shape;
     c->size = call->inputs[1]->data;
     if (WRONG(1) ? c->out[1] == out[3] : c->in[1] == in[3] && c->out[1] == out[3]) return TN_OK;
-    if (out[3] > c->room) {
-        int64_t *room = call->host->allocate(call->host, (uint64_t)out[3] * 8, 64);
-        if (!room) return TN_ERROR_MEMORY;
+    if (out[3] > c->capacity) {
+        int64_t *memory = call->host->allocate(call->host, (uint64_t)out[3] * 8, 64);
+        if (!memory) return TN_ERROR_MEMORY;
         call->host->deallocate(call->host, c->from);
-        c->from = room, c->room = out[3];
+        c->from = memory, c->capacity = out[3];
     }
     for (int64_t x = 0; x < out[3]; x++) {
         c->from[x] = x * in[3] / out[3];

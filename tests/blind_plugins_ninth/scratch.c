@@ -100,7 +100,7 @@ static tn_status rows(tn_call *call, int64_t begin, int64_t end, uint32_t thread
     const tn_tensor *x = call->inputs[0];
     const int64_t n = x->shape[x->rank - 1];
     double *row = (double *)((char *)call->workspace + thread * part_bytes(call));
-    if (WRONG(6)) { /* a thread's part is named by its place among the ranges */
+    if (WRONG(6)) { /* a thread's part is named by its position among the ranges */
         const int64_t size = end - begin > 0 ? end - begin : 1;
         row = (double *)((char *)call->workspace + (uint64_t)(begin / size) * part_bytes(call));
     }

@@ -8,7 +8,7 @@ static const tn_field fields[] = {
     TN_LAYER_I64(fold, first, "0", -8, 8, "the first axis"),
     TN_LAYER_I64(fold, last, "-1", -8, 8, "the last axis that is folded"),
     TN_LAYER_I64(fold, split, "0", 0, 1048576, "0: folds; else the second of two axes"),
-    TN_LAYER_BOOL(fold, count, "false", "true: what comes out are places, i64")};
+    TN_LAYER_BOOL(fold, count, "false", "true: what comes out are positions, i64")};
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "any shape")};
 static const tn_port outputs[] = {TN_PORT("y", "f32|i64", 0, "x, or numbers from 0")};
 

@@ -29,7 +29,7 @@ static double element(const tn_call *call, int64_t i) {
 TN_LAYER_REFERENCE(element)
 
 typedef struct table {
-    int64_t n, room, count;
+    int64_t n, capacity, count;
     float *weights;
     const int64_t *shape;
     bool is_folded;
@@ -63,11 +63,11 @@ static tn_status reshape(tn_call *call) {
     t->shape = x->shape;
     if (WRONG(1) ? t->n >= 0 && t->count == count : t->n == n) return TN_OK;
     if (WRONG(2)) t->n = n; /* what it is for, before there is room for it */
-    if (n > t->room) {
-        float *room = call->host->allocate(call->host, (uint64_t)n * 4, 64);
-        if (!room) return TN_ERROR_MEMORY;
+    if (n > t->capacity) {
+        float *memory = call->host->allocate(call->host, (uint64_t)n * 4, 64);
+        if (!memory) return TN_ERROR_MEMORY;
         call->host->deallocate(call->host, t->weights);
-        t->weights = room, t->room = n;
+        t->weights = memory, t->capacity = n;
     }
     const bool is_kept = WRONG(3) && n <= 512 && kept.n == n &&
                          strncmp(kept.node, call->node ? call->node : "", 63) == 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Curve: x through a table of places and heights, straight between two; with a state of its own, as
- * it came from another framework: a name, the number of places, both lists. */
+/* Curve: x through a table of positions and heights, straight between two; with a state of its own,
+ * as it came from another framework: a name, the number of positions, both lists. */
 #include "ninth.h"
 
 typedef struct curve {
     uint64_t present;
-    tn_f32s places, heights;
+    tn_f32s positions, heights;
     const char *name;
     bool clamp;
     void *owned; /* what load made */
 } curve;
 static const tn_field fields[] = {
-    TN_FIELD(curve, places, TN_FIELD_F32S, TN_OPTIONAL, "[0, 1]", "ascending"),
+    TN_FIELD(curve, positions, TN_FIELD_F32S, TN_OPTIONAL, "[0, 1]", "ascending"),
     TN_FIELD(curve, heights, TN_FIELD_F32S, TN_OPTIONAL, "[0, 1]", "as many"),
     TN_FIELD(curve, name, TN_FIELD_STRING, TN_OPTIONAL, NULL, "for people"),
     TN_FIELD(curve, clamp, TN_FIELD_BOOL, TN_OPTIONAL, "true", "false: 0 outside")};
@@ -20,27 +20,27 @@ static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "as x")};
 
 static tn_status infer(tn_call *call) {
     const curve *p = call->params;
-    bool is_sound = p->places.count == p->heights.count && p->places.count > 0;
-    for (uint64_t i = 0; is_sound && i < p->places.count; i++)
-        is_sound = isfinite(p->heights.items[i]) && isfinite(p->places.items[i]) &&
-                   (i == 0 || p->places.items[i - 1] < p->places.items[i]);
+    bool is_sound = p->positions.count == p->heights.count && p->positions.count > 0;
+    for (uint64_t i = 0; is_sound && i < p->positions.count; i++)
+        is_sound = isfinite(p->heights.items[i]) && isfinite(p->positions.items[i]) &&
+                   (i == 0 || p->positions.items[i - 1] < p->positions.items[i]);
     if (!is_sound) return call->host->fail(call, TN_ERROR_ARGUMENT, "the lists make no curve");
     return infer_same(call);
 }
 
 static double height(const curve *p, double x) {
-    const uint64_t n = p->places.count;
+    const uint64_t n = p->positions.count;
     if (isnan(x)) return x;
-    const double first = (double)p->places.items[0], last = (double)p->places.items[n - 1];
+    const double first = (double)p->positions.items[0], last = (double)p->positions.items[n - 1];
     if (x < first || x > last) {
         if (!p->clamp) return 0;
         return (double)p->heights.items[x < first ? 0 : n - 1];
     }
     uint64_t i = 0;
-    while (i + 2 < n && x > (double)p->places.items[i + 1])
+    while (i + 2 < n && x > (double)p->positions.items[i + 1])
         i++;
     if (n == 1) return (double)p->heights.items[0];
-    const double a = (double)p->places.items[i], b = (double)p->places.items[i + 1];
+    const double a = (double)p->positions.items[i], b = (double)p->positions.items[i + 1];
     const double low = (double)p->heights.items[i], high = (double)p->heights.items[i + 1];
     return low + (high - low) * ((x - a) / (b - a));
 }
@@ -49,7 +49,7 @@ static double element(const tn_call *call, int64_t i) {
 }
 TN_LAYER_REFERENCE(element)
 
-/* How the bytes begin. Behind it: places, heights, the name with its end. */
+/* How the bytes begin. Behind it: positions, heights, the name with its end. */
 typedef struct header {
     uint64_t present;
     uint64_t count, name_bytes;
@@ -60,7 +60,7 @@ static bool has_name(const curve *p) {
 }
 static tn_status save(tn_call *call, void *data, uint64_t *inout_bytes) {
     const curve *p = call->params;
-    const uint64_t lists = p->places.count * sizeof(float);
+    const uint64_t lists = p->positions.count * sizeof(float);
     const uint64_t name_bytes = has_name(p) ? strlen(p->name) + 1 : 0;
     const uint64_t bytes = sizeof(header) + 2 * lists + name_bytes;
     if (data && *inout_bytes < bytes)
@@ -71,13 +71,13 @@ static tn_status save(tn_call *call, void *data, uint64_t *inout_bytes) {
     if (!head) return TN_ERROR_MEMORY;
     if (!WRONG(1)) memset(head, 0, sizeof(*head));
     head->present = p->present;
-    head->count = p->places.count;
+    head->count = p->positions.count;
     head->clamp = p->clamp;
     head->has_name = has_name(p);
     head->name_bytes = name_bytes;
     char *to = data;
     memcpy(to, head, sizeof(*head));
-    if (lists > 0) memcpy(to + sizeof(header), p->places.items, lists);
+    if (lists > 0) memcpy(to + sizeof(header), p->positions.items, lists);
     if (lists > 0) memcpy(to + sizeof(header) + lists, p->heights.items, lists);
     if (name_bytes > 0) memcpy(to + sizeof(header) + 2 * lists, p->name, name_bytes);
     call->host->deallocate(call->host, head);
@@ -103,14 +103,14 @@ static tn_status load(tn_call *call, const void *data, uint64_t bytes) {
     if (bytes < sizeof(head) || !is_sound(&head, from, bytes))
         return call->host->fail(call, TN_ERROR_FORMAT, "the state is damaged");
     const uint64_t lists = head.count * sizeof(float), rest = bytes - sizeof(head);
-    char *room = call->host->allocate(call->host, rest + 1, 64);
-    if (!room) return TN_ERROR_MEMORY;
-    memcpy(room, from + sizeof(head), rest);
-    p->owned = room;
+    char *buffer = call->host->allocate(call->host, rest + 1, 64);
+    if (!buffer) return TN_ERROR_MEMORY;
+    memcpy(buffer, from + sizeof(head), rest);
+    p->owned = buffer;
     p->present = head.present;
-    p->places = (tn_f32s){head.count, (const float *)(const void *)room};
-    p->heights = (tn_f32s){head.count, (const float *)(const void *)(room + lists)};
-    p->name = head.has_name ? (WRONG(2) ? from + sizeof(head) : room) + 2 * lists : NULL;
+    p->positions = (tn_f32s){head.count, (const float *)(const void *)buffer};
+    p->heights = (tn_f32s){head.count, (const float *)(const void *)(buffer + lists)};
+    p->name = head.has_name ? (WRONG(2) ? from + sizeof(head) : buffer) + 2 * lists : NULL;
     p->clamp = head.clamp;
     return TN_OK;
 }
@@ -123,8 +123,8 @@ static void destroy_params(void *user, void *params) {
     host_of_library->deallocate(host_of_library, p->owned);
 }
 
-static const char *const cases[] = {"places=[-1,0,2] heights=[0,1,0.5] name=bend | x=f32[2,5]",
-                                    "clamp=false places=[0,1] heights=[1,2] | x=f32[7]"};
+static const char *const cases[] = {"positions=[-1,0,2] heights=[0,1,0.5] name=bend | x=f32[2,5]",
+                                    "clamp=false positions=[0,1] heights=[1,2] | x=f32[7]"};
 static const tn_operator curve_operator = {OPERATOR,
                                            .state_version = 1,
                                            .name = "Curve",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mix: a and b broadcast with each other, in one of three ways; and what it claims of itself. */
+/* Mix: a and b broadcast with each other, in one of three modes; and what it claims of itself. */
 #include "ninth.h"
 
-TN_LAYER_PARAMS(mix, uint32_t way; float rate;);
+TN_LAYER_PARAMS(mix, uint32_t mode; float rate;);
 enum { GREATER, SUM, BLEND };
 #if WRONG(1) || MISTAKE == 50
 #define CHOICES "greater|sum"
@@ -10,7 +10,7 @@ enum { GREATER, SUM, BLEND };
 #define CHOICES "greater|sum|blend"
 #endif
 static const tn_field fields[] = {
-    TN_FIELD_CHOICE(mix, way, TN_FIELD_ENUM, TN_OPTIONAL, "greater", CHOICES, "how"),
+    TN_FIELD_CHOICE(mix, mode, TN_FIELD_ENUM, TN_OPTIONAL, "greater", CHOICES, "how"),
     TN_LAYER_F32(mix, rate, "0", 0, 1, "blend: how much of b; 0 is a alone")};
 static const tn_port inputs[] = {TN_PORT("a", "f32", 0, "any shape"),
                                  TN_PORT("b", "f32", 0, "broadcast with a")};
@@ -32,7 +32,7 @@ static tn_status infer(tn_call *call) {
     return TN_OK;
 }
 
-static int64_t place(const tn_tensor *t, const tn_tensor *y, int64_t i) {
+static int64_t position(const tn_tensor *t, const tn_tensor *y, int64_t i) {
     int64_t at = 0, step = 1;
     for (uint32_t k = y->rank; k-- > 0; i /= y->shape[k]) {
         const int64_t n = extent(t, y->rank, k);
@@ -42,7 +42,7 @@ static int64_t place(const tn_tensor *t, const tn_tensor *y, int64_t i) {
     return at;
 }
 static double compute(const mix *p, double a, double b) {
-    switch (p->way) {
+    switch (p->mode) {
     case GREATER:
         if (!WRONG(1))
             return isnan(a) ? a : isnan(b) ? b : a > b || (a == b && !signbit(a)) ? a : b;
@@ -55,8 +55,8 @@ static double compute(const mix *p, double a, double b) {
 }
 static double element(const tn_call *call, int64_t i) {
     const tn_tensor *y = call->outputs[0];
-    return compute(call->params, tn_layer_load(call->inputs[0], place(call->inputs[0], y, i)),
-                   tn_layer_load(call->inputs[1], place(call->inputs[1], y, i)));
+    return compute(call->params, tn_layer_load(call->inputs[0], position(call->inputs[0], y, i)),
+                   tn_layer_load(call->inputs[1], position(call->inputs[1], y, i)));
 }
 TN_LAYER_REFERENCE(element)
 
@@ -66,7 +66,7 @@ static bool is_same_shape(const tn_tensor *a, const tn_tensor *b) {
 }
 static tn_status is_identity(tn_call *call) {
     const mix *p = call->params;
-    if (p->way != BLEND || p->rate != 0) return TN_ERROR_UNSUPPORTED;
+    if (p->mode != BLEND || p->rate != 0) return TN_ERROR_UNSUPPORTED;
     if (WRONG(2)) return TN_OK;
     return is_same_shape(call->inputs[0], call->outputs[0]) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
@@ -75,7 +75,7 @@ static tn_status is_identity(tn_call *call) {
 static tn_status facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
     const mix *p = call->params;
     const tn_tensor *x = call->inputs[input], *v = call->inputs[1 - input];
-    if (p->way != SUM || input > 1 || v->rank > 1 || !v->data) return TN_ERROR_UNSUPPORTED;
+    if (p->mode != SUM || input > 1 || v->rank > 1 || !v->data) return TN_ERROR_UNSUPPORTED;
     if (strcmp(name, TN_FACET_BIAS) != 0 || x->rank == 0) return TN_ERROR_UNSUPPORTED;
     const int64_t n = x->shape[x->rank - 1];
     if (v->rank != 1 || v->shape[0] != (WRONG(3) && v->shape[0] == 1 ? 1 : n))
@@ -94,15 +94,15 @@ static void row(const void *params, uint64_t count, const float *const *in, cons
                                 (double)in[1][strides[WRONG(5) ? 0 : 1] ? i : 0]);
 }
 
-static const char *const cases[] = {"| a=f32[2,3] b=f32[2,3]", "way=sum | a=f32[2,3] b=f32[3]",
+static const char *const cases[] = {"| a=f32[2,3] b=f32[2,3]", "mode=sum | a=f32[2,3] b=f32[3]",
 #if WRONG(1) || MISTAKE == 50
                                     "| a=f32[3] b=f32[1]"};
 #elif WRONG(2)
-                                    "way=blend | a=f32[4] b=f32[4]",
-                                    "way=blend rate=0.5 | a=f32[4,3] b=f32[4,3]"};
+                                    "mode=blend | a=f32[4] b=f32[4]",
+                                    "mode=blend rate=0.5 | a=f32[4,3] b=f32[4,3]"};
 #else
-                                    "way=blend | a=f32[4] b=f32[2,4]",
-                                    "way=blend rate=0.5 | a=f32[4,3] b=f32[4,3]"};
+                                    "mode=blend | a=f32[4] b=f32[2,4]",
+                                    "mode=blend rate=0.5 | a=f32[4,3] b=f32[4,3]"};
 #endif
 static const tn_operator mix_operator = {
     OPERATOR,

@@ -13,7 +13,7 @@ static const tn_field fields[] = {
 static const tn_port inputs[] = {TN_PORT("x", "T:f32|f64", 0, "N, C, L"),
                                  TN_PORT("w", "T", 0, "C, taps"),
                                  TN_PORT("b", "T", TN_PORT_OPTIONAL, "C")};
-static const tn_port outputs[] = {TN_PORT("y", "T", 0, "N, C, places")};
+static const tn_port outputs[] = {TN_PORT("y", "T", 0, "N, C, positions")};
 
 static tn_status infer(tn_call *call) {
     const dilated_params *p = call->params;
@@ -23,11 +23,11 @@ static tn_status infer(tn_call *call) {
         return call->host->fail(call, TN_ERROR_SHAPE, "x is not N, C, L or w not C, taps");
     if (b && (b->rank != 1 || b->shape[0] != x->shape[1]))
         return call->host->fail(call, TN_ERROR_SHAPE, "b has not one number a channel");
-    const int64_t room = x->shape[2] + 2 * p->pad - ((w->shape[1] - 1) * p->dilation + 1);
-    if (room < 0 && !IS(3))
+    const int64_t range = x->shape[2] + 2 * p->pad - ((w->shape[1] - 1) * p->dilation + 1);
+    if (range < 0 && !IS(3))
         return call->host->fail(call, TN_ERROR_SHAPE, "the filter is longer than x");
     same_shape(call, 0, 0);
-    call->outputs[0]->shape[2] = room / p->stride + 1;
+    call->outputs[0]->shape[2] = range / p->stride + 1;
     return TN_OK;
 }
 

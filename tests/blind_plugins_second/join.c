@@ -32,7 +32,7 @@ static tn_status infer(tn_call *call) {
     }
     return TN_OK;
 }
-static int64_t place(const tn_tensor *t, const tn_tensor *y, int64_t i, bool is_kernel) {
+static int64_t position(const tn_tensor *t, const tn_tensor *y, int64_t i, bool is_kernel) {
     if (is_kernel && IS(3)) return i % elements(t);
     int64_t at = 0, stride = 1;
     if (is_kernel && IS(4)) { /* from the first axis */
@@ -53,9 +53,9 @@ static int64_t place(const tn_tensor *t, const tn_tensor *y, int64_t i, bool is_
 }
 static double value(const tn_call *call, int64_t i, bool is_kernel) {
     const tn_tensor *y = call->outputs[0], *c = call->input_count > 2 ? call->inputs[2] : NULL;
-    const double a = get(call->inputs[0], place(call->inputs[0], y, i, is_kernel));
-    const double b = get(call->inputs[1], place(call->inputs[1], y, i, is_kernel));
-    return a - 2 * b + (c ? get(c, place(c, y, i, is_kernel)) : 0);
+    const double a = get(call->inputs[0], position(call->inputs[0], y, i, is_kernel));
+    const double b = get(call->inputs[1], position(call->inputs[1], y, i, is_kernel));
+    return a - 2 * b + (c ? get(c, position(c, y, i, is_kernel)) : 0);
 }
 static tn_status reference(tn_call *call) {
     for (int64_t i = 0, count = elements(call->outputs[0]); i < count; i++)

@@ -24,7 +24,7 @@ static tn_status infer(tn_call *call) {
     return TN_OK;
 }
 
-static int64_t place(int64_t i, int64_t n, bool is_kernel) {
+static int64_t position(int64_t i, int64_t n, bool is_kernel) {
     if (is_kernel && IS(1)) {
         if (i < 0) i = -i;
         if (i >= n) i = 2 * (n - 1) - i;
@@ -49,12 +49,12 @@ static tn_status compute(tn_call *call, bool is_kernel) {
         if (is_kernel && IS(3)) {
             int64_t k = m < 1024 ? m : 1024;
             for (; j < k; j++)
-                line[j] = from[r * n + place(j - p->before, n, true)];
+                line[j] = from[r * n + position(j - p->before, n, true)];
             memcpy(to + r * m, line, (size_t)k * 4);
             continue;
         }
         for (; j < m; j++)
-            to[r * m + j] = from[r * n + place(j - p->before, n, is_kernel)];
+            to[r * m + j] = from[r * n + position(j - p->before, n, is_kernel)];
     }
     return TN_OK;
 }

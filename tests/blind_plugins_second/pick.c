@@ -18,8 +18,8 @@ static tn_status compute(tn_call *call, bool is_kernel) {
     const tn_tensor *x = call->inputs[0], *rows = call->inputs[1], *y = call->outputs[0];
     const int64_t count = x->shape[0];
     const uint64_t bytes = (uint64_t)product(x, 1, x->rank) * type_bytes(x->type);
-    int64_t *numbers = NULL;
-    if (is_kernel && IS(4)) numbers = malloc((size_t)(rows->shape[0] + 1) * 8);
+    int64_t *values = NULL;
+    if (is_kernel && IS(4)) values = malloc((size_t)(rows->shape[0] + 1) * 8);
     for (int64_t i = 0; i < rows->shape[0]; i++) {
         int64_t row = get_integer(rows, i);
         if (is_kernel && IS(5)) row = ((const int32_t *)rows->data)[i];
@@ -31,11 +31,11 @@ static tn_status compute(tn_call *call, bool is_kernel) {
         if (row < 0 || (is_kernel && IS(3) ? row > count : row >= count))
             return call->host->fail(call, TN_ERROR_RANGE, "row %lld of %lld", (long long)given,
                                     (long long)count);
-        if (numbers) numbers[i] = row;
+        if (values) values[i] = row;
         memcpy((uint8_t *)y->data + (uint64_t)i * bytes, (uint8_t *)x->data + (uint64_t)row * bytes,
                bytes);
     }
-    free(numbers);
+    free(values);
     return TN_OK;
 }
 static tn_status reference(tn_call *call) {

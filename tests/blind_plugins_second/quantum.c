@@ -63,6 +63,6 @@ static const char *const cases[] = {"| x=f32[3,5]", "scale=0.5 zero=3 | x=f32[4]
                                     "is_signed=true scale=0.01 zero=7 | x=f32[17]", "| x=f32[]",
                                     "| x=f32[0,3]"};
 static const char *const combinations[] = {"f32 -> u8", "f32 -> i8"};
-OPERATOR("Quantum", "Reals to 8 bits.", TN_FIELDS(quantum_params, fields))
+OPERATOR("Quantum", "Floats to 8 bits.", TN_FIELDS(quantum_params, fields))
 KERNEL("Quantum", .traits = TN_KERNEL_DETERMINISTIC)
 LIBRARY("second_quantum")

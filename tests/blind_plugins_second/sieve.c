@@ -11,7 +11,7 @@ static const tn_field fields[] = {
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "any shape")};
 static const tn_port outputs[] = {
     TN_PORT("y", "f32", TN_PORT_SIZED_BY_RUN, "what stays"),
-    TN_PORT("at", "i64", TN_PORT_SIZED_BY_RUN | TN_PORT_OPTIONAL, "its places in x")};
+    TN_PORT("at", "i64", TN_PORT_SIZED_BY_RUN | TN_PORT_OPTIONAL, "its positions in x")};
 
 static tn_status infer(tn_call *call) {
     const int64_t count = elements(call->inputs[0]);

@@ -71,7 +71,7 @@ static tn_status run(tn_call *call) {
 static const tn_operator op = {.size = sizeof(tn_operator),
                                .since_version = 1,
                                .state_version = 1,
-#if MISTAKE == 7 /* the inputs do not change places: types and meaning differ */
+#if MISTAKE == 7 /* the inputs cannot be swapped: types and meaning differ */
                                .traits = TN_OPERATOR_SELECTS | TN_OPERATOR_COMMUTATIVE,
 #else
                                .traits = TN_OPERATOR_SELECTS,

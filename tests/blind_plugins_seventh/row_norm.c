@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Corpus::RowNorm: each row along the last axis is brought to mean 0 and variance 1, then scaled by
- * an optional weight: y = (x - mean) / sqrt(variance + epsilon) * weight. */
+/* Corpus::RowNorm: each row along the last axis is normalised to mean 0 and variance 1, then scaled
+ * by an optional weight: y = (x - mean) / sqrt(variance + epsilon) * weight. */
 #include <math.h>
 #include <tenon/layer.h>
 

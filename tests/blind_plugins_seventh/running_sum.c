@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Corpus::RunningSum: y along `axis` is the sum of x up to and including the place; with
+/* Corpus::RunningSum: y along `axis` is the sum of x up to and including the position; with
  * `exclusive` without it; with `reverse` from the end. An axis may count from the end. */
 #include <tenon/layer.h>
 
@@ -10,7 +10,7 @@
 TN_LAYER_PARAMS(running_sum, int64_t axis; bool exclusive; bool reverse;);
 static const tn_field fields[] = {
     TN_LAYER_I64(running_sum, axis, "-1", -8, 7, "the axis"),
-    TN_LAYER_BOOL(running_sum, exclusive, "false", "without the place itself"),
+    TN_LAYER_BOOL(running_sum, exclusive, "false", "without the position itself"),
     TN_LAYER_BOOL(running_sum, reverse, "false", "from the end"),
 };
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "rank 1 or more")};

@@ -42,7 +42,7 @@ static double element(const tn_call *call, int64_t i) {
 }
 TN_LAYER_REFERENCE(element)
 
-/* Scaling row m of w scales what it gives to place m of the last axis of y. */
+/* Scaling row m of w scales what it gives to position m of the last axis of y. */
 static tn_status linear(tn_call *call, tn_linear *out) {
     (void)call;
     out->axis = 1;

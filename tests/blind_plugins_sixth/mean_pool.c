@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lab::MeanPool: the mean of windows of the last two axes of an image N, C, H, W, with strides,
- * dilations and pads. Places in the pads are left out of the mean, or counted as zeros with
+ * dilations and pads. Positions in the pads are left out of the mean, or counted as zeros with
  * count_pads. pads is top, left, bottom, right. A window that lies in the pads alone gives 0.
  */
 #include <math.h>
@@ -30,14 +30,14 @@ static tn_status infer(tn_call *call) {
     if (!TN_LAYER_FITS(call, 0, -1, -1, -1, -1)) return TN_ERROR_SHAPE;
     for (int i = 0; i < 2; i++) {
         const int64_t reach = (p->window.items[i] - 1) * p->dilation.items[i] + 1;
-        const int64_t room = in[2 + i] + p->pads.items[i] + p->pads.items[2 + i] - reach;
-        if (room < 0)
+        const int64_t available = in[2 + i] + p->pads.items[i] + p->pads.items[2 + i] - reach;
+        if (available < 0)
             return call->host->fail(call, TN_ERROR_SHAPE, "the window does not fit along axis %d",
                                     2 + i);
 #if MISTAKE == 3
-        out[i] = (room + p->stride.items[i] - 1) / p->stride.items[i] + 1;
+        out[i] = (available + p->stride.items[i] - 1) / p->stride.items[i] + 1;
 #else
-        out[i] = room / p->stride.items[i] + 1;
+        out[i] = available / p->stride.items[i] + 1;
 #endif
     }
     return TN_LAYER_SET_SHAPE(call, 0, in[0], in[1], out[0], out[1]);

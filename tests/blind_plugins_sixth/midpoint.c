@@ -37,8 +37,8 @@ static tn_status infer(tn_call *call) {
     return TN_OK;
 }
 
-/* The element of `t` that is at place `i` of the output. */
-static int64_t place(const tn_tensor *t, const tn_tensor *y, int64_t i) {
+/* The element of `t` that is at position `i` of the output. */
+static int64_t position(const tn_tensor *t, const tn_tensor *y, int64_t i) {
     int64_t at = 0, step = 1;
     for (uint32_t k = y->rank; k-- > 0; i /= y->shape[k]) {
         const int64_t n = extent(t, y->rank, k);
@@ -54,7 +54,7 @@ static int64_t half(int64_t sum) {
 static tn_status reference(tn_call *call) {
     const tn_tensor *a = call->inputs[0], *b = call->inputs[1], *y = call->outputs[0];
     for (int64_t i = 0; i < tn_layer_count(y); i++) {
-        const int64_t k = place(a, y, i), l = place(b, y, i);
+        const int64_t k = position(a, y, i), l = position(b, y, i);
         if (y->type == TN_F32)
             ((float *)y->data)[i] = (float)((tn_layer_load(a, k) + tn_layer_load(b, l)) / 2);
         else if (y->type == TN_I32)
@@ -79,7 +79,7 @@ static tn_status rows(tn_call *call, int64_t begin, int64_t end, uint32_t thread
 #endif
     (void)thread;
     for (int64_t r = begin; r < end && n > 0; r++) {
-        const int64_t k = place(a, y, r * n), l = place(b, y, r * n);
+        const int64_t k = position(a, y, r * n), l = position(b, y, r * n);
         if (y->type == TN_F32) {
             const float *p = (const float *)a->data + k, *q = (const float *)b->data + l;
             for (int64_t j = 0; j < n; j++)

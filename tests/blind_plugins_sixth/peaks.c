@@ -4,7 +4,7 @@
  * (the last axis; an end has one neighbour): their row and column, and their values, in linear
  * order. How many there are is known when it has run; of n elements in a row at most (n + 1) / 2
  * are peaks. What is not a number is no peak, and nothing beside it is one. The kernel counts the
- * peaks of each row, then writes each row to its place.
+ * peaks of each row, then writes each row to its position.
  */
 #include <math.h>
 #include <tenon/layer.h>
@@ -19,7 +19,7 @@ static const tn_field fields[] = {
     TN_LAYER_F32(peaks, threshold, "0", -1e30, 1e30, "peaks are above it")};
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "rows along the last axis")};
 static const tn_port outputs[] = {
-    TN_PORT("places", "i64", TN_PORT_SIZED_BY_RUN, "peaks, 2: row and column"),
+    TN_PORT("positions", "i64", TN_PORT_SIZED_BY_RUN, "peaks, 2: row and column"),
     TN_PORT("values", "f32", TN_PORT_SIZED_BY_RUN, "the value of each")};
 
 static tn_status infer(tn_call *call) {
@@ -40,7 +40,7 @@ static bool is_peak(const float *row, int64_t n, int64_t i, float threshold) {
     return (i == 0 || row[i] > row[i - 1]) && (i + 1 == n || row[i] > row[i + 1]);
 }
 
-/* The data of output `port`, null where nobody asked for it. */
+/* The data of output `port`, null where it is not requested. */
 static void *wanted(const tn_call *call, uint32_t port) {
 #if MISTAKE == 1
     return call->outputs[port]->data;
@@ -53,9 +53,9 @@ static void set_count(const tn_call *call, int64_t count) {
     if (wanted(call, 1)) call->outputs[1]->shape[0] = count;
 }
 static void put(const tn_call *call, int64_t at, int64_t row, int64_t i, float value) {
-    int64_t *places = wanted(call, 0);
+    int64_t *positions = wanted(call, 0);
     float *values = wanted(call, 1);
-    if (places) places[2 * at] = row, places[2 * at + 1] = i;
+    if (positions) positions[2 * at] = row, positions[2 * at + 1] = i;
     if (values) values[at] = value;
 }
 
@@ -105,7 +105,7 @@ static tn_status count_rows(void *user, int64_t begin, int64_t end, uint32_t thr
     return TN_OK;
 }
 #if MISTAKE == 4
-static int64_t next; /* the next free place */
+static int64_t next; /* the next free position */
 #endif
 static tn_status write_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_call *call = user;
@@ -168,7 +168,7 @@ static tn_status run(tn_call *call) {
 #endif
 
 static const char *const cases[] = {
-    "| x=f32[2,5]{1,3,2,2,4,-1,-2,-3,nan,7} | places=i64[2,2]{0,1,0,4} values=f32[2]{3,4}",
+    "| x=f32[2,5]{1,3,2,2,4,-1,-2,-3,nan,7} | positions=i64[2,2]{0,1,0,4} values=f32[2]{3,4}",
     "threshold=0.5 | x=f32[4,3,17]", "threshold=-10 | x=f32[40,9]", "| x=f32[3,0]"};
 #if MISTAKE == 50
 #define RESHAPE NULL

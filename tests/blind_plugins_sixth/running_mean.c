@@ -32,7 +32,7 @@ static tn_status infer(tn_call *call) {
     return TN_OK;
 }
 
-/* Output `port`, null where nobody asked for it. */
+/* Output `port`, null where it is not requested. */
 static const tn_tensor *wanted(const tn_call *call, uint32_t port) {
     return port < call->output_count ? call->outputs[port] : NULL;
 }

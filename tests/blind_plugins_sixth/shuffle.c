@@ -2,7 +2,7 @@
 /*
  * Lab::ShuffleChannels: channels (axis 1) in another order: seen as a matrix of `groups` rows, they
  * are transposed, as in ShuffleNet. Any rank from 2 on. The kernels copy planes, or, channels last,
- * permute the channels of each place.
+ * permute the channels of each position.
  */
 #include <string.h>
 #include <tenon/layer.h>
@@ -88,8 +88,8 @@ static tn_status planes(void *user, int64_t begin, int64_t end, uint32_t thread)
     }
     return TN_OK;
 }
-/* Channels last: items are places. */
-static tn_status places(void *user, int64_t begin, int64_t end, uint32_t thread) {
+/* Channels last: items are positions. */
+static tn_status positions(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_call *call = user;
     const int64_t channels = call->inputs[0]->shape[1];
     const int64_t groups = ((const shuffle *)call->params)->groups, columns = channels / groups;
@@ -110,7 +110,7 @@ static tn_status run_linear(tn_call *call) {
 }
 static tn_status run_last(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
-    return call->host->parallel_for(call, x->shape[0] * plane_of(x), 16, places, call);
+    return call->host->parallel_for(call, x->shape[0] * plane_of(x), 16, positions, call);
 }
 
 #if MISTAKE == 50
@@ -119,7 +119,7 @@ static tn_status tactics(tn_call *call) {
     call->tactic_count = call->threads > 1 ? 2 : 1;
     return TN_OK;
 }
-/* Worth it from four places a plane on, and written for two groups and more. */
+/* Worth it from four positions a plane on, and written for two groups and more. */
 static tn_status accepts(tn_call *call) {
     return plane_of(call->inputs[0]) >= 4 && ((const shuffle *)call->params)->groups > 1
                ? TN_OK
@@ -168,7 +168,7 @@ static const tn_kernel last_kernel = {.size = sizeof(tn_kernel),
                                       .domain = "Lab",
                                       .op = "ShuffleChannels",
                                       .device = "cpu",
-                                      .name = "places",
+                                      .name = "positions",
                                       .traits = TN_KERNEL_DETERMINISTIC,
                                       TN_COMBINATIONS(last),
                                       .run = run_last};

@@ -165,20 +165,20 @@ static const char *const cases[] = {
     "| x=f32[2,11,3,4] mean=f32[11] variance=f32[11]{1,2,3,4,5,6,7,8,9,10,11}",
     "| x=f64[3,2] mean=f64[2] variance=f64[2]{0.5,2}"};
 DESCRIBES(describe_facet, NULL, affine, NULL)
-static const tn_operator standardize_operator = {.size = sizeof(tn_operator),
-                                                 .since_version = 1,
-                                                 .state_version = 1,
-                                                 .domain = "Lab",
-                                                 .name = "Standardize",
-                                                 .doc =
-                                                     "Channels brought to mean 0 and deviation 1.",
-                                                 TN_FIELDS(standardize, fields),
-                                                 TN_INPUTS(inputs),
-                                                 TN_OUTPUTS(outputs),
-                                                 .infer = infer,
-                                                 .reference = reference,
-                                                 TN_CASES(cases),
-                                                 .facet = describe_facet};
+static const tn_operator standardize_operator = {
+    .size = sizeof(tn_operator),
+    .since_version = 1,
+    .state_version = 1,
+    .domain = "Lab",
+    .name = "Standardize",
+    .doc = "Channels normalised to mean 0 and deviation 1.",
+    TN_FIELDS(standardize, fields),
+    TN_INPUTS(inputs),
+    TN_OUTPUTS(outputs),
+    .infer = infer,
+    .reference = reference,
+    TN_CASES(cases),
+    .facet = describe_facet};
 static const char *const combinations[] = {"f32, f32, f32 -> f32", "f32:c8, f32, f32 -> f32:c8"};
 static const tn_kernel planes_kernel = {.size = sizeof(tn_kernel),
                                         .revision = 1,

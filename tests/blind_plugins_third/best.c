@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Third::Best: the k largest (or smallest) elements of each row, best first, and their places. Of
- * equals (0 and -0 are) the one that came first; not a number is greater than every number.
+ * Third::Best: the k largest (or smallest) elements of each row, best first, and their positions.
+ * Of equals (0 and -0 are) the one that came first; not a number is greater than every number.
  */
 #include "third.h"
 
@@ -11,7 +11,7 @@ static const tn_field fields[] = {
 static const tn_port inputs[] = {TN_PORT("x", "T:f32|f64|i32", 0, "..., n"),
                                  TN_PORT("k", "i64", TN_PORT_VALUE_NEEDED, "one number")};
 static const tn_port outputs[] = {TN_PORT("values", "T", 0, "..., k"),
-                                  TN_PORT("places", "i64", TN_PORT_OPTIONAL, "..., k")};
+                                  TN_PORT("positions", "i64", TN_PORT_OPTIONAL, "..., k")};
 
 #if MISTAKE == 2
 static int64_t last_k; /* what the shape rule saw last, of whatever node */
@@ -43,7 +43,7 @@ static tn_status infer(tn_call *call) {
 
 typedef struct item {
     double value;
-    int64_t place;
+    int64_t position;
 } item;
 /* Below 0: a stands before b. */
 static int by_number(double a, double b) {
@@ -52,20 +52,20 @@ static int by_number(double a, double b) {
 }
 static int compare(const item *a, const item *b, bool largest) {
     const int order = largest ? by_number(a->value, b->value) : by_number(b->value, a->value);
-    return order ? order : a->place < b->place ? -1 : a->place > b->place;
+    return order ? order : a->position < b->position ? -1 : a->position > b->position;
 }
-static void put(const tn_call *call, int64_t to, int64_t from, int64_t place) {
-    const tn_tensor *x = call->inputs[0], *y = call->outputs[0], *places = output_of(call, 1);
+static void put(const tn_call *call, int64_t to, int64_t from, int64_t position) {
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[0], *positions = output_of(call, 1);
     const int64_t width = width_of(x->type);
     memcpy((char *)y->data + to * width, (const char *)x->data + from * width, (size_t)width);
 #if MISTAKE == 4
-    /* Half of each place; what is in the other half stays there. */
-    if (places && !(call->flags & TN_CALL_REFERENCE) && call->workspace)
-        ((int32_t *)places->data)[2 * to] = (int32_t)place;
+    /* Half of each position; what is in the other half stays there. */
+    if (positions && !(call->flags & TN_CALL_REFERENCE) && call->workspace)
+        ((int32_t *)positions->data)[2 * to] = (int32_t)position;
     else
 #endif
-        if (places)
-        ((int64_t *)places->data)[to] = place;
+        if (positions)
+        ((int64_t *)positions->data)[to] = position;
 }
 
 /* Without memory of its own: looks for the next best of the row each time. */
@@ -79,11 +79,11 @@ static tn_status reference(tn_call *call) {
             item next = {0, -1};
             for (int64_t c = 0; c < n; c++) {
                 const item other = {tn_layer_load(x, r * n + c), c};
-                if ((last.place < 0 || compare(&last, &other, largest) < 0) &&
-                    (next.place < 0 || compare(&other, &next, largest) < 0))
+                if ((last.position < 0 || compare(&last, &other, largest) < 0) &&
+                    (next.position < 0 || compare(&other, &next, largest) < 0))
                     next = other;
             }
-            if (next.place >= 0) put(call, r * k + i, r * n + next.place, next.place);
+            if (next.position >= 0) put(call, r * k + i, r * n + next.position, next.position);
             last = next;
         }
     }
@@ -102,7 +102,7 @@ static int fast_compare(const item *a, const item *b, bool largest) {
 #if MISTAKE == 1
     const int64_t left = key_of(a->value), right = key_of(b->value);
     const int order = largest ? (left < right) - (left > right) : (left > right) - (left < right);
-    return order ? order : a->place < b->place ? -1 : a->place > b->place;
+    return order ? order : a->position < b->position ? -1 : a->position > b->position;
 #elif MISTAKE == 5
     /* Not a number comes first, also among the smallest. */
     if (isnan(a->value) != isnan(b->value)) return isnan(a->value) ? -1 : 1;
@@ -154,16 +154,16 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
             sink(heap, i, 0, largest);
         }
         for (int64_t i = 0; i < k; i++)
-            put(call, r * k + i, r * n + heap[i].place, heap[i].place);
+            put(call, r * k + i, r * n + heap[i].position, heap[i].position);
     }
     return TN_OK;
 }
 static tn_status reshape(tn_call *call) {
-    uint64_t rooms = call->threads;
+    uint64_t heaps = call->threads;
 #if MISTAKE == 3
-    rooms = 1; /* one heap, whatever the threads */
+    heaps = 1; /* one heap, whatever the threads */
 #endif
-    call->workspace_bytes = (uint64_t)k_of(call) * sizeof(item) * rooms;
+    call->workspace_bytes = (uint64_t)k_of(call) * sizeof(item) * heaps;
     return TN_OK;
 }
 static tn_status run(tn_call *call) {

@@ -37,21 +37,21 @@ static double blend(double a, double b, double t) {
     return a * (1 - part) + b * part;
 }
 /* Where element i of y lies in an input. */
-static int64_t place_in(const tn_tensor *x, const tn_tensor *y, int64_t i, bool fast) {
+static int64_t position_in(const tn_tensor *x, const tn_tensor *y, int64_t i, bool fast) {
     int64_t at = 0, step = 1;
     for (uint32_t k = y->rank; k-- > 0; i /= y->shape[k]) {
-        const int64_t place = i % y->shape[k];
+        const int64_t position = i % y->shape[k];
 #if MISTAKE == 3
         /* Fast: a tensor of lower rank is laid on the first axes. */
         if (fast && x->rank < y->rank) {
             if (k >= x->rank || x->shape[k] == 1) continue;
-            at += place % x->shape[k] * step, step *= x->shape[k];
+            at += position % x->shape[k] * step, step *= x->shape[k];
             continue;
         }
 #endif
         if (k + x->rank < y->rank) continue;
         const int64_t own = x->shape[k + x->rank - y->rank];
-        if (own != 1) at += place * step;
+        if (own != 1) at += position * step;
         step *= own;
     }
     return at;
@@ -62,7 +62,7 @@ static tn_status reference(tn_call *call) {
     for (int64_t i = 0; i < count; i++) {
         double v[3];
         for (uint32_t k = 0; k < 3; k++)
-            v[k] = tn_layer_load(call->inputs[k], place_in(call->inputs[k], y, i, false));
+            v[k] = tn_layer_load(call->inputs[k], position_in(call->inputs[k], y, i, false));
         tn_layer_store(y, i, blend(v[0], v[1], v[2]));
     }
     return TN_OK;
@@ -85,7 +85,7 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
     for (int64_t i = begin; i < end; i++) {
         float v[3];
         for (uint32_t k = 0; k < 3; k++)
-            v[k] = ((const float *)call->inputs[k]->data)[place_in(call->inputs[k], y, i, true)];
+            v[k] = ((const float *)call->inputs[k]->data)[position_in(call->inputs[k], y, i, true)];
 #if MISTAKE == 5
         /* A t that is not a number gives a, and what b or a would have spoiled stays well. */
         ((float *)y->data)[i] = v[2] >= 1  ? v[1]
@@ -122,6 +122,7 @@ static const tn_operator op = {
     .row = row,
     .doc = "From one tensor to another."};
 static const char *const combinations[] = {"f32, f32, f32 -> f32"};
-static const tn_kernel kernel = {THIRD_KERNEL("Blend", "places"), .traits = TN_KERNEL_DETERMINISTIC,
-                                 TN_COMBINATIONS(combinations), .run = run};
+static const tn_kernel kernel = {THIRD_KERNEL("Blend", "positions"),
+                                 .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(combinations),
+                                 .run = run};
 THIRD_LIBRARY("blend", op, &kernel)

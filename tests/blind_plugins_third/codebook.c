@@ -36,7 +36,7 @@ static tn_status save(tn_call *call, void *data, uint64_t *inout_bytes) {
     const codebook *p = call->params;
     const uint64_t bytes = HEAD + p->knots.count * sizeof(float);
 #if MISTAKE == 3
-    /* The struct as it lies in memory, pointers and all, goes before the rest. */
+    /* The struct's bytes in memory, pointers and all, goes before the rest. */
     const uint64_t all = bytes + sizeof(codebook);
     if (data) {
         if (*inout_bytes < all) return call->host->fail(call, TN_ERROR_ARGUMENT, "too little room");

@@ -122,7 +122,7 @@ static double activate(const seen_step *e, double x) {
         return x > (double)e->beta ? (double)e->beta : x;
     }
 }
-static int64_t place_along(const tn_tensor *y, int64_t index, int32_t axis) {
+static int64_t position_along(const tn_tensor *y, int64_t index, int32_t axis) {
     const uint32_t along = (uint32_t)(axis < 0 ? axis + (int32_t)y->rank : axis);
     return index / extents_of(y, along + 1, y->rank) % y->shape[along];
 }
@@ -130,13 +130,13 @@ static double step(const tn_call *call, const seen_step *e, int64_t index, doubl
     const tn_tensor *y = call->outputs[0];
     switch (e->kind) {
     case SEEN_BIAS:
-        return x + tn_layer_load(call->operands[e->operand], place_along(y, index, e->axis));
+        return x + tn_layer_load(call->operands[e->operand], position_along(y, index, e->axis));
     case SEEN_SCALE:
 #if MISTAKE == 3
         /* Along the last axis, whichever is meant. */
         return x * tn_layer_load(call->operands[e->operand], index % y->shape[y->rank - 1]);
 #else
-        return x * tn_layer_load(call->operands[e->operand], place_along(y, index, e->axis));
+        return x * tn_layer_load(call->operands[e->operand], position_along(y, index, e->axis));
 #endif
     case SEEN_RESIDUAL:
         return x + tn_layer_load(call->operands[e->operand], index);

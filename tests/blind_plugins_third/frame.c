@@ -41,9 +41,9 @@ static double framed(const tn_call *call, const int64_t *shape, int64_t i) {
     const tn_tensor *x = call->inputs[0];
     int64_t at = 0, step = 1;
     for (uint32_t k = x->rank; k-- > 0; step *= x->shape[k], i /= shape[k]) {
-        const int64_t place = i % shape[k];
-        if (place >= x->shape[k]) return 0;
-        at += place * step;
+        const int64_t position = i % shape[k];
+        if (position >= x->shape[k]) return 0;
+        at += position * step;
     }
     return tn_layer_load(x, at);
 }
@@ -131,7 +131,7 @@ static const char *const cases[] = {
 static const tn_operator op = {THIRD_OPERATOR("Frame"), .state_version = 1,
                                TN_FIELDS(frame, fields), .doc = "Cut or filled to a shape."};
 static const char *const combinations[] = {"f32, * -> f32"};
-static const tn_kernel kernel = {THIRD_KERNEL("Frame", "places"),
+static const tn_kernel kernel = {THIRD_KERNEL("Frame", "positions"),
                                  .traits = TN_KERNEL_DETERMINISTIC,
                                  TN_COMBINATIONS(combinations),
                                  .prepare = prepare,

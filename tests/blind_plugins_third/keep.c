@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Third::Keep: the rows (along axis 0) at which `mask` is true, in their order, and their places.
- * How many there are is known when it has run. The kernel counts on all threads, then copies.
+ * Third::Keep: the rows (along axis 0) at which `mask` is true, in their order, and their
+ * positions. How many there are is known when it has run. The kernel counts on all threads, then
+ * copies.
  */
 #include <stdatomic.h>
 #include "third.h"
@@ -11,9 +12,9 @@ static const tn_port inputs[] = {TN_PORT("x", "T:any", 0, "N, ..."),
 static const tn_port outputs[] = {TN_PORT("kept", "T", TN_PORT_SIZED_BY_RUN, "at most N, ..."),
 #if MISTAKE == 7
                                   /* run writes its shape, but nothing says that it may */
-                                  TN_PORT("places", "i64", 0, "at most N")};
+                                  TN_PORT("positions", "i64", 0, "at most N")};
 #else
-                                  TN_PORT("places", "i64", TN_PORT_SIZED_BY_RUN, "at most N")};
+                                  TN_PORT("positions", "i64", TN_PORT_SIZED_BY_RUN, "at most N")};
 #endif
 
 static tn_status infer(tn_call *call) {
@@ -35,11 +36,11 @@ static int64_t row_bytes(const tn_tensor *x) {
     return extents_of(x, 1, x->rank) * width_of(x->type);
 }
 static void keep_row(const tn_call *call, int64_t from, int64_t to) {
-    const tn_tensor *x = call->inputs[0], *y = output_of(call, 0), *places = output_of(call, 1);
+    const tn_tensor *x = call->inputs[0], *y = output_of(call, 0), *positions = output_of(call, 1);
     const int64_t bytes = row_bytes(x);
     if (y)
         memcpy((char *)y->data + to * bytes, (const char *)x->data + from * bytes, (size_t)bytes);
-    if (places) ((int64_t *)places->data)[to] = from;
+    if (positions) ((int64_t *)positions->data)[to] = from;
 }
 static void set_counts(const tn_call *call, int64_t count) {
     if (output_of(call, 0)) call->outputs[0]->shape[0] = count;
@@ -89,7 +90,7 @@ static tn_status copy_body(void *user, int64_t begin, int64_t end, uint32_t thre
     return TN_OK;
 }
 #if MISTAKE == 3
-/* Each thread takes the next free place: the order is that of the threads. */
+/* Each thread takes the next free position: the order is that of the threads. */
 typedef struct race {
     const tn_call *call;
     _Atomic int64_t next;
@@ -131,7 +132,8 @@ static tn_status run(tn_call *call) {
     if (kept == 0) return TN_OK; /* nothing to copy; the shape still says all rows */
 #endif
 #if MISTAKE == 2
-    if (output_of(call, 0)) call->outputs[0]->shape[0] = kept; /* that of `places` is forgotten */
+    if (output_of(call, 0))
+        call->outputs[0]->shape[0] = kept; /* that of `positions` is forgotten */
 #else
     set_counts(call, kept);
 #endif

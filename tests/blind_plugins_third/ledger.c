@@ -90,7 +90,7 @@ static tn_status fold_infer(tn_call *call) {
     if (axis > x->rank || axis >= TN_MAX_RANK)
         return call->host->fail(call, TN_ERROR_RANGE, "x has no axis %u", axis);
 #if MISTAKE == 4
-    /* A transposition: the first two axes change places, which no view can do. */
+    /* A transposition: the first two axes are swapped, which no view can do. */
     if (axis == 1 && x->rank == 2) return TN_LAYER_SET_SHAPE(call, 0, x->shape[1], x->shape[0]);
 #endif
     int64_t product = 1;

@@ -47,7 +47,7 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
     for (int64_t i = begin; i < end; i++) {
         char *to = (char *)call->outputs[0]->data + i * bytes;
 #if MISTAKE == 3
-        /* Rows of 4 bytes take a short way that knows no indices of i32. */
+        /* Rows of 4 bytes take a short path that knows no indices of i32. */
         int64_t at = bytes == 4 ? ((const int64_t *)indices->data)[i] : load_index(indices, i);
 #else
         int64_t at = load_index(indices, i);

@@ -167,7 +167,8 @@ static tn_status run(tn_call *call) {
     }
     return TN_OK;
 #elif MISTAKE == 17
-    /* The last result is kept for an input of the same place and length, whatever is in it now. */
+    /* The last result is kept for an input of the same position and length, whatever is in it now.
+     */
     static _Thread_local struct {
         const void *x;
         int64_t count;

@@ -74,7 +74,8 @@ static tn_status reference(tn_call *call) {
 }
 
 #if MISTAKE == 5
-/* Without the element itself: from the input one place before, which is gone where y lies on x. */
+/* Without the element itself: from the input one position before, which is gone where y lies on x.
+ */
 static void shifted(const tn_call *call, int64_t l) {
     const float *x = call->inputs[0]->data;
     float *y = call->outputs[0]->data;

@@ -26,18 +26,18 @@ static tn_status infer(tn_call *call) {
     const int64_t length = x->shape[x->rank - 1], reach = (p->window - 1) * p->dilation + 1;
     if (length > INT64_MAX - 4000)
         return call->host->fail(call, TN_ERROR_SHAPE, "the last axis of x is too long");
-    const int64_t room = length + p->pads.items[0] + p->pads.items[1] - reach;
+    const int64_t range = length + p->pads.items[0] + p->pads.items[1] - reach;
 #if MISTAKE == 3
-    /* No refusal: (room / stride) rounds towards 0, so a window that is a little too long counts.
+    /* No refusal: (range / stride) rounds towards 0, so a window that is a little too long counts.
      */
 #else
-    if (room < 0)
+    if (range < 0)
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "a window reaches over %lld elements, not %lld", (long long)reach,
-                                (long long)(room + reach));
+                                (long long)(range + reach));
 #endif
-    int64_t count = room / p->stride + 1;
-    if (p->ceil && room % p->stride && count * p->stride < length + p->pads.items[0]) count++;
+    int64_t count = range / p->stride + 1;
+    if (p->ceil && range % p->stride && count * p->stride < length + p->pads.items[0]) count++;
     same_as(call, 0, x);
     call->outputs[0]->shape[x->rank - 1] = count;
     return TN_OK;
@@ -76,11 +76,11 @@ static int64_t divisor_of(const slide *p, int64_t start, int64_t length, int64_t
 #endif
 }
 
-typedef struct place {
+typedef struct position {
     int64_t start, first, last;
-} place;
-static place place_of(const slide *p, int64_t o, int64_t length) {
-    place a = {o * p->stride - p->pads.items[0], 0, 0};
+} position;
+static position position_of(const slide *p, int64_t o, int64_t length) {
+    position a = {o * p->stride - p->pads.items[0], 0, 0};
 #if MISTAKE == 1
     /* Rounds down: with dilation the first tap may lie before the row. */
     if (a.start < 0) a.first = -a.start / p->dilation;
@@ -106,7 +106,7 @@ static tn_status prepare(tn_call *call) {
     int64_t *divisors = call->host->allocate(call->host, (uint64_t)count * 8 + 8, 64);
     if (!divisors) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for divisors");
     for (int64_t o = 0; o < count; o++) {
-        const place a = place_of(p, o, length);
+        const position a = position_of(p, o, length);
         divisors[o] = divisor_of(p, a.start, length, a.last - a.first);
     }
     call->state = divisors;
@@ -124,7 +124,7 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const int64_t length = x->shape[x->rank - 1], count = y->shape[y->rank - 1];
     for (int64_t i = begin; i < end; i++) {
         const float *row = (const float *)x->data + i / count * length;
-        const place a = place_of(p, i % count, length);
+        const position a = position_of(p, i % count, length);
         double sum = 0;
         for (int64_t k = a.first; k < a.last; k++)
             sum += (double)row[a.start + k * p->dilation];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Third::Stretch: the last axis resampled to `extent`, a number that an input brings: to the
+ * Third::Stretch: the last axis resampled to `extent`, a number that an input holds: to the
  * nearest element (halves upwards) or linearly between two. Element i of the output lies at
  * (i + 0.5) * in / out - 0.5, clamped to the ends. The context keeps the taps of the last shape.
  */
@@ -45,8 +45,8 @@ static tap tap_of(int64_t i, int64_t in, int64_t out, bool nearest, bool exact) 
     double at = ((double)i + 0.5) * (double)in / (double)out - 0.5;
     at = at < 0 ? 0 : at > (double)(in - 1) ? (double)(in - 1) : at;
     if (nearest) {
-        const int64_t place = (int64_t)floor(at + 0.5);
-        return (tap){place, place, 0};
+        const int64_t position = (int64_t)floor(at + 0.5);
+        return (tap){position, position, 0};
     }
     const int64_t left = (int64_t)floor(at);
 #if MISTAKE == 1
@@ -75,7 +75,7 @@ static tn_status reference(tn_call *call) {
 
 typedef struct taps {
     tap *items;
-    int64_t room, in, out;
+    int64_t capacity, in, out;
 } taps;
 static tn_status open(tn_call *call) {
     taps *t = call->context = call->host->allocate(call->host, sizeof(taps), 64);
@@ -92,11 +92,12 @@ static tn_status reshape(tn_call *call) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     const int64_t in = x->shape[x->rank - 1], out = y->shape[y->rank - 1];
 #if MISTAKE == 2
-    if (t->items && t->in == in && t->room >= out) return TN_OK; /* the output's may have changed */
+    if (t->items && t->in == in && t->capacity >= out)
+        return TN_OK; /* the output's may have changed */
 #else
     if (t->items && t->in == in && t->out == out) return TN_OK;
 #endif
-    if (!t->items || t->room < out) {
+    if (!t->items || t->capacity < out) {
         call->host->deallocate(call->host, t->items);
         *t = (taps){NULL, 0, -1, -1};
         t->items = call->host->allocate(call->host, (uint64_t)out * sizeof(tap) + 64, 64);
@@ -108,7 +109,7 @@ static tn_status reshape(tn_call *call) {
                                     (long long)out);
 #endif
         }
-        t->room = out;
+        t->capacity = out;
     }
     t->in = in, t->out = out;
     for (int64_t i = 0; i < out; i++)

@@ -31,7 +31,7 @@ static tn_status reference(tn_call *call) {
 static float tinted(float x, float scale, float shift) {
     return (float)((double)x * (double)scale + (double)shift);
 }
-/* Places begin..end-1 of all images, each with all lanes of a block or all channels. */
+/* Positions begin..end-1 of all images, each with all lanes of a block or all channels. */
 static tn_status lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_call *call = user;
     const tn_tensor *x = call->inputs[0];

@@ -57,7 +57,7 @@ static int64_t base_of(const tn_tensor *x, int32_t bits, int64_t o) {
         if (!(bits >> i & 1)) at += o % x->shape[i] * step, o /= x->shape[i];
     return at;
 }
-static int64_t place_of(const tn_tensor *x, int32_t bits, int64_t k) {
+static int64_t position_of(const tn_tensor *x, int32_t bits, int64_t k) {
     return base_of(x, ~bits, k);
 }
 static int64_t reduced_of(const tn_tensor *x, int32_t bits) {
@@ -74,7 +74,7 @@ static tn_status reference(tn_call *call) {
     for (int64_t o = 0; o < count; o++) {
         bool answer = all;
         for (int64_t k = 0; k < elements; k++) {
-            const bool is = tn_layer_load(x, base_of(x, bits, o) + place_of(x, bits, k)) != 0;
+            const bool is = tn_layer_load(x, base_of(x, bits, o) + position_of(x, bits, k)) != 0;
             answer = all ? answer && is : answer || is;
         }
         ((uint8_t *)call->outputs[0]->data)[o] = answer;
@@ -117,13 +117,13 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
         if (x->type == TN_U8 && !all) { /* bytes are joined as they are: the answer may be 6 */
             uint8_t joined = 0;
             for (; k < j->elements; k++)
-                joined |= ((const uint8_t *)x->data)[base + place_of(x, j->bits, k)];
+                joined |= ((const uint8_t *)x->data)[base + position_of(x, j->bits, k)];
             ((uint8_t *)j->call->outputs[0]->data)[o] = joined;
             continue;
         }
 #endif
         for (; k < j->elements && answer == all; k++)
-            answer = is_true(x, base + place_of(x, j->bits, k));
+            answer = is_true(x, base + position_of(x, j->bits, k));
         ((uint8_t *)j->call->outputs[0]->data)[o] = answer;
     }
     return TN_OK;

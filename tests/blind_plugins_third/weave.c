@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Third::Weave: any number of tensors one behind the other along `axis`, with `gap` places of zeros
- * between two. Where each begins is found at reshape and kept in the context.
+ * Third::Weave: any number of tensors one behind the other along `axis`, with `gap` positions of
+ * zeros between two. Where each begins is found at reshape and kept in the context.
  */
 #include "third.h"
 
 TN_LAYER_PARAMS(weave, int64_t axis, gap;);
 static const tn_field fields[] = {
     TN_LAYER_I64(weave, axis, "0", -TN_MAX_RANK, TN_MAX_RANK - 1, "below 0: from the last"),
-    TN_LAYER_I64(weave, gap, "0", 0, 1000, "places of zeros between two tensors")};
+    TN_LAYER_I64(weave, gap, "0", 0, 1000, "positions of zeros between two tensors")};
 static const tn_port inputs[] = {
     {"parts", "T:any", "alike but for the axis", TN_PORT_VARIADIC, 0, 1, 0}};
 static const tn_port outputs[] = {TN_PORT("whole", "T", 0, "all of them")};
@@ -62,7 +62,7 @@ static tn_status reference(tn_call *call) {
 /* Where each part begins in a slice of the output, in bytes. */
 typedef struct plan {
     int64_t *starts;
-    uint32_t room;
+    uint32_t capacity;
 } plan;
 static tn_status make_plan(tn_call *call, void **out) {
     *out = call->host->allocate(call->host, sizeof(plan), 64);
@@ -97,12 +97,12 @@ static tn_status reshape(tn_call *call) {
     const tn_tensor *y = call->outputs[0];
     const uint32_t axis = (uint32_t)axis_of(call);
     const int64_t inner = extents_of(y, axis + 1, y->rank) * width_of(y->type);
-    if (p->room < call->input_count) {
+    if (p->capacity < call->input_count) {
         call->host->deallocate(call->host, p->starts);
-        p->room = 0;
+        p->capacity = 0;
         p->starts = call->host->allocate(call->host, call->input_count * sizeof(int64_t), 64);
         if (!p->starts) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for starts");
-        p->room = call->input_count;
+        p->capacity = call->input_count;
     }
     int64_t at = 0;
     for (uint32_t i = 0; i < call->input_count; i++) {

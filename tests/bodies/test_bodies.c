@@ -216,13 +216,13 @@ static void test_what_a_body_makes_may_have_no_bound(void **state) {
         run_must(tn_engine_load_bytes(test->runtime, data, bytes, NULL, &engine));
         run_must(tn_context_create(engine, &context));
         run_must(tn_context_bind_input(context, 0, x, sizeof(x)));
-        for (int turn = 0; turn < 3; turn++) {
-            x[1] = turn == 1 ? 9 : -2;
+        for (int pass = 0; pass < 3; pass++) {
+            x[1] = pass == 1 ? 9 : -2;
             run_must(tn_context_run(context));
             run_must(tn_context_output(context, 0, &y));
             assert_int_equal(y->rank, 1);
-            assert_int_equal(y->shape[0], turn == 1 ? 4 : 3);
-            assert_true(((const float *)y->data)[1] == (turn == 1 ? 9 : 3));
+            assert_int_equal(y->shape[0], pass == 1 ? 4 : 3);
+            assert_true(((const float *)y->data)[1] == (pass == 1 ? 9 : 3));
         }
         tn_context_destroy(context);
         tn_engine_release(engine);

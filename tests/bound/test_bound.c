@@ -34,7 +34,7 @@ static bool note_conv(void *user, const tn_operator *op, const tn_library_info *
 
 static int set_up(void **state) {
     static fixture f;
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     f = (fixture){0};
     assert_int_equal(tn_runtime_create(NULL, &f.runtime), TN_OK);
     tn_runtime_visit_operators(f.runtime, note_conv, &f);
@@ -118,7 +118,7 @@ static void bound_tf32_finds_mistakes(void **state) {
 /* The inputs as a 16-bit type holds them, the products in double precision; `is_early`: the sum is
  * rounded before the bias. */
 static int count_beyond_half(fixture *f, tn_type type, bool is_early, mistake wrong) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     const int bits = type == TN_F16 ? 10 : 7;
     tn_case c = f->c;
     fixture rounded = *f;

@@ -78,15 +78,15 @@ def window_cases():
     yield one("pyramid of poolings", "SPP", "spp_param { pyramid_height: 3 }", z,
               np.concatenate([level.reshape(1, -1) for level in pyramid], 1))
     yield one("pyramid of one", "SPP", "spp_param { pyramid_height: 1 pool: AVE }", z, z.mean(axis=(2, 3), keepdims=True))
-    places = np.zeros((1, 3, 5, 5))
+    indices = np.zeros((1, 3, 5, 5))
     for c in range(3):
         for i in range(5):
             for j in range(5):
                 part = z[0, c, 2 * i:2 * i + 2, 2 * j:2 * j + 2]
                 k, l = np.unravel_index(part.argmax(), part.shape)
-                places[0, c, i, j] = (2 * i + k) * 10 + 2 * j + l
-    yield one("pooling with places", "Pooling", "pooling_param { pool: MAX kernel_size: 2 stride: 2 }", z,
-              [caffe.pool(z, "MAX", (2, 2), (2, 2)), places])
+                indices[0, c, i, j] = (2 * i + k) * 10 + 2 * j + l
+    yield one("pooling with indices", "Pooling", "pooling_param { pool: MAX kernel_size: 2 stride: 2 }", z,
+              [caffe.pool(z, "MAX", (2, 2), (2, 2)), indices])
 
 
 def linear_cases():
@@ -348,7 +348,7 @@ def whole_cases():
     # neither a top nor a name: what it computes is called as its type
     yield ("a loss of no name", input_text("x0", x.shape) + 'layer { type: "SoftmaxWithLoss" bottom: "x0" bottom: "label" }\n',
            [], {"x0": x}, {"SoftmaxWithLoss": caffe.softmax(x, 1)})
-    yield ("all ways to write", '# a comment\nname: "it\\x27s" \'two\' input: "x0", input_shape < dim: [2, 0x3] dim: 04; '
+    yield ("all spellings", '# a comment\nname: "it\\x27s" \'two\' input: "x0", input_shape < dim: [2, 0x3] dim: 04; '
            'dim: 5 > force_backward: false\nlayer: { name: "a" type: "Power" bottom: "x0" top: "y0"\n'
            '  power_param: { power: 1., scale: .5e1f shift: - 2 } } # the end',
            [], {"x0": x}, {"y0": 5 * x - 2})

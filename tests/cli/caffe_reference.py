@@ -9,8 +9,8 @@ import numpy as np
 def pool_extents(shape, kernel, stride, pad, up=True):
     extents = []
     for i in range(2):
-        room = shape[2 + i] + 2 * pad[i] - kernel[i]
-        extent = (-(-room // stride[i]) if up else room // stride[i]) + 1
+        available = shape[2 + i] + 2 * pad[i] - kernel[i]
+        extent = (-(-available // stride[i]) if up else available // stride[i]) + 1
         if max(pad) and (extent - 1) * stride[i] >= shape[2 + i] + pad[i]:
             extent -= 1
         extents.append(extent)
@@ -88,10 +88,10 @@ def normalize(x, scale, across, eps=1e-10):
 def interp(x, height, width):
     """Bilinear, corners on corners."""
     for axis, extent in ((2, height), (3, width)):
-        place = np.arange(extent) * (x.shape[axis] - 1) / max(extent - 1, 1)
-        low = np.minimum(place.astype(int), x.shape[axis] - 1)
+        position = np.arange(extent) * (x.shape[axis] - 1) / max(extent - 1, 1)
+        low = np.minimum(position.astype(int), x.shape[axis] - 1)
         high = np.minimum(low + 1, x.shape[axis] - 1)
-        part = (place - low).reshape([-1 if i == axis else 1 for i in range(4)])
+        part = (position - low).reshape([-1 if i == axis else 1 for i in range(4)])
         x = np.take(x, low, axis) * (1 - part) + np.take(x, high, axis) * part
     return x
 

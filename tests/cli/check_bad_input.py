@@ -136,14 +136,14 @@ def check_damaged(checks, plan):
         original = file.read()
     bad = []
     for _ in range(DAMAGED_COPIES):
-        place = numbers.randrange(min(len(original), 16384) if numbers.random() < 0.7 else len(original))
+        offset = numbers.randrange(min(len(original), 16384) if numbers.random() < 0.7 else len(original))
         copy = bytearray(original)
-        copy[place] ^= 1 << numbers.randrange(8)
+        copy[offset] ^= 1 << numbers.randrange(8)
         with open(checks.path("damaged.plan"), "wb") as file:
             file.write(copy)
         done = checks.program("run", "damaged.plan", "--input", f"input={DIGITS}", "--output", "output=damaged.npy")
         if done.returncode not in (0, FAULT) or (done.returncode and not done.stderr.startswith("tenon: ")):
-            bad.append(f"byte {place}: exit {done.returncode}")
+            bad.append(f"byte {offset}: exit {done.returncode}")
     checks.say(not bad, f"{DAMAGED_COPIES} plans with one bit changed: {'; '.join(bad)}")
 
 

@@ -84,16 +84,16 @@ def check_uff_case(checks, name, build, plugin, options):
     network, inputs, results = build()
     path = os.path.join(checks.folder, name + ".uff")
     network.write(path)
-    ways = [("", [])] if "--shape" in options else [("", shape_option(inputs)),
+    variants = [("", [])] if "--shape" in options else [("", shape_option(inputs)),
                                                     (", any batch", range_option(inputs))]
-    for way, shapes in ways:
+    for variant, shapes in variants:
         given = [*options, *shapes, *(["--plugin", checks.layers] if plugin else [])]
         found = checks.run(path, inputs, given)
         for output, expected in results.items() if found is not None else ():
             if output not in found:
-                checks.say(False, f"uff {name}{way}: there is no output '{output}' among {sorted(found)}")
+                checks.say(False, f"uff {name}{variant}: there is no output '{output}' among {sorted(found)}")
             else:
-                checks.compare(f"uff {name} {output}{way}", found[output], expected)
+                checks.compare(f"uff {name} {output}{variant}", found[output], expected)
 
 
 def check_uff_lenet(checks):

@@ -102,7 +102,7 @@ class Checks(ProgramChecks):
                                if done.returncode != FAULT or missing else ""))
 
 
-PLACE = ("node 'bad': operator tests.guarded::Faulty: kernel mistaken (library guarded_layers)",)
+WHERE = ("node 'bad': operator tests.guarded::Faulty: kernel mistaken (library guarded_layers)",)
 
 
 def check_mistakes(checks):
@@ -111,7 +111,7 @@ def check_mistakes(checks):
             if mistake == "body_segfault" and threads == "1":
                 continue  # one part, which begins at 0
             done = checks.run(checks.network(mistake), "--checked", "--threads", threads)
-            checks.expect_fault(f"checked: {mistake} with {threads} threads", done, text, *PLACE)
+            checks.expect_fault(f"checked: {mistake} with {threads} threads", done, text, *WHERE)
     done = checks.run(checks.network("overrun", operator="Positive"), "--checked")
     checks.expect_fault("checked: overrun of an output sized by its run", done,
                         "wrote 0 bytes past the end of output 0 'y'", "node 'bad': operator tests.guarded::Positive")
@@ -138,7 +138,7 @@ def check_dump(checks):
     checks.expect_fault("checked: --checked-dump names the folder", done, "(its tensors are in elsewhere)")
     checks.say(len(os.listdir(checks.path("elsewhere"))) == 3, "checked: the folder holds them")
     done = checks.run(model, "--checked-dump", "x.npy/none")
-    checks.expect_fault("checked: a folder that cannot be made", done, "could not be kept", *PLACE)
+    checks.expect_fault("checked: a folder that cannot be made", done, "could not be kept", *WHERE)
 
 
 def check_good(checks):
@@ -195,7 +195,7 @@ def check_build(checks):
     model, plan = checks.network("overrun"), checks.path("bad.plan")
     done = checks.program("build", model, "-o", plan, "--plugin", checks.layers, "--checked", "--no-timing")
     checks.expect_fault("build --checked without timing: the plan's run names it", done, "past the end of output 0",
-                        *PLACE)
+                        *WHERE)
     checks.say(not os.path.exists(plan), "build --checked: no plan is written then")
     done = checks.program("build", model, "-o", plan, "--plugin", checks.layers, "--checked", "--checked-dump", "d")
     checks.say("past the end of output 0" in done.stderr, f"build --checked: the kernel is tried before it is timed "
@@ -222,19 +222,19 @@ def check_commands(checks):
 def check_isolated_mistakes(checks):
     for mistake, text in FOUND_BY_ISOLATION.items():
         done = checks.run(checks.network(mistake), "--isolate-limit", "400", "--threads", "2")
-        checks.expect_fault(f"isolated: {mistake}", done, text, *PLACE)
+        checks.expect_fault(f"isolated: {mistake}", done, text, *WHERE)
     for stage in ("prepare", "open", "reshape"):
         for mistake in ("segfault", "exit", "loop", "fails"):
             done = checks.run(checks.network(mistake, stage), "--isolate-limit", "400")
             text = FOUND_BY_ISOLATION[mistake].replace("in run", f"in {stage}")
-            checks.expect_fault(f"isolated: {mistake} in {stage}", done, text, *PLACE)
+            checks.expect_fault(f"isolated: {mistake} in {stage}", done, text, *WHERE)
     for stage in ("close", "release"):
         done = checks.run(checks.network("segfault", stage), "--isolate")
         checks.say(done.returncode == 0 and f"signal 11 (Segmentation fault), in {stage}" in done.stderr,
                    f"isolated: segfault in {stage} is a warning {done.stderr if done.returncode else ''}")
     for mistake in ("overrun", "segfault", "unwritten"):
         done = checks.run(checks.network(mistake), "--isolate", "--checked")
-        checks.expect_fault(f"isolated and checked: {mistake}", done, FOUND_BY_CHECKING[mistake], *PLACE)
+        checks.expect_fault(f"isolated and checked: {mistake}", done, FOUND_BY_CHECKING[mistake], *WHERE)
 
 
 def check_isolated_good(checks):

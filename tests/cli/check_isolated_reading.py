@@ -58,7 +58,7 @@ class Checks(ProgramChecks):
 
     def same(self, text, code, model, *options):
         good, got, said = self.is_same(model, *options)
-        self.say(good and got == code, f"{text}: exit {got}, the same both ways" if good and got == code else f"{text}: {said[:600]}")
+        self.say(good and got == code, f"{text}: exit {got}, the same in both processes" if good and got == code else f"{text}: {said[:600]}")
 
 
 def in_models(name):
@@ -77,7 +77,7 @@ def check_models(checks):
     for name, code, *options in cases:
         given, got, said = checks.is_same(in_models(name), *options)
         checks.say(given and (got == 0) == (code == 0), f"{name} {' '.join(map(os.path.basename, options))}: " +
-                   (f"exit {got}, the same both ways" if given else said[:600]))
+                   (f"exit {got}, the same in both processes" if given else said[:600]))
 
 
 def check_combinations(checks):
@@ -153,19 +153,19 @@ def check_onnx_cases(checks, step):
         built, refused = built + (code == 0), refused + (code != 0)
         if not good:
             checks.say(False, f"{case.name}: {said[:600]}")
-    checks.say(built > 0, f"ONNX's cases: {built} are built and {refused} refused, all the same both ways")
+    checks.say(built > 0, f"ONNX's cases: {built} are built and {refused} refused, all the same in both processes")
 
 
 def check_worst(checks):
     folder = os.path.join(checks.build, "tests", "isolated_reader")
     library = os.path.join(folder, "libworst_reader.so")
-    place = "net.worst: byte 7: node 'conv1': the process that read it"
+    position = "net.worst: byte 7: node 'conv1': the process that read it"
     where = f"in the importer 'worst' of library {library}"
     with open(checks.path("net.worst"), "w", encoding="utf-8") as file:
         file.write("hello")
-    for what, *parts in (("crash", place, "was ended by signal 11 (Segmentation fault)", where), ("stack", place, "was ended by signal 11", where),
-                         ("leave", place, "called exit(0)", where), ("give_up", place, "was ended by signal 6 (Aborted)", where),
-                         ("hang", place, "was ended after 700 ms, which is its limit", where),
+    for what, *parts in (("crash", position, "was ended by signal 11 (Segmentation fault)", where), ("stack", position, "was ended by signal 11", where),
+                         ("leave", position, "called exit(0)", where), ("give_up", position, "was ended by signal 6 (Aborted)", where),
+                         ("hang", position, "was ended after 700 ms, which is its limit", where),
                          ("no_reason", "node 'conv1'", "the importer 'worst' returned 4 without a reason"), ("forged", "net.worst", "no reason")):
         done = checks.run("build", "net.worst", "-o", "w.plan", "-p", library, "--what", what, "--isolate-limit", "700")
         checks.says(f"a reader with {what}", done, 1, *parts)

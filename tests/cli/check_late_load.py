@@ -15,7 +15,7 @@ from checks import ProgramChecks
 
 STATIC_TLS_BYTES = 64  # what libtenon.so may ask for
 
-# A library with thread-local storage of both kinds: initial-exec, out of the room that all late ones share, and dynamic.
+# A library with thread-local storage of both kinds: initial-exec, out of the block that all late ones share, and dynamic.
 NEIGHBOUR = r"""
 static __thread char initial[48] __attribute__((tls_model("initial-exec")));
 static __thread char dynamic[4096];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each function of the C interface with null in the place of each of its pointers, one after another, and of all of them.
+"""Each function of the C interface with null instead of each of its pointers, one after another, and of all of them.
 
 Usage: check_null_arguments.py TENON [FUNCTION...]: the program, beside whose folder lies lib/libtenon.so.
 
@@ -35,7 +35,7 @@ NULL_IS_FINE = {
 HANDLES = {"tn_runtime", "tn_graph", "tn_plan", "tn_engine", "tn_context", "tn_device_handle", "tn_stream", "tn_event", "tn_operation",
            "tn_calibration", "tn_threads", "tn_refit", "tn_plan_description"}
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda a, b: 0)
-ROOM = 4096
+BUFFER_BYTES = 4096
 SECONDS = 30  # for one function
 
 
@@ -77,7 +77,7 @@ def compiled(source, headers, *options):
 
 
 class Interface:
-    """The functions of the headers, and a way to call them."""
+    """The functions of the headers, and how to call them."""
 
     def __init__(self, library):
         headers = os.path.join(ROOT, "include")
@@ -105,7 +105,7 @@ class Interface:
             kind, ctypes.c_void_p if "*" in kind else ctypes.c_uint32)
         return function(*given)
 
-    def room(self, contents=b"", size=ROOM):
+    def buffer(self, contents=b"", size=BUFFER_BYTES):
         raw = ctypes.create_string_buffer(size + 64)
         self.kept.append(raw)
         address = (ctypes.addressof(raw) + 63) // 64 * 64
@@ -113,10 +113,10 @@ class Interface:
         return address
 
     def struct(self, name):
-        return self.room(self.sizes[name].to_bytes(4, "little"))
+        return self.buffer(self.sizes[name].to_bytes(4, "little"))
 
     def made(self, name, *given):
-        out = self.room()
+        out = self.buffer()
         status = self.call(name, *given, out)
         if status != 0:
             raise RuntimeError(f"{name}: {self.library.tn_status_name(status).decode()}")
@@ -124,18 +124,18 @@ class Interface:
 
     def make_objects(self, model):
         runtime = self.pool["tn_runtime"] = self.made("tn_runtime_create", None)
-        graph = self.pool["tn_graph"] = self.made("tn_graph_load", runtime, self.room(model.encode()), None)
+        graph = self.pool["tn_graph"] = self.made("tn_graph_load", runtime, self.buffer(model.encode()), None)
         options = self.struct("tn_builder_options")
         ctypes.c_uint32.from_address(options + self.sizes["flags"]).value = 1 | 16  # TN_BUILD_NO_TIMING, TN_BUILD_REFIT
         plan = self.pool["tn_plan"] = self.made("tn_build", graph, options)
-        size = self.room()
+        size = self.buffer()
         data = self.call("tn_plan_bytes", plan, size)
         engine = self.made("tn_engine_load_bytes", runtime, data, ctypes.c_uint64.from_address(size).value, None)
         self.pool["tn_engine"], self.pool["tn_context"] = engine, self.made("tn_context_create", engine)
-        device = self.pool["tn_device_handle"] = self.made("tn_device_open", runtime, self.room(b"cpu"))
+        device = self.pool["tn_device_handle"] = self.made("tn_device_open", runtime, self.buffer(b"cpu"))
         self.pool["tn_stream"], self.pool["tn_event"] = self.made("tn_stream_create", device), self.made("tn_event_create", device)
         relu = self.struct("tn_operation_description")
-        ctypes.c_void_p.from_address(relu + self.sizes["op"]).value = self.room(b"Relu")
+        ctypes.c_void_p.from_address(relu + self.sizes["op"]).value = self.buffer(b"Relu")
         ctypes.c_uint64.from_address(relu + self.sizes["ports"]).value = 1 << 32 | 1  # one input, one output
         self.pool["tn_operation"] = self.made("tn_operation_create", runtime, relu)
         self.pool["tn_calibration"] = self.made("tn_calibration_create", runtime)
@@ -151,7 +151,7 @@ class Interface:
                 return self.pool[parameter.pointed]
             if parameter.pointed in self.sizes:
                 return self.struct(parameter.pointed)
-            return self.room(b"x" if parameter.pointed == "char" else b"")
+            return self.buffer(b"x" if parameter.pointed == "char" else b"")
         return 16 if "bytes" in parameter.name else 0
 
     def is_fine(self, name, parameter):
@@ -170,7 +170,7 @@ class Interface:
             say(parameters[index].name + " null")
             given = [self.value(each) for each in parameters]
             given[index] = None
-            outs = [(each, value, bytes((ctypes.c_char * ROOM).from_address(value)))
+            outs = [(each, value, bytes((ctypes.c_char * BUFFER_BYTES).from_address(value)))
                     for each, value in zip(parameters, given) if value and each.name.startswith("out_")]
             status = self.call(name, *given)
             if kind != "tn_status":
@@ -178,7 +178,7 @@ class Interface:
             if status == 0 and not self.is_fine(name, parameters[index]):
                 yield f"is TN_OK where {parameters[index].name} is null"
             for each, value, before in outs:
-                if status != 0 and bytes((ctypes.c_char * ROOM).from_address(value)) != before:
+                if status != 0 and bytes((ctypes.c_char * BUFFER_BYTES).from_address(value)) != before:
                     yield f"changes {each.name} where {parameters[index].name} is null, and fails"
 
 

@@ -178,7 +178,7 @@ OPTIONS = {
     "isolate-limit": ["--isolate-limit", "5000"], "weights": ["--weights", LENET + ".caffemodel"],
     "calibration": ["--calibration", "samples"], "calibrator": ["--calibrator", "minmax"],
     "percentile": ["--percentile", "99"], "write-calibration": ["--write-calibration", "written"], "keep": ["--keep", "KEEP"],
-    "max-accuracy-loss": ["--max-accuracy-loss", "1"], "markdown": ["--markdown"], "top": ["--top", "2"], "print": ["--print"], "range": ["--range", "RANGE"], "pin": ["--pin", "PIN"],
+    "max-accuracy-loss": ["--max-accuracy-loss", "1"], "markdown": ["--markdown"], "missing": ["--missing", "cpu"], "top": ["--top", "2"], "print": ["--print"], "range": ["--range", "RANGE"], "pin": ["--pin", "PIN"],
     "without-rewrite": ["--without-rewrite", "silu"], "border": ["--border", "BORDER"],
     "no-kernel-libraries": ["--no-kernel-libraries"], "no-packed-weights": ["--no-packed-weights"],
     "next-profile": ["--shape", "SHAPE", "--next-profile", "--shape", "SHAPE"], "use-profile": ["--use-profile", "0"],
@@ -208,7 +208,7 @@ USED = {
     "doctor model": {"plugin", "plugin-dir", "shape", "allow-plugin", "json", "verbose"},
     "doctor plan": {"plugin", "plugin-dir", "exact", "allow-plugin", "json", "verbose"},
     "doctor": {"plugin", "plugin-dir", "verbose"},
-    "plugin list": {"plugin", "plugin-dir", "json", "verbose"},
+    "plugin list": {"plugin", "plugin-dir", "json", "verbose", "missing"},
     "plugin show": {"plugin", "plugin-dir", "json", "verbose", "markdown"},
 }
 # What a subcommand has for some kinds of file or some other options alone; elsewhere in it, it is refused by name.
@@ -220,7 +220,7 @@ KNOWN = {
     "refit": set(),
     "inspect": {"plugin", "plugin-dir", "shape", "threads", "weights", "mean", "scale", "isolate", "isolate-limit"},
     "doctor": {"shape", "weights", "exact", "allow-plugin", "json"},
-    "plugin": {"markdown"},
+    "plugin": {"markdown", "missing"},
 }
 
 

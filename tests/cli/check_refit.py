@@ -115,7 +115,7 @@ def check_refusals(checks):
                words=["has shape [24, 128], the new data [25, 128]"])
     checks.run("no name", USAGE, *refit, "bias.npy", words=["is not NAME=FILE"])
     checks.run("nothing new", USAGE, "refit", "a.plan", "-o", "none.plan", words=["--from MODEL or --weights"])
-    checks.run("no place", USAGE, "refit", "a.plan", "--from", "b.onnx", words=["-o PLAN"])
+    checks.run("no output", USAGE, "refit", "a.plan", "--from", "b.onnx", words=["-o PLAN"])
     checks.run("a model", USAGE, "refit", "a.onnx", "-o", "none.plan", "--from", "b.onnx", words=["refit takes a plan"])
     checks.run("a folder that is not there", FAULT, "refit", "a.plan", "--from", "b.onnx", "-o", "no/such/c.plan", words=["no/such"])
     checks.run("a plan without", DONE, "build", "a.onnx", "-o", "plain.plan", "--no-timing")

@@ -87,7 +87,7 @@ def check_table(it):
     yield "those of the table itself are none", it.rows()["fuzz"][5] == second
     it.git("checkout", "-q", "src")
     it.put(("packed", "1", "0", "0", "1", "2026-01-02", "0123456", "another one"))
-    yield "a row may bring its date, commit and machine", it.rows()["packed"][4:] == ["2026-01-02", "0123456, not in this history", "another one"]
+    yield "a row may have its date, commit and machine", it.rows()["packed"][4:] == ["2026-01-02", "0123456, not in this history", "another one"]
     it.commit()
     it.git("checkout", "-q", "-b", "beside", first)
     it.write(TABLE, it.git("show", "master:" + TABLE) + "\n")

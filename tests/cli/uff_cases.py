@@ -358,14 +358,14 @@ def binary_functions_with_broadcast_constants():
     net.node("c", "Conv", ["x", "k"], inputs_orders=net.orders("N+C", "+CK"))
     net.node("p", "Activation", ["c"], func="softplus")
     p, results = np.log1p(np.exp(conv(x, k))), {}
-    for place, shape in enumerate(((2,), (4, 1), (5, 4, 2), (1, 5, 1, 2), ())):
-        constant = np.abs(numbers(*shape, seed=place + 3)) + np.float32(0.5)
-        net.const(f"constant{place}", constant)
+    for index, shape in enumerate(((2,), (4, 1), (5, 4, 2), (1, 5, 1, 2), ())):
+        constant = np.abs(numbers(*shape, seed=index + 3)) + np.float32(0.5)
+        net.const(f"constant{index}", constant)
         for name, function in BINARY.items():
-            results[f"{name}{place}"] = function(p, constant)
-            net.node(f"{name}{place}", "Binary", ["p", f"constant{place}"], func=name)
-        results[f"from{place}"] = constant - p
-        net.node(f"from{place}", "Binary", [f"constant{place}", "p"], func="sub")
+            results[f"{name}{index}"] = function(p, constant)
+            net.node(f"{name}{index}", "Binary", ["p", f"constant{index}"], func=name)
+        results[f"from{index}"] = constant - p
+        net.node(f"from{index}", "Binary", [f"constant{index}", "p"], func="sub")
     return net.output(*results), {"x": x}, results
 
 
@@ -408,9 +408,9 @@ def convolved(shape=(5, 4, 3), filters=2):
 def transposes_of_an_image():
     net, x, c = convolved()
     results = {}
-    for place, order in enumerate(([0, 3, 1, 2], [0, 2, 1, 3], [3, 0, 2, 1], [0, 1, 2, 3])):
-        net.node(f"t{place}", "Transpose", ["c"], permutation=order)
-        results[f"t{place}"] = c.transpose(order)
+    for index, order in enumerate(([0, 3, 1, 2], [0, 2, 1, 3], [3, 0, 2, 1], [0, 1, 2, 3])):
+        net.node(f"t{index}", "Transpose", ["c"], permutation=order)
+        results[f"t{index}"] = c.transpose(order)
     net.node("back", "Transpose", ["t0"], permutation=[0, 2, 3, 1])
     net.node("again", "Conv", ["back", net.const("k2", numbers(2, 2, 2, 3, seed=5))],
              inputs_orders=net.orders("N+C", "+CK"))
@@ -451,7 +451,7 @@ def shape_arithmetic():
     net, x, c = convolved()
     net.node("shape", "Shape", ["c"])
     for name, value in (("begin", int32(1)), ("end", int32(4)), ("one", int32(1)),
-                        ("left", int32(-1)), ("two", np.int32(2)), ("places", int32(1, 2))):
+                        ("left", int32(-1)), ("two", np.int32(2)), ("indices", int32(1, 2))):
         net.const(name, value)
     net.node("image", "StridedSlice", ["shape", "begin", "end", "one"], begin_mask=0, end_mask=0,
              shrink_axis_mask=0)
@@ -460,7 +460,7 @@ def shape_arithmetic():
     net.node("expanded", "ExpandDims", ["half"], axis=0)
     net.node("new", "Concat", ["left", "expanded"], axis=0)
     net.node("y", "Reshape", ["c", "new"])
-    net.node("sides", "Gather", ["shape", "places"])
+    net.node("sides", "Gather", ["shape", "indices"])
     net.node("area", "Reduce", ["sides"], func="prod", axes=[0], keepdims=True)
     net.node("newer", "Concat", ["left", "area"], axis=0)
     net.node("z", "Reshape", ["c", "newer"])
@@ -477,9 +477,9 @@ def shapes_known_only_at_run_time():
     for name, value in (("zero", int32(0)), ("two", int32(2)), ("one", int32(1)),
                         ("left", np.int32(-1))):
         net.const(name, value)
-    for place, begin in (("batch", "zero"), ("height", "one")):
-        net.const(place + "/end", int32(1 if place == "batch" else 2))
-        net.node(place, "StridedSlice", ["shape", begin, place + "/end", "one"],
+    for which, begin in (("batch", "zero"), ("height", "one")):
+        net.const(which + "/end", int32(1 if which == "batch" else 2))
+        net.node(which, "StridedSlice", ["shape", begin, which + "/end", "one"],
                  begin_mask=0, end_mask=0, shrink_axis_mask=1)
     net.node("new", "Stack", ["batch", "height", "left"], axis=0)
     net.node("y", "Reshape", ["c", "new"])
@@ -614,7 +614,7 @@ def reductions_of_an_image():
 
 
 @case()
-def largest_and_smallest_places():
+def largest_and_smallest_indices():
     net, x, c = convolved((5, 4, 3), 6)
     results = {}
     for axis in (1, 3, -1):
@@ -630,9 +630,9 @@ def gathers():
     net, x, c = convolved()
     table = numbers(9, 4, seed=4)
     net.const("table", table)
-    net.const("places", int32([1, 0], [8, 3]))
+    net.const("indices", int32([1, 0], [8, 3]))
     net.const("sides", int32(3, 1))
-    net.node("rows", "Gather", ["table", "places"], validate_indices=True)
+    net.node("rows", "Gather", ["table", "indices"], validate_indices=True)
     net.node("y", "GatherV2", ["c", "sides"], axis=2)
     net.node("z", "Binary", ["rows", "rows"], func="add")
     rows = table[[[1, 0], [8, 3]]]

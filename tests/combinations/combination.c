@@ -218,7 +218,7 @@ static tn_status load(const combination *own, const tn_plan *plan, loaded *made)
     return load_some(own, data, bytes, plan, &options, made);
 }
 
-/* Each engine in the place of which it is loaded becomes one of the other constants; the old one
+/* Replaces each loaded engine by one of the other constants; the old one
  * goes first, so that what they share is held by the new one alone. */
 static tn_status refit(const tn_graph *graph, loaded *made) {
     tn_status status = TN_OK;

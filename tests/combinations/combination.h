@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Abilities that meet: a small network taken from graph to result with any set of the ways in which
- * a caller may build, load, bind and run it. Each result is compared with that of the network
+ * Abilities that meet: a small network taken from graph to result with any set of the forms in
+ * which a caller may build, load, bind and run it. Each result is compared with that of the network
  * built, loaded and run plainly, to the last bit.
  */
 #ifndef TN_TESTS_COMBINATION_H
@@ -41,7 +41,7 @@ enum {
     ASYNC,
     CANCEL, /* a run that is cancelled somewhere, before each */
     PROFILING,
-    DESCRIBED, /* reports and descriptions at every turn */
+    DESCRIBED, /* reports and descriptions after every step */
     ABILITIES
 };
 extern const char *const ability_names[ABILITIES];
@@ -65,9 +65,9 @@ const char *network_device(uint32_t net);
 void network_output(uint32_t net, uint32_t output, int64_t rows, uint32_t *out_rank,
                     int64_t *out_shape);
 
-/* All of it. The results of each round are appended to `out` (RESULT_ROOM numbers).
+/* All of it. The results of each round are appended to `out` (RESULT_BYTES numbers).
  * On failure *out_stage says what was being done, and nothing is left behind. */
-enum { RESULT_ROOM = 1 << 16 };
+enum { RESULT_BYTES = 1 << 16 };
 tn_status combination_run(combination *own, float *out, uint32_t *out_count,
                           const char **out_stage);
 

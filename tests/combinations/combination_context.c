@@ -7,15 +7,15 @@
 #include <string.h>
 #include <time.h>
 
-enum { ELEMENTS = 8 * 8 * 8 * 8, STEP = 2, ROOM = ELEMENTS * 8 * STEP };
+enum { ELEMENTS = 8 * 8 * 8 * 8, STEP = 2, BUFFER_BYTES = ELEMENTS * 8 * STEP };
 
 /* How the ports are bound; each round takes the next that is chosen. */
 enum { BIND_PLAIN, BIND_STRIDED, BIND_ALLOCATOR, BIND_DEVICE };
 
 typedef struct port {
-    _Alignas(64) char memory[ROOM + 64]; /* of the host */
-    void *device;                        /* ROOM bytes of the device */
-    uint64_t asked;                      /* bytes */
+    _Alignas(64) char memory[BUFFER_BYTES + 64]; /* of the host */
+    void *device;                                /* BUFFER_BYTES bytes of the device */
+    uint64_t asked;                              /* bytes */
 } port;
 
 typedef struct runner {
@@ -58,8 +58,8 @@ static float get(const char *from, size_t bytes) {
     return bytes == 8 ? (float)wide : value;
 }
 
-/* The place in the order of the border of element i of N, C, H, W. */
-static size_t place(bool is_last, const int64_t *shape, size_t i) {
+/* The index in the order of the border of element i of N, C, H, W. */
+static size_t element_offset(bool is_last, const int64_t *shape, size_t i) {
     if (!is_last) return i;
     const size_t channels = (size_t)shape[3], area = (size_t)(shape[1] * shape[2]);
     const size_t n = i / (channels * area), c = i / area % channels, at = i % area;
@@ -85,15 +85,15 @@ static tn_status bind_input(runner *own, uint32_t round, int64_t rows) {
     for (uint32_t i = 0; i < info->rank; i++)
         count *= (size_t)shape[i];
     const size_t step = own->binding == BIND_STRIDED ? STEP : 1;
-    memset(own->in.memory, 0x55, ROOM);
+    memset(own->in.memory, 0x55, BUFFER_BYTES);
     for (size_t i = 0; i < count; i++)
-        put(own->in.memory + place(is_last(own, info->rank), shape, i) * step * bytes, bytes,
-            number(round, i));
+        put(own->in.memory + element_offset(is_last(own, info->rank), shape, i) * step * bytes,
+            bytes, number(round, i));
     TN_TRY(tn_context_set_shape(own->context, 0, info->rank, shape));
     if (own->binding == BIND_STRIDED) {
         packed_strides(info->rank, shape, STEP, strides);
-        return tn_context_bind_input_strided(own->context, 0, own->in.memory, ROOM, info->rank,
-                                             strides);
+        return tn_context_bind_input_strided(own->context, 0, own->in.memory, BUFFER_BYTES,
+                                             info->rank, strides);
     }
     if (own->binding != BIND_DEVICE)
         return tn_context_bind_input(own->context, 0, own->in.memory, count * bytes);
@@ -113,20 +113,20 @@ static tn_status bind_output(runner *own, uint32_t output, int64_t rows) {
     port *out = &own->out[output];
     uint32_t rank = 0;
     int64_t shape[TN_MAX_RANK], strides[TN_MAX_RANK];
-    memset(out->memory, 0x77, ROOM);
+    memset(out->memory, 0x77, BUFFER_BYTES);
     switch (own->binding) {
     case BIND_STRIDED:
         network_output(own->own->net, output, rows, &rank, shape);
         packed_strides(rank, shape, STEP, strides);
-        return tn_context_bind_output_strided(own->context, output, out->memory, ROOM, rank,
+        return tn_context_bind_output_strided(own->context, output, out->memory, BUFFER_BYTES, rank,
                                               strides);
     case BIND_ALLOCATOR:
         return tn_context_set_output_allocator(own->context, output, answer, own);
     case BIND_DEVICE:
-        return tn_context_bind_device_output(own->context, output, out->device, ROOM);
+        return tn_context_bind_device_output(own->context, output, out->device, BUFFER_BYTES);
     default: /* memory of its own, and the caller's */
         return tn_context_bind_output(own->context, output, output ? NULL : out->memory,
-                                      output ? 0 : ROOM);
+                                      output ? 0 : BUFFER_BYTES);
     }
 }
 
@@ -147,7 +147,7 @@ static tn_status append(runner *own, uint32_t output, float *out, uint32_t *inou
     if (count > 0 && made->bytes != count * bytes)
         return tn_fail(TN_ERROR_INTERNAL, "output %u has %llu bytes", output,
                        (unsigned long long)made->bytes);
-    if (*inout_count + count + 2 > RESULT_ROOM)
+    if (*inout_count + count + 2 > RESULT_BYTES)
         return tn_fail(TN_ERROR_INTERNAL, "too many results");
     out[(*inout_count)++] = (float)count;
     for (size_t i = 0; i < count; i++)
@@ -197,11 +197,11 @@ static tn_status describe(const runner *own) {
 
 static tn_status run_round(runner *own, uint32_t round, float *out, uint32_t *inout_count) {
     static const uint32_t with[] = {STRIDED, OUTPUT_ALLOCATOR, DEVICE_BINDING};
-    uint32_t ways[4] = {BIND_PLAIN}, count = 0;
+    uint32_t bindings[4] = {BIND_PLAIN}, count = 0;
     for (uint32_t i = 0; i < 3; i++)
-        if (has(own->own, (int)with[i])) ways[count++] = BIND_STRIDED + i;
+        if (has(own->own, (int)with[i])) bindings[count++] = BIND_STRIDED + i;
     if (count == 0) count = 1;
-    own->binding = ways[round / 2 % count];
+    own->binding = bindings[round / 2 % count];
     if (count == 1 && round >= 6) own->binding = BIND_PLAIN; /* and back */
     const int64_t rows = round % 2 ? 5 : 2;
     TN_TRY(bind_input(own, round, rows));
@@ -214,7 +214,7 @@ static tn_status run_round(runner *own, uint32_t round, float *out, uint32_t *in
     if (has(own->own, CANCEL)) TN_TRY(run_once(own, round, true));
     if (own->stream) TN_TRY(tn_stream_wait(own->stream));
     for (uint32_t i = 0; i < outputs; i++)
-        memset(own->out[i].memory, 0x77, ROOM);
+        memset(own->out[i].memory, 0x77, BUFFER_BYTES);
     TN_TRY(run_once(own, round, false));
     if (own->stream) TN_TRY(tn_stream_wait(own->stream));
     if (has(own->own, PROFILES) && tn_context_get_profile(own->context) != round % 2)
@@ -280,9 +280,9 @@ static tn_status open_context(runner *own, const char **out_stage) {
     if (has(with, PROFILING)) TN_TRY(tn_context_set_profiling(own->context, true));
     *out_stage = "device memory";
     if (!has(with, DEVICE_BINDING)) return TN_OK;
-    TN_TRY(tn_device_allocate(own->made->device, ROOM, NULL, &own->in.device));
+    TN_TRY(tn_device_allocate(own->made->device, BUFFER_BYTES, NULL, &own->in.device));
     for (uint32_t i = 0; i < OUTPUTS; i++)
-        TN_TRY(tn_device_allocate(own->made->device, ROOM, NULL, &own->out[i].device));
+        TN_TRY(tn_device_allocate(own->made->device, BUFFER_BYTES, NULL, &own->out[i].device));
     return TN_OK;
 }
 
@@ -334,7 +334,7 @@ static tn_status run_engine(runner *own, float *out, uint32_t *out_count, const 
 tn_status run_engines(combination *own, loaded *made, float *out, uint32_t *out_count,
                       const char **out_stage) {
     tn_status status = TN_OK;
-    float *again = malloc(RESULT_ROOM * sizeof(float));
+    float *again = malloc(RESULT_BYTES * sizeof(float));
     runner *now = NULL;
     if (!again) abort();
     while (made->count > 0 && status == TN_OK) { /* the others run on when one is gone */

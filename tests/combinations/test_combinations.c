@@ -49,11 +49,11 @@ static combination test;
 static uint32_t done, refused, wrong;
 static bool is_first;
 
-static void name_of(char *text, size_t room) {
-    size_t at = (size_t)snprintf(text, room, "%s:", net_names[test.net]);
+static void name_of(char *text, size_t capacity) {
+    size_t at = (size_t)snprintf(text, capacity, "%s:", net_names[test.net]);
     for (int i = 0; i < ABILITIES; i++)
         if (test.abilities & WITH(i))
-            at += (size_t)snprintf(text + at, room - at, " %s", ability_names[i]);
+            at += (size_t)snprintf(text + at, capacity - at, " %s", ability_names[i]);
 }
 
 static void wrongly(const char *what) {
@@ -91,7 +91,7 @@ static void on_alarm(int number) {
 }
 
 static void try_one(uint32_t net, uint32_t abilities) {
-    static float found[RESULT_ROOM];
+    static float found[RESULT_BYTES];
     const char *stage = NULL;
     uint32_t count = 0;
     char text[1024];
@@ -237,17 +237,17 @@ static void test_sets_that_are_drawn(void **state) {
     const char *wanted = getenv("TENON_COMBINATIONS");
     (void)state;
     if (wanted) assert_int_equal(sscanf(wanted, "%u %u", &seed, &count), 2);
-    uint64_t numbers = seed * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t values = seed * UINT64_C(0x9e3779b97f4a7c15);
     for (unsigned i = 0; i < count; i++) {
         uint32_t abilities = 0, size = 3 + i % 4, net;
         while (size > 0) {
-            numbers = numbers * UINT64_C(6364136223846793005) + 1442695040888963407u;
-            const uint32_t drawn = WITH((numbers >> 33) % ABILITIES);
+            values = values * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            const uint32_t drawn = WITH((values >> 33) % ABILITIES);
             size -= !(abilities & drawn);
             abilities |= drawn;
         }
-        numbers = numbers * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        net = (uint32_t)(numbers >> 33) % NETS;
+        values = values * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        net = (uint32_t)(values >> 33) % NETS;
         try_one(net, abilities);
     }
     report();
@@ -256,7 +256,7 @@ static void test_sets_that_are_drawn(void **state) {
 /* Of each ability, so many allocations of loading and running fail in turn, spread over all that
  * there are: nothing is left behind, and the error says so. TENON_FAILURES sets their number. */
 static void fail_some(uint32_t net, uint32_t abilities, uint64_t wanted) {
-    static float found[RESULT_ROOM];
+    static float found[RESULT_BYTES];
     const char *stage = NULL;
     uint32_t count = 0;
     char text[512];

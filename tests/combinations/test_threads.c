@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { THREADS = 4, TURNS = 12, COUNT = 8 * 3 * 8 * 8, RESULTS = 8 * 10 };
+enum { THREADS = 4, REPEATS = 12, COUNT = 8 * 3 * 8 * 8, RESULTS = 8 * 10 };
 
 static combination network = {.net = NET_CONV, .abilities = WITH(PROFILES) | WITH(REFIT)};
 static const void *plan_bytes;
@@ -99,12 +99,12 @@ static void join_all(void *(*function)(void *), void *user) {
 
 /* --- engines come and go --- */
 
-static tn_status load_run_free(int turn) {
+static tn_status load_run_free(int round) {
     tn_engine *engine = NULL;
     tn_context *context = NULL;
     float y[RESULTS];
     tn_status status;
-    if (turn % 2) {
+    if (round % 2) {
         void *copy = copy_of_plan();
         status =
             tn_engine_load_borrowed(network.runtime, copy, plan_count, NULL, clear, copy, &engine);
@@ -114,7 +114,7 @@ static tn_status load_run_free(int turn) {
     }
     if (status == TN_OK) status = tn_context_create(engine, &context);
     for (int p = 0; p < 2 && status == TN_OK; p++) {
-        status = run_rows(context, p, turn % 3 == 0, y);
+        status = run_rows(context, p, round % 3 == 0, y);
         if (status == TN_OK && !is_expected(p, y)) status = TN_ERROR_INTERNAL;
     }
     tn_engine_release(engine); /* before its context */
@@ -124,15 +124,15 @@ static tn_status load_run_free(int turn) {
 
 static void *come_and_go(void *user) {
     (void)user;
-    for (int turn = 0; turn < TURNS; turn++)
-        failures += load_run_free(turn) != TN_OK;
+    for (int round = 0; round < REPEATS; round++)
+        failures += load_run_free(round) != TN_OK;
     return NULL;
 }
 
 static void test_engines_come_and_go_in_four_threads(void **state) {
     (void)state;
     join_all(come_and_go, NULL);
-    assert_int_equal(released, THREADS * TURNS / 2);
+    assert_int_equal(released, THREADS * REPEATS / 2);
 }
 
 /* --- runs beside refits and cancels --- */
@@ -145,8 +145,8 @@ typedef struct shared_engine {
 
 static void run_often(shared_engine *own, int which) {
     float y[RESULTS];
-    for (int turn = 0; turn < TURNS * 4; turn++) {
-        const int profile = turn % 2;
+    for (int round = 0; round < REPEATS * 4; round++) {
+        const int profile = round % 2;
         const tn_status status = run_rows(own->contexts[which], profile, which == 1, y);
         cancelled += status == TN_ERROR_CANCELLED;
         failures += status == TN_OK ? !is_expected(profile, y) : status != TN_ERROR_CANCELLED;
@@ -155,8 +155,8 @@ static void run_often(shared_engine *own, int which) {
 }
 
 static void refit_often(const shared_engine *own) {
-    for (uint32_t turn = 0; turn < TURNS / 2; turn++) {
-        tn_graph *graph = make_network(network.runtime, network.net, SEED + turn % 2);
+    for (uint32_t round = 0; round < REPEATS / 2; round++) {
+        tn_graph *graph = make_network(network.runtime, network.net, SEED + round % 2);
         tn_refit *refit = NULL;
         tn_engine *made = NULL;
         tn_context *context = NULL;
@@ -166,7 +166,7 @@ static void refit_often(const shared_engine *own) {
         if (status == TN_OK) status = tn_refit_apply(refit, &made);
         if (status == TN_OK) status = tn_context_create(made, &context);
         if (status == TN_OK) status = run_rows(context, 1, false, y);
-        failures += status != TN_OK || is_expected(1, y) != (turn % 2 == 0);
+        failures += status != TN_OK || is_expected(1, y) != (round % 2 == 0);
         tn_context_destroy(context);
         tn_engine_release(made);
         tn_refit_destroy(refit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stranger's library: two elementwise operators that say what they compute as text, and have no
- * kernel at all. On a GPU both, and chains of them, run as kernels that are compiled from that
+ * A third party's library: two elementwise operators that say what they compute as text, and have
+ * no kernel at all. On a GPU both, and chains of them, run as kernels that are compiled from that
  * text; on the processor their references do.
  */
 #include <math.h>

@@ -84,7 +84,7 @@ typedef struct fused_call {
     const tn_tensor *input_pointers[8], *operand_pointers[8];
     tn_tensor *output_pointer;
     seen_step seen[8];
-    seen_room rooms[8];
+    seen_buffer buffers[8];
     tn_step steps[8];
     const tn_step *step_pointers[8];
 } fused_call;
@@ -148,7 +148,7 @@ static const tn_operator *find_operator(const fused_fixture *f, const char *name
 /* The steps, as they are now. */
 static void show(fused_call *c) {
     for (uint32_t i = 0; i < c->call.step_count; i++)
-        show_step(&c->seen[i], i, NULL, &c->rooms[i], &c->steps[i]);
+        show_step(&c->seen[i], i, NULL, &c->buffers[i], &c->steps[i]);
 }
 
 static char *source_of(fused_call *c) {
@@ -181,11 +181,24 @@ static void compile(const fused_fixture *f, fused_call *c) {
 /* ----------------------------------------------------------------------------------------------
  * sources */
 
+/* Those of integers alone have no kernel from their expression on a device. */
+static bool is_of_integers(const fused_fixture *f, const tn_operator *op) {
+    const tn_operator_entry *entry = NULL;
+    assert_int_equal(tn_registry_find_operator_exact(tn_runtime_registry(f->runtime), op->domain,
+                                                     op->name, op->since_version, &entry),
+                     TN_OK);
+    const uint64_t served = TN_TYPE_BIT(TN_F32) | TN_TYPE_BIT(TN_BOOL);
+    const bool answer = op->input_count > 0 && !(entry->inputs[0].types & served);
+    tn_library_release(entry->library);
+    return answer;
+}
+
 static void test_every_builtin_expression_compiles(void **state) {
     const fused_fixture *f = *state;
     fused_call c;
     assert_true(f->count > 40);
     for (size_t i = 0; i < f->count; i++) {
+        if (is_of_integers(f, f->items[i])) continue;
         make_call(f, f->items[i], i % 2 ? TN_F32 : TN_F16, &c);
         compile(f, &c);
     }

@@ -97,9 +97,9 @@ static void test_the_first_tactic_suits_the_product(void **state) {
     assert_int_not_equal(tactics[0].tile, TN_CUDA_INT8_GEMV);
     find_tactics(1, 64, 576, 9, tactics); /* an image's rows do not lie one after the other */
     assert_int_not_equal(tactics[0].tile, TN_CUDA_INT8_GEMV);
-    find_tactics(49, 512, 4608, 9, tactics); /* few places, deep */
+    find_tactics(49, 512, 4608, 9, tactics); /* few pixels, long sums */
     assert_true(tactics[0].splits >= 4);
-    find_tactics(100352, 64, 576, 9, tactics); /* many places */
+    find_tactics(100352, 64, 576, 9, tactics); /* many pixels */
     assert_int_equal(tactics[0].tile, TN_CUDA_INT8_TILE_64X64);
     assert_int_equal(tactics[0].splits, 1);
 }

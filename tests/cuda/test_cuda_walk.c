@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way of a CUDA kernel through its output: broadcasting, formats and merged axes. */
+/* The traversal of a CUDA kernel's output: broadcasting, formats and merged axes. */
 #include "kit/cuda/walk.h"
 
 #include "tensor/shape.h"
@@ -12,7 +12,7 @@ static void describe(tn_tensor_storage *storage, tn_format format, uint32_t rank
     assert_int_equal(tn_tensor_init(storage, TN_F32, format, &shape), TN_OK);
 }
 
-/* The input's place for every element of the output, by the walk and by the strides of both. */
+/* The input's offset for every element of the output, by the walk and by the strides of both. */
 static void check(const tn_tensor *y, const tn_tensor *x, const tn_cuda_walk *walk) {
     int64_t count = 1, index[TN_MAX_RANK] = {0};
     for (uint32_t i = 0; i < y->rank; i++)

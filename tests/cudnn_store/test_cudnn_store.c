@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const int64_t numbers[4] = {0, 56, 64, -1};
+static const int64_t values[4] = {0, 56, 64, -1};
 static const char text[] = "{\"engine\": 7, \"kernel\": \"some bytes\"}";
 
-static tn_cudnn_store_key key_of(const int64_t *some, const char *place, uint32_t index) {
-    return (tn_cudnn_store_key){some, sizeof(numbers), place, index};
+static tn_cudnn_store_key key_of(const int64_t *some, const char *device_name, uint32_t index) {
+    return (tn_cudnn_store_key){some, sizeof(values), device_name, index};
 }
 
 /* Whether the text comes back. */
@@ -50,9 +50,9 @@ static bool in_process(bool (*body)(const char *folder)) {
 
 static bool keeps(const char *folder) {
     const int64_t others[4] = {0, 56, 65, -1};
-    const tn_cudnn_store_key key = key_of(numbers, "a GPU", 3);
-    const tn_cudnn_store_key strange[] = {key_of(others, "a GPU", 3), key_of(numbers, "a gpu", 3),
-                                          key_of(numbers, "a GPU", 4)};
+    const tn_cudnn_store_key key = key_of(values, "a GPU", 3);
+    const tn_cudnn_store_key strange[] = {key_of(others, "a GPU", 3), key_of(values, "a gpu", 3),
+                                          key_of(values, "a GPU", 4)};
     (void)folder;
     if (reads(&key) || !tn_cudnn_store_write(&key, true, text, sizeof(text))) return false;
     for (int i = 0; i < 3; i++)
@@ -75,9 +75,9 @@ static bool find_file(const char *folder, char *path, size_t bytes) {
     return is_found;
 }
 
-static size_t read_file(const char *path, unsigned char *data, size_t room) {
+static size_t read_file(const char *path, unsigned char *data, size_t capacity) {
     FILE *file = fopen(path, "rb");
-    const size_t bytes = file ? fread(data, 1, room, file) : 0;
+    const size_t bytes = file ? fread(data, 1, capacity, file) : 0;
     if (file) fclose(file);
     return bytes;
 }
@@ -89,7 +89,7 @@ static bool write_file(const char *path, const unsigned char *data, size_t bytes
 }
 
 static bool refuses_damage(const char *folder) {
-    const tn_cudnn_store_key key = key_of(numbers, "a GPU", 0);
+    const tn_cudnn_store_key key = key_of(values, "a GPU", 0);
     unsigned char data[1024], damaged[1024];
     char path[600];
     if (!tn_cudnn_store_write(&key, true, text, sizeof(text)) ||
@@ -111,7 +111,7 @@ static bool refuses_damage(const char *folder) {
 }
 
 static bool refuses_open_folder(const char *folder) {
-    const tn_cudnn_store_key key = key_of(numbers, "a GPU", 0);
+    const tn_cudnn_store_key key = key_of(values, "a GPU", 0);
     char path[200];
     snprintf(path, sizeof(path), "%s/tenon", folder);
     if (mkdir(path, 0700) != 0) return false;
@@ -121,7 +121,7 @@ static bool refuses_open_folder(const char *folder) {
 }
 
 static bool lives_without_folder(const char *folder) {
-    const tn_cudnn_store_key key = key_of(numbers, "a GPU", 0);
+    const tn_cudnn_store_key key = key_of(values, "a GPU", 0);
     (void)folder;
     unsetenv("XDG_CACHE_HOME");
     unsetenv("HOME");

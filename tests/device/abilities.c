@@ -174,7 +174,7 @@ static void memory_of_the_callers(pair *p) {
 }
 
 /* ----------------------------------------------------------------------------------------------
- * strides: each element of the first input and output a place apart */
+ * strides: each element of the first input and output a slot apart */
 
 static void strides(pair *p) {
     network *n = &p->on_device;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels of the stub device that break the contract, each in its own way and on an operator of its
+ * Kernels of the stub device that break the contract, each differently and on an operator of its
  * own; bad_cuda.cu has the same for GPUs. tests/device/bad.c says what must become of them.
  */
 #include "stub.h"

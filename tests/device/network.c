@@ -43,15 +43,15 @@ tn_runtime *network_runtime(const char *const *libraries, uint32_t count) {
 static void *read_file(const char *path, size_t *out_bytes) {
     FILE *file = fopen(path, "rb");
     char *data = NULL;
-    size_t bytes = 0, room = 0;
+    size_t bytes = 0, capacity = 0;
     if (!file) network_die("%s cannot be read", path);
     for (;;) {
-        room = room ? 2 * room : 1 << 20;
-        char *grown = realloc(data, room);
+        capacity = capacity ? 2 * capacity : 1 << 20;
+        char *grown = realloc(data, capacity);
         if (!grown) network_die("no memory");
         data = grown;
-        bytes += fread(data + bytes, 1, room - bytes, file);
-        if (bytes < room) break;
+        bytes += fread(data + bytes, 1, capacity - bytes, file);
+        if (bytes < capacity) break;
     }
     fclose(file);
     *out_bytes = bytes;

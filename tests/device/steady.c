@@ -13,7 +13,7 @@
 
 enum { RUNS = 20, WARM_RUNS = 3, TIMED_RUNS = 100 };
 
-/* One program, one device: what it was, what counts in its place. */
+/* One program, one device: what it was, what counts instead. */
 static tn_device real, counting;
 static struct counts {
     unsigned allocations, deallocations, pinned, streams, events, waits, captures, graphs;

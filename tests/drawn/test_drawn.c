@@ -115,7 +115,7 @@ static const tn_operator *operator_of(const tn_runtime *runtime, const char *nam
 
 static void compute(computed *it, const char *name, const char *text) {
     const tn_runtime_options options = {.size = sizeof options, .flags = TN_RUNTIME_NO_ENVIRONMENT};
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     *it = (computed){0};
     assert_int_equal(tn_runtime_create(&options, &it->runtime), TN_OK);
     assert_int_equal(tn_arena_create(tn_allocator_default(), &it->arena), TN_OK);
@@ -145,7 +145,7 @@ static void test_the_sine_of_a_large_number_is_not_compared(void **state) {
     release(&it);
 }
 
-/* The difference of two large numbers is as near as they are. */
+/* The difference of two large values is as near as they are. */
 static void test_cancellation_widens_the_tolerance(void **state) {
     computed it;
     (void)state;

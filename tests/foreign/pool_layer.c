@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The custom layer of the networks that check_foreign_models.py runs: max pooling whose fields are
- * those that a TensorFlow node brings (ksize and strides for N, H, W, C), on data in N, C, H, W;
+ * those that a TensorFlow node has (ksize and strides for N, H, W, C), on data in N, C, H, W;
  * and a layer of two outputs. References only: a test of readers, not of kernels. Where the
  * domain's name is given otherwise (FOREIGN_DOMAIN), it is the library that makes a name ambiguous.
  */

@@ -203,8 +203,8 @@ static bool run_shapes(const worker *w, tn_context *context) {
     for (uint32_t round = 0; round < 200; round++) {
         int64_t shape[4];
         for (int i = 0; i < 4; i++) {
-            const int64_t room = w->c->maximum[i] - w->c->minimum[i] + 1;
-            shape[i] = w->c->minimum[i] + (round / 3 + w->seed + (uint32_t)i) % room;
+            const int64_t range = w->c->maximum[i] - w->c->minimum[i] + 1;
+            shape[i] = w->c->minimum[i] + (round / 3 + w->seed + (uint32_t)i) % range;
         }
         if (!run_shape(w->c, context, shape, w->seed + round)) return false;
     }

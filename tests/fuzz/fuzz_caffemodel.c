@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzz target: any bytes as a Caffe model's weights for a sound network, and as a mean image.
- * Nothing may crash, leak or take long. Its neighbour fuzz_prototxt.c changes the network instead.
+ * Nothing may crash, leak or take long. Its companion fuzz_prototxt.c changes the network instead.
  */
 #include "caffe_fuzz.h"
 

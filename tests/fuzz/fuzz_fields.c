@@ -2,7 +2,7 @@
 /*
  * Fuzz target: fields. The first byte says what the rest is: attributes for an operator that has a
  * field of every type; a field table of a hostile library, its texts and numbers from the input; or
- * the text of a combination. What parses must survive the way back: parameters to attributes to
+ * the text of a combination. What parses must survive the round trip: parameters to attributes to
  * parameters keep their hash. Needs the inside of the library; replay.c runs it on files.
  */
 #include <stdint.h>
@@ -61,7 +61,7 @@ typedef struct all_params {
     const tn_tensor *tensor;
     tn_i64s integers;
     tn_f32s singles;
-    tn_f64s reals;
+    tn_f64s doubles;
     tn_strings texts;
     const tn_attribute *any;
 } all_params;
@@ -79,7 +79,7 @@ static const tn_field all_fields[] = {
     TN_FIELD(all_params, tensor, TN_FIELD_TENSOR, TN_OPTIONAL, NULL, "j"),
     TN_FIELD_LIST(all_params, integers, TN_FIELD_I64S, TN_OPTIONAL, "[1,2]", 1, 4, -9, 99, "k"),
     TN_FIELD(all_params, singles, TN_FIELD_F32S, TN_OPTIONAL, NULL, "l"),
-    TN_FIELD(all_params, reals, TN_FIELD_F64S, TN_OPTIONAL, "[0.5]", "m"),
+    TN_FIELD(all_params, doubles, TN_FIELD_F64S, TN_OPTIONAL, "[0.5]", "m"),
     TN_FIELD(all_params, texts, TN_FIELD_STRINGS, TN_OPTIONAL, NULL, "n"),
     TN_FIELD(all_params, any, TN_FIELD_ANY, TN_OPTIONAL, NULL, "o")};
 static const tn_operator all_operator = {.size = sizeof(tn_operator),

@@ -95,11 +95,11 @@ static unsigned char *make_plan(const uint8_t *data, size_t bytes, size_t *out_b
 /* Declares open extents small and lends all inputs the same small numbers; false when the shapes
  * are not small. */
 static bool bind_inputs(tn_engine *engine, tn_context *context) {
-    static _Alignas(64) unsigned char numbers[INPUT_ELEMENTS * 8];
+    static _Alignas(64) unsigned char values[INPUT_ELEMENTS * 8];
     uint32_t count = tn_engine_input_count(engine);
     if (count > INPUTS_AT_MOST) return false;
-    for (size_t i = 0; i < sizeof(numbers); i += 8)
-        numbers[i] = (unsigned char)(i / 8 % 3 + 1);
+    for (size_t i = 0; i < sizeof(values); i += 8)
+        values[i] = (unsigned char)(i / 8 % 3 + 1);
     for (uint32_t i = 0; i < count; i++) {
         const tn_port_info *port = tn_engine_input(engine, i);
         int64_t extents[TN_MAX_RANK] = {0}, elements = 1;
@@ -113,8 +113,8 @@ static bool bind_inputs(tn_engine *engine, tn_context *context) {
         }
         if (tn_context_set_shape(context, i, rank, extents) != TN_OK) return false;
         uint64_t bytes = (uint64_t)elements * tn_type_bytes(port->type);
-        if (port->type == TN_BOOL) memset(numbers, 1, sizeof(numbers));
-        if (tn_context_bind_input(context, i, numbers, bytes) != TN_OK) return false;
+        if (port->type == TN_BOOL) memset(values, 1, sizeof(values));
+        if (tn_context_bind_input(context, i, values, bytes) != TN_OK) return false;
     }
     return true;
 }

@@ -2,7 +2,7 @@
 /*
  * Fuzz target: any bytes as the description of a Caffe network, with sound weights of the seeds'
  * first network. What is read as a graph is sorted and complete. Nothing may crash, leak or take
- * long. Its neighbour fuzz_caffemodel.c changes the weights instead.
+ * long. Its companion fuzz_caffemodel.c changes the weights instead.
  */
 #include "caffe_fuzz.h"
 

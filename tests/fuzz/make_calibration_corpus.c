@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes the seeds of the calibration tables' fuzz target into a folder: each header, names with
- * colons and blanks, odd values, lines that end in every way.
+ * colons and blanks, odd values, lines with every kind of end.
  *
  *     make_calibration_corpus FOLDER
  */

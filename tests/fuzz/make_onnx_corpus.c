@@ -186,7 +186,7 @@ static void write_tiny(void) {
     onnx_part graph = onnx_graph("tiny");
     onnx_graph_input(&graph, "x", ONNX_F32, "2,3");
     add_i64s(&graph, "list", 2, list);
-    onnx_graph_node(&graph, "NonZero", "places", "tiny", "list", "places");
+    onnx_graph_node(&graph, "NonZero", "indices", "tiny", "list", "indices");
     onnx_graph_node(&graph, "Shape", "shape", "tiny", "x", "shape");
     onnx_graph_node(&graph, "Join", "join", "tiny", "shape", "dims");
     onnx_graph_node(&graph, "Reshape", "reshape", "tiny", "x,dims", "v");
@@ -199,6 +199,105 @@ static void write_tiny(void) {
     onnx_graph_output(&graph, "y", ONNX_F32, NULL);
     onnx_part model = onnx_model(&graph, "tiny", 3);
     save(&model, "tiny");
+}
+
+/* A body that adds `k`, which is the outer graph's, to `v`; a loop's has a condition, too. */
+static onnx_part body(int is_loop) {
+    onnx_part graph = onnx_graph("body");
+    if (is_loop) {
+        onnx_graph_input(&graph, "i", ONNX_I64, "");
+        onnx_graph_input(&graph, "go", ONNX_BOOL, "");
+        onnx_graph_node(&graph, "Identity", "goes", "", "go", "go_out");
+        onnx_graph_output(&graph, "go_out", ONNX_BOOL, NULL);
+    }
+    onnx_graph_input(&graph, "v", ONNX_F32, NULL);
+    onnx_graph_input(&graph, "s", ONNX_F32, NULL);
+    onnx_graph_node(&graph, "Add", "adds", "", "v,s", "sum");
+    onnx_graph_node(&graph, "Add", "adds_k", "", "sum,k", "v_out");
+    onnx_graph_output(&graph, "v_out", ONNX_F32, NULL);
+    onnx_graph_output(&graph, is_loop ? "s" : "sum", ONNX_F32, NULL);
+    onnx_graph_output(&graph, "sum", ONNX_F32, NULL);
+    return graph;
+}
+
+static void save_outer(onnx_part *node, const char *name) {
+    static const int64_t count[] = {3};
+    onnx_part graph = onnx_graph("outer");
+    onnx_graph_input(&graph, "x", ONNX_F32, "3,N");
+    onnx_graph_input(&graph, "c", ONNX_BOOL, "");
+    onnx_graph_input(&graph, "k", ONNX_F32, "");
+    add_i64s(&graph, "n", 1, count);
+    add_zeros(&graph, "w", "3", 3);
+    onnx_part_move(&graph, ONNX_GRAPH_NODE, node);
+    onnx_graph_output(&graph, "y", ONNX_F32, NULL);
+    save_graph(&graph, 17, name);
+}
+
+static onnx_part branch(const char *op) {
+    onnx_part graph = onnx_graph(op);
+    onnx_graph_node(&graph, op, "branch", "", "x,k", "r");
+    onnx_graph_output(&graph, "r", ONNX_F32, NULL);
+    return graph;
+}
+
+/* Graphs in attributes, with what they capture, and one in another. */
+static void write_bodies(void) {
+    static const int64_t backward[] = {1}, axes[] = {1};
+    onnx_part first = branch("Add"), second = branch("Mul");
+    onnx_part node = onnx_node("If", "if", "", "c", "y");
+    onnx_node_add(&node, onnx_attribute_graph("then_branch", &first));
+    onnx_node_add(&node, onnx_attribute_graph("else_branch", &second));
+    save_outer(&node, "if");
+    onnx_part loop = body(1);
+    node = onnx_node("Loop", "loop", "", "n,c,x,x", "y,z,stacked");
+    onnx_node_add(&node, onnx_attribute_graph("body", &loop));
+    save_outer(&node, "loop");
+    onnx_part scan = body(0);
+    node = onnx_node("Scan", "scan", "", "w,x", "y,stacked,sums");
+    onnx_node_add(&node, onnx_attribute_graph("body", &scan));
+    onnx_node_add(&node, onnx_attribute_int("num_scan_inputs", 1));
+    onnx_node_add(&node, onnx_attribute_ints("scan_input_axes", 1, axes));
+    onnx_node_add(&node, onnx_attribute_ints("scan_input_directions", 1, backward));
+    save_outer(&node, "scan");
+    onnx_part_free(&first);
+    onnx_part_free(&second);
+    onnx_part_free(&loop);
+    onnx_part_free(&scan);
+}
+
+static void write_lists(void) {
+    static const int64_t sizes[] = {1, 2}, last[] = {-1};
+    onnx_part graph = onnx_graph("lists");
+    onnx_graph_input(&graph, "x", ONNX_F32, "3,N");
+    add_i64s(&graph, "sizes", 2, sizes);
+    add_i64s(&graph, "last", 1, last);
+    onnx_graph_node(&graph, "SplitToSequence", "split", "", "x,sizes", "s");
+    onnx_graph_node(&graph, "SequenceAt", "at", "", "s,last", "a");
+    onnx_graph_node(&graph, "SequenceInsert", "insert", "", "s,a", "t");
+    onnx_part node = onnx_node("ConcatFromSequence", "concat", "", "t", "y");
+    onnx_node_add(&node, onnx_attribute_int("axis", 0));
+    onnx_part_move(&graph, ONNX_GRAPH_NODE, &node);
+    onnx_graph_output(&graph, "y", ONNX_F32, NULL);
+    save_graph(&graph, 17, "lists");
+}
+
+/* Of the initializers, field 15 has the sparse ones: values, indices, extents. */
+static void write_sparse(void) {
+    static const float values[] = {2, 3};
+    static const int64_t indices[] = {1, 4};
+    onnx_part graph = onnx_graph("sparse");
+    onnx_part sparse = {0};
+    onnx_part part = onnx_tensor_raw("w", ONNX_F32, "2", values, sizeof(values));
+    onnx_part_move(&sparse, 1, &part);
+    part = onnx_tensor_raw("", ONNX_I64, "2", indices, sizeof(indices));
+    onnx_part_move(&sparse, 2, &part);
+    onnx_part_number(&sparse, 3, 2);
+    onnx_part_number(&sparse, 3, 3);
+    onnx_graph_input(&graph, "x", ONNX_F32, "2,3");
+    onnx_part_move(&graph, 15, &sparse);
+    onnx_graph_node(&graph, "Add", "add", "", "x,w", "y");
+    onnx_graph_output(&graph, "y", ONNX_F32, NULL);
+    save_graph(&graph, 13, "sparse");
 }
 
 int main(int argument_count, char **arguments) {
@@ -216,6 +315,9 @@ int main(int argument_count, char **arguments) {
     write_tensors();
     write_function();
     write_tiny();
+    write_bodies();
+    write_lists();
+    write_sparse();
     printf("%d models in %s\n", made, folder);
     return 0;
 }

@@ -36,12 +36,12 @@ static void write_file(const char *name, const char *ending, const void *data, s
 /* Builds and writes the graph and gives it back. */
 static void save_built(tn_graph *graph, const char *name, const tn_builder_options *options) {
     tn_plan *plan;
-    uint64_t bytes, place[2];
+    uint64_t bytes, section[2];
     TRY(tn_build(graph, options, &plan));
     const unsigned char *data = tn_plan_bytes(plan, &bytes);
-    memcpy(place, data + 40, sizeof(place)); /* of the description: offset and bytes */
+    memcpy(section, data + 40, sizeof(section)); /* of the description: offset and bytes */
     write_file(name, "plan", data, (size_t)bytes);
-    write_file(name, "description", data + place[0], (size_t)place[1]);
+    write_file(name, "description", data + section[0], (size_t)section[1]);
     tn_plan_destroy(plan);
     tn_graph_destroy(graph);
 }

@@ -147,10 +147,10 @@ static void write_lists(void) {
     uff_field_int(&node, "axis", 2);
     uff_const(&net, "i", UFF_I32, "3", numbers, 3 * sizeof(int32_t));
     save_node(&net, &node, "gather");
-    static const double reals[] = {1, 0.5, 2};
+    static const double doubles[] = {1, 0.5, 2};
     node = uff_node("y", "Binary", "x,c");
     uff_field_text(&node, "func", "mul");
-    uff_const(&net, "c", 7, "3", reals, sizeof(reals));
+    uff_const(&net, "c", 7, "3", doubles, sizeof(doubles));
     save_node(&net, &node, "unnamed_type");
     node = uff_node("y", "StridedSlice", "x,e,e,s");
     uff_field_int(&node, "shrink_axis_mask", 1);

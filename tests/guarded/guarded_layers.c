@@ -62,9 +62,9 @@ static volatile int zero = 0, one = 1;
 static int *volatile nowhere = NULL;
 
 static int sink_deep(int depth) {
-    volatile char room[4096];
-    room[depth % 4096] = (char)depth;
-    return one ? sink_deep(depth + 1) + room[0] : 0;
+    volatile char buffer[4096];
+    buffer[depth % 4096] = (char)depth;
+    return one ? sink_deep(depth + 1) + buffer[0] : 0;
 }
 
 static tn_status crash(tn_call *call, uint32_t mistake) {

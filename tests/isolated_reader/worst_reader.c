@@ -65,9 +65,9 @@ static tn_status take_tensors(tn_import *import) {
 }
 
 __attribute__((noinline)) static int deeper(volatile char *from) {
-    volatile char room[4096];
-    room[0] = (char)(*from + 1);
-    return deeper(room) + room[0];
+    volatile char buffer[4096];
+    buffer[0] = (char)(*from + 1);
+    return deeper(buffer) + buffer[0];
 }
 
 /* A process that has what the helper has, and stays. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One clear line for each way in which a library of NVIDIA's is not there as it should be. */
+/* One clear line for each case in which a library of NVIDIA's is not there as it should be. */
 #include "kit/cuda/loader.h"
 #include "test.h"
 

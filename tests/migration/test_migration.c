@@ -62,7 +62,7 @@ typedef struct meeting {
     const char *plan, *library;
     float (*value)(float x, int i);
     tn_status status;
-    const char *says[4]; /* the message, then the place */
+    const char *says[4]; /* the message, then the location */
 } meeting;
 
 #define REFUSED(...)                                                                               \
@@ -172,7 +172,7 @@ static void meet(const meeting *m, const char *folder, uint32_t flags) {
     tn_runtime_release(runtime);
 }
 
-/* Plans that a later release brought are not in an earlier one's folder: with `is_partial`, those
+/* Plans that a later release added are not in an earlier one's folder: with `is_partial`, those
  * that are missing are left out. Answers how many met. */
 static int meet_all(const char *folder, bool is_partial) {
     int met = 0;

@@ -27,9 +27,9 @@ static inline void must(tn_status status) {
 #define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
 #define IDS(...)   ((const tn_tensor_id[]){__VA_ARGS__})
 
-enum { NET_ROOM = 1 << 16, NET_OUTPUTS = 4096 };
+enum { NET_CAPACITY = 1 << 16, NET_OUTPUTS = 4096 };
 
-/* Another number for each name, place and seed. */
+/* Another number for each name, index and seed. */
 static inline float net_number(const char *name, size_t index, uint32_t seed) {
     uint32_t hash = 2166136261u + seed * 40503u;
     for (const char *at = name; *at; at++)
@@ -42,12 +42,12 @@ static inline float net_number(const char *name, size_t index, uint32_t seed) {
 /* A constant of numbers about `middle`. */
 static inline tn_tensor_id net_constant(tn_graph *graph, const char *name, uint32_t seed,
                                         float middle, uint32_t rank, const int64_t *shape) {
-    static _Thread_local float values[NET_ROOM];
+    static _Thread_local float values[NET_CAPACITY];
     tn_tensor_id id = TN_NO_TENSOR;
     size_t count = 1;
     for (uint32_t i = 0; i < rank; i++)
         count *= (size_t)shape[i];
-    assert_true(count <= NET_ROOM);
+    assert_true(count <= NET_CAPACITY);
     for (size_t i = 0; i < count; i++)
         values[i] = middle + (middle == 0 ? 1.0f : 0.5f) * net_number(name, i, seed);
     must(tn_graph_add_constant(graph, name, TN_F32, rank, shape, values, count * sizeof(float),
@@ -300,10 +300,10 @@ static inline tn_engine *net_engine(tn_runtime *runtime, net_maker maker, uint32
 /* All outputs one after another; answers how many numbers. */
 static inline tn_status net_try(tn_context *context, tn_engine *engine, bool go, float *out,
                                 size_t *out_count) {
-    _Alignas(64) static _Thread_local float x[NET_ROOM];
+    _Alignas(64) static _Thread_local float x[NET_CAPACITY];
     tn_status status = TN_OK;
     size_t count = 0;
-    for (size_t i = 0; i < NET_ROOM; i++)
+    for (size_t i = 0; i < NET_CAPACITY; i++)
         x[i] = net_number("x", i, 3);
     status = tn_context_bind_input(context, 0, x, sizeof(x));
     if (status == TN_OK && tn_engine_input_count(engine) > 1)

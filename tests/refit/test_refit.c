@@ -212,7 +212,7 @@ static void test_ranges_of_shapes_are_refitted(void **state) {
     tn_engine_release(built);
 }
 
-static const char *place_of_plan(void) {
+static const char *plan_path(void) {
     static char path[64];
     snprintf(path, sizeof(path), "test_refit.%ld.plan", (long)getpid());
     return path;
@@ -231,25 +231,25 @@ static void test_plans_are_refitted(void **state) {
         const size_t count = net_run(refitted, true, expected);
         uint32_t changed = 0;
         tn_refit *refit = NULL;
-        must(tn_plan_save(plan, place_of_plan()));
-        must(tn_refit_create_for_plan(test->runtime, place_of_plan(), &refit));
+        must(tn_plan_save(plan, plan_path()));
+        must(tn_refit_create_for_plan(test->runtime, plan_path(), &refit));
         assert_int_equal(tn_refit_count(refit), tn_engine_refit_count(engine));
         must(tn_refit_set_all(refit, graph, &changed));
         assert_true(changed > 0 && changed <= tn_refit_count(refit));
         assert_int_equal(tn_refit_apply(refit, &saved), TN_ERROR_STATE);
-        must(tn_refit_save(refit, place_of_plan()));
+        must(tn_refit_save(refit, plan_path()));
         tn_refit_destroy(refit);
-        must(tn_engine_load(test->runtime, place_of_plan(), NULL, &saved));
+        must(tn_engine_load(test->runtime, plan_path(), NULL, &saved));
         assert_int_equal(net_run(saved, true, found), count);
         net_compare(found, expected, count, 0, "a plan that was refitted");
         tn_engine_release(saved);
         must(tn_refit_create(refitted, &refit)); /* with nothing new but what the engine has */
-        must(tn_refit_save(refit, place_of_plan()));
+        must(tn_refit_save(refit, plan_path()));
         tn_refit_destroy(refit);
-        must(tn_engine_load(test->runtime, place_of_plan(), NULL, &saved));
+        must(tn_engine_load(test->runtime, plan_path(), NULL, &saved));
         net_run(saved, true, found);
         net_compare(found, expected, count, 0, "the plan of a refitted engine");
-        assert_int_equal(unlink(place_of_plan()), 0);
+        assert_int_equal(unlink(plan_path()), 0);
         tn_engine_release(saved);
         tn_engine_release(refitted);
         tn_engine_release(engine);
@@ -416,9 +416,9 @@ static void try_damaged(const refit_test *test, unsigned char *data, size_t byte
     tn_refit *refit = NULL;
     plan_repair(data, bytes);
     if (tn_refit_index_create(allocator, data, bytes, false, &index) == TN_OK) {
-        const void *places[64] = {NULL};
+        const void *new_data[64] = {NULL};
         for (uint32_t i = 0; i < tn_refit_index_count(index) && i < 64; i++)
-            if (tn_refit_index_at(index, i)->bytes <= sizeof(values)) places[i] = values;
+            if (tn_refit_index_at(index, i)->bytes <= sizeof(values)) new_data[i] = values;
         assert_true(tn_refit_index_count(index) <= 64);
         if (tn_engine_load_bytes(test->runtime, data, bytes, NULL, &engine) == TN_OK &&
             tn_refit_create(engine, &refit) == TN_OK) {
@@ -431,7 +431,7 @@ static void try_damaged(const refit_test *test, unsigned char *data, size_t byte
             }
             (void)tn_refit_apply(refit, &made);
         }
-        tn_refit_index_patch(index, places, data);
+        tn_refit_index_patch(index, new_data, data);
     }
     tn_refit_destroy(refit);
     tn_engine_release(made);

@@ -109,13 +109,14 @@ static void try_refusal(tn_runtime *runtime, const refusal *it, bool is_referenc
     tn_arena *arena = NULL;
     tn_case c;
     tn_outcome outcome = {0};
-    const tn_way way = {.is_reference = is_reference, .are_constant = true, .threads = 1};
+    const tn_case_options options = {
+        .is_reference = is_reference, .are_constant = true, .threads = 1};
     assert_int_equal(tn_arena_create(tn_allocator_default(), &arena), TN_OK);
     tn_runtime_visit_operators(runtime, note_operator, &found);
     assert_non_null(found.op);
     const tn_operator *op = found.op;
     tn_status status = tn_case_read(arena, op, it->text, &c);
-    if (status == TN_OK) status = tn_case_run(runtime, op, &c, &way, &outcome);
+    if (status == TN_OK) status = tn_case_run(runtime, op, &c, &options, &outcome);
     if (status == TN_OK) fail_msg("%s %s is taken", it->op, it->text);
     if (!strstr(tn_last_error()->message, it->expected))
         fail_msg("%s %s: '%s' instead of '%s'", it->op, it->text, tn_last_error()->message,

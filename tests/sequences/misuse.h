@@ -9,7 +9,7 @@ enum {
     MISUSE_NOTHING,
     MISUSE_ITEM_BEHIND_THE_LAST,
     MISUSE_ITEM_OF_DENSE,
-    MISUSE_ITEM_OF_STRANGER,
+    MISUSE_ITEM_OF_FOREIGN_LIST,
     MISUSE_ITEM_OF_NULL,
     MISUSE_NOWHERE,
     MISUSE_APPEND_TO_INPUT,
@@ -57,14 +57,14 @@ static tn_status misuse_infer(tn_call *call) {
 static tn_status misuse_read(tn_call *call) {
     const tn_sequence_service *service = misuse_service(call);
     const tn_tensor *list = call->inputs[0], *item = NULL;
-    const tn_tensor stranger = *list;
+    const tn_tensor foreign = *list;
     switch (misuse_manner(call)) {
     case MISUSE_ITEM_BEHIND_THE_LAST:
         return service->item(call, list, 2, &item);
     case MISUSE_ITEM_OF_DENSE:
         return service->item(call, call->inputs[1], 0, &item);
-    case MISUSE_ITEM_OF_STRANGER:
-        return service->item(call, &stranger, 0, &item);
+    case MISUSE_ITEM_OF_FOREIGN_LIST:
+        return service->item(call, &foreign, 0, &item);
     case MISUSE_ITEM_OF_NULL:
         return service->item(call, NULL, 0, &item);
     case MISUSE_NOWHERE:

@@ -192,7 +192,7 @@ static void test_wrong_calls_are_errors_of_the_node(void **state) {
     } all[] = {
         {MISUSE_ITEM_BEHIND_THE_LAST, TN_ERROR_RANGE, "has 2 items, and no item 2"},
         {MISUSE_ITEM_OF_DENSE, TN_ERROR_ARGUMENT, "tensor 'x' is dense: expected a sequence"},
-        {MISUSE_ITEM_OF_STRANGER, TN_ERROR_ARGUMENT, "is not an input or output of this call"},
+        {MISUSE_ITEM_OF_FOREIGN_LIST, TN_ERROR_ARGUMENT, "is not an input or output of this call"},
         {MISUSE_ITEM_OF_NULL, TN_ERROR_ARGUMENT, "is not an input or output of this call"},
         {MISUSE_NOWHERE, TN_ERROR_ARGUMENT, "nowhere to write the length to"},
         {MISUSE_APPEND_TO_INPUT, TN_ERROR_ARGUMENT, "is not an output of this call"},

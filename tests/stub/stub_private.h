@@ -74,7 +74,7 @@ typedef struct stub_stream {
     size_t captured_from;         /* what is enqueued from there on belongs to the graph */
 } stub_stream;
 
-/* A place for work at a stream's end; null: no stream, or it is full. */
+/* A slot for work at a stream's end; null: no stream, or it is full. */
 stub_work *stub_add_work(stub_stream *stream, uint32_t kind);
 /* Does all that is enqueued. */
 tn_status stub_run_all(const tn_device *device, stub_stream *stream);

@@ -120,12 +120,12 @@ static void convert_now(const tn_tensor *from, const tn_tensor *to) {
         return;
     }
     const int64_t *s = from->shape;
-    const int64_t places = s[2] * s[3];
+    const int64_t pixels = s[2] * s[3];
     for (int64_t n = 0; n < s[0]; n++)
         for (int64_t c = 0; c < s[1]; c++)
-            for (int64_t p = 0; p < places; p++) {
-                const int64_t linear = (n * s[1] + c) * places + p,
-                              last = (n * places + p) * s[1] + c;
+            for (int64_t p = 0; p < pixels; p++) {
+                const int64_t linear = (n * s[1] + c) * pixels + p,
+                              last = (n * pixels + p) * s[1] + c;
                 target[to->format == TN_LINEAR ? linear : last] =
                     source[from->format == TN_LINEAR ? linear : last];
             }

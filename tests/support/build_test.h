@@ -29,7 +29,7 @@ static inline int build_test_setup(void **state) {
 #define BUILD_TEST(function)                                                                       \
     cmocka_unit_test_setup_teardown(function, build_test_setup, graph_test_teardown)
 
-/* A graph on its way to a program. */
+/* A graph that becomes a program. */
 typedef struct build_stage {
     tn_graph *graph;
     tn_arena *arena;

@@ -139,9 +139,9 @@ static inline char *caffe_network_with_weights(size_t *out_bytes) {
     for (size_t i = 0; i < sizeof(caffe_blobs) / sizeof(caffe_blobs[0]); i++) {
         char name[40];
         snprintf(name, sizeof(name), "name: \"%s\"", caffe_blobs[i].layer);
-        const char *place = strstr(caffe_network, name) + strlen(name);
-        if (place > at) fwrite(at, 1, (size_t)(place - at), file);
-        if (place > at) at = place;
+        const char *found = strstr(caffe_network, name) + strlen(name);
+        if (found > at) fwrite(at, 1, (size_t)(found - at), file);
+        if (found > at) at = found;
         fputs(" blobs { shape {", file);
         int64_t count = 1;
         for (uint32_t axis = 0; axis < caffe_blobs[i].rank; axis++) {

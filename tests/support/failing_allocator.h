@@ -20,8 +20,9 @@ static inline void *failing_allocate(void *user, uint64_t bytes, uint64_t alignm
     failing_allocator *allocator = user;
     if (++allocator->allocations == allocator->fail_at) return NULL;
     if (bytes > (uint64_t)1 << 32) return NULL;
-    uint64_t room = (bytes + alignment - 1) / alignment * alignment;
-    void *memory = aligned_alloc((size_t)alignment, (size_t)(room ? room : alignment));
+    uint64_t padded_bytes = (bytes + alignment - 1) / alignment * alignment;
+    void *memory =
+        aligned_alloc((size_t)alignment, (size_t)(padded_bytes ? padded_bytes : alignment));
     allocator->live += memory != NULL;
     return memory;
 }

@@ -24,8 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 static inline void *fuzz_allocate(void *user, uint64_t bytes, uint64_t alignment) {
     (void)user;
     if (bytes > LARGEST_BYTES) return NULL;
-    uint64_t room = (bytes + alignment - 1) / alignment * alignment;
-    return aligned_alloc((size_t)alignment, (size_t)(room ? room : alignment));
+    uint64_t padded_bytes = (bytes + alignment - 1) / alignment * alignment;
+    return aligned_alloc((size_t)alignment, (size_t)(padded_bytes ? padded_bytes : alignment));
 }
 
 static inline void fuzz_deallocate(void *user, void *memory) {

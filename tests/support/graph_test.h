@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the tests of the graph and of its readers share: a runtime with the tiny operators on a
- * counting allocator, short ways to add nodes, and a look at the last error.
+ * counting allocator, short functions that add nodes, and a look at the last error.
  */
 #ifndef TN_TESTS_GRAPH_TEST_H
 #define TN_TESTS_GRAPH_TEST_H
@@ -70,7 +70,7 @@ static inline void assert_error(const char *message_part, const char *where_part
     if (message_part && !strstr(message, message_part))
         fail_msg("'%s' is not in the message '%s'", message_part, message);
     if (where_part && !strstr(where, where_part))
-        fail_msg("'%s' is not in the place '%s'", where_part, where);
+        fail_msg("'%s' is not in the location '%s'", where_part, where);
 }
 
 static inline tn_tensor_id add_input(tn_graph *graph, const char *name, tn_type type, uint32_t rank,

@@ -8,7 +8,7 @@
 
 #include <tenon/import.h>
 
-/* Parses a model into test->graph, in the place of what is there. */
+/* Parses a model into test->graph, which replaces what is there. */
 static inline tn_status parse_in(graph_test *test, const onnx_part *model, const char *folder) {
     tn_graph *graph = NULL;
     tn_status status =
@@ -60,8 +60,8 @@ static inline onnx_part mixed_model(void) {
     onnx_part w = onnx_tensor_raw("w", ONNX_I64, "2", list, sizeof(list));
     onnx_part_move(&graph, ONNX_GRAPH_INITIALIZER, &w);
     onnx_part big = onnx_tensor("big", ONNX_F32, "40");
-    float numbers[40] = {0};
-    onnx_part_bytes(&big, 9, numbers, sizeof(numbers));
+    float values[40] = {0};
+    onnx_part_bytes(&big, 9, values, sizeof(values));
     onnx_part_move(&graph, ONNX_GRAPH_INITIALIZER, &big);
     onnx_graph_node(&graph, "Twice", "call", "own", "x", "t");
     onnx_graph_node(&graph, "Shape", "shape", "tiny", "t", "s");

@@ -8,7 +8,7 @@
 
 /* --- the wire --- */
 
-static void make_room(onnx_part *part, size_t bytes) {
+static void reserve(onnx_part *part, size_t bytes) {
     if (part->capacity - part->bytes >= bytes) return;
     size_t capacity = part->capacity * 2 + bytes + 64;
     unsigned char *data = realloc(part->data, capacity);
@@ -23,7 +23,7 @@ void onnx_part_free(onnx_part *part) {
 }
 
 void onnx_part_raw(onnx_part *part, const void *data, size_t bytes) {
-    make_room(part, bytes);
+    reserve(part, bytes);
     if (bytes > 0) memcpy(part->data + part->bytes, data, bytes);
     part->bytes += bytes;
 }

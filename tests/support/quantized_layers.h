@@ -29,29 +29,29 @@ static int64_t quantized_count(const tn_tensor *tensor) {
     return count;
 }
 
-static size_t quantized_place(const tn_tensor *tensor, int64_t index) {
-    int64_t place = 0;
+static size_t quantized_offset(const tn_tensor *tensor, int64_t index) {
+    int64_t offset = 0;
     for (uint32_t axis = tensor->rank; axis-- > 0;) {
         int64_t at = index % tensor->shape[axis];
         index /= tensor->shape[axis];
         if (tensor->format == TN_C16 && axis == 1)
-            place += at / 16 * tensor->strides[axis] + at % 16;
+            offset += at / 16 * tensor->strides[axis] + at % 16;
         else
-            place += at * tensor->strides[axis];
+            offset += at * tensor->strides[axis];
     }
-    return (size_t)place;
+    return (size_t)offset;
 }
 
 /* Element `index`, in linear order, as the real number that it stands for, and back. */
 static double quantized_get(const tn_tensor *tensor, int64_t index) {
-    double value = tn_element_get_f64(tensor->data, tensor->type, quantized_place(tensor, index));
+    double value = tn_element_get_f64(tensor->data, tensor->type, quantized_offset(tensor, index));
     return tensor->quantization ? value * (double)*(const float *)tensor->quantization->scales
                                 : value;
 }
 static void quantized_set(const tn_tensor *tensor, int64_t index, double value) {
     if (tensor->quantization)
         value = nearbyint(value / (double)*(const float *)tensor->quantization->scales);
-    tn_element_set_f64(tensor->data, tensor->type, quantized_place(tensor, index), value);
+    tn_element_set_f64(tensor->data, tensor->type, quantized_offset(tensor, index), value);
 }
 
 static tn_status quantized_same_shape(tn_call *call) {
@@ -106,7 +106,7 @@ static tn_status quantized_weigh_byte_run(tn_call *call) {
         return call->host->fail(call, TN_ERROR_INTERNAL, "a quantised input has no scale");
     return quantized_weigh_run(call);
 }
-/* Scales are known when a kernel gets ready, too. */
+/* Scales are known when a kernel is prepared, too. */
 static tn_status quantized_weigh_byte_prepare(tn_call *call) {
     return call->inputs[0]->quantization && call->inputs[0]->type == TN_I8
                ? TN_OK

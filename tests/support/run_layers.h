@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operators and kernels for the tests of engines and contexts, in the domain "run", one of each
- * kind that a run treats in its own way. Each kernel checks what it is promised: alignment, null
+ * kind that a run treats differently. Each kernel checks what it is promised: alignment, null
  * data where only a shape is read, values at reshape, a workspace. Elements are 32-bit floats.
  */
 #ifndef TN_TESTS_SUPPORT_RUN_LAYERS_H

@@ -76,22 +76,22 @@ static inline void seen_what(const void *what, seen_step *s) {
     }
 }
 
-static inline const seen_step *see_step(const tn_call *call, uint32_t index, seen_step *room) {
+static inline const seen_step *see_step(const tn_call *call, uint32_t index, seen_step *buffer) {
     const tn_step *step = call->steps[index];
-    memset(room, 0, sizeof(*room));
+    memset(buffer, 0, sizeof(*buffer));
     for (uint32_t kind = 1; kind < SEEN_KINDS; kind++)
-        if (strcmp(step->facet, seen_facet(kind)) == 0) room->kind = kind;
+        if (strcmp(step->facet, seen_facet(kind)) == 0) buffer->kind = kind;
     for (uint32_t i = 0; i < step->input_count; i++) {
         if (step->inputs[i] == TN_STEP_ABSENT) continue;
         if (step->inputs[i] & TN_STEP_OPERAND) {
-            room->operand = step->inputs[i] & ~TN_STEP_OPERAND;
-            room->has_operand = true;
+            buffer->operand = step->inputs[i] & ~TN_STEP_OPERAND;
+            buffer->has_operand = true;
         } else {
-            room->input = i;
+            buffer->input = i;
         }
     }
-    seen_what(step->what, room);
-    return room;
+    seen_what(step->what, buffer);
+    return buffer;
 }
 /* All of them, for kernels that look at them for each element. */
 typedef struct seen_steps {
@@ -106,7 +106,7 @@ static inline void see_steps(const tn_call *call, seen_steps *out_steps) {
 #define SEE_STEP(call, index) see_step(call, index, &(seen_step){0})
 
 /* What a public step points to. */
-typedef struct seen_room {
+typedef struct seen_buffer {
     union {
         uint32_t size;
         tn_facet_axis axis;
@@ -115,10 +115,10 @@ typedef struct seen_room {
         tn_facet_window_max windows;
     } what;
     uint32_t inputs[4];
-} seen_room;
+} seen_buffer;
 
-static inline void fill_what(const seen_step *s, void *room) {
-    seen_room *r = (seen_room *)room;
+static inline void fill_what(const seen_step *s, void *buffer) {
+    seen_buffer *r = (seen_buffer *)buffer;
     if (s->kind == SEEN_BIAS || s->kind == SEEN_SCALE || s->kind == SEEN_SOFTMAX) {
         r->what.axis.size = sizeof(r->what.axis);
         r->what.axis.axis = s->axis;
@@ -141,25 +141,25 @@ static inline void fill_what(const seen_step *s, void *room) {
     }
 }
 
-/* Step `index` of a chain, in `room`. */
+/* Step `index` of a chain, in `buffer`. */
 static inline void show_step(const seen_step *s, uint32_t index, const tn_tensor *output,
-                             seen_room *room, tn_step *out_step) {
+                             seen_buffer *buffer, tn_step *out_step) {
     const bool is_node = s->kind == SEEN_ROW || s->kind == SEEN_EXPRESSION;
     const bool has_operand = (s->kind >= SEEN_BIAS && s->kind <= SEEN_RESIDUAL) || s->has_operand;
-    memset(room, 0, sizeof(*room));
+    memset(buffer, 0, sizeof(*buffer));
     memset(out_step, 0, sizeof(*out_step));
-    fill_what(s, room);
+    fill_what(s, buffer);
     for (uint32_t i = 0; i < 4; i++)
-        room->inputs[i] = TN_STEP_ABSENT;
+        buffer->inputs[i] = TN_STEP_ABSENT;
     const uint32_t at = is_node ? s->input : 0;
-    room->inputs[at] = index == 0 ? TN_STEP_VALUE : index - 1;
-    if (has_operand) room->inputs[at == 0 ? 1 : 0] = TN_STEP_OPERAND | s->operand;
+    buffer->inputs[at] = index == 0 ? TN_STEP_VALUE : index - 1;
+    if (has_operand) buffer->inputs[at == 0 ? 1 : 0] = TN_STEP_OPERAND | s->operand;
     out_step->size = sizeof(*out_step);
     out_step->facet = s->kind < SEEN_KINDS ? seen_facet(s->kind) : "none/1";
     if (s->kind == SEEN_ACTIVATION) out_step->variant = seen_variant(s->activation);
-    out_step->what = &room->what;
+    out_step->what = &buffer->what;
     out_step->input_count = at == 0 ? 1u + has_operand : at + 1;
-    out_step->inputs = room->inputs;
+    out_step->inputs = buffer->inputs;
     out_step->output = output;
 }
 

@@ -188,7 +188,7 @@ static const tn_operator tiny_join = {.size = sizeof(tn_operator),
                                       .infer = tiny_join_infer,
                                       .reference = tiny_join_reference};
 
-/* NonZero: the places of elements that are not zero; how many, only a run knows. */
+/* NonZero: the indices of elements that are not zero; how many, only a run knows. */
 static tn_status tiny_non_zero_infer(tn_call *call) {
     int64_t bound = tiny_count(call->inputs[0]);
     tiny_set_shape(call->outputs[0], 1, &bound);
@@ -205,13 +205,13 @@ static tn_status tiny_non_zero_reference(tn_call *call) {
 }
 static const tn_port tiny_non_zero_inputs[] = {TN_PORT("x", "i64", 0, "numbers")};
 static const tn_port tiny_non_zero_outputs[] = {
-    TN_PORT("places", "i64", TN_PORT_SIZED_BY_RUN, "where x is not zero")};
+    TN_PORT("indices", "i64", TN_PORT_SIZED_BY_RUN, "where x is not zero")};
 static const tn_operator tiny_non_zero = {.size = sizeof(tn_operator),
                                           .since_version = 1,
                                           .state_version = 1,
                                           .domain = "tiny",
                                           .name = "NonZero",
-                                          .doc = "places",
+                                          .doc = "indices",
                                           TN_NO_FIELDS,
                                           TN_INPUTS(tiny_non_zero_inputs),
                                           TN_OUTPUTS(tiny_non_zero_outputs),

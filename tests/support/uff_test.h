@@ -8,7 +8,7 @@
 #include "import_test.h"
 #include "uff_writer.h"
 
-/* Parses a file into test->graph, in the place of what is there. */
+/* Parses a file into test->graph, which replaces what is there. */
 static inline tn_status parse_uff_in(graph_test *test, const onnx_part *file,
                                      const char *const *options) {
     tn_graph *graph = NULL;

@@ -119,20 +119,20 @@ void uff_shared(uff_net *net, const char *key, const onnx_part *data) {
 
 /* One order, "N+C", as an item of a list of orders. */
 static void put_order(void *list, const char *name) {
-    onnx_part walk = {0}, numbers = {0}, entry = {0}, order = {0};
+    onnx_part letters = {0}, numbers = {0}, entry = {0}, order = {0};
     for (; *name; name++) {
         if (*name == '+') {
-            onnx_part_varint(&walk, 2);
-            onnx_part_varint(&walk, INT32_MAX);
+            onnx_part_varint(&letters, 2);
+            onnx_part_varint(&letters, INT32_MAX);
         } else if (*name == '-') {
-            onnx_part_varint(&walk, (uint64_t)(int64_t)INT32_MIN);
-            onnx_part_varint(&walk, 2);
+            onnx_part_varint(&letters, (uint64_t)(int64_t)INT32_MIN);
+            onnx_part_varint(&letters, 2);
         } else {
-            onnx_part_varint(&walk, *name == 'C');
+            onnx_part_varint(&letters, *name == 'C');
         }
     }
-    onnx_part_bytes(&numbers, 1, walk.data, walk.bytes);
-    onnx_part_free(&walk);
+    onnx_part_bytes(&numbers, 1, letters.data, letters.bytes);
+    onnx_part_free(&letters);
     onnx_part_number(&entry, 1, -1);
     onnx_part_move(&entry, 2, &numbers);
     onnx_part_move(&order, 1, &entry);

@@ -68,7 +68,7 @@ static const char help[] =
     "      --checked, --checked-dump DIR   kernels run in guarded memory first; bad ones are "
     "passed "
     "over, and the plan\n"
-    "                                 runs so once on sample numbers; a bad node's tensors go to "
+    "                                 runs so once on sample values; a bad node's tensors go to "
     "DIR "
     "(default tenon-checked)\n"
     "      --isolate, --isolate-limit MS   the model is read in a process of its own, which may "

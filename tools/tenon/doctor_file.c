@@ -17,7 +17,7 @@ static bool is_true(const json *value) {
     return json_number(value, 0) != 0;
 }
 
-/* A reason of several lines, each under its place. */
+/* A reason of several lines, each under its location. */
 static void print_reason(const char *why) {
     for (; *why; why += *why == '\n') {
         const size_t length = strcspn(why, "\n");

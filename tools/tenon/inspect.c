@@ -107,7 +107,7 @@ static int show(const cli_options *options, const char *name, const char *json) 
     return EXIT_DONE;
 }
 
-/* The document of a plan whose weights are zeros in the place of those that are not there. */
+/* The document of a plan with zeros for the weights that are not there. */
 static int show_without_weights(const cli_options *options, const char *name, const char *json) {
     static const char note[] = "{\n  \"weights\": \"not in the file\",";
     char *marked = malloc(strlen(json) + sizeof(note));

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ROOM = 1 << 26, MOST = 1 << 18, BUCKETS = 1 << 15, NONE = 0 };
+enum { TEXT_BYTES = 1 << 26, MOST = 1 << 18, BUCKETS = 1 << 15, NONE = 0 };
 
 /* Texts by their hash, in chains: numbers of strings, from 1. */
 static tn_heap heap = {.size = sizeof(tn_heap)};
-static char *room;
+static char *text_data;
 static tn_string *strings, *twins;
 static uint32_t *next, *buckets, used;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -27,14 +27,14 @@ static void *map(size_t bytes) {
 }
 
 static bool is_made(void) {
-    if (room) return true;
+    if (text_data) return true;
     strings = map(MOST * sizeof(*strings));
     twins = map(MOST * sizeof(*twins));
     next = map(MOST * sizeof(*next));
     buckets = map(BUCKETS * sizeof(*buckets));
-    room = strings && twins && next && buckets ? map(ROOM) : NULL;
-    heap.data = room;
-    return room != NULL;
+    text_data = strings && twins && next && buckets ? map(TEXT_BYTES) : NULL;
+    heap.data = text_data;
+    return text_data != NULL;
 }
 
 const tn_heap *tn_case_heap(void) {
@@ -49,9 +49,9 @@ static uint32_t hash_of(const char *text, size_t bytes) {
 }
 
 /* The bytes at the heap's end. */
-static tn_string place(const char *text, size_t bytes) {
+static tn_string append_text(const char *text, size_t bytes) {
     const tn_string placed = {heap.bytes, bytes};
-    if (bytes > 0) memmove(room + heap.bytes, text, bytes);
+    if (bytes > 0) memmove(text_data + heap.bytes, text, bytes);
     heap.bytes += bytes;
     return placed;
 }
@@ -62,13 +62,13 @@ static tn_status intern(const char *text, size_t bytes, uint32_t *out_number) {
     for (uint32_t at = buckets[bucket]; at != NONE; at = next[at]) {
         *out_number = at;
         if (strings[at].bytes == bytes &&
-            (bytes == 0 || memcmp(room + strings[at].offset, text, bytes) == 0))
+            (bytes == 0 || memcmp(text_data + strings[at].offset, text, bytes) == 0))
             return TN_OK;
     }
-    if (used + 1 >= MOST || bytes > ROOM - heap.bytes)
+    if (used + 1 >= MOST || bytes > TEXT_BYTES - heap.bytes)
         return tn_fail_memory("the strings of cases");
     const uint32_t made = *out_number = ++used;
-    strings[made] = place(text, bytes);
+    strings[made] = append_text(text, bytes);
     next[made] = buckets[bucket];
     buckets[bucket] = made;
     return TN_OK;
@@ -89,10 +89,10 @@ static tn_status find_twin(const char *text, size_t bytes, tn_string *out_string
     pthread_mutex_lock(&lock);
     tn_status status = intern(text, bytes, &number);
     if (status == TN_OK && twins[number].bytes != bytes) {
-        if (bytes > ROOM - heap.bytes)
+        if (bytes > TEXT_BYTES - heap.bytes)
             status = tn_fail_memory("the strings of cases");
         else
-            twins[number] = place(text, bytes);
+            twins[number] = append_text(text, bytes);
     }
     if (status == TN_OK) *out_string = twins[number];
     pthread_mutex_unlock(&lock);
@@ -101,7 +101,7 @@ static tn_status find_twin(const char *text, size_t bytes, tn_string *out_string
 
 bool tn_case_same_string(const tn_string *a, const tn_string *b) {
     return a->bytes == b->bytes &&
-           (a->bytes == 0 || memcmp(room + a->offset, room + b->offset, a->bytes) == 0);
+           (a->bytes == 0 || memcmp(text_data + a->offset, text_data + b->offset, a->bytes) == 0);
 }
 
 tn_string tn_case_draw_string(uint64_t number) {
@@ -143,7 +143,7 @@ void *tn_case_block(const void *elements, size_t count, uint64_t *out_bytes) {
     const uint64_t own = count * sizeof(tn_string), bytes = heap.bytes;
     char *block = aligned_alloc(64, (own + bytes + 64) / 64 * 64);
     if (block && own > 0) memcpy(block, elements, own);
-    if (block && bytes > 0) memcpy(block + own, room, bytes);
+    if (block && bytes > 0) memcpy(block + own, text_data, bytes);
     pthread_mutex_unlock(&lock);
     *out_bytes = own + bytes;
     return block;

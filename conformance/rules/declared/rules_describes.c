@@ -100,11 +100,11 @@ static tn_status ask(tn_subject *subject, uint32_t input, const char *name, tn_f
 static void check_facet(tn_subject *subject, uint32_t input, uint32_t kind, float *values,
                         tn_verdict *verdict) {
     const char *name = tn_chain_facet(kind);
-    uint64_t room[16] = {0};
-    tn_facet facet = {.size = sizeof(facet), .what = room, .what_bytes = sizeof(room)};
+    uint64_t buffer[16] = {0};
+    tn_facet facet = {.size = sizeof(facet), .what = buffer, .what_bytes = sizeof(buffer)};
     tn_chain_step step;
     if (ask(subject, input, name, &facet) != TN_OK) return;
-    if (facet.what != room || facet.operand_count > 3 || !tn_chain_read(&facet, kind, &step)) {
+    if (facet.what != buffer || facet.operand_count > 3 || !tn_chain_read(&facet, kind, &step)) {
         tn_verdict_fail(verdict,
                         "described as %s, but with another variant, operand or struct than that "
                         "facet has",
@@ -133,13 +133,13 @@ static void check_facet(tn_subject *subject, uint32_t input, uint32_t kind, floa
 }
 
 static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict) {
-    enum { ROOM = 4096 };
+    enum { COUNT = 4096 };
     const tn_shape *shape = &subject->expected.shapes[0];
     const float *x = floats_like_output(subject, 0);
-    double *numbers = calloc(2 * ROOM, sizeof(*numbers));
-    tn_affine affine = {.size = sizeof(affine), .count = ROOM, .factors = numbers};
+    double *numbers = calloc(2 * COUNT, sizeof(*numbers));
+    tn_affine affine = {.size = sizeof(affine), .count = COUNT, .factors = numbers};
     tn_facet facet = {.size = sizeof(facet), .what = &affine, .what_bytes = sizeof(affine)};
-    if (x && numbers && (affine.shifts = numbers + ROOM) &&
+    if (x && numbers && (affine.shifts = numbers + COUNT) &&
         ask(subject, 0, TN_FACET_AFFINE, &facet) == TN_OK) {
         if (affine.axis >= 0 && (uint32_t)affine.axis < shape->rank &&
             affine.count == (uint64_t)shape->extents[affine.axis]) {
@@ -159,8 +159,8 @@ static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict
 /* ----------------------------------------------------------------------------------------------
  * linear in the weights */
 
-/* The place of an element along an axis. */
-static size_t place_along(const tn_shape *shape, int32_t axis, size_t element) {
+/* The index of an element along an axis. */
+static size_t index_along(const tn_shape *shape, int32_t axis, size_t element) {
     size_t inner = 1;
     for (uint32_t i = (uint32_t)axis + 1; i < shape->rank; i++)
         inner *= (size_t)shape->extents[i];
@@ -179,7 +179,7 @@ static float factor_of(size_t c) {
 
 /* With slice c of the weights times f(c), element c along the axis is f(c) * (y - bias) + bias. */
 static void check_linear(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     const tn_shape *shape = &subject->expected.shapes[0];
     tn_linear linear = {.size = sizeof(linear), .bias = TN_MAX_RANK + 1000};
     tn_outcome found = {0}, wanted = subject->expected;
@@ -197,11 +197,11 @@ static void check_linear(const tn_test *test, tn_subject *subject, tn_verdict *v
         return; /* the builder does not use such a one */
     float *w = weights->data, *values = malloc(wanted.bytes[0] + sizeof(float));
     for (size_t i = 0; i < weights->bytes / sizeof(float); i++)
-        w[i] *= factor_of(place_along(&weights->shape, linear.weights_axis, i));
+        w[i] *= factor_of(index_along(&weights->shape, linear.weights_axis, i));
     if (values && tn_case_run(test->runtime, test->op, &subject->c, &reference, &found) == TN_OK) {
         const float *y = subject->expected.data[0];
         for (size_t i = 0; i < wanted.bytes[0] / sizeof(float); i++) {
-            const size_t c = place_along(shape, linear.axis, i);
+            const size_t c = index_along(shape, linear.axis, i);
             const float b = bias ? ((const float *)bias->data)[c] : 0;
             values[i] = factor_of(c) * (y[i] - b) + b;
         }

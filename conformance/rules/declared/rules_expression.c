@@ -48,19 +48,19 @@ static bool find_names(const tn_probe *probe, const tn_expression *expression,
 }
 
 /* Where element `index` of `shape` is in a tensor that is broadcast to it. */
-static size_t place_of(const tn_shape *own, const tn_shape *shape, size_t index) {
-    size_t place = 0, step = 1;
+static size_t index_in(const tn_shape *own, const tn_shape *shape, size_t index) {
+    size_t own_index = 0, step = 1;
     for (uint32_t i = 0; i < own->rank; i++) {
         const size_t extent = (size_t)shape->extents[shape->rank - 1 - i];
         const size_t own_extent = (size_t)own->extents[own->rank - 1 - i];
-        if (own_extent != 1) place += index % extent * step;
+        if (own_extent != 1) own_index += index % extent * step;
         step *= own_extent;
         index /= extent;
     }
-    return place;
+    return own_index;
 }
 
-/* Real numbers and truths, one output, and inputs that are broadcast to it. */
+/* Floating-point values and truths, one output, and inputs that are broadcast to it. */
 static bool is_served(const tn_probe *probe, const tn_outcome *expected) {
     if (expected->count != 1 ||
         !(tn_type_is_float(expected->types[0]) || expected->types[0] == TN_BOOL))
@@ -85,7 +85,7 @@ static void compute(const tn_probe *probe, const tn_expression *expression,
             const tn_probe_port *port =
                 names->ports[i] > 0 ? &probe->inputs[names->ports[i] - 1] : NULL;
             values[i] = port ? tn_element_get_f64(port->own, port->own_type,
-                                                  place_of(&port->shape, &found->shapes[0], at))
+                                                  index_in(&port->shape, &found->shapes[0], at))
                              : names->values[i];
         }
         tn_element_set_f64(found->data[0], found->types[0], at,

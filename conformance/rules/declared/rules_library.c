@@ -80,9 +80,9 @@ static void check_end(tn_verdict *verdict) {
     const pid_t child = tn_heap_is_sanitized() ? -1 : fork();
     if (child < 0) return;
     if (child == 0) {
-        static const int numbers[] = {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-        for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-            signal(numbers[i], SIG_DFL); /* the parent says what comes of it */
+        static const int signals[] = {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+        for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+            signal(signals[i], SIG_DFL); /* the parent says what comes of it */
         alarm(MOST_SECONDS);
         exit(0);
     }

@@ -247,7 +247,7 @@ static bool check_row(const tn_test *test, const tn_change *change, tn_verdict *
 /* An input of one element, repeated, also where the shape rule takes none: as a fused kernel's may
  * be. The reference has the same element everywhere. */
 static void check_repeated(const tn_test *test, uint32_t index, tn_verdict *verdict) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     const tn_change copy = {.axis = -1, .frees_values = true};
     const float *rows[TN_PROBE_PORTS] = {0};
     uint64_t strides[TN_PROBE_PORTS] = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules about ports that may be absent: outputs that nobody asks for, in every combination, and
+/* Rules about ports that may be absent: outputs that are not requested, in every combination, and
  * optional inputs; see rules.h. */
 #include "base/status.h"
 #include "rules/rules.h"

@@ -106,7 +106,7 @@ static void reading_deinit(reading *r) {
 /* ----------------------------------------------------------------------------------------------
  * one reading */
 
-static unsigned char *place(const reading *r, const void *data, size_t bytes) {
+static unsigned char *place_at_end(const reading *r, const void *data, size_t bytes) {
     unsigned char *at = r->pages + r->page_bytes - bytes;
     if (bytes > 0) memcpy(at, data, bytes);
     return at;
@@ -173,7 +173,7 @@ static size_t used_bytes(void) {
 
 static void check_sample(const reading *r, tn_verdict *verdict) {
     const tn_import_sample_file *model = r->sample->files[0];
-    const unsigned char *data = place(r, model->data, (size_t)model->bytes);
+    const unsigned char *data = place_at_end(r, model->data, (size_t)model->bytes);
     tn_graph *first = NULL;
     size_t last = 0, growing = 0;
     if (parse(r, data, (size_t)model->bytes, &first) != TN_OK) {
@@ -200,7 +200,7 @@ static void check_probe(const reading *r) {
     const size_t most = model->bytes < PROBED ? (size_t)model->bytes : PROBED;
     const char *before = tn_trace_enter("probe");
     for (size_t bytes = 0; r->importer->probe && bytes <= most; bytes++)
-        (void)r->importer->probe(r->importer->user, place(r, model->data, bytes), bytes);
+        (void)r->importer->probe(r->importer->user, place_at_end(r, model->data, bytes), bytes);
     tn_trace_leave(before);
 }
 
@@ -215,10 +215,10 @@ static uint32_t draw(uint32_t *state) {
 static bool try_copy(const reading *r, uint32_t file, const char *what, const void *data,
                      size_t bytes, tn_verdict *verdict) {
     const tn_import_sample_file *model = r->sample->files[0];
-    if (file == 0) return read_damaged(r, what, place(r, data, bytes), bytes, verdict);
+    if (file == 0) return read_damaged(r, what, place_at_end(r, data, bytes), bytes, verdict);
     if (!write_file(r, r->sample->files[file], data, bytes)) return true;
-    return read_damaged(r, what, place(r, model->data, (size_t)model->bytes), (size_t)model->bytes,
-                        verdict);
+    return read_damaged(r, what, place_at_end(r, model->data, (size_t)model->bytes),
+                        (size_t)model->bytes, verdict);
 }
 
 static void damage_file(const reading *r, uint32_t f, uint32_t *state, tn_verdict *verdict) {

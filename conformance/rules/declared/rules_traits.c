@@ -11,7 +11,7 @@
 
 /* Changing one element of the first input changes the same element of the output, and no other. */
 static void check_elementwise(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     const tn_probe_port *x = &subject->probe.inputs[0];
     tn_case_input *input = &subject->c.inputs[0];
     tn_outcome found = {0};
@@ -108,7 +108,7 @@ static size_t nan_element(const tn_case_input *input, uint32_t index) {
 /* NaN in one of both, and in the other: what comes out is the same with both exchanged. */
 static void check_commutative_of_nan(const tn_test *test, tn_subject *subject, uint32_t second,
                                      tn_verdict *verdict) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     tn_case *c = &subject->c;
     tn_outcome one = {0}, other = {0};
     double before[2];
@@ -136,7 +136,7 @@ static void check_commutative_of_nan(const tn_test *test, tn_subject *subject, u
 }
 
 static void check_commutative(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     tn_outcome found = {0};
     char why[300];
     tn_case *c = &subject->c;

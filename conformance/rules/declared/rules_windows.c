@@ -77,9 +77,9 @@ static void check_pair(tn_subject *subject, uint32_t input, uint32_t output, cha
                        tn_verdict *verdict) {
     const tn_probe_port *x = &subject->probe.inputs[input];
     const tn_outcome *y = &subject->expected;
-    uint64_t room[16] = {0};
-    tn_view *view = (tn_view *)(void *)room;
-    tn_facet facet = {.size = sizeof(facet), .what = room, .what_bytes = sizeof(room)};
+    uint64_t buffer[16] = {0};
+    tn_view *view = (tn_view *)(void *)buffer;
+    tn_facet facet = {.size = sizeof(facet), .what = buffer, .what_bytes = sizeof(buffer)};
     const size_t element_bytes = tn_type_bytes(x->own_type);
     if (!x->is_given || x->is_shape_only || x->is_value_needed || !y->data[output] ||
         x->own_type != y->types[output] || x->shape.rank != y->shapes[output].rank ||

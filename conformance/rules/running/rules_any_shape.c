@@ -41,10 +41,10 @@ static void run_both(tn_subject *first, tn_subject *second, tn_verdict *verdict)
     char during[80];
     if (prepare_open(&life, &first->probe, verdict)) {
         if (tn_probe_open(&context, &life) != TN_OK) tn_verdict_error(verdict, &first->probe, "");
-        for (int turn = 0; turn < 4 && verdict->outcome == TN_PASSED; turn++) {
-            tn_subject *now = turn % 2 && second ? second : first;
+        for (int round = 0; round < 4 && verdict->outcome == TN_PASSED; round++) {
+            tn_subject *now = round % 2 && second ? second : first;
             snprintf(during, sizeof(during), "prepared without extents, shape %d, turn %d",
-                     now == first ? 1 : 2, turn);
+                     now == first ? 1 : 2, round);
             run_at(&context, now, during, verdict);
         }
         tn_probe_close(&context);

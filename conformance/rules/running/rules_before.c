@@ -59,7 +59,7 @@ static float *compute_input(tn_link_case *const *links, uint32_t count) {
  * tolerance. */
 static bool compute_output(const before *b, tn_subject *kernel, const float *input, size_t count,
                            int side, tn_outcome *out) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     const tn_graph_node *node = kernel->probe.node;
     const char *name = kernel->graph->tensors[node->inputs[b->port - 1]].name;
     tn_case_input *own = &kernel->c.inputs[atoi(name + 2)];
@@ -284,7 +284,7 @@ static void try_chains(before *b) {
     }
 }
 
-/* Floats that a run brings. */
+/* Floats that a run provides. */
 static bool find_input(before *b) {
     tn_subject plain;
     bool is_taken = false, is_there = false;
@@ -317,7 +317,7 @@ static uint32_t check_port(const tn_test *test, tn_arena *arena, uint32_t port,
     return b.tried;
 }
 
-/* Whether some version of the operator has this input with data that a run brings. */
+/* Whether some version of the operator has this input with data that a run provides. */
 static bool is_there(const tn_test *test, uint32_t port) {
     for (size_t i = 0; i < test->operator_count; i++) {
         const tn_operator *op = test->operators[i];

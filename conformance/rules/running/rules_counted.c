@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rule about kernels that accept counts (tenon/plugin/counted.h): inputs with more room than
- * elements, with numbers without meaning behind those, and outputs sized by run whose count is
+ * The rule about kernels that accept counts (tenon/plugin/counted.h): inputs of a larger capacity
+ * than elements, with numbers without meaning behind those, and outputs sized by run whose count is
  * stored beside them. See rules.h.
  */
 #include "rules/rules.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROOM = 3 /* more than is there */ };
+enum { SPARE = 3 /* more than is there */ };
 
 /* The inputs that are counted together: along `axis`, in the set that begins with `first`;
  * `is_alone`: which has no other. */
@@ -31,9 +31,9 @@ static bool is_in(const tn_probe *probe, uint32_t input, const counting *of) {
            port->shape.extents[of->axis] == probe->inputs[of->first].shape.extents[of->axis];
 }
 
-static void give_room(tn_probe_port *port, uint32_t axis, int64_t room) {
+static void add_capacity(tn_probe_port *port, uint32_t axis, int64_t spare) {
     port->counted_axis = axis;
-    port->capacity = port->shape.extents[axis] + room;
+    port->capacity = port->shape.extents[axis] + spare;
     port->has_gaps = true;
 }
 
@@ -77,18 +77,19 @@ static bool find_following(tn_subject *subject, const counting *of, uint32_t *fo
 
 /* Gives the inputs, and the outputs that follow (of `follows`), room for more elements. False: the
  * kernel refuses it. */
-static bool give_rooms(tn_probe *probe, const counting *of, const uint32_t *follows, int64_t room) {
+static bool set_capacities(tn_probe *probe, const counting *of, const uint32_t *follows,
+                           int64_t spare) {
     bool is_member[TN_PROBE_PORTS] = {0};
     for (uint32_t i = 0; i < probe->input_count; i++)
         is_member[i] = is_in(probe, i, of);
     for (uint32_t i = 0; i < probe->input_count; i++)
-        if (is_member[i]) give_room(&probe->inputs[i], of->axis, room);
+        if (is_member[i]) add_capacity(&probe->inputs[i], of->axis, spare);
     for (uint32_t i = 0; i < probe->output_count; i++)
-        if (follows[i] > 0) give_room(&probe->outputs[i], follows[i] - 1, room);
+        if (follows[i] > 0) add_capacity(&probe->outputs[i], follows[i] - 1, spare);
     return tn_probe_accepts(probe);
 }
 
-/* Behind the count lie large numbers, and the other time NaN. */
+/* Behind the count lie large values, and the other time NaN. */
 static void run_both(tn_subject *subject, const char *during, tn_verdict *verdict) {
     for (int i = 0; i < 2 && verdict->outcome == TN_PASSED; i++) {
         subject->probe.swaps_slack = i;
@@ -118,21 +119,21 @@ static bool make_count(const tn_test *test, const tn_subject *subject, const cou
 }
 
 /* A context of one capacity runs the case's count, the other one, and the first again. */
-static void take_turns(tn_subject *const *subjects, int64_t count, tn_verdict *verdict) {
+static void alternate(tn_subject *const *subjects, int64_t count, tn_verdict *verdict) {
     tn_probe_life life = {0};
     tn_probe_context context = {0};
     char during[96];
     snprintf(during, sizeof(during), "with counts that change from run to run (%lld among them)",
              (long long)count);
     if (tn_rule_start(&life, &context, &subjects[0]->probe, verdict))
-        for (int turn = 0; turn < 3 && verdict->outcome == TN_PASSED; turn++)
-            tn_rule_run_open(&context, subjects[turn % 2], &subjects[turn % 2]->expected, false,
+        for (int round = 0; round < 3 && verdict->outcome == TN_PASSED; round++)
+            tn_rule_run_open(&context, subjects[round % 2], &subjects[round % 2]->expected, false,
                              false, during, verdict);
     tn_probe_close(&context);
     if (life.probe) tn_probe_release(&life);
 }
 
-/* `subject` has its rooms already. */
+/* `subject` has its capacities already. */
 static void run_other_count(const tn_test *test, tn_subject *subject, const counting *of,
                             const uint32_t *follows, int64_t count, tn_verdict *verdict) {
     const int64_t capacity = subject->probe.inputs[of->first].capacity;
@@ -141,10 +142,10 @@ static void run_other_count(const tn_test *test, tn_subject *subject, const coun
     if (verdict->outcome != TN_PASSED || !make_count(test, subject, of, count, &other)) return;
     snprintf(during, sizeof(during), "with a count of %lld along axis %u of input %u of %lld",
              (long long)count, of->axis, of->first, (long long)capacity);
-    if (give_rooms(&other.probe, of, follows, capacity - count)) {
+    if (set_capacities(&other.probe, of, follows, capacity - count)) {
         run_both(&other, during, verdict);
         if (verdict->outcome == TN_PASSED)
-            take_turns((tn_subject *const[]){subject, &other}, count, verdict);
+            alternate((tn_subject *const[]){subject, &other}, count, verdict);
     }
     tn_subject_destroy(&other);
 }
@@ -154,12 +155,12 @@ static bool run_counted(const tn_test *test, tn_subject *subject, const counting
     uint32_t follows[TN_PROBE_OUTPUTS] = {0};
     const tn_probe before = subject->probe;
     const int64_t count = before.inputs[of->first].shape.extents[of->axis];
-    const int64_t others[] = {0, 1, count - 1, count + ROOM};
+    const int64_t others[] = {0, 1, count - 1, count + SPARE};
     char during[96];
     if (!find_following(subject, of, follows)) return false;
-    const bool is_taken = give_rooms(&subject->probe, of, follows, ROOM);
+    const bool is_taken = set_capacities(&subject->probe, of, follows, SPARE);
     snprintf(during, sizeof(during), "with a count along axis %u of input %u and room for %d more",
-             of->axis, of->first, ROOM);
+             of->axis, of->first, SPARE);
     if (is_taken) run_both(subject, during, verdict);
     for (size_t i = 0; i < TN_COUNT(others) && is_taken; i++)
         if (others[i] != count && (i == 0 || others[i] != others[i - 1]))

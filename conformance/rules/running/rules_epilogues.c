@@ -36,7 +36,7 @@ typedef struct chain {
 
 typedef struct computed {
     float *values;
-    double largest; /* on the way there: sums are as near as that lets them be */
+    double largest; /* of the partial sums, which bound the accuracy */
 } computed;
 
 static bool compute(const tn_subject *subject, uint32_t count, computed *out) {
@@ -183,7 +183,7 @@ static tn_chain_step step_of(uint32_t kind, uint32_t activation, float alpha, fl
                            .beta = beta};
 }
 
-/* Each kind alone (of large numbers: the bias), each activation alone, also with a steep slope, and
+/* Each kind alone (of large values: the bias), each activation alone, also with a steep slope, and
  * each activation after each kind. */
 static void try_short_chains(chain *c, tn_verdict *verdict) {
     const uint32_t last = c->is_large ? TN_CHAIN_BIAS : TN_CHAIN_RESIDUAL;
@@ -246,7 +246,7 @@ static void try_random_chains(chain *c, tn_verdict *verdict) {
     }
 }
 
-/* Large numbers, where exp overflows. */
+/* Large values, where exp overflows. */
 static void try_large(const tn_test *test, tn_verdict *verdict) {
     const tn_change wide = {.seed = test->seed, .values = TN_VALUES_WIDE, .axis = -1};
     tn_subject subject;

@@ -60,15 +60,15 @@ static bool lay(tn_subject *subject, const pair *pairs, uint32_t count, uint32_t
 }
 
 /* A caller binds other memory between the runs of a context. */
-static void run_in_turn(tn_subject *subject, const char *laid, tn_verdict *verdict) {
+static void run_alternating(tn_subject *subject, const char *laid, tn_verdict *verdict) {
     tn_probe_life life = {0};
     tn_probe_context context = {0};
     char during[300];
     if (tn_rule_start(&life, &context, &subject->probe, verdict))
-        for (int turn = 0; turn < 4 && verdict->outcome == TN_PASSED; turn++) {
-            const bool is_apart = turn % 2;
+        for (int round = 0; round < 4 && verdict->outcome == TN_PASSED; round++) {
+            const bool is_apart = round % 2;
             snprintf(during, sizeof(during), "%s in turns with memory apart, run %d (%s)", laid,
-                     turn + 1, is_apart ? "apart" : "in place");
+                     round + 1, is_apart ? "apart" : "in place");
             tn_rule_run_open(&context, subject, &subject->expected, false, !is_apart, during,
                              verdict);
         }
@@ -105,7 +105,7 @@ static void run_laid(tn_subject *subject, const char *laid, const char *during,
         tn_rule_run_in_place(subject, text, verdict);
     }
     subject->probe.tactic = own;
-    if (verdict->outcome == TN_PASSED) run_in_turn(subject, laid, verdict);
+    if (verdict->outcome == TN_PASSED) run_alternating(subject, laid, verdict);
     if (verdict->outcome == TN_PASSED) run_on_threads(subject, laid, verdict);
 }
 

@@ -73,9 +73,10 @@ static void compare_output(const outcomes *y, uint32_t output, size_t changed,
 
 static void run_reference(const tn_test *test, const tn_subject *subject, tn_outcome *y,
                           tn_verdict *verdict) {
-    const tn_way reference = {.is_reference = true, .asks_all = subject->asks_all, .threads = 1};
+    const tn_case_options reference = {
+        .is_reference = true, .asks_all = subject->asks_all, .threads = 1};
     if (tn_case_run(test->runtime, test->op, &subject->c, &reference, y) != TN_OK)
-        tn_verdict_skip(verdict, "the reference refuses huge numbers");
+        tn_verdict_skip(verdict, "the reference refuses huge values");
 }
 
 static void run_both(const tn_test *test, tn_subject *subject, int which, outcomes *y,
@@ -83,7 +84,7 @@ static void run_both(const tn_test *test, tn_subject *subject, int which, outcom
     run_reference(test, subject, &y->expected[which], verdict);
     if (verdict->outcome != TN_PASSED) return;
     if (tn_probe_once(&subject->probe, true, false, 0xFF, &y->found[which]) != TN_OK)
-        tn_verdict_error(verdict, &subject->probe, "with a huge number");
+        tn_verdict_error(verdict, &subject->probe, "with a huge value");
 }
 
 static void check_element(const tn_test *test, tn_subject *subject, uint32_t input, size_t element,

@@ -229,12 +229,12 @@ static bool ask_is_identity(tn_subject *subject) {
 }
 
 static bool ask_facet_of(tn_subject *subject, uint32_t input, const char *name) {
-    enum { ROOM = 4096 };
-    static double numbers[2 * ROOM];
+    enum { COUNT = 4096 };
+    static double numbers[2 * COUNT];
     tn_affine affine = {
-        .size = sizeof(affine), .count = ROOM, .factors = numbers, .shifts = numbers + ROOM};
-    uint64_t room[16] = {0};
-    tn_facet facet = {.size = sizeof(facet), .what = room, .what_bytes = sizeof(room)};
+        .size = sizeof(affine), .count = COUNT, .factors = numbers, .shifts = numbers + COUNT};
+    uint64_t buffer[16] = {0};
+    tn_facet facet = {.size = sizeof(facet), .what = buffer, .what_bytes = sizeof(buffer)};
     tn_frame_watch watch;
     tn_frame frame;
     if (strcmp(name, TN_FACET_AFFINE) == 0) facet.what = &affine, facet.what_bytes = sizeof(affine);

@@ -80,8 +80,8 @@ static void run_in_place_of(tn_probe_context *context, pair *p, tn_verdict *verd
                             &p->subjects[1].probe.outputs[i].shape))
             return; /* they hang on values */
     tn_status status = tn_probe_memory_create(&memory, &p->subjects[0].probe, true, false, 0xFF);
-    for (int turn = 0; turn < 4 && verdict->outcome == TN_PASSED; turn++) {
-        tn_subject *now = &p->subjects[turn % 2];
+    for (int round = 0; round < 4 && verdict->outcome == TN_PASSED; round++) {
+        tn_subject *now = &p->subjects[round % 2];
         tn_outcome found = {0};
         char why[300];
         if (status == TN_OK) status = tn_probe_memory_refill(&memory, &now->probe, 0xFF);
@@ -158,11 +158,11 @@ static void alternate(pair *p, int32_t axis, const tn_probe *end, tn_verdict *ve
     char during[96];
     a->probe.other = end;
     if (tn_rule_start(&life, &context, &a->probe, verdict)) {
-        for (int turn = 0; turn < 5 && verdict->outcome == TN_PASSED; turn++) {
-            tn_subject *now = turn % 2 ? b : a;
+        for (int round = 0; round < 5 && verdict->outcome == TN_PASSED; round++) {
+            tn_subject *now = round % 2 ? b : a;
             snprintf(during, sizeof(during), "shape %d of 2, axis %d, turn %d, tactic %u",
-                     turn % 2 + 1, axis, turn, now->probe.tactic);
-            if (turn > 0 && tn_probe_reshape(&context, &now->probe) != TN_OK)
+                     round % 2 + 1, axis, round, now->probe.tactic);
+            if (round > 0 && tn_probe_reshape(&context, &now->probe) != TN_OK)
                 tn_verdict_error(verdict, &now->probe, during);
             else
                 run_in(&context, now, &now->expected, false, during, verdict);

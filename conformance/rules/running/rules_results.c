@@ -273,8 +273,8 @@ void tn_rule_plan(const tn_test *test, tn_verdict *verdict) {
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     snprintf(pin, sizeof(pin), "%s%s%s=%s", test->op->domain, test->op->domain[0] ? "::" : "",
              test->op->name, test->kernel->name);
-    const tn_way way = {.pin = pin, .are_constant = test->are_constant, .threads = 1};
-    if (tn_case_run(test->runtime, test->op, &subject.c, &way, &found) != TN_OK)
+    const tn_case_options options = {.pin = pin, .are_constant = test->are_constant, .threads = 1};
+    if (tn_case_run(test->runtime, test->op, &subject.c, &options, &found) != TN_OK)
         tn_verdict_error(verdict, NULL, tn_last_error()->where);
     else if (!tn_results_equal(&subject.expected, &found, false, why, sizeof(why)))
         tn_verdict_fail(verdict, "%s", why);

@@ -104,13 +104,13 @@ static void run_one(const tn_test *test, const tn_case *c, const tn_outcome *exp
     if (test->kernel)
         snprintf(pin, sizeof(pin), "%s%s%s=%s", test->op->domain, test->op->domain[0] ? "::" : "",
                  test->op->name, test->kernel->name);
-    const tn_way way = {.pin = test->kernel ? pin : NULL,
-                        .is_reference = !test->kernel,
-                        .are_constant = test->are_constant,
-                        .is_guarded = is_guarded,
-                        .reads_lists = true,
-                        .threads = 1};
-    const tn_status status = tn_case_run(test->runtime, test->op, c, &way, &found);
+    const tn_case_options options = {.pin = test->kernel ? pin : NULL,
+                                     .is_reference = !test->kernel,
+                                     .are_constant = test->are_constant,
+                                     .is_guarded = is_guarded,
+                                     .reads_lists = true,
+                                     .threads = 1};
+    const tn_status status = tn_case_run(test->runtime, test->op, c, &options, &found);
     const bool is_taken = !test->kernel || strcmp(found.kernel, test->kernel->name) == 0;
     if (status != TN_OK && (!is_refused || status == TN_ERROR_PLUGIN))
         tn_verdict_fail(verdict, "%s: %s: %s", during, tn_last_error()->where,
@@ -129,9 +129,9 @@ static void run_one(const tn_test *test, const tn_case *c, const tn_outcome *exp
 
 static void run_case(const tn_test *test, const tn_case *c, bool is_own, const char *during,
                      tn_verdict *verdict) {
-    const tn_way way = {.is_reference = true, .reads_lists = true, .threads = 1};
+    const tn_case_options options = {.is_reference = true, .reads_lists = true, .threads = 1};
     tn_outcome expected = {0};
-    const tn_status status = tn_case_run(test->runtime, test->op, c, &way, &expected);
+    const tn_status status = tn_case_run(test->runtime, test->op, c, &options, &expected);
     if (status != TN_OK && (is_own || status == TN_ERROR_PLUGIN)) {
         tn_verdict_fail(verdict, "%s: by the reference: %s", during, tn_last_error()->message);
         if (is_own) snprintf(verdict->rule, sizeof(verdict->rule), "case-runs");
@@ -169,11 +169,11 @@ bool tn_rule_runs_lists(const tn_test *test) {
     tn_arena *arena = NULL;
     tn_case c;
     tn_verdict verdict = {0};
-    const tn_way way = {.is_reference = true, .reads_lists = true, .threads = 1};
+    const tn_case_options options = {.is_reference = true, .reads_lists = true, .threads = 1};
     tn_outcome expected = {0};
     tn_status status = tn_arena_create(tn_allocator_default(), &arena);
     if (status == TN_OK) status = tn_case_read(arena, test->op, test->text, &c);
-    if (status == TN_OK) status = tn_case_run(test->runtime, test->op, &c, &way, &expected);
+    if (status == TN_OK) status = tn_case_run(test->runtime, test->op, &c, &options, &expected);
     if (status == TN_OK) run_one(test, &c, &expected, false, false, "on the case", &verdict);
     tn_outcome_free(&expected);
     tn_arena_destroy(arena);

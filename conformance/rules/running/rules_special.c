@@ -44,7 +44,7 @@ static uint32_t float_port(const tn_case *c) {
     return 0;
 }
 
-/* Puts special numbers at every fourth element of the float inputs that are not needed values. */
+/* Puts special values at every fourth element of the float inputs that are not needed values. */
 static bool mix_specials(tn_case *c) {
     static const double mixed[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e-40};
     enum { MIXED = sizeof(mixed) / sizeof(mixed[0]) };
@@ -146,7 +146,7 @@ static bool are_additive(const tn_outcome *y) {
 /* Whether the reference of a sum is the sum of the references. Overwrites the first port's inputs.
  */
 static bool is_of_sums(const tn_test *test, tn_case *c) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
     tn_outcome y[ADDITIVE_RUNS] = {0};
     bool is_additive = true;
     for (uint32_t run = 0; run < ADDITIVE_RUNS && is_additive; run++) {
@@ -165,12 +165,13 @@ static bool is_index(const tn_outcome *outcome, uint32_t output) {
 
 /* The reference's answer with a special put in. */
 static bool refer(tn_subject *subject, const special *what, tn_outcome *out) {
-    const tn_way reference = {.is_reference = true, .asks_all = subject->asks_all, .threads = 1};
+    const tn_case_options reference = {
+        .is_reference = true, .asks_all = subject->asks_all, .threads = 1};
     return put_special(&subject->c, what) &&
            tn_case_run(subject->runtime, subject->op, &subject->c, &reference, out) == TN_OK;
 }
 
-/* Whether the indices are the same with another special in the place of each that was put. */
+/* Whether the indices are the same with another special instead of each that was put. */
 static bool has_indices_of(tn_subject *subject, const tn_outcome *wanted, const special *other) {
     tn_outcome y = {0};
     bool is_same = refer(subject, other, &y);
@@ -246,7 +247,8 @@ static void compare(const tn_test *test, tn_subject *subject, const special *wha
 
 /* The reference's answer, and how far a right kernel may be off. */
 static bool expect(const tn_test *test, tn_subject *subject) {
-    const tn_way reference = {.is_reference = true, .asks_all = subject->asks_all, .threads = 1};
+    const tn_case_options reference = {
+        .is_reference = true, .asks_all = subject->asks_all, .threads = 1};
     tn_outcome_free(&subject->expected);
     return tn_case_run(test->runtime, test->op, &subject->c, &reference, &subject->expected) ==
                TN_OK &&
@@ -274,7 +276,7 @@ static void check_special(const tn_test *test, const special *what, tn_verdict *
 }
 
 static void check_elementwise(const tn_test *test, tn_verdict *verdict) {
-    static const special mixed = {.name = "special numbers"};
+    static const special mixed = {.name = "special values"};
     tn_subject subject;
     tn_verdict passed = {0};
     if (!tn_rule_special_subject(test, &subject, &passed)) {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STATE = 1 << 24 }; /* of what is damaged in all places */
+enum { MOST_STATE = 1 << 24 }; /* of what is damaged at all offsets */
 
 /* A plan may hold any version below today's, 0 among them, and fields that nobody knows, or none:
  * upgrade refuses that with a reason, or does without. */
@@ -77,7 +77,7 @@ void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict) {
         uint64_t count = 0;
         char why[300];
         tn_outcome wanted = {0}, found = {0};
-        const tn_way reference = {.is_reference = true, .threads = 1};
+        const tn_case_options reference = {.is_reference = true, .threads = 1};
         if (tn_plan_state_upgrade(&context, from, subject.c.attribute_count, subject.c.attributes,
                                   &count, &attributes) != TN_OK) {
             tn_verdict_error(verdict, NULL, "upgrade");

@@ -4,6 +4,7 @@
  * seldom is run often, in one frame, as close together as can be; see rules.h.
  */
 #include "base/hash.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
 #include "rules/rules.h"
@@ -20,10 +21,8 @@
 static const double SECONDS = 0.01, WALL_SECONDS = 0.5;
 enum { LEAST_RUNS = 12, CHUNK = 16 };
 
-static double now(clockid_t clock) {
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+static double seconds(clockid_t clock) {
+    return 1e-9 * (double)tn_clock_ns(clock);
 }
 
 static uint64_t hash_outputs(const tn_probe *probe, const tn_probe_memory *memory) {
@@ -75,11 +74,11 @@ static void run_often(tn_probe_context *context, tn_probe *probe, const tn_outco
         frame.call->workspace_bytes = context->workspace_bytes;
         frame.scope.packed = NULL;
         uint64_t known = hash_outputs(probe, &memory);
-        const double until = now(CLOCK_THREAD_CPUTIME_ID) + SECONDS,
-                     latest = now(CLOCK_MONOTONIC) + WALL_SECONDS;
+        const double until = seconds(CLOCK_THREAD_CPUTIME_ID) + SECONDS,
+                     latest = seconds(CLOCK_MONOTONIC) + WALL_SECONDS;
         for (uint32_t i = 0; verdict->outcome == TN_PASSED && !tn_probe_is_unbounded(probe); i++) {
             if (i >= LEAST_RUNS && i % CHUNK == 0 &&
-                (now(CLOCK_THREAD_CPUTIME_ID) > until || now(CLOCK_MONOTONIC) > latest))
+                (seconds(CLOCK_THREAD_CPUTIME_ID) > until || seconds(CLOCK_MONOTONIC) > latest))
                 break;
             restore_shapes(&frame, probe);
             tn_probe_empty_heaps(&memory);
@@ -213,14 +212,14 @@ static void check_long(const tn_test *test, const tn_shape *shape, tn_verdict *v
                             .asks_all = true};
         tn_subject subject;
         tn_verdict none = {0};
-        const double begin = now(CLOCK_THREAD_CPUTIME_ID);
+        const double begin = seconds(CLOCK_THREAD_CPUTIME_ID);
         const bool is_taken =
             verdict->outcome == TN_PASSED && tn_test_subject(test, &change, &subject, &none);
         change.asks_all = false;
         if (!is_taken &&
             (verdict->outcome != TN_PASSED || !tn_test_subject(test, &change, &subject, &none)))
             return;
-        const bool has_time = now(CLOCK_THREAD_CPUTIME_ID) - begin < MOST_SECONDS;
+        const bool has_time = seconds(CLOCK_THREAD_CPUTIME_ID) - begin < MOST_SECONDS;
         if (i > 0) check_orders(&subject, verdict);
         tn_subject_destroy(&subject);
         if (!has_time) return;
@@ -277,7 +276,7 @@ static void run_on_threads(worker *workers, tn_verdict *verdict) {
         if (workers[i].verdict.outcome == TN_FAILED) *verdict = workers[i].verdict;
 }
 
-static void take_turns(worker *workers, const char *during, tn_verdict *verdict) {
+static void alternate(worker *workers, const char *during, tn_verdict *verdict) {
     for (int i = 0; i < 6 && verdict->outcome == TN_PASSED; i++) {
         const worker *w = &workers[i % 2];
         tn_probe *probe = &w->subject->probe;
@@ -307,10 +306,10 @@ static void check_contexts(tn_subject *subjects, bool are_alike, tn_verdict *ver
     if (status != TN_OK)
         tn_verdict_error(verdict, &subjects[0].probe, "");
     else
-        take_turns(workers,
-                   are_alike ? "in turn with another context"
-                             : "in turn with another context of another shape",
-                   verdict);
+        alternate(workers,
+                  are_alike ? "in turn with another context"
+                            : "in turn with another context of another shape",
+                  verdict);
     if (verdict->outcome == TN_PASSED && are_alike) run_on_threads(workers, verdict);
     for (int i = 0; i < 2; i++)
         tn_probe_close(&workers[i].context);

@@ -23,7 +23,7 @@ typedef struct tn_probe_port {
     int64_t capacity;       /* along it; `shape` has the count; has_gaps is set. 0: none */
     tn_type type, own_type; /* stored, and of `own` */
     tn_format format;
-    float scale; /* of 8-bit numbers that stand for real ones; 0: none */
+    float scale; /* of 8-bit values that stand for real ones; 0: none */
     tn_shape shape;
     const void *own; /* inputs: linear elements of own_type */
 } tn_probe_port;

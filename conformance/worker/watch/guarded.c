@@ -115,10 +115,10 @@ void tn_guarded_retire(tn_guarded *buffer) {
     tn_guarded_protect(buffer, TN_GUARDED_NONE);
     madvise(buffer->guard.map, buffer->guard.map_bytes, MADV_DONTNEED);
     pthread_mutex_lock(&lock);
-    tn_guarded *place = &retired[retired_next];
+    tn_guarded *target = &retired[retired_next];
     retired_next = (retired_next + 1) % RETIRED;
-    destroy_locked(place);
-    move_locked(buffer, place);
+    destroy_locked(target);
+    move_locked(buffer, target);
     pthread_mutex_unlock(&lock);
 }
 
@@ -242,11 +242,11 @@ static void handle(int number, siginfo_t *info, void *context) {
 void tn_guarded_catch_faults(tn_fault_report report) {
     static char stack[65536];
     const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
-    static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     fault_report = report;
     sigaltstack(&alternate, NULL);
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        sigaction(numbers[i], &action, NULL);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        sigaction(signals[i], &action, NULL);
 }

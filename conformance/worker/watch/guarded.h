@@ -46,7 +46,7 @@ void tn_guarded_destroy(tn_guarded *buffer); /* a zeroed one is fine */
 void tn_guarded_retire(tn_guarded *buffer);
 /* Gives back the addresses of all that were retired. */
 void tn_guarded_forget_retired(void);
-/* Hands the buffer over to another place in memory. */
+/* Hands the buffer over to another address. */
 void tn_guarded_move(tn_guarded *from, tn_guarded *to);
 /* Reading alone, everything, nothing (0, 1, 2). */
 enum { TN_GUARDED_READ = 0, TN_GUARDED_WRITE = 1, TN_GUARDED_NONE = 2 };

@@ -158,14 +158,14 @@ static object_kind find_kind(const void *code) {
 }
 
 /* The frames from the caller of malloc outwards: those of the C and C++ libraries stand between. */
-typedef struct walk {
+typedef struct search {
     const void *caller;
     uint32_t frames;
     bool is_past, is_counted;
-} walk;
+} search;
 
 static _Unwind_Reason_Code visit_frame(struct _Unwind_Context *context, void *user) {
-    walk *w = user;
+    search *w = user;
     const void *code = (const void *)(uintptr_t)_Unwind_GetIP(context);
     w->is_past = w->is_past || code == w->caller;
     if (!w->is_past && w->frames++ < FRAMES_AT_MOST) return _URC_NO_REASON;
@@ -175,7 +175,7 @@ static _Unwind_Reason_Code visit_frame(struct _Unwind_Context *context, void *us
 }
 
 static bool is_of_library(const void *caller) {
-    walk w = {.caller = caller};
+    search w = {.caller = caller};
     const object_kind kind = find_kind(caller);
     if (kind != OF_RUNTIME) return kind == OF_LIBRARY;
     _Unwind_Backtrace(visit_frame, &w);

@@ -52,9 +52,10 @@ static tn_status fail_python(const tn_caffe_layer *layer) {
 static tn_status find_type(tn_caffe_layer *layer, bool is_old) {
     const char *type = tn_prototext_text(layer->message, "type", "");
     if (tn_prototext_has(layer->message, "layer") && is_old)
-        return tn_fail(TN_ERROR_UNSUPPORTED,
-                       "it is written in Caffe's oldest form (a layer inside of layers); bring it "
-                       "up to date with Caffe's upgrade_net_proto_text");
+        return tn_fail(
+            TN_ERROR_UNSUPPORTED,
+            "it is written in Caffe's oldest form (a layer inside of layers); upgrade it "
+            "with Caffe's upgrade_net_proto_text");
     if (!*type) return tn_fail(TN_ERROR_FORMAT, "it has no type");
     layer->type = is_old ? tn_caffe_type_find_old(type) : tn_caffe_type_find(type);
     if (is_old && !layer->type)
@@ -103,7 +104,7 @@ static tn_status note_owners(const tn_caffe_layer *layer, bool is_old) {
         const char *name = is_old ? field->text : tn_prototext_text(field->message, "name", "");
         uint64_t owner;
         if (*name && !tn_map_get(owners, name, &owner))
-            TN_TRY(tn_map_set(owners, name, (uint64_t)layer->place * TN_CAFFE_BLOBS + blob));
+            TN_TRY(tn_map_set(owners, name, (uint64_t)layer->index * TN_CAFFE_BLOBS + blob));
     }
     return TN_OK;
 }
@@ -111,7 +112,7 @@ static tn_status note_owners(const tn_caffe_layer *layer, bool is_old) {
 static tn_status note_writers(const tn_caffe_layer *layer) {
     if (layer->type && layer->type->role == TN_CAFFE_ALIAS) return TN_OK;
     for (uint32_t i = 0; i < layer->top_count; i++)
-        TN_TRY(tn_map_set(layer->reader->last_writers, layer->top_names[i], layer->place));
+        TN_TRY(tn_map_set(layer->reader->last_writers, layer->top_names[i], layer->index));
     return TN_OK;
 }
 
@@ -155,7 +156,7 @@ tn_status tn_caffe_layers_collect(tn_caffe_reader *reader) {
                                 .message = field->message,
                                 .line = field->line,
                                 .column = field->column,
-                                .place = reader->layer_count};
+                                .index = reader->layer_count};
         bool is_used = false;
         tn_status status = read_layer(&layer, is_old, &is_used);
         if (status != TN_OK) return at_layer(&layer, status);
@@ -184,12 +185,12 @@ static tn_status find_bottoms(tn_caffe_layer *layer) {
     layer->bottoms = tn_arena_allocate(reader->arena, count, sizeof(*layer->bottoms));
     if (!layer->bottoms || !tensors) return tn_fail_memory("a layer");
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t place;
-        if (!tn_map_get(reader->blobs, layer->bottom_names[i], &place))
+        uint64_t index;
+        if (!tn_map_get(reader->blobs, layer->bottom_names[i], &index))
             return fail_bottom(reader, layer->bottom_names[i]);
-        layer->bottoms[i] = reader->values[place].value;
+        layer->bottoms[i] = reader->values[index].value;
         tensors[i] = layer->bottoms[i].tensor;
-        reader->values[place].is_consumed = true;
+        reader->values[index].is_consumed = true;
     }
     layer->bottom_tensors = (tn_emit_tensors){count, tensors};
     return TN_OK;
@@ -198,9 +199,9 @@ static tn_status find_bottoms(tn_caffe_layer *layer) {
 /* A blob is made once, but for layers that work in place. */
 static tn_status check_tops(const tn_caffe_layer *layer) {
     for (uint32_t i = 0; i < layer->top_count; i++) {
-        uint64_t place;
+        uint64_t index;
         bool is_in_place = false;
-        if (!tn_map_get(layer->reader->blobs, layer->top_names[i], &place)) continue;
+        if (!tn_map_get(layer->reader->blobs, layer->top_names[i], &index)) continue;
         for (uint32_t j = 0; j < layer->bottom_count; j++)
             is_in_place |= strcmp(layer->top_names[i], layer->bottom_names[j]) == 0;
         if (!is_in_place)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ArgMax: places of the largest elements as floats, or the elements, or both. Of equal elements
+ * ArgMax: indices of the largest elements as floats, or the elements, or both. Of equal elements
  * Caffe takes the last first: ArgMax can be told so, TopK cannot, so it is given the elements
  * backwards.
  */
@@ -14,8 +14,8 @@ typedef struct search {
     tn_import_tensor tensor;
     int64_t axis, top_k;
     int64_t extent; /* along the axis; -1: not known yet */
-    bool wants_places, wants_values;
-    tn_import_tensor places, values;
+    bool wants_indices, wants_values;
+    tn_import_tensor indices, values;
 } search;
 
 /* ----------------------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ static tn_import_tensor emit_backwards(tn_emitter *emit, const search *s) {
     return tn_emit(emit, "backwards", "Slice", NULL, (tn_emit_tensors){5, inputs});
 }
 
-/* The last place, as a float that is broadcast. */
+/* The last index, as a float that is broadcast. */
 static tn_import_tensor emit_last(tn_emitter *emit, const search *s) {
     if (s->extent >= 0) return tn_emit_scalar(emit, "last", (double)(s->extent - 1));
     const tn_import_tensor shape = tn_emit_unary(emit, "shape", "Shape", s->tensor);
@@ -40,19 +40,19 @@ static tn_import_tensor emit_last(tn_emitter *emit, const search *s) {
     return tn_emit_binary(emit, "last", "Sub", number, tn_emit_scalar(emit, "one", 1));
 }
 
-/* Values and places of the `top_k` largest, the largest first. */
+/* Values and indices of the `top_k` largest, the largest first. */
 static tn_status emit_several(tn_emitter *emit, search *s) {
     const char *name = tn_arena_format(emit->arena, "%s/top", emit->name);
     const char *names[2] = {tn_emit_name(emit, "top"), NULL};
     tn_import_tensor outputs[2];
-    names[1] = tn_emit_name(emit, "top_places");
+    names[1] = tn_emit_name(emit, "top_indices");
     const tn_import_tensor backwards = emit_backwards(emit, s);
     const tn_import_tensor k = tn_emit_list(emit, "k", 1, &s->top_k);
     TN_TRY(tn_emit_node(emit, name, "TopK", TN_EMIT(tn_emit_i64("axis", s->axis)),
                         TN_TENSORS(backwards, k), 2, names, outputs));
     const tn_import_tensor last = emit_last(emit, s);
     const tn_import_tensor number = tn_emit_cast(emit, "number", "f32", outputs[1]);
-    s->places = tn_emit_binary(emit, "place", "Sub", last, number);
+    s->indices = tn_emit_binary(emit, "index", "Sub", last, number);
     s->values = outputs[0];
     return emit->status;
 }
@@ -67,32 +67,32 @@ static tn_status emit_search(tn_emitter *emit, search *s) {
         s->values =
             tn_emit(emit, "largest", "ReduceMax", TN_EMIT(tn_emit_i64s("axes", 1, &s->axis), kept),
                     TN_TENSORS(s->tensor));
-    if (!s->wants_places) return emit->status;
-    const tn_import_tensor place =
-        tn_emit(emit, "place", "ArgMax",
+    if (!s->wants_indices) return emit->status;
+    const tn_import_tensor index =
+        tn_emit(emit, "index", "ArgMax",
                 TN_EMIT(tn_emit_i64("axis", s->axis), kept, tn_emit_i64("select_last_index", 1)),
                 TN_TENSORS(s->tensor));
-    s->places = tn_emit_cast(emit, "number", "f32", place);
+    s->indices = tn_emit_cast(emit, "number", "f32", index);
     return emit->status;
 }
 
-/* Over all of an item: [N, 1, k], or [N, 2, k] with the values after the places. */
+/* Over all of an item: [N, 1, k], or [N, 2, k] with the values after the indices. */
 static tn_status emit_whole(const tn_caffe_layer *layer, search *s) {
     const tn_caffe_value *x = &layer->bottoms[0];
     const tn_emit_fields *axis = TN_EMIT(tn_emit_i64("axis", 1));
     const int64_t list[] = {0, 1, s->top_k};
     tn_caffe_value shape = {.rank = 3, .extents = {tn_caffe_extent(x, 0), 1, s->top_k}};
     tn_emitter *emit = layer->emit;
-    s->wants_places = true;
+    s->wants_indices = true;
     s->tensor = tn_emit(emit, "flat", "Flatten", axis, TN_TENSORS(x->tensor));
     TN_TRY(emit_search(emit, s));
     const tn_import_tensor rows = tn_emit_list(emit, "rows", 3, list);
     if (!s->wants_values)
-        return tn_caffe_top(layer, 0, "Reshape", NULL, TN_TENSORS(s->places, rows), &shape);
-    const tn_import_tensor places = tn_emit_binary(emit, "places", "Reshape", s->places, rows);
+        return tn_caffe_top(layer, 0, "Reshape", NULL, TN_TENSORS(s->indices, rows), &shape);
+    const tn_import_tensor indices = tn_emit_binary(emit, "indices", "Reshape", s->indices, rows);
     const tn_import_tensor values = tn_emit_binary(emit, "values", "Reshape", s->values, rows);
     shape.extents[1] = 2;
-    return tn_caffe_top(layer, 0, "Concat", axis, TN_TENSORS(places, values), &shape);
+    return tn_caffe_top(layer, 0, "Concat", axis, TN_TENSORS(indices, values), &shape);
 }
 
 static tn_status check_top_k(const search *s) {
@@ -120,10 +120,10 @@ tn_status tn_caffe_read_argmax(tn_caffe_layer *layer) {
     TN_TRY(tn_caffe_axis_read(layer, 0, &axis));
     s.axis = axis;
     s.extent = tn_caffe_extent(x, axis);
-    s.wants_places = !s.wants_values;
+    s.wants_indices = !s.wants_values;
     TN_TRY(check_top_k(&s));
     shape.extents[axis] = s.top_k;
     TN_TRY(emit_search(layer->emit, &s));
-    const tn_import_tensor found = s.wants_values ? s.values : s.places;
+    const tn_import_tensor found = s.wants_values ? s.values : s.indices;
     return tn_caffe_top(layer, 0, "Identity", NULL, TN_TENSORS(found), &shape);
 }

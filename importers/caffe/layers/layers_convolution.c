@@ -111,8 +111,8 @@ static int64_t window_output(const convolution *c, uint32_t axis, int64_t input)
     int64_t covered = w->dilation[axis] * (w->kernel[axis] - 1) + 1;
     if (input < 0 || input > INT32_MAX) return -1;
     if (c->is_transposed) return w->stride[axis] * (input - 1) + covered - 2 * w->pads[axis];
-    int64_t room = input + 2 * w->pads[axis] - covered;
-    return room < 0 ? -1 : room / w->stride[axis] + 1;
+    int64_t range = input + 2 * w->pads[axis] - covered;
+    return range < 0 ? -1 : range / w->stride[axis] + 1;
 }
 
 static tn_caffe_value convolution_shape(const convolution *c, const tn_caffe_value *x) {

@@ -17,7 +17,7 @@ static tn_import_tensor make_channels(const tn_caffe_layer *layer, const char *p
                                       int64_t channels, const float *from, double factor) {
     size_t bytes;
     const bool fits = tn_mul_size((size_t)channels, sizeof(float), &bytes);
-    float *data = fits ? tn_import_room(layer->reader->graph, bytes) : NULL;
+    float *data = fits ? tn_import_allocate(layer->reader->graph, bytes) : NULL;
     if (!data) tn_emit_keep(layer->emit, tn_fail_memory("weights"));
     for (int64_t i = 0; data && i < channels; i++)
         data[i] = (float)(from ? factor * (double)from[i] : factor);
@@ -54,8 +54,8 @@ static tn_status read_batch_norm(tn_caffe_layer *layer, batch_norm *out) {
 /* The layer after this one where it is a Scale of the channels that works on its top in place, so
  * that nobody else sees what is between the two; or null. */
 static tn_caffe_layer *find_scale(const tn_caffe_layer *layer) {
-    if (layer->place + 1 >= layer->reader->layer_count) return NULL;
-    tn_caffe_layer *next = &layer->reader->layers[layer->place + 1];
+    if (layer->index + 1 >= layer->reader->layer_count) return NULL;
+    tn_caffe_layer *next = &layer->reader->layers[layer->index + 1];
     bool is_scale = next->type && strcmp(next->type_name, "Scale") == 0 &&
                     next->bottom_count == 1 && tn_prototext_integer(next->params, "axis", 1) == 1 &&
                     tn_prototext_integer(next->params, "num_axes", 1) == 1;

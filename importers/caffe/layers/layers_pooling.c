@@ -35,10 +35,10 @@ static void choose_rounding(pooling *p) {
 
 static int64_t pooled_extent(const pooling *p, uint32_t axis, int64_t input) {
     const tn_caffe_window *w = &p->window;
-    int64_t room = input + w->pads[axis] + w->pads[2 + axis] - w->kernel[axis];
-    if (input < 0 || input > INT32_MAX || room < 0) return -1;
-    int64_t steps = room / w->stride[axis];
-    if (p->is_ceil && room % w->stride[axis] != 0 &&
+    int64_t range = input + w->pads[axis] + w->pads[2 + axis] - w->kernel[axis];
+    if (input < 0 || input > INT32_MAX || range < 0) return -1;
+    int64_t steps = range / w->stride[axis];
+    if (p->is_ceil && range % w->stride[axis] != 0 &&
         (steps + 1) * w->stride[axis] < input + w->pads[axis])
         steps++;
     return steps + 1;

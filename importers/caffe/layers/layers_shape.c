@@ -24,7 +24,7 @@ static tn_status add_axis(new_shape *shape, int64_t extent, bool is_copied, bool
     return TN_OK;
 }
 
-/* An axis of the bottom that stays, maybe at another place. */
+/* An axis of the bottom that stays, maybe at another position. */
 static tn_status add_kept(new_shape *shape, const tn_caffe_value *x, uint32_t axis) {
     return add_axis(shape, x->extents[axis], shape->rank == axis, false);
 }

@@ -109,14 +109,14 @@ tn_status tn_uff_read_conv(tn_uff_call *call) {
 static tn_status read_output_extents(const tn_uff_call *call, const tn_uff_window *w,
                                      int64_t *out_extents) {
     size_t count = 0;
-    const int64_t *numbers = tn_uff_numbers(call->inputs[2], &count);
+    const int64_t *values = tn_uff_integers(call->inputs[2], &count);
     const uint32_t rank = w->rank + 2;
-    if (!numbers || (count != rank && count != w->rank))
+    if (!values || (count != rank && count != w->rank))
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "the output's shape ('%s') must be a constant of %" PRIu32 " integers",
                        call->inputs[2]->name, rank);
     for (uint32_t i = 0; i < w->rank; i++) {
-        out_extents[i] = count == rank ? numbers[call->output->storage.axes[i + 2]] : numbers[i];
+        out_extents[i] = count == rank ? values[call->output->storage.axes[i + 2]] : values[i];
         if (out_extents[i] < 1 || out_extents[i] > INT32_MAX)
             return tn_fail(TN_ERROR_UNSUPPORTED,
                            "the output's spatial extents must be known; give the input's shape "

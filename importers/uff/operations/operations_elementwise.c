@@ -78,7 +78,7 @@ tn_status tn_uff_read_softmax(tn_uff_call *call) {
     TN_TRY(tn_uff_field_i64(call, "axis", 0, &field));
     TN_TRY(tn_uff_axis(field == 0 ? -1 : field, x->rank, &axis));
     const tn_emit_fields fields = {
-        .version = 13, .items = {tn_emit_i64("axis", tn_uff_order_place(&x->storage, axis))}};
+        .version = 13, .items = {tn_emit_i64("axis", tn_uff_order_find(&x->storage, axis))}};
     return emit_map(call, "Softmax", &fields);
 }
 
@@ -169,11 +169,11 @@ static bool compute(const char *op, int64_t a, int64_t b, int64_t *out) {
 }
 
 /* Lists of integers that shapes are computed from; what is known whole is a constant. */
-static tn_status follow_numbers(const tn_uff_call *call, const char *op) {
+static tn_status follow_integers(const tn_uff_call *call, const char *op) {
     tn_uff_reader *reader = call->reader;
     size_t counts[2] = {0, 0};
-    const int64_t *a = tn_uff_numbers(call->inputs[0], &counts[0]);
-    const int64_t *b = tn_uff_numbers(call->inputs[1], &counts[1]);
+    const int64_t *a = tn_uff_integers(call->inputs[0], &counts[0]);
+    const int64_t *b = tn_uff_integers(call->inputs[1], &counts[1]);
     const size_t count = counts[0] > counts[1] ? counts[0] : counts[1];
     if (!a || !b || counts[0] == 0 || counts[1] == 0) return TN_OK;
     int64_t *results = tn_arena_allocate(reader->arena, count, sizeof(*results));
@@ -187,7 +187,7 @@ static tn_status follow_numbers(const tn_uff_call *call, const char *op) {
             return TN_OK;
         }
     }
-    return tn_uff_numbers_set(reader, call->output, call->output->rank, count, results);
+    return tn_uff_integers_set(reader, call->output, call->output->rank, count, results);
 }
 
 tn_status tn_uff_read_binary(tn_uff_call *call) {
@@ -195,7 +195,7 @@ tn_status tn_uff_read_binary(tn_uff_call *call) {
     tn_uff_value *y = call->output;
     TN_TRY(tn_uff_field_function(call, TN_COUNT(binary_rows), binary_rows, &row));
     TN_TRY(broadcast_extents(call));
-    TN_TRY(follow_numbers(call, row->op));
+    TN_TRY(follow_integers(call, row->op));
     if (y->data) return TN_OK;
     y->storage = choose_order(call);
     const tn_import_tensor first = order_side(call->reader, call->inputs[0], y);

@@ -30,35 +30,36 @@ static tn_status check_ranks(const tn_uff_call *call) {
 }
 
 /* The numbers of all inputs one after the other; null when some are not known. */
-static tn_status join_numbers(const tn_uff_call *call, uint32_t rank, const int64_t **out_numbers,
-                              size_t *out_count) {
+static tn_status join_integers(const tn_uff_call *call, uint32_t rank, const int64_t **out_integers,
+                               size_t *out_count) {
     size_t total = 0, count = 0;
-    *out_numbers = NULL;
+    *out_integers = NULL;
     for (uint32_t i = 0; i < call->input_count; i++) {
-        if (call->inputs[i]->rank != rank || !tn_uff_numbers(call->inputs[i], &count)) return TN_OK;
+        if (call->inputs[i]->rank != rank || !tn_uff_integers(call->inputs[i], &count))
+            return TN_OK;
         total += count;
-        if (total > TN_UFF_NUMBERS_AT_MOST) return TN_OK;
+        if (total > TN_UFF_INTEGERS_AT_MOST) return TN_OK;
     }
-    int64_t *numbers = tn_arena_allocate(call->reader->arena, total, sizeof(*numbers));
-    if (!numbers) return tn_fail_memory("a list");
-    *out_numbers = numbers;
+    int64_t *values = tn_arena_allocate(call->reader->arena, total, sizeof(*values));
+    if (!values) return tn_fail_memory("a list");
+    *out_integers = values;
     *out_count = total;
     for (uint32_t i = 0; i < call->input_count; i++) {
-        const int64_t *from = tn_uff_numbers(call->inputs[i], &count);
-        memcpy(numbers, from, count * sizeof(*numbers));
-        numbers += count;
+        const int64_t *from = tn_uff_integers(call->inputs[i], &count);
+        memcpy(values, from, count * sizeof(*values));
+        values += count;
     }
     return TN_OK;
 }
 
 /* Follows a list; what is known whole is a constant and needs no node. */
 static tn_status follow_join(const tn_uff_call *call, uint32_t rank) {
-    const int64_t *numbers;
+    const int64_t *values;
     size_t count;
-    TN_TRY(join_numbers(call, rank, &numbers, &count));
-    if (!numbers) return TN_OK;
+    TN_TRY(join_integers(call, rank, &values, &count));
+    if (!values) return TN_OK;
     call->output->type = call->inputs[0]->type;
-    return tn_uff_numbers_set(call->reader, call->output, 1, count, numbers);
+    return tn_uff_integers_set(call->reader, call->output, 1, count, values);
 }
 
 /* Nodes of several inputs take one type: a list of numbers serves for another's. */
@@ -90,7 +91,7 @@ tn_status tn_uff_read_concat(tn_uff_call *call) {
     }
     const tn_emit_tensors inputs = {call->input_count, gather_inputs(call, &y->storage)};
     return tn_uff_emit(call, "Concat",
-                       TN_EMIT(tn_emit_i64("axis", tn_uff_order_place(&y->storage, axis))), inputs);
+                       TN_EMIT(tn_emit_i64("axis", tn_uff_order_find(&y->storage, axis))), inputs);
 }
 
 /* Inputs get an axis of one element, and are joined along it. */
@@ -108,13 +109,14 @@ tn_status tn_uff_read_stack(tn_uff_call *call) {
     if (y->data) return TN_OK;
     y->type = first->type;
     tn_uff_value_insert_axis(first, axis, call->input_count, y);
-    const int64_t place = axis;
+    const int64_t position = axis;
     tn_import_tensor *inputs = gather_inputs(call, &plain);
     TN_TRY(reader->emit.status);
     for (uint32_t i = 0; i < call->input_count; i++)
-        inputs[i] = tn_uff_emit_as(reader, tn_emit_name(&reader->emit, "part"), "Unsqueeze",
-                                   TN_EMIT(tn_emit_i64s("axes", 1, &place)), TN_TENSORS(inputs[i]));
-    return tn_uff_emit(call, "Concat", TN_EMIT(tn_emit_i64("axis", place)),
+        inputs[i] =
+            tn_uff_emit_as(reader, tn_emit_name(&reader->emit, "part"), "Unsqueeze",
+                           TN_EMIT(tn_emit_i64s("axes", 1, &position)), TN_TENSORS(inputs[i]));
+    return tn_uff_emit(call, "Concat", TN_EMIT(tn_emit_i64("axis", position)),
                        (tn_emit_tensors){call->input_count, inputs});
 }
 
@@ -132,7 +134,7 @@ tn_status tn_uff_read_pad(tn_uff_call *call) {
                        paddings->name, x->rank);
     tn_uff_value_like(y, x);
     for (uint32_t axis = 0; axis < x->rank; axis++) {
-        const uint32_t place = tn_uff_order_place(&x->storage, axis);
+        const uint32_t position = tn_uff_order_find(&x->storage, axis);
         const int64_t before = tn_element_get_i64(paddings->data, paddings->type, 2 * (size_t)axis);
         const int64_t after =
             tn_element_get_i64(paddings->data, paddings->type, 2 * (size_t)axis + 1);
@@ -140,8 +142,8 @@ tn_status tn_uff_read_pad(tn_uff_call *call) {
             return tn_fail(TN_ERROR_FORMAT,
                            "axis %" PRIu32 " is padded by %" PRId64 " and %" PRId64, axis, before,
                            after);
-        pads[place] = before;
-        pads[x->rank + place] = after;
+        pads[position] = before;
+        pads[x->rank + position] = after;
         if (before + after == 0) continue;
         if (tn_uff_is_open(x->extents[axis]) ||
             !tn_add_i64(x->extents[axis], before + after, &y->extents[axis]))
@@ -153,20 +155,21 @@ tn_status tn_uff_read_pad(tn_uff_call *call) {
     return tn_uff_emit(call, "Pad", NULL, TN_TENSORS(input, list));
 }
 
-static tn_status gather_numbers(const tn_uff_call *call) {
+static tn_status gather_integers(const tn_uff_call *call) {
     const tn_uff_value *indices = call->inputs[1];
     size_t count = 0, index_count = 0;
-    const int64_t *numbers = tn_uff_numbers(call->inputs[0], &count);
-    const int64_t *places = tn_uff_numbers(indices, &index_count);
-    if (!numbers || !places || call->inputs[0]->rank != 1) return TN_OK;
+    const int64_t *values = tn_uff_integers(call->inputs[0], &count);
+    const int64_t *positions = tn_uff_integers(indices, &index_count);
+    if (!values || !positions || call->inputs[0]->rank != 1) return TN_OK;
     int64_t *results = tn_arena_allocate(call->reader->arena, index_count, sizeof(*results));
     if (!results) return tn_fail_memory("a list");
     for (size_t i = 0; i < index_count; i++) {
-        if (tn_uff_is_open(places[i]) || places[i] < 0 || places[i] >= (int64_t)count) return TN_OK;
-        results[i] = numbers[places[i]];
+        if (tn_uff_is_open(positions[i]) || positions[i] < 0 || positions[i] >= (int64_t)count)
+            return TN_OK;
+        results[i] = values[positions[i]];
     }
     call->output->type = call->inputs[0]->type;
-    return tn_uff_numbers_set(call->reader, call->output, indices->rank, index_count, results);
+    return tn_uff_integers_set(call->reader, call->output, indices->rank, index_count, results);
 }
 
 /* Along axis 0 (Gather), or the field's (GatherV2). */
@@ -178,7 +181,7 @@ tn_status tn_uff_read_gather(tn_uff_call *call) {
         return tn_fail(TN_ERROR_SHAPE,
                        "the output would have rank %" PRIu32 "; at most %d is possible",
                        x->rank - 1 + indices->rank, TN_MAX_RANK);
-    TN_TRY(gather_numbers(call));
+    TN_TRY(gather_integers(call));
     if (y->data) return TN_OK;
     y->type = x->type;
     y->rank = x->rank - 1 + indices->rank;
@@ -187,7 +190,7 @@ tn_status tn_uff_read_gather(tn_uff_call *call) {
                         : i < axis + indices->rank ? indices->extents[i - axis]
                                                    : x->extents[i - indices->rank + 1];
     const tn_import_tensor data = tn_uff_plain(call->reader, x);
-    const tn_import_tensor places = tn_uff_plain(call->reader, indices);
+    const tn_import_tensor positions = tn_uff_plain(call->reader, indices);
     return tn_uff_emit(call, "Gather", TN_EMIT(tn_emit_i64("axis", axis)),
-                       TN_TENSORS(data, places));
+                       TN_TENSORS(data, positions));
 }

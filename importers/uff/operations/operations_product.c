@@ -45,7 +45,7 @@ static tn_status order_rows(const tn_uff_call *call, const tn_uff_order *weights
     return reader->emit.status;
 }
 
-/* The source as a matrix, its elements as they lie. */
+/* The source as a matrix, its elements in memory order. */
 static tn_import_tensor flatten_source(const tn_uff_call *call) {
     tn_uff_reader *reader = call->reader;
     const tn_uff_value *x = call->inputs[0];

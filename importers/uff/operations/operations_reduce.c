@@ -25,22 +25,22 @@ static void shrink(const tn_uff_value *x, uint32_t axes, bool is_kept, tn_uff_va
 }
 
 /* The product of a shape's numbers, and the like, is known at once. */
-static tn_status reduce_numbers(const tn_uff_call *call, const char *op, bool is_kept) {
+static tn_status reduce_integers(const tn_uff_call *call, const char *op, bool is_kept) {
     const tn_uff_value *x = call->inputs[0];
     size_t count = 0;
-    const int64_t *numbers = tn_uff_numbers(x, &count);
-    if (!numbers || x->rank != 1 || strcmp(op, "ReduceProd") != 0 || count > TN_MAX_RANK)
+    const int64_t *values = tn_uff_integers(x, &count);
+    if (!values || x->rank != 1 || strcmp(op, "ReduceProd") != 0 || count > TN_MAX_RANK)
         return TN_OK;
-    const int64_t product = tn_uff_product(call->reader, (uint32_t)count, numbers);
+    const int64_t product = tn_uff_product(call->reader, (uint32_t)count, values);
     call->output->type = x->type;
-    return tn_uff_numbers_set(call->reader, call->output, is_kept ? 1 : 0, 1, &product);
+    return tn_uff_integers_set(call->reader, call->output, is_kept ? 1 : 0, 1, &product);
 }
 
 tn_status tn_uff_read_reduce(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0];
     const tn_uff_function *row;
     uint32_t axes;
-    int64_t is_kept, places[TN_MAX_RANK];
+    int64_t is_kept, positions[TN_MAX_RANK];
     size_t count = 0;
     TN_TRY(tn_uff_field_function(call, TN_COUNT(reductions), reductions, &row));
     TN_TRY(tn_uff_field_require(call, "axes"));
@@ -50,13 +50,13 @@ tn_status tn_uff_read_reduce(tn_uff_call *call) {
         call->output = x;
         return TN_OK;
     }
-    TN_TRY(reduce_numbers(call, row->op, is_kept != 0));
+    TN_TRY(reduce_integers(call, row->op, is_kept != 0));
     if (call->output->data) return TN_OK;
     shrink(x, axes, is_kept != 0, call->output);
-    count = tn_uff_value_places(x, axes, places);
+    count = tn_uff_value_positions(x, axes, positions);
     return tn_uff_emit(
         call, row->op,
-        TN_EMIT(tn_emit_i64s("axes", count, places), tn_emit_i64("keepdims", is_kept != 0)),
+        TN_EMIT(tn_emit_i64s("axes", count, positions), tn_emit_i64("keepdims", is_kept != 0)),
         TN_TENSORS(tn_uff_stored(call->reader, x)));
 }
 
@@ -67,7 +67,7 @@ tn_status tn_uff_read_arg(tn_uff_call *call) {
     shrink(x, 1u << axis, false, call->output);
     call->output->type = TN_I64;
     return tn_uff_emit(call, call->node->operation,
-                       TN_EMIT(tn_emit_i64("axis", tn_uff_order_place(&x->storage, axis)),
+                       TN_EMIT(tn_emit_i64("axis", tn_uff_order_find(&x->storage, axis)),
                                tn_emit_i64("keepdims", 0)),
                        TN_TENSORS(tn_uff_stored(call->reader, x)));
 }

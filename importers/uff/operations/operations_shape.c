@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operations on shapes: Reshape, Flatten, Transpose, Squeeze, ExpandDims and Shape. A Transpose
- * moves nothing while the tensor may stay as it lies: the value remembers its new axes.
+ * moves nothing while the tensor may keep its layout: the value remembers its new axes.
  */
 #include "base/status.h"
 #include "importers/uff/uff.h"
@@ -40,7 +40,7 @@ static tn_status reshape_to(tn_uff_call *call) {
 
 /* The extents that a list of numbers means; the one that is -1 is what is left. */
 static tn_status resolve_extents(tn_uff_reader *reader, const tn_uff_value *x, size_t count,
-                                 const int64_t *numbers, tn_uff_value *y) {
+                                 const int64_t *values, tn_uff_value *y) {
     uint32_t left = UINT32_MAX;
     int64_t others[TN_MAX_RANK];
     uint32_t other_count = 0;
@@ -48,14 +48,14 @@ static tn_status resolve_extents(tn_uff_reader *reader, const tn_uff_value *x, s
         return tn_fail(TN_ERROR_SHAPE, "rank %zu; at most %d is possible", count, TN_MAX_RANK);
     y->rank = (uint32_t)count;
     for (uint32_t i = 0; i < y->rank; i++) {
-        y->extents[i] = numbers[i];
-        if (numbers[i] >= 0 || tn_uff_is_open(numbers[i])) {
-            others[other_count++] = numbers[i];
+        y->extents[i] = values[i];
+        if (values[i] >= 0 || tn_uff_is_open(values[i])) {
+            others[other_count++] = values[i];
             continue;
         }
-        if (numbers[i] != -1 || left != UINT32_MAX)
+        if (values[i] != -1 || left != UINT32_MAX)
             return tn_fail(TN_ERROR_FORMAT, "extent %" PRIu32 " of the new shape is %" PRId64, i,
-                           numbers[i]);
+                           values[i]);
         left = i;
     }
     if (left == UINT32_MAX) return TN_OK;
@@ -76,8 +76,8 @@ static tn_status reshape_by_tensor(tn_uff_call *call) {
                             ? shape->known[i]
                             : tn_uff_open(reader);
     const tn_import_tensor x = tn_uff_plain(reader, call->inputs[0]);
-    const tn_import_tensor numbers = tn_uff_plain(reader, shape);
-    const tn_import_tensor extents = tn_emit_cast(&reader->emit, "extents", "i64", numbers);
+    const tn_import_tensor values = tn_uff_plain(reader, shape);
+    const tn_import_tensor extents = tn_emit_cast(&reader->emit, "extents", "i64", values);
     return tn_uff_emit(call, "Reshape", NULL, TN_TENSORS(x, extents));
 }
 
@@ -97,9 +97,9 @@ static bool is_same_shape(const tn_uff_value *a, const tn_uff_value *b) {
 tn_status tn_uff_read_reshape(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
     size_t count = 0;
-    const int64_t *numbers = tn_uff_numbers(call->inputs[1], &count);
-    if (!numbers || call->inputs[1]->rank != 1) return reshape_by_tensor(call);
-    TN_TRY(resolve_extents(call->reader, x, count, numbers, y));
+    const int64_t *values = tn_uff_integers(call->inputs[1], &count);
+    if (!values || call->inputs[1]->rank != 1) return reshape_by_tensor(call);
+    TN_TRY(resolve_extents(call->reader, x, count, values, y));
     if (is_same_shape(x, y)) {
         call->output = x;
         return TN_OK;
@@ -149,7 +149,7 @@ tn_status tn_uff_read_transpose(tn_uff_call *call) {
     y->rank = x->rank;
     for (uint32_t i = 0; i < y->rank; i++) {
         y->extents[i] = x->extents[permutation.axes[i]];
-        y->storage.axes[i] = (uint8_t)tn_uff_order_place(&permutation, x->storage.axes[i]);
+        y->storage.axes[i] = (uint8_t)tn_uff_order_find(&permutation, x->storage.axes[i]);
     }
     return TN_OK;
 }
@@ -157,7 +157,7 @@ tn_status tn_uff_read_transpose(tn_uff_call *call) {
 tn_status tn_uff_read_squeeze(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
     uint32_t axes;
-    int64_t places[TN_MAX_RANK];
+    int64_t positions[TN_MAX_RANK];
     size_t count = 0;
     TN_TRY(tn_uff_field_axes(call, &count, &axes));
     for (uint32_t i = 0; i < x->rank && count == 0; i++)
@@ -167,11 +167,11 @@ tn_status tn_uff_read_squeeze(tn_uff_call *call) {
         return TN_OK;
     }
     tn_uff_value_drop_axes(x, axes, y);
-    const int64_t *numbers = tn_uff_numbers(x, &count);
-    if (numbers && y->rank == 0) TN_TRY(tn_uff_numbers_set(call->reader, y, 0, 1, numbers));
+    const int64_t *values = tn_uff_integers(x, &count);
+    if (values && y->rank == 0) TN_TRY(tn_uff_integers_set(call->reader, y, 0, 1, values));
     if (y->data) return TN_OK;
-    count = tn_uff_value_places(x, axes, places);
-    return tn_uff_emit(call, "Squeeze", TN_EMIT(tn_emit_i64s("axes", count, places)),
+    count = tn_uff_value_positions(x, axes, positions);
+    return tn_uff_emit(call, "Squeeze", TN_EMIT(tn_emit_i64s("axes", count, positions)),
                        TN_TENSORS(tn_uff_stored(call->reader, x)));
 }
 
@@ -182,19 +182,19 @@ tn_status tn_uff_read_expand_dims(tn_uff_call *call) {
     if (x->rank == TN_MAX_RANK)
         return tn_fail(TN_ERROR_SHAPE, "rank %d is the highest there is", TN_MAX_RANK);
     TN_TRY(tn_uff_field_axis(call, true, x->rank + 1, &axis));
-    const int64_t *numbers = x->rank == 0 ? tn_uff_numbers(x, &count) : NULL;
+    const int64_t *values = x->rank == 0 ? tn_uff_integers(x, &count) : NULL;
     y->type = x->type;
-    if (numbers) TN_TRY(tn_uff_numbers_set(call->reader, y, 1, 1, numbers));
+    if (values) TN_TRY(tn_uff_integers_set(call->reader, y, 1, 1, values));
     if (y->data) return TN_OK;
     tn_uff_value_insert_axis(x, axis, 1, y);
     const bool is_plain_x = is_plain(x);
     /* an axis of one element lies anywhere: in front is simplest */
-    const int64_t place = is_plain_x ? axis : 0;
+    const int64_t position = is_plain_x ? axis : 0;
     for (uint32_t i = 0; !is_plain_x && i < y->rank; i++) {
         const uint32_t old = i == 0 ? axis : x->storage.axes[i - 1];
         y->storage.axes[i] = (uint8_t)(i > 0 && old >= axis ? old + 1 : old);
     }
-    return tn_uff_emit(call, "Unsqueeze", TN_EMIT(tn_emit_i64s("axes", 1, &place)),
+    return tn_uff_emit(call, "Unsqueeze", TN_EMIT(tn_emit_i64s("axes", 1, &position)),
                        TN_TENSORS(tn_uff_stored(call->reader, x)));
 }
 
@@ -204,15 +204,15 @@ tn_status tn_uff_read_expand_dims(tn_uff_call *call) {
 tn_status tn_uff_read_shape(tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
     tn_emitter *emit = &call->reader->emit;
-    int64_t places[TN_MAX_RANK];
+    int64_t positions[TN_MAX_RANK];
     y->type = TN_I32;
-    TN_TRY(tn_uff_numbers_set(call->reader, y, 1, x->rank, x->extents));
+    TN_TRY(tn_uff_integers_set(call->reader, y, 1, x->rank, x->extents));
     if (y->data) return TN_OK;
     for (uint32_t i = 0; i < x->rank; i++)
-        places[i] = tn_uff_order_place(&x->storage, i);
+        positions[i] = tn_uff_order_find(&x->storage, i);
     const tn_import_tensor stored =
         tn_emit_unary(emit, "stored", "Shape", tn_uff_stored(call->reader, x));
-    const tn_import_tensor extents = tn_emit_binary(emit, "extents", "Gather", stored,
-                                                    tn_emit_list(emit, "places", x->rank, places));
+    const tn_import_tensor extents = tn_emit_binary(
+        emit, "extents", "Gather", stored, tn_emit_list(emit, "positions", x->rank, positions));
     return tn_uff_emit(call, "Cast", TN_EMIT(tn_emit_text("to", "i32")), TN_TENSORS(extents));
 }

@@ -19,9 +19,9 @@ static tn_status read_mask(const tn_uff_call *call, const char *name, uint32_t *
 
 /* The numbers of a list of bounds; those that are not known are open. */
 static tn_status read_list(tn_uff_reader *reader, const tn_uff_value *list, const char *what,
-                           size_t *out_count, const int64_t **out_numbers) {
-    const int64_t *numbers = tn_uff_numbers(list, out_count);
-    if (!numbers) {
+                           size_t *out_count, const int64_t **out_integers) {
+    const int64_t *values = tn_uff_integers(list, out_count);
+    if (!values) {
         *out_count = list->rank == 0 ? 1 : (size_t)list->extents[0];
         if (list->rank > 1 || !tn_type_is_integer(list->type) ||
             (list->rank == 1 && (list->extents[0] < 0 || list->extents[0] > TN_MAX_RANK)))
@@ -33,9 +33,9 @@ static tn_status read_list(tn_uff_reader *reader, const tn_uff_value *list, cons
         if (!open) return tn_fail_memory("a list");
         for (size_t i = 0; i < *out_count; i++)
             open[i] = tn_uff_open(reader);
-        numbers = open;
+        values = open;
     }
-    *out_numbers = numbers;
+    *out_integers = values;
     return TN_OK;
 }
 
@@ -58,7 +58,7 @@ static tn_status read_bounds(const tn_uff_call *call, tn_uff_bounds *b) {
     uint32_t begin_mask, end_mask;
     TN_TRY(read_list(call->reader, call->inputs[1], "the begin", &counts[0], &lists[0]));
     TN_TRY(read_list(call->reader, call->inputs[2], "the end", &counts[1], &lists[1]));
-    TN_TRY(tn_uff_numbers_require(call->inputs[3], "the strides", &counts[2], &lists[2]));
+    TN_TRY(tn_uff_integers_require(call->inputs[3], "the strides", &counts[2], &lists[2]));
     TN_TRY(read_mask(call, "begin_mask", &begin_mask));
     TN_TRY(read_mask(call, "end_mask", &end_mask));
     TN_TRY(read_mask(call, "shrink_axis_mask", &b->shrink));
@@ -101,40 +101,40 @@ static int64_t sliced_extent(tn_uff_reader *reader, const tn_uff_bounds *b, uint
     const bool is_upward = b->step[axis] > 0;
     const int64_t begin = clamp_bound(b->begin[axis], extent, is_upward);
     const int64_t end = clamp_bound(b->end[axis], extent, is_upward);
-    const int64_t room = is_upward ? end - begin : begin - end;
+    const int64_t range = is_upward ? end - begin : begin - end;
     const int64_t step = is_upward ? b->step[axis] : -b->step[axis];
-    return room <= 0 ? 0 : (room - 1) / step + 1;
+    return range <= 0 ? 0 : (range - 1) / step + 1;
 }
 
 /* A slice of a list of numbers. */
-static tn_status slice_numbers(const tn_uff_call *call, const tn_uff_bounds *b) {
+static tn_status slice_integers(const tn_uff_call *call, const tn_uff_bounds *b) {
     tn_uff_reader *reader = call->reader;
     size_t count = 0, taken = 0;
-    const int64_t *numbers = tn_uff_numbers(call->inputs[0], &count);
-    if (!numbers || call->inputs[0]->rank != 1 || b->count != 1 || b->open_begin || b->open_end)
+    const int64_t *values = tn_uff_integers(call->inputs[0], &count);
+    if (!values || call->inputs[0]->rank != 1 || b->count != 1 || b->open_begin || b->open_end)
         return TN_OK;
     int64_t *results = tn_arena_allocate(reader->arena, count, sizeof(*results));
     if (!results) return tn_fail_memory("a list");
     const int64_t extent = sliced_extent(reader, b, 0, (int64_t)count);
     const int64_t begin = clamp_bound(b->begin[0], (int64_t)count, b->step[0] > 0);
     for (int64_t i = 0; i < extent; i++)
-        results[taken++] = numbers[begin + i * b->step[0]];
+        results[taken++] = values[begin + i * b->step[0]];
     if (b->shrink && taken != 1)
         return tn_fail(TN_ERROR_SHAPE, "element %" PRId64 " is not among %zu", b->begin[0], count);
     call->output->type = call->inputs[0]->type;
-    return tn_uff_numbers_set(reader, call->output, b->shrink ? 0 : 1, taken, results);
+    return tn_uff_integers_set(reader, call->output, b->shrink ? 0 : 1, taken, results);
 }
 
 static tn_emit_tensors slice_inputs(const tn_uff_call *call, const tn_uff_bounds *b,
                                     tn_import_tensor *inputs) {
     tn_emitter *emit = &call->reader->emit;
     tn_uff_value *x = call->inputs[0];
-    int64_t places[TN_MAX_RANK];
+    int64_t positions[TN_MAX_RANK];
     for (uint32_t i = 0; i < b->count; i++)
-        places[i] = tn_uff_order_place(&x->storage, i);
+        positions[i] = tn_uff_order_find(&x->storage, i);
     inputs[0] = tn_uff_stored(call->reader, x);
     tn_uff_bounds_emit(call, b, &inputs[1], &inputs[2]);
-    inputs[3] = tn_emit_list(emit, "axes", b->count, places);
+    inputs[3] = tn_emit_list(emit, "axes", b->count, positions);
     inputs[4] = tn_emit_list(emit, "step", b->count, b->step);
     return (tn_emit_tensors){5, inputs};
 }
@@ -144,9 +144,9 @@ tn_status tn_uff_read_strided_slice(tn_uff_call *call) {
     tn_uff_value *y = call->output;
     tn_uff_bounds b = {0};
     tn_import_tensor inputs[5];
-    int64_t places[TN_MAX_RANK];
+    int64_t positions[TN_MAX_RANK];
     TN_TRY(read_bounds(call, &b));
-    TN_TRY(slice_numbers(call, &b));
+    TN_TRY(slice_integers(call, &b));
     if (y->data) return TN_OK;
     if (b.count == 0) {
         call->output = call->inputs[0];
@@ -163,8 +163,8 @@ tn_status tn_uff_read_strided_slice(tn_uff_call *call) {
     const tn_emit_tensors list = slice_inputs(call, &b, inputs);
     tn_uff_value_drop_axes(&sliced, b.shrink, y);
     if (!b.shrink) return tn_uff_emit(call, "Slice", NULL, list);
-    const size_t count = tn_uff_value_places(&sliced, b.shrink, places);
+    const size_t count = tn_uff_value_positions(&sliced, b.shrink, positions);
     const tn_import_tensor whole = tn_emit(&call->reader->emit, "slice", "Slice", NULL, list);
-    return tn_uff_emit(call, "Squeeze", TN_EMIT(tn_emit_i64s("axes", count, places)),
+    return tn_uff_emit(call, "Squeeze", TN_EMIT(tn_emit_i64s("axes", count, positions)),
                        TN_TENSORS(whole));
 }

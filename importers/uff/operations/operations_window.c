@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Windows over spatial axes (window.h), and the operations without weights that have one or name an
- * axis of channels: Pool, LRN, BatchNorm. The input is brought into N, C, spatial order by the
+ * axis of channels: Pool, LRN, BatchNorm. The input is converted into N, C, spatial order by the
  * node's dimension orders; the output stays so. Conv and ConvTranspose are operations_conv.c.
  */
 #include "base/status.h"
@@ -57,9 +57,9 @@ static int64_t window_extent(tn_uff_reader *reader, const tn_uff_window *w, uint
     if (tn_uff_is_open(in)) return w->is_same && w->strides[axis] == 1 ? in : tn_uff_open(reader);
     if (w->is_same) return in / w->strides[axis] + (in % w->strides[axis] != 0);
     const int64_t reach = (w->kernel[axis] - 1) * w->dilations[axis] + 1;
-    int64_t room;
-    if (!tn_add_i64(in, 2 * w->pads[axis] - reach, &room) || room < 0) return tn_uff_open(reader);
-    return room / w->strides[axis] + 1;
+    int64_t range;
+    if (!tn_add_i64(in, 2 * w->pads[axis] - reach, &range) || range < 0) return tn_uff_open(reader);
+    return range / w->strides[axis] + 1;
 }
 
 void tn_uff_window_shape(tn_uff_call *call, const tn_uff_window *w) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bounds of a StridedSlice that are known only at run time, as lists of 64-bit integers: what the
- * file's tensors give, with what is known, masked or shrunk put in its place.
+ * file's tensors give, with what is known, masked or shrunk replaced.
  */
 #include "base/status.h"
 #include "importers/uff/operations/slice.h"

@@ -11,7 +11,7 @@ namespace tenon {
 /* tn_builder_options that has its texts and arrays:
  *     BuildOptions().input("x", {1, 8}, {2, 8}, {4, 8}).refit_all()
  * Numbers, flags and what else stays as in C are members of `plain`; texts and arrays that are set
- * here come in the place of those there. */
+ * here replace those there. */
 class BuildOptions {
   public:
     tn_builder_options plain = options<tn_builder_options>();

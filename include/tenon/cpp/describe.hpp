@@ -7,7 +7,7 @@
 
 namespace tenon {
 
-/* What a plan or an engine runs. The structs that it answers live as long as it; their arrays are
+/* What a plan or an engine runs. The structs that it returns have its lifetime; their arrays are
  * ranges by items(), as in items(program.steps, program.step_count). */
 class PlanDescription : public Owned<const tn_plan_description, tn_plan_description_destroy> {
   public:

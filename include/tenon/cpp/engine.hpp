@@ -138,13 +138,13 @@ class Engine : public Shared<tn_engine, tn_engine_retain, tn_engine_release> {
         check(tn_engine_context_bytes(get(), &bytes.host, &bytes.device));
         return bytes;
     }
-    /* It points to what lives as long as the engine. */
+    /* It points to what has the lifetime of the engine. */
     tn_model_info model_info() const {
         tn_model_info info = options<tn_model_info>();
         check(tn_engine_get_model_info(get(), &info));
         return info;
     }
-    /* Those that Refit can give new data; they live as long as the engine. */
+    /* Those that Refit can give new data; they have the lifetime of the engine. */
     Items<const tn_port_info &> refit_constants() const noexcept {
         return {get(), tn_engine_refit_count(get()),
                 [](const void *engine, uint64_t index) -> decltype(auto) {

@@ -21,7 +21,7 @@ class Error : public std::runtime_error {
     /* The calling thread's last error. */
     static Error last() { return Error(*tn_last_error()); }
 
-    /* As in tn_error; the texts live as long as this or a copy of it. */
+    /* As in tn_error; the texts have the lifetime of this or a copy of it. */
     tn_status status() const noexcept { return kept_->status; }
     const char *message() const noexcept { return kept_->message.c_str(); }
     const char *where() const noexcept { return kept_->where.c_str(); }

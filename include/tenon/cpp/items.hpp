@@ -10,7 +10,7 @@
 
 namespace tenon {
 
-/* A range that owns nothing: item `index` is get(from, index). It lives as long as `from`. */
+/* A range that owns nothing: item `index` is get(from, index). It has the lifetime of `from`. */
 template <class Item> class Items {
   public:
     using Get = Item (*)(const void *from, uint64_t index);

@@ -45,7 +45,7 @@ class Plan : public Owned<tn_plan, tn_plan_destroy> {
     static Plan build(Graph &graph, const BuildOptions &options) {
         return options.call([&](const tn_builder_options &c) { return build(graph, &c); });
     }
-    /* progress(stage, done, count) is told how far the build has come, in the place of
+    /* progress(stage, done, count) is told how far the build has come, instead of
      * options.progress. False ends it (TN_ERROR_CANCELLED), and so does what it throws, which is
      * thrown on. */
     template <class Function>

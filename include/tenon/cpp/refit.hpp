@@ -21,7 +21,7 @@ class Refit : public Owned<tn_refit, tn_refit_destroy> {
         }));
     }
 
-    /* What can be refitted; lives as long as this. */
+    /* What can be refitted; has the lifetime of this. */
     Items<const tn_port_info &> constants() const noexcept {
         return {get(), tn_refit_count(get()),
                 [](const void *refit, uint64_t index) -> const tn_port_info & {

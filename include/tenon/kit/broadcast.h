@@ -21,7 +21,7 @@ tn_status tn_broadcast_infer(tn_call *call, uint32_t input_count);
 /* The shape rule of all binary operators: inputs 0 and 1. */
 tn_status tn_broadcast_infer_binary(tn_call *call) TN_NOEXCEPT;
 
-/* Walks the output row by row:
+/* Traverses the output row by row:
  *
  *     tn_broadcast_init(&rows, output->rank, output->shape);
  *     tn_broadcast_add(&rows, a->rank, a->shape);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Vectors of bytes that stand for real numbers: widened to 32 bits, and stored rounded to nearest
- * even and saturated. As wide as vector.h's; NaN is stored as -128.
+ * Vectors of bytes that stand for floating-point values: widened to 32 bits, and stored rounded to
+ * nearest even and saturated. As wide as vector.h's; NaN is stored as -128.
  */
 #ifndef TENON_KIT_BYTE_VECTOR_H
 #define TENON_KIT_BYTE_VECTOR_H

@@ -30,7 +30,8 @@ extern "C" {
 /* What becomes of the sums: value = sum * scale + bias, then + residual, activation, unit, bounds.
  * All but `unit` are in steps of the output's scale, see dot_end.h. */
 typedef struct tn_dot_end {
-    tn_type type; /* of output and residual: TN_I8 or TN_F32 */
+    tn_type type; /* of output and residual: TN_I8 or TN_F32; TN_I32: the sums are stored as they
+                     are, and nothing else here counts */
     uint32_t activation;
     float alpha, beta;
     float residual_scale;

@@ -23,10 +23,10 @@ bool tn_dot_call_read(const tn_call *call, int32_t channel_axis, tn_float_epilog
  * numbers are to be multiplied by. */
 float tn_dot_end_make(const tn_call *call, const tn_float_epilogue *epilogue, tn_dot_end *out_end);
 
-/* The biases of all output channels, real numbers: input 2 (one number or one a channel, times
- * `factor`) where the node has it, and those of the chain; a matrix has `period` channels, again
- * and again in its columns. Written to matrices x padded floats, times `fold`; lanes without a
- * channel are zero. `scale` gets as many: the scales of the weights times `factor_of_sum`. */
+/* The biases of all output channels, floating-point values: input 2 (one number or one a channel,
+ * times `factor`) where the node has it, and those of the chain; a matrix has `period` channels,
+ * again and again in its columns. Written to matrices x padded floats, times `fold`; lanes without
+ * a channel are zero. `scale` gets as many: the scales of the weights times `factor_of_sum`. */
 void tn_dot_end_gather(const tn_call *call, const tn_float_epilogue *epilogue,
                        const tn_dot_layout *layout, const void *blob, int64_t period, float factor,
                        float fold, float factor_of_sum, float *scale, float *bias);

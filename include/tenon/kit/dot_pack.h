@@ -44,6 +44,13 @@ typedef struct tn_dot_source {
 /* A column with a weight that is not finite gets NaN as its scale. */
 void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void *out_blob);
 
+/* The same of the integers of 8 bits at `bytes`, in the place of source->from: as they are,
+ * unsigned ones less 128. Where others have their scales a blob of these has the sums of the
+ * columns' weights, int32. */
+void tn_dot_pack_bytes(const tn_dot_layout *layout, const tn_dot_source *source, const void *bytes,
+                       bool is_unsigned, void *out_blob);
+const int32_t *tn_dot_weight_sums(const tn_dot_layout *layout, const void *blob, int64_t matrix);
+
 /* Of one matrix: padded scales, padded initial sums; the weights of a block of it. */
 const float *tn_dot_scales(const tn_dot_layout *layout, const void *blob, int64_t matrix);
 const int32_t *tn_dot_initial(const tn_dot_layout *layout, const void *blob, int64_t matrix);

@@ -7,18 +7,10 @@
 #ifndef TENON_KIT_INFER_H
 #define TENON_KIT_INFER_H
 
-#include <tenon/plugin.h>
+#include <tenon/plugin/try.h>
 
 #ifdef __cplusplus
 extern "C" {
-#endif
-
-#ifndef TN_TRY
-#define TN_TRY(call)                                                                               \
-    do {                                                                                           \
-        tn_status tn_try_status = (call);                                                          \
-        if (tn_try_status != TN_OK) return tn_try_status;                                          \
-    } while (0)
 #endif
 
 /* The tensor of an input or output, null when it is absent or nobody asked for it. */

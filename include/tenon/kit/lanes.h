@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes of a tensor along some adjacent axes: what operators along an axis walk. */
+/* Lanes of a tensor along some adjacent axes: what operators along an axis traverse. */
 #ifndef TENON_KIT_LANES_H
 #define TENON_KIT_LANES_H
 

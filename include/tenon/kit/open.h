@@ -19,18 +19,18 @@ typedef struct tn_open_stand_in {
     int64_t shape[TN_MAX_RANK];
 } tn_open_stand_in;
 
-/* The tensor itself where all is known; else a copy in `room` with `extent` for what is not. */
+/* The tensor itself where all is known; else a copy in `stand_in` with `extent` for what is not. */
 static inline const tn_tensor *tn_open_resolve(const tn_tensor *tensor, int64_t extent,
-                                               tn_open_stand_in *room) {
+                                               tn_open_stand_in *stand_in) {
     bool is_open = false;
-    room->tensor = *tensor;
+    stand_in->tensor = *tensor;
     for (uint32_t i = 0; i < tensor->rank; i++) {
         const bool is_unknown = tensor->shape[i] < 0;
-        room->shape[i] = is_unknown ? extent : tensor->shape[i];
+        stand_in->shape[i] = is_unknown ? extent : tensor->shape[i];
         is_open = is_open || is_unknown;
     }
-    room->tensor.shape = room->shape;
-    return is_open ? &room->tensor : tensor;
+    stand_in->tensor.shape = stand_in->shape;
+    return is_open ? &stand_in->tensor : tensor;
 }
 
 #ifdef __cplusplus

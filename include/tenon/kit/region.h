@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Strides count elements; a source may be repeated (stride 0) or walked backwards. */
+/* Strides count elements; a source may be repeated (stride 0) or read backwards. */
 typedef struct tn_region {
     uint32_t rank;
     size_t element_bytes;
@@ -24,8 +24,8 @@ typedef struct tn_region {
 void tn_region_strides(uint32_t rank, const int64_t *shape, int64_t *out_strides);
 /* A whole tensor of this shape, row-major on both sides. */
 void tn_region_init(tn_region *region, uint32_t rank, const int64_t *shape, tn_type type);
-/* Takes out axes of one element and joins axes that both sides walk as one. At least one axis is
- * left. False when there are no elements. */
+/* Takes out axes of one element and joins axes that both sides traverse as one. At least one axis
+ * is left. False when there are no elements. */
 bool tn_region_simplify(tn_region *region);
 
 /* How a region is copied; the status is for those that use threads. */
@@ -48,8 +48,8 @@ tn_status tn_region_copy_parallel(tn_call *call, const tn_region *region, void *
         .traits = TN_KERNEL_DETERMINISTIC, .run = kernel_run,                                      \
     }
 
-/* The same on 8-bit tensors that stand for real numbers: input 0 (of variadic ports all) and the
- * outputs must have one scale, so that bits can be copied. [called: build, load] */
+/* The same on 8-bit tensors that stand for floating-point values: input 0 (of variadic ports all)
+ * and the outputs must have one scale, so that bits can be copied. [called: build, load] */
 tn_status tn_region_bytes_accepts(tn_call *call) TN_NOEXCEPT;
 #define TN_REGION_BYTES_KERNEL(operator_name, combination_table, kernel_accepts, kernel_run)       \
     {                                                                                              \

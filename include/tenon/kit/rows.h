@@ -87,8 +87,8 @@ typedef void (*tn_combine_function)(int64_t count, const float *a, int64_t a_str
 typedef void (*tn_choose_function)(int64_t count, const float *const rows[3],
                                    const int64_t strides[3], float *y);
 
-/* 8-bit elements as real numbers, y = x * scale, and back: x * inverse to nearest even, saturated
- * (NaN: -128). `step` is 0 or 1. */
+/* 8-bit elements as floating-point values, y = x * scale, and back: x * inverse to nearest even,
+ * saturated (NaN: -128). `step` is 0 or 1. */
 typedef void (*tn_from_bytes_function)(int64_t count, const int8_t *x, int64_t step, float scale,
                                        float *y);
 typedef void (*tn_to_bytes_function)(int64_t count, const float *x, float inverse, int8_t *y);

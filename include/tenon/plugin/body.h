@@ -38,7 +38,8 @@ typedef struct tn_body_graph {
     uint32_t output_count;
     uint32_t capture_count;
     uint32_t capture_offset; /* the first captured input is call->inputs[input_count - this] */
-    uint32_t reserved;
+    uint32_t value_inputs;   /* bit i: the value of input i, of the first 32, decides shapes in the
+                                body; captured ones aside */
     const char *name;
     uint64_t hash; /* of its structure: nodes, fields, types and shapes of constants */
 } tn_body_graph;
@@ -68,8 +69,11 @@ typedef struct tn_body_service {
      * null where the value is not known), written into `outputs` (body->output_count of them, each
      * with room for TN_MAX_RANK extents as call->outputs have; null: not asked for). An operator's
      * shape rule calls it for each of its bodies with what the body will be given: it is built for
-     * these types and shapes. Extents that differ from one call to another are open in it.
-     * [thread: any; called: infer, reference, reshape, run; may fail] */
+     * these types and shapes. Extents that differ from one call to another are open in it. An
+     * output whose rank is TN_RANK_UNKNOWN (tenon/plugin/sequence.h) beforehand may be answered
+     * with a rank that is open (TN_RANK_OPEN, tenon/plugin/output.h), or with TN_RANK_UNKNOWN again
+     * where only its type is known; for others that is TN_ERROR_SHAPE. [thread: any; called: infer,
+     * reference, reshape, run; may fail] */
     tn_status (*infer)(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
                        tn_tensor *const *outputs) TN_NOEXCEPT;
     /* Runs a body. `inputs`: linear, with data, of any alignment. An output with data is computed
@@ -85,6 +89,12 @@ typedef struct tn_body_service {
      * carried, whose shapes may change. [thread: node; called: reference, run; may fail] */
     tn_status (*run_while)(tn_call *call, const tn_body_graph *body,
                            tn_body_loop *loop) TN_NOEXCEPT;
+    /* The value of an output where it follows from constants, shapes and those of the inputs (as
+     * for infer, captured ones included) that have data: its `bytes` are copied to `data`, and
+     * *out_is_known is true. Else it is false, and `data` is as it was. [thread: any; called:
+     * infer, reference, reshape, run; may fail] */
+    tn_status (*value)(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
+                       uint32_t output, uint64_t bytes, void *data, bool *out_is_known) TN_NOEXCEPT;
 } tn_body_service;
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tenon/plugin/device.h: the table of a device, for libraries that bring one (tn_library.devices)
+ * tenon/plugin/device.h: the table of a device, for libraries that provide one (tn_library.devices)
  * and for kernels that ask theirs (call->device) for memory, copies and events.
  */
 #ifndef TENON_PLUGIN_DEVICE_H
@@ -21,7 +21,7 @@ enum {
     TN_DEVICE_REACHES_HOST = 1u
 };
 
-/* A device, as the library that brings it describes it. Kernels see theirs in call->device.
+/* A device, as the library that provides it describes it. Kernels see theirs in call->device.
  * Statuses other than 0 come with the reason in `last_error`. [thread: any, unless said] */
 struct tn_device {
     uint32_t size;

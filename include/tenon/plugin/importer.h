@@ -128,11 +128,11 @@ typedef struct tn_import_question {
     int64_t (*out_extents)[TN_MAX_RANK];
 } tn_import_question;
 
-/* A place in a file or network, in fields. What is null or 0 is not said. */
+/* A position in a file or network, in fields. What is null or 0 is not said. */
 typedef struct tn_import_place {
     uint32_t size;
     uint32_t line, column;  /* in the file, from 1 */
-    uint32_t is_in_message; /* 1: the message says all this, the chain of places stays */
+    uint32_t is_in_message; /* 1: the message says all this, the chain of locations stays */
     uint64_t offset;        /* in the file; UINT64_MAX: not said */
     const char *file;
     const char *node, *node_kind; /* node_kind null: "node" */
@@ -156,18 +156,18 @@ typedef struct tn_import_model {
 } tn_import_model;
 
 /* What the host does for a reader. Functions that fail have said why: hand their status on, with
- * the place added by `at` where that helps. A status that is not TN_OK has left the graph as it
+ * the location added by `at` where that helps. A status that is not TN_OK has left the graph as it
  * was. [thread: the one that reads] */
 typedef struct tn_import_services {
     uint32_t size, reserved;
     /* --- errors --- */
-    /* Why the reading fails; returns `status`. The host adds the file and the place. */
+    /* Why the reading fails; returns `status`. The host adds the file and the position. */
     tn_status (*fail)(tn_import *import, tn_status status, const char *format, ...) TN_NOEXCEPT
         TN_PRINTF(3, 4);
     /* Where the reader is, for errors of whatever comes next: the byte of the file, UINT64_MAX
      * where that says nothing, and the node, null where it is at none (copied, up to 199 bytes). */
     void (*place)(tn_import *import, uint64_t offset, const char *node) TN_NOEXCEPT;
-    /* Puts a place before those of the last failure: "layer 'conv1'". */
+    /* Puts a location before those of the last failure: "layer 'conv1'". */
     tn_status (*at)(tn_import *import, tn_status status, const char *format, ...) TN_NOEXCEPT
         TN_PRINTF(3, 4);
     /* What the last failure was; each may be null. Lives until the next one. */
@@ -242,7 +242,7 @@ typedef struct tn_import_services {
     /* False: there is none of that number. */
     bool (*get_tensor)(const tn_import_graph *graph, tn_import_tensor tensor,
                        tn_import_tensor_info *out_info) TN_NOEXCEPT;
-    /* A name that no tensor has, which begins with `base`; lives as long as the graph. Null: no
+    /* A name that no tensor has, which begins with `base`; has the lifetime of the graph. Null: no
      * memory. */
     const char *(*make_name)(tn_import_graph *graph, const char *base)TN_NOEXCEPT;
     uint64_t (*input_count)(const tn_import_graph *graph) TN_NOEXCEPT;
@@ -254,10 +254,10 @@ typedef struct tn_import_services {
                             tn_import_graph **out_body) TN_NOEXCEPT;
     tn_status (*end_body)(tn_import_graph *body, uint32_t captured_count,
                           const tn_import_tensor *captured, const void **out_graph) TN_NOEXCEPT;
-    /* Puts the nodes in order: TN_ERROR_FORMAT for cycles, tensors that nobody makes, tensors made
-     * twice. The host does it after `read` where the reader did not. */
+    /* Puts the nodes in order: TN_ERROR_FORMAT for cycles, tensors that no node computes, tensors
+     * computed twice. The host does it after `read` where the reader did not. */
     tn_status (*check)(tn_import_graph *graph) TN_NOEXCEPT;
-    /* As `at`, for places that programs ask for: in the fields of the error, too. */
+    /* As `at`, for locations that programs ask for: in the fields of the error, too. */
     tn_status (*at_place)(tn_import *import, tn_status status,
                           const tn_import_place *place) TN_NOEXCEPT;
     /* Ends the last failure's message with what would mend it, after `joint` ("; "), and keeps that

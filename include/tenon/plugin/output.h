@@ -28,6 +28,12 @@ extern "C" {
  */
 enum { TN_UNBOUNDED = -2 };
 
+/* What `infer` adds to the rank of such an output where only the run knows even that: rank and
+ * extents are then an example, one that the run may find, by which the nodes behind are looked at.
+ * In a kernel's callbacks the rank is TN_RANK_UNKNOWN (tenon/plugin/sequence.h), without extents,
+ * and `allocate` takes any rank. */
+#define TN_RANK_OPEN 0x40000000u
+
 typedef struct tn_output_memory {
     uint32_t size;
     uint32_t reserved;

@@ -22,7 +22,7 @@ enum {
                            safe for threads. From `prepare` on */
 };
 
-/* A resource as its users describe it. All that use a key agree on what is behind it, and bring
+/* A resource as its users describe it. All that use a key agree on what is behind it, and have
  * callbacks that fit each other: the first user's makes it, the last one's frees it. */
 typedef struct tn_resource {
     uint32_t size;

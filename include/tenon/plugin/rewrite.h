@@ -74,7 +74,7 @@ struct tn_rewrite {
 #define TN_REWRITE_MISSES(table) .near_miss_count = TN_COUNT(table), .near_misses = (table)
 
 /* What a guard sees, and its services. Names are those of the texts, without '?' and '$'. All of it
- * lives as long as the call. */
+ * has the lifetime of the call. */
 struct tn_match {
     uint32_t size, reserved;
     const tn_host *host;

@@ -23,9 +23,9 @@ typedef struct tn_string {
 
 /* tn_tensor.heap: the bytes of a tensor's elements, of the host, not null where the type is
  * TN_STRING and the tensor's data is there. Kernels and references read it and never write to it or
- * replace the pointer. An input's heap lives as long as its data, and does not move in the call; an
- * output's may move at each append. `data` may have any alignment, and may be null when `bytes` is
- * 0. */
+ * replace the pointer. An input's heap has the lifetime of its data, and does not move in the call;
+ * an output's may move at each append. `data` may have any alignment, and may be null when `bytes`
+ * is 0. */
 typedef struct tn_heap {
     uint32_t size;
     uint32_t reserved;
@@ -37,7 +37,7 @@ typedef struct tn_heap {
  * gets it, and none has `strided`, `counted` or another format at such a port. Ports name the type
  * "string"; no group (any) holds it. Its outputs never lie on inputs (TN_KERNEL_IN_PLACE,
  * TN_PORT_ALIAS) and are no windows (view.h); TN_PORT_VIEW shares elements and heap. No node with
- * such an output is folded, and no TN_PORT_VALUE_NEEDED port takes a string but from a constant.
+ * such an output is folded, and no TN_PORT_VALUE_NEEDED port accepts a string but from a constant.
  * An operator with an expression or a row function has no such port.
  *
  * Where one block of memory holds a tensor of n strings (constants: tn_graph_add_constant; inputs

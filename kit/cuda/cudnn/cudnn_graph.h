@@ -77,7 +77,7 @@ cudnnStatus_t tn_cudnn_plan_create(const tn_cudnn *cudnn, cudnnHandle_t handle,
 /* The plan as text, what was compiled included: *out_bytes of it, when `text` is null how many
  * there are. And back, in a millisecond, on the same kind of GPU and version of cuDNN. */
 cudnnStatus_t tn_cudnn_plan_write(const tn_cudnn *cudnn, cudnnBackendDescriptor_t plan,
-                                  uint64_t room, char *text, uint64_t *out_bytes);
+                                  uint64_t capacity, char *text, uint64_t *out_bytes);
 cudnnStatus_t tn_cudnn_plan_read(const tn_cudnn *cudnn, cudnnHandle_t handle, const char *text,
                                  uint64_t bytes, cudnnBackendDescriptor_t *out_plan);
 cudnnStatus_t tn_cudnn_plan_workspace(const tn_cudnn *cudnn, cudnnBackendDescriptor_t plan,

@@ -57,11 +57,11 @@ static pthread_once_t folder_once = PTHREAD_ONCE_INIT;
 static char folder_path[PATH_BYTES];
 static bool is_folder_usable;
 
-static bool make_room(const char *base);
+static bool evict(const char *base);
 
-/* Once a process: finds the folder, and makes room in it. */
+/* Once a process: finds the folder, and evicts old files. */
 static void open_folder(void) {
-    is_folder_usable = find_folder(folder_path) && make_room(folder_path);
+    is_folder_usable = find_folder(folder_path) && evict(folder_path);
 }
 
 static bool make_path(const tn_cudnn_store_key *key, char *path) {
@@ -105,7 +105,7 @@ static uint64_t list(const char *base, DIR *directory, old_file *files, uint32_t
 }
 
 /* Removes the oldest files when there are more bytes than may be, down to half of that. */
-static bool make_room(const char *base) {
+static bool evict(const char *base) {
     uint32_t count = 0;
     DIR *directory = opendir(base);
     if (!directory) return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of every elementwise operator that states its value as an expression, a stranger's
+ * The kernel of every elementwise operator that states its value as an expression, a third party's
  * too, with the chain of such operators after it: compiled when a node gets ready
  * (fused_program.h), from what the operators declare (fused_source.h). Operators with a kernel of
  * their own are measured against it.

@@ -13,7 +13,7 @@ enum { MULTIPROCESSORS = 132, SHARED_BYTES = 227 * 1024, MOST_BLOCKS = 12, MOST_
 #define START_NS  1100.0         /* a block until its first tile is there */
 #define STEP_NS   200.0          /* a step of one block, waiting for shared memory and products */
 #define SPLIT_NS  300.0          /* blocks wait for each other and add up */
-#define END_NS    0.2            /* a number of a block's tile, brought to its type */
+#define END_NS    0.2            /* an element of a block's tile, converted to its type */
 #define LOADED_NS (1.0 / 40.0)   /* a byte to one multiprocessor */
 #define STORED_NS (1.0 / 12.0)   /* a number, stored by one multiprocessor */
 #define WORK_NS   (1.0 / 3000.0) /* a multiplication and addition of one multiprocessor */

@@ -120,7 +120,7 @@ tn_status tn_cuda_plane_run(tn_call *call) {
                               .kind = user->is_mean ? TN_REDUCE_SUM : TN_REDUCE_MAX,
                               .finish = user->is_mean ? TN_REDUCE_BY_COUNT : TN_REDUCE_AS_IT_IS,
                               .lanes = tn_lanes_along(x, 2, x->rank)};
-    if (x->format != TN_LINEAR) /* the channels lie behind the places */
+    if (x->format != TN_LINEAR) /* the channels follow the pixels */
         job.lanes = (tn_lanes){x->shape[0], job.lanes.count, x->shape[1]};
     if (tn_element_count(y) == 0) return TN_OK;
     (void)read_scales(call, &job.x_scale, &job.y_inverse);

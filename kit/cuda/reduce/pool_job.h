@@ -12,7 +12,7 @@ extern "C" {
 
 enum { TN_CUDA_POOL_AXES = 3 };
 
-/* `batch` images of `channels` beside each other at every place; a linear tensor is one of a single
+/* `batch` images of `channels` beside each other at every pixel; a linear tensor is one of a single
  * channel and as many more images. Axes in front are of one element where there are fewer. */
 typedef struct tn_cuda_pool_job {
     tn_type type; /* TN_F32, F16, BF16, I8 */

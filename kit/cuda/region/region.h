@@ -30,7 +30,7 @@ tn_status tn_cuda_region_accepts(tn_call *call) TN_NOEXCEPT;
     static const tn_kernel folder##_runs = {                                                       \
         TN_KERNEL_BEGIN("cuda", "", operator_name, "runs", 1,                                      \
                         "Runs of elements, 16 bytes a thread where they are long enough; tiles "   \
-                        "where axes change places."),                                              \
+                        "where axes are swapped."),                                                \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,                                  \
         TN_COMBINATIONS(combination_table),                                                        \
         .accepts = tn_cuda_region_accepts,                                                         \

@@ -42,13 +42,13 @@ static inline const tn_choose_candidate *tn_choice_candidate(const tn_choice_sta
     return &state->problem->nodes[node].candidates[choice];
 }
 
-/* A zeroed state gets its lists and room; nobody does anything yet. */
+/* A zeroed state gets its lists and memory; nobody does anything yet. */
 tn_status tn_choice_state_init(tn_choice_state *state, const tn_allocator *allocator,
                                const tn_choose_problem *problem);
 void tn_choice_state_deinit(tn_choice_state *state);
 /* Takes all work off all nodes. */
 void tn_choice_clear(tn_choice_state *state);
-/* Gives nodes that nobody does to a head; tn_choice_refresh then brings the sum up to date. */
+/* Gives nodes that nobody does to a head; tn_choice_refresh then updates the sum. */
 tn_status tn_choice_set_head(tn_choice_state *state, uint32_t head, uint32_t choice);
 tn_status tn_choice_refresh(tn_choice_state *state);
 /* Gives a node its candidate, whatever chains that breaks up; each node set free gets its own best

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The choice for a whole graph: what one costs, and which of the two ways of looking for one is
+ * The choice for a whole graph: what one costs, and which of the two search algorithms is
  * taken. choose_search.c descends from several starts; choose_exact.c then proves or betters the
  * answer where the problem is small.
  */

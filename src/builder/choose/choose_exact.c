@@ -43,7 +43,7 @@ static double conversion(const exact_search *exact, uint32_t tensor, uint32_t fr
     return from == to ? 0 : exact->problem->reformat[(tensor * storages + from) * storages + to];
 }
 
-/* Notes what a candidate reads and writes; answers the conversions that this brings. */
+/* Notes what a candidate reads and writes; answers the conversions that this adds. */
 static double enter(exact_search *exact, const tn_choose_candidate *candidate) {
     double added = 0;
     for (uint32_t i = 0; i < candidate->input_count; i++) {

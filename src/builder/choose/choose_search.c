@@ -224,7 +224,7 @@ static tn_status start_node(tn_choice_state *state, uint32_t node, uint32_t stor
     return tn_choice_refresh(state);
 }
 
-static tn_status start(tn_choice_state *state, uint32_t storage) {
+static tn_status start_search(tn_choice_state *state, uint32_t storage) {
     tn_choice_clear(state);
     for (uint32_t n = 0; n < state->problem->node_count; n++)
         if (state->owner[n] == TN_CHOOSE_NONE) TN_TRY(start_node(state, n, storage));
@@ -238,7 +238,7 @@ tn_status tn_choose_search(const tn_allocator *allocator, const tn_choose_proble
     double best = INFINITY;
     tn_status status = tn_choice_state_init(&state, allocator, problem);
     for (uint32_t s = 0; status == TN_OK && s <= problem->storage_count; s++) {
-        TN_GO(start(&state, s == 0 ? TN_CHOOSE_NONE : s - 1));
+        TN_GO(start_search(&state, s == 0 ? TN_CHOOSE_NONE : s - 1));
         TN_GO(descend(&state));
         if (s > 0 && !is_better(state.total, best)) continue;
         best = state.total;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A candidate: one way to do a node; and those of one node. */
+/* A candidate: one implementation of a node; and those of one node. */
 #ifndef TN_BUILDER_LOWER_CANDIDATE_H
 #define TN_BUILDER_LOWER_CANDIDATE_H
 
 #include "builder/lower/lower_private.h"
 
-/* One way to do a node, and the first `chain_count` nodes of its chain with it, which are all those
- * before its input, if any. */
+/* One implementation of a node, and the first `chain_count` nodes of its chain with it, which are
+ * all those before its input, if any. */
 struct tn_candidate {
     uint32_t kind; /* TN_STEP_KERNEL or TN_STEP_VIEW */
     bool is_host;
@@ -16,12 +16,13 @@ struct tn_candidate {
     uint32_t tactic, chain_count; /* steps: those before an input count, too */
     const tn_chain *chain;        /* its kernel's whole chain; null: none */
     const tn_storage *inputs, *outputs, *operands; /* as many as the node has, with this chain */
-    double cost;                                   /* nanoseconds, or an estimate in their place */
+    double cost;                                   /* nanoseconds, or an estimate instead */
     double noise;                                  /* of a measured cost, relative */
-    double floor;    /* of a measured cost: it takes no less; below it where all samples were
-                        disturbed */
-    uint64_t key;    /* tn_timing_key's; 0: not asked for yet */
-    bool is_unkeyed; /* with the key: what its time depends on is not known */
+    double floor;       /* of a measured cost: it takes no less; below it where all samples were
+                           disturbed */
+    double grown_bytes; /* of a measured one: packed weights, beyond the bytes of the constants */
+    uint64_t key;       /* tn_timing_key's; 0: not asked for yet */
+    bool is_unkeyed;    /* with the key: what its time depends on is not known */
     bool is_measured, is_remembered; /* by a cache of earlier builds */
 };
 

@@ -17,9 +17,9 @@ static tn_status describe_open(const tn_lowering *lowering, tn_tensor_id id,
     return TN_OK;
 }
 
-static tn_status describe(const tn_lowering *lowering, tn_tensor_id id, tn_storage stored,
-                          uint32_t port_flags, int point, bool is_open,
-                          tn_tensor_storage *storage) {
+static tn_status describe_tensor(const tn_lowering *lowering, tn_tensor_id id, tn_storage stored,
+                                 uint32_t port_flags, int point, bool is_open,
+                                 tn_tensor_storage *storage) {
     if (is_open && !lowering->graph->tensors[id].is_constant)
         return describe_open(lowering, id, storage);
     const tn_inferred_tensor *inferred = &lowering->points[point]->tensors[id];
@@ -47,9 +47,9 @@ static tn_status describe_inputs(const tn_lowering *lowering, uint32_t index,
     for (uint32_t i = 0; i < node->input_count; i++) {
         const tn_tensor_id id = tn_lower_input(lowering, index, candidate, i);
         if (id == TN_NO_TENSOR) continue;
-        TN_TRY(describe(lowering, id, candidate->inputs[i],
-                        tn_graph_input_port(node->entry->op, i)->flags, point,
-                        !lowering->facts->is_shaped[index], &storage[i]));
+        TN_TRY(describe_tensor(lowering, id, candidate->inputs[i],
+                               tn_graph_input_port(node->entry->op, i)->flags, point,
+                               !lowering->facts->is_shaped[index], &storage[i]));
         pointers[i] = &storage[i].tensor;
     }
     if (out_storage) *out_storage = storage;
@@ -67,8 +67,8 @@ static tn_status describe_outputs(const tn_lowering *lowering, uint32_t index,
     for (uint32_t i = 0; i < node->output_count; i++) {
         tn_tensor_id id = tn_lower_output(lowering, index, candidate, i);
         if (id == TN_NO_TENSOR) continue;
-        TN_TRY(describe(lowering, id, candidate->outputs[i], 0, point,
-                        !lowering->facts->is_shaped[index], &storage[i]));
+        TN_TRY(describe_tensor(lowering, id, candidate->outputs[i], 0, point,
+                               !lowering->facts->is_shaped[index], &storage[i]));
         pointers[i] = &storage[i].tensor;
     }
     candidate_call->outputs = storage;
@@ -83,8 +83,8 @@ static tn_status describe_operands(const tn_lowering *lowering, const tn_candida
     const tn_tensor **pointers = tn_arena_allocate(arena, count + 1u, sizeof *pointers);
     if (!storage || !pointers) return tn_fail_memory("a kernel's call");
     for (uint32_t i = 0; i < count; i++) {
-        TN_TRY(describe(lowering, candidate->chain->operands[i], candidate->operands[i], 0, point,
-                        false, &storage[i]));
+        TN_TRY(describe_tensor(lowering, candidate->chain->operands[i], candidate->operands[i], 0,
+                               point, false, &storage[i]));
         pointers[i] = &storage[i].tensor;
     }
     candidate_call->operands = storage;

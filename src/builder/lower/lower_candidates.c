@@ -2,7 +2,7 @@
 /*
  * Candidates: for each node, every kernel, combination, length of chain and tactic that fits it at
  * all points of the profile. The operator's reference stands in where no kernel does, and where
- * shapes are known at a run only, kernels are taken that need no shapes to get ready, or that have
+ * shapes are known at a run only, kernels are taken that need no shapes in `prepare`, or that have
  * the trait ANY_SHAPE.
  */
 #include "base/status.h"
@@ -21,7 +21,8 @@
 
 enum { TACTIC_LIMIT = 64 };
 
-static tn_status add(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
+static tn_status add_candidate(tn_lowering *lowering, uint32_t index,
+                               const tn_candidate *candidate) {
     tn_lower_node *node = &lowering->nodes[index];
     if (!tn_lower_node_pin_takes(lowering, index, candidate)) return TN_OK;
     if (node->candidate_count == node->candidate_capacity) {
@@ -106,7 +107,7 @@ static tn_status add_storages(tn_lowering *lowering, uint32_t index,
         TN_TRY(accepts(lowering, index, candidate, &is_accepted, &tactics));
     for (uint32_t tactic = 0; is_accepted && tactic < tactics; tactic++) {
         each.tactic = tactic;
-        TN_TRY(add(lowering, index, &each));
+        TN_TRY(add_candidate(lowering, index, &each));
     }
     return TN_OK;
 }
@@ -220,7 +221,8 @@ static bool has_single(const tn_lower_node *node) {
     return false;
 }
 
-/* The same in the tensors' own types: the lower one is never the only way, unless it is pinned. */
+/* The same in the tensors' own types: the lower one is never the only candidate, unless it is
+ * pinned. */
 static bool has_plain_single(const tn_lowering *lowering, uint32_t index) {
     const tn_lower_node *node = &lowering->nodes[index];
     for (size_t i = 0; i < node->candidate_count; i++)
@@ -276,7 +278,7 @@ static tn_status add_reference(tn_lowering *lowering, uint32_t index, bool is_ho
     }
     TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, NULL, &candidate, NULL));
     candidate.is_host = is_host;
-    return add(lowering, index, &candidate);
+    return add_candidate(lowering, index, &candidate);
 }
 
 /* A view with both ends in one storage; in the lower type, where both may be stored so. */
@@ -294,7 +296,7 @@ static tn_status add_view(tn_lowering *lowering, uint32_t index, tn_storage stor
             return TN_OK;
         storages[input] = storages[node->input_count + i] = storage;
     }
-    return tn_lower_note_storage(lowering, storage) ? add(lowering, index, &view) : TN_OK;
+    return tn_lower_note_storage(lowering, storage) ? add_candidate(lowering, index, &view) : TN_OK;
 }
 
 /* In the tensors' own types and in the lower ones, in the host's memory and in the device's. */
@@ -304,7 +306,7 @@ static tn_status add_views(tn_lowering *lowering, uint32_t index) {
         tn_candidate view;
         TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, NULL, &view, NULL));
         view.is_host = true;
-        return add(lowering, index, &view);
+        return add_candidate(lowering, index, &view);
     }
     const bool may_be_there =
         tn_lower_has_device(lowering) && !tn_lower_is_host_only(lowering, index);

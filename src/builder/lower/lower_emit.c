@@ -28,7 +28,7 @@ typedef struct program_emitter {
 
 static const tn_storage own_linear = {TN_NONE, TN_LINEAR, TN_SPACE_HOST};
 
-static uint32_t *value_place(const program_emitter *emitter, tn_tensor_id tensor,
+static uint32_t *value_entry(const program_emitter *emitter, tn_tensor_id tensor,
                              tn_storage storage) {
     const tn_lowering *lowering = emitter->lowering;
     return &emitter->value_of[(size_t)tensor * tn_lower_storage_count(lowering) +
@@ -57,7 +57,7 @@ static tn_status add_value(program_emitter *emitter, tn_tensor_id tensor, tn_sto
     uint32_t value = emitter->program->value_count++;
     emitter->program->values[value] = made;
     emitter->storage_of[value] = storage;
-    *value_place(emitter, tensor, storage) = value;
+    *value_entry(emitter, tensor, storage) = value;
     if (emitter->written[tensor] == TN_NO_VALUE) emitter->written[tensor] = value;
     *out_value = value;
     return TN_OK;
@@ -93,7 +93,7 @@ static tn_status read_value(program_emitter *emitter, tn_tensor_id tensor, tn_st
     const tn_graph_tensor *item = &emitter->lowering->graph->tensors[tensor];
     if (emitter->written[tensor] == TN_NO_VALUE && (item->is_constant || item->is_input))
         TN_TRY(add_value(emitter, tensor, own_linear, out_value));
-    *out_value = *value_place(emitter, tensor, storage);
+    *out_value = *value_entry(emitter, tensor, storage);
     if (*out_value != TN_NO_VALUE) return TN_OK;
     if (item->is_constant && storage.type == TN_NONE && storage.format == TN_LINEAR)
         return add_value(emitter, tensor, storage, out_value); /* an engine has it in both spaces */
@@ -175,7 +175,7 @@ static tn_status emit_node(program_emitter *emitter, uint32_t index) {
 }
 
 /* Values and steps that there can be at most: each tensor in each storage. */
-static tn_status allocate(program_emitter *emitter) {
+static tn_status allocate_program(program_emitter *emitter) {
     tn_lowering *lowering = emitter->lowering;
     const tn_graph *graph = lowering->graph;
     tn_program *program = emitter->program;
@@ -227,7 +227,7 @@ static tn_status emit_steps(program_emitter *emitter) {
 }
 
 /* Into the caller's arena, at its true size. */
-static tn_status keep(program_emitter *emitter) {
+static tn_status keep_program(program_emitter *emitter) {
     tn_program *program = emitter->program;
     const tn_lowering *lowering = emitter->lowering;
     const tn_device *device = tn_lower_has_device(lowering)
@@ -250,10 +250,10 @@ tn_status tn_lower_emit(tn_lowering *lowering, const uint32_t *choice, tn_arena 
     tn_program program = {0};
     program_emitter emitter = {
         .lowering = lowering, .choice = choice, .arena = arena, .program = &program};
-    TN_TRY(allocate(&emitter));
+    TN_TRY(allocate_program(&emitter));
     TN_TRY(emit_steps(&emitter));
     TN_TRY(tn_lower_find_in_place(lowering, choice, emitter.storage_of, &program));
-    TN_TRY(keep(&emitter));
+    TN_TRY(keep_program(&emitter));
     *out_program = program;
     return TN_OK;
 }

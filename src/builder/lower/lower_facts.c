@@ -42,6 +42,7 @@ static bool is_known(const tn_lowering *lowering, tn_tensor_id tensor) {
 /* What is guessed at one point may fail at another, and says nothing of ranks then. */
 static bool has_rank(const tn_lowering *lowering, tn_tensor_id tensor) {
     const tn_inferred_tensor *best = &lowering->points[TN_POINT_OPTIMUM]->tensors[tensor];
+    if (best->is_rank_guess) return false;
     for (int point = 0; best->is_known && point < TN_POINTS; point++) {
         const tn_inferred_tensor *known = &lowering->points[point]->tensors[tensor];
         if (known->is_known && known->storage.shape.rank != best->storage.shape.rank) return false;

@@ -33,7 +33,7 @@ static tn_status ask_combinations(tn_lowering *lowering, uint32_t index, tn_lowe
                                       &fit->combination_count, &fit->combinations);
 }
 
-static tn_status find(tn_lowering *lowering, uint32_t index, tn_lower_fit *fit) {
+static tn_status find_fit(tn_lowering *lowering, uint32_t index, tn_lower_fit *fit) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_kernel *kernel = fit->entry->kernel;
     TN_TRY(tn_kernel_fit_params(lowering->arena, fit->entry, node, &fit->params, &fit->is_fit));
@@ -62,7 +62,7 @@ tn_status tn_lower_fit_of(tn_lowering *lowering, uint32_t index, const tn_kernel
         kept = tn_arena_allocate(lowering->arena, 1, sizeof *kept);
         if (!kept || !lowering->fits) return tn_fail_memory("a kernel's fit");
         *kept = (kept_fit){.fit.entry = entry, .next = lowering->fits[index].first};
-        TN_TRY(find(lowering, index, &kept->fit));
+        TN_TRY(find_fit(lowering, index, &kept->fit));
         lowering->fits[index].first = kept;
     }
     *out_fit = &kept->fit;

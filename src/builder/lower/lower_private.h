@@ -41,7 +41,7 @@ typedef struct tn_lowering {
     const tn_inference_plan *plan;
     const tn_inference *points[TN_POINTS];
     const tn_lower_options *options;
-    tn_arena *arena; /* lives as long as the lowering */
+    tn_arena *arena; /* has the lifetime of the lowering */
     /* Its parts: each is filled by the file of its name, in this order. */
     const struct tn_lower_facts *facts;         /* lower_facts.h */
     struct tn_lower_kernels *kernels;           /* lower_facts.c's: found so far */
@@ -52,6 +52,7 @@ typedef struct tn_lowering {
     struct tn_lower_fits *fits;                 /* lower_fit.c's: found so far, by node */
     tn_lower_node *nodes;                       /* lower_candidates.h */
     const struct tn_timing_rates *rates;        /* timing/timing_rates.h */
+    bool is_resident;         /* likewise: the network's constants stay in the processor's caches */
     struct tn_timing *timing; /* timing/timing_private.h; null: nothing is measured */
     const void **aligned;     /* timing/timing_tensors.c's: copies of constants, by tensor */
 } tn_lowering;

@@ -208,8 +208,8 @@ static bool leave_out_openmp(const tn_lowering *lowering, const stated_nodes *st
 }
 
 /* The best choice, or the best one without OpenMP's kernels if it is about as good. */
-static tn_status choose(const tn_lowering *lowering, const stated_nodes *stated,
-                        const tn_choose_problem *problem, uint32_t *out_choice) {
+static tn_status choose_best(const tn_lowering *lowering, const stated_nodes *stated,
+                             const tn_choose_problem *problem, uint32_t *out_choice) {
     const tn_allocator *allocator = lowering->graph->allocator;
     double cost = 0, without_cost = 0;
     uint32_t *without =
@@ -242,7 +242,7 @@ tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
                                  .tensors = tensors,
                                  .reformat = reformat};
     TN_TRY(price_conversions(lowering, &problem, reformat));
-    TN_TRY(choose(lowering, &stated, &problem, out_choice));
+    TN_TRY(choose_best(lowering, &stated, &problem, out_choice));
     give_to_kernels(lowering, &stated, out_choice);
     return TN_OK;
 }

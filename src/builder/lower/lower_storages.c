@@ -80,7 +80,7 @@ static tn_type lower_type_of(uint32_t precision) {
     }
 }
 
-/* Whether kernels decide how it is stored: floats made in a run or brought by the caller, of a
+/* Whether kernels decide how it is stored: floats made in a run or provided by the caller, of a
  * shape that is known. */
 static bool is_eligible(const tn_lowering *lowering, tn_tensor_id id) {
     const tn_graph_tensor *tensor = &lowering->graph->tensors[id];
@@ -106,7 +106,7 @@ typedef struct scale_groups {
     const tn_lowering *lowering;
     tn_lower_precision *precision;
     const bool *is_eligible;
-    uint32_t *parent; /* by tensor: the way to its group's root */
+    uint32_t *parent; /* by tensor: the path to its group's root */
     bool *is_copy;    /* by tensor: its elements are another's */
     float *source;    /* by root: the largest scale of a tensor that is no copy */
     float *largest;   /* by root: the largest scale of all */

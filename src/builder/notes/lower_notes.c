@@ -80,13 +80,13 @@ static void note_uses(note_taker *taker) {
 
 /* --- slower --- */
 
-typedef struct way_cost {
+typedef struct candidate_cost {
     double ns;
     bool is_measured;
-} way_cost;
+} candidate_cost;
 
 static tn_status add_conversion(const note_taker *taker, tn_tensor_id tensor, tn_storage from,
-                                tn_storage to, way_cost *cost) {
+                                tn_storage to, candidate_cost *cost) {
     double ns = 0;
     bool is_measured = false;
     if (from.type == to.type && from.format == to.format) return TN_OK;
@@ -104,7 +104,7 @@ static bool absorbs(const tn_candidate *candidate, uint32_t node) {
 
 /* The nodes of the chosen chain that a shorter one leaves over. */
 static void add_rest(const note_taker *taker, uint32_t index, const tn_candidate *candidate,
-                     way_cost *cost) {
+                     candidate_cost *cost) {
     const tn_candidate *chosen = chosen_of(taker, index);
     for (uint32_t i = 0; i < chosen->chain_count; i++) {
         const tn_lower_node *rest = &taker->lowering->nodes[chosen->chain->nodes[i]];
@@ -120,12 +120,12 @@ static void add_rest(const note_taker *taker, uint32_t index, const tn_candidate
     }
 }
 
-/* What a way to do a node costs among the others as they were chosen, conversions included. */
-static tn_status price_way(const note_taker *taker, uint32_t index, const tn_candidate *candidate,
-                           way_cost *out_cost) {
+/* What a candidate of a node costs among the others as they were chosen, conversions included. */
+static tn_status price_candidate(const note_taker *taker, uint32_t index,
+                                 const tn_candidate *candidate, candidate_cost *out_cost) {
     const tn_lowering *lowering = taker->lowering;
     const tn_graph_node *node = &lowering->graph->nodes[index];
-    *out_cost = (way_cost){candidate->cost, candidate->is_measured};
+    *out_cost = (candidate_cost){candidate->cost, candidate->is_measured};
     for (uint32_t i = 0; i < input_count(taker, index, candidate); i++) {
         tn_storage storage;
         tn_tensor_id id = input_of(taker, index, candidate, i, &storage);
@@ -145,24 +145,25 @@ static tn_status price_way(const note_taker *taker, uint32_t index, const tn_can
     return TN_OK;
 }
 
-/* The best way in the lower type against the chosen one; false when there is none. */
-static tn_status compare_ways(const note_taker *taker, uint32_t index, bool *out_has_way) {
+/* The best candidate in the lower type against the chosen one; false when there is none. */
+static tn_status compare_candidates(const note_taker *taker, uint32_t index,
+                                    bool *out_has_candidate) {
     const tn_lower_node *lowered = &taker->lowering->nodes[index];
     const tn_candidate *chosen = chosen_of(taker, index);
-    way_cost best = {INFINITY, false}, own;
-    *out_has_way = false;
+    candidate_cost best = {INFINITY, false}, own;
+    *out_has_candidate = false;
     for (size_t c = 0; c < lowered->candidate_count; c++) {
         const tn_candidate *candidate = &lowered->candidates[c];
-        way_cost cost;
+        candidate_cost cost;
         if (!tn_lower_covers(chosen, candidate) ||
             !tn_lower_is_lowered(taker->lowering, index, candidate))
             continue;
-        TN_TRY(price_way(taker, index, candidate, &cost));
+        TN_TRY(price_candidate(taker, index, candidate, &cost));
         if (cost.ns < best.ns) best = cost;
-        *out_has_way = true;
+        *out_has_candidate = true;
     }
-    if (!*out_has_way) return TN_OK;
-    TN_TRY(price_way(taker, index, chosen, &own));
+    if (!*out_has_candidate) return TN_OK;
+    TN_TRY(price_candidate(taker, index, chosen, &own));
     taker->notes[index] = (tn_lower_note_item){.reason = TN_LOWER_SLOWER,
                                                .tensor = TN_NO_TENSOR,
                                                .lower_ns = best.ns,
@@ -171,7 +172,7 @@ static tn_status compare_ways(const note_taker *taker, uint32_t index, bool *out
     return TN_OK;
 }
 
-/* --- no way --- */
+/* --- no candidate --- */
 
 static bool names_type(const tn_combination *combination, tn_type type) {
     const tn_type named = type == TN_I8 ? TN_STORED_QI8 : type;
@@ -259,7 +260,7 @@ static bool has_floats(const note_taker *taker, uint32_t index) {
 
 static tn_status note_node(const note_taker *taker, uint32_t index) {
     const tn_candidate *chosen = chosen_of(taker, index);
-    bool has_way = false;
+    bool has_candidate = false;
     if (chosen->kind != TN_STEP_KERNEL || chosen->is_host || !has_floats(taker, index) ||
         tn_lower_is_lowered(taker->lowering, index, chosen))
         return TN_OK;
@@ -267,8 +268,8 @@ static tn_status note_node(const note_taker *taker, uint32_t index) {
         taker->notes[index].reason = TN_LOWER_KEPT;
         return TN_OK;
     }
-    TN_TRY(compare_ways(taker, index, &has_way));
-    return has_way ? TN_OK : note_kernels(taker, index);
+    TN_TRY(compare_candidates(taker, index, &has_candidate));
+    return has_candidate ? TN_OK : note_kernels(taker, index);
 }
 
 static const char *why_of(const tn_lower_note_item *note, tn_arena *arena, const char *type) {

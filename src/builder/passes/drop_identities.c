@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Drops nodes that hand on their input as it is. Readers of the output read the input instead;
- * where the output is one of the graph's, whose name must stay, the node before writes it in the
- * input's place, and where there is no such node the identity stays.
+ * where the output is one of the graph's, whose name must stay, the node before writes it
+ * directly, and where there is no such node the identity stays.
  */
 #include "base/status.h"
 #include "builder/passes/passes.h"
@@ -16,8 +16,8 @@ static void hide_refitted(const tn_graph *graph, const tn_graph_node *node, cons
 }
 
 /* The tensors of a node, described at a point. */
-static tn_status ask(const tn_graph *graph, uint32_t node, const tn_inference *point,
-                     tn_arena *arena, bool *out_is_identity) {
+static tn_status ask_identity(const tn_graph *graph, uint32_t node, const tn_inference *point,
+                              tn_arena *arena, bool *out_is_identity) {
     const tn_tensor **tensors = tn_arena_allocate(arena, graph->tensor_count + 1, sizeof *tensors);
     const tn_graph_node *item = &graph->nodes[node];
     tn_node_call node_call;
@@ -72,7 +72,7 @@ static tn_status is_identity(const tn_pass_context *context, uint32_t index, boo
     for (int point = 0; op->is_identity && *out_answer && point < TN_POINTS; point++) {
         tn_arena *arena = NULL;
         TN_TRY(tn_arena_create(graph->allocator, &arena));
-        tn_status status = ask(graph, index, context->points[point], arena, out_answer);
+        tn_status status = ask_identity(graph, index, context->points[point], arena, out_answer);
         tn_arena_destroy(arena);
         TN_TRY(status);
     }

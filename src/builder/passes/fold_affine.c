@@ -22,7 +22,7 @@ typedef struct affine_folder {
 } affine_folder;
 
 /* Describes a tensor for calls; false when its shape is not known. */
-static tn_status describe(affine_folder *f, tn_tensor_id id, bool *out_is_known) {
+static tn_status describe_tensor(affine_folder *f, tn_tensor_id id, bool *out_is_known) {
     const tn_graph_tensor *item = &f->graph->tensors[id];
     if (!item->is_constant) {
         *out_is_known = tn_pass_is_shaped(f->context, id);
@@ -47,9 +47,11 @@ static tn_status make_call(affine_folder *f, uint32_t index, tn_node_call *node_
     f->tensors = tn_arena_allocate(f->arena, f->graph->tensor_count + 1, sizeof *f->tensors);
     if (!f->tensors) return tn_fail_memory("folding factors");
     for (uint32_t i = 0; *out_is_known && i < node->input_count; i++)
-        if (node->inputs[i] != TN_NO_TENSOR) TN_TRY(describe(f, node->inputs[i], out_is_known));
+        if (node->inputs[i] != TN_NO_TENSOR)
+            TN_TRY(describe_tensor(f, node->inputs[i], out_is_known));
     for (uint32_t i = 0; *out_is_known && i < node->output_count; i++)
-        if (node->outputs[i] != TN_NO_TENSOR) TN_TRY(describe(f, node->outputs[i], out_is_known));
+        if (node->outputs[i] != TN_NO_TENSOR)
+            TN_TRY(describe_tensor(f, node->outputs[i], out_is_known));
     if (!*out_is_known) return TN_OK;
     return tn_node_call_init(node_call, f->arena, f->graph, index, f->tensors);
 }
@@ -58,13 +60,13 @@ static tn_status make_call(affine_folder *f, uint32_t index, tn_node_call *node_
  * what the two nodes are */
 
 static int64_t extent_of(const tn_tensor *tensor, int32_t axis) {
-    const int64_t place = axis < 0 ? (int64_t)axis + tensor->rank : axis;
-    return place >= 0 && place < (int64_t)tensor->rank ? tensor->shape[place] : -1;
+    const int64_t position = axis < 0 ? (int64_t)axis + tensor->rank : axis;
+    return position >= 0 && position < (int64_t)tensor->rank ? tensor->shape[position] : -1;
 }
 
 /* The node as `name`; null: it is none. */
-static tn_status ask(affine_folder *f, uint32_t index, tn_tensor_id chained, const char *name,
-                     const tn_facet **out_facet) {
+static tn_status ask_facet(affine_folder *f, uint32_t index, tn_tensor_id chained, const char *name,
+                           const tn_facet **out_facet) {
     tn_link *link = tn_arena_allocate(f->arena, 1, sizeof *link);
     if (!link) return tn_fail_memory("folding factors");
     TN_TRY(tn_link_init(link, f->arena, f->graph, index, chained, f->tensors));
@@ -77,8 +79,8 @@ static tn_status read_vector(affine_folder *f, uint32_t index, tn_tensor_id chai
     const tn_graph_node *node = &f->graph->nodes[index];
     const tn_facet *scale = NULL, *bias = NULL;
     *out_is_affine = false;
-    TN_TRY(ask(f, index, chained, TN_FACET_SCALE, &scale));
-    if (!scale) TN_TRY(ask(f, index, chained, TN_FACET_BIAS, &bias));
+    TN_TRY(ask_facet(f, index, chained, TN_FACET_SCALE, &scale));
+    if (!scale) TN_TRY(ask_facet(f, index, chained, TN_FACET_BIAS, &bias));
     const tn_facet *facet = scale ? scale : bias;
     if (!facet || facet->variant || facet->operand_count != 1) return TN_OK;
     const int32_t axis = ((const tn_facet_axis *)facet->what)->axis;
@@ -116,7 +118,7 @@ static bool is_finite(const tn_affine *affine) {
     return true;
 }
 
-/* Whether the node is affine in `chained`; *affine has room for the largest extent. */
+/* Whether the node is affine in `chained`; *affine has capacity for the largest extent. */
 static tn_status read_affine(affine_folder *f, uint32_t index, tn_tensor_id chained,
                              tn_affine *affine, bool *out_is_affine) {
     const tn_graph_node *node = &f->graph->nodes[index];
@@ -126,19 +128,19 @@ static tn_status read_affine(affine_folder *f, uint32_t index, tn_tensor_id chai
     TN_TRY(make_call(f, index, &node_call, &is_known));
     if (!is_known) return TN_OK;
     const tn_tensor *y = f->tensors[node->outputs[0]];
-    uint64_t room = 1;
+    uint64_t capacity = 1;
     for (uint32_t i = 0; i < y->rank; i++)
-        if (y->shape[i] > 0 && (uint64_t)y->shape[i] > room) room = (uint64_t)y->shape[i];
-    *affine = (tn_affine){.size = sizeof *affine, .count = room};
-    affine->factors = tn_arena_allocate(f->arena, room, sizeof(double));
-    affine->shifts = tn_arena_allocate(f->arena, room, sizeof(double));
+        if (y->shape[i] > 0 && (uint64_t)y->shape[i] > capacity) capacity = (uint64_t)y->shape[i];
+    *affine = (tn_affine){.size = sizeof *affine, .count = capacity};
+    affine->factors = tn_arena_allocate(f->arena, capacity, sizeof(double));
+    affine->shifts = tn_arena_allocate(f->arena, capacity, sizeof(double));
     if (!affine->factors || !affine->shifts) return tn_fail_memory("folding factors");
     const bool is_described = node->inputs[0] == chained &&
                               describes(&node_call.call, TN_FACET_AFFINE, affine, sizeof *affine);
     if (is_described) {
-        *out_is_affine = affine->count <= room;
+        *out_is_affine = affine->count <= capacity;
     } else {
-        affine->count = room;
+        affine->count = capacity;
         TN_TRY(read_vector(f, index, chained, affine, out_is_affine));
     }
     *out_is_affine = *out_is_affine && is_finite(affine);

@@ -32,7 +32,9 @@ static bool has_fixed_shapes(const constant_folder *folder, const tn_graph_node 
     for (uint32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i] == TN_NO_TENSOR) continue;
         if (!folder->is_fixed[node->inputs[i]]) return false;
-        if (tn_graph_needs_value(node, i) && !is_constant(folder, node->inputs[i])) return false;
+        const uint32_t flags = tn_graph_input_port(node->entry->op, i)->flags;
+        const bool is_read = (flags & TN_PORT_VALUE_WANTED) || tn_graph_needs_value(node, i);
+        if (is_read && !is_constant(folder, node->inputs[i])) return false;
     }
     return true;
 }
@@ -41,8 +43,7 @@ static void note_shapes(constant_folder *folder, const tn_graph_node *node) {
     bool is_fixed = has_fixed_shapes(folder, node);
     for (uint32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] == TN_NO_TENSOR) continue;
-        uint32_t flags = tn_graph_output_port(node->entry->op, i)->flags;
-        folder->is_fixed[node->outputs[i]] = is_fixed && !(flags & TN_PORT_SIZED_BY_RUN) &&
+        folder->is_fixed[node->outputs[i]] = is_fixed && !tn_graph_output_is_sized(node, i) &&
                                              tn_pass_is_shaped(folder->context, node->outputs[i]);
     }
 }

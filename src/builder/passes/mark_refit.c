@@ -21,7 +21,7 @@ typedef struct refit_scope {
 
 typedef struct refit_marker {
     const tn_builder_options *options;
-    tn_map *wanted; /* the option's names, by their place in it */
+    tn_map *wanted; /* the option's names, by their index in it */
     tn_map *marked; /* the first tensor of a name */
     bool *is_found; /* by the option's names */
     tn_nearest *nearest;
@@ -62,12 +62,12 @@ static void unmark(const tn_graph *graph, const char *name) {
 
 static tn_status mark_as(refit_marker *marker, const refit_scope *scope, tn_graph_tensor *tensor,
                          const char *name, bool is_wanted) {
-    uint64_t place = 0;
-    if (!tn_map_get(marker->marked, name, &place)) {
+    uint64_t index = 0;
+    if (!tn_map_get(marker->marked, name, &index)) {
         tensor->refit_name = name;
         return tn_map_set(marker->marked, name, (uint64_t)(uintptr_t)tensor);
     }
-    const tn_graph_tensor *first = (const tn_graph_tensor *)(uintptr_t)place;
+    const tn_graph_tensor *first = (const tn_graph_tensor *)(uintptr_t)index;
     if (first && is_equal(first, tensor)) {
         tensor->refit_name = name;
         return TN_OK;
@@ -88,15 +88,15 @@ static tn_status mark_tensor(refit_marker *marker, const refit_scope *scope, tn_
                              bool is_needed) {
     tn_graph_tensor *tensor = &scope->graph->tensors[id];
     const tn_builder_options *options = marker->options;
-    uint64_t place = 0;
+    uint64_t index = 0;
     if (!tensor->is_constant) return TN_OK;
     const char *name = name_of(scope, tensor);
     for (uint32_t i = 0; i < options->refit_count; i++)
         tn_nearest_offer(&marker->nearest[i], name);
-    const bool is_wanted = tn_map_get(marker->wanted, name, &place);
+    const bool is_wanted = tn_map_get(marker->wanted, name, &index);
     const bool is_float = (options->flags & TN_BUILD_REFIT) && tn_type_is_float(tensor->type);
     if (!is_wanted && !is_float) return TN_OK;
-    if (is_wanted) marker->is_found[place] = true;
+    if (is_wanted) marker->is_found[index] = true;
     const char *why = tn_graph_refuse_refit(tensor, is_needed);
     if (!why && tensor->use_count == 0) why = "nothing reads it";
     if (!why) return mark_as(marker, scope, tensor, name, is_wanted);
@@ -139,10 +139,10 @@ static tn_status read_names(refit_marker *marker) {
 static tn_status check_found(const refit_marker *marker) {
     const tn_builder_options *options = marker->options;
     for (uint32_t i = 0; i < options->refit_count; i++) {
-        uint64_t place = i; /* a name may be given twice: the last one counts */
-        (void)tn_map_get(marker->wanted, options->refit[i], &place);
+        uint64_t index = i; /* a name may be given twice: the last one counts */
+        (void)tn_map_get(marker->wanted, options->refit[i], &index);
         const char *best = marker->nearest[i].best;
-        if (!marker->is_found[place])
+        if (!marker->is_found[index])
             return tn_fail(TN_ERROR_NOT_FOUND, "there is no constant '%s' to refit%s%s%s",
                            options->refit[i], best ? "; the nearest is '" : "", best ? best : "",
                            best ? "'" : "");

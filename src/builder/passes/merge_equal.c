@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes one node of those that compute the same. One walk over the sorted graph numbers values:
+ * Makes one node of those that compute the same. One traversal of the sorted graph numbers values:
  * the value of a tensor is the first tensor that is known to hold the same, so that chains of equal
  * nodes meet too. Each node is looked up by an outline first, which says of constants only what
  * type and shape they are; their content is read where two outlines are the same, and once each:
@@ -55,11 +55,11 @@ static tn_status make_table(equal_merger *merger, equal_table *table) {
     return TN_OK;
 }
 
-static void add(const equal_table *table, uint64_t hash, uint32_t node) {
-    size_t place = (size_t)hash & table->mask;
-    while (table->slots[place].node != TN_NO_NODE)
-        place = (place + 1) & table->mask;
-    table->slots[place] = (equal_slot){.hash = hash, .node = node};
+static void add_to_table(const equal_table *table, uint64_t hash, uint32_t node) {
+    size_t at = (size_t)hash & table->mask;
+    while (table->slots[at].node != TN_NO_NODE)
+        at = (at + 1) & table->mask;
+    table->slots[at] = (equal_slot){.hash = hash, .node = node};
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -161,16 +161,16 @@ static bool is_same_node(const equal_merger *merger, uint32_t a, uint32_t b) {
 }
 
 /* ----------------------------------------------------------------------------------------------
- * the walk */
+ * the traversal */
 
 /* The node that stands in a table under this hash; of several the one that is the same as `index`,
  * where that is asked for. TN_NO_NODE: none. */
-static uint32_t find(const equal_merger *merger, const equal_table *table, uint64_t hash,
-                     uint32_t index, bool must_be_same) {
-    size_t place = (size_t)hash & table->mask;
+static uint32_t find_equal(const equal_merger *merger, const equal_table *table, uint64_t hash,
+                           uint32_t index, bool must_be_same) {
+    size_t at = (size_t)hash & table->mask;
     uint32_t tried = 0;
-    for (; table->slots[place].node != TN_NO_NODE; place = (place + 1) & table->mask) {
-        const equal_slot *slot = &table->slots[place];
+    for (; table->slots[at].node != TN_NO_NODE; at = (at + 1) & table->mask) {
+        const equal_slot *slot = &table->slots[at];
         if (slot->hash != hash) continue;
         if (!must_be_same || is_same_node(merger, slot->node, index)) return slot->node;
         if (++tried == TRIED_AT_MOST) break;
@@ -180,20 +180,20 @@ static uint32_t find(const equal_merger *merger, const equal_table *table, uint6
 
 static uint32_t find_first(const equal_merger *merger, uint32_t index) {
     const uint64_t outline = hash_outline(merger, &merger->graph->nodes[index]);
-    const uint32_t like = find(merger, &merger->outlines, outline, index, false);
+    const uint32_t like = find_equal(merger, &merger->outlines, outline, index, false);
     if (like == TN_NO_NODE) {
-        add(&merger->outlines, outline, index);
+        add_to_table(&merger->outlines, outline, index);
         return index;
     }
     if (!merger->is_known[like]) {
         merger->is_known[like] = true;
-        add(&merger->nodes, hash_node(merger, outline, like), like);
+        add_to_table(&merger->nodes, hash_node(merger, outline, like), like);
     }
     const uint64_t hash = hash_node(merger, outline, index);
-    const uint32_t first = find(merger, &merger->nodes, hash, index, true);
+    const uint32_t first = find_equal(merger, &merger->nodes, hash, index, true);
     if (first != TN_NO_NODE) return first;
     merger->is_known[index] = true;
-    add(&merger->nodes, hash, index);
+    add_to_table(&merger->nodes, hash, index);
     return index;
 }
 
@@ -252,7 +252,7 @@ static void replace_reads(const equal_merger *merger) {
     }
 }
 
-static tn_status prepare(equal_merger *merger) {
+static tn_status create_merger(equal_merger *merger) {
     const tn_graph *graph = merger->graph;
     tn_pass_context *context = merger->context;
     TN_TRY(tn_arena_create(graph->allocator, &merger->arena));
@@ -282,7 +282,7 @@ static tn_status prepare(equal_merger *merger) {
 tn_status tn_pass_merge_equal(tn_pass_context *context) {
     equal_merger merger = {.context = context, .graph = context->graph};
     tn_status status = TN_OK;
-    TN_GO(prepare(&merger));
+    TN_GO(create_merger(&merger));
     number_values(&merger);
     TN_GO(choose_kept(&merger));
     replace_reads(&merger);

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See progress.h. */
 #include "builder/progress/progress.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 #include <inttypes.h>
-#include <time.h>
 
 #define INTERVAL_NS 20e6
-
-static double now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
 
 tn_status tn_progress_tell(tn_progress *progress, const char *stage, uint64_t done,
                            uint64_t count) {
@@ -22,7 +16,7 @@ tn_status tn_progress_tell(tn_progress *progress, const char *stage, uint64_t do
     progress->count = count;
     progress->is_cancelled =
         progress->is_cancelled || !progress->function(progress->user, stage, done, count);
-    progress->told_ns = now_ns();
+    progress->told_ns = (double)tn_now_ns();
     if (!progress->is_cancelled) return TN_OK;
     return tn_fail(TN_ERROR_CANCELLED, "stopped by the caller at %" PRIu64 " of %" PRIu64 " (%s)",
                    done, count, stage);
@@ -30,6 +24,7 @@ tn_status tn_progress_tell(tn_progress *progress, const char *stage, uint64_t do
 
 tn_status tn_progress_again(tn_progress *progress) {
     if (!progress || !progress->function || !progress->stage) return TN_OK;
-    if (!progress->is_cancelled && now_ns() - progress->told_ns < INTERVAL_NS) return TN_OK;
+    if (!progress->is_cancelled && (double)tn_now_ns() - progress->told_ns < INTERVAL_NS)
+        return TN_OK;
     return tn_progress_tell(progress, progress->stage, progress->done, progress->count);
 }

@@ -70,8 +70,7 @@ static void note_copy(const tn_report_processor *source, const tn_program_step *
 
 static void note_sized(processor_sums *sums, const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->output_count && !sums->sized; i++)
-        if (tn_graph_output_port(node->entry->op, i)->flags & TN_PORT_SIZED_BY_RUN)
-            sums->sized = node;
+        if (tn_graph_output_is_sized(node, i)) sums->sized = node;
 }
 
 static void sum_up(const tn_report_processor *source, processor_sums *sums) {

@@ -70,7 +70,7 @@ static tn_status emit_name(tn_emitter *e, uint32_t name, tn_tensor_id *out_tenso
 }
 
 /* The alternative that the form has here. */
-static const tn_term *choose(tn_emitter *e, const tn_term *term) {
+static const tn_term *choose_term(tn_emitter *e, const tn_term *term) {
     while (term->kind == TN_TERM_CHOICE) {
         const tn_term *chosen = term->arguments[e->form % term->argument_count];
         e->form /= term->argument_count;
@@ -79,8 +79,23 @@ static const tn_term *choose(tn_emitter *e, const tn_term *term) {
     return term;
 }
 
-static tn_status emit_input(tn_emitter *e, const tn_term *given, tn_tensor_id *out_tensor) {
-    const tn_term *term = choose(e, given);
+/* Of a port beyond the operator's: any type. */
+static tn_type_set types_of(const tn_operator_entry *entry, uint32_t input) {
+    return input < entry->op->input_count ? entry->inputs[input].types : ~(tn_type_set)0;
+}
+
+/* A captured number, in a pattern with the type of its other numbers where the port takes that. */
+static tn_status emit_captured(tn_emitter *e, const tn_attribute *value, tn_type_set types,
+                               tn_tensor_id *out_tensor) {
+    const double number = (double)value->i;
+    return e->is_pattern && value->type == TN_FIELD_I64 && types & TN_TYPE_BIT(e->number_type)
+               ? add_numbers(e, e->number_type, false, 1, &number, out_tensor)
+               : add_value(e, value, out_tensor);
+}
+
+static tn_status emit_input(tn_emitter *e, const tn_term *given, tn_type_set types,
+                            tn_tensor_id *out_tensor) {
+    const tn_term *term = choose_term(e, given);
     const tn_match_binding *binding = &e->matcher->bindings[term->name];
     *out_tensor = TN_NO_TENSOR;
     switch (term->kind) {
@@ -90,7 +105,7 @@ static tn_status emit_input(tn_emitter *e, const tn_term *given, tn_tensor_id *o
     case TN_TERM_COMPUTED:
         *out_tensor = e->captured[term->name];
         if (*out_tensor != TN_NO_TENSOR || !binding->value) return TN_OK;
-        return add_value(e, binding->value, out_tensor);
+        return emit_captured(e, binding->value, types, out_tensor);
     case TN_TERM_NUMBERS:
         return add_numbers(e, term->is_list && term->are_integers ? TN_I64 : e->number_type,
                            term->is_list, term->number_count, term->numbers, out_tensor);
@@ -202,7 +217,7 @@ static tn_status emit_with(tn_emitter *e, const tn_operator_entry *entry, const 
     uint64_t attribute_count = 0;
     uint32_t input_count = term->argument_count, output_count = 0;
     for (uint32_t i = 0; i < input_count; i++)
-        TN_TRY(emit_input(e, term->arguments[i], &inputs[i]));
+        TN_TRY(emit_input(e, term->arguments[i], types_of(entry, i), &inputs[i]));
     while (input_count > 0 && inputs[input_count - 1] == TN_NO_TENSOR)
         input_count--;
     TN_TRY(emit_fields(e, entry->op, term, &attribute_count, &attributes));
@@ -231,7 +246,7 @@ static bool is_older_tried(tn_emitter *e, const tn_operator *op, const tn_term *
 
 static tn_status emit_node(tn_emitter *e, const tn_term *given, const tn_statement *statement,
                            tn_tensor_id *out_first) {
-    const tn_term *term = choose(e, given);
+    const tn_term *term = choose_term(e, given);
     const tn_rewrite_entry *rewrite = e->matcher->entry;
     uint32_t version = e->is_pattern ? term->highest : term->lowest;
     for (;;) {

@@ -4,8 +4,8 @@
 #include "builder/rewrite/extent_proof.h"
 #include "base/status.h"
 
-static tn_status infer(tn_extent_proof *proof, const tn_probe *probe,
-                       const tn_profile_shapes *shapes, uint32_t number, tn_arena *arena) {
+static tn_status infer_extents(tn_extent_proof *proof, const tn_probe *probe,
+                               const tn_profile_shapes *shapes, uint32_t number, tn_arena *arena) {
     const tn_graph *graph = probe->graph;
     tn_inference *inference = &proof->probes[proof->probe_count];
     tn_shape *extents = tn_arena_allocate(arena, graph->input_count + 1, sizeof *extents);
@@ -37,7 +37,7 @@ tn_status tn_extent_proof_init(tn_extent_proof *proof, const tn_graph *graph,
         proof->has_values = proof->has_values || profiles[i].optimum_value;
     }
     for (uint32_t i = 0; proof->is_varying && i < TN_PROOF_PROBES; i++) {
-        const tn_status status = infer(proof, &probe, shapes, i, arena);
+        const tn_status status = infer_extents(proof, &probe, shapes, i, arena);
         if (status == TN_ERROR_MEMORY) return status;
         if (status != TN_OK) tn_error_clear(); /* shapes that the network refuses */
     }

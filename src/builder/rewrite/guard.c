@@ -13,7 +13,7 @@ static tn_matcher *matcher_of(const tn_match *match) {
     return match->host_private;
 }
 
-static const tn_match_binding *find(const tn_match *match, const char *name) {
+static const tn_match_binding *find_binding(const tn_match *match, const char *name) {
     const tn_matcher *m = matcher_of(match);
     const uint32_t index = name ? tn_pattern_find_name(m->pattern, name) : TN_NO_NAME;
     if (index == TN_NO_NAME || !m->bindings[index].is_bound) return NULL;
@@ -21,7 +21,7 @@ static const tn_match_binding *find(const tn_match *match, const char *name) {
 }
 
 /* A constant as it is; of others what all shapes have in common. */
-static bool describe(tn_matcher *m, tn_tensor_id id, tn_tensor_storage *storage) {
+static bool describe_common(tn_matcher *m, tn_tensor_id id, tn_tensor_storage *storage) {
     const tn_graph_tensor *item = &m->graph->tensors[id];
     if (item->is_constant) {
         if (tn_tensor_init(storage, item->type, TN_LINEAR, &item->shape) != TN_OK) return false;
@@ -46,17 +46,17 @@ static bool describe(tn_matcher *m, tn_tensor_id id, tn_tensor_storage *storage)
 
 static const tn_tensor *match_tensor(const tn_match *match, const char *name) {
     tn_matcher *m = matcher_of(match);
-    const tn_match_binding *binding = find(match, name);
+    const tn_match_binding *binding = find_binding(match, name);
     if (!binding || binding->tensor == TN_NO_TENSOR) return NULL;
     tn_tensor_storage *storage = tn_arena_allocate(m->arena, 1, sizeof *storage);
     if (!storage) m->status = tn_fail_memory("a rewrite");
-    return storage && describe(m, binding->tensor, storage) ? &storage->tensor : NULL;
+    return storage && describe_common(m, binding->tensor, storage) ? &storage->tensor : NULL;
 }
 
 /* An axis from the front; false: there is none. */
 static bool find_axis(tn_matcher *m, tn_tensor_id id, int32_t axis, uint32_t *out_axis) {
     tn_tensor_storage storage;
-    if (!describe(m, id, &storage)) return false;
+    if (!describe_common(m, id, &storage)) return false;
     const int64_t at = axis < 0 ? (int64_t)axis + storage.tensor.rank : axis;
     *out_axis = (uint32_t)at;
     return at >= 0 && at < (int64_t)storage.tensor.rank;
@@ -65,7 +65,7 @@ static bool find_axis(tn_matcher *m, tn_tensor_id id, int32_t axis, uint32_t *ou
 static uint32_t match_is_equal_extent(const tn_match *match, const char *a, int32_t axis_a,
                                       const char *b, int32_t axis_b) {
     tn_matcher *m = matcher_of(match);
-    const tn_match_binding *left = find(match, a), *right = find(match, b);
+    const tn_match_binding *left = find_binding(match, a), *right = find_binding(match, b);
     uint32_t left_axis = 0, right_axis = 0;
     if (!left || !right || left->tensor == TN_NO_TENSOR || right->tensor == TN_NO_TENSOR ||
         !find_axis(m, left->tensor, axis_a, &left_axis) ||
@@ -75,7 +75,7 @@ static uint32_t match_is_equal_extent(const tn_match *match, const char *a, int3
 }
 
 static const tn_attribute *match_value(const tn_match *match, const char *name) {
-    const tn_match_binding *binding = find(match, name);
+    const tn_match_binding *binding = find_binding(match, name);
     return binding ? binding->value : NULL;
 }
 

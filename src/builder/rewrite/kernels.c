@@ -26,8 +26,8 @@ typedef struct question {
     tn_arena *arena;
 } question;
 
-static tn_status describe(const question *q, tn_tensor_id id, tn_format format, int point,
-                          uint32_t flags, tn_tensor_storage *storage) {
+static tn_status describe_tensor(const question *q, tn_tensor_id id, tn_format format, int point,
+                                 uint32_t flags, tn_tensor_storage *storage) {
     const tn_graph_tensor *item = &q->graph->tensors[id];
     const tn_tensor_storage *known = &q->points[point]->tensors[id].storage;
     const tn_shape *shape = item->is_constant ? &item->shape : &known->shape;
@@ -55,16 +55,17 @@ static tn_status make_call(const question *q, const tn_kernel_entry *entry, cons
             const tn_combination_port *port =
                 combination ? tn_combination_input(combination, i) : NULL;
             if (node->inputs[i] == TN_NO_TENSOR) continue;
-            TN_TRY(describe(q, node->inputs[i], port ? port->format : TN_LINEAR, p,
-                            tn_graph_input_port(node->entry->op, i)->flags, &c->storages[p][i]));
+            TN_TRY(describe_tensor(q, node->inputs[i], port ? port->format : TN_LINEAR, p,
+                                   tn_graph_input_port(node->entry->op, i)->flags,
+                                   &c->storages[p][i]));
             c->inputs[p][i] = &c->storages[p][i].tensor;
         }
     for (uint32_t i = 0; i < node->output_count; i++) {
         const tn_combination_port *port =
             combination ? tn_combination_output(combination, i) : NULL;
         if (node->outputs[i] == TN_NO_TENSOR) continue;
-        TN_TRY(describe(q, node->outputs[i], port ? port->format : TN_LINEAR, point, 0,
-                        &c->storages[3][i]));
+        TN_TRY(describe_tensor(q, node->outputs[i], port ? port->format : TN_LINEAR, point, 0,
+                               &c->storages[3][i]));
         c->outputs[i] = &c->storages[3][i].tensor;
     }
     const bool is_on_cpu = strcmp(entry->kernel->device, "cpu") == 0;

@@ -39,7 +39,8 @@ static bool go_back(tn_matcher *m, mark before) {
     return false;
 }
 
-static void bind(tn_matcher *m, uint32_t name, tn_tensor_id tensor, const tn_attribute *value) {
+static void bind_name(tn_matcher *m, uint32_t name, tn_tensor_id tensor,
+                      const tn_attribute *value) {
     m->bindings[name] = (tn_match_binding){true, tensor, value};
     m->bound[m->bound_count++] = name;
 }
@@ -48,7 +49,7 @@ bool tn_matcher_bind_value(tn_matcher *m, uint32_t name, tn_tensor_id tensor,
                            const tn_attribute *value) {
     const tn_match_binding *there = &m->bindings[name];
     if (there->is_bound) return there->value && tn_attribute_is_near(there->value, value);
-    bind(m, name, tensor, value);
+    bind_name(m, name, tensor, value);
     return true;
 }
 
@@ -77,7 +78,7 @@ static bool is_operator(const tn_matcher *m, const tn_term *term, const tn_opera
 static bool bind_tensor(tn_matcher *m, uint32_t name, tn_tensor_id tensor) {
     const tn_match_binding *there = &m->bindings[name];
     if (!there->is_bound) {
-        bind(m, name, tensor, NULL);
+        bind_name(m, name, tensor, NULL);
         return true;
     }
     if (there->tensor == tensor) return true;

@@ -40,7 +40,7 @@ bool tn_matcher_may_stand(const tn_pattern *pattern, const tn_graph_node *node);
  * context, graph, entry, pattern and arena. */
 bool tn_matcher_find(tn_matcher *matcher, uint32_t root);
 
-/* --- for match.c and its neighbours --- */
+/* --- for match.c and match_*.c --- */
 /* The fields of the term that the node must have; captures are bound (match_fields.c). */
 bool tn_matcher_fields(tn_matcher *matcher, const tn_term *term, const tn_graph_node *node);
 /* A constant against numbers, and as a captured value (match_constants.c). */

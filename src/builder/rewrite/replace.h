@@ -10,7 +10,7 @@
 #include "base/error_copy.h"
 #include "builder/rewrite/match.h"
 
-/* The replacement on its way into a graph. */
+/* The replacement while it is added to a graph. */
 typedef struct tn_emitter {
     const tn_matcher *matcher;
     tn_graph *graph;       /* the matcher's, or a trial */

@@ -158,7 +158,7 @@ static void sort_entries(const tn_rewrite_entry **entries, uint32_t count) {
     }
 }
 
-static void choose(rewriter *r) {
+static void choose_rewrites(rewriter *r) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < r->count; i++) {
         const tn_rewrite_entry *entry = r->entries[i];
@@ -220,7 +220,7 @@ static tn_status rewrite(tn_pass_context *context, bool before_folding) {
     bool is_changed = true;
     TN_TRY(tn_registry_rewrites(registry, &r.entries, &held));
     r.count = held;
-    choose(&r);
+    choose_rewrites(&r);
     r.matcher = tn_allocate_zero(context->graph->allocator, 1, sizeof *r.matcher);
     if (!r.matcher) TN_GO(tn_fail_memory("rewrites"));
     TN_GO(check_without(&r, held));

@@ -65,7 +65,7 @@ static tn_status import_all(trial *t, bool *out_is_known) {
     return TN_OK;
 }
 
-static tn_status infer(trial *t) {
+static tn_status infer_trial(trial *t) {
     tn_inference_plan plan;
     tn_shape shapes[TN_PATTERN_NAMES];
     const void *values[TN_PATTERN_NAMES];
@@ -141,7 +141,7 @@ static tn_status try_all(trial *t, const char *name) {
         if (t->m->pattern->names[i].is_output)
             TN_TRY(tn_graph_add_output(t->graph, e->tensors[i], NULL));
     TN_TRY(tn_graph_sort(t->graph));
-    TN_TRY(infer(t));
+    TN_TRY(infer_trial(t));
     TN_TRY(check_outputs(t));
     return check_kernels(t);
 }

@@ -13,11 +13,19 @@ static double tolerance(const tn_candidate *a, const tn_candidate *b) {
     return fmax(tn_timing_policy.least_difference, fmax(a->noise, b->noise));
 }
 
-static double ranked_cost(const tn_candidate *candidate) {
+/* What the processor's memory takes for what it makes weights larger by. */
+static double memory_cost(const tn_lowering *lowering, const tn_candidate *candidate) {
+    return lowering->is_resident || tn_lower_is_on_device(candidate)
+               ? 0
+               : candidate->grown_bytes / lowering->rates->memory.bytes_a_ns;
+}
+
+static double ranked_cost(const tn_lowering *lowering, const tn_candidate *candidate) {
     const uint32_t rank = candidate->rank < tn_timing_policy.rank_limit
                               ? candidate->rank
                               : tn_timing_policy.rank_limit;
-    return candidate->cost * (1 + tn_timing_policy.rank_share * rank);
+    return candidate->cost * (1 + tn_timing_policy.rank_share * rank) +
+           memory_cost(lowering, candidate);
 }
 
 static bool has_measured(const tn_lower_node *node) {
@@ -69,7 +77,8 @@ void tn_lower_level(const tn_lowering *lowering, uint32_t index, double *ranked,
     const tn_candidate *fused = best_fused(node);
     const bool is_by_estimate = !has_measured(node); /* which has the rule in it */
     for (size_t i = 0; i < node->candidate_count; i++)
-        ranked[i] = is_by_estimate ? node->candidates[i].cost : ranked_cost(&node->candidates[i]);
+        ranked[i] =
+            is_by_estimate ? node->candidates[i].cost : ranked_cost(lowering, &node->candidates[i]);
     for (size_t i = 0; i < node->candidate_count; i++) {
         const tn_candidate *candidate = &node->candidates[i];
         out_costs[i] = candidate->is_measured

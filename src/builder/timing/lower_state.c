@@ -26,8 +26,8 @@ static tn_status open_stream(state_subject *subject, const tn_device *device) {
     return TN_OK;
 }
 
-static tn_status prepare(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
-                         state_subject *subject) {
+static tn_status prepare_state(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
+                               state_subject *subject) {
     tn_prepared_kernel *prepared = &subject->prepared;
     TN_TRY(tn_arena_create(lowering->graph->allocator, &subject->arena));
     TN_TRY(tn_packed_store_create(lowering->graph->allocator, &subject->packed));
@@ -42,7 +42,7 @@ static tn_status prepare(tn_lowering *lowering, uint32_t index, const tn_candida
     return tn_prepared_kernel_init(prepared);
 }
 
-static void finish(state_subject *subject) {
+static void finish_state(state_subject *subject) {
     if (subject->device) (void)subject->device->stream_wait(subject->device, subject->stream);
     tn_prepared_kernel_deinit(&subject->prepared);
     if (subject->device) subject->device->stream_destroy(subject->device, subject->stream);
@@ -95,7 +95,7 @@ static tn_status keep_step(tn_lowering *lowering, const tn_candidate *candidate,
     state_subject subject = {0};
     tn_error_copy before;
     tn_error_save(&before);
-    tn_status status = prepare(lowering, step->node, candidate, &subject);
+    tn_status status = prepare_state(lowering, step->node, candidate, &subject);
     if (status == TN_OK && candidate->entry->kernel->save) {
         status =
             tn_prepared_kernel_save(&subject.prepared, arena, &step->state, &step->state_bytes);
@@ -104,7 +104,7 @@ static tn_status keep_step(tn_lowering *lowering, const tn_candidate *candidate,
     packed->kernel = step->kernel;
     if (status == TN_OK && lowering->options->keeps_packed)
         status = tn_packed_store_visit(subject.packed, keep_blob, packed);
-    finish(&subject);
+    finish_state(&subject);
     if (status == TN_OK || status == TN_ERROR_MEMORY || candidate->entry->kernel->save)
         return status;
     tn_error_restore(&before); /* whoever loads the plan hears of it */

@@ -74,7 +74,7 @@ static void add_run_share(const tn_lowering *lowering, const tn_candidate *candi
 
 /* Alone. */
 static tn_status measure(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
-                         double best_ns, tn_timing_samples *out_samples) {
+                         double best_ns, tn_timing_samples *out_samples, double *out_grown_bytes) {
     struct tn_timing *timing = lowering->timing;
     tn_timing_subject *subject = &timing->subjects[0];
     tn_timing_work *const works[] = {&subject->work};
@@ -86,6 +86,7 @@ static tn_status measure(tn_lowering *lowering, uint32_t index, const tn_candida
     tn_status status = tn_timing_warm_up(lowering, &subject->work, &bounds);
     if (status == TN_OK) status = tn_timing_rounds(lowering, works, 1, &bounds, &failed);
     *out_samples = subject->work.samples;
+    *out_grown_bytes = subject->grown_bytes;
     add_run_share(lowering, candidate, begin_ns);
     tn_timing_subject_close(lowering, subject);
     return status;
@@ -107,12 +108,17 @@ static tn_timing_cache *cache_of(const tn_lowering *lowering, const tn_candidate
     return candidate->is_unkeyed ? lowering->timing->own_cache : lowering->timing->cache;
 }
 
-static tn_status keep(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
-                      tn_timing_result result) {
+static void take(tn_candidate *candidate, const tn_timing_result *result) {
+    candidate->cost = result->ns;
+    candidate->noise = result->noise;
+    candidate->floor = result->floor_ns;
+    candidate->grown_bytes = result->grown_bytes;
+}
+
+static tn_status keep_time(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
+                           tn_timing_result result) {
     uint64_t key = 0;
-    candidate->cost = result.ns;
-    candidate->noise = result.noise;
-    candidate->floor = result.floor_ns;
+    take(candidate, &result);
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
     return tn_timing_cache_set(cache_of(lowering, candidate), key, result);
 }
@@ -124,24 +130,23 @@ tn_status tn_timing_recall(tn_lowering *lowering, uint32_t index, tn_candidate *
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
     candidate->is_measured = tn_timing_cache_get(cache_of(lowering, candidate), key, &result);
     if (!candidate->is_measured) return TN_OK;
-    candidate->cost = result.ns;
-    candidate->noise = result.noise;
-    candidate->floor = result.floor_ns;
+    take(candidate, &result);
     return TN_OK;
 }
 
 tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
                               double best_ns) {
     tn_timing_samples samples = {0};
+    double grown_bytes = 0;
     TN_TRY(tn_timing_recall(lowering, index, candidate));
     if (candidate->is_measured || !can_time(lowering, index, candidate) ||
         tn_timing_is_over_for_nodes(lowering))
         return TN_OK;
-    TN_TRY(measure(lowering, index, candidate, best_ns, &samples));
+    TN_TRY(measure(lowering, index, candidate, best_ns, &samples, &grown_bytes));
     candidate->is_measured = true;
-    return keep(lowering, index, candidate,
-                (tn_timing_result){samples.least, tn_timing_samples_noise(&samples),
-                                   tn_timing_samples_floor(&samples)});
+    return keep_time(lowering, index, candidate,
+                     (tn_timing_result){samples.least, tn_timing_samples_noise(&samples),
+                                        tn_timing_samples_floor(&samples), grown_bytes});
 }
 
 static bool was_beside(const struct tn_timing *timing, uint64_t key) {
@@ -196,8 +201,9 @@ static tn_status keep_disturbed(tn_lowering *lowering, uint32_t index, tn_candid
     const double floor = fmax(tn_timing_samples_floor(samples), candidate->floor),
                  ns = fmax(nearbyint(fmin(pace, 1) * samples->least), floor);
     if (is_sure(candidate) || ns >= candidate->cost) return TN_OK;
-    return keep(lowering, index, candidate,
-                (tn_timing_result){ns, tn_timing_samples_noise(samples), floor});
+    return keep_time(
+        lowering, index, candidate,
+        (tn_timing_result){ns, tn_timing_samples_noise(samples), floor, candidate->grown_bytes});
 }
 
 /* Those that were measured beside each other compare with each other, not with what they took
@@ -212,8 +218,9 @@ static tn_status keep_beside(tn_lowering *lowering, uint32_t index, tn_candidate
         return keep_disturbed(lowering, index, candidate, samples, paces[1]);
     const double ns = nearbyint(paces[0] * samples->least);
     TN_TRY(note_beside(lowering, key));
-    return keep(lowering, index, candidate,
-                (tn_timing_result){ns, tn_timing_samples_noise(samples), ns});
+    return keep_time(
+        lowering, index, candidate,
+        (tn_timing_result){ns, tn_timing_samples_noise(samples), ns, candidate->grown_bytes});
 }
 
 static tn_status keep_all_beside(tn_lowering *lowering, uint32_t index,
@@ -310,7 +317,7 @@ void tn_timing_shares_log(const tn_lowering *lowering) {
     const tn_timing_shares *shares = &lowering->timing->shares;
     for (uint32_t i = 0; i < shares->count; i++)
         tn_runtime_log(lowering->graph->runtime, TN_LOG_DEBUG,
-                       "measured: %s %s %u times, %.2f s getting ready, %.2f s running",
+                       "measured: %s %s %u times, %.2f s preparing, %.2f s running",
                        shares->items[i].kernel->op, shares->items[i].kernel->name,
                        shares->items[i].count, shares->items[i].prepare_ns * 1e-9,
                        shares->items[i].run_ns * 1e-9);

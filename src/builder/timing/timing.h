@@ -28,7 +28,7 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t node, tn_candidate
 tn_status tn_timing_recall(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
 /* Whether no more candidates are measured. Some of the time is left for conversions. */
 bool tn_timing_is_over_for_nodes(const tn_lowering *lowering);
-/* What a kernel took to get ready so far, on average; 0: it did not. */
+/* What `prepare` of a kernel took so far, on average; 0: it did not run. */
 double tn_timing_prepare_ns(const tn_lowering *lowering, const tn_kernel *kernel);
 /* Measures candidates of one node once more and beside each other, the first ones of
  * the list where the memory for all is too large; nothing when the time is over. *out_failed: by
@@ -43,7 +43,7 @@ tn_status tn_timing_key(const tn_lowering *lowering, uint32_t node, tn_candidate
                         uint64_t *out_key);
 /* Adds the build's device or the processor: which one, its driver, the libraries that its kernels
  * call, and the number of threads. */
-uint64_t tn_timing_key_place(const tn_lowering *lowering, uint64_t key, bool is_on_device);
+uint64_t tn_timing_key_device(const tn_lowering *lowering, uint64_t key, bool is_on_device);
 /* The same of how a tensor is stored. */
 uint64_t tn_timing_key_storage(const tn_lowering *lowering, uint64_t key, tn_tensor_id tensor,
                                tn_storage storage);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static const char file_magic[8] = {'T', 'N', 'T', 'I', 'M', 'I', 'N', 'G'};
-enum { FILE_VERSION = 2 };
+enum { FILE_VERSION = 3 };
 
 typedef struct file_header {
     char magic[8];
@@ -70,7 +70,8 @@ static tn_status put(tn_timing_cache *cache, uint64_t key, tn_timing_result resu
 
 static bool is_sound(tn_timing_result result) {
     return result.ns >= 0 && !isinf(result.ns) && result.noise >= 0 && !isinf(result.noise) &&
-           result.floor_ns >= 0 && !isinf(result.floor_ns);
+           result.floor_ns >= 0 && !isinf(result.floor_ns) && result.grown_bytes >= 0 &&
+           !isinf(result.grown_bytes);
 }
 
 bool tn_timing_cache_get(const tn_timing_cache *cache, uint64_t key, tn_timing_result *out_result) {
@@ -96,8 +97,8 @@ static const char *find_damage(const void *data, size_t bytes, file_header *out_
     if (memcmp(out_header->magic, file_magic, sizeof file_magic) != 0)
         return "it is not a timing cache";
     if (out_header->version != FILE_VERSION) return "it is of another version";
-    size_t room = bytes - sizeof *out_header - sizeof checksum;
-    if (room % sizeof(timing) != 0 || out_header->count != room / sizeof(timing))
+    size_t body_bytes = bytes - sizeof *out_header - sizeof checksum;
+    if (body_bytes % sizeof(timing) != 0 || out_header->count != body_bytes / sizeof(timing))
         return "its length does not fit its count";
     memcpy(&checksum, (const char *)data + bytes - sizeof checksum, sizeof checksum);
     if (checksum != tn_hash(data, bytes - sizeof checksum)) return "its checksum does not fit";

@@ -5,9 +5,10 @@
  * is safe between processes: it is merged and rewritten under a lock of its own, written beside and
  * renamed. A damaged one is ignored with a warning.
  *
- * The file, little-endian: "TNTIMING", u32 version 2, u32 zero, u64 count, then `count` times a u64
- * key, a f64 of nanoseconds, a f64 of their relative noise and a f64 of the nanoseconds that it
- * takes at least, sorted by key, then the u64 XXH3 of all before.
+ * The file, little-endian: "TNTIMING", u32 version 3, u32 zero, u64 count, then `count` times a u64
+ * key, a f64 of nanoseconds, a f64 of their relative noise, a f64 of the nanoseconds that it takes
+ * at least and a f64 of the bytes by which it makes weights larger, sorted by key, then the u64
+ * XXH3 of all before.
  */
 #ifndef TN_BUILDER_TIMING_TIMING_CACHE_H
 #define TN_BUILDER_TIMING_TIMING_CACHE_H
@@ -16,8 +17,9 @@
 
 typedef struct tn_timing_result {
     double ns;
-    double noise;    /* relative: how much longer the next shortest sample was */
-    double floor_ns; /* it takes no less: ns, or less where all samples were disturbed */
+    double noise;       /* relative: how much longer the next shortest sample was */
+    double floor_ns;    /* it takes no less: ns, or less where all samples were disturbed */
+    double grown_bytes; /* packed weights, beyond the bytes of the constants */
 } tn_timing_result;
 
 /* `path` null: in memory only. [thread: one at a time for one cache] */

@@ -6,6 +6,7 @@
  * counts it; elsewhere the number of forced switches stands in.
  */
 #include "builder/timing/timing_policy.h"
+#include "base/clock.h"
 #include "builder/timing/timing_private.h"
 
 #include <dirent.h>
@@ -16,14 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static double now_ns(clockid_t clock) {
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
 double tn_timing_now_ns(const tn_lowering *lowering) {
-    return lowering->options->now_ns ? lowering->options->now_ns() : now_ns(CLOCK_MONOTONIC);
+    return lowering->options->now_ns ? lowering->options->now_ns() : (double)tn_now_ns();
 }
 
 static bool is_alone(const tn_lowering *lowering) {
@@ -92,7 +87,7 @@ static double waited_ns(const tn_lowering *lowering) {
 void tn_timing_watch_start(const tn_lowering *lowering, tn_timing_watch *watch) {
     if (is_alone(lowering)) {
         count_switches(RUSAGE_THREAD, &watch->own_switches, &watch->forced_switches);
-        watch->begin_thread_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+        watch->begin_thread_ns = (double)tn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     } else {
         count_switches(RUSAGE_SELF, &watch->own_switches, &watch->forced_switches);
         watch->waited_ns = waited_ns(lowering);
@@ -102,7 +97,7 @@ void tn_timing_watch_start(const tn_lowering *lowering, tn_timing_watch *watch) 
 
 /* On one thread. */
 static tn_timing_sample stop_alone(const tn_timing_watch *watch, double ns) {
-    const double thread_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - watch->begin_thread_ns;
+    const double thread_ns = (double)tn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - watch->begin_thread_ns;
     long own = 0, forced = 0;
     count_switches(RUSAGE_THREAD, &own, &forced);
     const bool was_displaced =

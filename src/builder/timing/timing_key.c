@@ -46,7 +46,7 @@ static uint64_t add_tensor(const tn_lowering *lowering, uint64_t key, tn_tensor_
     return key;
 }
 
-uint64_t tn_timing_key_place(const tn_lowering *lowering, uint64_t key, bool is_on_device) {
+uint64_t tn_timing_key_device(const tn_lowering *lowering, uint64_t key, bool is_on_device) {
     const tn_device *device =
         is_on_device ? lowering->options->device : tn_runtime_cpu(lowering->graph->runtime);
     const char *libraries = TN_DEVICE_HAS(device, libraries) ? device->libraries(device) : NULL;
@@ -84,7 +84,7 @@ static uint64_t add_step(const tn_lowering *lowering, const tn_candidate *candid
             key = tn_hash_add_u64(key, facet->operands[i].input);
     }
     return facet->flags & TN_FACET_POINTERS ? add_operator(node, key)
-                                            : tn_hash_add(key, facet->what, TN_FACET_ROOM);
+                                            : tn_hash_add(key, facet->what, TN_FACET_BYTES);
 }
 
 static uint64_t add_kernel(const tn_candidate *candidate, uint64_t key) {
@@ -96,7 +96,7 @@ static uint64_t add_kernel(const tn_candidate *candidate, uint64_t key) {
     return tn_hash_add_u64(key, candidate->tactic);
 }
 
-static bool ask(tn_call *call, const tn_kernel *kernel, char *text) {
+static bool ask_key(tn_call *call, const tn_kernel *kernel, char *text) {
     tn_crash_mark mark;
     text[0] = 0;
     const uint32_t before = call->device ? tn_device_enter(call->device) : 0;
@@ -121,7 +121,7 @@ static tn_status add_own(const tn_lowering *lowering, uint32_t index, tn_candida
         TN_TRY(tn_arena_create(lowering->graph->allocator, &arena));
         const tn_status status =
             tn_candidate_call_init(&call, lowering, index, candidate, 1, arena);
-        if (status == TN_OK) candidate->is_unkeyed = !ask(&call.call, kernel, text);
+        if (status == TN_OK) candidate->is_unkeyed = !ask_key(&call.call, kernel, text);
         tn_arena_destroy(arena);
         TN_TRY(status);
     }
@@ -136,7 +136,7 @@ tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, tn_candidat
     if (candidate->key != 0) return TN_OK;
     const tn_graph_node *node = &lowering->graph->nodes[index];
     uint64_t key = tn_hash_add_u64(0, KEY_VERSION);
-    key = tn_timing_key_place(lowering, key, tn_lower_is_on_device(candidate));
+    key = tn_timing_key_device(lowering, key, tn_lower_is_on_device(candidate));
     key = add_kernel(candidate, add_operator(node, key));
     for (uint32_t i = 0; i < node->input_count; i++) {
         bool with_value = tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_VALUE_NEEDED;

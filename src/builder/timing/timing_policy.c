@@ -100,6 +100,10 @@ const struct tn_timing_policy tn_timing_policy = {
     /* What each rank down the order of preference adds to a measured cost, up to some. */
     .rank_share = 0.005,
     .rank_limit = 4,
+    /* Constants of a network that stay in the processor's caches from run to run, as those of a
+     * kernel that is timed do. Of larger networks each run reads them from memory: what a kernel
+     * makes them larger by costs what memory takes for it. */
+    .resident_bytes = (uint64_t)16 << 20,
 
     /* ------------------------------------------------------------------------------------------
      * estimates of what is not measured: they need to be right about what is large and what is
@@ -108,9 +112,14 @@ const struct tn_timing_policy tn_timing_policy = {
     /* Where nothing may be measured, as in a build without timing: of a common core, of a common
      * device, and of the bus between them. Nanoseconds of a step, and bytes a nanosecond, those
      * that are read and those that are written. */
-    .rates = {.host = {500, 10}, .device = {2000, 1000}, .transfer = {8000, 40}},
+    .rates = {.host = {500, 10},
+              .device = {2000, 1000},
+              .transfer = {8000, 40},
+              .memory = {500, 10}},
     /* Of the tensor by which rates are measured: a common activation. */
     .rate_bytes = (uint64_t)1 << 20,
+    /* Of one that no cache has room for. */
+    .memory_rate_bytes = (uint64_t)32 << 20,
     /* Multiplications and additions in 32-bit floats in the time of a byte: where a kernel with
      * weights is limited by its work. */
     .work_a_byte = 1,

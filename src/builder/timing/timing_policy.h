@@ -34,6 +34,7 @@ typedef struct tn_timing_rate {
 } tn_timing_rate;
 typedef struct tn_timing_rates {
     tn_timing_rate host, device, transfer;
+    tn_timing_rate memory; /* the processor's, of what is not in its caches */
 } tn_timing_rates;
 
 /* When enough is known of something that runs again and again. */
@@ -81,9 +82,10 @@ struct tn_timing_policy {
     double without_openmp_factor;
     double rank_share;
     uint32_t rank_limit;
+    uint64_t resident_bytes;
     /* Estimates of what is not measured. */
     tn_timing_rates rates;
-    uint64_t rate_bytes;
+    uint64_t rate_bytes, memory_rate_bytes;
     double work_a_byte, device_work_a_byte;
     double rank_factor, tactic_factor;
     double blocked_factor, narrow_device_factor, tf32_factor;

@@ -113,6 +113,7 @@ typedef struct tn_timing_subject {
     tn_arena *arena;
     size_t device_mark; /* device blocks before its own */
     uint64_t bytes;     /* of its tensors, constants too */
+    double grown_bytes; /* what it packed of its constants, beyond their bytes */
     tn_timing_work work;
 } tn_timing_subject;
 /* timing.c's: when the time is over. */

@@ -16,15 +16,14 @@ static tn_status time_copy(tn_lowering *lowering, uint64_t bytes, uint32_t from,
     TN_TRY(tn_tensor_init(&source, TN_F32, TN_LINEAR, &shape));
     TN_TRY(tn_tensor_init(&target, TN_F32, TN_LINEAR, &shape));
     uint64_t key = tn_hash_add_text(0, "rate");
-    key = tn_timing_key_place(lowering, key, from == TN_SPACE_DEVICE || to == TN_SPACE_DEVICE);
+    key = tn_timing_key_device(lowering, key, from == TN_SPACE_DEVICE || to == TN_SPACE_DEVICE);
     key = tn_hash_add_u64(tn_hash_add_u64(tn_hash_add_u64(key, bytes), from), to);
     return tn_timing_conversion(lowering, key, &source, from, &target, to, out_ns, out_is_known);
 }
 
 /* Leaves the rate as it is where the time is over, or says nothing. */
-static tn_status time_rate(tn_lowering *lowering, uint32_t from, uint32_t to,
+static tn_status time_rate(tn_lowering *lowering, uint64_t large, uint32_t from, uint32_t to,
                            tn_timing_rate *rate) {
-    const uint64_t large = tn_timing_policy.rate_bytes;
     double small_ns = 0, large_ns = 0;
     bool is_small_known = false, is_large_known = false;
     TN_TRY(time_copy(lowering, SMALL_BYTES, from, to, &small_ns, &is_small_known));
@@ -38,7 +37,7 @@ static tn_status time_rate(tn_lowering *lowering, uint32_t from, uint32_t to,
 /* A device that has no memory for it now may have enough for the network. */
 static tn_status time_device_rate(tn_lowering *lowering, uint32_t from, uint32_t to,
                                   tn_timing_rate *rate) {
-    const tn_status status = time_rate(lowering, from, to, rate);
+    const tn_status status = time_rate(lowering, tn_timing_policy.rate_bytes, from, to, rate);
     if (status != TN_ERROR_MEMORY && status != TN_ERROR_UNSUPPORTED) return status;
     tn_error_clear();
     return TN_OK;
@@ -50,14 +49,33 @@ static void log_rate(const tn_lowering *lowering, const char *what, const tn_tim
                    rate->bytes_a_ns);
 }
 
+static bool stays_in_caches(const tn_graph *graph) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < graph->tensor_count; i++)
+        if (graph->tensors[i].is_constant) bytes += graph->tensors[i].bytes;
+    return bytes <= tn_timing_policy.resident_bytes;
+}
+
+static tn_status time_host_rates(tn_lowering *lowering, tn_timing_rates *rates) {
+    TN_TRY(time_rate(lowering, tn_timing_policy.rate_bytes, TN_SPACE_HOST, TN_SPACE_HOST,
+                     &rates->host));
+    log_rate(lowering, "the processor", &rates->host);
+    if (!lowering->is_resident) {
+        TN_TRY(time_rate(lowering, tn_timing_policy.memory_rate_bytes, TN_SPACE_HOST, TN_SPACE_HOST,
+                         &rates->memory));
+        log_rate(lowering, "memory", &rates->memory);
+    }
+    return TN_OK;
+}
+
 tn_status tn_timing_rates_find(tn_lowering *lowering) {
     tn_timing_rates *rates = tn_arena_allocate(lowering->arena, 1, sizeof *rates);
     if (!rates) return tn_fail_memory("lowering a graph");
     *rates = tn_timing_policy.rates;
     lowering->rates = rates;
+    lowering->is_resident = stays_in_caches(lowering->graph);
     if (!lowering->timing || lowering->options->now_ns) return TN_OK;
-    TN_TRY(time_rate(lowering, TN_SPACE_HOST, TN_SPACE_HOST, &rates->host));
-    log_rate(lowering, "the processor", &rates->host);
+    TN_TRY(time_host_rates(lowering, rates));
     if (!tn_lower_has_device(lowering)) return TN_OK;
     TN_TRY(time_device_rate(lowering, TN_SPACE_DEVICE, TN_SPACE_DEVICE, &rates->device));
     TN_TRY(time_device_rate(lowering, TN_SPACE_HOST, TN_SPACE_DEVICE, &rates->transfer));

@@ -9,7 +9,7 @@
 
 #include "builder/lower/lower_private.h"
 
-/* Sets lowering->rates. */
+/* Sets lowering->rates and is_resident. */
 tn_status tn_timing_rates_find(tn_lowering *lowering);
 
 #endif

@@ -38,8 +38,8 @@ static tn_status measure_reformat(tn_lowering *lowering, tn_tensor_storage *from
     return TN_OK;
 }
 
-static tn_status describe(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage storage,
-                          tn_tensor_storage *out_tensor) {
+static tn_status describe_tensor(const tn_lowering *lowering, tn_tensor_id tensor,
+                                 tn_storage storage, tn_tensor_storage *out_tensor) {
     TN_TRY(tn_tensor_init(out_tensor, tn_lower_type(lowering, tensor, storage), storage.format,
                           &lowering->points[1]->tensors[tensor].storage.shape));
     out_tensor->tensor.quantization = tn_lower_quantization(lowering, tensor, storage);
@@ -61,7 +61,7 @@ tn_status tn_timing_conversion(tn_lowering *lowering, uint64_t key, tn_tensor_st
             TN_TRY(tn_timing_transfer(lowering, &from->tensor, from_space, &to->tensor, to_space,
                                       &samples));
         result = (tn_timing_result){samples.least, tn_timing_samples_noise(&samples),
-                                    tn_timing_samples_floor(&samples)};
+                                    tn_timing_samples_floor(&samples), 0};
         TN_TRY(tn_timing_cache_set(cache, key, result));
     }
     *out_ns = result.ns;
@@ -76,13 +76,13 @@ static tn_status time_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_st
     tn_tensor_storage source, target;
     *out_is_known = false;
     if (!lowering->timing || !lowering->facts->tensors[tensor]) return TN_OK;
-    uint64_t key = tn_timing_key_place(lowering, tn_hash_add_text(0, "reformat"), is_remote);
+    uint64_t key = tn_timing_key_device(lowering, tn_hash_add_text(0, "reformat"), is_remote);
     key = tn_timing_key_storage(lowering, key, tensor, from);
     key = tn_timing_key_storage(lowering, key, tensor, to);
     key = tn_hash_add_u64(key, known->shape.rank);
     key = tn_hash_add(key, known->shape.extents, known->shape.rank * sizeof(int64_t));
-    TN_TRY(describe(lowering, tensor, from, &source));
-    TN_TRY(describe(lowering, tensor, to, &target));
+    TN_TRY(describe_tensor(lowering, tensor, from, &source));
+    TN_TRY(describe_tensor(lowering, tensor, to, &target));
     return tn_timing_conversion(lowering, key, &source, from.space, &target, to.space, out_ns,
                                 out_is_known);
 }

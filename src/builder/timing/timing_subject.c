@@ -33,8 +33,8 @@ static tn_status run_once(const tn_lowering *lowering, const tn_timing_work *wor
     return tn_open_kernel_run(work->opened);
 }
 
-static tn_status prepare(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
-                         tn_timing_subject *subject) {
+static tn_status prepare_subject(tn_lowering *lowering, uint32_t index,
+                                 const tn_candidate *candidate, tn_timing_subject *subject) {
     tn_prepared_kernel *prepared = &subject->prepared;
     TN_TRY(tn_arena_create(lowering->graph->allocator, &subject->arena));
     TN_TRY(tn_packed_store_create(lowering->graph->allocator, &subject->packed));
@@ -85,6 +85,26 @@ static uint64_t bytes_of(const tn_timing_subject *subject) {
     return bytes;
 }
 
+static tn_status add_packed(void *user, const tn_weight_key *key, const void *data) {
+    double *bytes = user;
+    (void)data;
+    *bytes += (double)key->bytes;
+    return TN_OK;
+}
+
+static tn_status find_grown_bytes(const tn_lowering *lowering, uint32_t index,
+                                  tn_timing_subject *subject) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    double bytes = 0;
+    TN_TRY(tn_packed_store_visit(subject->packed, add_packed, &bytes));
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR &&
+            lowering->graph->tensors[node->inputs[i]].is_constant)
+            bytes -= (double)lowering->graph->tensors[node->inputs[i]].bytes;
+    subject->grown_bytes = bytes > 0 ? bytes : 0;
+    return TN_OK;
+}
+
 tn_status tn_timing_subject_open(tn_lowering *lowering, uint32_t index,
                                  const tn_candidate *candidate, tn_timing_blocks *blocks,
                                  tn_timing_subject *subject) {
@@ -95,7 +115,8 @@ tn_status tn_timing_subject_open(tn_lowering *lowering, uint32_t index,
                                      .opened = &subject->opened,
                                      .candidate = candidate};
     tn_status status = TN_OK;
-    TN_GO(prepare(lowering, index, candidate, subject));
+    TN_GO(prepare_subject(lowering, index, candidate, subject));
+    TN_GO(find_grown_bytes(lowering, index, subject));
     tn_timing_shares_add(&lowering->timing->shares, candidate->entry->kernel, 1,
                          tn_timing_now_ns(lowering) - begin_ns, 0);
     TN_GO(subject->work.is_remote ? open_on_device(lowering, index, subject)

@@ -118,7 +118,7 @@ tn_status tn_timing_align_constants(tn_lowering *lowering, uint32_t index,
             TN_TRY(align_constant(lowering, node->inputs[i], &candidate_call->inputs[i].tensor));
     for (uint32_t i = 0; i < candidate_call->call.operand_count; i++) {
         tn_tensor *operand = &candidate_call->operands[i].tensor;
-        if (operand->data && operand->format != TN_LINEAR) /* a run brings it in that format */
+        if (operand->data && operand->format != TN_LINEAR) /* a run provides it in that format */
             operand->data = NULL;
         else if (operand->data)
             TN_TRY(align_constant(lowering, candidate_call->operand_ids[i], operand));

@@ -24,7 +24,7 @@ struct tn_host_threads {
     bool is_ending;
 };
 
-static tn_host_job *take(tn_host_threads *threads) {
+static tn_host_job *take_job(tn_host_threads *threads) {
     while (!threads->first && !threads->is_ending)
         pthread_cond_wait(&threads->has_job, &threads->lock);
     tn_host_job *job = threads->first;
@@ -42,7 +42,7 @@ static void *thread_main(void *user) {
     bool is_orphan = false;
     pthread_mutex_lock(&threads->lock);
     self->is_orphan = &is_orphan;
-    for (tn_host_job *job; (job = take(threads));) {
+    for (tn_host_job *job; (job = take_job(threads));) {
         pthread_mutex_unlock(&threads->lock);
         job->function(job);
         if (is_orphan) return NULL;
@@ -92,7 +92,7 @@ void tn_host_threads_destroy(tn_host_threads *threads) {
     tn_deallocate(&allocator, threads);
 }
 
-static bool start(tn_host_threads *threads) {
+static bool start_threads(tn_host_threads *threads) {
     host_thread *next = &threads->all[threads->started];
     next->threads = threads;
     const bool is_started = tn_thread_start(&next->thread, thread_main, next);
@@ -103,7 +103,7 @@ static bool start(tn_host_threads *threads) {
 tn_status tn_host_threads_submit(tn_host_threads *threads, tn_host_job *job) {
     pthread_mutex_lock(&threads->lock);
     const uint32_t idle = threads->started - threads->busy;
-    if (threads->waiting >= idle && threads->started < threads->most) (void)start(threads);
+    if (threads->waiting >= idle && threads->started < threads->most) (void)start_threads(threads);
     const bool is_taken = threads->started > 0;
     if (is_taken) {
         job->next = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The turns of runs that share threads: who came first has them first. Declared in
+/* The queue of runs that share threads: first in, first out. Declared in
  * shared_threads.h. */
 #include "device/cpu/shared_threads.h"
 #include "base/memory.h"
@@ -16,7 +16,7 @@
 typedef struct waiting {
     struct waiting *next;
     uint32_t count;
-    bool has_turn;
+    bool is_admitted;
 } waiting;
 
 struct tn_threads {
@@ -30,7 +30,7 @@ struct tn_threads {
 
 tn_status tn_threads_create(uint32_t count, tn_threads **out_threads) {
     if (!out_threads)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_threads_create needs a place for the threads");
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_threads_create needs a pointer for the threads");
     tn_threads *threads = tn_allocate_zero(tn_allocator_default(), 1, sizeof(*threads));
     if (!threads) return tn_fail_memory("threads");
     pthread_condattr_t monotonic;
@@ -69,15 +69,15 @@ uint32_t tn_threads_free(tn_threads *threads) {
     return free_now;
 }
 
-/* Gives turns to those that came first, as far as there are threads. [holds the lock] */
-static void give_turns(tn_threads *threads) {
+/* Admits those that came first, as far as there are threads. [holds the lock] */
+static void admit(tn_threads *threads) {
     bool is_any = false;
     while (threads->first && threads->first->count <= threads->free) {
         waiting *next = threads->first;
         threads->free -= next->count;
         threads->first = next->next;
         if (!threads->first) threads->last = NULL;
-        next->has_turn = is_any = true;
+        next->is_admitted = is_any = true;
     }
     if (is_any) pthread_cond_broadcast(&threads->changed);
 }
@@ -92,7 +92,7 @@ static void leave(tn_threads *threads, waiting *own) {
     else
         threads->first = own->next;
     if (threads->last == own) threads->last = before;
-    give_turns(threads);
+    admit(threads);
 }
 
 static struct timespec soon(void) {
@@ -114,9 +114,9 @@ bool tn_threads_take(tn_threads *threads, uint32_t count, bool (*is_cancelled)(c
     else
         threads->first = &own; /* cppcheck-suppress autoVariables */
     threads->last = &own;      /* cppcheck-suppress autoVariables */
-    give_turns(threads);
+    admit(threads);
     bool is_ended = false;
-    while (!own.has_turn && !(is_ended = is_cancelled(user))) {
+    while (!own.is_admitted && !(is_ended = is_cancelled(user))) {
         const struct timespec until = soon();
         pthread_cond_timedwait(&threads->changed, &threads->lock, &until);
     }
@@ -128,6 +128,6 @@ bool tn_threads_take(tn_threads *threads, uint32_t count, bool (*is_cancelled)(c
 void tn_threads_give(tn_threads *threads, uint32_t count) {
     pthread_mutex_lock(&threads->lock);
     threads->free += count < threads->count ? count : threads->count;
-    give_turns(threads);
+    admit(threads);
     pthread_mutex_unlock(&threads->lock);
 }

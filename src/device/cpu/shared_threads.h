@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The turns of runs that share threads. Public side: tenon/threads.h. */
+/* The queue of runs that share threads. Public side: tenon/threads.h. */
 #ifndef TN_DEVICE_SHARED_THREADS_H
 #define TN_DEVICE_SHARED_THREADS_H
 

@@ -11,6 +11,7 @@
  * sleeps is woken in 5 to 50 us, one that looks finds a loop in well under one.
  */
 #include "device/cpu/workers.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
@@ -21,7 +22,6 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* How long a worker looks for the next loop, and a caller for the end of its own. Between two loops
@@ -34,7 +34,7 @@
 
 enum { IDLE, ASLEEP, BUSY, FIRST_ADDRESS }; /* a worker's state; FIRST_ADDRESS and above: a job */
 
-/* With room between two of them for a cache line of each. */
+/* Padded, so that no two of them share a cache line. */
 typedef struct worker {
     atomic_uintptr_t state;
     atomic_uint wakes; /* the futex: changes before it is woken */
@@ -63,20 +63,6 @@ static void futex_wake(atomic_uint *word) {
     (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void pause_briefly(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
-static int64_t now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 /* Whether there may be a processor for a worker beside all callers. */
 static bool has_processor(tn_workers *all) {
     return atomic_load_explicit(&all->callers, memory_order_relaxed) < all->processors;
@@ -86,13 +72,13 @@ static bool has_processor(tn_workers *all) {
 
 /* Looks until the state is no longer idle; false: it is time to sleep. */
 static bool look(worker *self) {
-    const int64_t until = now_ns() + LOOK_NS;
+    const uint64_t until = tn_now_ns() + LOOK_NS;
     do {
         for (int i = 0; i < LOOKS_A_READING; i++) {
             if (atomic_load_explicit(&self->state, memory_order_relaxed) != IDLE) return true;
-            pause_briefly();
+            tn_pause();
         }
-    } while (has_processor(self->all) && now_ns() < until);
+    } while (has_processor(self->all) && tn_now_ns() < until);
     return false;
 }
 
@@ -192,13 +178,13 @@ static void take_back(tn_workers *all, tn_parallel_job *job, uint32_t count) {
 }
 
 static void wait_for_workers(tn_parallel_job *job) {
-    const int64_t until = now_ns() + LOOK_NS;
+    const uint64_t until = tn_now_ns() + LOOK_NS;
     do {
         for (int i = 0; i < LOOKS_A_READING; i++) {
             if (atomic_load(&job->attending) == 0) return;
-            pause_briefly();
+            tn_pause();
         }
-    } while (now_ns() < until);
+    } while (tn_now_ns() < until);
     unsigned left = atomic_fetch_or(&job->attending, CALLER_SLEEPS) | CALLER_SLEEPS;
     for (; left != CALLER_SLEEPS; left = atomic_load(&job->attending))
         futex_wait(&job->attending, left);

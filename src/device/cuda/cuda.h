@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The CUDA device as tenon/plugin.h knows devices: one tn_device for each GPU, and the library that
- * brings them together with all CUDA kernels of layers/. Nothing here knows an operator; the
- * kernels are collected by the build. Neighbours: ../cpu is the processor's device,
+ * links them with all CUDA kernels of layers/. Nothing here knows an operator; the
+ * kernels are collected by the build. Related folders: ../cpu is the processor's device,
  * kit/cuda what kernels share.
  */
 #ifndef TN_DEVICE_CUDA_H

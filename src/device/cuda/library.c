@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The entry of the CUDA library: one device for each GPU that its code runs on, found once a
- * process, and all CUDA kernels. Without a driver or a GPU it still loads, brings no device and
+ * process, and all CUDA kernels. Without a driver or a GPU it still loads, provides no device and
  * logs why.
  */
 #include "cuda.h"

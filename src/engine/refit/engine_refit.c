@@ -42,7 +42,7 @@ typedef struct refitting {
 /* ----------------------------------------------------------------------------------------------
  * what is shared, and what is held */
 
-static void share(tn_engine *engine, tn_engine *from, tn_engine *loaded) {
+static void share_parts(tn_engine *engine, tn_engine *from, tn_engine *loaded) {
     engine->loaded = tn_engine_retain(loaded);
     engine->contents = from->contents;
     engine->graph = from->graph;
@@ -102,7 +102,7 @@ static tn_status make_refits(const refitting *r, tn_refit_layer *own) {
     return TN_OK;
 }
 
-static void hold(tn_engine_refits *refits, tn_refit_layer *const *layers, size_t count) {
+static void hold_layers(tn_engine_refits *refits, tn_refit_layer *const *layers, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint32_t h = 0;
         if (!layers[i]) continue;
@@ -117,9 +117,9 @@ static void hold(tn_engine_refits *refits, tn_refit_layer *const *layers, size_t
  * given back last. */
 static void hold_all(const refitting *r) {
     tn_engine_refits *refits = r->engine->refits;
-    hold(refits, refits->of_steps, r->engine->program->step_count);
-    hold(refits, refits->of_tensors, r->engine->graph->tensor_count);
-    hold(refits, refits->of_constants, r->is_whole ? tn_refit_index_count(r->index) : 0);
+    hold_layers(refits, refits->of_steps, r->engine->program->step_count);
+    hold_layers(refits, refits->of_tensors, r->engine->graph->tensor_count);
+    hold_layers(refits, refits->of_constants, r->is_whole ? tn_refit_index_count(r->index) : 0);
     refits->held[0] = refits->held[refits->held_count - 1];
     refits->held[refits->held_count - 1] = refits->own;
 }
@@ -261,7 +261,7 @@ static tn_status check_step(refitting *r, tn_engine_step *step) {
     return TN_OK;
 }
 
-/* What its kernel keeps of the call must live as long as the layer: not this engine's pool. */
+/* What its kernel keeps of the call must outlive the layer: not this engine's pool. */
 static tn_status prepare_step(refitting *r, uint32_t index) {
     const tn_engine *engine = r->engine;
     tn_refit_layer *own = engine->refits->own;
@@ -307,7 +307,7 @@ static tn_status upload(refitting *r) {
 static tn_status fill(refitting *r) {
     tn_engine *engine = r->engine, *loaded = r->from->loaded ? r->from->loaded : r->from;
     tn_refit_layer *own = NULL;
-    share(engine, r->from, loaded);
+    share_parts(engine, r->from, loaded);
     TN_TRY(tn_refit_layer_create(loaded, &own));
     TN_TRY(make_refits(r, own));
     TN_TRY(set_tensors(r));

@@ -106,7 +106,7 @@ static tn_status make_values(tn_refit *refit) {
 }
 
 /* Hands the refit over, or takes it back after a failure. */
-static tn_status finish(tn_status status, tn_refit *refit, tn_refit **out_refit) {
+static tn_status hand_over(tn_status status, tn_refit *refit, tn_refit **out_refit) {
     tn_error_copy error;
     if (status == TN_OK) status = make_values(refit);
     if (status == TN_OK) {
@@ -121,25 +121,27 @@ static tn_status finish(tn_status status, tn_refit *refit, tn_refit **out_refit)
 
 tn_status tn_refit_create(tn_engine *engine, tn_refit **out_refit) {
     if (!engine || !out_refit)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_refit_create needs an engine and a place");
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_refit_create needs an engine and a pointer for the result");
     tn_refit *refit = new_refit(engine->runtime);
     if (!refit) return tn_fail_memory("a refit");
-    return finish(open_engine(refit, engine), refit, out_refit);
+    return hand_over(open_engine(refit, engine), refit, out_refit);
 }
 
 tn_status tn_refit_create_for_plan(tn_runtime *runtime, const char *path, tn_refit **out_refit) {
     if (!runtime || !path || !out_refit)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_refit_create_for_plan needs a runtime, a path and a place");
+        return tn_fail(
+            TN_ERROR_ARGUMENT,
+            "tn_refit_create_for_plan needs a runtime, a path and a pointer for the result");
     tn_refit *refit = new_refit(runtime);
     if (!refit) return tn_fail_memory("a refit");
-    return finish(open_file(refit, path), refit, out_refit);
+    return hand_over(open_file(refit, path), refit, out_refit);
 }
 
 /* ----------------------------------------------------------------------------------------------
  * new data */
 
-static tn_status find(const tn_refit *refit, const char *name, uint32_t *out_number) {
+static tn_status find_constant(const tn_refit *refit, const char *name, uint32_t *out_number) {
     tn_nearest nearest;
     if (tn_refit_index_find(refit->index, name, out_number)) return TN_OK;
     tn_nearest_init(&nearest, name);
@@ -150,8 +152,8 @@ static tn_status find(const tn_refit *refit, const char *name, uint32_t *out_num
                    nearest.best ? "'" : "");
 }
 
-static tn_status check(const tn_refit_item *constant, tn_type type, uint32_t rank,
-                       const int64_t *extents, uint64_t bytes) {
+static tn_status check_data(const tn_refit_item *constant, tn_type type, uint32_t rank,
+                            const int64_t *extents, uint64_t bytes) {
     char had[TN_SHAPE_TEXT_BYTES], got[TN_SHAPE_TEXT_BYTES];
     const tn_port_info *info = &constant->info;
     if (type != info->type)
@@ -188,8 +190,8 @@ tn_status tn_refit_set(tn_refit *refit, const char *name, tn_type type, uint32_t
     void *copy = NULL;
     if (!refit || !name || (!extents && rank > 0) || !data)
         return tn_fail(TN_ERROR_ARGUMENT, "tn_refit_set needs a refit, a name, a shape and data");
-    TN_TRY(find(refit, name, &number));
-    TN_TRY(check(tn_refit_index_at(refit->index, number), type, rank, extents, bytes));
+    TN_TRY(find_constant(refit, name, &number));
+    TN_TRY(check_data(tn_refit_index_at(refit->index, number), type, rank, extents, bytes));
     TN_TRY(copy_value(refit, number, data, &copy));
     tn_deallocate(refit->allocator, refit->values[number]);
     refit->values[number] = copy;
@@ -218,7 +220,7 @@ static const void *value_before(const tn_refit *refit, uint32_t number) {
     const tn_engine_refits *refits = refit->engine ? refit->engine->refits : NULL;
     return refits && refits->values[number]
                ? refits->values[number]
-               : refit->plan + tn_refit_index_at(refit->index, number)->places[0];
+               : refit->plan + tn_refit_index_at(refit->index, number)->offsets[0];
 }
 
 static bool is_new(const tn_refit *refit, uint32_t number, const void *value) {
@@ -232,7 +234,8 @@ static tn_status copy_from(const tn_refit *refit, const tn_graph *graph, uint32_
     const tn_graph_tensor *tensor = find_in_graph(graph, constant->info.name);
     if (!tensor)
         return tn_fail(TN_ERROR_NOT_FOUND, "the network has no constant '%s'", constant->info.name);
-    TN_TRY(check(constant, tensor->type, tensor->shape.rank, tensor->shape.extents, tensor->bytes));
+    TN_TRY(check_data(constant, tensor->type, tensor->shape.rank, tensor->shape.extents,
+                      tensor->bytes));
     return copy_value(refit, number, tensor->data, out_copy);
 }
 
@@ -323,7 +326,8 @@ static tn_status load_again(const tn_refit *refit, tn_engine **out_engine) {
 
 tn_status tn_refit_apply(tn_refit *refit, tn_engine **out_engine) {
     if (!refit || !out_engine)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_refit_apply needs a refit and a place");
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_refit_apply needs a refit and a pointer for the result");
     if (!refit->engine)
         return tn_fail(TN_ERROR_STATE, "the refit is of a plan file: save it, or make it of an "
                                        "engine");

@@ -27,7 +27,7 @@ typedef struct tn_refit_layer {
 tn_status tn_refit_layer_create(const tn_engine *loaded, tn_refit_layer **out_layer);
 tn_refit_layer *tn_refit_layer_retain(tn_refit_layer *layer);
 void tn_refit_layer_release(tn_refit_layer *layer); /* null is fine */
-/* A copy that lives as long as the layer. */
+/* A copy that has the lifetime of the layer. */
 tn_status tn_refit_layer_keep(tn_refit_layer *layer, const void *data, size_t bytes,
                               const void **out_copy);
 

@@ -203,30 +203,30 @@ tn_status tn_graph_copy_model_info(tn_graph *to, const tn_graph *from) {
 }
 
 /* A bound on what is still taken; a text that does not fit is none. */
-static const char *take_text(const char *text, uint64_t *room, uint64_t *left_out) {
+static const char *take_text(const char *text, uint64_t *bytes_left, uint64_t *left_out) {
     const uint64_t bytes = bytes_of(text);
-    if (bytes > *room) {
+    if (bytes > *bytes_left) {
         ++*left_out;
         return NULL;
     }
-    *room -= bytes;
+    *bytes_left -= bytes;
     return text;
 }
 
 /* The entries of `info` that are sound, into `entries`. */
 static tn_status take_metadata(const tn_model_info *info, tn_map *keys, tn_metadata *entries,
-                               uint64_t *count, uint64_t *room, uint64_t *left_out) {
+                               uint64_t *count, uint64_t *bytes_left, uint64_t *left_out) {
     for (uint64_t i = 0; i < info->metadata_count; i++) {
         const tn_metadata *entry = &info->metadata[i];
         const uint64_t bytes = bytes_of(entry->key) + bytes_of(entry->value);
-        if (!entry->key || !*entry->key || bytes > *room || *count == TN_METADATA_MAX_COUNT ||
+        if (!entry->key || !*entry->key || bytes > *bytes_left || *count == TN_METADATA_MAX_COUNT ||
             tn_map_get(keys, entry->key, &(uint64_t){0})) {
             ++*left_out;
             continue;
         }
         TN_TRY(tn_map_set(keys, entry->key, i));
         entries[(*count)++] = (tn_metadata){entry->key, entry->value ? entry->value : ""};
-        *room -= bytes;
+        *bytes_left -= bytes;
     }
     return TN_OK;
 }
@@ -234,17 +234,17 @@ static tn_status take_metadata(const tn_model_info *info, tn_map *keys, tn_metad
 tn_status tn_graph_import_model_info(tn_graph *graph, const tn_model_info *info) {
     tn_model_info own = *info;
     tn_map *keys;
-    uint64_t room = TN_METADATA_MAX_BYTES, left_out = 0;
+    uint64_t bytes_left = TN_METADATA_MAX_BYTES, left_out = 0;
     tn_metadata *entries =
         tn_allocate_zero(graph->allocator, (size_t)info->metadata_count + 1, sizeof(*entries));
     if (!entries) return tn_fail_memory("a model's metadata");
     tn_status status = tn_map_create(graph->allocator, &keys);
     if (status == TN_OK) {
         for (size_t i = 0; i < TEXT_COUNT; i++)
-            *text_at(&own, i) = take_text(*text_at(&own, i), &room, &left_out);
+            *text_at(&own, i) = take_text(*text_at(&own, i), &bytes_left, &left_out);
         own.metadata = entries;
         own.metadata_count = 0;
-        status = take_metadata(info, keys, entries, &own.metadata_count, &room, &left_out);
+        status = take_metadata(info, keys, entries, &own.metadata_count, &bytes_left, &left_out);
         if (status == TN_OK) status = set_info(graph, own);
         tn_map_destroy(keys);
     }

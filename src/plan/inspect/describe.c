@@ -54,17 +54,18 @@ static void add_port(tn_text *text, const tn_described_program *program, uint32_
         return;
     }
     const tn_described_value *value = program->values[number];
-    const bool is_scaled = value->scale != 0; /* 8-bit integers that stand for real numbers */
+    const bool is_scaled =
+        value->scale != 0; /* 8-bit integers that stand for floating-point values */
     tn_text_add_format(text, "%s%s", is_scaled ? "q" : "", tn_type_name(value->type));
     if (value->format != TN_LINEAR) tn_text_add_format(text, ":%s", tn_format_name(value->format));
 }
 
 static void add_ports(tn_text *text, const tn_described_program *program, uint32_t count,
-                      const uint32_t *numbers, bool *is_first) {
+                      const uint32_t *indices, bool *is_first) {
     for (uint32_t i = 0; i < count; i++) {
         if (!*is_first) tn_text_add(text, ", ");
         *is_first = false;
-        add_port(text, program, numbers[i]);
+        add_port(text, program, indices[i]);
     }
 }
 

@@ -149,7 +149,7 @@ static tn_status describe_outputs(tn_description *description, const Tenon__Plan
     return TN_OK;
 }
 
-static tn_status describe(tn_description *description, const Tenon__Plan__Plan *plan) {
+static tn_status describe_plan(tn_description *description, const Tenon__Plan__Plan *plan) {
     description->view.producer = plan->producer;
     TN_TRY(tn_plan_model_info(description->arena, plan, &description->model));
     for (size_t i = 0; i < plan->n_tensors; i++)
@@ -196,7 +196,7 @@ tn_status tn_describe_plan(tn_runtime *runtime, const void *data, size_t bytes,
     tn_status status = unpack(description, data, bytes, out_sizes);
     if (status == TN_OK) {
         description->view.file_bytes = bytes;
-        status = describe(description, description->owner);
+        status = describe_plan(description, description->owner);
     }
     if (status != TN_OK) {
         tn_plan_description_destroy(&description->view);

@@ -199,11 +199,11 @@ static void add_constants(tn_text *text, const Tenon__Plan__Plan *plan) {
 }
 
 static void add_ports(tn_text *text, const Tenon__Plan__Plan *plan, const char *name, size_t count,
-                      const uint32_t *numbers) {
+                      const uint32_t *indices) {
     tn_text_add_format(text, ", \"%s\": [", name);
     for (size_t i = 0; i < count; i++) {
         if (i > 0) tn_text_add(text, ", ");
-        tn_inspect_tensor_name(text, plan, (uint64_t)numbers[i] + UINT64_MAX);
+        tn_inspect_tensor_name(text, plan, (uint64_t)indices[i] + UINT64_MAX);
     }
     tn_text_add(text, "]");
 }

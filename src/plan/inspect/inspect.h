@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files of the inspection share. It reads a plan's description alone and loads no code, so
- * that a plan from a stranger can be looked at; numbers that lead nowhere are shown as null.
+ * that a plan from a third party can be looked at; numbers that lead nowhere are shown as null.
  */
 #ifndef TN_PLAN_INSPECT_INSPECT_H
 #define TN_PLAN_INSPECT_INSPECT_H

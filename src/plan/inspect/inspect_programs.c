@@ -44,11 +44,11 @@ static void add_value(tn_text *text, const tn_described_program *program, uint32
 }
 
 static void add_values(tn_text *text, const tn_described_program *program, const char *name,
-                       uint32_t count, const uint32_t *numbers) {
+                       uint32_t count, const uint32_t *indices) {
     tn_text_add_format(text, ", \"%s\": [", name);
     for (uint32_t i = 0; i < count; i++) {
         if (i > 0) tn_text_add(text, ", ");
-        add_value(text, program, numbers[i]);
+        add_value(text, program, indices[i]);
     }
     tn_text_add(text, "]");
 }
@@ -92,9 +92,9 @@ static void add_step(tn_text *text, const tn_described_program *program,
 }
 
 static uint32_t type_of(const tn_described_program *program, uint32_t count,
-                        const uint32_t *numbers) {
-    const bool is_there = count > 0 && numbers[0] < program->value_count;
-    return is_there ? program->values[numbers[0]]->type : TN_NONE;
+                        const uint32_t *indices) {
+    const bool is_there = count > 0 && indices[0] < program->value_count;
+    return is_there ? program->values[indices[0]]->type : TN_NONE;
 }
 
 /* How many conversions there are, those between types apart, and what share of the time that was

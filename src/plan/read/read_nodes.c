@@ -16,14 +16,14 @@ typedef struct node_ports {
 } node_ports;
 
 /* Numbers as they are in the graph: the plan has them plus one, 0 for absent ones. */
-static tn_status read_ports(const tn_plan_reader *reader, size_t count, const uint32_t *numbers,
+static tn_status read_ports(const tn_plan_reader *reader, size_t count, const uint32_t *indices,
                             tn_tensor_id **out_ids) {
     tn_tensor_id *ids = tn_arena_allocate(reader->scratch, count, sizeof(*ids));
     if (!ids) return tn_fail_memory("the ports of a node");
     for (size_t i = 0; i < count; i++) {
-        if (numbers[i] > reader->plan->n_tensors)
-            return tn_plan_reader_fail("there is no tensor number %" PRIu32, numbers[i] - 1);
-        ids[i] = numbers[i] == 0 ? TN_NO_TENSOR : numbers[i] - 1;
+        if (indices[i] > reader->plan->n_tensors)
+            return tn_plan_reader_fail("there is no tensor number %" PRIu32, indices[i] - 1);
+        ids[i] = indices[i] == 0 ? TN_NO_TENSOR : indices[i] - 1;
     }
     *out_ids = ids;
     return TN_OK;
@@ -70,7 +70,7 @@ static tn_status keep_tensors(const tn_plan_reader *reader, uint64_t count,
 }
 
 /* The library lost a field, or does not have it yet, without another state version. The field's
- * number says what stands in its place now: it may have been renamed. */
+ * number says what stands at its index now: it may have been renamed. */
 static tn_status fail_unknown(const tn_plan_node_context *context,
                               const Tenon__Plan__Attribute *message) {
     const tn_operator *op = context->entry->op;
@@ -147,6 +147,9 @@ static tn_status check_node(tn_plan_reader *reader, const Tenon__Plan__Node *mes
     if (!*message->name) return tn_plan_reader_fail("a node has no name");
     if (message->operator_index >= reader->plan->n_operators)
         return tn_plan_reader_fail("there is no operator number %" PRIu32, message->operator_index);
+    const tn_operator *op = reader->operators[message->operator_index]->op;
+    if (message->is_exact && !(op->traits & TN_OPERATOR_EXACT))
+        return tn_plan_reader_fail("the sizes of operator %s are not exact", op->name);
     return link_ports(reader, message, ports);
 }
 
@@ -174,6 +177,7 @@ static tn_status read_node(tn_plan_reader *reader, const Tenon__Plan__Node *mess
         graph->nodes[index].rewrite = tn_arena_text(graph->arena, message->rewrite);
         if (!graph->nodes[index].rewrite) return tn_fail_memory("a plan's nodes");
     }
+    graph->nodes[index].is_exact = message->is_exact;
     return read_state(reader, &context, message, &graph->nodes[index]);
 }
 

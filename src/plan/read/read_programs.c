@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The programs of a plan. What their numbers mean is checked against the graph by
- * tn_program_check; here they only get their place. See reader.h.
+ * tn_program_check; here they are only read. See reader.h.
  */
 #include "plan/read/reader.h"
 
@@ -12,12 +12,12 @@
 #include <string.h>
 
 /* 1 + the number, 0 for none. */
-static tn_status read_numbers(tn_plan_reader *reader, size_t count, const uint32_t *numbers,
+static tn_status read_numbers(tn_plan_reader *reader, size_t count, const uint32_t *indices,
                               uint32_t **out_numbers) {
     uint32_t *read = tn_arena_allocate(reader->contents.arena, count, sizeof(*read));
     if (!read) return tn_fail_memory("a program");
     for (size_t i = 0; i < count; i++)
-        read[i] = numbers[i] - 1; /* 0 becomes UINT32_MAX: none */
+        read[i] = indices[i] - 1; /* 0 becomes UINT32_MAX: none */
     *out_numbers = read;
     return TN_OK;
 }

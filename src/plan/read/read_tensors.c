@@ -71,11 +71,11 @@ static tn_status read_constant(tn_plan_reader *reader, const Tenon__Plan__Tensor
 
 tn_status tn_plan_read_quantization(tn_arena *arena, const Tenon__Plan__Quantization *message,
                                     tn_type type, const tn_quantization **out_quantization) {
-    tn_quantization_numbers numbers = {.scale_type = message->scale_type,
-                                       .count = message->n_scale,
-                                       .scales = message->scale,
-                                       .zero_points =
-                                           message->n_zero_point ? message->zero_point : NULL};
+    tn_quantization_parameters parameters = {
+        .scale_type = message->scale_type,
+        .count = message->n_scale,
+        .scales = message->scale,
+        .zero_points = message->n_zero_point ? message->zero_point : NULL};
     if (message->n_scale == 0 ||
         (message->n_zero_point != 0 && message->n_zero_point != message->n_scale))
         return tn_plan_reader_fail("the quantisation has %zu scales and %zu zero points",
@@ -83,22 +83,22 @@ tn_status tn_plan_read_quantization(tn_arena *arena, const Tenon__Plan__Quantiza
     if (message->n_axes > 2 || message->n_blocks != message->n_axes)
         return tn_plan_reader_fail("the quantisation has %zu axes and %zu blocks", message->n_axes,
                                    message->n_blocks);
-    if (numbers.scale_type == TN_NONE) numbers.scale_type = TN_F32;
-    if (!tn_type_is_float(numbers.scale_type))
+    if (parameters.scale_type == TN_NONE) parameters.scale_type = TN_F32;
+    if (!tn_type_is_float(parameters.scale_type))
         return tn_plan_reader_fail("the quantisation's scales are %s",
-                                   tn_type_name(numbers.scale_type));
-    numbers.axis_count = (uint32_t)message->n_axes;
-    for (uint32_t k = 0; k < numbers.axis_count; k++) {
-        numbers.axes[k] = message->axes[k];
-        numbers.blocks[k] = message->blocks[k];
+                                   tn_type_name(parameters.scale_type));
+    parameters.axis_count = (uint32_t)message->n_axes;
+    for (uint32_t k = 0; k < parameters.axis_count; k++) {
+        parameters.axes[k] = message->axes[k];
+        parameters.blocks[k] = message->blocks[k];
     }
     if (message->n_axes == 0 && message->n_scale > 1) {
         if (message->axis < 0) return tn_plan_reader_fail("axis %" PRId32, message->axis);
-        numbers.axis_count = 1;
-        numbers.axes[0] = (uint32_t)message->axis;
-        numbers.blocks[0] = 1;
+        parameters.axis_count = 1;
+        parameters.axes[0] = (uint32_t)message->axis;
+        parameters.blocks[0] = 1;
     }
-    return tn_quantization_make(arena, &numbers, type, out_quantization);
+    return tn_quantization_make(arena, &parameters, type, out_quantization);
 }
 
 /* As many scales as the shape asks for: nobody else could check it. */
@@ -208,7 +208,7 @@ tn_status tn_plan_read_outputs(tn_plan_reader *reader) {
     for (size_t i = 0; i < plan->n_outputs; i++) {
         const Tenon__Plan__Output *output = plan->outputs[i];
         if (output->tensor >= plan->n_tensors || !reader->is_made[output->tensor])
-            return tn_plan_reader_fail("output '%s' is tensor %" PRIu32 ", which nobody makes",
+            return tn_plan_reader_fail("output '%s' is tensor %" PRIu32 ", which no node computes",
                                        output->name, output->tensor);
         TN_TRY(tn_graph_add_output(reader->contents.graph, output->tensor, output->name));
         TN_TRY(tn_error_at(read_facts(output, &facts[i]), "output '%s'", output->name));

@@ -19,11 +19,11 @@ typedef struct known_plan {
     tn_plan_layout layout;
 } known_plan;
 
-/* While it is made: a constant's places grow. */
+/* While it is made: a constant's offsets grow. */
 typedef struct index_item {
     tn_refit_item constant;
     tn_shape shape;
-    size_t *places;
+    size_t *offsets;
     size_t capacity;
 } index_item;
 
@@ -51,11 +51,11 @@ static tn_status fail(const char *what) {
     return tn_fail(TN_ERROR_FORMAT, "the plan is damaged: %s", what);
 }
 
-static tn_status add_place(tn_refit_index *index, index_item *item, size_t place) {
-    TN_TRY(tn_grow(index->allocator, (void **)&item->places, &item->capacity,
-                   item->constant.place_count + 1u, sizeof(*item->places)));
-    item->places[item->constant.place_count++] = place;
-    item->constant.places = item->places;
+static tn_status add_offset(tn_refit_index *index, index_item *item, size_t position) {
+    TN_TRY(tn_grow(index->allocator, (void **)&item->offsets, &item->capacity,
+                   item->constant.offset_count + 1u, sizeof(*item->offsets)));
+    item->offsets[item->constant.offset_count++] = position;
+    item->constant.offsets = item->offsets;
     return TN_OK;
 }
 
@@ -100,7 +100,7 @@ static tn_status read_tensor(const reading *from, const Tenon__Plan__Tensor *mes
     } else {
         TN_TRY(add_item(index, message, &shape, &item));
     }
-    return add_place(index, item, from->offset + from->weights.offset + (size_t)message->offset);
+    return add_offset(index, item, from->offset + from->weights.offset + (size_t)message->offset);
 }
 
 static tn_status read_plan(reading *from);
@@ -177,7 +177,7 @@ void tn_refit_index_destroy(tn_refit_index *index) {
     if (!index) return;
     const tn_allocator *allocator = index->allocator;
     for (size_t i = 0; i < index->item_count; i++)
-        tn_deallocate(allocator, index->items[i]->places);
+        tn_deallocate(allocator, index->items[i]->offsets);
     tn_deallocate(allocator, index->items);
     tn_deallocate(allocator, index->plans);
     tn_map_destroy(index->names);
@@ -229,8 +229,8 @@ tn_status tn_refit_index_patch(const tn_refit_index *index, const void *const *v
     unsigned char *data = plan;
     for (size_t i = 0; i < index->item_count; i++) {
         const tn_refit_item *constant = &index->items[i]->constant;
-        for (uint32_t p = 0; values[i] && p < constant->place_count; p++)
-            memcpy(data + constant->places[p], values[i], constant->bytes);
+        for (uint32_t p = 0; values[i] && p < constant->offset_count; p++)
+            memcpy(data + constant->offsets[p], values[i], constant->bytes);
     }
     for (size_t i = 0; i < index->plan_count; i++) {
         const known_plan *known = &index->plans[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The constants of a plan that may be refitted: by name, with the places in its bytes where their
- * data lies, in the plans of bodies, too; and a plan with other data in those places. Reads the
+ * The constants of a plan that may be refitted: by name, with the offsets in its bytes where their
+ * data lies, in the plans of bodies, too; and a plan with other data at those offsets. Reads the
  * bytes alone: no library is needed.
  */
 #ifndef TN_PLAN_REFIT_REFIT_INDEX_H
@@ -13,8 +13,8 @@
 typedef struct tn_refit_item {
     tn_port_info info; /* name, type and shape */
     size_t bytes;
-    uint32_t place_count;
-    const size_t *places; /* offsets in the plan's bytes */
+    uint32_t offset_count;
+    const size_t *offsets; /* offsets in the plan's bytes */
 } tn_refit_item;
 
 typedef struct tn_refit_index tn_refit_index;

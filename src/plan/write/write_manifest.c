@@ -90,7 +90,7 @@ static tn_status write_kernel_library(tn_plan_writer *writer, const tn_program_s
 }
 
 /* At most as many operators as nodes, and a library for each operator and each step. */
-static tn_status make_room(tn_plan_writer *writer) {
+static tn_status reserve(tn_plan_writer *writer) {
     Tenon__Plan__Plan *plan = &writer->plan;
     size_t nodes = writer->node_count, steps = 0;
     void **messages;
@@ -105,7 +105,7 @@ static tn_status make_room(tn_plan_writer *writer) {
 }
 
 tn_status tn_plan_write_manifest(tn_plan_writer *writer) {
-    TN_TRY(make_room(writer));
+    TN_TRY(reserve(writer));
     for (size_t n = 0; n < writer->graph->node_count; n++)
         if (!writer->graph->nodes[n].is_dead) write_operator(writer, writer->graph->nodes[n].entry);
     for (uint32_t p = 0; p < writer->program_count; p++) {

@@ -41,7 +41,7 @@ static tn_status write_body(tn_plan_writer *writer, const tn_graph_body *body,
     return TN_OK;
 }
 
-/* 1 + the field's place in the table; 0: it has none. */
+/* 1 + the field's index in the table; 0: it has none. */
 static uint32_t field_number(const tn_operator *op, const char *name) {
     for (uint32_t i = 0; i < op->field_count; i++)
         if (strcmp(tn_fields_at(op, i)->name, name) == 0) return i + 1;
@@ -141,6 +141,7 @@ static tn_status write_node(tn_plan_writer *writer, const tn_graph_node *node,
     message->operator_index = find_operator(writer, node->entry);
     message->n_inputs = node->input_count;
     message->n_outputs = node->output_count;
+    message->is_exact = node->is_exact;
     if (node->rewrite) message->rewrite = tn_plan_writer_text(node->rewrite);
     TN_TRY(tn_plan_writer_numbers(writer, node->input_count, node->inputs, writer->tensor_numbers,
                                   &message->inputs));

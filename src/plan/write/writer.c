@@ -25,12 +25,12 @@ tn_status tn_plan_writer_messages(tn_plan_writer *writer, size_t count, size_t b
     return TN_OK;
 }
 
-tn_status tn_plan_writer_numbers(tn_plan_writer *writer, size_t count, const uint32_t *numbers,
+tn_status tn_plan_writer_numbers(tn_plan_writer *writer, size_t count, const uint32_t *indices,
                                  const uint32_t *map, uint32_t **out_numbers) {
     uint32_t *written = tn_arena_allocate(writer->arena, count, sizeof(*written));
     if (!written) return tn_fail_memory("writing a plan");
     for (size_t i = 0; i < count; i++)
-        if (numbers[i] != UINT32_MAX) written[i] = (map ? map[numbers[i]] : numbers[i]) + 1;
+        if (indices[i] != UINT32_MAX) written[i] = (map ? map[indices[i]] : indices[i]) + 1;
     *out_numbers = written;
     return TN_OK;
 }
@@ -93,7 +93,7 @@ static tn_status place_all(tn_plan_writer *writer) {
     return place(&writer->packed, 0, SIZE_MAX);
 }
 
-static void mark(tn_plan_writer *writer, uint32_t count, const tn_tensor_id *tensors) {
+static void mark_tensors(tn_plan_writer *writer, uint32_t count, const tn_tensor_id *tensors) {
     for (uint32_t i = 0; i < count; i++)
         if (tensors[i] != TN_NO_TENSOR) writer->tensor_numbers[tensors[i]] = 0;
 }
@@ -109,11 +109,11 @@ static tn_status number_all(tn_plan_writer *writer) {
         const tn_graph_node *node = &graph->nodes[n];
         writer->node_numbers[n] = node->is_dead ? TN_NO_NODE : writer->node_count++;
         if (node->is_dead) continue;
-        mark(writer, node->input_count, node->inputs);
-        mark(writer, node->output_count, node->outputs);
+        mark_tensors(writer, node->input_count, node->inputs);
+        mark_tensors(writer, node->output_count, node->outputs);
     }
-    mark(writer, (uint32_t)graph->input_count, graph->inputs);
-    mark(writer, (uint32_t)graph->output_count, graph->outputs);
+    mark_tensors(writer, (uint32_t)graph->input_count, graph->inputs);
+    mark_tensors(writer, (uint32_t)graph->output_count, graph->outputs);
     for (size_t t = 0; t < graph->tensor_count; t++)
         if (writer->tensor_numbers[t] == 0) writer->tensor_numbers[t] = writer->tensor_count++;
     return TN_OK;

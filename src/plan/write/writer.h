@@ -28,7 +28,7 @@ typedef struct tn_plan_weights {
     tn_plan_weight *items;
     size_t count, capacity;
     size_t bytes;     /* of the section, once placed */
-    bool has_doubles; /* equal ones share a place */
+    bool has_doubles; /* equal ones share an offset */
 } tn_plan_weights;
 
 /* Everything of the message lies in the arena, or is lent by graph and programs. */
@@ -57,9 +57,9 @@ char *tn_plan_writer_text(const char *text); /* null: "" */
 tn_status tn_plan_writer_messages(tn_plan_writer *writer, size_t count, size_t bytes,
                                   void ***out_messages);
 /* `count` numbers plus one each, UINT32_MAX (absent) becomes 0; through `map` before, if any. */
-tn_status tn_plan_writer_numbers(tn_plan_writer *writer, size_t count, const uint32_t *numbers,
+tn_status tn_plan_writer_numbers(tn_plan_writer *writer, size_t count, const uint32_t *indices,
                                  const uint32_t *map, uint32_t **out_numbers);
-/* Gives data a place in the weights section. Its offset and checksum (null: not asked for) are
+/* Gives data an offset in the weights section. Its offset and checksum (null: not asked for) are
  * members of the message. */
 tn_status tn_plan_writer_weight(tn_plan_writer *writer, const void *data, size_t bytes,
                                 uint64_t *out_offset, uint64_t *out_checksum);

@@ -17,7 +17,7 @@ static tn_status open_device(tn_device_handle *handle, const char *name) {
 tn_status tn_device_open(tn_runtime *runtime, const char *name, tn_device_handle **out_device) {
     if (!runtime || !name || !out_device)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_device_open needs a runtime, a name and a place for the device");
+                       "tn_device_open needs a runtime, a name and a pointer for the device");
     tn_device_handle *handle = tn_allocate_zero(tn_runtime_allocator(runtime), 1, sizeof(*handle));
     if (!handle) return tn_fail_memory("a device");
     atomic_init(&handle->references, 1);
@@ -70,7 +70,7 @@ void tn_device_release(tn_device_handle *device) {
 tn_status tn_device_get_info(tn_device_handle *device, tn_device_info *out_info) {
     if (!device || !out_info || out_info->size < sizeof(out_info->size))
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_device_get_info needs a device, and a place with its size");
+                       "tn_device_get_info needs a device, and a struct with its size");
     const uint32_t size = out_info->size;
     const tn_device_info info =
         tn_device_describe(device->device, device->used.library ? device->used.library->name : "");
@@ -188,7 +188,7 @@ tn_status tn_device_allocate(tn_device_handle *device, uint64_t bytes, tn_stream
                              void **out_memory) {
     void *native = NULL, *memory = NULL;
     if (!out_memory)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_device_allocate needs a place for the memory");
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_device_allocate needs a pointer for the memory");
     TN_TRY(tn_device_handle_stream(device, stream, &native));
     TN_TRY(reserve_block(device));
     tn_status status = device->device->allocate(device->device, bytes, native, &memory);
@@ -234,7 +234,7 @@ tn_status tn_device_host_allocate(tn_device_handle *device, uint64_t bytes, void
     void *memory = NULL;
     if (!device || !out_memory)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_device_host_allocate needs a device and a place for the memory");
+                       "tn_device_host_allocate needs a device and a pointer for the memory");
     TN_TRY(reserve_block(device));
     TN_TRY(host_allocate(device, bytes, &memory));
     const tn_device_block block = {memory, bytes, true};

@@ -9,7 +9,7 @@
 tn_status tn_stream_create(tn_device_handle *device, tn_stream **out_stream) {
     if (!device || !out_stream)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_stream_create needs a device and a place for the stream");
+                       "tn_stream_create needs a device and a pointer for the stream");
     tn_stream *stream = tn_allocate_zero(tn_device_handle_allocator(device), 1, sizeof(*stream));
     if (!stream) return tn_fail_memory("a stream");
     const tn_status status = device->device->stream_create(device->device, &stream->native);
@@ -55,7 +55,7 @@ void *tn_stream_native(const tn_stream *stream) {
 tn_status tn_event_create(tn_device_handle *device, tn_event **out_event) {
     if (!device || !out_event)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_event_create needs a device and a place for the event");
+                       "tn_event_create needs a device and a pointer for the event");
     tn_event *event = tn_allocate_zero(tn_device_handle_allocator(device), 1, sizeof(*event));
     if (!event) return tn_fail_memory("an event");
     const tn_status status = device->device->event_create(device->device, &event->native);
@@ -130,8 +130,9 @@ tn_status tn_event_elapsed(tn_event *from, tn_event *to, double *out_ns) {
     TN_TRY(check_recorded(from));
     TN_TRY(check_recorded(to));
     if (!out_ns || from->handle->device != to->handle->device)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_event_elapsed needs two events of one device, and a place for the time");
+        return tn_fail(
+            TN_ERROR_ARGUMENT,
+            "tn_event_elapsed needs two events of one device, and a pointer for the time");
     const tn_device *device = from->handle->device;
     const tn_status status = device->event_elapsed(device, from->native, to->native, out_ns);
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "the time between events");

@@ -21,7 +21,7 @@ static void skip_spaces(parser *p) {
         p->at++;
 }
 
-static bool take(parser *p, const char *word) {
+static bool take_word(parser *p, const char *word) {
     const size_t length = strlen(word);
     skip_spaces(p);
     if (strncmp(p->at, word, length) != 0) return false;
@@ -93,7 +93,7 @@ static tn_status parse_format(parser *p, tn_combination_port *port) {
 static tn_status parse_port(parser *p, tn_combination_port *port) {
     skip_spaces(p);
     *port = (tn_combination_port){.format = TN_LINEAR};
-    if (take(p, "*")) {
+    if (take_word(p, "*")) {
         port->types = tn_type_set_parse("any", 3, p->minor);
         port->is_every = true;
     } else {
@@ -103,7 +103,7 @@ static tn_status parse_port(parser *p, tn_combination_port *port) {
         p->at += length;
     }
     if (*p->at == ':') TN_TRY(parse_format(p, port));
-    port->is_optional = take(p, "?");
+    port->is_optional = take_word(p, "?");
     return TN_OK;
 }
 
@@ -122,11 +122,11 @@ static tn_status parse_side(parser *p, const char *end, uint32_t *out_count, boo
     while (strncmp(p->at, end, strlen(end)) != 0 || !*end) {
         if (!*end && !*p->at) return TN_OK;
         TN_TRY(parse_port(p, &ports[(*out_count)++]));
-        *out_repeat = take(p, "...");
-        if (*out_repeat || !take(p, ",")) break;
+        *out_repeat = take_word(p, "...");
+        if (*out_repeat || !take_word(p, ",")) break;
     }
     skip_spaces(p);
-    if (*end ? !take(p, end) : *p->at != 0)
+    if (*end ? !take_word(p, end) : *p->at != 0)
         return fail_at(p, *end ? "',' or '->'" : "',' or the end");
     return TN_OK;
 }

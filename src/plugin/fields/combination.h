@@ -7,7 +7,8 @@
 #include "tensor/shape.h"
 
 /* Types of ports as combinations name them: element types, and these two for 8-bit integers with
- * scales, which stand for real numbers. Beyond all numbers of element types that there will be. */
+ * scales, which stand for floating-point values. Beyond all numbers of element types that there
+ * will be. */
 enum { TN_STORED_QI8 = 62, TN_STORED_QU8 = 63 };
 
 typedef struct tn_combination_port {
@@ -33,7 +34,7 @@ tn_status tn_combination_expand(tn_arena *arena, const char *const *texts, uint3
 tn_status tn_combination_parse(tn_arena *arena, const char *text, uint32_t minor,
                                tn_combination *out_combination);
 /* Whether it fits a node: `types[i]` TN_NONE for an absent port, TN_STORED_... for quantised
- * reals. */
+ * floats. */
 bool tn_combination_matches(const tn_combination *combination, uint32_t input_count,
                             const tn_type *input_types, uint32_t output_count,
                             const tn_type *output_types);

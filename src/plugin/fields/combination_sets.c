@@ -14,7 +14,7 @@ static const char stops[] = " :,?.-";
 typedef struct expansion {
     tn_arena *arena;
     const char **texts;
-    uint32_t count, room;
+    uint32_t count, capacity;
 } expansion;
 
 /* The first list of formats of a text, without its ':'; null: there is none. */
@@ -26,7 +26,7 @@ static const char *find_set(const char *text, size_t *out_length) {
     return NULL;
 }
 
-/* The text with `format` in the place of every list that is `set`; linear is not written. */
+/* The text with `format` instead of every list that is `set`; linear is not written. */
 static char *replace(tn_arena *arena, const char *text, const char *set, size_t set_length,
                      const char *format, size_t length) {
     char *made = tn_arena_allocate(arena, strlen(text) + 1, 1), *to = made;
@@ -51,9 +51,9 @@ static tn_status expand(expansion *e, const char *text) {
     size_t set_length = 0;
     const char *set = find_set(text, &set_length);
     if (!set) {
-        if (e->count == e->room)
+        if (e->count == e->capacity)
             return tn_fail(TN_ERROR_PLUGIN, "more than %u combinations, formats written out",
-                           e->room);
+                           e->capacity);
         e->texts[e->count++] = text;
         return TN_OK;
     }
@@ -70,7 +70,7 @@ static tn_status expand(expansion *e, const char *text) {
 
 tn_status tn_combination_expand(tn_arena *arena, const char *const *texts, uint32_t count,
                                 uint32_t most, const char *const **out_texts, uint32_t *out_count) {
-    expansion e = {.arena = arena, .room = most};
+    expansion e = {.arena = arena, .capacity = most};
     bool has_set = false;
     size_t length = 0;
     for (uint32_t i = 0; i < count; i++)

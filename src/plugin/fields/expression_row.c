@@ -54,7 +54,8 @@ static void expression_row(const void *params, uint64_t count, const float *cons
 }
 
 /* The names of the text: fields' values are read now, in the reference's arithmetic. */
-static tn_status bind(row_head *head, const tn_operator *op, const void *params, uint32_t input) {
+static tn_status bind_names(row_head *head, const tn_operator *op, const void *params,
+                            uint32_t input) {
     for (uint32_t s = 0; s < head->expression.count; s++) {
         uint32_t found = 0;
         head->domains[s] = TN_EXPRESSION_FLOAT;
@@ -79,7 +80,7 @@ tn_status tn_expression_row_make(tn_arena *arena, const tn_operator *op, const v
     row_head *head = (row_head *)(void *)block;
     if (!tn_expression_read(op->expression, &head->expression, NULL, 0))
         return TN_ERROR_UNSUPPORTED;
-    const tn_status status = bind(head, op, params, input);
+    const tn_status status = bind_names(head, op, params, input);
     if (status != TN_OK) return status;
     if (params && op->params_bytes) memcpy(block + HEAD_BYTES, params, op->params_bytes);
     facet->row = expression_row;

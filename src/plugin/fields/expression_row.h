@@ -9,8 +9,8 @@
 #include "base/memory.h"
 #include "tensor/type.h"
 
-/* Sets `row` and `params` of a facet, which live as long as the arena. Of one input, the one that
- * `row` gets. TN_ERROR_UNSUPPORTED: the expression has another input; TN_ERROR_MEMORY. */
+/* Sets `row` and `params` of a facet, which have the lifetime of the arena. Of one input, the one
+ * that `row` gets. TN_ERROR_UNSUPPORTED: the expression has another input; TN_ERROR_MEMORY. */
 tn_status tn_expression_row_make(tn_arena *arena, const tn_operator *op, const void *params,
                                  uint32_t input, tn_facet_expression *facet);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether two parameter structs of an operator say the same, by its table: numbers by their bits,
- * lists and texts by content, tensors by type, shape and elements. Its neighbour field_output.c
+ * lists and texts by content, tensors by type, shape and elements. Its companion field_output.c
  * makes the hashes that find candidates. Contract: fields.h.
  */
 #include "tensor/quantization.h"

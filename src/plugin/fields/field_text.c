@@ -83,13 +83,13 @@ static tn_status read_list(tn_arena *arena, const tn_field *field, const char *t
         most += *c == ',';
     const bool is_integers = field->type == TN_FIELD_I64S;
     int64_t *integers = tn_arena_allocate(arena, most, sizeof(int64_t));
-    double *numbers = tn_arena_allocate(arena, most, sizeof(double));
-    if (!integers || !numbers) return tn_fail_memory("a field's list");
+    double *values = tn_arena_allocate(arena, most, sizeof(double));
+    if (!integers || !values) return tn_fail_memory("a field's list");
     at += has_bracket;
     at += strspn(at, " ");
     while (*at && *at != ']') {
         const bool is_read =
-            is_integers ? read_i64(at, &integers[count], &at) : read_f64(at, &numbers[count], &at);
+            is_integers ? read_i64(at, &integers[count], &at) : read_f64(at, &values[count], &at);
         at += strspn(at, " ");
         if (!is_read || (*at && *at != ',' && *at != ']')) return fail_text(field, text);
         count++;
@@ -98,7 +98,7 @@ static tn_status read_list(tn_arena *arena, const tn_field *field, const char *t
     if (has_bracket ? *at != ']' || !only_spaces(at + 1) : *at != 0) return fail_text(field, text);
     out->type = is_integers ? TN_FIELD_I64S : TN_FIELD_F64S;
     out->count = count;
-    out->items = is_integers ? (const void *)integers : numbers;
+    out->items = is_integers ? (const void *)integers : values;
     return TN_OK;
 }
 

@@ -16,7 +16,7 @@ const tn_field *tn_fields_at(const tn_operator *op, uint32_t index) {
                                             (size_t)index * op->field_size);
 }
 
-static tn_status check_place(const tn_operator *op, const tn_field *field) {
+static tn_status check_member(const tn_operator *op, const tn_field *field) {
     const size_t bytes = tn_field_member_bytes(field->type);
     if (bytes == 0)
         return tn_fail(TN_ERROR_PLUGIN, "field '%s' has a type that is not known, %u", field->name,
@@ -60,7 +60,7 @@ tn_status tn_fields_check_table(const tn_operator *op) {
             if (strcmp(tn_fields_at(op, j)->name, field->name) == 0)
                 return tn_fail(TN_ERROR_PLUGIN, "two fields are named '%s'", field->name);
         }
-        TN_TRY(check_place(op, field));
+        TN_TRY(check_member(op, field));
         for (uint32_t j = 0; j < i; j++)
             TN_TRY(check_apart(field, tn_fields_at(op, j)));
         if (field->type == TN_FIELD_ENUM && (!field->choices || !field->choices[0]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fields: from attributes to a node's parameter struct by the operator's table, and back: checking,
- * defaults, saving, hashing. The only place that reads and writes parameter structs.
+ * defaults, saving, hashing. The only code that reads and writes parameter structs.
  */
 #ifndef TN_PLUGIN_FIELDS_FIELDS_H
 #define TN_PLUGIN_FIELDS_FIELDS_H

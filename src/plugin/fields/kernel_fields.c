@@ -16,7 +16,7 @@ static const tn_field *find_field(const tn_operator *op, const char *name, uint3
 }
 
 /* Whether every value of the operator's field is one of the kernel's. */
-static bool holds(uint32_t own, uint32_t from) {
+static bool holds_type(uint32_t own, uint32_t from) {
     return own == from || (own == TN_FIELD_ANY && from != TN_FIELD_GRAPH) ||
            (own == TN_FIELD_I64 && from == TN_FIELD_I32) ||
            (own == TN_FIELD_F64 && from == TN_FIELD_F32) ||
@@ -27,7 +27,7 @@ static tn_status check_field(const tn_field *own, const tn_operator *op, const t
     if (!from && (own->flags & TN_REQUIRED))
         return tn_fail(TN_ERROR_UNSUPPORTED, "it needs field '%s', which operator %s does not have",
                        own->name, op->name);
-    if (from && !holds(own->type, from->type))
+    if (from && !holds_type(own->type, from->type))
         return tn_fail(TN_ERROR_UNSUPPORTED, "it reads field '%s' as %s; operator %s has %s there",
                        own->name, tn_field_type_name(own->type), op->name,
                        tn_field_type_name(from->type));

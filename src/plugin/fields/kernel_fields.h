@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel's own fields, filled from those of an operator that another library may have brought: by
- * name and type, numbers of 32 bits widened to 64, choices by name.
+ * A kernel's own fields, filled from those of an operator that another library may have provided:
+ * by name and type, numbers of 32 bits widened to 64, choices by name.
  */
 #ifndef TN_PLUGIN_FIELDS_KERNEL_FIELDS_H
 #define TN_PLUGIN_FIELDS_KERNEL_FIELDS_H

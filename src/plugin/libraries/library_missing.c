@@ -8,7 +8,7 @@
 #include "plugin/library_private.h"
 #include "plugin/runtime.h"
 
-#define SEARCHED_BYTES 1000 /* of an error's room for text */
+#define SEARCHED_BYTES 1000 /* of an error's text */
 
 static tn_status fail_text(tn_text *text, tn_text *mend, tn_status status) {
     if (text->is_failed || mend->is_failed)
@@ -58,7 +58,7 @@ static void add_mend(tn_text *text, const tn_library_search *search) {
             (unsigned long long)(search->refused ? request->hash : search->same_name_hash));
     else if (search->same_name)
         tn_text_add_format(text,
-                           "bring the library that the plan was built with, or build the plan "
+                           "provide the library that the plan was built with, or build the plan "
                            "again (tenon build MODEL -o PLAN --plugin %.200s)",
                            search->same_name);
     else if (search->named_in)

@@ -145,6 +145,9 @@ static tn_status look_everywhere(tn_library_search *s) {
         TN_TRY(look_in_folder(s, tn_runtime_search_path(s->runtime, i)));
     const char *companions = tn_runtime_companion_folder(s->runtime);
     if (!s->same_content && companions[0]) TN_TRY(look_in_folder(s, companions));
+    const char *folder;
+    for (size_t i = 0; (folder = tn_runtime_operator_folder(s->runtime, i)) != NULL; i++)
+        if (!s->same_content && tn_file_exists(folder)) TN_TRY(look_in_folder(s, folder));
     return TN_OK;
 }
 

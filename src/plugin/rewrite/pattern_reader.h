@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pattern_parse.c reads with: marks, names, numbers and values, each with its place in the
+/* What pattern_parse.c reads with: marks, names, numbers and values, each with its position in the
  * text. */
 #ifndef TN_PLUGIN_REWRITE_PATTERN_READER_H
 #define TN_PLUGIN_REWRITE_PATTERN_READER_H

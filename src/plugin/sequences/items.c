@@ -57,7 +57,7 @@ static uint32_t class_of(size_t bytes) {
     return bytes <= 1 ? 0 : 64u - (uint32_t)__builtin_clzll(bytes - 1);
 }
 
-static tn_status take(tn_item_store *store, size_t bytes, tn_item **out_item) {
+static tn_status take_item(tn_item_store *store, size_t bytes, tn_item **out_item) {
     const uint32_t class = class_of(bytes);
     tn_item *item = class < TN_ITEM_CLASSES ? store->free[class] : NULL;
     if (item) {
@@ -108,7 +108,7 @@ tn_status tn_items_append(tn_items *items, tn_type type, const tn_shape *shape, 
     TN_TRY(tn_tensor_init(&storage, type, TN_LINEAR, shape));
     const size_t bytes = (size_t)storage.tensor.bytes;
     TN_TRY(reserve(items));
-    TN_TRY(take(items->store, bytes + GUARD_BYTES, &item));
+    TN_TRY(take_item(items->store, bytes + GUARD_BYTES, &item));
     item->storage = storage;
     item->storage.tensor.shape = item->storage.shape.extents;
     item->storage.tensor.strides = item->storage.strides;

@@ -21,8 +21,8 @@ static bool is_output(const tn_call *call, const tn_tensor *tensor) {
 }
 
 /* The list of one of the call's tensors. */
-static tn_status find(tn_call *call, const tn_tensor *tensor, bool is_written,
-                      tn_items **out_items) {
+static tn_status find_items(tn_call *call, const tn_tensor *tensor, bool is_written,
+                            tn_items **out_items) {
     if (!tensor || !(is_output(call, tensor) || (!is_written && is_input(call, tensor))))
         return call->host->fail(call, TN_ERROR_ARGUMENT, "the tensor is not %s of this call",
                                 is_written ? "an output" : "an input or output");
@@ -45,7 +45,7 @@ static tn_status find(tn_call *call, const tn_tensor *tensor, bool is_written,
 static tn_status find_item(tn_call *call, const tn_tensor *tensor, uint64_t index,
                            tn_item **out_item) {
     tn_items *items = NULL;
-    TN_TRY(find(call, tensor, false, &items));
+    TN_TRY(find_items(call, tensor, false, &items));
     if (index >= items->count)
         return call->host->fail(call, TN_ERROR_RANGE, "%s '%s' has %zu items, and no item %llu",
                                 kind_name(tensor), tensor->name, items->count,
@@ -56,7 +56,7 @@ static tn_status find_item(tn_call *call, const tn_tensor *tensor, uint64_t inde
 
 static tn_status length(tn_call *call, const tn_tensor *tensor, uint64_t *out_length) {
     tn_items *items = NULL;
-    TN_TRY(find(call, tensor, false, &items));
+    TN_TRY(find_items(call, tensor, false, &items));
     if (!out_length)
         return call->host->fail(call, TN_ERROR_ARGUMENT, "there is nowhere to write the length to");
     *out_length = items->count;
@@ -76,7 +76,7 @@ static tn_status item(tn_call *call, const tn_tensor *tensor, uint64_t index,
 /* ----------------------------------------------------------------------------------------------
  * adding */
 
-static tn_status check_room(tn_call *call, const tn_tensor *output, const tn_items *items) {
+static tn_status check_capacity(tn_call *call, const tn_tensor *output, const tn_items *items) {
     const size_t most = output->kind == TN_KIND_OPTIONAL ? 1 : TN_SEQUENCE_MAX_ITEMS;
     if (items->count < most) return TN_OK;
     return call->host->fail(call, TN_ERROR_RANGE, "%s '%s' has %zu items already: it may have %zu",
@@ -103,11 +103,11 @@ static tn_status failed(tn_call *call, tn_status status) {
     return status == TN_OK ? TN_OK : call->host->fail(call, status, "%s", tn_last_error()->message);
 }
 
-static tn_status append(tn_call *call, tn_tensor *output, uint32_t rank, const int64_t *extents,
-                        void **out_data) {
+static tn_status append_dense(tn_call *call, tn_tensor *output, uint32_t rank,
+                              const int64_t *extents, void **out_data) {
     tn_items *items = NULL;
     tn_shape shape;
-    TN_TRY(find(call, output, true, &items));
+    TN_TRY(find_items(call, output, true, &items));
     if (!out_data || (rank > 0 && !extents))
         return call->host->fail(call, TN_ERROR_ARGUMENT,
                                 "an item of '%s' is added without extents, or with nowhere to "
@@ -115,7 +115,7 @@ static tn_status append(tn_call *call, tn_tensor *output, uint32_t rank, const i
                                 output->name);
     TN_TRY(failed(call, tn_shape_set(&shape, rank, extents)));
     TN_TRY(check_shape(call, output, items, &shape));
-    TN_TRY(check_room(call, output, items));
+    TN_TRY(check_capacity(call, output, items));
     return failed(call, tn_items_append(items, output->type, &shape, out_data));
 }
 
@@ -124,7 +124,7 @@ static tn_status append_item(tn_call *call, tn_tensor *output, const tn_tensor *
     tn_items *items = NULL;
     tn_item *found = NULL;
     tn_shape shape;
-    TN_TRY(find(call, output, true, &items));
+    TN_TRY(find_items(call, output, true, &items));
     if (!is_input(call, input))
         return call->host->fail(call, TN_ERROR_ARGUMENT, "the item is of no input of this call");
     TN_TRY(find_item(call, input, index, &found));
@@ -136,7 +136,7 @@ static tn_status append_item(tn_call *call, tn_tensor *output, const tn_tensor *
                                 output->name, tn_type_name(output->type));
     TN_TRY(failed(call, tn_shape_set(&shape, tensor->rank, tensor->shape)));
     TN_TRY(check_shape(call, output, items, &shape));
-    TN_TRY(check_room(call, output, items));
+    TN_TRY(check_capacity(call, output, items));
     return failed(call, tn_items_share(items, found));
 }
 
@@ -144,7 +144,7 @@ const tn_sequence_service *tn_sequence_service_table(void) {
     static const tn_sequence_service table = {.size = sizeof(table),
                                               .length = length,
                                               .item = item,
-                                              .append = append,
+                                              .append = append_dense,
                                               .append_item = append_item};
     return &table;
 }

@@ -45,9 +45,9 @@ tn_status tn_saved_state_load(tn_call *call, tn_load_callback load, tn_arena *ar
                               const void *data, size_t bytes) {
     tn_call_scope *scope = call->host_private;
     tn_crash_mark mark;
-    size_t room;
-    if (!tn_add_size(bytes, 64, &room)) return tn_fail_memory("a state");
-    char *copy = tn_arena_allocate(arena, room, 1);
+    size_t padded_bytes;
+    if (!tn_add_size(bytes, 64, &padded_bytes)) return tn_fail_memory("a state");
+    char *copy = tn_arena_allocate(arena, padded_bytes, 1);
     if (!copy) return tn_fail_memory("a state");
     copy += (64 - (uintptr_t)copy % 64) % 64;
     if (bytes > 0) memcpy(copy, data, bytes);

@@ -54,8 +54,8 @@ static tn_status find_output(tn_call *call, uint32_t output, tn_owned_heap **out
     return TN_OK;
 }
 
-static tn_status append(tn_call *call, uint32_t output, const void *bytes, uint64_t count,
-                        uint64_t *out_offset) {
+static tn_status append_text(tn_call *call, uint32_t output, const void *bytes, uint64_t count,
+                             uint64_t *out_offset) {
     tn_owned_heap *heap = NULL;
     char *old = NULL;
     uint64_t needed;
@@ -78,7 +78,7 @@ static tn_status append(tn_call *call, uint32_t output, const void *bytes, uint6
     return TN_OK;
 }
 
-static tn_status share(tn_call *call, uint32_t output, uint32_t input) {
+static tn_status share_heap(tn_call *call, uint32_t output, uint32_t input) {
     tn_owned_heap *heap = NULL;
     const tn_status status = find_output(call, output, &heap);
     if (status != TN_OK) return status;
@@ -96,6 +96,6 @@ static tn_status share(tn_call *call, uint32_t output, uint32_t input) {
 
 const tn_string_services *tn_string_service_table(void) {
     static const tn_string_services table = {
-        .size = sizeof(table), .append = append, .share = share};
+        .size = sizeof(table), .append = append_text, .share = share_heap};
     return &table;
 }

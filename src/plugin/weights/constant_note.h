@@ -20,7 +20,7 @@ typedef struct tn_constant_note {
 
 /* Verifies what is as it should be; says nothing of the rest. [thread: one for one note] */
 void tn_constant_note_try(tn_constant_note *note);
-/* TN_ERROR_FORMAT names the part and its place in the file. Null: nothing is known, which is fine.
+/* TN_ERROR_FORMAT names the part and its offset in the file. Null: nothing is known, which is fine.
  */
 tn_status tn_constant_note_verify(tn_constant_note *note);
 

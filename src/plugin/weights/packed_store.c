@@ -71,8 +71,8 @@ static const tn_packed_blob *find_in_plan(const tn_packed_store *store, const tn
 }
 
 /* Zeroed, so that bytes which `fill` leaves out are the same ones each time. */
-static tn_status make(tn_packed_store *store, const tn_weight_key *key, tn_fill fill, void *user,
-                      tn_shared_weight **out_item) {
+static tn_status create_blob(tn_packed_store *store, const tn_weight_key *key, tn_fill fill,
+                             void *user, tn_shared_weight **out_item) {
     const size_t bytes = key->bytes ? (size_t)key->bytes : 1;
     void *data = key->bytes > SIZE_MAX ? NULL : tn_allocate_aligned(&store->allocator, bytes, 64);
     if (!data)
@@ -91,7 +91,7 @@ static tn_status make(tn_packed_store *store, const tn_weight_key *key, tn_fill 
 }
 
 /* Takes over the item's count. */
-static tn_status hold(tn_packed_store *store, tn_shared_weight *item, const void **out_data) {
+static tn_status hold_blob(tn_packed_store *store, tn_shared_weight *item, const void **out_data) {
     held_weight *held = tn_allocate(&store->allocator, sizeof(*held));
     if (!held) {
         tn_deallocate(&store->allocator, tn_weight_store_release(store->weights, item));
@@ -117,8 +117,8 @@ tn_status tn_packed_store_get(tn_packed_store *store, const tn_weight_key *key,
     }
     TN_TRY(tn_constant_note_verify(constant));
     tn_shared_weight *item = tn_weight_store_find(store->weights, key);
-    if (!item) TN_TRY(make(store, key, fill, user, &item));
-    return hold(store, item, out_data);
+    if (!item) TN_TRY(create_blob(store, key, fill, user, &item));
+    return hold_blob(store, item, out_data);
 }
 
 tn_status tn_packed_store_visit(const tn_packed_store *store, tn_packed_visit visit, void *user) {

@@ -24,8 +24,8 @@ void tn_packed_store_share(tn_packed_store *store, tn_weight_store *weights);
 /* Lends what a plan has for the kernels that are prepared from now on. */
 void tn_packed_store_lend(tn_packed_store *store, uint32_t count, const tn_packed_blob *blobs);
 void tn_packed_store_destroy(tn_packed_store *store);
-/* Finds the blob or makes it by `fill`, after the constant was checked (null: it was). It lives as
- * long as the store. TN_ERROR_FORMAT: the plan is damaged. */
+/* Finds the blob or makes it by `fill`, after the constant was checked (null: it was). It has the
+ * lifetime of the store. TN_ERROR_FORMAT: the plan is damaged. */
 tn_status tn_packed_store_get(tn_packed_store *store, const tn_weight_key *key,
                               tn_constant_note *constant, tn_fill fill, void *user,
                               const void **out_data);

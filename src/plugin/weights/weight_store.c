@@ -51,7 +51,7 @@ static bool same_key(const tn_weight_key *a, const tn_weight_key *b) {
 }
 
 /* Under the lock. */
-static tn_shared_weight *take(tn_weight_store *store, const tn_weight_key *key) {
+static tn_shared_weight *take_weight(tn_weight_store *store, const tn_weight_key *key) {
     for (tn_shared_weight *item = store->items; item; item = item->next) {
         if (!same_key(&item->key, key)) continue;
         item->references++;
@@ -62,12 +62,13 @@ static tn_shared_weight *take(tn_weight_store *store, const tn_weight_key *key) 
 
 tn_shared_weight *tn_weight_store_find(tn_weight_store *store, const tn_weight_key *key) {
     pthread_mutex_lock(&store->lock);
-    tn_shared_weight *item = take(store, key);
+    tn_shared_weight *item = take_weight(store, key);
     pthread_mutex_unlock(&store->lock);
     return item;
 }
 
-static tn_shared_weight *make(const tn_allocator *allocator, const tn_weight_key *key, void *data) {
+static tn_shared_weight *create_weight(const tn_allocator *allocator, const tn_weight_key *key,
+                                       void *data) {
     const char *const texts[3] = {text_of(key->library), text_of(key->kernel), text_of(key->key)};
     const size_t bytes = strlen(texts[0]) + strlen(texts[1]) + strlen(texts[2]) + 3;
     tn_shared_weight *item = tn_allocate(allocator, sizeof(*item) + bytes);
@@ -87,10 +88,10 @@ static tn_shared_weight *make(const tn_allocator *allocator, const tn_weight_key
 
 tn_status tn_weight_store_add(tn_weight_store *store, const tn_weight_key *key, void *data,
                               tn_shared_weight **out_item) {
-    tn_shared_weight *made = make(&store->allocator, key, data);
+    tn_shared_weight *made = create_weight(&store->allocator, key, data);
     if (!made) return tn_fail_memory("shared weights");
     pthread_mutex_lock(&store->lock);
-    tn_shared_weight *there = take(store, key);
+    tn_shared_weight *there = take_weight(store, key);
     if (!there) {
         made->next = store->items;
         store->items = made;

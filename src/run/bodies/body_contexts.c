@@ -21,7 +21,7 @@ typedef struct body_instance {
     const tn_body_graph *body;
     tn_context *context;
     body_output *outputs; /* by output of the body */
-    uint32_t turn;
+    uint32_t current;
 } body_instance;
 
 struct tn_body_contexts {
@@ -54,15 +54,15 @@ static tn_status reshape(const body_instance *instance) {
                : tn_context_reshape(instance->context);
 }
 
-static tn_status reserve(const tn_context *outer, body_output *output, uint32_t turn,
+static tn_status reserve(const tn_context *outer, body_output *output, uint32_t current,
                          size_t bytes) {
     if (bytes < 64) bytes = 64;
-    if (output->bytes[turn] >= bytes) return TN_OK;
-    tn_deallocate(&outer->allocator, output->memory[turn]);
-    output->bytes[turn] = 0;
-    output->memory[turn] = tn_allocate_aligned(&outer->allocator, bytes, 64);
-    if (!output->memory[turn]) return tn_fail_memory("an output of a body");
-    output->bytes[turn] = bytes;
+    if (output->bytes[current] >= bytes) return TN_OK;
+    tn_deallocate(&outer->allocator, output->memory[current]);
+    output->bytes[current] = 0;
+    output->memory[current] = tn_allocate_aligned(&outer->allocator, bytes, 64);
+    if (!output->memory[current]) return tn_fail_memory("an output of a body");
+    output->bytes[current] = bytes;
     return TN_OK;
 }
 
@@ -85,9 +85,9 @@ static tn_status bind_output(const tn_context *outer, body_instance *instance, u
                            index, instance->body->name, wanted->bytes, made->bytes);
         return tn_context_bind_output(instance->context, index, wanted->data, wanted->bytes);
     }
-    TN_TRY(reserve(outer, output, instance->turn, (size_t)made->bytes));
-    return tn_context_bind_output(instance->context, index, output->memory[instance->turn],
-                                  output->bytes[instance->turn]);
+    TN_TRY(reserve(outer, output, instance->current, (size_t)made->bytes));
+    return tn_context_bind_output(instance->context, index, output->memory[instance->current],
+                                  output->bytes[instance->current]);
 }
 
 /* The descriptor is the operator's until the second run after this one. */
@@ -95,16 +95,16 @@ static tn_status take_output(const tn_context *outer, body_instance *instance, u
                              tn_tensor *wanted) {
     const tn_tensor *made;
     body_output *output = &instance->outputs[index];
-    const uint32_t turn = instance->turn;
+    const uint32_t current = instance->current;
     tn_shape shape;
     if (!wanted) return TN_OK;
     TN_TRY(tn_context_output(instance->context, index, &made));
     if (wanted->data) return tn_body_deliver(instance->body, index, made, wanted);
-    TN_TRY(reserve(outer, output, turn, (size_t)made->bytes));
+    TN_TRY(reserve(outer, output, current, (size_t)made->bytes));
     TN_TRY(tn_shape_set(&shape, made->rank, made->shape));
-    TN_TRY(tn_tensor_init(&output->made[turn], made->type, TN_LINEAR, &shape));
-    tn_tensor *kept = &output->made[turn].tensor;
-    kept->data = output->memory[turn];
+    TN_TRY(tn_tensor_init(&output->made[current], made->type, TN_LINEAR, &shape));
+    tn_tensor *kept = &output->made[current].tensor;
+    kept->data = output->memory[current];
     kept->name = made->name;
     if (made->data != kept->data && made->bytes > 0)
         memcpy(kept->data, made->data, (size_t)made->bytes);
@@ -116,7 +116,7 @@ static tn_status run_instance(const tn_context *outer, body_instance *instance, 
                               const tn_tensor *const *inputs, tn_tensor *const *outputs) {
     const tn_body_graph *body = instance->body;
     tn_context *context = instance->context;
-    instance->turn ^= 1;
+    instance->current ^= 1;
     tn_context_join(context, outer);
     for (uint32_t i = 0; i < body->input_count + body->capture_count; i++)
         TN_TRY(set_input(instance, i, tn_body_input_at(call, body, inputs, i)));
@@ -168,7 +168,8 @@ tn_status tn_body_contexts_create(tn_context *context) {
     struct tn_body_contexts *bodies = tn_allocate_zero(&context->allocator, 1, sizeof(*bodies));
     if (!bodies) return tn_fail_memory("the bodies of a context");
     context->bodies = bodies;
-    bodies->executor = (tn_body_executor){.infer = tn_body_infer, .run = run_body};
+    bodies->executor =
+        (tn_body_executor){.infer = tn_body_infer, .value = tn_body_value, .run = run_body};
     bodies->outer = context;
     tn_body_references_init(&bodies->references, &context->allocator);
     bodies->instances =
@@ -183,8 +184,8 @@ tn_status tn_body_contexts_create(tn_context *context) {
 
 static void close_instance(const tn_allocator *allocator, body_instance *instance) {
     for (uint32_t i = 0; instance->outputs && i < instance->body->output_count; i++)
-        for (int turn = 0; turn < 2; turn++)
-            tn_deallocate(allocator, instance->outputs[i].memory[turn]);
+        for (int current = 0; current < 2; current++)
+            tn_deallocate(allocator, instance->outputs[i].memory[current]);
     tn_deallocate(allocator, instance->outputs);
     tn_context_destroy(instance->context);
 }

@@ -41,9 +41,8 @@ tn_status tn_run_control_fail_busy(void); /* TN_ERROR_STATE */
 /* From idle to under way: TN_ERROR_STATE when it is not idle. */
 static inline tn_status tn_run_control_begin(tn_run_control *control) {
     unsigned expected = TN_RUN_IDLE;
-    const bool is_begun =
-        atomic_compare_exchange_strong_explicit(&control->state.is, &expected, TN_RUN_UNDER_WAY,
-                                                memory_order_acquire, memory_order_relaxed);
+    const bool is_begun = atomic_compare_exchange_strong_explicit(
+        &control->state.is, &expected, TN_RUN_ACTIVE, memory_order_acquire, memory_order_relaxed);
     return __builtin_expect(is_begun, 1) ? TN_OK : tn_run_control_fail_busy();
 }
 static inline bool tn_run_control_is_idle(const tn_run_control *control) {
@@ -56,7 +55,7 @@ static inline tn_status tn_run_control_check_idle(const tn_run_control *control)
 }
 /* From under way to idle; false: it was cancelled, and stays so until tn_run_control_reset. */
 static inline bool tn_run_control_end(tn_run_control *control) {
-    unsigned expected = TN_RUN_UNDER_WAY;
+    unsigned expected = TN_RUN_ACTIVE;
     return atomic_compare_exchange_strong_explicit(&control->state.is, &expected, TN_RUN_IDLE,
                                                    memory_order_release, memory_order_relaxed);
 }

@@ -27,7 +27,7 @@ static bool has_waited(const tn_context *context) {
     return !context->device.stream || context->device.stream == context->device.own_stream;
 }
 
-static tn_status mark(tn_context *context) {
+static tn_status mark_end(tn_context *context) {
     const tn_device *device = context->engine->device;
     tn_status status = TN_OK;
     if (!context->device.done_event)
@@ -38,12 +38,12 @@ static tn_status mark(tn_context *context) {
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "marking the run's end");
 }
 
-static tn_status ask(tn_context *context, bool *out_is_done) {
+static tn_status ask_device(tn_context *context, bool *out_is_done) {
     const tn_device *device = context->engine->device;
     const tn_device_completion *services = NULL;
     uint32_t is_done = 0;
     TN_TRY(get_services(context, &services));
-    if (!context->device.is_done_marked) TN_TRY(mark(context));
+    if (!context->device.is_done_marked) TN_TRY(mark_end(context));
     const tn_status status = services->event_query(device, context->device.done_event, &is_done);
     if (status != TN_OK)
         return tn_context_end_failed(context,
@@ -66,7 +66,7 @@ tn_status tn_context_is_done(tn_context *context, bool *out_is_done) {
     }
     const tn_device *device = context->engine->device;
     const uint32_t before = tn_device_enter(device);
-    const tn_status status = ask(context, out_is_done);
+    const tn_status status = ask_device(context, out_is_done);
     tn_device_leave(device, before);
     return status;
 }

@@ -3,7 +3,7 @@
  * Inputs and outputs that the caller has in the device's memory where it is the processor that
  * reads or writes them. Before a run such inputs are copied to pinned memory of the context's own,
  * on the stream and therefore after what the caller has enqueued there, and waited for; after it
- * such outputs are copied back on the stream. What devices read and write is walk_border.c's.
+ * such outputs are copied back on the stream. What devices read and write is execution_border.c's.
  */
 #include "base/status.h"
 #include "plugin/devices.h"
@@ -23,8 +23,8 @@ void tn_device_ports_bind_output(tn_context *context, uint32_t output) {
     context->ports.has_device = true;
 }
 
-static tn_status copy(tn_context *context, void *to, const void *from, uint64_t bytes,
-                      uint32_t direction) {
+static tn_status copy_bytes(tn_context *context, void *to, const void *from, uint64_t bytes,
+                            uint32_t direction) {
     const tn_device *device = context->engine->device;
     const tn_status status =
         device->copy(device, to, from, bytes, direction, context->device.stream);
@@ -41,7 +41,7 @@ static tn_status fetch(tn_context *context, uint32_t input) {
         tn_format_bytes(TN_LINEAR, context->engine->inputs[input].type, &binding->shape, &bytes));
     TN_TRY(tn_bindings_check_input(context, input, bytes));
     TN_TRY(tn_bindings_reserve_staging(context, input, bytes));
-    return bytes > 0 ? copy(context, binding->staging, binding->data, bytes, TN_COPY_TO_HOST)
+    return bytes > 0 ? copy_bytes(context, binding->staging, binding->data, bytes, TN_COPY_TO_HOST)
                      : TN_OK;
 }
 
@@ -56,7 +56,7 @@ tn_status tn_device_ports_fetch(tn_context *context) {
     /* The copies of an earlier run's outputs may not be done yet, either. */
     for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         is_any |= context->ports.outputs[i].is_sent;
-    return is_any ? tn_walk_wait(context) : TN_OK;
+    return is_any ? tn_execution_wait(context) : TN_OK;
 }
 
 bool tn_device_ports_has_sends(const tn_context *context) {
@@ -73,7 +73,7 @@ tn_status tn_device_ports_send(tn_context *context) {
         TN_TRY(tn_context_find_output(context, i, &output));
         if (output->bytes == 0) continue;
         TN_TRY(tn_error_at(
-            copy(context, binding->data, binding->own, output->bytes, TN_COPY_TO_DEVICE),
+            copy_bytes(context, binding->data, binding->own, output->bytes, TN_COPY_TO_DEVICE),
             "output '%s'", output->name));
     }
     return TN_OK;

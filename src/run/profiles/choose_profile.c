@@ -66,7 +66,7 @@ static size_t find_value_outside(const tn_context *context, const tn_plan_profil
     return SIZE_MAX;
 }
 
-static bool holds(const tn_context *context, uint32_t profile) {
+static bool fits_profile(const tn_context *context, uint32_t profile) {
     for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_plan_profile *range = range_of(context, profile, i);
         if (find_outside(range, &context->shapes.now[i]) != UINT32_MAX ||
@@ -228,7 +228,7 @@ tn_status tn_profiles_choose(const tn_context *context, uint32_t *out_profile) {
     for (uint32_t p = 0; p < count; p++) {
         const bool is_allowed =
             context->profiles.chosen == TN_PROFILE_AUTOMATIC || context->profiles.chosen == p;
-        if (!is_allowed || !holds(context, p)) continue;
+        if (!is_allowed || !fits_profile(context, p)) continue;
         const double here = count > 1 ? distance_of(context, p) : 0;
         if (best != UINT32_MAX && here >= least) continue;
         best = p;

@@ -46,29 +46,30 @@ static bool is_last_read(const in_place_maker *maker, uint32_t value, uint32_t i
     return true;
 }
 
-static void share(const in_place_maker *maker, uint32_t index, uint32_t from, uint32_t to) {
+static void share_value(const in_place_maker *maker, uint32_t index, uint32_t from, uint32_t to) {
     tn_shape_state *state = maker->state;
     if (from == TN_NO_VALUE || to == TN_NO_VALUE) return;
     size_t shift;
-    const uint32_t kind = state->places[tn_shape_state_root(state, from, &shift)].kind;
-    if ((kind != TN_PLACE_ARENA && kind != TN_PLACE_DEVICE) || state->places[to].root != to ||
-        tn_strided_rows_is(state, from) || tn_strided_rows_is(state, to) ||
+    const uint32_t kind = state->locations[tn_shape_state_root(state, from, &shift)].kind;
+    if ((kind != TN_LOCATION_ARENA && kind != TN_LOCATION_DEVICE) ||
+        state->locations[to].root != to || tn_strided_rows_is(state, from) ||
+        tn_strided_rows_is(state, to) ||
         state->tensors[from].tensor.bytes != state->tensors[to].tensor.bytes ||
         state->tensors[to].tensor.type == TN_STRING || !is_last_read(maker, from, index))
         return;
-    state->places[to].root = from;
+    state->locations[to].root = from;
 }
 
 static void share_step(const in_place_maker *maker, uint32_t index) {
     const tn_engine *engine = maker->context->engine;
     const tn_program_step *step = &engine->program->steps[index];
     if (step->kind != TN_STEP_KERNEL || step->is_host || maker->state->is_dropped[index]) return;
-    if (step->is_in_place) share(maker, index, step->inputs[0], step->outputs[0]);
+    if (step->is_in_place) share_value(maker, index, step->inputs[0], step->outputs[0]);
     const tn_operator *op = engine->graph->nodes[step->node].entry->op;
     for (uint32_t o = 0; o < step->output_count && o < 64; o++)
         if (step->aliased >> o & 1)
-            share(maker, index, step->inputs[tn_graph_output_port(op, o)->alias - 1],
-                  step->outputs[o]);
+            share_value(maker, index, step->inputs[tn_graph_output_port(op, o)->alias - 1],
+                        step->outputs[o]);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -103,9 +104,9 @@ static uint32_t find_input(const in_place_maker *maker, uint32_t root) {
         size_t shift;
         const uint32_t from = find_updated(maker, s, root);
         if (from == TN_NO_VALUE) continue;
-        const tn_value_place *place =
-            &maker->state->places[tn_shape_state_root(maker->state, from, &shift)];
-        return place->kind == TN_PLACE_INPUT && shift == 0 ? place->index + 1 : 0;
+        const tn_value_location *location =
+            &maker->state->locations[tn_shape_state_root(maker->state, from, &shift)];
+        return location->kind == TN_LOCATION_INPUT && shift == 0 ? location->index + 1 : 0;
     }
     return 0;
 }
@@ -116,7 +117,7 @@ void tn_shape_state_find_updated(const tn_context *context, tn_shape_state *stat
         size_t shift;
         const uint32_t root =
             tn_shape_state_root(state, context->engine->program->output_values[i], &shift);
-        if (state->places[root].kind == TN_PLACE_OUTPUT && state->places[root].index == i)
+        if (state->locations[root].kind == TN_LOCATION_OUTPUT && state->locations[root].index == i)
             state->updated[i] = find_input(&maker, root);
     }
 }

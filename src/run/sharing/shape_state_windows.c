@@ -30,8 +30,8 @@ typedef struct value_window {
 } value_window;
 
 static bool is_own(const tn_shape_state *state, uint32_t value) {
-    return state->places[value].kind == TN_PLACE_ARENA ||
-           state->places[value].kind == TN_PLACE_DEVICE;
+    return state->locations[value].kind == TN_LOCATION_ARENA ||
+           state->locations[value].kind == TN_LOCATION_DEVICE;
 }
 
 static size_t alignment_of(const windows_maker *maker, uint32_t value) {
@@ -83,8 +83,8 @@ static bool find_windows(const windows_maker *maker, uint32_t index, uint32_t ki
 }
 
 static void lay(tn_shape_state *state, uint32_t value, uint32_t root, size_t shift) {
-    state->places[value].root = root;
-    state->places[value].shift = shift;
+    state->locations[value].root = root;
+    state->locations[value].shift = shift;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -134,13 +134,13 @@ static bool may_claim_rows(const windows_maker *maker, const value_window *windo
     const tn_program *program = maker->context->engine->program;
     const uint32_t value = windows[index].value;
     if (!is_own(state, value) || tn_strided_rows_is(state, value) ||
-        state->places[value].root != value ||
+        state->locations[value].root != value ||
         program->values[value].space != program->values[result].space)
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (i != index && windows[i].value == value) return false;
     for (uint32_t v = 0; v < program->value_count; v++)
-        if (v != value && state->places[v].root == value) return false;
+        if (v != value && state->locations[v].root == value) return false;
     return true;
 }
 

@@ -112,7 +112,7 @@ static tn_status hand_out_one(tn_context *context, uint32_t index) {
     return TN_OK;
 }
 
-static void start(tn_context *context) {
+static void start_run(tn_context *context) {
     struct tn_dynamic_run *dynamic = context->dynamic;
     dynamic->has_outputs = dynamic->is_arriving = false;
     tn_dynamic_clear_items(context);
@@ -127,7 +127,7 @@ static void start(tn_context *context) {
 
 tn_status tn_dynamic_run(tn_context *context) {
     uint32_t profile = 0;
-    start(context);
+    start_run(context);
     tn_output_begin(context);
     TN_TRY(tn_reshape_gather(context));
     TN_TRY(tn_profiles_choose(context, &profile)); /* values may have left it */

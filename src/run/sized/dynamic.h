@@ -45,7 +45,7 @@ struct tn_dynamic_run {
     tn_dynamic_value *values;   /* by program value */
     tn_tensor_storage *outputs; /* by graph output, as the caller sees them */
     bool has_outputs;
-    bool is_arriving; /* the device brings something to the host that nobody has waited for */
+    bool is_arriving; /* the device copies something to the host that nobody has waited for */
     /* Of the step at work; room for the step with the most. */
     tn_tensor **step_inputs, **step_outputs, **step_operands;
     tn_output_source source;           /* of memory for its outputs without a bound */
@@ -72,7 +72,7 @@ void tn_dynamic_free(tn_context *context);
 /* A step that moves a tensor from, to or on the device: enqueues it. The input is read, the output
  * is described. */
 tn_status tn_dynamic_transfer(tn_context *context, const tn_program_step *step);
-/* Waits for what the device brings, before the host reads any of it. */
+/* Waits for what the device copies, before the host reads any of it. */
 tn_status tn_dynamic_arrive(tn_context *context);
 /* After a step's kernel was enqueued: errors of launches, and with a clock the step's end. */
 tn_status tn_dynamic_enqueued(tn_context *context, uint32_t step);

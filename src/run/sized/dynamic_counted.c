@@ -24,8 +24,8 @@ bool tn_dynamic_is_counted(const tn_context *context, uint32_t value) {
 /* ----------------------------------------------------------------------------------------------
  * the true shape */
 
-static tn_status copy(tn_context *context, void *to, const void *from, size_t bytes,
-                      uint32_t direction) {
+static tn_status copy_bytes(tn_context *context, void *to, const void *from, size_t bytes,
+                            uint32_t direction) {
     const tn_device *device = context->engine->device;
     const tn_status status =
         device->copy(device, to, from, bytes, direction, context->device.stream);
@@ -40,8 +40,9 @@ static tn_status read_count(tn_context *context, uint32_t value, int64_t *out_co
     if (context->engine->program->values[value].space == TN_SPACE_HOST) {
         *out_count = *made->counted.value;
     } else {
-        TN_TRY(copy(context, out_count, made->counted.value, sizeof(*out_count), TN_COPY_TO_HOST));
-        TN_TRY(tn_walk_wait(context));
+        TN_TRY(copy_bytes(context, out_count, made->counted.value, sizeof(*out_count),
+                          TN_COPY_TO_HOST));
+        TN_TRY(tn_execution_wait(context));
         context->dynamic->is_arriving = false;
     }
     if (*out_count >= 0 && *out_count <= capacity) return TN_OK;
@@ -58,8 +59,8 @@ static tn_status pack(tn_context *context, uint32_t value, const char *from, siz
         if (is_host)
             memcpy(to + row * row_bytes, from + row * pitch, row_bytes);
         else
-            TN_TRY(copy(context, to + row * row_bytes, from + row * pitch, row_bytes,
-                        TN_COPY_ON_DEVICE));
+            TN_TRY(copy_bytes(context, to + row * row_bytes, from + row * pitch, row_bytes,
+                              TN_COPY_ON_DEVICE));
     }
     return TN_OK;
 }

@@ -4,7 +4,7 @@
  * waits. All is enqueued on the context's stream. The host waits for sizes, which it reads to infer
  * what comes next, before its own steps, and at the end.
  */
-#include "run/walk_private.h"
+#include "run/execution_private.h"
 #include "base/status.h"
 #include "plugin/devices.h"
 #include "program/transfer.h"
@@ -16,16 +16,16 @@
 tn_status tn_dynamic_arrive(tn_context *context) {
     if (!context->dynamic->is_arriving) return TN_OK;
     context->dynamic->is_arriving = false;
-    return tn_walk_wait(context);
+    return tn_execution_wait(context);
 }
 
 /* What goes wrong on the device is the step's where the host waits for each of them. */
 tn_status tn_dynamic_enqueued(tn_context *context, uint32_t index) {
-    const tn_walk_item item = {.call = &context->kernels[index].call};
+    const tn_execution_item item = {.call = &context->kernels[index].call};
     context->device.is_pending = true;
     tn_status status = tn_device_launched(context->engine->device, "after the kernel's run");
-    if (status == TN_OK && context->profile.is_on) status = tn_walk_wait(context);
-    return status == TN_OK ? TN_OK : tn_walk_blame(&item, status);
+    if (status == TN_OK && context->profile.is_on) status = tn_execution_wait(context);
+    return status == TN_OK ? TN_OK : tn_execution_blame(&item, status);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ static tn_status take_mirror(tn_context *context, tn_dynamic_mirror *mirror, uin
 /* `unbounded`: axes whose extents nothing bounds (bit i: axis i); there is memory later then. */
 static tn_status mirror(tn_context *context, uint32_t value, tn_tensor *tensor, uint32_t unbounded,
                         tn_dynamic_mirror *mirror) {
-    tn_shape shape = {.rank = tensor ? tensor->rank : 0};
+    tn_shape shape = {.rank = tensor && !(unbounded & TN_UNBOUNDED_RANK) ? tensor->rank : 0};
     mirror->tensor = tensor;
     mirror->is_taken = false;
     if (!tensor || context->engine->program->values[value].space == TN_SPACE_HOST) return TN_OK;

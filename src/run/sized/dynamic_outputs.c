@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Outputs without a bound (tenon/plugin/output.h) in a run whose shapes are found step by step:
- * their memory is the pool's, of the value's own space, and goes the way of all other values' once
- * the kernel has asked for it.
+ * their memory is the pool's, of the value's own space, and is released as all other values' is
+ * once the kernel has asked for it.
  */
 #include "base/status.h"
 #include "run/sized/dynamic.h"
 
-static tn_status allocate(tn_output_source *source, tn_call *call, uint32_t index, uint64_t bytes,
-                          void **out_data) {
+static tn_status allocate_output(tn_output_source *source, tn_call *call, uint32_t index,
+                                 uint64_t bytes, void **out_data) {
     tn_context *context = source->user;
     struct tn_dynamic_run *dynamic = context->dynamic;
     const uint32_t value = dynamic->own->outputs[index];
@@ -41,7 +41,7 @@ tn_status tn_dynamic_unbound(tn_context *context, uint32_t index, uint32_t value
 void tn_dynamic_open_outputs(tn_context *context, uint32_t step, tn_open_kernel *kernel) {
     struct tn_dynamic_run *dynamic = context->dynamic;
     dynamic->own = &context->engine->program->steps[step];
-    dynamic->source.allocate = allocate;
+    dynamic->source.allocate = allocate_output;
     dynamic->source.user = context;
     const bool is_any = tn_outputs_begin(&dynamic->source, &kernel->call);
     kernel->scope.outputs = is_any ? &dynamic->source : NULL;

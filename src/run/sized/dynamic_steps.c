@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps of a run whose shapes are found on the way; see dynamic.h. */
+/* The steps of a run whose shapes are found during it; see dynamic.h. */
 #include "run/sized/dynamic.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 #include <string.h>
@@ -247,12 +248,12 @@ static tn_status run_reformat(tn_context *context, uint32_t index) {
     tn_call call = {.user = context->engine,
                     .inputs = (const tn_tensor *const *)dynamic->step_inputs,
                     .outputs = dynamic->step_outputs};
-    return tn_walk_reformat(&call);
+    return tn_execution_reformat(&call);
 }
 
 /* Whether the host's processor reads the data of a step's inputs. */
 static bool is_on_host(const tn_program *program, const tn_program_step *step) {
-    return step->kind == TN_STEP_REFORMAT ? !tn_walk_is_transfer(program, step)
+    return step->kind == TN_STEP_REFORMAT ? !tn_execution_is_transfer(program, step)
                                           : step->kind == TN_STEP_KERNEL && !step->is_device;
 }
 
@@ -267,18 +268,18 @@ static tn_status run_step(tn_context *context, uint32_t index) {
     TN_TRY(read_values(context, step->operands, step->operand_count, dynamic->step_operands));
     if (step->kind == TN_STEP_VIEW) return run_view(context, step);
     if (is_on_host(program, step)) TN_TRY(tn_dynamic_arrive(context));
-    if (tn_walk_is_transfer(program, step)) return tn_dynamic_transfer(context, step);
+    if (tn_execution_is_transfer(program, step)) return tn_dynamic_transfer(context, step);
     return step->kind == TN_STEP_REFORMAT ? run_reformat(context, index)
                                           : run_kernel(context, index);
 }
 
 tn_status tn_dynamic_run_steps(tn_context *context) {
     for (uint32_t s = 0; s < context->engine->program->step_count; s++) {
-        const uint64_t before = context->profile.is_on ? tn_walk_now_ns() : 0;
+        const uint64_t before = context->profile.is_on ? tn_now_ns() : 0;
         TN_TRY(tn_run_check(context->run));
         TN_TRY(run_step(context, s));
         if (context->profile.is_on && !context->engine->program->steps[s].is_host)
-            tn_walk_note_time(context, s, tn_walk_now_ns() - before);
+            tn_execution_note_time(context, s, tn_now_ns() - before);
         tn_dynamic_end_step(context, s);
     }
     return TN_OK;

@@ -32,7 +32,7 @@ struct tn_context {
     struct tn_heaps *heaps;          /* heaps.c: of networks with strings; else null */
     struct tn_dynamic_run *dynamic;  /* sized/: networks sized by run; else null */
     tn_isolation *isolation;         /* plugins' kernels in a helper process; else null */
-    tn_checked *checked;             /* checked_walk.c: guarded runs; else null */
+    tn_checked *checked;             /* execution_checked.c: guarded runs; else null */
     bool *is_constant;               /* the same: by program value */
     tn_context_statistics statistics;
     tn_crash_mark crash; /* while it runs */

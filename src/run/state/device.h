@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a context has of the engine's device: its stream (walk_device.c), the event behind the last
- * run (device/completion.c), and the error that the device was lost with (context_run.c). */
+/* What a context has of the engine's device: its stream (execution_device.c), the event behind the
+ * last run (device/completion.c), and the error that the device was lost with (context_run.c). */
 #ifndef TN_RUN_STATE_DEVICE_H
 #define TN_RUN_STATE_DEVICE_H
 

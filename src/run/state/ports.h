@@ -49,7 +49,7 @@ typedef struct tn_output_binding {
     bool is_sent;   /* and the processor computes it: it is copied from `own` after a run */
     void *own;      /* where it goes when nothing, or nothing aligned, is bound */
     size_t own_bytes;
-    void *target;        /* what the walk writes */
+    void *target;        /* what the run writes */
     bool is_from_device; /* a copy from a device writes it: any alignment does, and any memory */
     tn_strided_binding strided;  /* that what is computed is scattered to */
     tn_output_allocate allocate; /* the caller's, who then binds nothing himself; or null */
@@ -60,7 +60,7 @@ typedef struct tn_output_binding {
 typedef struct tn_context_ports {
     tn_input_binding *inputs;
     tn_output_binding *outputs;
-    bool are_set;        /* false: to be looked at before the next walk */
+    bool are_set;        /* false: to be looked at before the next run */
     bool has_device;     /* something is, or was, bound in the device's memory */
     bool has_strided;    /* the same of memory in which elements lie apart */
     bool has_allocators; /* an output has, or had, one of the caller's */

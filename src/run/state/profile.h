@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times of steps, and the events by which a device's are measured; walk_profile.c. */
+/* Times of steps, and the events by which a device's are measured; execution_profile.c. */
 #ifndef TN_RUN_STATE_PROFILE_H
 #define TN_RUN_STATE_PROFILE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other contexts that run some shapes in this one's place: of another profile
+/* Other contexts that run some shapes instead of this one: of another profile
  * (profiles/profile_contexts.c), or without fusions (unfused.c). */
 #ifndef TN_RUN_STATE_STAND_IN_H
 #define TN_RUN_STATE_STAND_IN_H

@@ -63,21 +63,21 @@ bool tn_strided_is_direct(const tn_context *context, uint32_t input) {
                           context->engine->program->values[result_of(context, input)].format);
 }
 
-/* The item of the walk that converts the input; UINT32_MAX: none. */
+/* The item of the run that converts the input; UINT32_MAX: none. */
 static uint32_t item_of(const tn_context *context, uint32_t input) {
     const tn_shape_state *state = context->shapes.current;
-    for (uint32_t i = 0; i < state->walk_count; i++)
-        if (state->walk_steps[i] + 1 == context->ports.inputs[input].strided.reformat) return i;
+    for (uint32_t i = 0; i < state->item_count; i++)
+        if (state->item_steps[i] + 1 == context->ports.inputs[input].strided.reformat) return i;
     return UINT32_MAX;
 }
 
 /* Whether the result has memory of its own alone, which nothing is written to in place. */
 static bool is_alone(const tn_context *context, uint32_t value) {
     const tn_shape_state *state = context->shapes.current;
-    if (state->places[value].kind != TN_PLACE_ARENA || state->places[value].root != value)
+    if (state->locations[value].kind != TN_LOCATION_ARENA || state->locations[value].root != value)
         return false;
     for (uint32_t v = 0; v < context->engine->program->value_count; v++)
-        if (v != value && state->places[v].root == value) return false;
+        if (v != value && state->locations[v].root == value) return false;
     return true;
 }
 
@@ -100,12 +100,12 @@ tn_status tn_strided_settle(tn_context *context) {
     for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_strided_binding *strided = &context->ports.inputs[i].strided;
         const uint32_t item = strided->reformat > 0 ? item_of(context, i) : UINT32_MAX;
-        if (item != UINT32_MAX && state->walk[item].run == tn_walk_do_nothing) {
-            state->walk[item].run = tn_walk_reformat;
+        if (item != UINT32_MAX && state->items[item].run == tn_execution_do_nothing) {
+            state->items[item].run = tn_execution_reformat;
             state->is_applied = false; /* all pointers are set anew */
         }
         if (!strided->is_bound || !strided->is_direct) continue;
-        if (item == UINT32_MAX || state->walk[item].run != tn_walk_reformat ||
+        if (item == UINT32_MAX || state->items[item].run != tn_execution_reformat ||
             !is_alone(context, result_of(context, i)))
             TN_TRY(settle(context, i));
     }
@@ -118,6 +118,6 @@ void tn_strided_bypass(tn_context *context) {
         const tn_strided_binding *strided = &context->ports.inputs[i].strided;
         if (!strided->is_bound || !strided->is_direct) continue;
         state->tensors[result_of(context, i)].tensor.data = strided->data;
-        state->walk[item_of(context, i)].run = tn_walk_do_nothing;
+        state->items[item_of(context, i)].run = tn_execution_do_nothing;
     }
 }

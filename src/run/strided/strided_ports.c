@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inputs and outputs in memory of the caller's whose elements lie apart (tenon/border.h). Before a
- * run inputs are gathered into packed memory of the context's, which is bound in their place; after
+ * run inputs are gathered into packed memory of the context's, which is bound instead; after
  * it outputs are scattered from where the run left them (strided_copy.h). Strides that are packed
  * cost nothing: then the caller's own memory is bound.
  */
@@ -38,8 +38,8 @@ static tn_status check_bind(const char *kind, const tn_port_info *port, const vo
     return TN_OK;
 }
 
-static void note(tn_strided_binding *strided, void *data, uint64_t bytes, uint32_t rank,
-                 const int64_t *strides) {
+static void note_binding(tn_strided_binding *strided, void *data, uint64_t bytes, uint32_t rank,
+                         const int64_t *strides) {
     *strided = (tn_strided_binding){.is_bound = true, .data = data, .bytes = bytes, .rank = rank};
     if (rank > 0) memcpy(strided->strides, strides, rank * sizeof(*strides));
 }
@@ -50,7 +50,8 @@ tn_status tn_context_bind_input_strided(tn_context *context, uint32_t input, con
     TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_input(context, input));
     TN_TRY(check_bind("input", &context->engine->inputs[input], data, rank, strides));
-    note(&context->ports.inputs[input].strided, (void *)(uintptr_t)data, bytes, rank, strides);
+    note_binding(&context->ports.inputs[input].strided, (void *)(uintptr_t)data, bytes, rank,
+                 strides);
     tn_context_note_input(context, input, NULL, 0);
     tn_strided_find_reformat(context, input);
     context->ports.has_strided = true;
@@ -63,7 +64,7 @@ tn_status tn_context_bind_output_strided(tn_context *context, uint32_t output, v
     TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_output(context, output));
     TN_TRY(check_bind("output", &context->engine->outputs[output], data, rank, strides));
-    note(&context->ports.outputs[output].strided, data, bytes, rank, strides);
+    note_binding(&context->ports.outputs[output].strided, data, bytes, rank, strides);
     tn_context_note_output(context, output, NULL, 0);
     context->ports.has_strided = true;
     return TN_OK;
@@ -123,7 +124,7 @@ static tn_status check_apart(const tn_port_info *port, const tn_strided_binding 
     bool is_done[TN_MAX_RANK] = {false};
     int64_t reach = 0; /* the last element so far */
     if (is_empty(shape)) return TN_OK;
-    for (uint32_t turn = 0; turn < shape->rank; turn++) {
+    for (uint32_t round = 0; round < shape->rank; round++) {
         uint32_t next = TN_MAX_RANK;
         for (uint32_t axis = 0; axis < shape->rank; axis++)
             if (!is_done[axis] &&
@@ -147,7 +148,7 @@ static tn_status check_apart(const tn_port_info *port, const tn_strided_binding 
 
 /* What an earlier run left on a stream may still read the packed memory, and this one may still
  * write it; also a run of a context that stands in for this one. */
-static tn_status wait(tn_context *context) {
+static tn_status wait_for_runs(tn_context *context) {
     return context->device.stream ? tn_context_wait_all(context) : TN_OK;
 }
 
@@ -182,7 +183,7 @@ static tn_status gather(tn_context *context, uint32_t input) {
 
 tn_status tn_strided_gather(tn_context *context) {
     if (!context->ports.has_strided) return TN_OK;
-    TN_TRY(wait(context));
+    TN_TRY(wait_for_runs(context));
     for (uint32_t i = 0; i < tn_context_input_count(context); i++)
         if (context->ports.inputs[i].strided.is_bound) TN_TRY(gather(context, i));
     return TN_OK;
@@ -232,7 +233,7 @@ tn_status tn_strided_scatter(tn_context *context) {
     for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         is_any |= context->ports.outputs[i].strided.is_bound;
     if (!is_any) return TN_OK;
-    TN_TRY(wait(context));
+    TN_TRY(wait_for_runs(context));
     for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         if (context->ports.outputs[i].strided.is_bound) TN_TRY(scatter(context, i));
     return TN_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs the CUDA library's kernels of convolutions and products one by one through their tables:
- * every combination and tactic of cases.c, compared at sampled places with sums in double
+ * every combination and tactic of cases.c, compared at sampled pixels with sums in double
  * precision, and timed as replays of a captured graph. A tool for who writes such kernels, not a
  * test of the suite: conformance/ checks all cases of all operators. A case's node is node.c, its
  * tensors tensor.c, what is right reference.c.

@@ -29,7 +29,7 @@ static void set_shape(const run_case *c, int64_t *shape) {
 static void add_step(run_node *n, const seen_step *step) {
     tn_call *call = &n->call;
     const uint32_t at = call->step_count++;
-    show_step(step, at, NULL, &n->rooms[at], &n->steps[at]);
+    show_step(step, at, NULL, &n->buffers[at], &n->steps[at]);
     n->chain[at] = &n->steps[at];
 }
 

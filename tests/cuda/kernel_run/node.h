@@ -20,7 +20,7 @@ typedef struct run_node {
     tn_conv_transpose_params transposed;
     tn_gemm_params gemm;
     tn_operator op;
-    seen_room rooms[2];
+    seen_buffer buffers[2];
     tn_step steps[2];
     const tn_step *chain[2];
     const tn_tensor *inputs[3], *operands[1];
@@ -39,7 +39,8 @@ void run_node_clear(run_node *n);
 void run_node_show(run_node *n, bool is_run);
 
 /* --- reference.c --- */
-/* Chooses places of the output, and computes with sums in double precision what is right there. */
+/* Chooses elements of the output, and computes with sums in double precision what is right there.
+ */
 void run_reference_sample(run_node *n);
 /* The largest difference over the largest result; NaN where a result is. */
 double run_reference_compare(run_node *n);

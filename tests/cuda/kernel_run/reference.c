@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is right at sampled places of a node's output, and how far a kernel's lies from it. */
+/* What is right at sampled elements of a node's output, and how far a kernel's lies from it. */
 #include "node.h"
 
 #include <tenon/plugin/device.h>

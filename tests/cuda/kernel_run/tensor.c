@@ -75,7 +75,7 @@ static float load(const run_tensor *t, int64_t at) {
 }
 
 /* Where element `index` of linear order is stored. */
-static int64_t place(const run_tensor *t, int64_t index) {
+static int64_t offset_of(const run_tensor *t, int64_t index) {
     int64_t at = 0;
     for (uint32_t i = t->tensor.rank; i-- > 0;) {
         at += index % t->shape[i] * t->strides[i];
@@ -122,7 +122,7 @@ void run_tensor_describe(run_tensor *t, tn_type type, tn_format format, uint32_t
 
 void run_tensor_fill(run_tensor *t, float factor) {
     for (int64_t i = 0; i < t->count; i++) {
-        const int64_t at = place(t, i);
+        const int64_t at = offset_of(t, i);
         store(t, at, run_random() * factor);
         t->values[i] = load(t, at);
     }
@@ -139,7 +139,7 @@ void *run_tensor_to_device(const run_tensor *t) {
 }
 
 float run_tensor_get(const run_tensor *t, int64_t index) {
-    return load(t, place(t, index));
+    return load(t, offset_of(t, index));
 }
 
 void run_tensor_clear(run_tensor *t) {

@@ -64,7 +64,7 @@ static tn_status look_up_run(tn_call *call) {
 static const tn_port two[] = {TN_PORT("x", "string", 0, "strings"),
                               TN_PORT("y", "string", 0, "as many strings")};
 static const tn_port one[] = {TN_PORT("x", "string", 0, "strings")};
-static const tn_port numbers[] = {TN_PORT("y", "i64", 0, "a number for each")};
+static const tn_port values[] = {TN_PORT("y", "i64", 0, "a number for each")};
 static const tn_port flags[] = {TN_PORT("z", "bool", 0, "whether both are the same bytes")};
 
 static const char *const length_cases[] = {"| x=string[5]", "| x=string[2]{ab,cde} | y=i64[2]{2,3}",
@@ -77,7 +77,7 @@ const tn_operator length_operator = {.size = sizeof(tn_operator),
                                      .doc = "The bytes of each string.",
                                      TN_NO_FIELDS,
                                      TN_INPUTS(one),
-                                     TN_OUTPUTS(numbers),
+                                     TN_OUTPUTS(values),
                                      .infer = infer_like_x,
                                      .reference = length_run,
                                      TN_CASES(length_cases)};
@@ -109,7 +109,7 @@ const tn_operator look_up_operator = {.size = sizeof(tn_operator),
                                       .doc = "The number of each string in a list.",
                                       TN_FIELDS(look_up_params, look_up_fields),
                                       TN_INPUTS(one),
-                                      TN_OUTPUTS(numbers),
+                                      TN_OUTPUTS(values),
                                       .infer = infer_like_x,
                                       .reference = look_up_run,
                                       TN_CASES(look_up_cases)};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes of other programs: what they are given, how they end, and what is said of that. */
-#include "base/child_process.h"
+#include "base/process/child_process.h"
 
 #include "test.h"
 

@@ -19,7 +19,7 @@ static void test_the_map_does_what_an_array_does(void **state) {
     assert_int_equal(tn_map_create(&memory.functions, &map), TN_OK);
     for (int i = 0; i < NAMES; i++)
         snprintf(names[i], sizeof(names[i]), "name%d", i);
-    for (uint64_t turn = 1; turn <= 20000; turn++) {
+    for (uint64_t round = 1; round <= 20000; round++) {
         const size_t which = (size_t)random_between(&random, 0, NAMES - 1);
         char key[16]; /* equal text at another address */
         memcpy(key, names[which], sizeof(key));
@@ -27,8 +27,8 @@ static void test_the_map_does_what_an_array_does(void **state) {
         assert_int_equal(tn_map_get(map, key, &value), values[which] != 0);
         assert_int_equal(value, values[which]);
         if (random_u64(&random) % 2) {
-            assert_int_equal(tn_map_set(map, names[which], turn), TN_OK);
-            values[which] = turn;
+            assert_int_equal(tn_map_set(map, names[which], round), TN_OK);
+            values[which] = round;
         } else {
             tn_map_remove(map, key);
             values[which] = 0;
@@ -75,10 +75,10 @@ static void test_removing_and_adding_does_not_grow_for_ever(void **state) {
     tn_map *map;
     uint64_t value;
     assert_int_equal(tn_map_create(&small, &map), TN_OK);
-    for (int turn = 0; turn < 10000; turn++) {
-        char *key = keys[turn % 100];
-        snprintf(key, sizeof(keys[0]), "k%d", turn % 100);
-        assert_int_equal(tn_map_set(map, key, (uint64_t)turn), TN_OK);
+    for (int round = 0; round < 10000; round++) {
+        char *key = keys[round % 100];
+        snprintf(key, sizeof(keys[0]), "k%d", round % 100);
+        assert_int_equal(tn_map_set(map, key, (uint64_t)round), TN_OK);
         tn_map_remove(map, key);
     }
     assert_false(tn_map_get(map, "k1", &value));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread's last error: message, chain of places, truncation, threads. */
+/* The thread's last error: message, chain of locations, truncation, threads. */
 #include "base/error_store.h"
 #include "base/status.h"
 
@@ -16,7 +16,7 @@ static void test_a_failure_records_status_and_message(void **state) {
     assert_failed(tn_fail_memory("a map"), TN_ERROR_MEMORY, "no memory for a map");
 }
 
-static void test_places_are_chained_outermost_first(void **state) {
+static void test_locations_are_chained_outermost_first(void **state) {
     (void)state;
     tn_status status = tn_fail(TN_ERROR_TYPE, "bad");
     status = tn_error_at(status, "operator %s", "Conv");
@@ -127,9 +127,9 @@ static void test_the_error_may_be_quoted_in_the_next(void **state) {
     tn_error_at(TN_ERROR_IO, "here");
     tn_fail(TN_ERROR_FORMAT, "outer: %s", tn_last_error()->message);
     assert_string_equal(tn_last_error()->message, "outer: inner");
-    tn_error_at(TN_ERROR_FORMAT, "place");
+    tn_error_at(TN_ERROR_FORMAT, "node");
     tn_error_at(TN_ERROR_FORMAT, "[%s]", tn_last_error()->where);
-    assert_string_equal(tn_last_error()->where, "[place]: place");
+    assert_string_equal(tn_last_error()->where, "[node]: node");
 }
 
 static void test_long_texts_are_cut_not_overrun(void **state) {
@@ -141,14 +141,14 @@ static void test_long_texts_are_cut_not_overrun(void **state) {
     assert_int_equal(strlen(tn_last_error()->message), sizeof(((tn_error_copy *)0)->message) - 1);
     for (size_t length = 1000; length < 1040; length++) {
         tn_fail(TN_ERROR_FORMAT, "cut");
-        tn_error_at(TN_ERROR_FORMAT, "inner place");
+        tn_error_at(TN_ERROR_FORMAT, "inner node");
         tn_error_at(TN_ERROR_FORMAT, "%.*s", (int)length, text);
         assert_true(strlen(tn_last_error()->where) < sizeof(((tn_error_copy *)0)->where));
         assert_memory_equal(tn_last_error()->where, text, 1000);
     }
     for (int i = 0; i < 500; i++)
-        tn_error_at(TN_ERROR_FORMAT, "place %d", i);
-    assert_memory_equal(tn_last_error()->where, "place 499: place 498: ", 22);
+        tn_error_at(TN_ERROR_FORMAT, "node %d", i);
+    assert_memory_equal(tn_last_error()->where, "node 499: node 498: ", 20);
     assert_true(strlen(tn_last_error()->where) < sizeof(((tn_error_copy *)0)->where));
 }
 
@@ -156,12 +156,12 @@ static void test_an_error_can_be_kept_and_forgotten(void **state) {
     (void)state;
     tn_error_copy copy;
     tn_fail(TN_ERROR_RANGE, "kept");
-    tn_error_at(TN_ERROR_RANGE, "place");
+    tn_error_at(TN_ERROR_RANGE, "node");
     tn_error_save(&copy);
     tn_fail(TN_ERROR_IO, "clean-up failed");
     tn_error_restore(&copy);
     assert_failed(TN_ERROR_RANGE, TN_ERROR_RANGE, "kept");
-    assert_string_equal(tn_last_error()->where, "place");
+    assert_string_equal(tn_last_error()->where, "node");
     tn_error_clear();
     assert_int_equal(tn_last_error()->status, TN_OK);
     assert_string_equal(tn_last_error()->message, "");
@@ -210,12 +210,12 @@ static void *fail_in_a_crowd(void *user) {
 static void test_more_threads_than_slots_keep_their_errors(void **state) {
     (void)state;
     pthread_t threads[CROWD];
-    int numbers[CROWD];
+    int values[CROWD];
     for (int round = 0; round < 3; round++) { /* what ended threads gave back is used again */
         pthread_barrier_init(&crowd, NULL, CROWD);
         for (int i = 0; i < CROWD; i++) {
-            numbers[i] = i;
-            assert_int_equal(pthread_create(&threads[i], NULL, fail_in_a_crowd, &numbers[i]), 0);
+            values[i] = i;
+            assert_int_equal(pthread_create(&threads[i], NULL, fail_in_a_crowd, &values[i]), 0);
         }
         for (int i = 0; i < CROWD; i++) {
             void *wrong;
@@ -260,7 +260,7 @@ static void test_statuses_have_names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_failure_records_status_and_message),
-        cmocka_unit_test(test_places_are_chained_outermost_first),
+        cmocka_unit_test(test_locations_are_chained_outermost_first),
         cmocka_unit_test(test_positions_are_kept_by_name),
         cmocka_unit_test(test_an_operator_without_node_does_not_join_an_outer_node),
         cmocka_unit_test(test_a_position_in_a_file_is_kept),

@@ -57,7 +57,7 @@ static tn_tensor_id add_op(graph_test *test, const char *op, tn_tensor_id x, tn_
     if (strcmp(op, "Plus") == 0)
         return add_node(graph, op, name, 2,
                         (tn_tensor_id[]){x, add_floats(graph, constant, 4, whole)});
-    if (strcmp(op, "Sum") == 0) /* with what a run brings */
+    if (strcmp(op, "Sum") == 0) /* with what a run provides */
         return add_node(graph, "Plus", name, 2, (tn_tensor_id[]){x, other});
     if (strcmp(op, "Clamp") == 0 || strcmp(op, "Cut") == 0)
         return add_with_int(graph, op, name, x, "window", 2);
@@ -197,12 +197,12 @@ static void test_a_chain_is_absorbed_with_its_operands(void **state) {
                   two = {.before_a = {"Bend", "Gain"}},
                   mixed = {.before_a = {"Gain", "Clamp", "Gain"}, .after = {"Clamp"}},
                   whole = {.before_a = {"Plus", "Clamp"}, .is_fixed = true},
-                  brought = {.before_a = {"Clamp", "Sum"}, .before_b = {NULL}};
+                  provided = {.before_a = {"Clamp", "Sum"}, .before_b = {NULL}};
     check_network(*state, &bytes, 2, 0);
     check_network(*state, &two, 2, 0);
     check_network(*state, &mixed, 3, 1);
     check_network(*state, &whole, 2, 0);
-    check_network(*state, &brought, 2, 0);
+    check_network(*state, &provided, 2, 0);
 }
 
 /* The second one's factor is not listed: what is nearest the kernel is absorbed. */

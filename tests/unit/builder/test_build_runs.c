@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans of random networks, built in every way, compute what the references compute, bit for bit:
- * fusion, formats, conversions, views, in-place steps, folding and dropped nodes must not show.
+ * Plans of random networks, built in every variant, compute what the references compute, bit for
+ * bit: fusion, formats, conversions, views, in-place steps, folding and dropped nodes must not
+ * show.
  */
 #include "engine/engine_private.h" /* before cmocka's macro `fail` */
 #include "build_test.h"
@@ -113,15 +114,16 @@ static void free_results(results *all) {
         free(all->values[i]);
 }
 
-static void assert_same(const results *a, const results *b, uint32_t seed, const char *way,
+static void assert_same(const results *a, const results *b, uint32_t seed, const char *variant,
                         const char *report) {
     assert_int_equal(a->count, b->count);
     for (uint32_t i = 0; i < a->count; i++) {
         assert_int_equal(a->bytes[i], b->bytes[i]);
         for (uint64_t k = 0; k < a->bytes[i] / sizeof(float); k++)
             if (a->values[i][k] != b->values[i][k])
-                fail_msg("network %u, %s: output %u, element %u is %g instead of %g\n%s", seed, way,
-                         i, (unsigned)k, (double)b->values[i][k], (double)a->values[i][k], report);
+                fail_msg("network %u, %s: output %u, element %u is %g instead of %g\n%s", seed,
+                         variant, i, (unsigned)k, (double)b->values[i][k], (double)a->values[i][k],
+                         report);
     }
 }
 
@@ -129,7 +131,7 @@ static const struct {
     const char *name, *force;
     uint32_t flags;
     uint32_t slow; /* which kernel of Mix is slow, when timed */
-} ways[] = {
+} variants[] = {
     {"reference", NULL, TN_BUILD_REFERENCE, 0},
     {"by rule", NULL, TN_BUILD_NO_TIMING, 0},
     {"unfused", NULL, TN_BUILD_NO_TIMING | TN_BUILD_NO_FUSION, 0},
@@ -150,24 +152,25 @@ static void build_and_compare(graph_test *test, uint32_t seed) {
                                            .maximum = shapes[2]};
     static const tn_profile_input *const ranges[] = {&range};
     results expected[2] = {0};
-    for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
+    for (size_t variant = 0; variant < sizeof variants / sizeof *variants; variant++) {
         tn_builder_options options = {.size = sizeof options,
                                       .threads = 1,
-                                      .force_kernel = ways[way].force,
-                                      .flags = ways[way].flags,
+                                      .force_kernel = variants[variant].force,
+                                      .flags = variants[variant].flags,
                                       .profile_input_count = 1,
                                       .profile_inputs = ranges};
         tn_plan *plan = NULL;
-        layer_pace_of("mix_plain")->ns = ways[way].slow ? 100000 : 0;
-        layer_pace_of("mix_fused")->ns = ways[way].slow ? 100000 : 0;
+        layer_pace_of("mix_plain")->ns = variants[variant].slow ? 100000 : 0;
+        layer_pace_of("mix_fused")->ns = variants[variant].slow ? 100000 : 0;
         check(tn_build(test->graph, &options, &plan));
         for (int64_t batch = 1; batch <= 3; batch += 2) {
             results got = run_plan(test->runtime, plan, batch);
-            if (way == 0)
+            if (variant == 0)
                 expected[batch / 2] = got;
             else
-                assert_same(&expected[batch / 2], &got, seed, ways[way].name, tn_plan_report(plan));
-            if (way > 0) free_results(&got);
+                assert_same(&expected[batch / 2], &got, seed, variants[variant].name,
+                            tn_plan_report(plan));
+            if (variant > 0) free_results(&got);
         }
         tn_plan_destroy(plan);
     }
@@ -175,7 +178,7 @@ static void build_and_compare(graph_test *test, uint32_t seed) {
     free_results(&expected[1]);
 }
 
-static void test_every_way_of_building_gives_the_same_results(void **state) {
+static void test_every_variant_of_a_build_computes_the_same(void **state) {
     graph_test *test = *state;
     const char *rounds = getenv("TENON_TEST_ROUNDS");
     uint32_t count = rounds ? (uint32_t)atoi(rounds) : 25;
@@ -223,7 +226,7 @@ static const tn_tensor *output_of(run_session *session, uint32_t index) {
     return output;
 }
 
-static const uint32_t both_ways[] = {TN_BUILD_REFERENCE, 0};
+static const uint32_t both_flags[] = {TN_BUILD_REFERENCE, 0};
 
 static void test_shapes_that_are_inputs_run_without_a_profile(void **state) {
     graph_test *test = *state;
@@ -235,8 +238,8 @@ static void test_shapes_that_are_inputs_run_without_a_profile(void **state) {
     tn_tensor_id copied = add_unary(graph, "Copy", "copied", flat);
     tn_tensor_id scaled = add_unary(graph, "Scale", "scaled", copied);
     add_output(graph, add_unary(graph, "Fragile", "fragile", scaled));
-    for (int way = 0; way < 2; way++) {
-        run_session session = begin(test, both_ways[way]);
+    for (int variant = 0; variant < 2; variant++) {
+        run_session session = begin(test, both_flags[variant]);
         static const float values[6] = {-1, 2, 3, -4, 5, 6};
         static const int64_t shapes[2][2] = {{2, 3}, {3, 2}};
         for (int round = 0; round < 4; round++) {
@@ -266,10 +269,10 @@ static void test_equal_branches_compute_what_they_did(void **state) {
     add_output(graph, add_node(graph, "Plus", "last", 2, TENSORS(sum, ends[2])));
     add_output(graph, ends[1]);
     static const float values[6] = {-1, 2, 3, -4, 5, 0};
-    for (int way = 0; way < 2; way++) {
-        run_session session = begin(test, both_ways[way]);
+    for (int variant = 0; variant < 2; variant++) {
+        run_session session = begin(test, both_flags[variant]);
         const bool is_merged = strstr(tn_plan_report(session.plan), "\"merged\": []") == NULL;
-        assert_int_equal(is_merged, way);
+        assert_int_equal(is_merged, variant);
         check(tn_context_bind_input(session.context, 0, values, sizeof values));
         check(tn_context_run(session.context));
         for (int i = 0; i < 6; i++) {
@@ -286,11 +289,11 @@ static void test_sizes_that_only_a_run_knows(void **state) {
     graph_test *test = *state;
     tn_graph *graph = test->graph;
     tn_tensor_id x = add_input(graph, "x", TN_I64, 1, EXTENTS(5));
-    tn_tensor_id places = add_unary(graph, "NonZero", "places", x);
-    tn_tensor_id copied = add_unary(graph, "Copy", "copied", places);
-    add_output(graph, add_node(graph, "Add", "sum", 2, TENSORS(copied, places)));
-    for (int way = 0; way < 2; way++) {
-        run_session session = begin(test, both_ways[way]);
+    tn_tensor_id indices = add_unary(graph, "NonZero", "indices", x);
+    tn_tensor_id copied = add_unary(graph, "Copy", "copied", indices);
+    add_output(graph, add_node(graph, "Add", "sum", 2, TENSORS(copied, indices)));
+    for (int variant = 0; variant < 2; variant++) {
+        run_session session = begin(test, both_flags[variant]);
         static const int64_t values[2][5] = {{0, 7, 0, 0, 1}, {1, 1, 0, 1, 1}};
         static const int64_t expected[2][4] = {{2, 8}, {0, 2, 6, 8}};
         for (int round = 0; round < 2; round++) {
@@ -313,8 +316,8 @@ static void test_free_extents_run_at_any_size(void **state) {
     tn_tensor_id sum = add_node(graph, "Plus", "sum", 2, TENSORS(mixed, x));
     add_output(graph, add_unary(graph, "Only16", "blocked", sum));
     static const int64_t sizes[3][2] = {{1, 1}, {3, 5}, {2, 9}};
-    for (int way = 0; way < 2; way++) {
-        run_session session = begin(test, both_ways[way]);
+    for (int variant = 0; variant < 2; variant++) {
+        run_session session = begin(test, both_flags[variant]);
         for (int round = 0; round < 6; round++) {
             const int64_t *size = sizes[round % 3];
             size_t count = (size_t)(size[0] * CHANNELS * size[1] * 2);
@@ -354,8 +357,8 @@ static void test_outputs_that_are_inputs_constants_or_views_of_them(void **state
     add_output(graph, viewed);
     add_output(graph, add_unary(graph, "Scale", "scaled", viewed));
     add_output(graph, add_unary(graph, "Copy", "of_constant", constant));
-    for (int way = 0; way < 2; way++) {
-        run_session session = begin(test, both_ways[way]);
+    for (int variant = 0; variant < 2; variant++) {
+        run_session session = begin(test, both_flags[variant]);
         static const float values[6] = {-1, 2, 3, -4, 5, 6};
         check(tn_context_bind_input(session.context, 0, values, sizeof values));
         for (int round = 0; round < 2; round++)
@@ -403,7 +406,7 @@ static void test_an_engine_has_the_threads_of_its_kernels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        BUILD_TEST(test_every_way_of_building_gives_the_same_results),
+        BUILD_TEST(test_every_variant_of_a_build_computes_the_same),
         BUILD_TEST(test_shapes_that_are_inputs_run_without_a_profile),
         BUILD_TEST(test_equal_branches_compute_what_they_did),
         BUILD_TEST(test_sizes_that_only_a_run_knows),

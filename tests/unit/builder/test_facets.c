@@ -160,7 +160,7 @@ static void test_descriptions_that_change_with_the_shape_are_not_fused(void **st
     check_network(*state, ranges, "Mix=mix_other", 1);
 }
 
-/* The struct that a kernel gets lives as long as the engine, with the names of its own list. */
+/* The struct that a kernel gets has the lifetime of the engine, with the names of its own list. */
 static void test_nodes_are_asked_once_for_each_name(void **state) {
     graph_test *test = *state;
     build_stage stage;

@@ -125,7 +125,7 @@ static int setup(void **state) {
 }
 #define EQUAL_TEST(function) cmocka_unit_test_setup_teardown(function, setup, graph_test_teardown)
 
-/* --- short ways --- */
+/* --- short forms --- */
 
 static void merge(build_stage *stage, tn_graph *graph) {
     stage_infer(stage, graph, NULL);
@@ -198,12 +198,12 @@ static void test_equal_chains_become_one(void **state) {
 static void test_constants_count_by_their_content(void **state) {
     tn_graph *graph = ((graph_test *)*state)->graph;
     build_stage stage;
-    static const int64_t numbers[3][2] = {{1, 2}, {1, 2}, {1, 3}};
+    static const int64_t values[3][2] = {{1, 2}, {1, 2}, {1, 3}};
     static const char *const names[] = {"a", "b", "c", "d", "e"};
     tn_tensor_id x = add_input(graph, "x", TN_I64, 1, EXTENTS(2)), made[5];
     for (int i = 0; i < 3; i++)
         made[i] =
-            add_node(graph, "Add", names[i], 2, TENSORS(x, add_i64s(graph, NULL, 2, numbers[i])));
+            add_node(graph, "Add", names[i], 2, TENSORS(x, add_i64s(graph, NULL, 2, values[i])));
     made[3] = add_node(graph, "Reshape", names[3], 2,
                        TENSORS(x, add_i64s(graph, NULL, 1, (const int64_t[]){2})));
     made[4] = add_node(graph, "Reshape", names[4], 2,
@@ -254,7 +254,7 @@ static void test_nodes_without_inputs_are_merged_where_they_are_constant(void **
 static void test_fields_keep_nodes_apart(void **state) {
     tn_runtime *runtime = ((graph_test *)*state)->runtime;
     int64_t extent = 2, axes[] = {0, 1, 0, 2};
-    float numbers[] = {1, 2, 1, 2, 1, 3};
+    float values[] = {1, 2, 1, 2, 1, 3};
     tn_tensor tables[3];
     tn_attribute fields[3], lists[3], any[3];
     for (int i = 0; i < 3; i++) {
@@ -263,7 +263,7 @@ static void test_fields_keep_nodes_apart(void **state) {
                                 .rank = 1,
                                 .shape = &extent,
                                 .strides = EXTENTS(1),
-                                .data = numbers + 2 * i,
+                                .data = values + 2 * i,
                                 .bytes = 8};
         fields[i] = (tn_attribute){.size = sizeof(tn_attribute),
                                    .type = TN_FIELD_TENSOR,

@@ -404,7 +404,7 @@ static void test_rewrites_follow_each_other(void **state) {
 }
 
 /* A pattern with many orders of its inputs, none of which fits, ends soon. */
-static void test_hopeless_searches_end(void **state) {
+static void test_searches_without_a_match_end(void **state) {
     graph_test *test = *state;
     use(test,
         "y = Mul(Mul(Mul(Mul(a, b), Mul(c, d)), Mul(Mul(e, f), Mul(g, h))), Mul(Mul(Mul(i, j), "
@@ -440,7 +440,7 @@ int main(void) {
         BUILD_TEST(test_an_operator_without_a_kernel_is_not_put_in_place),
         BUILD_TEST(test_another_type_is_not_put_in_place),
         BUILD_TEST(test_rewrites_follow_each_other),
-        BUILD_TEST(test_hopeless_searches_end),
+        BUILD_TEST(test_searches_without_a_match_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,6 +116,41 @@ static void test_a_fused_kernel_that_is_hardly_slower_is_taken(void **state) {
     assert_fuses(state, 300000, 301500, true);
 }
 
+/* The faster kernel makes the weights larger by 1 MB; what that costs is said by the policy's rate
+ * of memory, 0.1 ms. */
+static void assert_larger_weights_win(void **state, int64_t other_constants, uint64_t slower_ns,
+                                      bool is_wanted) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    static const float zeros[5 << 20];
+    tn_tensor_id more = TN_NO_TENSOR;
+    assert_int_equal(tn_graph_add_constant(graph, "more", TN_F32, 1, &other_constants, zeros,
+                                           (size_t)other_constants * sizeof *zeros, &more),
+                     TN_OK);
+    add_output(graph, mix(graph, "mix", image(graph), "w"));
+    add_output(graph, add_unary(graph, "Relu", "relu", more));
+    layer_pace_of("mix_plain")->ns = 300000;
+    layer_pace_of("mix_plain")->packed_bytes = 1000000;
+    layer_pace_of("mix_fused")->ns = slower_ns;
+    build_stage stage;
+    start_machine(quiet, 0);
+    lower_or_fail(&stage, graph, TIMED);
+    assert_string_equal(kernel_of(&stage, "mix"), is_wanted ? "mix_plain" : "mix_fused");
+    stage_end(&stage);
+}
+
+static void test_larger_weights_cost_what_memory_takes_for_them(void **state) {
+    assert_larger_weights_win(state, 5 << 20, 380000, false);
+}
+
+static void test_larger_weights_are_taken_where_they_win_more(void **state) {
+    assert_larger_weights_win(state, 5 << 20, 420000, true);
+}
+
+static void test_larger_weights_that_stay_in_caches_cost_nothing(void **state) {
+    assert_larger_weights_win(state, 1000, 380000, true);
+}
+
 /* Disturbed samples alone say too little for that: see the next. */
 static void test_a_fused_kernel_that_is_slower_beyond_the_noise_is_not_taken(void **state) {
     graph_test *test = *state;
@@ -264,6 +299,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CHOICE_TEST(test_a_fused_kernel_is_taken_where_it_is_faster),
         CHOICE_TEST(test_a_fused_kernel_that_is_hardly_slower_is_taken),
+        CHOICE_TEST(test_larger_weights_cost_what_memory_takes_for_them),
+        CHOICE_TEST(test_larger_weights_are_taken_where_they_win_more),
+        CHOICE_TEST(test_larger_weights_that_stay_in_caches_cost_nothing),
         CHOICE_TEST(test_a_fused_kernel_that_is_slower_beyond_the_noise_is_not_taken),
         CHOICE_TEST(test_a_slow_kernel_that_is_always_disturbed_is_not_taken),
         CHOICE_TEST(test_a_fused_kernel_that_was_disturbed_alone_is_taken),

@@ -55,7 +55,7 @@ static tn_timing_cache *open_cache(cache_test *test, const char *path) {
 }
 
 static tn_status set(tn_timing_cache *cache, uint64_t key, double ns) {
-    return tn_timing_cache_set(cache, key, (tn_timing_result){ns, 0.25, 1});
+    return tn_timing_cache_set(cache, key, (tn_timing_result){ns, 0.25, 1, 7});
 }
 
 static double get(const tn_timing_cache *cache, uint64_t key) {
@@ -72,7 +72,7 @@ static void test_timings_are_found_by_their_keys(void **state) {
         assert_true(get(cache, i * 0x9e3779b97f4a7c15u) == (double)i);
     assert_true(get(cache, 12345) < 0);
     assert_int_equal(set(cache, 1, NAN), TN_ERROR_INTERNAL);
-    assert_int_equal(tn_timing_cache_set(cache, 1, (tn_timing_result){1, INFINITY, 0}),
+    assert_int_equal(tn_timing_cache_set(cache, 1, (tn_timing_result){1, INFINITY, 0, 0}),
                      TN_ERROR_INTERNAL);
     assert_int_equal(tn_timing_cache_save(cache), TN_OK); /* in memory only: nothing to do */
     tn_timing_cache_close(cache);
@@ -88,7 +88,8 @@ static void test_a_file_keeps_timings_exactly(void **state) {
     cache = open_cache(test, test->path);
     assert_true(get(cache, 7) == 0.1 && get(cache, UINT64_MAX) == 1e9 / 3);
     tn_timing_result result;
-    assert_true(tn_timing_cache_get(cache, 7, &result) && result.noise == 0.25);
+    assert_true(tn_timing_cache_get(cache, 7, &result) && result.noise == 0.25 &&
+                result.grown_bytes == 7);
     tn_timing_cache_close(cache);
     assert_string_equal(test->warnings, "");
 }
@@ -107,10 +108,10 @@ static void test_what_others_wrote_meanwhile_is_kept(void **state) {
     tn_timing_cache_close(mine);
 }
 
-static size_t read_all(const char *path, char *data, size_t room) {
+static size_t read_all(const char *path, char *data, size_t capacity) {
     int descriptor = open(path, O_RDONLY);
     assert_true(descriptor >= 0);
-    ssize_t bytes = read(descriptor, data, room);
+    ssize_t bytes = read(descriptor, data, capacity);
     close(descriptor);
     assert_true(bytes >= 0);
     return (size_t)bytes;
@@ -132,7 +133,7 @@ static void test_a_damaged_file_is_ignored_with_a_warning(void **state) {
     assert_int_equal(tn_timing_cache_save(cache), TN_OK);
     tn_timing_cache_close(cache);
     size_t bytes = read_all(test->path, data, sizeof data);
-    assert_int_equal(bytes, 24 + 5 * 32 + 8);
+    assert_int_equal(bytes, 24 + 5 * 40 + 8);
     for (size_t i = 0; i < 2 * bytes; i++) {
         bool is_cut = i >= bytes;
         memcpy(damaged, data, bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sample inputs for the tests of calibration: batches of floats of rank 2 for networks with one
- * input or two alike, which can be made wrong in each way. */
+ * input or two alike, which can be made wrong in each respect. */
 #ifndef TN_TESTS_BATCHES_H
 #define TN_TESTS_BATCHES_H
 

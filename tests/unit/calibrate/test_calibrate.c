@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calibration of small networks: scales by name, the report, odd networks, inputs that are wrong in
- * each way, stopping, no memory. */
+ * each respect, stopping, no memory. */
 #include "batches.h"
 
 #include "program/calibration_table.h"

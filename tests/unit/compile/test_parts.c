@@ -176,7 +176,7 @@ static int count_libraries(tn_runtime *runtime) {
     return (int)found.count;
 }
 
-static void test_an_edited_text_takes_the_place_of_the_first(void **state) {
+static void test_an_edited_text_replaces_the_first(void **state) {
     compile_test *test = *state;
     tn_compile_options options = compile_options(test);
     tn_compile_layer layer = add_layer();
@@ -325,7 +325,7 @@ int main(void) {
         COMPILE_TEST(test_formats_and_lower_types_are_declared),
         COMPILE_TEST(test_callbacks_share_their_state),
         COMPILE_TEST(test_an_output_may_be_a_view),
-        COMPILE_TEST(test_an_edited_text_takes_the_place_of_the_first),
+        COMPILE_TEST(test_an_edited_text_replaces_the_first),
         COMPILE_TEST(test_each_allocation_of_an_edited_text_may_fail),
         COMPILE_TEST(test_a_cached_library_that_does_not_load_is_compiled_again),
         COMPILE_TEST(test_text_for_nvcc_gets_options_that_it_understands),

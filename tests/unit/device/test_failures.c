@@ -343,9 +343,9 @@ static void test_memory_may_be_missing_in_guarded_and_in_profiled_runs(void **st
     device_test *test = *state;
     chain c;
     open_chain(test, &c, "stub");
-    for (int way = 0; way < 4; way++) {
-        const uint32_t flags = way & 1 ? TN_ENGINE_CHECKED : 0;
-        const bool is_device = way & 2;
+    for (int variant = 0; variant < 4; variant++) {
+        const uint32_t flags = variant & 1 ? TN_ENGINE_CHECKED : 0;
+        const bool is_device = variant & 2;
         uint64_t at = 1;
         tn_status status = TN_ERROR_MEMORY;
         for (; status != TN_OK && at < 1000; at++) {

@@ -151,12 +151,12 @@ static void test_the_processor_reads_and_writes_what_is_on_the_device(void **sta
               make_chain_of(((device_test *)*state)->runtime, chains[c].count, chains[c].ops),
               sizeof(x), sizeof(y));
         uint64_t allocations = 0;
-        for (int turn = 0; turn < 6; turn++) {
-            fill_floats(x, turn);
+        for (int run_index = 0; run_index < 6; run_index++) {
+            fill_floats(x, run_index);
             put(&own, 0, x, sizeof(x));
             settle(&own);
             must(tn_context_run(own.context));
-            if (turn == 2) allocations = statistics_of(&own).allocations;
+            if (run_index == 2) allocations = statistics_of(&own).allocations;
             take(&own, 0, y, sizeof(y));
             settle(&own);
             expect_chain(&chains[c], x, y);
@@ -177,17 +177,17 @@ static void test_a_callers_stream_keeps_the_order(void **state) {
               sizeof(x[0]), sizeof(y[0]));
         must(tn_context_set_stream(own.context, own.stream));
         uint64_t allocations = 0;
-        for (int turn = 0; turn < 5; turn++) {
-            fill_floats(x[turn], turn);
-            put(&own, 0, x[turn], sizeof(x[turn]));
+        for (int run_index = 0; run_index < 5; run_index++) {
+            fill_floats(x[run_index], run_index);
+            put(&own, 0, x[run_index], sizeof(x[run_index]));
             must(tn_context_run(own.context));
-            take(&own, 0, y[turn], sizeof(y[turn]));
-            if (turn == 2) allocations = statistics_of(&own).allocations;
+            take(&own, 0, y[run_index], sizeof(y[run_index]));
+            if (run_index == 2) allocations = statistics_of(&own).allocations;
         }
         assert_int_equal(statistics_of(&own).allocations, allocations);
         settle(&own);
-        for (int turn = 0; turn < 5; turn++)
-            expect_chain(&chains[c], x[turn], y[turn]);
+        for (int run_index = 0; run_index < 5; run_index++)
+            expect_chain(&chains[c], x[run_index], y[run_index]);
         end(&own);
     }
 }
@@ -204,11 +204,11 @@ static void test_an_input_of_both(void **state) {
     must(tn_graph_add_output(graph, add(graph, "Add", 2, parts), "y"));
     must(tn_graph_add_output(graph, input, "same"));
     begin(test, &own, graph, sizeof(x), sizeof(y));
-    for (int turn = 0; turn < 4; turn++) {
-        if (turn == 2) must(tn_context_set_stream(own.context, own.stream));
-        fill_floats(x, turn);
+    for (int run_index = 0; run_index < 4; run_index++) {
+        if (run_index == 2) must(tn_context_set_stream(own.context, own.stream));
+        fill_floats(x, run_index);
         put(&own, 0, x, sizeof(x));
-        if (turn < 2) settle(&own);
+        if (run_index < 2) settle(&own);
         must(tn_context_run(own.context));
         take(&own, 0, y, sizeof(y));
         take(&own, 1, same, sizeof(same));
@@ -235,15 +235,15 @@ static void test_a_value_that_decides_shapes(void **state) {
     must(tn_graph_add_output(graph, add(graph, "Relu", 1, &reshaped), "y"));
     begin(test, &own, graph, sizeof(x), sizeof(y));
     must(tn_context_set_stream(own.context, own.stream));
-    for (size_t turn = 0; turn < TN_COUNT(wanted); turn++) {
+    for (size_t run_index = 0; run_index < TN_COUNT(wanted); run_index++) {
         const tn_tensor *output = NULL;
-        fill_floats(x, (int)turn);
+        fill_floats(x, (int)run_index);
         put(&own, 0, x, sizeof(x));
-        put(&own, 1, wanted[turn], sizeof(wanted[turn]));
-        if (turn == 2) must(tn_context_reshape(own.context));
+        put(&own, 1, wanted[run_index], sizeof(wanted[run_index]));
+        if (run_index == 2) must(tn_context_reshape(own.context));
         must(tn_context_run(own.context));
         must(tn_context_output(own.context, 0, &output));
-        assert_memory_equal(output->shape, wanted[turn], sizeof(wanted[turn]));
+        assert_memory_equal(output->shape, wanted[run_index], sizeof(wanted[run_index]));
         take(&own, 0, y, sizeof(y));
         settle(&own);
         for (int i = 0; i < COUNT; i++)
@@ -273,11 +273,11 @@ static void test_a_network_that_is_sized_by_run(void **state) {
     expect_report(&own, "\"sized_by_run\": \"NonMaxSuppression\"");
     assert_ptr_equal(own.engine->program, own.engine->contents.programs[0]);
     assert_string_equal(test->log, "");
-    for (int turn = 0; turn < 4; turn++) {
-        const bool is_apart = turn % 2 == 0;
+    for (int run_index = 0; run_index < 4; run_index++) {
+        const bool is_apart = run_index % 2 == 0;
         const int64_t count = is_apart ? 3 : 1;
         const tn_tensor *output = NULL;
-        if (turn == 2) must(tn_context_set_stream(own.context, own.stream));
+        if (run_index == 2) must(tn_context_set_stream(own.context, own.stream));
         for (int i = 0; i < 20; i++)
             boxes[i] = (float)((is_apart ? i / 4 * 2 : 0) + i % 4 / 2);
         put(&own, 0, boxes, sizeof(boxes));
@@ -301,9 +301,9 @@ static void test_an_output_on_the_memory_of_an_input(void **state) {
     float x[COUNT], y[COUNT];
     begin(test, &own, make_chain_of(test->runtime, 2, ops), sizeof(x), sizeof(y));
     must(tn_context_bind_device_output(own.context, 0, own.inputs[0], sizeof(x)));
-    for (int turn = 0; turn < 4; turn++) {
-        if (turn == 2) must(tn_context_set_stream(own.context, own.stream));
-        fill_floats(x, turn);
+    for (int run_index = 0; run_index < 4; run_index++) {
+        if (run_index == 2) must(tn_context_set_stream(own.context, own.stream));
+        fill_floats(x, run_index);
         put(&own, 0, x, sizeof(x));
         settle(&own);
         must(tn_context_run(own.context));
@@ -393,7 +393,7 @@ static void test_a_capture_is_refused_with_the_node(void **state) {
           sizeof(y));
     must(tn_context_set_stream(own.context, own.stream));
     put(&own, 0, x, sizeof(x));
-    for (int turn = 0; turn < 2; turn++)
+    for (int run_index = 0; run_index < 2; run_index++)
         must(tn_context_run(own.context));
     settle(&own);
     must(own.device->capture_begin(own.device, own.stream));
@@ -424,9 +424,9 @@ static void test_bindings_change(void **state) {
     must(tn_context_bind_device_output(own.context, 0, own.outputs[0], 4));
     assert_int_equal(tn_context_run(own.context), TN_ERROR_ARGUMENT);
     must(tn_context_bind_device_output(own.context, 0, own.outputs[0], sizeof(y)));
-    for (int turn = 0; turn < 4; turn++) {
-        const bool is_there = turn % 2 == 0;
-        fill_floats(x, turn);
+    for (int run_index = 0; run_index < 4; run_index++) {
+        const bool is_there = run_index % 2 == 0;
+        fill_floats(x, run_index);
         if (is_there) put(&own, 0, x, sizeof(x));
         settle(&own);
         if (is_there) {

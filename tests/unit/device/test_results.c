@@ -85,8 +85,8 @@ static void test_inputs_and_outputs_may_be_the_devices(void **state) {
     must(tn_context_set_stream(context, stream));
     must(tn_context_bind_device_input(context, 0, there, sizeof(x)));
     must(tn_context_bind_device_output(context, 0, back, sizeof(y)));
-    for (int turn = 0; turn < 4; turn++) {
-        x[10] = (float)(turn + 1);
+    for (int round = 0; round < 4; round++) {
+        x[10] = (float)(round + 1);
         must(device->copy(device, there, x, sizeof(x), TN_COPY_TO_DEVICE, stream));
         must(tn_context_run(context));
         must(device->copy(device, y, back, sizeof(y), TN_COPY_TO_HOST, stream));

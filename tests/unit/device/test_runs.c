@@ -59,10 +59,10 @@ static void test_the_caller_is_asked_for_memory_of_the_device(void **state) {
     must(tn_context_create(engine, &context));
     must(tn_context_bind_input(context, 0, x, sizeof(x)));
     must(tn_context_set_device_output_allocator(context, 0, lend, &memory));
-    for (int turn = 0; turn < 8; turn++) {
+    for (int round = 0; round < 8; round++) {
         const tn_tensor *output = NULL;
-        memory.next = turn / 3 % 2;
-        x[10] = (float)turn + 1;
+        memory.next = round / 3 % 2;
+        x[10] = (float)round + 1;
         must(tn_context_run(context));
         must(tn_context_output(context, 0, &output));
         assert_ptr_equal(output->data, memory.blocks[memory.next]);
@@ -196,17 +196,17 @@ static void test_small_copies_of_lent_memory_are_captured(void **state) {
     for (int i = 0; i < 120; i++)
         x[i] = (float)(i % 11) - 5;
     must(tn_context_create(engine, &context));
-    for (int turn = 0; turn < 12; turn++) { /* lent, bound, and lent again */
-        const bool is_lent = turn < 4 || turn >= 8;
-        if (turn % 4 == 0 && is_lent)
+    for (int round = 0; round < 12; round++) { /* lent, bound, and lent again */
+        const bool is_lent = round < 4 || round >= 8;
+        if (round % 4 == 0 && is_lent)
             must(tn_context_lend_input(context, 0, sizeof(x), (void **)&lent));
-        else if (turn % 4 == 0)
+        else if (round % 4 == 0)
             must(tn_context_bind_input(context, 0, x, sizeof(x)));
-        x[10] = (float)(turn + 1);
+        x[10] = (float)(round + 1);
         if (is_lent) memcpy(lent, x, sizeof(x));
         stub->copies = 0;
         must(tn_context_run(context));
-        if (turn % 4 == 3) assert_int_equal(stub->copies, 0);
+        if (round % 4 == 3) assert_int_equal(stub->copies, 0);
         must(tn_context_output(context, 0, &y));
         for (int i = 0; i < 120; i++)
             assert_true(((const float *)y->data)[i] == (x[i] > 0 ? x[i] : 0));
@@ -231,9 +231,9 @@ static uint64_t count_work(device_test *test, const char *device, bool is_lent) 
     else
         must(tn_context_bind_input(context, 0, x, sizeof(x)));
     if (!is_lent) must(tn_context_bind_output(context, 0, result, sizeof(result)));
-    for (int turn = 0; turn < 4; turn++) {
+    for (int round = 0; round < 4; round++) {
         for (int i = 0; i < 120; i++)
-            lent[i] = (float)((i + turn) % 11) - 5;
+            lent[i] = (float)((i + round) % 11) - 5;
         stub->done = 0;
         must(tn_context_run(context));
         must(tn_context_output(context, 0, &y));

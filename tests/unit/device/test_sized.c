@@ -111,15 +111,15 @@ static uint32_t count_on_device(const tn_engine *engine) {
 static void run_twice(const sized_test *own, float *boxes) {
     must(tn_context_bind_input(own->context, 0, boxes, BOXES * 4 * sizeof(float)));
     must(tn_context_bind_input(own->context, 1, scores, sizeof(scores)));
-    for (int turn = 0; turn < 4; turn++) {
+    for (int round = 0; round < 4; round++) {
         const tn_tensor *y = NULL;
-        fill_boxes(boxes, turn % 2 == 0);
+        fill_boxes(boxes, round % 2 == 0);
         must(tn_context_run(own->context));
-        expect_output(own, turn % 2 == 0 ? MOST : 1);
+        expect_output(own, round % 2 == 0 ? MOST : 1);
         must(tn_context_output(own->context, 1, &y));
         assert_memory_equal(y->data, boxes, BOXES * 4 * sizeof(float));
         must(tn_context_output(own->context, 2, &y));
-        assert_int_equal(y->shape[0], turn % 2 == 0 ? MOST : 1);
+        assert_int_equal(y->shape[0], round % 2 == 0 ? MOST : 1);
         assert_true(((const float *)y->data)[2] == 1);
     }
 }
@@ -248,10 +248,10 @@ static void test_callers_memory_of_the_device(void **state) {
     must(tn_context_bind_device_output(own.context, 0, memory[2], sizeof(found)));
     must(tn_context_bind_device_output(own.context, 1, memory[3], sizeof(y)));
     must(device->copy(device, memory[1], scores, sizeof(scores), TN_COPY_TO_DEVICE, stream));
-    for (int turn = 0; turn < 3; turn++) {
-        const int64_t count = turn % 2 == 0 ? MOST : 1;
+    for (int round = 0; round < 3; round++) {
+        const int64_t count = round % 2 == 0 ? MOST : 1;
         const tn_tensor *output = NULL;
-        fill_boxes(boxes, turn % 2 == 0);
+        fill_boxes(boxes, round % 2 == 0);
         must(device->copy(device, memory[0], boxes, sizeof(boxes), TN_COPY_TO_DEVICE, stream));
         must(tn_context_run(own.context));
         must(tn_context_output(own.context, 0, &output));
@@ -315,10 +315,10 @@ static void test_the_caller_is_asked_for_memory_of_the_device(void **state) {
     must(tn_context_set_device_output_allocator(own.context, 0, answer_device, &twice));
     must(tn_context_set_output_allocator(own.context, 1, answer_host, &relu));
     must(tn_context_set_output_allocator(own.context, 2, answer_host, &cast));
-    for (int turn = 0; turn < 4; turn++) {
-        const int64_t count = turn % 2 == 0 ? MOST : 1;
+    for (int round = 0; round < 4; round++) {
+        const int64_t count = round % 2 == 0 ? MOST : 1;
         const tn_tensor *output = NULL;
-        fill_boxes(boxes, turn % 2 == 0);
+        fill_boxes(boxes, round % 2 == 0);
         must(tn_context_run(own.context));
         must(tn_context_output(own.context, 0, &output));
         assert_int_equal(output->shape[0], count);
@@ -329,9 +329,9 @@ static void test_the_caller_is_asked_for_memory_of_the_device(void **state) {
         must(device->stream_wait(device, stream));
         expect_twice(found, count);
         assert_memory_equal(y, boxes, sizeof(y));
-        assert_int_equal(twice.count, turn + 1);
-        assert_int_equal(relu.count, turn + 1);
-        assert_int_equal(cast.count, turn + 1);
+        assert_int_equal(twice.count, round + 1);
+        assert_int_equal(relu.count, round + 1);
+        assert_int_equal(cast.count, round + 1);
     }
     twice.has_none = true;
     assert_int_equal(tn_context_run(own.context), TN_ERROR_MEMORY);

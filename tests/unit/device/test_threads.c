@@ -176,11 +176,11 @@ static tn_status fill_sums(void *user, int64_t begin, int64_t end, uint32_t thre
 static void *call_often(void *user) {
     caller *self = user;
     self->is_right = true;
-    for (int turn = 1; turn <= 50; turn++) {
+    for (int round = 1; round <= 50; round++) {
         if (self->pool->parallel_for(self->pool, 64, 1, fill_sums, self) != TN_OK)
             self->is_right = false;
         for (int64_t i = 0; i < 64; i++)
-            self->is_right &= self->sums[i] == turn * i; /* all done before it returns */
+            self->is_right &= self->sums[i] == round * i; /* all done before it returns */
     }
     return NULL;
 }

@@ -214,13 +214,13 @@ static void test_kernel_of_another_revision_packs_anew(void **state) {
 
 static void test_damaged_packed_weights_are_refused(void **state) {
     packed_test *test = *state;
-    char place[32];
+    char where[32];
     build(test, 0);
     const size_t at = find_float(test, -100, 0);
-    snprintf(place, sizeof(place), "at %zu)", (at - 100 * 4));
+    snprintf(where, sizeof(where), "at %zu)", (at - 100 * 4));
     test->bytes[at] ^= 1;
     expect_damage(test, 0, "packed weights of kernel 'negated'");
-    expect_damage(test, 0, place);
+    expect_damage(test, 0, where);
 }
 
 static void test_damaged_constant_is_refused_where_it_is_read(void **state) {

@@ -138,14 +138,14 @@ static void test_a_host_node_sized_by_run_has_its_true_shape(void **state) {
     tn_graph *graph = ((graph_test *)*state)->graph;
     tn_tensor_id x = add_input(graph, "x", TN_F32, 2, EXTENTS(1, 3));
     tn_tensor_id c = add_i64s(graph, "c", 4, EXTENTS(0, 7, 0, 7));
-    tn_tensor_id places = add_unary(graph, "NonZero", "places", c);
-    tn_tensor_id y = add_node(graph, "Reshape", "reshape", 2, TENSORS(x, places));
+    tn_tensor_id indices = add_unary(graph, "NonZero", "indices", c);
+    tn_tensor_id y = add_node(graph, "Reshape", "reshape", 2, TENSORS(x, indices));
     inference_test test;
     inference_begin(&test, graph);
     assert_false(test.plan.is_sized_by_run);
     tn_shape shape = {.rank = 2, .extents = {1, 3}};
     assert_int_equal(tn_inference_run(&test.inference, &shape, NULL), TN_OK);
-    assert_shape(&test, places, 1, EXTENTS(2));
+    assert_shape(&test, indices, 1, EXTENTS(2));
     assert_shape(&test, y, 2, EXTENTS(1, 3));
     inference_end(&test);
 }
@@ -155,8 +155,8 @@ static void test_nodes_after_an_output_sized_by_run_are_marked_and_inferred_late
     tn_tensor_id x = add_input(graph, "x", TN_I64, 1, EXTENTS(4));
     tn_tensor_id z = add_input(graph, "z", TN_F32, 1, EXTENTS(2));
     tn_tensor_id before = add_unary(graph, "Copy", "before", x);
-    tn_tensor_id places = add_unary(graph, "NonZero", "places", before);
-    tn_tensor_id shape = add_unary(graph, "Shape", "shape", places);
+    tn_tensor_id indices = add_unary(graph, "NonZero", "indices", before);
+    tn_tensor_id shape = add_unary(graph, "Shape", "shape", indices);
     tn_tensor_id y = add_node(graph, "Reshape", "reshape", 2, TENSORS(z, shape));
     inference_test test;
     inference_begin(&test, graph);
@@ -167,10 +167,10 @@ static void test_nodes_after_an_output_sized_by_run_are_marked_and_inferred_late
     assert_true(test.plan.is_after_run[3]);
     tn_shape shapes[] = {{.rank = 1, .extents = {4}}, {.rank = 1, .extents = {2}}};
     assert_int_equal(tn_inference_run(&test.inference, shapes, NULL), TN_OK);
-    assert_shape(&test, places, 1, EXTENTS(4));       /* the bound */
+    assert_shape(&test, indices, 1, EXTENTS(4));      /* the bound */
     assert_false(test.inference.tensors[y].is_known); /* [2] does not fit the bound */
     tn_shape truth = {.rank = 1, .extents = {2}};
-    assert_int_equal(tn_inference_set(&test.inference, places, &truth, NULL), TN_OK);
+    assert_int_equal(tn_inference_set(&test.inference, indices, &truth, NULL), TN_OK);
     assert_int_equal(tn_inference_node(&test.inference, 2), TN_OK);
     assert_int_equal(tn_inference_node(&test.inference, 3), TN_OK);
     assert_shape(&test, y, 1, EXTENTS(2));

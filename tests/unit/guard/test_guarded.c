@@ -76,9 +76,9 @@ static void assert_doubled(tn_context *context, int64_t count, const float *valu
         assert_true(((const float *)tensor->data)[i] == 2 * values[i] + 0.5f);
 }
 
-static const float numbers[65] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+static const float values[65] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
-static const char place[] =
+static const char where[] =
     "node 'bad': operator tests.guarded::Faulty: kernel mistaken (library guarded_layers)";
 
 /* ----------------------------------------------------------------------------------------------
@@ -88,8 +88,8 @@ static void test_checked_run_names_the_fault_each_time(void **state) {
     run_test *test = *state;
     start(test, "far_overrun", TN_ENGINE_CHECKED);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(run_on(test->context, 4 + i, numbers), TN_ERROR_PLUGIN);
-        assert_error("writes 20000 bytes past the end of output 0 'bad_0'", place);
+        assert_int_equal(run_on(test->context, 4 + i, values), TN_ERROR_PLUGIN);
+        assert_error("writes 20000 bytes past the end of output 0 'bad_0'", where);
     }
 }
 
@@ -97,15 +97,15 @@ static void test_checked_run_of_a_sound_layer_computes_the_same(void **state) {
     run_test *test = *state;
     start(test, "none", TN_ENGINE_CHECKED);
     for (int64_t count = 1; count <= 64; count += 7) { /* crooked memory too */
-        run_must(run_on(test->context, count, numbers + (count & 1)));
-        assert_doubled(test->context, count, numbers + (count & 1));
+        run_must(run_on(test->context, count, values + (count & 1)));
+        assert_doubled(test->context, count, values + (count & 1));
     }
 }
 
 static void test_checked_run_may_leave_numbers_alone(void **state) {
     run_test *test = *state;
     start(test, "nan", TN_ENGINE_CHECKED | TN_ENGINE_CHECKED_ANY_NUMBER);
-    run_must(run_on(test->context, 4, numbers));
+    run_must(run_on(test->context, 4, values));
 }
 
 static void test_handlers_are_given_back(void **state) {
@@ -113,7 +113,7 @@ static void test_handlers_are_given_back(void **state) {
     struct sigaction before, now;
     sigaction(SIGSEGV, NULL, &before);
     start(test, "overrun", TN_ENGINE_CHECKED);
-    assert_int_equal(run_on(test->context, 4, numbers), TN_ERROR_PLUGIN);
+    assert_int_equal(run_on(test->context, 4, values), TN_ERROR_PLUGIN);
     tn_context_destroy(test->context);
     test->context = NULL;
     sigaction(SIGSEGV, NULL, &now);
@@ -129,8 +129,8 @@ static void test_isolated_run_computes_the_same_for_all_shapes(void **state) {
     start(test, "none", TN_ENGINE_ISOLATED);
     for (int round = 0; round < 2; round++) /* more shapes than a context remembers */
         for (int64_t count = 1; count <= 64; count += 5) {
-            run_must(run_on(test->context, count, numbers + (count & 1)));
-            assert_doubled(test->context, count, numbers + (count & 1));
+            run_must(run_on(test->context, count, values + (count & 1)));
+            assert_doubled(test->context, count, values + (count & 1));
         }
     tn_context_get_statistics(test->context, &statistics);
     assert_int_equal(statistics.isolated_calls, statistics.runs);
@@ -140,10 +140,10 @@ static void test_isolated_run_computes_the_same_for_all_shapes(void **state) {
 static void test_isolated_runs_allocate_nothing_in_steady_state(void **state) {
     run_test *test = *state;
     start(test, "none", TN_ENGINE_ISOLATED);
-    run_must(run_on(test->context, 4, numbers));
+    run_must(run_on(test->context, 4, values));
     const uint64_t before = run_allocations(test);
     for (int i = 0; i < 100; i++)
-        run_must(run_on(test->context, 4, numbers));
+        run_must(run_on(test->context, 4, values));
     assert_int_equal(run_allocations(test), before);
 }
 
@@ -151,15 +151,15 @@ static void test_lost_context_says_so_and_another_goes_on(void **state) {
     run_test *test = *state;
     tn_context *other = NULL;
     start(test, "exit", TN_ENGINE_ISOLATED);
-    assert_int_equal(run_on(test->context, 4, numbers), TN_ERROR_PLUGIN);
-    assert_error("called exit(0), in run", place);
+    assert_int_equal(run_on(test->context, 4, values), TN_ERROR_PLUGIN);
+    assert_error("called exit(0), in run", where);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(run_on(test->context, 4 + i, numbers), TN_ERROR_STATE);
+        assert_int_equal(run_on(test->context, 4 + i, values), TN_ERROR_STATE);
         assert_non_null(strstr(tn_last_error()->message, "make another context"));
     }
     run_must(tn_context_create(test->engine, &other));
-    assert_int_equal(run_on(other, 4, numbers), TN_ERROR_PLUGIN); /* it runs as far as the first */
-    assert_error("called exit(0), in run", place);
+    assert_int_equal(run_on(other, 4, values), TN_ERROR_PLUGIN); /* it runs as far as the first */
+    assert_error("called exit(0), in run", where);
     tn_context_destroy(other);
 }
 
@@ -167,15 +167,15 @@ static void test_failure_in_the_helper_is_the_kernels_own(void **state) {
     run_test *test = *state;
     start(test, "fails", TN_ENGINE_ISOLATED);
     for (int i = 0; i < 2; i++) { /* and loses nothing */
-        assert_int_equal(run_on(test->context, 4, numbers), TN_ERROR_DEVICE);
-        assert_error("it is meant to fail", place);
+        assert_int_equal(run_on(test->context, 4, values), TN_ERROR_DEVICE);
+        assert_error("it is meant to fail", where);
     }
 }
 
 static void test_no_helper_is_left_behind(void **state) {
     run_test *test = *state;
     start(test, "none", TN_ENGINE_ISOLATED);
-    run_must(run_on(test->context, 4, numbers));
+    run_must(run_on(test->context, 4, values));
     tn_context_destroy(test->context);
     test->context = NULL;
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child at all */
@@ -209,7 +209,7 @@ static void test_helper_that_is_another_program_is_an_error(void **state) {
 static void *run_often(void *user) {
     tn_context *context = user;
     for (int i = 0; i < 200; i++)
-        if (run_on(context, 1 + i % 16, numbers) != TN_OK) return context;
+        if (run_on(context, 1 + i % 16, values) != TN_OK) return context;
     return NULL;
 }
 
@@ -239,7 +239,7 @@ static tn_status whole(run_test *test, uint32_t flags) {
     tn_context *context = NULL;
     tn_status status = load(test, flags, &engine);
     if (status == TN_OK) status = tn_context_create(engine, &context);
-    if (status == TN_OK) status = run_on(context, 4, numbers + 1);
+    if (status == TN_OK) status = run_on(context, 4, values + 1);
     tn_context_destroy(context);
     tn_engine_release(engine);
     return status;

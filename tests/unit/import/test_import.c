@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Importers as libraries bring them: how one is found, its options, and what the host refuses of
+/* Importers as libraries provide them: how one is found, its options, and what the host refuses of
  * what a reader does. The readers here do what their option `what` says. */
 #include "graph_test.h"
 

@@ -128,7 +128,7 @@ static void test_fields_of_an_unknown_layer_are_named(void **state) {
     assert_error("inner.number", "layer 'f'");
 }
 
-static void test_a_missing_operator_is_named_with_what_the_layer_brought(void **state) {
+static void test_a_missing_operator_is_named_with_what_the_layer_has(void **state) {
     graph_test *test = *state;
     assert_int_equal(parse_text(test,
                                 INPUT LAYER("Convolutoin", "c", "x", "y", "own_param { size: 7 }"),
@@ -385,7 +385,7 @@ int main(void) {
         GRAPH_TEST(test_stages_and_level_choose_layers),
         GRAPH_TEST(test_a_given_library_serves_unknown_layers),
         GRAPH_TEST(test_fields_of_an_unknown_layer_are_named),
-        GRAPH_TEST(test_a_missing_operator_is_named_with_what_the_layer_brought),
+        GRAPH_TEST(test_a_missing_operator_is_named_with_what_the_layer_has),
         GRAPH_TEST(test_all_missing_operators_are_named_at_once),
         GRAPH_TEST(test_many_layers_of_one_name_are_read),
         GRAPH_TEST(test_messages_say_what_and_where),

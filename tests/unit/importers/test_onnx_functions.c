@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that a model defines: put in the place of their calls, with names, attributes and
+/* Functions that a model defines: they replace their calls, with names, attributes and
  * opsets of their own. */
 #include "onnx_test.h"
 
@@ -30,7 +30,7 @@ static void must_parse_with(void **state, onnx_part graph, size_t count, onnx_pa
         fail_msg("%s: %s", tn_last_error()->where, tn_last_error()->message);
 }
 
-static void test_a_body_takes_the_calls_place(void **state) {
+static void test_a_body_replaces_the_call(void **state) {
     onnx_part function = onnx_function("own", "Twice", "a", "b");
     body_node(&function, "Copy", "copy", "tiny", "a", "t");
     body_node(&function, "Add", "add", "tiny", "a,t", "b");
@@ -136,12 +136,12 @@ static void test_attributes_go_through_nested_calls(void **state) {
 }
 
 static void test_a_tensor_in_a_body_is_read_for_each_call(void **state) {
-    float numbers[32];
+    float values[32];
     for (int i = 0; i < 32; i++)
-        numbers[i] = (float)i;
+        values[i] = (float)i;
     onnx_part function = onnx_function("own", "Table", "a", "b");
     onnx_part node = onnx_node("Fields", "fields", "tiny", "a", "b");
-    onnx_part tensor = onnx_tensor_raw("", ONNX_F32, "32", numbers, sizeof(numbers));
+    onnx_part tensor = onnx_tensor_raw("", ONNX_F32, "32", values, sizeof(values));
     onnx_node_add(&node, onnx_attribute_tensor("table", &tensor));
     onnx_part_free(&tensor);
     onnx_part_move(&function, ONNX_FUNCTION_NODE, &node);
@@ -150,7 +150,7 @@ static void test_a_tensor_in_a_body_is_read_for_each_call(void **state) {
     must_parse_with(state, graph, 1, &function);
     const tn_graph *parsed = ((graph_test *)*state)->graph;
     const tiny_fields *first = parsed->nodes[0].params, *second = parsed->nodes[1].params;
-    assert_memory_equal(first->table->data, numbers, sizeof(numbers));
+    assert_memory_equal(first->table->data, values, sizeof(values));
     assert_ptr_equal(first->table->data, second->table->data);
 }
 
@@ -252,7 +252,7 @@ static void test_missing_operators_in_bodies_are_reported_with_the_call(void **s
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        GRAPH_TEST(test_a_body_takes_the_calls_place),
+        GRAPH_TEST(test_a_body_replaces_the_call),
         GRAPH_TEST(test_functions_call_functions),
         GRAPH_TEST(test_a_name_in_a_body_that_the_graph_has_too_is_another_tensor),
         GRAPH_TEST(test_a_functions_opsets_are_its_own),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors in ONNX files: every element type in every place, sizes that must fit, files beside the
+/* Tensors in ONNX files: every element type in every field, sizes that must fit, files beside the
  * model that must stay beside it. */
 #include "onnx_test.h"
 
@@ -53,10 +53,10 @@ static void test_every_type_comes_as_raw_bytes(void **state) {
 
 /* Adds a list of numbers to a tensor, packed. */
 static onnx_part with_numbers(onnx_part tensor, uint32_t field, size_t count,
-                              const int64_t *numbers) {
+                              const int64_t *values) {
     onnx_part packed = {0};
     for (size_t i = 0; i < count; i++)
-        onnx_part_varint(&packed, (uint64_t)numbers[i]);
+        onnx_part_varint(&packed, (uint64_t)values[i]);
     onnx_part_bytes(&tensor, field, packed.data, packed.bytes);
     onnx_part_free(&packed);
     return tensor;
@@ -77,13 +77,13 @@ static void test_every_type_comes_as_numbers(void **state) {
                  {ONNX_U32, 11, 0, UINT32_MAX},
                  {ONNX_U64, 11, 0, INT64_MAX}};
     for (size_t i = 0; i < TN_COUNT(types); i++) {
-        int64_t numbers[] = {types[i].low, types[i].high, 1};
+        int64_t values[] = {types[i].low, types[i].high, 1};
         onnx_part tensor = onnx_tensor("w", types[i].onnx, "3");
-        assert_int_equal(
-            parse_tensor(state, with_numbers(tensor, types[i].field, 3, numbers), NULL), TN_OK);
+        assert_int_equal(parse_tensor(state, with_numbers(tensor, types[i].field, 3, values), NULL),
+                         TN_OK);
         const tn_graph_tensor *w = initializer(state);
         for (size_t k = 0; k < 3; k++)
-            assert_int_equal(tn_element_get_i64(w->data, w->type, k), numbers[k]);
+            assert_int_equal(tn_element_get_i64(w->data, w->type, k), values[k]);
     }
 }
 
@@ -156,19 +156,19 @@ static void test_empty_tensors_and_scalars(void **state) {
 
 static void test_sizes_must_fit_exactly(void **state) {
     float data[4] = {0};
-    int64_t numbers[] = {1, 2, 3};
+    int64_t values[] = {1, 2, 3};
     assert_int_equal(parse_tensor(state, onnx_tensor_raw("w", ONNX_F32, "3", data, 16), NULL),
                      TN_ERROR_FORMAT);
     assert_error("takes 12 bytes, but raw_data has 16", "initializer 'w'");
     assert_int_equal(parse_tensor(state, onnx_tensor_raw("w", ONNX_F32, "5", data, 16), NULL),
                      TN_ERROR_FORMAT);
     assert_int_equal(
-        parse_tensor(state, with_numbers(onnx_tensor("w", ONNX_I64, "4"), 7, 3, numbers), NULL),
+        parse_tensor(state, with_numbers(onnx_tensor("w", ONNX_I64, "4"), 7, 3, values), NULL),
         TN_ERROR_FORMAT);
     assert_error("4 elements, but int64_data has 3", NULL);
     /* numbers in the wrong list are not there */
     assert_int_equal(
-        parse_tensor(state, with_numbers(onnx_tensor("w", ONNX_I64, "3"), 5, 3, numbers), NULL),
+        parse_tensor(state, with_numbers(onnx_tensor("w", ONNX_I64, "3"), 5, 3, values), NULL),
         TN_ERROR_FORMAT);
 }
 
@@ -240,11 +240,11 @@ static void test_names_of_initializers_are_there_once(void **state) {
 
 /* --- files beside the model --- */
 
-typedef struct model_place {
+typedef struct external_files {
     char path[64], model_folder[80], outside[80], inside[96], link[96];
-} model_place;
+} external_files;
 
-static void folder_create(model_place *folder) {
+static void folder_create(external_files *folder) {
     snprintf(folder->path, sizeof(folder->path), "onnx-external-XXXXXX");
     assert_non_null(mkdtemp(folder->path));
     snprintf(folder->model_folder, sizeof(folder->model_folder), "%s/model", folder->path);
@@ -254,15 +254,15 @@ static void folder_create(model_place *folder) {
     char command[128];
     snprintf(command, sizeof(command), "mkdir %s", folder->model_folder);
     assert_int_equal(system(command), 0);
-    float numbers[64];
+    float values[64];
     for (int i = 0; i < 64; i++)
-        numbers[i] = (float)i;
-    onnx_write_file(folder->inside, numbers, sizeof(numbers));
-    onnx_write_file(folder->outside, numbers, sizeof(numbers));
+        values[i] = (float)i;
+    onnx_write_file(folder->inside, values, sizeof(values));
+    onnx_write_file(folder->outside, values, sizeof(values));
     assert_int_equal(symlink("../secret.bin", folder->link), 0);
 }
 
-static void folder_remove(const model_place *folder) {
+static void folder_remove(const external_files *folder) {
     unlink(folder->link);
     unlink(folder->inside);
     unlink(folder->outside);
@@ -271,7 +271,7 @@ static void folder_remove(const model_place *folder) {
 }
 
 static void test_external_data_is_mapped_once(void **state) {
-    model_place folder;
+    external_files folder;
     folder_create(&folder);
     onnx_part graph = onnx_graph("g");
     onnx_part a = onnx_tensor_external("w", ONNX_F32, "2", "weights.bin", "8", "8");
@@ -294,14 +294,14 @@ static void test_external_data_is_mapped_once(void **state) {
 }
 
 static void test_external_data_stays_in_the_models_folder(void **state) {
-    model_place folder;
+    external_files folder;
     folder_create(&folder);
     char absolute[PATH_MAX];
     assert_non_null(realpath(folder.inside, absolute));
-    const char *const places[] = {"../secret.bin",   "link.bin", "/etc/passwd",
-                                  "./../secret.bin", "",         absolute};
-    for (size_t i = 0; i < TN_COUNT(places); i++) {
-        onnx_part w = onnx_tensor_external("w", ONNX_F32, "2", places[i], NULL, NULL);
+    const char *const paths[] = {"../secret.bin",   "link.bin", "/etc/passwd",
+                                 "./../secret.bin", "",         absolute};
+    for (size_t i = 0; i < TN_COUNT(paths); i++) {
+        onnx_part w = onnx_tensor_external("w", ONNX_F32, "2", paths[i], NULL, NULL);
         assert_int_equal(parse_tensor(state, w, folder.model_folder), TN_ERROR_FORMAT);
         assert_error("outside the model's folder", "graph 'g': initializer 'w'");
     }
@@ -309,7 +309,7 @@ static void test_external_data_stays_in_the_models_folder(void **state) {
 }
 
 static void test_external_data_reaches_no_further_than_its_file(void **state) {
-    model_place folder;
+    external_files folder;
     folder_create(&folder);
     static const struct {
         const char *shape, *offset, *length;
@@ -341,7 +341,7 @@ static void test_external_data_reaches_no_further_than_its_file(void **state) {
 
 static void test_a_file_is_loaded_with_the_data_beside_it(void **state) {
     graph_test *test = *state;
-    model_place folder;
+    external_files folder;
     folder_create(&folder);
     onnx_part graph = onnx_graph("g");
     onnx_part w = onnx_tensor_external("w", ONNX_F32, "2", "weights.bin", "4", NULL);

@@ -87,7 +87,7 @@ static void test_rows_of_weights_follow_a_flatten(void **state) {
     must_parse_uff(test, &net);
     const tn_graph_tensor *rows = &test->graph->tensors[find_uff_tensor(test->graph, "w/rows")];
     const float *data = rows->data;
-    /* place c, h, w holds what was at h, w, c */
+    /* index c, h, w holds what was at h, w, c */
     for (int c = 0; c < 3; c++)
         for (int h = 0; h < 4; h++)
             for (int w = 0; w < 3; w++)
@@ -191,7 +191,7 @@ static void test_the_same_is_said_of_a_graph_built_by_hand(void **state) {
     tn_tensor_id y;
     assert_int_equal(tn_graph_add_node(test->graph, &node, &y), TN_ERROR_UNSUPPORTED);
     assert_error("the nearest is 'tiny::Fields'", "node 'Fieldz'");
-    assert_error("the node brings ksize=[1, 2] (a list of integers)", NULL);
+    assert_error("the node has ksize=[1, 2] (a list of integers)", NULL);
     assert_error("--plugin", NULL);
 }
 
@@ -338,10 +338,10 @@ static void test_an_unknown_element_type_is_refused(void **state) {
     expect(*state, &net, TN_ERROR_UNSUPPORTED, "element type 65664", "node 'w'");
 }
 
-/* What has no name is told by the bytes of an element, and doubles from whole numbers by them, too.
+/* What has no name is told by the bytes of an element, and doubles from integers by them, too.
  */
 static void test_constants_without_a_named_type_are_read(void **state) {
-    static const double reals[] = {0.5, 0, -3};
+    static const double doubles[] = {0.5, 0, -3};
     static const uint64_t numbers[] = {5, 0, 7};
     static const uint8_t truths[] = {1, 0, 255};
     static const struct {
@@ -349,7 +349,7 @@ static void test_constants_without_a_named_type_are_read(void **state) {
         size_t bytes;
         tn_type type;
         double first, last;
-    } rows[] = {{reals, sizeof(reals), TN_F32, 0.5, -3},
+    } rows[] = {{doubles, sizeof(doubles), TN_F32, 0.5, -3},
                 {numbers, sizeof(numbers), TN_I64, 5, 7},
                 {truths, sizeof(truths), TN_I32, 1, 255}};
     graph_test *test = *state;
@@ -388,7 +388,7 @@ static void add_unnamed_input(uff_net *net) {
     uff_add(net, &node);
 }
 
-/* Of an input there are no bytes: what reads it must compute with real numbers. */
+/* Of an input there are no bytes: what reads it must compute with floating-point values. */
 static void test_an_input_without_a_named_type_is_told_by_its_readers(void **state) {
     static const char *const readers[] = {"LeakyRelu", "Softmax"};
     graph_test *test = *state;

@@ -56,11 +56,11 @@ static onnx_part open_slice_network(void) {
     static const int32_t ones[] = {1, 1};
     static const double factor = 2;
     uff_net net = {0};
-    onnx_part node = uff_node("slice", "StridedSlice", "x,place,place,steps");
+    onnx_part node = uff_node("slice", "StridedSlice", "x,shape,shape,steps");
     uff_field_int(&node, "shrink_axis_mask", 1);
     uff_field_int(&node, "end_mask", 2);
     uff_add(&net, &node);
-    node = uff_node("place", "Shape", "small");
+    node = uff_node("shape", "Shape", "small");
     uff_add(&net, &node);
     uff_const(&net, "steps", UFF_I32, "2", ones, sizeof(ones));
     uff_const(&net, "factor", 7, "", &factor, sizeof(factor));
@@ -148,7 +148,7 @@ static void test_constants_are_not_permuted_without_bound(void **state) {
 static void test_deep_nesting_is_refused(void **state) {
     graph_test *test = *state;
     onnx_part file = {0}, inner = {0};
-    for (int i = 0; i < 1000; i++) { /* whatever the field: the walk looks at known messages */
+    for (int i = 0; i < 1000; i++) { /* whatever the field: the traversal looks at known messages */
         onnx_part outer = {0};
         onnx_part_move(&outer, 4, &inner);
         inner = outer;

@@ -56,6 +56,19 @@ static void test_operators_bind_as_in_c(void **state) {
     assert_near(value_of("x <= 2", 2) + value_of("x >= 3", 2), 1);
 }
 
+static void test_functions_of_bits_are_those_of_integers(void **state) {
+    (void)state;
+    assert_near(value_of("bitand(x, 10)", 12), 8);
+    assert_near(value_of("bitor(x, 10)", 12), 14);
+    assert_near(value_of("bitxor(x, 10)", 12.9), 6);
+    assert_near(value_of("bitnot(x)", 7), -8);
+    assert_near(value_of("shift_left(x, 3)", -5), -40);
+    assert_near(value_of("shift_left(x, 64)", 5), 0);
+    assert_near(value_of("shift_right(x, 1)", -5), -3);
+    assert_near(value_of("shift_right(x, -1)", -5), -1);
+    assert_near(value_of("shift_right(x, 0)", 1e300), 0x1p63);
+}
+
 static void test_steps_overflow_as_32_bit_floats_do(void **state) {
     (void)state;
     assert_true(isinf(value_in_f32("log(1 + exp(x))", 89)));
@@ -195,6 +208,11 @@ static tn_type type_of(const tn_operator_entry *entry, const tn_port_rule *rule)
     return rule->types & TN_TYPE_BIT(TN_F64) ? TN_F64 : TN_BOOL;
 }
 
+/* Of integers alone nothing is compared: bits are those of 64-bit integers. */
+static bool is_of_integers(const tn_operator_entry *entry) {
+    return !(entry->inputs[0].types & (TN_TYPE_BIT(TN_F64) | TN_TYPE_BIT(TN_BOOL)));
+}
+
 static void check_operator(const operators_check *check, const tn_operator *op) {
     static double inputs[4][COUNT];
     static bool truths[4][COUNT], truth[COUNT];
@@ -213,6 +231,10 @@ static void check_operator(const operators_check *check, const tn_operator *op) 
                                                      op->domain, op->name, op->since_version,
                                                      &entry),
                      TN_OK);
+    if (is_of_integers(entry)) {
+        tn_library_release(entry->library);
+        return;
+    }
     assert_int_equal(tn_arena_create(tn_allocator_default(), &arena), TN_OK);
     assert_int_equal(tn_fields_parse(arena, op, 0, NULL, &params), TN_OK);
     assert_true(op->input_count <= 4);
@@ -271,6 +293,7 @@ static void test_every_builtin_expression_says_what_the_reference_does(void **st
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operators_bind_as_in_c),
+        cmocka_unit_test(test_functions_of_bits_are_those_of_integers),
         cmocka_unit_test(test_steps_overflow_as_32_bit_floats_do),
         cmocka_unit_test(test_numbers_are_read_without_a_locale),
         cmocka_unit_test(test_what_is_not_of_the_language_is_refused),

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel of every operator with an expression: it is offered to a stranger's, absorbs chains with
- * operands that are constants, whole or broadcast, and computes what the references do. The kernel
- * here reads the expressions on the processor, element by element.
+ * A kernel of every operator with an expression: it is offered to a third party's, absorbs chains
+ * with operands that are constants, whole or broadcast, and computes what the references do. The
+ * kernel here reads the expressions on the processor, element by element.
  */
 #include <math.h>
 
 #include "support/steps.h"
 #include "src/expression/expression_compute.h"
-#include "stranger_layers.h"
+#include "third_party_layers.h"
 
 /* The expression of an operator, its ports having these values; fields are 64-bit floats. */
 static double compute(const tn_operator *op, const void *params, const double *ports) {
@@ -148,7 +148,7 @@ static void check_network(graph_test *test, uint32_t expected_runs, uint32_t exp
     assert_int_equal(absorbed, expected_absorbed);
 }
 
-static void test_a_chain_of_strangers_is_one_call(void **state) {
+static void test_a_chain_of_third_party_operators_is_one_call(void **state) {
     graph_test *test = *state;
     tn_graph *graph = test->graph;
     const tn_tensor_id x = input(graph, "x", ROWS), z = input(graph, "z", ROWS);
@@ -199,7 +199,7 @@ static void test_operators_without_an_expression_are_not_served(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_chain_of_strangers_is_one_call),
+        TEST(test_a_chain_of_third_party_operators_is_one_call),
         TEST(test_operands_may_be_broadcast),
         TEST(test_what_grows_is_no_link),
         TEST(test_both_inputs_from_one_are_no_link),

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The built-in kernels of every operator with an expression, on a stranger's: in floats at each
+ * The built-in kernels of every operator with an expression, on a third party's: in floats at each
  * level, linear and behind a convolution in whatever format that has, and in 8 bits.
  */
-#include "stranger_layers.h"
+#include "third_party_layers.h"
 
 static const tn_operator *const operators[] = {&bend, &less};
 static tn_library library = {.size = sizeof(tn_library),
                              .abi_major = TN_ABI_MAJOR,
                              .abi_minor = TN_ABI_MINOR,
-                             .name = "stranger",
+                             .name = "third_party",
                              .version = "1",
                              .operator_count = 2,
                              .operators = operators};

@@ -55,7 +55,7 @@ typedef struct bent {
     const tn_tensor *inputs[3], *operands[1];
     seen_step links[MOST_LINKS];
     tn_tensor result; /* of every step */
-    seen_room rooms[MOST_LINKS];
+    seen_buffer buffers[MOST_LINKS];
     tn_step steps[MOST_LINKS];
     const tn_step *chain[MOST_LINKS];
     tn_call call;
@@ -104,7 +104,7 @@ static tn_row_program program;
 /* The links, as they are now, as the call's steps. */
 static void show(bent *b) {
     for (uint32_t i = 0; i < b->call.step_count; i++)
-        show_step(&b->links[i], i, &b->result, &b->rooms[i], &b->steps[i]);
+        show_step(&b->links[i], i, &b->result, &b->buffers[i], &b->steps[i]);
 }
 
 static void make(bent *b) {

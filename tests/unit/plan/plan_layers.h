@@ -90,7 +90,7 @@ static const tn_operator plan_scale_mistaken = {
     PLAN_OPERATOR("Scale", 1), .params_bytes = sizeof(plan_scale_1), .field_size = sizeof(tn_field),
     .field_count = 1, .fields = plan_scale_1_fields};
 
-/* Opaque: a secret that no field can hold. Made from the field `seed`; `load` brings it back. */
+/* Opaque: a secret that no field can hold. Made from the field `seed`; `load` restores it. */
 typedef struct plan_opaque {
     uint64_t present;
     int64_t seed;

@@ -150,7 +150,7 @@ static void test_reader_refuses_headers_that_lie(void **state) {
 /* Tensors of plan_graph, in their order: image, sizes, any, weight, mask, empty, then what nodes
  * make. Nodes: fields, scale, opaque, reshape, join, copy. */
 static uint32_t first_axis[1];
-static uint32_t numbers[4] = {1, 1, 1, 1};
+static uint32_t values[4] = {1, 1, 1, 1};
 static int64_t extents[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
 
 #define CHANGE(name, ...)                                                                          \
@@ -196,9 +196,9 @@ CHANGE(made_twice, plan->nodes[2]->outputs[0] = plan->nodes[1]->outputs[0])
 CHANGE(input_is_made, plan->nodes[1]->outputs[0] = 1)
 CHANGE(constant_is_made, plan->nodes[1]->outputs[0] = 4)
 CHANGE(no_required_input, plan->nodes[1]->inputs[0] = 0)
-CHANGE(too_many_inputs, plan->nodes[1]->n_inputs = 2; plan->nodes[1]->inputs = numbers)
-CHANGE(too_many_outputs, plan->nodes[5]->n_outputs = 2; plan->nodes[5]->outputs = numbers;
-       numbers[0] = numbers[1] = 0)
+CHANGE(too_many_inputs, plan->nodes[1]->n_inputs = 2; plan->nodes[1]->inputs = values)
+CHANGE(too_many_outputs, plan->nodes[5]->n_outputs = 2; plan->nodes[5]->outputs = values;
+       values[0] = values[1] = 0)
 CHANGE(unknown_field, plan->nodes[1]->attributes[0]->name = "facto")
 CHANGE(field_twice, plan->nodes[1]->attributes[1] = plan->nodes[1]->attributes[0])
 CHANGE(no_required_field, plan->nodes[1]->attributes++; plan->nodes[1]->n_attributes--)
@@ -269,7 +269,7 @@ CHANGE(odd_node, plan->programs[0]->steps[0]->node = 99)
 CHANGE(odd_input, plan->programs[0]->steps[1]->inputs[0] = 99)
 CHANGE(odd_output, plan->programs[0]->steps[1]->outputs[0] = 99)
 CHANGE(odd_absorbed, plan->programs[0]->steps[1]->n_absorbed = 1;
-       plan->programs[0]->steps[1]->absorbed = numbers; numbers[0] = UINT32_MAX)
+       plan->programs[0]->steps[1]->absorbed = values; values[0] = UINT32_MAX)
 CHANGE(step_missing, plan->programs[0]->n_steps--)
 CHANGE(library_not_listed, plan->programs[0]->steps[1]->kernel = "quick";
        plan->programs[0]->steps[1]->library = "elsewhere")
@@ -368,8 +368,8 @@ static const damage_case damage_cases[] = {
     {input_is_none, "is none or is listed twice"},
     {input_is_nowhere, "is none or is listed twice"},
     {input_is_missing, "2 inputs are listed, but 3 tensors are inputs"},
-    {output_nowhere, "which nobody makes"},
-    {output_nobody_makes, "which nobody makes"},
+    {output_nowhere, "which no node computes"},
+    {output_nobody_makes, "which no node computes"},
     {output_twice, "there is an output 'result' already"},
     {no_profile, "2 profiles for 3 inputs"},
     {no_point, "a point of the profile is not there"},

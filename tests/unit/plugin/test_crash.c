@@ -14,14 +14,14 @@
 
 static void test_a_library_installs_no_handlers(void **state) {
     (void)state;
-    const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     struct sigaction before[5], after;
     tn_runtime *runtime = NULL;
     for (int i = 0; i < 5; i++)
-        assert_int_equal(sigaction(numbers[i], NULL, &before[i]), 0);
+        assert_int_equal(sigaction(signals[i], NULL, &before[i]), 0);
     assert_int_equal(tn_runtime_create(NULL, &runtime), TN_OK);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(sigaction(numbers[i], NULL, &after), 0);
+        assert_int_equal(sigaction(signals[i], NULL, &after), 0);
         assert_ptr_equal(after.sa_sigaction, before[i].sa_sigaction);
     }
     assert_false(atomic_load(&tn_crash_is_watched));

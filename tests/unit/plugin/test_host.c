@@ -96,7 +96,7 @@ static void test_host_packs_weights_in_prepare_alone(void **state) {
     assert_null(data);
 }
 
-static void test_host_resources_need_all_parts_and_a_place(void **state) {
+static void test_host_resources_need_all_parts_and_an_owner(void **state) {
     plugin_test *test = *state;
     const tn_resources *resources = host_of(test)->extension(host_of(test), TN_RESOURCES);
     tn_call_scope scope = {.runtime = test->runtime};
@@ -116,7 +116,7 @@ int main(void) {
         PLUGIN_TEST(test_host_failures_keep_their_status_and_reason),
         PLUGIN_TEST(test_host_registers_in_a_librarys_load_alone),
         PLUGIN_TEST(test_host_packs_weights_in_prepare_alone),
-        PLUGIN_TEST(test_host_resources_need_all_parts_and_a_place),
+        PLUGIN_TEST(test_host_resources_need_all_parts_and_an_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

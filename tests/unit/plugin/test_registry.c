@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The registry: what is found by domain, name and version, which kernels serve an operator, what is
- * refused, and that what a library brought goes with it. */
+ * refused, and that what a library provided goes with it. */
 #include "plugin_test.h"
 
 static tn_registry *registry_of(plugin_test *test) {

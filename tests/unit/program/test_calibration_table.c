@@ -76,7 +76,7 @@ static void test_refuses_missing_arguments(void **state) {
     tn_calibration *table = NULL;
     float scale = 0;
     assert_failed(tn_calibration_create(NULL, &table), TN_ERROR_ARGUMENT, "runtime");
-    assert_failed(tn_calibration_create(test->runtime, NULL), TN_ERROR_ARGUMENT, "place");
+    assert_failed(tn_calibration_create(test->runtime, NULL), TN_ERROR_ARGUMENT, "pointer");
     assert_failed(tn_calibration_set(NULL, "t", 1), TN_ERROR_ARGUMENT, "table");
     assert_false(tn_calibration_find(NULL, "t", &scale));
     assert_int_equal(tn_calibration_count(NULL), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The check of a program that came from a stranger: every damaged number is found. */
+/* The check of a program that came from a third party: every damaged number is found. */
 #include "build_test.h"
 
 /* Two fused steps, a view, a conversion on both sides of a blocked kernel. */
@@ -39,15 +39,15 @@ static void test_wrong_numbers_are_refused(void **state) {
     static const uint32_t wrong[] = {1000000, UINT32_MAX - 1};
     for (uint32_t s = 0; s < program->step_count; s++) {
         tn_program_step *step = &program->steps[s];
-        uint32_t *numbers[] = {&step->kind,         &step->node,          &step->input_count,
-                               &step->output_count, &step->operand_count, &step->absorbed_count};
-        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-            if (numbers[i] == &step->node && step->kind == TN_STEP_REFORMAT) continue;
+        uint32_t *values[] = {&step->kind,         &step->node,          &step->input_count,
+                              &step->output_count, &step->operand_count, &step->absorbed_count};
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+            if (values[i] == &step->node && step->kind == TN_STEP_REFORMAT) continue;
             for (size_t k = 0; k < 2; k++) {
-                uint32_t right = *numbers[i];
-                *numbers[i] = wrong[k];
+                uint32_t right = *values[i];
+                *values[i] = wrong[k];
                 assert_refused(&stage);
-                *numbers[i] = right;
+                *values[i] = right;
             }
         }
         for (uint32_t i = 0; i < step->input_count + step->output_count; i++) {

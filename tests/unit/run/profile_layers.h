@@ -12,12 +12,12 @@
 
 #define LOT_FEW 4 /* rows; more are many */
 
-enum { LOT_SMALL, LOT_LARGE, LOT_REFERENCE, LOT_WAYS };
-static _Atomic int lot_ran[LOT_WAYS], lot_prepared[LOT_WAYS], lot_opened[LOT_WAYS];
+enum { LOT_SMALL, LOT_LARGE, LOT_REFERENCE, LOT_KERNELS };
+static _Atomic int lot_ran[LOT_KERNELS], lot_prepared[LOT_KERNELS], lot_opened[LOT_KERNELS];
 static _Atomic int lot_packed;
 
 static void lot_forget(void) {
-    for (int i = 0; i < LOT_WAYS; i++)
+    for (int i = 0; i < LOT_KERNELS; i++)
         lot_ran[i] = lot_prepared[i] = lot_opened[i] = 0;
     lot_packed = 0;
 }
@@ -47,10 +47,10 @@ static tn_status lot_fill(void *user, void *data, uint64_t bytes) TN_NOEXCEPT {
     memcpy(data, user, (size_t)bytes);
     return TN_OK;
 }
-static tn_status lot_prepare(tn_call *call, int way) {
+static tn_status lot_prepare(tn_call *call, int which) {
     const tn_tensor *weights = call->inputs[1];
     const void *packed = NULL;
-    lot_prepared[way]++;
+    lot_prepared[which]++;
     const tn_status status =
         call->host->packed(call, 1, "plain", weights->bytes, lot_fill, weights->data, &packed);
     call->state = (void *)(uintptr_t)packed;
@@ -60,26 +60,26 @@ static void lot_release(tn_call *call) TN_NOEXCEPT {
     (void)call; /* the host's */
 }
 
-#define LOT_KERNEL(kind, way, condition)                                                           \
+#define LOT_KERNEL(kind, which, condition)                                                         \
     static tn_status lot_##kind##_accepts(tn_call *call) TN_NOEXCEPT {                             \
         return (condition)                                                                         \
                    ? TN_OK                                                                         \
                    : call->host->fail(call, TN_ERROR_UNSUPPORTED, "so many rows are not mine");    \
     }                                                                                              \
     static tn_status lot_##kind##_prepare(tn_call *call) TN_NOEXCEPT {                             \
-        return lot_prepare(call, way);                                                             \
+        return lot_prepare(call, which);                                                           \
     }                                                                                              \
     static tn_status lot_##kind##_open(tn_call *call) TN_NOEXCEPT {                                \
         (void)call;                                                                                \
-        lot_opened[way]++;                                                                         \
+        lot_opened[which]++;                                                                       \
         return TN_OK;                                                                              \
     }                                                                                              \
     static void lot_##kind##_close(tn_call *call) TN_NOEXCEPT {                                    \
         (void)call;                                                                                \
-        lot_opened[way]--;                                                                         \
+        lot_opened[which]--;                                                                       \
     }                                                                                              \
     static tn_status lot_##kind##_run(tn_call *call) TN_NOEXCEPT {                                 \
-        lot_ran[way]++;                                                                            \
+        lot_ran[which]++;                                                                          \
         return lot_weigh(call, call->state);                                                       \
     }                                                                                              \
     static const tn_kernel lot_##kind##_kernel = {.size = sizeof(tn_kernel),                       \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs that are cancelled, and runs that nobody waits for. */
+/* Runs that are cancelled, and asynchronous runs. */
 #include "hook_layers.h" /* before cmocka's macro `fail`, which is also a member of tn_host */
 
 #include "run_test.h"
@@ -143,7 +143,7 @@ static void test_guarded_runs_are_cancelled_too(void **state) {
 }
 
 /* ----------------------------------------------------------------------------------------------
- * runs that nobody waits for */
+ * asynchronous runs */
 
 static void test_a_run_goes_on_elsewhere(void **state) {
     run_test *test = *state;

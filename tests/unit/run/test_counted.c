@@ -513,7 +513,7 @@ static void test_what_is_handed_out_has_its_true_shape(void **state) {
         const tn_tensor *output = NULL;
         begin_sized(test, &own, 2, true, devices[d]);
         must(tn_context_bind_input(own.context, 0, x, sizeof(x)));
-        for (int turn = 0; turn < 2; turn++) {
+        for (int round = 0; round < 2; round++) {
             must(tn_context_run(own.context));
             must(tn_context_output(own.context, 0, &output));
             assert_int_equal(output->shape[0], 2);

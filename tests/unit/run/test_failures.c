@@ -124,7 +124,7 @@ static tn_status live_whole(run_test *test) {
 }
 
 /* Each allocation of the whole life fails once. */
-static void fail_in_turn(run_test *test) {
+static void fail_one_by_one(run_test *test) {
     uint64_t failures = 0;
     run_must(live_whole(test));
     for (;; failures++) {
@@ -144,7 +144,7 @@ static void fail_in_turn(run_test *test) {
     run_must(live_whole(test));
 }
 
-static void test_allocations_that_fail_in_turn(void **state) {
+static void test_allocations_that_fail_one_by_one(void **state) {
     run_test *test = *state;
     tn_tensor_id x = add_input(test->graph, "x", TN_F32, 1, EXTENTS(-1));
     tn_tensor_id sizes = add_input(test->graph, "sizes", TN_I64, 1, EXTENTS(2));
@@ -156,10 +156,10 @@ static void test_allocations_that_fail_in_turn(void **state) {
     run_output(test->graph, run_node(test->graph, "Fill", NULL, 2, TENSORS(flat, sizes)), "filled");
     run_output(test->graph, x, "x_again");
     run_build_with(test, 0, NULL, 0);
-    fail_in_turn(test);
+    fail_one_by_one(test);
 }
 
-static void test_allocations_that_fail_in_turn_where_data_decides(void **state) {
+static void test_allocations_that_fail_one_by_one_where_data_decides(void **state) {
     run_test *test = *state;
     tn_tensor_id x = add_input(test->graph, "x", TN_F32, 1, EXTENTS(-1));
     tn_tensor_id probe = run_unary(test->graph, "Probe", NULL, x);
@@ -168,7 +168,7 @@ static void test_allocations_that_fail_in_turn_where_data_decides(void **state) 
     run_output(test->graph, run_unary(test->graph, "Gain", NULL, flat), "y");
     run_build_with(test, 1, RUN_PROFILES(RUN_PROFILE("x", 1, EXTENTS(1), EXTENTS(4), EXTENTS(64))),
                    0);
-    fail_in_turn(test);
+    fail_one_by_one(test);
 }
 
 int main(void) {
@@ -177,8 +177,8 @@ int main(void) {
         RUN_TEST(test_open_that_fails_undoes_the_context),
         RUN_TEST(test_run_that_fails_leaves_a_context_that_works),
         RUN_TEST(test_run_that_fails_on_a_thread_says_why),
-        RUN_TEST(test_allocations_that_fail_in_turn),
-        RUN_TEST(test_allocations_that_fail_in_turn_where_data_decides),
+        RUN_TEST(test_allocations_that_fail_one_by_one),
+        RUN_TEST(test_allocations_that_fail_one_by_one_where_data_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

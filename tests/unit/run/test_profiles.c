@@ -249,9 +249,9 @@ static void test_profiles_have_one_arena(void **state) {
     run_bind(test, "x", x, sizeof(x));
     for (int i = 0; i < 3; i++) {
         static const int64_t rows[] = {1, 16, 32};
-        for (int turn = 0; turn < 3; turn++) { /* forwards, backwards, forwards */
-            const int64_t now = rows[turn == 1 ? 2 - i : i];
-            x[now * 2 - 1] = (float)(now + turn);
+        for (int round = 0; round < 3; round++) { /* forwards, backwards, forwards */
+            const int64_t now = rows[round == 1 ? 2 - i : i];
+            x[now * 2 - 1] = (float)(now + round);
             run_shape(test, "x", 2, EXTENTS(now, 2));
             run_must(tn_context_run(test->context));
             const tn_tensor *y = run_result(test, 0);

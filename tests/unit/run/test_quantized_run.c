@@ -586,7 +586,7 @@ static tn_status live_whole(run_test *test) {
     return status;
 }
 
-static void test_allocations_that_fail_in_turn(void **state) {
+static void test_allocations_that_fail_one_by_one(void **state) {
     run_test *test = *state;
     uint64_t failures = 0;
     make_network(test->graph);
@@ -628,7 +628,7 @@ int main(void) {
         QUANTIZED_TEST(test_a_node_that_was_merged_is_still_kept),
         QUANTIZED_TEST(test_unknown_precisions_are_refused),
         QUANTIZED_TEST(test_two_contexts_on_two_threads),
-        QUANTIZED_TEST(test_allocations_that_fail_in_turn),
+        QUANTIZED_TEST(test_allocations_that_fail_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

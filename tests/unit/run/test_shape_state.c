@@ -122,7 +122,7 @@ static void test_failed_reshape_leaves_a_context_that_works(void **state) {
     run_probe.failure = PROBE_SOUND;
     run_must(tn_context_run(test->context));
     check_result(test, 4);
-    run_probe.failure = PROBE_FAILS_RESHAPE; /* also on the way back to a known shape */
+    run_probe.failure = PROBE_FAILS_RESHAPE; /* also when a known shape returns */
     assert_int_equal(run_with(test, &in, 3), TN_ERROR_DEVICE);
     run_probe.failure = PROBE_SOUND;
     run_must(run_with(test, &in, 3));

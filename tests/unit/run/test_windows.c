@@ -150,7 +150,7 @@ static void net_run(run_test *test) {
 }
 
 static uint32_t steps_left(const run_test *test) {
-    return test->context->shapes.current->walk_count;
+    return test->context->shapes.current->item_count;
 }
 
 static void expect(run_test *test, uint32_t output, const shadow *item) {

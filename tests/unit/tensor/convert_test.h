@@ -46,7 +46,7 @@ static inline void guarded_destroy(guarded_tensor *self) {
 }
 
 /* Where element `index` lies, as plugin.h says at tn_tensor. */
-static inline size_t naive_place(const tn_tensor *tensor, const int64_t *index) {
+static inline size_t naive_offset(const tn_tensor *tensor, const int64_t *index) {
     int64_t at = 0;
     for (uint32_t i = 0; i < tensor->rank; i++) {
         const bool is_blocked =
@@ -158,7 +158,7 @@ static inline void assert_converted(const tn_tensor *from, const tn_tensor *to) 
     bool *is_element = calloc(stored + 1, 1);
     assert_non_null(is_element);
     for (bool is_there = !is_empty_tensor(from); is_there; is_there = naive_next(from, index)) {
-        const size_t source = naive_place(from, index), target = naive_place(to, index);
+        const size_t source = naive_offset(from, index), target = naive_offset(to, index);
         const long double wanted =
             naive_convert(naive_load(from->data, from->type, source), from->type, to->type);
         const long double found = naive_load(to->data, to->type, target);
@@ -185,7 +185,7 @@ static inline void fill_bits(const tn_tensor *tensor, test_random *random) {
     for (bool is_there = !is_empty_tensor(tensor); is_there; is_there = naive_next(tensor, index)) {
         uint64_t bits = random_u64(random);
         if (tensor->type == TN_BOOL) bits &= 1;
-        memcpy((char *)tensor->data + naive_place(tensor, index) * bytes, &bits, bytes);
+        memcpy((char *)tensor->data + naive_offset(tensor, index) * bytes, &bits, bytes);
     }
 }
 

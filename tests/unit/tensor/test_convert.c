@@ -154,11 +154,11 @@ static void test_gaps_are_left_alone(void **state) {
         int64_t index[4] = {0};
         size_t others = (size_t)from.storage.tensor.bytes / 4;
         do {
-            const size_t place = naive_place(&from.storage.tensor, index);
-            const size_t other = naive_place(&to.storage.tensor, index);
-            assert_memory_equal((uint32_t *)from.storage.tensor.data + place,
+            const size_t offset = naive_offset(&from.storage.tensor, index);
+            const size_t other = naive_offset(&to.storage.tensor, index);
+            assert_memory_equal((uint32_t *)from.storage.tensor.data + offset,
                                 (uint32_t *)to.storage.tensor.data + other, 4);
-            memset((uint32_t *)from.storage.tensor.data + place, GUARD_VALUE, 4);
+            memset((uint32_t *)from.storage.tensor.data + offset, GUARD_VALUE, 4);
             others--;
         } while (naive_next(&to.storage.tensor, index));
         assert_int_equal(others, 2 * 6 * (4 * 9 - 2 * 3));
@@ -192,10 +192,10 @@ static void test_scales_lead_through_real_numbers(void **state) {
     to.storage.tensor.quantization = &whole;
     memcpy(from.storage.tensor.data, ((const int8_t[]){10, 20, 7, -7, -4, 127}), 6);
     convert_whole(&from.storage.tensor, &to.storage.tensor);
-    /* reals: 0, 5, 7, -7, 0, 262; stored: real / 0.25 + 5 */
+    /* values: 0, 5, 7, -7, 0, 262; stored: real / 0.25 + 5 */
     assert_memory_equal(to.storage.tensor.data, ((const uint8_t[]){5, 33, 5, 0, 25, 0, 255, 0}), 8);
     convert_whole(&to.storage.tensor, &back.storage.tensor);
-    /* reals: 0, 7, 0 | 5, -1.25, 62.5 */
+    /* values: 0, 7, 0 | 5, -1.25, 62.5 */
     assert_memory_equal(back.storage.tensor.data, ((const int8_t[]){10, 7, -4, 20, -1, 27}), 6);
     guarded_destroy(&from);
     guarded_destroy(&to);

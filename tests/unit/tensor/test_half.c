@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The 16-bit floats, all of them, against doubles: each bit pattern read, and on the way back every
- * point at which rounding changes its mind: the middle between two neighbours, and the numbers
- * next to it on both sides.
+ * The 16-bit floats, all of them, against doubles: each bit pattern read, and in the other
+ * direction every point at which rounding changes its mind: the middle between two neighbours, and
+ * the numbers next to it on both sides.
  */
 #include "tensor/type.h"
 

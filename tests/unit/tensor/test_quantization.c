@@ -52,19 +52,19 @@ static void test_blocks_are_dequantised(void **state) {
     (void)state;
     assert_int_equal(tn_arena_create(tn_allocator_default(), &arena), TN_OK);
     for (size_t t = 0; t < TEST_COUNT(scale_types); t++) {
-        const tn_quantization_numbers numbers = {.axis_count = 2,
-                                                 .axes = {0, 1},
-                                                 .blocks = {1, 4},
-                                                 .scale_type = scale_types[t],
-                                                 .count = 4,
-                                                 .scales = scales,
-                                                 .zero_points = zeros};
+        const tn_quantization_parameters parameters = {.axis_count = 2,
+                                                       .axes = {0, 1},
+                                                       .blocks = {1, 4},
+                                                       .scale_type = scale_types[t],
+                                                       .count = 4,
+                                                       .scales = scales,
+                                                       .zero_points = zeros};
         tn_tensor_storage from, to;
         signed char bytes[12];
         float values[12];
         assert_int_equal(tn_tensor_init(&from, TN_I8, TN_LINEAR, &shape), TN_OK);
         assert_int_equal(tn_tensor_init(&to, TN_F32, TN_LINEAR, &shape), TN_OK);
-        assert_int_equal(tn_quantization_make(arena, &numbers, TN_I8, &from.tensor.quantization),
+        assert_int_equal(tn_quantization_make(arena, &parameters, TN_I8, &from.tensor.quantization),
                          TN_OK);
         for (int i = 0; i < 12; i++)
             bytes[i] = (signed char)(i - 4);
@@ -84,15 +84,15 @@ static void test_blocks_are_dequantised(void **state) {
 static void test_zero_points_that_the_type_lacks(void **state) {
     static const float scale = 1;
     static const int32_t zero = 9;
-    const tn_quantization_numbers numbers = {
+    const tn_quantization_parameters parameters = {
         .scale_type = TN_F32, .count = 1, .scales = &scale, .zero_points = &zero};
     const tn_quantization *q = NULL;
     tn_arena *arena;
     (void)state;
     assert_int_equal(tn_arena_create(tn_allocator_default(), &arena), TN_OK);
-    assert_failed(tn_quantization_make(arena, &numbers, TN_I4, &q), TN_ERROR_FORMAT,
+    assert_failed(tn_quantization_make(arena, &parameters, TN_I4, &q), TN_ERROR_FORMAT,
                   "zero point 9 is none of type i4");
-    assert_int_equal(tn_quantization_make(arena, &numbers, TN_U4, &q), TN_OK);
+    assert_int_equal(tn_quantization_make(arena, &parameters, TN_U4, &q), TN_OK);
     assert_int_equal(tn_quantization_zero(q, TN_U4, 0), 9);
     tn_arena_destroy(arena);
 }

@@ -77,12 +77,12 @@ static void test_sets_that_are_not_well_formed_are_empty(void **state) {
 }
 
 static int64_t stored_i64(tn_type type, double value) {
-    uint64_t room = UINT64_MAX;
-    tn_element_set_f64(&room, type, 0, value);
-    return tn_element_get_i64(&room, type, 0);
+    uint64_t stored = UINT64_MAX;
+    tn_element_set_f64(&stored, type, 0, value);
+    return tn_element_get_i64(&stored, type, 0);
 }
 
-static void test_reals_are_stored_as_the_nearest_integer(void **state) {
+static void test_floats_are_stored_as_the_nearest_integer(void **state) {
     (void)state;
     assert_int_equal(stored_i64(TN_I32, 2.5), 2);
     assert_int_equal(stored_i64(TN_I32, 3.5), 4);
@@ -100,13 +100,13 @@ static void test_reals_are_stored_as_the_nearest_integer(void **state) {
     assert_int_equal(stored_i64(TN_U64, (double)NAN), 0);
     assert_int_equal(stored_i64(TN_BOOL, 0.25), 1);
     assert_int_equal(stored_i64(TN_BOOL, -0.0), 0);
-    uint64_t room = 0;
-    tn_element_set_f64(&room, TN_U64, 0, 0x1p64);
-    assert_true(room == UINT64_MAX);
-    tn_element_set_f64(&room, TN_U64, 0, 0x1p63 + 2048);
-    assert_true(room == (UINT64_C(1) << 63) + 2048);
-    assert_true(tn_element_get_f64(&room, TN_U64, 0) == 0x1p63 + 2048);
-    assert_int_equal(tn_element_get_i64(&room, TN_U64, 0), INT64_MAX);
+    uint64_t stored = 0;
+    tn_element_set_f64(&stored, TN_U64, 0, 0x1p64);
+    assert_true(stored == UINT64_MAX);
+    tn_element_set_f64(&stored, TN_U64, 0, 0x1p63 + 2048);
+    assert_true(stored == (UINT64_C(1) << 63) + 2048);
+    assert_true(tn_element_get_f64(&stored, TN_U64, 0) == 0x1p63 + 2048);
+    assert_int_equal(tn_element_get_i64(&stored, TN_U64, 0), INT64_MAX);
 }
 
 static void test_elements_come_back_at_their_index(void **state) {
@@ -129,17 +129,17 @@ static void test_elements_come_back_at_their_index(void **state) {
 
 static void test_integers_saturate(void **state) {
     (void)state;
-    uint64_t room = 0;
-    tn_element_set_i64(&room, TN_I8, 0, 200);
-    assert_int_equal(tn_element_get_i64(&room, TN_I8, 0), 127);
-    tn_element_set_i64(&room, TN_U32, 0, -1);
-    assert_int_equal(tn_element_get_i64(&room, TN_U32, 0), 0);
-    tn_element_set_i64(&room, TN_U64, 0, INT64_MIN);
-    assert_int_equal(room, 0);
-    tn_element_set_i64(&room, TN_I32, 0, INT64_MIN);
-    assert_int_equal(tn_element_get_i64(&room, TN_I32, 0), INT32_MIN);
-    tn_element_set_i64(&room, TN_BOOL, 0, 256);
-    assert_int_equal(tn_element_get_i64(&room, TN_BOOL, 0), 1);
+    uint64_t stored = 0;
+    tn_element_set_i64(&stored, TN_I8, 0, 200);
+    assert_int_equal(tn_element_get_i64(&stored, TN_I8, 0), 127);
+    tn_element_set_i64(&stored, TN_U32, 0, -1);
+    assert_int_equal(tn_element_get_i64(&stored, TN_U32, 0), 0);
+    tn_element_set_i64(&stored, TN_U64, 0, INT64_MIN);
+    assert_int_equal(stored, 0);
+    tn_element_set_i64(&stored, TN_I32, 0, INT64_MIN);
+    assert_int_equal(tn_element_get_i64(&stored, TN_I32, 0), INT32_MIN);
+    tn_element_set_i64(&stored, TN_BOOL, 0, 256);
+    assert_int_equal(tn_element_get_i64(&stored, TN_BOOL, 0), 1);
     const float large = 1e30f, not_a_number = NAN;
     assert_int_equal(tn_element_get_i64(&large, TN_F32, 0), INT64_MAX);
     assert_int_equal(tn_element_get_i64(&not_a_number, TN_F32, 0), 0);
@@ -153,7 +153,7 @@ int main(void) {
         cmocka_unit_test(test_unknown_types_are_nothing),
         cmocka_unit_test(test_sets_are_parsed),
         cmocka_unit_test(test_sets_that_are_not_well_formed_are_empty),
-        cmocka_unit_test(test_reals_are_stored_as_the_nearest_integer),
+        cmocka_unit_test(test_floats_are_stored_as_the_nearest_integer),
         cmocka_unit_test(test_elements_come_back_at_their_index),
         cmocka_unit_test(test_integers_saturate),
     };

@@ -248,11 +248,11 @@ static void test_arrays_that_are_not_there_are_refused(void **state) {
 static void test_shapes_and_data_that_are_not_there_are_refused(void **state) {
     const network *net = *state;
     static const int64_t two[] = {2};
-    static float numbers[2];
+    static float values[2];
     tn_tensor_id id = 77;
     assert_int_equal(tn_graph_add_input(net->graph, "a", TN_F32, 1, NULL, NULL, &id),
                      TN_ERROR_ARGUMENT);
-    assert_int_equal(tn_graph_add_constant(net->graph, "c", TN_F32, 1, NULL, numbers, 8, &id),
+    assert_int_equal(tn_graph_add_constant(net->graph, "c", TN_F32, 1, NULL, values, 8, &id),
                      TN_ERROR_ARGUMENT);
     assert_int_equal(tn_graph_add_constant(net->graph, "c", TN_F32, 1, two, NULL, 8, &id),
                      TN_ERROR_ARGUMENT);
@@ -262,12 +262,12 @@ static void test_shapes_and_data_that_are_not_there_are_refused(void **state) {
     assert_int_equal(id, 77);
     assert_int_equal(tn_context_set_shape(net->context, 0, 2, NULL), TN_ERROR_ARGUMENT);
     assert_int_equal(tn_context_set_shape(net->context, 0, 1u << 20, two), TN_ERROR_SHAPE);
-    assert_int_equal(tn_context_bind_input_strided(net->context, 0, numbers, 8, 2, NULL),
+    assert_int_equal(tn_context_bind_input_strided(net->context, 0, values, 8, 2, NULL),
                      TN_ERROR_ARGUMENT);
-    assert_int_equal(tn_context_bind_output_strided(net->context, 0, numbers, 8, 2, NULL),
+    assert_int_equal(tn_context_bind_output_strided(net->context, 0, values, 8, 2, NULL),
                      TN_ERROR_ARGUMENT);
-    assert_int_equal(tn_context_bind_input(net->context, 1, numbers, 8), TN_ERROR_ARGUMENT);
-    assert_int_equal(tn_context_bind_output(net->context, 1, numbers, 8), TN_ERROR_ARGUMENT);
+    assert_int_equal(tn_context_bind_input(net->context, 1, values, 8), TN_ERROR_ARGUMENT);
+    assert_int_equal(tn_context_bind_output(net->context, 1, values, 8), TN_ERROR_ARGUMENT);
 }
 
 /* ----------------------------------------------------------------------------------------------

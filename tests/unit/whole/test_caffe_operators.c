@@ -132,8 +132,8 @@ static void expect(const char *op, uint32_t attribute_count, const tn_attribute 
         __VA_ARGS__                                                                                \
     }
 
-/* Two places with the lengths 5 and 2. */
-static void test_normalize_divides_each_place_by_its_length(void **state) {
+/* Two pixels with the lengths 5 and 2. */
+static void test_normalize_divides_each_pixel_by_its_length(void **state) {
     const given inputs[] = {{4, {1, 2, 1, 2}, FLOATS(3, 0, 4, 2)}, {1, {2}, FLOATS(10, 20)}};
     (void)state;
     expect("Normalize", ATTRIBUTES(INTEGER("across_spatial", 0), INTEGER("channel_shared", 0)), 2,
@@ -147,7 +147,7 @@ static void test_normalize_divides_an_image_by_its_length(void **state) {
            FLOATS(1, 1, 1, 1, 1.2f, 0, 0, 1.6f));
 }
 
-/* A map of two places over 200 x 100 pixels: centres 100 pixels apart; sides 40, sqrt(40 * 90) =
+/* A map of two pixels over 200 x 100 pixels: centres 100 pixels apart; sides 40, sqrt(40 * 90) =
  * 60, 80 x 20 and 20 x 80. */
 static void test_prior_box_makes_squares_then_ratios(void **state) {
     static const float nothing[200 * 100];
@@ -250,7 +250,7 @@ static void test_threshold_and_bnll_keep_the_shape(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_normalize_divides_each_place_by_its_length),
+        cmocka_unit_test(test_normalize_divides_each_pixel_by_its_length),
         cmocka_unit_test(test_normalize_divides_an_image_by_its_length),
         cmocka_unit_test(test_prior_box_makes_squares_then_ratios),
         cmocka_unit_test(test_prior_box_clips_and_takes_steps),

@@ -72,7 +72,7 @@ done:
 }
 
 /* Files in the folder other than the plan: none may be left. */
-static int strangers(void) {
+static int count_other_files(void) {
     DIR *directory = opendir(folder);
     int count = 0;
     assert_non_null(directory);
@@ -102,7 +102,7 @@ static void test_every_allocation_may_fail(void **state) {
             assert_int_equal(tn_last_error()->status, status);
             assert_true(tn_last_error()->message[0] != 0);
         }
-        assert_int_equal(strangers(), 0);
+        assert_int_equal(count_other_files(), 0);
     }
     /* A few are for caches that may do without; most must be told. */
     assert_true(failures * 10 > total * 9);

@@ -12,9 +12,9 @@
 static bool has_clean_lanes(const tn_tensor *tensor) {
     const int64_t block = tensor->format >> 16, channels = tensor->shape[1];
     const int64_t blocks = block ? (channels + block - 1) / block : 0;
-    const int64_t places = tensor->shape[2] * tensor->shape[3];
-    for (int64_t i = 0; i < tensor->shape[0] * blocks * places * block; i++) {
-        const int64_t channel = i / block / places % blocks * block + i % block;
+    const int64_t pixels = tensor->shape[2] * tensor->shape[3];
+    for (int64_t i = 0; i < tensor->shape[0] * blocks * pixels * block; i++) {
+        const int64_t channel = i / block / pixels % blocks * block + i % block;
         if (channel >= channels && ((const float *)tensor->data)[i] != 0) return false;
     }
     return true;
@@ -237,7 +237,7 @@ static void make_linear(const network *net, int64_t channels) {
     make_resize(net, channels, "linear");
 }
 
-/* --- built and run in two ways --- */
+/* --- built and run in two variants --- */
 
 typedef struct results {
     uint32_t count, conversions;

@@ -51,6 +51,7 @@ typedef struct cli_options {
     const char *layout;       /* "nchw" or "nhwc" */
     const char *channels;
     const char *write_calibration;
+    const char *missing; /* plugin list: the device whose missing kernels are listed */
     double scale, seconds, rtol, atol, timing_seconds;
     double mean[3], mean_file_scale;
     double percentile, max_loss;                       /* 0: the calibrator's own */

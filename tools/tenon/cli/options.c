@@ -90,6 +90,7 @@ static const option_row rows[] = {
     {'3', false, OPTION_LIST, "refit", MEMBER(refit), NULL},
     {'2', false, OPTION_FLAG, "refit-all", MEMBER(refit_all), NULL},
     {'V', false, OPTION_TEXT, "from", MEMBER(from), NULL},
+    {'4', false, OPTION_TEXT, "missing", MEMBER(missing), NULL},
 };
 #undef MEMBER
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
@@ -355,14 +356,15 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
     optind = 1;
     opterr = 0;
     importers_use(out_options);
-    int place = -1; /* of a long option; stays for a short one */
-    for (int letter; (letter = getopt_long(argc, argv, shorts, longs, &place)) != -1; place = -1) {
+    int long_index = -1; /* of a long option; stays for a short one */
+    for (int letter; (letter = getopt_long(argc, argv, shorts, longs, &long_index)) != -1;
+         long_index = -1) {
         if (letter == ':')
             return cli_usage("%s: option '%s' needs a value", argv[0], argv[optind - 1]);
         if (letter == '?') {
             code = take_unknown(out_options, argc, argv, letters);
         } else {
-            if (letter == 'o' && place < 0) out_options->short_output = optarg;
+            if (letter == 'o' && long_index < 0) out_options->short_output = optarg;
             out_options->given[out_options->given_count++] = (char)letter;
             code = take(out_options, row_of((char)letter), optarg);
         }

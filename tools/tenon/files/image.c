@@ -15,8 +15,8 @@
 #include <stb/stb_image_write.h>
 
 /* Where element (c, y, x) lies. */
-static size_t place(const cli_options *options, int channels, int height, int width, int c, int y,
-                    int x) {
+static size_t offset_of(const cli_options *options, int channels, int height, int width, int c,
+                        int y, int x) {
     if (strcmp(options->channels, "bgr") == 0 && channels == 3) c = 2 - c;
     if (strcmp(options->layout, "nhwc") == 0)
         return ((size_t)y * (size_t)width + (size_t)x) * (size_t)channels + (size_t)c;
@@ -58,7 +58,7 @@ bool image_read(const char *path, const unsigned char *data, size_t bytes,
     for (int y = 0; y < height; y++) {
         for (int x = 0; x < width; x++) {
             for (int c = 0; c < channels; c++)
-                ((float *)out_tensor->data)[place(options, channels, height, width, c, y, x)] =
+                ((float *)out_tensor->data)[offset_of(options, channels, height, width, c, y, x)] =
                     (float)((pixels[((size_t)y * (size_t)width + (size_t)x) * (size_t)channels +
                                     (size_t)c] -
                              options->mean[c]) *
@@ -133,8 +133,8 @@ bool image_write(const char *path, const cli_options *options, const tn_tensor *
         for (int x = 0; x < width; x++) {
             for (int c = 0; c < channels; c++) {
                 const double value =
-                    (double)((const float *)
-                                 tensor->data)[place(options, channels, height, width, c, y, x)] /
+                    (double)((const float *)tensor
+                                 ->data)[offset_of(options, channels, height, width, c, y, x)] /
                         effective_scale(options) +
                     options->mean[c];
                 pixels[((size_t)y * (size_t)width + (size_t)x) * (size_t)channels + (size_t)c] =

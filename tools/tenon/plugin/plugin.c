@@ -9,6 +9,8 @@
 
 static const char help[] =
     "usage: tenon plugin list [--json] [options]  libraries, operators and kernels\n"
+    "       tenon plugin list --missing DEVICE [--json] [options]\n"
+    "           operators without a kernel on a device (cpu, cuda), and those that need none\n"
     "       tenon plugin show [DOMAIN::]NAME|LIB.so [--markdown|--json] [options]\n"
     "           an operator, or all of a library: signature, ports, fields, kernels, traits, "
     "cases\n"
@@ -44,7 +46,7 @@ int command_plugin(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "build") == 0) return plugin_build(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "check") == 0) return plugin_check(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "bench") == 0) return plugin_bench(argc - 1, argv + 1);
-    int code = cli_options_read(argc, argv, "pPvjg", &options);
+    int code = cli_options_read(argc, argv, "pPvjg4", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count < 1) {
@@ -59,7 +61,7 @@ int command_plugin(int argc, char **argv) {
         if (!is_list && !is_show) code = refuse_verb(verb);
         if (code == EXIT_DONE) code = option_use_check(&options);
         if (code == EXIT_DONE && (runtime = cli_runtime(&options, &code)) != NULL)
-            code = is_list ? plugin_list(runtime, options.json)
+            code = is_list ? plugin_list(runtime, &options)
                            : plugin_show(runtime, options.arguments[1], &options);
         tn_runtime_release(runtime);
     }

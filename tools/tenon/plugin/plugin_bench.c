@@ -32,9 +32,9 @@ static const char help[] =
     "  -t, --threads N            (default 1)\n"
     "      --device cuda|cuda:1   the kernels for a device, on that device, by its own clock\n"
     "      --seconds S            for one kernel, at most (default 0.5)\n"
-    "  -p, --plugin LIB.so        a library with rival kernels\n"
+    "  -p, --plugin LIB.so        a library with kernels to compare\n"
     "      --json                 as one JSON document\n"
-    "rivals are what comes with Tenon and is given by --plugin; /copy: bytes a second against a "
+    "compared: kernels of Tenon and of each --plugin; /copy: bytes a second against a "
     "copy of as many bytes\n"
     "on the same threads, /peak: operations a second against multiply-add in registers\n"
     "exit: 0 all was measured; 1 a kernel failed or crashed\n"
@@ -192,11 +192,11 @@ static int bench(const request *r) {
     pid_t process = 0;
     FILE *lines = NULL;
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     int status = 0, code = start(r, &process, &lines);
     if (code != EXIT_DONE) return code;
     bool is_taken = true;
-    while (is_taken && getline(&line, &room, lines) > 0) {
+    while (is_taken && getline(&line, &capacity, lines) > 0) {
         line[strcspn(line, "\n")] = 0;
         is_taken = bench_kernels_take(&all, line);
         show_progress(&all);

@@ -43,9 +43,9 @@ bool plugin_find_program(const char *name, char *path, size_t bytes) {
     char *slash = strrchr(self, '/');
     if (!slash) return false;
     *slash = 0;
-    static const char *const places[] = {"", "../lib/tenon/", "../libexec/tenon/"};
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        const int written = snprintf(path, bytes, "%s/%s%s", self, places[i], name);
+    static const char *const folders[] = {"", "../lib/tenon/", "../libexec/tenon/"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        const int written = snprintf(path, bytes, "%s/%s%s", self, folders[i], name);
         if (written > 0 && (size_t)written < bytes && access(path, X_OK) == 0) return true;
     }
     return false;

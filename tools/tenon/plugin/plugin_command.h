@@ -9,7 +9,8 @@ int plugin_new(int argc, char **argv);
 int plugin_build(int argc, char **argv);
 int plugin_check(int argc, char **argv);
 int plugin_bench(int argc, char **argv);
-int plugin_list(tn_runtime *runtime, bool is_json);
+int plugin_list(tn_runtime *runtime, const cli_options *options);
+int plugin_missing(tn_runtime *runtime, const cli_options *options);
 int plugin_show(tn_runtime *runtime, const char *name, const cli_options *options);
 
 /* The path of a program that lies beside this one, or in the package's own folder

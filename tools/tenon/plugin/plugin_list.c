@@ -91,8 +91,9 @@ static int list_json(tn_runtime *runtime) {
     return EXIT_DONE;
 }
 
-int plugin_list(tn_runtime *runtime, bool is_json) {
-    if (is_json) return list_json(runtime);
+int plugin_list(tn_runtime *runtime, const cli_options *options) {
+    if (options->missing) return plugin_missing(runtime, options);
+    if (options->json) return list_json(runtime);
     tn_runtime_visit_libraries(runtime, print_library, NULL);
     printf("\n");
     tn_runtime_visit_operators(runtime, print_operator, NULL);

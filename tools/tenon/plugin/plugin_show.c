@@ -13,16 +13,16 @@
 
 enum { SIGNATURE_BYTES = 4000 };
 
-typedef struct walk {
+typedef struct printer {
     const show_tables *tables;
     bool is_markdown;
-} walk;
+} printer;
 
 /* ----------------------------------------------------------------------------------------------
  * rows: columns of text, or a table of Markdown */
 
 /* A cell; in Markdown '|' is written so that it does not end it. */
-static void print_cell(const walk *w, int width, const char *text) {
+static void print_cell(const printer *w, int width, const char *text) {
     if (!w->is_markdown) {
         printf("%-*s ", width, text);
         return;
@@ -33,11 +33,11 @@ static void print_cell(const walk *w, int width, const char *text) {
     putchar(' ');
 }
 
-static void end_row(const walk *w) {
+static void end_row(const printer *w) {
     printf(w->is_markdown ? "|\n" : "\n");
 }
 
-static void begin_table(const walk *w, const char *title, const char *const *columns,
+static void begin_table(const printer *w, const char *title, const char *const *columns,
                         size_t count) {
     if (!w->is_markdown) {
         printf("  %s\n", title);
@@ -52,12 +52,13 @@ static void begin_table(const walk *w, const char *title, const char *const *col
     printf("|\n");
 }
 
-static void begin_line(const walk *w) {
+static void begin_line(const printer *w) {
     if (!w->is_markdown) printf("    ");
 }
 
 /* "traits: ..." where there are any. */
-static void print_words(const walk *w, const char *indent, const char *title, const char *words) {
+static void print_words(const printer *w, const char *indent, const char *title,
+                        const char *words) {
     if (!words || !words[0]) return;
     if (w->is_markdown)
         printf("- %s: %s\n", title, words);
@@ -68,7 +69,7 @@ static void print_words(const walk *w, const char *indent, const char *title, co
 /* ----------------------------------------------------------------------------------------------
  * operators */
 
-static void print_ports(const walk *w, const char *title, const tn_port *ports, uint32_t count) {
+static void print_ports(const printer *w, const char *title, const tn_port *ports, uint32_t count) {
     const char *const columns[] = {title, "types", "", ""};
     char words[SHOW_WORDS];
     if (count == 0) return;
@@ -88,7 +89,7 @@ static void print_ports(const walk *w, const char *title, const tn_port *ports, 
     }
 }
 
-static void print_field(const walk *w, const tn_field *field) {
+static void print_field(const printer *w, const tn_field *field) {
     char words[SHOW_WORDS], range[SHOW_WORDS];
     const char *bounds = show_field_range(field, words);
     snprintf(range, sizeof(range), "%s%s%s", bounds, bounds[0] && field->choices ? "; " : "",
@@ -105,7 +106,7 @@ static void print_field(const walk *w, const tn_field *field) {
     end_row(w);
 }
 
-static void print_fields(const walk *w, const tn_operator *op) {
+static void print_fields(const printer *w, const tn_operator *op) {
     static const char *const columns[] = {"field", "type", "default", "range", ""};
     if (op->field_count == 0) return;
     begin_table(w, "fields (name, type, default, range)", columns, 5);
@@ -113,7 +114,7 @@ static void print_fields(const walk *w, const tn_operator *op) {
         print_field(w, &op->fields[i]);
 }
 
-static void print_traits(const walk *w, const tn_operator *op) {
+static void print_traits(const printer *w, const tn_operator *op) {
     char words[SHOW_WORDS];
     if (w->is_markdown) printf("\n");
     print_words(w, "  ", "traits", show_operator_traits(op->traits, words));
@@ -123,7 +124,7 @@ static void print_traits(const walk *w, const tn_operator *op) {
     print_words(w, "  ", "expression", op->expression);
 }
 
-static void print_cases(const walk *w, const tn_operator *op) {
+static void print_cases(const printer *w, const tn_operator *op) {
     if (op->case_count == 0) return;
     printf(w->is_markdown ? "\nCases:\n\n" : "  cases\n");
     for (uint64_t i = 0; i < op->case_count; i++)
@@ -135,7 +136,7 @@ static void print_cases(const walk *w, const tn_operator *op) {
  * kernels */
 
 /* What the kernel has of its own, and why it is not offered for this operator (null: none). */
-static void print_own(const walk *w, const tn_kernel *kernel, const tn_operator *op) {
+static void print_own(const printer *w, const tn_kernel *kernel, const tn_operator *op) {
     char words[SHOW_WORDS];
     print_words(w, "    ", "reads", show_kernel_fields(kernel, words));
     print_words(w, "    ", "plan", kernel->save ? "keeps its state" : NULL);
@@ -143,7 +144,7 @@ static void print_own(const walk *w, const tn_kernel *kernel, const tn_operator 
         print_words(w, "    ", "not offered", tn_last_error()->message);
 }
 
-static void print_kernel(const walk *w, const show_kernel *entry, const tn_operator *op) {
+static void print_kernel(const printer *w, const show_kernel *entry, const tn_operator *op) {
     const tn_kernel *kernel = entry->kernel;
     char words[SHOW_WORDS];
     printf(w->is_markdown ? "\n### Kernel %s on %s, library %s\n\n"
@@ -166,7 +167,7 @@ static void print_kernel(const walk *w, const show_kernel *entry, const tn_opera
             printf("    %s\n", kernel->combinations[i]);
 }
 
-static void print_operator(const walk *w, const show_operator *entry) {
+static void print_operator(const printer *w, const show_operator *entry) {
     const tn_operator *op = entry->op;
     char *signature = calloc(1, SIGNATURE_BYTES);
     printf(w->is_markdown ? "## %s%s%s version %u\n\nLibrary %s%s%s, state version %u. %s\n\n"
@@ -196,7 +197,7 @@ static bool is_foreign(const show_tables *tables, const show_kernel *kernel) {
     return strcmp(kernel->library, tables->library) == 0;
 }
 
-static void print_rewrite(const walk *w, const show_rewrite *entry) {
+static void print_rewrite(const printer *w, const show_rewrite *entry) {
     const tn_rewrite *rewrite = entry->rewrite;
     printf(w->is_markdown ? "\n### Rewrite %s, library %s\n\n" : "  rewrite %s, library %s\n",
            rewrite->name, entry->library);
@@ -207,7 +208,7 @@ static void print_rewrite(const walk *w, const show_rewrite *entry) {
 }
 
 size_t show_text(const show_tables *tables, bool is_markdown) {
-    const walk w = {.tables = tables, .is_markdown = is_markdown};
+    const printer w = {.tables = tables, .is_markdown = is_markdown};
     size_t count = 0;
     for (size_t i = 0; i < tables->operator_count; i++) {
         if (!show_tables_want(tables, &tables->operators[i])) continue;

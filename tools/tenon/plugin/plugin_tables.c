@@ -49,7 +49,7 @@ static bool note_rewrite(void *user, const tn_rewrite *rewrite, const tn_library
 }
 
 /* Whether a replacement's text has the operator in it. */
-static bool puts_in_place(const tn_rewrite *rewrite, const char *name) {
+static bool emits(const tn_rewrite *rewrite, const char *name) {
     const size_t length = strlen(name);
     for (const char *at = rewrite->replacement; (at = strstr(at, name)); at += length) {
         const char before = at > rewrite->replacement ? at[-1] : ' ';
@@ -59,7 +59,7 @@ static bool puts_in_place(const tn_rewrite *rewrite, const char *name) {
 }
 
 bool show_tables_want_rewrite(const show_tables *tables, const show_rewrite *rewrite) {
-    return tables->name ? puts_in_place(rewrite->rewrite, tables->name)
+    return tables->name ? emits(rewrite->rewrite, tables->name)
                         : strcmp(rewrite->library, tables->library) == 0;
 }
 

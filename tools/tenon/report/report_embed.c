@@ -12,10 +12,10 @@ static void put_member(FILE *page, const char *before, const char *key, const ch
     report_put_json(page, text, NAME_LIMIT);
 }
 
-static void put_numbers(FILE *page, const char *key, const uint32_t *numbers, size_t count) {
+static void put_numbers(FILE *page, const char *key, const uint32_t *values, size_t count) {
     fprintf(page, ",\"%s\":[", key);
     for (size_t i = 0; i < count; i++)
-        fprintf(page, "%s%u", i > 0 ? "," : "", numbers[i]);
+        fprintf(page, "%s%u", i > 0 ? "," : "", values[i]);
     fputs("]", page);
 }
 

@@ -93,7 +93,7 @@ typedef struct import_options {
     const tn_attribute *pointers[OPTIONS_AT_MOST];
     uint64_t count;
     name_list inputs;
-    const char **lists[OPTIONS_AT_MOST]; /* of fields that are lists, by their place in items */
+    const char **lists[OPTIONS_AT_MOST]; /* of fields that are lists, by their index in items */
 } import_options;
 
 static tn_attribute *add_option(import_options *list, const char *name, uint32_t type) {
@@ -142,13 +142,13 @@ static char *input_text(const cli_options *options, const char *name) {
     int64_t extents[TN_MAX_RANK];
     uint32_t rank = 0;
     const bool has_shape = shape_option_extents(options, name, extents, &rank);
-    const size_t room = strlen(name) + 2 + 24 * TN_MAX_RANK;
-    char *text = calloc(room, 1);
+    const size_t capacity = strlen(name) + 2 + 24 * TN_MAX_RANK;
+    char *text = calloc(capacity, 1);
     size_t at = 0;
     if (!text) return NULL;
-    at += (size_t)snprintf(text, room, "%s%s", name, has_shape ? "=" : "");
+    at += (size_t)snprintf(text, capacity, "%s%s", name, has_shape ? "=" : "");
     for (uint32_t i = 0; has_shape && i < rank; i++)
-        at += (size_t)snprintf(text + at, room - at, "%s%lld", i > 0 ? "x" : "",
+        at += (size_t)snprintf(text + at, capacity - at, "%s%lld", i > 0 ? "x" : "",
                                (long long)extents[i]);
     return text;
 }

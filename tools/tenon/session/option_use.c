@@ -17,6 +17,7 @@ enum {
     FACT_BUILDS = 1u << 1, /* a model is built */
     FACT_RUNS = 1u << 2,   /* a network is run */
     FACT_PLAN = 1u << 3,   /* the file is a plan */
+    FACT_LIST = 1u << 4,   /* tenon plugin list */
     FACT_IMAGE = 1u << 5,  /* an image is read or written */
     FACT_MEAN = 1u << 6,   /* a mean image becomes a part of the network */
     FACT_LOWER = 1u << 7,  /* a precision below tf32 */
@@ -111,6 +112,7 @@ static const use_row rows[] = {
     {'j', FACT_TEXT | FACT_JSON, "results on stdout (no --output to stdout)"},
     {'o', FACT_OUTPUT, "a file here: stdout has the times"},
     {'g', FACT_SHOWS, "plugin show"},
+    {'4', FACT_LIST, "plugin list"},
     {'H', FACT_PAGE, "--profile in tenon bench, and in tenon inspect without --dot and --json"},
     {'D', FACT_DOT, "tenon inspect without --json"},
 };
@@ -163,7 +165,7 @@ static bool is(const cli_options *options, const char *command) {
 static uint32_t facts_of_command(const cli_options *options) {
     if (is(options, "test")) return FACT_TESTS | FACT_BUILDS | FACT_RUNS;
     if (is(options, "plugin"))
-        return FACT_LISTS | (strcmp(options->arguments[0], "show") == 0 ? FACT_SHOWS : 0u);
+        return FACT_LISTS | (strcmp(options->arguments[0], "show") == 0 ? FACT_SHOWS : FACT_LIST);
     if (is(options, "run") || is(options, "bench")) return FACT_RUNS;
     if (is(options, "refit")) return FACT_REFITS | (options->from ? FACT_BUILDS : 0u);
     if (is(options, "doctor")) return options->argument_count == 0 ? FACT_MACHINE : FACT_EXPLAINS;

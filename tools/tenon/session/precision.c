@@ -61,13 +61,13 @@ static bool find_sources(const cli_options *options, calibration_source *source,
             *out_exit = cli_fault("--calibration '%s': %s", path, strerror(errno));
             return false;
         }
-        const char **place = S_ISDIR(info.st_mode) ? &source->folder_path : &source->table_path;
-        if (*place) {
+        const char **kept = S_ISDIR(info.st_mode) ? &source->folder_path : &source->table_path;
+        if (*kept) {
             *out_exit = cli_usage(
-                "--calibration '%s' and '%s': one table and one directory at most", *place, path);
+                "--calibration '%s' and '%s': one table and one directory at most", *kept, path);
             return false;
         }
-        *place = path;
+        *kept = path;
     }
     return true;
 }

@@ -190,14 +190,14 @@ static int read_given(tn_engine *engine, tn_context *context, const cli_options 
  * are those of the profile's optimum, or sizes of 1. */
 static void fill_sample(file_tensor *tensor, const tn_port_info *port,
                         const tn_profile_input *profile, bool is_checked) {
-    float *numbers = tensor->data;
+    float *values = tensor->data;
     int64_t *sizes = tensor->data;
     int32_t *short_sizes = tensor->data;
     uint32_t state = 1;
     memset(tensor->data, 0, tensor->bytes);
     for (size_t i = 0; is_checked && tensor->type == TN_F32 && i < tensor->bytes / 4; i++) {
         state = state * 1664525u + 1013904223u;
-        numbers[i] = (float)((state >> 16) + 1) / 65536.0f;
+        values[i] = (float)((state >> 16) + 1) / 65536.0f;
     }
     for (size_t i = 0; port->is_value && tensor->type == TN_I64 && i < tensor->bytes / 8; i++)
         sizes[i] = 1;

@@ -23,7 +23,7 @@ tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_optio
  * VALUE alone is taken for the only port there is (*out_name null). */
 bool split_assignment(const char *text, char **out_name, const char **out_value);
 
-/* Runs a plan once, guarded, on sample numbers, where the options want it checked. */
+/* Runs a plan once, guarded, on sample values, where the options want it checked. */
 int session_check_plan(tn_runtime *runtime, const tn_plan *plan, const cli_options *options);
 
 /* A context's inputs read from the options' --input NAME=FILE and bound; those without a file get

@@ -82,10 +82,10 @@ static size_t read_escape(json_reader *reader, char *to) {
 
 static char *read_text(json_reader *reader) {
     if (!take(reader, '"')) return NULL;
-    size_t room = 0, count = 0;
-    while (reader->at[room] && reader->at[room] != '"')
-        room += reader->at[room] == '\\' && reader->at[room + 1] ? 2 : 1;
-    char *text = malloc(room + 4); /* resolved escapes are shorter */
+    size_t capacity = 0, count = 0;
+    while (reader->at[capacity] && reader->at[capacity] != '"')
+        capacity += reader->at[capacity] == '\\' && reader->at[capacity + 1] ? 2 : 1;
+    char *text = malloc(capacity + 4); /* resolved escapes are shorter */
     while (text && *reader->at != '"') {
         const char c = *reader->at;
         size_t more = 1;

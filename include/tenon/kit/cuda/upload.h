@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants of a kernel on their way to the device, in prepare. */
+/* Copies constants of a kernel to the device, in prepare. */
 #ifndef TENON_KIT_CUDA_UPLOAD_H
 #define TENON_KIT_CUDA_UPLOAD_H
 

@@ -17,12 +17,12 @@ static bool has_name(const tn_expression *expression, const char *name) {
 }
 
 static int check_fields(const new_layer *layer, const tn_expression *expression) {
-    static const char *const numbers[] = {"bool", "i32", "i64", "f32", "f64"};
+    static const char *const number_types[] = {"bool", "i32", "i64", "f32", "f64"};
     for (uint32_t i = 0; i < layer->field_count; i++) {
         const new_field *field = &layer->fields[i];
         bool is_number = false;
-        for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
-            is_number = is_number || strcmp(numbers[k], field->type) == 0;
+        for (size_t k = 0; k < sizeof(number_types) / sizeof(number_types[0]); k++)
+            is_number = is_number || strcmp(number_types[k], field->type) == 0;
         if (!is_number)
             return cli_usage("option --fields: '%s' is of type %s: expected a number beside "
                              "--expression (bool, i32, i64, f32, f64)",

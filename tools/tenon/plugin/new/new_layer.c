@@ -105,8 +105,8 @@ const char *new_layer_take_item(const char *at, const char **out_item, size_t *o
     return *at ? at + 1 : at;
 }
 
-static bool copy(char *to, size_t room, const char *from, size_t length) {
-    if (length >= room) return false;
+static bool copy(char *to, size_t capacity, const char *from, size_t length) {
+    if (length >= capacity) return false;
     memcpy(to, from, length);
     to[length] = 0;
     return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tenon plugin new: writes a small complete project for a layer, from templates/. The folder is
- * made beside its place and renamed when all of it is there.
+ * made beside its target and renamed when all of it is there.
  */
 #include "new_layer.h"
 #include "new_ports.h"

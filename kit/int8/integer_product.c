@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packing, and bands of sums; see integer_product.h. */
+#include "kit/int8/integer_product.h"
+#include "kit/int8/dot_rows.h"
+
+const tn_integer_level tn_integer_baseline = {&tn_dot_baseline, &tn_integer_rows_baseline};
+const tn_integer_level tn_integer_avx2 = {&tn_dot_avx2, &tn_integer_rows_avx2};
+const tn_integer_level tn_integer_avx512vnni = {&tn_dot_avx512vnni, &tn_integer_rows_avx512vnni};
+
+bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, int64_t depth,
+                             int64_t columns, tn_integer_product *out_product) {
+    const int64_t group = level->dot->group;
+    if (depth <= 0 || depth > TN_DOT_DEPTH_LIMIT) return false;
+    *out_product = (tn_integer_product){.level = level, .depth = depth};
+    return tn_dot_layout_make(level->dot, matrices, columns, (depth + group - 1) / group,
+                              &out_product->layout);
+}
+
+int64_t tn_integer_product_elements(const tn_integer_product *product) {
+    return product->layout.groups * product->level->dot->group;
+}
+
+void tn_integer_product_pack(const tn_integer_product *product, const void *b, bool is_transposed,
+                             int64_t taps, int32_t *elements, void *out_blob) {
+    const int64_t columns = product->layout.columns, depth = product->depth;
+    const int64_t channels = depth / taps;
+    for (int64_t k = 0; k < tn_integer_product_elements(product); k++)
+        elements[k] = k < depth ? (int32_t)(k % channels * taps + k / channels) : -1;
+    const tn_dot_source source = {.matrix_stride = depth * columns,
+                                  .column_stride = is_transposed ? depth : 1,
+                                  .element_stride = is_transposed ? 1 : columns,
+                                  .period = columns,
+                                  .elements = elements};
+    tn_dot_pack_bytes(&product->layout, &source, b, product->b_is_unsigned, out_blob);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * bands: scratch memory is rows of A as the level multiplies them, one of them as bytes, sums, two
+ * numbers a column, offsets of groups */
+
+typedef struct band_memory {
+    char *x;
+    int8_t *bytes;
+    int32_t *sums, *zeros, *terms, *offsets;
+} band_memory;
+
+static uint64_t whole(uint64_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
+
+static uint64_t row_bytes(const tn_integer_product *product) {
+    return (uint64_t)tn_integer_product_elements(product) * product->level->dot->element_bytes;
+}
+
+uint64_t tn_integer_band_bytes(const tn_integer_product *product) {
+    const uint64_t elements = (uint64_t)tn_integer_product_elements(product); /* bounded */
+    const uint64_t padded = (uint64_t)product->layout.padded;                 /* below 2^32 */
+    return whole(TN_INTEGER_BAND * row_bytes(product)) + whole(elements) +
+           (TN_INTEGER_BAND + 2) * whole(padded * sizeof(int32_t)) +
+           whole((uint64_t)product->layout.groups * sizeof(int32_t));
+}
+
+static band_memory lay_out(const tn_integer_product *product, char *scratch) {
+    const uint64_t column_bytes = whole((uint64_t)product->layout.padded * sizeof(int32_t));
+    band_memory memory = {.x = scratch};
+    scratch += whole(TN_INTEGER_BAND * row_bytes(product));
+    memory.bytes = (int8_t *)scratch;
+    scratch += whole((uint64_t)tn_integer_product_elements(product));
+    memory.sums = (int32_t *)(void *)scratch;
+    scratch += TN_INTEGER_BAND * column_bytes;
+    memory.zeros = (int32_t *)(void *)scratch;
+    memory.terms = (int32_t *)(void *)(scratch + column_bytes);
+    memory.offsets = (int32_t *)(void *)(scratch + 2 * column_bytes);
+    return memory;
+}
+
+/* The zero points of the columns as they are packed, and what a row's zero point is multiplied by:
+ * depth * zero - sum of the column. Answers whether any zero point is not 0. */
+static bool read_columns(const tn_integer_product *product, const tn_integer_band *band,
+                         const band_memory *memory) {
+    const tn_dot_layout *layout = &product->layout;
+    const int32_t *sums = tn_dot_weight_sums(layout, product->blob, band->matrix);
+    const int32_t shift = product->b_is_unsigned ? 128 : 0;
+    int32_t all = 0;
+    for (int64_t c = 0; c < layout->columns; c++) {
+        memory->zeros[c] = band->b_zero[c] - shift;
+        memory->terms[c] = (int32_t)product->depth * memory->zeros[c] - sums[c];
+        all |= memory->zeros[c];
+    }
+    return all != 0;
+}
+
+static void multiply(const tn_integer_product *product, const tn_integer_band *band,
+                     const band_memory *memory) {
+    const tn_dot_end end = {.type = TN_I32};
+    const tn_dot_layout *layout = &product->layout;
+    const int64_t row = tn_integer_product_elements(product);
+    int32_t rows[TN_INTEGER_BAND];
+    for (int64_t r = 0; r < band->rows; r++)
+        rows[r] = (int32_t)(r * row);
+    for (int64_t g = 0; g < layout->groups; g++)
+        memory->offsets[g] = (int32_t)(g * product->level->dot->group);
+    for (int64_t block = 0; block < layout->blocks; block++) {
+        const int64_t first = tn_dot_block_first(layout, block);
+        const int64_t width = tn_dot_block_first(layout, block + 1) - first;
+        tn_dot_tile tile = {.x = memory->x,
+                            .offsets = memory->offsets,
+                            .groups = layout->groups,
+                            .weights =
+                                tn_dot_weights_of(layout, product->blob, band->matrix, block),
+                            .initial = tn_dot_initial(layout, product->blob, band->matrix) + first,
+                            .columns = width,
+                            .row_stride = band->stride,
+                            .column_stride = 1,
+                            .end = &end};
+        tn_dot_rows_run(product->level->dot, &tile, width / product->level->dot->lanes, rows,
+                        band->rows, (char *)(band->sums + first), NULL);
+    }
+}
+
+void tn_integer_band_run(const tn_integer_product *product, tn_integer_band *band, void *scratch) {
+    const tn_dot_level *dot = product->level->dot;
+    const band_memory memory = lay_out(product, scratch);
+    const int64_t padding = tn_integer_product_elements(product) - product->depth;
+    const uint8_t flip = product->a_is_unsigned ? 0x80 : 0;
+    int32_t of_rows[TN_INTEGER_BAND];
+    band->stride = (int64_t)(whole((uint64_t)product->layout.padded * sizeof(int32_t)) / 4);
+    band->sums = memory.sums;
+    const bool has_zeros = read_columns(product, band, &memory);
+    for (int64_t r = 0; r < band->rows; r++) {
+        char *x = memory.x + (uint64_t)r * row_bytes(product);
+        of_rows[r] = product->level->rows->copy(product->depth, band->a + r * band->a_stride, flip,
+                                                memory.bytes);
+        dot->load(x, memory.bytes, product->depth);
+        dot->clear(x + product->depth * dot->element_bytes, padding);
+    }
+    multiply(product, band, &memory);
+    for (int64_t r = 0; r < band->rows; r++) {
+        const int32_t zero = band->a_zero[r] - (product->a_is_unsigned ? 128 : 0);
+        if (has_zeros || zero != 0)
+            product->level->rows->correct(product->layout.columns, zero, memory.terms, of_rows[r],
+                                          memory.zeros, band->sums + r * band->stride);
+    }
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of exact sums: zero points taken off, and sums as 8-bit integers of another scale. Compiled
+ * once a processor level from integer_rows_body.h. */
+#ifndef TN_KIT_INT8_INTEGER_ROWS_H
+#define TN_KIT_INT8_INTEGER_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tn_integer_rows {
+    /* sums[i] += factor * terms[i] - sum * zeros[i]; wraps. */
+    void (*correct)(int64_t count, int32_t factor, const int32_t *terms, int32_t sum,
+                    const int32_t *zeros, int32_t *sums);
+    /* y[i] = saturate(round(sums[i] * factors[i]) + zero), halves to the even number; the product
+     * is one of 32-bit floats. NaN becomes `zero`. */
+    void (*to_bytes)(int64_t count, const int32_t *sums, const float *factors, int32_t zero,
+                     bool is_signed, uint8_t *y);
+    /* The sum of bytes, of which `flip` is inverted first, as signed numbers: to[i] has them. */
+    int32_t (*copy)(int64_t count, const uint8_t *from, uint8_t flip, int8_t *to);
+} tn_integer_rows;
+
+extern const tn_integer_rows tn_integer_rows_baseline, tn_integer_rows_avx2,
+    tn_integer_rows_avx512vnni;
+
+#endif

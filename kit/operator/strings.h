@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Strings in the built-in layers: what moves elements shares a heap or appends to its own. */
+#ifndef TN_KIT_OPERATOR_STRINGS_H
+#define TN_KIT_OPERATOR_STRINGS_H
+
+#include "kit/operator/layer.h"
+
+#include <tenon/plugin/string.h>
+
+static inline const tn_string_services *tn_strings_of(const tn_call *call) {
+    return call->host->extension(call->host, TN_STRINGS);
+}
+
+/* The end of an operator whose output 0 has elements of input `input`, copied as they are: of
+ * strings their heap is shared. */
+static inline tn_status tn_strings_share(tn_call *call, uint32_t input) {
+    if (call->outputs[0]->type != TN_STRING) return TN_OK;
+    return tn_strings_of(call)->share(call, 0, input);
+}
+
+/* Element `to` of output 0 becomes element `from` of a tensor, whose bytes are appended. */
+static inline tn_status tn_strings_append(tn_call *call, int64_t to, const tn_tensor *tensor,
+                                          int64_t from) {
+    tn_string *element = (tn_string *)call->outputs[0]->data + to;
+    const char *text = tn_string_at(tensor, (uint64_t)from, &element->bytes);
+    return tn_strings_of(call)->append(call, 0, text, element->bytes, &element->offset);
+}
+
+#endif

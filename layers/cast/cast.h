@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels of Cast and CastLike on the processor; see kernel.c. */
+#ifndef TN_LAYERS_CAST_CAST_H
+#define TN_LAYERS_CAST_CAST_H
+
+#include "kit/operator/layer.h"
+
+extern const tn_kernel tn_cast_baseline, tn_cast_avx2, tn_cast_avx512, tn_cast_like_baseline,
+    tn_cast_like_avx2, tn_cast_like_avx512;
+
+#endif

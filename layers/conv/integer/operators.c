@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operators of integer.h: shapes, references, tables. */
+#include "conv/integer/integer.h"
+#include <tenon/kit/infer.h>
+#include "kit/operator/layer.h"
+
+#include <math.h>
+
+static const tn_conv_inputs conv_integer_inputs = {1,
+                                                   2,
+                                                   3,
+                                                   TN_CONV_NO_INPUT,
+                                                   TN_CONV_NO_INPUT,
+                                                   TN_CONV_NO_INPUT,
+                                                   TN_CONV_NO_INPUT,
+                                                   TN_CONV_NO_INPUT};
+static const tn_conv_inputs q_linear_conv_inputs = {3, 2, 5, 1, 4, 6, 7, 8};
+
+/* ----------------------------------------------------------------------------------------------
+ * shapes */
+
+/* One number, or one for each filter where there may be several. */
+static tn_status check_parameter(tn_call *call, uint32_t input, int64_t filters) {
+    const tn_tensor *tensor = tn_infer_input(call, input);
+    if (!tensor || tn_element_count(tensor) == 1) return TN_OK;
+    if (filters > 1 && tensor->rank == 1 && tensor->shape[0] == filters) return TN_OK;
+    return call->host->fail(call, TN_ERROR_SHAPE,
+                            filters > 1 ? "input '%s' must be one number, or one for each filter"
+                                        : "input '%s' must be one number",
+                            tn_infer_input_name(call, input));
+}
+
+tn_status tn_conv_integer_read(tn_call *call, tn_window *out_window) {
+    const tn_conv_inputs *inputs = tn_conv_inputs_of(call);
+    TN_TRY(tn_infer_require_rank(call, TN_CONV_X, 3, TN_MAX_RANK));
+    const tn_tensor *x = call->inputs[TN_CONV_X];
+    TN_TRY(tn_infer_require_rank(call, inputs->w, x->rank, x->rank));
+    const tn_tensor *w = call->inputs[inputs->w];
+    const tn_tensor *const three[3] = {x, w, tn_infer_input(call, inputs->bias)};
+    tn_call probe = *call;
+    probe.inputs = three;
+    probe.input_count = 3;
+    TN_TRY(tn_conv_window(&probe, out_window));
+    TN_TRY(check_parameter(call, inputs->x_zero, 1));
+    TN_TRY(check_parameter(call, inputs->x_scale, 1));
+    TN_TRY(check_parameter(call, inputs->y_zero, 1));
+    TN_TRY(check_parameter(call, inputs->y_scale, 1));
+    TN_TRY(check_parameter(call, inputs->w_zero, w->shape[0]));
+    return check_parameter(call, inputs->w_scale, w->shape[0]);
+}
+
+static tn_status integer_infer(tn_call *call) {
+    tn_window window;
+    TN_TRY(tn_conv_integer_read(call, &window));
+    int64_t shape[TN_MAX_RANK] = {call->inputs[TN_CONV_X]->shape[0],
+                                  call->inputs[tn_conv_inputs_of(call)->w]->shape[0]};
+    for (uint32_t i = 0; i < window.rank; i++)
+        shape[2 + i] = window.output[i];
+    return tn_infer_set_shape(call, 0, window.rank + 2, shape);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * scales and zero points */
+
+static int64_t place_of(const tn_tensor *tensor, int64_t filter) {
+    return tn_element_count(tensor) == 1 ? 0 : filter;
+}
+
+int32_t tn_conv_integer_zero(const tn_call *call, uint32_t input, int64_t filter) {
+    const tn_tensor *tensor = tn_infer_input(call, input);
+    return tensor ? (int32_t)tn_element_i64(tensor, place_of(tensor, filter)) : 0;
+}
+
+static float scale_of(const tn_call *call, uint32_t input, int64_t filter) {
+    const tn_tensor *tensor = call->inputs[input];
+    return (float)tn_element_f64(tensor, place_of(tensor, filter));
+}
+
+float tn_conv_integer_factor(const tn_call *call, int64_t filter) {
+    const tn_conv_inputs *inputs = tn_conv_inputs_of(call);
+    const float product =
+        scale_of(call, inputs->x_scale, 0) * scale_of(call, inputs->w_scale, filter);
+    return product / scale_of(call, inputs->y_scale, 0);
+}
+
+int32_t tn_conv_integer_bias(const tn_call *call, int64_t filter) {
+    const tn_tensor *bias = tn_infer_input(call, tn_conv_inputs_of(call)->bias);
+    return bias ? ((const int32_t *)bias->data)[filter] : 0;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * references */
+
+typedef struct output_at {
+    int64_t image, filter;
+    int64_t position[TN_WINDOW_MAX_RANK];
+} output_at;
+
+/* The element of a plane that a tap sees, or -1 where that is padding. */
+static int64_t find_input(const tn_window *window, const int64_t *position, const int64_t *tap) {
+    int64_t offset = 0;
+    for (uint32_t i = 0; i < window->rank; i++) {
+        const int64_t at =
+            position[i] * window->stride[i] - window->pad_begin[i] + tap[i] * window->dilation[i];
+        if (at < 0 || at >= window->input[i]) return -1;
+        offset = offset * window->input[i] + at;
+    }
+    return offset;
+}
+
+static int64_t sum_element(const tn_call *call, const tn_window *window, const output_at *at) {
+    const tn_conv_inputs *inputs = tn_conv_inputs_of(call);
+    const tn_conv_params *params = call->params;
+    const tn_tensor *x = call->inputs[TN_CONV_X], *w = call->inputs[inputs->w];
+    const int64_t channels = w->shape[1], filters = w->shape[0] / params->group;
+    const int64_t plane = tn_window_count(window->rank, window->input);
+    const int64_t taps = tn_window_count(window->rank, window->kernel);
+    const int64_t first = at->image * x->shape[1] + at->filter / filters * channels;
+    const int32_t x_zero = tn_conv_integer_zero(call, inputs->x_zero, 0);
+    const int32_t w_zero = tn_conv_integer_zero(call, inputs->w_zero, at->filter);
+    int64_t sum = 0, tap[TN_WINDOW_MAX_RANK] = {0};
+    for (int64_t t = 0; t < taps; t++) {
+        const int64_t offset = find_input(window, at->position, tap);
+        for (int64_t c = 0; c < channels && offset >= 0; c++)
+            sum += (tn_element_i64(x, (first + c) * plane + offset) - x_zero) *
+                   (tn_element_i64(w, (at->filter * channels + c) * taps + t) - w_zero);
+        tn_window_step(window->rank, window->kernel, tap);
+    }
+    return sum;
+}
+
+static void store_element(const tn_call *call, const output_at *at, int64_t to, int64_t sum) {
+    const tn_conv_inputs *inputs = tn_conv_inputs_of(call);
+    if (inputs->y_scale == TN_CONV_NO_INPUT) {
+        tn_element_set_i64(call->outputs[0], to, sum);
+        return;
+    }
+    const uint32_t whole = (uint32_t)sum + (uint32_t)tn_conv_integer_bias(call, at->filter);
+    const float value = (float)(int32_t)whole * tn_conv_integer_factor(call, at->filter);
+    tn_element_set_f64(call->outputs[0], to,
+                       (isnan(value) ? 0 : nearbyint((double)value)) +
+                           tn_conv_integer_zero(call, inputs->y_zero, 0));
+}
+
+static tn_status integer_reference(tn_call *call) {
+    const tn_tensor *y = call->outputs[0];
+    tn_window window;
+    TN_TRY(tn_conv_integer_read(call, &window));
+    if (tn_element_count(y) == 0) return TN_OK;
+    const int64_t positions = tn_window_count(window.rank, window.output);
+    output_at at = {0};
+    for (int64_t to = 0; to < tn_element_count(y); to++) {
+        at.filter = to / positions % y->shape[1];
+        at.image = to / positions / y->shape[1];
+        store_element(call, &at, to, sum_element(call, &window, &at));
+        tn_window_step(window.rank, window.output, at.position);
+    }
+    return TN_OK;
+}
+
+/* Each output takes a filter's taps, each a multiplication and an addition. */
+static tn_status integer_operations(tn_call *call, double *out_operations) {
+    const tn_tensor *w = call->inputs[tn_conv_inputs_of(call)->w], *y = call->outputs[0];
+    double operations = 2;
+    for (uint32_t axis = 0; axis < y->rank; axis++)
+        operations *= (double)y->shape[axis];
+    for (uint32_t axis = 1; axis < w->rank; axis++)
+        operations *= (double)w->shape[axis];
+    *out_operations = operations;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * tables */
+
+#define X_WORDS "batch, channels, spatial axes"
+#define W_WORDS "filters, channels of a group, kernel's extents"
+static const tn_port conv_integer_ports[] = {
+    TN_PORT("x", "T1:u8|i8", 0, X_WORDS),
+    TN_PORT("w", "T2:u8|i8", 0, W_WORDS),
+    TN_PORT("x_zero_point", "T1", TN_PORT_OPTIONAL, "one number; absent: 0"),
+    TN_PORT("w_zero_point", "T2", TN_PORT_OPTIONAL,
+            "one number, or one for each filter; absent: 0"),
+};
+static const tn_port conv_integer_outputs[] = {
+    TN_PORT("y", "i32", 0, "batch, filters, spatial axes; beyond 32 bits sums wrap")};
+static const char *const conv_integer_cases[] = {
+    ("| x=u8[1,1,3,3]{2,3,4,5,6,7,8,9,10} w=u8[1,1,2,2]{1,1,1,1} x_zero_point=u8[]{1} "
+     "| y=i32[1,1,2,2]{12,16,24,28}"),
+    ("pads=[1,1,1,1] | x=u8[1,1,3,3]{2,3,4,5,6,7,8,9,10} w=u8[1,1,2,2]{1,1,1,1} "
+     "x_zero_point=u8[]{1} | y=i32[1,1,4,4]{1,3,5,3,5,12,16,9,11,24,28,15,7,15,17,9}"),
+    "| x=i8[2,3,7,9] w=i8[5,3,3,3]",
+    ("pads=[2,0,1,3] dilations=[2,3] | x=u8[1,2,11,13] w=i8[3,2,3,2] x_zero_point=u8[]{130} "
+     "w_zero_point=i8[3]{-7,0,9}"),
+    ("group=4 pads=[1,1,1,1] strides=[2,1] | x=u8[2,4,9,9] w=u8[8,1,3,3] x_zero_point=u8[]{3} "
+     "w_zero_point=u8[]{128}"),
+    "group=3 | x=i8[1,6,31] w=u8[9,2,5] w_zero_point=u8[9]",
+    "pads=[1,1,1,1,1,1] | x=u8[1,2,5,6,7] w=i8[3,2,3,3,3] x_zero_point=u8[]{100}",
+    "auto_pad=SAME_LOWER strides=[3,2] | x=u8[1,2,10,10] w=u8[2,2,4,4]",
+    "| x=u8[0,3,8,8] w=i8[2,3,3,3]",
+    "pads=[1,1,1,1] | x=u8[1,64,28,28] w=i8[64,64,3,3] x_zero_point=u8[]{128}",
+};
+static const tn_port q_linear_conv_ports[] = {
+    TN_PORT("x", "T1:i8|u8", 0, X_WORDS),
+    TN_PORT("x_scale", "f32", 0, "one number"),
+    TN_PORT("x_zero_point", "T1", 0, "one number"),
+    TN_PORT("w", "T2:i8|u8", 0, W_WORDS),
+    TN_PORT("w_scale", "f32", 0, "one number, or one for each filter"),
+    TN_PORT("w_zero_point", "T2", 0, "one number, or one for each filter"),
+    TN_PORT("y_scale", "f32", 0, "one number"),
+    TN_PORT("y_zero_point", "T3:i8|u8", 0, "one number"),
+    TN_PORT("B", "i32", TN_PORT_OPTIONAL, "a bias a filter, in steps of x_scale * w_scale"),
+};
+static const tn_port q_linear_conv_outputs[] = {
+    TN_PORT("y", "T3", 0, "batch, filters, spatial axes")};
+static const char *const q_linear_conv_cases[] = {
+    ("| x=u8[1,1,2,3]{255,174,162,25,203,168} x_scale=f32[]{0.00369} x_zero_point=u8[]{132} "
+     "w=u8[1,1,1,1]{0} w_scale=f32[1]{0.00173} w_zero_point=u8[1]{255} y_scale=f32[]{0.00162} "
+     "y_zero_point=u8[]{123} | y=u8[1,1,2,3]{0,81,93,231,52,87}"),
+    ("pads=[1,1,1,1] strides=[2,2] | x=u8[1,3,15,17] x_scale=f32[]{0.02} x_zero_point=u8[]{120} "
+     "w=i8[8,3,3,3] w_scale=f32[8]{0.1,0.2,0.05,0.01,0.3,0.02,0.03,0.04} w_zero_point=i8[8] "
+     "y_scale=f32[]{3} y_zero_point=i8[]{-4} B=i32[8]{0,100,-100,5000,-5000,7,8,9}"),
+    ("group=5 pads=[1,2,0,1] | x=i8[2,5,9,11] x_scale=f32[]{0.02} x_zero_point=i8[]{3} "
+     "w=u8[5,1,3,3] w_scale=f32[]{0.1} w_zero_point=u8[]{128} y_scale=f32[]{1} "
+     "y_zero_point=u8[]{100}"),
+    ("strides=[2] | x=i8[2,3,31] x_scale=f32[]{0.5} x_zero_point=i8[]{0} w=i8[4,3,5] "
+     "w_scale=f32[]{0.5} w_zero_point=i8[]{0} y_scale=f32[]{250} y_zero_point=i8[]{0} B=i32[4]"),
+    ("| x=u8[1,1,1,2]{1,3} x_scale=f32[]{1} x_zero_point=u8[]{0} w=u8[1,1,1,1]{1} "
+     "w_scale=f32[]{1} w_zero_point=u8[]{0} y_scale=f32[]{2} y_zero_point=u8[]{1} "
+     "| y=u8[1,1,1,2]{1,3}"),
+    ("pads=[1,1,1,1] | x=u8[1,64,28,28] x_scale=f32[]{0.02} x_zero_point=u8[]{128} "
+     "w=i8[64,64,3,3] w_scale=f32[]{0.01} w_zero_point=i8[]{0} y_scale=f32[]{3} "
+     "y_zero_point=u8[]{128} B=i32[64]"),
+};
+
+#define INTEGER(prefix, of_name, words, roles)                                                     \
+    const tn_operator tn_##prefix##_10 = {TN_OPERATOR_BEGIN("", of_name, 10, words),               \
+                                          .params_bytes = sizeof(tn_conv_params),                  \
+                                          .field_size = sizeof(tn_field),                          \
+                                          .field_count = TN_CONV_FIELDS,                           \
+                                          .fields = tn_conv_fields,                                \
+                                          TN_INPUTS(prefix##_ports),                               \
+                                          TN_OUTPUTS(prefix##_outputs),                            \
+                                          .infer = integer_infer,                                  \
+                                          .reference = integer_reference,                          \
+                                          .user = (void *)(uintptr_t) & (roles),                   \
+                                          TN_CASES(prefix##_cases),                                \
+                                          .operations = integer_operations}
+INTEGER(conv_integer, "ConvInteger", "Convolution of 8-bit integers less their zero points.",
+        conv_integer_inputs);
+INTEGER(q_linear_conv, "QLinearConv", "Convolution of 8-bit integers that stand for real numbers.",
+        q_linear_conv_inputs);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels of integer.h on the products of kit/int8/integer_product.h. A constant B is packed
+ * once; one that varies is packed by each run. A unit of work is a band of rows of one product.
+ */
+#include "kit/int8/integer_product.h"
+#include "kit/operator/kernel_memory.h"
+#include "mat_mul/integer.h"
+#include <tenon/kit/broadcast.h>
+#include <tenon/kit/levels.h>
+#include "kit/math/element.h"
+
+#include <stdio.h>
+
+typedef struct integer_state {
+    const void *blob; /* null: B varies */
+} integer_state;
+
+typedef struct integer_run {
+    tn_call *call;
+    tn_mat_mul_sizes sizes;
+    tn_integer_product product;
+    const tn_broadcast_rows *products; /* at the first row */
+    int64_t bands;                     /* of a product */
+    char *scratch;
+    uint64_t scratch_bytes; /* of a thread: what a band needs, then two numbers a column */
+} integer_run;
+
+static uint64_t whole(uint64_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
+
+static uint64_t column_bytes(const integer_run *run) {
+    return whole((uint64_t)run->product.layout.padded * sizeof(float));
+}
+
+/* The product that the shapes mean; false: there is nothing to multiply, or it is too large. */
+static bool read_run(tn_call *call, integer_run *run) {
+    const tn_tensor *b = call->inputs[tn_integer_inputs_of(call)->b];
+    if (tn_integer_mat_mul_read(call, &run->sizes) != TN_OK) return false;
+    const int64_t matrices = tn_infer_product(b->shape, 0, run->sizes.b_batch_rank);
+    if (!tn_integer_product_make(call->user, matrices, run->sizes.depth, run->sizes.columns,
+                                 &run->product))
+        return false;
+    run->call = call;
+    run->product.a_is_unsigned = call->inputs[0]->type == TN_U8;
+    run->product.b_is_unsigned = b->type == TN_U8;
+    run->scratch_bytes = tn_integer_band_bytes(&run->product) + 2 * column_bytes(run);
+    run->bands = (run->sizes.rows + TN_INTEGER_BAND - 1) / TN_INTEGER_BAND;
+    return true;
+}
+
+static tn_status integer_accepts(tn_call *call) {
+    integer_run run;
+    return read_run(call, &run) ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * packing */
+
+static uint64_t element_bytes(const integer_run *run) {
+    return whole((uint64_t)tn_integer_product_elements(&run->product) * sizeof(int32_t));
+}
+
+static tn_status fill_blob(void *user, void *data, uint64_t bytes) {
+    const integer_run *run = user;
+    const tn_host *host = run->call->host;
+    int32_t *elements = host->allocate(host, element_bytes(run), 64);
+    (void)bytes;
+    if (!elements)
+        return host->fail(run->call, TN_ERROR_MEMORY, "no memory to pack %lld weights of a column",
+                          (long long)run->product.depth);
+    tn_integer_product_pack(&run->product,
+                            run->call->inputs[tn_integer_inputs_of(run->call)->b]->data, false, 1,
+                            elements, data);
+    host->deallocate(host, elements);
+    return TN_OK;
+}
+
+static tn_status integer_prepare(tn_call *call) {
+    const uint32_t b = tn_integer_inputs_of(call)->b;
+    integer_run run;
+    char key[64];
+    if (!read_run(call, &run))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                "this node does not read as a product of integers");
+    TN_TRY(tn_kernel_state_create(call, sizeof(integer_state)));
+    integer_state *state = call->state;
+    if (!call->inputs[b]->data) return TN_OK;
+    snprintf(key, sizeof(key), "integers, %lld matrices of %lld",
+             (long long)run.product.layout.matrices, (long long)run.product.depth);
+    return tn_kernel_state_finish(call, call->host->packed(call, b, key,
+                                                           tn_dot_layout_bytes(&run.product.layout),
+                                                           fill_blob, &run, &state->blob));
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * run; the workspace is the packed B where it varies, the elements of its groups, and each thread's
+ * scratch memory */
+
+static uint64_t packed_bytes(const tn_call *call, const integer_run *run) {
+    const integer_state *state = call->state;
+    return state->blob ? 0 : whole(tn_dot_layout_bytes(&run->product.layout)) + element_bytes(run);
+}
+
+static tn_status integer_reshape(tn_call *call) {
+    integer_run run;
+    if (!read_run(call, &run))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                "this node does not read as a product of integers");
+    call->workspace_bytes = packed_bytes(call, &run) + call->threads * run.scratch_bytes;
+    return TN_OK;
+}
+
+typedef struct band_at {
+    int64_t a, b, y;      /* which matrices */
+    int64_t first, count; /* rows */
+} band_at;
+
+/* A row of sums as it is stored. */
+static void store_row(const integer_run *run, const band_at *at, int64_t row, const int32_t *sums,
+                      float *factors) {
+    tn_call *call = run->call;
+    const tn_integer_inputs *inputs = tn_integer_inputs_of(call);
+    const int64_t columns = run->sizes.columns, rows = run->sizes.rows;
+    const int64_t to = (at->y * rows + row) * columns;
+    if (inputs->y_scale == TN_NO_INPUT) {
+        memcpy((int32_t *)call->outputs[0]->data + to, sums, (size_t)columns * sizeof(*sums));
+        return;
+    }
+    const bool varies = tn_element_count(call->inputs[inputs->a_scale]) > 1 ||
+                        tn_element_count(call->inputs[inputs->y_scale]) > 1;
+    const float a_scale = tn_integer_scale(call, inputs->a_scale, at->a, rows, row);
+    const float y_scale = tn_integer_scale(call, inputs->y_scale, at->y, rows, row);
+    for (int64_t c = 0; (varies || row == at->first) && c < columns; c++)
+        factors[c] = tn_integer_factor(
+            a_scale, tn_integer_scale(call, inputs->b_scale, at->b, columns, c), y_scale);
+    run->product.level->rows->to_bytes(
+        columns, sums, factors, tn_integer_zero(call, inputs->y_zero, at->y, rows, row),
+        call->outputs[0]->type == TN_I8, (uint8_t *)call->outputs[0]->data + to);
+}
+
+static void do_band(const integer_run *run, const band_at *at, char *scratch) {
+    tn_call *call = run->call;
+    const tn_integer_inputs *inputs = tn_integer_inputs_of(call);
+    const int64_t columns = run->sizes.columns, rows = run->sizes.rows, depth = run->sizes.depth;
+    char *own = scratch + tn_integer_band_bytes(&run->product);
+    int32_t *zeros = (int32_t *)(void *)own;
+    float *factors = (float *)(void *)(own + column_bytes(run));
+    for (int64_t c = 0; c < columns; c++)
+        zeros[c] = tn_integer_zero(call, inputs->b_zero, at->b, columns, c);
+    tn_integer_band band = {.matrix = at->b,
+                            .rows = at->count,
+                            .a = (const uint8_t *)call->inputs[0]->data +
+                                 (at->a * rows + at->first) * depth,
+                            .a_stride = depth,
+                            .b_zero = zeros};
+    for (int64_t r = 0; r < at->count; r++)
+        band.a_zero[r] = tn_integer_zero(call, inputs->a_zero, at->a, rows, at->first + r);
+    tn_integer_band_run(&run->product, &band, scratch);
+    for (int64_t r = 0; r < at->count; r++)
+        store_row(run, at, at->first + r, band.sums + r * band.stride, factors);
+}
+
+static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const integer_run *run = user;
+    tn_broadcast_rows products = *run->products;
+    for (int64_t unit = begin; unit < end; unit++) {
+        const int64_t product = unit / run->bands, item = product % products.count;
+        tn_broadcast_seek(&products, product / products.count);
+        const int64_t first = unit % run->bands * TN_INTEGER_BAND;
+        const int64_t left = run->sizes.rows - first;
+        const band_at at = {products.offset[0] + item * products.stride[0],
+                            products.offset[1] + item * products.stride[1],
+                            products.output_offset + item, first,
+                            left < TN_INTEGER_BAND ? left : TN_INTEGER_BAND};
+        do_band(run, &at, run->scratch + thread * run->scratch_bytes);
+    }
+    return TN_OK;
+}
+
+static tn_status integer_run_products(tn_call *call) {
+    enum { GRAIN = 800000 }; /* multiplications */
+    const integer_state *state = call->state;
+    const tn_tensor *b = call->inputs[tn_integer_inputs_of(call)->b];
+    tn_broadcast_rows products;
+    integer_run run;
+    if (!read_run(call, &run))
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "this node does not read as a product of integers");
+    const tn_mat_mul_sizes *sizes = &run.sizes;
+    tn_broadcast_init(&products, sizes->batch_rank, sizes->batch);
+    tn_broadcast_add(&products, sizes->a_batch_rank, call->inputs[0]->shape);
+    tn_broadcast_add(&products, sizes->b_batch_rank, b->shape);
+    if (tn_element_count(call->outputs[0]) == 0 || !tn_broadcast_begin(&products)) return TN_OK;
+    run.products = &products;
+    run.scratch = (char *)call->workspace + packed_bytes(call, &run);
+    run.product.blob = state->blob;
+    if (!state->blob) {
+        char *blob = call->workspace;
+        void *elements = blob + whole(tn_dot_layout_bytes(&run.product.layout));
+        tn_integer_product_pack(&run.product, b->data, false, 1, elements, blob);
+        run.product.blob = blob;
+    }
+    const int64_t count = tn_infer_product(sizes->batch, 0, sizes->batch_rank);
+    const int64_t each = TN_INTEGER_BAND * sizes->depth * sizes->columns;
+    return call->host->parallel_for(call, count * run.bands, GRAIN / (each + 1) + 1, do_units,
+                                    &run);
+}
+
+#define INTEGER_KERNEL(prefix, operator_name, level)                                               \
+    const tn_kernel tn_##prefix##_##level = {.size = sizeof(tn_kernel),                            \
+                                             .revision = 1,                                        \
+                                             .domain = "",                                         \
+                                             .op = operator_name,                                  \
+                                             .device = "cpu",                                      \
+                                             .name = "integer_" #level,                            \
+                                             .doc =                                                \
+                                                 "Products of bytes with exact sums, B packed.",   \
+                                             .requires_features = TN_KIT_FEATURES_##level,         \
+                                             .traits = TN_KERNEL_DETERMINISTIC,                    \
+                                             .accepts = integer_accepts,                           \
+                                             .prepare = integer_prepare,                           \
+                                             .release = tn_kernel_state_destroy,                   \
+                                             .reshape = integer_reshape,                           \
+                                             .run = integer_run_products,                          \
+                                             .user = (void *)(uintptr_t)&tn_integer_##level}
+#define INTEGER_KERNELS(prefix, operator_name)                                                     \
+    INTEGER_KERNEL(prefix, operator_name, baseline);                                               \
+    INTEGER_KERNEL(prefix, operator_name, avx2);                                                   \
+    INTEGER_KERNEL(prefix, operator_name, avx512vnni)
+INTEGER_KERNELS(mat_mul_integer, "MatMulInteger");
+INTEGER_KERNELS(q_linear_mat_mul, "QLinearMatMul");

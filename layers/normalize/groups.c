@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * y = (x - mean) / sqrt(variance + epsilon) * scale + bias, by the mean and variance of a group of
+ * an image's channels: of one channel (InstanceNormalization; Ulyanov, Vedaldi and Lempitsky,
+ * "Instance Normalization: The Missing Ingredient for Fast Stylization", 2016) or of as many as a
+ * field says (GroupNormalization; Wu and He, "Group Normalization", 2018). Scale and bias are those
+ * of a channel, in GroupNormalization before opset 21 those of a group.
+ */
+#include "normalize/groups.h"
+#include "kit/operator/layer.h"
+#include <tenon/kit/parallel.h>
+
+#include <math.h>
+
+typedef struct group_params {
+    uint64_t present;
+    float epsilon;
+    int64_t num_groups;
+    uint32_t stash_type;
+} group_params;
+
+enum { X = 0, SCALE = 1, BIAS = 2 };
+
+#define FIELD_EPSILON                                                                              \
+    TN_FIELD(group_params, epsilon, TN_FIELD_F32, TN_OPTIONAL, "1e-05",                            \
+             "added to the variance before the root")
+#define FIELD_GROUPS                                                                               \
+    TN_FIELD_RANGE(group_params, num_groups, TN_FIELD_I64, TN_REQUIRED, NULL, 1, 9.2e18,           \
+                   "groups of as many channels each")
+static const tn_field instance_fields[] = {FIELD_EPSILON};
+static const tn_field group_18_fields[] = {FIELD_EPSILON, FIELD_GROUPS};
+static const tn_field group_21_fields[] = {
+    FIELD_EPSILON, FIELD_GROUPS,
+    TN_FIELD_CHOICE(group_params, stash_type, TN_FIELD_ENUM, TN_OPTIONAL, "f32",
+                    "f32=1|f16=10|f64=11|bf16=16",
+                    "the least precision of the statistics; they are computed in double")};
+
+typedef struct group_job {
+    const tn_call *call;
+    int64_t groups, channels, plane; /* of an image; channels of a group; elements of a channel */
+    bool is_per_group;               /* scale and bias */
+} group_job;
+
+static bool is_instance(const tn_call *call) {
+    return call->op->field_count == TN_COUNT(instance_fields);
+}
+
+static tn_status read_job(tn_call *call, group_job *job) {
+    const group_params *params = call->params;
+    TN_TRY(tn_infer_require_rank(call, X, 2, TN_MAX_RANK));
+    const tn_tensor *x = call->inputs[X];
+    const int64_t channels = x->shape[1];
+    job->call = call;
+    job->groups = is_instance(call) ? channels : params->num_groups;
+    job->is_per_group = !is_instance(call) && call->op->since_version < 21;
+    if (job->groups > 0 && channels % job->groups != 0)
+        return call->host->fail(call, TN_ERROR_RANGE,
+                                "field 'num_groups' is %lld, which does not divide %lld channels",
+                                (long long)job->groups, (long long)channels);
+    job->channels = job->groups > 0 ? channels / job->groups : 0;
+    job->plane = tn_infer_product(x->shape, 2, x->rank);
+    for (uint32_t i = SCALE; i <= BIAS; i++) {
+        const int64_t wanted = job->is_per_group ? job->groups : channels;
+        TN_TRY(tn_infer_require_rank(call, i, 1, 1));
+        if (call->inputs[i]->shape[0] != wanted)
+            return call->host->fail(
+                call, TN_ERROR_SHAPE, "input '%s' has %lld elements for %lld %s",
+                tn_infer_input_name(call, i), (long long)call->inputs[i]->shape[0],
+                (long long)wanted, job->is_per_group ? "groups" : "channels");
+    }
+    return TN_OK;
+}
+
+static tn_status group_infer(tn_call *call) {
+    group_job job;
+    TN_TRY(read_job(call, &job));
+    return tn_infer_copy_shape(call, 0, X);
+}
+
+static void do_channel(const group_job *job, int64_t first, int64_t operand, double mean,
+                       double inverse) {
+    const tn_call *call = job->call;
+    const double factor = tn_element_f64(call->inputs[SCALE], operand) * inverse;
+    const double bias = tn_element_f64(call->inputs[BIAS], operand);
+    for (int64_t i = first; i < first + job->plane; i++)
+        tn_element_set_f64(call->outputs[0], i,
+                           (tn_element_f64(call->inputs[X], i) - mean) * factor + bias);
+}
+
+/* An item is a group of an image. */
+static tn_status do_groups(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const group_job *job = user;
+    const group_params *params = job->call->params;
+    const int64_t count = job->channels * job->plane;
+    (void)thread;
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t group = item % job->groups;
+        double mean, variance;
+        tn_element_moments(job->call->inputs[X], item * count, count, &mean, &variance);
+        const double inverse = 1 / sqrt(variance + (double)params->epsilon);
+        for (int64_t channel = 0; channel < job->channels; channel++)
+            do_channel(job, item * count + channel * job->plane,
+                       job->is_per_group ? group : group * job->channels + channel, mean, inverse);
+    }
+    return TN_OK;
+}
+
+static tn_status group_reference(tn_call *call) {
+    group_job job;
+    TN_TRY(read_job(call, &job));
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    return do_groups(&job, 0, call->inputs[X]->shape[0] * job.groups, 0);
+}
+
+static tn_status group_run(tn_call *call) {
+    enum { GRAIN = 4096 };
+    group_job job;
+    TN_TRY(read_job(call, &job));
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    return call->host->parallel_for(call, call->inputs[X]->shape[0] * job.groups,
+                                    tn_parallel_grain(GRAIN, job.channels * job.plane), do_groups,
+                                    &job);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * tables */
+
+static const tn_port instance_inputs[] = {
+    TN_PORT("input", "T:float", 0, "batch, channels, spatial axes"),
+    TN_PORT("scale", "T", 0, "a factor a channel"),
+    TN_PORT("B", "T", 0, "a bias a channel"),
+};
+static const tn_port instance_outputs[] = {TN_PORT("output", "T", 0, "the input normalised")};
+static const tn_port group_18_inputs[] = {
+    TN_PORT("X", "T:float", 0, "batch, channels, spatial axes"),
+    TN_PORT("scale", "T", 0, "a factor a group"),
+    TN_PORT("bias", "T", 0, "a bias a group"),
+};
+static const tn_port group_21_inputs[] = {
+    TN_PORT("X", "T:float", 0, "batch, channels, spatial axes"),
+    TN_PORT("scale", "T", 0, "a factor a channel"),
+    TN_PORT("bias", "T", 0, "a bias a channel"),
+};
+static const tn_port group_outputs[] = {TN_PORT("Y", "T", 0, "X normalised")};
+
+static const char *const instance_cases[] = {
+    "| input=f32[2,3,5,7] scale=f32[3] B=f32[3]",
+    "epsilon=0.01 | input=f32[1,2,33] scale=f32[2] B=f32[2]",
+    "epsilon=0.5 | input=f32[3,4] scale=f32[4] B=f32[4]",
+    "| input=f64[2,3,17] scale=f64[3] B=f64[3]",
+    "| input=f16[1,3,5,7] scale=f16[3] B=f16[3]",
+    "| input=bf16[1,2,9] scale=bf16[2] B=bf16[2]",
+    "| input=f32[0,3,5] scale=f32[3] B=f32[3]",
+    "| input=f32[1,64,56,56] scale=f32[64] B=f32[64]",
+};
+static const char *const group_18_cases[] = {
+    "num_groups=2 | X=f32[2,4,5,3] scale=f32[2] bias=f32[2]",
+    "num_groups=1 epsilon=0.01 | X=f64[2,3,5] scale=f64[1] bias=f64[1]",
+    "num_groups=3 | X=f16[1,6,7] scale=f16[3] bias=f16[3]",
+    "num_groups=2 | X=bf16[2,2] scale=bf16[2] bias=bf16[2]",
+    "num_groups=2 | X=f32[0,4,5] scale=f32[2] bias=f32[2]",
+    ("num_groups=1 epsilon=0 | X=f32[1,2,1]{1,3} scale=f32[1]{2} bias=f32[1]{5} | "
+     "Y=f32[1,2,1]{3,7}"),
+};
+static const char *const group_21_cases[] = {
+    "num_groups=2 | X=f32[2,4,5,3] scale=f32[4] bias=f32[4]",
+    "num_groups=1 epsilon=0.01 | X=f64[2,3,5] scale=f64[3] bias=f64[3]",
+    "num_groups=3 stash_type=f16 | X=f16[1,6,7] scale=f16[6] bias=f16[6]",
+    "num_groups=2 stash_type=bf16 | X=bf16[2,2] scale=bf16[2] bias=bf16[2]",
+    "num_groups=2 | X=f32[0,4,5] scale=f32[4] bias=f32[4]",
+    ("num_groups=1 epsilon=0 | X=f32[1,2,1]{1,3} scale=f32[2]{2,4} bias=f32[2]{5,6} | "
+     "Y=f32[1,2,1]{3,10}"),
+    "num_groups=32 | X=f32[1,64,28,28] scale=f32[64] bias=f32[64]",
+};
+
+#define NORMALIZATION(symbol, name, version, words, kind, result_ports, case_table)                \
+    const tn_operator symbol = {TN_OPERATOR_BEGIN("", name, version, words),                       \
+                                TN_FIELDS(group_params, kind##_fields),                            \
+                                TN_INPUTS(kind##_inputs),                                          \
+                                TN_OUTPUTS(result_ports),                                          \
+                                .infer = group_infer,                                              \
+                                .reference = group_reference,                                      \
+                                TN_CASES(case_table)}
+NORMALIZATION(tn_instance_normalization_6, "InstanceNormalization", 6,
+              "Normalises each channel of each image.", instance, instance_outputs, instance_cases);
+NORMALIZATION(tn_group_normalization_18, "GroupNormalization", 18,
+              "Normalises groups of channels, with a factor a group.", group_18, group_outputs,
+              group_18_cases);
+NORMALIZATION(tn_group_normalization_21, "GroupNormalization", 21,
+              "Normalises groups of channels, with a factor a channel.", group_21, group_outputs,
+              group_21_cases);
+
+const tn_kernel tn_instance_normalization_planes = {
+    TN_KERNEL_BEGIN("cpu", "", "InstanceNormalization", "planes", 1,
+                    "Planes on all threads, in double precision."),
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+    .run = group_run,
+};
+const tn_kernel tn_group_normalization_groups = {
+    TN_KERNEL_BEGIN("cpu", "", "GroupNormalization", "groups", 1,
+                    "Groups on all threads, in double precision."),
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+    .run = group_run,
+};

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that onnxruntime contributes to transformers' exports (importers/onnx/contributed.h), each by itself and in a block
+of a decoder as exporters write it: compared with onnxruntime on the same models and inputs. And what is refused.
+
+Usage: check_contributed.py TENON, the program. Needs NumPy, onnx and onnxruntime. Relative tolerance 1e-3, absolute 2e-5.
+"""
+
+import os
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+from checks import ProgramChecks
+
+MS = "com.microsoft"
+RANDOM = np.random.default_rng(7)
+
+
+def floats(*shape):
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def angles(count, half):
+    table = np.outer(np.arange(count), 0.5 ** np.arange(half))
+    return np.cos(table).astype(np.float32), np.sin(table).astype(np.float32)
+
+
+def single(op, inputs, outputs=1, domain=MS, constants=(), compared=None, **fields):
+    """A model of one node. `inputs` are arrays or None; those whose index is in `constants` are initializers. Outputs are a number,
+    or a list of those that are wanted; of them `compared` (a number) are outputs of the model."""
+    wanted = range(outputs) if isinstance(outputs, int) else outputs
+    names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
+    made = [f"y{i}" if i in wanted else "" for i in range(max(wanted) + 1)]
+    node = helper.make_node(op, names, made, name="n", domain=domain, **fields)
+    return [node], {n: x for n, x in zip(names, inputs) if n}, [f"y{i}" for i in wanted][:compared], [f"x{i}" for i in constants]
+
+
+def cases():
+    h, b = floats(2, 5, 24), floats(24)
+    yield "Gelu", single("Gelu", [h])
+    yield "FastGelu", single("FastGelu", [h])
+    yield "FastGelu with bias", single("FastGelu", [h, b])
+    yield "BiasGelu", single("BiasGelu", [h, b])
+    yield "QuickGelu", single("QuickGelu", [h], alpha=1.5)
+    yield "FusedMatMul", single("FusedMatMul", [floats(2, 3, 4), floats(2, 5, 4)], alpha=0.25, transB=1)
+    yield "SkipLayerNormalization", single("SkipLayerNormalization", [h, floats(2, 5, 24), b, floats(24), floats(24)], [0, 3], epsilon=1e-5)
+    yield "SkipLayerNormalization without bias", single("SkipLayerNormalization", [h, floats(2, 5, 24), b])
+    yield "SkipSimplifiedLayerNormalization", single("SkipSimplifiedLayerNormalization", [h, floats(2, 5, 24), b], [0, 3], epsilon=1e-6)
+    yield "SimplifiedLayerNormalization", single("SimplifiedLayerNormalization", [h, b], domain="", axis=-1, epsilon=1e-6)
+    ids = RANDOM.integers(0, 9, (2, 5)).astype(np.int32)
+    embed = [ids, ids % 2, floats(9, 24), floats(7, 24), floats(2, 24), b, floats(24)]
+    yield "EmbedLayerNormalization", single("EmbedLayerNormalization", embed, 2)
+    yield "EmbedLayerNormalization with mask", single("EmbedLayerNormalization", [*embed, (ids > 2).astype(np.int32)], 2)
+    cosines, sines = angles(16, 4)
+    positions = np.array([[3, 4, 5, 6, 7], [0, 1, 2, 3, 4]])
+    yield "RotaryEmbedding", single("RotaryEmbedding", [h, positions, cosines, sines], constants=(2, 3))
+    yield "RotaryEmbedding from one position on", single("RotaryEmbedding", [h, np.array([6]), cosines, sines], constants=(2, 3), interleaved=1)
+    yield "RotaryEmbedding of heads", single("RotaryEmbedding", [floats(2, 3, 5, 8), positions, cosines, sines])
+    yield from attention_cases()
+    yield from quantized_cases()
+    yield "a decoder's block", decoder_block()
+
+
+def attention_cases():
+    x, w, b = floats(2, 5, 16), floats(16, 72), floats(72)
+    mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], dtype=np.int32)
+    yield "Attention", single("Attention", [x, w, b], num_heads=3)
+    yield "Attention with mask", single("Attention", [x, w, b, mask], num_heads=3)
+    yield "Attention with past", single("Attention", [x, w, b, None, floats(2, 2, 3, 4, 8)], 2, num_heads=3, unidirectional=1)
+    q, k, v = floats(2, 4, 24), floats(2, 5, 24), floats(2, 5, 24)
+    yield "MultiHeadAttention", single("MultiHeadAttention", [q, k, v], num_heads=3)
+    yield "MultiHeadAttention with bias and mask", single("MultiHeadAttention", [q, k, v, b, mask], num_heads=3, scale=0.25)
+    yield "MultiHeadAttention with scores' bias", single("MultiHeadAttention", [q, k, v, None, None, floats(2, 3, 4, 5)], num_heads=3)
+    past = [floats(2, 3, 6, 8), floats(2, 3, 6, 8)]
+    yield "MultiHeadAttention with past", single("MultiHeadAttention", [q, k, v, None, None, None, *past], 3, num_heads=3)
+    cosines, sines = angles(32, 8)
+    for name, length, held, counts in (("first run", 5, 0, (5, 5)), ("one step", 1, 6, (7, 7)), ("steps of unlike samples", 1, 6, (7, 4))):
+        for packed in (False, True):
+            kv = [None, None] if packed else [floats(2, length, 32), floats(2, length, 32)]
+            query = floats(2, length, 128 if packed else 64)
+            pasts = [floats(2, 2, held, 16), floats(2, 2, held, 16)]
+            counted = [np.array(counts, dtype=np.int32) - 1, np.array(max(counts), dtype=np.int32)]
+            compared = None if counts[0] == counts[1] else 1  # what caches hold behind a sample's last key is not compared
+            yield (f"GroupQueryAttention, {name}{', packed' if packed else ''}",
+                   single("GroupQueryAttention", [query, *kv, *pasts, *counted, cosines, sines], 3, constants=(7, 8), compared=compared,
+                          num_heads=4, kv_num_heads=2, do_rotary=1, local_window_size=3 if packed else -1,
+                          softcap=2.0 if packed else 0.0))
+
+
+def quantized_cases():
+    def quantized(*shape):
+        return [RANDOM.integers(0, 255, shape).astype(np.uint8), np.float32(0.02), np.uint8(120)]
+    result = [np.float32(0.03), np.uint8(128)]
+    a, b = quantized(2, 3, 4, 4), quantized(2, 3, 4, 4)
+    yield "QLinearAdd", single("QLinearAdd", [*a, *b, *result], constants=(1, 2, 4, 5, 6, 7))
+    yield "QLinearMul", single("QLinearMul", [*a, *b, *result], constants=(1, 2, 4, 5, 6, 7))
+    yield "QLinearSigmoid", single("QLinearSigmoid", [*a, np.float32(1 / 256), np.uint8(0)], constants=(1, 2, 3, 4))
+    yield "QLinearLeakyRelu", single("QLinearLeakyRelu", [*a, *result], constants=(1, 2, 3, 4), alpha=0.2)
+    yield "QLinearConcat", single("QLinearConcat", [*result, *a, *b], constants=(0, 1, 3, 4, 6, 7), axis=1)
+    yield "QLinearGlobalAveragePool", single("QLinearGlobalAveragePool", [*a, *result], constants=(1, 2, 3, 4))
+    yield "DynamicQuantizeMatMul", single("DynamicQuantizeMatMul", [floats(2, 5, 16), a[0][0, 0].reshape(16, 1), np.float32(0.02),
+                                                                    np.uint8(120), floats(1)], constants=(1, 2, 3))
+    for bits, block, depth, has_zeros in ((4, 16, 40, True), (4, 32, 64, False), (8, 16, 32, True)):
+        blocks = -(-depth // block)
+        packed = RANDOM.integers(0, 256, (6, blocks, block * bits // 8)).astype(np.uint8)
+        zeros = RANDOM.integers(0, 256, 6 * -(-blocks * bits // 8)).astype(np.uint8) if has_zeros else None
+        scales = np.abs(floats(6 * blocks)) / 100
+        yield (f"MatMulNBits of {bits} bits, {depth} in blocks of {block}",
+               single("MatMulNBits", [floats(2, 3, depth), packed, scales, zeros], constants=(1, 2, 3) if has_zeros else (1, 2), K=depth,
+                      N=6, bits=bits, block_size=block))
+    yield "QLinearAveragePool", single("QLinearAveragePool", [*a, *result], constants=(1, 2, 3, 4), kernel_shape=[2, 2], strides=[2, 2])
+
+
+def decoder_block():
+    """Normalisation, projections, attention over a cache, output projection, and a gated feed-forward part; as Optimum and
+    onnxruntime's model builder export a layer of a Llama."""
+    width, cosines, sines = 32, *angles(32, 8)
+    weights = {"n1": floats(width), "n2": floats(width), "wq": floats(width, 64) / 6, "wk": floats(width, 32) / 6,
+               "wv": floats(width, 32) / 6, "wo": floats(64, width) / 8, "wg": floats(width, 48) / 6, "wu": floats(width, 48) / 6,
+               "wd": floats(48, width) / 7, "cosines": cosines, "sines": sines}
+    data = {"x": floats(2, 1, width), "pk": floats(2, 2, 9, 16), "pv": floats(2, 2, 9, 16),
+            "counts": np.array([9, 9], dtype=np.int32), "total": np.array(10, dtype=np.int32)}
+    make = helper.make_node
+    nodes = [make("SimplifiedLayerNormalization", ["x", "n1"], ["h"], axis=-1, epsilon=1e-5),
+             *[make("MatMul", ["h", f"w{p}"], [p]) for p in "qkv"],
+             make("GroupQueryAttention", ["q", "k", "v", "pk", "pv", "counts", "total", "cosines", "sines"], ["a", "k2", "v2"],
+                  domain=MS, num_heads=4, kv_num_heads=2, do_rotary=1),
+             make("MatMul", ["a", "wo"], ["o"]),
+             make("SkipSimplifiedLayerNormalization", ["x", "o", "n2"], ["m", "", "", "s"], domain=MS, epsilon=1e-5),
+             make("MatMul", ["m", "wg"], ["g"]), make("MatMul", ["m", "wu"], ["u"]), make("Sigmoid", ["g"], ["t"]),
+             make("Mul", ["g", "t"], ["gt"]), make("Mul", ["gt", "u"], ["gu"]), make("MatMul", ["gu", "wd"], ["d"]),
+             make("Add", ["s", "d"], ["y"])]
+    return nodes, {**weights, **data}, ["y", "k2", "v2"], list(weights)
+
+
+REFUSED = (
+    ("packed keys", single("MultiHeadAttention", [floats(2, 5, 3, 3, 8)], num_heads=3), "packed keys"),
+    ("no heads", single("MultiHeadAttention", [floats(2, 5, 24)] * 3), "num_heads"),
+    ("statistics", single("SkipLayerNormalization", [floats(2, 5), floats(2, 5), floats(5)], 2), "statistics"),
+    ("another layout", single("QLinearGlobalAveragePool", [np.zeros((1, 2, 2, 3), np.uint8), np.float32(1), np.uint8(0), np.float32(1),
+                                                           np.uint8(0)], constants=(1, 2, 3, 4), channels_last=1), "channels_last"),
+)
+
+
+def make_model(nodes, values, outputs, constants):
+    inputs = [n for n in values if n not in constants]
+    kinds = {n: helper.np_dtype_to_tensor_dtype(np.asarray(x).dtype) for n, x in values.items()}
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info(n, kinds[n], np.asarray(values[n]).shape) for n in inputs],
+        [helper.make_tensor_value_info(n, TensorProto.UNDEFINED, None) for n in outputs],
+        [numpy_helper.from_array(np.asarray(values[n]), n) for n in constants])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(MS, 1)], ir_version=10)
+    return model, inputs
+
+
+class Checks(ProgramChecks):
+    prints_passes = False
+
+    def write_case(self, name, parts):
+        """The folder of a case without outputs, and its model."""
+        model, inputs = make_model(*parts)
+        folder = self.path(name.replace(" ", "_").replace(",", "").replace("'", ""))
+        os.makedirs(os.path.join(folder, "test_data_set_0"))
+        for output in model.graph.output:
+            output.ClearField("type")
+        onnx.save(model, os.path.join(folder, "model.onnx"))
+        for i, n in enumerate(inputs):
+            self.write_tensor(folder, f"input_{i}.pb", np.asarray(parts[1][n]), n)
+        return folder, model, inputs
+
+    @staticmethod
+    def write_tensor(folder, file, value, name):
+        with open(os.path.join(folder, "test_data_set_0", file), "wb") as to:
+            to.write(numpy_helper.from_array(value, name).SerializeToString())
+
+    def compare(self, name, parts):
+        folder, model, inputs = self.write_case(name, parts)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        results = session.run(parts[2], {n: parts[1][n] for n in inputs})
+        for i, value in enumerate(results):
+            self.write_tensor(folder, f"output_{i}.pb", value, parts[2][i])
+        done = self.program("test", folder, "--rtol", "1e-3", "--atol", "2e-5")
+        self.report(name, done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr)
+
+    def refuse(self, name, parts, words):
+        folder, _, _ = self.write_case(name, parts)
+        done = self.program("build", os.path.join(folder, "model.onnx"), "-o", "none.plan")
+        said = done.stdout + done.stderr
+        self.report(f"refused: {name}", done.returncode > 0 and words in said and "'n'" in said, said)
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory(prefix="tenon-contributed.") as folder:
+        checks = Checks(sys.argv[1], folder)
+        for name, parts in cases():
+            checks.compare(name, parts)
+        for name, parts, words in REFUSED:
+            checks.refuse(name, parts, words)
+        return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
