@@ -213,7 +213,7 @@ static const char *const rnn_14_cases[] = {
     "B=f32[2,10] "
     "initial_h=f32[2,2,5] | Y=f32[2,4,2,5] Y_h=f32[2,2,5]",
     "| X=bf16[2,2,3] W=bf16[1,2,3] R=bf16[1,2,2]",
-    ("direction=bidirectional | X=f32[5,8,40] W=f32[2,136,40] R=f32[2,136,136] B=f32[2,272] "
+    ("direction=bidirectional | X=f32[2,8,40] W=f32[2,136,40] R=f32[2,136,136] B=f32[2,272] "
      "sequence_lens=i32[8]{2,2,1,2,2,2,0,2}"),
 };
 
