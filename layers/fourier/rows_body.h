@@ -127,16 +127,18 @@ ROWS_INLINE void store_spectrum(const tn_fourier_rows *rows, tn_type type, const
                       last = (half - source) % half * rows->rows;
         const double w_re = rows->real[2 * source], w_im = rows->real[2 * source + 1];
         const double sign = k <= half ? 1 : -1;
+        double re[TN_FOURIER_ROWS], im[TN_FOURIER_ROWS]; /* of all rows, before they part */
         for (int64_t l = 0; l < rows->rows; l++) {
             const rows_pair a = {rows->re[first + l], rows->im[first + l]};
             const rows_pair b = {rows->re[last + l], rows->im[last + l]};
             const rows_pair even = {0.5 * (a.re + b.re), 0.5 * (a.im - b.im)};
             const rows_pair odd = {0.5 * (a.im + b.im), 0.5 * (b.re - a.re)};
-            const int64_t to = at[l] + k * node->out.element;
-            store_element(rows, type, to,
-                          even.re + w_re * odd.re - w_im * odd.im + rows->poison[l]);
-            store_element(rows, type, to + 1,
-                          sign * (even.im + w_re * odd.im + w_im * odd.re) + rows->poison[l]);
+            re[l] = even.re + w_re * odd.re - w_im * odd.im + rows->poison[l];
+            im[l] = sign * (even.im + w_re * odd.im + w_im * odd.re) + rows->poison[l];
+        }
+        for (int64_t l = 0; l < rows->rows; l++) {
+            store_element(rows, type, at[l] + k * node->out.element, re[l]);
+            store_element(rows, type, at[l] + k * node->out.element + 1, im[l]);
         }
     }
 }

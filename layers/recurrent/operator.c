@@ -156,7 +156,7 @@ static const tn_recurrent_kind lstm_kind = {.cell = TN_CELL_LSTM,
         "direction=reverse clip=0.5 | X=f32[5,2,3] W=f32[1,21,3] R=f32[1,21,7] B=f32[1,42] "       \
         "sequence_lens=i32[2]{5,3}",                                                               \
         "activations=[\"Affine\",\"LeakyRelu\"] activation_alpha=[0.3,0.2] "                       \
-        "activation_beta=[0.4] | X=f32[3,2,4] W=f32[1,9,4] R=f32[1,9,3] B=f32[1,18]",              \
+        "activation_beta=[0.4] clip=0.9 | X=f32[3,2,4] W=f32[1,9,4] R=f32[1,9,3] B=f32[1,18]",     \
         "| X=f64[3,2,3] W=f64[1,6,3] R=f64[1,6,2] B=f64[1,12]",                                    \
         "| X=f16[2,2,3] W=f16[1,6,3] R=f16[1,6,2]",                                                \
         "| X=f32[0,2,3] W=f32[1,6,3] R=f32[1,6,2] initial_h=f32[1,2,2]"
@@ -175,8 +175,8 @@ static const char *const gru_14_cases[] = {
     "| X=bf16[2,2,3] W=bf16[1,6,3] R=bf16[1,6,2]",
     ("direction=bidirectional | X=f32[5,2,40] W=f32[2,408,40] R=f32[2,408,136] B=f32[2,816] "
      "sequence_lens=i32[2]{3,2}"),
-    "layout=batch_first linear_before_reset=1 | X=f32[8,3,33] W=f32[1,195,33] R=f32[1,195,65] "
-    "B=f32[1,390]",
+    ("layout=batch_first linear_before_reset=1 | X=f32[8,3,33] W=f32[1,195,33] R=f32[1,195,65] "
+     "B=f32[1,390] sequence_lens=i32[8]{3,3,2,1,3,3,0,3}"),
 };
 
 static const tn_recurrent_kind gru_kind = {.cell = TN_CELL_GRU,
@@ -213,7 +213,7 @@ static const char *const rnn_14_cases[] = {
     "B=f32[2,10] "
     "initial_h=f32[2,2,5] | Y=f32[2,4,2,5] Y_h=f32[2,2,5]",
     "| X=bf16[2,2,3] W=bf16[1,2,3] R=bf16[1,2,2]",
-    ("direction=bidirectional | X=f32[5,8,40] W=f32[2,136,40] R=f32[2,136,136] B=f32[2,272] "
+    ("direction=bidirectional | X=f32[2,8,40] W=f32[2,136,40] R=f32[2,136,136] B=f32[2,272] "
      "sequence_lens=i32[8]{2,2,1,2,2,2,0,2}"),
 };
 
