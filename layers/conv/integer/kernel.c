@@ -5,6 +5,7 @@
  * columns are filters. A unit of work is a band of positions of one group of one image.
  */
 #include "conv/integer/integer.h"
+#include "conv/kernels.h"
 #include "kit/int8/integer_product.h"
 #include "kit/math/element.h"
 #include "kit/operator/kernel_memory.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operators of integer.h: shapes, references, tables. */
 #include "conv/integer/integer.h"
+#include "conv/kernels.h"
 #include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
