@@ -85,4 +85,4 @@ FLOAT_KEY(uint64_t, f64, UINT64_C(0x7FF0000000000000))
 #define HAS_WIDE_TYPES 1
 #include "kit/order/order_width.h"
 
-const tn_order_level TN_ORDER_LEVEL = {functions_32, functions_64};
+const tn_order_level TN_ORDER_LEVEL = {&functions_32, &functions_64};
