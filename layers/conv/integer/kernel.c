@@ -231,7 +231,9 @@ static void store_bytes(const integer_run *run, const tn_integer_band *band,
             y[f * run->positions + r] = memory->bytes[r * padded + f];
 }
 
-static void do_band(const integer_run *run, int64_t item, int64_t first, char *scratch) {
+/* `is_next`: the thread's last band was of the same group. */
+static void do_band(const integer_run *run, int64_t item, int64_t first, bool is_next,
+                    char *scratch) {
     const band_memory memory = lay_out(run, scratch);
     const int64_t group = item % run->groups, left = run->positions - first;
     const int32_t zero = tn_conv_integer_zero(run->call, run->inputs->x_zero, 0);
@@ -241,7 +243,7 @@ static void do_band(const integer_run *run, int64_t item, int64_t first, char *s
                             .a = memory.rows,
                             .a_stride = run->product.depth,
                             .b_zero = memory.zeros};
-    read_filters(run, group, &memory);
+    if (!is_next) read_filters(run, group, &memory);
     for (int64_t r = 0; r < band.rows; r++) {
         band.a_zero[r] = zero;
         gather_row(run, x, first + r, (uint8_t)zero, memory.rows + r * run->product.depth);
@@ -258,7 +260,8 @@ static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t threa
     const integer_run *run = user;
     char *scratch = run->scratch + thread * scratch_bytes(run);
     for (int64_t unit = begin; unit < end; unit++)
-        do_band(run, unit / run->bands, unit % run->bands * TN_INTEGER_BAND, scratch);
+        do_band(run, unit / run->bands, unit % run->bands * TN_INTEGER_BAND,
+                unit > begin && unit % run->bands != 0, scratch);
     return TN_OK;
 }
 
