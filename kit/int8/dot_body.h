@@ -23,6 +23,17 @@ TN_INLINE void tile_finish_bytes(const tn_dot_tile *tile,
     }
 }
 
+/* Whole vectors of sums side by side. */
+TN_INLINE void tile_store_sums(const tn_dot_tile *tile,
+                               tn_vector_whole sums[TN_DOT_ROWS][TN_DOT_VECTORS], const int rows,
+                               const int vectors) {
+    int32_t *to = tile->output;
+    TN_UNROLL for (int m = 0; m < rows; m++) {
+        TN_UNROLL for (int v = 0; v < vectors; v++)
+            memcpy(to + m * tile->row_stride + v * TN_LANES, &sums[m][v], sizeof(sums[m][v]));
+    }
+}
+
 TN_INLINE void tile_run(const int rows, const int vectors, const tn_dot_tile *tile) {
     const int chains = rows * vectors >= 6 ? 1 : rows * vectors >= 3 ? 2 : 4;
     const int64_t step = (int64_t)vectors * TN_LANES * TN_DOT_GROUP;
@@ -66,6 +77,11 @@ TN_INLINE void tile_run(const int rows, const int vectors, const tn_dot_tile *ti
     }
     if (tile->end->is_plain && tile->end->type == TN_I8 && tile->column_stride == 1) {
         tile_finish_bytes(tile, sums[0], rows, vectors);
+        return;
+    }
+    if (tile->end->type == TN_I32 && tile->column_stride == 1 &&
+        tile->columns >= (int64_t)vectors * TN_LANES) {
+        tile_store_sums(tile, sums[0], rows, vectors);
         return;
     }
     tn_vector_whole spilled[TN_DOT_ROWS * TN_DOT_VECTORS];

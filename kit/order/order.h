@@ -53,8 +53,8 @@ typedef struct tn_order_functions {
 } tn_order_functions;
 
 typedef struct tn_order_level {
-    tn_order_functions narrow; /* keys of 32 bits, of types that have no more, numbers below 2^32 */
-    tn_order_functions wide;
+    const tn_order_functions *narrow; /* keys of 32 bits, of types that have no more; numbers fit */
+    const tn_order_functions *wide;
 } tn_order_level;
 
 extern const tn_order_level tn_order_baseline, tn_order_avx2, tn_order_avx512;
@@ -65,7 +65,7 @@ enum { TN_ORDER_BLOCK = 1024 /* keys that are best read at once */ };
 static inline const tn_order_functions *tn_order_of(const tn_order_level *level, tn_type type,
                                                     int64_t count) {
     const bool is_wide = type == TN_F64 || type == TN_I64 || type == TN_U64 || count > UINT32_MAX;
-    return is_wide ? &level->wide : &level->narrow;
+    return is_wide ? level->wide : level->narrow;
 }
 
 #endif

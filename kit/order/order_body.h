@@ -13,15 +13,17 @@
 
 #define SIGNED_KEY(type, bits) ((type)((bits) ^ (type)((type)1 << (sizeof(type) * 8 - 1))))
 
-/* Of a float's bits: negative ones are inverted, the others lie above them. `infinity` has the bits
- * of infinity. */
+/* Of a float's bits: negative ones are inverted, the others lie above them; -0 becomes 0, NaN all
+ * ones. `infinity` has the bits of infinity. Without branches, which keep compilers from vectors.
+ */
 #define FLOAT_KEY(type, name, infinity)                                                            \
     static inline type key_of_##name(type bits) {                                                  \
         const type sign = (type)((type)1 << (sizeof(type) * 8 - 1));                               \
+        const type is_negative = (type)(bits >> (sizeof(type) * 8 - 1));                           \
         const type size = (type)(bits & (type)~sign);                                              \
-        const type below = (type)~bits, above = (type)(bits | sign);                               \
-        const type number = size != 0 && (bits & sign) ? below : above;                            \
-        return size > (infinity) ? (type) ~(type)0 : size == 0 ? sign : number;                    \
+        const type key = (type)(bits ^ (type)((type)(0 - is_negative) | sign));                    \
+        const type is_nan = (type)(size > (infinity)), is_minus_zero = (type)(bits == sign);       \
+        return (type)((type)(key + is_minus_zero) | (type)(0 - is_nan));                           \
     }
 FLOAT_KEY(uint16_t, f16, 0x7C00)
 FLOAT_KEY(uint16_t, bf16, 0x7F80)
@@ -83,4 +85,4 @@ FLOAT_KEY(uint64_t, f64, UINT64_C(0x7FF0000000000000))
 #define HAS_WIDE_TYPES 1
 #include "kit/order/order_width.h"
 
-const tn_order_level TN_ORDER_LEVEL = {functions_32, functions_64};
+const tn_order_level TN_ORDER_LEVEL = {&functions_32, &functions_64};

@@ -4,7 +4,6 @@
  * in one to six spatial axes. The reference is in reference.c, kernels beside it.
  */
 #include "conv/conv.h"
-#include "conv/integer/integer.h"
 #include "conv/kernels.h"
 #include <tenon/kit/known_steps.h>
 #include <tenon/kit/infer.h>

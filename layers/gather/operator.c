@@ -146,29 +146,78 @@ static tn_status gather_elements_infer(tn_call *call) {
 typedef struct elements_job {
     tn_call *call;
     int64_t strides[TN_MAX_RANK]; /* of the data */
+    int64_t extent;               /* of the axis */
     uint32_t axis;
 } elements_job;
+
+/* Elements of a row of the output: `count` from number `at` on, in the data from `row` on, `step`
+ * apart but for the axis. Indices have been checked. */
+#define GATHER_ROW(index_type, type)                                                               \
+    {                                                                                              \
+        const index_type *indices = (const index_type *)job->call->inputs[INDICES]->data + at;     \
+        const type *from = (const type *)job->call->inputs[DATA]->data + row;                      \
+        type *to = (type *)job->call->outputs[0]->data + at;                                       \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            const int64_t index = indices[i] + (indices[i] < 0 ? job->extent : 0);                 \
+            to[i] = from[i * step + index * stride];                                               \
+        }                                                                                          \
+        return;                                                                                    \
+    }
+#define GATHER_ROWS(name, index_type)                                                              \
+    static void gather_row_##name(const elements_job *job, int64_t at, int64_t count, int64_t row, \
+                                  int64_t step) {                                                  \
+        const int64_t stride = job->strides[job->axis];                                            \
+        switch (tn_element_bytes(job->call->inputs[DATA]->type)) {                                 \
+        case 1:                                                                                    \
+            GATHER_ROW(index_type, uint8_t)                                                        \
+        case 2:                                                                                    \
+            GATHER_ROW(index_type, uint16_t)                                                       \
+        case 4:                                                                                    \
+            GATHER_ROW(index_type, uint32_t)                                                       \
+        default:                                                                                   \
+            GATHER_ROW(index_type, uint64_t)                                                       \
+        }                                                                                          \
+    }                                                                                              \
+    static bool are_inside_##name(const elements_job *job, int64_t at, int64_t count) {            \
+        const index_type *indices = (const index_type *)job->call->inputs[INDICES]->data + at;     \
+        bool is_outside = false;                                                                   \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            is_outside |= (indices[i] < -job->extent) | (indices[i] >= job->extent);               \
+        return !is_outside;                                                                        \
+    }
+GATHER_ROWS(i32, int32_t)
+GATHER_ROWS(i64, int64_t)
+
+/* The first index that is outside is named. */
+static tn_status check_row(const elements_job *job, int64_t at, int64_t count) {
+    const bool is_long = job->call->inputs[INDICES]->type == TN_I64;
+    int64_t index = 0;
+    if (is_long ? are_inside_i64(job, at, count) : are_inside_i32(job, at, count)) return TN_OK;
+    for (int64_t i = at; i < at + count; i++)
+        TN_TRY(tn_index_load(job->call, i, job->extent, &index));
+    return TN_ERROR_RANGE;
+}
 
 /* An item is an element of the output. */
 static tn_status gather_some_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const elements_job *job = user;
-    const tn_tensor *data = job->call->inputs[DATA], *output = job->call->outputs[0];
-    const size_t bytes = tn_element_bytes(data->type);
+    const tn_tensor *output = job->call->outputs[0];
     const uint32_t last = output->rank - 1;
-    const int64_t width = output->shape[last];
+    const int64_t width = output->shape[last], step = job->axis == last ? 0 : 1;
+    const bool is_long = job->call->inputs[INDICES]->type == TN_I64;
     (void)thread;
     for (int64_t i = begin; i < end;) {
-        const int64_t first = i % width, stop = end - i < width - first ? end - i + first : width;
-        const int64_t step = job->axis == last ? 0 : 1;
-        int64_t row = 0, rest = i / width, index = 0;
+        const int64_t first = i % width;
+        const int64_t count = end - i < width - first ? end - i : width - first;
+        int64_t row = first * step, rest = i / width;
         for (uint32_t k = last; k-- > 0; rest /= output->shape[k])
             row += k == job->axis ? 0 : rest % output->shape[k] * job->strides[k];
-        for (int64_t k = first; k < stop; k++, i++) {
-            TN_TRY(tn_index_load(job->call, i, data->shape[job->axis], &index));
-            const int64_t from = row + k * step + index * job->strides[job->axis];
-            memcpy((char *)output->data + (size_t)i * bytes,
-                   (const char *)data->data + (size_t)from * bytes, bytes);
-        }
+        TN_TRY(check_row(job, i, count));
+        if (is_long)
+            gather_row_i64(job, i, count, row, step);
+        else
+            gather_row_i32(job, i, count, row, step);
+        i += count;
     }
     return TN_OK;
 }
@@ -179,6 +228,7 @@ static tn_status gather_elements(tn_call *call, bool is_parallel) {
     const int64_t elements = tn_element_count(call->outputs[0]);
     elements_job job = {.call = call};
     TN_TRY(tn_axis_read(call, data->rank, &job.axis));
+    job.extent = data->shape[job.axis];
     tn_region_strides(data->rank, data->shape, job.strides);
     if (elements == 0) return TN_OK;
     if (!is_parallel) return gather_some_elements(&job, 0, elements, 0);

@@ -462,6 +462,20 @@ def libraries_of_the_path(checks):
     checks.expect("what is named goes first", ["run", "layer.onnx", "-i", "x.npy", "-p", "newer/libadd_one.so"], DONE, **path)
 
 
+def missing_kernels(checks):
+    """No operator of the processor is computed by its reference but those that need no kernel, each with a reason."""
+    missing = ["plugin", "list", "--missing"]
+    checks.expect("on the processor", [*missing, "cpu"], DONE, "0 operators have no kernel on cpu", "Reshape  a view")
+    lists = json.loads(checks.expect("as JSON", [*missing, "cpu", "--json"], DONE).stdout)
+    checks.say(lists["device"] == "cpu" and lists["missing"] == [], f"missing: {lists['missing']}")
+    checks.say(len(lists["excepted"]) > 5 and all(entry["reason"] for entry in lists["excepted"]), f"{lists['excepted']}")
+    library(checks, "missing/libadd_one.so", "AddOne")
+    checks.expect("a library's", [*missing, "cpu", "--plugin", "missing/libadd_one.so"], DONE, "Test::AddOne\n",
+                  "1 operators have no kernel")
+    checks.expect("a device without kernels", [*missing, "tpu"], UNSUPPORTED, "has kernels for the device 'tpu'")
+    checks.expect("elsewhere", ["plugin", "show", "Relu", "--missing", "cpu"], USAGE, "option --missing", "plugin list")
+
+
 def types_of(report):
     """By node: its kernel, and the types that it reads and writes."""
     return {node["name"]: (node["kernel"], {value["type"] for value in node["inputs"] + node["outputs"] if value})
@@ -663,6 +677,7 @@ def main():
         refusals_come_first(checks)
         shapes_of_plans(checks)
         libraries_of_the_path(checks)
+        missing_kernels(checks)
         ranges_by_hand(checks)
         results_on_the_screen(checks)
         borders(checks)

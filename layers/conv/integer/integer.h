@@ -30,8 +30,4 @@ float tn_conv_integer_factor(const tn_call *call, int64_t filter);
 /* What a filter's sums begin at. */
 int32_t tn_conv_integer_bias(const tn_call *call, int64_t filter);
 
-extern const tn_operator tn_conv_integer_10, tn_q_linear_conv_10;
-extern const tn_kernel tn_conv_integer_baseline, tn_conv_integer_avx2, tn_conv_integer_avx512vnni,
-    tn_q_linear_conv_baseline, tn_q_linear_conv_avx2, tn_q_linear_conv_avx512vnni;
-
 #endif

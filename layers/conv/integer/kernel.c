@@ -5,6 +5,7 @@
  * columns are filters. A unit of work is a band of positions of one group of one image.
  */
 #include "conv/integer/integer.h"
+#include "conv/kernels.h"
 #include "kit/int8/integer_product.h"
 #include "kit/math/element.h"
 #include "kit/operator/kernel_memory.h"
@@ -150,28 +151,47 @@ static tn_status interleave(void *user, int64_t begin, int64_t end, uint32_t thr
     return TN_OK;
 }
 
+/* The taps along the last axis that begin at `first` of `row`; null: padding alone. Those beside
+ * each other are copied at once. */
+static void gather_taps(const integer_run *run, const uint8_t *row, int64_t first, uint8_t zero,
+                        uint8_t *to) {
+    const uint32_t last = run->window.rank - 1;
+    const int64_t taps = run->window.kernel[last], step = run->window.dilation[last];
+    const int64_t width = run->window.input[last], channels = run->channels;
+    if (row && step == 1 && first >= 0 && first + taps <= width) {
+        memcpy(to, row + first * channels, (size_t)(taps * channels));
+        return;
+    }
+    for (int64_t t = 0; t < taps; t++, to += channels) {
+        const int64_t at = first + t * step;
+        if (row && at >= 0 && at < width)
+            memcpy(to, row + at * channels, (size_t)channels);
+        else
+            memset(to, zero, (size_t)channels);
+    }
+}
+
 /* The window's elements at one position, or X's zero point where it is padding. */
 static void gather_row(const integer_run *run, const uint8_t *x, int64_t position, uint8_t zero,
                        uint8_t *to) {
     const tn_window *window = &run->window;
-    const size_t channels = (size_t)run->channels;
+    const uint32_t last = window->rank - 1;
+    const int64_t bytes = window->kernel[last] * run->channels;
     int64_t at[TN_WINDOW_MAX_RANK], tap[TN_WINDOW_MAX_RANK] = {0};
     for (uint32_t i = window->rank; i-- > 0; position /= window->output[i])
         at[i] = position % window->output[i] * window->stride[i] - window->pad_begin[i];
-    for (int64_t t = 0; t < run->taps; t++, to += channels) {
+    do {
         int64_t offset = 0;
         bool is_inside = true;
-        for (uint32_t i = 0; i < window->rank; i++) {
+        for (uint32_t i = 0; i < last; i++) {
             const int64_t index = at[i] + tap[i] * window->dilation[i];
             is_inside = is_inside && index >= 0 && index < window->input[i];
             offset = offset * window->input[i] + (is_inside ? index : 0);
         }
-        if (is_inside)
-            memcpy(to, x + (size_t)offset * channels, channels);
-        else
-            memset(to, zero, channels);
-        tn_window_step(window->rank, window->kernel, tap);
-    }
+        gather_taps(run, is_inside ? x + offset * window->input[last] * run->channels : NULL,
+                    at[last], zero, to);
+        to += bytes;
+    } while (tn_window_step(last, window->kernel, tap));
 }
 
 /* A group's filters for one band, in the thread's memory. */
@@ -225,12 +245,18 @@ static void store_bytes(const integer_run *run, const tn_integer_band *band,
         level->to_bytes(run->filters, sums, memory->factors, zero,
                         run->call->outputs[0]->type == TN_I8, memory->bytes + r * padded);
     }
-    for (int64_t f = 0; f < run->filters; f++)
-        for (int64_t r = 0; r < band->rows; r++)
-            y[f * run->positions + r] = memory->bytes[r * padded + f];
+    const int64_t rows = band->rows, filters = run->filters, positions = run->positions;
+    for (int64_t f = 0; f < filters; f++) { /* nothing is read again behind stores of bytes */
+        const uint8_t *from = memory->bytes + f;
+        uint8_t *to = y + f * positions;
+        for (int64_t r = 0; r < rows; r++)
+            to[r] = from[r * padded];
+    }
 }
 
-static void do_band(const integer_run *run, int64_t item, int64_t first, char *scratch) {
+/* `is_next`: the thread's last band was of the same group. */
+static void do_band(const integer_run *run, int64_t item, int64_t first, bool is_next,
+                    char *scratch) {
     const band_memory memory = lay_out(run, scratch);
     const int64_t group = item % run->groups, left = run->positions - first;
     const int32_t zero = tn_conv_integer_zero(run->call, run->inputs->x_zero, 0);
@@ -240,7 +266,7 @@ static void do_band(const integer_run *run, int64_t item, int64_t first, char *s
                             .a = memory.rows,
                             .a_stride = run->product.depth,
                             .b_zero = memory.zeros};
-    read_filters(run, group, &memory);
+    if (!is_next) read_filters(run, group, &memory);
     for (int64_t r = 0; r < band.rows; r++) {
         band.a_zero[r] = zero;
         gather_row(run, x, first + r, (uint8_t)zero, memory.rows + r * run->product.depth);
@@ -257,7 +283,8 @@ static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t threa
     const integer_run *run = user;
     char *scratch = run->scratch + thread * scratch_bytes(run);
     for (int64_t unit = begin; unit < end; unit++)
-        do_band(run, unit / run->bands, unit % run->bands * TN_INTEGER_BAND, scratch);
+        do_band(run, unit / run->bands, unit % run->bands * TN_INTEGER_BAND,
+                unit > begin && unit % run->bands != 0, scratch);
     return TN_OK;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operators of integer.h: shapes, references, tables. */
 #include "conv/integer/integer.h"
+#include "conv/kernels.h"
 #include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
@@ -198,7 +199,7 @@ static const char *const conv_integer_cases[] = {
     "pads=[1,1,1,1,1,1] | x=u8[1,2,5,6,7] w=i8[3,2,3,3,3] x_zero_point=u8[]{100}",
     "auto_pad=SAME_LOWER strides=[3,2] | x=u8[1,2,10,10] w=u8[2,2,4,4]",
     "| x=u8[0,3,8,8] w=i8[2,3,3,3]",
-    "pads=[1,1,1,1] | x=u8[1,64,28,28] w=i8[64,64,3,3] x_zero_point=u8[]{128}",
+    "pads=[1,1,1,1] | x=u8[1,24,14,14] w=i8[40,24,3,3] x_zero_point=u8[]{128}",
 };
 static const tn_port q_linear_conv_ports[] = {
     TN_PORT("x", "T1:i8|u8", 0, X_WORDS),
@@ -228,9 +229,9 @@ static const char *const q_linear_conv_cases[] = {
     ("| x=u8[1,1,1,2]{1,3} x_scale=f32[]{1} x_zero_point=u8[]{0} w=u8[1,1,1,1]{1} "
      "w_scale=f32[]{1} w_zero_point=u8[]{0} y_scale=f32[]{2} y_zero_point=u8[]{1} "
      "| y=u8[1,1,1,2]{1,3}"),
-    ("pads=[1,1,1,1] | x=u8[1,64,28,28] x_scale=f32[]{0.02} x_zero_point=u8[]{128} "
-     "w=i8[64,64,3,3] w_scale=f32[]{0.01} w_zero_point=i8[]{0} y_scale=f32[]{3} "
-     "y_zero_point=u8[]{128} B=i32[64]"),
+    ("pads=[1,1,1,1] | x=u8[1,24,14,14] x_scale=f32[]{0.02} x_zero_point=u8[]{128} "
+     "w=i8[40,24,3,3] w_scale=f32[]{0.01} w_zero_point=i8[]{0} y_scale=f32[]{3} "
+     "y_zero_point=u8[]{128} B=i32[40]"),
 };
 
 #define INTEGER(prefix, of_name, words, roles)                                                     \

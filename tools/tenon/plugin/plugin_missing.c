@@ -19,7 +19,6 @@ typedef struct exception {
 static const exception exceptions[] = {
     {"", "Constant", "a constant when the network is read"},
     {"", "Dropout", "removed at the build: its output is its input"},
-    {"", "Identity", "removed at the build: its output is its input"},
     {"", "Range", "shape arithmetic: computed with the shapes"},
     {"", "Shape", "shape arithmetic: computed with the shapes"},
     {"", "Size", "shape arithmetic: computed with the shapes"},
