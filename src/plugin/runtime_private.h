@@ -42,7 +42,7 @@ struct tn_runtime {
     size_t importer_count, importer_capacity;
     pthread_mutex_t importers_lock;
     const char *importer_folders[2], *operator_folders[2]; /* beside the core library */
-    bool has_linked_importers;       /* under the loading lock */
+    bool has_linked_importers;                             /* under the loading lock */
     tn_device cpu;
     tn_workers *workers;
     tn_host_threads *run_threads; /* made when they are needed first, under `lock`; or null */
