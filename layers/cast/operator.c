@@ -55,10 +55,8 @@ static tn_status cast_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, 0);
 }
 
-/* A tensor of strings has a heap of its own. */
 static tn_status cast_is_identity(tn_call *call) {
-    const tn_type type = call->inputs[0]->type;
-    return type == cast_type(call) && type != TN_STRING ? TN_OK : TN_ERROR_UNSUPPORTED;
+    return call->inputs[0]->type == cast_type(call) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 static bool is_of_strings(const tn_call *call) {
@@ -139,8 +137,7 @@ static tn_status cast_like_infer(tn_call *call) {
 }
 
 static tn_status cast_like_is_identity(tn_call *call) {
-    const tn_type type = call->inputs[0]->type;
-    return type == call->inputs[1]->type && type != TN_STRING ? TN_OK : TN_ERROR_UNSUPPORTED;
+    return call->inputs[0]->type == call->inputs[1]->type ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 static const tn_port cast_like_inputs[] = {
