@@ -187,7 +187,8 @@ static bool put_tensors(tn_frame *frame, frame_memory *r, const tn_probe *probe,
         const tn_guarded *at = has_data ? tn_probe_memory_output(memory, i) : NULL;
         outputs[i] = put_tensor(r, &probe->outputs[i], at ? at->data : NULL, sees, probe->is_open);
         if (!outputs[i]) return false;
-        if (outputs[i]->heap) outputs[i]->heap = (tn_heap *)(uintptr_t)&memory->heaps[i].heap;
+        if (has_data && probe->outputs[i].type == TN_STRING) /* also without a bound */
+            outputs[i]->heap = (tn_heap *)(uintptr_t)&memory->heaps[i].heap;
         frame->outputs[i] = outputs[i];
     }
     if (!put_steps(frame, r, probe, memory, sees, outputs[0])) return false;

@@ -506,7 +506,7 @@ tn_status tn_probe_take_strings(tn_probe *probe, const tn_frame *frame, tn_probe
         size_t count = 0;
         TN_TRY(tn_shape_count(&memory->shapes[i], &count));
         memset(&unwritten, poison, sizeof(unwritten));
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; k < count && poison != 0; k++) /* zeros are an empty string */
             if (memcmp(&elements[k], &unwritten, sizeof(unwritten)) == 0)
                 return broken(
                     probe, "writes-all",

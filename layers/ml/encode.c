@@ -235,8 +235,8 @@ static const char *const encoder_1_cases[] = {
 static const char *const encoder_2_cases[] = {
     "keys_strings=[a,b,a] values_int64s=[5,6,7] | X=string[3]{b,a,c} | Y=i64[3]{6,5,-1}",
     "keys_int64s=[3,-1] values_strings=[x,yz] | X=i64[3]{-1,3,0} | Y=string[3]{yz,x,_Unused}",
-    "keys_floats=[nan,0.5] values_floats=[1,2] default_float=9 | X=f32[3]{0.5,nan,7} | "
-    "Y=f32[3]{2,1,9}",
+    ("keys_floats=[nan,0.5] values_floats=[1,2] default_float=9 | X=f32[3]{0.5,nan,7} | "
+     "Y=f32[3]{2,1,9}"),
     "keys_strings=[a,b] values_strings=[c,d] | X=string[2,3]",
     "keys_int64s=[1,2,3] values_floats=[0.1,0.2,0.3] | X=i64[500]",
     "keys_int64s=[1] values_int64s=[2] | X=i64[0]",

@@ -151,8 +151,8 @@ static const char *const classifier_cases[] = {
     ONE "classlabels_strings=[no,yes] post_transform=SOFTMAX_ZERO | X=i32[2]",
     "coefficients=[1,2,3,4] classlabels_ints=[0,1] | X=f32[700,2]",
     THREE "classlabels_ints=[5,6,7] | X=f32[0,2]",
-    "coefficients=[0.1,0.2,0.3] classlabels_ints=[9] post_transform=PROBIT | "
-    "X=f32[2,3]{0,0,1,1,1,0}",
+    ("coefficients=[0.1,0.2,0.3] classlabels_ints=[9] post_transform=PROBIT | "
+     "X=f32[2,3]{0,0,1,1,1,0}"),
 };
 TN_OPERATOR(classifier, TN_ML, "LinearClassifier", 1, "The class of each row by linear functions.",
             TN_FIELDS(linear_params, classifier_fields));

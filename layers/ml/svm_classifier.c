@@ -230,8 +230,8 @@ static const char *const classifier_cases[] = {
     THREE "kernel_type=RBF prob_a=[-1.5,-1,-2] prob_b=[0.1,0,-0.1] | X=i64[300,2]",
     THREE "kernel_type=LINEAR | X=i32[2]",
     "coefficients=[0.1,-0.2,0.3,0.4] rho=[0.1] classlabels_ints=[0,1] | X=f32[6,2]",
-    "coefficients=[0.1,-0.2,0.3,0.4,0.1,0.7] rho=[0.1] classlabels_strings=[a,b,c] "
-    "post_transform=SOFTMAX | X=f32[0,2]",
+    ("coefficients=[0.1,-0.2,0.3,0.4,0.1,0.7] rho=[0.1] classlabels_strings=[a,b,c] "
+     "post_transform=SOFTMAX | X=f32[0,2]"),
 };
 TN_OPERATOR(classifier, TN_ML, "SVMClassifier", 1, "The class of each row by support vectors.",
             TN_FIELDS(tn_svm_params, classifier_fields));

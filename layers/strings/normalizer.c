@@ -130,8 +130,8 @@ static const tn_port normalizer_outputs[] = {
 static const char *const normalizer_cases[] = {
     "| X=string[3]",
     "stopwords=[b] case_change_action=UPPER | X=string[3]{a,B,c} | Y=string[2]{A,C}",
-    "stopwords=[b] is_case_sensitive=1 case_change_action=LOWER | X=string[1,3]{A,B,b} | "
-    "Y=string[1,2]{a,b}",
+    ("stopwords=[b] is_case_sensitive=1 case_change_action=LOWER | X=string[1,3]{A,B,b} | "
+     "Y=string[1,2]{a,b}"),
     "stopwords=[a] | X=string[2]{a,A} | Y=string[1]{}",
     "case_change_action=UPPER | X=string[2]{äßя,ĳω} | Y=string[2]{ÄßЯ,ĲΩ}",
     "case_change_action=LOWER | X=string[9]",

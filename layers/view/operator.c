@@ -56,8 +56,8 @@ static tn_status read_axes(tn_call *call, int64_t *values, tn_i64s *out_axes,
 
 static const tn_port identity_outputs[] = {TN_PORT_VIEW_OF("output", "T", 0, "the same")};
 static const char *const identity_1_cases[] = {
-    "| input=f32[2,3,4]", "| input=i64[]", "| input=bool[7]", "| input=f16[3,0]", "| input=u8[1]",
-    "| input=string[2,3]",
+    "| input=f32[2,3,4]", "| input=i64[]", "| input=bool[7]",
+    "| input=f16[3,0]",   "| input=u8[1]", "| input=string[2,3]",
 };
 VIEW(identity, "Identity", 1, "Nothing.",
      TN_OPERATOR_SELECTS | TN_OPERATOR_IDENTITY | TN_OPERATOR_ELEMENTWISE, TN_NO_FIELDS,

@@ -3,6 +3,7 @@
  * The fields of TreeEnsemble (opset 5): nodes and leaves in lists of their own, which name each
  * other by index. See ensemble.h.
  */
+#include "ml/lookup.h"
 #include "ml/trees/tree_ensemble.h"
 
 #include <math.h>
@@ -14,29 +15,25 @@ static tn_status check_count(tn_call *call, const char *name, uint64_t count, ui
                             name, (unsigned long long)count, (unsigned long long)expected);
 }
 
-/* The values of a tensor field of floating-point values. */
-static tn_status read_numbers(tn_call *call, const char *name, const tn_tensor *tensor,
+/* The values of a field that is a tensor or a list of numbers. */
+static tn_status read_numbers(tn_call *call, const char *name, const tn_attribute *field,
                               tn_tree_numbers *out_numbers) {
+    tn_ml_list list = {0};
     *out_numbers = (tn_tree_numbers){0, NULL, TN_F32};
-    if (!tensor) return TN_OK;
-    if (!tn_element_is_real(tensor->type))
-        return call->host->fail(call, TN_ERROR_TYPE, "field '%s' holds no floating-point numbers",
-                                name);
-    *out_numbers =
-        (tn_tree_numbers){(uint64_t)tn_element_count(tensor), tensor->data, tensor->type};
+    if (!field) return TN_OK;
+    if (!tn_ml_list_of(field, &list) || list.type == TN_STRING)
+        return call->host->fail(call, TN_ERROR_TYPE, "field '%s' holds no numbers", name);
+    *out_numbers = (tn_tree_numbers){list.count, list.items, list.type};
     return TN_OK;
 }
 
 static tn_status check_counts(tn_call *call, const tn_tree_ensemble_params *p,
-                              const tn_tree_numbers *splits) {
+                              const tn_tree_numbers *splits, const tn_tree_numbers *modes) {
     const uint64_t count = p->nodes_featureids.count;
     if (count == 0 || count > TN_TREES_MOST_NODES / 3)
         return call->host->fail(call, TN_ERROR_ARGUMENT, "field 'nodes_featureids' has %llu values",
                                 (unsigned long long)count);
-    if (p->nodes_modes->type != TN_U8)
-        return call->host->fail(call, TN_ERROR_TYPE, "field 'nodes_modes' holds no bytes");
-    TN_TRY(
-        check_count(call, "nodes_modes", (uint64_t)tn_element_count(p->nodes_modes), count, false));
+    TN_TRY(check_count(call, "nodes_modes", modes->count, count, false));
     TN_TRY(check_count(call, "nodes_splits", splits->count, count, false));
     TN_TRY(check_count(call, "nodes_truenodeids", p->nodes_truenodeids.count, count, false));
     TN_TRY(check_count(call, "nodes_falsenodeids", p->nodes_falsenodeids.count, count, false));
@@ -65,14 +62,15 @@ static tn_status read_child(tn_call *call, const tn_tree_ensemble_params *p, con
     return TN_OK;
 }
 
-static tn_status read_node(tn_call *call, const tn_tree_ensemble_params *p, uint64_t index,
-                           tn_ensemble *ensemble) {
+static tn_status read_node(tn_call *call, const tn_tree_ensemble_params *p,
+                           const tn_tree_numbers *modes, uint64_t index, tn_ensemble *ensemble) {
     const uint64_t count = p->nodes_featureids.count, slot = count + 2 * index;
     tn_tree_node *node = &ensemble->nodes[index];
-    node->mode = ((const uint8_t *)p->nodes_modes->data)[index];
-    if (node->mode > TN_TREE_MEMBER)
-        return call->host->fail(call, TN_ERROR_RANGE, "field 'nodes_modes': %u of node %llu",
-                                node->mode, (unsigned long long)index);
+    const int64_t mode = tn_element_load_i64(modes->items, modes->type, (int64_t)index);
+    if (mode < TN_TREE_LEQ || mode > TN_TREE_MEMBER)
+        return call->host->fail(call, TN_ERROR_RANGE, "field 'nodes_modes': %lld of node %llu",
+                                (long long)mode, (unsigned long long)index);
+    node->mode = (uint8_t)mode;
     node->feature = p->nodes_featureids.items[index];
     node->nan_is_true = p->nodes_missing_value_tracks_true.count > 0 &&
                         p->nodes_missing_value_tracks_true.items[index] != 0;
@@ -111,13 +109,14 @@ static tn_status read_members(tn_call *call, const tn_tree_ensemble_params *p,
 }
 
 static tn_status read_nodes(tn_call *call, const tn_tree_ensemble_params *p,
-                            const tn_tree_numbers *splits, tn_ensemble *ensemble) {
+                            const tn_tree_numbers *splits, const tn_tree_numbers *modes,
+                            tn_ensemble *ensemble) {
     const uint64_t count = p->nodes_featureids.count;
     ensemble->node_count = 3 * count;
     TN_TRY(
         tn_ensemble_allocate(call, 3 * count, sizeof(*ensemble->nodes), (void *)&ensemble->nodes));
     for (uint64_t i = 0; i < count; i++) {
-        TN_TRY(read_node(call, p, i, ensemble));
+        TN_TRY(read_node(call, p, modes, i, ensemble));
         ensemble->nodes[i].threshold = tn_tree_number(splits, i);
     }
     return read_members(call, p, ensemble);
@@ -175,14 +174,15 @@ static tn_status read_leaves(tn_call *call, const tn_tree_ensemble_params *p,
 
 tn_status tn_ensemble_read_5(tn_call *call, const tn_tree_ensemble_params *params,
                              tn_ensemble *out_ensemble) {
-    tn_tree_numbers splits;
+    tn_tree_numbers splits, modes;
     *out_ensemble = (tn_ensemble){.fields = {"nodes_truenodeids", "nodes_falsenodeids"},
                                   .target_count = params->n_targets,
                                   .aggregate = params->aggregate_function};
     TN_TRY(read_numbers(call, "nodes_splits", params->nodes_splits, &splits));
-    TN_TRY(check_counts(call, params, &splits));
+    TN_TRY(read_numbers(call, "nodes_modes", params->nodes_modes, &modes));
+    TN_TRY(check_counts(call, params, &splits, &modes));
     TN_TRY(read_leaves(call, params, out_ensemble));
-    TN_TRY(read_nodes(call, params, &splits, out_ensemble));
+    TN_TRY(read_nodes(call, params, &splits, &modes, out_ensemble));
     TN_TRY(read_roots(call, params, out_ensemble));
     settle_leaves(out_ensemble, params->nodes_featureids.count);
     return tn_ensemble_check(call, out_ensemble);

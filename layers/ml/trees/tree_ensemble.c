@@ -56,24 +56,24 @@ static tn_status tree_ensemble_run(tn_call *call) {
     return tn_forest_run(call, finish, &t);
 }
 
-#define LIST(member, flags, doc)   TN_FIELD(params, member, TN_FIELD_I64S, flags, NULL, doc)
-#define TENSOR(member, flags, doc) TN_FIELD(params, member, TN_FIELD_TENSOR, flags, NULL, doc)
+#define LIST(member, flags, doc) TN_FIELD(params, member, TN_FIELD_I64S, flags, NULL, doc)
+#define ANY(member, flags, doc)  TN_FIELD(params, member, TN_FIELD_ANY, flags, NULL, doc)
 static const tn_field tree_ensemble_fields[] = {
     LIST(tree_roots, TN_REQUIRED, "the first node of each tree"),
     LIST(nodes_featureids, TN_REQUIRED, "of each node: the feature that it tests"),
-    TENSOR(nodes_splits, TN_REQUIRED, "its threshold"),
-    TENSOR(nodes_modes, TN_REQUIRED,
-           "bytes: 0 <=, 1 <, 2 >=, 3 >, 4 ==, 5 !=, 6 is one of its members"),
+    ANY(nodes_splits, TN_REQUIRED, "its threshold"),
+    ANY(nodes_modes, TN_REQUIRED,
+        "bytes: 0 <=, 1 <, 2 >=, 3 >, 4 ==, 5 !=, 6 is one of its members"),
     LIST(nodes_truenodeids, TN_REQUIRED, "the node or leaf where the test is true"),
     LIST(nodes_falsenodeids, TN_REQUIRED, "the node or leaf where it is false"),
     LIST(nodes_trueleafs, TN_REQUIRED, "whether that is a leaf where it is true"),
     LIST(nodes_falseleafs, TN_REQUIRED, "the same where it is false"),
     LIST(nodes_missing_value_tracks_true, TN_OPTIONAL, "whether NaN goes where it is true"),
-    TENSOR(nodes_hitrates, TN_OPTIONAL, "for people"),
-    TENSOR(membership_values, TN_OPTIONAL,
-           "the members of each node of mode 6, and a NaN behind them"),
+    ANY(nodes_hitrates, TN_OPTIONAL, "for people"),
+    ANY(membership_values, TN_OPTIONAL,
+        "the members of each node of mode 6, and a NaN behind them"),
     LIST(leaf_targetids, TN_REQUIRED, "of each leaf: its target"),
-    TENSOR(leaf_weights, TN_REQUIRED, "its weight"),
+    ANY(leaf_weights, TN_REQUIRED, "its weight"),
     TN_FIELD_RANGE(params, n_targets, TN_FIELD_I64, TN_OPTIONAL, "1", 1, TN_TREES_MOST_TARGETS,
                    "how many targets there are"),
     TN_FIELD_CHOICE(params, aggregate_function, TN_FIELD_ENUM, TN_OPTIONAL, "SUM",
@@ -84,10 +84,28 @@ static const tn_field tree_ensemble_fields[] = {
 static const tn_port tree_ensemble_inputs[] = {TN_PORT("X", "T:f32|f64|f16", 0, "[N, C], or [C]")};
 static const tn_port tree_ensemble_outputs[] = {TN_PORT("Y", "T", 0, "[N, n_targets]")};
 
-TN_OPERATOR_VERSION(tree_ensemble, TN_ML, "TreeEnsemble", 5,
-                    "Numbers for each row by trees whose leaves have weights.",
-                    TN_FIELDS(params, tree_ensemble_fields), TN_INPUTS(tree_ensemble_inputs),
-                    TN_OUTPUTS(tree_ensemble_outputs));
+/* Two trees; the second tests membership, then on its false side a number. */
+#define TREES                                                                                      \
+    "tree_roots=[0,2] nodes_featureids=[0,1,2,0] nodes_splits=[0.5,-0.25,0,0.75] "                 \
+    "nodes_modes=[0,3,6,1] nodes_truenodeids=[1,0,2,0] nodes_trueleafs=[0,1,1,1] "                 \
+    "nodes_falsenodeids=[1,3,3,4] nodes_falseleafs=[1,1,0,1] membership_values=[1,0.25,nan] "      \
+    "leaf_targetids=[0,1,0,1,0] leaf_weights=[0.5,-1,2,0.25,3] n_targets=2 "
+#define X "| X=f32[4,3]{0.5,-0.25,1,0,1,0.25,2,0,3,nan,nan,nan}"
+static const char *const tree_ensemble_cases[] = {
+    TREES X,
+    TREES "aggregate_function=AVERAGE " X,
+    TREES "aggregate_function=MIN post_transform=LOGISTIC " X,
+    TREES "aggregate_function=MAX nodes_missing_value_tracks_true=[1,0,1,0] " X,
+    TREES "| X=f64[5,3]",
+    TREES "| X=f16[3]",
+    TREES "| X=f32[600,3]",
+    "tree_roots=[0] nodes_featureids=[0] nodes_splits=[nan] nodes_modes=[0] nodes_truenodeids=[0] "
+    "nodes_trueleafs=[1] nodes_falsenodeids=[0] nodes_falseleafs=[1] leaf_targetids=[0] "
+    "leaf_weights=[2.5] | X=f32[2,1] | Y=f32[2,1]{2.5,2.5}",
+};
+TN_OPERATOR(tree_ensemble, TN_ML, "TreeEnsemble", 5,
+            "Numbers for each row by trees whose leaves have weights.",
+            TN_FIELDS(params, tree_ensemble_fields));
 
 static const tn_kernel tree_ensemble_forest = {
     TN_KERNEL_BEGIN("cpu", TN_ML, "TreeEnsemble", "forest", 1,

@@ -11,7 +11,8 @@ typedef struct tn_tree_ensemble_params {
     int64_t n_targets;
     tn_i64s tree_roots, nodes_featureids, nodes_truenodeids, nodes_falsenodeids, nodes_trueleafs,
         nodes_falseleafs, nodes_missing_value_tracks_true, leaf_targetids;
-    const tn_tensor *nodes_modes, *nodes_splits, *nodes_hitrates, *leaf_weights, *membership_values;
+    const tn_attribute *nodes_modes, *nodes_splits, *nodes_hitrates, *leaf_weights,
+        *membership_values; /* tensors, or lists */
 } tn_tree_ensemble_params;
 
 /* As tn_ensemble_read_3. */

@@ -124,6 +124,16 @@ static tn_status read_strings(tn_arena *arena, const char *text, tn_attribute *o
     return TN_OK;
 }
 
+/* Of a field of any value: a list of integers, of other numbers, or of texts. */
+static tn_status read_any(tn_arena *arena, const tn_field *field, const char *text,
+                          tn_attribute *out) {
+    tn_field list = *field;
+    const bool is_whole = text[strspn(text, "[]0123456789-, ")] == '\0';
+    list.type = is_whole ? TN_FIELD_I64S : TN_FIELD_F64S;
+    const tn_status status = read_list(arena, &list, text, out);
+    return status == TN_ERROR_ARGUMENT ? read_strings(arena, text, out) : status;
+}
+
 tn_status tn_field_read_text(tn_arena *arena, const tn_field *field, const char *text,
                              tn_attribute *out_attribute) {
     tn_attribute a = {.size = sizeof(a), .name = field->name};
@@ -159,6 +169,9 @@ tn_status tn_field_read_text(tn_arena *arena, const tn_field *field, const char 
         break;
     case TN_FIELD_STRINGS:
         TN_TRY(read_strings(arena, text, &a));
+        break;
+    case TN_FIELD_ANY:
+        TN_TRY(read_any(arena, field, text, &a));
         break;
     default:
         return tn_fail(TN_ERROR_ARGUMENT, "field '%s' is %s, which has no text", field->name,
