@@ -46,21 +46,21 @@ def main():
         for size, extents in SIZES.items():
             model, feed = f"{folder}/selection.onnx", selection.values(*extents)
             selection.make(model, *extents)
-            inputs, ways = given(folder, feed), {"kernels": [], "references": ["--reference"]}
-            for way, flags in ways.items():
-                subprocess.run([tenon, "build", model, "-o", f"{folder}/{way}.plan", "--threads", "1", *flags], check=True,
+            inputs, plans = given(folder, feed), {"kernels": [], "references": ["--reference"]}
+            for name, flags in plans.items():
+                subprocess.run([tenon, "build", model, "-o", f"{folder}/{name}.plan", "--threads", "1", *flags], check=True,
                                stdout=subprocess.DEVNULL)
             session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
             compare(folder, f"{folder}/kernels.plan", inputs, session, feed)
             times = {"kernels": [], "references": [], "onnxruntime": []}
             for _ in range(ROUNDS):
-                for way in ways:
-                    times[way].append(figures_of([tenon, "bench", f"{folder}/{way}.plan", "--threads", "1", "--seconds", str(SLICE),
+                for name in plans:
+                    times[name].append(figures_of([tenon, "bench", f"{folder}/{name}.plan", "--threads", "1", "--seconds", str(SLICE),
                                                   *inputs]))
                 times["onnxruntime"].append(time_onnxruntime(session, feed))
-            best = {way: min(t[0] for t in found) for way, found in times.items()}
-            median = {way: statistics.median(t[1] for t in found) for way, found in times.items()}
-            print(f"{size}: " + ", ".join(f"{way} {best[way]:.4f} / {median[way]:.4f} ms" for way in times) +
+            best = {name: min(t[0] for t in found) for name, found in times.items()}
+            median = {name: statistics.median(t[1] for t in found) for name, found in times.items()}
+            print(f"{size}: " + ", ".join(f"{name} {best[name]:.4f} / {median[name]:.4f} ms" for name in times) +
                   f"; to onnxruntime {best['kernels'] / best['onnxruntime']:.2f}")
 
 

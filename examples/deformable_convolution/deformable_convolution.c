@@ -63,8 +63,7 @@ static job read_job(const tn_call *call) {
     return j;
 }
 
-/* The cells around the spot that a tap reads for an output pixel of image n, and how much they
- * count. */
+/* The cells around the spot that a tap reads for a pixel of image n, and how much they count. */
 static void find_cells(const job *j, int64_t n, int64_t at, int64_t map, int64_t *cell, double *w) {
     const int64_t *by = j->p->stride.items, *gap = j->p->dilation.items, *pad = j->p->padding.items;
     const int64_t tap = map % j->taps, next = j->pixels, m = (n * j->maps + map) * next + at;
@@ -95,8 +94,7 @@ static double element(const tn_call *call, int64_t i) {
 }
 TN_LAYER_REFERENCE(element)
 
-/* What the taps read for an output pixel, in the order of the weights; the input's channels lie
- * last. */
+/* What the taps read for a pixel, in the order of the weights; the input's channels lie last. */
 static void read_taps(const job *j, int64_t image, int64_t at, const float *zeros, float *columns) {
     for (int64_t map = 0, cell[4]; map < j->maps; map++) {
         const int64_t first = map / j->taps * j->part, plane = j->in[2] * j->in[3];

@@ -74,7 +74,7 @@ tn_import_tensor tn_contributed_reshaped(tn_contributed *node, tn_import_tensor 
 #define TN_CONTRIBUTED_RESHAPED(node, x, ...)                                                      \
     tn_contributed_reshaped(node, x, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),           \
                             (const int64_t[]){__VA_ARGS__})
-/* Axes 1 and 2 of four change places. */
+/* Axes 1 and 2 of four are exchanged. */
 tn_import_tensor tn_contributed_swapped(tn_contributed *node, tn_import_tensor x);
 
 /* --- the formulas, in contributed_layers.c, contributed_attention.c, contributed_cache.c,

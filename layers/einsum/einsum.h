@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Einsum's equation, read and met with the shapes of the inputs: operator.c has the tables and the
- * reference, equation.c reads, products.c computes by a matrix product, gather.c brings operands
+ * reference, equation.c reads, products.c computes by a matrix product, gather.c copies operands
  * into the order that it needs.
  */
 #ifndef TN_LAYERS_EINSUM_EINSUM_H

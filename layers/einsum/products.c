@@ -21,16 +21,16 @@ typedef struct stage {
 } stage;
 
 /* Where in the workspace things are, in floats. */
-typedef struct rooms {
+typedef struct offsets {
     int64_t left, right, result, zeros, panels, panel, total;
-} rooms;
+} offsets;
 
 typedef struct products_run {
     tn_call *call;
     const tn_matrix_level *level;
     tn_einsum einsum;
     stage stage; /* of two inputs */
-    rooms rooms;
+    offsets offsets;
 } products_run;
 
 static void append(tn_einsum_list *list, const tn_einsum_list *more) {
@@ -80,9 +80,9 @@ static int64_t floats_of(int64_t batch, int64_t a, int64_t b) {
 }
 
 /* Sums and products with threads and blocks fit. */
-static rooms plan_rooms(const products_run *run) {
+static offsets plan_offsets(const products_run *run) {
     const int64_t block = (int64_t)run->level->lanes * run->level->vectors;
-    rooms r = {.left = 0};
+    offsets r = {.left = 0};
     if (run->einsum.input_count < 2) return r;
     const stage *s = &run->stage;
     r.right = floats_of(s->batch_count, s->row_count, s->depth_count);
@@ -99,7 +99,7 @@ static tn_status read_run(tn_call *call, products_run *run) {
     run->level = call->user;
     TN_TRY(tn_einsum_read(call, &run->einsum));
     if (run->einsum.input_count > 1) run->stage = read_stage(&run->einsum);
-    run->rooms = plan_rooms(run);
+    run->offsets = plan_offsets(run);
     return TN_OK;
 }
 
@@ -113,7 +113,7 @@ static tn_status products_accepts(tn_call *call) {
 static tn_status products_reshape(tn_call *call) {
     products_run run;
     TN_TRY(read_run(call, &run));
-    call->workspace_bytes = (uint64_t)run.rooms.total * sizeof(float);
+    call->workspace_bytes = (uint64_t)run.offsets.total * sizeof(float);
     return TN_OK;
 }
 
@@ -132,20 +132,20 @@ static tn_status do_blocks(void *user, int64_t begin, int64_t end, uint32_t thre
     const products_run *run = job->run;
     const stage *s = &run->stage;
     float *workspace = run->call->workspace;
-    float *panel = workspace + run->rooms.panels + run->rooms.panel * thread;
+    float *panel = workspace + run->offsets.panels + run->offsets.panel * thread;
     for (int64_t item = begin; item < end; item++) {
         const int64_t batch = item / job->blocks, first = item % job->blocks * job->width;
         const int64_t left = s->column_count - first;
         const tn_matrix_product product = {
             .level = run->level,
-            .a = workspace + run->rooms.left + batch * s->row_count * s->depth_count,
-            .bias = workspace + run->rooms.zeros,
+            .a = workspace + run->offsets.left + batch * s->row_count * s->depth_count,
+            .bias = workspace + run->offsets.zeros,
             .output = job->output + batch * s->row_count * s->column_count,
             .rows = s->row_count,
             .depth = s->depth_count,
             .columns = s->column_count};
         tn_matrix_pack(run->level, s->depth_count, left < job->width ? left : job->width,
-                       workspace + run->rooms.right + batch * s->depth_count * s->column_count +
+                       workspace + run->offsets.right + batch * s->depth_count * s->column_count +
                            first,
                        s->column_count, 1, 1.0f, panel);
         tn_matrix_block_run(&product, panel, first, 0, s->row_count);
@@ -165,8 +165,8 @@ static tn_status multiply(const products_run *run, float *output) {
         return TN_OK;
     }
     job.blocks = (s->column_count + job.width - 1) / job.width;
-    const int64_t each = run->rooms.panel < GRAIN && s->row_count < GRAIN
-                             ? run->rooms.panel * (s->row_count + 8)
+    const int64_t each = run->offsets.panel < GRAIN && s->row_count < GRAIN
+                             ? run->offsets.panel * (s->row_count + 8)
                              : GRAIN;
     return run->call->host->parallel_for(run->call, s->batch_count * job.blocks,
                                          GRAIN / (each + 1) + 1, do_blocks, &job);
@@ -223,13 +223,13 @@ static tn_status products_run_all(tn_call *call) {
         return gather_input(
             &run, 0, (const tn_einsum_list *const[]){&run.einsum.output, &none, &none}, output);
     const stage *s = &run.stage;
-    float *result = is_ordered(&run) ? output : workspace + run.rooms.result;
-    memset(workspace + run.rooms.zeros, 0,
-           (size_t)(run.rooms.panels - run.rooms.zeros) * sizeof(float));
+    float *result = is_ordered(&run) ? output : workspace + run.offsets.result;
+    memset(workspace + run.offsets.zeros, 0,
+           (size_t)(run.offsets.panels - run.offsets.zeros) * sizeof(float));
     TN_TRY(gather_input(&run, 0, (const tn_einsum_list *const[]){&s->batch, &s->rows, &s->depth},
-                        workspace + run.rooms.left));
+                        workspace + run.offsets.left));
     TN_TRY(gather_input(&run, 1, (const tn_einsum_list *const[]){&s->batch, &s->depth, &s->columns},
-                        workspace + run.rooms.right));
+                        workspace + run.offsets.right));
     TN_TRY(multiply(&run, result));
     return result == output ? TN_OK : order_result(&run, result, output);
 }

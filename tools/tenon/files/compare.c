@@ -43,16 +43,10 @@ static double largest(const file_tensor *tensor) {
     return found;
 }
 
-/* Two units in the last place of a 16-bit type: expected values come from arithmetic in it, which
- * rounds more often. */
-static double least_rtol(tn_type type) {
-    return type == TN_BF16 ? 0x1p-6 : type == TN_F16 ? 0x1p-9 : 0;
-}
-
 static bool compare_numbers(const char *name, const file_tensor *expected, const tn_tensor *found,
                             const tolerance *allowed, char *why, size_t why_bytes) {
-    const double least = least_rtol(expected->type);
-    const double rtol = allowed->rtol < least ? least : allowed->rtol;
+    const bool is_bf16 = expected->type == TN_BF16;
+    const double rtol = is_bf16 && allowed->rtol < 0x1p-6 ? 0x1p-6 : allowed->rtol;
     const double atol =
         allowed->atol + (allowed->of_largest > 0 ? allowed->of_largest * largest(expected) : 0);
     size_t wrong = 0;
