@@ -38,6 +38,7 @@ def schemas():
 
 
 def is_node_of(node, schema, inputs):
+    """`inputs`: the types by name; None where they are not known, in a body."""
     if schema.deprecated or not schema.min_input <= len(node.input) <= schema.max_input:
         return False
     if not schema.min_output <= len(node.output) <= schema.max_output:
@@ -47,6 +48,8 @@ def is_node_of(node, schema, inputs):
         return False
     if any(attribute.required and name not in given for name, attribute in schema.attributes.items()):
         return False
+    if inputs is None:
+        return True
     allowed = {c.type_param_str: set(c.allowed_type_strs) for c in schema.type_constraints}
     for index, name in enumerate(node.input):
         port = schema.inputs[min(index, len(schema.inputs) - 1)]
@@ -55,8 +58,23 @@ def is_node_of(node, schema, inputs):
     return True
 
 
-def older_versions(node, opset, known, inputs):
+def are_bodies_of(node, own, version, known):
+    """Whether the nodes of a node's bodies mean the same in an older opset."""
+    for body in (attribute.g for attribute in node.attribute if attribute.type == onnx.AttributeProto.GRAPH):
+        for inner in body.node:
+            versions = [max((v for v in known[inner.op_type] if v <= opset), default=None) for opset in (own, version)]
+            if None in versions or not is_node_of(inner, known[inner.op_type][versions[1]], None):
+                return False
+            if any(name == inner.op_type and versions[1] < changed <= versions[0] for name, changed in CHANGED):
+                return False
+            if not are_bodies_of(inner, own, version, known):
+                return False
+    return True
+
+
+def older_versions(node, opset, schemas_of, inputs):
     """From the newest on, as long as the node means the same."""
+    known = schemas_of[node.op_type]
     versions = sorted(known)
     own = max(v for v in versions if v <= opset)
     after = own
@@ -64,7 +82,7 @@ def older_versions(node, opset, known, inputs):
         values = NEW_VALUES.get((node.op_type, after), set())
         if (node.op_type, after) in CHANGED or any(a.s in values for a in node.attribute):
             return
-        if is_node_of(node, known[version], inputs):
+        if is_node_of(node, known[version], inputs) and are_bodies_of(node, opset, version, schemas_of):
             yield version
         after = version
 
@@ -76,7 +94,7 @@ def write_restamped(folder, output, known):
         return
     imports = [o for o in model.opset_import if o.domain in ONNX_DOMAINS]
     inputs = {i.name: f"tensor({TYPES.get(i.type.tensor_type.elem_type)})" for i in model.graph.input}
-    for version in older_versions(nodes[0], imports[0].version, known[nodes[0].op_type], inputs):
+    for version in older_versions(nodes[0], imports[0].version, known, inputs):
         imports[0].version = version
         to = os.path.join(output, f"{os.path.basename(folder)}_opset{version}")
         os.makedirs(to)
