@@ -130,8 +130,8 @@ static const char *const concat_cases[] = {
     "axis=0 | inputs=bool[5]",
     "axis=2 | inputs=u8[1,1,3] inputs=u8[1,1,2]",
     "axis=1 | inputs=f32[1,64,28,28] inputs=f32[1,32,28,28]",
-    "axis=1 | inputs=string[2,2]{a,b,c,d} inputs=string[2,1]{e,} | "
-    "concat_result=string[2,3]{a,b,e,c,d,}",
+    ("axis=1 | inputs=string[2,2]{a,b,c,d} inputs=string[2,1]{e,} | "
+     "concat_result=string[2,3]{a,b,e,c,d,}"),
 };
 
 TN_OPERATOR(concat, "", "Concat", 4, "Joins tensors along an axis.",
