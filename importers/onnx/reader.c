@@ -99,10 +99,10 @@ static uint32_t probe_onnx(void *user, const void *head, uint64_t bytes) {
                : 0;
 }
 
-static const tn_field options[] = {TN_FIELD_CHOICE(
-    tn_onnx_options, zipmap, TN_FIELD_ENUM, TN_OPTIONAL, "refuse", "refuse|drop",
-    "what becomes of ZipMap, a list of maps from labels to scores at a classifier's end: drop puts "
-    "the tensor of scores instead")};
+static const tn_field options[] = {
+    TN_FIELD_CHOICE(tn_onnx_options, zipmap, TN_FIELD_ENUM, TN_OPTIONAL, "refuse", "refuse|drop",
+                    "ZipMap, a classifier's maps from labels to scores; drop: the tensor of scores "
+                    "in their place")};
 
 const tn_importer tn_onnx_importer = {
     .size = sizeof(tn_importer),

@@ -125,4 +125,9 @@ static const char *const unpool_cases[] = {
 TN_OPERATOR(unpool, "", "MaxUnpool", 9, "The largest elements of windows back where they were.",
             TN_FIELDS(unpool_params, unpool_fields));
 
-TN_LAYER_WITHOUT_KERNELS(max_unpool, TN_OPERATORS(&unpool_9));
+/* In order, since of several elements for one position the last one stays. */
+static const tn_kernel unpool_scatter = {
+    TN_KERNEL_BEGIN("cpu", "", "MaxUnpool", "scatter", 1, "Copies of elements of any type."),
+    .traits = TN_KERNEL_DETERMINISTIC, .run = unpool_reference};
+
+TN_LAYER(max_unpool, TN_OPERATORS(&unpool_9), TN_KERNELS(&unpool_scatter));

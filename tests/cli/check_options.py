@@ -374,7 +374,7 @@ def helps_and_slips(checks):
         has = set().union(*(USED[column] for column in USED if column.split()[0] == command), KNOWN[command])
         for option in sorted(has):
             checks.say("--" + option in help_text, f"{command} -h lacks --{option}")
-        of_importers = {"level", "order", "stages", "without-weights"} # tests/cli/check_importers.py tries these
+        of_importers = {"level", "order", "stages", "without-weights", "zipmap"} # tried by check_importers.py and check_ml.py
         untried = set(re.findall(r"--([a-z][a-z-]+)", help_text)) - set(OPTIONS) - of_importers
         checks.say(not untried, f"{command} -h: options that nothing here tries: {sorted(untried)}")
         checks.say(checks.run("help", command).stdout == help_text, f"tenon help {command}")

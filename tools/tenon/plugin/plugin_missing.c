@@ -16,14 +16,37 @@ typedef struct exception {
     const char *domain, *name, *reason;
 } exception;
 
+#define BY_SHAPES "follows from shapes and constants alone, and is a constant where these are"
+#define LISTS     "lists of tensors: their reference moves tensors and computes nothing"
+#define TEXTS     "strings, one after the other: their reference is all that there is to do"
+
 static const exception exceptions[] = {
+    {"", "BlackmanWindow", BY_SHAPES},
+    {"", "ConcatFromSequence", LISTS},
     {"", "Constant", "a constant when the network is read"},
     {"", "Dropout", "removed at the build: its output is its input"},
+    {"", "EyeLike", BY_SHAPES},
+    {"", "HammingWindow", BY_SHAPES},
+    {"", "HannWindow", BY_SHAPES},
+    {"", "MelWeightMatrix", BY_SHAPES},
+    {"", "Optional", LISTS},
+    {"", "OptionalGetElement", LISTS},
+    {"", "OptionalHasElement", LISTS},
     {"", "Range", "shape arithmetic: computed with the shapes"},
+    {"", "SequenceAt", LISTS},
+    {"", "SequenceConstruct", LISTS},
+    {"", "SequenceEmpty", LISTS},
+    {"", "SequenceErase", LISTS},
+    {"", "SequenceInsert", LISTS},
+    {"", "SequenceLength", LISTS},
     {"", "Shape", "shape arithmetic: computed with the shapes"},
     {"", "Size", "shape arithmetic: computed with the shapes"},
+    {"", "SplitToSequence", LISTS},
+    {"", "StringConcat", TEXTS},
+    {"", "StringNormalizer", TEXTS},
+    {"", "StringSplit", TEXTS},
     {"Caffe", "DetectionOutput", "the end of a network: a few boxes, whose number only data knows"},
-    {"Caffe", "PriorBox", "its boxes follow from shapes alone, and are a constant where these are"},
+    {"Caffe", "PriorBox", BY_SHAPES},
 };
 
 /* The reason for which an operator needs no kernel; null: there is none. */
