@@ -48,7 +48,7 @@ static tn_import_tensor unpacked(tn_contributed *node, uint32_t input, const blo
     for (int64_t row = 0; to && row < of->rows; row++, from += row_bytes)
         for (int64_t i = 0; i < columns; i++)
             to[row * columns + i] =
-                of->bits == 8 ? from[i] : (uint8_t)(from[i / 2] >> i % 2 * 4 & 15);
+                (uint8_t)(of->bits == 8 ? from[i] : from[i / 2] >> i % 2 * 4 & 15);
     return tn_emit_lent(&node->emit, "integers", TN_U8, 2, shape, to);
 }
 
