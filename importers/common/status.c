@@ -9,6 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Defined here: see there (__clang_analyzer__). */
+#undef tn_error_at
+#undef tn_error_in_position
+#undef tn_error_at_byte
+#undef tn_error_shift
+#undef tn_error_mend
+#undef tn_error_mend_nearest
+
 static _Thread_local const tn_import *current;
 
 tn_status tn_import_read(tn_import *import, tn_status (*read)(tn_import *import)) {

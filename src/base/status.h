@@ -64,22 +64,13 @@ tn_status tn_error_mend(tn_status status, const char *joint, const char *format,
 tn_status tn_error_mend_nearest(tn_status status, const char *joint, const char *nearest);
 /* The analyzer, which sees one file, is told that these return `status` unchanged. */
 #ifdef __clang_analyzer__
-#define TN_STATUS_KEPT(given, call)                                                                \
-    __extension__({                                                                                \
-        const tn_status tn_status_given = (given);                                                 \
-        if ((call) != tn_status_given) __builtin_unreachable();                                    \
-        tn_status_given;                                                                           \
-    })
-#define tn_error_at(status, ...) TN_STATUS_KEPT(status, tn_error_at(tn_status_given, __VA_ARGS__))
-#define tn_error_in_position(status, ...)                                                          \
-    TN_STATUS_KEPT(status, tn_error_in_position(tn_status_given, __VA_ARGS__))
-#define tn_error_at_byte(status, offset)                                                           \
-    TN_STATUS_KEPT(status, tn_error_at_byte(tn_status_given, offset))
-#define tn_error_shift(status, begin) TN_STATUS_KEPT(status, tn_error_shift(tn_status_given, begin))
-#define tn_error_mend(status, ...)                                                                 \
-    TN_STATUS_KEPT(status, tn_error_mend(tn_status_given, __VA_ARGS__))
+#define tn_error_at(status, ...)          ((void)tn_error_at(TN_OK, __VA_ARGS__), (status))
+#define tn_error_in_position(status, ...) ((void)tn_error_in_position(TN_OK, __VA_ARGS__), (status))
+#define tn_error_at_byte(status, offset)  ((void)tn_error_at_byte(TN_OK, offset), (status))
+#define tn_error_shift(status, begin)     ((void)tn_error_shift(TN_OK, begin), (status))
+#define tn_error_mend(status, ...)        ((void)tn_error_mend(TN_OK, __VA_ARGS__), (status))
 #define tn_error_mend_nearest(status, joint, nearest)                                              \
-    TN_STATUS_KEPT(status, tn_error_mend_nearest(tn_status_given, joint, nearest))
+    ((void)tn_error_mend_nearest(TN_OK, joint, nearest), (status))
 #endif
 /* Keeps the last error safe while clean-up runs code that may fail. */
 void tn_error_save(tn_error_copy *out_copy);
