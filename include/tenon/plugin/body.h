@@ -38,10 +38,11 @@ typedef struct tn_body_graph {
     uint32_t output_count;
     uint32_t capture_count;
     uint32_t capture_offset; /* the first captured input is call->inputs[input_count - this] */
-    uint32_t value_inputs;   /* bit i: the value of input i, of the first 32, decides shapes in the
-                                body; captured ones aside */
+    uint32_t reserved;
     const char *name;
-    uint64_t hash; /* of its structure: nodes, fields, types and shapes of constants */
+    uint64_t hash;         /* of its structure: nodes, fields, types and shapes of constants */
+    uint64_t value_inputs; /* bit i: the value of input i, of the first 32, decides shapes in the
+                              body; captured ones aside */
 } tn_body_graph;
 
 /* A loop, for run_while. The body's first two inputs are the number of the iteration (i64[]) and
