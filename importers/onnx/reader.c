@@ -102,7 +102,7 @@ static uint32_t probe_onnx(void *user, const void *head, uint64_t bytes) {
 static const tn_field options[] = {
     TN_FIELD_CHOICE(tn_onnx_options, zipmap, TN_FIELD_ENUM, TN_OPTIONAL, "refuse", "refuse|drop",
                     "ZipMap, a classifier's maps from labels to scores; drop: the tensor of scores "
-                    "in their place")};
+                    "instead")};
 
 const tn_importer tn_onnx_importer = {
     .size = sizeof(tn_importer),
