@@ -16,6 +16,10 @@ bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, in
                               &out_product->layout);
 }
 
+static uint64_t whole(uint64_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
+
 int64_t tn_integer_product_elements(const tn_integer_product *product) {
     return product->layout.groups * product->level->dot->group;
 }
@@ -34,6 +38,23 @@ void tn_integer_product_pack(const tn_integer_product *product, const void *b, b
     tn_dot_pack_bytes(&product->layout, &source, b, product->b_is_unsigned, out_blob);
 }
 
+uint64_t tn_integer_product_element_bytes(const tn_integer_product *product) {
+    return whole((uint64_t)tn_integer_product_elements(product) * sizeof(int32_t));
+}
+
+tn_status tn_integer_product_pack_alone(tn_call *call, const tn_integer_product *product,
+                                        const void *b, bool is_transposed, int64_t taps,
+                                        void *out_blob) {
+    const tn_host *host = call->host;
+    int32_t *elements = host->allocate(host, tn_integer_product_element_bytes(product), 64);
+    if (!elements)
+        return host->fail(call, TN_ERROR_MEMORY, "no memory to pack %lld weights of a column",
+                          (long long)product->depth);
+    tn_integer_product_pack(product, b, is_transposed, taps, elements, out_blob);
+    host->deallocate(host, elements);
+    return TN_OK;
+}
+
 /* ----------------------------------------------------------------------------------------------
  * bands: scratch memory is rows of A as the level multiplies them, one of them as bytes, sums, two
  * numbers a column, offsets of groups */
@@ -43,10 +64,6 @@ typedef struct band_memory {
     int8_t *bytes;
     int32_t *sums, *zeros, *terms, *offsets;
 } band_memory;
-
-static uint64_t whole(uint64_t bytes) {
-    return (bytes + 63) / 64 * 64;
-}
 
 static uint64_t row_bytes(const tn_integer_product *product) {
     return (uint64_t)tn_integer_product_elements(product) * product->level->dot->element_bytes;

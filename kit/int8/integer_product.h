@@ -53,6 +53,13 @@ bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, in
 int64_t tn_integer_product_elements(const tn_integer_product *product);
 void tn_integer_product_pack(const tn_integer_product *product, const void *b, bool is_transposed,
                              int64_t taps, int32_t *elements, void *out_blob);
+/* Bytes of `elements`, a multiple of 64. */
+uint64_t tn_integer_product_element_bytes(const tn_integer_product *product);
+/* The same with memory of its own for `elements`, freed before it returns. TN_ERROR_MEMORY.
+ * [called: prepare] */
+tn_status tn_integer_product_pack_alone(tn_call *call, const tn_integer_product *product,
+                                        const void *b, bool is_transposed, int64_t taps,
+                                        void *out_blob);
 
 /* Scratch memory of a band, a multiple of 64 bytes; 0: too much. */
 uint64_t tn_integer_band_bytes(const tn_integer_product *product);

@@ -58,23 +58,12 @@ static tn_status integer_accepts(tn_call *call) {
 /* ----------------------------------------------------------------------------------------------
  * packing */
 
-static uint64_t element_bytes(const integer_run *run) {
-    return whole((uint64_t)tn_integer_product_elements(&run->product) * sizeof(int32_t));
-}
-
 static tn_status fill_blob(void *user, void *data, uint64_t bytes) {
     const integer_run *run = user;
-    const tn_host *host = run->call->host;
-    int32_t *elements = host->allocate(host, element_bytes(run), 64);
     (void)bytes;
-    if (!elements)
-        return host->fail(run->call, TN_ERROR_MEMORY, "no memory to pack %lld weights of a column",
-                          (long long)run->product.depth);
-    tn_integer_product_pack(&run->product,
-                            run->call->inputs[tn_integer_inputs_of(run->call)->b]->data, false, 1,
-                            elements, data);
-    host->deallocate(host, elements);
-    return TN_OK;
+    return tn_integer_product_pack_alone(
+        run->call, &run->product, run->call->inputs[tn_integer_inputs_of(run->call)->b]->data,
+        false, 1, data);
 }
 
 static tn_status integer_prepare(tn_call *call) {
@@ -100,7 +89,9 @@ static tn_status integer_prepare(tn_call *call) {
 
 static uint64_t packed_bytes(const tn_call *call, const integer_run *run) {
     const integer_state *state = call->state;
-    return state->blob ? 0 : whole(tn_dot_layout_bytes(&run->product.layout)) + element_bytes(run);
+    return state->blob ? 0
+                       : whole(tn_dot_layout_bytes(&run->product.layout)) +
+                             tn_integer_product_element_bytes(&run->product);
 }
 
 static tn_status integer_reshape(tn_call *call) {

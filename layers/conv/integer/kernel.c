@@ -62,22 +62,11 @@ static tn_status integer_accepts(tn_call *call) {
 /* ----------------------------------------------------------------------------------------------
  * packing */
 
-static uint64_t element_bytes(const integer_run *run) {
-    return whole((uint64_t)tn_integer_product_elements(&run->product) * sizeof(int32_t));
-}
-
 static tn_status fill_blob(void *user, void *data, uint64_t bytes) {
     const integer_run *run = user;
-    const tn_host *host = run->call->host;
-    int32_t *elements = host->allocate(host, element_bytes(run), 64);
     (void)bytes;
-    if (!elements)
-        return host->fail(run->call, TN_ERROR_MEMORY, "no memory to pack %lld weights of a filter",
-                          (long long)run->product.depth);
-    tn_integer_product_pack(&run->product, run->call->inputs[run->inputs->w]->data, true, run->taps,
-                            elements, data);
-    host->deallocate(host, elements);
-    return TN_OK;
+    return tn_integer_product_pack_alone(
+        run->call, &run->product, run->call->inputs[run->inputs->w]->data, true, run->taps, data);
 }
 
 static tn_status integer_prepare(tn_call *call) {
@@ -102,7 +91,9 @@ static tn_status integer_prepare(tn_call *call) {
 
 static uint64_t packed_bytes(const integer_run *run) {
     const integer_state *state = run->call->state;
-    return state->blob ? 0 : whole(tn_dot_layout_bytes(&run->product.layout)) + element_bytes(run);
+    return state->blob ? 0
+                       : whole(tn_dot_layout_bytes(&run->product.layout)) +
+                             tn_integer_product_element_bytes(&run->product);
 }
 
 static uint64_t rows_bytes(const integer_run *run) {
