@@ -162,11 +162,7 @@ static const char *const col2im_cases[] = {
 TN_OPERATOR(col2im, "", "Col2Im", 18, "Columns of windows as images.",
             TN_FIELDS(col2im_params, col2im_fields));
 
-static const tn_kernel col2im_elements = {
-    TN_KERNEL_BEGIN("cpu", "", "Col2Im", "elements", 1,
-                    "Elements of the images on all threads, in double precision."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .run = col2im_run,
-};
+TN_CPU_KERNEL(col2im_elements, "", "Col2Im", "elements",
+              "Elements of the images on all threads, in double precision.", .run = col2im_run);
 
 TN_LAYER(col2im, TN_OPERATORS(&col2im_18), TN_KERNELS(&col2im_elements));

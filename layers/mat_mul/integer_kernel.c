@@ -3,6 +3,7 @@
  * The kernels of integer.h on the products of kit/int8/integer_product.h. A constant B is packed
  * once; one that varies is packed by each run. A unit of work is a band of rows of one product.
  */
+#include "kit/operator/layer.h"
 #include "kit/int8/integer_product.h"
 #include "kit/operator/kernel_memory.h"
 #include "mat_mul/integer.h"
@@ -200,22 +201,12 @@ static tn_status integer_run_products(tn_call *call) {
 }
 
 #define INTEGER_KERNEL(prefix, operator_name, level)                                               \
-    const tn_kernel tn_##prefix##_##level = {.size = sizeof(tn_kernel),                            \
-                                             .revision = 1,                                        \
-                                             .domain = "",                                         \
-                                             .op = operator_name,                                  \
-                                             .device = "cpu",                                      \
-                                             .name = "integer_" #level,                            \
-                                             .doc =                                                \
-                                                 "Products of bytes with exact sums, B packed.",   \
-                                             .requires_features = TN_KIT_FEATURES_##level,         \
-                                             .traits = TN_KERNEL_DETERMINISTIC,                    \
-                                             .accepts = integer_accepts,                           \
-                                             .prepare = integer_prepare,                           \
-                                             .release = tn_kernel_state_destroy,                   \
-                                             .reshape = integer_reshape,                           \
-                                             .run = integer_run_products,                          \
-                                             .user = (void *)(uintptr_t)&tn_integer_##level}
+    const tn_kernel tn_##prefix##_##level =                                                        \
+        TN_LEVEL_TABLE(level, tn_integer, operator_name, "integer",                                \
+                       "Products of bytes with exact sums, B packed.",                             \
+                       .traits = TN_KERNEL_DETERMINISTIC, .accepts = integer_accepts,              \
+                       .prepare = integer_prepare, .release = tn_kernel_state_destroy,             \
+                       .reshape = integer_reshape, .run = integer_run_products)
 #define INTEGER_KERNELS(prefix, operator_name)                                                     \
     INTEGER_KERNEL(prefix, operator_name, baseline);                                               \
     INTEGER_KERNEL(prefix, operator_name, avx2);                                                   \

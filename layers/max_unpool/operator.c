@@ -126,8 +126,7 @@ TN_OPERATOR(unpool, "", "MaxUnpool", 9, "The largest elements of windows back wh
             TN_FIELDS(unpool_params, unpool_fields));
 
 /* In order, since of several elements for one position the last one stays. */
-static const tn_kernel unpool_scatter = {
-    TN_KERNEL_BEGIN("cpu", "", "MaxUnpool", "scatter", 1, "Copies of elements of any type."),
-    .traits = TN_KERNEL_DETERMINISTIC, .run = unpool_reference};
+TN_CPU_KERNEL(unpool_scatter, "", "MaxUnpool", "scatter", "Copies of elements of any type.",
+              .run = unpool_reference);
 
 TN_LAYER(max_unpool, TN_OPERATORS(&unpool_9), TN_KERNELS(&unpool_scatter));

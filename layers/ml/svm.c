@@ -161,11 +161,8 @@ static const char *const regressor_cases[] = {
 TN_OPERATOR(regressor, TN_ML, "SVMRegressor", 1, "A number for each row by support vectors.",
             TN_FIELDS(tn_svm_params, regressor_fields));
 
-static const tn_kernel regressor_rows = {
-    TN_KERNEL_BEGIN("cpu", TN_ML, "SVMRegressor", "rows", 1, "Rows on all threads."),
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
-    .reshape = regressor_reshape,
-    .run = regressor_run,
-};
+TN_CPU_KERNEL_OF(regressor_rows, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,
+                 "SVMRegressor", "rows", "Rows on all threads.", .reshape = regressor_reshape,
+                 .run = regressor_run);
 
 TN_LAYER(ml_svm_regressor, TN_OPERATORS(&regressor_1), TN_KERNELS(&regressor_rows));

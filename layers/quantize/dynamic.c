@@ -121,15 +121,9 @@ static const char *const dynamic_cases[] = {
     "| x=f32[1,64,57,55]",
 };
 
-const tn_operator tn_dynamic_quantize_11 = {
-    TN_OPERATOR_BEGIN("", "DynamicQuantizeLinear", 11,
-                      "A tensor as bytes, with the scale and the zero point of its range."),
-    TN_NO_FIELDS,
-    TN_INPUTS(dynamic_inputs),
-    TN_OUTPUTS(dynamic_outputs),
-    .infer = dynamic_infer,
-    .reference = dynamic_reference,
-    TN_CASES(dynamic_cases)};
+const tn_operator tn_dynamic_quantize_11 = TN_OPERATOR_TABLE(
+    dynamic, "", "DynamicQuantizeLinear", 11,
+    "A tensor as bytes, with the scale and the zero point of its range.", TN_NO_FIELDS);
 
 #define DYNAMIC_KERNEL(level)                                                                      \
     const tn_kernel tn_dynamic_quantize_##level = {                                                \

@@ -103,10 +103,7 @@ static const char *const trilu_cases[] = {
 TN_OPERATOR(trilu, "", "Trilu", 14, "Triangles of matrices.",
             TN_FIELDS(trilu_params, trilu_fields));
 
-static const tn_kernel trilu_rows = {
-    TN_KERNEL_BEGIN("cpu", "", "Trilu", "rows", 1, "Rows on all threads."),
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
-    .run = trilu_run,
-};
+TN_CPU_KERNEL_OF(trilu_rows, TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, "", "Trilu", "rows",
+                 "Rows on all threads.", .run = trilu_run);
 
 TN_LAYER(trilu, TN_OPERATORS(&trilu_14), TN_KERNELS(&trilu_rows));

@@ -4,6 +4,7 @@
  * channels last, a row of a product is what the window sees at one position, tap by tap, and
  * columns are filters. A unit of work is a band of positions of one group of one image.
  */
+#include "kit/operator/layer.h"
 #include "conv/integer/integer.h"
 #include "conv/kernels.h"
 #include "kit/int8/integer_product.h"
@@ -306,22 +307,11 @@ static tn_status integer_run_bands(tn_call *call) {
 }
 
 #define INTEGER_KERNEL(prefix, operator_name, level)                                               \
-    const tn_kernel tn_##prefix##_##level = {                                                      \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = operator_name,                                                                       \
-        .device = "cpu",                                                                           \
-        .name = "integer_" #level,                                                                 \
-        .doc = "Products of bytes with exact sums, rows of which are what a window sees.",         \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .accepts = integer_accepts,                                                                \
-        .prepare = integer_prepare,                                                                \
-        .release = tn_kernel_state_destroy,                                                        \
-        .reshape = integer_reshape,                                                                \
-        .run = integer_run_bands,                                                                  \
-        .user = (void *)(uintptr_t)&tn_integer_##level}
+    const tn_kernel tn_##prefix##_##level = TN_LEVEL_TABLE(                                        \
+        level, tn_integer, operator_name, "integer",                                               \
+        "Products of bytes with exact sums, rows of which are what a window sees.",                \
+        .traits = TN_KERNEL_DETERMINISTIC, .accepts = integer_accepts, .prepare = integer_prepare, \
+        .release = tn_kernel_state_destroy, .reshape = integer_reshape, .run = integer_run_bands)
 #define INTEGER_KERNELS(prefix, operator_name)                                                     \
     INTEGER_KERNEL(prefix, operator_name, baseline);                                               \
     INTEGER_KERNEL(prefix, operator_name, avx2);                                                   \
