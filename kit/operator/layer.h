@@ -94,6 +94,16 @@ tn_status tn_layers_register(const tn_host *host, tn_library *library,
         TN_KERNEL_BEGIN("cpu", domain_name, operator_name, kernel_name, 1, words),                 \
         .traits = kernel_traits, __VA_ARGS__}
 
+/* Defines the callbacks PREFIX_reference and PREFIX_run of an operator that one function computes,
+ * compute(call, is_parallel): on one thread for the reference, on all for its kernel. */
+#define TN_SERIAL_AND_PARALLEL(prefix, compute)                                                    \
+    static tn_status prefix##_reference(tn_call *call) {                                           \
+        return compute(call, false);                                                               \
+    }                                                                                              \
+    static tn_status prefix##_run(tn_call *call) {                                                 \
+        return compute(call, true);                                                                \
+    }
+
 /* Defines PREFIX_baseline, PREFIX_avx2 and PREFIX_avx512, a kernel for each of these levels
  * (tenon/kit/levels.h) named after it. Its `user` is TABLE_LEVEL; what else it has are members that
  * follow. */
@@ -112,6 +122,12 @@ tn_status tn_layers_register(const tn_host *host, tn_library *library,
     }
 /* Their pointers, for a table. */
 #define TN_LEVEL_LIST(prefix) &prefix##_avx512, &prefix##_avx2, &prefix##_baseline
+
+/* Defines a rewrite (tenon/plugin/rewrite.h) whose pattern, replacement and cases are its members.
+ */
+#define TN_REWRITE(symbol, rewrite_name, words, ...)                                               \
+    static const tn_rewrite symbol = {                                                             \
+        .size = sizeof(tn_rewrite), .name = rewrite_name, .doc = words, __VA_ARGS__}
 
 /* The kernels of a folder on CUDA: the array that src/device/cuda collects. */
 #define TN_CUDA_LAYER(folder, ...)                                                                 \

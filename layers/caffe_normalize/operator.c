@@ -91,13 +91,7 @@ static tn_status normalize(tn_call *call, bool is_parallel) {
         call, items, is_image ? 1 : tn_parallel_grain(GRAIN, job.lanes.count), do_items, &job);
 }
 
-static tn_status normalize_reference(tn_call *call) {
-    return normalize(call, false);
-}
-
-static tn_status normalize_run(tn_call *call) {
-    return normalize(call, true);
-}
+TN_SERIAL_AND_PARALLEL(normalize, normalize)
 
 static const tn_port normalize_inputs[] = {
     TN_PORT("X", "T:float", 0, "batch, channels, spatial axes"),

@@ -18,10 +18,8 @@ enum { X = 0, INDICES = 1, SHAPE = 2 };
 static const tn_field unpool_fields[] = {
     TN_FIELD(unpool_params, kernel_shape, TN_FIELD_I64S, TN_REQUIRED, NULL,
              "extents of the window"),
-    TN_FIELD(unpool_params, strides, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "step of the window along each spatial axis; absent: 1"),
-    TN_FIELD(unpool_params, pads, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "padding before each spatial axis, then after each; absent: 0"),
+    TN_FIELD_STRIDES(unpool_params),
+    TN_FIELD_PADS(unpool_params),
 };
 
 /* The shape that MaxPool had before it: (x - 1) * stride + kernel - pads. */

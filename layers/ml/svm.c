@@ -126,13 +126,7 @@ static tn_status compute(tn_call *call, bool is_parallel) {
     return status;
 }
 
-static tn_status regressor_reference(tn_call *call) {
-    return compute(call, false);
-}
-
-static tn_status regressor_run(tn_call *call) {
-    return compute(call, true);
-}
+TN_SERIAL_AND_PARALLEL(regressor, compute)
 
 static tn_status regressor_reshape(tn_call *call) {
     return tn_ml_rows_reshape(call, 0, 0);

@@ -186,13 +186,7 @@ static tn_status compute(tn_call *call, bool is_parallel) {
     return status;
 }
 
-static tn_status classifier_reference(tn_call *call) {
-    return compute(call, false);
-}
-
-static tn_status classifier_run(tn_call *call) {
-    return compute(call, true);
-}
+TN_SERIAL_AND_PARALLEL(classifier, compute)
 
 static tn_status classifier_reshape(tn_call *call) {
     machine m;

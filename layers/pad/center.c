@@ -72,12 +72,7 @@ static tn_status move(tn_call *call, bool is_parallel) {
     return tn_pad_move(call, &plan, input->data, zero, tn_element_bytes(input->type), is_parallel);
 }
 
-static tn_status center_reference(tn_call *call) {
-    return move(call, false);
-}
-static tn_status center_run(tn_call *call) {
-    return move(call, true);
-}
+TN_SERIAL_AND_PARALLEL(center, move)
 
 static const tn_port center_inputs[] = {
     TN_PORT("input_data", "T:any", 0, "any tensor"),

@@ -126,11 +126,10 @@ const tn_operator tn_dynamic_quantize_11 = TN_OPERATOR_TABLE(
     "A tensor as bytes, with the scale and the zero point of its range.", TN_NO_FIELDS);
 
 #define DYNAMIC_KERNEL(level)                                                                      \
-    const tn_kernel tn_dynamic_quantize_##level = {                                                \
-        TN_KERNEL_BEGIN("cpu", "", "DynamicQuantizeLinear", "rows_" #level, 1,                     \
-                        "The range of parts, then rows, on all threads."),                         \
-        .requires_features = TN_KIT_FEATURES_##level, .traits = TN_KERNEL_DETERMINISTIC,           \
-        .run = dynamic_run, .user = (void *)(uintptr_t)&tn_quantize_##level}
+    const tn_kernel tn_dynamic_quantize_##level =                                                  \
+        TN_LEVEL_TABLE(level, tn_quantize, "DynamicQuantizeLinear", "rows",                        \
+                       "The range of parts, then rows, on all threads.",                           \
+                       .traits = TN_KERNEL_DETERMINISTIC, .run = dynamic_run)
 DYNAMIC_KERNEL(baseline);
 DYNAMIC_KERNEL(avx2);
 DYNAMIC_KERNEL(avx512);

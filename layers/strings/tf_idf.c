@@ -255,13 +255,7 @@ static tn_status compute(tn_call *call, bool is_parallel) {
     return call->host->parallel_for(call, count, 1, do_rows, &rows);
 }
 
-static tn_status tf_idf_reference(tn_call *call) {
-    return compute(call, false);
-}
-
-static tn_status tf_idf_run(tn_call *call) {
-    return compute(call, true);
-}
+TN_SERIAL_AND_PARALLEL(tf_idf, compute)
 
 static tn_status tf_idf_prepare(tn_call *call) {
     const tf_idf_params *p = call->params;

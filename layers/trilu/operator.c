@@ -76,13 +76,7 @@ static tn_status trilu(tn_call *call, bool is_parallel) {
                                     keep_rows, &job);
 }
 
-static tn_status trilu_reference(tn_call *call) {
-    return trilu(call, false);
-}
-
-static tn_status trilu_run(tn_call *call) {
-    return trilu(call, true);
-}
+TN_SERIAL_AND_PARALLEL(trilu, trilu)
 
 static const tn_port trilu_inputs[] = {
     TN_PORT("input", "T:any", 0, "any tensor of two axes or more"),
