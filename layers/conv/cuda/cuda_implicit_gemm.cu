@@ -222,13 +222,13 @@ double cost_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config, int pro
     /* Multiprocessors that large clusters find, and blocks that these have at once. */
     const int64_t found = t.splits <= 2 ? processors : processors - processors / 11;
     const int64_t waves = (blocks + found * (is_pair + 1) - 1) / (found * (is_pair + 1));
-    int64_t rounds = (blocks + found - 1) / found;
+    int64_t passes = (blocks + found - 1) / found;
     /* Blocks of a cluster come in pairs even where multiprocessors have none. */
-    if (t.splits > 1 && is_pair && blocks > processors / 2 && rounds < 2) rounds = 2;
+    if (t.splits > 1 && is_pair && blocks > processors / 2 && passes < 2) passes = 2;
     const int64_t input = is_point ? (int64_t)t.pixels * t.chunks * CHUNK : (int64_t)t.packs * 16;
     const double step = d->type != TN_F32 ? 0.154 : d->is_rounded ? 0.233 : 0.5;
-    return 2.58 + (double)(rounds * rounds) * step +
-           (double)(rounds * input) * (is_point ? 0.5e-5 : 2.67e-5) + (t.splits > 1 ? 0.25 : 0) +
+    return 2.58 + (double)(passes * rounds) * step +
+           (double)(passes * input) * (is_point ? 0.5e-5 : 2.67e-5) + (t.splits > 1 ? 0.25 : 0) +
            (!is_point && (blocks > processors || !is_pair) ? 0.25 : 0) +
            0.32 * (config->columns - 1) + 2.19 * (double)(waves - 1);
 }
