@@ -87,10 +87,18 @@ def build(model, plugins=(), shapes=None, *, runtime=None, device=None, threads=
     Raises tenon.Error. Ctrl-C stops a build within one measured run of a kernel.
     """
     graph = graph_of(model, runtime, plugins, format, folder, import_options, isolate_reading)
+    return build_graph(graph, profiles_of(shapes), device=device, threads=threads, precision=precision, keep=keep, pins=pins,
+                       timing_cache=timing_cache, timing_seconds=timing_seconds, timing=timing, fusion=fusion, reference=reference,
+                       checked=checked, packed_weights=packed_weights, force_kernel=force_kernel, without_rewrites=without_rewrites,
+                       refit=refit, progress=progress)
+
+
+def build_graph(graph, profiles, *, precision="fp32", timing=True, fusion=True, reference=False, checked=False, packed_weights=True,
+                refit=(), **options):
+    """build() of a graph. `profiles` is what the extension takes: None, or lists of (name, minimum, optimum, maximum, values), of which
+    `values` is None, or the input's bytes at these three points."""
     first, second = precision_of(precision)
     flags = ((not timing) * 1 | (not fusion) * 2 | bool(reference) * 4 | bool(checked) * 8 | (refit is True) * 16
              | (not packed_weights) * 32)
-    return graph._build(profiles=profiles_of(shapes), device=device, threads=threads, precision=first, second_precision=second,
-                        timing_cache=timing_cache, timing_seconds=timing_seconds, force_kernel=force_kernel, flags=flags,
-                        keep=keep, pins=pins, without_rewrites=without_rewrites, refit=() if refit is True else refit,
-                        progress=progress)
+    return graph._build(profiles=profiles, precision=first, second_precision=second, flags=flags, refit=() if refit is True else refit,
+                        **options)

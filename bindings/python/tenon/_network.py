@@ -41,15 +41,19 @@ class Network:
 
     def run(self, inputs, out=None):
         """As a call, with a dict or a tuple of inputs; `out` is a dict of arrays that outputs are written to."""
+        results = self.run_named(inputs, out)
+        return results if self._one_output is None else results[self._one_output]
+
+    def run_named(self, inputs, out=None):
+        """As run, but always a dict of arrays."""
         try:
             context = self._contexts.pop()
         except IndexError:
             context = self.engine.context()
         try:
-            results = context.run(inputs, out)
+            return context.run(inputs, out)
         finally:
             self._contexts.append(context)
-        return results if self._one_output is None else results[self._one_output]
 
     def save(self, path):
         """Writes the plan, which tenon.load reads again without building."""
