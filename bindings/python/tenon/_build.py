@@ -12,6 +12,7 @@ PRECISIONS = {"fp32": 0, "tf32": 1, "bf16": 2, "fp16": 3, "int8": 4}
 
 def graph_of(model, runtime=None, plugins=(), format=None, folder=None, import_options=None, isolate_reading=False):
     """A tenon.Graph of whatever a caller has: a Graph, a path, bytes, or an object with SerializeToString."""
+    model = getattr(model, "_graph", model) # of a tenon.Graph
     if isinstance(model, _engine.Graph):
         return model
     if runtime is None:
