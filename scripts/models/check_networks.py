@@ -4,7 +4,7 @@
 Without files these are the networks of scripts/models/networks/: one plan each, which runs with each set of extents. --shared has
 those of peers/models.py, beside the repository or where TENON_SHARED says, and --light those of the package onnx. Relative tolerance
 1e-3, absolute 1e-5 of the largest element; networks that round to fewer bits have their own. Of a file the extents that it leaves open
-are 1 and 2 for the first axis and 64 and 48 for others, unless --extents NAME=1,2 gives them.
+are 1 and 2 for the first axis and 64 and 128 for others, unless --extents NAME=1,2 gives them.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def file_case(path, given, high):
             tensor, shape = port.type.tensor_type, []
             for axis, dim in enumerate(tensor.shape.dim):
                 is_open |= dim.dim_value <= 0
-                drawn = given.get(dim.dim_param) or given.get(f"{port.name}.{axis}") or ((1, 2) if axis == 0 else (64, 48))
+                drawn = given.get(dim.dim_param) or given.get(f"{port.name}.{axis}") or ((1, 2) if axis == 0 else (64, 128))
                 shape.append(dim.dim_value if dim.dim_value > 0 else drawn[min(turn, len(drawn) - 1)])
             values[port.name] = draw(rng, shape, tensor.elem_type, -1, high)
         if turn == 0 or is_open:
@@ -158,7 +158,7 @@ class Checks(ProgramChecks):
     def check(self, case):
         """One network: by onnxruntime, built, and run with each set of inputs."""
         settings = onnxruntime.SessionOptions()
-        settings.intra_op_num_threads, settings.log_severity_level = 1, 3
+        settings.intra_op_num_threads, settings.log_severity_level = 1, 4
         case.nodes = ports(case.path)[1]
         try:
             session = onnxruntime.InferenceSession(case.path, settings, providers=["CPUExecutionProvider"])
