@@ -114,9 +114,9 @@ class Checks(ProgramChecks):
         super().__init__(tenon, folder)
         self.options = options
 
-    def run(self, case, plan, values, outputs):
-        """The outputs of one run by name, or None."""
-        files = {name: f"{plan}.{i}.npy" for i, name in enumerate(outputs)}
+    def run(self, case, plan, values, outputs, texts):
+        """The outputs of one run by name, or None. Those of strings are read from what is printed."""
+        files = {name: f"{plan}.{i}.npy" for i, name in enumerate(outputs) if name not in texts}
         arguments = []
         for i, (name, value) in enumerate(values.items()):
             path = f"{plan}.in{i}.npy" if value.dtype != object else f"{plan}.in{i}.pb"
@@ -128,15 +128,18 @@ class Checks(ProgramChecks):
             arguments += ["--input", f"{name}={path}"]
         for name, path in files.items():
             arguments += ["--output", f"{name}={path}"]
-        done = self.program("run", plan, *arguments)
+        done = self.program("run", plan, *arguments, *(["--print"] if texts else []))
         if done.returncode != 0:
             case.trouble.append(f"run {shapes(values)}: exit {done.returncode} {done.stderr.strip()}")
             return None
-        return {name: np.load(path) for name, path in files.items()}
+        printed = {name: np.array(re.findall(r'"(.*?)"', rows), object) for name, rows in
+                   re.findall(r"^(\S+): string\[.*?\]\n((?:  .*\n?)*)", done.stdout, re.M)} if texts else {}
+        return {name: np.load(files[name]) if name in files else printed.get(name) for name in outputs}
 
     def compare(self, case, values, outputs, results, expected):
         for name, right in zip(outputs, expected):
             result, right = results[name], np.asarray(right)
+            result = result.reshape(right.shape) if right.dtype == object and result is not None and result.size == right.size else result
             text = f"{name} of {shapes(values)}"
             if result.shape != right.shape or result.dtype != right.dtype:
                 case.trouble.append(f"{text}: {result.dtype}{list(result.shape)}, expected {right.dtype}{list(right.shape)}")
@@ -163,6 +166,7 @@ class Checks(ProgramChecks):
         try:
             session = onnxruntime.InferenceSession(case.path, settings, providers=["CPUExecutionProvider"])
             outputs = [port.name for port in session.get_outputs()]
+            texts = {port.name for port in session.get_outputs() if port.type == "tensor(string)"}
             expected = [session.run(outputs, values) for values in case.inputs]
         except Exception as error:  # of many types
             case.trouble.append(f"onnxruntime: {str(error)[:300]}")
@@ -174,7 +178,7 @@ class Checks(ProgramChecks):
             case.trouble.append(f"build: exit {done.returncode} {done.stderr.strip()}")
             return case
         for values, right in zip(case.inputs, expected):
-            results = self.run(case, plan, values, outputs)
+            results = self.run(case, plan, values, outputs, texts)
             if results:
                 self.compare(case, values, outputs, results, right)
         if self.options.times and not case.trouble:
