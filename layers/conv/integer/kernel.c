@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of integer.h: memory, products, what becomes of their sums. See run.h. */
+/* The kernels of integer.h: which nodes they do, packing, memory. See run.h. */
 #include "conv/integer/run.h"
 #include "conv/kernels.h"
-#include "kit/int8/dot_rows.h"
 #include "kit/math/element.h"
 #include "kit/operator/kernel_memory.h"
 #include <tenon/kit/levels.h>
@@ -11,6 +10,7 @@
 #include <stdio.h>
 
 typedef struct integer_state {
+    const tn_integer_level *level;
     const void *blob; /* null: W varies, or the convolution is depthwise */
 } integer_state;
 
@@ -54,11 +54,14 @@ static bool read_runs(tn_integer_conv *run) {
                               run->runs * run->run_groups, &run->layout);
 }
 
-static bool read_run(tn_call *call, tn_integer_conv *run) {
+static const tn_integer_conv_level *levels_of(const tn_call *call) {
+    return call->user;
+}
+
+static bool read_run(tn_call *call, const tn_integer_level *level, tn_integer_conv *run) {
     const tn_conv_params *params = call->params;
-    const tn_integer_conv_level *level = call->user;
-    *run =
-        (tn_integer_conv){.call = call, .inputs = tn_conv_inputs_of(call), .level = level->integer};
+    const tn_depthwise_level *depthwise = levels_of(call)->depthwise;
+    *run = (tn_integer_conv){.call = call, .inputs = tn_conv_inputs_of(call), .level = level};
     const tn_tensor *x = call->inputs[TN_CONV_X], *w = call->inputs[run->inputs->w];
     if (tn_conv_integer_read(call, &run->window) != TN_OK) return false;
     const bool is_depthwise = params->group > 1 && w->shape[1] == 1 && w->shape[0] == params->group;
@@ -74,8 +77,8 @@ static bool read_run(tn_call *call, tn_integer_conv *run) {
         run->taps > TN_DOT_DEPTH_LIMIT || run->filters > INT32_MAX / 64 || !read_copy(run))
         return false;
     if (is_depthwise) {
-        const int64_t lanes = level->depthwise->lanes;
-        run->depthwise = level->depthwise;
+        const int64_t lanes = depthwise->lanes;
+        run->depthwise = depthwise;
         run->element_bytes = 1;
         run->padded = (run->filters + lanes - 1) / lanes * lanes;
         return run->padded <= INT32_MAX / run->taps;
@@ -87,7 +90,7 @@ static bool read_run(tn_call *call, tn_integer_conv *run) {
 
 static tn_status integer_accepts(tn_call *call) {
     tn_integer_conv run;
-    return read_run(call, &run) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    return read_run(call, levels_of(call)->integer, &run) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -110,42 +113,68 @@ static uint64_t element_list_bytes(const tn_integer_conv *run) {
     return whole((uint64_t)run->layout.groups * run->level->dot->group * sizeof(int32_t));
 }
 
-static void pack(const tn_integer_conv *run, int32_t *elements, void *out_blob) {
-    const tn_tensor *w = run->call->inputs[run->inputs->w];
+static tn_dot_source source_of(const tn_integer_conv *run, int32_t *elements) {
     const int64_t depth = run->channels * run->taps;
     list_elements(run, elements);
-    const tn_dot_source source = {.matrix_stride = depth * run->filters,
-                                  .column_stride = depth,
-                                  .element_stride = 1,
-                                  .period = run->filters,
-                                  .elements = elements};
+    return (tn_dot_source){.matrix_stride = depth * run->filters,
+                           .column_stride = depth,
+                           .element_stride = 1,
+                           .period = run->filters,
+                           .elements = elements};
+}
+
+static void pack(const tn_integer_conv *run, int32_t *elements, void *out_blob) {
+    const tn_tensor *w = run->call->inputs[run->inputs->w];
+    const tn_dot_source source = source_of(run, elements);
     tn_dot_pack_bytes(&run->layout, &source, w->data, w->type == TN_U8, out_blob);
+}
+
+static tn_status allocate_elements(const tn_integer_conv *run, int32_t **out_elements) {
+    const tn_host *host = run->call->host;
+    *out_elements = host->allocate(host, element_list_bytes(run), 64);
+    if (*out_elements) return TN_OK;
+    return host->fail(run->call, TN_ERROR_MEMORY, "no memory to pack %lld weights of a filter",
+                      (long long)(run->channels * run->taps));
 }
 
 static tn_status fill_blob(void *user, void *data, uint64_t bytes) {
     const tn_integer_conv *run = user;
-    const tn_host *host = run->call->host;
-    int32_t *elements = host->allocate(host, element_list_bytes(run), 64);
+    int32_t *elements = NULL;
     (void)bytes;
-    if (!elements)
-        return host->fail(run->call, TN_ERROR_MEMORY, "no memory to pack %lld weights of a filter",
-                          (long long)(run->channels * run->taps));
+    TN_TRY(allocate_elements(run, &elements));
     pack(run, elements, data);
-    host->deallocate(host, elements);
+    run->call->host->deallocate(run->call->host, elements);
+    return TN_OK;
+}
+
+/* A level that is faster where W allows it; the run is then of that level. */
+static tn_status choose_level(tn_call *call, tn_integer_conv *run) {
+    const tn_tensor *w = call->inputs[run->inputs->w];
+    const tn_integer_level *narrow = run->level->narrow;
+    tn_integer_conv other;
+    int32_t *elements = NULL;
+    if (!narrow || !w->data || run->depthwise || !read_run(call, narrow, &other)) return TN_OK;
+    TN_TRY(allocate_elements(&other, &elements));
+    const tn_dot_source source = source_of(&other, elements);
+    if (tn_dot_bytes_are_narrow(&other.layout, &source, w->data, w->type == TN_U8)) *run = other;
+    call->host->deallocate(call->host, elements);
     return TN_OK;
 }
 
 static tn_status integer_prepare(tn_call *call) {
     tn_integer_conv run;
     char key[96];
-    if (!read_run(call, &run))
+    if (!read_run(call, levels_of(call)->integer, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a convolution of integers");
+    TN_TRY(choose_level(call, &run));
     TN_TRY(tn_kernel_state_create(call, sizeof(integer_state)));
     integer_state *state = call->state;
+    state->level = run.level;
     if (!call->inputs[run.inputs->w]->data || run.depthwise) return TN_OK;
-    snprintf(key, sizeof(key), "integers, %lld groups, %lld runs of %lld",
-             (long long)run.item_groups, (long long)run.runs, (long long)run.run_groups);
+    snprintf(key, sizeof(key), "integers, %lld groups, %lld runs of %lld by %u",
+             (long long)run.item_groups, (long long)run.runs, (long long)run.run_groups,
+             run.level->dot->group);
     return tn_kernel_state_finish(call, call->host->packed(call, run.inputs->w, key,
                                                            tn_dot_layout_bytes(&run.layout),
                                                            fill_blob, &run, &state->blob));
@@ -190,139 +219,10 @@ static uint64_t set_memory(tn_integer_conv *run, char *base, const void **out_pa
 static tn_status integer_reshape(tn_call *call) {
     tn_integer_conv run;
     const void *packed;
-    if (!read_run(call, &run))
+    if (!read_run(call, ((const integer_state *)call->state)->level, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a convolution of integers");
     call->workspace_bytes = set_memory(&run, NULL, &packed);
-    return TN_OK;
-}
-
-/* ----------------------------------------------------------------------------------------------
- * what each filter has */
-
-static void read_zeros(tn_integer_conv *run) {
-    const int32_t shift = run->call->inputs[run->inputs->w]->type == TN_U8 ? 128 : 0;
-    const int32_t x_zero = tn_integer_conv_x_zero(run);
-    for (int64_t group = 0; group < run->item_groups; group++) {
-        const int32_t *sums = tn_dot_weight_sums(&run->layout, run->blob, group);
-        for (int64_t f = 0; f < run->filters; f++) {
-            const int64_t at = group * run->padded + f;
-            const int32_t zero =
-                tn_conv_integer_zero(run->call, run->inputs->w_zero, group * run->filters + f) -
-                shift;
-            const int64_t depth = run->channels * run->taps;
-            run->zeros[at] = zero;
-            run->terms[at] = (int32_t)((uint32_t)x_zero * (uint32_t)(depth * zero - sums[f]));
-            run->has_zeros |= zero != 0;
-        }
-    }
-}
-
-static void read_scales(tn_integer_conv *run) {
-    if (run->inputs->y_scale == TN_CONV_NO_INPUT) return;
-    for (int64_t f = 0; f < run->item_groups * run->filters; f++) {
-        const int64_t at = f / run->filters * run->padded + f % run->filters;
-        const int32_t bias = tn_conv_integer_bias(run->call, f);
-        run->terms[at] = (int32_t)((uint32_t)run->terms[at] + (uint32_t)bias);
-        run->factors[at] = tn_conv_integer_factor(run->call, f);
-    }
-}
-
-/* ----------------------------------------------------------------------------------------------
- * bands */
-
-static int32_t sum_inputs(const tn_integer_conv *run, const char *x, int64_t count) {
-    int32_t sum = 0;
-    for (int64_t i = 0; i < count; i++)
-        sum += run->element_bytes == 2 ? ((const int16_t *)(const void *)x)[i]
-                                       : ((const uint8_t *)x)[i] - 128;
-    return sum;
-}
-
-/* What each window sees, summed. */
-static void sum_rows(const tn_integer_conv *run, const char *x, tn_integer_conv_band *band) {
-    for (int64_t r = 0; r < band->rows; r++) {
-        band->row_sums[r] = 0;
-        for (int64_t k = 0; k < run->runs; k++) {
-            const int64_t at = band->offsets[r] + run->offsets[k * run->run_groups];
-            band->row_sums[r] +=
-                sum_inputs(run, x + at * run->element_bytes, run->run_taps * run->channels);
-        }
-    }
-}
-
-static void multiply(const tn_integer_conv *run, tn_integer_conv_band *band) {
-    const tn_dot_end end = {.type = TN_I32};
-    const tn_dot_layout *layout = &run->layout;
-    const int64_t group = band->item % run->item_groups;
-    const char *x = run->x + band->item * run->item_elements * run->element_bytes;
-    for (int64_t block = 0; block < layout->blocks; block++) {
-        const int64_t first = tn_dot_block_first(layout, block);
-        const int64_t width = tn_dot_block_first(layout, block + 1) - first;
-        tn_dot_tile tile = {.x = x,
-                            .offsets = run->offsets,
-                            .groups = layout->groups,
-                            .weights = tn_dot_weights_of(layout, run->blob, group, block),
-                            .initial = tn_dot_initial(layout, run->blob, group) + first,
-                            .columns = width,
-                            .row_stride = run->padded,
-                            .column_stride = 1,
-                            .end = &end};
-        tn_dot_rows_run(run->level->dot, &tile, width / run->level->dot->lanes, band->offsets,
-                        band->rows, (char *)(band->sums + first), NULL);
-    }
-    if (run->has_zeros) sum_rows(run, x, band);
-}
-
-/* Rows of filters become columns of positions. */
-static void store_sums(const tn_integer_conv *run, const tn_integer_conv_band *band, int64_t at) {
-    int32_t *y = (int32_t *)run->call->outputs[0]->data + at;
-    for (int64_t f = 0; f < run->filters; f++)
-        for (int64_t r = 0; r < band->rows; r++)
-            y[f * run->positions + r] = band->sums[r * run->padded + f];
-}
-
-static void finish(const tn_integer_conv *run, const tn_integer_conv_band *band) {
-    const tn_integer_rows *rows = run->level->rows;
-    const tn_tensor *y = run->call->outputs[0];
-    const int64_t padded = run->padded, filters = run->filters;
-    const int64_t of_group = band->item % run->item_groups * padded;
-    const int64_t at = band->item * filters * run->positions + band->first;
-    const bool is_scaled = run->inputs->y_scale != TN_CONV_NO_INPUT;
-    const int32_t zero = tn_conv_integer_zero(run->call, run->inputs->y_zero, 0);
-    for (int64_t r = 0; r < band->rows; r++) {
-        int32_t *sums = band->sums + r * padded;
-        rows->correct(filters, 1, run->terms + of_group, run->has_zeros ? band->row_sums[r] : 0,
-                      run->zeros + of_group, sums);
-        if (is_scaled)
-            rows->to_bytes(filters, sums, run->factors + of_group, zero, y->type == TN_I8,
-                           band->bytes + r * padded);
-    }
-    if (is_scaled)
-        rows->transpose(band->rows, filters, band->bytes, padded, 0, (uint8_t *)y->data + at,
-                        run->positions);
-    else
-        store_sums(run, band, at);
-}
-
-static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const tn_integer_conv *run = user;
-    char *scratch = run->scratch + thread * run->scratch_bytes;
-    const int64_t sums_bytes = TN_INTEGER_BAND * run->padded * (int64_t)sizeof(int32_t);
-    for (int64_t unit = begin; unit < end; unit++) {
-        const int64_t first = unit % run->bands * TN_INTEGER_BAND, left = run->positions - first;
-        tn_integer_conv_band band = {.item = unit / run->bands,
-                                     .first = first,
-                                     .rows = left < TN_INTEGER_BAND ? left : TN_INTEGER_BAND,
-                                     .sums = (int32_t *)(void *)scratch,
-                                     .bytes = (uint8_t *)scratch + sums_bytes};
-        tn_integer_conv_corners(run, &band);
-        if (run->depthwise)
-            tn_integer_conv_do_depthwise(run, &band);
-        else
-            multiply(run, &band);
-        finish(run, &band);
-    }
     return TN_OK;
 }
 
@@ -338,14 +238,14 @@ static void begin_products(tn_integer_conv *run, void *packed) {
         for (int64_t k = 0; k < run->run_groups; k++)
             run->offsets[r * run->run_groups + k] =
                 (int32_t)(tn_integer_conv_tap(run, r * run->run_taps) + k * group);
-    read_zeros(run);
+    tn_integer_conv_read_zeros(run);
 }
 
 static tn_status integer_run_bands(tn_call *call) {
     enum { GRAIN = 800000, COPIED = 65536 };
     const void *packed;
     tn_integer_conv run;
-    if (!read_run(call, &run))
+    if (!read_run(call, ((const integer_state *)call->state)->level, &run))
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "this node does not read as a convolution of integers");
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
@@ -354,15 +254,15 @@ static tn_status integer_run_bands(tn_call *call) {
         tn_integer_conv_pack_depthwise(&run);
     else
         begin_products(&run, (void *)(uintptr_t)packed);
-    read_scales(&run);
+    tn_integer_conv_read_scales(&run);
     const int64_t copied = run.items * run.row_count, row = run.item_elements / run.row_count;
     memset(run.x + copied * row * run.element_bytes, 0, 64); /* what the last groups reach into */
     TN_TRY(call->host->parallel_for(call, copied, tn_parallel_grain(COPIED, row + 1),
                                     tn_integer_conv_copy, &run));
     const int64_t each =
         TN_INTEGER_BAND * run.taps * run.filters * (run.depthwise ? 1 : run.channels);
-    return call->host->parallel_for(call, run.items * run.bands, GRAIN / (each + 1) + 1, do_units,
-                                    &run);
+    return call->host->parallel_for(call, run.items * run.bands, GRAIN / (each + 1) + 1,
+                                    tn_integer_conv_do_units, &run);
 }
 
 #define INTEGER_KERNEL(prefix, operator_name, level)                                               \

@@ -70,6 +70,11 @@ int64_t tn_integer_conv_tap(const tn_integer_conv *run, int64_t tap);
 /* X's zero point as the copy has it. */
 int32_t tn_integer_conv_x_zero(const tn_integer_conv *run);
 
+/* bands.c: the filters' zero points, once the blob is there, and scales; a unit is a band. */
+void tn_integer_conv_read_zeros(tn_integer_conv *run);
+void tn_integer_conv_read_scales(tn_integer_conv *run);
+tn_status tn_integer_conv_do_units(void *user, int64_t begin, int64_t end, uint32_t thread);
+
 /* depthwise.c */
 void tn_integer_conv_pack_depthwise(tn_integer_conv *run);
 void tn_integer_conv_do_depthwise(const tn_integer_conv *run, tn_integer_conv_band *band);
