@@ -92,7 +92,7 @@ class InferenceSession:
 
     def _build_model(self, runtime, device):
         build = _build_options(self._sess_options, device)
-        graph = tenon.Graph(self._model, runtime)
+        graph = _build.graph_of(self._model, runtime)
         shapes = self._overridden(graph.inputs)
         self._networks = Networks(graph.inputs, lambda profiles: _build.build_graph(graph, profiles or shapes, **build),
                                   lambda plan: plan.engine(threads=build["threads"], device=device))
