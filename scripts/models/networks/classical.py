@@ -4,7 +4,7 @@ linear models, support vector machines, forests, and what is written with ONNX's
 
 import numpy as np
 from family import Family
-from net import F32, I64, STRING
+from net import I64, STRING
 
 FAMILY = Family()
 ROWS = ({"N": 1}, {"N": 17})

@@ -39,7 +39,7 @@ def fused_bert(net):
     net.output(x, "last_hidden_state")
 
 
-@FAMILY.add(TEXTS, (14, "script"))
+@FAMILY.add(TEXTS, (14, "script"), quick=True)
 def fused_vit(net):
     """MultiHeadAttention, FusedMatMul, QuickGelu, LayerNormalization of the default domain before opset 17."""
     x = net.input("hidden", ["batch", "length", WIDTH], channels=WIDTH)

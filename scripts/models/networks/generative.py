@@ -148,8 +148,8 @@ def optical_flow(net):
     scales = [net.Sub(net.Cast(v, to=F32), 1.0) for v in (w, h)]
     if net.opset >= 16:
         pair = [net.Sub(net.Div(net.Mul(v, 2.0), s), 1.0) for v, s in zip((x, y), scales)]
-        place = net.Concat(*[net.unsqueeze(v, 3) for v in pair], axis=3)
-        warped = net.GridSample(second, place, mode="bilinear", padding_mode="border", align_corners=1)
+        position = net.Concat(*[net.unsqueeze(v, 3) for v in pair], axis=3)
+        warped = net.GridSample(second, position, mode="bilinear", padding_mode="border", align_corners=1)
     else:
         x, y = (net.Cast(net.Floor(net.Max(net.Min(v, s), 0.0)), to=I64) for v, s in zip((x, y), scales))
         n = net.squeeze(net.extent(flow, 0), 0)

@@ -188,8 +188,8 @@ def repeat_heads(net, x, count, times, depth):
 
 def relative_bias(net, length, both_sides):
     """T5's buckets of distances, by logarithm and Where."""
-    places = arange(net, net.ints(0), length)
-    distance = net.Sub(net.unsqueeze(places, 0), net.unsqueeze(places, 1))
+    positions = arange(net, net.ints(0), length)
+    distance = net.Sub(net.unsqueeze(positions, 0), net.unsqueeze(positions, 1))
     buckets = 16
     offset = None
     if both_sides:
@@ -233,8 +233,8 @@ def t5(net):
     square = net.Concat(length, length, axis=0)
     later = net.Trilu(net.Expand(-1e9, square), net.scalar(1, np.int64), upper=1) if net.opset >= 14 else None
     if later is None:
-        places = arange(net, net.ints(0), length)
-        earlier = net.LessOrEqual(net.unsqueeze(places, 0), net.unsqueeze(places, 1))
+        positions = arange(net, net.ints(0), length)
+        earlier = net.LessOrEqual(net.unsqueeze(positions, 0), net.unsqueeze(positions, 1))
         later = net.Mul(net.Sub(1.0, net.Cast(earlier, to=F32)), -1e9)
     x = layer(net.Gather(embedding, targets).of(WIDTH), None, net.Add(relative_bias(net, length, False), later))
     x = net.rms_norm(feed_forward(layer(x, memory, mask)))
@@ -250,8 +250,8 @@ def deberta(net):
     q, k, v = (net.heads(net.linear(x, WIDTH), HEADS, keys=i == 1) for i in range(3))
     keys = net.constant(net.rng.uniform(-1, 1, (1, HEADS, WIDTH // HEADS, 16)).astype(np.float32))
     positional = net.MatMul(q, keys)
-    places = arange(net, net.ints(0), net.extent(tokens, 1))
-    index = net.Add(net.Sub(net.unsqueeze(places, 1), net.unsqueeze(places, 0)), net.scalar(8, np.int64))
+    positions = arange(net, net.ints(0), net.extent(tokens, 1))
+    index = net.Add(net.Sub(net.unsqueeze(positions, 1), net.unsqueeze(positions, 0)), net.scalar(8, np.int64))
     index = net.Clip(index, net.scalar(0, np.int64), net.scalar(15, np.int64))
     scores = net.MatMul(q, k)
     picked = net.GatherElements(positional, net.Expand(index, net.Shape(scores)), axis=3)

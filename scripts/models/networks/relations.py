@@ -5,7 +5,6 @@ control flow and sequences exporters write."""
 import numpy as np
 from family import FIXED, ROWS, Family
 from net import BOOL, F32, I64
-from onnx import TensorProto, helper
 
 FAMILY = Family()
 GRAPHS = ({"nodes": 6, "edges": 10}, {"nodes": 9, "edges": 31})
@@ -102,9 +101,9 @@ def tabnet(net):
     x = net.input("input", ["batch", 6])
     z = net.linear(x, 6, gemm=True)
     ordered, _ = net.TopK(z, net.ints(6), axis=1, outputs=2)
-    place = net.constant(np.arange(1, 7, dtype=np.float32)[None])
+    position = net.constant(np.arange(1, 7, dtype=np.float32)[None])
     total = net.Sub(net.CumSum(ordered, net.scalar(1, np.int64)), 1.0)
-    support = net.Greater(net.Mul(place, ordered), total)
+    support = net.Greater(net.Mul(position, ordered), total)
     count = net.sum(net.Cast(support, to=I64), 1)
     tau = net.Div(net.GatherElements(total, net.Sub(count, net.scalar(1, np.int64)), axis=1), net.Cast(count, to=F32))
     mask = net.Max(net.Sub(z, tau), 0.0)
@@ -131,21 +130,16 @@ def forecaster(net):
 
 
 @FAMILY.add(FIXED, (11, "script"), (16, "script"), quick=True)
-def scripted_sequences(net):
-    """A scripted list: SplitToSequence, a loop that takes an element, changes and appends it, ConcatFromSequence."""
+def scripted_lists(net):
+    """A list of pieces: taken apart, read by index, extended, put together along an old axis and a new one."""
     x = net.input("x", [4, 6])
     parts = net.SplitToSequence(x, net.scalar(1, np.int64), axis=0)
-    empty = net.SequenceEmpty(dtype=F32)
-    body = net.body()
-    step = body.input("step", [], I64)
-    body.input("go", [], BOOL)
-    body.inputs.append(helper.make_tensor_sequence_value_info("list", TensorProto.FLOAT, None))
-    element = body.SequenceAt(parts, step)
-    grown = body.SequenceInsert("list", body.Tanh(body.Mul(element, 2.0)))
-    body.output(body.Identity("go"), kind=BOOL, shape=[])
-    body.outputs.append(helper.make_tensor_sequence_value_info(grown, TensorProto.FLOAT, None))
-    done = net.Loop(net.SequenceLength(parts), net.constant(np.array(True)), empty, body=body.graph(), outputs=1)
-    net.output(net.ConcatFromSequence(done, axis=0), "y")
+    last = net.SequenceAt(parts, net.scalar(-1, np.int64))
+    parts = net.SequenceInsert(net.SequenceErase(parts, net.scalar(0, np.int64)), net.Tanh(last))
+    net.output(net.ConcatFromSequence(parts, axis=0), "y")
+    net.output(net.SequenceLength(parts), "count", I64)
+    pair = net.SequenceConstruct(net.Relu(x), net.Neg(x))
+    net.output(net.ConcatFromSequence(pair, axis=-1, new_axis=1), "stacked")
 
 
 @FAMILY.add(({"length": 5}, {"length": 2}), (13, "script"), (17, "script"))

@@ -4,7 +4,6 @@
 import numpy as np
 from family import FIXED, Family
 from net import BOOL, F32, I32, I64
-from onnx import TensorProto, helper
 
 FAMILY = Family()
 SIGNALS = ({"batch": 1, "samples": 800}, {"batch": 2, "samples": 1333})
@@ -109,7 +108,7 @@ def tacotron_encoder(net):
 
 @FAMILY.add(({"batch": 1, "length": 5}, {"batch": 2, "length": 9}), (13, "script"))
 def tacotron_decoder(net):
-    """One step: a gated cell written out (as scripted LSTMCells are), attention aware of its place, a stop token."""
+    """One step: a gated cell written out (as scripted LSTMCells are), attention aware of its position, a stop token."""
     memory = net.input("memory", ["batch", "length", 12], channels=12)
     last = net.input("decoder_input", ["batch", 8])
     hidden, cell = net.input("hidden", ["batch", 16]), net.input("cell", ["batch", 16])
@@ -120,8 +119,8 @@ def tacotron_decoder(net):
     i, f, g, o = net.split(gates, (16,) * 4, 1)
     cell = net.Add(net.Mul(net.Sigmoid(f), cell), net.Mul(net.Sigmoid(i), net.Tanh(g)))
     hidden = net.Mul(net.Sigmoid(o), net.Tanh(cell)).of(16)
-    place = net.Transpose(net.conv(net.unsqueeze(weights, 1).of(1), 4, (5,), bias=False), perm=[0, 2, 1]).of(4)
-    energy = net.Add(net.unsqueeze(net.linear(hidden, 8, bias=False), 1), net.linear(place, 8, bias=False))
+    position = net.Transpose(net.conv(net.unsqueeze(weights, 1).of(1), 4, (5,), bias=False), perm=[0, 2, 1]).of(4)
+    energy = net.Add(net.unsqueeze(net.linear(hidden, 8, bias=False), 1), net.linear(position, 8, bias=False))
     energy = net.Tanh(net.Add(energy, net.linear(memory, 8, bias=False))).of(8)
     weights = net.softmax(net.squeeze(net.linear(energy, 1, bias=False), -1), 1)
     context = net.squeeze(net.MatMul(net.unsqueeze(weights, 1), memory), 1)
@@ -142,8 +141,8 @@ def conformer(net):
     count = net.extent(x, 1)
     shorter = net.Div(net.Add(net.Div(net.Add(lengths, net.scalar(1, np.int64)), net.scalar(2, np.int64)), net.scalar(1, np.int64)),
                       net.scalar(2, np.int64))
-    places = net.Range(net.scalar(0, np.int64), net.squeeze(count, 0), net.scalar(1, np.int64))
-    valid = net.Less(net.unsqueeze(places, 0), net.unsqueeze(shorter, 1))
+    positions = net.Range(net.scalar(0, np.int64), net.squeeze(count, 0), net.scalar(1, np.int64))
+    valid = net.Less(net.unsqueeze(positions, 0), net.unsqueeze(shorter, 1))
     pair = net.And(net.unsqueeze(valid, 1), net.unsqueeze(valid, 2))
     x = net.Add(x, net.Mul(net.feed_forward(net.layer_norm(x), 32, "silu"), 0.5)).of(16)
     y = net.layer_norm(x)

@@ -175,10 +175,10 @@ def detr(net):
     ones = net.Cast(net.ConstantOfShape(net.Concat(net.extent(x, 0), net.slice(net.Shape(x), 2, 4), axis=0), value=net_ones()), to=1)
     codes = []
     for axis in (1, 2):
-        place = net.CumSum(ones, net.scalar(axis, np.int64))
-        last = net.slice(place, -1, 2**63 - 1, (axis,))
-        place = net.Mul(net.Div(place, net.Add(last, 1e-6)), 6.283185)
-        angle = net.Div(net.unsqueeze(place, -1), net.constant(np.array([1, 1, 10, 10, 100, 100, 1000, 1000], np.float32)))
+        position = net.CumSum(ones, net.scalar(axis, np.int64))
+        last = net.slice(position, -1, 2**63 - 1, (axis,))
+        position = net.Mul(net.Div(position, net.Add(last, 1e-6)), 6.283185)
+        angle = net.Div(net.unsqueeze(position, -1), net.constant(np.array([1, 1, 10, 10, 100, 100, 1000, 1000], np.float32)))
         even, odd = (net.slice(angle, i, 2**63 - 1, (3,), 2) for i in (0, 1))
         pair = net.Concat(net.unsqueeze(net.Sin(even), 4), net.unsqueeze(net.Cos(odd), 4), axis=4)
         codes.append(net.Reshape(pair, [0, 0, 0, -1]))
