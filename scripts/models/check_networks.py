@@ -96,18 +96,18 @@ def file_case(path, given, high, filled):
     rng, inputs = np.random.default_rng(5), []
     found, kinds = ports(path)
     rounds = any("Quantize" in kind or kind.startswith("QLinear") for kind in kinds)
-    for turn in range(2):
+    for round in range(2):
         values, is_open = {}, False
         for port in found:
             tensor, shape = port.type.tensor_type, []
             for axis, dim in enumerate(tensor.shape.dim):
                 is_open |= dim.dim_value <= 0
                 drawn = given.get(dim.dim_param) or given.get(f"{port.name}.{axis}") or ((1, 2) if axis == 0 else (64, 128))
-                shape.append(dim.dim_value if dim.dim_value > 0 else drawn[min(turn, len(drawn) - 1)])
+                shape.append(dim.dim_value if dim.dim_value > 0 else drawn[min(round, len(drawn) - 1)])
             values[port.name] = draw(rng, shape, tensor.elem_type, -1, high)
             if port.name in filled:
                 values[port.name] = np.full(shape, filled[port.name], values[port.name].dtype)
-        if turn == 0 or is_open:
+        if round == 0 or is_open:
             inputs.append(values)
     return Case(os.path.basename(path)[:-5], path, inputs, ROUNDED if rounds else None)
 
@@ -196,7 +196,7 @@ class Checks(ProgramChecks):
 
     def measure(self, case, plan, session, outputs):
         """The median time of one inference on one thread, beside onnxruntime's, and the ratio."""
-        values, turns = case.inputs[0], []
+        values, rounds = case.inputs[0], []
         arguments = [word for i, name in enumerate(values) for word in ("--input", f"{name}={plan}.in{i}.npy")]
         for i, value in enumerate(values.values()):
             if value.dtype == object:
@@ -205,11 +205,11 @@ class Checks(ProgramChecks):
         done = self.program("bench", plan, "--threads", "1", "--seconds", "0.3", *arguments)
         found = re.search(r"median_ms=(\S+)", done.stdout)
         end = time.monotonic() + 0.3
-        while time.monotonic() < end or len(turns) < 3:
+        while time.monotonic() < end or len(rounds) < 3:
             start = time.perf_counter()
             session.run(outputs, values)
-            turns.append(1e3 * (time.perf_counter() - start))
-        mine, theirs = float(found[1]) if found else float("nan"), float(np.median(turns))
+            rounds.append(1e3 * (time.perf_counter() - start))
+        mine, theirs = float(found[1]) if found else float("nan"), float(np.median(rounds))
         case.times = f"{mine:9.3f} {theirs:9.3f} {mine / theirs:6.2f}"
 
 

@@ -88,7 +88,7 @@ def support_vectors(net):
 
 @FAMILY.add(ROWS, (13, "script"))
 def gradient_boosting(net):
-    """LightGBM's binary classifier: margins by a regressor, a sigmoid, both classes' probabilities; missing values go either way."""
+    """LightGBM's binary classifier: margins by a regressor, a sigmoid, both classes' probabilities; missing values go to either branch."""
     x = net.input("input", ["N", 6], values=with_gaps)
     margin = ml(net, "TreeEnsembleRegressor", x, n_targets=1, aggregate_function="SUM", base_values=[0.1],
                 **forest(net, 10, 3, 1, 6, "target", missing=True))
