@@ -172,4 +172,5 @@ static const tn_kernel conv_transpose_panels = {
     .run = conv_transpose_run,
 };
 
-TN_LAYER(conv_transpose, TN_OPERATORS(&conv_transpose_1), TN_KERNELS(&conv_transpose_panels));
+TN_LAYER(conv_transpose, TN_OPERATORS(&conv_transpose_1),
+         TN_KERNELS(TN_LEVEL_LIST(tn_conv_transpose_products), &conv_transpose_panels));
