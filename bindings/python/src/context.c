@@ -17,9 +17,11 @@ void *context_allocate_output(void *user, uint32_t output, uint64_t bytes, uint6
 
 static void context_dealloc(PyObject *object) {
     context_object *self = (context_object *)object;
-    Py_BEGIN_ALLOW_THREADS;
-    tn_context_destroy(self->context);
-    Py_END_ALLOW_THREADS;
+    if (!binding_is_forked(self->engine->runtime)) {
+        Py_BEGIN_ALLOW_THREADS;
+        tn_context_destroy(self->context);
+        Py_END_ALLOW_THREADS;
+    }
     PyMem_Free(self->inputs);
     PyMem_Free(self->outputs);
     Py_XDECREF((PyObject *)self->engine);
@@ -50,6 +52,7 @@ PyObject *binding_context_new(engine_object *engine, tn_context *context) {
 }
 
 bool context_begin(context_object *self) {
+    if (binding_refuse_forked(self->engine->runtime)) return false;
     if (self->is_busy) {
         binding_raise_text(TN_ERROR_STATE,
                            "a run of this context is under way in another thread: each thread "

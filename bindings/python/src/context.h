@@ -14,7 +14,8 @@ typedef struct output_slot {
 } output_slot;
 
 typedef struct context_object {
-    PyObject_HEAD tn_context *context;
+    PyObject base;
+    tn_context *context;
     engine_object *engine;
     array_view *inputs;
     output_slot *outputs;

@@ -13,18 +13,19 @@ Layers of your own: Plugin (from source text in C), elementwise (an expression),
 network that is built node by node.
 """
 
-from tenon._engine import Context, Engine, Error, Plan, Port, Runtime
+from tenon._engine import Calibration, Context, Engine, Error, Plan, Port, Runtime
 from tenon._engine import version as _version
-from tenon._build import build
+from tenon._build import build, calibrate
+from tenon._files import get_include, get_library_dir, program
 from tenon._network import Network, load
-from tenon._runtime import default_runtime, get_include
+from tenon._runtime import default_runtime
 
 __version__ = _version()
 # What authors of layers use is imported when it is first asked for.
 _LATER = {"Plugin": "_plugin", "Field": "_fields", "Graph": "_graph", "Tensor": "_graph", "elementwise": "_elementwise",
           "operator": "_operator", "CheckFailed": "_findings"}
-__all__ = ["CheckFailed", "Context", "Engine", "Error", "Field", "Graph", "Network", "Plan", "Plugin", "Port", "Runtime", "Tensor", "build",
-           "default_runtime", "elementwise", "get_include", "load", "operator"]
+__all__ = ["Calibration", "CheckFailed", "Context", "Engine", "Error", "Field", "Graph", "Network", "Plan", "Plugin", "Port", "Runtime",
+           "Tensor", "build", "calibrate", "default_runtime", "elementwise", "get_include", "get_library_dir", "load", "operator", "program"]
 
 
 def __getattr__(name):

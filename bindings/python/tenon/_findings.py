@@ -4,25 +4,12 @@
 import dataclasses
 import html
 import json
-import os
-import shutil
 import subprocess
 
 import numpy as np
 
 from . import _engine, _fields, _types
-
-
-def program():
-    """The command line: of the package, of a build folder, or on the path."""
-    package = os.path.dirname(os.path.abspath(__file__))
-    for path in (os.path.join(package, "bin", "tenon"), os.path.join(package, "..", "..", "bin", "tenon")):
-        if os.access(path, os.X_OK):
-            return os.path.abspath(path)
-    found = shutil.which("tenon")
-    if not found:
-        raise FileNotFoundError("the program `tenon`, which runs the checks, is neither in the package nor on the path")
-    return found
+from ._files import program
 
 
 class Table(list):

@@ -234,7 +234,64 @@ static PyObject *add_operator(PyObject *module, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * what is registered */
+
+static PyObject *describe_fields(const tn_operator *op) {
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list && i < op->field_count; i++) {
+        const tn_field *field =
+            (const tn_field *)(const void *)((const char *)op->fields + (size_t)i * op->field_size);
+        PyObject *item =
+            Py_BuildValue("(IIszzzdd)", field->type, field->flags, field->name, field->fallback,
+                          field->choices, field->doc, field->minimum, field->maximum);
+        if (!item || PyList_Append(list, item) != 0) Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static PyObject *describe_ports(const tn_operator *op, const tn_port *ports, uint32_t count) {
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list && i < count; i++) {
+        const tn_port *port =
+            (const tn_port *)(const void *)((const char *)ports + (size_t)i * op->port_size);
+        PyObject *item = Py_BuildValue("(szI)", port->name, port->types, port->flags);
+        if (!item || PyList_Append(list, item) != 0) Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static bool describe_operator(void *user, const tn_operator *op, const tn_library_info *library) {
+    PyObject *item = NULL, *fields = describe_fields(op);
+    PyObject *inputs = describe_ports(op, op->inputs, op->input_count);
+    PyObject *outputs = describe_ports(op, op->outputs, op->output_count);
+    if (fields && inputs && outputs)
+        item = Py_BuildValue("{s:s,s:s,s:I,s:z,s:s,s:s,s:O,s:O,s:O}", "domain",
+                             op->domain ? op->domain : "", "name", op->name, "version",
+                             op->since_version, "doc", op->doc, "library", library->name, "path",
+                             library->path, "fields", fields, "inputs", inputs, "outputs", outputs);
+    const bool is_added = item && PyList_Append(user, item) == 0;
+    Py_XDECREF(item);
+    Py_XDECREF(fields);
+    Py_XDECREF(inputs);
+    Py_XDECREF(outputs);
+    return is_added;
+}
+
+/* describe_operators(runtime) -> a list of dicts. */
+static PyObject *describe_operators(PyObject *module, PyObject *object) {
+    (void)module;
+    tn_runtime *runtime = author_runtime(object);
+    PyObject *list = runtime ? PyList_New(0) : NULL;
+    if (list) tn_runtime_visit_operators(runtime, describe_operator, list);
+    if (PyErr_Occurred()) Py_CLEAR(list);
+    return list;
+}
+
 PyMethodDef author_operators_methods[] = {
+    {"describe_operators", describe_operators, METH_O, NULL},
     {"add_operator", add_operator, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
