@@ -89,6 +89,7 @@ class InferenceSession:
         self._networks = None
         self._network = network
         self._ports = (network.inputs, network.outputs)
+        self._info = network.engine.model_info
 
     def _build_model(self, runtime, device):
         build = _build_options(self._sess_options, device)
@@ -97,8 +98,9 @@ class InferenceSession:
         self._networks = Networks(graph.inputs, lambda profiles: _build.build_graph(graph, profiles or shapes, **build),
                                   lambda plan: plan.engine(threads=build["threads"], device=device))
         self._network = self._networks.first
-        outputs = [_shaped(built, declared) for built, declared in zip(self._network.outputs, graph.outputs)]
-        self._ports = (graph.inputs, outputs)
+        built = self._network.outputs if self._network else graph.outputs
+        self._ports = (graph.inputs, [_shaped(*ports) for ports in zip(built, graph.outputs)])
+        self._info = graph.model_info
 
     def _overridden(self, ports):
         """A profile of the inputs all of whose extents are known, by numbers or overrides; None: no override is used."""
@@ -130,7 +132,7 @@ class InferenceSession:
 
     def get_modelmeta(self):
         """What the model's file says of itself: a ModelMetadata."""
-        return ModelMetadata(self._network.engine.model_info)
+        return ModelMetadata(self._info)
 
     def get_session_options(self):
         return self._sess_options
