@@ -56,6 +56,8 @@ class Networks:
             if not is_free or error.code not in ("TN_ERROR_SHAPE", "TN_ERROR_RANGE"):
                 raise
             self.first = None
+        if not self._is_open:
+            self._build = None  # which holds the model
 
     def _network(self, profiles):
         plan = self._build(profiles)
@@ -100,6 +102,8 @@ class Networks:
             return False
         self._waiting = 0
         self._is_open = bool(self._ranged) or has_unknown_shapes(self.first.plan)
+        if not self._is_open:
+            self._build = None
         return self._is_open
 
     def _candidates(self, shapes, values):

@@ -40,6 +40,7 @@ def _build_options(options, device):
     except ValueError:
         raise _errors.InvalidArgument(f"tenon.timing_seconds: a number of seconds is wanted, not '{entries['tenon.timing_seconds']}'") from None
     return {"device": device, "threads": max(options.intra_op_num_threads, 0), "timing": seconds > 0, "timing_seconds": seconds,
+            "packed_weights": False,  # the plan is loaded once, here
             "timing_cache": entries.get("tenon.timing_cache"), "precision": entries.get("tenon.precision", "fp32"),
             "fusion": options.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL}
 
