@@ -157,6 +157,14 @@ static PyObject *graph_runtime(PyObject *self, void *closure) {
     return Py_NewRef((PyObject *)((graph_object *)self)->runtime);
 }
 
+static PyObject *graph_model_info(PyObject *self, void *closure) {
+    (void)closure;
+    tn_model_info info = {.size = sizeof(info)};
+    if (tn_graph_get_model_info(((graph_object *)self)->graph, &info) != TN_OK)
+        return binding_raise();
+    return binding_model_info(&info);
+}
+
 static PyMethodDef methods[] = {
     {"_build", (PyCFunction)(void (*)(void))graph_build, METH_VARARGS | METH_KEYWORDS,
      "_build(**options)\n--\n\nA tenon.Plan; tenon.build has the options."},
@@ -168,6 +176,7 @@ static PyGetSetDef properties[] = {
     {"inputs", graph_inputs, NULL, "The inputs: a tuple of tenon.Port.", NULL},
     {"runtime", graph_runtime, NULL, "The tenon.Runtime.", NULL},
     {"outputs", graph_outputs, NULL, "The outputs: a tuple of tenon.Port.", NULL},
+    {"model_info", graph_model_info, NULL, "What the model's file says of itself: a dict.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 bool binding_graph_init(PyObject *module) {

@@ -67,7 +67,7 @@ class TenonBackend(Backend):
     def prepare(cls, model, device="CPU", **kwargs):
         """Builds a model (an onnx.ModelProto). `kwargs` are options of tenon.build; kernels are chosen by rule unless timing=True."""
         name = _device_name(device)
-        options = {"timing": False, **kwargs}
+        options = {"timing": False, "packed_weights": False, **kwargs}
         plan = _build.build(model, device=name, **options)
         return TenonBackendRep(Network(plan, plan.engine(device=name, threads=options.get("threads", 0))))
 

@@ -40,6 +40,7 @@ def _build_options(options, device):
     except ValueError:
         raise _errors.InvalidArgument(f"tenon.timing_seconds: a number of seconds is wanted, not '{entries['tenon.timing_seconds']}'") from None
     return {"device": device, "threads": max(options.intra_op_num_threads, 0), "timing": seconds > 0, "timing_seconds": seconds,
+            "packed_weights": False,  # the plan is loaded once, here
             "timing_cache": entries.get("tenon.timing_cache"), "precision": entries.get("tenon.precision", "fp32"),
             "fusion": options.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL}
 
@@ -89,6 +90,7 @@ class InferenceSession:
         self._networks = None
         self._network = network
         self._ports = (network.inputs, network.outputs)
+        self._info = network.engine.model_info
 
     def _build_model(self, runtime, device):
         build = _build_options(self._sess_options, device)
@@ -97,8 +99,9 @@ class InferenceSession:
         self._networks = Networks(graph.inputs, lambda profiles: _build.build_graph(graph, profiles or shapes, **build),
                                   lambda plan: plan.engine(threads=build["threads"], device=device))
         self._network = self._networks.first
-        outputs = [_shaped(built, declared) for built, declared in zip(self._network.outputs, graph.outputs)]
-        self._ports = (graph.inputs, outputs)
+        built = self._network.outputs if self._network else graph.outputs
+        self._ports = (graph.inputs, [_shaped(*ports) for ports in zip(built, graph.outputs)])
+        self._info = graph.model_info
 
     def _overridden(self, ports):
         """A profile of the inputs all of whose extents are known, by numbers or overrides; None: no override is used."""
@@ -130,7 +133,7 @@ class InferenceSession:
 
     def get_modelmeta(self):
         """What the model's file says of itself: a ModelMetadata."""
-        return ModelMetadata(self._network.engine.model_info)
+        return ModelMetadata(self._info)
 
     def get_session_options(self):
         return self._sess_options
