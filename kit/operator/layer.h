@@ -115,8 +115,11 @@ tn_status tn_layers_register(const tn_host *host, tn_library *library,
     static const tn_kernel prefix##_##level =                                                      \
         TN_LEVEL_TABLE(level, table, operator_name, kernel_name, words, __VA_ARGS__)
 #define TN_LEVEL_TABLE(level, table, operator_name, kernel_name, words, ...)                       \
+    TN_LEVEL_TABLE_OF(1, level, table, operator_name, kernel_name, words, __VA_ARGS__)
+/* The same with a revision of its own. */
+#define TN_LEVEL_TABLE_OF(number, level, table, operator_name, kernel_name, words, ...)            \
     {                                                                                              \
-        TN_KERNEL_BEGIN("cpu", "", operator_name, kernel_name "_" #level, 1, words),               \
+        TN_KERNEL_BEGIN("cpu", "", operator_name, kernel_name "_" #level, number, words),          \
             .requires_features = TN_KIT_FEATURES_##level,                                          \
             .user = (void *)(uintptr_t)&table##_##level, __VA_ARGS__                               \
     }

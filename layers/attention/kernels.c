@@ -68,7 +68,7 @@ static tn_status online_run(tn_call *call) {
                                         tn_parallel_grain(COPIED_AT_ONCE, depths + 1),
                                         write_present, &run));
     if (!y || y->bytes == 0) return TN_OK;
-    tn_attention_run_place(&run, call->workspace);
+    tn_attention_run_lay_out(&run, call->workspace);
     if (run.is_packed)
         TN_TRY(call->host->parallel_for(
             call, heads * run.key_blocks,

@@ -168,4 +168,5 @@ TN_CPU_KERNEL(conv_transpose_panels, "", "ConvTranspose", "panels",
               "Panels of positions on all threads, in double precision.",
               .reshape = conv_transpose_reshape, .run = conv_transpose_run);
 
-TN_LAYER(conv_transpose, TN_OPERATORS(&conv_transpose_1), TN_KERNELS(&conv_transpose_panels));
+TN_LAYER(conv_transpose, TN_OPERATORS(&conv_transpose_1),
+         TN_KERNELS(TN_LEVEL_LIST(tn_conv_transpose_products), &conv_transpose_panels));
