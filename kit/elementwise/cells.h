@@ -68,6 +68,9 @@ typedef struct tn_cells_level {
     /* Floating-point cells as integers of a type, in 64 bits: without their fraction; what is out
      * of range of 64 bits (of 32 bits, for TN_I32) becomes the lowest number, as x86 has it. */
     void (*truncate)(tn_cell cell, tn_type type, int64_t count, const void *from, int64_t *to);
+    /* 32-bit floats without their fraction as TN_I32 has them; answers whether all were within
+     * its range. */
+    bool (*truncate_32)(int64_t count, const float *from, int32_t *to);
 } tn_cells_level;
 
 extern const tn_cells_level tn_cells_baseline, tn_cells_avx2, tn_cells_avx512;

@@ -428,6 +428,34 @@ static inline int64_t whole_of_u64(double x) {
     if (type == TN_U64) CONVERT(int64_t, from_type, whole_of_u64((double)x[i]))                    \
     CONVERT(int64_t, from_type, whole_of((double)x[i]))
 
+/* What the processor's conversion answers for what is out of range is what is wanted. */
+static bool truncate_32(int64_t count, const float *from, int32_t *to) {
+    int32_t outside = 0;
+    int64_t i = 0;
+#if defined(__AVX2__)
+    __m256i any = _mm256_setzero_si256();
+    for (; i + 8 <= count; i += 8) {
+        const __m256i whole = _mm256_cvttps_epi32(_mm256_loadu_ps(from + i));
+        _mm256_storeu_si256((void *)(to + i), whole);
+        any |= _mm256_cmpeq_epi32(whole, _mm256_set1_epi32(INT32_MIN));
+    }
+    outside = _mm256_movemask_epi8(any);
+#elif defined(__SSE2__)
+    __m128i any = _mm_setzero_si128();
+    for (; i + 4 <= count; i += 4) {
+        const __m128i whole = _mm_cvttps_epi32(_mm_loadu_ps(from + i));
+        _mm_storeu_si128((void *)(to + i), whole);
+        any |= _mm_cmpeq_epi32(whole, _mm_set1_epi32(INT32_MIN));
+    }
+    outside = _mm_movemask_epi8(any);
+#endif
+    for (; i < count; i++) {
+        to[i] = (int32_t)whole_of_32((double)from[i]);
+        outside |= to[i] == INT32_MIN;
+    }
+    return outside == 0;
+}
+
 static void truncate_f32(tn_type type, int64_t count, const void *from, int64_t *to) {
     TRUNCATE(float)
 }
@@ -511,4 +539,5 @@ const tn_cells_level TN_CELLS_LEVEL = {
              [TN_CELL_F32] = {TRUTHS(f32)}},
     .load = load,
     .store = store,
-    .truncate = truncate_cells};
+    .truncate = truncate_cells,
+    .truncate_32 = truncate_32};
