@@ -161,13 +161,14 @@ static tn_status improve_pairs(tn_choice_state *state, bool *out_improved) {
     return TN_OK;
 }
 
-static tn_status descend(tn_choice_state *state, bool has_pairs) {
+static tn_status descend(tn_choice_state *state) {
     state->pair_tries = 0;
     for (int round = 0; round < ROUND_LIMIT; round++) {
         bool has_improved = false;
         TN_TRY(improve_nodes(state, &has_improved));
         if (!has_improved) TN_TRY(improve_readers(state, &has_improved));
-        if (!has_improved && has_pairs) TN_TRY(improve_pairs(state, &has_improved));
+        if (!has_improved && !state->problem->is_coarse)
+            TN_TRY(improve_pairs(state, &has_improved));
         if (!has_improved) break;
     }
     return TN_OK;
@@ -245,16 +246,12 @@ tn_status tn_choose_search(const tn_allocator *allocator, const tn_choose_proble
     tn_choice_state state = {0};
     double best = INFINITY;
     tn_status status = tn_choice_state_init(&state, allocator, problem);
-    uint32_t best_start = 0;
-    const uint32_t starts = problem->storage_count + 1, again = problem->is_coarse ? 1 : 0;
-    for (uint32_t s = 0; status == TN_OK && s < starts + again; s++) {
-        const uint32_t start = s < starts ? s : best_start;
-        if (start > 0 && !has_uniform(problem, start - 1)) continue;
-        TN_GO(start_search(&state, start == 0 ? TN_CHOOSE_NONE : start - 1));
-        TN_GO(descend(&state, !problem->is_coarse || s == starts));
+    for (uint32_t s = 0; status == TN_OK && s <= problem->storage_count; s++) {
+        if (s > 0 && !has_uniform(problem, s - 1)) continue;
+        TN_GO(start_search(&state, s == 0 ? TN_CHOOSE_NONE : s - 1));
+        TN_GO(descend(&state));
         if (s > 0 && !is_better(state.total, best)) continue;
         best = state.total;
-        best_start = start;
         if (problem->node_count > 0)
             memcpy(out_choice, state.choice, problem->node_count * sizeof *out_choice);
     }
