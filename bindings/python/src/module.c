@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module tenon._engine: its table, and what its files share. */
+#include "author/author.h"
 #include "binding.h"
 
 #include <dlfcn.h>
@@ -94,7 +95,7 @@ PyMODINIT_FUNC PyInit__engine(void) {
     if (module && binding_error_init(module) && binding_memory_init(module) &&
         binding_port_init(module) && binding_runtime_init(module) && binding_graph_init(module) &&
         binding_plan_init(module) && binding_engine_init(module) && binding_context_init(module) &&
-        binding_calibration_init(module))
+        binding_calibration_init(module) && author_init(module))
         return module;
     Py_XDECREF(module);
     return NULL;

@@ -39,9 +39,12 @@ os.register_at_fork(before=_engine._end_team, after_in_child=_after_fork)
 
 
 def load_plugins(runtime, plugins):
-    """Loads libraries: a path, or an iterable of paths and of (path, domain)."""
-    if isinstance(plugins, (str, bytes, os.PathLike)):
+    """Loads libraries: a path, or an iterable of paths, of (path, domain), and of operators made in Python (tenon.Plugin)."""
+    if isinstance(plugins, (str, bytes, os.PathLike)) or hasattr(plugins, "load_into"):
         plugins = [plugins]
     for plugin in plugins:
+        if hasattr(plugin, "load_into"):
+            plugin.load_into(runtime)
+            continue
         path, domain = plugin if isinstance(plugin, tuple) else (plugin, None)
         runtime.load_library(path, domain)
