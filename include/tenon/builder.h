@@ -54,7 +54,7 @@ typedef struct tn_builder_options {
         *profile_inputs;   /* inputs that are not named keep their graph's shape; those with unknown
                               extents and no profile accept any shape, optimum 1 for each */
     double timing_seconds; /* bound on the time spent measuring; 0: 20, and 90 for a device that is
-                              not the processor */
+                              not the processor. Without any: TN_BUILD_NO_TIMING */
     uint32_t precision;    /* TN_PRECISION_...: the least exact type that a tensor of 32-bit floats
                               may be stored in where that is faster */
     uint32_t keep_count;
@@ -119,7 +119,8 @@ enum {
 };
 
 enum {
-    TN_BUILD_NO_TIMING = 1u, /* choose kernels by rule, not by measurement */
+    TN_BUILD_NO_TIMING = 1u, /* measure nothing: choose kernels by estimates, and by what
+                                `timing_cache` knows of them and of kernels like them */
     TN_BUILD_NO_FUSION = 2u, /* keep one kernel a node: for finding faults */
     TN_BUILD_REFERENCE = 4u, /* every node by its operator's reference */
     TN_BUILD_CHECKED = 8u,   /* each kernel that is timed runs once in guarded memory before (see

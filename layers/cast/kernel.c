@@ -73,22 +73,11 @@ static tn_status cast_run(tn_call *call) {
     return call->host->parallel_for(call, tn_element_count(y), GRAIN, cast_elements, &job);
 }
 
-/* Strings are the reference's. */
-static tn_status cast_accepts(tn_call *call) {
-    return call->inputs[0]->type == TN_STRING || call->outputs[0]->type == TN_STRING
-               ? TN_ERROR_UNSUPPORTED
-               : TN_OK;
-}
-
 #define CAST_KERNEL(prefix, operator_name, level)                                                  \
-    const tn_kernel tn_##prefix##_##level = {                                                      \
-        TN_KERNEL_BEGIN("cpu", "", operator_name, "rows_" #level, 1,                               \
-                        "Rows of elements in another type, on all threads."),                      \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        .accepts = cast_accepts,                                                                   \
-        .run = cast_run,                                                                           \
-        .user = (void *)(uintptr_t)&tn_cells_##level}
+    const tn_kernel tn_##prefix##_##level =                                                        \
+        TN_LEVEL_TABLE(level, tn_cells, operator_name, "rows",                                     \
+                       "Rows of elements in another type, on all threads.",                        \
+                       .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, .run = cast_run)
 #define CAST_KERNELS(prefix, operator_name)                                                        \
     CAST_KERNEL(prefix, operator_name, baseline);                                                  \
     CAST_KERNEL(prefix, operator_name, avx2);                                                      \

@@ -16,11 +16,19 @@ typedef struct arena_block {
     _Alignas(16) char data[];
 } arena_block;
 
+/* Called when the arena goes. */
+typedef struct arena_end {
+    struct arena_end *next;
+    void (*function)(void *user);
+    void *user;
+} arena_end;
+
 struct tn_arena {
     tn_allocator allocator;
     arena_block *blocks; /* the first one has the free memory */
     size_t next_bytes;
     bool lends_texts;
+    arena_end *ends; /* the last one first */
 };
 
 #define SMALLEST_BLOCK 4096
@@ -37,6 +45,8 @@ tn_status tn_arena_create(const tn_allocator *allocator, tn_arena **out_arena) {
 
 void tn_arena_destroy(tn_arena *arena) {
     if (!arena) return;
+    for (const arena_end *end = arena->ends; end; end = end->next)
+        end->function(end->user);
     const tn_allocator allocator = arena->allocator;
     for (arena_block *block = arena->blocks, *next; block; block = next) {
         next = block->next;
@@ -56,9 +66,10 @@ static arena_block *add_block(tn_arena *arena, size_t data_bytes) {
     return block;
 }
 
-void *tn_arena_allocate(tn_arena *arena, size_t count, size_t bytes) {
+/* Not zeroed. */
+static void *take(tn_arena *arena, size_t bytes, size_t *out_bytes) {
     size_t wanted;
-    if (!tn_mul_size(count, bytes, &wanted) || !tn_align_size(wanted, 16, &wanted)) return NULL;
+    if (!tn_align_size(bytes, 16, &wanted)) return NULL;
     if (wanted == 0) wanted = 16;
     arena_block *block = arena->blocks;
     if (!block || block->bytes - block->used < wanted) {
@@ -76,14 +87,33 @@ void *tn_arena_allocate(tn_arena *arena, size_t count, size_t bytes) {
     }
     void *memory = block->data + block->used;
     block->used += wanted;
-    memset(memory, 0, wanted);
+    *out_bytes = wanted;
+    return memory;
+}
+
+void *tn_arena_allocate(tn_arena *arena, size_t count, size_t bytes) {
+    size_t wanted, taken = 0;
+    if (!tn_mul_size(count, bytes, &wanted)) return NULL;
+    void *memory = take(arena, wanted, &taken);
+    if (memory) memset(memory, 0, taken);
     return memory;
 }
 
 void *tn_arena_copy(tn_arena *arena, const void *data, size_t bytes) {
-    void *copy = tn_arena_allocate(arena, bytes, 1);
-    if (copy && bytes) memcpy(copy, data, bytes);
+    size_t taken = 0;
+    char *copy = take(arena, bytes, &taken);
+    if (!copy) return NULL;
+    if (bytes) memcpy(copy, data, bytes);
+    memset(copy + bytes, 0, taken - bytes);
     return copy;
+}
+
+tn_status tn_arena_at_end(tn_arena *arena, void (*function)(void *user), void *user) {
+    arena_end *end = tn_arena_allocate(arena, 1, sizeof(*end));
+    if (!end) return tn_fail_memory("an arena");
+    *end = (arena_end){arena->ends, function, user};
+    arena->ends = end;
+    return TN_OK;
 }
 
 char *tn_arena_text(tn_arena *arena, const char *text) {

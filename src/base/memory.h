@@ -38,6 +38,9 @@ void tn_arena_destroy(tn_arena *arena); /* null is fine */
 /* 16-byte aligned, zeroed; null when there is no memory or count * bytes overflows. Zero bytes give
  * a valid pointer. */
 void *tn_arena_allocate(tn_arena *arena, size_t count, size_t bytes);
+/* Calls the function when the arena is destroyed, before its memory goes; the last one first. Not
+ * after a failure. */
+tn_status tn_arena_at_end(tn_arena *arena, void (*function)(void *user), void *user);
 void *tn_arena_copy(tn_arena *arena, const void *data, size_t bytes);
 char *tn_arena_text(tn_arena *arena, const char *text);
 /* The text itself where the arena's texts outlive it (tn_arena_lend_texts), else a copy. */

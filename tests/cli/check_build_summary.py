@@ -52,6 +52,10 @@ def main():
         int8 = ("--no-timing", "--precision", "int8", "--calibration", "samples")
         checks.lines("timed", [WORK % MEASURED], "--timing-seconds", "2")
         checks.lines("by rule", [WORK % BY_RULE], "--no-timing")
+        checks.lines("without measuring", [WORK % BY_RULE], "--timing-seconds", "0")
+        checks.lines("without measuring and with an empty cache", [WORK % BY_RULE], "--timing-seconds", "0", "--timing-cache", "new.cache")
+        checks.lines("a cache is filled", [WORK % MEASURED], "--timing-seconds", "2", "--timing-cache", "full.cache")
+        checks.lines("without measuring, by that cache", [WORK % MEASURED], "--timing-seconds", "0", "--timing-cache", "full.cache")
         loss = r"loss of accuracy [0-9.e-]+%s over 4 sample inputs"
         checks.lines("int8", [WORK % BY_RULE, rf"  int8: [1-9]\d* of \d+ kernels; {loss % ''}"], *int8)
         checks.lines("int8 with a bound",

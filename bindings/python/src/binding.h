@@ -108,6 +108,9 @@ void *binding_memory_allocate(uint64_t bytes);
  * their own. */
 PyObject *binding_array_new(const tn_tensor *tensor, void *data, uint64_t bytes);
 
+/* --- model_info.c --- */
+PyObject *binding_model_info(const tn_model_info *info);
+
 /* --- port.c --- */
 bool binding_port_init(PyObject *module);
 PyObject *binding_port(const tn_port_info *port); /* null port: null without exception */

@@ -141,7 +141,7 @@ PyDoc_STRVAR(
     "size; these arrays are in the answer then. Raises tenon.Error.");
 
 static PyMethodDef methods[] = {
-    {"run", (PyCFunction)(void (*)(void))context_run, METH_VARARGS | METH_KEYWORDS, RUN_DOC},
+    {"run", (PyCFunction)(void (*)(void))context_run, METH_FASTCALL | METH_KEYWORDS, RUN_DOC},
     {"cancel", context_cancel, METH_NOARGS,
      "cancel()\n--\n\nEnds the run that is under way in another thread, which raises tenon.Error "
      "of code "

@@ -120,23 +120,49 @@ static void graph_dealloc(PyObject *self) {
 static const tn_port_info *input_of(const void *graph, uint32_t index) {
     return tn_graph_input(graph, index);
 }
-static const tn_port_info *output_of(const void *graph, uint32_t index) {
-    return tn_graph_output(graph, index);
-}
 static PyObject *graph_inputs(PyObject *self, void *closure) {
     (void)closure;
     const tn_graph *graph = ((graph_object *)self)->graph;
     return binding_ports(tn_graph_input_count(graph), input_of, graph);
 }
+/* Of an output the model may declare what the graph knows only after a build. */
+static PyObject *output_at(const tn_graph *graph, uint32_t index) {
+    tn_port_info port = *tn_graph_output(graph, index);
+    tn_tensor_info declared = {.size = sizeof(declared)};
+    if (tn_graph_get_tensor(graph, tn_graph_output_tensor(graph, index), &declared) != TN_OK)
+        return binding_raise();
+    if (port.type == TN_NONE) port.type = declared.type;
+    if (port.rank == UINT32_MAX) {
+        port.rank = declared.rank;
+        port.extents = declared.extents;
+        port.names = declared.extent_names;
+    }
+    return binding_port(&port);
+}
+
 static PyObject *graph_outputs(PyObject *self, void *closure) {
     (void)closure;
     const tn_graph *graph = ((graph_object *)self)->graph;
-    return binding_ports(tn_graph_output_count(graph), output_of, graph);
+    const uint32_t count = tn_graph_output_count(graph);
+    PyObject *ports = PyTuple_New(count);
+    for (uint32_t i = 0; ports && i < count; i++) {
+        PyObject *port = output_at(graph, i);
+        if (!port || PyTuple_SetItem(ports, i, port) != 0) Py_CLEAR(ports);
+    }
+    return ports;
 }
 
 static PyObject *graph_runtime(PyObject *self, void *closure) {
     (void)closure;
     return Py_NewRef((PyObject *)((graph_object *)self)->runtime);
+}
+
+static PyObject *graph_model_info(PyObject *self, void *closure) {
+    (void)closure;
+    tn_model_info info = {.size = sizeof(info)};
+    if (tn_graph_get_model_info(((graph_object *)self)->graph, &info) != TN_OK)
+        return binding_raise();
+    return binding_model_info(&info);
 }
 
 static PyMethodDef methods[] = {
@@ -150,6 +176,7 @@ static PyGetSetDef properties[] = {
     {"inputs", graph_inputs, NULL, "The inputs: a tuple of tenon.Port.", NULL},
     {"runtime", graph_runtime, NULL, "The tenon.Runtime.", NULL},
     {"outputs", graph_outputs, NULL, "The outputs: a tuple of tenon.Port.", NULL},
+    {"model_info", graph_model_info, NULL, "What the model's file says of itself: a dict.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 bool binding_graph_init(PyObject *module) {

@@ -55,7 +55,7 @@ def prepare(given, type_name, kind, name):
         return pack_bits(array, BITS[type_name]), array.shape
     if array.dtype != wanted:
         raise refused(array, wanted, kind, name)
-    return raw(np.ascontiguousarray(array))
+    return raw(np.asarray(array, order="C"))  # ascontiguousarray has no rank 0
 
 
 def prepare_output(given, type_name, kind, name):

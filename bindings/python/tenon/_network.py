@@ -47,12 +47,19 @@ class Network:
 
     def run(self, inputs, out=None):
         """As a call, with a dict or a tuple of inputs; `out` is a dict of arrays that outputs are written to."""
-        context = self._contexts.pop() if self._contexts else self.engine.context()
+        results = self.run_named(inputs, out)
+        return results if self._one_output is None else results[self._one_output]
+
+    def run_named(self, inputs, out=None):
+        """As run, but always a dict of arrays."""
         try:
-            results = context.run(inputs, out)
+            context = self._contexts.pop()
+        except IndexError:
+            context = self.engine.context()
+        try:
+            return context.run(inputs, out)
         finally:
             self._contexts.append(context)
-        return results if self._one_output is None else results[self._one_output]
 
     async def run_async(self, inputs, out=None):
         """As run, on a thread of its own, while the event loop goes on. Cancelling the task ends the run before its next node."""

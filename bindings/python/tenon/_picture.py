@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plan's picture for notebooks: the page of `tenon inspect --html`."""
 
-import html
 import os
-import subprocess
-import tempfile
 
 from tenon._files import program
 
 
 def page(plan):
     """The whole page as text. The plan's file is read; a plan without one is written to a file first."""
+    import subprocess
+    import tempfile
     with tempfile.TemporaryDirectory() as folder:
         path = plan.path
         if path is None:
@@ -26,5 +25,6 @@ def page(plan):
 
 def frame(plan):
     """The page in a frame of its own, so that its style stays within."""
+    import html
     return ('<iframe style="width: 100%; height: 640px; border: 0" sandbox="allow-scripts" '
             f'srcdoc="{html.escape(page(plan), quote=True)}"></iframe>')

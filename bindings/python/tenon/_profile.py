@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The times of a network's steps as a table."""
 
-import html
-
 COLUMNS = (("node", str), ("op", str), ("kernel", str), ("runs", str), ("us", "{:.1f}".format), ("share", "{:.1%}".format))
 
 
@@ -28,6 +26,7 @@ class Profile(list):
                                    for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows)
 
     def _repr_html_(self):
+        import html
         head = "".join(f"<th>{name}</th>" for name, _ in COLUMNS)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

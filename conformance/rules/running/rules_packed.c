@@ -104,8 +104,8 @@ static bool pack(tn_probe *probe, packed_copies *kept, packed_copies *sound, tn_
         tn_verdict_error(verdict, probe, "prepare");
         return false;
     }
-    if (!life.packed || tn_packed_store_visit(life.packed, keep, kept) != TN_OK ||
-        tn_packed_store_visit(life.packed, keep, sound) != TN_OK)
+    if (!life.packed || tn_packed_store_visit(life.packed, 0, keep, kept) != TN_OK ||
+        tn_packed_store_visit(life.packed, 0, keep, sound) != TN_OK)
         tn_verdict_skip(verdict, "no memory for what is packed");
     else if (kept->count > 0 && tn_probe_run_life(&life, true, false, 0xFF, expected) != TN_OK)
         tn_verdict_error(verdict, probe, "before what is packed is damaged");

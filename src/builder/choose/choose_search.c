@@ -232,12 +232,21 @@ static tn_status start_search(tn_choice_state *state, uint32_t storage) {
     return TN_OK;
 }
 
+/* Whether a start in this storage alone can differ from the greedy one. */
+static bool has_uniform(const tn_choose_problem *problem, uint32_t storage) {
+    for (uint32_t n = 0; n < problem->node_count; n++)
+        for (uint32_t c = 0; c < problem->nodes[n].candidate_count; c++)
+            if (uses_only(&problem->nodes[n].candidates[c], storage)) return true;
+    return false;
+}
+
 tn_status tn_choose_search(const tn_allocator *allocator, const tn_choose_problem *problem,
                            uint32_t *out_choice, double *out_cost) {
     tn_choice_state state = {0};
     double best = INFINITY;
     tn_status status = tn_choice_state_init(&state, allocator, problem);
     for (uint32_t s = 0; status == TN_OK && s <= problem->storage_count; s++) {
+        if (s > 0 && !has_uniform(problem, s - 1)) continue;
         TN_GO(start_search(&state, s == 0 ? TN_CHOOSE_NONE : s - 1));
         TN_GO(descend(&state));
         if (s > 0 && !is_better(state.total, best)) continue;

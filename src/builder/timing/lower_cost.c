@@ -67,6 +67,40 @@ static double work_of(const tn_lowering *lowering, const tn_graph_node *node) {
     return work;
 }
 
+/* How much of a vector's work is for channels that the tensor does not have. */
+static double padding_of(const tn_lowering *lowering, tn_tensor_id tensor, uint32_t lanes) {
+    if (tensor == TN_NO_TENSOR || !lowering->facts->tensors[tensor]) return 1;
+    const tn_shape *shape = &lowering->points[1]->tensors[tensor].storage.shape;
+    if (shape->rank < 2 || shape->extents[1] < 1) return 1;
+    const double channels = (double)shape->extents[1];
+    return ceil(channels / lanes) * lanes / channels;
+}
+
+/* Whether its kernel does this node in a format of channels, too, for which it is then made. */
+static bool is_unsuited(const tn_lower_node *node, const tn_candidate *candidate) {
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (node->candidates[i].entry == candidate->entry &&
+            node->candidates[i].outputs[0].format != TN_LINEAR)
+            return true;
+    return false;
+}
+
+/* Of work on weights, by the format that a candidate writes: vectors of channels are faster than
+ * vectors of pixels, but for the channels that fill them up, of the input as of the output. */
+static double format_factor(const tn_lowering *lowering, uint32_t index,
+                            const tn_candidate *candidate) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    if (node->output_count == 0) return 1;
+    if (candidate->outputs[0].format == TN_LINEAR)
+        return is_unsuited(&lowering->nodes[index], candidate) ? tn_timing_policy.unsuited_factor
+                                                               : 1;
+    const uint32_t block = candidate->outputs[0].format >> 16,
+                   lanes = block > 0 ? block : tn_timing_policy.channel_lanes;
+    const double last = block > 0 ? 1 : tn_timing_policy.channels_last_factor;
+    return last * tn_timing_policy.blocked_factor * padding_of(lowering, node->inputs[0], lanes) *
+           padding_of(lowering, node->outputs[0], lanes);
+}
+
 static double moved_bytes(const tn_lowering *lowering, uint32_t index,
                           const tn_candidate *candidate) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
@@ -120,8 +154,7 @@ double tn_lower_estimate(const tn_lowering *lowering, uint32_t index,
                        (bytes / 4 + work) * tn_timing_policy.reference_factor /
                            tn_timing_policy.work_a_byte);
     work *= type_factor(candidate, node);
-    if (node->output_count > 0 && candidate->outputs[0].format != TN_LINEAR)
-        work *= tn_timing_policy.blocked_factor;
+    if (work > 0) work *= format_factor(lowering, index, candidate);
     const double ns =
         step_ns(&rates->host, bytes, work / tn_timing_policy.work_a_byte) * preference(candidate);
     return candidate->entry->kernel->traits & TN_KERNEL_FALLBACK

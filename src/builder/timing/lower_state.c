@@ -12,7 +12,6 @@
 typedef struct state_subject {
     tn_candidate_call candidate_call;
     tn_prepared_kernel prepared;
-    tn_packed_store *packed;
     tn_arena *arena;
     const tn_device *device; /* whose stream is to be destroyed; null: the processor */
     void *stream;
@@ -27,10 +26,9 @@ static tn_status open_stream(state_subject *subject, const tn_device *device) {
 }
 
 static tn_status prepare_state(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
-                               state_subject *subject) {
+                               tn_packed_store *packed, state_subject *subject) {
     tn_prepared_kernel *prepared = &subject->prepared;
     TN_TRY(tn_arena_create(lowering->graph->allocator, &subject->arena));
-    TN_TRY(tn_packed_store_create(lowering->graph->allocator, &subject->packed));
     TN_TRY(tn_candidate_call_init(&subject->candidate_call, lowering, index, candidate, 1,
                                   subject->arena));
     TN_TRY(tn_timing_align_constants(lowering, index, &subject->candidate_call));
@@ -38,7 +36,7 @@ static tn_status prepare_state(tn_lowering *lowering, uint32_t index, const tn_c
     prepared->kernel = candidate->entry->kernel;
     prepared->call = subject->candidate_call.call;
     prepared->scope = subject->candidate_call.scope;
-    prepared->scope.packed = subject->packed;
+    prepared->scope.packed = packed;
     return tn_prepared_kernel_init(prepared);
 }
 
@@ -46,12 +44,13 @@ static void finish_state(state_subject *subject) {
     if (subject->device) (void)subject->device->stream_wait(subject->device, subject->stream);
     tn_prepared_kernel_deinit(&subject->prepared);
     if (subject->device) subject->device->stream_destroy(subject->device, subject->stream);
-    tn_packed_store_destroy(subject->packed);
     tn_arena_destroy(subject->arena);
 }
 
-/* Where what was packed goes. */
+/* What was packed: in a store that the program's arena owns, so that it is not copied. */
 typedef struct packed_list {
+    tn_packed_store *store;
+    size_t seen; /* of the store */
     tn_arena *arena;
     const tn_allocator *allocator;
     const char *kernel;
@@ -75,8 +74,7 @@ static tn_status keep_blob(void *user, const tn_weight_key *key, const void *dat
     if (!note || !text) return tn_fail_memory("packed weights");
     note->bytes = (size_t)key->bytes;
     note->name = list->kernel;
-    note->data = tn_arena_copy(list->arena, data, note->bytes);
-    if (!note->data) return tn_fail_memory("packed weights");
+    note->data = data;
     list->blobs[list->count++] =
         (tn_packed_blob){.content = key->content, .packer = key->packer, .key = text, .note = note};
     return TN_OK;
@@ -95,7 +93,7 @@ static tn_status keep_step(tn_lowering *lowering, const tn_candidate *candidate,
     state_subject subject = {0};
     tn_error_copy before;
     tn_error_save(&before);
-    tn_status status = prepare_state(lowering, step->node, candidate, &subject);
+    tn_status status = prepare_state(lowering, step->node, candidate, packed->store, &subject);
     if (status == TN_OK && candidate->entry->kernel->save) {
         status =
             tn_prepared_kernel_save(&subject.prepared, arena, &step->state, &step->state_bytes);
@@ -103,7 +101,8 @@ static tn_status keep_step(tn_lowering *lowering, const tn_candidate *candidate,
     }
     packed->kernel = step->kernel;
     if (status == TN_OK && lowering->options->keeps_packed)
-        status = tn_packed_store_visit(subject.packed, keep_blob, packed);
+        status = tn_packed_store_visit(packed->store, packed->seen, keep_blob, packed);
+    packed->seen = tn_packed_store_count(packed->store);
     finish_state(&subject);
     if (status == TN_OK || status == TN_ERROR_MEMORY || candidate->entry->kernel->save)
         return status;
@@ -144,10 +143,20 @@ static tn_status keep_all(tn_lowering *lowering, const uint32_t *choice, tn_aren
     return program->packed ? TN_OK : tn_fail_memory("packed weights");
 }
 
+static void destroy_store(void *store) {
+    tn_packed_store_destroy(store);
+}
+
 tn_status tn_lower_states(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
                           tn_program *program) {
     packed_list packed = {.arena = arena, .allocator = lowering->graph->allocator};
-    const tn_status status = keep_all(lowering, choice, arena, program, &packed);
+    TN_TRY(tn_packed_store_create(packed.allocator, &packed.store));
+    tn_status status = tn_arena_at_end(arena, destroy_store, packed.store);
+    if (status != TN_OK) {
+        tn_packed_store_destroy(packed.store);
+        return status;
+    }
+    status = keep_all(lowering, choice, arena, program, &packed);
     tn_deallocate(packed.allocator, packed.blobs);
     return status;
 }

@@ -170,7 +170,7 @@ static void mark_remembered(const tn_lowering *lowering) {
 
 static void log_unmeasured(const tn_lowering *lowering) {
     size_t count = 0, unmeasured = 0, nodes = 0;
-    if (!tn_timing_is_over_for_nodes(lowering)) return;
+    if (!tn_timing_is_over_for_nodes(lowering) || lowering->options->no_timing) return;
     for (uint32_t n = 0; n < lowering->graph->node_count; n++) {
         const tn_lower_node *node = &lowering->nodes[n];
         size_t left = 0;
@@ -250,7 +250,8 @@ static void estimate_all(const tn_lowering *lowering) {
     for (uint32_t n = 0; n < lowering->graph->node_count; n++) {
         tn_lower_node *node = &lowering->nodes[n];
         for (size_t i = 0; i < node->candidate_count; i++)
-            node->candidates[i].cost = tn_lower_estimate(lowering, n, &node->candidates[i]);
+            node->candidates[i].cost = tn_lower_estimate(lowering, n, &node->candidates[i]) *
+                                       tn_timing_fit_of(lowering, n, &node->candidates[i]);
         sort_candidates(node);
     }
 }
@@ -270,6 +271,7 @@ tn_status tn_lower_costs(tn_lowering *lowering) {
     TN_TRY(tn_progress_tell(progress, "measure", count_measured(&timed), count));
     TN_TRY(time_all(&timed));
     TN_TRY(tn_progress_tell(progress, "measure", count, count));
+    TN_TRY(tn_timing_fit_keep(lowering));
     for (uint32_t n = 0; n < lowering->graph->node_count; n++)
         tn_lower_compare_guess_rest(lowering, n);
     return TN_OK;

@@ -18,7 +18,8 @@ static void start_clock(tn_lowering *lowering) {
                  usual = has_device ? tn_timing_policy.device_all_s : tn_timing_policy.all_s;
     const uint32_t shares = lowering->options->timing_shares;
     struct tn_timing_clock *clock = &lowering->timing->clock;
-    clock->begin_ns = tn_timing_now_ns(lowering);
+    clock->begin_ns = clock->end_ns = clock->nodes_end_ns = tn_timing_now_ns(lowering);
+    if (lowering->options->no_timing) return; /* it is over at once */
     clock->end_ns = clock->begin_ns + (asked > 0 ? asked : usual) * 1e9 / (shares > 0 ? shares : 1);
     clock->nodes_end_ns = clock->end_ns;
     if (has_device)
@@ -27,7 +28,8 @@ static void start_clock(tn_lowering *lowering) {
 }
 
 tn_status tn_timing_begin(tn_lowering *lowering) {
-    if (lowering->options->no_timing || lowering->options->reference_only) return TN_OK;
+    const bool knows_times = lowering->options->cache || !lowering->options->no_timing;
+    if (!knows_times || lowering->options->reference_only) return TN_OK;
     struct tn_timing *timing = tn_arena_allocate(lowering->arena, 1, sizeof *timing);
     if (!timing) return tn_fail_memory("timing");
     TN_TRY(tn_timing_cache_open(lowering->graph->runtime, NULL, &timing->own_cache));

@@ -86,9 +86,12 @@ struct tn_timing_policy {
     /* Estimates of what is not measured. */
     tn_timing_rates rates;
     uint64_t rate_bytes, memory_rate_bytes;
+    double least_fit, most_fit;
     double work_a_byte, device_work_a_byte;
     double rank_factor, tactic_factor;
     double blocked_factor, narrow_device_factor, tf32_factor;
+    uint32_t channel_lanes;
+    double channels_last_factor, unsuited_factor;
     double fallback_factor, reference_factor;
     double unknown_bytes;
     double impossible_ns;

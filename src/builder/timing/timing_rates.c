@@ -2,9 +2,14 @@
 /* The rates of devices; see timing_rates.h. */
 #include "builder/timing/timing_rates.h"
 #include "base/hash.h"
+#include "base/status.h"
 #include "builder/lower/lower_facts.h"
+#include "builder/timing/lower_compare.h"
+#include "builder/timing/timing_cache.h"
 #include "builder/timing/timing_policy.h"
 #include "builder/timing/timing_private.h"
+
+#include <math.h>
 
 #define SMALL_BYTES 64u
 
@@ -81,5 +86,74 @@ tn_status tn_timing_rates_find(tn_lowering *lowering) {
     TN_TRY(time_device_rate(lowering, TN_SPACE_HOST, TN_SPACE_DEVICE, &rates->transfer));
     log_rate(lowering, "the device", &rates->device);
     log_rate(lowering, "transfers", &rates->transfer);
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * kernels: the geometric mean of measured over estimated times, of a kernel that writes a format */
+
+typedef struct kernel_fit {
+    uint64_t key;
+    double sum; /* of logarithms */
+    uint32_t count;
+} kernel_fit;
+/* Kernels and formats of one build that are told apart; further ones are not kept. */
+enum { FIT_LIMIT = 256 };
+/* What a cache has for a factor of one: it keeps times. */
+#define FIT_UNIT_NS 1e6
+
+/* 0: it has none. */
+static uint64_t fit_key(const tn_lowering *lowering, uint32_t index,
+                        const tn_candidate *candidate) {
+    if (!candidate->entry || candidate->kind != TN_STEP_KERNEL || candidate->is_host) return 0;
+    const tn_kernel_entry *entry = candidate->entry;
+    const bool has_output = lowering->graph->nodes[index].output_count > 0;
+    uint64_t key = tn_hash_add_text(0, "fit");
+    key = tn_timing_key_device(lowering, key, tn_lower_is_on_device(candidate));
+    key = tn_hash_add_text(key, entry->library ? entry->library->name : NULL);
+    key = tn_hash_add_text(tn_hash_add_text(key, entry->kernel->domain), entry->kernel->op);
+    key = tn_hash_add_text(key, entry->kernel->name);
+    key = tn_hash_add_u64(key, entry->kernel->revision);
+    return tn_hash_add_u64(key, has_output ? candidate->outputs[0].format : TN_LINEAR);
+}
+
+double tn_timing_fit_of(const tn_lowering *lowering, uint32_t index,
+                        const tn_candidate *candidate) {
+    tn_timing_result known;
+    if (!lowering->timing || !lowering->options->no_timing || !lowering->options->cache) return 1;
+    const uint64_t key = fit_key(lowering, index, candidate);
+    if (key == 0 || !tn_timing_cache_get(lowering->options->cache, key, &known)) return 1;
+    return fmin(fmax(known.ns / FIT_UNIT_NS, tn_timing_policy.least_fit),
+                tn_timing_policy.most_fit);
+}
+
+static void add_fit(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
+                    kernel_fit *fits, size_t *count) {
+    const double estimate = tn_lower_estimate(lowering, index, candidate);
+    const uint64_t key = fit_key(lowering, index, candidate);
+    size_t i = 0;
+    if (key == 0 || !(estimate > 0) || !(candidate->cost > 0)) return;
+    while (i < *count && fits[i].key != key)
+        i++;
+    if (i == FIT_LIMIT) return;
+    if (i == *count) fits[(*count)++] = (kernel_fit){.key = key};
+    fits[i].sum += log(candidate->cost / estimate);
+    fits[i].count++;
+}
+
+tn_status tn_timing_fit_keep(tn_lowering *lowering) {
+    kernel_fit *fits = tn_arena_allocate(lowering->arena, FIT_LIMIT, sizeof *fits);
+    size_t count = 0;
+    if (!fits) return tn_fail_memory("lowering a graph");
+    if (lowering->options->no_timing || !lowering->options->cache) return TN_OK;
+    for (uint32_t n = 0; n < lowering->graph->node_count; n++)
+        for (size_t i = 0; i < lowering->nodes[n].candidate_count; i++)
+            if (lowering->nodes[n].candidates[i].is_measured)
+                add_fit(lowering, n, &lowering->nodes[n].candidates[i], fits, &count);
+    for (size_t i = 0; i < count; i++) {
+        const double ns = nearbyint(FIT_UNIT_NS * exp(fits[i].sum / fits[i].count));
+        TN_TRY(tn_timing_cache_set(lowering->options->cache, fits[i].key,
+                                   (tn_timing_result){.ns = ns, .floor_ns = ns}));
+    }
     return TN_OK;
 }

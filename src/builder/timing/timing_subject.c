@@ -96,7 +96,7 @@ static tn_status find_grown_bytes(const tn_lowering *lowering, uint32_t index,
                                   tn_timing_subject *subject) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     double bytes = 0;
-    TN_TRY(tn_packed_store_visit(subject->packed, add_packed, &bytes));
+    TN_TRY(tn_packed_store_visit(subject->packed, 0, add_packed, &bytes));
     for (uint32_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] != TN_NO_TENSOR &&
             lowering->graph->tensors[node->inputs[i]].is_constant)

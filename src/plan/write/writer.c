@@ -135,10 +135,26 @@ static tn_status fill(tn_plan_writer *writer) {
     return place_all(writer);
 }
 
-static void copy_weights(const tn_plan_weights *weights, unsigned char *section) {
-    for (size_t i = 0; i < weights->count; i++)
-        memcpy(section + *weights->items[i].out_offset, weights->items[i].data,
-               weights->items[i].bytes);
+/* Zeros are what alignment leaves free: each byte is written once. */
+static void copy_weights(const tn_plan_weights *weights, unsigned char *section,
+                         size_t section_bytes) {
+    for (size_t i = 0; i < weights->count; i++) {
+        const tn_plan_weight *weight = &weights->items[i];
+        const size_t end = *weight->out_offset + weight->bytes;
+        const size_t rest =
+            (TN_PLAN_WEIGHT_ALIGNMENT - end % TN_PLAN_WEIGHT_ALIGNMENT) % TN_PLAN_WEIGHT_ALIGNMENT;
+        memcpy(section + *weight->out_offset, weight->data, weight->bytes);
+        memset(section + end, 0, rest < section_bytes - end ? rest : section_bytes - end);
+    }
+}
+
+/* What lies before a section, behind the one before it. */
+static void clear_gaps(const tn_plan_layout *layout, unsigned char *data) {
+    size_t end = 0;
+    for (uint32_t i = 0; i < layout->section_count; i++) {
+        memset(data + end, 0, layout->sections[i].offset - end);
+        end = layout->sections[i].offset + layout->sections[i].bytes;
+    }
 }
 
 static tn_status pack(tn_plan_writer *writer, tn_plan *plan) {
@@ -149,11 +165,12 @@ static tn_status pack(tn_plan_writer *writer, tn_plan *plan) {
     plan->data = tn_allocate_aligned(writer->allocator, layout.bytes, TN_PLAN_WEIGHT_ALIGNMENT);
     if (!plan->data) return tn_fail_memory("a plan");
     plan->bytes = layout.bytes;
-    memset(plan->data, 0, layout.bytes);
     unsigned char *data = plan->data;
+    clear_gaps(&layout, data);
     tenon__plan__plan__pack(&writer->plan, data + layout.sections[0].offset);
-    copy_weights(&writer->weights, data + layout.sections[1].offset);
-    if (layout.section_count > 2) copy_weights(&writer->packed, data + layout.sections[2].offset);
+    copy_weights(&writer->weights, data + layout.sections[1].offset, layout.sections[1].bytes);
+    if (layout.section_count > 2)
+        copy_weights(&writer->packed, data + layout.sections[2].offset, layout.sections[2].bytes);
     tn_plan_layout_write(&layout, data);
     return TN_OK;
 }

@@ -19,6 +19,7 @@ struct tn_packed_store {
     pthread_mutex_t lock;
     tn_weight_store *own, *weights; /* that items are in: its own, or one that is shared */
     held_weight *first, **last;
+    size_t held_count;
     uint32_t blob_count;
     const tn_packed_blob *blobs;
 };
@@ -101,6 +102,7 @@ static tn_status hold_blob(tn_packed_store *store, tn_shared_weight *item, const
     pthread_mutex_lock(&store->lock);
     *store->last = held;
     store->last = &held->next;
+    store->held_count++;
     pthread_mutex_unlock(&store->lock);
     *out_data = tn_shared_weight_data(item);
     return TN_OK;
@@ -121,8 +123,16 @@ tn_status tn_packed_store_get(tn_packed_store *store, const tn_weight_key *key,
     return hold_blob(store, item, out_data);
 }
 
-tn_status tn_packed_store_visit(const tn_packed_store *store, tn_packed_visit visit, void *user) {
+size_t tn_packed_store_count(const tn_packed_store *store) {
+    return store->held_count;
+}
+
+tn_status tn_packed_store_visit(const tn_packed_store *store, size_t skipped, tn_packed_visit visit,
+                                void *user) {
+    size_t number = 0;
     for (const held_weight *held = store->first; held; held = held->next)
-        TN_TRY(visit(user, tn_shared_weight_key(held->item), tn_shared_weight_data(held->item)));
+        if (number++ >= skipped)
+            TN_TRY(
+                visit(user, tn_shared_weight_key(held->item), tn_shared_weight_data(held->item)));
     return TN_OK;
 }

@@ -29,8 +29,11 @@ void tn_packed_store_destroy(tn_packed_store *store);
 tn_status tn_packed_store_get(tn_packed_store *store, const tn_weight_key *key,
                               tn_constant_note *constant, tn_fill fill, void *user,
                               const void **out_data);
-/* Shows all that was made in this store, in the order of making. */
+/* How often something was found or made in this store, but for what a plan has. */
+size_t tn_packed_store_count(const tn_packed_store *store);
+/* Shows all of that in order, but for the first `skipped` times. */
 typedef tn_status (*tn_packed_visit)(void *user, const tn_weight_key *key, const void *data);
-tn_status tn_packed_store_visit(const tn_packed_store *store, tn_packed_visit visit, void *user);
+tn_status tn_packed_store_visit(const tn_packed_store *store, size_t skipped, tn_packed_visit visit,
+                                void *user);
 
 #endif

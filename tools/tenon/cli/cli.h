@@ -60,7 +60,8 @@ typedef struct cli_options {
     uint32_t use_profile; /* of the plan's, to run with; TN_PROFILE_AUTOMATIC */
     bool has_max_loss, has_scale, markdown, prints, refit_all;
     bool no_kernel_libraries, has_mean, has_rtol, has_atol, profile, exact, checked, isolate, json,
-        isolate_reading, help, no_timing, no_fusion, reference, verbose, no_packed_weights;
+        isolate_reading, help, no_timing, measures_nothing, no_fusion, reference, verbose,
+        no_packed_weights;
     const char *command; /* the subcommand */
     char *given;         /* the letter of each option that was given (options.c) */
     size_t given_count;

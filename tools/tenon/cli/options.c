@@ -244,7 +244,9 @@ static int take_own(cli_options *o, char letter, const char *value) {
         is_right = read_number(value, &o->seconds) && o->seconds >= 0;
         break;
     case 'Y':
-        is_right = read_number(value, &o->timing_seconds) && o->timing_seconds > 0;
+        is_right = read_number(value, &o->timing_seconds) && o->timing_seconds >= 0;
+        o->measures_nothing = is_right && o->timing_seconds == 0;
+        expected = "a time, or 0 to measure nothing";
         break;
     default:
         return take_of_numbers(o, letter, value);

@@ -24,7 +24,7 @@ tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cl
             .threads = options->threads,
             .device = options->device,
             .timing_cache = options->timing_cache,
-            .flags = (options->no_timing ? TN_BUILD_NO_TIMING : 0u) |
+            .flags = (options->no_timing || options->measures_nothing ? TN_BUILD_NO_TIMING : 0u) |
                      (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
                      (is_as_read ? TN_BUILD_REFERENCE : 0u) |
                      (options->refit_all ? TN_BUILD_REFIT : 0u) |

@@ -13,24 +13,24 @@
 extern "C" {
 #endif
 
-enum { TN_CUDA_WALK_INPUTS = 8 };
+enum { TN_CUDA_ITERATION_INPUTS = 8 };
 
-typedef struct tn_cuda_walk {
+typedef struct tn_cuda_iteration {
     uint32_t rank, input_count;
     int64_t extents[TN_MAX_RANK];
-    int64_t strides[TN_CUDA_WALK_INPUTS][TN_MAX_RANK];
-} tn_cuda_walk;
+    int64_t strides[TN_CUDA_ITERATION_INPUTS][TN_MAX_RANK];
+} tn_cuda_iteration;
 
 /* Whether the tensor lies linear or with its channels last. */
-bool tn_cuda_walk_knows(const tn_tensor *tensor);
+bool tn_cuda_iteration_knows(const tn_tensor *tensor);
 
-void tn_cuda_walk_init(tn_cuda_walk *walk, const tn_tensor *output);
+void tn_cuda_iteration_init(tn_cuda_iteration *iteration, const tn_tensor *output);
 /* One more input, seen with these extents, which broadcast to the output's aligned at the last
  * axis; it lies in `format`. `output` as in init. */
-void tn_cuda_walk_add(tn_cuda_walk *walk, const tn_tensor *output, tn_format format, uint32_t rank,
-                      const int64_t *shape);
+void tn_cuda_iteration_add(tn_cuda_iteration *iteration, const tn_tensor *output, tn_format format,
+                           uint32_t rank, const int64_t *shape);
 /* Drops axes of one element and merges others; rank is at least 1 then. False: no elements. */
-bool tn_cuda_walk_finish(tn_cuda_walk *walk);
+bool tn_cuda_iteration_finish(tn_cuda_iteration *iteration);
 
 #ifdef __cplusplus
 }

@@ -34,9 +34,9 @@ static inline uint32_t NAME(step)(const NODE *nodes, uint32_t at, const REAL *ro
     return node->first + is_true;
 }
 
-/* LANES walks of the same number of steps, which end early when no lane moves any more. */
-static inline void NAME(walk)(const NODE *nodes, uint32_t depth, const REAL *const *rows,
-                              uint32_t variant, const double *members, uint32_t *inout_at) {
+/* LANES traversals of the same number of steps, which end early when no lane moves any more. */
+static inline void NAME(traverse)(const NODE *nodes, uint32_t depth, const REAL *const *rows,
+                                  uint32_t variant, const double *members, uint32_t *inout_at) {
     uint32_t at[LANES];
     memcpy(at, inout_at, sizeof(at));
     for (uint32_t done = 0; done < depth; done += STEPS) {
@@ -54,27 +54,29 @@ static inline void NAME(walk)(const NODE *nodes, uint32_t depth, const REAL *con
     memcpy(inout_at, at, sizeof(at));
 }
 
-static void NAME(walk_plain)(const NODE *nodes, uint32_t depth, const REAL *const *rows,
-                             const double *members, uint32_t *inout_at) {
-    NAME(walk)(nodes, depth, rows, TN_FOREST_PLAIN, members, inout_at);
+static void NAME(traverse_plain)(const NODE *nodes, uint32_t depth, const REAL *const *rows,
+                                 const double *members, uint32_t *inout_at) {
+    NAME(traverse)(nodes, depth, rows, TN_FOREST_PLAIN, members, inout_at);
 }
 
-static void NAME(walk_nan)(const NODE *nodes, uint32_t depth, const REAL *const *rows,
-                           const double *members, uint32_t *inout_at) {
-    NAME(walk)(nodes, depth, rows, TN_FOREST_NAN, members, inout_at);
+static void NAME(traverse_nan)(const NODE *nodes, uint32_t depth, const REAL *const *rows,
+                               const double *members, uint32_t *inout_at) {
+    NAME(traverse)(nodes, depth, rows, TN_FOREST_NAN, members, inout_at);
 }
 
-static void NAME(walk_any)(const NODE *nodes, uint32_t depth, const REAL *const *rows,
-                           const double *members, uint32_t *inout_at) {
-    NAME(walk)(nodes, depth, rows, TN_FOREST_ANY, members, inout_at);
+static void NAME(traverse_any)(const NODE *nodes, uint32_t depth, const REAL *const *rows,
+                               const double *members, uint32_t *inout_at) {
+    NAME(traverse)(nodes, depth, rows, TN_FOREST_ANY, members, inout_at);
 }
 
-typedef void (*NAME(walk_function))(const NODE *, uint32_t, const REAL *const *, const double *,
-                                    uint32_t *);
-static const NAME(walk_function) NAME(walks)[] = {NAME(walk_plain), NAME(walk_nan), NAME(walk_any)};
+typedef void (*NAME(traversal_function))(const NODE *, uint32_t, const REAL *const *,
+                                         const double *, uint32_t *);
+static const NAME(traversal_function)
+    NAME(traversals)[] = {NAME(traverse_plain), NAME(traverse_nan), NAME(traverse_any)};
 
-static void NAME(walk_rows)(const tn_forest *forest, const NODE *nodes, const tn_forest_tree *tree,
-                            const tn_forest_rows *rows, uint32_t *out_leaves) {
+static void NAME(traverse_rows)(const tn_forest *forest, const NODE *nodes,
+                                const tn_forest_tree *tree, const tn_forest_rows *rows,
+                                uint32_t *out_leaves) {
     for (int64_t first = 0; first < rows->count; first += LANES) {
         const int64_t count = rows->count - first < LANES ? rows->count - first : LANES;
         const REAL *lanes[LANES];
@@ -84,13 +86,13 @@ static void NAME(walk_rows)(const tn_forest *forest, const NODE *nodes, const tn
             lanes[k] = (const REAL *)rows->x + row * rows->stride;
             at[k] = tree->root;
         }
-        NAME(walks)[forest->variant](nodes, tree->depth, lanes, forest->members, at);
+        NAME(traversals)[forest->variant](nodes, tree->depth, lanes, forest->members, at);
         memcpy(out_leaves + first, at, (size_t)count * sizeof(*at));
     }
 }
 
-static void NAME(walk_trees)(const tn_forest *forest, const NODE *nodes, uint64_t begin,
-                             uint64_t end, const REAL *row, uint32_t *out_leaves) {
+static void NAME(traverse_trees)(const tn_forest *forest, const NODE *nodes, uint64_t begin,
+                                 uint64_t end, const REAL *row, uint32_t *out_leaves) {
     for (uint64_t first = begin; first < end; first += LANES) {
         const uint64_t count = end - first < LANES ? end - first : LANES;
         const REAL *lanes[LANES];
@@ -101,7 +103,7 @@ static void NAME(walk_trees)(const tn_forest *forest, const NODE *nodes, uint64_
             at[k] = tree->root;
             depth = tree->depth > depth ? tree->depth : depth;
         }
-        NAME(walks)[forest->variant](nodes, depth, lanes, forest->members, at);
+        NAME(traversals)[forest->variant](nodes, depth, lanes, forest->members, at);
         memcpy(out_leaves + (first - begin), at, count * sizeof(*at));
     }
 }
