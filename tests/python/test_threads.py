@@ -150,7 +150,7 @@ class Processes(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         return done.stdout
 
-    def test_exits_while_runs_are_under_way(self):
+    def test_exits_during_runs(self):
         self.run_python("""
             def forever():
                 while True:
