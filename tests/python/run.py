@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tests of the Python package, with every warning an error.
 
-Usage: run.py FOLDER [NAME...]: the folder that has the package (build/python); names of tests, as unittest has them.
+Usage: run.py FOLDER [NAME...]: the folder that has the package (build/python), or `installed`; names of tests, as unittest has
+them.
 """
 
 import os
@@ -11,12 +12,13 @@ import unittest
 
 def main():
     folder, names = os.path.abspath(sys.argv[1]), sys.argv[2:]
-    if not os.path.exists(os.path.join(folder, "tenon", "_engine.abi3.so")):
+    is_installed = sys.argv[1] == "installed"
+    if not is_installed and not os.path.exists(os.path.join(folder, "tenon", "_engine.abi3.so")):
         print("SKIP python: the package was not built: Python's headers (Debian: python3-dev) were not there at configuration")
         print("0 passed, 0 failed, 1 skipped")
         return 0
     here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:0] = [folder, here]
+    sys.path[:0] = [here] if is_installed else [folder, here]
     loader = unittest.defaultTestLoader
     tests = loader.loadTestsFromNames(names) if names else loader.discover(here)
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, warnings="error").run(tests)

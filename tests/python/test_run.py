@@ -2,23 +2,31 @@
 """tenon.load and a network's calls: inputs of every kind, outputs, and what wrong inputs are told."""
 
 import os
+import sys
 import tempfile
 import unittest
 
 import numpy as np
 import tenon
+from models import model
 from onnx import TensorProto, helper
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.environ.get("TENON_SOURCE", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 LENET = os.path.join(ROOT, "models", "lenet.onnx")
 
 
-def model(nodes, inputs, outputs):
-    """An ONNX model of nodes; ports are (name, type, shape)."""
-    def ports(them):
-        return [helper.make_tensor_value_info(*port) for port in them]
-    return helper.make_model(helper.make_graph(nodes, "test", ports(inputs), ports(outputs)),
-                             opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+class Foreign:
+    """An array that is known by DLPack alone, like another library's tensor."""
+
+    def __init__(self, array):
+        self.array, self.count = array, 0
+
+    def __dlpack__(self, **options):
+        self.count += 1
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
 
 
 def load(*arguments, **options):
@@ -34,7 +42,7 @@ class Calls(unittest.TestCase):
 
     def test_computes_a_softmax_of_ten(self):
         self.assertEqual((self.y.shape, self.y.dtype), ((1, 10), np.float32))
-        self.assertAlmostEqual(float(self.y.sum()), 1, places=5)
+        self.assertAlmostEqual(float(self.y.sum()), 1, delta=1e-5)
 
     def test_takes_inputs_by_position_dict_and_keyword(self):
         for result in self.network({"input": self.x}), self.network(input=self.x), self.network.run((self.x,)):
@@ -46,6 +54,43 @@ class Calls(unittest.TestCase):
         transposed = np.ascontiguousarray(self.x.transpose(0, 1, 3, 2)).transpose(0, 1, 3, 2)
         for x in frozen, transposed, self.x.tolist(), np.flip(np.flip(self.x, 3).copy(), 3), memoryview(self.x):
             np.testing.assert_array_equal(self.network(x), self.y)
+
+    def test_takes_tensors_by_dlpack(self):
+        tensor, transposed = Foreign(self.x), Foreign(np.ascontiguousarray(self.x.transpose(0, 1, 3, 2)).transpose(0, 1, 3, 2))
+        for given in tensor, transposed:
+            before = sys.getrefcount(given.array)
+            np.testing.assert_array_equal(self.network(given), self.y)
+            self.assertEqual((given.count, sys.getrefcount(given.array)), (1, before))
+        with self.assertRaisesRegex(tenon.Error, "float64 .* came, float32 is wanted"):
+            self.network(Foreign(self.x.astype("d")))
+        kept = Foreign(np.zeros((1, 10), np.float32))
+        self.network.run({"input": self.x}, out={"output": kept})
+        np.testing.assert_array_equal(kept.array, self.y)
+
+    def test_refuses_arrays_that_cannot_be_written(self):
+        frozen = np.zeros((1, 10), np.float32)
+        frozen.setflags(write=False)
+        cases = [(frozen, "output 'output': the array is read-only"), (np.zeros((1, 10)), "float64 .* came, float32 is wanted"),
+                 (np.zeros((1, 9), np.float32), "'output'"), (np.zeros((1, 10), np.float32)[:, ::-1], "negative strides"),
+                 ([0.0] * 10, "list came")]
+        for given, message in cases:
+            with self.subTest(message), self.assertRaisesRegex(tenon.Error, message):
+                self.network.run({"input": self.x}, out={"output": given})
+        with self.assertRaisesRegex(tenon.Error, "the nearest is 'output'"):
+            self.network.run({"input": self.x}, out={"outptu": frozen})
+        np.testing.assert_array_equal(self.network(self.x), self.y)
+
+    def test_logs_to_logging(self):
+        with self.assertLogs("tenon", "WARNING") as logs:
+            self.network.plan.engine(threads=2)
+        self.assertIn("chosen again", str(logs.output))
+
+    def test_reading_misnamed_operators_names_node_and_operator(self):
+        broken = model([helper.make_node("Rleu", ["x"], ["y"], "first")], [("x", TensorProto.FLOAT, (1,))],
+                       [("y", TensorProto.FLOAT, None)])
+        with self.assertRaisesRegex(tenon.Error, "Relu") as caught:
+            load(broken)
+        self.assertEqual(caught.exception.code, "TN_ERROR_UNSUPPORTED")
 
     def test_writes_to_given_arrays(self):
         whole, wide = np.zeros((1, 10), np.float32), np.zeros((1, 20), np.float32)

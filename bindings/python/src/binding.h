@@ -25,6 +25,8 @@
 PyObject *binding_call(const char *module, const char *name, const char *format, ...);
 /* What a JSON document says; null: null with an exception. */
 PyObject *binding_json(const char *text);
+/* How often this process has been forked: what an earlier process made has lost its threads. */
+extern unsigned binding_fork_count;
 /* For tp_dealloc: frees the object, whose type is of the heap. */
 void binding_free(PyObject *self);
 
@@ -123,22 +125,32 @@ bool binding_extents_read(PyObject *object, const char *what, uint32_t *out_rank
 
 /* --- the types --- */
 typedef struct runtime_object {
-    PyObject_HEAD tn_runtime *runtime;
+    PyObject base;
+    tn_runtime *runtime;
+    unsigned fork_count; /* when it was made */
 } runtime_object;
+/* Whether the runtime was made in another process, before a fork: all of it is left alone then. */
+bool binding_is_forked(const runtime_object *runtime);
+/* The same with an exception. */
+bool binding_refuse_forked(const runtime_object *runtime);
 typedef struct graph_object {
-    PyObject_HEAD tn_graph *graph;
+    PyObject base;
+    tn_graph *graph;
     runtime_object *runtime;
     bool is_busy; /* a build or another call without the interpreter's lock has it */
 } graph_object;
 typedef struct plan_object {
-    PyObject_HEAD tn_plan *plan; /* built here; or null: */
-    PyObject *bytes;             /* an object with its bytes, as follows; or null: */
+    PyObject base;
+    tn_plan *plan;   /* built here; or null: */
+    PyObject *bytes; /* an object with its bytes, as follows; or null: */
     Py_buffer view;
-    PyObject *path; /* str */
+    PyObject *path;     /* str */
+    PyObject *accuracy; /* what the build measured, parsed; or null */
     runtime_object *runtime;
 } plan_object;
 typedef struct engine_object {
-    PyObject_HEAD tn_engine *engine;
+    PyObject base;
+    tn_engine *engine;
     runtime_object *runtime;
     PyObject *plan; /* whose memory the engine reads */
     PyObject *input_names, *output_names;
@@ -151,10 +163,12 @@ bool binding_graph_init(PyObject *module);
 bool binding_plan_init(PyObject *module);
 bool binding_engine_init(PyObject *module);
 bool binding_context_init(PyObject *module);
+bool binding_calibration_init(PyObject *module);
 /* Makes a type of the heap and adds it to the module. */
 PyTypeObject *binding_type_add(PyObject *module, PyType_Spec *spec);
-/* A plan object of a plan, which it takes over, also on failure. */
-PyObject *binding_plan_new(runtime_object *runtime, tn_plan *plan);
+/* A plan object of a plan, which it takes over, also on failure. `accuracy`: the JSON of what was
+ * measured, or null. */
+PyObject *binding_plan_new(runtime_object *runtime, tn_plan *plan, const char *accuracy);
 /* An engine object of an engine, which it takes over, also on failure. `is_lent`: it reads the
  * plan's memory. */
 PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, bool is_lent);
@@ -163,7 +177,8 @@ PyObject *binding_context_new(engine_object *engine, tn_context *context);
 runtime_object *binding_runtime_of(PyObject *given);
 /* Loads the libraries of `plugins`: a path, (path, domain), or an iterable of them. */
 bool binding_load_plugins(runtime_object *runtime, PyObject *plugins);
-/* build.c: graph.build(**options). */
+/* build.c: graph._build(**options) and graph._calibrate(**options). */
 PyObject *graph_build(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *graph_calibrate(PyObject *self, PyObject *arguments, PyObject *keywords);
 
 #endif

@@ -17,9 +17,11 @@ void *context_allocate_output(void *user, uint32_t output, uint64_t bytes, uint6
 
 static void context_dealloc(PyObject *object) {
     context_object *self = (context_object *)object;
-    Py_BEGIN_ALLOW_THREADS;
-    tn_context_destroy(self->context);
-    Py_END_ALLOW_THREADS;
+    if (!binding_is_forked(self->engine->runtime)) {
+        Py_BEGIN_ALLOW_THREADS;
+        tn_context_destroy(self->context);
+        Py_END_ALLOW_THREADS;
+    }
     PyMem_Free(self->inputs);
     PyMem_Free(self->outputs);
     Py_XDECREF((PyObject *)self->engine);
@@ -50,6 +52,7 @@ PyObject *binding_context_new(engine_object *engine, tn_context *context) {
 }
 
 bool context_begin(context_object *self) {
+    if (binding_refuse_forked(self->engine->runtime)) return false;
     if (self->is_busy) {
         binding_raise_text(TN_ERROR_STATE,
                            "a run of this context is under way in another thread: each thread "
@@ -138,7 +141,7 @@ PyDoc_STRVAR(
     "size; these arrays are in the answer then. Raises tenon.Error.");
 
 static PyMethodDef methods[] = {
-    {"run", (PyCFunction)(void (*)(void))context_run, METH_VARARGS | METH_KEYWORDS, RUN_DOC},
+    {"run", (PyCFunction)(void (*)(void))context_run, METH_FASTCALL | METH_KEYWORDS, RUN_DOC},
     {"cancel", context_cancel, METH_NOARGS,
      "cancel()\n--\n\nEnds the run that is under way in another thread, which raises tenon.Error "
      "of code "

@@ -14,7 +14,8 @@ typedef struct output_slot {
 } output_slot;
 
 typedef struct context_object {
-    PyObject_HEAD tn_context *context;
+    PyObject base;
+    tn_context *context;
     engine_object *engine;
     array_view *inputs;
     output_slot *outputs;
@@ -22,7 +23,8 @@ typedef struct context_object {
 } context_object;
 
 /* context.run(inputs, out=None). */
-PyObject *context_run(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *context_run(PyObject *self, PyObject *const *arguments, Py_ssize_t count,
+                      PyObject *names);
 /* tn_output_allocate for output_slot. */
 void *context_allocate_output(void *user, uint32_t output, uint64_t bytes, uint64_t alignment);
 /* False, with an exception, where another thread has the context. */

@@ -138,23 +138,47 @@ static PyObject *outputs_dict(context_object *self, PyObject *out) {
     return dict;
 }
 
-PyObject *context_run(PyObject *object, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"inputs", "out", NULL};
-    context_object *self = (context_object *)object;
-    PyObject *inputs, *out = NULL, *result = NULL;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O:run", names, &inputs, &out))
-        return NULL;
+/* run(inputs, out=None), by position or name. */
+static bool read_arguments(PyObject *const *arguments, Py_ssize_t count, PyObject *names,
+                           PyObject *values[2]) {
+    static const char *const parameters[] = {"inputs", "out"};
+    const Py_ssize_t named = names ? PyTuple_Size(names) : 0;
+    for (Py_ssize_t i = 0; i < count && i < 2; i++)
+        values[i] = arguments[i];
+    bool is_read = count <= 2;
+    for (Py_ssize_t i = 0; is_read && i < named; i++) {
+        PyObject *name = PyTuple_GetItem(names, i);
+        int which = 0;
+        while (which < 2 && PyUnicode_CompareWithASCIIString(name, parameters[which]) != 0)
+            which++;
+        is_read = which < 2 && !values[which];
+        if (is_read) values[which] = arguments[count + i];
+    }
+    if (is_read && values[0]) return true;
+    PyErr_SetString(PyExc_TypeError, "run(inputs, out=None): one or two arguments are wanted");
+    return false;
+}
+
+static bool check_inputs(const context_object *self, PyObject *inputs) {
     const bool is_dict = PyDict_Check(inputs);
     if (!is_dict && !PyTuple_Check(inputs)) {
         PyErr_Format(PyExc_TypeError,
                      "inputs: a dict from names to arrays or a tuple of arrays is wanted, not %R",
                      (PyObject *)Py_TYPE(inputs));
-        return NULL;
+        return false;
     }
-    if ((is_dict ? PyDict_Size(inputs) : PyTuple_Size(inputs)) !=
-        (Py_ssize_t)self->engine->input_count)
-        return refuse_count(self, inputs);
-    if (!context_begin(self)) return NULL;
+    const Py_ssize_t count = is_dict ? PyDict_Size(inputs) : PyTuple_Size(inputs);
+    return count == (Py_ssize_t)self->engine->input_count || refuse_count(self, inputs);
+}
+
+PyObject *context_run(PyObject *object, PyObject *const *arguments, Py_ssize_t count,
+                      PyObject *names) {
+    context_object *self = (context_object *)object;
+    PyObject *values[2] = {NULL, NULL}, *result = NULL;
+    if (!read_arguments(arguments, count, names, values) || !check_inputs(self, values[0]) ||
+        !context_begin(self))
+        return NULL;
+    PyObject *inputs = values[0], *out = values[1];
     if (out && PyDict_Check(out)) /* what is called may change it */
         out = PyDict_Copy(out);
     else

@@ -42,9 +42,11 @@ PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, bool is_lent)
 
 static void engine_dealloc(PyObject *object) {
     engine_object *self = (engine_object *)object;
-    Py_BEGIN_ALLOW_THREADS;
-    tn_engine_release(self->engine);
-    Py_END_ALLOW_THREADS;
+    if (!binding_is_forked(self->runtime)) {
+        Py_BEGIN_ALLOW_THREADS;
+        tn_engine_release(self->engine);
+        Py_END_ALLOW_THREADS;
+    }
     Py_XDECREF(self->plan); /* behind the engine, which may have read its memory */
     Py_XDECREF((PyObject *)self->runtime);
     Py_XDECREF(self->input_names);
@@ -57,6 +59,7 @@ static PyObject *engine_context(PyObject *object, PyObject *none) {
     engine_object *self = (engine_object *)object;
     tn_context *context;
     tn_status status;
+    if (binding_refuse_forked(self->runtime)) return NULL;
     Py_BEGIN_ALLOW_THREADS;
     status = tn_context_create(self->engine, &context);
     Py_END_ALLOW_THREADS;

@@ -111,7 +111,8 @@ done:
 }
 
 static void graph_dealloc(PyObject *self) {
-    tn_graph_destroy(((graph_object *)self)->graph);
+    if (!binding_is_forked(((graph_object *)self)->runtime))
+        tn_graph_destroy(((graph_object *)self)->graph);
     Py_XDECREF((PyObject *)((graph_object *)self)->runtime);
     binding_free(self);
 }
@@ -159,12 +160,21 @@ static PyObject *graph_model_info(PyObject *self, void *closure) {
     return binding_model_info(&info);
 }
 
+static PyObject *graph_runtime(PyObject *self, void *closure) {
+    (void)closure;
+    return Py_NewRef((PyObject *)((graph_object *)self)->runtime);
+}
+
 static PyMethodDef methods[] = {
     {"_build", (PyCFunction)(void (*)(void))graph_build, METH_VARARGS | METH_KEYWORDS,
      "_build(**options)\n--\n\nA tenon.Plan; tenon.build has the options."},
+    {"_calibrate", (PyCFunction)(void (*)(void))graph_calibrate, METH_VARARGS | METH_KEYWORDS,
+     "_calibrate(**options)\n--\n\nA tenon.Calibration and its report; tenon.calibrate has the "
+     "options."},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef properties[] = {
     {"inputs", graph_inputs, NULL, "The inputs: a tuple of tenon.Port.", NULL},
+    {"runtime", graph_runtime, NULL, "The tenon.Runtime.", NULL},
     {"outputs", graph_outputs, NULL, "The outputs: a tuple of tenon.Port.", NULL},
     {"model_info", graph_model_info, NULL, "What the model's file says of itself: a dict.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};

@@ -9,7 +9,8 @@
 #define ALIGNMENT 64u
 
 typedef struct memory_object {
-    PyObject_HEAD void *data;
+    PyObject base;
+    void *data;
     uint64_t bytes;
 } memory_object;
 

@@ -2,6 +2,7 @@
 /* The module tenon._engine: its table, and what its files share. */
 #include "binding.h"
 
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -51,7 +52,30 @@ static PyObject *version(PyObject *module, PyObject *none) {
     return PyUnicode_FromString(tn_version());
 }
 
+unsigned binding_fork_count;
+
+static PyObject *count_fork(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    binding_fork_count++;
+    Py_RETURN_NONE;
+}
+
+/* libgomp's team of the calling thread does not survive a fork: the child would wait for it for
+ * ever. It ends here, and the next run begins another one. Without OpenMP there is no such
+ * function. */
+static PyObject *end_team(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    void *function = dlsym(RTLD_DEFAULT, "omp_pause_resource_all");
+    enum { PAUSE_HARD = 2 }; /* omp_pause_hard of OpenMP 5.0 */
+    if (function) ((int (*)(int))(uintptr_t)function)(PAUSE_HARD);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"_end_team", end_team, METH_NOARGS,
+     "_end_team()\n--\n\nFor os.register_at_fork: before the fork."},
+    {"_count_fork", count_fork, METH_NOARGS,
+     "_count_fork()\n--\n\nFor os.register_at_fork: in the child."},
     {"version", version, METH_NOARGS,
      "version() -> str\n--\n\nThe version of the engine's library, like '0.1.0'."},
     {NULL, NULL, 0, NULL}};
@@ -69,7 +93,8 @@ PyMODINIT_FUNC PyInit__engine(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module && binding_error_init(module) && binding_memory_init(module) &&
         binding_port_init(module) && binding_runtime_init(module) && binding_graph_init(module) &&
-        binding_plan_init(module) && binding_engine_init(module) && binding_context_init(module))
+        binding_plan_init(module) && binding_engine_init(module) && binding_context_init(module) &&
+        binding_calibration_init(module))
         return module;
     Py_XDECREF(module);
     return NULL;

@@ -12,12 +12,14 @@ static plan_object *plan_allocate(PyTypeObject *type, runtime_object *runtime) {
     return self;
 }
 
-PyObject *binding_plan_new(runtime_object *runtime, tn_plan *plan) {
+PyObject *binding_plan_new(runtime_object *runtime, tn_plan *plan, const char *accuracy) {
     plan_object *self = plan_allocate(binding_plan_type, runtime);
-    if (self)
-        self->plan = plan;
-    else
+    if (!self) {
         tn_plan_destroy(plan);
+        return NULL;
+    }
+    self->plan = plan;
+    if (accuracy && !(self->accuracy = binding_json(accuracy))) Py_CLEAR(self);
     return (PyObject *)self;
 }
 
@@ -48,10 +50,11 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *arguments, PyObject *key
 
 static void plan_dealloc(PyObject *object) {
     plan_object *self = (plan_object *)object;
-    tn_plan_destroy(self->plan);
+    if (!binding_is_forked(self->runtime)) tn_plan_destroy(self->plan);
     if (self->bytes) PyBuffer_Release(&self->view);
     Py_XDECREF(self->bytes);
     Py_XDECREF(self->path);
+    Py_XDECREF(self->accuracy);
     Py_XDECREF((PyObject *)self->runtime);
     binding_free(object);
 }
@@ -128,7 +131,8 @@ static PyObject *plan_engine(PyObject *object, PyObject *arguments, PyObject *ke
         return NULL;
     for (size_t i = 0; i < 5; i++)
         options.flags |= flags[i] ? 1u << i : 0;
-    if (!binding_load_plugins(self->runtime, plugins) || !text_list_read(&list, allowed, "allowed"))
+    if (binding_refuse_forked(self->runtime) || !binding_load_plugins(self->runtime, plugins) ||
+        !text_list_read(&list, allowed, "allowed"))
         return NULL;
     options.allowed_count = list.count;
     options.allowed = list.items;
@@ -150,7 +154,16 @@ static PyObject *plan_engine(PyObject *object, PyObject *arguments, PyObject *ke
 static PyObject *plan_report(PyObject *object, void *closure) {
     (void)closure;
     const plan_object *self = (plan_object *)object;
-    return self->plan ? binding_json(tn_plan_report(self->plan)) : Py_NewRef(Py_None);
+    if (!self->plan) return Py_NewRef(Py_None);
+    PyObject *report = binding_json(tn_plan_report(self->plan));
+    if (report && self->accuracy && PyDict_SetItemString(report, "accuracy", self->accuracy) != 0)
+        Py_CLEAR(report);
+    return report;
+}
+
+static PyObject *plan_html(PyObject *object, PyObject *none) {
+    (void)none;
+    return binding_call("_picture", "frame", "(O)", object);
 }
 
 static PyObject *plan_path(PyObject *object, void *closure) {
@@ -186,6 +199,8 @@ static PyMethodDef methods[] = {
      "fails. "
      "Raises tenon.Error."},
     {"engine", (PyCFunction)(void (*)(void))plan_engine, METH_VARARGS | METH_KEYWORDS, ENGINE_DOC},
+    {"_repr_html_", plan_html, METH_NOARGS,
+     "_repr_html_()\n--\n\nThe picture of the network, for notebooks."},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef properties[] = {
     {"report", plan_report, NULL,

@@ -29,11 +29,25 @@ static PyObject *runtime_new(PyTypeObject *type, PyObject *arguments, PyObject *
     binding_log_flush();
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     runtime_object *self = (runtime_object *)allocate(type, 0);
-    if (self)
-        self->runtime = runtime;
-    else
+    if (!self) {
         tn_runtime_release(runtime);
+        return NULL;
+    }
+    self->runtime = runtime;
+    self->fork_count = binding_fork_count;
     return (PyObject *)self;
+}
+
+bool binding_is_forked(const runtime_object *runtime) {
+    return runtime->fork_count != binding_fork_count;
+}
+
+bool binding_refuse_forked(const runtime_object *runtime) {
+    if (!binding_is_forked(runtime)) return false;
+    binding_raise_text(TN_ERROR_STATE,
+                       "it was made before a fork, which has left its threads behind: load the "
+                       "network again in the new process");
+    return true;
 }
 
 runtime_object *binding_runtime_of(PyObject *given) {
@@ -55,7 +69,8 @@ bool binding_load_plugins(runtime_object *runtime, PyObject *plugins) {
 }
 
 static void runtime_dealloc(PyObject *self) {
-    tn_runtime_release(((runtime_object *)self)->runtime);
+    if (!binding_is_forked((runtime_object *)self))
+        tn_runtime_release(((runtime_object *)self)->runtime);
     binding_free(self);
 }
 
@@ -67,6 +82,7 @@ typedef struct two_texts {
 static PyObject *call(runtime_object *self, tn_status (*function)(tn_runtime *, const two_texts *),
                       const two_texts *texts) {
     tn_status status;
+    if (binding_refuse_forked(self)) return NULL;
     Py_BEGIN_ALLOW_THREADS;
     status = function(self->runtime, texts);
     Py_END_ALLOW_THREADS;

@@ -10,12 +10,13 @@ load() builds a model, or loads a plan, and answers a Network that is called lik
 Engine, Engine.context() a Context, which are the objects of the C interface. Errors are tenon.Error.
 """
 
-from tenon._engine import Context, Engine, Error, Graph, Plan, Port, Runtime
+from tenon._engine import Calibration, Context, Engine, Error, Graph, Plan, Port, Runtime
 from tenon._engine import version as _version
-from tenon._build import build
+from tenon._build import build, calibrate
+from tenon._files import get_include, get_library_dir, program
 from tenon._network import Network, load
-from tenon._runtime import default_runtime, get_include
+from tenon._runtime import default_runtime
 
 __version__ = _version()
-__all__ = ["Context", "Engine", "Error", "Graph", "Network", "Plan", "Port", "Runtime", "build", "default_runtime", "get_include",
-           "load"]
+__all__ = ["Calibration", "Context", "Engine", "Error", "Graph", "Network", "Plan", "Port", "Runtime", "build", "calibrate",
+           "default_runtime", "get_include", "get_library_dir", "load", "program"]

@@ -114,16 +114,17 @@ def refuse_names(names, given):
     missing = [name for name in names if name not in given]
     unknown = [name for name in given if name not in names]
     if unknown:
-        nearest = nearest_name(unknown[0], names)
-        raise error("TN_ERROR_NOT_FOUND", f"no input is called {unknown[0]!r}: there are {wanted}",
-                    f"the nearest is '{nearest}'" if nearest else None)
+        raise unknown_name(unknown[0], names)
     raise error("TN_ERROR_ARGUMENT", f"input '{missing[0]}' is missing: {wanted} are wanted, "
                 + (", ".join(f"'{name}'" for name in given) or "none") + " came")
 
 
-def nearest_name(name, names):
+def unknown_name(name, names):
     import difflib
-    return next(iter(difflib.get_close_matches(str(name), names, 1, 0.5)), None)
+    found = difflib.get_close_matches(str(name).lower(), [other.lower() for other in names], 1, 0.5)
+    nearest = next((other for other in names if other.lower() in found), None)
+    return error("TN_ERROR_NOT_FOUND", f"no input is called {name!r}: there are " + ", ".join(f"'{other}'" for other in names),
+                 f"the nearest is '{nearest}'" if nearest else None)
 
 
 def beginning(array, shape, name):

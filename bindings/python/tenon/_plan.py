@@ -2,7 +2,6 @@
 """Plans as files."""
 
 import os
-import tempfile
 
 MAGIC = b"\x89TENON\r\n"
 
@@ -14,6 +13,7 @@ def read(path):
 
 def save(plan, path):
     """Writes beside the file and renames, as tn_plan_save does."""
+    import tempfile
     path = os.fspath(path)
     handle, beside = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), prefix=os.path.basename(path))
     try:

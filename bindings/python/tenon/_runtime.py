@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime that is used where none is given, and what is installed beside the package."""
+"""The runtime that is used where none is given."""
 
 import os
 import sys
@@ -28,6 +28,16 @@ def default_runtime():
         return _default
 
 
+def _after_fork():
+    """In the child: what was made before has lost its threads, and refuses to be used; the default is made anew."""
+    global _default, _lock
+    _engine._count_fork()
+    _default, _lock = None, threading.Lock()
+
+
+os.register_at_fork(before=_engine._end_team, after_in_child=_after_fork)
+
+
 def load_plugins(runtime, plugins):
     """Loads libraries: a path, or an iterable of paths and of (path, domain)."""
     if isinstance(plugins, (str, bytes, os.PathLike)):
@@ -35,15 +45,3 @@ def load_plugins(runtime, plugins):
     for plugin in plugins:
         path, domain = plugin if isinstance(plugin, tuple) else (plugin, None)
         runtime.load_library(path, domain)
-
-
-def get_include():
-    """The folder of the C headers (tenon/plugin.h, tenon/kit/...), for the compiler's -I."""
-    package = os.path.dirname(os.path.abspath(__file__))
-    installed = os.path.join(package, "include")
-    return installed if os.path.isdir(installed) else _source_include()
-
-
-def _source_include():
-    from tenon import _source  # of a package in a build folder, which CMake writes
-    return _source.INCLUDE
