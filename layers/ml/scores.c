@@ -73,7 +73,8 @@ void tn_scores_split(uint32_t transform, bool is_probability, double score, doub
 int64_t tn_scores_largest(int64_t count, const double *scores) {
     int64_t best = 0;
     for (int64_t i = 1; i < count; i++)
-        if (scores[i] > scores[best] || (isnan(scores[best]) && !isnan(scores[i]))) best = i;
+        if ((float)scores[i] > (float)scores[best] || (isnan(scores[best]) && !isnan(scores[i])))
+            best = i;
     return best;
 }
 

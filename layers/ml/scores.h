@@ -39,7 +39,8 @@ double tn_scores_logistic(double x);
 /* Of two classes, when the second one's score is all there is: 1 - score and score, of a
  * probability that no function is to make one; else -score and score. */
 void tn_scores_split(uint32_t transform, bool is_probability, double score, double *out_scores);
-/* Index of the first of the largest scores; NaN counts as the least. */
+/* Index of the first of the largest scores, as they are returned, in 32 bits: half of the trees'
+ * votes of 0.1f are 0.5. NaN counts as the least. */
 int64_t tn_scores_largest(int64_t count, const double *scores);
 
 /* ----------------------------------------------------------------------------------------------

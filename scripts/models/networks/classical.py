@@ -7,7 +7,7 @@ from family import Family
 from net import I64, STRING
 
 FAMILY = Family()
-ROWS = ({"N": 1}, {"N": 17})
+ROWS = ({"N": 1}, {"N": 17}, {"N": 60})
 ML = "ai.onnx.ml"
 
 
@@ -65,6 +65,17 @@ def logistic_regression(net):
                        coefficients=[float(v) for v in net.rng.normal(size=12)], intercepts=[0.1, -0.2, 0.3], post_transform="SOFTMAX")
     net.output(label, "label", STRING)
     net.output(ml(net, "Normalizer", scores, norm="L1"), "probabilities")
+
+
+@FAMILY.add(ROWS, (15, "script"), quick=True)
+def votes(net):
+    """Ten trees of two leaves, each of which votes for one class: as many votes for both are frequent, and the first class has them."""
+    attributes = forest(net, 10, 1, 1, 4, "class")
+    attributes["class_weights"] = [float(np.float32(0.1 * (i % 2))) for i in range(20)]
+    label, scores = ml(net, "TreeEnsembleClassifier", net.input("X", ["N", 4]), outputs=2, version=1, classlabels_int64s=[0, 1],
+                       post_transform="NONE", **attributes)
+    net.output(label, "label", I64)
+    net.output(scores, "probabilities")
 
 
 @FAMILY.add(ROWS, (12, "script"))
