@@ -22,7 +22,7 @@ from side_by_side import figures_of, root, tenon
 
 sys.path.insert(0, os.path.join(root, "scripts", "models"))
 import make_forest  # noqa: E402
-import nodes  # noqa: E402
+import node_cases  # noqa: E402
 import selection  # noqa: E402
 import signals  # noqa: E402
 
@@ -81,7 +81,7 @@ def forest_cases():
 
 
 def cases():
-    groups = {"recurrent": dict(recurrent_cases()), "transforms": dict(transform_cases()), **nodes.CASES, "forests": dict(forest_cases())}
+    groups = {"recurrent": dict(recurrent_cases()), "transforms": dict(transform_cases()), **node_cases.CASES, "forests": dict(forest_cases())}
     for size in ((8, 512), (64, 4096)):
         groups["selections"][f"network of selections, {size[0]} x {size[1]}"] = lambda size=size: selection_case(*size)
     for group, members in groups.items():
