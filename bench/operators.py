@@ -22,7 +22,7 @@ from side_by_side import figures_of, root, tenon
 
 sys.path.insert(0, os.path.join(root, "scripts", "models"))
 import make_forest  # noqa: E402
-import nodes  # noqa: E402
+import node_cases  # noqa: E402
 import selection  # noqa: E402
 import signals  # noqa: E402
 
@@ -30,12 +30,16 @@ STEPS, FEATURES = 100, 30
 
 
 def recurrent_cases():
-    def case(kind, depth, hidden, batch, **fields):
+    def case(kind, depth, hidden, batch, varies=False, **fields):
         def make():
             model = signals.recurrent(kind, depth, hidden, steps=STEPS, batch=batch, **fields)
             feed = {"X": np.random.default_rng(1).random((STEPS, batch, depth), np.float32)}
             if fields.get("lengths"):
                 feed["lengths"] = np.random.default_rng(1).integers(1, STEPS + 1, batch).astype(np.int32)
+            for weights in [item for item in model.graph.initializer if varies and item.name in "WR"]:
+                model.graph.initializer.remove(weights)
+                model.graph.input.append(onnx.helper.make_tensor_value_info(weights.name, weights.data_type, weights.dims))
+                feed[weights.name] = onnx.numpy_helper.to_array(weights)
             return model, feed
         return make
     for kind in ("LSTM", "GRU", "RNN"):
@@ -45,6 +49,7 @@ def recurrent_cases():
         for batch in (1, 8):
             yield f"{kind} 64 to 128, both directions, batch {batch}", case(kind, 64, 128, batch, directions=2)
         yield f"{kind} 64 to 128, lengths, batch 8", case(kind, 64, 128, 8, lengths=True)
+        yield f"{kind} 64 to 128, weights as inputs, batch 1", case(kind, 64, 128, 1, varies=True, directions=2)
     yield "GRU 64 to 128, linear_before_reset, batch 1", case("GRU", 64, 128, 1, linear_before_reset=1)
     yield "GRU 64 to 128, linear_before_reset, batch 8", case("GRU", 64, 128, 8, linear_before_reset=1)
     yield "LSTM 64 to 128, peepholes, batch 1", case("LSTM", 64, 128, 1, peepholes=True)
@@ -76,7 +81,7 @@ def forest_cases():
 
 
 def cases():
-    groups = {"recurrent": dict(recurrent_cases()), "transforms": dict(transform_cases()), **nodes.CASES, "forests": dict(forest_cases())}
+    groups = {"recurrent": dict(recurrent_cases()), "transforms": dict(transform_cases()), **node_cases.CASES, "forests": dict(forest_cases())}
     for size in ((8, 512), (64, 4096)):
         groups["selections"][f"network of selections, {size[0]} x {size[1]}"] = lambda size=size: selection_case(*size)
     for group, members in groups.items():

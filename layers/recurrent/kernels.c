@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of the kernels of recurrent layers with constant weights, and which nodes they take.
+/* The tables of the kernels of recurrent layers, and which nodes they take.
  * What they run is run.c. */
 #include "recurrent/kernels.h"
 #include "kit/operator/kernel_memory.h"
@@ -9,12 +9,11 @@ static bool has_value(const tn_tensor *tensor) {
     return !tensor || tensor->data;
 }
 
-/* Weights are known, and no product is over nothing. */
+/* Weights of Caffe's static input and output layer are known, and no product is over nothing. */
 static tn_status recurrent_accepts(tn_call *call) {
     tn_recurrent node = {0};
     TN_TRY(tn_recurrent_read(call, &node));
-    const bool is_known = has_value(node.input_weights) && has_value(node.hidden_weights) &&
-                          has_value(node.output_weights) && has_value(node.static_weights);
+    const bool is_known = has_value(node.output_weights) && has_value(node.static_weights);
     if (!is_known || node.hidden <= 0 || node.depth <= 0 ||
         (node.x_static && node.static_depth == 0))
         return TN_ERROR_UNSUPPORTED;
@@ -41,8 +40,8 @@ static const char *const caffe_rnn_combinations[] = {
 
 #define RECURRENT_KERNEL(prefix, operator_domain, operator_name, more_traits, level)               \
     static const tn_kernel prefix##_##level = {                                                    \
-        TN_KERNEL_BEGIN("cpu", operator_domain, operator_name, "packed_" #level, 2,                \
-                        "Constant weights, packed; the input's product for all steps at once."),   \
+        TN_KERNEL_BEGIN("cpu", operator_domain, operator_name, "packed_" #level, 3,                \
+                        "Packed weights; the input's product for all steps at once."),             \
         .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC | (more_traits),                                         \
         TN_COMBINATIONS(prefix##_combinations),                                                    \

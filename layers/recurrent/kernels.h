@@ -39,13 +39,14 @@ typedef struct tn_recurrent_state {
     const tn_recurrent_level *level;
     tn_recurrent_packed directions[2];
     const float *static_weights, *output_weights;
+    bool packs_at_run; /* the weights vary: each run packs them in its workspace */
 } tn_recurrent_state;
 
 /* Where each part of the workspace begins, and its size in floats; `direction_floats`: of the parts
  * from `gates` to `hidden_bias` together, which each direction has. */
 typedef struct tn_recurrent_layout {
     int64_t gates, h, c, reset, bias, hidden_bias, direction_floats;
-    int64_t zeros, hidden_states, floats;
+    int64_t zeros, hidden_states, packed, floats;
 } tn_recurrent_layout;
 
 /* A direction of a run; pointers into the workspace. */
@@ -89,6 +90,11 @@ int64_t tn_recurrent_weights_row(const tn_recurrent *node, int64_t column);
 
 /* pack.c: the kernels' prepare. */
 tn_status tn_recurrent_prepare(tn_call *call) TN_NOEXCEPT;
+/* For weights that vary: the floats that packing takes, and the weights of each direction, packed
+ * there. */
+int64_t tn_recurrent_packed_floats(const tn_recurrent_level *level, const tn_recurrent *node);
+tn_status tn_recurrent_pack_at_run(tn_call *call, const tn_recurrent *node, float *memory,
+                                   tn_recurrent_packed *out_directions);
 /* run.c: TN_ERROR_MEMORY where it cannot be addressed. */
 tn_status tn_recurrent_measure(tn_call *call, const tn_recurrent *node,
                                tn_recurrent_layout *out_layout);

@@ -31,6 +31,16 @@ typedef struct pack_job {
     int64_t depth, first, columns;
 } pack_job;
 
+/* `ordered` has room for the columns. */
+static void pack_ordered(const pack_job *job, float *ordered, float *to) {
+    const size_t row_bytes = (size_t)job->depth * sizeof(float);
+    for (int64_t column = 0; column < job->columns; column++)
+        memcpy(ordered + column * job->depth,
+               job->weights + tn_recurrent_weights_row(job->node, job->first + column) * job->depth,
+               row_bytes);
+    tn_matrix_pack(job->level, job->depth, job->columns, ordered, 1, job->depth, 1, to);
+}
+
 static tn_status fill_packed(void *user, void *data, uint64_t bytes) {
     const pack_job *job = user;
     const tn_host *host = job->call->host;
@@ -42,20 +52,31 @@ static tn_status fill_packed(void *user, void *data, uint64_t bytes) {
     }
     float *ordered = host->allocate(host, (uint64_t)job->columns * row_bytes, 64);
     if (!ordered) return TN_ERROR_MEMORY;
-    for (int64_t column = 0; column < job->columns; column++)
-        memcpy(ordered + column * job->depth,
-               job->weights + tn_recurrent_weights_row(job->node, job->first + column) * job->depth,
-               row_bytes);
-    tn_matrix_pack(job->level, job->depth, job->columns, ordered, 1, job->depth, 1, data);
+    pack_ordered(job, ordered, data);
     host->deallocate(host, ordered);
     return TN_OK;
 }
 
+/* Where a run packs; `at` null: the host keeps what is packed. */
+typedef struct pack_memory {
+    float *ordered, *at;
+} pack_memory;
+
+static int64_t whole(int64_t floats) {
+    return (floats + 15) / 16 * 16;
+}
+
 static tn_status pack(tn_call *call, uint32_t input, const char *what, int64_t direction,
-                      pack_job *job, const float **out_packed) {
+                      pack_job *job, pack_memory *memory, const float **out_packed) {
     char key[48];
     const void *packed = NULL;
     const int64_t floats = tn_matrix_packed_floats(job->level, job->depth, job->columns);
+    if (memory->at) {
+        pack_ordered(job, memory->ordered, memory->at);
+        *out_packed = memory->at;
+        memory->at += whole(floats);
+        return TN_OK;
+    }
     snprintf(key, sizeof(key), "%s %lld", what, (long long)direction);
     TN_TRY(call->host->packed(call, input, key, (uint64_t)floats * sizeof(float), fill_packed, job,
                               &packed));
@@ -64,7 +85,7 @@ static tn_status pack(tn_call *call, uint32_t input, const char *what, int64_t d
 }
 
 static tn_status pack_direction(tn_call *call, const tn_recurrent *node, int64_t direction,
-                                tn_recurrent_packed *packed) {
+                                pack_memory *memory, tn_recurrent_packed *packed) {
     const tn_recurrent_level *level = call->user;
     const uint32_t hidden_input = node->kind->hidden_weights;
     const int64_t first_columns = tn_recurrent_first_gates(node) * node->hidden;
@@ -72,36 +93,43 @@ static tn_status pack_direction(tn_call *call, const tn_recurrent *node, int64_t
     pack_job job = {
         call, level->matrix, node, weights + direction * node->columns * node->depth, node->depth,
         0,    node->columns};
-    TN_TRY(pack(call, node->kind->input_weights, "gates", direction, &job, &packed->input_weights));
+    TN_TRY(pack(call, node->kind->input_weights, "gates", direction, &job, memory,
+                &packed->input_weights));
     job.weights = hidden + direction * node->columns * node->hidden;
     job.depth = node->hidden;
     job.columns = first_columns;
-    TN_TRY(pack(call, hidden_input, "gates", direction, &job, &packed->hidden_weights));
+    TN_TRY(pack(call, hidden_input, "gates", direction, &job, memory, &packed->hidden_weights));
     if (first_columns == node->columns) return TN_OK;
     job.first = first_columns;
     job.columns = node->columns - first_columns;
-    return pack(call, hidden_input, "candidate", direction, &job, &packed->candidate_weights);
+    return pack(call, hidden_input, "candidate", direction, &job, memory,
+                &packed->candidate_weights);
 }
 
 /* The weights of Caffe's static input and output layer, where they are. */
 static tn_status pack_caffe(tn_call *call, const tn_recurrent *node, tn_recurrent_state *state) {
     const tn_recurrent_level *level = call->user;
+    pack_memory kept = {NULL, NULL};
     if (node->static_weights) {
         pack_job job = {call, level->matrix, node, node->static_weights->data, node->static_depth,
                         0,    node->columns};
-        TN_TRY(pack(call, node->kind->static_weights, "gates", 0, &job, &state->static_weights));
+        TN_TRY(pack(call, node->kind->static_weights, "gates", 0, &job, &kept,
+                    &state->static_weights));
     }
     if (!node->output_weights) return TN_OK;
     pack_job job = {call, level->matrix, NULL, node->output_weights->data, node->hidden,
                     0,    node->hidden};
-    return pack(call, node->kind->output_weights, "transposed", 0, &job, &state->output_weights);
+    return pack(call, node->kind->output_weights, "transposed", 0, &job, &kept,
+                &state->output_weights);
 }
 
 static tn_status pack_all(tn_call *call, tn_recurrent_state *state) {
     tn_recurrent node = {0};
+    pack_memory kept = {NULL, NULL};
     TN_TRY(tn_recurrent_read(call, &node));
-    for (int64_t direction = 0; direction < node.directions; direction++)
-        TN_TRY(pack_direction(call, &node, direction, &state->directions[direction]));
+    state->packs_at_run = !node.input_weights->data || !node.hidden_weights->data;
+    for (int64_t d = 0; d < node.directions && !state->packs_at_run; d++)
+        TN_TRY(pack_direction(call, &node, d, &kept, &state->directions[d]));
     return pack_caffe(call, &node, state);
 }
 
@@ -110,4 +138,28 @@ tn_status tn_recurrent_prepare(tn_call *call) {
     tn_recurrent_state *state = call->state;
     state->level = call->user;
     return tn_kernel_state_finish(call, pack_all(call, state));
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * weights that vary: columns in order, then the packed weights of each direction */
+
+static int64_t ordered_floats(const tn_recurrent *node) {
+    return whole(node->columns * (node->depth > node->hidden ? node->depth : node->hidden));
+}
+
+int64_t tn_recurrent_packed_floats(const tn_recurrent_level *level, const tn_recurrent *node) {
+    const int64_t first = tn_recurrent_first_gates(node) * node->hidden;
+    int64_t each = whole(tn_matrix_packed_floats(level->matrix, node->depth, node->columns)) +
+                   whole(tn_matrix_packed_floats(level->matrix, node->hidden, first));
+    if (first < node->columns)
+        each += whole(tn_matrix_packed_floats(level->matrix, node->hidden, node->columns - first));
+    return ordered_floats(node) + node->directions * each;
+}
+
+tn_status tn_recurrent_pack_at_run(tn_call *call, const tn_recurrent *node, float *memory,
+                                   tn_recurrent_packed *out_directions) {
+    pack_memory at = {memory, memory + ordered_floats(node)};
+    for (int64_t d = 0; d < node->directions; d++)
+        TN_TRY(pack_direction(call, node, d, &at, &out_directions[d]));
+    return TN_OK;
 }

@@ -15,8 +15,9 @@ typedef struct recurrent_run {
     const tn_recurrent *node;
     const tn_recurrent_state *state;
     tn_recurrent_direction directions[2];
-    int64_t groups, chunks; /* of streams that are done together; of the hidden state */
-    float *hidden_states;   /* steps x streams x hidden: what the output layer reads */
+    tn_recurrent_packed packed[2]; /* the state's, or of this run */
+    int64_t groups, chunks;        /* of streams that are done together; of the hidden state */
+    float *hidden_states;          /* steps x streams x hidden: what the output layer reads */
     int64_t iteration;
     uint32_t phase;
 } recurrent_run;
@@ -33,6 +34,7 @@ static bool add_buffer(int64_t count, int64_t *floats, int64_t *out_first) {
 
 tn_status tn_recurrent_measure(tn_call *call, const tn_recurrent *node,
                                tn_recurrent_layout *out_layout) {
+    const tn_recurrent_state *state_of = call->state;
     tn_recurrent_layout layout = {0};
     int64_t rows = 0, gates = 0, state = 0, states = 0, both = 0, floats = 0;
     const bool fits =
@@ -49,6 +51,8 @@ tn_status tn_recurrent_measure(tn_call *call, const tn_recurrent *node,
     if (!fits || !tn_infer_multiply(floats, node->directions, &layout.floats) ||
         !add_buffer(TN_RECURRENT_MOST_GATES * TN_RECURRENT_CHUNK, &layout.floats, &layout.zeros) ||
         !add_buffer(states, &layout.floats, &layout.hidden_states) ||
+        !add_buffer(state_of->packs_at_run ? tn_recurrent_packed_floats(state_of->level, node) : 0,
+                    &layout.floats, &layout.packed) ||
         layout.floats > INT64_MAX / (int64_t)sizeof(float))
         return call->host->fail(call, TN_ERROR_MEMORY,
                                 "%lld steps of %lld streams need more memory than there can be",
@@ -66,7 +70,7 @@ static void set_workspace(recurrent_run *run, float *workspace, const tn_recurre
         run->directions[d] = (tn_recurrent_direction){
             .node = node,
             .level = run->state->level,
-            .packed = &run->state->directions[d],
+            .packed = &run->packed[d],
             .index = d,
             .is_reverse = tn_recurrent_is_reverse(node, d),
             .gates = workspace + layout->gates,
@@ -275,6 +279,10 @@ tn_status tn_recurrent_run(tn_call *call) {
                          .state = call->state,
                          .groups = (node.streams + TN_RECURRENT_ROWS - 1) / TN_RECURRENT_ROWS,
                          .chunks = tn_recurrent_chunks(&node)};
+    memcpy(run.packed, run.state->directions, sizeof(run.packed));
+    if (run.state->packs_at_run)
+        TN_TRY(tn_recurrent_pack_at_run(call, &node, (float *)call->workspace + layout.packed,
+                                        run.packed));
     set_workspace(&run, call->workspace, &layout);
     for (int64_t d = 0; d < node.directions; d++) {
         begin_bias(&run.directions[d]);
