@@ -1,5 +1,5 @@
 # The commands of a new user: `make demo` and `make test`. Each installs what it lacks (scripts/setup says what).
-.PHONY: help configure build demo test test-all test-long bench clean
+.PHONY: help configure build demo test test-all test-long bench wheel clean
 help:
 	@echo 'make demo      play the main job: a network whose missing layer is a plugin, on a photograph'
 	@echo 'make test      build and run the tests (minutes)'
@@ -7,6 +7,7 @@ help:
 	@echo 'make test-long what takes hours: fresh machines, soaks, PyTorch, whole corpora, a million fuzzed inputs, the GPU'
 	@echo 'make build     build release into build/'
 	@echo 'make bench     the benchmarks'
+	@echo 'make wheel     the Python package as wheels in dist/, built and tested in clean environments'
 
 # Options of CMake for the release build: make test CMAKE_OPTIONS=-DTENON_WERROR=ON
 CMAKE_OPTIONS ?=
@@ -37,6 +38,10 @@ test-long: build
 
 bench: build
 	@scripts/run-benchmarks
+
+wheel:
+	@scripts/setup build
+	@scripts/make-wheel
 
 clean:
 	rm -rf build build-*

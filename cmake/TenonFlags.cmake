@@ -34,7 +34,8 @@ endif()
 
 # Relative relocations, of which the tables of operators have many, as a bitmap: a tenth of the library, and less to do at a start.
 # Where the loader knows them (glibc 2.36).
-if(NOT CMAKE_CROSSCOMPILING)
+option(TENON_PORTABLE "Need nothing of the C library that glibc 2.34 does not have, for binaries that go elsewhere" OFF)
+if(NOT TENON_PORTABLE AND NOT CMAKE_CROSSCOMPILING)
     include(CheckCSourceRuns)
     set(CMAKE_REQUIRED_FLAGS "-fPIE -pie -Wl,-z,pack-relative-relocs")
     check_c_source_runs("static int one = 1; int *volatile pointers[2] = {&one, &one}; int main(void) { return *pointers[1] - 1; }"

@@ -218,6 +218,7 @@ tn_status tn_bench_subject_measure(const tn_bench_subject *subject, const tn_ker
                                    const char *combination, uint32_t threads,
                                    const tn_bench_target *target, tn_stopwatch *watch,
                                    size_t *out_bytes, const char **out_why) {
+    if (!combination && kernel && !kernel->combination) combination = TN_COMBINATION_ANY;
     const bool is_on_device = kernel && strcmp(kernel->device, "cpu") != 0;
     measuring how = {.watch = watch,
                      .target = is_on_device ? target : NULL,

@@ -278,6 +278,16 @@ bool tn_test_shapes(const tn_test *test, tn_shape *shapes, uint32_t *out_count,
     return *out_count <= TN_PROBE_PORTS;
 }
 
+bool tn_test_is_repeated(const tn_test *test) {
+    tn_test provided = *test;
+    tn_subject subject;
+    tn_verdict none = {0};
+    provided.are_constant = false;
+    if (!test->are_constant || !tn_test_subject(&provided, NULL, &subject, &none)) return false;
+    tn_subject_destroy(&subject);
+    return true;
+}
+
 const char *tn_test_first_type(const char *text) {
     const char *bar = strchr(text, '|'), *equals = bar ? strchr(bar, '=') : NULL;
     return equals ? equals + 1 : "";

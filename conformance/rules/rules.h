@@ -100,6 +100,10 @@ bool tn_test_subject(const tn_test *test, const tn_change *change, tn_subject *s
 bool tn_test_shapes(const tn_test *test, tn_shape *out_shapes, uint32_t *out_count,
                     tn_verdict *verdict);
 
+/* Whether the kernel takes the same case with inputs that a run provides: constants show nothing
+ * more where it does. */
+bool tn_test_is_repeated(const tn_test *test);
+
 /* "f32[2,3] ...": from the type of a case's first input on; "": it has none. */
 const char *tn_test_first_type(const char *text);
 

@@ -38,7 +38,10 @@ static bool refuse(tn_subject *subject, const char *why) {
 }
 
 static bool refuse_types(tn_subject *subject) {
-    return refuse(subject, strstr(subject->combination, "16") || strchr(subject->combination, 'q')
+    const char *combination = subject->combination;
+    if (!combination)
+        return refuse(subject, "a kernel without combinations gets types of the group any alone");
+    return refuse(subject, strstr(combination, "16") || strchr(combination, 'q')
                                ? "the combination has lower types than the case: stored-types "
                                  "tries those"
                                : "the combination has other types or formats than the case");
@@ -138,15 +141,20 @@ static tn_status fill_params(tn_subject *subject, bool *out_fits) {
     return status == TN_ERROR_MEMORY ? status : TN_OK;
 }
 
+/* As a build reads it: a kernel without a table has one as well. */
+static const char *combination_of(const tn_subject *subject) {
+    const bool is_any = !subject->combination && subject->kernel && !subject->kernel->combination;
+    return is_any ? TN_COMBINATION_ANY : subject->combination;
+}
+
 static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
+    const char *text = combination_of(subject);
     tn_inference_plan plan;
     tn_inference inference = {0};
     tn_combination combination;
     tn_probe *probe = &subject->probe;
     *out_is_taken = false;
-    if (subject->combination)
-        TN_TRY(
-            tn_combination_parse(subject->arena, subject->combination, TN_ABI_MINOR, &combination));
+    if (text) TN_TRY(tn_combination_parse(subject->arena, text, TN_ABI_MINOR, &combination));
     tn_status status =
         tn_case_infer(subject->graph, &subject->c, subject->arena, &plan, &inference);
     probe->runtime = subject->runtime;
@@ -165,10 +173,9 @@ static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
         bool are_filled = false;
         subject->refusal = NULL;
         status = fill_params(subject, &are_filled);
-        *out_is_taken =
-            are_filled &&
-            describe_ports(subject, &inference, subject->combination ? &combination : NULL) &&
-            (subject->skips_accepts || tn_probe_accepts(probe));
+        *out_is_taken = are_filled &&
+                        describe_ports(subject, &inference, text ? &combination : NULL) &&
+                        (subject->skips_accepts || tn_probe_accepts(probe));
         if (!*out_is_taken && !subject->refusal)
             subject->refusal = "the kernel's accepts refuses the case";
     }

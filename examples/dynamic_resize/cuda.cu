@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(COLUMNS *GROUPS)
 }
 
 tn_status resize_accepts(tn_call *call) noexcept {
-    for (int i = 0; i < 4; i++) /* places are 32-bit numbers */
+    for (int i = 0; i < 4; i++) /* columns are 32-bit numbers */
         if (call->inputs[0]->shape[i] > 1 << 24 || call->outputs[0]->shape[i] > 1 << 24)
             return TN_ERROR_UNSUPPORTED;
     return TN_OK;

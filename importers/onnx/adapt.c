@@ -197,6 +197,8 @@ static const tn_onnx_adaptation adaptations[] = {
     {"RandomNormalLike", UINT32_MAX, "RandomNormalLike", 1, edit_seed},
     {"RandomUniform", UINT32_MAX, "RandomUniform", 1, edit_seed},
     {"RandomUniformLike", UINT32_MAX, "RandomUniformLike", 1, edit_seed},
+    {"LayerNormalization", 17, "LayerNormalization", 17,
+     NULL}, /* as onnxruntime's optimizer writes it */
     {"Reshape", 5, "Reshape", 5, edit_reshape},
     {"Scatter", UINT32_MAX, "ScatterElements", 11, NULL},
     {"Selu", 6, "Selu", 6, edit_selu},

@@ -32,16 +32,15 @@ void tn_contributed_quick_gelu(tn_contributed *node) {
                                          tn_emit_f64("alpha", alpha)));
 }
 
-/* The last two axes are swapped; only where the file says how many axes there are. */
+/* The last two axes are swapped, by Einsum where the file does not say how many axes there are. */
 static tn_import_tensor transposed(tn_contributed *node, uint32_t input, const char *flag) {
     int64_t order[TN_MAX_RANK];
     const tn_import_tensor x = tn_contributed_input(node, input);
     if (tn_contributed_integer(node, flag, 0) == 0) return x;
     const tn_import_tensor_info info = tn_import_tensor_at(node->emit.graph, x);
-    if (info.type == TN_NONE || info.rank < 2 || info.rank > TN_MAX_RANK) {
-        tn_contributed_refuse(node, "with a transposed input whose rank the file does not state");
-        return x;
-    }
+    if (info.type == TN_NONE || info.rank < 2 || info.rank > TN_MAX_RANK)
+        return TN_CONTRIBUTED(node, "Einsum", 12, TN_TENSORS(x),
+                              tn_emit_text("equation", "...ij->...ji"));
     for (uint32_t i = 0; i < info.rank; i++)
         order[i] = i;
     order[info.rank - 2] = info.rank - 1;

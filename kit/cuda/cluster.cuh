@@ -25,7 +25,7 @@ static __device__ __forceinline__ void tn_cuda_barrier_expect(uint64_t *barrier,
                  : "memory");
 }
 
-/* One thread's: begins to bring what `barrier` expects. */
+/* One thread's: begins to copy what `barrier` expects. */
 static __device__ __forceinline__ void tn_cuda_bulk_copy(void *to, const void *from, uint32_t bytes,
                                                          uint64_t *barrier) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], "

@@ -139,6 +139,33 @@ static void pack(const tn_dot_layout *layout, const tn_dot_source *source, weigh
     }
 }
 
+/* The sums of two weights' positive and of their negative parts, the larger one. */
+static int32_t pair_magnitude(int32_t a, int32_t b) {
+    const int32_t positive = (a > 0 ? a : 0) + (b > 0 ? b : 0);
+    return positive > positive - a - b ? positive : positive - a - b;
+}
+
+bool tn_dot_bytes_are_narrow(const tn_dot_layout *layout, const tn_dot_source *source,
+                             const void *bytes, bool is_unsigned) {
+    enum { LARGEST = 128 }; /* times 255 */
+    const weight_kind kind = is_unsigned ? WEIGHT_UNSIGNED : WEIGHT_SIGNED;
+    const int64_t depth = layout->groups * layout->level->group;
+    for (int64_t c = 0; c < layout->matrices * layout->columns; c++) {
+        const int64_t m = c / layout->columns, n = c % layout->columns;
+        const int32_t *elements = source->elements + n / source->period * depth;
+        const int8_t *column = (const int8_t *)bytes + m * source->matrix_stride +
+                               n % source->period * source->column_stride;
+        for (int64_t k = 0; k + 1 < depth; k += 2) {
+            int32_t pair[2] = {0, 0};
+            for (int i = 0; i < 2; i++)
+                if (elements[k + i] >= 0)
+                    pair[i] = weight_at(kind, column, elements[k + i] * source->element_stride, 1);
+            if (pair_magnitude(pair[0], pair[1]) > LARGEST) return false;
+        }
+    }
+    return true;
+}
+
 void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void *out_blob) {
     pack(layout, source, WEIGHT_FLOAT, source->from, out_blob);
 }

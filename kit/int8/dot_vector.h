@@ -31,6 +31,30 @@ TN_INLINE tn_vector_whole tn_dot_add(tn_vector_whole sum, tn_dot_inputs x, tn_do
     return (tn_vector_whole)_mm512_dpbusd_epi32((__m512i)sum, x, w);
 }
 
+#elif defined(TN_DOT_NARROW)
+#define TN_DOT_GROUP             4
+typedef uint8_t tn_dot_element;
+typedef __m256i tn_dot_weights;
+typedef __m256i tn_dot_inputs;
+#define TN_DOT_ZERO              128
+#define TN_DOT_INITIAL_OF_WEIGHT (-128)
+
+TN_INLINE tn_dot_element tn_dot_element_of(int8_t value) {
+    return (uint8_t)((uint8_t)value ^ 0x80u);
+}
+TN_INLINE tn_dot_weights tn_dot_load_weights(const int8_t *from) {
+    return _mm256_loadu_si256((const __m256i *)(const void *)from);
+}
+TN_INLINE tn_dot_inputs tn_dot_load_inputs(const tn_dot_element *from) {
+    int32_t four;
+    memcpy(&four, from, sizeof(four));
+    return _mm256_set1_epi32(four);
+}
+TN_INLINE tn_vector_whole tn_dot_add(tn_vector_whole sum, tn_dot_inputs x, tn_dot_weights w) {
+    const __m256i pairs = _mm256_maddubs_epi16(x, w);
+    return sum + (tn_vector_whole)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+}
+
 #else
 #define TN_DOT_GROUP             2
 typedef int16_t tn_dot_element;

@@ -2,10 +2,20 @@
 /* Packing, and bands of sums; see integer_product.h. */
 #include "kit/int8/integer_product.h"
 #include "kit/int8/dot_rows.h"
+#include <tenon/kit/infer.h>
 
-const tn_integer_level tn_integer_baseline = {&tn_dot_baseline, &tn_integer_rows_baseline};
-const tn_integer_level tn_integer_avx2 = {&tn_dot_avx2, &tn_integer_rows_avx2};
-const tn_integer_level tn_integer_avx512vnni = {&tn_dot_avx512vnni, &tn_integer_rows_avx512vnni};
+#if defined(__x86_64__) || defined(__i386__)
+extern const tn_dot_level tn_narrow_dot_avx2;
+static const tn_integer_level narrow_avx2 = {&tn_narrow_dot_avx2, &tn_integer_rows_avx2, NULL};
+#define NARROW_AVX2 &narrow_avx2
+#else
+#define NARROW_AVX2 NULL
+#endif
+
+const tn_integer_level tn_integer_baseline = {&tn_dot_baseline, &tn_integer_rows_baseline, NULL};
+const tn_integer_level tn_integer_avx2 = {&tn_dot_avx2, &tn_integer_rows_avx2, NARROW_AVX2};
+const tn_integer_level tn_integer_avx512vnni = {&tn_dot_avx512vnni, &tn_integer_rows_avx512vnni,
+                                                NULL};
 
 bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, int64_t depth,
                              int64_t columns, tn_integer_product *out_product) {
@@ -24,17 +34,20 @@ int64_t tn_integer_product_elements(const tn_integer_product *product) {
     return product->layout.groups * product->level->dot->group;
 }
 
-void tn_integer_product_pack(const tn_integer_product *product, const void *b, bool is_transposed,
-                             int64_t taps, int32_t *elements, void *out_blob) {
+static tn_dot_source source_of(const tn_integer_product *product, int32_t *elements) {
     const int64_t columns = product->layout.columns, depth = product->depth;
-    const int64_t channels = depth / taps;
     for (int64_t k = 0; k < tn_integer_product_elements(product); k++)
-        elements[k] = k < depth ? (int32_t)(k % channels * taps + k / channels) : -1;
-    const tn_dot_source source = {.matrix_stride = depth * columns,
-                                  .column_stride = is_transposed ? depth : 1,
-                                  .element_stride = is_transposed ? 1 : columns,
-                                  .period = columns,
-                                  .elements = elements};
+        elements[k] = k < depth ? (int32_t)k : -1;
+    return (tn_dot_source){.matrix_stride = depth * columns,
+                           .column_stride = 1,
+                           .element_stride = columns,
+                           .period = columns,
+                           .elements = elements};
+}
+
+void tn_integer_product_pack(const tn_integer_product *product, const void *b, int32_t *elements,
+                             void *out_blob) {
+    const tn_dot_source source = source_of(product, elements);
     tn_dot_pack_bytes(&product->layout, &source, b, product->b_is_unsigned, out_blob);
 }
 
@@ -42,16 +55,39 @@ uint64_t tn_integer_product_element_bytes(const tn_integer_product *product) {
     return whole((uint64_t)tn_integer_product_elements(product) * sizeof(int32_t));
 }
 
-tn_status tn_integer_product_pack_alone(tn_call *call, const tn_integer_product *product,
-                                        const void *b, bool is_transposed, int64_t taps,
-                                        void *out_blob) {
+static tn_status allocate_elements(tn_call *call, const tn_integer_product *product,
+                                   int32_t **out_elements) {
     const tn_host *host = call->host;
-    int32_t *elements = host->allocate(host, tn_integer_product_element_bytes(product), 64);
-    if (!elements)
-        return host->fail(call, TN_ERROR_MEMORY, "no memory to pack %lld weights of a column",
-                          (long long)product->depth);
-    tn_integer_product_pack(product, b, is_transposed, taps, elements, out_blob);
-    host->deallocate(host, elements);
+    *out_elements = host->allocate(host, tn_integer_product_element_bytes(product), 64);
+    if (*out_elements) return TN_OK;
+    return host->fail(call, TN_ERROR_MEMORY, "no memory to pack %lld weights of a column",
+                      (long long)product->depth);
+}
+
+tn_status tn_integer_product_pack_alone(tn_call *call, const tn_integer_product *product,
+                                        const void *b, void *out_blob) {
+    int32_t *elements = NULL;
+    TN_TRY(allocate_elements(call, product, &elements));
+    tn_integer_product_pack(product, b, elements, out_blob);
+    call->host->deallocate(call->host, elements);
+    return TN_OK;
+}
+
+tn_status tn_integer_product_choose(tn_call *call, const tn_integer_product *product, const void *b,
+                                    const tn_integer_level **out_level) {
+    const tn_dot_layout *layout = &product->layout;
+    tn_integer_product narrow;
+    int32_t *elements = NULL;
+    *out_level = product->level;
+    if (!product->level->narrow ||
+        !tn_integer_product_make(product->level->narrow, layout->matrices, product->depth,
+                                 layout->columns, &narrow))
+        return TN_OK;
+    TN_TRY(allocate_elements(call, &narrow, &elements));
+    const tn_dot_source source = source_of(&narrow, elements);
+    if (tn_dot_bytes_are_narrow(&narrow.layout, &source, b, product->b_is_unsigned))
+        *out_level = narrow.level;
+    call->host->deallocate(call->host, elements);
     return TN_OK;
 }
 

@@ -16,10 +16,12 @@
 
 enum { TN_INTEGER_BAND = 24 /* the most rows of a band */ };
 
-typedef struct tn_integer_level {
+typedef struct tn_integer_level tn_integer_level;
+struct tn_integer_level {
     const tn_dot_level *dot;
     const tn_integer_rows *rows;
-} tn_integer_level;
+    const tn_integer_level *narrow; /* faster, of weights that tn_dot_bytes_are_narrow; or null */
+};
 
 extern const tn_integer_level tn_integer_baseline, tn_integer_avx2, tn_integer_avx512vnni;
 
@@ -46,20 +48,21 @@ typedef struct tn_integer_band {
 /* False: there is nothing to multiply, or it is too large. The blob is set by the caller. */
 bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, int64_t depth,
                              int64_t columns, tn_integer_product *out_product);
-/* Packs B's matrices [depth][columns], or [columns][depth] where they are `transposed`, one after
- * the other. A's rows have index k of `channels` x `taps` at tap * channels + channel where B has
- * it at channel * taps + tap; 1 tap: in the same order. `elements` has room for
+/* Packs B's matrices [depth][columns], one after the other. `elements` has room for
  * tn_integer_product_elements numbers. */
 int64_t tn_integer_product_elements(const tn_integer_product *product);
-void tn_integer_product_pack(const tn_integer_product *product, const void *b, bool is_transposed,
-                             int64_t taps, int32_t *elements, void *out_blob);
+void tn_integer_product_pack(const tn_integer_product *product, const void *b, int32_t *elements,
+                             void *out_blob);
 /* Bytes of `elements`, a multiple of 64. */
 uint64_t tn_integer_product_element_bytes(const tn_integer_product *product);
 /* The same with memory of its own for `elements`, freed before it returns. TN_ERROR_MEMORY.
  * [called: prepare] */
 tn_status tn_integer_product_pack_alone(tn_call *call, const tn_integer_product *product,
-                                        const void *b, bool is_transposed, int64_t taps,
-                                        void *out_blob);
+                                        const void *b, void *out_blob);
+/* The level for a constant B: the product's, or its narrow one where B allows it. TN_ERROR_MEMORY.
+ * [called: prepare] */
+tn_status tn_integer_product_choose(tn_call *call, const tn_integer_product *product, const void *b,
+                                    const tn_integer_level **out_level);
 
 /* Scratch memory of a band, a multiple of 64 bytes; 0: too much. */
 uint64_t tn_integer_band_bytes(const tn_integer_product *product);

@@ -17,6 +17,9 @@ typedef struct tn_integer_rows {
                      bool is_signed, uint8_t *y);
     /* The sum of bytes, of which `flip` is inverted first, as signed numbers: to[i] has them. */
     int32_t (*copy)(int64_t count, const uint8_t *from, uint8_t flip, int8_t *to);
+    /* to[c * to_stride + r] = from[r * from_stride + c] ^ flip, for all r < rows, c < columns. */
+    void (*transpose)(int64_t rows, int64_t columns, const uint8_t *from, int64_t from_stride,
+                      uint8_t flip, uint8_t *to, int64_t to_stride);
 } tn_integer_rows;
 
 extern const tn_integer_rows tn_integer_rows_baseline, tn_integer_rows_avx2,

@@ -4,6 +4,9 @@
 #include "kit/int8/integer_rows.h"
 
 #include <string.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 static void correct(int64_t count, int32_t factor, const int32_t *terms, int32_t sum,
                     const int32_t *zeros, int32_t *sums) {
@@ -41,4 +44,49 @@ static int32_t copy(int64_t count, const uint8_t *from, uint8_t flip, int8_t *to
     return sum;
 }
 
-const tn_integer_rows TN_INTEGER_ROWS_LEVEL = {correct, to_bytes, copy};
+/* Eight rows of eight bytes, one after the other, become eight columns. */
+#if defined(__SSE2__)
+static inline void transpose_block(const uint8_t *from, int64_t from_stride, uint8_t flip,
+                                   uint8_t *to, int64_t to_stride) {
+    const __m128i flips = _mm_set1_epi8((char)flip);
+    __m128i pairs[4], fours[4], eights[4];
+    for (int i = 0; i < 4; i++) { /* rows 2i and 2i + 1 */
+        const void *a = from + 2 * i * from_stride, *b = from + (2 * i + 1) * from_stride;
+        pairs[i] = _mm_unpacklo_epi8(_mm_loadl_epi64(a), _mm_loadl_epi64(b)) ^ flips;
+    }
+    for (int i = 0; i < 2; i++) { /* four rows: columns 0..3, columns 4..7 */
+        fours[2 * i] = _mm_unpacklo_epi16(pairs[2 * i], pairs[2 * i + 1]);
+        fours[2 * i + 1] = _mm_unpackhi_epi16(pairs[2 * i], pairs[2 * i + 1]);
+    }
+    for (int i = 0; i < 2; i++) { /* eight rows: two columns each */
+        eights[2 * i] = _mm_unpacklo_epi32(fours[i], fours[i + 2]);
+        eights[2 * i + 1] = _mm_unpackhi_epi32(fours[i], fours[i + 2]);
+    }
+    for (int i = 0; i < 4; i++) {
+        _mm_storel_epi64((void *)(to + 2 * i * to_stride), eights[i]);
+        _mm_storel_epi64((void *)(to + (2 * i + 1) * to_stride),
+                         _mm_unpackhi_epi64(eights[i], eights[i]));
+    }
+}
+#else
+static inline void transpose_block(const uint8_t *from, int64_t from_stride, uint8_t flip,
+                                   uint8_t *to, int64_t to_stride) {
+    for (int r = 0; r < 8; r++)
+        for (int c = 0; c < 8; c++)
+            to[c * to_stride + r] = from[r * from_stride + c] ^ flip;
+}
+#endif
+
+static void transpose(int64_t rows, int64_t columns, const uint8_t *from, int64_t from_stride,
+                      uint8_t flip, uint8_t *to, int64_t to_stride) {
+    const int64_t whole_rows = rows / 8 * 8, whole_columns = columns / 8 * 8;
+    for (int64_t c = 0; c < whole_columns; c += 8)
+        for (int64_t r = 0; r < whole_rows; r += 8)
+            transpose_block(from + r * from_stride + c, from_stride, flip, to + c * to_stride + r,
+                            to_stride);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; c++)
+            to[c * to_stride + r] = from[r * from_stride + c] ^ flip;
+}
+
+const tn_integer_rows TN_INTEGER_ROWS_LEVEL = {correct, to_bytes, copy, transpose};

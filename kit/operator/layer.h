@@ -53,20 +53,26 @@ tn_status tn_layers_register(const tn_host *host, tn_library *library,
     .size = sizeof(tn_operator), .since_version = version, .state_version = 1,                     \
     .domain = domain_name, .name = operator_name, .doc = words
 
-/* Defines PREFIX_VERSION, a version of an operator, whose shape rule is PREFIX_infer and whose
- * reference is PREFIX_reference. Its fields, ports, cases and what else it has are members that
- * follow. */
+/* The table of an operator whose shape rule is PREFIX_infer, whose reference is PREFIX_reference,
+ * and which has PREFIX_inputs, PREFIX_outputs and PREFIX_cases. Its fields and what else it has are
+ * members that follow. */
+#define TN_OPERATOR_TABLE(prefix, domain_name, operator_name, version, words, ...)                 \
+    {                                                                                              \
+        TN_OPERATOR_BEGIN(domain_name, operator_name, version, words), TN_INPUTS(prefix##_inputs), \
+            TN_OUTPUTS(prefix##_outputs), TN_CASES(prefix##_cases),                                \
+            .infer = prefix##_infer, .reference = prefix##_reference, __VA_ARGS__                  \
+    }
+
+/* Defines it as PREFIX_VERSION. */
+#define TN_OPERATOR(prefix, domain_name, operator_name, version, words, ...)                       \
+    static const tn_operator prefix##_##version =                                                  \
+        TN_OPERATOR_TABLE(prefix, domain_name, operator_name, version, words, __VA_ARGS__)
+
+/* The same for a version of an operator whose ports and cases are members that follow as well. */
 #define TN_OPERATOR_VERSION(prefix, domain_name, operator_name, version, words, ...)               \
     static const tn_operator prefix##_##version = {                                                \
         TN_OPERATOR_BEGIN(domain_name, operator_name, version, words), .infer = prefix##_infer,    \
         .reference = prefix##_reference, __VA_ARGS__}
-
-/* The same for an operator of one version, which has also PREFIX_inputs, PREFIX_outputs and
- * PREFIX_cases. */
-#define TN_OPERATOR(prefix, domain_name, operator_name, version, words, ...)                       \
-    TN_OPERATOR_VERSION(prefix, domain_name, operator_name, version, words,                        \
-                        TN_INPUTS(prefix##_inputs), TN_OUTPUTS(prefix##_outputs),                  \
-                        TN_CASES(prefix##_cases), __VA_ARGS__)
 
 /* ----------------------------------------------------------------------------------------------
  * kernels */
@@ -76,6 +82,28 @@ tn_status tn_layers_register(const tn_host *host, tn_library *library,
     .size = sizeof(tn_kernel), .revision = number, .domain = domain_name, .op = operator_name,     \
     .device = device_name, .name = kernel_name, .doc = words
 
+/* Defines a kernel on the processor that is deterministic and has one revision so far. What else it
+ * has are members that follow. */
+#define TN_CPU_KERNEL(symbol, domain_name, operator_name, kernel_name, words, ...)                 \
+    TN_CPU_KERNEL_OF(symbol, TN_KERNEL_DETERMINISTIC, domain_name, operator_name, kernel_name,     \
+                     words, __VA_ARGS__)
+/* The same with more traits than that. */
+#define TN_CPU_KERNEL_OF(symbol, kernel_traits, domain_name, operator_name, kernel_name, words,    \
+                         ...)                                                                      \
+    static const tn_kernel symbol = {                                                              \
+        TN_KERNEL_BEGIN("cpu", domain_name, operator_name, kernel_name, 1, words),                 \
+        .traits = kernel_traits, __VA_ARGS__}
+
+/* Defines the callbacks PREFIX_reference and PREFIX_run of an operator that one function computes,
+ * compute(call, is_parallel): on one thread for the reference, on all for its kernel. */
+#define TN_SERIAL_AND_PARALLEL(prefix, compute)                                                    \
+    static tn_status prefix##_reference(tn_call *call) {                                           \
+        return compute(call, false);                                                               \
+    }                                                                                              \
+    static tn_status prefix##_run(tn_call *call) {                                                 \
+        return compute(call, true);                                                                \
+    }
+
 /* Defines PREFIX_baseline, PREFIX_avx2 and PREFIX_avx512, a kernel for each of these levels
  * (tenon/kit/levels.h) named after it. Its `user` is TABLE_LEVEL; what else it has are members that
  * follow. */
@@ -84,12 +112,25 @@ tn_status tn_layers_register(const tn_host *host, tn_library *library,
     TN_LEVEL_KERNEL(avx2, prefix, table, operator_name, kernel_name, words, __VA_ARGS__);          \
     TN_LEVEL_KERNEL(avx512, prefix, table, operator_name, kernel_name, words, __VA_ARGS__)
 #define TN_LEVEL_KERNEL(level, prefix, table, operator_name, kernel_name, words, ...)              \
-    static const tn_kernel prefix##_##level = {                                                    \
-        TN_KERNEL_BEGIN("cpu", "", operator_name, kernel_name "_" #level, 1, words),               \
-        .requires_features = TN_KIT_FEATURES_##level, .user = (void *)(uintptr_t)&table##_##level, \
-        __VA_ARGS__}
+    static const tn_kernel prefix##_##level =                                                      \
+        TN_LEVEL_TABLE(level, table, operator_name, kernel_name, words, __VA_ARGS__)
+#define TN_LEVEL_TABLE(level, table, operator_name, kernel_name, words, ...)                       \
+    TN_LEVEL_TABLE_OF(1, level, table, operator_name, kernel_name, words, __VA_ARGS__)
+/* The same with a revision of its own. */
+#define TN_LEVEL_TABLE_OF(number, level, table, operator_name, kernel_name, words, ...)            \
+    {                                                                                              \
+        TN_KERNEL_BEGIN("cpu", "", operator_name, kernel_name "_" #level, number, words),          \
+            .requires_features = TN_KIT_FEATURES_##level,                                          \
+            .user = (void *)(uintptr_t)&table##_##level, __VA_ARGS__                               \
+    }
 /* Their pointers, for a table. */
 #define TN_LEVEL_LIST(prefix) &prefix##_avx512, &prefix##_avx2, &prefix##_baseline
+
+/* Defines a rewrite (tenon/plugin/rewrite.h) whose pattern, replacement and cases are its members.
+ */
+#define TN_REWRITE(symbol, rewrite_name, words, ...)                                               \
+    static const tn_rewrite symbol = {                                                             \
+        .size = sizeof(tn_rewrite), .name = rewrite_name, .doc = words, __VA_ARGS__}
 
 /* The kernels of a folder on CUDA: the array that src/device/cuda collects. */
 #define TN_CUDA_LAYER(folder, ...)                                                                 \

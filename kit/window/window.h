@@ -66,4 +66,15 @@ int64_t tn_window_count(uint32_t rank, const int64_t *extents);
  * zero again. Rank 0 has one index. */
 bool tn_window_step(uint32_t rank, const int64_t *extents, int64_t *index);
 
+/* Fields of operators with windows, members of the struct `type`. */
+#define TN_FIELD_STRIDES(type)                                                                     \
+    TN_FIELD(type, strides, TN_FIELD_I64S, TN_OPTIONAL, NULL,                                      \
+             "step of the window along each spatial axis; absent: 1")
+#define TN_FIELD_DILATIONS(type)                                                                   \
+    TN_FIELD(type, dilations, TN_FIELD_I64S, TN_OPTIONAL, NULL,                                    \
+             "distance of the window's elements along each spatial axis; absent: 1")
+#define TN_FIELD_PADS(type)                                                                        \
+    TN_FIELD(type, pads, TN_FIELD_I64S, TN_OPTIONAL, NULL,                                         \
+             "padding before each spatial axis, then after each; absent: 0")
+
 #endif

@@ -108,11 +108,7 @@ static const char *const affine_grid_cases[] = {
 TN_OPERATOR(affine_grid, "", "AffineGrid", 20, "Grids of affine maps.",
             TN_FIELDS(affine_grid_params, affine_grid_fields));
 
-static const tn_kernel affine_grid_positions = {
-    TN_KERNEL_BEGIN("cpu", "", "AffineGrid", "positions", 1,
-                    "Positions on all threads, in double precision."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .run = affine_grid_run,
-};
+TN_CPU_KERNEL(affine_grid_positions, "", "AffineGrid", "positions",
+              "Positions on all threads, in double precision.", .run = affine_grid_run);
 
 TN_LAYER(affine_grid, TN_OPERATORS(&affine_grid_20), TN_KERNELS(&affine_grid_positions));

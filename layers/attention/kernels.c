@@ -68,7 +68,7 @@ static tn_status online_run(tn_call *call) {
                                         tn_parallel_grain(COPIED_AT_ONCE, depths + 1),
                                         write_present, &run));
     if (!y || y->bytes == 0) return TN_OK;
-    tn_attention_run_place(&run, call->workspace);
+    tn_attention_run_lay_out(&run, call->workspace);
     if (run.is_packed)
         TN_TRY(call->host->parallel_for(
             call, heads * run.key_blocks,
@@ -78,13 +78,8 @@ static tn_status online_run(tn_call *call) {
                                     tn_parallel_grain(MULTIPLIED_AT_ONCE, each), do_units, &run);
 }
 
-static const tn_kernel rows_kernel = {
-    TN_KERNEL_BEGIN("cpu", "", "Attention", "rows", 1,
-                    "Queries on all threads, in double precision."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .reshape = tn_attention_rows_reshape,
-    .run = tn_attention_rows_run,
-};
+TN_CPU_KERNEL(rows_kernel, "", "Attention", "rows", "Queries on all threads, in double precision.",
+              .reshape = tn_attention_rows_reshape, .run = tn_attention_rows_run);
 TN_LEVEL_KERNELS(online, tn_attention, "Attention", "online",
                  "Online softmax over blocks of keys, in 32-bit floats.",
                  .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, .accepts = online_accepts,

@@ -54,7 +54,7 @@ tn_status tn_attention_run_read(tn_call *call, tn_attention_run *out_run) {
     return TN_OK;
 }
 
-void tn_attention_run_place(tn_attention_run *run, void *workspace) {
+void tn_attention_run_lay_out(tn_attention_run *run, void *workspace) {
     const tn_attention_sizes *sizes = &run->sizes;
     const int64_t wider = sizes->depth > sizes->v_depth ? sizes->depth : sizes->v_depth;
     const uint64_t zeros = rounded(wider, run->level->matrix->lanes) + TN_ATTENTION_KEYS;

@@ -32,7 +32,7 @@ typedef struct tn_attention_run {
 /* Everything but the pointers of the workspace, which the second function sets. TN_ERROR_MEMORY
  * where the workspace is too large. */
 tn_status tn_attention_run_read(tn_call *call, tn_attention_run *out_run);
-void tn_attention_run_place(tn_attention_run *run, void *workspace);
+void tn_attention_run_lay_out(tn_attention_run *run, void *workspace);
 
 /* Packs K and V of a block of keys; `head` counts batch * kv_heads. */
 void tn_attention_pack_block(const tn_attention_run *run, int64_t head, int64_t block,

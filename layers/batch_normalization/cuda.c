@@ -4,14 +4,14 @@
 #include "batch_normalization/batch_normalization.h"
 #include "batch_normalization/cuda_job.h"
 #include <tenon/kit/cuda/launch.h>
-#include "kit/cuda/walk.h"
+#include "kit/cuda/iteration.h"
 
 static tn_status channels_accepts(tn_call *call) {
     tn_batch_normalization_sizes sizes;
     tn_cuda_chain chain;
     const tn_tensor *x = call->inputs[0];
     return !tn_batch_normalization_is_training(call) && tn_cuda_chain_read(call, &chain) &&
-                   tn_cuda_walk_knows(x) && tn_element_count(x) <= TN_CUDA_MOST_ELEMENTS &&
+                   tn_cuda_iteration_knows(x) && tn_element_count(x) <= TN_CUDA_MOST_ELEMENTS &&
                    tn_batch_normalization_read(call, &sizes) == TN_OK &&
                    sizes.channels == (x->rank > 1 ? x->shape[1] : 1)
                ? TN_OK

@@ -91,13 +91,7 @@ static tn_status normalize(tn_call *call, bool is_parallel) {
         call, items, is_image ? 1 : tn_parallel_grain(GRAIN, job.lanes.count), do_items, &job);
 }
 
-static tn_status normalize_reference(tn_call *call) {
-    return normalize(call, false);
-}
-
-static tn_status normalize_run(tn_call *call) {
-    return normalize(call, true);
-}
+TN_SERIAL_AND_PARALLEL(normalize, normalize)
 
 static const tn_port normalize_inputs[] = {
     TN_PORT("X", "T:float", 0, "batch, channels, spatial axes"),
@@ -120,11 +114,7 @@ TN_OPERATOR(normalize, "Caffe", "Normalize", 1,
             "Divides by Euclidean lengths and scales: y = scale * x / sqrt(sum(x^2) + eps).",
             TN_FIELDS(normalize_params, normalize_fields));
 
-static const tn_kernel normalize_threads = {
-    TN_KERNEL_BEGIN("cpu", "Caffe", "Normalize", "threads", 1,
-                    "Images or pixels on all threads, in double precision."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .run = normalize_run,
-};
+TN_CPU_KERNEL(normalize_threads, "Caffe", "Normalize", "threads",
+              "Images or pixels on all threads, in double precision.", .run = normalize_run);
 
 TN_LAYER(caffe_normalize, TN_OPERATORS(&normalize_1), TN_KERNELS(&normalize_threads));

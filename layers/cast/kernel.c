@@ -27,6 +27,22 @@ static tn_cell choose_cell(tn_type from, tn_type to) {
     return from == TN_F64 || to == TN_F64 ? TN_CELL_F64 : TN_CELL_F32;
 }
 
+/* Floats that 32 bits hold without their fraction; false: there are others, and a type that wants
+ * them. */
+static bool truncate_block(const cast_job *job, int64_t count, const float *x, int32_t *whole,
+                           char *y) {
+    if (job->to == TN_I32) {
+        job->cells->truncate_32(count, x, (int32_t *)(void *)y);
+        return true;
+    }
+    if (!job->cells->truncate_32(count, x, whole)) return false;
+    if (tn_element_bytes(job->to) == 8)
+        job->cells->load(TN_CELL_I64, TN_I32, count, whole, y);
+    else
+        job->cells->store(TN_CELL_I32, job->to, count, whole, y);
+    return true;
+}
+
 static void cast_block(const cast_job *job, int64_t count, const char *x, char *y) {
     _Alignas(64) char block[BLOCK * 8];
     _Alignas(64) int64_t whole[BLOCK];
@@ -46,6 +62,7 @@ static void cast_block(const cast_job *job, int64_t count, const char *x, char *
         job->cells->store(cell, job->to, count, cells, y);
         return;
     }
+    if (cell == TN_CELL_F32 && truncate_block(job, count, cells, (int32_t *)whole, y)) return;
     job->cells->truncate(cell, job->to, count, cells, whole);
     job->cells->store(TN_CELL_I64, job->to, count, whole, y);
 }
@@ -73,22 +90,11 @@ static tn_status cast_run(tn_call *call) {
     return call->host->parallel_for(call, tn_element_count(y), GRAIN, cast_elements, &job);
 }
 
-/* Strings are the reference's. */
-static tn_status cast_accepts(tn_call *call) {
-    return call->inputs[0]->type == TN_STRING || call->outputs[0]->type == TN_STRING
-               ? TN_ERROR_UNSUPPORTED
-               : TN_OK;
-}
-
 #define CAST_KERNEL(prefix, operator_name, level)                                                  \
-    const tn_kernel tn_##prefix##_##level = {                                                      \
-        TN_KERNEL_BEGIN("cpu", "", operator_name, "rows_" #level, 1,                               \
-                        "Rows of elements in another type, on all threads."),                      \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        .accepts = cast_accepts,                                                                   \
-        .run = cast_run,                                                                           \
-        .user = (void *)(uintptr_t)&tn_cells_##level}
+    const tn_kernel tn_##prefix##_##level =                                                        \
+        TN_LEVEL_TABLE(level, tn_cells, operator_name, "rows",                                     \
+                       "Rows of elements in another type, on all threads.",                        \
+                       .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, .run = cast_run)
 #define CAST_KERNELS(prefix, operator_name)                                                        \
     CAST_KERNEL(prefix, operator_name, baseline);                                                  \
     CAST_KERNEL(prefix, operator_name, avx2);                                                      \

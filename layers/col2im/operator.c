@@ -15,12 +15,9 @@ typedef struct col2im_params {
 enum { INPUT = 0, IMAGE_SHAPE = 1, BLOCK_SHAPE = 2 };
 
 static const tn_field col2im_fields[] = {
-    TN_FIELD(col2im_params, strides, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "step of the window along each spatial axis; absent: 1"),
-    TN_FIELD(col2im_params, dilations, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "distance of the window's elements along each spatial axis; absent: 1"),
-    TN_FIELD(col2im_params, pads, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "padding before each spatial axis, then after each; absent: 0"),
+    TN_FIELD_STRIDES(col2im_params),
+    TN_FIELD_DILATIONS(col2im_params),
+    TN_FIELD_PADS(col2im_params),
 };
 
 /* The windows over the image, whose number is that of the columns. */
@@ -130,12 +127,7 @@ static tn_status compute(tn_call *call, bool is_parallel) {
                                     &job);
 }
 
-static tn_status col2im_reference(tn_call *call) {
-    return compute(call, false);
-}
-static tn_status col2im_run(tn_call *call) {
-    return compute(call, true);
-}
+TN_SERIAL_AND_PARALLEL(col2im, compute)
 
 static const tn_port col2im_inputs[] = {
     TN_PORT("input", "T:any", 0, "batch, channels times the window's elements, windows"),
@@ -162,11 +154,7 @@ static const char *const col2im_cases[] = {
 TN_OPERATOR(col2im, "", "Col2Im", 18, "Columns of windows as images.",
             TN_FIELDS(col2im_params, col2im_fields));
 
-static const tn_kernel col2im_elements = {
-    TN_KERNEL_BEGIN("cpu", "", "Col2Im", "elements", 1,
-                    "Elements of the images on all threads, in double precision."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .run = col2im_run,
-};
+TN_CPU_KERNEL(col2im_elements, "", "Col2Im", "elements",
+              "Elements of the images on all threads, in double precision.", .run = col2im_run);
 
 TN_LAYER(col2im, TN_OPERATORS(&col2im_18), TN_KERNELS(&col2im_elements));

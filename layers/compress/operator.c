@@ -188,11 +188,8 @@ static const char *const compress_cases[] = {
 TN_OPERATOR(compress, "", "Compress", 9, "Slices along an axis where a condition is true.",
             TN_FIELDS(compress_params, compress_fields), .traits = TN_OPERATOR_SELECTS);
 
-static const tn_kernel compress_slices = {
-    TN_KERNEL_BEGIN("cpu", "", "Compress", "slices", 1,
-                    "Slices copied on all threads, single elements without a branch."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .run = compress_run,
-};
+TN_CPU_KERNEL(compress_slices, "", "Compress", "slices",
+              "Slices copied on all threads, single elements without a branch.",
+              .run = compress_run);
 
 TN_LAYER(compress, TN_OPERATORS(&compress_9), TN_KERNELS(&compress_slices));

@@ -85,11 +85,8 @@ static const char *const constant_of_shape_cases[] = {
 TN_OPERATOR(constant_of_shape, "", "ConstantOfShape", 9, "A tensor with one value everywhere.",
             TN_FIELDS(constant_of_shape_params, constant_of_shape_fields));
 
-static const tn_kernel constant_of_shape_fill = {
-    TN_KERNEL_BEGIN("cpu", "", "ConstantOfShape", "fill", 1, "Filled on all threads."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .run = constant_of_shape_run,
-};
+TN_CPU_KERNEL(constant_of_shape_fill, "", "ConstantOfShape", "fill", "Filled on all threads.",
+              .run = constant_of_shape_run);
 
 TN_LAYER(constant_of_shape, TN_OPERATORS(&constant_of_shape_9),
          TN_KERNELS(&constant_of_shape_fill));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of the quantised depthwise convolution; see depthwise.h. */
+#include "kit/operator/layer.h"
 #include "conv/depthwise.h"
 #include "conv/geometry.h"
 #include "conv/kernels.h"
@@ -231,25 +232,13 @@ static const char *const combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",
                                            "qi8:nhwc, f32, f32? -> f32:nhwc"};
 
 #define DEPTHWISE_KERNEL(level)                                                                    \
-    const tn_kernel tn_conv_depthwise_##level = {                                                  \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = "Conv",                                                                              \
-        .device = "cpu",                                                                           \
-        .name = "int8_depthwise_" #level,                                                          \
-        .doc = "8-bit products of a channel with its own filter.",                                 \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
-        TN_COMBINATIONS(combinations),                                                             \
-        .accepts = depthwise_accepts,                                                              \
-        .prepare = depthwise_prepare,                                                              \
-        .release = tn_kernel_state_destroy,                                                        \
-        .reshape = depthwise_reshape,                                                              \
-        .run = depthwise_run_node,                                                                 \
-        .user = (void *)(uintptr_t)&tn_depthwise_##level,                                          \
-    }
+    const tn_kernel tn_conv_depthwise_##level = TN_LEVEL_TABLE(                                    \
+        level, tn_depthwise, "Conv", "int8_depthwise",                                             \
+        "8-bit products of a channel with its own filter.", .traits = TN_KERNEL_DETERMINISTIC,     \
+        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS), TN_COMBINATIONS(combinations),         \
+        .accepts = depthwise_accepts, .prepare = depthwise_prepare,                                \
+        .release = tn_kernel_state_destroy, .reshape = depthwise_reshape,                          \
+        .run = depthwise_run_node)
 DEPTHWISE_KERNEL(baseline);
 DEPTHWISE_KERNEL(avx2);
 DEPTHWISE_KERNEL(avx512vnni);

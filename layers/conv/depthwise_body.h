@@ -61,6 +61,12 @@ TN_INLINE void run(const int positions, const tn_depthwise_tile *tile) {
             tn_byte_clamp(tn_vector_of_whole(sums[p]) * scale + bias, low, high), left);
         return;
     }
+    if (end->type == TN_I32 && tile->end.column_stride == 1 && left >= TN_LANES) {
+        int32_t *to = tile->end.output;
+        TN_UNROLL for (int p = 0; p < positions; p++)
+            memcpy(to + p * tile->end.row_stride, &sums[p], sizeof(sums[p]));
+        return;
+    }
     tn_dot_finish(&tile->end, sums, positions, 1);
 }
 

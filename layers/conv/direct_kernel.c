@@ -4,6 +4,7 @@
  * gathers the bias (run). The tiles are direct_run.c's, a tile's loop is direct_body.h, the input's
  * layout direct_layout.c, its numbers direct_plan.c.
  */
+#include "kit/operator/layer.h"
 #include "conv/direct_run.h"
 #include "conv/kernels.h"
 #include "kit/operator/epilogue_bias.h"
@@ -146,27 +147,14 @@ static tn_status direct_run(tn_call *call) {
 static const char *const combinations[] = {"f32:strided, f32, f32? -> f32:strided"};
 
 #define DIRECT_KERNEL(level)                                                                       \
-    const tn_kernel tn_conv_direct_##level = {                                                     \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = "Conv",                                                                              \
-        .device = "cpu",                                                                           \
-        .name = "direct_" #level,                                                                  \
-        .doc = "Tiles of output positions times filters in registers.",                            \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
+    const tn_kernel tn_conv_direct_##level = TN_LEVEL_TABLE(                                       \
+        level, tn_direct, "Conv", "direct",                                                        \
+        "Tiles of output positions times filters in registers.",                                   \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
-        TN_COMBINATIONS(combinations),                                                             \
-        .accepts = direct_accepts,                                                                 \
-        .prepare = direct_prepare,                                                                 \
-        .release = tn_kernel_state_destroy,                                                        \
-        .open = direct_open,                                                                       \
-        .close = tn_kernel_context_destroy,                                                        \
-        .reshape = direct_reshape,                                                                 \
-        .run = direct_run,                                                                         \
-        .user = (void *)(uintptr_t)&tn_direct_##level,                                             \
-    }
+        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS), TN_COMBINATIONS(combinations),         \
+        .accepts = direct_accepts, .prepare = direct_prepare, .release = tn_kernel_state_destroy,  \
+        .open = direct_open, .close = tn_kernel_context_destroy, .reshape = direct_reshape,        \
+        .run = direct_run)
 DIRECT_KERNEL(baseline);
 DIRECT_KERNEL(avx2);
 DIRECT_KERNEL(avx512);

@@ -5,6 +5,7 @@
  * The bands are int8_run.c's, the layout int8_plan.c's; depthwise convolutions have kernels of
  * their own (depthwise.c).
  */
+#include "kit/operator/layer.h"
 #include "conv/int8_run.h"
 #include "conv/kernels.h"
 #include "kit/math/byte_table.h"
@@ -185,27 +186,12 @@ static const char *const combinations[] = {
 };
 
 #define INT8_KERNEL(level)                                                                         \
-    const tn_kernel tn_conv_int8_##level = {                                                       \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = "Conv",                                                                              \
-        .device = "cpu",                                                                           \
-        .name = "int8_" #level,                                                                    \
-        .doc = "8-bit products, exact sums; weights quantised a filter.",                          \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
-        TN_COMBINATIONS(combinations),                                                             \
-        .accepts = int8_accepts,                                                                   \
-        .prepare = int8_prepare,                                                                   \
-        .release = tn_kernel_state_destroy,                                                        \
-        .open = int8_open,                                                                         \
-        .close = tn_kernel_context_destroy,                                                        \
-        .reshape = int8_reshape,                                                                   \
-        .run = int8_run_node,                                                                      \
-        .user = (void *)(uintptr_t)&tn_dot_##level,                                                \
-    }
+    const tn_kernel tn_conv_int8_##level = TN_LEVEL_TABLE(                                         \
+        level, tn_dot, "Conv", "int8", "8-bit products, exact sums; weights quantised a filter.",  \
+        .traits = TN_KERNEL_DETERMINISTIC, .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),     \
+        TN_COMBINATIONS(combinations), .accepts = int8_accepts, .prepare = int8_prepare,           \
+        .release = tn_kernel_state_destroy, .open = int8_open, .close = tn_kernel_context_destroy, \
+        .reshape = int8_reshape, .run = int8_run_node)
 INT8_KERNEL(baseline);
 INT8_KERNEL(avx2);
 INT8_KERNEL(avx512vnni);

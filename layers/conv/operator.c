@@ -16,12 +16,9 @@ const tn_field tn_conv_fields[TN_CONV_FIELDS] = {
                    "number of groups that channels and filters are split into"),
     TN_FIELD(tn_conv_params, kernel_shape, TN_FIELD_I64S, TN_OPTIONAL, NULL,
              "extents of the kernel; absent: W's"),
-    TN_FIELD(tn_conv_params, strides, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "step of the window along each spatial axis; absent: 1"),
-    TN_FIELD(tn_conv_params, dilations, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "distance of the kernel's elements along each spatial axis; absent: 1"),
-    TN_FIELD(tn_conv_params, pads, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "zeros before each spatial axis, then after each; absent: 0"),
+    TN_FIELD_STRIDES(tn_conv_params),
+    TN_FIELD_DILATIONS(tn_conv_params),
+    TN_FIELD_PADS(tn_conv_params),
 };
 
 static tn_status check_channels(tn_call *call) {

@@ -21,4 +21,8 @@ enum { TN_CONV_TRANSPOSE_X = 0, TN_CONV_TRANSPOSE_W = 1, TN_CONV_TRANSPOSE_B = 2
  * this is, with `input` and `output` as this node has them. */
 tn_status tn_conv_transpose_window(tn_call *call, tn_window *out_window);
 
+/* products.c */
+extern const tn_kernel tn_conv_transpose_products_baseline, tn_conv_transpose_products_avx2,
+    tn_conv_transpose_products_avx512;
+
 #endif

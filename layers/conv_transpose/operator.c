@@ -164,12 +164,9 @@ TN_OPERATOR(conv_transpose, "", "ConvTranspose", 1, "Transposed convolution.",
             TN_FIELDS(tn_conv_transpose_params, conv_transpose_fields),
             .facet = conv_transpose_facet, .operations = conv_transpose_operations);
 
-static const tn_kernel conv_transpose_panels = {
-    TN_KERNEL_BEGIN("cpu", "", "ConvTranspose", "panels", 1,
-                    "Panels of positions on all threads, in double precision."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .reshape = conv_transpose_reshape,
-    .run = conv_transpose_run,
-};
+TN_CPU_KERNEL(conv_transpose_panels, "", "ConvTranspose", "panels",
+              "Panels of positions on all threads, in double precision.",
+              .reshape = conv_transpose_reshape, .run = conv_transpose_run);
 
-TN_LAYER(conv_transpose, TN_OPERATORS(&conv_transpose_1), TN_KERNELS(&conv_transpose_panels));
+TN_LAYER(conv_transpose, TN_OPERATORS(&conv_transpose_1),
+         TN_KERNELS(TN_LEVEL_LIST(tn_conv_transpose_products), &conv_transpose_panels));

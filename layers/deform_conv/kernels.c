@@ -165,16 +165,11 @@ static tn_status deform_run(tn_call *call) {
 
 static const char *const deform_combinations[] = {"f32, f32, f32, f32?, f32? -> f32"};
 #define DEFORM(level_name)                                                                         \
-    const tn_kernel tn_deform_conv_##level_name = {                                                \
-        TN_KERNEL_BEGIN("cpu", "", "DeformConv", "im2col_" #level_name, 1,                         \
-                        "Blocks of windows' elements times the filters, on all threads."),         \
-        .requires_features = TN_KIT_FEATURES_##level_name,                                         \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        TN_COMBINATIONS(deform_combinations),                                                      \
-        .accepts = deform_accepts,                                                                 \
-        .reshape = deform_reshape,                                                                 \
-        .run = deform_run,                                                                         \
-        .user = (void *)(uintptr_t)&level_##level_name}
+    const tn_kernel tn_deform_conv_##level_name =                                                  \
+        TN_LEVEL_TABLE(level_name, level, "DeformConv", "im2col",                                  \
+                       "Blocks of windows' elements times the filters, on all threads.",           \
+                       .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(deform_combinations),    \
+                       .accepts = deform_accepts, .reshape = deform_reshape, .run = deform_run)
 DEFORM(baseline);
 DEFORM(avx2);
 DEFORM(avx512);

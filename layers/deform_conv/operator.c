@@ -15,12 +15,9 @@ static const tn_field deform_conv_fields[] = {
     GROUPS(offset_group, "number of groups of channels with offsets of their own"),
     TN_FIELD(tn_deform_conv_params, kernel_shape, TN_FIELD_I64S, TN_OPTIONAL, NULL,
              "extents of the kernel; absent: W's"),
-    TN_FIELD(tn_deform_conv_params, strides, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "step of the window along each spatial axis; absent: 1"),
-    TN_FIELD(tn_deform_conv_params, dilations, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "distance of the kernel's elements along each spatial axis; absent: 1"),
-    TN_FIELD(tn_deform_conv_params, pads, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "zeros before each spatial axis, then after each; absent: 0"),
+    TN_FIELD_STRIDES(tn_deform_conv_params),
+    TN_FIELD_DILATIONS(tn_deform_conv_params),
+    TN_FIELD_PADS(tn_deform_conv_params),
 };
 
 static tn_status deform_conv_infer(tn_call *call) {

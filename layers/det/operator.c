@@ -114,12 +114,7 @@ static const char *const det_cases[] = {
 
 TN_OPERATOR(det, "", "Det", 11, "Determinants of matrices.", TN_NO_FIELDS);
 
-static const tn_kernel det_matrices = {
-    TN_KERNEL_BEGIN("cpu", "", "Det", "matrices", 1,
-                    "Matrices on all threads, in double precision."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .reshape = det_reshape,
-    .run = det_run,
-};
+TN_CPU_KERNEL(det_matrices, "", "Det", "matrices", "Matrices on all threads, in double precision.",
+              .reshape = det_reshape, .run = det_run);
 
 TN_LAYER(det, TN_OPERATORS(&det_11), TN_KERNELS(&det_matrices));

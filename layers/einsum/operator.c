@@ -161,12 +161,8 @@ static const char *const einsum_cases[] = {
 TN_OPERATOR(einsum, "", "Einsum", 12, "Sums of products of tensors by an equation.",
             TN_FIELDS(tn_einsum_params, einsum_fields));
 
-static const tn_kernel einsum_elements = {
-    TN_KERNEL_BEGIN("cpu", "", "Einsum", "elements", 1,
-                    "Elements on all threads, in double precision."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .run = einsum_run,
-};
+TN_CPU_KERNEL(einsum_elements, "", "Einsum", "elements",
+              "Elements on all threads, in double precision.", .run = einsum_run);
 
 TN_LAYER(einsum, TN_OPERATORS(&einsum_12),
          TN_KERNELS(&tn_einsum_products_avx512, &tn_einsum_products_avx2,

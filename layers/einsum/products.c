@@ -236,16 +236,11 @@ static tn_status products_run_all(tn_call *call) {
 
 static const char *const products_combinations[] = {"f32... -> f32"};
 #define PRODUCTS(level_name)                                                                       \
-    const tn_kernel tn_einsum_products_##level_name = {                                            \
-        TN_KERNEL_BEGIN("cpu", "", "Einsum", "products_" #level_name, 1,                           \
-                        "A matrix product of two operands, on all threads."),                      \
-        .requires_features = TN_KIT_FEATURES_##level_name,                                         \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        TN_COMBINATIONS(products_combinations),                                                    \
-        .accepts = products_accepts,                                                               \
-        .reshape = products_reshape,                                                               \
-        .run = products_run_all,                                                                   \
-        .user = (void *)(uintptr_t)&tn_matrix_##level_name}
+    const tn_kernel tn_einsum_products_##level_name = TN_LEVEL_TABLE(                              \
+        level_name, tn_matrix, "Einsum", "products",                                               \
+        "A matrix product of two operands, on all threads.", .traits = TN_KERNEL_DETERMINISTIC,    \
+        TN_COMBINATIONS(products_combinations), .accepts = products_accepts,                       \
+        .reshape = products_reshape, .run = products_run_all)
 PRODUCTS(baseline);
 PRODUCTS(avx2);
 PRODUCTS(avx512);

@@ -3,7 +3,7 @@
  * cannot have. Its kernels are those of Clip's row in maps.h. */
 enum { CLIP_MIN = 1, CLIP_MAX = 2 };
 
-static tn_status clip_infer(tn_call *call) {
+static tn_status clip_11_infer(tn_call *call) {
     for (uint32_t i = CLIP_MIN; i <= CLIP_MAX; i++) {
         const tn_tensor *bound = tn_infer_input(call, i);
         if (bound && tn_element_count(bound) != 1)
@@ -15,7 +15,7 @@ static tn_status clip_infer(tn_call *call) {
 }
 
 /* The expression of the bounds that are there; NaN is neither below nor above. */
-static tn_status clip_reference(tn_call *call) {
+static tn_status clip_11_reference(tn_call *call) {
     static const char *const texts[] = {"input", "input < min ? min : input",
                                         "input > max ? max : input", CLIP_TEXT};
     const int has_low = tn_infer_input(call, CLIP_MIN) != NULL;
@@ -57,13 +57,6 @@ static const char *const clip_11_cases[] = {
     "| input=f32[0,2] min=f32[]{0}",
     "| input=f32[1,64,56,56] min=f32[]{0} max=f32[]{6}",
 };
-static const tn_operator clip_11 = {
-    TN_OPERATOR_BEGIN("", "Clip", 11, "Elements held within bounds given by inputs."),
-    .traits = TN_OPERATOR_ELEMENTWISE,
-    TN_NO_FIELDS,
-    TN_INPUTS(clip_11_inputs),
-    TN_OUTPUTS(clip_11_outputs),
-    .infer = clip_infer,
-    .reference = clip_reference,
-    .facet = clip_facet,
-    TN_CASES(clip_11_cases)};
+static const tn_operator clip_11 =
+    TN_OPERATOR_TABLE(clip_11, "", "Clip", 11, "Elements held within bounds given by inputs.",
+                      TN_NO_FIELDS, .traits = TN_OPERATOR_ELEMENTWISE, .facet = clip_facet);

@@ -29,22 +29,22 @@ static fourier_pair read_element(const tn_fourier *node, int64_t row, int64_t j)
 }
 
 static void do_row(const tn_fourier *node, int64_t row) {
-    fourier_pair x[DIRECT], turns[DIRECT];
+    fourier_pair x[DIRECT], roots[DIRECT];
     double poison = 0; /* NaN where an element is not finite */
     for (int64_t j = 0; j < node->length; j++) {
         const double angle = 6.283185307179586 * (double)j / (double)node->length;
-        turns[j] = (fourier_pair){cos(angle), node->is_inverse ? sin(angle) : -sin(angle)};
+        roots[j] = (fourier_pair){cos(angle), node->is_inverse ? sin(angle) : -sin(angle)};
         x[j] = read_element(node, row, j);
         poison += 0 * x[j].re + 0 * x[j].im;
     }
     const double scale = node->is_inverse ? 1 / (double)node->length : 1;
     for (int64_t k = 0; k < node->bins; k++) {
         fourier_pair sum = {poison, poison};
-        for (int64_t j = 0, at_turn = 0; j < node->length; j++) { /* at_turn: j k mod length */
-            const fourier_pair turn = turns[at_turn];
-            sum.re += x[j].re * turn.re - x[j].im * turn.im;
-            sum.im += x[j].re * turn.im + x[j].im * turn.re;
-            at_turn = at_turn + k < node->length ? at_turn + k : at_turn + k - node->length;
+        for (int64_t j = 0, at_root = 0; j < node->length; j++) { /* at_root: j k mod length */
+            const fourier_pair root = roots[at_root];
+            sum.re += x[j].re * root.re - x[j].im * root.im;
+            sum.im += x[j].re * root.im + x[j].im * root.re;
+            at_root = at_root + k < node->length ? at_root + k : at_root + k - node->length;
         }
         const int64_t at = tn_fourier_at(node, &node->out, row) + k * node->out.element;
         tn_element_set_f64(node->output, at, scale * sum.re);

@@ -15,8 +15,7 @@ tn_status tn_fused_types_accepts(tn_call *call) {
     tn_cell_program program;
     if (is_float_alone(call)) return TN_ERROR_UNSUPPORTED;
     for (uint32_t i = 0; i < call->input_count; i++)
-        if (call->inputs[i] && (call->inputs[i]->rank > call->outputs[0]->rank ||
-                                call->inputs[i]->type == TN_STRING)) /* the reference's */
+        if (call->inputs[i] && call->inputs[i]->rank > call->outputs[0]->rank)
             return TN_ERROR_UNSUPPORTED;
     return tn_cell_program_make(call, &program) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }

@@ -99,13 +99,7 @@ static tn_status gather(tn_call *call, bool is_parallel) {
                                     gather_slices, &job);
 }
 
-static tn_status gather_reference(tn_call *call) {
-    return gather(call, false);
-}
-
-static tn_status gather_run(tn_call *call) {
-    return gather(call, true);
-}
+TN_SERIAL_AND_PARALLEL(gather, gather)
 
 static const tn_port gather_inputs[] = {
     TN_PORT("data", "T:any|string", 0, "any tensor"),
@@ -235,13 +229,7 @@ static tn_status gather_elements(tn_call *call, bool is_parallel) {
     return call->host->parallel_for(call, elements, GRAIN, gather_some_elements, &job);
 }
 
-static tn_status gather_elements_reference(tn_call *call) {
-    return gather_elements(call, false);
-}
-
-static tn_status gather_elements_run(tn_call *call) {
-    return gather_elements(call, true);
-}
+TN_SERIAL_AND_PARALLEL(gather_elements, gather_elements)
 
 static const tn_port gather_elements_inputs[] = {
     TN_PORT("data", "T:any", 0, "any tensor"),
@@ -341,13 +329,7 @@ static tn_status gather_nd(tn_call *call, bool is_parallel) {
                                     gather_tuples, &job);
 }
 
-static tn_status gather_nd_reference(tn_call *call) {
-    return gather_nd(call, false);
-}
-
-static tn_status gather_nd_run(tn_call *call) {
-    return gather_nd(call, true);
-}
+TN_SERIAL_AND_PARALLEL(gather_nd, gather_nd)
 
 static const tn_port gather_nd_inputs[] = {
     TN_PORT("data", "T:any", 0, "any tensor"),

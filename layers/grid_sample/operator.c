@@ -209,12 +209,8 @@ static const char *const grid_sample_20_cases[] = {
 GRID_SAMPLE(16);
 GRID_SAMPLE(20);
 
-static const tn_kernel grid_sample_positions = {
-    TN_KERNEL_BEGIN("cpu", "", "GridSample", "positions", 1,
-                    "Positions on all threads, in double precision."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .run = grid_sample_run,
-};
+TN_CPU_KERNEL(grid_sample_positions, "", "GridSample", "positions",
+              "Positions on all threads, in double precision.", .run = grid_sample_run);
 
 TN_LAYER(grid_sample, TN_OPERATORS(&grid_sample_16, &grid_sample_20),
          TN_KERNELS(&grid_sample_positions));

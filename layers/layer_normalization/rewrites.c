@@ -5,6 +5,7 @@
  * difference twice; TensorFlow (tf2onnx) squares by Mul and turns the factors round, so that x is
  * read once more at the end.
  */
+#include "kit/operator/layer.h"
 #include "layer_normalization/rewrites.h"
 
 /* The axes are the last ones, together: the field `axis` is the first of them, from the end. */
@@ -83,34 +84,20 @@ static const char *const whole_misses[] = {
     "x=f32[1,8] axes=[-1] epsilon=1e-3 scale=f32[4,8] bias=f32[8]",
 };
 
-static const tn_rewrite whole = {
-    .size = sizeof(tn_rewrite),
-    .name = "layer-normalization",
-    .doc = "(x - mean) / sqrt(variance + epsilon) * scale + bias",
-    .pattern = DEVIATION VARIANCE NORMALISED "y = Add(Mul(n, scale:const), bias:const)",
-    .replacement = "y = LayerNormalization(x, scale, bias, axis=$axis, epsilon=?epsilon)",
-    .guard = last_axes,
-    TN_REWRITE_CASES(whole_cases),
-    TN_REWRITE_MISSES(whole_misses),
-};
-static const tn_rewrite turned = {
-    .size = sizeof(tn_rewrite),
-    .name = "layer-normalization.tensorflow",
-    .doc = "x * k + (bias - mean * k), k = scale / sqrt(variance + epsilon)",
-    .pattern = DEVIATION VARIANCE "k = Mul(Reciprocal(s) | Div(1, s), scale:const);"
-                                  "y = Add(Mul(x, k), Sub(bias:const, Mul(m, k)))",
-    .replacement = "y = LayerNormalization(x, scale, bias, axis=$axis, epsilon=?epsilon)",
-    .guard = last_axes,
-    TN_REWRITE_CASES(whole_cases),
-};
-static const tn_rewrite plain = {
-    .size = sizeof(tn_rewrite),
-    .name = "layer-normalization.plain",
-    .doc = "(x - mean) / sqrt(variance + epsilon), without factor and bias",
-    .pattern =
-        DEVIATION VARIANCE "y = Div(Sub(x, m), s) | Mul(Sub(x, m), Reciprocal(s) | Div(1, s))",
-    .replacement = "y = LayerNormalization(x, $ones, axis=$axis, epsilon=?epsilon)",
-    .guard = last_axes_of_ones,
-    TN_REWRITE_CASES(plain_cases),
-};
+TN_REWRITE(whole, "layer-normalization", "(x - mean) / sqrt(variance + epsilon) * scale + bias",
+           .pattern = DEVIATION VARIANCE NORMALISED "y = Add(Mul(n, scale:const), bias:const)",
+           .replacement = "y = LayerNormalization(x, scale, bias, axis=$axis, epsilon=?epsilon)",
+           .guard = last_axes, TN_REWRITE_CASES(whole_cases), TN_REWRITE_MISSES(whole_misses));
+TN_REWRITE(turned, "layer-normalization.tensorflow",
+           "x * k + (bias - mean * k), k = scale / sqrt(variance + epsilon)",
+           .pattern = DEVIATION VARIANCE "k = Mul(Reciprocal(s) | Div(1, s), scale:const);"
+                                         "y = Add(Mul(x, k), Sub(bias:const, Mul(m, k)))",
+           .replacement = "y = LayerNormalization(x, scale, bias, axis=$axis, epsilon=?epsilon)",
+           .guard = last_axes, TN_REWRITE_CASES(whole_cases));
+TN_REWRITE(plain, "layer-normalization.plain",
+           "(x - mean) / sqrt(variance + epsilon), without factor and bias",
+           .pattern = DEVIATION VARIANCE
+           "y = Div(Sub(x, m), s) | Mul(Sub(x, m), Reciprocal(s) | Div(1, s))",
+           .replacement = "y = LayerNormalization(x, $ones, axis=$axis, epsilon=?epsilon)",
+           .guard = last_axes_of_ones, TN_REWRITE_CASES(plain_cases));
 const tn_rewrite *const tn_layer_normalization_rewrites[3] = {&whole, &turned, &plain};

@@ -4,6 +4,7 @@
  * of work is one block of columns of one product, whose part of B is packed into the thread's
  * scratch memory and then meets all rows of A. A constant B is better packed once: kernels.c.
  */
+#include "kit/operator/layer.h"
 #include "kit/gemm/matrix_block.h"
 #include "kit/operator/epilogue_bias.h"
 #include "mat_mul/mat_mul.h"
@@ -120,23 +121,11 @@ static tn_status batched_run_products(tn_call *call) {
 static const char *const combinations[] = {"f32, f32 -> f32"};
 
 #define BATCHED_KERNEL(level)                                                                      \
-    const tn_kernel tn_mat_mul_batched_##level = {                                                 \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = "MatMul",                                                                            \
-        .device = "cpu",                                                                           \
-        .name = "batched_" #level,                                                                 \
-        .doc = "Any A and B, B packed block by block.",                                            \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
+    const tn_kernel tn_mat_mul_batched_##level = TN_LEVEL_TABLE(                                   \
+        level, tn_matrix, "MatMul", "batched", "Any A and B, B packed block by block.",            \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
-        TN_COMBINATIONS(combinations),                                                             \
-        .accepts = batched_accepts,                                                                \
-        .reshape = batched_reshape,                                                                \
-        .run = batched_run_products,                                                               \
-        .user = (void *)(uintptr_t)&tn_matrix_##level,                                             \
-    }
+        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS), TN_COMBINATIONS(combinations),         \
+        .accepts = batched_accepts, .reshape = batched_reshape, .run = batched_run_products)
 BATCHED_KERNEL(baseline);
 BATCHED_KERNEL(avx2);
 BATCHED_KERNEL(avx512);

@@ -189,6 +189,7 @@ static const char *const mat_mul_integer_cases[] = {
      "b_zero_point=u8[1]{0} | Y=i32[4,2]{-38,-83,-44,-98,-50,-113,-56,-128}"),
     "| A=u8[1] B=i8[1]",
     "| A=i8[3,5] B=i8[5,4]",
+    "| A=u8[3,4] B=i8[4,2]{64,-64,64,-64,1,2,-3,100}",
     "| A=u8[37,130] B=u8[130,67] a_zero_point=u8[]{131} b_zero_point=u8[]{7}",
     "| A=u8[5,9] B=i8[9,3] a_zero_point=u8[5] b_zero_point=i8[3]",
     "| A=i8[2,1,3,8] B=u8[4,8,5] a_zero_point=i8[2,1,3,1] b_zero_point=u8[4,1,5]",

@@ -3,6 +3,7 @@
  * The kernels of integer.h on the products of kit/int8/integer_product.h. A constant B is packed
  * once; one that varies is packed by each run. A unit of work is a band of rows of one product.
  */
+#include "kit/operator/layer.h"
 #include "kit/int8/integer_product.h"
 #include "kit/operator/kernel_memory.h"
 #include "mat_mul/integer.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 
 typedef struct integer_state {
+    const tn_integer_level *level;
     const void *blob; /* null: B varies */
 } integer_state;
 
@@ -35,11 +37,11 @@ static uint64_t column_bytes(const integer_run *run) {
 }
 
 /* The product that the shapes mean; false: there is nothing to multiply, or it is too large. */
-static bool read_run(tn_call *call, integer_run *run) {
+static bool read_run(tn_call *call, const tn_integer_level *level, integer_run *run) {
     const tn_tensor *b = call->inputs[tn_integer_inputs_of(call)->b];
     if (tn_integer_mat_mul_read(call, &run->sizes) != TN_OK) return false;
     const int64_t matrices = tn_infer_product(b->shape, 0, run->sizes.b_batch_rank);
-    if (!tn_integer_product_make(call->user, matrices, run->sizes.depth, run->sizes.columns,
+    if (!tn_integer_product_make(level, matrices, run->sizes.depth, run->sizes.columns,
                                  &run->product))
         return false;
     run->call = call;
@@ -52,7 +54,7 @@ static bool read_run(tn_call *call, integer_run *run) {
 
 static tn_status integer_accepts(tn_call *call) {
     integer_run run;
-    return read_run(call, &run) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    return read_run(call, call->user, &run) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -63,21 +65,27 @@ static tn_status fill_blob(void *user, void *data, uint64_t bytes) {
     (void)bytes;
     return tn_integer_product_pack_alone(
         run->call, &run->product, run->call->inputs[tn_integer_inputs_of(run->call)->b]->data,
-        false, 1, data);
+        data);
 }
 
 static tn_status integer_prepare(tn_call *call) {
     const uint32_t b = tn_integer_inputs_of(call)->b;
     integer_run run;
     char key[64];
-    if (!read_run(call, &run))
+    if (!read_run(call, call->user, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a product of integers");
+    const tn_integer_level *level = run.product.level;
+    if (call->inputs[b]->data)
+        TN_TRY(tn_integer_product_choose(call, &run.product, call->inputs[b]->data, &level));
+    if (!read_run(call, level, &run)) return TN_ERROR_UNSUPPORTED;
     TN_TRY(tn_kernel_state_create(call, sizeof(integer_state)));
     integer_state *state = call->state;
+    state->level = level;
     if (!call->inputs[b]->data) return TN_OK;
-    snprintf(key, sizeof(key), "integers, %lld matrices of %lld",
-             (long long)run.product.layout.matrices, (long long)run.product.depth);
+    snprintf(key, sizeof(key), "integers, %lld matrices of %lld, by %u",
+             (long long)run.product.layout.matrices, (long long)run.product.depth,
+             level->dot->group);
     return tn_kernel_state_finish(call, call->host->packed(call, b, key,
                                                            tn_dot_layout_bytes(&run.product.layout),
                                                            fill_blob, &run, &state->blob));
@@ -96,7 +104,7 @@ static uint64_t packed_bytes(const tn_call *call, const integer_run *run) {
 
 static tn_status integer_reshape(tn_call *call) {
     integer_run run;
-    if (!read_run(call, &run))
+    if (!read_run(call, ((const integer_state *)call->state)->level, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a product of integers");
     call->workspace_bytes = packed_bytes(call, &run) + call->threads * run.scratch_bytes;
@@ -176,7 +184,7 @@ static tn_status integer_run_products(tn_call *call) {
     const tn_tensor *b = call->inputs[tn_integer_inputs_of(call)->b];
     tn_broadcast_rows products;
     integer_run run;
-    if (!read_run(call, &run))
+    if (!read_run(call, state->level, &run))
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "this node does not read as a product of integers");
     const tn_mat_mul_sizes *sizes = &run.sizes;
@@ -190,7 +198,7 @@ static tn_status integer_run_products(tn_call *call) {
     if (!state->blob) {
         char *blob = call->workspace;
         void *elements = blob + whole(tn_dot_layout_bytes(&run.product.layout));
-        tn_integer_product_pack(&run.product, b->data, false, 1, elements, blob);
+        tn_integer_product_pack(&run.product, b->data, elements, blob);
         run.product.blob = blob;
     }
     const int64_t count = tn_infer_product(sizes->batch, 0, sizes->batch_rank);
@@ -200,22 +208,12 @@ static tn_status integer_run_products(tn_call *call) {
 }
 
 #define INTEGER_KERNEL(prefix, operator_name, level)                                               \
-    const tn_kernel tn_##prefix##_##level = {.size = sizeof(tn_kernel),                            \
-                                             .revision = 1,                                        \
-                                             .domain = "",                                         \
-                                             .op = operator_name,                                  \
-                                             .device = "cpu",                                      \
-                                             .name = "integer_" #level,                            \
-                                             .doc =                                                \
-                                                 "Products of bytes with exact sums, B packed.",   \
-                                             .requires_features = TN_KIT_FEATURES_##level,         \
-                                             .traits = TN_KERNEL_DETERMINISTIC,                    \
-                                             .accepts = integer_accepts,                           \
-                                             .prepare = integer_prepare,                           \
-                                             .release = tn_kernel_state_destroy,                   \
-                                             .reshape = integer_reshape,                           \
-                                             .run = integer_run_products,                          \
-                                             .user = (void *)(uintptr_t)&tn_integer_##level}
+    const tn_kernel tn_##prefix##_##level =                                                        \
+        TN_LEVEL_TABLE_OF(2, level, tn_integer, operator_name, "integer",                          \
+                          "Products of bytes with exact sums, B packed.",                          \
+                          .traits = TN_KERNEL_DETERMINISTIC, .accepts = integer_accepts,           \
+                          .prepare = integer_prepare, .release = tn_kernel_state_destroy,          \
+                          .reshape = integer_reshape, .run = integer_run_products)
 #define INTEGER_KERNELS(prefix, operator_name)                                                     \
     INTEGER_KERNEL(prefix, operator_name, baseline);                                               \
     INTEGER_KERNEL(prefix, operator_name, avx2);                                                   \

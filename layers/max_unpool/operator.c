@@ -18,10 +18,8 @@ enum { X = 0, INDICES = 1, SHAPE = 2 };
 static const tn_field unpool_fields[] = {
     TN_FIELD(unpool_params, kernel_shape, TN_FIELD_I64S, TN_REQUIRED, NULL,
              "extents of the window"),
-    TN_FIELD(unpool_params, strides, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "step of the window along each spatial axis; absent: 1"),
-    TN_FIELD(unpool_params, pads, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "padding before each spatial axis, then after each; absent: 0"),
+    TN_FIELD_STRIDES(unpool_params),
+    TN_FIELD_PADS(unpool_params),
 };
 
 /* The shape that MaxPool had before it: (x - 1) * stride + kernel - pads. */
@@ -126,8 +124,7 @@ TN_OPERATOR(unpool, "", "MaxUnpool", 9, "The largest elements of windows back wh
             TN_FIELDS(unpool_params, unpool_fields));
 
 /* In order, since of several elements for one position the last one stays. */
-static const tn_kernel unpool_scatter = {
-    TN_KERNEL_BEGIN("cpu", "", "MaxUnpool", "scatter", 1, "Copies of elements of any type."),
-    .traits = TN_KERNEL_DETERMINISTIC, .run = unpool_reference};
+TN_CPU_KERNEL(unpool_scatter, "", "MaxUnpool", "scatter", "Copies of elements of any type.",
+              .run = unpool_reference);
 
 TN_LAYER(max_unpool, TN_OPERATORS(&unpool_9), TN_KERNELS(&unpool_scatter));

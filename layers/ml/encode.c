@@ -176,13 +176,7 @@ static tn_status encode_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, 0);
 }
 
-static tn_status encode_reference(tn_call *call) {
-    return encode(call, false);
-}
-
-static tn_status encode_run(tn_call *call) {
-    return encode(call, true);
-}
+TN_SERIAL_AND_PARALLEL(encode, encode)
 
 static tn_status encode_prepare(tn_call *call) {
     encoder e;
@@ -357,13 +351,7 @@ static tn_status one_hot(tn_call *call, bool is_parallel) {
                                     encode_rows, &e);
 }
 
-static tn_status one_hot_reference(tn_call *call) {
-    return one_hot(call, false);
-}
-
-static tn_status one_hot_run(tn_call *call) {
-    return one_hot(call, true);
-}
+TN_SERIAL_AND_PARALLEL(one_hot, one_hot)
 
 static tn_status one_hot_prepare(tn_call *call) {
     encoder e;

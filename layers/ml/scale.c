@@ -82,13 +82,7 @@ static tn_status scaler_compute(tn_call *call, bool is_parallel) {
     return run_rows(call, scale_row, &s, is_parallel);
 }
 
-static tn_status scaler_reference(tn_call *call) {
-    return scaler_compute(call, false);
-}
-
-static tn_status scaler_run(tn_call *call) {
-    return scaler_compute(call, true);
-}
+TN_SERIAL_AND_PARALLEL(scaler, scaler_compute)
 
 static const tn_field scaler_fields[] = {
     TN_FIELD(scaler_params, offset, TN_FIELD_F32S, TN_OPTIONAL, NULL,
@@ -152,13 +146,7 @@ static tn_status normalizer_compute(tn_call *call, bool is_parallel) {
     return run_rows(call, normalize_row, &n, is_parallel);
 }
 
-static tn_status normalizer_reference(tn_call *call) {
-    return normalizer_compute(call, false);
-}
-
-static tn_status normalizer_run(tn_call *call) {
-    return normalizer_compute(call, true);
-}
+TN_SERIAL_AND_PARALLEL(normalizer, normalizer_compute)
 
 static const tn_field normalizer_fields[] = {
     TN_FIELD_CHOICE(normalizer_params, norm, TN_FIELD_ENUM, TN_OPTIONAL, "MAX", "MAX|L1|L2",

@@ -126,13 +126,7 @@ static tn_status compute(tn_call *call, bool is_parallel) {
     return status;
 }
 
-static tn_status regressor_reference(tn_call *call) {
-    return compute(call, false);
-}
-
-static tn_status regressor_run(tn_call *call) {
-    return compute(call, true);
-}
+TN_SERIAL_AND_PARALLEL(regressor, compute)
 
 static tn_status regressor_reshape(tn_call *call) {
     return tn_ml_rows_reshape(call, 0, 0);
@@ -161,11 +155,8 @@ static const char *const regressor_cases[] = {
 TN_OPERATOR(regressor, TN_ML, "SVMRegressor", 1, "A number for each row by support vectors.",
             TN_FIELDS(tn_svm_params, regressor_fields));
 
-static const tn_kernel regressor_rows = {
-    TN_KERNEL_BEGIN("cpu", TN_ML, "SVMRegressor", "rows", 1, "Rows on all threads."),
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
-    .reshape = regressor_reshape,
-    .run = regressor_run,
-};
+TN_CPU_KERNEL_OF(regressor_rows, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,
+                 "SVMRegressor", "rows", "Rows on all threads.", .reshape = regressor_reshape,
+                 .run = regressor_run);
 
 TN_LAYER(ml_svm_regressor, TN_OPERATORS(&regressor_1), TN_KERNELS(&regressor_rows));

@@ -186,13 +186,7 @@ static tn_status compute(tn_call *call, bool is_parallel) {
     return status;
 }
 
-static tn_status classifier_reference(tn_call *call) {
-    return compute(call, false);
-}
-
-static tn_status classifier_run(tn_call *call) {
-    return compute(call, true);
-}
+TN_SERIAL_AND_PARALLEL(classifier, compute)
 
 static tn_status classifier_reshape(tn_call *call) {
     machine m;
@@ -238,12 +232,8 @@ TN_OPERATOR(classifier, TN_ML, "SVMClassifier", 1, "The class of each row by sup
 
 static const char *const combinations[] = {"f32|f64|i64|i32 -> i64, f32?",
                                            "f32|f64|i64|i32 -> string, f32?"};
-static const tn_kernel classifier_rows = {
-    TN_KERNEL_BEGIN("cpu", TN_ML, "SVMClassifier", "rows", 1, "Rows on all threads."),
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
-    TN_COMBINATIONS(combinations),
-    .reshape = classifier_reshape,
-    .run = classifier_run,
-};
+TN_CPU_KERNEL_OF(classifier_rows, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,
+                 "SVMClassifier", "rows", "Rows on all threads.", TN_COMBINATIONS(combinations),
+                 .reshape = classifier_reshape, .run = classifier_run);
 
 TN_LAYER(ml_svm_classifier, TN_OPERATORS(&classifier_1), TN_KERNELS(&classifier_rows));

@@ -302,12 +302,8 @@ TN_OPERATOR(suppression, "", "NonMaxSuppression", 10,
             "The best boxes, without those that overlap with a better one.",
             TN_FIELDS(suppression_params, suppression_fields));
 
-static const tn_kernel suppression_classes = {
-    TN_KERNEL_BEGIN("cpu", "", "NonMaxSuppression", "classes", 1,
-                    "Classes of images on all threads."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .reshape = suppression_reshape,
-    .run = suppression_run,
-};
+TN_CPU_KERNEL(suppression_classes, "", "NonMaxSuppression", "classes",
+              "Classes of images on all threads.", .reshape = suppression_reshape,
+              .run = suppression_run);
 
 TN_LAYER(non_max_suppression, TN_OPERATORS(&suppression_10), TN_KERNELS(&suppression_classes));

@@ -196,11 +196,7 @@ static const char *const non_zero_cases[] = {
 
 TN_OPERATOR(non_zero, "", "NonZero", 9, "The indices of elements that are not zero.", TN_NO_FIELDS);
 
-static const tn_kernel non_zero_parts = {
-    TN_KERNEL_BEGIN("cpu", "", "NonZero", "parts", 1,
-                    "Parts counted on all threads, then written."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .run = non_zero_run,
-};
+TN_CPU_KERNEL(non_zero_parts, "", "NonZero", "parts", "Parts counted on all threads, then written.",
+              .run = non_zero_run);
 
 TN_LAYER(non_zero, TN_OPERATORS(&non_zero_9), TN_KERNELS(&non_zero_parts));

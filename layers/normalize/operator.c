@@ -62,13 +62,7 @@ static tn_status mean_variance(tn_call *call, bool is_parallel) {
     return tn_reduce_do(call, mask, is_parallel, normalize_by_deviation, NULL);
 }
 
-static tn_status mean_variance_reference(tn_call *call) {
-    return mean_variance(call, false);
-}
-
-static tn_status mean_variance_run(tn_call *call) {
-    return mean_variance(call, true);
-}
+TN_SERIAL_AND_PARALLEL(mean_variance, mean_variance)
 
 static const tn_port mean_variance_inputs[] = {TN_PORT("X", "T:float", 0, "any tensor")};
 static const tn_port mean_variance_outputs[] = {TN_PORT("Y", "T", 0, "the tensor normalised")};
@@ -129,13 +123,7 @@ static tn_status lp_normalization(tn_call *call, bool is_parallel) {
     return tn_reduce_do(call, 1u << axis, is_parallel, normalize_by_length, NULL);
 }
 
-static tn_status lp_normalization_reference(tn_call *call) {
-    return lp_normalization(call, false);
-}
-
-static tn_status lp_normalization_run(tn_call *call) {
-    return lp_normalization(call, true);
-}
+TN_SERIAL_AND_PARALLEL(lp_normalization, lp_normalization)
 
 static const tn_port lp_normalization_inputs[] = {TN_PORT("input", "T:float", 0, "any tensor")};
 static const tn_port lp_normalization_outputs[] = {
@@ -160,5 +148,6 @@ LANES_KERNEL(lp_normalization, "LpNormalization");
 TN_LAYER(normalize,
          TN_OPERATORS(&tn_instance_normalization_6, &tn_group_normalization_18,
                       &tn_group_normalization_21, &mean_variance_9, &lp_normalization_1),
-         TN_KERNELS(&tn_instance_normalization_planes, &tn_group_normalization_groups,
+         TN_KERNELS(TN_LEVEL_LIST(tn_instance_rows), TN_LEVEL_LIST(tn_group_rows),
+                    &tn_instance_normalization_planes, &tn_group_normalization_groups,
                     &mean_variance_lanes, &lp_normalization_lanes));

@@ -144,11 +144,7 @@ static const char *const one_hot_cases[] = {
 TN_OPERATOR(one_hot, "", "OneHot", 9, "Indices as rows of which one element is on.",
             TN_FIELDS(tn_axis_params, one_hot_fields));
 
-static const tn_kernel one_hot_elements = {
-    TN_KERNEL_BEGIN("cpu", "", "OneHot", "elements", 1,
-                    "Filled and then switched on, on all threads."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    .run = one_hot_run,
-};
+TN_CPU_KERNEL(one_hot_elements, "", "OneHot", "elements",
+              "Filled and then switched on, on all threads.", .run = one_hot_run);
 
 TN_LAYER(one_hot, TN_OPERATORS(&one_hot_9), TN_KERNELS(&one_hot_elements));

@@ -72,12 +72,7 @@ static tn_status move(tn_call *call, bool is_parallel) {
     return tn_pad_move(call, &plan, input->data, zero, tn_element_bytes(input->type), is_parallel);
 }
 
-static tn_status center_reference(tn_call *call) {
-    return move(call, false);
-}
-static tn_status center_run(tn_call *call) {
-    return move(call, true);
-}
+TN_SERIAL_AND_PARALLEL(center, move)
 
 static const tn_port center_inputs[] = {
     TN_PORT("input_data", "T:any", 0, "any tensor"),
@@ -98,12 +93,7 @@ static const char *const center_cases[] = {
     "| input_data=f32[1,3,70,90] shape=i64[4]{1,3,64,96}",
 };
 
-const tn_operator tn_center_crop_pad = {
-    TN_OPERATOR_BEGIN("", "CenterCropPad", 18, "Cuts or pads axes on both sides alike."),
-    TN_FIELDS(center_params, center_fields),
-    TN_INPUTS(center_inputs),
-    TN_OUTPUTS(center_outputs),
-    .infer = center_infer,
-    .reference = center_reference,
-    TN_CASES(center_cases)};
+const tn_operator tn_center_crop_pad =
+    TN_OPERATOR_TABLE(center, "", "CenterCropPad", 18, "Cuts or pads axes on both sides alike.",
+                      TN_FIELDS(center_params, center_fields));
 const tn_kernel tn_center_crop_pad_runs = TN_REGION_KERNEL("CenterCropPad", center_run);

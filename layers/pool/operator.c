@@ -17,12 +17,8 @@
 #define FIELDS_OF_WINDOW                                                                           \
     TN_FIELD(tn_pool_params, kernel_shape, TN_FIELD_I64S, TN_REQUIRED, NULL,                       \
              "extents of the window"),                                                             \
-        TN_FIELD(tn_pool_params, strides, TN_FIELD_I64S, TN_OPTIONAL, NULL,                        \
-                 "step of the window along each spatial axis; absent: 1"),                         \
-        TN_FIELD(tn_pool_params, dilations, TN_FIELD_I64S, TN_OPTIONAL, NULL,                      \
-                 "distance of the window's elements along each spatial axis; absent: 1"),          \
-        TN_FIELD(tn_pool_params, pads, TN_FIELD_I64S, TN_OPTIONAL, NULL,                           \
-                 "padding before each spatial axis, then after each; absent: 0")
+        TN_FIELD_STRIDES(tn_pool_params), TN_FIELD_DILATIONS(tn_pool_params),                      \
+        TN_FIELD_PADS(tn_pool_params)
 static const tn_field max_pool_fields[] = {
     FIELDS_OF_PADDING,
     TN_FIELD_CHOICE(tn_pool_params, storage_order, TN_FIELD_ENUM, TN_OPTIONAL, "row_major",

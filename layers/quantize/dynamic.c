@@ -121,22 +121,15 @@ static const char *const dynamic_cases[] = {
     "| x=f32[1,64,57,55]",
 };
 
-const tn_operator tn_dynamic_quantize_11 = {
-    TN_OPERATOR_BEGIN("", "DynamicQuantizeLinear", 11,
-                      "A tensor as bytes, with the scale and the zero point of its range."),
-    TN_NO_FIELDS,
-    TN_INPUTS(dynamic_inputs),
-    TN_OUTPUTS(dynamic_outputs),
-    .infer = dynamic_infer,
-    .reference = dynamic_reference,
-    TN_CASES(dynamic_cases)};
+const tn_operator tn_dynamic_quantize_11 = TN_OPERATOR_TABLE(
+    dynamic, "", "DynamicQuantizeLinear", 11,
+    "A tensor as bytes, with the scale and the zero point of its range.", TN_NO_FIELDS);
 
 #define DYNAMIC_KERNEL(level)                                                                      \
-    const tn_kernel tn_dynamic_quantize_##level = {                                                \
-        TN_KERNEL_BEGIN("cpu", "", "DynamicQuantizeLinear", "rows_" #level, 1,                     \
-                        "The range of parts, then rows, on all threads."),                         \
-        .requires_features = TN_KIT_FEATURES_##level, .traits = TN_KERNEL_DETERMINISTIC,           \
-        .run = dynamic_run, .user = (void *)(uintptr_t)&tn_quantize_##level}
+    const tn_kernel tn_dynamic_quantize_##level =                                                  \
+        TN_LEVEL_TABLE(level, tn_quantize, "DynamicQuantizeLinear", "rows",                        \
+                       "The range of parts, then rows, on all threads.",                           \
+                       .traits = TN_KERNEL_DETERMINISTIC, .run = dynamic_run)
 DYNAMIC_KERNEL(baseline);
 DYNAMIC_KERNEL(avx2);
 DYNAMIC_KERNEL(avx512);

@@ -6,7 +6,7 @@
  * graph.
  */
 #include <tenon/kit/cuda/launch.h>
-#include "kit/cuda/walk.h"
+#include "kit/cuda/iteration.h"
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
 #include "resize/cuda_job.h"
@@ -14,7 +14,7 @@
 /* The plan with the image's axes last, whatever the format. */
 static bool read_plan(tn_call *call, tn_resize_plan *out_plan) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-    if (!tn_cuda_walk_knows(x) || tn_element_count(x) > TN_CUDA_MOST_ELEMENTS ||
+    if (!tn_cuda_iteration_knows(x) || tn_element_count(x) > TN_CUDA_MOST_ELEMENTS ||
         tn_element_count(y) > TN_CUDA_MOST_ELEMENTS || x->format != y->format ||
         (x->format != TN_LINEAR && x->rank != 4) || tn_resize_read(call, out_plan) != TN_OK ||
         out_plan->rank < 2 || out_plan->coordinates == TN_RESIZE_TF_CROP_AND_RESIZE)

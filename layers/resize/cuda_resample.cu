@@ -155,7 +155,7 @@ __device__ __forceinline__ int32_t find_weights(const line &axis, const filter &
 /* The columns of a thread, which share SPAN inputs of a row: where these are, and what each column
  * makes of them. */
 template <int VECTOR, int SPAN> struct columns {
-    int32_t places[SPAN];
+    int32_t sources[SPAN];
     float weights[VECTOR][SPAN];
 };
 
@@ -179,7 +179,7 @@ __device__ __forceinline__ void find_columns(const line &h, const filter &f, int
     }
 #pragma unroll
     for (int j = 0; j < SPAN; j++)
-        found.places[j] = clamp(left + j, h.in);
+        found.sources[j] = clamp(left + j, h.in);
 }
 
 template <typename T, int VECTOR, int SPAN>
@@ -188,7 +188,7 @@ __device__ __forceinline__ void go_across(const T *row, const columns<VECTOR, SP
     float number[SPAN];
 #pragma unroll
     for (int j = 0; j < SPAN; j++)
-        number[j] = tn_number_load(row[by.places[j]], 0);
+        number[j] = tn_number_load(row[by.sources[j]], 0);
 #pragma unroll
     for (int c = 0; c < VECTOR; c++) {
         across[c] = 0;

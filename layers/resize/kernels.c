@@ -4,6 +4,7 @@
  * kernel a processor level: `separable` on linear tensors, where SIMD lanes are neighbours of a
  * row, and `lanes` with channels last or blocked, where they are channels.
  */
+#include "kit/operator/layer.h"
 #include "resize/kernels.h"
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/physical.h"
@@ -174,24 +175,11 @@ static const char *const lanes_combinations[] = {
     "f32:nhwc, *?... -> f32:nhwc", "f32:c16, *?... -> f32:c16", "f32:c8, *?... -> f32:c8"};
 
 #define RESAMPLE_KERNEL(prefix, level, text)                                                       \
-    static const tn_kernel prefix##_##level = {                                                    \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = "Resize",                                                                            \
-        .device = "cpu",                                                                           \
-        .name = #prefix "_" #level,                                                                \
-        .doc = text,                                                                               \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        TN_COMBINATIONS(prefix##_combinations),                                                    \
-        .accepts = prefix##_accepts,                                                               \
-        .open = resample_open,                                                                     \
-        .close = tn_kernel_context_destroy,                                                        \
-        .reshape = resample_reshape,                                                               \
-        .run = prefix##_run,                                                                       \
-        .user = (void *)(uintptr_t)&tn_resample_##level,                                           \
-    }
+    static const tn_kernel prefix##_##level = TN_LEVEL_TABLE(                                      \
+        level, tn_resample, "Resize", #prefix, text, .traits = TN_KERNEL_DETERMINISTIC,            \
+        TN_COMBINATIONS(prefix##_combinations), .accepts = prefix##_accepts,                       \
+        .open = resample_open, .close = tn_kernel_context_destroy, .reshape = resample_reshape,    \
+        .run = prefix##_run)
 #define SEPARABLE_TEXT "Rows resampled across once, then joined down."
 #define LANES_TEXT     "Channels beside each other resampled at once."
 /* Gathers along a row are no faster with AVX-512 (bench/results/2026-11-24-kernels.md). */

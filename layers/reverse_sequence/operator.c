@@ -89,12 +89,7 @@ static tn_status reverse(tn_call *call, bool is_parallel) {
                                     move_rows, &job);
 }
 
-static tn_status reverse_reference(tn_call *call) {
-    return reverse(call, false);
-}
-static tn_status reverse_run(tn_call *call) {
-    return reverse(call, true);
-}
+TN_SERIAL_AND_PARALLEL(reverse, reverse)
 
 static const tn_port reverse_inputs[] = {
     TN_PORT("input", "T:any", 0, "two axes or more"),

@@ -216,12 +216,8 @@ ROI_ALIGN(16);
 
 static const char *const roi_align_combinations[] = {"f32, f32, i64 -> f32"};
 
-static const tn_kernel roi_align_regions = {
-    TN_KERNEL_BEGIN("cpu", "", "RoiAlign", "regions", 1,
-                    "Regions on all threads, in double precision."),
-    .traits = TN_KERNEL_DETERMINISTIC,
-    TN_COMBINATIONS(roi_align_combinations),
-    .run = roi_align_run,
-};
+TN_CPU_KERNEL(roi_align_regions, "", "RoiAlign", "regions",
+              "Regions on all threads, in double precision.",
+              TN_COMBINATIONS(roi_align_combinations), .run = roi_align_run);
 
 TN_LAYER(roi_align, TN_OPERATORS(&roi_align_10, &roi_align_16), TN_KERNELS(&roi_align_regions));

@@ -224,12 +224,9 @@ static const char *const combinations[] = {"f32, f32, f32, i64? -> f32"};
 TN_LEVEL_KERNELS(floats, tn_rotary, "RotaryEmbedding", "rows", "Heads by vectors, on all threads.",
                  .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE,
                  TN_COMBINATIONS(combinations), .run = float_run);
-static const tn_kernel wide_rows = {
-    TN_KERNEL_BEGIN("cpu", "", "RotaryEmbedding", "wide_rows", 1,
-                    "Heads on all threads, in double precision."),
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE,
-    .run = rows_run,
-};
+TN_CPU_KERNEL_OF(wide_rows, TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE, "",
+                 "RotaryEmbedding", "wide_rows", "Heads on all threads, in double precision.",
+                 .run = rows_run);
 
 TN_LAYER(rotary_embedding, TN_OPERATORS(&rotary_embedding_23),
          TN_KERNELS(TN_LEVEL_LIST(floats), &wide_rows));

@@ -155,15 +155,10 @@ static const char *const tensor_scatter_cases[] = {
     ("axis=1 mode=circular | past_cache=f32[1,3,1]{1,2,3} update=f32[1,2,1]{7,8} "
      "write_indices=i64[1]{2} | present_cache=f32[1,3,1]{8,2,7}"),
 };
-const tn_operator tn_tensor_scatter_24 = {
-    TN_OPERATOR_BEGIN("", "TensorScatter", 24,
-                      "Puts an update into a cache, from an index a sample on."),
-    TN_FIELDS(cache_params, tensor_scatter_fields),
-    TN_INPUTS(tensor_scatter_inputs),
-    TN_OUTPUTS(tensor_scatter_outputs),
-    .infer = tensor_scatter_infer,
-    .reference = tensor_scatter_reference,
-    TN_CASES(tensor_scatter_cases)};
+const tn_operator tn_tensor_scatter_24 =
+    TN_OPERATOR_TABLE(tensor_scatter, "", "TensorScatter", 24,
+                      "Puts an update into a cache, from an index a sample on.",
+                      TN_FIELDS(cache_params, tensor_scatter_fields));
 
 static const char *const combinations[] = {"*, *, i64? -> *"};
 const tn_kernel tn_tensor_scatter_updates = {

@@ -61,14 +61,8 @@ static const tn_port construct_outputs[] = {TN_PORT("output_sequence", "seq(T)",
 static const char *const construct_cases[] = {"| inputs=f32[2,3]",
                                               "| inputs=f32[2] inputs=f32[3,1] inputs=f32[]",
                                               "| inputs=i64[2] inputs=i64[2]"};
-const tn_operator tn_sequence_construct = {
-    TN_OPERATOR_BEGIN("", "SequenceConstruct", 11, "A sequence of the inputs."),
-    .infer = construct_infer,
-    .reference = construct_reference,
-    TN_NO_FIELDS,
-    TN_INPUTS(construct_inputs),
-    TN_OUTPUTS(construct_outputs),
-    TN_CASES(construct_cases)};
+const tn_operator tn_sequence_construct = TN_OPERATOR_TABLE(
+    construct, "", "SequenceConstruct", 11, "A sequence of the inputs.", TN_NO_FIELDS);
 
 /* ----------------------------------------------------------------------------------------------
  * SequenceInsert */
@@ -107,14 +101,8 @@ static const char *const insert_cases[] = {
     "| input_sequence=f32[2] input_sequence=f32[3] tensor=f32[4] position=i64[]{0}",
     "| input_sequence=f32[2] input_sequence=f32[3] tensor=f32[4] position=i32[]{-1}",
     "| input_sequence=i8 tensor=i8[1,2]"};
-const tn_operator tn_sequence_insert = {
-    TN_OPERATOR_BEGIN("", "SequenceInsert", 11, "A sequence with one item more."),
-    .infer = insert_infer,
-    .reference = insert_reference,
-    TN_NO_FIELDS,
-    TN_INPUTS(insert_inputs),
-    TN_OUTPUTS(insert_outputs),
-    TN_CASES(insert_cases)};
+const tn_operator tn_sequence_insert = TN_OPERATOR_TABLE(
+    insert, "", "SequenceInsert", 11, "A sequence with one item more.", TN_NO_FIELDS);
 
 /* ----------------------------------------------------------------------------------------------
  * SequenceErase */
@@ -144,11 +132,5 @@ static const tn_port erase_outputs[] = {TN_PORT("output_sequence", "seq(T)", 0, 
 static const char *const erase_cases[] = {
     "| input_sequence=f32[2] input_sequence=f32[3]",
     "| input_sequence=f32[2] input_sequence=f32[3] position=i64[]{-2}"};
-const tn_operator tn_sequence_erase = {
-    TN_OPERATOR_BEGIN("", "SequenceErase", 11, "A sequence with one item less."),
-    .infer = erase_infer,
-    .reference = erase_reference,
-    TN_NO_FIELDS,
-    TN_INPUTS(erase_inputs),
-    TN_OUTPUTS(erase_outputs),
-    TN_CASES(erase_cases)};
+const tn_operator tn_sequence_erase = TN_OPERATOR_TABLE(
+    erase, "", "SequenceErase", 11, "A sequence with one item less.", TN_NO_FIELDS);

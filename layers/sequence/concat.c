@@ -101,11 +101,6 @@ static const char *const concat_cases[] = {
     "axis=-1 | input_sequence=f32[2,3] input_sequence=f32[2,1]",
     "axis=1 new_axis=1 | input_sequence=f32[2,3] input_sequence=f32[2,3]",
     "axis=0 new_axis=1 | input_sequence=i64[] input_sequence=i64[]"};
-const tn_operator tn_sequence_concat = {
-    TN_OPERATOR_BEGIN("", "ConcatFromSequence", 11, "All items of a sequence as one tensor."),
-    .infer = concat_infer,
-    .reference = concat_reference,
-    TN_FIELDS(concat_params, concat_fields),
-    TN_INPUTS(concat_inputs),
-    TN_OUTPUTS(concat_outputs),
-    TN_CASES(concat_cases)};
+const tn_operator tn_sequence_concat = TN_OPERATOR_TABLE(concat, "", "ConcatFromSequence", 11,
+                                                         "All items of a sequence as one tensor.",
+                                                         TN_FIELDS(concat_params, concat_fields));

@@ -36,14 +36,9 @@ static const tn_port optional_inputs[] = {
     TN_PORT("input", "T:any", TN_PORT_OPTIONAL, "the element; absent: there is none")};
 static const tn_port optional_outputs[] = {TN_PORT("output", "opt(T)", 0, "with it or without")};
 static const char *const optional_cases[] = {"| input=f32[2,3]", "type=i64 |"};
-const tn_operator tn_sequence_optional = {
-    TN_OPERATOR_BEGIN("", "Optional", 15, "An optional with an element, or without."),
-    .infer = optional_infer,
-    .reference = optional_reference,
-    TN_FIELDS(optional_params, optional_fields),
-    TN_INPUTS(optional_inputs),
-    TN_OUTPUTS(optional_outputs),
-    TN_CASES(optional_cases)};
+const tn_operator tn_sequence_optional =
+    TN_OPERATOR_TABLE(optional, "", "Optional", 15, "An optional with an element, or without.",
+                      TN_FIELDS(optional_params, optional_fields));
 
 /* ----------------------------------------------------------------------------------------------
  * OptionalHasElement */
@@ -99,11 +94,5 @@ static tn_status get_reference(tn_call *call) {
 static const tn_port get_inputs[] = {TN_PORT("input", "opt(T:any)", 0, "with an element")};
 static const tn_port get_outputs[] = {TN_PORT("output", "T", 0, "the element")};
 static const char *const get_cases[] = {"| input=f32[2]", "| input=i32[]"};
-const tn_operator tn_sequence_get_element = {
-    TN_OPERATOR_BEGIN("", "OptionalGetElement", 15, "The element of an optional, which has one."),
-    .infer = get_infer,
-    .reference = get_reference,
-    TN_NO_FIELDS,
-    TN_INPUTS(get_inputs),
-    TN_OUTPUTS(get_outputs),
-    TN_CASES(get_cases)};
+const tn_operator tn_sequence_get_element = TN_OPERATOR_TABLE(
+    get, "", "OptionalGetElement", 15, "The element of an optional, which has one.", TN_NO_FIELDS);

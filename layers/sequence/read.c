@@ -33,14 +33,8 @@ static const tn_port at_outputs[] = {TN_PORT("tensor", "T", 0, "that item")};
 static const char *const at_cases[] = {
     "| input_sequence=f32[2] input_sequence=f32[3,2] position=i64[]{1}",
     "| input_sequence=u8[2] position=i32[]{-1}"};
-const tn_operator tn_sequence_at = {
-    TN_OPERATOR_BEGIN("", "SequenceAt", 11, "One item of a sequence."),
-    .infer = at_infer,
-    .reference = at_reference,
-    TN_NO_FIELDS,
-    TN_INPUTS(at_inputs),
-    TN_OUTPUTS(at_outputs),
-    TN_CASES(at_cases)};
+const tn_operator tn_sequence_at =
+    TN_OPERATOR_TABLE(at, "", "SequenceAt", 11, "One item of a sequence.", TN_NO_FIELDS);
 
 static tn_status length_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, 0, NULL);
@@ -57,11 +51,5 @@ static const tn_port length_inputs[] = {TN_PORT("input_sequence", "seq(any)", 0,
 static const tn_port length_outputs[] = {TN_PORT("length", "i64", 0, "a scalar")};
 static const char *const length_cases[] = {"| input_sequence=f32[2] input_sequence=f32[3,2]",
                                            "| input_sequence=bool"};
-const tn_operator tn_sequence_length = {
-    TN_OPERATOR_BEGIN("", "SequenceLength", 11, "The number of items of a sequence."),
-    .infer = length_infer,
-    .reference = length_reference,
-    TN_NO_FIELDS,
-    TN_INPUTS(length_inputs),
-    TN_OUTPUTS(length_outputs),
-    TN_CASES(length_cases)};
+const tn_operator tn_sequence_length = TN_OPERATOR_TABLE(
+    length, "", "SequenceLength", 11, "The number of items of a sequence.", TN_NO_FIELDS);

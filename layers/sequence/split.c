@@ -134,11 +134,6 @@ static const char *const split_cases[] = {
     "axis=1 keepdims=0 | input=i64[2,3]", "| input=f32[3]",
     "| input=u8[4] split=i32[2]{4,0}",
 };
-const tn_operator tn_sequence_split = {
-    TN_OPERATOR_BEGIN("", "SplitToSequence", 11, "A sequence of the parts of a tensor."),
-    .infer = split_infer,
-    .reference = split_reference,
-    TN_FIELDS(split_params, split_fields),
-    TN_INPUTS(split_inputs),
-    TN_OUTPUTS(split_outputs),
-    TN_CASES(split_cases)};
+const tn_operator tn_sequence_split =
+    TN_OPERATOR_TABLE(split, "", "SplitToSequence", 11, "A sequence of the parts of a tensor.",
+                      TN_FIELDS(split_params, split_fields));

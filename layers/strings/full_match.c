@@ -71,15 +71,9 @@ static const char *const match_cases[] = {
     "| X=string[2]{,a} | Y=bool[2]{1,0}",
     "pattern=a | X=string[0]",
 };
-const tn_operator tn_regex_full_match_20 = {
-    TN_OPERATOR_BEGIN("", "RegexFullMatch", 20, "Whether strings match a regular expression."),
-    TN_FIELDS(match_params, match_fields),
-    TN_INPUTS(match_inputs),
-    TN_OUTPUTS(match_outputs),
-    .infer = match_infer,
-    .reference = match_reference,
-    TN_CASES(match_cases),
-};
+const tn_operator tn_regex_full_match_20 = TN_OPERATOR_TABLE(
+    match, "", "RegexFullMatch", 20, "Whether strings match a regular expression.",
+    TN_FIELDS(match_params, match_fields));
 
 /* ----------------------------------------------------------------------------------------------
  * the kernel: the program is made once */

@@ -137,12 +137,6 @@ static const char *const normalizer_cases[] = {
     "case_change_action=LOWER | X=string[9]",
     "| X=string[0]",
 };
-const tn_operator tn_string_normalizer_10 = {
-    TN_OPERATOR_BEGIN("", "StringNormalizer", 10, "Words without stop words, in one case."),
-    TN_FIELDS(normalizer_params, normalizer_fields),
-    TN_INPUTS(normalizer_inputs),
-    TN_OUTPUTS(normalizer_outputs),
-    .infer = normalizer_infer,
-    .reference = normalizer_reference,
-    TN_CASES(normalizer_cases),
-};
+const tn_operator tn_string_normalizer_10 = TN_OPERATOR_TABLE(
+    normalizer, "", "StringNormalizer", 10, "Words without stop words, in one case.",
+    TN_FIELDS(normalizer_params, normalizer_fields));

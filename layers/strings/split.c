@@ -135,12 +135,6 @@ static const char *const split_cases[] = {
     "delimiter=- | X=string[2]{-,} | Y=string[2,2]{,,,} Z=i64[2]{2,1}",
     "| X=string[0]",
 };
-const tn_operator tn_string_split_20 = {
-    TN_OPERATOR_BEGIN("", "StringSplit", 20, "Strings cut at a delimiter or at white space."),
-    TN_FIELDS(split_params, split_fields),
-    TN_INPUTS(split_inputs),
-    TN_OUTPUTS(split_outputs),
-    .infer = split_infer,
-    .reference = split_reference,
-    TN_CASES(split_cases),
-};
+const tn_operator tn_string_split_20 =
+    TN_OPERATOR_TABLE(split, "", "StringSplit", 20, "Strings cut at a delimiter or at white space.",
+                      TN_FIELDS(split_params, split_fields));

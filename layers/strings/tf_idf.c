@@ -255,13 +255,7 @@ static tn_status compute(tn_call *call, bool is_parallel) {
     return call->host->parallel_for(call, count, 1, do_rows, &rows);
 }
 
-static tn_status tf_idf_reference(tn_call *call) {
-    return compute(call, false);
-}
-
-static tn_status tf_idf_run(tn_call *call) {
-    return compute(call, true);
-}
+TN_SERIAL_AND_PARALLEL(tf_idf, compute)
 
 static tn_status tf_idf_prepare(tn_call *call) {
     const tf_idf_params *p = call->params;
@@ -312,15 +306,9 @@ static const char *const tf_idf_cases[] = {
     "mode=TF max_skip_count=3 | X=string[2,1]{a,b} | Y=f32[2,1]{0,0}",
     POOL "mode=TF max_skip_count=0 | X=i64[0]",
 };
-const tn_operator tn_tf_idf_vectorizer_9 = {
-    TN_OPERATOR_BEGIN("", "TfIdfVectorizer", 9, "How often n-grams occur in each row."),
-    TN_FIELDS(tf_idf_params, tf_idf_fields),
-    TN_INPUTS(tf_idf_inputs),
-    TN_OUTPUTS(tf_idf_outputs),
-    .infer = tf_idf_infer,
-    .reference = tf_idf_reference,
-    TN_CASES(tf_idf_cases),
-};
+const tn_operator tn_tf_idf_vectorizer_9 =
+    TN_OPERATOR_TABLE(tf_idf, "", "TfIdfVectorizer", 9, "How often n-grams occur in each row.",
+                      TN_FIELDS(tf_idf_params, tf_idf_fields));
 
 static const char *const combinations[] = {"string|i64|i32 -> f32"};
 const tn_kernel tn_tf_idf_sorted = {

@@ -88,13 +88,9 @@ static tn_status top_k_run(tn_call *call) {
 }
 
 #define TOP_K_KERNEL(level)                                                                        \
-    const tn_kernel tn_top_k_##level = {                                                           \
-        TN_KERNEL_BEGIN("cpu", "", "TopK", "keys_" #level, 1, "A heap of keys for each lane."),    \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .reshape = top_k_reshape,                                                                  \
-        .run = top_k_run,                                                                          \
-        .user = (void *)(uintptr_t)&tn_order_##level}
+    const tn_kernel tn_top_k_##level = TN_LEVEL_TABLE(                                             \
+        level, tn_order, "TopK", "keys", "A heap of keys for each lane.",                          \
+        .traits = TN_KERNEL_DETERMINISTIC, .reshape = top_k_reshape, .run = top_k_run)
 TOP_K_KERNEL(baseline);
 TOP_K_KERNEL(avx2);
 TOP_K_KERNEL(avx512);

@@ -76,13 +76,7 @@ static tn_status trilu(tn_call *call, bool is_parallel) {
                                     keep_rows, &job);
 }
 
-static tn_status trilu_reference(tn_call *call) {
-    return trilu(call, false);
-}
-
-static tn_status trilu_run(tn_call *call) {
-    return trilu(call, true);
-}
+TN_SERIAL_AND_PARALLEL(trilu, trilu)
 
 static const tn_port trilu_inputs[] = {
     TN_PORT("input", "T:any", 0, "any tensor of two axes or more"),
@@ -103,10 +97,7 @@ static const char *const trilu_cases[] = {
 TN_OPERATOR(trilu, "", "Trilu", 14, "Triangles of matrices.",
             TN_FIELDS(trilu_params, trilu_fields));
 
-static const tn_kernel trilu_rows = {
-    TN_KERNEL_BEGIN("cpu", "", "Trilu", "rows", 1, "Rows on all threads."),
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
-    .run = trilu_run,
-};
+TN_CPU_KERNEL_OF(trilu_rows, TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, "", "Trilu", "rows",
+                 "Rows on all threads.", .run = trilu_run);
 
 TN_LAYER(trilu, TN_OPERATORS(&trilu_14), TN_KERNELS(&trilu_rows));

@@ -94,13 +94,9 @@ static tn_status unique_run(tn_call *call) {
 }
 
 #define UNIQUE_KERNEL(level)                                                                       \
-    const tn_kernel tn_unique_##level = {                                                          \
-        TN_KERNEL_BEGIN("cpu", "", "Unique", "keys_" #level, 1, "Keys sorted by their digits."),   \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .reshape = unique_reshape,                                                                 \
-        .run = unique_run,                                                                         \
-        .user = (void *)(uintptr_t)&tn_order_##level}
+    const tn_kernel tn_unique_##level = TN_LEVEL_TABLE(                                            \
+        level, tn_order, "Unique", "keys", "Keys sorted by their digits.",                         \
+        .traits = TN_KERNEL_DETERMINISTIC, .reshape = unique_reshape, .run = unique_run)
 UNIQUE_KERNEL(baseline);
 UNIQUE_KERNEL(avx2);
 UNIQUE_KERNEL(avx512);

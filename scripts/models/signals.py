@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks of recurrent layers and a spectrogram's front end, with random weights, as bytes of ONNX: what
-scripts/check_signals.py compares with onnxruntime and bench/recurrent.py times.
+scripts/check_signals.py compares with onnxruntime and bench/operators.py times.
 
 `python3 scripts/models/signals.py FOLDER` writes them all."""
 

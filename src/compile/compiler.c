@@ -265,11 +265,21 @@ static tn_status fail_compiler(const tn_compiler *compiler, int exit_code, const
                    (int)length, text, is_cut ? "\n(more of it is in the log)" : "");
 }
 
+static void log_command(const tn_compiler *compiler, char *const *arguments) {
+    tn_text command;
+    tn_text_init(&command, compiler->allocator);
+    for (int i = 0; arguments[i]; i++)
+        tn_text_add_format(&command, "%s%s", i ? " " : "", arguments[i]);
+    if (command.data) tn_runtime_log(compiler->runtime, TN_LOG_INFO, "%.900s", command.data);
+    tn_text_deinit(&command);
+}
+
 static tn_status compile(const tn_compiler *compiler, const compile_files *files) {
     tn_text said;
     int exit_code = 0;
     tn_child_process process = {.seconds = compiler->seconds, .output_limit = OUTPUT_LIMIT};
     TN_TRY(make_arguments(compiler, files, &process.arguments));
+    log_command(compiler, process.arguments);
     tn_text_init(&said, compiler->allocator);
     tn_status status = missing(compiler, tn_child_process_run(&process, &said, &exit_code));
     if (status == TN_OK) log_lines(compiler, &said);

@@ -205,7 +205,7 @@ static void put_marks(void) {
 }
 
 /* Of dladdr and the like this one alone takes no lock. Older C libraries do not have it. */
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35) && !defined(TENON_PORTABLE)
 #pragma weak _dl_find_object
 #define HAS_FIND_OBJECT
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ONNX files hold besides dense tensors and plain nodes: sequences and optionals on the built-in operators, sparse tensors, external
-data behind 2 GB, opsets below 6, functions with attributes, inputs without extents or without a rank; compared with onnxruntime where
-it reads them, and what is refused.
+data behind 2 GB, opsets below 6, functions with attributes, branches and overloads, initializers that are inputs, names that hide others,
+inputs without extents or without a rank; compared with onnxruntime where it reads them, and what is refused.
 
 Usage: check_onnx_forms.py TENON. Needs NumPy, onnx and onnxruntime.
 """
@@ -116,6 +116,66 @@ def function_attributes():
     return whole
 
 
+def with_functions(whole, *functions):
+    whole.functions.extend(functions)
+    whole.opset_import.append(helper.make_opsetid("Local", 1))
+    return whole
+
+
+def function(name, inputs, nodes, *attributes, **fields):
+    return helper.make_function("Local", name, inputs.split(), ["out"], nodes, [helper.make_opsetid("", 18)], attributes, **fields)
+
+
+def call(name, inputs, output, **fields):
+    return helper.make_node(name, inputs.split(","), [output], domain="Local", name=output, **fields)
+
+
+def function_branches():
+    """A branch in a function reads the function's input and attribute; called twice, so that inner names are there twice."""
+    leaky = helper.make_node("LeakyRelu", ["a"], ["t"], name="leaky")
+    leaky.attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT))
+    both = node("If", "c", "out", then_branch=graph_of("then", [leaky], [], [anything("t")]),
+                else_branch=graph_of("else", [node("Neg", "a", "e")], [], [anything("e")]))
+    return with_functions(model([node("ReduceSum", "x", "s", keepdims=0), node("Less", "s zero", "c"), call("Pick", "x,c", "m", slope=0.25),
+                                 node("Not", "c", "d"), call("Pick", "m,d", "y", slope=0.5)],
+                                [info("x", F, 4)], [info("y", F, 4)], [("zero", np.float32(0))]),
+                          function("Pick", "a c", [both], "slope"))
+
+
+def function_absent():
+    """Inputs that a call leaves out, in the middle and at the end; a branch reads them."""
+    both = node("If", "c", "m", then_branch=graph_of("then", [node("Clip", "a low high", "t")], [], [anything("t")]),
+                else_branch=graph_of("else", [node("Neg", "a", "e")], [], [anything("e")]))
+    nodes = [node("ReduceMax", "a", "top", keepdims=0), node("ReduceSum", "a", "sum", keepdims=0), node("Less", "sum top", "c"),
+             both, node("Clip", "m low high", "out")]
+    return with_functions(model([call("Bound", "x,,one", "m"), call("Bound", "m,zero", "y")], [info("x", F, 4)], [info("y", F, 4)],
+                                [("one", np.float32(0.5)), ("zero", np.float32(0))]), function("Bound", "a low high", nodes))
+
+
+def function_overloads():
+    whole = with_functions(model([call("Fn", "x", "m", overload="one"), call("Fn", "m", "y", overload="two")], [info("x", F, 4)], [info("y", F, 4)]),
+                           function("Fn", "a", [node("Neg", "a", "out")], overload="one"), function("Fn", "a", [node("Relu", "a", "out")], overload="two"))
+    whole.ir_version = 10
+    return whole
+
+
+def initializer_inputs():
+    """IR version 3: initializers are inputs as well."""
+    whole = model([node("Add", "x w", "y")], [info("x", F, 4), info("w", F, 4)], [info("y", F, 4)], [("w", np.arange(4, dtype=np.float32))])
+    whole.ir_version, whole.opset_import[0].version = 3, 7
+    return whole
+
+
+def hidden_names():
+    """A body's constant has the name of one around it, and a branch makes a tensor that a node behind it makes as well."""
+    body = graph_of("body", [node("Identity", "go", "go_out"), node("Add", "v k", "w")], [info("i", I), info("go", B), anything("v")],
+                    [info("go_out", B), anything("w")], [("k", np.float32(5))])
+    both = node("If", "c", "q", then_branch=graph_of("then", [node("Mul", "a k", "t"), node("Exp", "t", "r")], [], [anything("r")]),
+                else_branch=graph_of("else", [node("Neg", "a", "t")], [], [anything("t")]))
+    return model([node("Loop", "n  x", "a", body=body), node("ReduceSum", "x", "s", keepdims=0), node("Less", "s k", "c"), both, node("Neg", "q", "t"),
+                  node("Add", "t k", "y")], [info("x", F, 4)], [info("y", F, 4)], [("k", np.float32(0.5)), ("n", np.int64(3))])
+
+
 def without_names():
     return model([node("Relu", "x", "r"), node("MatMul", "r w", "y")], [helper.make_tensor_value_info("x", F, [None, 3])],
                  [helper.make_tensor_value_info("y", F, [None, 2])], [("w", np.arange(6, dtype=np.float32).reshape(3, 2))])
@@ -131,7 +191,8 @@ def random(*shape):
 
 
 FORMS = [(sparse, random(4, 2)), (sparse_coordinates, random(4, 2)), (sparse_constant, random(4, 2)), (old, random(2, 3)),
-         (function_attributes, random(4)), (without_names, random(5, 3)), (without_names, random(1, 3)), (without_a_rank, random(2, 3)),
+         (function_attributes, random(4)), (function_branches, random(4)), (function_absent, random(4)), (function_overloads, random(4)),
+         (initializer_inputs, random(4)), (hidden_names, random(4)), (without_names, random(5, 3)), (without_names, random(1, 3)), (without_a_rank, random(2, 3)),
          (without_a_rank, random(4, 1, 2))]
 
 

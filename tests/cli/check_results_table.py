@@ -105,7 +105,7 @@ def check_warning(it):
     it.write("src/base/text.c", "second\n")
     it.commit()
     yield "other sources may change", it.check() == ("none", 0)
-    for path in (SOURCE, "src/device/cuda/stream.c", "kit/cuda/walk.c", "include/tenon/kit/cuda/number.cuh", "layers/conv/cuda/tile.h",
+    for path in (SOURCE, "src/device/cuda/stream.c", "kit/cuda/iteration.c", "include/tenon/kit/cuda/number.cuh", "layers/conv/cuda/tile.h",
                  "examples/prelu_caffe/cuda.cu"):
         it.write(path, "second\n")
         it.commit()

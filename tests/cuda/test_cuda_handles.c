@@ -18,7 +18,7 @@ static void test_a_kept_handle_is_given_out_once(void **state) {
     assert_ptr_equal(tn_cuda_handle_take(TN_CUDA_HANDLE_CUDNN, 1), &b);
 }
 
-static void test_what_has_no_room_is_the_callers(void **state) {
+static void test_what_does_not_fit_is_the_callers(void **state) {
     int handle, count = 0;
     (void)state;
     while (count < 1000 && tn_cuda_handle_keep(TN_CUDA_HANDLE_CUDNN, 0, &handle))
@@ -32,7 +32,7 @@ static void test_what_has_no_room_is_the_callers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_kept_handle_is_given_out_once),
-        cmocka_unit_test(test_what_has_no_room_is_the_callers),
+        cmocka_unit_test(test_what_does_not_fit_is_the_callers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels for GPUs that break the contract, each in its own way and on an operator of its own;
+ * Kernels for GPUs that break the contract, each by its own mistake and on an operator of its own;
  * bad_stub.c has the same for the stub device. tests/device/bad.c says what must become of them.
  */
 #include <cuda_runtime.h>
@@ -8,9 +8,9 @@
 
 namespace {
 
-enum way { WILD, TRAP, PAST, BEFORE, UNWRITTEN, INPUT, WORKSPACE, NAN_MADE };
+enum mistake { WILD, TRAP, PAST, BEFORE, UNWRITTEN, INPUT, WORKSPACE, NAN_MADE };
 
-__global__ void misbehave(way what, float *x, float *y, float *scratch, int64_t scratch_count,
+__global__ void misbehave(mistake what, float *x, float *y, float *scratch, int64_t scratch_count,
                           int64_t count) {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count && !(what == UNWRITTEN && i == count - 1)) y[i] = x[i];
@@ -47,7 +47,7 @@ __global__ void make_nan(const float *x, float *y, int64_t count) {
     if (i < count) y[i] = i == 7 ? nanf("") : x[i];
 }
 
-tn_status launch(tn_call *call, way what, unsigned threads) {
+tn_status launch(tn_call *call, mistake what, unsigned threads) {
     const int64_t count = (int64_t)(call->outputs[0]->bytes / sizeof(float));
     const unsigned blocks = (unsigned)((count + 255) / 256);
     float *x = (float *)call->inputs[0]->data, *y = (float *)call->outputs[0]->data;

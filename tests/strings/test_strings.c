@@ -78,6 +78,7 @@ static void test_strings_run_by_kernels(void **state) {
     make_network(test);
     assert_int_equal(load(test, 0, 0), TN_OK);
     assert_true(strstr(tn_engine_report(test->engine), "\"concat\"") != NULL);
+    assert_true(strstr(tn_engine_report(test->engine), "\"sizes\"") == NULL);
     check_runs(test);
 }
 

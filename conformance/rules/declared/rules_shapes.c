@@ -238,8 +238,8 @@ static void try_many(const shapes *all, uint32_t axis, uint32_t values, tn_verdi
 /* Long rows of equal and of sorted values, and many rows. */
 static void try_numbers(const shapes *all, tn_verdict *verdict) {
     const tn_shape *first = &all->base[0];
-    if (all->test->are_constant || all->count == 0 || first->rank == 0 ||
-        !is_first_of_kind(all->test))
+    if (all->count == 0 || first->rank == 0 || !is_first_of_kind(all->test) ||
+        tn_test_is_repeated(all->test))
         return;
     try_many(all, first->rank - 1, TN_VALUES_EQUAL, verdict);
     try_many(all, first->rank - 1, TN_VALUES_SORTED, verdict);

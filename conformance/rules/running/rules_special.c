@@ -19,6 +19,7 @@ typedef struct special {
     double low, high;
     bool is_dense;
     bool has_zeros; /* all others are zero */
+    uint32_t input; /* 1 + the only one that gets them; 0: those of the first port of floats */
 } special;
 
 static const special specials[] = {
@@ -31,6 +32,7 @@ static const special specials[] = {
     {.name = "numbers up to 1000", .low = -1000, .high = 1000},
     {.name = "numbers from -1000 to -200", .low = -1000, .high = -200},
     {.name = "numbers from 200 to 1000", .low = 200, .high = 1000},
+    {.name = "numbers from 999 to 1001", .low = 999, .high = 1001}, /* whose squares cancel */
 };
 enum { SPECIAL_COUNT = sizeof(specials) / sizeof(specials[0]), FIRST_NUMBERS = 6, STEP = 7 };
 
@@ -65,16 +67,20 @@ static bool mix_specials(tn_case *c) {
 /* ----------------------------------------------------------------------------------------------
  * others */
 
-/* The inputs of the first port, which may come several times. */
+/* Whether an input of the case gets them: of the first port there may be several. */
+static bool is_for(const special *what, const tn_case *c, uint32_t index) {
+    const tn_case_input *input = &c->inputs[index];
+    if (!tn_type_is_float(input->type) || input->has_values) return false;
+    return what->input ? index + 1 == what->input : input->port == float_port(c);
+}
+
 static bool put_special(tn_case *c, const special *what) {
     bool is_any = false;
     uint64_t state = 7;
     for (uint32_t i = 0; i < c->input_count; i++) {
         tn_case_input *input = &c->inputs[i];
         size_t count = 0;
-        if (input->port != float_port(c) || !tn_type_is_float(input->type) || input->has_values ||
-            tn_shape_count(&input->shape, &count) != TN_OK)
-            continue;
+        if (!is_for(what, c, i) || tn_shape_count(&input->shape, &count) != TN_OK) continue;
         for (size_t k = 0; k < count; k++) {
             const double drawn = (double)tn_random_below(&state, 1 << 20) * 0x1p-20;
             const bool is_special = (k % STEP == STEP / 2) != what->is_dense;
@@ -290,9 +296,21 @@ static void check_elementwise(const tn_test *test, tn_verdict *verdict) {
     tn_subject_destroy(&subject);
 }
 
+/* NaN in each of the inputs of other ports alone: a factor or a bound may not lose it. */
+static void check_other_inputs(const tn_test *test, tn_verdict *verdict) {
+    tn_shape shapes[TN_PROBE_PORTS];
+    tn_verdict none = {0};
+    uint32_t count = 0;
+    if (!tn_test_shapes(test, shapes, &count, &none)) return;
+    for (uint32_t i = 1; i < count && verdict->outcome != TN_FAILED; i++) {
+        const special nan = {.name = "NaN in another input", .value = NAN, .input = i + 1};
+        check_special(test, &nan, verdict);
+    }
+}
+
 void tn_rule_special_values(const tn_test *test, tn_verdict *verdict) {
-    if (test->are_constant) { /* the same as those that come at run time */
-        tn_verdict_skip(verdict, "constants are not special here");
+    if (tn_test_is_repeated(test)) { /* the same as those that come at run time */
+        tn_verdict_skip(verdict, "tried with inputs that a run provides");
         return;
     }
     const bool is_elementwise = test->op->traits & TN_OPERATOR_ELEMENTWISE;
@@ -301,5 +319,6 @@ void tn_rule_special_values(const tn_test *test, tn_verdict *verdict) {
     for (size_t i = is_elementwise ? FIRST_NUMBERS : 0;
          i < SPECIAL_COUNT && verdict->outcome != TN_FAILED; i++)
         check_special(test, &specials[i], verdict);
+    if (verdict->outcome == TN_PASSED && !is_elementwise) check_other_inputs(test, verdict);
     if (verdict->outcome == TN_PASSED && !is_elementwise) tn_rule_run_isolated(test, verdict);
 }

@@ -13,13 +13,26 @@
 #include "worker/watch/trace.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 /* Of the thread's own time: two that have one processor between them take turns several times. */
-static const double SECONDS = 0.01, WALL_SECONDS = 0.5;
-enum { LEAST_RUNS = 12, CHUNK = 16 };
+static const double SECONDS = 0.01, OTHER_CASES_SECONDS = 0.003, WALL_SECONDS = 0.5;
+enum { LEAST_RUNS = 12, UNSHARED_RUNS = 64, CHUNK = 16 };
+
+/* Longest on the first case of each type. */
+static double seconds_for(const tn_test *test) {
+    const char *own = tn_test_first_type(test->text);
+    for (uint64_t i = 0; i < test->op->case_count; i++) {
+        const char *other = test->op->cases[i];
+        if (other == test->text) break;
+        if (strncmp(own, tn_test_first_type(other), strcspn(own, "[") + 1) == 0)
+            return OTHER_CASES_SECONDS;
+    }
+    return SECONDS;
+}
 
 static double seconds(clockid_t clock) {
     return 1e-9 * (double)tn_clock_ns(clock);
@@ -54,10 +67,28 @@ static bool compare(const tn_probe *probe, const tn_probe_memory *memory,
     return verdict->outcome == TN_PASSED;
 }
 
+/* How many calls of parallel_for there were, by a pool that counts them. */
+static struct {
+    atomic_uint count;
+    tn_status (*of)(const tn_thread_pool *, int64_t, int64_t, tn_body, void *);
+} shared;
+
+static tn_status count_shared(const tn_thread_pool *pool, int64_t count, int64_t grain,
+                              tn_body body, void *user) {
+    atomic_fetch_add(&shared.count, 1);
+    return shared.of(pool, count, grain, body, user);
+}
+
+typedef struct often {
+    bool is_exact, is_shared; /* that threads share the work is asked */
+    double seconds;
+} often;
+
 /* One ordinary run, which is compared; then the same again and again, compared whenever the outputs
- * are not as they were. */
+ * are not as they were. What is not shared is not run so often where it should be. */
 static void run_often(tn_probe_context *context, tn_probe *probe, const tn_outcome *expected,
-                      bool is_exact, const char *during, tn_verdict *verdict) {
+                      const often *how, const char *during, tn_verdict *verdict) {
+    const bool is_exact = how->is_exact;
     const tn_callback run = probe->kernel ? probe->kernel->run : probe->op->reference;
     tn_probe_memory memory = {0};
     tn_frame frame = {0};
@@ -74,9 +105,11 @@ static void run_often(tn_probe_context *context, tn_probe *probe, const tn_outco
         frame.call->workspace_bytes = context->workspace_bytes;
         frame.scope.packed = NULL;
         uint64_t known = hash_outputs(probe, &memory);
-        const double until = seconds(CLOCK_THREAD_CPUTIME_ID) + SECONDS,
+        const uint32_t most = how->is_shared && shared.count == 0 ? UNSHARED_RUNS : UINT32_MAX;
+        const double until = seconds(CLOCK_THREAD_CPUTIME_ID) + how->seconds,
                      latest = seconds(CLOCK_MONOTONIC) + WALL_SECONDS;
-        for (uint32_t i = 0; verdict->outcome == TN_PASSED && !tn_probe_is_unbounded(probe); i++) {
+        for (uint32_t i = 0;
+             i < most && verdict->outcome == TN_PASSED && !tn_probe_is_unbounded(probe); i++) {
             if (i >= LEAST_RUNS && i % CHUNK == 0 &&
                 (seconds(CLOCK_THREAD_CPUTIME_ID) > until || seconds(CLOCK_MONOTONIC) > latest))
                 break;
@@ -146,7 +179,7 @@ static tn_status backwards(const tn_thread_pool *pool, int64_t count, int64_t gr
 }
 
 static void check_threads(tn_subject *subject, uint32_t threads, bool is_backwards,
-                          const tn_outcome *single, bool is_exact, tn_verdict *verdict) {
+                          const tn_outcome *single, const often *how, tn_verdict *verdict) {
     tn_probe_life life = {0};
     tn_probe_context context = {0};
     char during[64];
@@ -155,22 +188,27 @@ static void check_threads(tn_subject *subject, uint32_t threads, bool is_backwar
     tn_status status = tn_probe_prepare(&life, &subject->probe);
     if (status == TN_OK) status = tn_probe_open(&context, &life);
     if (status == TN_OK) status = tn_probe_reshape(&context, &subject->probe);
-    if (is_backwards) life.pool.parallel_for = backwards;
+    shared.count = 0;
+    shared.of = is_backwards ? backwards : life.pool.parallel_for;
+    if (status == TN_OK) life.pool.parallel_for = count_shared;
     if (status != TN_OK)
         tn_verdict_error(verdict, &subject->probe, during);
     else
-        run_often(&context, &subject->probe, single, is_exact, during, verdict);
+        run_often(&context, &subject->probe, single, how, during, verdict);
     tn_probe_close(&context);
     if (life.probe) tn_probe_release(&life);
 }
 
 static void check_shape(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
-    const bool is_exact = !test->kernel || (test->kernel->traits & TN_KERNEL_DETERMINISTIC);
+    const uint32_t traits = test->kernel->traits;
+    const often how = {.is_exact = traits & TN_KERNEL_DETERMINISTIC,
+                       .is_shared = !(traits & TN_KERNEL_OPENMP),
+                       .seconds = seconds_for(test)};
     tn_outcome single = {0};
     if (tn_probe_once(&subject->probe, true, false, 0xFF, &single) != TN_OK)
         tn_verdict_error(verdict, &subject->probe, "");
     for (uint32_t threads = 2; threads <= 3 && verdict->outcome == TN_PASSED; threads++)
-        check_threads(subject, threads, threads == 3, &single, is_exact, verdict);
+        check_threads(subject, threads, threads == 3, &single, &how, verdict);
     tn_outcome_free(&single);
 }
 
@@ -204,7 +242,8 @@ static void check_orders(tn_subject *subject, tn_verdict *verdict) {
 static void check_long(const tn_test *test, const tn_shape *shape, tn_verdict *verdict) {
     static const int64_t extents[] = {1801, 21613};
     static const double MOST_SECONDS = 0.002;
-    for (size_t i = 0; i < TN_COUNT(extents) && shape->rank > 0 && !test->are_constant; i++) {
+    const bool is_repeated = tn_test_is_repeated(test);
+    for (size_t i = 0; i < TN_COUNT(extents) && shape->rank > 0 && !is_repeated; i++) {
         tn_change change = {.seed = test->seed,
                             .values = TN_VALUES_EQUAL, /* sums of them are exact */
                             .axis = (int32_t)shape->rank - 1,
@@ -251,13 +290,15 @@ typedef struct worker {
     tn_probe_context context;
     tn_subject *subject;
     pthread_barrier_t *start;
+    double seconds; /* that it runs */
     tn_verdict verdict;
 } worker;
 
 static void *work(void *user) {
     worker *w = user;
     pthread_barrier_wait(w->start);
-    run_often(&w->context, &w->subject->probe, &w->subject->expected, false, "on two threads",
+    const often how = {.seconds = w->seconds};
+    run_often(&w->context, &w->subject->probe, &w->subject->expected, &how, "on two threads",
               &w->verdict);
     return NULL;
 }
@@ -291,14 +332,16 @@ static void alternate(worker *workers, const char *during, tn_verdict *verdict) 
     }
 }
 
-/* One engine, a context for each of both subjects. */
-static void check_contexts(tn_subject *subjects, bool are_alike, tn_verdict *verdict) {
+/* One engine, a context for each of both subjects; `run_seconds` 0: of another shape. */
+static void check_contexts(tn_subject *subjects, double run_seconds, tn_verdict *verdict) {
+    const bool are_alike = run_seconds > 0;
     tn_probe_life life = {0};
     worker workers[2] = {0};
     if (!are_alike) subjects[0].probe.other = &subjects[1].probe;
     tn_status status = tn_probe_prepare(&life, &subjects[0].probe);
     for (int i = 0; i < 2 && status == TN_OK; i++) {
         workers[i].subject = &subjects[i];
+        workers[i].seconds = run_seconds;
         status = tn_probe_open(&workers[i].context, &life);
     }
     for (int i = 0; i < 2 && status == TN_OK; i++)
@@ -325,7 +368,7 @@ static void check_other_shapes(const tn_test *test, tn_subject *subjects, tn_ver
         tn_verdict none = {0};
         if (!tn_test_subject(test, &change, &subjects[1], &none)) continue;
         if (tn_subject_shares_constants(&subjects[0], &subjects[1]))
-            check_contexts(subjects, false, verdict);
+            check_contexts(subjects, 0, verdict);
         tn_subject_destroy(&subjects[1]);
     }
 }
@@ -339,7 +382,7 @@ void tn_rule_contexts(const tn_test *test, tn_verdict *verdict) {
     if (!tn_test_subject(test, NULL, &subjects[0], verdict)) return;
     const bool is_there = tn_test_subject(test, &other_numbers, &subjects[1], &none);
     if (is_there) {
-        check_contexts(subjects, true, verdict);
+        check_contexts(subjects, seconds_for(test), verdict);
         tn_subject_destroy(&subjects[1]);
     } else {
         tn_verdict_skip(verdict, none.why);

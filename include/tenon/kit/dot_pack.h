@@ -49,6 +49,10 @@ void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void 
  * columns' weights, int32. */
 void tn_dot_pack_bytes(const tn_dot_layout *layout, const tn_dot_source *source, const void *bytes,
                        bool is_unsigned, void *out_blob);
+/* Whether such integers are narrow: an unsigned byte times each of two beside each other in a
+ * group, k = 0 and 1, 2 and 3 .., and both added, is always a number of 16 bits. */
+bool tn_dot_bytes_are_narrow(const tn_dot_layout *layout, const tn_dot_source *source,
+                             const void *bytes, bool is_unsigned);
 const int32_t *tn_dot_weight_sums(const tn_dot_layout *layout, const void *blob, int64_t matrix);
 
 /* Of one matrix: padded scales, padded initial sums; the weights of a block of it. */

@@ -2,7 +2,7 @@
 /*
  * The callbacks of convolutions by cuDNN; see cudnn_conv.h. A node is read into a `problem`;
  * problem and tactic give a plan (cudnn_conv_plan.cu); weights and the numbers of the epilogue are
- * brought to the device in prepare (cudnn_conv_constants.cu).
+ * copied to the device in prepare (cudnn_conv_constants.cu).
  */
 #include "kit/cuda/cudnn/cudnn_conv.h"
 #if TN_HAS_CUDNN

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The weights and biases of a convolution on their way to cuDNN; see cudnn_conv_plan.h. */
+/* The weights and biases of a convolution as cuDNN takes them; see cudnn_conv_plan.h. */
 #include "kit/cuda/cudnn/cudnn_conv.h"
 #if TN_HAS_CUDNN
 #include "kit/cuda/cudnn/cudnn_conv_plan.h"
@@ -12,7 +12,7 @@ extern "C" {
 
 enum { W = 1, B = 2 };
 
-/* Filter, kernel's elements, channels, in 8 bits with a scale for each filter; `filter` has room
+/* Filter, kernel's elements, channels, in 8 bits with a scale for each filter; `filter` has space
  * for one. */
 static void pack_bytes(const tn_cudnn_problem *problem, const tn_tensor *w, int8_t *filter,
                        int8_t *packed, float *scales) {
@@ -42,7 +42,7 @@ static tn_status prepare_bytes(tn_call *call, const tn_cudnn_problem *problem, f
     return status;
 }
 
-/* The device brings floats into the type and order that cuDNN multiplies. */
+/* The device converts floats to the type and order that cuDNN multiplies. */
 static tn_status prepare_floats(tn_call *call, const tn_cudnn_problem *problem,
                                 void **out_weights) {
     const tn_device *device = call->device;

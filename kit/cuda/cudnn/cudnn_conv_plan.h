@@ -62,7 +62,8 @@ void tn_cudnn_conv_plan_clear(tn_cudnn_conv_plan *plan); /* a zeroed one is fine
 
 /* --- cudnn_conv_graph.cu --- */
 /* The graph of the convolution with its epilogue in one operation, or alone. False where cuDNN
- * cannot say it. *graph is zero but for its functions; it is the caller's to clear either way. */
+ * cannot say it. *graph is zero but for its functions; it is the caller's to clear in both cases.
+ */
 bool tn_cudnn_conv_graph(const tn_cudnn_problem *problem, cudnnHandle_t handle, bool is_fused,
                          tn_cudnn_graph *graph);
 /* How a plan of that graph is called. */

@@ -198,11 +198,11 @@ cudnnStatus_t tn_cudnn_plan_create(const tn_cudnn *cudnn, cudnnHandle_t handle,
 }
 
 cudnnStatus_t tn_cudnn_plan_write(const tn_cudnn *cudnn, cudnnBackendDescriptor_t plan,
-                                  uint64_t room, char *text, uint64_t *out_bytes) {
+                                  uint64_t capacity, char *text, uint64_t *out_bytes) {
     int64_t count = 0;
-    const cudnnStatus_t status =
-        cudnn->cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
-                                        CUDNN_TYPE_CHAR, text ? (int64_t)room : 0, &count, text);
+    const cudnnStatus_t status = cudnn->cudnnBackendGetAttribute(
+        plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+        text ? (int64_t)capacity : 0, &count, text);
     if (status == CUDNN_STATUS_SUCCESS) *out_bytes = count > 0 ? (uint64_t)count : 0;
     return status;
 }

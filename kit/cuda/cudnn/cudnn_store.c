@@ -18,7 +18,7 @@ static const char magic[8] = {'T', 'N', 'C', 'U', 'D', 'N', 'N', '1'};
 
 typedef struct file_header {
     char magic[8];
-    uint64_t is_fused, number_bytes, place_bytes, text_bytes;
+    uint64_t is_fused, number_bytes, location_bytes, text_bytes;
     uint64_t checksum; /* of is_fused and of all that follows */
 } file_header;
 
@@ -68,7 +68,7 @@ static bool make_path(const tn_cudnn_store_key *key, char *path) {
     (void)pthread_once(&folder_once, open_folder);
     if (!is_folder_usable) return false;
     uint64_t hash = add_hash(first_hash, key->numbers, key->number_bytes);
-    hash = add_hash(hash, key->place, strlen(key->place));
+    hash = add_hash(hash, key->location, strlen(key->location));
     const int length = snprintf(path, PATH_BYTES, "%s/%016llx-%u", folder_path,
                                 (unsigned long long)hash, key->index);
     return length > 0 && length < PATH_BYTES;
@@ -132,10 +132,11 @@ static bool evict(const char *base) {
 static bool is_header_sound(const file_header *header, const tn_cudnn_store_key *key,
                             uint64_t bytes) {
     return memcmp(header->magic, magic, sizeof(magic)) == 0 &&
-           header->number_bytes == key->number_bytes && header->place_bytes == strlen(key->place) &&
-           header->text_bytes > 0 && header->text_bytes < MOST_FILE_BYTES &&
+           header->number_bytes == key->number_bytes &&
+           header->location_bytes == strlen(key->location) && header->text_bytes > 0 &&
+           header->text_bytes < MOST_FILE_BYTES &&
            bytes ==
-               sizeof(*header) + header->number_bytes + header->place_bytes + header->text_bytes;
+               sizeof(*header) + header->number_bytes + header->location_bytes + header->text_bytes;
 }
 
 static uint64_t first_of(const file_header *header) {
@@ -176,7 +177,7 @@ bool tn_cudnn_store_read(const tn_cudnn_store_key *key, bool *out_is_fused, char
             is_header_sound(&header, key, bytes) &&
             add_hash(first_of(&header), numbers, bytes - sizeof(header)) == header.checksum &&
             memcmp(numbers, key->numbers, key->number_bytes) == 0 &&
-            memcmp(numbers + key->number_bytes, key->place, header.place_bytes) == 0;
+            memcmp(numbers + key->number_bytes, key->location, header.location_bytes) == 0;
     }
     if (!is_sound) {
         free(data);
@@ -193,7 +194,7 @@ static bool write_parts(FILE *file, const tn_cudnn_store_key *key, const file_he
                         const char *text) {
     return fwrite(header, sizeof(*header), 1, file) == 1 &&
            fwrite(key->numbers, key->number_bytes, 1, file) == 1 &&
-           fwrite(key->place, header->place_bytes, 1, file) == 1 &&
+           fwrite(key->location, header->location_bytes, 1, file) == 1 &&
            fwrite(text, header->text_bytes, 1, file) == 1;
 }
 
@@ -205,10 +206,10 @@ bool tn_cudnn_store_write(const tn_cudnn_store_key *key, bool is_fused, const ch
     memcpy(header.magic, magic, sizeof(magic));
     header.is_fused = is_fused;
     header.number_bytes = key->number_bytes;
-    header.place_bytes = strlen(key->place);
+    header.location_bytes = strlen(key->location);
     header.text_bytes = bytes;
     header.checksum = add_hash(first_of(&header), key->numbers, key->number_bytes);
-    header.checksum = add_hash(header.checksum, key->place, header.place_bytes);
+    header.checksum = add_hash(header.checksum, key->location, header.location_bytes);
     header.checksum = add_hash(header.checksum, text, bytes);
     /* Under a name of its own first, so that nobody reads half of it. */
     snprintf(made, sizeof(made), "%s.XXXXXX", path);

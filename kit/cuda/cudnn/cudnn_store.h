@@ -19,7 +19,7 @@ extern "C" {
 typedef struct tn_cudnn_store_key {
     const void *numbers;
     uint64_t number_bytes;
-    const char *place;
+    const char *location;
     uint32_t index; /* which of the configurations */
 } tn_cudnn_store_key;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernel of every elementwise operator that states its value as an expression, a third party's
- * too, with the chain of such operators after it: compiled when a node gets ready
+ * too, with the chain of such operators after it: compiled when a node is prepared
  * (fused_program.h), from what the operators declare (fused_source.h). Operators with a kernel of
  * their own are measured against it.
  */
@@ -15,15 +15,15 @@
 
 enum { MOST_BLOCKS = 132 * 64 };
 
-/* Whether the walk can go through all tensors: their formats, and numbers of elements. */
+/* Whether the iteration can go through all tensors: their formats, and numbers of elements. */
 static bool is_walkable(const tn_call *call) {
     const tn_tensor *tensors[TN_CUDA_FUSED_INPUTS], *y = call->outputs[0];
     uint32_t count = 0;
-    if (!y || !tn_cuda_fused_tensors(call, tensors, &count) || !tn_cuda_walk_knows(y) ||
+    if (!y || !tn_cuda_fused_tensors(call, tensors, &count) || !tn_cuda_iteration_knows(y) ||
         tn_element_count(y) > TN_CUDA_MOST_ELEMENTS)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (!tn_cuda_walk_knows(tensors[i]) || tensors[i]->rank > y->rank ||
+        if (!tn_cuda_iteration_knows(tensors[i]) || tensors[i]->rank > y->rank ||
             (tensors[i]->format != TN_LINEAR && tensors[i]->rank != y->rank))
             return false;
     return true;
@@ -83,11 +83,11 @@ static void find_shape(const tn_call *call, const tn_tensor *tensor, uint32_t op
         out_shape[k] = 1;
 }
 
-static void make_walk(const tn_call *call, const tn_tensor *const *tensors, uint32_t count,
-                      tn_cuda_walk *walk) {
+static void make_iteration(const tn_call *call, const tn_tensor *const *tensors, uint32_t count,
+                           tn_cuda_iteration *iteration) {
     const tn_tensor *y = call->outputs[0];
     const uint32_t inputs = count - call->operand_count;
-    tn_cuda_walk_init(walk, y);
+    tn_cuda_iteration_init(iteration, y);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t rank = tensors[i]->rank;
         int64_t shape[TN_MAX_RANK];
@@ -95,22 +95,22 @@ static void make_walk(const tn_call *call, const tn_tensor *const *tensors, uint
             find_shape(call, tensors[i], i - inputs, &rank, shape);
         else
             memcpy(shape, tensors[i]->shape, rank * sizeof(*shape));
-        tn_cuda_walk_add(walk, y, tensors[i]->format, rank, shape);
+        tn_cuda_iteration_add(iteration, y, tensors[i]->format, rank, shape);
     }
 }
 
 static tn_status fused_run(tn_call *call) {
     const tn_tensor *tensors[TN_CUDA_FUSED_INPUTS];
     uint32_t count = 0;
-    tn_cuda_walk walk;
+    tn_cuda_iteration iteration;
     tn_cuda_elements_job job;
     if (!tn_cuda_fused_tensors(call, tensors, &count))
         return call->host->fail(call, TN_ERROR_INTERNAL, "too many tensors");
-    make_walk(call, tensors, count, &walk);
-    if (!tn_cuda_walk_finish(&walk)) return TN_OK;
-    tn_cuda_elements_fill(&walk, tensors, call->outputs[0], &job);
+    make_iteration(call, tensors, count, &iteration);
+    if (!tn_cuda_iteration_finish(&iteration)) return TN_OK;
+    tn_cuda_elements_fill(&iteration, tensors, call->outputs[0], &job);
     const uint32_t each = tn_cuda_fused_each(call);
-    const bool wide = tn_cuda_elements_are_wide(&walk, each);
+    const bool wide = tn_cuda_elements_are_wide(&iteration, each);
     const int64_t block = (int64_t)TN_CUDA_ELEMENTS_THREADS * (wide ? each : 1);
     const int before = tn_cuda_enter(call);
     const cudaError_t error = tn_cuda_fused_program_launch(

@@ -60,7 +60,7 @@ typedef struct tn_cuda_product_node {
 bool tn_cuda_product_read(const tn_call *call, tn_cuda_product_node *out_node);
 /* Whether what prepare converts has a value: biases, and b where its type is not a's. */
 bool tn_cuda_product_is_constant(const tn_call *call, const tn_cuda_product_node *node);
-/* The biases of all columns, real numbers. */
+/* The biases of all columns, floating-point values. */
 void tn_cuda_product_bias(const tn_call *call, const tn_cuda_product_node *node, float *bias);
 /* What is added to the product: the residual or the matrix c; null: nothing. */
 const void *tn_cuda_product_addend(const tn_call *call, const tn_cuda_product_node *node);

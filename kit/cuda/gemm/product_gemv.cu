@@ -89,8 +89,8 @@ template <typename T, int N, int M, int WARPS>
 __global__ void __launch_bounds__(THREADS) gemv_kernel(const __grid_constant__ gemv_launch l) {
     constexpr int LANES = WARPS * 32, COLUMNS = THREADS / LANES;
     __shared__ float shared[WARPS > 1 ? COLUMNS * WARPS * M : 1];
-    const int place = threadIdx.x / LANES, lane = threadIdx.x % LANES;
-    const int column = blockIdx.x * COLUMNS + place;
+    const int lane_column = threadIdx.x / LANES, lane = threadIdx.x % LANES;
+    const int column = blockIdx.x * COLUMNS + lane_column;
     const float bias = l.bias && column < l.columns ? l.bias[column] : 0;
     float sums[M] = {};
     tn_cuda_start_next();
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(THREADS) gemv_kernel(const __grid_constant__ g
         if (lane % 32 == 0)
 #pragma unroll
             for (int m = 0; m < M; m++)
-                shared[(place * WARPS + lane / 32) * M + m] = sums[m];
+                shared[(lane_column * WARPS + lane / 32) * M + m] = sums[m];
         __syncthreads();
         if (lane >= 32) return;
     }
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(THREADS) gemv_kernel(const __grid_constant__ g
         if (WARPS > 1) {
             sum = 0;
             for (int i = 0; i < WARPS; i++)
-                sum += shared[(place * WARPS + i) * M + m];
+                sum += shared[(lane_column * WARPS + i) * M + m];
         }
         sum = sum * l.alpha + bias;
         const int64_t at = (int64_t)m * l.columns + column;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products in 8 bits with 32-bit sums, in one launch: the rows of a are real numbers of one scale,
- * b is constant and quantised by columns, and scale, bias, residual, activation and rounding are
- * done where the sums are. Also convolutions, whose rows are the places of an image with its
- * channels last. The kernels are in product_int8_kernel.cu. See product.h.
+ * Products in 8 bits with 32-bit sums, in one launch: the rows of a are floating-point values of
+ * one scale, b is constant and quantised by columns, and scale, bias, residual, activation and
+ * rounding are done where the sums are. Also convolutions, whose rows are the pixels of an image
+ * with its channels last. The kernels are in product_int8_kernel.cu. See product.h.
  */
 #include "kit/cuda/gemm/byte_weight.h"
 #include "kit/cuda/gemm/product.h"
@@ -99,7 +99,7 @@ void pack_matrix(const tn_call *call, const int8_node *node, int64_t padded_dept
 tn_status prepare_matrix(tn_call *call, const int8_node *node, int8_state *state, float *scales) {
     const uint64_t bytes = (uint64_t)node->product.columns * (uint64_t)state->padded_depth;
     int8_t *packed = (int8_t *)call->host->allocate(
-        call->host, bytes + (uint64_t)node->product.depth, 64); /* and a column's room */
+        call->host, bytes + (uint64_t)node->product.depth, 64); /* and a column's scratch */
     if (!packed)
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
                                 (unsigned long long)bytes);

@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(THREADS) int8_kernel(const __grid_constant__ t
         work.multiply_all(sums);
     }
     if constexpr (!IS_EARLY) end.load_residual(l);
-    __syncthreads(); /* the tiles are read: the sums come in their place */
+    __syncthreads(); /* the tiles are read: the sums overwrite them */
     int *const all = (int *)shared;
 #pragma unroll
     for (int m = 0; m < M; m++)

@@ -57,7 +57,7 @@ static void clear_plan(const tn_cublaslt *lt, lt_plan *plan) {
     *plan = {};
 }
 
-/* A matrix as it lies: `lines` of `length` elements each. */
+/* A matrix in memory order: `lines` of `length` elements each. */
 static cublasStatus_t make_layout(const tn_cublaslt *lt, tn_type type, int64_t lines,
                                   int64_t length, int64_t batch, int64_t stride,
                                   cublasLtMatrixLayout_t *out_layout) {

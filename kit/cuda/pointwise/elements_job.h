@@ -11,7 +11,7 @@
 enum { TN_CUDA_ELEMENTS_INPUTS = 8, TN_CUDA_ELEMENTS_RANK = 8, TN_CUDA_ELEMENTS_THREADS = 256 };
 
 /* An output of `count` elements, its axes in the order of memory, and each input's step along them
- * (walk.h). */
+ * (iteration.h). */
 typedef struct tn_cuda_elements_job {
     const void *from[TN_CUDA_ELEMENTS_INPUTS];
     void *to;

@@ -56,7 +56,7 @@ const char *const tn_cuda_sum_combinations[8] = {
 
 /* Numbers that a kernel can read: floats, and bytes with one scale. */
 static bool is_readable(const tn_tensor *tensor) {
-    return tn_cuda_walk_knows(tensor) && tn_element_count(tensor) <= TN_CUDA_MOST_ELEMENTS &&
+    return tn_cuda_iteration_knows(tensor) && tn_element_count(tensor) <= TN_CUDA_MOST_ELEMENTS &&
            (tensor->type != TN_I8 || tn_byte_scale(tensor) != 0);
 }
 
@@ -163,16 +163,16 @@ tn_status tn_cuda_combine_reshape(tn_call *call) {
     return TN_OK;
 }
 
-static tn_status init_walk(tn_call *call, tn_cuda_walk *walk) {
+static tn_status init_iteration(tn_call *call, tn_cuda_iteration *iteration) {
     const tn_tensor *a = call->inputs[0], *b = second_of(call), *y = call->outputs[0];
     uint32_t rank = b->rank;
     int64_t shape[TN_MAX_RANK];
     memcpy(shape, b->shape, b->rank * sizeof(*shape));
     if (call->op->params_bytes != 0 && call->op->since_version < 7)
         TN_TRY(tn_axis_broadcast_shape(call, &rank, shape));
-    tn_cuda_walk_init(walk, y);
-    tn_cuda_walk_add(walk, y, a->format, a->rank, a->shape);
-    tn_cuda_walk_add(walk, y, b->format, rank, shape);
+    tn_cuda_iteration_init(iteration, y);
+    tn_cuda_iteration_add(iteration, y, a->format, a->rank, a->shape);
+    tn_cuda_iteration_add(iteration, y, b->format, rank, shape);
     return TN_OK;
 }
 
@@ -180,14 +180,15 @@ tn_status tn_cuda_combine_run(tn_call *call) {
     const tn_cuda_combine_user *user = call->user;
     const tn_tensor *const tensors[] = {call->inputs[0], second_of(call)}, *y = call->outputs[0];
     tn_cuda_combine_job job = {.combine = user->combine};
-    tn_cuda_walk walk;
-    TN_TRY(init_walk(call, &walk));
-    if (!tn_cuda_walk_finish(&walk)) return TN_OK;
+    tn_cuda_iteration iteration;
+    TN_TRY(init_iteration(call, &iteration));
+    if (!tn_cuda_iteration_finish(&iteration)) return TN_OK;
     if (!tn_cuda_chain_read(call, &job.chain))
         return call->host->fail(call, TN_ERROR_INTERNAL, "an epilogue is no activation");
     const int before = tn_cuda_enter(call);
-    tn_cuda_elements_fill(&walk, tensors, y, &job.elements);
-    const bool is_wide = tn_cuda_elements_are_wide(&walk, 16 / (int64_t)tn_element_bytes(y->type));
+    tn_cuda_elements_fill(&iteration, tensors, y, &job.elements);
+    const bool is_wide =
+        tn_cuda_elements_are_wide(&iteration, 16 / (int64_t)tn_element_bytes(y->type));
     const cudaError_t error =
         tn_cuda_combine_launch(y->type, tensors[1]->type, is_wide, &job, call->stream);
     tn_cuda_leave(call, before);

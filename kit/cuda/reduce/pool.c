@@ -4,7 +4,7 @@
 #include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/reduce/pool_job.h"
 #include "kit/cuda/reduce/reduce_job.h"
-#include "kit/cuda/walk.h"
+#include "kit/cuda/iteration.h"
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
@@ -32,7 +32,7 @@ static bool fits_int(int64_t number) {
 }
 
 static bool is_small(const tn_call *call) {
-    return tn_cuda_walk_knows(call->inputs[0]) && tn_cuda_walk_knows(call->outputs[0]) &&
+    return tn_cuda_iteration_knows(call->inputs[0]) && tn_cuda_iteration_knows(call->outputs[0]) &&
            tn_element_count(call->inputs[0]) <= TN_CUDA_MOST_ELEMENTS &&
            tn_element_count(call->outputs[0]) <= TN_CUDA_MOST_ELEMENTS;
 }

@@ -16,7 +16,7 @@ namespace {
 enum { THREADS = 256, DEPTH = 0, HEIGHT = 1, WIDTH = 2 };
 const int64_t MOST_BLOCKS = 1 << 20;
 
-struct places {
+struct pixels {
     uint32_t count;                               /* threads that have work */
     tn_divider groups, output[TN_CUDA_POOL_AXES]; /* [DEPTH] is not used */
 };
@@ -56,7 +56,7 @@ __device__ __forceinline__ void take(bool is_mean, float value, float *result) {
 /* EACH channels of one output a thread. */
 template <typename T, int EACH>
 __global__ void __launch_bounds__(THREADS)
-    slide(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ places p) {
+    slide(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ pixels p) {
     const int64_t step = (int64_t)gridDim.x * THREADS;
     tn_cuda_start_next();
     tn_cuda_wait_for_last();
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(THREADS)
 /* The largest of 8-bit numbers of one scale, as they are stored: four channels of one output a
  * thread. A window that sees padding only has the smallest. */
 __global__ void __launch_bounds__(THREADS)
-    slide_bytes(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ places p) {
+    slide_bytes(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ pixels p) {
     const int64_t step = (int64_t)gridDim.x * THREADS;
     tn_cuda_start_next();
     tn_cuda_wait_for_last();
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(THREADS)
  * 16 bytes of each of the window's rows make half as many outputs. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    halve(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ places p) {
+    halve(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ pixels p) {
     constexpr int EACH = tn_pack<T>::count, OUT = EACH / 2;
     const int64_t step = (int64_t)gridDim.x * THREADS;
     tn_cuda_start_next();
@@ -199,8 +199,8 @@ __global__ void __launch_bounds__(THREADS)
 /* ----------------------------------------------------------------------------------------------
  * host */
 
-places places_of(const tn_cuda_pool_job *job, int64_t groups, int64_t width) {
-    places p = {};
+pixels pixels_of(const tn_cuda_pool_job *job, int64_t groups, int64_t width) {
+    pixels p = {};
     p.count = (uint32_t)(job->batch * groups * width * job->output[HEIGHT] * job->output[DEPTH]);
     p.groups = tn_divider_make((uint32_t)groups);
     for (int i = 0; i < TN_CUDA_POOL_AXES; i++)
@@ -223,21 +223,21 @@ bool keeps_steps(const tn_cuda_pool_job *job) {
 template <typename T> cudaError_t launch_as(const tn_cuda_pool_job *job, cudaStream_t stream) {
     constexpr int EACH = tn_pack<T>::count;
     if (is_halved(job, EACH)) {
-        const places p = places_of(job, job->input[WIDTH] / EACH, 1);
+        const pixels p = pixels_of(job, job->input[WIDTH] / EACH, 1);
         return tn_cuda_launch_early(halve<T>, tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS),
                                     THREADS, 0, stream, *job, p);
     }
     if (keeps_steps(job)) {
-        const places p = places_of(job, job->channels / 4, job->output[WIDTH]);
+        const pixels p = pixels_of(job, job->channels / 4, job->output[WIDTH]);
         return tn_cuda_launch_early(slide_bytes, tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS),
                                     THREADS, 0, stream, *job, p);
     }
     if (job->channels % EACH == 0) {
-        const places p = places_of(job, job->channels / EACH, job->output[WIDTH]);
+        const pixels p = pixels_of(job, job->channels / EACH, job->output[WIDTH]);
         return tn_cuda_launch_early(slide<T, EACH>, tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS),
                                     THREADS, 0, stream, *job, p);
     }
-    const places p = places_of(job, job->channels, job->output[WIDTH]);
+    const pixels p = pixels_of(job, job->channels, job->output[WIDTH]);
     return tn_cuda_launch_early(slide<T, 1>, tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS), THREADS,
                                 0, stream, *job, p);
 }

@@ -88,9 +88,9 @@ __global__ void __launch_bounds__(THREADS)
         for (int64_t i = 0; i < lanes.count; i++)
             sum += expf(tn_number_load(x[first + i * lanes.inner], 0) - largest);
         for (int64_t i = 0; i < lanes.count; i++) {
-            const int64_t place = first + i * lanes.inner;
-            tn_number_store(y + place,
-                            value(is_logarithm, tn_number_load(x[place], 0), largest, sum), 0);
+            const int64_t element = first + i * lanes.inner;
+            tn_number_store(y + element,
+                            value(is_logarithm, tn_number_load(x[element], 0), largest, sum), 0);
         }
     }
 }

@@ -3,7 +3,7 @@
 #include "kit/cuda/region/region.h"
 #include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/region/region_job.h"
-#include "kit/cuda/walk.h"
+#include "kit/cuda/iteration.h"
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
@@ -18,11 +18,11 @@ tn_status tn_cuda_region_accepts(tn_call *call) {
     for (uint32_t i = 0; i < call->output_count; i++) {
         const tn_tensor *y = call->outputs[i];
         if (!y) continue;
-        if (!tn_cuda_walk_knows(y) || tn_element_count(y) > TN_CUDA_MOST_ELEMENTS ||
+        if (!tn_cuda_iteration_knows(y) || tn_element_count(y) > TN_CUDA_MOST_ELEMENTS ||
             tn_byte_scale(y) != scale)
             return TN_ERROR_UNSUPPORTED;
     }
-    return tn_cuda_walk_knows(call->inputs[0]) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    return tn_cuda_iteration_knows(call->inputs[0]) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 /* Whether pairs of elements can be moved as one. */

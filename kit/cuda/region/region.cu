@@ -25,10 +25,10 @@ __device__ __forceinline__ void find(const box &b, uint32_t at, int64_t *out_to,
 #pragma unroll
     for (int i = MOST_AXES - 1; i >= 0; i--) {
         if (i >= (int)b.rank) continue;
-        uint32_t place = at;
-        if (i > 0) at = tn_divide_rest(at, b.extents[i], &place);
-        to += place * b.to[i];
-        from += place * b.from[i];
+        uint32_t index = at;
+        if (i > 0) at = tn_divide_rest(at, b.extents[i], &index);
+        to += index * b.to[i];
+        from += index * b.from[i];
     }
     *out_to = to;
     *out_from = from;
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* For each place of the box a matrix: `across` is the axis along which the output's elements are
+/* For each index of the box a matrix: `across` is the axis along which the output's elements are
  * neighbours, `down` that of the input's. */
 struct matrix {
     int64_t across, down;         /* extents */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Direct convolution in 32-bit floats of layers so small that latency is all there is, in one trip
- * to memory: a block brings the input of some rows of an output with its borders, and the weights
+ * to memory: a block loads the input of some rows of an output with its borders, and the weights
  * of 1, 2 or 4 filters, into shared memory at once. A thread then has one pixel, or four neighbours
  * where steps of one let them share what is read; threads share out the window's rows of all
  * channels, (c, r), and add up in the end, and may keep the largest element of each pooling window
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(MOST_THREADS)
     const float residual = own.residual ? *own.residual : 0;
     tn_copy_wait();
     __syncthreads();
-    tn_cuda_start_next(); /* not before: what it brings would be in the way of what is needed here
+    tn_cuda_start_next(); /* not before: what it loads would be in the way of what is needed here
                            */
     if (lines > 0) {
         float sums[F][Q] = {};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The direct convolution (cuda_direct.cu): how a block's work is cut, what it brings to shared
+ * The direct convolution (cuda_direct.cu): how a block's work is cut, what it loads to shared
  * memory, adds up and stores. Private to it.
  */
 #ifndef TN_LAYERS_CONV_CUDA_CUDA_DIRECT_CUH
@@ -31,7 +31,7 @@ struct direct_shape {
     tn_divider window_row_divider, window_column_divider, window_rows_divider;
 };
 
-/* `count` floats as they lie. */
+/* `count` floats in memory order. */
 __device__ __forceinline__ void copy_run(float *to, const float *from, int count) {
     int done = 0;
     if (((uintptr_t)from & 15) == 0) {

@@ -4,7 +4,7 @@
  * channels and few pixels, where a library's tiles are too few for the GPU and it waits for
  * weights. A tile of y is 32 filters k by 56 or 112 pixels (p, q) of an image; its depth (c, r, s)
  * is shared out among the blocks of a cluster, by channels, and the warps of a block. A block
- * brings its weights in one copy before it waits for the kernel in front of it, and then the input
+ * loads its weights in one copy before it waits for the kernel in front of it, and then the input
  * that its pixels see, once for all taps. Sums meet in shared memory, first a block's, then the
  * cluster's: each block finishes some of the pixels. They are 32-bit floats, added up in the same
  * order always. Channels last, in and out. Code for compute capability 9.0 alone.
@@ -222,13 +222,13 @@ double cost_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config, int pro
     /* Multiprocessors that large clusters find, and blocks that these have at once. */
     const int64_t found = t.splits <= 2 ? processors : processors - processors / 11;
     const int64_t waves = (blocks + found * (is_pair + 1) - 1) / (found * (is_pair + 1));
-    int64_t turns = (blocks + found - 1) / found;
+    int64_t passes = (blocks + found - 1) / found;
     /* Blocks of a cluster come in pairs even where multiprocessors have none. */
-    if (t.splits > 1 && is_pair && blocks > processors / 2 && turns < 2) turns = 2;
+    if (t.splits > 1 && is_pair && blocks > processors / 2 && passes < 2) passes = 2;
     const int64_t input = is_point ? (int64_t)t.pixels * t.chunks * CHUNK : (int64_t)t.packs * 16;
     const double step = d->type != TN_F32 ? 0.154 : d->is_rounded ? 0.233 : 0.5;
-    return 2.58 + (double)(turns * rounds) * step +
-           (double)(turns * input) * (is_point ? 0.5e-5 : 2.67e-5) + (t.splits > 1 ? 0.25 : 0) +
+    return 2.58 + (double)(passes * rounds) * step +
+           (double)(passes * input) * (is_point ? 0.5e-5 : 2.67e-5) + (t.splits > 1 ? 0.25 : 0) +
            (!is_point && (blocks > processors || !is_pair) ? 0.25 : 0) +
            0.32 * (config->columns - 1) + 2.19 * (double)(waves - 1);
 }

@@ -4,7 +4,7 @@
  * libraries fill up the channels to 8 or more. Row-stationary (Chen, Emer, Sze, "Eyeriss", 2016):
  * a lane has 8 neighbouring output pixels, and what it has read of an input row serves all of them
  * and all columns s of the window. The depth of a product is four or eight rows (r, c) at one or
- * two s; a warp multiplies 64 pixels by 32 filters. A block brings its input to shared memory row
+ * two s; a warp multiplies 64 pixels by 32 filters. A block loads its input to shared memory row
  * by row (cuda_row_stationary.cuh). The output has channels last.
  *
  * Limited by issue: a word of shared memory serves few products, and windows of an even width are

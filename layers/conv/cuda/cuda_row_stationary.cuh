@@ -38,7 +38,7 @@ struct rows_shape {
 __host__ __device__ constexpr int words_of(int width, int stride) {
     return ((EACH - 1) * stride + width + 3) / 4 * 4;
 }
-/* Output rows and columns of a warp: lanes that read at once differ in rows or, where strides bring
+/* Output rows and columns of a warp: lanes that read at once differ in rows or, where strides lead
  * these to the same banks, in columns. */
 __host__ __device__ constexpr int rows_of(int stride) {
     return stride == 1 ? 2 : 4;
@@ -58,7 +58,7 @@ template <typename T> __device__ __forceinline__ uint32_t word_of(uint16_t low, 
 /* How lines become words: one each; two, every line again in the next word; two by two. */
 enum { ONE = 0, OVERLAPPED = 1, PAIRS = 2 };
 
-/* A warp brings neighbouring lines, four words of three columns a lane at once. `X`: float, or the
+/* A warp loads neighbouring lines, four words of three columns a lane at once. `X`: float, or the
  * bits of 16-bit numbers. */
 template <typename T, typename X, int MODE>
 __device__ __forceinline__ void load_lines(const tn_cuda_conv &d, const rows_shape &t,

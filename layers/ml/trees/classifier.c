@@ -220,16 +220,12 @@ CLASSIFIER(3);
 
 static const char *const combinations[] = {"f32|f64|i64|i32 -> i64, f32?",
                                            "f32|f64|i64|i32 -> string, f32?"};
-static const tn_kernel classifier_forest = {
-    TN_KERNEL_BEGIN("cpu", TN_ML, "TreeEnsembleClassifier", "forest", 1,
-                    "Trees packed level by level; rows or trees side by side, on all threads."),
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
-    TN_COMBINATIONS(combinations),
-    .prepare = classifier_prepare,
-    .release = tn_forest_destroy,
-    .reshape = classifier_reshape,
-    .run = classifier_run,
-};
+TN_CPU_KERNEL_OF(classifier_forest, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,
+                 "TreeEnsembleClassifier", "forest",
+                 "Trees packed level by level; rows or trees side by side, on all threads.",
+                 TN_COMBINATIONS(combinations), .prepare = classifier_prepare,
+                 .release = tn_forest_destroy, .reshape = classifier_reshape,
+                 .run = classifier_run);
 
 TN_LAYER(ml_tree_classifier, TN_OPERATORS(&classifier_1, &classifier_3),
          TN_KERNELS(&classifier_forest));

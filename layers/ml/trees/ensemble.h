@@ -101,7 +101,7 @@ typedef struct tn_tree_weight_fields {
     const tn_tensor *weights_as_tensor;
 } tn_tree_weight_fields;
 
-/* Of a list of floats or a tensor of real numbers that stands for it. */
+/* Of a list of floats or a tensor of floating-point values that stands for it. */
 typedef struct tn_tree_numbers {
     uint64_t count;
     const void *items;

@@ -8,7 +8,7 @@
  *
  * A leaf leads to itself: its threshold is NaN. So several rows, or several trees, take their steps
  * side by side for as many steps as the tree has levels, and the processor has independent loads to
- * wait for. All modes are brought to this comparison; pack.c says how. Nodes with 32-bit thresholds
+ * wait for. All modes are reduced to this comparison; pack.c says how. Nodes with 32-bit thresholds
  * serve rows of 32-bit floats, those with 64 bits all others; each takes half a cache line with its
  * sibling, or three quarters of one.
  */
@@ -80,10 +80,10 @@ typedef struct tn_forest_rows {
 } tn_forest_rows;
 
 /* Writes the leaves' positions that rows reach in a tree. */
-void tn_forest_walk_rows(const tn_forest *forest, const tn_forest_tree *tree,
-                         const tn_forest_rows *rows, uint32_t *out_leaves);
+void tn_forest_traverse_rows(const tn_forest *forest, const tn_forest_tree *tree,
+                             const tn_forest_rows *rows, uint32_t *out_leaves);
 /* Those that one row reaches in the trees begin..end-1. */
-void tn_forest_walk_trees(const tn_forest *forest, uint64_t begin, uint64_t end, const void *row,
-                          uint32_t *out_leaves);
+void tn_forest_traverse_trees(const tn_forest *forest, uint64_t begin, uint64_t end,
+                              const void *row, uint32_t *out_leaves);
 
 #endif

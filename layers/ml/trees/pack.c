@@ -175,21 +175,21 @@ static tn_status pack(tn_call *call, tn_forest *forest, const tn_ensemble *ensem
 }
 
 static tn_status create(tn_call *call, tn_forest *forest, const tn_ensemble *ensemble) {
-    const uint64_t room = ensemble->node_count + ensemble->root_count;
+    const uint64_t node_count = ensemble->node_count + ensemble->root_count;
     const tn_type type = call->inputs[0]->type;
     const bool is_float = (type == TN_F32 || type == TN_F16) && ensemble->are_thresholds_floats;
     uint32_t *sources = NULL, *member_begins = NULL;
-    if (room > UINT32_MAX)
+    if (node_count > UINT32_MAX)
         return call->host->fail(call, TN_ERROR_RANGE, "there are too many nodes");
-    tn_status status =
-        is_float
-            ? tn_ensemble_allocate(call, room, sizeof(*forest->nodes32), (void *)&forest->nodes32)
-            : tn_ensemble_allocate(call, room, sizeof(*forest->nodes64), (void *)&forest->nodes64);
+    tn_status status = is_float ? tn_ensemble_allocate(call, node_count, sizeof(*forest->nodes32),
+                                                       (void *)&forest->nodes32)
+                                : tn_ensemble_allocate(call, node_count, sizeof(*forest->nodes64),
+                                                       (void *)&forest->nodes64);
     if (status == TN_OK)
         status = tn_ensemble_allocate(call, ensemble->root_count, sizeof(*forest->trees),
                                       (void *)&forest->trees);
     if (status == TN_OK)
-        status = tn_ensemble_allocate(call, room, sizeof(*sources), (void *)&sources);
+        status = tn_ensemble_allocate(call, node_count, sizeof(*sources), (void *)&sources);
     if (status == TN_OK)
         status = tn_ensemble_allocate(call, ensemble->node_count, sizeof(*member_begins),
                                       (void *)&member_begins);

@@ -94,24 +94,24 @@ static void open_block(const forest_job *job, int64_t first, int64_t count, uint
                        row_block *out_block) {
     const tn_tensor *x = job->call->inputs[0];
     const block_layout *layout = &job->layout;
-    char *room = (char *)job->call->workspace + thread * layout_bytes(layout);
+    char *buffer = (char *)job->call->workspace + thread * layout_bytes(layout);
     const int64_t columns = layout->columns;
     *out_block = (row_block){
         .rows = {.stride = columns, .count = count},
-        .scores = (double *)(void *)(room + layout->x_bytes),
-        .leaves = (uint32_t *)(void *)(room + layout->x_bytes + layout->scores_bytes),
-        .found = (uint8_t *)room + layout->x_bytes + layout->scores_bytes + layout->leaves_bytes};
+        .scores = (double *)(void *)(buffer + layout->x_bytes),
+        .leaves = (uint32_t *)(void *)(buffer + layout->x_bytes + layout->scores_bytes),
+        .found = (uint8_t *)buffer + layout->x_bytes + layout->scores_bytes + layout->leaves_bytes};
     if (layout->x_bytes == 0) {
         out_block->rows.x =
             (const char *)x->data + (size_t)(first * columns) * tn_element_bytes(x->type);
     } else {
-        out_block->rows.x = room;
+        out_block->rows.x = buffer;
         if (job->forest->nodes32)
             for (int64_t i = 0; i < count * columns; i++)
-                ((float *)(void *)room)[i] = (float)tn_element_f64(x, first * columns + i);
+                ((float *)(void *)buffer)[i] = (float)tn_element_f64(x, first * columns + i);
         else
             tn_element_read_f64(x->data, x->type, first * columns, 1, count * columns,
-                                (double *)(void *)room);
+                                (double *)(void *)buffer);
     }
     memset(out_block->scores, 0, (size_t)(count * layout->stride) * sizeof(double));
     if (layout->found_bytes) memset(out_block->found, 0, layout->found_bytes);
@@ -158,7 +158,7 @@ static inline void add_leaf(const tn_forest *forest, uint32_t at, double *scores
 static void do_many_rows(const forest_job *job, const row_block *block) {
     const tn_forest *forest = job->forest;
     for (uint64_t tree = 0; tree < forest->tree_count; tree++) {
-        tn_forest_walk_rows(forest, &forest->trees[tree], &block->rows, block->leaves);
+        tn_forest_traverse_rows(forest, &forest->trees[tree], &block->rows, block->leaves);
         for (int64_t row = 0; row < block->rows.count; row++)
             add_leaf(forest, block->leaves[row], block->scores + row * job->layout.stride,
                      block->found + row * forest->target_count);
@@ -172,7 +172,7 @@ static void do_few_rows(const forest_job *job, const row_block *block) {
         const char *x = (const char *)block->rows.x + (size_t)(row * block->rows.stride) * bytes;
         for (uint64_t first = 0; first < forest->tree_count; first += TREES) {
             const uint64_t left = forest->tree_count - first, count = left < TREES ? left : TREES;
-            tn_forest_walk_trees(forest, first, first + count, x, block->leaves);
+            tn_forest_traverse_trees(forest, first, first + count, x, block->leaves);
             for (uint64_t k = 0; k < count; k++)
                 add_leaf(forest, block->leaves[k], block->scores + row * job->layout.stride,
                          block->found + row * forest->target_count);

@@ -25,6 +25,8 @@ typedef struct tn_combination {
     bool inputs_repeat, outputs_repeat; /* the last port repeats */
     const tn_combination_port *inputs, *outputs;
 } tn_combination;
+/* That of a kernel without a table: linear, all types of the group any, so no strings. */
+#define TN_COMBINATION_ANY "*?... -> *?..."
 /* The texts with lists of formats (f32:linear|nhwc) written out, one format a port; in `arena`
  * where there are such, else the same. TN_ERROR_PLUGIN: more than `most`. */
 tn_status tn_combination_expand(tn_arena *arena, const char *const *texts, uint32_t count,

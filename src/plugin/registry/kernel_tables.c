@@ -9,11 +9,6 @@
 /* No honest table is near this; a damaged one is refused before it is read. */
 #define MOST_COMBINATIONS 4096
 
-/* A kernel without a table takes every type, linear. */
-static tn_status any_combination(tn_arena *arena, uint32_t minor, tn_combination *out_combination) {
-    return tn_combination_parse(arena, "*?... -> *?...", minor, out_combination);
-}
-
 static bool same_combinations(const tn_kernel *a, const tn_kernel *b) {
     bool is_same = a->combination_count == b->combination_count && !a->combination;
     for (uint32_t i = 0; is_same && i < a->combination_count; i++)
@@ -45,7 +40,7 @@ static tn_status copy_combinations(tn_arena *arena, tn_kernel *kernel, uint32_t 
     for (uint32_t i = 0; i < count; i++)
         TN_TRY(tn_combination_parse(arena, kernel->combinations[i], minor, &combinations[i]));
     const bool is_any = count == 0 && !kernel->combination;
-    if (is_any) TN_TRY(any_combination(arena, minor, &combinations[0]));
+    if (is_any) TN_TRY(tn_combination_parse(arena, TN_COMBINATION_ANY, minor, &combinations[0]));
     entry->combinations = combinations;
     entry->combination_count = is_any ? 1 : count;
     return TN_OK;

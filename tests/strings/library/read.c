@@ -19,9 +19,19 @@ static tn_status infer_like_x(tn_call *call) {
     return TN_OK;
 }
 
+/* Of numbers alone: it has no table of combinations, and so gets no strings. */
+static tn_status sizes_run(tn_call *call) {
+    int64_t *y = call->outputs[0]->data;
+    const int64_t count = count_of(call->outputs[0]);
+    for (int64_t i = 0; i < count; i++)
+        y[i] = sizeof(int64_t);
+    return TN_OK;
+}
+
 static tn_status length_run(tn_call *call) {
     int64_t *y = call->outputs[0]->data;
     const int64_t count = count_of(call->outputs[0]);
+    if (call->inputs[0]->type != TN_STRING) return sizes_run(call);
     for (int64_t i = 0; i < count; i++) {
         uint64_t bytes;
         tn_string_at(call->inputs[0], (uint64_t)i, &bytes);
@@ -64,23 +74,33 @@ static tn_status look_up_run(tn_call *call) {
 static const tn_port two[] = {TN_PORT("x", "string", 0, "strings"),
                               TN_PORT("y", "string", 0, "as many strings")};
 static const tn_port one[] = {TN_PORT("x", "string", 0, "strings")};
+static const tn_port any[] = {TN_PORT("x", "i64|string", 0, "strings, or numbers")};
 static const tn_port values[] = {TN_PORT("y", "i64", 0, "a number for each")};
 static const tn_port flags[] = {TN_PORT("z", "bool", 0, "whether both are the same bytes")};
 
 static const char *const length_cases[] = {"| x=string[5]", "| x=string[2]{ab,cde} | y=i64[2]{2,3}",
-                                           "| x=string[]"};
+                                           "| x=string[]", "| x=i64[3] | y=i64[3]{8,8,8}"};
 const tn_operator length_operator = {.size = sizeof(tn_operator),
                                      .since_version = 1,
                                      .state_version = 1,
                                      .domain = "Test",
                                      .name = "Length",
-                                     .doc = "The bytes of each string.",
+                                     .doc = "The bytes of each element.",
                                      TN_NO_FIELDS,
-                                     TN_INPUTS(one),
+                                     TN_INPUTS(any),
                                      TN_OUTPUTS(values),
                                      .infer = infer_like_x,
                                      .reference = length_run,
                                      TN_CASES(length_cases)};
+const tn_kernel length_kernel = {.size = sizeof(tn_kernel),
+                                 .revision = 1,
+                                 .domain = "Test",
+                                 .op = "Length",
+                                 .device = "cpu",
+                                 .name = "sizes",
+                                 .doc = "Of numbers, which have one size.",
+                                 .traits = TN_KERNEL_DETERMINISTIC,
+                                 .run = sizes_run};
 
 static const char *const equal_cases[] = {"| x=string[6] y=string[6]", "| x=string[] y=string[]",
                                           "| x=string[2]{ab,c} y=string[2]{ab,d} | z=bool[2]{1,0}"};

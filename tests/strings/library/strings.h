@@ -9,7 +9,7 @@
 
 extern const tn_operator concat_operator, split_operator, select_operator, flatten_operator,
     length_operator, equal_operator, look_up_operator;
-extern const tn_kernel concat_kernel, select_kernel;
+extern const tn_kernel concat_kernel, select_kernel, length_kernel;
 
 static inline const tn_string_services *string_services(const tn_call *call) {
     return call->host->extension(call->host, TN_STRINGS);

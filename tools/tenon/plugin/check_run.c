@@ -220,8 +220,8 @@ static void end_lost(check_results *results, check_result *it, bool is_late, int
 typedef struct session {
     const check_options *options;
     check_results *results;
-    size_t open_index; /* of the test that has begun */
-    size_t count, next;
+    size_t open_index;  /* of the test that has begun */
+    size_t count, next; /* of tests in the child's order, the next one's position from 1 */
     size_t late_count;
     bool has_open, is_done, is_late;
     double begun;
@@ -274,7 +274,7 @@ static bool take_line(session *s, char *line) {
         s->open_index = s->results->count - 1;
         s->has_open = true;
         s->begun = now();
-        if (number >= s->next) s->next = number + 1;
+        s->next += number > 0;
         if (s->options->progress) s->options->progress(number, s->count);
     } else if (strcmp(fields[0], "end") == 0 && s->has_open) {
         int outcome = CHECK_FAILED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies from the GPU's memory to a block's shared memory that no register waits for: all are under
- * way at once. Nothing of the host's.
+ * Copies from the GPU's memory to a block's shared memory that no register waits for: all are in
+ * flight at once. Nothing of the host's.
  */
 #ifndef TENON_KIT_CUDA_COPY_CUH
 #define TENON_KIT_CUDA_COPY_CUH

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Launches of kernels so short that starting them is much of their time: such a kernel may start
- * while the one before it in the stream still runs, bring its constants, and then wait for what
+ * while the one before it in the stream still runs, load its constants, and then wait for what
  * that one writes ("CUDA C++ programming guide", programmatic dependent launch). GPUs of compute
  * capability 9 only, for which code is compiled in; elsewhere it is a launch like any other.
  *

@@ -5,7 +5,7 @@
  * float rounded to tf32. Lane 4g + k has rows g and g + 8 of a and column g of b at depth k (in
  * words), and again 4 words deeper in the high words; of the sums, columns 2k and 2k + 1 of row g
  * and then of row g + 8 ("PTX ISA", warp-level matrix instructions). Depth may be numbered in any
- * way that is the same for a and b. Nothing of the host's.
+ * order that is the same for a and b. Nothing of the host's.
  */
 #ifndef TENON_KIT_CUDA_MATRIX_CUH
 #define TENON_KIT_CUDA_MATRIX_CUH

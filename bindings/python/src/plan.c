@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon.Plan: a built network, as the builder made it, as bytes, or as a file. */
+#include "binding.h"
+
+#include <string.h>
+
+PyTypeObject *binding_plan_type;
+
+static plan_object *plan_allocate(PyTypeObject *type, runtime_object *runtime) {
+    plan_object *self = (plan_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (self) self->runtime = (runtime_object *)Py_NewRef((PyObject *)runtime);
+    return self;
+}
+
+PyObject *binding_plan_new(runtime_object *runtime, tn_plan *plan, const char *accuracy) {
+    plan_object *self = plan_allocate(binding_plan_type, runtime);
+    if (!self) {
+        tn_plan_destroy(plan);
+        return NULL;
+    }
+    self->plan = plan;
+    if (accuracy && !(self->accuracy = binding_json(accuracy))) Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+/* An object with bytes is kept; all else is a path. */
+static PyObject *plan_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"source", "runtime", NULL};
+    PyObject *given = NULL, *source, *owner;
+    const char *path;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O:Plan", names, &source, &given))
+        return NULL;
+    runtime_object *runtime = binding_runtime_of(given);
+    plan_object *self = runtime ? plan_allocate(type, runtime) : NULL;
+    Py_XDECREF((PyObject *)runtime);
+    if (!self) return NULL;
+    if (PyObject_CheckBuffer(source)) {
+        if (PyObject_GetBuffer(source, &self->view, PyBUF_SIMPLE) == 0) {
+            self->bytes = Py_NewRef(source);
+            return (PyObject *)self;
+        }
+    } else if (binding_path(source, &owner, &path)) {
+        self->path = PyUnicode_DecodeFSDefault(path);
+        Py_DECREF(owner);
+        if (self->path) return (PyObject *)self;
+    }
+    Py_DECREF(self);
+    return NULL;
+}
+
+static void plan_dealloc(PyObject *object) {
+    plan_object *self = (plan_object *)object;
+    if (!binding_is_forked(self->runtime)) tn_plan_destroy(self->plan);
+    if (self->bytes) PyBuffer_Release(&self->view);
+    Py_XDECREF(self->bytes);
+    Py_XDECREF(self->path);
+    Py_XDECREF(self->accuracy);
+    Py_XDECREF((PyObject *)self->runtime);
+    binding_free(object);
+}
+
+/* The bytes of a plan that is not a file. */
+static const void *memory_of(const plan_object *self, uint64_t *out_bytes) {
+    if (self->plan) return tn_plan_bytes(self->plan, out_bytes);
+    *out_bytes = (uint64_t)self->view.len;
+    return self->view.buf;
+}
+
+static PyObject *plan_tobytes(PyObject *object, PyObject *none) {
+    (void)none;
+    plan_object *self = (plan_object *)object;
+    if (self->path) return binding_call("_plan", "read", "O", self->path);
+    uint64_t bytes;
+    const void *data = memory_of(self, &bytes);
+    return PyBytes_FromStringAndSize(data, (Py_ssize_t)bytes);
+}
+
+static PyObject *plan_save(PyObject *object, PyObject *path_object) {
+    plan_object *self = (plan_object *)object;
+    if (!self->plan) return binding_call("_plan", "save", "OO", object, path_object);
+    PyObject *owner;
+    const char *path;
+    tn_status status;
+    if (!binding_path(path_object, &owner, &path)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    status = tn_plan_save(self->plan, path);
+    Py_END_ALLOW_THREADS;
+    Py_DECREF(owner);
+    if (status != TN_OK) return binding_raise();
+    Py_RETURN_NONE;
+}
+
+/* An engine of a plan that was built here reads its memory, where that is aligned as it must be. */
+static tn_status load(plan_object *self, const char *path, const tn_engine_options *options,
+                      tn_engine **out_engine, bool *out_is_lent) {
+    *out_is_lent = false;
+    if (path) return tn_engine_load(self->runtime->runtime, path, options, out_engine);
+    uint64_t bytes;
+    const void *data = memory_of(self, &bytes);
+    *out_is_lent =
+        self->plan && (uintptr_t)data % 64 == 0 && !(options->flags & TN_ENGINE_ISOLATED);
+    if (*out_is_lent)
+        return tn_engine_load_borrowed(self->runtime->runtime, data, bytes, options, NULL, NULL,
+                                       out_engine);
+    return tn_engine_load_bytes(self->runtime->runtime, data, bytes, options, out_engine);
+}
+
+static PyObject *plan_engine(PyObject *object, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"plugins",
+                            "threads",
+                            "device",
+                            "exact",
+                            "checked",
+                            "checked_any_number",
+                            "isolated",
+                            "verify_all",
+                            "allowed",
+                            "checked_dump",
+                            "isolation_limit_ms",
+                            NULL};
+    plan_object *self = (plan_object *)object;
+    tn_engine_options options = {.size = sizeof(options)};
+    PyObject *plugins = NULL, *allowed = NULL, *owner = NULL, *result = NULL;
+    const char *path = NULL;
+    int flags[5] = {0};
+    text_list list;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$OIzpppppOzI:engine", names, &plugins,
+                                     &options.threads, &options.device, &flags[0], &flags[1],
+                                     &flags[2], &flags[3], &flags[4], &allowed,
+                                     &options.checked_dump, &options.isolation_limit_ms))
+        return NULL;
+    for (size_t i = 0; i < 5; i++)
+        options.flags |= flags[i] ? 1u << i : 0;
+    if (binding_refuse_forked(self->runtime) || !binding_load_plugins(self->runtime, plugins) ||
+        !text_list_read(&list, allowed, "allowed"))
+        return NULL;
+    options.allowed_count = list.count;
+    options.allowed = list.items;
+    if (!self->path || binding_path(self->path, &owner, &path)) {
+        tn_engine *engine = NULL;
+        tn_status status;
+        bool is_lent;
+        Py_BEGIN_ALLOW_THREADS;
+        status = load(self, path, &options, &engine, &is_lent);
+        Py_END_ALLOW_THREADS;
+        result = status == TN_OK ? binding_engine_new(self, engine, is_lent) : binding_raise();
+        binding_log_flush();
+    }
+    Py_XDECREF(owner);
+    text_list_free(&list);
+    return result;
+}
+
+static PyObject *plan_report(PyObject *object, void *closure) {
+    (void)closure;
+    const plan_object *self = (plan_object *)object;
+    if (!self->plan) return Py_NewRef(Py_None);
+    PyObject *report = binding_json(tn_plan_report(self->plan));
+    if (report && self->accuracy && PyDict_SetItemString(report, "accuracy", self->accuracy) != 0)
+        Py_CLEAR(report);
+    return report;
+}
+
+static PyObject *plan_html(PyObject *object, PyObject *none) {
+    (void)none;
+    return binding_call("_picture", "frame", "(O)", object);
+}
+
+static PyObject *plan_path(PyObject *object, void *closure) {
+    (void)closure;
+    PyObject *path = ((plan_object *)object)->path;
+    return Py_NewRef(path ? path : Py_None);
+}
+
+static PyObject *plan_runtime(PyObject *object, void *closure) {
+    (void)closure;
+    return Py_NewRef((PyObject *)((plan_object *)object)->runtime);
+}
+
+PyDoc_STRVAR(
+    ENGINE_DOC,
+    "engine(*, plugins=(), threads=0, device=None, exact=False, checked=False,\n"
+    "       checked_any_number=False, isolated=False, verify_all=False, allowed=None,\n"
+    "       checked_dump=None, isolation_limit_ms=0)\n--\n\n"
+    "Loads the plan: a tenon.Engine. `plugins`: libraries (paths) to load before, where the "
+    "plan's\n"
+    "are not found; `threads`: 0 as the plan was built; `device`: 'cpu', 'cuda', 'cuda:1', None: "
+    "the\n"
+    "plan's where it is here; `exact`: refuse other libraries and machines than the plan was "
+    "built\n"
+    "with; `checked`: run in guarded memory; `isolated`: kernels of plugins run in a process of\n"
+    "their own, `isolation_limit_ms` a call at most; `verify_all`: all checksums of the file;\n"
+    "`allowed`: hashes or folders of the libraries that may be loaded. Raises tenon.Error.");
+
+static PyMethodDef methods[] = {
+    {"tobytes", plan_tobytes, METH_NOARGS, "tobytes()\n--\n\nThe plan's bytes."},
+    {"save", plan_save, METH_O,
+     "save(path)\n--\n\nWrites the plan beside `path` and renames it: an old file stays where that "
+     "fails. "
+     "Raises tenon.Error."},
+    {"engine", (PyCFunction)(void (*)(void))plan_engine, METH_VARARGS | METH_KEYWORDS, ENGINE_DOC},
+    {"_repr_html_", plan_html, METH_NOARGS,
+     "_repr_html_()\n--\n\nThe picture of the network, for notebooks."},
+    {NULL, NULL, 0, NULL}};
+static PyGetSetDef properties[] = {
+    {"report", plan_report, NULL,
+     "What the build chose: nodes, kernels, formats, times, memory, as dicts; None of a plan that "
+     "was not built here.",
+     NULL},
+    {"path", plan_path, NULL, "The file, or None.", NULL},
+    {"runtime", plan_runtime, NULL, "The tenon.Runtime that engines are loaded in.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+bool binding_plan_init(PyObject *module) {
+    static PyType_Slot slots[] = {{Py_tp_new, plan_new},
+                                  {Py_tp_dealloc, plan_dealloc},
+                                  {Py_tp_methods, methods},
+                                  {Py_tp_getset, properties},
+                                  {Py_tp_doc,
+                                   "Plan(source, runtime=None)\n--\n\nA built network: `source` is "
+                                   "a file (str or path) or its bytes, "
+                                   "of which nothing is read\nbefore engine() is called."},
+                                  {0, NULL}};
+    static PyType_Spec spec = {"tenon.Plan", sizeof(plan_object), 0, Py_TPFLAGS_DEFAULT, slots};
+    return (binding_plan_type = binding_type_add(module, &spec)) != NULL;
+}

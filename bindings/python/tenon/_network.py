@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tenon.load and Network: a network that is called like a function."""
+
+import threading
+
+from tenon import _build, _engine, _picture, _plan
+from tenon._profile import Profile
+from tenon._runtime import load_plugins
+
+
+class Network:
+    """A loaded network: net(x), net(a, b), net({"image": image}) or net(image=image).
+
+    plan, engine: the tenon.Plan and tenon.Engine. inputs, outputs: tuples of tenon.Port.
+    Calls from several threads run side by side, each on a context of its own.
+    """
+
+    def __init__(self, plan, engine):
+        self.plan = plan
+        self.engine = engine
+        self._contexts = []
+        self._executor = None
+        self._lock = threading.Lock()
+        self._one_output = engine.outputs[0].name if len(engine.outputs) == 1 else None
+
+    @property
+    def inputs(self):
+        return self.engine.inputs
+
+    @property
+    def outputs(self):
+        return self.engine.outputs
+
+    def __call__(self, *arrays, **named):
+        """Runs the network once: the output's array, or a dict of arrays where there are several outputs.
+
+        Inputs are arrays in the order of `inputs`, one dict from names to arrays, or keywords: NumPy's, or what has the buffer
+        protocol or DLPack, or nested lists. Types and shapes must be the inputs'. Raises tenon.Error.
+        """
+        if named:
+            if arrays:
+                raise TypeError("inputs came by position and by name: give all by name")
+            arrays = named
+        elif len(arrays) == 1 and isinstance(arrays[0], dict):
+            arrays = arrays[0]
+        return self.run(arrays)
+
+    def run(self, inputs, out=None):
+        """As a call, with a dict or a tuple of inputs; `out` is a dict of arrays that outputs are written to."""
+        results = self.run_named(inputs, out)
+        return results if self._one_output is None else results[self._one_output]
+
+    def run_named(self, inputs, out=None):
+        """As run, but always a dict of arrays."""
+        try:
+            context = self._contexts.pop()
+        except IndexError:
+            context = self.engine.context()
+        try:
+            return context.run(inputs, out)
+        finally:
+            self._contexts.append(context)
+
+    async def run_async(self, inputs, out=None):
+        """As run, on a thread of its own, while the event loop goes on. Cancelling the task ends the run before its next node."""
+        import asyncio
+        context = self._contexts.pop() if self._contexts else self.engine.context()
+        future = self._threads().submit(context.run, inputs, out)
+        future.add_done_callback(lambda done: self._contexts.append(context))
+        try:
+            results = await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            context.cancel()
+            raise
+        return results if self._one_output is None else results[self._one_output]
+
+    def _threads(self):
+        from concurrent.futures import ThreadPoolExecutor
+        with self._lock:
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(thread_name_prefix="tenon")
+            return self._executor
+
+    def profile(self, inputs, runs=10):
+        """Runs the network `runs` times with each step timed; answers a table (Profile)."""
+        context = self.engine.context()
+        context.set_profiling(True)
+        for _ in range(runs):
+            context.run(inputs if isinstance(inputs, (dict, tuple)) else (inputs,))
+        return Profile(context.profile())
+
+    def save(self, path):
+        """Writes the plan, which tenon.load reads again without building."""
+        self.plan.save(path)
+
+    def __repr__(self):
+        def ports(them):
+            return ", ".join(f"{port.name}: {port.type}{'' if port.shape is None else list(port.shape)}" for port in them)
+        return f"<tenon.Network ({ports(self.inputs)}) -> ({ports(self.outputs)})>"
+
+    def _repr_html_(self):
+        return _picture.frame(self.plan)
+
+
+def load(model, plugins=(), shapes=None, *, runtime=None, threads=0, device=None, exact=False, checked=False, isolated=False,
+         allowed=None, **options):
+    """A tenon.Network of a plan (a file, its bytes, a tenon.Plan), or of a model, which is built first.
+
+    model, plugins, shapes and options: those of tenon.build.
+    exact, checked, isolated, allowed: those of tenon.Plan.engine. Raises tenon.Error.
+    """
+    if isinstance(model, _engine.Plan) or _plan.is_plan(model):
+        wrong = sorted(options) + ["shapes"] * (shapes is not None)
+        if wrong:
+            raise TypeError(f"{model!r} is a plan, which is built already: {', '.join(wrong)} are for models")
+        plan = model if isinstance(model, _engine.Plan) else _engine.Plan(model, runtime)
+        load_plugins(plan.runtime, plugins)
+    else:
+        plan = _build.build(model, plugins, shapes, runtime=runtime, threads=threads, device=device, **options)
+    return Network(plan, plan.engine(threads=threads, device=device, exact=exact, checked=checked, isolated=isolated,
+                                     allowed=allowed))

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Element types: their names, numbers, NumPy dtypes and types of C."""
+
+import numpy as np
+
+NUMBERS = {name: number for number, name in enumerate(
+    "none f64 f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8 bool".split())}
+NAMES = {number: name for name, number in NUMBERS.items()}
+DTYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "i16": np.int16, "i8": np.int8,
+          "u64": np.uint64, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8, "bool": np.bool_}
+OF_DTYPE = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
+# What a type variable is in the code of a layer.
+OF_C = {"f64": "double", "f32": "float", "f16": "_Float16", "i64": "int64_t", "i32": "int32_t", "i16": "int16_t", "i8": "int8_t",
+        "u64": "uint64_t", "u32": "uint32_t", "u16": "uint16_t", "u8": "uint8_t", "bool": "bool"}
+GROUPS = {"float": ["f64", "f32", "f16", "bf16"], "signed": ["i64", "i32", "i16", "i8"],
+          "integer": ["i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8"]}
+GROUPS["number"] = GROUPS["float"] + GROUPS["integer"]
+GROUPS["any"] = GROUPS["number"] + ["bool"]
+
+
+def name_of(what):
+    """The name of an element type given as its name, a NumPy dtype or a type of Python."""
+    if isinstance(what, str) and what in DTYPES:
+        return what
+    if what is float:
+        return "f32"
+    try:
+        return OF_DTYPE[np.dtype(what)]
+    except (TypeError, KeyError):
+        raise TypeError(f"{what!r} is no element type: expected one of {', '.join(DTYPES)}, or a NumPy dtype of these") from None
+
+
+def as_tensor(value, type=None):
+    """(type, extents, array) as the extension takes a tensor, of anything that NumPy makes an array of; f64 is kept."""
+    array = np.asarray(value)
+    if type is not None:
+        array = array.astype(DTYPES[name_of(type)], copy=False)
+    if array.dtype not in OF_DTYPE:
+        raise TypeError(f"an array of {array.dtype}: expected one of {', '.join(DTYPES)}")
+    extents = array.shape
+    if not array.flags.c_contiguous:
+        array = np.ascontiguousarray(array)
+    return NUMBERS[OF_DTYPE[array.dtype]], extents, array
+
+
+def as_array(type, extents, buffer):
+    """The NumPy array over a buffer that the extension hands out."""
+    name = NAMES.get(type)
+    if name not in DTYPES:
+        raise TypeError(f"elements of type {name or type} have no NumPy dtype")
+    return np.frombuffer(buffer, DTYPES[name], int(np.prod(extents, dtype=np.int64))).reshape(extents)

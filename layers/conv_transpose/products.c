@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ConvTranspose of 32-bit floats as matrix products: with C channels, F filters and T taps of a
+ * group, the product of W' [F * T, C], W transposed, with X [C, positions] has what each input
+ * position adds to the output through each tap, which is then added where it belongs. A unit of
+ * work is a few filters of a group of an image, so that no two threads add to one element.
+ */
+#include "conv_transpose/conv_transpose.h"
+#include "kit/gemm/matrix_block.h"
+#include "kit/math/element.h"
+#include "kit/operator/kernel_memory.h"
+#include "kit/operator/layer.h"
+#include <tenon/kit/levels.h>
+
+#include <stdio.h>
+
+enum {
+    CHUNK = 256,             /* input positions that are multiplied at once */
+    PRODUCT_FLOATS = 1 << 16 /* of a unit's products, about: they stay in the cache */
+};
+
+typedef struct products_state {
+    const void *weights; /* null: W varies */
+} products_state;
+
+typedef struct products_run {
+    const tn_matrix_level *level;
+    tn_window window;
+    int64_t items, groups, channels, filters, taps; /* channels and filters of a group */
+    int64_t plane, positions;                       /* elements of a channel of X, of Y */
+    int64_t unit_filters, units;                    /* of an item */
+    int64_t panel_floats, product_floats;
+    const float *x, *weights, *bias, *zeros;
+    float *y, *scratch;
+} products_run;
+
+static int64_t whole(int64_t floats) {
+    return (floats + 15) / 16 * 16;
+}
+
+static bool read_run(tn_call *call, products_run *run) {
+    const tn_conv_transpose_params *params = call->params;
+    const tn_tensor *x = call->inputs[TN_CONV_TRANSPOSE_X], *w = call->inputs[TN_CONV_TRANSPOSE_W];
+    *run = (products_run){.level = call->user, .groups = params->group};
+    if (tn_conv_transpose_window(call, &run->window) != TN_OK) return false;
+    run->items = x->shape[0] * run->groups;
+    run->channels = w->shape[0] / run->groups;
+    run->filters = w->shape[1];
+    run->taps = tn_infer_product(w->shape, 2, w->rank);
+    run->plane = tn_infer_product(x->shape, 2, x->rank);
+    run->positions = tn_infer_product(run->window.output, 0, run->window.rank);
+    if (run->channels <= 0 || run->filters <= 0 || run->taps <= 0 || run->plane <= 0 ||
+        run->taps > PRODUCT_FLOATS)
+        return false;
+    run->unit_filters = PRODUCT_FLOATS / (run->taps * CHUNK);
+    if (run->unit_filters > run->filters) run->unit_filters = run->filters;
+    if (run->unit_filters < 1) run->unit_filters = 1;
+    run->units = (run->filters + run->unit_filters - 1) / run->unit_filters;
+    run->panel_floats = run->channels * run->level->lanes * run->level->vectors;
+    run->product_floats = run->unit_filters * run->taps * CHUNK;
+    return true;
+}
+
+static tn_status products_accepts(tn_call *call) {
+    products_run run;
+    return read_run(call, &run) ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * weights and memory */
+
+static void transpose_weights(const tn_call *call, const products_run *run, float *to) {
+    const float *from = call->inputs[TN_CONV_TRANSPOSE_W]->data;
+    const int64_t rows = run->filters * run->taps, channels = run->channels;
+    for (int64_t group = 0; group < run->groups; group++, from += rows * channels)
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < channels; c++)
+                *to++ = from[c * rows + r];
+}
+
+static int64_t weight_floats(const products_run *run) {
+    return whole(run->groups * run->filters * run->taps * run->channels);
+}
+
+typedef struct pack_job {
+    const tn_call *call;
+    const products_run *run;
+} pack_job;
+
+static tn_status fill_weights(void *user, void *data, uint64_t bytes) {
+    const pack_job *job = user;
+    (void)bytes;
+    transpose_weights(job->call, job->run, data);
+    return TN_OK;
+}
+
+static tn_status products_prepare(tn_call *call) {
+    products_run run;
+    char key[64];
+    if (!read_run(call, &run))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                "this node does not read as a transposed convolution");
+    TN_TRY(tn_kernel_state_create(call, sizeof(products_state)));
+    products_state *state = call->state;
+    if (!call->inputs[TN_CONV_TRANSPOSE_W]->data) return TN_OK;
+    snprintf(key, sizeof(key), "transposed, %lld groups", (long long)run.groups);
+    pack_job job = {call, &run};
+    return tn_kernel_state_finish(call,
+                                  call->host->packed(call, TN_CONV_TRANSPOSE_W, key,
+                                                     (uint64_t)weight_floats(&run) * sizeof(float),
+                                                     fill_weights, &job, &state->weights));
+}
+
+static tn_status products_reshape(tn_call *call) {
+    const products_state *state = call->state;
+    products_run run;
+    if (!read_run(call, &run))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                "this node does not read as a transposed convolution");
+    const int64_t weights = state->weights ? 0 : weight_floats(&run);
+    const int64_t each = whole(run.panel_floats) + run.product_floats;
+    call->workspace_bytes =
+        (uint64_t)(weights + 2 * CHUNK + each * (int64_t)call->threads) * sizeof(float);
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * run */
+
+/* What a part of an input row adds through one tap: `from` has `count` elements, the first of which
+ * is input `x` of the row; `to` is the output's row. */
+static void add_row(const products_run *run, int64_t tap, int64_t x, int64_t count,
+                    const float *from, float *to) {
+    const uint32_t last = run->window.rank - 1;
+    const int64_t stride = run->window.stride[last], extent = run->window.output[last];
+    int64_t at = x * stride + tap * run->window.dilation[last] - run->window.pad_begin[last];
+    int64_t i = 0;
+    for (; i < count && at < 0; i++)
+        at += stride;
+    const int64_t fit = at < extent ? (extent - 1 - at) / stride + 1 : 0;
+    const int64_t end = fit < count - i ? i + fit : count;
+    if (stride == 1) {
+        for (; i < end; i++, at++)
+            to[at] += from[i];
+    } else {
+        for (; i < end; i++, at += stride)
+            to[at] += from[i];
+    }
+}
+
+/* The output row that input row `row` adds to through a tap; -1: none. */
+static int64_t output_row(const products_run *run, int64_t row, int64_t tap) {
+    const tn_window *window = &run->window;
+    int64_t result = 0, scale = 1;
+    for (uint32_t i = window->rank - 1; i-- > 0;) {
+        const int64_t at = row % window->input[i] * window->stride[i] +
+                           tap % window->kernel[i] * window->dilation[i] - window->pad_begin[i];
+        if (at < 0 || at >= window->output[i]) return -1;
+        row /= window->input[i];
+        tap /= window->kernel[i];
+        result += at * scale;
+        scale *= window->output[i];
+    }
+    return result;
+}
+
+/* Input positions `first` to `first` + `count` - 1 through one tap of a filter, whose plane of the
+ * output is `y`. */
+static void add_tap(const products_run *run, int64_t tap, int64_t first, int64_t count,
+                    const float *from, float *y) {
+    const uint32_t last = run->window.rank - 1;
+    const int64_t width = run->window.input[last], taps = run->window.kernel[last];
+    for (int64_t done = 0; done < count;) {
+        const int64_t x = (first + done) % width, left = count - done;
+        const int64_t part = width - x < left ? width - x : left;
+        const int64_t row = output_row(run, (first + done) / width, tap / taps);
+        if (row >= 0)
+            add_row(run, tap % taps, x, part, from + done, y + row * run->window.output[last]);
+        done += part;
+    }
+}
+
+static void do_chunk(const products_run *run, const float *x, const float *weights, int64_t filters,
+                     int64_t first, int64_t count, float *scratch, float *y) {
+    const int64_t width = (int64_t)run->level->lanes * run->level->vectors;
+    float *products = scratch + whole(run->panel_floats);
+    const tn_matrix_product product = {.level = run->level,
+                                       .a = weights,
+                                       .bias = run->zeros,
+                                       .output = products,
+                                       .rows = filters * run->taps,
+                                       .depth = run->channels,
+                                       .columns = count};
+    for (int64_t at = 0; at < count; at += width) {
+        tn_matrix_pack(run->level, run->channels, count - at < width ? count - at : width,
+                       x + first + at, run->plane, 1, 1.0f, scratch);
+        tn_matrix_block_run(&product, scratch, at, 0, product.rows);
+    }
+    for (int64_t f = 0; f < filters; f++)
+        for (int64_t tap = 0; tap < run->taps; tap++)
+            add_tap(run, tap, first, count, products + (f * run->taps + tap) * count,
+                    y + f * run->positions);
+}
+
+static void do_unit(const products_run *run, int64_t item, int64_t first, int64_t filters,
+                    float *scratch) {
+    const int64_t group = item % run->groups, filter = group * run->filters + first;
+    const float *x = run->x + item * run->channels * run->plane;
+    const float *weights = run->weights + filter * run->taps * run->channels;
+    float *y = run->y + (item * run->filters + first) * run->positions;
+    for (int64_t f = 0; f < filters; f++)
+        for (int64_t i = 0; i < run->positions; i++)
+            y[f * run->positions + i] = run->bias ? run->bias[filter + f] : 0;
+    for (int64_t at = 0; at < run->plane; at += CHUNK)
+        do_chunk(run, x, weights, filters, at, run->plane - at < CHUNK ? run->plane - at : CHUNK,
+                 scratch, y);
+}
+
+static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const products_run *run = user;
+    float *scratch =
+        run->scratch + (whole(run->panel_floats) + run->product_floats) * (int64_t)thread;
+    for (int64_t unit = begin; unit < end; unit++) {
+        const int64_t first = unit % run->units * run->unit_filters, left = run->filters - first;
+        do_unit(run, unit / run->units, first, left < run->unit_filters ? left : run->unit_filters,
+                scratch);
+    }
+    return TN_OK;
+}
+
+static tn_status products_run_units(tn_call *call) {
+    enum { GRAIN = 400000 };
+    const products_state *state = call->state;
+    const tn_tensor *bias = tn_infer_input(call, TN_CONV_TRANSPOSE_B);
+    float *workspace = call->workspace;
+    products_run run;
+    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
+    if (!read_run(call, &run))
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "this node does not read as a transposed convolution");
+    run.x = call->inputs[TN_CONV_TRANSPOSE_X]->data;
+    run.y = call->outputs[0]->data;
+    run.bias = bias ? bias->data : NULL;
+    run.zeros = workspace;
+    memset(workspace, 0, 2 * CHUNK * sizeof(float));
+    run.weights = state->weights;
+    if (!state->weights) {
+        transpose_weights(call, &run, workspace + 2 * CHUNK);
+        run.weights = workspace + 2 * CHUNK;
+    }
+    run.scratch = workspace + 2 * CHUNK + (state->weights ? 0 : weight_floats(&run));
+    const int64_t each = run.unit_filters * run.taps * run.channels * run.plane;
+    return call->host->parallel_for(call, run.items * run.units, GRAIN / (each + 1) + 1, do_units,
+                                    &run);
+}
+
+static const char *const combinations[] = {"f32, f32, f32? -> f32"};
+
+#define PRODUCTS_KERNEL(level)                                                                     \
+    const tn_kernel tn_conv_transpose_products_##level = {                                         \
+        TN_KERNEL_BEGIN("cpu", "", "ConvTranspose", "products_" #level, 1,                         \
+                        "Matrix products, added to the output tap by tap."),                       \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
+        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        TN_COMBINATIONS(combinations),                                                             \
+        .accepts = products_accepts,                                                               \
+        .prepare = products_prepare,                                                               \
+        .release = tn_kernel_state_destroy,                                                        \
+        .reshape = products_reshape,                                                               \
+        .run = products_run_units,                                                                 \
+        .user = (void *)(uintptr_t)&tn_matrix_##level,                                             \
+    }
+PRODUCTS_KERNEL(baseline);
+PRODUCTS_KERNEL(avx2);
+PRODUCTS_KERNEL(avx512);
