@@ -23,7 +23,8 @@ void tn_outcome_free(tn_outcome *outcome) {
 static bool is_constant_input(const tn_operator *op, const tn_case *c, uint32_t index,
                               const tn_case_options *w) {
     const tn_port *port = &op->inputs[c->inputs[index].port];
-    return (port->flags & TN_PORT_VALUE_NEEDED) || (w->are_constant && index > 0);
+    return (port->flags & TN_PORT_VALUE_NEEDED) ||
+           (w->are_constant && index > 0 && index + 1 != w->provided);
 }
 
 static tn_status add_constant(tn_graph *graph, const char *name, const tn_case_input *input,

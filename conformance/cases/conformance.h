@@ -34,6 +34,7 @@ typedef struct tn_case_options {
     bool is_guarded;  /* the engine's guarded runs */
     bool reads_lists; /* sequences and optionals that the node reads are outputs as well, behind its
                          own, as they are when it has run */
+    uint32_t provided; /* 1 + the case's input that is no constant in any event; 0: none */
     uint32_t threads;
 } tn_case_options;
 

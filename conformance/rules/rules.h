@@ -193,6 +193,9 @@ void tn_rule_leaks(const tn_test *test, tn_verdict *verdict);
 /* A part of others: what a run that the kernel refuses leaves behind. */
 void tn_rule_check_refused(const tn_test *test, tn_subject *subject, const char *during,
                            tn_verdict *verdict);
+/* Another subject with larger shapes, to which a life goes on; false: there is none. The caller
+ * takes it from the probe again, and destroys it. */
+bool tn_rule_grow(const tn_test *test, tn_subject *subject, tn_subject *out_grown);
 /* One life with two contexts, the second of which is never run. */
 tn_status tn_rule_live_once(tn_probe *probe);
 /* Every callback of the operator that asks about the node, with the constants that the probe has.

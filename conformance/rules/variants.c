@@ -186,6 +186,8 @@ static void add_apart(tn_variant_values *v, const tn_test *test, const tn_field 
         memcpy(apart, items, sizeof(apart));
         apart[i]++;
         add_items(v, apart, count);
+        apart[i] = 0;
+        add_items(v, apart, count);
     }
     for (uint32_t i = 0; i < count; i++)
         apart[i] = items[i] + i;
@@ -237,6 +239,19 @@ static void add_tensors(tn_variant_values *v, const tn_test *test, const tn_fiel
     add_all(v, others, TN_COUNT(others));
 }
 
+/* What the case or the default gives, with a letter more, and without the last one. */
+static void add_nearly(tn_variant_values *v, const tn_test *test, const tn_field *field) {
+    const char *given = tn_variant_given(test->text, field->name);
+    const char *own = given ? given + strlen(field->name) + 1 : field->fallback;
+    const size_t length = given ? (size_t)(end_of_value(given) - own) : own ? strlen(own) : 0;
+    char text[TN_VARIANT_VALUE];
+    if (length < 2 || length + 2 > sizeof(text)) return;
+    snprintf(text, sizeof(text), "%.*sx", (int)length, own);
+    add(v, text);
+    snprintf(text, sizeof(text), "%.*s", (int)length - 1, own);
+    add(v, text);
+}
+
 /* Short ones and long ones, or lists of them. */
 static void add_texts(tn_variant_values *v, bool is_list) {
     static const size_t lengths[] = {1, MANY + 1, TN_VARIANT_VALUE - 8};
@@ -277,4 +292,5 @@ void tn_variant_list(const tn_test *test, const tn_field *field, bool is_large,
         add_choices(v, field->choices);
     if ((type == TN_FIELD_STRING || type == TN_FIELD_STRINGS) && !field->choices && !is_large)
         add_texts(v, type == TN_FIELD_STRINGS);
+    if (type == TN_FIELD_STRING && !field->choices && !is_large) add_nearly(v, test, field);
 }

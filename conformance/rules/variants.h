@@ -18,7 +18,7 @@ void tn_variant_without(const char *text, const char *name, char *out);
 bool tn_variant_with(const char *text, const char *name, const char *value, char *out);
 
 typedef struct tn_variant_values {
-    char texts[32][TN_VARIANT_VALUE];
+    char texts[40][TN_VARIANT_VALUE];
     size_t count;
 } tn_variant_values;
 

@@ -245,8 +245,10 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
                             const tn_kernel *kernel, const char *combination, const char *text,
                             bool are_constant, const tn_change *change, bool *out_is_taken) {
     const bool asks_all = change && change->asks_all;
-    const tn_case_options built = {
-        .are_constant = are_constant, .asks_all = asks_all, .threads = 1};
+    const tn_case_options built = {.are_constant = are_constant,
+                                   .asks_all = asks_all,
+                                   .provided = change ? change->provided : 0,
+                                   .threads = 1};
     const tn_case_options reference = {.is_reference = true, .asks_all = asks_all, .threads = 1};
     *subject = (tn_subject){.runtime = runtime,
                             .op = op,

@@ -52,6 +52,7 @@ typedef struct tn_change {
     int64_t extent;      /* the new one */
     const tn_shape *shapes; /* in place of axis and extent: of each of the case's inputs; or null */
     bool asks_all;          /* for optional outputs, too */
+    uint32_t provided;      /* 1 + the case's input that is no constant in any event; 0: none */
     uint32_t left_out;      /* 1 + the case's input that is not given; 0: none */
     uint32_t input_count;   /* so many inputs, others like the last one; 0: as many as there are */
     bool frees_values;      /* data that the case gives counts as drawn, and may be changed */

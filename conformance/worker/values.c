@@ -40,7 +40,7 @@ bool tn_values_apply(tn_type type, uint32_t values) {
     if (values == TN_VALUES_BELOW && tn_type_is_integer(type)) return tn_type_is_signed(type);
     if (values > TN_VALUES_EQUAL)
         return tn_type_is_float(type) && (values != TN_VALUES_HUGE || type != TN_F16);
-    if (values == TN_VALUES_ENDS) return tn_type_is_integer(type) || type == TN_F16;
+    if (values == TN_VALUES_ENDS) return tn_type_is_integer(type) || tn_type_is_float(type);
     /* all values of 8 bits are wide already */
     return values != TN_VALUES_LARGE || tn_type_bits(type) > 8;
 }
@@ -69,7 +69,7 @@ static double draw_float(tn_type type, uint32_t values, uint64_t *state) {
     if (values == TN_VALUES_SPECIAL) return draw_special(state, fraction);
     if (values == TN_VALUES_SMALL) return 2 * fraction;
     if (values == TN_VALUES_WIDE) return 120 * fraction;
-    if (values == TN_VALUES_ENDS) return fraction * 0x1p-10;
+    if (values == TN_VALUES_ENDS) return fraction * (type == TN_F16 ? 0x1p-10 : 0x1p-13);
     if (type == TN_F16) return fraction * 65504;
     return copysign(exp2(63 * fabs(draw_fraction(state)) - 30), fraction);
 }

@@ -17,7 +17,8 @@ enum {
     /* floats of magnitudes from 2^-30 to 2^33 (f16: to 65504), subnormal halves among them;
      * integers of which two can be multiplied */
     TN_VALUES_LARGE = 3,
-    TN_VALUES_ENDS = 4,  /* integers at both ends of their type; halves below 2^-10 */
+    TN_VALUES_ENDS = 4,  /* integers at both ends of their type; floats below 2^-13, runs of them
+                          below  2^-19, halves below 2^-10 and 2^-16 */
     TN_VALUES_EQUAL = 5, /* few different ones, so that many are equal: floats -2, -1.5, ... 2 */
     TN_VALUES_ZEROS = 6, /* floats of magnitudes from 1 to 2, every other one minus zero */
     TN_VALUES_BELOW = 7, /* floats from -30 to -4, and */

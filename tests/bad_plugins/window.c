@@ -5,6 +5,7 @@
  * kept from one run, shape or thread to the next. */
 #include "mistake.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,10 @@ static tn_status reshape(tn_call *call) {
 
 /* --- the run --- */
 
+static float kept(float value) {
+    return WITH(drops_what_is_tiny) && fabsf(value) < 1e-4f ? 0 : value;
+}
+
 static tn_status rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_call *call = user;
     const table *t = call->context;
@@ -127,12 +132,15 @@ static tn_status rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
     float *part =
         (float *)((char *)call->workspace + thread * 64 * (uint64_t)((columns + 15) / 16));
     for (int64_t k = 0; k < columns; k++)
-        part[k] = t->weights[k] * (WITH(factor_divided_out) ? 1 : factor[k]);
+        part[k] = t->weights[k] * (WITH(factor_divided_out)  ? 1
+                                   : WITH(bounds_the_factor) ? fminf(factor[k], 1e30f)
+                                                             : factor[k]);
     const int64_t written =
         WITH(tactic_of_optimum) && call->tactic == 1 ? columns / 2 * 2 : columns;
     for (int64_t row = begin; row < end; row++)
         for (int64_t k = 0; k < written; k++)
-            y[row * columns + k] = x[row * columns + k] * part[k] + shift_of(call, row, k, true);
+            y[row * columns + k] =
+                kept(x[row * columns + k]) * part[k] + shift_of(call, row, k, true);
     return TN_OK;
 }
 

@@ -89,12 +89,29 @@ static void try_shapes(const tn_test *test, const tn_port *port, const char *typ
     try_added(test, port, type, "1", verdict);
 }
 
+/* One input that is no constant among constants: a bias that another node computes. */
+static void try_provided(const tn_test *test, tn_verdict *verdict) {
+    tn_shape shapes[TN_PROBE_PORTS];
+    tn_verdict none = {0};
+    uint32_t count = 0;
+    if (!tn_test_shapes(test, shapes, &count, &none)) return;
+    for (uint32_t i = 1; i < count && count > 2 && verdict->outcome == TN_PASSED; i++) {
+        const tn_change change = {.axis = -1, .provided = i + 1};
+        tn_subject subject;
+        if (!tn_test_subject(test, &change, &subject, &none)) continue;
+        tn_rule_run(&subject, "where the others are constant, and one input is not", verdict);
+        tn_subject_destroy(&subject);
+    }
+}
+
 void tn_rule_run_other_inputs(const tn_test *test, tn_verdict *verdict) {
     tn_shape shapes[TN_PROBE_PORTS];
     tn_verdict none = {0};
     uint32_t count = 0;
     char type[16];
-    if (!test->kernel || !test->op->reference || tn_test_is_repeated(test)) return;
+    if (!test->kernel || !test->op->reference) return;
+    if (test->are_constant) try_provided(test, verdict);
+    if (tn_test_is_repeated(test)) return;
     try_widths(test, verdict);
     if (verdict->outcome != TN_PASSED || !tn_test_shapes(test, shapes, &count, &none) || count == 0)
         return;

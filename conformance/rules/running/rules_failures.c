@@ -92,7 +92,14 @@ void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict) {
     const service memory = {"allocation", "without memory", &test->counter->allocations,
                             &test->counter->fail_at};
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    tn_subject grown;
     fail_each(test, &subject, &memory, verdict);
+    if (verdict->outcome == TN_PASSED && tn_rule_grow(test, &subject, &grown)) {
+        fail_each(test, &subject, &memory, verdict);
+        subject.probe.grown = NULL;
+        subject.probe.other = NULL;
+        tn_subject_destroy(&grown);
+    }
     bool is_done = !test->kernel || !test->kernel->reshape;
     for (uint64_t at = 1; !is_done && at < MOST_CALLS && verdict->outcome == TN_PASSED; at++)
         is_done = reshape_again(test, &subject, at, verdict);

@@ -25,6 +25,23 @@ static tn_status run_in(tn_probe_context *context, tn_probe *probe) {
     return status;
 }
 
+bool tn_rule_grow(const tn_test *test, tn_subject *subject, tn_subject *grown) {
+    const tn_shape *shape = subject->c.input_count > 0 ? &subject->c.inputs[0].shape : NULL;
+    tn_verdict none = {0};
+    if (!test->kernel || !test->kernel->reshape) return false;
+    for (uint32_t axis = shape ? shape->rank : 0; axis-- > 0;) {
+        const tn_change change = {.axis = (int32_t)axis, .extent = 3 * shape->extents[axis] + 64};
+        if (!tn_test_subject(test, &change, grown, &none)) continue;
+        if (tn_subject_shares_constants(subject, grown)) {
+            subject->probe.grown = &grown->probe;
+            subject->probe.other = &grown->probe;
+            return true;
+        }
+        tn_subject_destroy(grown);
+    }
+    return false;
+}
+
 tn_status tn_rule_live_once(tn_probe *probe) {
     tn_probe_life life = {0};
     tn_probe_context first = {0}, second = {0};
@@ -35,6 +52,12 @@ tn_status tn_rule_live_once(tn_probe *probe) {
     for (int i = 0; i < 2 && status == TN_OK; i++) /* as for a shape that comes back */
         status = tn_probe_reshape(&first, probe);
     if (status == TN_OK) status = run_in(&first, probe);
+    for (int i = 0; i < 2 && status == TN_OK && probe->grown; i++) {
+        tn_probe *shapes = i == 0 ? probe->grown : probe;
+        status = tn_probe_reshape(&first, shapes);
+        if (status == TN_OK) status = run_in(&first, shapes);
+        if (shapes != probe) memcpy(probe->rule, shapes->rule, sizeof(probe->rule));
+    }
     tn_probe_close(&first);
     tn_probe_close(&second);
     tn_probe_release(&life);
@@ -337,7 +360,14 @@ void tn_rule_leaks(const tn_test *test, tn_verdict *verdict) {
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     check_questions(test, &subject, verdict);
     if (verdict->outcome == TN_PASSED) check_runs(test, &subject, verdict);
+    tn_subject grown;
     if (verdict->outcome == TN_PASSED) check_lives(test, &subject, verdict);
+    if (verdict->outcome == TN_PASSED && tn_rule_grow(test, &subject, &grown)) {
+        check_lives(test, &subject, verdict);
+        subject.probe.grown = NULL;
+        subject.probe.other = NULL;
+        tn_subject_destroy(&grown);
+    }
     const bool has_constants = test->kernel && test->kernel->prepare && test->are_constant;
     static const double values[] = {-1, 0, 1e30};
     for (size_t i = 0; i < TN_COUNT(values) && has_constants; i++)

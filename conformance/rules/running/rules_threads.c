@@ -382,7 +382,7 @@ void tn_rule_contexts(const tn_test *test, tn_verdict *verdict) {
     if (!tn_test_subject(test, NULL, &subjects[0], verdict)) return;
     const bool is_there = tn_test_subject(test, &other_numbers, &subjects[1], &none);
     if (is_there) {
-        check_contexts(subjects, seconds_for(test), verdict);
+        check_contexts(subjects, SECONDS, verdict);
         tn_subject_destroy(&subjects[1]);
     } else {
         tn_verdict_skip(verdict, none.why);

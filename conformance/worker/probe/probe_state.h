@@ -53,6 +53,7 @@ struct tn_probe {
     bool is_random;   /* the reference gives other numbers each time, as the operator declares */
     bool is_flush;    /* inputs end where their pages do, aligned to their elements alone */
     bool swaps_slack; /* around the tensors lies what does at the other end of their pages */
+    struct tn_probe *grown; /* null, or larger shapes that a whole life goes on to, and back */
     const struct tn_probe *other;  /* null, or the profile's other end: other shapes of the node */
     const tn_allocator *allocator; /* of packed weights */
     tn_packed_store *packed; /* of another node of the same engine; null: the life has its own */
