@@ -3,13 +3,15 @@
 """Cold start and peak memory beside onnxruntime, in turns of one run.
 
     bench/cold_start.py [resnet50 mobilenet_v2 lenet srcnn | MODEL.onnx ...] [--bin build/bin] [--before OTHER/build/bin] [--rounds 21]
+                        [--from-model]
 
 A start is a whole process, from its beginning to its first result, two threads, files in the page cache: a C program on a plan
 (bench/start/start_tenon.c), and one that hands the same model to onnxruntime's C interface (start_onnxruntime.c; the library is that
 of this Python's onnxruntime, whose import plays no part). Plans are built before; in each round every side starts once, in changing
 order. Printed are the medians (the least) of milliseconds, of processor time and of VmHWM when the result is there, the median, least
 and greatest of the rounds' ratios, Tenon's over onnxruntime's, and the ratio of the least ones, for machines that do other work too. ResNet-50 and MobileNetV2 have random weights. `--before` is a build of another
-version, which loads a plan of its own. Needs onnx, numpy and onnxruntime (.venv has them after `make test`)."""
+version, which loads a plan of its own. With `--from-model`
+Tenon begins with the model too, which it builds without measuring. Needs onnx, numpy and onnxruntime (.venv has them after `make test`)."""
 import argparse
 import glob
 import importlib.util
@@ -68,8 +70,9 @@ def measure(name, model, sides, options, folder):
     model, threads, commands = model or made, str(options.threads), {}
     for side, binaries in sides.items():
         plan = f"{folder}/{name}.{side}.plan"
-        subprocess.run([f"{binaries}/tenon", "build", model, "-t", threads, "-o", plan], check=True, stdout=subprocess.DEVNULL)
-        commands[side] = [f"{options.bin}/tenon-start", plan, threads, numbers]
+        if not options.from_model:
+            subprocess.run([f"{binaries}/tenon", "build", model, "-t", threads, "-o", plan], check=True, stdout=subprocess.DEVNULL)
+        commands[side] = [f"{options.bin}/tenon-start", model if options.from_model else plan, threads, numbers]
         if side == "before":
             commands[side] = ["/usr/bin/env", f"LD_LIBRARY_PATH={binaries}/../lib", *commands[side]]
     commands["onnxruntime"] = [f"{options.bin}/onnxruntime-start", options.library, model, threads, numbers, *words]
@@ -105,6 +108,7 @@ def main():
     parser.add_argument("--bin", default=f"{HERE}/../build/bin", help="where tenon, tenon-start and onnxruntime-start are")
     parser.add_argument("--before", help="the same of another version")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--from-model", action="store_true", help="without a plan: from the model to the first result")
     parser.add_argument("--rounds", type=int, default=21)
     options = parser.parse_args()
     options.bin = os.path.abspath(options.bin)

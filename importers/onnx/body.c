@@ -72,6 +72,11 @@ static tn_status read_outputs(tn_onnx_reader *reader, tn_onnx_scope *scope,
         tn_import_tensor id;
         if (!name || !*name) return tn_fail(TN_ERROR_FORMAT, "output %zu has no name", i);
         TN_TRY(tn_onnx_scope_tensor(reader, scope, name, &id));
+        if (id == TN_IMPORT_NO_TENSOR)
+            return tn_fail(TN_ERROR_FORMAT,
+                           "output '%s' is an input of the function around it that the call leaves "
+                           "out",
+                           name);
         name = output_name(reader, graph, i);
         if (!name) return tn_fail_memory("an output's name");
         TN_TRY(tn_import_add_output(reader->graph, id, name));
@@ -117,8 +122,10 @@ tn_status tn_onnx_scope_capture(tn_onnx_reader *reader, tn_onnx_scope *scope, co
     tn_status status = tn_onnx_scope_tensor(reader, scope->parent, name, &outer);
     reader->graph = graph;
     TN_TRY(status);
-    if (outer == TN_IMPORT_NO_TENSOR) /* an input that the call of a function leaves out */
-        return tn_fail(TN_ERROR_FORMAT, "tensor '%s' is absent around the body", name);
+    if (outer == TN_IMPORT_NO_TENSOR) { /* an input that the call of a function leaves out */
+        *out_tensor = outer;
+        return tn_map_set(scope->tensors, name, outer);
+    }
     return capture(reader, scope, name, outer, out_tensor);
 }
 

@@ -18,7 +18,7 @@ const tn_cell_level tn_cell_avx512 = {&tn_rows_avx512, &tn_cells_avx512};
 typedef struct arithmetic {
     tn_expression expression;
     tn_expression_domain domains[TN_EXPRESSION_MOST_STEPS];
-    bool is_bool[TN_EXPRESSION_MOST_STEPS]; /* a name of a bool: 0 or 1 in any arithmetic */
+    bool is_bool[TN_EXPRESSION_MOST_STEPS]; /* a bool or a truth: 0 or 1 in any arithmetic */
     bool is_wide;                           /* f64, or integers that 32-bit floats do not hold */
     bool has_u64, has_number;               /* of other types than bool */
 } arithmetic;
@@ -74,6 +74,9 @@ static bool find_domain(const arithmetic *of, tn_expression_domain *out_domain) 
         const tn_expression_step *step = &of->expression.steps[i];
         if (step->operand_count == 0) continue;
         const tn_expression_domain own = of->domains[i], from = operands_domain(of, step);
+        if (from == TN_EXPRESSION_LITERAL && /* of truths and whole numbers */
+            (step->kind == TN_EXPRESSION_CHOOSE || tn_expression_is_truth(step->kind)))
+            continue;
         const bool is_power = own != TN_EXPRESSION_FLOAT && all == TN_EXPRESSION_FLOAT;
         if (is_power ||
             (from != all && from != TN_EXPRESSION_LITERAL && all != TN_EXPRESSION_FLOAT))
@@ -97,6 +100,8 @@ static bool find_cell(const tn_call *call, tn_cell *out_cell) {
             return false;
     }
     (void)tn_expression_domains(&of.expression, of.domains);
+    for (uint32_t i = 0; i < of.expression.count; i++) /* 0 or 1 in any arithmetic, too */
+        of.is_bool[i] |= tn_expression_is_truth(of.expression.steps[i].kind);
     if (!find_domain(&of, &domain)) return false;
     const bool is_whole = !tn_element_is_real(output) && output != TN_BOOL;
     if (domain == TN_EXPRESSION_FLOAT)
@@ -111,16 +116,65 @@ static bool find_cell(const tn_call *call, tn_cell *out_cell) {
 /* ----------------------------------------------------------------------------------------------
  * programs */
 
-static bool has_functions(const tn_cell_program *program) {
-    const tn_cell_functions *wide = &tn_cells_baseline.wide[program->cell];
-    for (uint32_t s = 0; program->cell != TN_CELL_F32 && s < program->program.step_count; s++) {
+static bool has_functions(const tn_cell_program *program, tn_cell cell) {
+    const tn_cell_functions *wide = &tn_cells_baseline.wide[cell];
+    for (uint32_t s = 0; s < program->program.step_count; s++) {
         const tn_row_step *step = &program->program.steps[s];
-        if ((step->kind == TN_ROW_STEP_MAP && !wide->maps[step->function]) ||
-            (step->kind == TN_ROW_STEP_COMBINE && !wide->combines[step->function]) ||
-            step->kind == TN_ROW_STEP_ROW)
+        if (cell == TN_CELL_F32) {
+            if ((step->kind == TN_ROW_STEP_MAP && step->function >= TN_MAP_COUNT) ||
+                (step->kind == TN_ROW_STEP_COMBINE && step->function >= TN_COMBINE_COUNT))
+                return false;
+        } else if ((step->kind == TN_ROW_STEP_MAP && !wide->maps[step->function]) ||
+                   (step->kind == TN_ROW_STEP_COMBINE && !wide->combines[step->function]) ||
+                   step->kind == TN_ROW_STEP_ROW)
             return false;
     }
     return true;
+}
+
+/* Whether all tensors are of such types. */
+static bool are_all(const tn_call *call, uint32_t most_bytes, bool is_bool) {
+    bool are = true;
+    for (uint32_t i = 0; i <= call->input_count; i++) {
+        const tn_type type = (i < call->input_count ? call->inputs[i] : call->outputs[0])->type;
+        are = are && tn_element_bytes(type) <= most_bytes && !tn_element_is_real(type) &&
+              (!is_bool || type == TN_BOOL);
+    }
+    return are;
+}
+
+static bool reads(const tn_call *call, tn_type type) {
+    for (uint32_t i = 0; i < call->input_count; i++)
+        if (call->inputs[i]->type == type) return true;
+    return false;
+}
+
+/* Whether low bits of what a step reads decide what it computes, as far as they are stored: of a
+ * single step they do where its operands fit the cells. */
+static bool fits_32_bits(const tn_row_program *program) {
+    for (uint32_t s = 0; s < program->step_count && program->step_count > 1; s++) {
+        const tn_row_step *step = &program->steps[s];
+        if (step->kind == TN_ROW_STEP_MAP && step->function != TN_MAP_NOT &&
+            step->function != TN_CELL_MAP_BIT_NOT)
+            return false;
+        if (step->kind == TN_ROW_STEP_COMBINE &&
+            (step->function <= TN_COMBINE_POW || step->function == TN_CELL_SHIFT_LEFT))
+            return false;
+    }
+    return true;
+}
+
+/* Smaller cells where the types and the steps allow it. */
+static tn_cell shrink(const tn_call *call, const tn_cell_program *program) {
+    tn_cell cell = program->cell;
+    if (cell == TN_CELL_F32 && are_all(call, 1, true))
+        cell = TN_CELL_BOOL;
+    else if (cell == TN_CELL_I64 && are_all(call, 4, false) && !reads(call, TN_U32) &&
+             fits_32_bits(&program->program))
+        cell = TN_CELL_I32;
+    else if (cell == TN_CELL_U64 && are_all(call, 4, false) && fits_32_bits(&program->program))
+        cell = TN_CELL_U32;
+    return has_functions(program, cell) ? cell : program->cell;
 }
 
 /* The text's numbers are kept as 32-bit floats, which must be what the text says. */
@@ -134,6 +188,10 @@ static bool read_numbers(tn_cell_program *program) {
             return false;
         } else if (program->cell == TN_CELL_F64) {
             to->f64 = (double)number;
+        } else if (program->cell == TN_CELL_BOOL) {
+            to->truth = number != 0;
+        } else if (program->cell == TN_CELL_I32 || program->cell == TN_CELL_U32) {
+            to->whole_32 = (int32_t)number;
         } else {
             to->whole = (int64_t)number;
         }
@@ -147,9 +205,12 @@ bool tn_cell_program_make(const tn_call *call, tn_cell_program *out_program) {
         return false;
     for (uint32_t i = 0; i < call->input_count; i++)
         if (!call->inputs[i]) return false;
-    return find_cell(call, &out_program->cell) &&
-           tn_row_program_make(call, TN_ROW_START_OPERATIONS, 0, &out_program->program, NULL, 0) &&
-           has_functions(out_program) && read_numbers(out_program);
+    if (!find_cell(call, &out_program->cell) ||
+        !tn_row_program_make(call, TN_ROW_START_OPERATIONS, 0, &out_program->program, NULL, 0) ||
+        !has_functions(out_program, out_program->cell))
+        return false;
+    out_program->cell = shrink(call, out_program);
+    return read_numbers(out_program);
 }
 
 tn_status tn_cell_program_prepare(tn_call *call) {
@@ -186,6 +247,13 @@ typedef struct cell_values {
     int64_t strides[VALUES]; /* 1: rows, 0: one cell */
 } cell_values;
 
+/* The last step's function where it can store the output's bools itself; null: it cannot. */
+static tn_cell_combine truth_of(const cell_job *job, const tn_row_step *step) {
+    return job->output->type == TN_BOOL && step->kind == TN_ROW_STEP_COMBINE
+               ? job->level->cells->wide[job->program->cell].truths[step->function]
+               : NULL;
+}
+
 static void run_step(const cell_job *job, const tn_row_step *step, int64_t count,
                      const void *const *operands, const int64_t *strides, void *y) {
     const tn_cell_functions *wide = &job->level->cells->wide[job->program->cell];
@@ -201,10 +269,12 @@ static void run_step(const cell_job *job, const tn_row_step *step, int64_t count
     }
 }
 
-/* A step computes one cell where all that it reads is one; answers whether the last one is a row.
- */
-static bool run_steps(const cell_job *job, int64_t count, cell_values *values, char *results,
-                      void *y) {
+typedef enum cell_result { RESULT_ONE, RESULT_ROW, RESULT_STORED } cell_result;
+
+/* A step computes one cell where all that it reads is one; answers what the last one has left: a
+ * cell or a row at `y`, or what is stored already, at `output`. */
+static cell_result run_steps(const cell_job *job, int64_t count, cell_values *values, char *results,
+                             void *y, void *output) {
     const tn_row_program *program = &job->program->program;
     int64_t is_row = 0;
     for (uint32_t s = 0; s < program->step_count; s++) {
@@ -215,11 +285,17 @@ static bool run_steps(const cell_job *job, int64_t count, cell_values *values, c
                                    values->strides[o[2]]};
         void *result = row == OUTPUT_ROW ? y : results + row * ROW_BYTES;
         is_row = strides[0] | strides[1] | strides[2];
+        const tn_cell_combine truth =
+            is_row && s + 1 == program->step_count ? truth_of(job, step) : NULL;
+        if (truth) {
+            truth(count, operands[0], strides[0], operands[1], strides[1], output);
+            return RESULT_STORED;
+        }
         run_step(job, step, is_row ? count : 1, operands, strides, result);
         values->at[step->result] = result;
         values->strides[step->result] = is_row;
     }
-    return is_row != 0;
+    return is_row ? RESULT_ROW : RESULT_ONE;
 }
 
 /* Elements of a row of the output, at most a block of them. */
@@ -242,7 +318,9 @@ static void run_block(const cell_job *job, const tn_broadcast_rows *rows, int64_
                (size_t)(rows->output_offset + first) * tn_element_bytes(output->type);
     const bool is_own = tn_cell_is_own(cell, output->type);
     char *y = is_own ? to : buffer, *results = buffer + ROW_BYTES;
-    if (!run_steps(job, count, values, results, y)) {
+    const cell_result result = run_steps(job, count, values, results, y, to);
+    if (result == RESULT_STORED) return;
+    if (result == RESULT_ONE) {
         const size_t bytes = tn_cell_bytes(cell);
         for (int64_t i = 1; i < count; i++)
             memcpy(y + (size_t)i * bytes, y, bytes);
@@ -258,9 +336,9 @@ static void run_piece(const void *user, const tn_broadcast_rows *rows, int64_t f
         values.at[TN_ROW_PROGRAM_FIRST_NUMBER + i] = &job->program->numbers[i];
         values.strides[TN_ROW_PROGRAM_FIRST_NUMBER + i] = 0;
     }
-    for (int64_t done = 0; done < count; done += TN_CELL_BLOCK)
-        run_block(job, rows, first + done,
-                  count - done < TN_CELL_BLOCK ? count - done : TN_CELL_BLOCK, &values);
+    const int64_t block = ROW_BYTES / (int64_t)tn_cell_bytes(job->program->cell);
+    for (int64_t done = 0; done < count; done += block)
+        run_block(job, rows, first + done, count - done < block ? count - done : block, &values);
 }
 
 /* An item is an element of the output. */

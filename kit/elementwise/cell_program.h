@@ -23,6 +23,8 @@ typedef union tn_cell_number {
     float f32;
     double f64;
     int64_t whole;
+    int32_t whole_32;
+    uint8_t truth;
 } tn_cell_number;
 
 typedef struct tn_cell_program {

@@ -21,6 +21,9 @@ static inline double modulo_f64(double a, double b) {
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
+#define HAS_ARITHMETIC  1
+#define HAS_TRUTHS      1
+#define HAS_ROWS        1
 #define WIDTH(name)     name##_f64
 #define CELL            double
 #define NEGATE(x)       (-(x))
@@ -119,44 +122,82 @@ static inline uint64_t power_i64(int64_t x, int64_t exponent) {
     if (x == 1) return 1;
     return x == -1 ? (exponent & 1 ? UINT64_MAX : 1) : 0;
 }
-static inline int64_t divide_i64(int64_t a, int64_t b) {
-    if (b == 0) return 0;
-    return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
-}
-static inline int64_t remainder_i64(int64_t a, int64_t b) {
-    return b == 0 || b == -1 ? 0 : a % b;
-}
-static inline int64_t modulo_i64(int64_t a, int64_t b) {
-    const int64_t rest = remainder_i64(a, b);
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
+/* Of signed CELLs, by zero 0; the lowest number by -1 wraps. */
+#define DIVIDE_SIGNED(a, b)                                                                        \
+    ((b) == 0 ? 0 : (b) == -1 ? (CELL)(0 - (UNSIGNED)(a)) : (a) / ((b) == 0 ? 1 : (b)))
+#define REMAINDER_SIGNED(a, b) ((b) == 0 || (b) == -1 ? 0 : (a) % ((b) == 0 ? 1 : (b)))
+#define MODULO_SIGNED(a, b)                                                                        \
+    (REMAINDER_SIGNED(a, b) +                                                                      \
+     (REMAINDER_SIGNED(a, b) != 0 && (REMAINDER_SIGNED(a, b) < 0) != ((b) < 0) ? (b) : 0))
 
-#define WIDTH(name)     name##_i64
-#define CELL            int64_t
-#define MAGNITUDE(x)    ((x) < 0 ? 0 - (uint64_t)(x) : (uint64_t)(x))
-#define SIGN(x)         (((x) > 0) - ((x) < 0))
-#define DIVIDE(a, b)    divide_i64(a, b)
-#define POWER(a, b)     power_i64(a, b)
-#define REMAINDER(a, b) remainder_i64(a, b)
-#define MODULO(a, b)    modulo_i64(a, b)
+/* The sign moves in. */
+#define SHIFT_RIGHT(a, b) ((a) >> ((UNSIGNED)(b) >= (UNSIGNED)BITS ? BITS - 1 : (int)(b)))
+#define MAGNITUDE(x)      ((x) < 0 ? 0 - (UNSIGNED)(x) : (UNSIGNED)(x))
+#define SIGN(x)           (((x) > 0) - ((x) < 0))
+#define DIVIDE(a, b)      DIVIDE_SIGNED(a, b)
+#define POWER(a, b)       power_i64(a, b)
+#define REMAINDER(a, b)   REMAINDER_SIGNED(a, b)
+#define MODULO(a, b)      MODULO_SIGNED(a, b)
+#define WIDTH(name)       name##_i64
+#define CELL              int64_t
+#define UNSIGNED          uint64_t
+#include "kit/elementwise/cells_width.h"
+#undef WIDTH
+#undef CELL
+#undef UNSIGNED
+#define WIDTH(name) name##_i32
+#define CELL        int32_t
+#define UNSIGNED    uint32_t
 #include "kit/elementwise/cells_width.h"
 
 #undef WIDTH
 #undef CELL
+#undef UNSIGNED
 #undef MAGNITUDE
 #undef SIGN
 #undef DIVIDE
 #undef POWER
 #undef REMAINDER
 #undef MODULO
-#define WIDTH(name)     name##_u64
-#define CELL            uint64_t
-#define MAGNITUDE(x)    (x)
-#define SIGN(x)         ((x) != 0)
-#define DIVIDE(a, b)    ((b) == 0 ? 0 : (a) / ((b) == 0 ? 1 : (b)))
-#define POWER(a, b)     power_u64(a, b)
-#define REMAINDER(a, b) ((b) == 0 ? 0 : (a) % ((b) == 0 ? 1 : (b)))
-#define MODULO          REMAINDER
+#undef SHIFT_RIGHT
+#define SHIFT_RIGHT(a, b) ((UNSIGNED)(b) >= (UNSIGNED)BITS ? 0 : (a) >> (b))
+#define MAGNITUDE(x)      (x)
+#define SIGN(x)           ((x) != 0)
+#define DIVIDE(a, b)      ((b) == 0 ? 0 : (a) / ((b) == 0 ? 1 : (b)))
+#define POWER(a, b)       power_u64(a, b)
+#define REMAINDER(a, b)   ((b) == 0 ? 0 : (a) % ((b) == 0 ? 1 : (b)))
+#define MODULO            REMAINDER
+#define WIDTH(name)       name##_u64
+#define CELL              uint64_t
+#define UNSIGNED          uint64_t
+#include "kit/elementwise/cells_width.h"
+#undef WIDTH
+#undef CELL
+#undef UNSIGNED
+#define WIDTH(name) name##_u32
+#define CELL        uint32_t
+#define UNSIGNED    uint32_t
+#include "kit/elementwise/cells_width.h"
+
+/* Truths alone: as bytes, which are results as they are; and comparisons of floats. */
+#undef WIDTH
+#undef CELL
+#undef UNSIGNED
+#undef HAS_ARITHMETIC
+#undef HAS_TRUTHS
+#define HAS_ARITHMETIC 0
+#define HAS_TRUTHS     0
+#define WIDTH(name)    name##_bool
+#define CELL           uint8_t
+#include "kit/elementwise/cells_width.h"
+#undef WIDTH
+#undef CELL
+#undef HAS_TRUTHS
+#undef HAS_ROWS
+#define HAS_TRUTHS  1
+#define HAS_ROWS    0
+#define WIDTH(name) name##_f32
+#define CELL        float
 #include "kit/elementwise/cells_width.h"
 
 /* ----------------------------------------------------------------------------------------------
@@ -254,6 +295,10 @@ static void load_f64(tn_type type, int64_t count, const void *from, void *to) {
     LOAD(double)
 }
 
+static void load_i32(tn_type type, int64_t count, const void *from, void *to) {
+    LOAD(uint32_t)
+}
+
 static void load_i64(tn_type type, int64_t count, const void *from, void *to) {
     LOAD(uint64_t)
 }
@@ -266,6 +311,12 @@ static void load(tn_cell cell, tn_type type, int64_t count, const void *from, vo
     case TN_CELL_F64:
         load_f64(type, count, from, to);
         return;
+    case TN_CELL_I32:
+    case TN_CELL_U32:
+        load_i32(type, count, from, to);
+        return;
+    case TN_CELL_BOOL: /* of bools alone */
+        CONVERT(uint8_t, uint8_t, x[i] != 0)
     default:
         load_i64(type, count, from, to);
         return;
@@ -305,18 +356,26 @@ static void store_f64(tn_type type, int64_t count, const void *from, void *to) {
         tn_element_store_f64(to, type, i, is_whole ? trunc(row[i]) : row[i]);
 }
 
-static void store_i64(tn_type type, int64_t count, const void *from, void *to) {
-    switch (tn_element_bytes(type)) {
-    case 1:
-        if (type == TN_BOOL) CONVERT(uint8_t, uint64_t, x[i] != 0)
-        CONVERT(uint8_t, uint64_t, x[i])
-    case 2:
-        CONVERT(uint16_t, uint64_t, x[i])
-    case 4:
-        CONVERT(uint32_t, uint64_t, x[i])
-    default:
-        CONVERT(uint64_t, uint64_t, x[i])
+#define STORE(cell)                                                                                \
+    switch (tn_element_bytes(type)) {                                                              \
+    case 1:                                                                                        \
+        if (type == TN_BOOL) CONVERT(uint8_t, cell, x[i] != 0)                                     \
+        CONVERT(uint8_t, cell, x[i])                                                               \
+    case 2:                                                                                        \
+        CONVERT(uint16_t, cell, x[i])                                                              \
+    case 4:                                                                                        \
+        CONVERT(uint32_t, cell, x[i])                                                              \
+    default:                                                                                       \
+        CONVERT(uint64_t, cell, x[i])                                                              \
     }
+
+static void store_i64(tn_type type, int64_t count, const void *from, void *to) {
+    STORE(uint64_t)
+}
+
+/* Of types of at most 32 bits. */
+static void store_i32(tn_type type, int64_t count, const void *from, void *to) {
+    STORE(uint32_t)
 }
 
 /* Integers as floats are rounded once. */
@@ -334,6 +393,13 @@ static void store(tn_cell cell, tn_type type, int64_t count, const void *from, v
         return;
     case TN_CELL_F64:
         store_f64(type, count, from, to);
+        return;
+    case TN_CELL_I32:
+    case TN_CELL_U32:
+        store_i32(type, count, from, to);
+        return;
+    case TN_CELL_BOOL: /* as bools alone */
+        memcpy(to, from, (size_t)count);
         return;
     default:
         if (tn_element_is_real(type))
@@ -362,6 +428,34 @@ static inline int64_t whole_of_u64(double x) {
     if (type == TN_U64) CONVERT(int64_t, from_type, whole_of_u64((double)x[i]))                    \
     CONVERT(int64_t, from_type, whole_of((double)x[i]))
 
+/* What the processor's conversion answers for what is out of range is what is wanted. */
+static bool truncate_32(int64_t count, const float *from, int32_t *to) {
+    int32_t outside = 0;
+    int64_t i = 0;
+#if defined(__AVX2__)
+    __m256i any = _mm256_setzero_si256();
+    for (; i + 8 <= count; i += 8) {
+        const __m256i whole = _mm256_cvttps_epi32(_mm256_loadu_ps(from + i));
+        _mm256_storeu_si256((void *)(to + i), whole);
+        any |= _mm256_cmpeq_epi32(whole, _mm256_set1_epi32(INT32_MIN));
+    }
+    outside = _mm256_movemask_epi8(any);
+#elif defined(__SSE2__)
+    __m128i any = _mm_setzero_si128();
+    for (; i + 4 <= count; i += 4) {
+        const __m128i whole = _mm_cvttps_epi32(_mm_loadu_ps(from + i));
+        _mm_storeu_si128((void *)(to + i), whole);
+        any |= _mm_cmpeq_epi32(whole, _mm_set1_epi32(INT32_MIN));
+    }
+    outside = _mm_movemask_epi8(any);
+#endif
+    for (; i < count; i++) {
+        to[i] = (int32_t)whole_of_32((double)from[i]);
+        outside |= to[i] == INT32_MIN;
+    }
+    return outside == 0;
+}
+
 static void truncate_f32(tn_type type, int64_t count, const void *from, int64_t *to) {
     TRUNCATE(float)
 }
@@ -383,17 +477,32 @@ static void truncate_cells(tn_cell cell, tn_type type, int64_t count, const void
     [TN_MAP_NEG] = map_neg_##cell, [TN_MAP_ABS] = map_abs_##cell, [TN_MAP_SIGN] = map_sign_##cell, \
     [TN_MAP_NOT] = map_not_##cell, [TN_MAP_FLOOR] = map_floor_##cell,                              \
     [TN_MAP_CEIL] = map_ceil_##cell, [TN_MAP_ROUND] = map_round_##cell
-#define COMBINES(cell)                                                                             \
-    .combines = {combine_add_##cell,   combine_sub_##cell,                                         \
-                 combine_mul_##cell,   combine_div_##cell,                                         \
-                 combine_pow_##cell,   combine_max_##cell,                                         \
-                 combine_min_##cell,   NULL,                                                       \
-                 combine_less_##cell,  combine_less_equal_##cell,                                  \
-                 combine_equal_##cell, combine_not_equal_##cell,                                   \
-                 combine_and_##cell,   combine_or_##cell,                                          \
-                 combine_fmax_##cell,  combine_fmin_##cell,                                        \
-                 combine_fmod_##cell,  combine_mod_##cell},                                        \
-    .choose = choose_##cell
+#define LOGIC(cell)                                                                                \
+    [TN_COMBINE_LESS] = combine_less_##cell, [TN_COMBINE_LESS_EQUAL] = combine_less_equal_##cell,  \
+    [TN_COMBINE_EQUAL] = combine_equal_##cell, [TN_COMBINE_NOT_EQUAL] = combine_not_equal_##cell,  \
+    [TN_COMBINE_AND] = combine_and_##cell, [TN_COMBINE_OR] = combine_or_##cell
+#define ARITHMETIC(cell)                                                                           \
+    [TN_COMBINE_ADD] = combine_add_##cell, [TN_COMBINE_SUB] = combine_sub_##cell,                  \
+    [TN_COMBINE_MUL] = combine_mul_##cell, [TN_COMBINE_DIV] = combine_div_##cell,                  \
+    [TN_COMBINE_POW] = combine_pow_##cell, [TN_COMBINE_MAX] = combine_max_##cell,                  \
+    [TN_COMBINE_MIN] = combine_min_##cell, [TN_COMBINE_FMAX] = combine_fmax_##cell,                \
+    [TN_COMBINE_FMIN] = combine_fmin_##cell, [TN_COMBINE_FMOD] = combine_fmod_##cell,              \
+    [TN_COMBINE_MOD] = combine_mod_##cell
+#define BITS(cell)                                                                                 \
+    [TN_CELL_BIT_AND] = combine_bit_and_##cell, [TN_CELL_BIT_OR] = combine_bit_or_##cell,          \
+    [TN_CELL_BIT_XOR] = combine_bit_xor_##cell, [TN_CELL_SHIFT_LEFT] = combine_shift_left_##cell,  \
+    [TN_CELL_SHIFT_RIGHT] = combine_shift_right_##cell
+#define TRUTHS(cell)                                                                               \
+    .truths = {[TN_COMBINE_LESS] = truth_less_##cell,                                              \
+               [TN_COMBINE_LESS_EQUAL] = truth_less_equal_##cell,                                  \
+               [TN_COMBINE_EQUAL] = truth_equal_##cell,                                            \
+               [TN_COMBINE_NOT_EQUAL] = truth_not_equal_##cell}
+#define INTEGERS(cell)                                                                             \
+    {                                                                                              \
+        .maps = {COMMON_MAPS(cell), [TN_CELL_MAP_BIT_NOT] = map_bit_not_##cell},                   \
+        .combines = {LOGIC(cell), ARITHMETIC(cell), BITS(cell)}, TRUTHS(cell),                     \
+        .choose = choose_##cell                                                                    \
+    }
 const tn_cells_level TN_CELLS_LEVEL = {
     .wide = {[TN_CELL_F64] = {.maps = {COMMON_MAPS(f64),
                                        [TN_MAP_EXP] = map_exp_f64,
@@ -417,9 +526,18 @@ const tn_cells_level TN_CELLS_LEVEL = {
                                        [TN_ACTIVATION_TANH] = map_tanh_f64,
                                        [TN_ACTIVATION_SIGMOID] = map_sigmoid_f64,
                                        [TN_MAP_SOFTPLUS] = map_softplus_f64},
-                              COMBINES(f64)},
-             [TN_CELL_I64] = {.maps = {COMMON_MAPS(i64)}, COMBINES(i64)},
-             [TN_CELL_U64] = {.maps = {COMMON_MAPS(u64)}, COMBINES(u64)}},
+                              .combines = {LOGIC(f64), ARITHMETIC(f64)},
+                              TRUTHS(f64),
+                              .choose = choose_f64},
+             [TN_CELL_I64] = INTEGERS(i64),
+             [TN_CELL_U64] = INTEGERS(u64),
+             [TN_CELL_I32] = INTEGERS(i32),
+             [TN_CELL_U32] = INTEGERS(u32),
+             [TN_CELL_BOOL] = {.maps = {[TN_MAP_NOT] = map_not_bool},
+                               .combines = {LOGIC(bool)},
+                               .choose = choose_bool},
+             [TN_CELL_F32] = {TRUTHS(f32)}},
     .load = load,
     .store = store,
-    .truncate = truncate_cells};
+    .truncate = truncate_cells,
+    .truncate_32 = truncate_32};

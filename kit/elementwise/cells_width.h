@@ -2,7 +2,9 @@
 /*
  * The functions of cells.h in one arithmetic, for cells_body.h alone, which includes this once for
  * each: WIDTH(name), CELL, and the functions of one and two numbers, NEGATE to MODULO, are defined
- * there. The loops are written for the compiler to vectorise.
+ * there; for integers UNSIGNED, the type without a sign. HAS_ROWS: not only truths as bytes, which
+ * HAS_TRUTHS wants; HAS_ARITHMETIC: not only truths. The loops are written for the compiler to
+ * vectorise.
  */
 
 #define MAP(name, expression)                                                                      \
@@ -15,31 +17,40 @@
         }                                                                                          \
     }
 
-#define LOOP(a_of, b_of, expression)                                                               \
+#define LOOP(RESULT, a_of, b_of, expression)                                                       \
     for (int64_t i = 0; i < count; i++) {                                                          \
         const CELL a = a_of, b = b_of;                                                             \
-        y[i] = (CELL)(expression);                                                                 \
+        y[i] = (RESULT)(expression);                                                               \
     }
-#define COMBINE(name, expression)                                                                  \
-    static void WIDTH(combine_##name)(int64_t count, const void *left, int64_t a_stride,           \
-                                      const void *right, int64_t b_stride, void *to) {             \
+#define COMBINE(name, expression) COMBINE_TO(combine_##name, CELL, expression)
+#define TRUTH(name, expression)   COMBINE_TO(truth_##name, uint8_t, expression)
+#define COMBINE_TO(name, RESULT, expression)                                                       \
+    static void WIDTH(name)(int64_t count, const void *left, int64_t a_stride, const void *right,  \
+                            int64_t b_stride, void *to) {                                          \
         const CELL *first = left, *second = right;                                                 \
-        CELL *y = to;                                                                              \
+        RESULT *y = to;                                                                            \
         const CELL one = a_stride ? 0 : first[0], other = b_stride ? 0 : second[0];                \
         if (a_stride && b_stride)                                                                  \
-            LOOP(first[i], second[i], expression)                                                  \
+            LOOP(RESULT, first[i], second[i], expression)                                          \
         else if (a_stride)                                                                         \
-            LOOP(first[i], other, expression)                                                      \
+            LOOP(RESULT, first[i], other, expression)                                              \
         else if (b_stride)                                                                         \
-            LOOP(one, second[i], expression)                                                       \
+            LOOP(RESULT, one, second[i], expression)                                               \
         else                                                                                       \
-            LOOP(one, other, expression)                                                           \
+            LOOP(RESULT, one, other, expression)                                                   \
     }
 
+#if HAS_TRUTHS
+TRUTH(less, a < b)
+TRUTH(less_equal, a <= b)
+TRUTH(equal, a == b)
+TRUTH(not_equal, a != b)
+#endif
+
+#if HAS_ARITHMETIC
 MAP(neg, NEGATE(x))
 MAP(abs, MAGNITUDE(x))
 MAP(sign, SIGN(x))
-MAP(not, x == 0)
 MAP(floor, FLOOR(x))
 MAP(ceil, CEIL(x))
 MAP(round, ROUND(x))
@@ -51,16 +62,31 @@ COMBINE(div, DIVIDE(a, b))
 COMBINE(pow, POWER(a, b))
 COMBINE(max, LARGER(a, b))
 COMBINE(min, SMALLER(a, b))
+COMBINE(fmax, FMAX(a, b))
+COMBINE(fmin, FMIN(a, b))
+COMBINE(fmod, REMAINDER(a, b))
+COMBINE(mod, MODULO(a, b))
+#endif
+
+#if HAS_ARITHMETIC && defined(UNSIGNED)
+#define BITS ((int)sizeof(CELL) * 8)
+MAP(bit_not, ~x)
+COMBINE(bit_and, (a) & (b))
+COMBINE(bit_or, (a) | (b))
+COMBINE(bit_xor, (a) ^ (b))
+COMBINE(shift_left, (UNSIGNED)(b) >= (UNSIGNED)BITS ? 0 : (UNSIGNED)(a) << (b))
+COMBINE(shift_right, SHIFT_RIGHT(a, b))
+#undef BITS
+#endif
+
+#if HAS_ROWS
+MAP(not, x == 0)
 COMBINE(less, a < b)
 COMBINE(less_equal, a <= b)
 COMBINE(equal, a == b)
 COMBINE(not_equal, a != b)
 COMBINE(and, (a != 0) & (b != 0))
 COMBINE(or, (a != 0) | (b != 0))
-COMBINE(fmax, FMAX(a, b))
-COMBINE(fmin, FMIN(a, b))
-COMBINE(fmod, REMAINDER(a, b))
-COMBINE(mod, MODULO(a, b))
 
 static void WIDTH(choose)(int64_t count, const void *const rows[3], const int64_t strides[3],
                           void *to) {
@@ -86,7 +112,10 @@ static void WIDTH(choose)(int64_t count, const void *const rows[3], const int64_
     for (int64_t i = 0; i < count; i++)
         y[i] = step ? chosen[i] : first;
 }
+#endif
 
 #undef MAP
 #undef LOOP
 #undef COMBINE
+#undef TRUTH
+#undef COMBINE_TO

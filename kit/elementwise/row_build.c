@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values and steps of a row program, and expressions as such steps; see row_build.h. */
 #include "kit/elementwise/row_build.h"
+#include "kit/elementwise/cells.h"
 #include "kit/elementwise/row_pattern.h"
 #include "src/expression/expression_field.h"
 
@@ -61,9 +62,15 @@ static bool append(const tn_row_builder *builder, tn_row_step step, uint32_t *ou
     return true;
 }
 
+/* Rows of floats have no such function. */
+static bool is_of_cells(const tn_row_step *step) {
+    return (step->kind == TN_ROW_STEP_MAP && step->function >= TN_MAP_COUNT) ||
+           (step->kind == TN_ROW_STEP_COMBINE && step->function >= TN_COMBINE_COUNT);
+}
+
 bool tn_row_build_step(const tn_row_builder *builder, tn_row_step step, uint32_t *out_value) {
     const float *first = number_of(builder, step.operands[0]);
-    bool are_numbers = step.kind != TN_ROW_STEP_ROW;
+    bool are_numbers = step.kind != TN_ROW_STEP_ROW && !is_of_cells(&step);
     for (uint32_t i = 0; i < TN_ROW_STEP_OPERANDS; i++)
         are_numbers = are_numbers && number_of(builder, step.operands[i]);
     if (are_numbers) return fold(builder, &step, out_value);
@@ -138,11 +145,19 @@ static bool add_call(const tn_row_builder *builder, const tn_expression_step *st
                      {"min", TN_COMBINE_MIN},
                      {"max", TN_COMBINE_MAX},
                      {"fmod", TN_COMBINE_FMOD},
-                     {"mod", TN_COMBINE_MOD}};
+                     {"mod", TN_COMBINE_MOD},
+                     {"bitnot", TN_CELL_MAP_BIT_NOT},
+                     {"bitand", TN_CELL_BIT_AND},
+                     {"bitor", TN_CELL_BIT_OR},
+                     {"bitxor", TN_CELL_BIT_XOR},
+                     {"shift_left", TN_CELL_SHIFT_LEFT},
+                     {"shift_right", TN_CELL_SHIFT_RIGHT}};
     const char *name = tn_expression_function_name(step->function);
     const uint32_t *o = step->operands;
     for (size_t i = 0; i < TN_COUNT(functions); i++) {
         if (strcmp(name, functions[i].name) != 0) continue;
+        const uint32_t limit = step->operand_count == 1 ? (uint32_t)TN_MAP_COUNT : TN_COMBINE_COUNT;
+        if (functions[i].function >= limit && !builder->has_cells) break;
         return step->operand_count == 1
                    ? tn_row_build_map(builder, functions[i].function, 0, 0, values[o[0]], out_value)
                    : tn_row_build_combine(builder, functions[i].function, values[o[0]],

@@ -10,6 +10,7 @@ typedef struct tn_row_builder {
     char *why;
     size_t why_bytes;
     bool has_patterns;
+    bool has_cells; /* functions of cells.h, too */
 } tn_row_builder;
 
 /* Notes why; answers false. */

@@ -50,7 +50,8 @@ typedef struct tn_row_program {
 /* What a program begins with. */
 typedef enum tn_row_start {
     TN_ROW_START_EXPRESSION, /* the node's expression over its inputs */
-    TN_ROW_START_OPERATIONS, /* the same without functions for whole expressions, for benchmarks */
+    TN_ROW_START_OPERATIONS, /* the same for cells.h: its functions of integers, and none for whole
+                                expressions */
     TN_ROW_START_COMBINE,    /* `function` of rows.h over the first two inputs */
     TN_ROW_START_VALUE       /* tensor 0: what the kernel has computed */
 } tn_row_start;

@@ -68,7 +68,7 @@ static bool give_rows(tn_row_program *program) {
 }
 
 bool tn_row_program_schedule(tn_row_program *program, char *out_why, size_t why_bytes) {
-    const tn_row_builder builder = {program, out_why, why_bytes, false};
+    const tn_row_builder builder = {program, out_why, why_bytes, false, false};
     if (program->step_count > MOST_STEPS)
         return tn_row_build_fail(&builder, "it has too many steps");
     if (program->number_count > MOST_NUMBERS)
@@ -82,7 +82,7 @@ bool tn_row_program_schedule(tn_row_program *program, char *out_why, size_t why_
 
 bool tn_row_program_make(const tn_call *call, tn_row_start start, uint32_t function,
                          tn_row_program *out_program, char *out_why, size_t why_bytes) {
-    const tn_row_builder builder = {out_program, out_why, why_bytes, false};
+    const tn_row_builder builder = {out_program, out_why, why_bytes, false, false};
     if (!tn_row_program_read(call, start, function, out_program, out_why, why_bytes)) return false;
     for (uint32_t i = 0; i < call->step_count; i++) {
         const tn_tensor *output = call->steps[i]->output;

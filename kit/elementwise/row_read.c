@@ -109,7 +109,8 @@ static void drop_unread(tn_row_program *program, uint32_t value) {
 bool tn_row_program_read(const tn_call *call, tn_row_start start, uint32_t function,
                          tn_row_program *out_program, char *out_why, size_t why_bytes) {
     const tn_row_builder builder = {out_program, out_why, why_bytes,
-                                    start != TN_ROW_START_OPERATIONS};
+                                    start != TN_ROW_START_OPERATIONS,
+                                    start == TN_ROW_START_OPERATIONS};
     tn_known_steps steps;
     uint32_t first_operand = 0, value = 0;
     out_program->number_count = out_program->step_count = 0;

@@ -27,6 +27,22 @@ static tn_cell choose_cell(tn_type from, tn_type to) {
     return from == TN_F64 || to == TN_F64 ? TN_CELL_F64 : TN_CELL_F32;
 }
 
+/* Floats that 32 bits hold without their fraction; false: there are others, and a type that wants
+ * them. */
+static bool truncate_block(const cast_job *job, int64_t count, const float *x, int32_t *whole,
+                           char *y) {
+    if (job->to == TN_I32) {
+        job->cells->truncate_32(count, x, (int32_t *)(void *)y);
+        return true;
+    }
+    if (!job->cells->truncate_32(count, x, whole)) return false;
+    if (tn_element_bytes(job->to) == 8)
+        job->cells->load(TN_CELL_I64, TN_I32, count, whole, y);
+    else
+        job->cells->store(TN_CELL_I32, job->to, count, whole, y);
+    return true;
+}
+
 static void cast_block(const cast_job *job, int64_t count, const char *x, char *y) {
     _Alignas(64) char block[BLOCK * 8];
     _Alignas(64) int64_t whole[BLOCK];
@@ -46,6 +62,7 @@ static void cast_block(const cast_job *job, int64_t count, const char *x, char *
         job->cells->store(cell, job->to, count, cells, y);
         return;
     }
+    if (cell == TN_CELL_F32 && truncate_block(job, count, cells, (int32_t *)whole, y)) return;
     job->cells->truncate(cell, job->to, count, cells, whole);
     job->cells->store(TN_CELL_I64, job->to, count, whole, y);
 }

@@ -84,6 +84,17 @@ static tn_status if_infer(tn_call *call) {
     return status;
 }
 
+/* By a condition that is a constant. */
+static tn_status if_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    const if_params *params = call->params;
+    const bool *condition = call->inputs[0]->data;
+    if (input != 0 || !condition || strcmp(name, TN_FACET_BRANCH) != 0) return TN_ERROR_UNSUPPORTED;
+    *(tn_facet_branch *)out_facet->what =
+        (tn_facet_branch){.size = sizeof(tn_facet_branch),
+                          .body = *condition ? params->then_branch : params->else_branch};
+    return TN_OK;
+}
+
 /* What has memory is computed into it, the rest is copied. */
 static tn_status if_reference(tn_call *call) {
     const if_params *params = call->params;
@@ -122,6 +133,7 @@ const tn_operator tn_control_if = {
     .traits = TN_OPERATOR_EXACT,
     .infer = if_infer,
     .reference = if_reference,
+    .facet = if_facet,
     TN_FIELDS(if_params, if_fields),
     TN_INPUTS(if_inputs),
     TN_OUTPUTS(if_outputs)};

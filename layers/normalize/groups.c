@@ -9,6 +9,8 @@
 #include "normalize/groups.h"
 #include "kit/operator/layer.h"
 #include <tenon/kit/parallel.h>
+#include <tenon/kit/reduce_rows.h>
+#include <tenon/kit/rows.h>
 
 #include <math.h>
 
@@ -121,6 +123,92 @@ static tn_status group_run(tn_call *call) {
                                     tn_parallel_grain(GRAIN, job.channels * job.plane), do_groups,
                                     &job);
 }
+
+/* ----------------------------------------------------------------------------------------------
+ * 32-bit floats by rows */
+
+typedef struct rows_level {
+    const tn_reduce_level *reduce;
+    const tn_rows_level *rows;
+} rows_level;
+
+enum { BLOCK = 4096 /* elements that are summed in 32 bits */ };
+
+/* The sum of the elements, or of the squares of what they are off `mean`. */
+static double sum_of(const rows_level *level, const float *x, int64_t count, const float *mean) {
+    float block[BLOCK];
+    double sum = 0;
+    for (int64_t at = 0; at < count; at += BLOCK) {
+        const int64_t part = count - at < BLOCK ? count - at : BLOCK;
+        if (mean) level->rows->combines[TN_COMBINE_SUB](part, x + at, 1, mean, 0, block);
+        sum += (double)(mean ? level->reduce->lanes[TN_REDUCE_SUM_SQUARE](part, block)
+                             : level->reduce->lanes[TN_REDUCE_SUM](part, x + at));
+    }
+    return sum;
+}
+
+static void do_channel_row(const group_job *job, int64_t first, int64_t operand, float mean,
+                           double inverse) {
+    const rows_level *level = job->call->user;
+    const float *x = (const float *)job->call->inputs[X]->data + first;
+    const float bias = ((const float *)job->call->inputs[BIAS]->data)[operand];
+    const float factor =
+        (float)((double)((const float *)job->call->inputs[SCALE]->data)[operand] * inverse);
+    float *y = (float *)job->call->outputs[0]->data + first;
+    for (int64_t at = 0; at < job->plane; at += BLOCK) {
+        const int64_t part = job->plane - at < BLOCK ? job->plane - at : BLOCK;
+        level->rows->combines[TN_COMBINE_SUB](part, x + at, 1, &mean, 0, y + at);
+        level->rows->combines[TN_COMBINE_MUL](part, y + at, 1, &factor, 0, y + at);
+        level->rows->combines[TN_COMBINE_ADD](part, y + at, 1, &bias, 0, y + at);
+    }
+}
+
+/* An item is a group of an image. */
+static tn_status do_group_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const group_job *job = user;
+    const group_params *params = job->call->params;
+    const int64_t count = job->channels * job->plane;
+    (void)thread;
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t group = item % job->groups;
+        const float *x = (const float *)job->call->inputs[X]->data + item * count;
+        const float mean = (float)(sum_of(job->call->user, x, count, NULL) / (double)count);
+        const double variance = sum_of(job->call->user, x, count, &mean) / (double)count;
+        for (int64_t channel = 0; channel < job->channels; channel++)
+            do_channel_row(job, item * count + channel * job->plane,
+                           job->is_per_group ? group : group * job->channels + channel, mean,
+                           1 / sqrt(variance + (double)params->epsilon));
+    }
+    return TN_OK;
+}
+
+static tn_status rows_run(tn_call *call) {
+    enum { GRAIN = 8192 };
+    group_job job;
+    TN_TRY(read_job(call, &job));
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    return call->host->parallel_for(call, call->inputs[X]->shape[0] * job.groups,
+                                    tn_parallel_grain(GRAIN, job.channels * job.plane),
+                                    do_group_rows, &job);
+}
+
+static const char *const rows_combinations[] = {"f32, f32, f32 -> f32"};
+#define ROWS_KERNEL(prefix, operator_name, level)                                                  \
+    const tn_kernel tn_##prefix##_rows_##level = {                                                 \
+        TN_KERNEL_BEGIN("cpu", "", operator_name, "rows_" #level, 1,                               \
+                        "Groups of elements by vectors, on all threads."),                         \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
+        TN_COMBINATIONS(rows_combinations),                                                        \
+        .run = rows_run,                                                                           \
+        .user = (void *)(uintptr_t)&level_##level}
+#define ROWS_KERNELS(level)                                                                        \
+    static const rows_level level_##level = {&tn_reduce_##level, &tn_rows_##level};                \
+    ROWS_KERNEL(instance, "InstanceNormalization", level);                                         \
+    ROWS_KERNEL(group, "GroupNormalization", level)
+ROWS_KERNELS(baseline);
+ROWS_KERNELS(avx2);
+ROWS_KERNELS(avx512);
 
 /* ----------------------------------------------------------------------------------------------
  * tables */

@@ -148,5 +148,6 @@ LANES_KERNEL(lp_normalization, "LpNormalization");
 TN_LAYER(normalize,
          TN_OPERATORS(&tn_instance_normalization_6, &tn_group_normalization_18,
                       &tn_group_normalization_21, &mean_variance_9, &lp_normalization_1),
-         TN_KERNELS(&tn_instance_normalization_planes, &tn_group_normalization_groups,
+         TN_KERNELS(TN_LEVEL_LIST(tn_instance_rows), TN_LEVEL_LIST(tn_group_rows),
+                    &tn_instance_normalization_planes, &tn_group_normalization_groups,
                     &mean_variance_lanes, &lp_normalization_lanes));

@@ -148,10 +148,11 @@ static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
     tn_dnnl_primitive primitive = {0};
     dnnl_primitive_desc_t desc;
     (void)bytes;
-    TN_TRY(tn_dnnl_check(call,
-                         dnnl_reorder_primitive_desc_create(&desc, job->from, tn_dnnl_engine(),
-                                                            job->to, tn_dnnl_engine(), NULL),
-                         "laying out weights"));
+    const int before = tn_dnnl_set_threads(call->threads); /* which the description notes */
+    const dnnl_status_t described = dnnl_reorder_primitive_desc_create(
+        &desc, job->from, tn_dnnl_engine(), job->to, tn_dnnl_engine(), NULL);
+    tn_dnnl_set_threads((uint32_t)before);
+    TN_TRY(tn_dnnl_check(call, described, "laying out weights"));
     tn_status status = tn_dnnl_primitive_make(call, desc, &primitive);
     dnnl_primitive_desc_destroy(desc);
     if (status == TN_OK) status = tn_dnnl_primitive_add(call, &primitive, DNNL_ARG_FROM, job->from);

@@ -11,6 +11,7 @@
 
 typedef struct lanes_job {
     const tn_softmax_level *level;
+    bool is_log;
     tn_lanes lanes;
     const float *x;
     float *y;
@@ -21,7 +22,8 @@ static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t threa
     const int64_t count = job->lanes.count;
     (void)thread;
     for (int64_t i = begin; i < end; i++)
-        job->level->lane(count, job->x + i * count, job->y + i * count);
+        (job->is_log ? job->level->log_lane : job->level->lane)(count, job->x + i * count,
+                                                                job->y + i * count);
     return TN_OK;
 }
 
@@ -33,24 +35,38 @@ static tn_status do_columns(void *user, int64_t begin, int64_t end, uint32_t thr
     for (int64_t i = begin; i < end; i++) {
         int64_t columns = 0;
         const int64_t at = tn_lane_group(lanes, width, groups, i, &columns);
-        job->level->columns(lanes->count, lanes->inner, columns, job->x + at, job->y + at);
+        (job->is_log ? job->level->log_columns : job->level->columns)(
+            lanes->count, lanes->inner, columns, job->x + at, job->y + at);
     }
     return TN_OK;
 }
 
-static tn_status lanes_run(tn_call *call) {
+static tn_status run_lanes(tn_call *call, bool is_log) {
     enum { GRAIN = 8192 };
-    lanes_job job = {.level = call->user, .x = call->inputs[0]->data, .y = call->outputs[0]->data};
+    lanes_job job = {.level = call->user,
+                     .is_log = is_log,
+                     .x = call->inputs[0]->data,
+                     .y = call->outputs[0]->data};
     TN_TRY(tn_softmax_read(call, &job.lanes));
     if (call->outputs[0]->bytes == 0) return TN_OK;
     return tn_lanes_do(call, &job.lanes, job.lanes.count, job.level->width, GRAIN, do_lanes,
                        do_columns, &job);
 }
 
+static tn_status lanes_run(tn_call *call) {
+    return run_lanes(call, false);
+}
+static tn_status log_lanes_run(tn_call *call) {
+    return run_lanes(call, true);
+}
+
 static const char *const lanes_combinations[] = {"f32 -> f32"};
 TN_LEVEL_KERNELS(lanes, tn_softmax, "Softmax", "lanes", "Lanes by vectors, on all threads.",
                  .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
                  TN_COMBINATIONS(lanes_combinations), .run = lanes_run);
+TN_LEVEL_KERNELS(log_lanes, tn_softmax, "LogSoftmax", "lanes", "Lanes by vectors, on all threads.",
+                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+                 TN_COMBINATIONS(lanes_combinations), .run = log_lanes_run);
 
 /* ----------------------------------------------------------------------------------------------
  * 8 bits */
@@ -171,5 +187,6 @@ TN_LEVEL_KERNELS(bytes, tn_softmax_bytes, "Softmax", "int8",
 DOUBLE_LANES(log_softmax, "LogSoftmax");
 DOUBLE_LANES(hardmax, "Hardmax");
 
-const tn_kernel *const tn_softmax_kernels[8] = {TN_LEVEL_LIST(lanes), TN_LEVEL_LIST(bytes),
-                                                &log_softmax_lanes, &hardmax_lanes};
+const tn_kernel *const tn_softmax_kernels[11] = {TN_LEVEL_LIST(lanes), TN_LEVEL_LIST(log_lanes),
+                                                 TN_LEVEL_LIST(bytes), &log_softmax_lanes,
+                                                 &hardmax_lanes};

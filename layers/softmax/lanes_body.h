@@ -37,4 +37,31 @@ static void softmax_columns(int64_t count, int64_t stride, int64_t columns, cons
         store(y + i * stride, load(y + i * stride, columns) * scale, columns);
 }
 
-const tn_softmax_level TN_SOFTMAX_LEVEL = {TN_LANES, softmax_lane, softmax_columns};
+/* Exponentials are kept for as long as they are summed alone. */
+static void log_softmax_lane(int64_t count, const float *x, float *y) {
+    enum { PART = 256 };
+    float part[PART];
+    const float most = tn_softmax_largest(count, x);
+    double sum = 0;
+    for (int64_t at = 0; at < count; at += PART)
+        sum += (double)tn_softmax_exponentials(count - at < PART ? count - at : PART, x + at, most,
+                                               part);
+    const float log_sum = (float)log(sum);
+    for (int64_t i = 0; i < count; i++)
+        y[i] = x[i] - most - log_sum;
+}
+
+static void log_softmax_columns(int64_t count, int64_t stride, int64_t columns, const float *x,
+                                float *y) {
+    tn_vector most = tn_vector_all(-INFINITY), sum = {0};
+    for (int64_t i = 0; i < count; i++)
+        most = tn_vector_max(most, load(x + i * stride, columns));
+    for (int64_t i = 0; i < count; i++)
+        sum += tn_vector_exp(load(x + i * stride, columns) - most);
+    const tn_vector log_sum = tn_vector_log(sum);
+    for (int64_t i = 0; i < count; i++)
+        store(y + i * stride, load(x + i * stride, columns) - most - log_sum, columns);
+}
+
+const tn_softmax_level TN_SOFTMAX_LEVEL = {TN_LANES, softmax_lane, softmax_columns,
+                                           log_softmax_lane, log_softmax_columns};

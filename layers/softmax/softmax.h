@@ -14,6 +14,6 @@ tn_status tn_log_softmax_run(tn_call *call) TN_NOEXCEPT;
 tn_status tn_hardmax_run(tn_call *call) TN_NOEXCEPT;
 
 /* kernels.c: those of both. */
-extern const tn_kernel *const tn_softmax_kernels[8];
+extern const tn_kernel *const tn_softmax_kernels[11];
 
 #endif

@@ -86,20 +86,35 @@ static tn_status infer_before(build_state *state) {
     return TN_OK;
 }
 
-tn_status tn_build_run_passes(build_state *state) {
+static bool is_fused_build(const build_state *state) {
+    return !(state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION));
+}
+
+/* What may show that a node is one of its bodies, which then are inlined: *out_is_inlined. */
+static tn_status run_round(build_state *state, int round, bool *out_is_inlined) {
     tn_pass_context *passes = &state->passes;
-    passes->graph = state->graph;
-    TN_TRY(tn_build_tell_pass(state, 0));
-    TN_TRY(tn_graph_sort(state->graph));
     TN_TRY(tn_pass_drop_dead(passes)); /* what is dead need not even be inferred */
     TN_TRY(infer_before(state));
     TN_TRY(start_passes(state));
-    tn_declared_compare(state->given, &state->before, state->passes.is_unsure);
+    if (round == 0) tn_declared_compare(state->given, &state->before, state->passes.is_unsure);
     if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_drop_identities(passes));
-    const bool is_fused = !(state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION));
-    TN_TRY(tn_build_tell_pass(state, 1));
-    if (is_fused) TN_TRY(tn_pass_rewrite_constants(passes));
+    if (round == 0) TN_TRY(tn_build_tell_pass(state, 1));
+    if (is_fused_build(state)) TN_TRY(tn_pass_rewrite_constants(passes));
     TN_TRY(tn_pass_fold_constants(passes));
+    return tn_pass_inline_bodies(passes, out_is_inlined);
+}
+
+tn_status tn_build_run_passes(build_state *state) {
+    tn_pass_context *passes = &state->passes;
+    const bool is_fused = is_fused_build(state);
+    bool is_inlined = true;
+    passes->graph = state->graph;
+    TN_TRY(tn_build_tell_pass(state, 0));
+    TN_TRY(tn_graph_sort(state->graph));
+    for (int round = 0; is_inlined; round++) {
+        TN_TRY(run_round(state, round, &is_inlined));
+        if (is_inlined) tn_profile_shapes_deinit(&state->before);
+    }
     TN_TRY(tn_build_tell_pass(state, 2));
     if (is_fused) {
         TN_TRY(tn_pass_rewrite(passes));

@@ -31,7 +31,6 @@ static uint64_t hash_graph(const tn_graph *graph) {
 }
 
 static tn_status check_ports(const tn_graph *body, uint32_t capture_count) {
-    TN_TRY(tn_graph_check_body_kinds(body));
     if (capture_count > body->input_count)
         return tn_fail(TN_ERROR_ARGUMENT, "body '%s' has %zu inputs, and %" PRIu32 " are captured",
                        body->name, body->input_count, capture_count);

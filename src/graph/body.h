@@ -46,6 +46,10 @@ bool tn_graph_has_body(const tn_graph *graph, const tn_body_graph *body);
 /* Copies a body of another graph, which must outlive this one, into a graph. */
 tn_status tn_graph_copy_body(tn_graph *graph, const tn_body_graph *from,
                              const tn_body_graph **out_body);
+/* Puts copies of a body's nodes in place of a node, whose outputs are the body's first ones; the
+ * body has no inputs but captured ones. The node is dead then. The graph is to be sorted, and its
+ * new tensors have no shape yet. */
+tn_status tn_graph_inline_body(tn_graph *graph, uint32_t node, const tn_graph_body *body);
 /* The next body in a node's fields from number `inout_field` on; null: no more. */
 tn_graph_body *tn_graph_next_body(const tn_graph_node *node, uint32_t *inout_field);
 /* Whether the shape rule is shown the value of an input: at a port with TN_PORT_VALUE_NEEDED, or

@@ -149,11 +149,9 @@ bool tn_graph_node_has_one_output(const tn_graph_node *node);
 bool tn_graph_node_is_view(const tn_graph_node *node);
 /* Whether a node reads or writes a tensor that is not dense. */
 bool tn_graph_node_has_kinds(const tn_graph_node *node);
-/* Every tensor is read as the kind that it is, and outputs of the graph are dense; of a body
- * nothing in it is anything else. TN_ERROR_TYPE names node, port and tensor. Producers must be set.
- */
+/* Every tensor is read as the kind that it is, and outputs of the graph, or of the body, are dense.
+ * TN_ERROR_TYPE names node, port and tensor. Producers must be set. */
 tn_status tn_graph_check_kinds(const tn_graph *graph);
-tn_status tn_graph_check_body_kinds(const tn_graph *body);
 const char *tn_kind_name(uint32_t kind); /* "a dense tensor", "a sequence", "an optional" */
 
 /* The port of an input or output by its number in the node: the last one for all tensors of a

@@ -64,19 +64,8 @@ tn_status tn_graph_check_kinds(const tn_graph *graph) {
         const uint32_t kind = tn_graph_kind(graph, graph->outputs[i]);
         if (kind != TN_KIND_DENSE)
             return tn_fail(TN_ERROR_TYPE,
-                           "output '%s' of the network is %s: expected a dense tensor",
-                           graph->output_names[i], tn_kind_name(kind));
+                           "output '%s' of graph '%s' is %s: expected a dense tensor",
+                           graph->output_names[i], graph->name, tn_kind_name(kind));
     }
-    return TN_OK;
-}
-
-tn_status tn_graph_check_body_kinds(const tn_graph *body) {
-    for (size_t n = 0; n < body->node_count; n++)
-        if (!body->nodes[n].is_dead && tn_graph_node_has_kinds(&body->nodes[n]))
-            return tn_fail(
-                TN_ERROR_UNSUPPORTED,
-                "node '%s' (%s) of body '%s' has a sequence or an optional: expected dense "
-                "tensors alone in a body",
-                body->nodes[n].name, body->nodes[n].entry->op->name, body->name);
     return TN_OK;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inference of sequences and optionals: descriptors of what their items have in common, which are
- * no shapes, and outputs whose shapes depend on items that are not there before a run.
+ * no shapes, outputs whose shapes depend on items that are not there before a run, and the items
+ * themselves where every value is computed.
  */
 #include "base/status.h"
 #include "graph/infer_private.h"
@@ -48,6 +49,56 @@ bool tn_infer_guess_open(const tn_graph_node *node, const tn_tensor *const *inpu
     for (uint32_t axis = 0; output->rank <= TN_MAX_RANK && axis < output->rank; axis++)
         if (output->shape[axis] == -1) output->shape[axis] = GUESS;
     return output->rank != TN_RANK_UNKNOWN;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * lists that are computed */
+
+struct tn_inference_lists {
+    tn_item_store store;
+    size_t count;
+    tn_items *items; /* by tensor */
+};
+
+static tn_status make_lists(tn_inference *inference) {
+    const size_t count = inference->tensor_count;
+    struct tn_inference_lists *lists = tn_allocate_zero(inference->allocator, 1, sizeof *lists);
+    if (!lists) return tn_fail_memory("lists of items");
+    lists->store.allocator = inference->allocator;
+    lists->items = tn_allocate_zero(inference->allocator, count + 1, sizeof(*lists->items));
+    inference->scratch->lists = lists;
+    if (!lists->items) return tn_fail_memory("lists of items");
+    lists->count = count;
+    for (size_t t = 0; t < count; t++)
+        lists->items[t].store = &lists->store;
+    return TN_OK;
+}
+
+tn_status tn_infer_open_items(tn_inference *inference, tn_tensor_id tensor) {
+    if (!inference->scratch->lists) TN_TRY(make_lists(inference));
+    tn_items *items = &inference->scratch->lists->items[tensor];
+    tn_items_clear(items);
+    items->is_open = true;
+    inference->tensors[tensor].storage.tensor.data = items;
+    return TN_OK;
+}
+
+void tn_infer_close_items(tn_inference *inference, const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        if (node->outputs[i] == TN_NO_TENSOR || !tn_graph_output_kind(node, i)) continue;
+        tn_items *items = &inference->scratch->lists->items[node->outputs[i]];
+        items->is_open = false;
+        tn_items_summarize(items, &inference->tensors[node->outputs[i]].storage);
+    }
+}
+
+void tn_infer_lists_destroy(struct tn_inference_lists *lists, const tn_allocator *allocator) {
+    if (!lists) return;
+    for (size_t t = 0; t < lists->count; t++)
+        tn_items_deinit(&lists->items[t]);
+    tn_item_store_deinit(&lists->store);
+    tn_deallocate(allocator, lists->items);
+    tn_deallocate(allocator, lists);
 }
 
 void tn_inference_set_items(tn_inference *inference, tn_tensor_id tensor, const tn_tensor *items) {

@@ -22,6 +22,7 @@ struct tn_inference_scratch {
     struct tn_output_state *states;
     tn_named_extent *names;
     size_t name_count;
+    struct tn_inference_lists *lists; /* of sequences that are computed; null until one is */
 };
 
 /* Checks the inputs' types against their ports and binds the operator's type variables (`types`,
@@ -42,6 +43,12 @@ tn_status tn_infer_take_items(tn_inferred_tensor *inferred, const tn_port *port,
  * guessed: what comes after a run is relied on for its rank alone. False: it has no rank either. */
 bool tn_infer_guess_open(const tn_graph_node *node, const tn_tensor *const *inputs,
                          tn_tensor *output);
+
+/* Where every value is computed: an empty list for an output's items, open while its node is
+ * computed; then their descriptions follow from the items. */
+tn_status tn_infer_open_items(tn_inference *inference, tn_tensor_id tensor);
+void tn_infer_close_items(tn_inference *inference, const tn_graph_node *node);
+void tn_infer_lists_destroy(struct tn_inference_lists *lists, const tn_allocator *allocator);
 
 /* Sets shapes and values of the inputs; checks them against what the graph declares. */
 tn_status tn_infer_set_inputs(tn_inference *inference, const tn_shape *shapes,

@@ -106,6 +106,10 @@ static tn_status prepare_values(tn_inference *inference, const tn_graph_node *no
     for (uint32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] == TN_NO_TENSOR) continue;
         tn_inferred_tensor *inferred = &inference->tensors[node->outputs[i]];
+        if (tn_graph_output_kind(node, i)) {
+            TN_TRY(tn_infer_open_items(inference, node->outputs[i]));
+            continue;
+        }
         tn_tensor_unbound(&inferred->storage, inferred->unbounded);
         if (!inferred->unbounded) TN_TRY(tn_infer_reserve_value(inference, node->outputs[i]));
     }
@@ -144,6 +148,8 @@ tn_status tn_infer_values(tn_inference *inference, const tn_graph_node *node) {
     bool is_needed = false;
     const tn_status status = prepare_values(inference, node, &is_needed);
     if (status != TN_OK || !is_needed) return tn_infer_at_node(status, node);
-    TN_TRY(evaluate(inference, node));
+    const tn_status evaluated = evaluate(inference, node);
+    tn_infer_close_items(inference, node);
+    TN_TRY(evaluated);
     return tn_infer_at_node(take_sizes(inference, node), node);
 }

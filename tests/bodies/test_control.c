@@ -228,6 +228,121 @@ static void test_branches_of_two_shapes_allocate_nothing_once_both_have_run(void
     assert_int_equal(test->allocator.allocations - before, 0);
 }
 
+/* --- branches that are known --- */
+
+static const tn_body_graph *capture(tn_graph *graph, tn_graph *body, uint32_t count) {
+    const tn_body_graph *made = NULL;
+    run_must(tn_graph_add_body(graph, body, count, &made));
+    return made;
+}
+
+static tn_tensor_id add_if(tn_graph *graph, const char *name, const tn_body_graph *then_body,
+                           const tn_body_graph *else_body, uint32_t input_count,
+                           const tn_tensor_id *inputs, uint32_t output_count) {
+    const tn_attribute then_branch = graph_attribute("then_branch", then_body);
+    const tn_attribute else_branch = graph_attribute("else_branch", else_body);
+    const tn_attribute *const attributes[] = {&then_branch, &else_branch};
+    const tn_node_description node = {.size = sizeof(node),
+                                      .version = 13,
+                                      .op = "If",
+                                      .name = name,
+                                      .input_count = input_count,
+                                      .inputs = inputs,
+                                      .output_count = output_count,
+                                      .attribute_count = 2,
+                                      .attributes = attributes};
+    tn_tensor_id ids[3] = {TN_NO_TENSOR, TN_NO_TENSOR, TN_NO_TENSOR};
+    run_must(tn_graph_add_node(graph, &node, ids));
+    return ids[0];
+}
+
+/* What it captures, negated `count` times in a row, by tensors of equal names. */
+static tn_graph *negated(tn_runtime *runtime, uint32_t count) {
+    tn_graph *body = NULL;
+    run_must(tn_graph_create(runtime, "negated", &body));
+    tn_tensor_id v = input_of(body, "captured", TN_F32, UINT32_MAX, 0);
+    for (uint32_t i = 0; i < count; i++)
+        v = run_unary(body, "Negate", i == 0 ? "first" : "second", v);
+    run_output(body, v, "result");
+    return body;
+}
+
+static tn_tensor_id condition_of(tn_graph *graph, bool value) {
+    tn_tensor_id id = TN_NO_TENSOR;
+    run_must(
+        tn_graph_add_constant(graph, "condition", TN_BOOL, 0, NULL, &value, sizeof(value), &id));
+    return id;
+}
+
+static size_t count_nodes(const tn_graph *graph, const char *op) {
+    size_t count = 0;
+    for (size_t n = 0; n < graph->node_count; n++)
+        count += !graph->nodes[n].is_dead && strcmp(graph->nodes[n].entry->op->name, op) == 0;
+    return count;
+}
+
+/* An If in an If, both with constants for conditions: two nodes of the inner branch are left. */
+static void test_branches_that_constants_choose_are_inlined(void **state) {
+    run_test *test = *state;
+    const tn_tensor *y = NULL;
+    float x[4] = {1, 2, 3, 4};
+    tn_graph *outer = NULL;
+    run_must(tn_graph_create(test->runtime, "outer", &outer));
+    const tn_tensor_id captured = input_of(outer, "captured", TN_F32, UINT32_MAX, 0);
+    const tn_tensor_id inner_inputs[] = {condition_of(outer, false), captured, captured};
+    const tn_body_graph *one = capture(outer, negated(test->runtime, 1), 1);
+    const tn_body_graph *two = capture(outer, negated(test->runtime, 2), 1);
+    run_output(outer, add_if(outer, "inner", one, two, 3, inner_inputs, 1), "result");
+
+    const tn_tensor_id id = input_of(test->graph, "x", TN_F32, 1, 4);
+    const tn_tensor_id inputs[] = {condition_of(test->graph, true), id, id};
+    const tn_body_graph *taken = capture(test->graph, outer, 1);
+    const tn_body_graph *other = capture(test->graph, negated(test->runtime, 1), 1);
+    run_output(test->graph, add_if(test->graph, "if", taken, other, 3, inputs, 1), "y");
+    to_context(test, TN_BUILD_NO_FUSION);
+    assert_int_equal(count_nodes(test->graph, "If"), 1);
+    assert_int_equal(count_nodes(test->engine->graph, "If"), 0);
+    assert_int_equal(count_nodes(test->engine->graph, "Negate"), 2);
+    run_must(tn_context_bind_input(test->context, 0, x, sizeof(x)));
+    run_must(tn_context_run(test->context));
+    run_must(tn_context_output(test->context, 0, &y));
+    assert_memory_equal(y->data, x, sizeof(x));
+}
+
+/* Results that no node of the branch computes: a tensor that it captures, and a constant. */
+static void test_results_that_are_captured_or_constant_are_inlined(void **state) {
+    run_test *test = *state;
+    const tn_tensor *y = NULL;
+    float x[4] = {1, 2, 3, 4};
+    tn_graph *bodies[2];
+    for (int i = 0; i < 2; i++) {
+        run_must(tn_graph_create(test->runtime, "handed_on", &bodies[i]));
+        const tn_tensor_id captured = input_of(bodies[i], "captured", TN_F32, UINT32_MAX, 0);
+        run_output(bodies[i], captured, "same");
+        run_output(bodies[i], run_floats(bodies[i], "floats", 3), "constant");
+        run_output(bodies[i], captured, "again");
+    }
+    const tn_tensor_id id = input_of(test->graph, "x", TN_F32, 1, 4);
+    const tn_tensor_id inputs[] = {condition_of(test->graph, false), id, id};
+    const tn_body_graph *taken = capture(test->graph, bodies[0], 1);
+    const tn_body_graph *other = capture(test->graph, bodies[1], 1);
+    const tn_tensor_id first = add_if(test->graph, "if", other, taken, 3, inputs, 3);
+    run_output(test->graph, first, "y");
+    run_output(test->graph, first + 1, "floats");
+    run_output(test->graph, run_unary(test->graph, "Negate", "behind", first + 2), "z");
+    to_context(test, 0);
+    assert_int_equal(count_nodes(test->engine->graph, "If"), 0);
+    run_must(tn_context_bind_input(test->context, 0, x, sizeof(x)));
+    run_must(tn_context_run(test->context));
+    run_must(tn_context_output(test->context, 0, &y));
+    assert_memory_equal(y->data, x, sizeof(x));
+    run_must(tn_context_output(test->context, 1, &y));
+    assert_int_equal(y->shape[0], 3);
+    assert_true(((const float *)y->data)[2] == 2);
+    run_must(tn_context_output(test->context, 2, &y));
+    assert_true(((const float *)y->data)[3] == -4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_a_loop_with_a_constant_limit_is_no_matter_of_a_run),
@@ -235,6 +350,8 @@ int main(void) {
         RUN_TEST(test_a_loop_that_data_counts_runs_by_references),
         RUN_TEST(test_a_loop_without_an_end_is_cancelled),
         RUN_TEST(test_branches_of_one_shape_are_no_matter_of_a_run),
+        RUN_TEST(test_branches_that_constants_choose_are_inlined),
+        RUN_TEST(test_results_that_are_captured_or_constant_are_inlined),
         RUN_TEST(test_branches_of_two_shapes_allocate_nothing_once_both_have_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

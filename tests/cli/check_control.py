@@ -69,6 +69,27 @@ def nested_ranks():
                        [info("x", F, 2, 3), info("c", B), info("d", B)], [("y", F, None)]))
 
 
+def known():
+    """Conditions that are constants, or follow from extents that never differ; branches in branches, whose names are those around them."""
+    inner = branches("no", [node("Mul", "x w", "t")], [node("Neg", "x", "e")], "u")
+    outer = branches("yes", [inner, node("Add", "u w", "t")], [node("Neg", "x", "e")], "r", [("no", flag(False))])
+    return model(graph("g", [node("Shape", "x", "s"), node("ReduceProd", "s", "p", keepdims=0), node("Equal", "p six", "yes"), outer,
+                             node("Relu", "r", "v"), node("Add", "v w", "y")],
+                       [info("x", F, 2, 3)], [("y", F, None)], [("six", scalar(6)), ("w", scalar(2, np.float32))]))
+
+
+def lists_in_bodies():
+    """Sequences within a body: one made and read in each iteration, and one in a branch, of what the loop returns."""
+    body = graph("body", [node("SplitToSequence", "v", "s", axis=0), node("SequenceLength", "s", "count"), node("Mod", "i count", "at"),
+                          node("SequenceAt", "s at", "row"), node("Neg", "row", "changed"), node("SequenceInsert", "s changed", "more"),
+                          node("SequenceErase", "more first", "fewer"), node("ConcatFromSequence", "fewer", "w", axis=0), node("Identity", "go", "go_out")],
+                 [info("i", I), info("go", B), info("v", F, "k", 3)], [("go_out", B), ("w", F, "k", 3), ("row", F, 1, 3)], [("first", scalar(0))])
+    both = branches("c", [node("SequenceConstruct", "r q", "pair"), node("SequenceAt", "pair one", "t")],
+                    [node("Optional", "r", "o"), node("OptionalGetElement", "o", "e")], "y", [("one", scalar(1))])
+    return model(graph("g", [node("Loop", "n  x", "r rows", body=body), node("Exp", "r", "q"), both],
+                       [info("x", F, 2, 3), info("n", I), info("c", B)], [("y", F, None), ("rows", F, None, 1, 3)]))
+
+
 def rate():
     """A sample rate, an input, chooses between two networks of different weights."""
     def net(prefix, width):
@@ -200,6 +221,8 @@ CASES = [
     (other_ranks, {"x": X23}, {"x": -X23}),
     (squeeze_by_shape, {"x": random(1, 4)}, {"x": random(3, 4)}),
     (nested_ranks, *({"x": X23, "c": flag(c), "d": flag(d)} for c in (True, False) for d in (True, False))),
+    (known, {"x": X23}, {"x": -X23}),
+    (lists_in_bodies, *({"x": X23, "n": scalar(n), "c": flag(c)} for n, c in ((3, True), (3, False), (1, True), (5, True)))),
     (rate, {"x": random(1, 1, 64), "sr": scalar(16000)}, {"x": random(1, 1, 64), "sr": scalar(8000)}),
     (while_states, *({"x": random(3), "limit": scalar(n, np.int32)} for n in (0, 1, 4, 9))),
     (for_over_extent, *({"x": random(n, 3)} for n in (4, 1, 30))),
@@ -254,6 +277,13 @@ class Checker(ProgramChecks):
         onnx.save(fixed_behind_counted(), self.path("m.onnx"))
         done = self.call("build", "m.onnx", "-o", "m.plan", "-v")
         self.report("a convolution behind a loop", done.returncode == 0 and "reference" not in done.stdout, done.stdout + done.stderr)
+
+    def inlined(self):
+        """A branch that is chosen by constants is built as the nodes around it."""
+        onnx.save(known(), self.path("m.onnx"))
+        done = self.call("build", "m.onnx", "-o", "m.plan", "--report", "m.json")
+        with open(self.path("m.json")) as file:
+            self.report("a branch that is known", done.returncode == 0 and '"op": "If"' not in file.read(), done.stderr)
 
     def refused(self, name, whole, *says, code=1):
         onnx.save(whole, self.path("m.onnx"))
@@ -343,6 +373,7 @@ def main():
             conditions = (True,) if name == "conditional_loop" else (True, False)  # onnxruntime stacks nothing in another shape
             checker.network(f"bodies, {name}", make(), [check_bodies.values_of(make(), c) for c in conditions])
         checker.exact()
+        checker.inlined()
         checker.hostile_branches()
         checker.hostile_loops()
         checker.hostile_scans()

@@ -143,9 +143,13 @@ def function_branches():
 
 
 def function_absent():
-    """Inputs that a call leaves out, in the middle and at the end."""
+    """Inputs that a call leaves out, in the middle and at the end; a branch reads them."""
+    both = node("If", "c", "m", then_branch=graph_of("then", [node("Clip", "a low high", "t")], [], [anything("t")]),
+                else_branch=graph_of("else", [node("Neg", "a", "e")], [], [anything("e")]))
+    nodes = [node("ReduceMax", "a", "top", keepdims=0), node("ReduceSum", "a", "sum", keepdims=0), node("Less", "sum top", "c"),
+             both, node("Clip", "m low high", "out")]
     return with_functions(model([call("Bound", "x,,one", "m"), call("Bound", "m,zero", "y")], [info("x", F, 4)], [info("y", F, 4)],
-                                [("one", np.float32(0.5)), ("zero", np.float32(0))]), function("Bound", "a low high", [node("Clip", "a low high", "out")]))
+                                [("one", np.float32(0.5)), ("zero", np.float32(0))]), function("Bound", "a low high", nodes))
 
 
 def function_overloads():

@@ -518,10 +518,13 @@ def inspect_as_tables(checks):
     document = json.loads(checks.run("inspect", "open.plan", "--json").stdout)
     steps = document["programs"][0]["steps"]
     checks.say(len(lines) == len(steps) + 1, f"a line a step: {lines}")
-    starts = [lines[0].index(word) for word in ("node", "operator", "kernel", "us", "reads", "writes")]
+    titles = [title for title in ("node", "operator", "kernel", "us", "reads", "writes")
+              if title != "us" or any(step["ns"] for step in steps)]  # a busy machine has no time to measure
+    checks.say(all(title in lines[0] for title in titles), f"titles: {lines[0]}")
+    starts = [lines[0].index(title) for title in titles]
     for line, step in zip(lines[1:], steps):
         cells = [line[at:end].rstrip() for at, end in zip(starts, starts[1:] + [None])]
-        good = cells[0] == (step["name"] or "-") and (step["kernel"] or step["kind"]) in cells[2] and "f32" in cells[5]
+        good = cells[0] == (step["name"] or "-") and (step["kernel"] or step["kind"]) in cells[2] and "f32" in cells[-1]
         checks.say(good and all(at == 0 or line[at - 1] == " " for at in starts), f"aligned: {line} for {step['kernel']}")
     checks.say(document["outputs"] == [{"name": "y", "tensor": "y", "type": "f32", "shape": [-1, 3, -1, -1]}], "as JSON")
     checks.expect("a fixed model", ["inspect", "m.onnx"], DONE, "\n  x  f32  [1, 3, 8, 8]\n", "\n  y  f32  [1, 3, 8, 8]\n",

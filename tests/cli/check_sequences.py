@@ -179,7 +179,7 @@ class Checker(ProgramChecks):
         self.refused("a sequence as an input", length, "'s'", "sequence", code=3)
         made = [node("SequenceConstruct", "x", "s")]
         self.refused("a sequence as an output", in_test_domain(model(made, [info("x", F, 2)], [helper.make_value_info("s", listed)])),
-                     "output 's' of the network is a sequence")
+                     "output 's' of graph 'g' is a sequence")
         self.refused("a sequence for a dense tensor",
                      in_test_domain(model([*made, node("Relu", "s", "y")], [info("x", F, 2)], [info("y", F, 2)])),
                      "tensor 's') is a sequence; the port takes a dense tensor", "Relu")

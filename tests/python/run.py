@@ -2,7 +2,7 @@
 """The tests of the Python package, with every warning an error.
 
 Usage: run.py FOLDER [NAME...]: the folder that has the package (build/python), or `installed`; names of tests, as unittest has
-them.
+them, or of a folder here whose tests need what others do not (pytorch).
 """
 
 import os
@@ -20,7 +20,11 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:0] = [here] if is_installed else [folder, here]
     loader = unittest.defaultTestLoader
-    tests = loader.loadTestsFromNames(names) if names else loader.discover(here)
+    folders = [os.path.join(here, name) for name in names if os.path.isdir(os.path.join(here, name))]
+    if folders:
+        tests = unittest.TestSuite(loader.discover(each, top_level_dir=each) for each in folders)
+    else:
+        tests = loader.loadTestsFromNames(names) if names else loader.discover(here)
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, warnings="error").run(tests)
     for test, reason in result.skipped:
         print(f"SKIP {test}: {reason}")

@@ -20,7 +20,7 @@ TYPE_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": 
 
 def graph_of(model, runtime=None, plugins=(), format=None, folder=None, import_options=None, isolate_reading=False):
     """A tenon.Graph of whatever a caller has: a Graph, a path, bytes, or an object with SerializeToString."""
-    model = getattr(model, "_graph", model) # of a tenon.Graph
+    model = getattr(model, "_graph", model)  # of a tenon.Graph
     if isinstance(model, _engine.Graph):
         return model
     runtime = runtime or default_runtime()
@@ -177,19 +177,6 @@ def build(model, plugins=(), shapes=None, *, values=None, runtime=None, device=N
     Raises tenon.Error. Ctrl-C stops a build within one measured run of a kernel.
     """
     graph = graph_of(model, runtime, plugins, format, folder, import_options, isolate_reading)
-    return build_graph(graph, profiles_of(graph, shapes, values), device=device, threads=threads, precision=precision,
-                       calibration=calibration, calibrator=calibrator, percentile=percentile, ranges=ranges,
-                       write_calibration=write_calibration, max_accuracy_loss=max_accuracy_loss, samples=samples, keep=keep, pins=pins,
-                       borders=borders, timing_cache=timing_cache, timing_seconds=timing_seconds, timing=timing, fusion=fusion,
-                       reference=reference, checked=checked, packed_weights=packed_weights, force_kernel=force_kernel,
-                       without_rewrites=without_rewrites, refit=refit, progress=progress)
-
-
-def build_graph(graph, profiles, *, precision="fp32", calibration=None, calibrator="entropy", percentile=None, ranges=None,
-                write_calibration=None, max_accuracy_loss=None, samples=None, timing=True, fusion=True, reference=False, checked=False,
-                packed_weights=True, refit=(), borders=None, progress=None, **options):
-    """build() of a graph. `profiles` is what the extension takes: None, or lists of (name, minimum, optimum, maximum, values), of which
-    `values` is None, or the input's bytes at these three points."""
     first, second = precision_of(precision)
     flags = ((not timing) * 1 | (not fusion) * 2 | bool(reference) * 4 | bool(checked) * 8 | (refit is True) * 16
              | (not packed_weights) * 32)
@@ -197,7 +184,9 @@ def build_graph(graph, profiles, *, precision="fp32", calibration=None, calibrat
     if samples is None and _batches.is_samples(calibration):
         samples = calibration
     with reporting(progress) as report:
-        options = {**options, "profiles": profiles, "flags": flags, "refit": () if refit is True else refit,
+        options = {"profiles": profiles_of(graph, shapes, values), "device": device, "threads": threads,
+                   "timing_cache": timing_cache, "timing_seconds": timing_seconds, "force_kernel": force_kernel, "flags": flags,
+                   "keep": keep, "pins": pins, "without_rewrites": without_rewrites, "refit": () if refit is True else refit,
                    "borders": borders_of(borders), "progress": report}
         if first == PRECISIONS["int8"]:
             calibration = table_of(graph, calibration, options, calibrator, percentile, ranges)

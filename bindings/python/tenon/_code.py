@@ -207,16 +207,16 @@ def find_line(filename, text):
 
 
 def with_own_lines(message, plugin, filename):
-    """The compiler's message with OP.PART:LINE as FILE:LINE where the file has the code."""
+    """The compiler's message with OP.PART:LINE, or nvcc's OP.PART(LINE), as those of FILE where the file has the code."""
     pieces = {part: getattr(plugin, part) for part in
               ("forward", "setup", "teardown", "shape", "reference", "members", "extra_src", "cuda", "cuda_src")}
     found = {}
 
     def place(match):
-        part, line = match[1], int(match[2])
+        part, line = match[1], int(match[3])
         text = pieces.get(part)
         if part not in found:
             found[part] = find_line(filename, text) if isinstance(text, str) else None
-        return match[0] if found[part] is None else f"{filename}:{found[part] + line - 1}"
+        return match[0] if found[part] is None else f"{filename}{match[2]}{found[part] + line - 1}"
 
-    return re.sub(rf"\b{re.escape(plugin.op)}\.(\w+):(\d+)", place, message)
+    return re.sub(rf"\b{re.escape(plugin.op)}\.(\w+)([:(])(\d+)", place, message)

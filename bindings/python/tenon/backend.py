@@ -13,7 +13,6 @@ from onnx import helper
 from onnx.backend.base import Backend, BackendRep, Device, DeviceType, namedtupledict
 
 import tenon
-from tenon import _build
 from tenon._network import Network
 
 _KINDS = {DeviceType.CPU: "cpu", DeviceType.CUDA: "cuda"}
@@ -68,7 +67,7 @@ class TenonBackend(Backend):
         """Builds a model (an onnx.ModelProto). `kwargs` are options of tenon.build; kernels are chosen by rule unless timing=True."""
         name = _device_name(device)
         options = {"timing": False, "packed_weights": False, **kwargs}
-        plan = _build.build(model, device=name, **options)
+        plan = tenon.build(model, device=name, **options)
         return TenonBackendRep(Network(plan, plan.engine(device=name, threads=options.get("threads", 0))))
 
     @classmethod

@@ -63,6 +63,16 @@ typedef struct tn_body_loop {
     int64_t iterations; /* written: how many there were */
 } tn_body_loop;
 
+/* tn_operator.facet, asked at input 0 with the values of constants: TN_OK where the node's outputs
+ * are the first outputs of `body`, one of its own, which has no inputs but captured ones. The build
+ * then puts the body's nodes in place of the node. */
+#define TN_FACET_BRANCH "tn.branch/1"
+typedef struct tn_facet_branch {
+    uint32_t size;
+    uint32_t reserved;
+    const tn_body_graph *body;
+} tn_facet_branch;
+
 typedef struct tn_body_service {
     uint32_t size;
     uint32_t reserved;

@@ -9,8 +9,8 @@
  * writes it, and is read at ports of the same kind alone. A host without this header refuses a
  * library with such a port by name.
  *
- * Sequences and optionals exist within a network: its inputs, outputs and constants are dense, and
- * so is what a body (tenon/plugin/body.h) reads, writes and has inside. Their items are dense, in
+ * Sequences and optionals exist within a network or a body (tenon/plugin/body.h): its inputs,
+ * outputs and constants are dense, and so is what a body captures. Their items are dense, in
  * host memory, linear. Nodes that read or write one run on the processor, one by one; kernels of
  * them have no `prepare`, `accepts`, `tactics`, `combination` or a format but linear (the
  * operator's reference is taken instead), and do not run in a helper process (TN_ENGINE_ISOLATED).

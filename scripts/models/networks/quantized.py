@@ -150,14 +150,21 @@ def half_transformer(net):
     net.output(net.linear(net.linear(x, 48, act="gelu"), 24), "output", F16)
 
 
-@FAMILY.add(TEXTS, (21, "dynamo"), loose=ROUNDED)
+@FAMILY.add(TEXTS, (21, "dynamo"))
 def blocked_weights(net):
-    """Weights of 4 bits with a scale for each block of 8 rows."""
-    from onnx import TensorProto, helper
+    """Weights of 8 bits with a scale for each block of 8 rows."""
     x = net.input("hidden", ["batch", "length", 16], channels=16)
-    name = net.fresh("weight")
-    values = net.rng.integers(-8, 8, 16 * 12)
-    net.constants.append(helper.make_tensor(name, TensorProto.INT4, [16, 12], values))
-    scales = net.constant(net.rng.uniform(0.01, 0.06, (2, 12)).astype(np.float32))
-    w = net.DequantizeLinear(name, scales, None, axis=0, block_size=8)
+    w = net.constant(net.rng.integers(-128, 128, (16, 12)).astype(np.int8))
+    scales = net.constant(net.rng.uniform(0.001, 0.006, (2, 12)).astype(np.float32))
+    w = net.DequantizeLinear(w, scales, None, axis=0, block_size=8)
     net.output(net.Add(net.MatMul(x, w), net.vector(12)), "output")
+
+
+@FAMILY.add(IMAGES, (21, "script"), loose=1e-3)
+def wide_activations(net):
+    """Activations of 16 bits beside weights of 8."""
+    x = net.input("input", ["batch", 3, "height", "width"])
+    for out in (8, 12):
+        x = fake(net, x, 1e-4, 32768, np.uint16)
+        x = net.Relu(net.Conv(x, weights(net, out, x.channels, 3, 3), bias(net, out), pads=[1] * 4, strides=[2, 2])).of(out)
+    net.output(net.classifier(x), "output")

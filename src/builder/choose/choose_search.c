@@ -167,7 +167,8 @@ static tn_status descend(tn_choice_state *state) {
         bool has_improved = false;
         TN_TRY(improve_nodes(state, &has_improved));
         if (!has_improved) TN_TRY(improve_readers(state, &has_improved));
-        if (!has_improved) TN_TRY(improve_pairs(state, &has_improved));
+        if (!has_improved && !state->problem->is_coarse)
+            TN_TRY(improve_pairs(state, &has_improved));
         if (!has_improved) break;
     }
     return TN_OK;

@@ -240,7 +240,8 @@ tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
                                  .storage_count = tn_lower_storage_count(lowering),
                                  .nodes = stated.nodes,
                                  .tensors = tensors,
-                                 .reformat = reformat};
+                                 .reformat = reformat,
+                                 .is_coarse = lowering->options->no_timing};
     TN_TRY(price_conversions(lowering, &problem, reformat));
     TN_TRY(choose_best(lowering, &stated, &problem, out_choice));
     give_to_kernels(lowering, &stated, out_choice);

@@ -66,6 +66,10 @@ tn_status tn_pass_fold_affine(tn_pass_context *context);
  * would grow by more than TN_PASS_FOLD_BYTES over its inputs is left alone. */
 tn_status tn_pass_fold_constants(tn_pass_context *context);
 #define TN_PASS_FOLD_BYTES ((size_t)64 << 20)
+/* Replaces nodes by those of a body, where their operator says that they are one. *out_is_inlined:
+ * the graph has tensors then that nothing is known of, and has to be inferred again before another
+ * pass. */
+tn_status tn_pass_inline_bodies(tn_pass_context *context, bool *out_is_inlined);
 /* Puts a node on record that is not folded or fused since `constant` is to be refitted; each once.
  */
 tn_status tn_pass_note_refit(tn_pass_context *context, const char *node, const char *constant,

@@ -274,7 +274,7 @@ static void test_a_whole_chain_changes_its_storage(void **state) {
                                                      .outputs = &uses[n + 1][c]};
         nodes[n] = (tn_choose_node){2, candidates[n]};
     }
-    tn_choose_problem problem = {LENGTH, LENGTH + 1, 2, nodes, tensors, reformat};
+    tn_choose_problem problem = {LENGTH, LENGTH + 1, 2, nodes, tensors, reformat, false};
     assert_int_equal(tn_choose(tn_allocator_default(), &problem, false, choice, &cost), TN_OK);
     assert_true(cost == LENGTH * 20 + 100);
     for (uint32_t n = 0; n < LENGTH; n++)
@@ -294,7 +294,7 @@ static void test_a_reformat_is_paid_once_for_all_readers(void **state) {
             .cost = 1, .input_count = 1, .output_count = 1, .inputs = &in, .outputs = &out[n]};
         nodes[n] = (tn_choose_node){1, &candidates[n]};
     }
-    tn_choose_problem problem = {3, 4, 2, nodes, tensors, reformat};
+    tn_choose_problem problem = {3, 4, 2, nodes, tensors, reformat, false};
     uint32_t choice[3];
     double cost = 0;
     assert_int_equal(tn_choose(tn_allocator_default(), &problem, false, choice, &cost), TN_OK);
@@ -326,7 +326,7 @@ static void test_a_tensor_of_many_readers_is_converted_for_all(void **state) {
                                                      .outputs = &out[n]};
         nodes[n] = (tn_choose_node){2, candidates[n]};
     }
-    const tn_choose_problem problem = {READERS, READERS + 1, 2, nodes, tensors, reformat};
+    const tn_choose_problem problem = {READERS, READERS + 1, 2, nodes, tensors, reformat, false};
     assert_int_equal(tn_choose(tn_allocator_default(), &problem, false, choice, &cost), TN_OK);
     assert_true(cost == 150 + 9 * READERS);
     for (uint32_t n = 0; n < READERS; n++)

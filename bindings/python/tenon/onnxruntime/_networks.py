@@ -39,7 +39,8 @@ class _Ranged:
 
 
 class Networks:
-    """The networks of a model with these input ports. build(profiles) answers a plan (None: for any shapes), load(plan) an engine."""
+    """The networks of a model with these input ports. build(shapes, values) answers a plan, as tenon.build has them (None: for any
+    shapes), load(plan) an engine."""
 
     def __init__(self, ports, build, load):
         self._build, self._load = build, load
@@ -51,7 +52,7 @@ class Networks:
         self._waiting = 0
         self._lock = threading.Lock()
         try:
-            self.first = self._network(None)
+            self.first = self._network(None, None)
         except tenon.Error as error:
             if not is_free or error.code not in ("TN_ERROR_SHAPE", "TN_ERROR_RANGE"):
                 raise
@@ -59,8 +60,8 @@ class Networks:
         if not self._is_open:
             self._build = None  # which holds the model
 
-    def _network(self, profiles):
-        plan = self._build(profiles)
+    def _network(self, shapes, values):
+        plan = self._build(shapes, values)
         return Network(plan, self._load(plan))
 
     def find(self, arrays):
@@ -72,20 +73,21 @@ class Networks:
         found = self._made(shapes, values)
         if found is None:
             with self._lock:
-                found = self._made(shapes, values) or self._make(shapes, values)
+                found = self._made(shapes, values) or self._make(shapes, values, arrays)
         return found.network if found else self.first
 
     def _made(self, shapes, values):
         return next((ranged for ranged in self._ranged if ranged.accepts(shapes, values)), None)
 
-    def _make(self, shapes, values):
+    def _make(self, shapes, values, arrays):
         """A network for these shapes, or None where this run is not to wait for one."""
         self._seen = [*self._seen, (shapes, values)][-8:]
         if self.first and not self._is_worth_it():
             return None
         for ranges, fixed in self._candidates(shapes, values):
             try:
-                made = _Ranged(self._network([_profile(shapes, ranges, fixed)]), ranges, fixed)
+                three = {name: (least, shapes[name], greatest) for name, (least, greatest) in ranges.items()}
+                made = _Ranged(self._network(three, {name: (arrays[name],) * 3 for name in fixed or ()}), ranges, fixed)
             except tenon.Error:
                 if not self.first and all(least == greatest for least, greatest in ranges.values()):
                     raise  # nothing else is left to try
@@ -114,12 +116,6 @@ class Networks:
             if all(ranges.values()):
                 yield ranges, fixed
         yield {name: (shape, shape) for name, shape in shapes.items()}, values or None
-
-
-def _profile(shapes, ranges, fixed):
-    """A profile as graph._build takes it, whose optimum is `shapes`."""
-    return [(name, least, shapes[name], greatest, (fixed[name],) * 3 if fixed and name in fixed else None)
-            for name, (least, greatest) in ranges.items()]
 
 
 def _range_of(seen, least, greatest):

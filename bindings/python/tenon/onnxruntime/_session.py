@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 import tenon
-from tenon import _build, _plan
+from tenon import _plan
 from tenon._network import Network
 from tenon._runtime import load_plugins
 
@@ -96,7 +96,7 @@ class InferenceSession:
         build = _build_options(self._sess_options, device)
         graph = _build.graph_of(self._model, runtime)
         shapes = self._overridden(graph.inputs)
-        self._networks = Networks(graph.inputs, lambda profiles: _build.build_graph(graph, profiles or shapes, **build),
+        self._networks = Networks(graph.inputs, lambda three, values: tenon.build(graph, shapes=three or shapes, values=values, **build),
                                   lambda plan: plan.engine(threads=build["threads"], device=device))
         self._network = self._networks.first
         built = self._network.outputs if self._network else graph.outputs
@@ -104,18 +104,18 @@ class InferenceSession:
         self._info = graph.model_info
 
     def _overridden(self, ports):
-        """A profile of the inputs all of whose extents are known, by numbers or overrides; None: no override is used."""
+        """Shapes of the inputs all of whose extents are known, by numbers and overrides; None: no override is used."""
         overrides = self._sess_options._overrides
         names = {extent for port in ports for extent in port.shape or () if isinstance(extent, str)}
         for name in overrides.keys() - names:
             warnings.warn(f"add_free_dimension_override_by_name: no extent of an input is called '{name}'; there are "
                           f"{', '.join(sorted(names)) or 'none'}", stacklevel=6)
-        profile = []
+        fixed = {}
         for port in ports:
             shape = tuple(overrides.get(extent, extent) for extent in port.shape or ())
             if any(extent in overrides for extent in port.shape or ()) and all(isinstance(extent, int) for extent in shape):
-                profile.append((port.name, shape, shape, shape, None))
-        return [profile] if profile else None
+                fixed[port.name] = shape
+        return fixed or None
 
     # --- what it is ---
 
