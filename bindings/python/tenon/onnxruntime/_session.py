@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 import tenon
-from tenon import _plan
+from tenon import _build, _plan
 from tenon._network import Network
 from tenon._runtime import load_plugins
 
