@@ -24,8 +24,10 @@ demo: configure
 	@cmake --build build --target install_targets
 	@scripts/demo
 
-test: build
+# What the tests need comes first: the build looks for Python's headers.
+test:
 	@scripts/setup test
+	@$(MAKE) --no-print-directory build
 	@scripts/run-tests
 
 test-all: build

@@ -131,6 +131,30 @@ class Calls(unittest.TestCase):
         self.assertEqual((caught.exception.code, caught.exception.file), ("TN_ERROR_NOT_FOUND", "none.onnx"))
 
 
+class Shapes(unittest.TestCase):
+    def test_arrays_without_elements_and_scalars(self):
+        relu = load(model([helper.make_node("Relu", ["x"], ["y"])], [("x", TensorProto.FLOAT, ("n", 3))],
+                          [("y", TensorProto.FLOAT, None)]))
+        self.assertEqual(relu(np.zeros((0, 3), np.float32)).shape, (0, 3))
+        scalar = load(model([helper.make_node("Add", ["x", "x"], ["y"])], [("x", TensorProto.FLOAT, ())],
+                            [("y", TensorProto.FLOAT, None)]))
+        self.assertEqual((scalar(1.5), scalar(1.5).shape), (3, ()))
+
+    def test_outputs_that_are_inputs_or_the_same_tensor(self):
+        network = load(model([helper.make_node("Identity", ["x"], ["y"]), helper.make_node("Identity", ["x"], ["z"])],
+                             [("x", TensorProto.FLOAT, (2,))], [("y", TensorProto.FLOAT, None), ("z", TensorProto.FLOAT, None)]))
+        x = np.array([1, 2], np.float32)
+        results = network(x)
+        results["y"][0] = 7
+        self.assertEqual((x[0], results["z"][0]), (1, 1))
+
+    def test_outputs_sized_by_their_data(self):
+        network = load(model([helper.make_node("NonZero", ["x"], ["y"])], [("x", TensorProto.FLOAT, ("n",))],
+                             [("y", TensorProto.INT64, None)]))
+        for n in 0, 5, 3:
+            np.testing.assert_array_equal(network(np.ones(n, np.float32)), [np.arange(n)])
+
+
 class Types(unittest.TestCase):
     def identity(self, onnx_type, x):
         network = load(model([helper.make_node("Concat", ["x", "x"], ["y"], axis=0)], [("x", onnx_type, x.shape)],

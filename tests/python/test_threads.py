@@ -163,6 +163,8 @@ class Processes(unittest.TestCase):
 
     def test_a_child_of_a_fork_is_told_to_load_again(self):
         self.assertEqual(self.run_python("""
+            import warnings
+            warnings.simplefilter("ignore", DeprecationWarning) # of 3.12 about forks in general
             if (child := os.fork()) == 0:
                 try:
                     net(x)

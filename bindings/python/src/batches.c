@@ -15,10 +15,9 @@ static bool open_input(batch_reader *reader, uint32_t index, PyObject *array) {
     array_view *view = &reader->views[index];
     if (!array || !array_open(array, port->type, "calibration: input", port->name, false, view))
         return false;
-    if (!view->is_packed || view->is_device) {
+    if (!view->is_packed) {
         binding_raise_text(TN_ERROR_ARGUMENT,
-                           "calibration: input '%s': a contiguous array of the host is wanted",
-                           port->name);
+                           "calibration: input '%s': a contiguous array is wanted", port->name);
         return false;
     }
     memcpy(reader->shapes[index], view->shape, view->rank * sizeof(int64_t));

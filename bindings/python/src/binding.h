@@ -83,10 +83,8 @@ typedef struct array_view {
     void *data;
     tn_type type;
     uint32_t rank;
-    bool is_packed;    /* linear */
-    bool is_device;    /* on a device that is not the processor */
-    int32_t device_id; /* then: of its kind */
-    uint64_t bytes;    /* from `data` on, the last element included */
+    bool is_packed; /* linear */
+    uint64_t bytes; /* from `data` on, the last element included */
     const int64_t *shape;
     int64_t strides[TN_MAX_RANK]; /* in elements */
 } array_view;

@@ -24,8 +24,6 @@ static PyObject *given(const context_object *self, PyObject *inputs, uint32_t in
 static tn_status bind_input(tn_context *context, uint32_t index, const array_view *view) {
     tn_status status = tn_context_set_shape(context, index, view->rank, view->shape);
     if (status != TN_OK) return status;
-    if (view->is_device)
-        return tn_context_bind_device_input(context, index, view->data, view->bytes);
     if (view->is_packed) return tn_context_bind_input(context, index, view->data, view->bytes);
     return tn_context_bind_input_strided(context, index, view->data, view->bytes, view->rank,
                                          view->strides);
@@ -50,8 +48,6 @@ static bool open_inputs(context_object *self, PyObject *inputs) {
 }
 
 static tn_status bind_output(tn_context *context, uint32_t index, const array_view *view) {
-    if (view->is_device)
-        return tn_context_bind_device_output(context, index, view->data, view->bytes);
     if (view->is_packed) return tn_context_bind_output(context, index, view->data, view->bytes);
     return tn_context_bind_output_strided(context, index, view->data, view->bytes, view->rank,
                                           view->strides);

@@ -22,7 +22,7 @@ typedef struct dl_managed {
     void *context;
     void (*deleter)(struct dl_managed *self);
 } dl_managed;
-enum { DEVICE_CPU = 1, DEVICE_CUDA = 2, DEVICE_CUDA_HOST = 3, DEVICE_CUDA_MANAGED = 13 };
+enum { DEVICE_CPU = 1, DEVICE_CUDA_HOST = 3 };
 
 void dlpack_close(dl_managed *managed) {
     if (managed && managed->deleter) managed->deleter(managed);
@@ -38,14 +38,11 @@ static bool describe(const dl_tensor *tensor, array_view *view) {
     view->rank = (uint32_t)tensor->rank;
     view->shape = tensor->shape;
     view->data = (char *)tensor->data + tensor->byte_offset;
-    view->is_device = tensor->device_type != DEVICE_CPU && tensor->device_type != DEVICE_CUDA_HOST;
-    view->device_id = tensor->device_id;
-    if (view->is_device && tensor->device_type != DEVICE_CUDA &&
-        tensor->device_type != DEVICE_CUDA_MANAGED) {
+    if (tensor->device_type != DEVICE_CPU && tensor->device_type != DEVICE_CUDA_HOST) {
         binding_raise_text(
             TN_ERROR_DEVICE,
-            "a tensor on a device of DLPack's kind %d came: the processor and CUDA are "
-            "possible; copy it to the host first",
+            "a tensor in a device's memory came (of DLPack's kind %d), one of the host's "
+            "is wanted; tensor.cpu() is that",
             (int)tensor->device_type);
         return false;
     }

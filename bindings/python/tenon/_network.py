@@ -52,10 +52,7 @@ class Network:
 
     def run_named(self, inputs, out=None):
         """As run, but always a dict of arrays."""
-        try:
-            context = self._contexts.pop()
-        except IndexError:
-            context = self.engine.context()
+        context = self._context()
         try:
             return context.run(inputs, out)
         finally:
@@ -64,7 +61,7 @@ class Network:
     async def run_async(self, inputs, out=None):
         """As run, on a thread of its own, while the event loop goes on. Cancelling the task ends the run before its next node."""
         import asyncio
-        context = self._contexts.pop() if self._contexts else self.engine.context()
+        context = self._context()
         future = self._threads().submit(context.run, inputs, out)
         future.add_done_callback(lambda done: self._contexts.append(context))
         try:
@@ -73,6 +70,13 @@ class Network:
             context.cancel()
             raise
         return results if self._one_output is None else results[self._one_output]
+
+    def _context(self):
+        """One that no thread has; whoever is done with it appends it to the list again."""
+        try:
+            return self._contexts.pop()
+        except IndexError:
+            return self.engine.context()
 
     def _threads(self):
         from concurrent.futures import ThreadPoolExecutor
