@@ -176,6 +176,7 @@ class Plugin(Operator):
         return self._compile(runtime, ONLY | (REBUILD if rebuild else 0))
 
     def rebuild(self):
+        """As build, also where the cache has the layer."""
         return self.build(rebuild=True)
 
     @property
