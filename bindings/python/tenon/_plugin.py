@@ -176,7 +176,7 @@ class Plugin(Operator):
         return self._compile(runtime, ONLY | (REBUILD if rebuild else 0))
 
     def rebuild(self):
-        """Compiles it anew, whatever is there."""
+        """As build, also where the cache has the layer."""
         return self.build(rebuild=True)
 
     @property
