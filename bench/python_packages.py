@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Packages that use onnxruntime, on their own bundled models: as they are, and with tenon.onnxruntime in its place.
+"""Packages that use onnxruntime, on their own bundled models: as they are, and with tenon.onnxruntime instead of it.
 
     bench/python_packages.py [--package build/python] [--venv DIR] [--rounds 5] [magika silero ocr]
 

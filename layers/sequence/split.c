@@ -76,8 +76,20 @@ static uint32_t part_shape(const tn_tensor *x, const split_plan *plan, int64_t s
     return rank;
 }
 
+/* Before a run has computed `split`: a part is as long as nobody knows. */
+static tn_status infer_without_sizes(tn_call *call) {
+    const split_params *params = call->params;
+    const tn_tensor *x = call->inputs[0];
+    split_plan plan = {0};
+    TN_TRY(tn_infer_axis(call, "axis", params->axis, x->rank, &plan.axis));
+    call->outputs[0]->rank = part_shape(x, &plan, -1, call->outputs[0]->shape);
+    return TN_OK;
+}
+
 static tn_status split_infer(tn_call *call) {
+    const tn_tensor *split = tn_infer_input(call, 1);
     split_plan plan;
+    if (split && !split->data) return infer_without_sizes(call);
     TN_TRY(read_plan(call, &plan));
     if (plan.sizes) TN_TRY(check_sizes(call, &plan));
     tn_tensor *output = call->outputs[0];

@@ -112,6 +112,14 @@ class BesideOnnxruntime(unittest.TestCase):
         for rows, times in ((3, 2), (3, 2), (3, 2), (5, 2), (5, 1), (2, 7), (3, 2), (1, 1)):
             self.compare(sessions, {"x": RANDOM.standard_normal((rows, 6), np.float32), "times": np.array([times, 1])})
 
+    def test_runs_lists_whose_sizes_only_a_run_knows(self):
+        sessions = both(model([helper.make_node("SplitToSequence", ["x", "sizes"], ["s"]), helper.make_node("SequenceLength", ["s"], ["y"]),
+                               helper.make_node("SequenceAt", ["s", "index"], ["z"])],
+                              [("x", TensorProto.FLOAT, ["n"]), ("sizes", TensorProto.INT64, [3]), ("index", TensorProto.INT64, [])],
+                              [("y", TensorProto.INT64, []), ("z", TensorProto.FLOAT, None)]))
+        for sizes in (1, 2, 3), (4, 1, 1):
+            self.compare(sessions, {"x": np.arange(6, dtype=np.float32), "sizes": np.int64(sizes), "index": np.array(1)})
+
     def test_runs_extents_that_cannot_be_guessed(self):
         sessions = both(unnamed_network())
         for batch, width in ((1, 20), (1, 20), (1, 24), (1, 24), (3, 24), (2, 30), (2, 300), (1, 20)):
