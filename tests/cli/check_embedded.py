@@ -85,7 +85,7 @@ def main():
             check_numbers(checks, f"the layer linked in, {name}", program, "layer.plan", steps)
         companion = os.path.join(os.path.dirname(os.path.dirname(checks.tenon)), "lib", "tenon", "kernels", "libtenon_onednn.so")
         if os.path.exists(companion):
-            checks.build(lenet, "onednn.plan", "--shape", "input=1x1x28x28", "--force-kernel", "Conv=onednn")
+            checks.build(lenet, "onednn.plan", "--shape", "input=1x1x28x28", "--pin", "conv1=onednn")
             done = checks.run(programs["CMake"], "onednn.plan", str(VALUE))
             checks.say(done.returncode == 1 and "onednn" in done.stderr and not done.stdout,
                        "a kernel of another library is refused: " + done.stderr.split("\n")[0])
