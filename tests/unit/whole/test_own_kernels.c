@@ -216,8 +216,8 @@ static uint64_t count_timings(const char *path) {
     return words[2];
 }
 
-/* What else is in every file: the rates of a small and of a large copy, and how far the estimates of
- * the kernel were off. */
+/* What else is in every file: the rates of a small and of a large copy, and how far the estimates
+ * of the kernel were off. */
 #define RATE_TIMINGS 3u
 
 /* Builds two equal nodes with the file, and answers how many timings it keeps of the kernel. */
