@@ -71,6 +71,25 @@ static void store_filter(const convolve_job *job, int64_t plane, int64_t bias_in
     tn_element_write_f64(y->data, y->type, plane * job->positions + first, count, sums);
 }
 
+static bool is_finite(const double *values, int64_t count) {
+    double zero = 0;
+    for (int64_t i = 0; i < count; i++)
+        zero += 0 * values[i];
+    return zero == 0;
+}
+
+/* A transposed convolution has no zeros that a weight of NaN or infinity would meet: where no input
+ * is, nothing is added. */
+static void sum_present(const convolve_job *job, const double *row, double *sums) {
+    const double *panel = job->product.panel;
+    for (int64_t column = 0; column < COLUMNS; column++) {
+        sums[column] = 0;
+        for (int64_t k = 0; k < job->depth; k++)
+            if (job->offsets[k % job->taps * COLUMNS + column] >= 0)
+                sums[column] += row[k] * panel[k * COLUMNS + column];
+    }
+}
+
 /* All filters of one group against the panel. `first` is the first position of the panel. */
 static void multiply_group(const convolve_job *job, int64_t image, int64_t group, int64_t first,
                            int64_t count) {
@@ -82,6 +101,9 @@ static void multiply_group(const convolve_job *job, int64_t image, int64_t group
         tn_product_tile(job->depth, product->rows, product->panel, product->sums);
         for (int64_t row = 0; row < TN_PRODUCT_ROWS && filter + row < c->filters; row++) {
             int64_t index = group * c->filters + filter + row;
+            const double *weights = product->rows + row * job->depth;
+            if (c->channels_first && !is_finite(weights, job->depth))
+                sum_present(job, weights, product->sums + row * COLUMNS);
             store_filter(job, image * c->groups * c->filters + index, index, first, count,
                          product->sums + row * COLUMNS);
         }
