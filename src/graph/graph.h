@@ -143,6 +143,8 @@ uint32_t tn_graph_output_kind(const tn_graph_node *node, uint32_t index);
 uint32_t tn_graph_kind(const tn_graph *graph, tn_tensor_id tensor);
 /* Whether a tensor is one of the graph's outputs. */
 bool tn_graph_is_output(const tn_graph *graph, tn_tensor_id tensor);
+/* Nodes that read one tensor read the other one; the graph's outputs stay. */
+void tn_graph_replace_reads(tn_graph *graph, tn_tensor_id from, tn_tensor_id to);
 /* Whether a node has its first output and no other. */
 bool tn_graph_node_has_one_output(const tn_graph_node *node);
 /* Whether all outputs that a node has are views of inputs that it has. */

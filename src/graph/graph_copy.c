@@ -160,10 +160,9 @@ static tn_status add_node(body_inliner *inliner, const tn_graph_node *from) {
     return TN_OK;
 }
 
-static void replace_reads(tn_graph *graph, tn_tensor_id from, tn_tensor_id to) {
-    for (size_t n = 0; n < graph->node_count; n++)
-        for (uint32_t i = 0; i < graph->nodes[n].input_count; i++)
-            if (graph->nodes[n].inputs[i] == from) graph->nodes[n].inputs[i] = to;
+/* By nodes, and as outputs of the graph. */
+static void replace_uses(tn_graph *graph, tn_tensor_id from, tn_tensor_id to) {
+    tn_graph_replace_reads(graph, from, to);
     for (size_t i = 0; i < graph->output_count; i++)
         if (graph->outputs[i] == from) graph->outputs[i] = to;
 }
@@ -178,7 +177,7 @@ static tn_status inline_body(body_inliner *inliner, uint32_t index) {
         const tn_tensor_id output = node->outputs[i];
         if (output == TN_NO_TENSOR) continue;
         const tn_tensor_id made = inliner->map[inliner->body->outputs[i]];
-        if (made != output) replace_reads(inliner->graph, output, made);
+        if (made != output) replace_uses(inliner->graph, output, made);
         node->outputs[i] = TN_NO_TENSOR;
     }
     node->is_dead = true;

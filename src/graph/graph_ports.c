@@ -74,6 +74,12 @@ bool tn_graph_is_output(const tn_graph *graph, tn_tensor_id tensor) {
     return false;
 }
 
+void tn_graph_replace_reads(tn_graph *graph, tn_tensor_id from, tn_tensor_id to) {
+    for (size_t n = 0; n < graph->node_count; n++)
+        for (uint32_t i = 0; i < graph->nodes[n].input_count; i++)
+            if (graph->nodes[n].inputs[i] == from) graph->nodes[n].inputs[i] = to;
+}
+
 bool tn_graph_node_has_one_output(const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->output_count; i++)
         if ((node->outputs[i] != TN_NO_TENSOR) != (i == 0)) return false;

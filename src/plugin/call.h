@@ -33,6 +33,8 @@ typedef struct tn_call_scope {
 /* Calls a callback whose failure is an answer (accepts), not an error. The call's device, where
  * there is one, is then the thread's current one. */
 tn_status tn_call_ask(tn_call *call, tn_callback callback, const char *callback_name);
+/* Whether the operator describes the node, at an input, as `name`: into facet->what. */
+bool tn_call_facet(tn_call *call, uint32_t input, const char *name, tn_facet *facet);
 /* Calls a callback and turns its answer into ours: a failure without `fail` gets a message of its
  * own ("returned N without a reason"), statuses that are not known become TN_ERROR_PLUGIN; node,
  * operator and library are added to the chain. */

@@ -297,6 +297,15 @@ tn_status tn_call_ask(tn_call *call, tn_callback callback, const char *callback_
     return status;
 }
 
+bool tn_call_facet(tn_call *call, uint32_t input, const char *name, tn_facet *facet) {
+    tn_crash_mark mark;
+    if (!call->op->facet) return false;
+    tn_crash_enter(&mark, call, "facet", NULL);
+    const bool is_described = call->op->facet(call, input, name, facet) == TN_OK;
+    tn_crash_leave(&mark);
+    return is_described;
+}
+
 tn_status tn_call_invoke(tn_call *call, tn_callback callback, const char *callback_name) {
     tn_call_scope *scope = call->host_private;
     scope->failed = TN_OK;

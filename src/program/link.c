@@ -2,7 +2,6 @@
 /* Asking operators for facets, and the steps that kernels get of them; see link.h. */
 #include "program/link.h"
 #include "base/status.h"
-#include "plugin/crash.h"
 #include "plugin/fields/expression_row.h"
 
 #include <stdalign.h>
@@ -93,15 +92,6 @@ static bool describe_expression(const tn_call *call, uint32_t input, tn_facet *o
 /* ----------------------------------------------------------------------------------------------
  * asking */
 
-static bool ask_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
-    tn_crash_mark mark;
-    if (!call->op->facet) return false;
-    tn_crash_enter(&mark, call, "facet", NULL);
-    const bool is_described = call->op->facet(call, input, name, out_facet) == TN_OK;
-    tn_crash_leave(&mark);
-    return is_described;
-}
-
 static bool is_operand(const tn_facet *facet, uint32_t input) {
     for (uint32_t i = 0; i < facet->operand_count; i++)
         if (facet->operands[i].input == input) return true;
@@ -138,7 +128,7 @@ static tn_status describe_facet(tn_link *link, const char *name, void *buffer,
                                 tn_facet *out_facet) {
     tn_call *call = &link->node_call.call;
     *out_facet = empty(buffer);
-    if (ask_facet(call, link->input, name, out_facet)) return TN_OK;
+    if (tn_call_facet(call, link->input, name, out_facet)) return TN_OK;
     *out_facet = empty(buffer);
     if (strcmp(name, TN_FACET_ROW) == 0)
         return describe_row(link->arena, call, link->input, out_facet);

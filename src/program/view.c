@@ -2,7 +2,6 @@
 /* Asking operators which of their tensors are windows; see view.h. */
 #include "program/view.h"
 #include "base/status.h"
-#include "plugin/crash.h"
 
 #include <stdalign.h>
 #include <string.h>
@@ -66,15 +65,11 @@ static tn_status ask_view(const window_list *list, uint32_t input, uint32_t outp
     tn_view *view = (tn_view *)(void *)buffer;
     tn_facet facet = {.size = sizeof facet, .what = buffer, .what_bytes = sizeof buffer};
     const tn_tensor *from = call->inputs[input], *to = call->outputs[output];
-    tn_crash_mark mark;
     *out_view = (tn_view){.kind = 0};
     if (from->rank != to->rank || from->type != to->type) return TN_OK;
     view->size = sizeof *view;
     view->output = output;
-    tn_crash_enter(&mark, call, "facet", NULL);
-    const bool is_view = call->op->facet(call, input, TN_FACET_VIEW, &facet) == TN_OK;
-    tn_crash_leave(&mark);
-    if (!is_view) return TN_OK;
+    if (!tn_call_facet(call, input, TN_FACET_VIEW, &facet)) return TN_OK;
     if ((view->kind == TN_VIEW_OF_INPUT && is_within(view, to, from)) ||
         (view->kind == TN_VIEW_OF_OUTPUT && is_within(view, from, to))) {
         *out_view = *view;

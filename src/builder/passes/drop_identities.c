@@ -79,19 +79,13 @@ static tn_status is_identity(const tn_pass_context *context, uint32_t index, boo
     return TN_OK;
 }
 
-static void replace_reads(tn_graph *graph, tn_tensor_id from, tn_tensor_id to) {
-    for (size_t n = 0; n < graph->node_count; n++)
-        for (uint32_t i = 0; i < graph->nodes[n].input_count; i++)
-            if (graph->nodes[n].inputs[i] == from) graph->nodes[n].inputs[i] = to;
-}
-
 /* Takes the node out; answers false when the names of outputs forbid it. */
 static bool bypass(tn_graph *graph, uint32_t index) {
     tn_graph_node *node = &graph->nodes[index];
     tn_tensor_id input = node->inputs[0], output = node->outputs[0];
     if (!tn_graph_is_output(graph, output)) {
         node->is_dead = true;
-        replace_reads(graph, output, input);
+        tn_graph_replace_reads(graph, output, input);
         return true;
     }
     uint32_t producer = graph->tensors[input].producer;
@@ -101,7 +95,7 @@ static bool bypass(tn_graph *graph, uint32_t index) {
         if (graph->nodes[producer].outputs[i] == input) graph->nodes[producer].outputs[i] = output;
     graph->tensors[output].producer = producer;
     graph->tensors[input].producer = TN_NO_NODE;
-    replace_reads(graph, input, output);
+    tn_graph_replace_reads(graph, input, output);
     return true;
 }
 

@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "builder/passes/passes.h"
 #include "graph/body.h"
-#include "plugin/crash.h"
 #include "program/link.h"
 
 #include <math.h>
@@ -104,12 +103,7 @@ static tn_status read_vector(affine_folder *f, uint32_t index, tn_tensor_id chai
 /* An operator's answer in a struct of the caller's. */
 static bool describes(tn_call *call, const char *name, void *what, size_t bytes) {
     tn_facet facet = {.size = sizeof facet, .what = what, .what_bytes = bytes};
-    tn_crash_mark mark;
-    if (!call->op->facet) return false;
-    tn_crash_enter(&mark, call, "facet", NULL);
-    const bool is_described = call->op->facet(call, 0, name, &facet) == TN_OK;
-    tn_crash_leave(&mark);
-    return is_described;
+    return tn_call_facet(call, 0, name, &facet);
 }
 
 static bool is_finite(const tn_affine *affine) {

@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "builder/passes/passes.h"
 #include "graph/body.h"
-#include "plugin/crash.h"
 #include "program/node_call.h"
 
 #include <tenon/plugin/body.h>
@@ -33,11 +32,7 @@ static tn_status describe_tensors(const tn_pass_context *context, tn_arena *aren
 static const tn_body_graph *ask(tn_call *call) {
     tn_facet_branch branch = {.size = sizeof branch};
     tn_facet facet = {.size = sizeof facet, .what = &branch, .what_bytes = sizeof branch};
-    tn_crash_mark mark;
-    tn_crash_enter(&mark, call, "facet", NULL);
-    const bool is_branch = call->op->facet(call, 0, TN_FACET_BRANCH, &facet) == TN_OK;
-    tn_crash_leave(&mark);
-    return is_branch ? branch.body : NULL;
+    return tn_call_facet(call, 0, TN_FACET_BRANCH, &facet) ? branch.body : NULL;
 }
 
 static tn_status find_branch(const tn_pass_context *context, uint32_t index, tn_arena *arena,

@@ -142,10 +142,10 @@ static void add_fit(const tn_lowering *lowering, uint32_t index, const tn_candid
 }
 
 tn_status tn_timing_fit_keep(tn_lowering *lowering) {
-    kernel_fit *fits = tn_arena_allocate(lowering->arena, FIT_LIMIT, sizeof *fits);
     size_t count = 0;
-    if (!fits) return tn_fail_memory("lowering a graph");
     if (lowering->options->no_timing || !lowering->options->cache) return TN_OK;
+    kernel_fit *fits = tn_arena_allocate(lowering->arena, FIT_LIMIT, sizeof *fits);
+    if (!fits) return tn_fail_memory("the factors of estimates");
     for (uint32_t n = 0; n < lowering->graph->node_count; n++)
         for (size_t i = 0; i < lowering->nodes[n].candidate_count; i++)
             if (lowering->nodes[n].candidates[i].is_measured)
