@@ -121,9 +121,7 @@ static bool has_functions(const tn_cell_program *program, tn_cell cell) {
     for (uint32_t s = 0; s < program->program.step_count; s++) {
         const tn_row_step *step = &program->program.steps[s];
         if (cell == TN_CELL_F32) {
-            if ((step->kind == TN_ROW_STEP_MAP && step->function >= TN_MAP_COUNT) ||
-                (step->kind == TN_ROW_STEP_COMBINE && step->function >= TN_COMBINE_COUNT))
-                return false;
+            if (tn_row_step_is_of_cells(step)) return false;
         } else if ((step->kind == TN_ROW_STEP_MAP && !wide->maps[step->function]) ||
                    (step->kind == TN_ROW_STEP_COMBINE && !wide->combines[step->function]) ||
                    step->kind == TN_ROW_STEP_ROW)

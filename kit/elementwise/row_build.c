@@ -62,15 +62,14 @@ static bool append(const tn_row_builder *builder, tn_row_step step, uint32_t *ou
     return true;
 }
 
-/* Rows of floats have no such function. */
-static bool is_of_cells(const tn_row_step *step) {
+bool tn_row_step_is_of_cells(const tn_row_step *step) {
     return (step->kind == TN_ROW_STEP_MAP && step->function >= TN_MAP_COUNT) ||
            (step->kind == TN_ROW_STEP_COMBINE && step->function >= TN_COMBINE_COUNT);
 }
 
 bool tn_row_build_step(const tn_row_builder *builder, tn_row_step step, uint32_t *out_value) {
     const float *first = number_of(builder, step.operands[0]);
-    bool are_numbers = step.kind != TN_ROW_STEP_ROW && !is_of_cells(&step);
+    bool are_numbers = step.kind != TN_ROW_STEP_ROW && !tn_row_step_is_of_cells(&step);
     for (uint32_t i = 0; i < TN_ROW_STEP_OPERANDS; i++)
         are_numbers = are_numbers && number_of(builder, step.operands[i]);
     if (are_numbers) return fold(builder, &step, out_value);

@@ -13,6 +13,8 @@ typedef struct tn_row_builder {
     bool has_cells; /* functions of cells.h, too */
 } tn_row_builder;
 
+/* Whether it is a function of cells.h alone, which rows of floats do not have. */
+bool tn_row_step_is_of_cells(const tn_row_step *step);
 /* Notes why; answers false. */
 bool tn_row_build_fail(const tn_row_builder *builder, const char *format, ...) TN_PRINTF(2, 3);
 

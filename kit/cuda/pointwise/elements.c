@@ -6,7 +6,7 @@
 
 _Static_assert((int)TN_CUDA_ELEMENTS_RANK == (int)TN_MAX_RANK, "the header has no access to it");
 _Static_assert((int)TN_CUDA_ELEMENTS_INPUTS == (int)TN_CUDA_ITERATION_INPUTS,
-               "as many as a iteration");
+               "as many as an iteration");
 
 float tn_cuda_inverse_scale(const tn_tensor *tensor) {
     const float scale = tn_byte_scale(tensor);
