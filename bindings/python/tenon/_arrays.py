@@ -16,6 +16,8 @@ ML_DTYPES = {
     "f4e2m1": ("float4_e2m1fn", "uint8"), "i4": ("int4", "int8"), "u4": ("uint4", "uint8"), "i2": ("int2", "int8"),
     "u2": ("uint2", "uint8"),
 }
+# What NumPy calls an element type: what Tenon does.
+OF_NUMPY = {text: name for name, text in DTYPES.items()} | {text: name for name, (text, _) in ML_DTYPES.items()}
 BITS = {"f4e2m1": 4, "i4": 4, "u4": 4, "i2": 2, "u2": 2}
 STRING = np.dtype([("offset", "u8"), ("bytes", "u8")])
 

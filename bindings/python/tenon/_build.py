@@ -13,9 +13,8 @@ from tenon._runtime import default_runtime, load_plugins
 PRECISIONS = {"fp32": 0, "tf32": 1, "bf16": 2, "fp16": 3, "int8": 4}
 CALIBRATORS = {"entropy": 0, "minmax": 1, "percentile": 2}
 # What people and other tools call Tenon's types.
-TYPE_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "fp64": "f64", "fp32": "f32", "fp16": "f16",
-              "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "uint64": "u64", "uint32": "u32", "uint16": "u16",
-              "uint8": "u8"}
+TYPE_NAMES = {"fp64": "f64", "fp32": "f32", "fp16": "f16", "bfloat16": "bf16",
+              **{text: name for name, text in _arrays.DTYPES.items() if name not in ("bool", "string")}}
 
 
 def graph_of(model, runtime=None, plugins=(), format=None, folder=None, import_options=None, isolate_reading=False):

@@ -3,12 +3,13 @@
 
 import numpy as np
 
+from . import _arrays
+
 NUMBERS = {name: number for number, name in enumerate(
     "none f64 f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8 bool".split())}
 NAMES = {number: name for name, number in NUMBERS.items()}
-DTYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "i16": np.int16, "i8": np.int8,
-          "u64": np.uint64, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8, "bool": np.bool_}
-OF_DTYPE = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
+DTYPES = {name: np.dtype(text) for name, text in _arrays.DTYPES.items() if name != "string"}
+OF_DTYPE = {dtype: name for name, dtype in DTYPES.items()}
 # What a type variable is in the code of a layer.
 OF_C = {"f64": "double", "f32": "float", "f16": "_Float16", "i64": "int64_t", "i32": "int32_t", "i16": "int16_t", "i8": "int8_t",
         "u64": "uint64_t", "u32": "uint32_t", "u16": "uint16_t", "u8": "uint8_t", "bool": "bool"}

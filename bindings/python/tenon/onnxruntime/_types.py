@@ -3,6 +3,8 @@
 
 import numpy as np
 
+from tenon import _arrays
+
 # Tenon's name: onnxruntime's, and the number in ONNX's TensorProto.DataType.
 _TYPES = {
     "f32": ("float", 1), "u8": ("uint8", 2), "i8": ("int8", 3), "u16": ("uint16", 4), "i16": ("int16", 5), "i32": ("int32", 6),
@@ -11,10 +13,6 @@ _TYPES = {
     "f8e4m3fnuz": ("float8e4m3fnuz", 18), "f8e5m2": ("float8e5m2", 19), "f8e5m2fnuz": ("float8e5m2fnuz", 20), "u4": ("uint4", 21),
     "i4": ("int4", 22), "f4e2m1": ("float4e2m1", 23), "f8e8m0": ("float8e8m0", 24), "u2": ("uint2", 25), "i2": ("int2", 26)}
 _BY_NUMBER = {number: (tenon_name, name) for tenon_name, (name, number) in _TYPES.items()}
-_BY_NUMPY = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32", "int16": "i16",
-             "int8": "i8", "uint64": "u64", "uint32": "u32", "uint16": "u16", "uint8": "u8", "bool": "bool", "object": "string",
-             "float8_e4m3fn": "f8e4m3", "float8_e4m3fnuz": "f8e4m3fnuz", "float8_e5m2": "f8e5m2", "float8_e5m2fnuz": "f8e5m2fnuz",
-             "float8_e8m0fnu": "f8e8m0", "float4_e2m1fn": "f4e2m1", "int4": "i4", "uint4": "u4", "int2": "i2", "uint2": "u2"}
 
 
 def type_string(tenon_name):
@@ -25,7 +23,7 @@ def type_string(tenon_name):
 def tenon_name_of(dtype):
     """'f32' of np.float32; None: no element type of tensors."""
     dtype = np.dtype(dtype)
-    return "string" if dtype.kind in "US" else _BY_NUMPY.get(dtype.name)
+    return "string" if dtype.kind in "US" else _arrays.OF_NUMPY.get(dtype.name)
 
 
 def number_of(dtype):
@@ -43,10 +41,7 @@ def dtype_of(element_type):
     if int(element_type) not in _BY_NUMBER:
         raise TypeError(f"element_type {element_type}: ONNX has no such number; a NumPy type like np.float32 would do, too")
     name = _BY_NUMBER[int(element_type)][0]
-    for numpy_name, tenon_name in _BY_NUMPY.items():
-        if tenon_name == name:
-            return np.dtype(object if name == "string" else numpy_name) if numpy_name in np.sctypeDict else _extension_dtype(numpy_name)
-    raise TypeError(f"element_type {element_type}: NumPy has no such type")
+    return np.dtype(_arrays.DTYPES[name]) if name in _arrays.DTYPES else _extension_dtype(_arrays.ML_DTYPES[name][0])
 
 
 def _extension_dtype(name):
