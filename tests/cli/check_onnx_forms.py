@@ -91,6 +91,23 @@ def sparse_constant():
                   node("MatMul", "w x", "y")], [info("x", F, 4, 2)], [info("y", F, 3, 2)])
 
 
+def packed(kind=TensorProto.INT4, count=3, raw=None, numbers=None, location=None):
+    """Three elements of less than a byte, which are cast: raw bytes, or numbers that are bytes."""
+    tensor = TensorProto(name="w", data_type=kind, dims=[count])
+    if raw is not None:
+        tensor.raw_data = bytes(raw)
+    tensor.int32_data.extend(numbers or ())
+    if location:
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, value in location.items():
+            tensor.external_data.add(key=key, value=value)
+    whole = model([node("Cast", "w", "v", to=F), node("Add", "x v", "y")], [info("x", F, count)], [info("y", F, count)])
+    whole.opset_import[0].version = 21
+    whole.ir_version = 10
+    whole.graph.initializer.append(tensor)
+    return whole
+
+
 def old():
     """Operators whose first opset is 1, in a model of opset 1."""
     whole = model([node("Transpose", "x", "t", perm=[1, 0]), node("Softmax", "t", "y", axis=1)], [info("x", F, 2, 3)], [info("y", F, 3, 2)])
@@ -243,6 +260,12 @@ class Checker(ProgramChecks):
         twice = sparse()
         twice.graph.sparse_initializer.append(twice.graph.sparse_initializer[0])
         self.refused("a sparse initializer twice", twice, "there twice")
+        self.refused("a byte of nibbles too few", packed(raw=[0x21]), "initializer 'w'", "takes 2 bytes, but raw_data has 1")
+        self.refused("nibbles that are no bytes", packed(numbers=[1, 2, 3]), "initializer 'w'", "takes 2 bytes, but int32_data has 3")
+        self.refused("a byte above 255", packed(numbers=[1, 256]), "initializer 'w'", "element 1 is 256")
+        nibbles = sparse()
+        nibbles.graph.sparse_initializer[0].values.CopyFrom(helper.make_tensor("w", TensorProto.INT4, [3], [1, 2, 3]))
+        self.refused("a sparse tensor of nibbles", nibbles, "less than a byte", code=3)
         erf = model([node("Erf", "x", "y")], [info("x", F, 2)], [info("y", F, 2)])
         erf.opset_import[0].version = 5
         self.refused("an operator of another opset", erf, "Erf", "versions 9", code=3)
