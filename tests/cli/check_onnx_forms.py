@@ -91,21 +91,26 @@ def sparse_constant():
                   node("MatMul", "w x", "y")], [info("x", F, 4, 2)], [info("y", F, 3, 2)])
 
 
-def packed(kind=TensorProto.INT4, count=3, raw=None, numbers=None, location=None):
+def packed(raw=None, numbers=None):
     """Three elements of less than a byte, which are cast: raw bytes, or numbers that are bytes."""
-    tensor = TensorProto(name="w", data_type=kind, dims=[count])
+    tensor = TensorProto(name="w", data_type=TensorProto.INT4, dims=[3])
     if raw is not None:
         tensor.raw_data = bytes(raw)
     tensor.int32_data.extend(numbers or ())
-    if location:
-        tensor.data_location = TensorProto.EXTERNAL
-        for key, value in location.items():
-            tensor.external_data.add(key=key, value=value)
-    whole = model([node("Cast", "w", "v", to=F), node("Add", "x v", "y")], [info("x", F, count)], [info("y", F, count)])
+    whole = model([node("Cast", "w", "v", to=F), node("Add", "x v", "y")], [info("x", F, 3)], [info("y", F, 3)])
     whole.opset_import[0].version = 21
     whole.ir_version = 10
     whole.graph.initializer.append(tensor)
     return whole
+
+
+def nibbles_raw():
+    """The bits behind the last element are set, which mean nothing."""
+    return packed(raw=[0xf7, 0xf8])
+
+
+def nibbles_listed():
+    return packed(numbers=[0x81, 0x0f])
 
 
 def old():
@@ -210,7 +215,7 @@ def random(*shape):
 FORMS = [(sparse, random(4, 2)), (sparse_coordinates, random(4, 2)), (sparse_constant, random(4, 2)), (old, random(2, 3)),
          (function_attributes, random(4)), (function_branches, random(4)), (function_absent, random(4)), (function_overloads, random(4)),
          (initializer_inputs, random(4)), (hidden_names, random(4)), (without_names, random(5, 3)), (without_names, random(1, 3)), (without_a_rank, random(2, 3)),
-         (without_a_rank, random(4, 1, 2))]
+         (without_a_rank, random(4, 1, 2)), (nibbles_raw, random(3)), (nibbles_listed, random(3))]
 
 
 class Checker(ProgramChecks):
