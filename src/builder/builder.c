@@ -9,6 +9,7 @@
 #include "builder/build_state.h"
 #include "builder/pins/node_pins.h"
 #include "device/cpu/cpu.h"
+#include "plan/plan.h"
 #include "plugin/devices.h"
 
 #include <tenon/border.h>
@@ -185,6 +186,13 @@ static tn_status build_bordered(tn_graph *graph, tn_builder_options options, tn_
     return status;
 }
 
+/* The plan's weights lie in the graphs and in what the programs packed, until it is asked for its
+ * bytes. */
+static void keep_sources(const build_state *state, tn_graph *given) {
+    const tn_plan_sources sources = {state->arena, state->graph, tn_graph_retain(given)};
+    tn_plan_keep(state->plan, &sources);
+}
+
 tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options,
                               tn_timing_cache *cache, tn_plan **out_plan) {
     tn_builder_options known;
@@ -208,13 +216,15 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     tn_profile_shapes_deinit(&state.before);
     tn_extent_proof_deinit(&state.proof);
     tn_pass_context_deinit(&state.passes);
-    tn_arena_destroy(state.arena);
-    tn_graph_destroy(state.graph);
-    tn_device_give_back(&state.device);
-    if (status == TN_OK)
+    if (status == TN_OK) {
+        keep_sources(&state, graph);
         *out_plan = state.plan;
-    else
+    } else {
         tn_plan_destroy(state.plan);
+        tn_arena_destroy(state.arena);
+        tn_graph_destroy(state.graph);
+    }
+    tn_device_give_back(&state.device);
     return status;
 }
 

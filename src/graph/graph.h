@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "plugin/runtime.h"
+#include <stdatomic.h>
 #include <tenon/describe.h>
 #include <tenon/graph.h>
 #include <tenon/plugin/string.h>
@@ -52,6 +53,7 @@ typedef struct tn_graph_node {
 } tn_graph_node;
 
 struct tn_graph {
+    atomic_uint references;
     tn_runtime *runtime; /* counted */
     const tn_allocator *allocator;
     tn_arena *arena;
@@ -87,6 +89,8 @@ tn_status tn_graph_add_node_raw(tn_graph *graph, const char *name, const tn_oper
                                 uint32_t input_count, const tn_tensor_id *inputs,
                                 uint32_t output_count, const tn_tensor_id *outputs,
                                 uint32_t *out_node);
+/* One more owner; each calls tn_graph_destroy, and the last one's ends it. [thread: any] */
+tn_graph *tn_graph_retain(tn_graph *graph);
 tn_status tn_graph_own_file(tn_graph *graph, tn_file *file); /* takes it over on success */
 /* Memory in the graph's arena, 64-byte aligned, zeroed; null: no memory. */
 void *tn_graph_allocate_data(tn_graph *graph, size_t bytes);
