@@ -186,13 +186,6 @@ static tn_status build_bordered(tn_graph *graph, tn_builder_options options, tn_
     return status;
 }
 
-/* The plan's weights lie in the graphs and in what the programs packed, until it is asked for its
- * bytes. */
-static void keep_sources(const build_state *state, tn_graph *given) {
-    const tn_plan_sources sources = {state->arena, state->graph, tn_graph_retain(given)};
-    tn_plan_keep(state->plan, &sources);
-}
-
 tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options,
                               tn_timing_cache *cache, tn_plan **out_plan) {
     tn_builder_options known;
@@ -217,7 +210,7 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     tn_extent_proof_deinit(&state.proof);
     tn_pass_context_deinit(&state.passes);
     if (status == TN_OK) {
-        keep_sources(&state, graph);
+        tn_plan_keep(state.plan, &(tn_plan_sources){state.arena, state.graph});
         *out_plan = state.plan;
     } else {
         tn_plan_destroy(state.plan);

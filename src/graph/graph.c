@@ -82,6 +82,7 @@ void tn_graph_destroy(tn_graph *graph) {
     tn_deallocate(allocator, graph->files);
     tn_arena_destroy(graph->arena);
     tn_runtime *runtime = graph->runtime;
+    tn_graph_destroy(graph->original);
     tn_deallocate(allocator, graph);
     tn_runtime_release(runtime);
 }

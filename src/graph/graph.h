@@ -54,6 +54,7 @@ typedef struct tn_graph_node {
 
 struct tn_graph {
     atomic_uint references;
+    tn_graph *original;  /* of a copy: its constants' data is that one's; counted, or null */
     tn_runtime *runtime; /* counted */
     const tn_allocator *allocator;
     tn_arena *arena;
@@ -76,7 +77,8 @@ struct tn_graph {
  * TN_ERROR_ARGUMENT. */
 tn_status tn_graph_add_tensor(tn_graph *graph, const char *name, tn_type type,
                               tn_tensor_id *out_tensor);
-/* A constant whose data is not copied: it must outlive the graph. */
+/* A constant whose data is not copied: it must outlive the graph, and plans that are built of it
+ * until somebody asks for their bytes. */
 tn_status tn_graph_add_constant_lent(tn_graph *graph, const char *name, tn_type type,
                                      const tn_shape *shape, const void *data, size_t bytes,
                                      tn_tensor_id *out_tensor);
@@ -102,7 +104,7 @@ const char *tn_graph_make_name(tn_graph *graph, const char *base);
 uint64_t tn_graph_names_made(const tn_graph *graph);
 void tn_graph_set_names_made(tn_graph *graph, uint64_t count);
 /* A deep copy: constants' data, and parameters that only load or run-time creation can make, are
- * shared, so the original must outlive the copy. */
+ * shared, so the copy holds the original. */
 tn_status tn_graph_copy(const tn_graph *graph, tn_graph **out_copy);
 
 /* --- what a model declares of tensors that nodes compute (graph_declared.c) --- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan's file as it lies in memory before anybody asks for it in one piece: header and
+ * The parts of a plan's file before anybody asks for its bytes in one piece: header and
  * description in memory of its own, weights where the builder has them. A plan that is saved or
  * loaded from a file alone is never copied.
  */
@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "plan/layout.h"
 
-/* A weight's place in the file. */
+/* A weight at its offset in the file. */
 typedef struct tn_plan_piece {
     size_t offset, bytes;
     const void *data;

@@ -11,7 +11,6 @@ static void release_pieces(tn_plan *plan) {
     tn_plan_pieces_deinit(&plan->pieces);
     tn_arena_destroy(plan->sources.arena);
     tn_graph_destroy(plan->sources.graph);
-    tn_graph_destroy(plan->sources.given_graph);
     plan->sources = (tn_plan_sources){0};
 }
 

@@ -26,8 +26,8 @@ typedef struct tn_plan_output {
 
 /* What a plan's pieces lie in, released in this order. */
 typedef struct tn_plan_sources {
-    tn_arena *arena;               /* of programs and what they pack */
-    tn_graph *graph, *given_graph; /* that was built, and of which it is a copy; counted */
+    tn_arena *arena; /* of programs and what they pack */
+    tn_graph *graph; /* that was built */
 } tn_plan_sources;
 
 struct tn_plan {
