@@ -3,7 +3,7 @@
  * Scaled dot-product attention as exporters write it: two products around a softmax. They differ in
  * where the scale stands (PyTorch puts its root on both sides, Transformers a quotient or a product
  * behind or before the product), in how the keys come to lie transposed, and in how the mask
- * enters. Each of four ways of the one is a rewrite with each of four of the other; heads and
+ * enters. Each of four forms of the keys is a rewrite with each of four masks; heads and
  * caches around them are those of rewrites_around.c.
  */
 #include "attention/rewrites.h"

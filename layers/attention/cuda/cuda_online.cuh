@@ -3,7 +3,7 @@
  * Attention by an online softmax (Milakov and Gimelshein, "Online normalizer calculation for
  * softmax", 2018; Dao, "FlashAttention-2", 2023). A block of four warps has the queries of one head
  * of keys, those of all heads of its group as rows of one matrix; tiles of keys and values lie in
- * shared memory, the next one on its way while one is multiplied. Where rows are many each warp has
+ * shared memory, the next one is copied while one is multiplied. Where rows are many each warp has
  * 16 of them; where they are few all warps have the same 16, each a fourth of every tile's keys,
  * and what they have is joined at the end. A file a type of products defines what it launches.
  */
