@@ -24,7 +24,7 @@ static tn_library library = {.size = sizeof(tn_library),
 
 /* Kernels of these folders that are compiled for one type and need a GPU. */
 static bool needs_gpu(const tn_kernel *kernel) {
-    static const char *const names[] = {"lanes", "runs", "convert", "planes", "resample"};
+    static const char *const names[] = {"lanes", "runs", "convert", "pointwise"};
     for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(kernel->name, names[i]) == 0) return true;
     return false;
