@@ -19,11 +19,13 @@
 #undef __noinline__
 #undef __launch_bounds__
 #undef __grid_constant__
+#undef __shared__
 #define __device__
 #define __global__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __grid_constant__
+#define __shared__ static thread_local
 
 static thread_local struct { unsigned int x; } threadIdx, blockIdx, gridDim, blockDim;
 
