@@ -97,7 +97,7 @@ static const char *const gather_nd_combinations[] = {"*, i64 -> *", "f16, i64 ->
                        "A piece of a slice a thread, as wide as slices allow.",                    \
                        TN_COMBINATIONS(table), .accepts = tn_cuda_any_accepts,                     \
                        .open = tn_cuda_fault_open, .close = tn_cuda_fault_close,                   \
-                       .run = prefix##_run, __VA_ARGS__)
+                       .verify = tn_cuda_fault_verify, .run = prefix##_run, __VA_ARGS__)
 GATHER(gather, "Gather", gather_combinations);
 GATHER(gather_elements, "GatherElements", gather_combinations);
 GATHER(gather_nd, "GatherND", gather_nd_combinations,

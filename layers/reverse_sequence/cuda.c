@@ -36,6 +36,6 @@ static tn_status reverse_run(tn_call *call) {
 
 TN_CUDA_ANY_KERNEL(reverse_pieces, "", "ReverseSequence", "pieces", "A piece of a row a thread.",
                    .accepts = tn_cuda_any_accepts, .open = tn_cuda_fault_open,
-                   .close = tn_cuda_fault_close, .run = reverse_run,
+                   .close = tn_cuda_fault_close, .verify = tn_cuda_fault_verify, .run = reverse_run,
                    TN_FIELDS(reverse_params, reverse_fields));
 TN_CUDA_LAYER(reverse_sequence, &reverse_pieces);

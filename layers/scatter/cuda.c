@@ -95,6 +95,7 @@ static const char *const nd_combinations[] = {"*, i64, * -> *"};
         .accepts = tn_cuda_any_accepts,                                                            \
         .open = tn_cuda_fault_open,                                                                \
         .close = tn_cuda_fault_close,                                                              \
+        .verify = tn_cuda_fault_verify,                                                            \
         .run = prefix##_run,                                                                       \
         TN_FIELDS(scatter_params, field_table)}
 SCATTER(elements_11, scatter_elements, "ScatterElements", 11, 15, elements_combinations,

@@ -4,6 +4,8 @@
  * own callbacks and sources, compiled by the C++ compiler (cuda_words.h). A library, so that every
  * case of the conformance suite goes through them.
  */
+#include "conv/cuda/cuda_kernels.h"
+#include "mat_mul/cuda_any.h"
 #include <tenon/plugin.h>
 
 #include <string.h>
@@ -12,6 +14,15 @@ enum { MOST_KERNELS = 400 };
 
 /* Generated: those of each folder, and a null. */
 extern const tn_kernel *const *const tn_any_tables[];
+
+/* Of folders whose tables have kernels that need NVIDIA's libraries. */
+static const tn_kernel *const others[] = {&tn_conv_cuda_any,
+                                          &tn_conv_integer_cuda_any,
+                                          &tn_q_linear_conv_cuda_any,
+                                          &tn_mat_mul_cuda_any,
+                                          &tn_mat_mul_integer_cuda_any,
+                                          &tn_q_linear_mat_mul_cuda_any,
+                                          NULL};
 
 static tn_kernel tables[MOST_KERNELS];
 static const tn_kernel *kernels[MOST_KERNELS];
@@ -30,19 +41,25 @@ static bool needs_gpu(const tn_kernel *kernel) {
     return false;
 }
 
+static void add(const tn_kernel *const *kernel) {
+    for (; *kernel; kernel++) {
+        if (needs_gpu(*kernel) || library.kernel_count == MOST_KERNELS) continue;
+        tn_kernel *own = &tables[library.kernel_count];
+        memcpy(own, *kernel, sizeof(*own));
+        own->device = "cpu";
+        own->open = NULL; /* without a place for faults */
+        own->close = NULL;
+        own->verify = NULL;
+        kernels[library.kernel_count++] = own;
+    }
+}
+
 TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT;
 TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT {
     (void)host;
     library.kernel_count = 0;
+    add(others);
     for (const tn_kernel *const *const *table = tn_any_tables; *table; table++)
-        for (const tn_kernel *const *kernel = *table; *kernel; kernel++) {
-            if (needs_gpu(*kernel) || library.kernel_count == MOST_KERNELS) continue;
-            tn_kernel *own = &tables[library.kernel_count];
-            memcpy(own, *kernel, sizeof(*own));
-            own->device = "cpu";
-            own->open = NULL; /* without a place for faults */
-            own->close = NULL;
-            kernels[library.kernel_count++] = own;
-        }
+        add(*table);
     return &library;
 }

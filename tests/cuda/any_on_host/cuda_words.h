@@ -31,6 +31,12 @@ static thread_local struct { unsigned int x; } threadIdx, blockIdx, gridDim, blo
 
 static inline void __syncthreads() {}
 static inline void __threadfence_system() {}
+static inline float __fmul_rn(float a, float b) {
+    return a * b;
+}
+static inline float __fdiv_rn(float a, float b) {
+    return a / b;
+}
 template <typename WORD> static inline WORD atomicCAS(WORD *at, WORD seen, WORD now) {
     const WORD old = *at;
     if (old == seen) *at = now;
