@@ -82,7 +82,7 @@ static tn_status scatter_nd_run(tn_call *call) {
 static const char *const elements_combinations[] = {"*, i64|i32, * -> *"};
 static const char *const nd_combinations[] = {"*, i64, * -> *"};
 
-/* Not deterministic: sums of floats at one place come in any order. */
+/* Not deterministic: sums of floats at one position come in any order. */
 #define SCATTER(symbol, prefix, name, low, high, table, field_table)                               \
     static const tn_kernel symbol = {                                                              \
         TN_KERNEL_BEGIN("cuda", "", name, "pieces", 1,                                             \

@@ -35,6 +35,6 @@ static tn_status top_k_run(tn_call *call) {
 }
 
 TN_CUDA_ANY_KERNEL(top_k_blocks, "", "TopK", "blocks",
-                   "A lane a block: an element's place is how many are better.",
+                   "A lane a block: an element's rank is how many are better.",
                    .accepts = top_k_accepts, .run = top_k_run);
 TN_CUDA_LAYER(top_k, &top_k_blocks);

@@ -154,10 +154,10 @@ struct byte_conv {
             int64_t at = 0;
             bool is_there = true;
             for (int axis = 0; axis < rank; axis++) {
-                const int64_t place = index[2 + axis] * window.stride[axis] -
-                                      window.pad_begin[axis] + tap[axis] * window.dilation[axis];
-                is_there = is_there && place >= 0 && place < window.input[axis];
-                at = at * window.input[axis] + place;
+                const int64_t position = index[2 + axis] * window.stride[axis] -
+                                         window.pad_begin[axis] + tap[axis] * window.dilation[axis];
+                is_there = is_there && position >= 0 && position < window.input[axis];
+                at = at * window.input[axis] + position;
             }
             for (int64_t c = 0; is_there && is_real && c < job.group_channels; c++)
                 real += tn_any_f64(job.x, job.x_type, (first + c) * plane + at) *

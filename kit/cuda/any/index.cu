@@ -6,17 +6,17 @@
 namespace {
 
 /* Where row `row` is in the data, in pieces; -1: an index is outside. */
-__device__ __forceinline__ int64_t place_of(const tn_cuda_index_job &job, uint32_t row) {
+__device__ __forceinline__ int64_t position_of(const tn_cuda_index_job &job, uint32_t row) {
     int64_t at[2];
     tn_box_find(job.rows, row, at);
-    int64_t place = at[0];
+    int64_t position = at[0];
     for (uint32_t k = 0; k < job.width; k++) {
         const int64_t index = tn_fault_index(
             job.fault, tn_any_i64(job.indices, job.index_type, at[1] + k), job.extents[k]);
         if (index < 0) return -1;
-        place += index * job.steps[k];
+        position += index * job.steps[k];
     }
-    return place;
+    return position;
 }
 
 struct gather {
@@ -24,11 +24,11 @@ struct gather {
     __device__ void operator()(int64_t i) const {
         uint32_t piece;
         const uint32_t row = tn_divide_rest((uint32_t)i, job.units, &piece);
-        const int64_t place = place_of(job, row);
-        if (place < 0)
+        const int64_t position = position_of(job, row);
+        if (position < 0)
             tn_any_clear(job.to, i, job.bytes);
         else
-            tn_any_copy(job.to, i, job.from, place + piece, job.bytes);
+            tn_any_copy(job.to, i, job.from, position + piece, job.bytes);
     }
 };
 
@@ -83,14 +83,14 @@ struct scatter {
     __device__ void operator()(int64_t i) const {
         uint32_t piece;
         const uint32_t row = tn_divide_rest((uint32_t)i, job.units, &piece);
-        const int64_t place = place_of(job, row);
-        if (place < 0) return;
+        const int64_t position = position_of(job, row);
+        if (position < 0) return;
         if (job.reduction == 0)
-            tn_any_copy(job.to, place + piece, job.from, i, job.bytes);
+            tn_any_copy(job.to, position + piece, job.from, i, job.bytes);
         else if (job.bytes == 8)
-            meet<unsigned long long>(job, place + piece, (const uint8_t *)job.from + i * 8);
+            meet<unsigned long long>(job, position + piece, (const uint8_t *)job.from + i * 8);
         else
-            meet<unsigned int>(job, place + piece, (const uint8_t *)job.from + i * job.bytes);
+            meet<unsigned int>(job, position + piece, (const uint8_t *)job.from + i * job.bytes);
     }
 };
 

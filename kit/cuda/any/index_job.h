@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /* Rows of `units` pieces of `bytes` each, 1, 2, 4, 8 or 16, as wide as a slice allows. A row of the
- * box has a place in the data (its steps 0, in pieces) to which `width` indices add, which lie
+ * box has a position in the data (its steps 0, in pieces) to which `width` indices add, which lie
  * beside each other from a position on (its steps 1): index k is one of extents[k], steps[k] pieces
  * apart. The other tensor has the rows one after the other. */
 typedef struct tn_cuda_index_job {
@@ -31,8 +31,8 @@ typedef struct tn_cuda_index_job {
 
 /* Rows of the data, found by indices, to the output; outside ones are faults, and zeros. */
 cudaError_t tn_cuda_gather_launch(const void *job, cudaStream_t stream);
-/* The updates' rows to places of the output by indices; those outside are faults. Of rows at one
- * place any is the last; by a reduction all count, in any order, a piece being an element. */
+/* The updates' rows to positions of the output by indices; those outside are faults. Of rows at one
+ * position any is the last; by a reduction all count, in any order, a piece being an element. */
 cudaError_t tn_cuda_scatter_launch(const void *job, cudaStream_t stream);
 
 /* Pieces for slices of so many bytes. */

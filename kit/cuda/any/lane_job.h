@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operators along axes of a tensor of any type: each lane becomes one element (reductions), an
- * index, or a lane as long. What callbacks hand to lane.cu and lane_sort.cu.
+ * index, or a lane as long. What callbacks hand to lane.cu.
  */
 #ifndef TN_KIT_CUDA_ANY_LANE_JOB_H
 #define TN_KIT_CUDA_ANY_LANE_JOB_H

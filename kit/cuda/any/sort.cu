@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of sort_job.h: a block a lane; an element's place is the number of those that are
+ * The kernel of sort_job.h: a block a lane; an element's rank is the number of those that are
  * better, which a thread counts. Keys are taken from the caches, a piece of the lane at a time from
  * shared memory.
  */
@@ -28,7 +28,7 @@ struct sort {
         for (int64_t begin = 0; begin < count; begin += blockDim.x) {
             const int64_t i = begin + threadIdx.x;
             const uint64_t own = i < count ? key_of(first, i) : 0;
-            int64_t place = 0;
+            int64_t position = 0;
             for (int64_t piece = 0; piece < count; piece += PIECE) {
                 const int64_t length = count - piece < PIECE ? count - piece : PIECE;
                 __syncthreads(); /* what was there has been read */
@@ -36,10 +36,10 @@ struct sort {
                     keys[k] = key_of(first, piece + k);
                 __syncthreads();
                 for (int64_t k = 0; k < length; k++)
-                    place += keys[k] > own || (keys[k] == own && piece + k < i);
+                    position += keys[k] > own || (keys[k] == own && piece + k < i);
             }
-            if (i >= count || place >= job.k) continue;
-            const int64_t at = to + place * job.lanes.inner;
+            if (i >= count || position >= job.k) continue;
+            const int64_t at = to + position * job.lanes.inner;
             if (job.values)
                 tn_any_copy(job.values, at, job.x, first + i * job.lanes.inner, job.bytes);
             if (job.indices) job.indices[at] = i;

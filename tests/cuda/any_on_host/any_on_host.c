@@ -47,7 +47,7 @@ static void add(const tn_kernel *const *kernel) {
         tn_kernel *own = &tables[library.kernel_count];
         memcpy(own, *kernel, sizeof(*own));
         own->device = "cpu";
-        own->open = NULL; /* without a place for faults */
+        own->open = NULL; /* without words for faults */
         own->close = NULL;
         own->verify = NULL;
         kernels[library.kernel_count++] = own;
