@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "plugin/fields/fields_private.h"
+#include "worker/callback_stack.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
 #include "worker/watch/watch.h"
@@ -139,7 +140,7 @@ tn_status tn_frame_call(tn_frame *frame, tn_probe *probe, tn_callback callback, 
     tn_frame_watch watch;
     probe->rule[0] = 0;
     tn_frame_enter(frame, probe, name, &watch);
-    const tn_status status = callback(frame->call);
+    const tn_status status = tn_callback_stack_call(callback, frame->call);
     TN_TRY(tn_frame_leave(frame, probe, &watch));
     return check_status(frame, probe, status, name);
 }

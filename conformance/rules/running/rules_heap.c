@@ -6,7 +6,6 @@
 #include "rules/rules.h"
 #include "worker/watch/heap.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +55,7 @@ typedef bool (*attempt)(const tn_test *test, tn_subject *subject, uint64_t at, t
 
 static size_t measure(void) {
     tn_probe_forget_frames();
-    return mallinfo2().uordblks + mallinfo2().hblkhd;
+    return tn_heap_live_bytes();
 }
 
 /* What is lost each time is a leak; what is lost once may be made once. */
