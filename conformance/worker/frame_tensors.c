@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { KEPT = 512 };
+enum { KEPT = 512, BEHIND_THE_RANK = 0x2B5A11 };
 
 /* Frames that were closed, the oldest is unmapped when a new one comes. */
 static tn_guarded kept[KEPT];
@@ -74,6 +74,8 @@ static tn_tensor *put_tensor(frame_memory *r, const tn_probe_port *port, const c
     tn_tensor_unbound(&known, port->unbounded);
     if (port->unbounded) data = NULL;
     *tensor = known.tensor;
+    for (uint32_t i = 0; i < 2 * TN_MAX_RANK; i++) /* what is behind the rank is no extent */
+        arrays[i] = BEHIND_THE_RANK;
     memcpy(arrays, known.tensor.shape, port->shape.rank * sizeof(*arrays));
     memcpy(arrays + TN_MAX_RANK, known.tensor.strides, port->shape.rank * sizeof(*arrays));
     *scale = port->scale;
