@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What two threads write; see race_pool.h. */
 #include "worker/race_pool.h"
-#include "worker/callback_stack.h"
+#include "worker/probe/callback_stack.h"
 #include "worker/watch/stepped.h"
 
 #include <stdlib.h>

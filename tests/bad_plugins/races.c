@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad::Turn, rows turned round by way of scratch memory, and the number of rows that begin above
+/* Bad::Mirror, rows mirrored by way of scratch memory, and the number of rows that begin above
  * zero, on several threads; and the mistakes of sharing that show only where two threads happen to
  * meet, and of a stack that another machine has less of. */
 #include "mistake.h"
@@ -89,28 +89,28 @@ static tn_status reshape(tn_call *call) {
 }
 
 static const char *const cases[] = {"| x=f32[6,8]", "| x=f32[5]", "| x=f32[2,3,4]"};
-static const tn_operator turn = {.size = sizeof(tn_operator),
-                                 .since_version = 1,
-                                 .state_version = 1,
-                                 .domain = "Bad",
-                                 .name = "Turn",
-                                 TN_NO_FIELDS,
-                                 TN_INPUTS(inputs),
-                                 TN_OUTPUTS(outputs),
-                                 .infer = infer,
-                                 .reference = reference,
-                                 TN_CASES(cases)};
-static const char *const combinations[] = {"f32 -> f32, i32"};
-static const tn_kernel turn_cpu = {.size = sizeof(tn_kernel),
-                                   .revision = 1,
+static const tn_operator mirror = {.size = sizeof(tn_operator),
+                                   .since_version = 1,
+                                   .state_version = 1,
                                    .domain = "Bad",
-                                   .op = "Turn",
-                                   .device = "cpu",
-                                   .name = "rows",
-                                   .traits = TN_KERNEL_DETERMINISTIC,
-                                   TN_COMBINATIONS(combinations),
-                                   .reshape = reshape,
-                                   .run = run};
-static const tn_operator *const operators[] = {&turn};
-static const tn_kernel *const kernels[] = {&turn_cpu};
-TN_LIBRARY("bad_turn", "1", operators, kernels)
+                                   .name = "Mirror",
+                                   TN_NO_FIELDS,
+                                   TN_INPUTS(inputs),
+                                   TN_OUTPUTS(outputs),
+                                   .infer = infer,
+                                   .reference = reference,
+                                   TN_CASES(cases)};
+static const char *const combinations[] = {"f32 -> f32, i32"};
+static const tn_kernel mirror_cpu = {.size = sizeof(tn_kernel),
+                                     .revision = 1,
+                                     .domain = "Bad",
+                                     .op = "Mirror",
+                                     .device = "cpu",
+                                     .name = "rows",
+                                     .traits = TN_KERNEL_DETERMINISTIC,
+                                     TN_COMBINATIONS(combinations),
+                                     .reshape = reshape,
+                                     .run = run};
+static const tn_operator *const operators[] = {&mirror};
+static const tn_kernel *const kernels[] = {&mirror_cpu};
+TN_LIBRARY("bad_mirror", "1", operators, kernels)

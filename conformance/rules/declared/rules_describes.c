@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "rules/variants.h"
 #include "worker/epilogue_step.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Rules about the library as a whole: what is left when it was used and unloaded, and what its load
  * does when there is no memory. They end the runtime that the tests before them used; see rules.h.
  */
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 #include "plugin/sequences/kinds.h"
 #include "base/status.h"
 #include "rules/rules.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rule about the C library's heap: each allocation of a life fails in turn. What the host is
  * asked for is the matter of no-memory, in rules_leaks.c. See rules.h. */
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 #include "base/status.h"
 #include "rules/rules.h"
 #include "worker/watch/heap.h"

@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "rules/rules.h"
 #include "tensor/type.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 #include "worker/watch/folder.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/held.h"

@@ -5,7 +5,7 @@
  */
 #include "base/status.h"
 #include "rules/rules.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 #include "worker/race_pool.h"
 #include "worker/watch/statics.h"
 #include "worker/watch/stepped.h"

@@ -5,7 +5,7 @@
 #include "plan/state.h"
 #include "plugin/fields/fields_private.h"
 #include "rules/variants.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
 

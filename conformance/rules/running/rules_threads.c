@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "device/cpu/cpu.h"
 #include "rules/rules.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 #include "worker/ordered_pool.h"
 #include "worker/watch/trace.h"
 

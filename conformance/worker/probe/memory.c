@@ -3,14 +3,14 @@
 #include "worker/probe/memory.h"
 #include "base/status.h"
 #include "tensor/convert.h"
-#include "worker/probe.h"
+#include "worker/probe/probe.h"
 #include "worker/probe/contents.h"
 #include "worker/probe/gaps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-tn_status tn_placed_describe(const tn_probe_port *port, bool is_own, void *data,
+tn_status tn_memory_describe(const tn_probe_port *port, bool is_own, void *data,
                              tn_tensor_storage *storage, tn_quantization *quantization) {
     TN_TRY(tn_tensor_init(storage, is_own ? port->own_type : port->type,
                           is_own ? TN_LINEAR : port->format, &port->shape));
@@ -24,8 +24,8 @@ tn_status tn_placed_describe(const tn_probe_port *port, bool is_own, void *data,
 static tn_status store_packed(const tn_probe_port *port, void *data) {
     tn_tensor_storage own, stored;
     tn_quantization none, quantization;
-    TN_TRY(tn_placed_describe(port, true, (void *)(uintptr_t)port->own, &own, &none));
-    TN_TRY(tn_placed_describe(port, false, data, &stored, &quantization));
+    TN_TRY(tn_memory_describe(port, true, (void *)(uintptr_t)port->own, &own, &none));
+    TN_TRY(tn_memory_describe(port, false, data, &stored, &quantization));
     return tn_convert(&own.tensor, &stored.tensor, 0,
                       tn_convert_items(&own.tensor, &stored.tensor));
 }
@@ -42,26 +42,26 @@ static tn_status store_input(const tn_probe_port *port, const tn_guarded *buffer
     return status;
 }
 
-tn_status tn_place_bytes(size_t bytes, const tn_placing *where, tn_guarded *buffer, uint32_t kind,
-                         uint32_t index) {
+tn_status tn_memory_map(size_t bytes, const tn_position *where, tn_guarded *buffer, uint32_t kind,
+                        uint32_t index) {
     if (where->is_flush) return tn_guarded_create_flush(buffer, kind, index, bytes, where->slack);
     return where->shift > 0
                ? tn_guarded_create_before(buffer, kind, index, bytes, where->shift, where->slack)
                : tn_guarded_create(buffer, kind, index, bytes, where->is_at_end, where->slack);
 }
 
-static tn_status place_port(const tn_probe_port *port, const tn_placing *where, tn_guarded *buffer,
-                            uint32_t kind, uint32_t index) {
+static tn_status map_port(const tn_probe_port *port, const tn_position *where, tn_guarded *buffer,
+                          uint32_t kind, uint32_t index) {
     size_t bytes = 0;
     tn_gaps gaps;
     TN_TRY(tn_format_bytes(port->format, port->type, &port->shape, &bytes));
     if (port->has_gaps && tn_gaps_of(port, &gaps)) bytes = gaps.bytes;
-    return tn_place_bytes(bytes, where, buffer, kind, index);
+    return tn_memory_map(bytes, where, buffer, kind, index);
 }
 
-static tn_status fill_input(const tn_probe_port *port, const tn_placing *where, tn_guarded *buffer,
+static tn_status fill_input(const tn_probe_port *port, const tn_position *where, tn_guarded *buffer,
                             uint32_t kind, uint32_t index) {
-    TN_TRY(place_port(port, where, buffer, kind, index));
+    TN_TRY(map_port(port, where, buffer, kind, index));
     return store_input(port, buffer, where->slack);
 }
 
@@ -86,8 +86,8 @@ static bool is_overwritten(const tn_probe_memory *memory, uint32_t input) {
     return false;
 }
 
-tn_placing tn_placing_of_outputs(const tn_probe_memory *memory) {
-    return (tn_placing){memory->is_at_end, memory->shift, (uint8_t)(memory->slack ^ 0x33), false};
+tn_position tn_memory_of_outputs(const tn_probe_memory *memory) {
+    return (tn_position){memory->is_at_end, memory->shift, (uint8_t)(memory->slack ^ 0x33), false};
 }
 
 tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *values, bool is_at_end,
@@ -95,10 +95,10 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *values
     /* floats: 3.4e38; NaN in halves; and the other time NaN, and -1 as an integer */
     *memory = (tn_probe_memory){.slack = is_at_end != values->swaps_slack ? 0x7F : 0xFF};
     if (is_in_place) memcpy(memory->laid_on, values->laid_on, sizeof(memory->laid_on));
-    const tn_placing where = {is_at_end, values->shift, memory->slack, values->is_flush};
+    const tn_position where = {is_at_end, values->shift, memory->slack, values->is_flush};
     memory->is_at_end = is_at_end;
     memory->shift = values->shift;
-    const tn_placing around_outputs = tn_placing_of_outputs(memory);
+    const tn_position around_outputs = tn_memory_of_outputs(memory);
     for (uint32_t i = 0; i < values->input_count; i++) {
         const tn_probe_port *port = &values->inputs[i];
         if (!port->is_given) continue;
@@ -117,7 +117,7 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *values
         if (!port->is_given) continue;
         if (port->type == TN_STRING) tn_owned_heap_init(&memory->heaps[i], tn_allocator_default());
         if (port->unbounded) continue;
-        TN_TRY(place_port(port, &around_outputs, &memory->outputs[i], TN_GUARDED_OUTPUT, i));
+        TN_TRY(map_port(port, &around_outputs, &memory->outputs[i], TN_GUARDED_OUTPUT, i));
         memset(memory->outputs[i].data, tn_contents_poison(port->type, poison),
                memory->outputs[i].bytes);
     }
@@ -149,9 +149,9 @@ tn_status tn_probe_results(const tn_probe *values, const tn_probe_memory *memory
         }
         port.shape = memory->shapes[i];
         const tn_guarded *at = tn_probe_memory_output(memory, i);
-        tn_status status = tn_placed_describe(&port, true, NULL, &own, &none);
+        tn_status status = tn_memory_describe(&port, true, NULL, &own, &none);
         if (status == TN_OK)
-            status = tn_placed_describe(&port, false, at->data, &stored, &quantization);
+            status = tn_memory_describe(&port, false, at->data, &stored, &quantization);
         void *data = status == TN_OK ? malloc((size_t)own.tensor.bytes + 1) : NULL;
         if (status == TN_OK && !data) status = tn_fail_memory("an output's copy");
         own.tensor.data = data;

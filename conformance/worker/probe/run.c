@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run, and what it may have left behind; see ../probe.h. */
+/* One run, and what it may have left behind; see probe.h. */
 #include "base/status.h"
 #include "cases/strings/strings.h"
 #include "plugin/outputs.h"
-#include "worker/frame.h"
-#include "worker/probe.h"
+#include "worker/probe/frame.h"
+#include "worker/probe/probe.h"
 #include "worker/probe/contents.h"
 #include "worker/probe/gaps.h"
 #include "worker/probe/memory.h"
@@ -136,10 +136,10 @@ static tn_status allocate_output(tn_output_source *source, tn_call *call, uint32
     const probe_source *own = source->user;
     tn_guarded *buffer = &own->memory->outputs[index];
     tn_probe_asking *asking = own->probe->asking;
-    const tn_placing where = tn_placing_of_outputs(own->memory);
+    const tn_position where = tn_memory_of_outputs(own->memory);
     (void)call;
     if (asking && ++asking->calls == asking->fail_at) return tn_fail_memory("an output");
-    TN_TRY(tn_place_bytes((size_t)bytes, &where, buffer, TN_GUARDED_OUTPUT, index));
+    TN_TRY(tn_memory_map((size_t)bytes, &where, buffer, TN_GUARDED_OUTPUT, index));
     memset(buffer->data, tn_contents_poison(own->probe->outputs[index].type, own->poison),
            buffer->bytes);
     *out_data = buffer->data;

@@ -3,8 +3,8 @@
  * A stack of exactly what the contract gives a callback (256 KiB), with nothing below it that could
  * be touched: what needs more ends there, on every machine, whatever the thread's own stack has.
  */
-#ifndef TN_CONFORMANCE_WORKER_CALLBACK_STACK_H
-#define TN_CONFORMANCE_WORKER_CALLBACK_STACK_H
+#ifndef TN_CONFORMANCE_WORKER_PROBE_CALLBACK_STACK_H
+#define TN_CONFORMANCE_WORKER_PROBE_CALLBACK_STACK_H
 
 #include <tenon/plugin.h>
 

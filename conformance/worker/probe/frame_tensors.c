@@ -2,7 +2,7 @@
 /* What a frame holds: the call, and all that it points at; see frame.h. */
 #include "base/status.h"
 #include "cases/strings/strings.h"
-#include "frame.h"
+#include "worker/probe/frame.h"
 #include "worker/probe/gaps.h"
 
 #include <tenon/plugin/counted.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of what is under test; see probe.h. Its memory is in probe/memory.c, a run in
  * probe/run.c; the calls themselves are made in frame.c. */
-#include "worker/probe.h"
+#include "worker/probe/probe.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
 

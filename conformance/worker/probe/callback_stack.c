@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stack of callbacks; see callback_stack.h. */
-#include "worker/callback_stack.h"
+#include "worker/probe/callback_stack.h"
 #include "worker/watch/heap.h"
 
 #include <pthread.h>

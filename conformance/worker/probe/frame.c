@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls in frames, and what they may not change; see frame.h. Frames are made in frame_tensors.c.
  */
-#include "frame.h"
+#include "worker/probe/frame.h"
 #include "base/hash.h"
 #include "base/status.h"
 #include "plugin/fields/fields_private.h"
-#include "worker/callback_stack.h"
+#include "worker/probe/callback_stack.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
 #include "worker/watch/watch.h"
