@@ -2,7 +2,6 @@
 /* A part of a step: the product of the hidden state, and what the cells make of their gates. The
  * formulas are in recurrent.h, the gates' order in kernels.h. */
 #include "recurrent/kernels.h"
-#include <tenon/kit/parallel.h>
 
 #include <string.h>
 
@@ -39,33 +38,22 @@ typedef struct part_product {
     bool adds; /* to what the output has */
 } part_product;
 
-/* The rows of one group of streams by a block of columns that begins at `at`. */
-static void multiply_block(const tn_recurrent_part *part, const part_product *product,
-                           int64_t group, int64_t at) {
-    const tn_matrix_level *level = part->direction->level->matrix;
-    const int64_t lanes = level->lanes, width = lanes * level->vectors;
-    const int64_t hidden = node_of(part)->hidden, streams = node_of(part)->streams;
-    const int64_t first = tn_parallel_first(streams, part->groups, group);
-    const int64_t rows = tn_parallel_first(streams, part->groups, group + 1) - first;
-    tn_matrix_tile tile = {
-        .a = product->state + first * hidden,
-        .a_stride = hidden,
-        .depth = hidden,
-        .b = product->packed + (product->first + at) * hidden,
-        .bias = (product->bias ? product->bias : part->direction->zeros) + at,
-        .output = product->output + (first - part->first_stream) * product->output_stride + at,
-        .output_stride = product->output_stride,
-        .columns = product->columns - at < width ? product->columns - at : width};
-    tile.residual = product->adds ? tile.output : NULL;
-    level->functions[rows - 1][(tile.columns + lanes - 1) / lanes - 1](&tile);
-}
-
 static void multiply(const tn_recurrent_part *part, const part_product *product) {
     const tn_matrix_level *level = part->direction->level->matrix;
-    const int64_t width = (int64_t)level->lanes * level->vectors;
-    for (int64_t at = 0; at < product->columns; at += width)
-        for (int64_t group = part->first_group; group < part->end_group; group++)
-            multiply_block(part, product, group, at);
+    const int64_t lanes = level->lanes, width = lanes * level->vectors;
+    const int64_t hidden = node_of(part)->hidden, rows = part->end_stream - part->first_stream;
+    tn_matrix_tile tile = {.a = product->state + part->first_stream * hidden,
+                           .a_stride = hidden,
+                           .depth = hidden,
+                           .output_stride = product->output_stride};
+    for (int64_t at = 0; at < product->columns; at += width) {
+        tile.columns = product->columns - at < width ? product->columns - at : width;
+        tile.b = product->packed + (product->first + at) * hidden;
+        tile.bias = (product->bias ? product->bias : part->direction->zeros) + at;
+        tile.output = product->output + at;
+        tile.residual = product->adds ? tile.output : NULL;
+        level->functions[rows - 1][(tile.columns + lanes - 1) / lanes - 1](&tile);
+    }
 }
 
 /* Adds the hidden state's product to the part's gates of the first phase. */

@@ -21,8 +21,7 @@
 
 enum {
     TN_RECURRENT_CHUNK = 64, /* elements of the hidden state; whole vectors and blocks of columns */
-    TN_RECURRENT_GROUPS = 4,  /* groups of streams of a part, at most */
-    TN_RECURRENT_ROWS = TN_RECURRENT_GROUPS * TN_MATRIX_ROWS /* streams of a part, at most */
+    TN_RECURRENT_ROWS = TN_MATRIX_ROWS /* streams that are done together, at most */
 };
 
 /* What a kernel's `user` points at. */
@@ -67,15 +66,13 @@ typedef struct tn_recurrent_direction {
     float *y;           /* in the order of the node's y; null: nobody asks */
 } tn_recurrent_direction;
 
-/* A part of a step: some groups of streams, at most TN_RECURRENT_GROUPS of `groups`, and a chunk of
- * the hidden state. A group is the rows of one tile of the product; all groups of a part meet a
- * block of the weights while the cache holds it. */
+/* A part of a step: streams `first_stream` to `end_stream` - 1, at most TN_RECURRENT_ROWS, and a
+ * chunk of the hidden state. */
 typedef struct tn_recurrent_part {
     const tn_recurrent_direction *direction;
     int64_t iteration, step; /* iteration counts in the direction's order */
-    int64_t groups, first_group, end_group;
-    int64_t first_stream, end_stream; /* those of the groups */
-    int64_t first, count;             /* elements of the hidden state */
+    int64_t first_stream, end_stream;
+    int64_t first, count; /* elements of the hidden state */
 } tn_recurrent_part;
 
 /* Gates whose product by the hidden state is of the first phase. */

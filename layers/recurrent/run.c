@@ -156,20 +156,16 @@ static tn_status multiply_inputs(tn_call *call, const recurrent_run *run,
 /* ----------------------------------------------------------------------------------------------
  * steps */
 
-/* Groups `group` to `end` - 1. */
-static void do_part(const recurrent_run *run, int64_t direction, int64_t group, int64_t end,
-                    int64_t chunk, int64_t iteration, uint32_t phase) {
+static void do_part(const recurrent_run *run, int64_t direction, int64_t group, int64_t chunk,
+                    int64_t iteration, uint32_t phase) {
     const tn_recurrent *node = run->node;
     const int64_t first = chunk * TN_RECURRENT_CHUNK, left = node->hidden - first;
     const tn_recurrent_part part = {
         .direction = &run->directions[direction],
         .iteration = iteration,
         .step = run->directions[direction].is_reverse ? node->steps - 1 - iteration : iteration,
-        .groups = run->groups,
-        .first_group = group,
-        .end_group = end,
         .first_stream = tn_parallel_first(node->streams, run->groups, group),
-        .end_stream = tn_parallel_first(node->streams, run->groups, end),
+        .end_stream = tn_parallel_first(node->streams, run->groups, group + 1),
         .first = first,
         .count = left < TN_RECURRENT_CHUNK ? left : TN_RECURRENT_CHUNK};
     tn_recurrent_do_part(&part, phase);
@@ -184,8 +180,8 @@ static tn_status do_groups(void *user, int64_t begin, int64_t end, uint32_t thre
     for (int64_t item = begin; item < end; item++)
         for (int64_t i = 0; i < run->node->steps * phases; i++)
             for (int64_t chunk = 0; chunk < run->chunks; chunk++)
-                do_part(run, item / run->groups, item % run->groups, item % run->groups + 1, chunk,
-                        i / phases, (uint32_t)(i % phases));
+                do_part(run, item / run->groups, item % run->groups, chunk, i / phases,
+                        (uint32_t)(i % phases));
     return TN_OK;
 }
 
@@ -196,12 +192,8 @@ static tn_status do_chunks(void *user, int64_t begin, int64_t end, uint32_t thre
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
         const int64_t item = run->iteration % 2 ? begin + end - 1 - i : i;
-        for (int64_t group = 0; group < run->groups; group += TN_RECURRENT_GROUPS) {
-            const int64_t left = run->groups - group;
-            const int64_t count = left < TN_RECURRENT_GROUPS ? left : TN_RECURRENT_GROUPS;
-            do_part(run, item / run->chunks, group, group + count, item % run->chunks,
-                    run->iteration, run->phase);
-        }
+        for (int64_t group = 0; group < run->groups; group++)
+            do_part(run, item / run->chunks, group, item % run->chunks, run->iteration, run->phase);
     }
     return TN_OK;
 }
@@ -285,7 +277,7 @@ tn_status tn_recurrent_run(tn_call *call) {
     if (node.streams == 0) return TN_OK;
     recurrent_run run = {.node = &node,
                          .state = call->state,
-                         .groups = (node.streams + TN_MATRIX_ROWS - 1) / TN_MATRIX_ROWS,
+                         .groups = (node.streams + TN_RECURRENT_ROWS - 1) / TN_RECURRENT_ROWS,
                          .chunks = tn_recurrent_chunks(&node)};
     memcpy(run.packed, run.state->directions, sizeof(run.packed));
     if (run.state->packs_at_run)
