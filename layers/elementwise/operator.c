@@ -7,7 +7,7 @@
 #include "kit/elementwise/combine_kernel.h"
 #include "kit/elementwise/map_kernel.h"
 #include "kit/elementwise/unary.h"
-#include "kit/elementwise/fold_types.h"
+#include "kit/fold/fold_types.h"
 #include "kit/elementwise/variadic.h"
 #include "kit/math/element.h"
 #include "kit/operator/axis_broadcast.h"

@@ -4,8 +4,8 @@
  * alone: a function of two numbers applied from the first tensor to the last, in the arithmetic of
  * cells.h that holds the type. Floats are double precision, rounded once.
  */
-#ifndef TN_KIT_ELEMENTWISE_FOLD_TYPES_H
-#define TN_KIT_ELEMENTWISE_FOLD_TYPES_H
+#ifndef TN_KIT_FOLD_FOLD_TYPES_H
+#define TN_KIT_FOLD_FOLD_TYPES_H
 
 #include "kit/elementwise/cells.h"
 #include "kit/operator/layer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of fold_types.h. */
-#include "kit/elementwise/fold_types.h"
+#include "kit/fold/fold_types.h"
 #include "kit/math/element.h"
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/infer.h>
