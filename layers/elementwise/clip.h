@@ -52,11 +52,16 @@ static const char *const clip_11_cases[] = {
     "| input=f32[9] min=f32[1]{2} max=f32[1]{-2}",
     "| input=i8[2,9] min=i8[]{-3} max=i8[]{2}",
     "| input=u64[3]{0,7,18446744073709551615} min=u64[]{3} max=u64[]{9}",
+    "| input=i64[4]{-9223372036854775808,0,5,9223372036854775807} max=i64[1]{5}",
+    "| input=u32[2,600] min=u32[]{9} max=u32[]{4000000000}",
+    "| input=i16[] min=i16[1]{7} max=i16[1]{3}",
     "| input=f16[33] min=f16[]{0}",
     "| input=bf16[33] min=bf16[]{0} max=bf16[]{6}",
     "| input=f32[0,2] min=f32[]{0}",
     "| input=f32[1,64,56,56] min=f32[]{0} max=f32[]{6}",
 };
+/* NaN among floats is none of a fold's: other kernels take them. */
+TN_FOLD_TYPES_KERNELS(clip_types, "Clip", TN_COMBINE_MAX, TN_COMBINE_MIN, false, true);
 static const tn_operator clip_11 =
     TN_OPERATOR_TABLE(clip_11, "", "Clip", 11, "Elements held within bounds given by inputs.",
                       TN_NO_FIELDS, .traits = TN_OPERATOR_ELEMENTWISE, .facet = clip_facet);

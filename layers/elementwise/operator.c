@@ -7,6 +7,7 @@
 #include "kit/elementwise/combine_kernel.h"
 #include "kit/elementwise/map_kernel.h"
 #include "kit/elementwise/unary.h"
+#include "kit/elementwise/fold_types.h"
 #include "kit/elementwise/variadic.h"
 #include "kit/math/element.h"
 #include "kit/operator/axis_broadcast.h"
@@ -294,7 +295,8 @@ static const tn_operator p_relu_6 = {
                                                   .reference = prefix##_reference,                 \
                                                   .facet = of_facet,                               \
                                                   TN_CASES(prefix##_cases)};                       \
-    TN_VARIADIC_KERNELS(prefix, of_name, combine, mean);
+    TN_VARIADIC_KERNELS(prefix, of_name, combine, mean);                                           \
+    TN_FOLD_TYPES_KERNELS(prefix##_types, of_name, combine, combine, mean, false);
 #define MEAN VARIADIC
 #include "elementwise/variadic.h"
 #undef VARIADIC
@@ -337,11 +339,12 @@ static const tn_operator *const elementwise_operators[] = {
         &prefix##_bytes_avx2, &prefix##_bytes_baseline,
 #define PAIR(...)
 #define LEGACY(...)
-#define VARIADIC(prefix, ...) &prefix##_avx512, &prefix##_avx2, &prefix##_baseline,
+#define VARIADIC(prefix, ...) TN_LEVEL_LIST(prefix), TN_LEVEL_LIST(prefix##_types),
 static const tn_kernel *const elementwise_kernels[] = {
 #include "elementwise/maps.h"
 #include "elementwise/pairs.h"
 #include "elementwise/variadic.h"
+    TN_LEVEL_LIST(clip_types),
 };
 
 #include "elementwise/rewrites.h"

@@ -3,6 +3,7 @@
 #include <tenon/kit/int8_matrix.h>
 #include <tenon/kit/matrix_kernel.h>
 #include <tenon/kit/open.h>
+#include "kit/operator/layer.h"
 #include "mat_mul/integer.h"
 
 /* All axes of A but the last are rows, since B is one matrix. */
@@ -33,7 +34,8 @@ TN_MATRIX_KERNELS(packed, "", "MatMul", read_mat_mul, combinations);
 static const char *const int8_combinations[] = {"qi8, f32 -> qi8", "qi8, f32 -> f32"};
 TN_INT8_MATRIX_KERNELS(int8, "", "MatMul", read_mat_mul, int8_combinations);
 
-const tn_kernel *const tn_mat_mul_kernels[15] = {&packed_avx512,
+const tn_kernel *const tn_mat_mul_kernels[18] = {TN_LEVEL_LIST(tn_mat_mul_types_kernel),
+                                                 &packed_avx512,
                                                  &packed_avx2,
                                                  &packed_baseline,
                                                  &tn_mat_mul_batched_avx512,

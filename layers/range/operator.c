@@ -70,6 +70,63 @@ static tn_status range_reference(tn_call *call) {
     return TN_OK;
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * kernels */
+
+typedef struct range_job {
+    const void *start, *delta;
+    tn_tensor *y;
+} range_job;
+
+enum { RANGE_BLOCK = 256 }; /* elements: a count that loops without branches know */
+
+/* Defines fill_NAME of elements `first` to first + RANGE_BLOCK - 1, or fewer. NUMBER is what they
+ * are computed in: sums of integers wrap. */
+#define RANGE_FILL(name, TYPE, NUMBER)                                                             \
+    static void fill_##name(const range_job *job, int64_t first, int64_t count) {                  \
+        const NUMBER start = (NUMBER) * (const TYPE *)job->start,                                  \
+                     delta = (NUMBER) * (const TYPE *)job->delta, base = (NUMBER)first;            \
+        TYPE *y = (TYPE *)job->y->data + first, rest[RANGE_BLOCK];                                 \
+        TYPE *to = count == RANGE_BLOCK ? y : rest;                                                \
+        for (int32_t i = 0; i < RANGE_BLOCK; i++)                                                  \
+            to[i] = (TYPE)(start + (base + (NUMBER)i) * delta);                                    \
+        if (to == rest) memcpy(y, rest, (size_t)count * sizeof(TYPE));                             \
+    }
+RANGE_FILL(f64, double, double)
+RANGE_FILL(f32, float, double)
+RANGE_FILL(i64, int64_t, uint64_t)
+RANGE_FILL(i32, int32_t, uint32_t)
+RANGE_FILL(i16, int16_t, uint32_t)
+
+/* An item is an element. */
+static tn_status fill_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const range_job *job = user;
+    const tn_type type = job->y->type;
+    (void)thread;
+    for (int64_t i = begin; i < end; i += RANGE_BLOCK) {
+        const int64_t count = end - i < RANGE_BLOCK ? end - i : RANGE_BLOCK;
+        (type == TN_F64   ? fill_f64
+         : type == TN_F32 ? fill_f32
+         : type == TN_I64 ? fill_i64
+         : type == TN_I32 ? fill_i32
+                          : fill_i16)(job, i, count);
+    }
+    return TN_OK;
+}
+
+static tn_status range_run(tn_call *call) {
+    enum { GRAIN = 32768 };
+    range_job job = {call->inputs[RANGE_START]->data, call->inputs[RANGE_DELTA]->data,
+                     call->outputs[0]};
+    return call->host->parallel_for(call, call->outputs[0]->shape[0], GRAIN, fill_elements, &job);
+}
+
+static const char *const range_combinations[] = {"f64, f64, f64 -> f64", "f32, f32, f32 -> f32",
+                                                 "i64, i64, i64 -> i64", "i32, i32, i32 -> i32",
+                                                 "i16, i16, i16 -> i16"};
+TN_CPU_KERNEL(range_blocks, "", "Range", "blocks", "Blocks of elements on all threads.",
+              TN_COMBINATIONS(range_combinations), .run = range_run);
+
 static const tn_port range_inputs[] = {
     TN_PORT("start", "T:float|i16|i32|i64", TN_PORT_VALUE_NEEDED, "the first number"),
     TN_PORT("limit", "T", TN_PORT_VALUE_NEEDED, "what the numbers do not reach"),
@@ -82,6 +139,9 @@ static const char *const range_cases[] = {
     "| start=f32[]{1} limit=f32[]{5} delta=f32[]{1.5}",
     "| start=f64[1]{0} limit=f64[]{-2} delta=f64[]{0.1}",
     "| start=i16[]{5} limit=i16[]{5} delta=i16[]{1}",
+    "| start=i16[]{-300} limit=i16[]{500} delta=i16[]{2}",
+    "| start=f32[]{0} limit=f32[]{70} delta=f32[]{0.1}",
+    "| start=i64[]{9223372036854775000} limit=i64[]{9223372036854775807} delta=i64[]{3}",
 };
 
 typedef struct range_params {
@@ -97,4 +157,4 @@ TN_OPERATOR(range, "", "Range", 11, "Numbers one step apart.", TN_NO_FIELDS);
 TN_OPERATOR(range, "", "Range", 27, "Numbers one step apart.",
             TN_FIELDS(range_params, range_27_fields));
 
-TN_LAYER_WITHOUT_KERNELS(range, TN_OPERATORS(&range_11, &range_27));
+TN_LAYER(range, TN_OPERATORS(&range_11, &range_27), TN_KERNELS(&range_blocks));

@@ -6,6 +6,7 @@
 #include "kit/operator/layer.h"
 #include "kit/reduce/reduce.h"
 #include "kit/reduce/reduce_kernel.h"
+#include "kit/reduce/reduce_types.h"
 
 #include <math.h>
 
@@ -194,16 +195,27 @@ static int64_t reduce_min_whole(tn_reduce_lane *lane) {
 #define POSITIVE        "f32[2,3]{1,2,3,4,5,6}"
 
 static const char *const as_field[] = {AS_FIELD(SOME), "| data=f32[]{0.5}"};
+#define OF_TYPES                                                                                   \
+    "| data=f64[3,700] axes=i64[1]{1}", "| data=f64[5,3,261] axes=i64[1]{1}",                      \
+        "keepdims=0 | data=i32[2,9,300] axes=i64[2]{1,2}", "| data=u64[5,3] axes=i64[1]{0}"
 static const char *const as_input[] = {AS_INPUT(SOME), "| data=i64[2]{7,9}", LARGER_AS_INPUT,
-                                       "| data=f32[2,0,4] axes=i64[1]{1}"};
+                                       OF_TYPES, "| data=f32[2,0,4] axes=i64[1]{1}"};
 static const char *const lanes_as_field[] = {AS_FIELD(SOME), BLOCKS_OF_AXES, "| data=f32[]{0.5}"};
 static const char *const positive_as_field[] = {AS_FIELD(POSITIVE), "| data=f32[]{0.5}"};
 static const char *const positive_as_input[] = {AS_INPUT(POSITIVE), "| data=i64[2]{7,9}"};
-static const char *const not_empty_as_input[] = {AS_INPUT(SOME), "| data=i64[2]{7,9}",
-                                                 LARGER_AS_INPUT};
+static const char *const not_empty_as_input[] = {
+    AS_INPUT(SOME),
+    "| data=i64[2]{7,9}",
+    LARGER_AS_INPUT,
+    "| data=f32[2,900] axes=i64[1]{1}",
+    "| data=f64[3,300,5] axes=i64[1]{1}",
+    "| data=f32[4,3]{nan,1,2,-inf,-inf,-inf,inf,0,1,3,3,3} axes=i64[1]{1}",
+    "| data=f32[3,4]{nan,-inf,inf,3,1,-inf,0,3,2,-inf,1,3} axes=i64[1]{0}"};
 static const char *const extremes_as_input[] = {AS_INPUT(SOME),
                                                 "| data=u64[2]{18446744073709551615,7}",
                                                 LARGER_AS_INPUT,
+                                                OF_TYPES,
+                                                "| data=f64[2,3]{nan,1,2,3,nan,4} axes=i64[1]{1}",
                                                 "| data=bool[2,2]{0,1,0,0} axes=i64[1]{1}",
                                                 "| data=i8[0,2] axes=i64[1]{0}",
                                                 "| data=f32[2,0,4] axes=i64[1]{1}"};
@@ -231,6 +243,8 @@ static const char *const sums_as_input[] = {
     "| data=f16[33,3] axes=i64[1]{0}",
     "| data=f32[]",
     "| data=f32[64,512] axes=i64[1]{-1}",
+    OF_TYPES,
+    "| data=i64[2,2]{9223372036854775807,1,-9223372036854775807,-9} axes=i64[1]{1}",
 };
 
 /* ----------------------------------------------------------------------------------------------
@@ -295,12 +309,46 @@ REDUCTION(reduce_sum_square, "ReduceSumSquare", 18, "number", "Sums of squares a
 #include "reduce/kernels.h"
 #undef KERNELS
 
+/* In any type (kit/reduce/reduce_types.h): what joins two cells, what is done with them before, and
+ * with the result. */
+#define TYPES(prefix, name, combine, map, finish)                                                  \
+    TN_REDUCE_TYPES_KERNELS(prefix##_types, name, TN_COMBINE_##combine, TN_REDUCE_TYPES_##map,     \
+                            TN_REDUCE_TYPES_##finish)
+TYPES(reduce_l1, "ReduceL1", ADD, ABSOLUTE, AS_IT_IS);
+TYPES(reduce_l2, "ReduceL2", ADD, SQUARE, ROOT);
+TYPES(reduce_log_sum, "ReduceLogSum", ADD, PLAIN, LOG);
+TYPES(reduce_log_sum_exp, "ReduceLogSumExp", ADD, PLAIN, LOG_SUM_EXP);
+TYPES(reduce_max, "ReduceMax", MAX, PLAIN, AS_IT_IS);
+TYPES(reduce_mean, "ReduceMean", ADD, PLAIN, MEAN);
+TYPES(reduce_min, "ReduceMin", MIN, PLAIN, AS_IT_IS);
+TYPES(reduce_prod, "ReduceProd", MUL, PLAIN, AS_IT_IS);
+TYPES(reduce_sum, "ReduceSum", ADD, PLAIN, AS_IT_IS);
+TYPES(reduce_sum_square, "ReduceSumSquare", ADD, SQUARE, AS_IT_IS);
+#undef TYPES
+
 #define KERNELS(prefix, ...) TN_LEVEL_LIST(prefix),
 static const tn_kernel *const reduce_kernels[] = {
 #include "reduce/kernels.h"
-    &reduce_l1_any,  &reduce_l2_any,         &reduce_log_sum_any, &reduce_log_sum_exp_any,
-    &reduce_max_any, &reduce_mean_any,       &reduce_min_any,     &reduce_prod_any,
-    &reduce_sum_any, &reduce_sum_square_any,
+    TN_LEVEL_LIST(reduce_l1_types),
+    TN_LEVEL_LIST(reduce_l2_types),
+    TN_LEVEL_LIST(reduce_log_sum_types),
+    TN_LEVEL_LIST(reduce_log_sum_exp_types),
+    TN_LEVEL_LIST(reduce_max_types),
+    TN_LEVEL_LIST(reduce_mean_types),
+    TN_LEVEL_LIST(reduce_min_types),
+    TN_LEVEL_LIST(reduce_prod_types),
+    TN_LEVEL_LIST(reduce_sum_types),
+    TN_LEVEL_LIST(reduce_sum_square_types),
+    &reduce_l1_any,
+    &reduce_l2_any,
+    &reduce_log_sum_any,
+    &reduce_log_sum_exp_any,
+    &reduce_max_any,
+    &reduce_mean_any,
+    &reduce_min_any,
+    &reduce_prod_any,
+    &reduce_sum_any,
+    &reduce_sum_square_any,
 };
 TN_LAYER(reduce,
          TN_OPERATORS(&reduce_l1_1, &reduce_l1_18, &reduce_l2_1, &reduce_l2_18, &reduce_log_sum_1,

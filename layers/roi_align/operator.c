@@ -154,17 +154,115 @@ static tn_status find_region(const tn_call *call, int64_t region) {
     return TN_OK;
 }
 
-/* An item is a region. */
-static tn_status find_regions(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    tn_call *call = user;
-    (void)thread;
+/* ----------------------------------------------------------------------------------------------
+ * the kernel: what a cell's samples read, and their weights, are found once for all channels */
+
+enum { ROI_TAPS = 256 }; /* of a part of a cell: 64 samples of four elements */
+
+typedef struct roi_taps {
+    int64_t count, offsets[ROI_TAPS]; /* in a plane of X */
+    float weights[ROI_TAPS];
+    bool has_outside; /* a sample of nothing, which is 0 */
+} roi_taps;
+
+static void add_sample(const roi_axis *axes, const int64_t *cell, int64_t sample, roi_taps *taps) {
+    int64_t low[2], high[2];
+    double share[2];
+    if (!find_neighbours(&axes[0], cell[0], sample / axes[1].samples, &low[0], &high[0],
+                         &share[0]) ||
+        !find_neighbours(&axes[1], cell[1], sample % axes[1].samples, &low[1], &high[1],
+                         &share[1])) {
+        taps->has_outside = true;
+        return;
+    }
+    for (int i = 0; i < 4; i++, taps->count++) {
+        const int64_t row = i < 2 ? low[0] : high[0], column = i % 2 ? high[1] : low[1];
+        taps->offsets[taps->count] = row * axes[1].extent + column;
+        taps->weights[taps->count] =
+            (float)((i < 2 ? 1 - share[0] : share[0]) * (i % 2 ? share[1] : 1 - share[1]));
+    }
+}
+
+/* Four sums, which do not wait for each other: taps are whole samples. */
+static float sum_taps(const roi_taps *taps, const float *plane) {
+    float sums[4] = {0};
+    for (int64_t i = 0; i < taps->count; i += 4)
+        for (int k = 0; k < 4; k++)
+            sums[k] += taps->weights[i + k] * plane[taps->offsets[i + k]];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+static float most_of_taps(const roi_taps *taps, const float *plane) {
+    float most = taps->has_outside ? 0 : -INFINITY;
+    for (int64_t i = 0; i < taps->count; i++)
+        most = fmaxf(most, taps->weights[i] * plane[taps->offsets[i]]);
+    return most;
+}
+
+typedef struct roi_planes {
+    const float *x;
+    float *y; /* the cell of the first channel */
+    int64_t channels, x_plane, y_plane;
+} roi_planes;
+
+static void do_cell(const roi_planes *planes, const roi_axis *axes, const int64_t *cell,
+                    bool is_max) {
+    const int64_t samples = axes[0].samples * axes[1].samples;
+    const float share = is_max || samples == 0 ? 1 : (float)(1 / (double)samples);
+    for (int64_t c = 0; c < planes->channels; c++)
+        planes->y[c * planes->y_plane] = is_max && samples > 0 ? -INFINITY : 0;
+    for (int64_t first = 0; first < samples; first += ROI_TAPS / 4) {
+        const int64_t left = samples - first, count = left < ROI_TAPS / 4 ? left : ROI_TAPS / 4;
+        roi_taps taps;
+        taps.count = 0;
+        taps.has_outside = false;
+        for (int64_t sample = first; sample < first + count; sample++)
+            add_sample(axes, cell, sample, &taps);
+        for (int64_t c = 0; c < planes->channels; c++) {
+            const float *plane = planes->x + c * planes->x_plane;
+            float *y = planes->y + c * planes->y_plane;
+            *y = is_max ? fmaxf(*y, most_of_taps(&taps, plane))
+                        : *y + share * sum_taps(&taps, plane);
+        }
+    }
+}
+
+static tn_status do_region(const tn_call *call, int64_t region) {
+    const roi_align_params *params = call->params;
+    const tn_tensor *x = call->inputs[ROI_X], *y = call->outputs[0];
+    const int64_t image = tn_element_i64(call->inputs[ROI_IMAGES], region);
+    const int64_t cells = y->shape[2] * y->shape[3];
+    roi_axis axes[2];
+    if (image < 0 || image >= x->shape[0]) return TN_ERROR_RANGE;
+    TN_TRY(read_axis(call, region, 2, &axes[0]));
+    TN_TRY(read_axis(call, region, 3, &axes[1]));
+    roi_planes planes = {
+        .channels = x->shape[1], .x_plane = x->shape[2] * x->shape[3], .y_plane = cells};
+    planes.x = (const float *)x->data + image * planes.channels * planes.x_plane;
+    for (int64_t i = 0; i < cells; i++) {
+        const int64_t cell[2] = {i / y->shape[3], i % y->shape[3]};
+        planes.y = (float *)y->data + region * planes.channels * cells + i;
+        do_cell(&planes, axes, cell, params->mode == ROI_MAX);
+    }
+    return TN_OK;
+}
+
+typedef tn_status (*region_function)(const tn_call *call, int64_t region);
+
+static tn_status do_regions(tn_call *call, region_function function, int64_t begin, int64_t end) {
     for (int64_t region = begin; region < end; region++) {
-        const tn_status status = find_region(call, region);
+        const tn_status status = function(call, region);
         if (status != TN_OK)
             return call->host->fail(call, status, "region %lld is in no image, or too large",
                                     (long long)region);
     }
     return TN_OK;
+}
+
+/* An item is a region. */
+static tn_status run_regions(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    (void)thread;
+    return do_regions(user, do_region, begin, end);
 }
 
 static bool is_empty(const tn_call *call) {
@@ -178,12 +276,12 @@ static tn_status refuse_empty(tn_call *call) {
 
 static tn_status roi_align_reference(tn_call *call) {
     if (is_empty(call)) return refuse_empty(call);
-    return find_regions(call, 0, call->outputs[0]->shape[0], 0);
+    return do_regions(call, find_region, 0, call->outputs[0]->shape[0]);
 }
 
 static tn_status roi_align_run(tn_call *call) {
     if (is_empty(call)) return refuse_empty(call);
-    return call->host->parallel_for(call, call->outputs[0]->shape[0], 1, find_regions, call);
+    return call->host->parallel_for(call, call->outputs[0]->shape[0], 1, run_regions, call);
 }
 
 static const tn_port roi_align_inputs[] = {
@@ -199,7 +297,10 @@ static const tn_port roi_align_outputs[] = {
         "output_height=5 output_width=5 mode=max spatial_scale=0.5 | X=f32[2,1,6,7] " ROIS,        \
         "| X=f64[1,2,4,4] rois=f64[1,4]{1,1,3,3} batch_indices=i64[1]{0}",                         \
         "| X=f16[1,2,4,4] rois=f16[2,4]{-9,-9,-5,-5,2,2,1,1} batch_indices=i64[2]{0,0}",           \
-        "| X=f32[1,2,4,4] rois=f32[0,4] batch_indices=i64[0]"
+        "| X=f32[1,2,4,4] rois=f32[0,4] batch_indices=i64[0]",                                     \
+        "sampling_ratio=9 | X=f32[1,3,9,9] rois=f32[1,4]{-3,1,7,12} batch_indices=i64[1]{0}",      \
+        "mode=max sampling_ratio=9 | X=f32[1,3,9,9] rois=f32[1,4]{-3,1,7,12} "                     \
+        "batch_indices=i64[1]{0}"
 static const char *const roi_align_10_cases[] = {CASES_10};
 static const char *const roi_align_16_cases[] = {
     CASES_10,
@@ -217,7 +318,7 @@ ROI_ALIGN(16);
 static const char *const roi_align_combinations[] = {"f32, f32, i64 -> f32"};
 
 TN_CPU_KERNEL(roi_align_regions, "", "RoiAlign", "regions",
-              "Regions on all threads, in double precision.",
+              "Regions on all threads; samples are found once for all channels.",
               TN_COMBINATIONS(roi_align_combinations), .run = roi_align_run);
 
 TN_LAYER(roi_align, TN_OPERATORS(&roi_align_10, &roi_align_16), TN_KERNELS(&roi_align_regions));
