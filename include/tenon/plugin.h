@@ -481,7 +481,7 @@ typedef struct tn_rewrite tn_rewrite;
  * stage does not know are zero. What is known of the inputs and outputs, and what is to be written:
  *
  *  - infer: the inputs' shapes and types, and their values where needed; writes the outputs' types,
- *    ranks and shapes.
+ *    ranks and shapes. May be asked with examples of shapes for types alone (docs/bodies.md).
  *  - facet: shapes and types of both, constants' values; writes its argument.
  *  - accepts, tactics: the same; writes nothing, and `tactic_count`.
  *  - prepare: those of the profile's optimum (and its ends), constants' values; writes `state`.

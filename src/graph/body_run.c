@@ -74,6 +74,13 @@ static tn_status at_body(tn_status status, const tn_body_graph *body) {
 /* ----------------------------------------------------------------------------------------------
  * shapes */
 
+static void record_types(tn_graph_body *body, const body_inputs *inputs) {
+    for (size_t i = 0; i < body->graph->input_count; i++) {
+        body->inputs[i].type = inputs->types[i];
+        body->inputs[i].has_rank = false;
+    }
+}
+
 static void record(tn_graph_body *body, const body_inputs *inputs) {
     for (size_t i = 0; i < body->graph->input_count; i++) {
         tn_body_input *noted = &body->inputs[i];
@@ -141,18 +148,20 @@ static tn_status open_values(const tn_graph *graph, const body_inputs *inputs, t
 
 static tn_status infer_body(const tn_call *call, tn_graph_body *body, tn_arena *arena,
                             const tn_tensor *const *given, tn_tensor *const *outputs) {
+    const tn_call_scope *scope = call->host_private;
     const tn_graph *graph = body->graph;
     tn_inference_plan plan;
     tn_inference inference;
     body_inputs inputs;
     TN_TRY(make_inputs(arena, graph->input_count, &inputs));
     TN_TRY(read_inputs(call, body, given, &inputs));
-    if (body->is_recording) record(body, &inputs);
+    if (body->is_recording) (scope->is_types_only ? record_types : record)(body, &inputs);
     TN_TRY(tn_inference_plan_create(graph, arena, &plan));
-    TN_TRY(open_values(graph, &inputs, arena, &plan));
+    plan.is_types_only = scope->is_types_only;
+    if (!plan.is_types_only) TN_TRY(open_values(graph, &inputs, arena, &plan));
     TN_TRY(tn_inference_init(&inference, graph, &plan));
     inference.input_types = inputs.types;
-    inference.questions = ((const tn_call_scope *)call->host_private)->questions;
+    inference.questions = scope->questions;
     tn_status status = tn_inference_run(&inference, inputs.shapes, inputs.values);
     for (size_t i = 0; i < graph->output_count && status == TN_OK; i++)
         if (outputs && outputs[i])

@@ -2,8 +2,8 @@
 /*
  * Inference, node by node in the graph's order: bind types, call the shape rule, check what it
  * wrote, and compute the node when its value decides shapes (infer_values.c). It runs at every
- * reshape, so it keeps its memory. Inputs are in infer_inputs.c, types in infer_types.c, the call
- * of a reference in evaluate.c.
+ * reshape, so it keeps its memory. Inputs are in infer_inputs.c, types, and nodes
+ * of which little more is known, in infer_types.c, the call of a reference in evaluate.c.
  */
 #include "base/status.h"
 #include "graph/body.h"
@@ -139,7 +139,7 @@ bool tn_infer_gather_inputs(tn_inference *inference, const tn_graph_node *node, 
     return true;
 }
 
-static void lay_out_outputs(tn_inference *inference, const tn_graph_node *node) {
+void tn_infer_lay_out(tn_inference *inference, const tn_graph_node *node) {
     struct tn_inference_scratch *scratch = inference->scratch;
     for (uint32_t i = 0; i < node->output_count; i++) {
         scratch->outputs[i] = NULL;
@@ -272,7 +272,8 @@ static tn_status take_output(tn_inference *inference, const tn_graph_node *node,
     return TN_OK;
 }
 
-static tn_status call_shape_rule(tn_inference *inference, const tn_graph_node *node) {
+tn_status tn_infer_call_rule(tn_inference *inference, const tn_graph_node *node,
+                             bool is_types_only) {
     struct tn_inference_scratch *scratch = inference->scratch;
     tn_runtime *runtime = inference->graph->runtime;
     tn_body_executor bodies = {.infer = tn_body_infer, .value = tn_body_value};
@@ -280,7 +281,8 @@ static tn_status call_shape_rule(tn_inference *inference, const tn_graph_node *n
     tn_call_scope scope = {.runtime = runtime,
                            .library = node->entry->library->name,
                            .questions = inference->questions ? inference->questions : &questions,
-                           .bodies = &bodies};
+                           .bodies = &bodies,
+                           .is_types_only = is_types_only};
     tn_call call = {.size = sizeof(call),
                     .input_count = node->input_count,
                     .output_count = node->output_count,
@@ -300,9 +302,9 @@ static tn_status ask_shape_rule(tn_inference *inference, uint32_t index) {
     const tn_graph_node *node = &inference->graph->nodes[index];
     struct tn_inference_scratch *scratch = inference->scratch;
     tn_infer_memo *memo = index < scratch->memo_count ? scratch->memos[index] : NULL;
-    if (!memo) return call_shape_rule(inference, node);
+    if (!memo) return tn_infer_call_rule(inference, node, false);
     if (tn_infer_memo_recall(memo, node, scratch->inputs, scratch->outputs)) return TN_OK;
-    TN_TRY(call_shape_rule(inference, node));
+    TN_TRY(tn_infer_call_rule(inference, node, false));
     tn_infer_memo_note(memo, node, scratch->outputs);
     return TN_OK;
 }
@@ -319,7 +321,7 @@ tn_status tn_inference_node(tn_inference *inference, uint32_t index) {
                                 node);
     tn_status status = tn_infer_bind_inputs(node, scratch->inputs, scratch->types);
     if (status != TN_OK) return tn_infer_at_node(status, node);
-    lay_out_outputs(inference, node);
+    tn_infer_lay_out(inference, node);
     TN_TRY(ask_shape_rule(inference, index));
     for (uint32_t i = 0; i < node->output_count && status == TN_OK; i++)
         if (node->outputs[i] != TN_NO_TENSOR) status = take_output(inference, node, i);
@@ -327,45 +329,18 @@ tn_status tn_inference_node(tn_inference *inference, uint32_t index) {
     return inference->plan->is_host_node[index] ? tn_infer_values(inference, node) : TN_OK;
 }
 
-/* The descriptors of those inputs whose types are known. */
-static void gather_types(const tn_inference *inference, const tn_graph_node *node) {
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        const tn_tensor_id id = node->inputs[i];
-        const bool is_typed =
-            id != TN_NO_TENSOR && inference->tensors[id].storage.tensor.type != TN_NONE;
-        inference->scratch->inputs[i] = is_typed ? &inference->tensors[id].storage.tensor : NULL;
-    }
-}
-
-/* A node after one that only a run can size: what can be said is said, and no more. Types do not
- * depend on the run. */
-static tn_status estimate_node(tn_inference *inference, uint32_t index) {
-    const tn_graph_node *node = &inference->graph->nodes[index];
-    tn_error_copy before;
-    gather_types(inference, node);
-    const struct tn_inference_scratch *scratch = inference->scratch;
-    const tn_status typed = tn_infer_bind_inputs(node, scratch->inputs, scratch->types);
-    if (typed != TN_OK) return tn_infer_at_node(typed, node);
-    lay_out_outputs(inference, node);
-    tn_error_save(&before);
-    if (tn_inference_node(inference, index) == TN_OK) return TN_OK;
-    tn_error_restore(&before);
-    for (uint32_t i = 0; i < node->output_count; i++)
-        if (node->outputs[i] != TN_NO_TENSOR)
-            inference->tensors[node->outputs[i]].is_known =
-                inference->tensors[node->outputs[i]].is_described = false;
-    return TN_OK;
-}
-
 tn_status tn_inference_run(tn_inference *inference, const tn_shape *shapes,
                            const void *const *values) {
-    TN_TRY(tn_infer_set_inputs(inference, shapes, values));
+    if (inference->plan->is_types_only)
+        tn_infer_set_types(inference);
+    else
+        TN_TRY(tn_infer_set_inputs(inference, shapes, values));
     for (uint32_t n = 0; n < inference->graph->node_count; n++) {
         if (inference->graph->nodes[n].is_dead) continue;
         if (inference->plan->is_left_out && inference->plan->is_left_out[n]) continue;
         TN_TRY(tn_run_check(inference->run));
-        if (inference->plan->is_after_run[n])
-            TN_TRY(estimate_node(inference, n));
+        if (inference->plan->is_types_only || inference->plan->is_after_run[n])
+            TN_TRY(tn_infer_estimate(inference, n));
         else
             TN_TRY(tn_inference_node(inference, n));
     }

@@ -22,8 +22,9 @@ typedef struct tn_inference_plan {
                              an optional: shapes after it are bounds only. Not so for host nodes,
                              whose outputs have their true shape */
     const bool
-        *is_after_run; /* by node: some input's shape is known only after a sized-by-run output */
-    bool is_whole;     /* every node is computed here, whatever the size of its value: a body */
+        *is_after_run;  /* by node: some input's shape is known only after a sized-by-run output */
+    bool is_whole;      /* every node is computed here, whatever the size of its value: a body */
+    bool is_types_only; /* of the inputs types alone are known, and types alone are asked for */
     const bool *is_left_out; /* by node: nothing depends on it that is asked for; null: none is */
 } tn_inference_plan;
 /* Arrays in `arena`. The graph must be sorted. */

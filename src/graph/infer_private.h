@@ -35,6 +35,11 @@ tn_type tn_infer_output_type(const tn_operator_entry *entry, uint32_t index, con
 /* Checks what an operator made of an output's type; binds variables that only outputs have. */
 tn_status tn_infer_check_output(const tn_operator_entry *entry, uint32_t index, tn_type type,
                                 tn_type *types);
+/* A node after one that only a run can size: what can be said is said, and no more. Types do not
+ * depend on the run: where an input's shape is not known the rule is asked with examples. */
+tn_status tn_infer_estimate(tn_inference *inference, uint32_t index);
+/* The types of the inputs; nothing else is known of them. */
+void tn_infer_set_types(tn_inference *inference);
 
 /* --- infer_items.c --- */
 /* What a shape rule wrote of a sequence or an optional, checked. TN_ERROR_PLUGIN. */
@@ -75,6 +80,11 @@ void tn_infer_memo_note(tn_infer_memo *memo, const tn_graph_node *node, tn_tenso
 /* Lays out the inputs; the shape rule sees values where its ports need them, the reference all but
  * those of which only the shape is read. Answers false when an input is not known. */
 bool tn_infer_gather_inputs(tn_inference *inference, const tn_graph_node *node, bool is_infer);
+/* Outputs for the rule to describe, of the types that follow from the inputs' (scratch->types). */
+void tn_infer_lay_out(tn_inference *inference, const tn_graph_node *node);
+/* Calls the shape rule with what scratch has as inputs and outputs. */
+tn_status tn_infer_call_rule(tn_inference *inference, const tn_graph_node *node,
+                             bool is_types_only);
 /* The shape that a callback wrote, checked. */
 tn_status tn_infer_read_shape(const tn_inferred_tensor *inferred, const tn_port *port,
                               tn_shape *out_shape);

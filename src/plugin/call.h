@@ -27,7 +27,9 @@ typedef struct tn_call_scope {
                                          run, which is not counted */
     struct tn_output_source *outputs; /* who has memory for unbounded outputs; null: nobody is to
                                          ask (outputs.h) */
-    tn_status failed; /* what `fail` recorded for this call, TN_OK when it was not called */
+    bool
+        is_types_only; /* `infer` is asked for types: shapes are examples, of bodies' inputs, too */
+    tn_status failed;  /* what `fail` recorded for this call, TN_OK when it was not called */
 } tn_call_scope;
 
 /* Calls a callback whose failure is an answer (accepts), not an error. The call's device, where

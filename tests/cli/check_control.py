@@ -69,6 +69,24 @@ def nested_ranks():
                        [info("x", F, 2, 3), info("c", B), info("d", B)], [("y", F, None)]))
 
 
+def unmatched_ranks(kind=F):
+    """Each branch takes one combination of ranks, and no example of them: of what follows types alone are known before the run, to the
+    If, the Loop and the Cast behind it, too."""
+    ranks = [branches(c, [node("Squeeze", "x one", "t")], [node("Identity", "x", "e")], r) for c, r in (("c", "u"), ("d", "v"))]
+    sums = [[node("Transpose", f"{flat}", f"{o}1", perm=[0]), node("Transpose", f"{whole}", f"{o}2", perm=[1, 0]), node("Squeeze", f"{o}2 zero", f"{o}3"),
+             node("Add", f"{o}1 {o}3", o)] for flat, whole, o in (("u", "v", "t"), ("v", "u", "e"))]
+    body = graph("body", [node("Identity", "go", "go_out"), node("Sub", "w s", "w_out"), node("Cast", "s", "number", to=I)],
+                 [info("i", I), info("go", B), info("w", F, None)], [("go_out", B), ("w_out", F, None), ("number", I, None)])
+    inner = graph("inner", [node("If", "c", "s", then_branch=graph("then", sums[0], [], [("t", F, None)]),
+                                 else_branch=graph("else", sums[1], [], [("e", F, None)])),
+                            node("Cast", "s", "k", to=kind), branches("d", [node("Abs", "s", "t")], [node("Identity", "k", "e")], "r"),
+                            node("Loop", "two  r", "w numbers", body=body), node("Neg", "w", "low")], [], [("low", F, None), ("numbers", I, None)])
+    other = graph("other", [node("Identity", "x", "same"), node("Cast", "x", "integers", to=I)], [], [("same", F, None), ("integers", I, None)])
+    return model(graph("g", [node("Not", "c", "d"), *ranks, node("If", "inside", "y z", then_branch=inner, else_branch=other)],
+                       [info("x", F, "n", 1), info("c", B), info("inside", B)], [("y", F, None), ("z", I, None)],
+                       [("zero", i64(0)), ("one", i64(1)), ("two", scalar(2))]))
+
+
 def known():
     """Conditions that are constants, or follow from extents that never differ; branches in branches, whose names are those around them."""
     inner = branches("no", [node("Mul", "x w", "t")], [node("Neg", "x", "e")], "u")
@@ -221,6 +239,8 @@ CASES = [
     (other_ranks, {"x": X23}, {"x": -X23}),
     (squeeze_by_shape, {"x": random(1, 4)}, {"x": random(3, 4)}),
     (nested_ranks, *({"x": X23, "c": flag(c), "d": flag(d)} for c in (True, False) for d in (True, False))),
+    (unmatched_ranks, *({"x": random(n, 1), "c": flag(c), "inside": flag(i)} for n, c, i in (
+        (3, True, True), (1, False, True), (5, False, True), (4, True, False)))),
     (known, {"x": X23}, {"x": -X23}),
     (lists_in_bodies, *({"x": X23, "n": scalar(n), "c": flag(c)} for n, c in ((3, True), (3, False), (1, True), (5, True)))),
     (rate, {"x": random(1, 1, 64), "sr": scalar(16000)}, {"x": random(1, 1, 64), "sr": scalar(8000)}),
@@ -308,6 +328,7 @@ class Checker(ProgramChecks):
         self.refused("a cycle in a branch", broken([node("Add", "x b", "a"), node("Add", "a x", "b"), node("Neg", "b", "t")]), "cycle")
         self.refused("a result that no node computes", broken([node("Neg", "x", "other")]), "'t'")
         self.refused("branches of other types", broken([node("Cast", "x", "t", to=I)], kind=I), "If_y", "i64 in then_branch", "f32 in else_branch")
+        self.refused("branches of other types behind what only a run knows", unmatched_ranks(I), "If_r", "f32 in then_branch", "i64 in else_branch")
         fewer = broken([node("Neg", "x", "t")])
         del fewer.graph.node[0].attribute[0].g.output[:]
         self.refused("a branch without results", fewer, "If_y", "0 results")

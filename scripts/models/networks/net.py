@@ -48,7 +48,7 @@ class Net:
         """`values` draws them: a function of the generator and the shape."""
         self.inputs.append(helper.make_tensor_value_info(name, kind, shape))
         self.values[name] = (kind, low, high, values)
-        return Value(name).of(channels or (shape[1] if len(shape) > 1 and isinstance(shape[1], int) else None))
+        return Value(name).of(channels or (shape[1] if shape and len(shape) > 1 and isinstance(shape[1], int) else None))
 
     def output(self, value, name=None, kind=F32, shape=None):
         if name and name != value:

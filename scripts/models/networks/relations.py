@@ -4,7 +4,8 @@ control flow and sequences exporters write."""
 
 import numpy as np
 from family import FIXED, ROWS, Family
-from net import BOOL, F32, I64
+from net import BOOL, F32, I32, I64
+from onnx import TensorProto
 
 FAMILY = Family()
 GRAPHS = ({"nodes": 6, "edges": 10}, {"nodes": 9, "edges": 31})
@@ -196,3 +197,74 @@ def planner(net):
     spread = net.Softplus(spread)
     net.output(net.Tanh(net.Mul(mean, spread)), "mean")
     net.output(net.Einsum(mean, spread, equation="bi,bj->bij"), "outer")
+
+
+def either(net, condition, *makers):
+    """An If without declared results, as scripted networks have it; each maker adds a branch's nodes and returns its results."""
+    graphs = []
+    for make in makers:
+        body = net.body()
+        results = make(body)
+        for value in results:
+            body.output(body.Identity(value), kind=TensorProto.UNDEFINED)
+            body.outputs[-1].ClearField("type")
+        graphs.append(body.graph())
+    return net.If(condition, then_branch=graphs[0], else_branch=graphs[1], outputs=len(results))
+
+
+@FAMILY.add(tuple({"count": n} for n in (1, 2, 3, 4, 5, 6)), (13, "script"), (17, "script"))
+def branches_of_ranks(net):
+    """Scripted squeezing: branches whose ranks differ by the data, and in them branches, loops and scans that read the results, of which
+    before the run not even types are written down."""
+    x = net.input("x", ["count", 1])
+    some, many = (net.Greater(net.squeeze(net.Slice(net.Reshape(x, [-1]), net.ints(i), net.ints(i + 1 or 2**63 - 1)), 0), 0.0)
+                  for i in (0, -1))
+
+    def kept(body, value):
+        """Squeezed or not, as float and as integers of what follows from it alone."""
+        return either(body, some, lambda b: [b.squeeze(value, 1), b.Cast(b.Size(value), to=BOOL)],
+                      lambda b: [b.Identity(value), b.Greater(b.Size(value), b.scalar(0, np.int64))])
+
+    def repeated(body, value, times):
+        inner = body.body()
+        inner.input("step", [], I64)
+        inner.input("going", [], BOOL)
+        now = inner.input("now", None)
+        twice = inner.Add(now, inner.Tanh(value))
+        inner.output(inner.Identity("going"), kind=BOOL, shape=[])
+        inner.output(either(inner, many, lambda b: [b.Mul(twice, 0.5)], lambda b: [b.Neg(twice)]))
+        inner.output(inner.Cast(value, to=I32), kind=I32)
+        return body.Loop(times, body.constant(np.array(True)), body.Sub(value, 1.0), body=inner.graph(), outputs=2)
+
+    def scanned(body, value):
+        inner = body.body()
+        state, now = inner.input("state", []), inner.input("slice", None)
+        inner.output(inner.Add(state, inner.Sum(inner.ReduceMax(now, keepdims=0), inner.ReduceMin(value, keepdims=0))), shape=[])
+        inner.output(inner.ReduceMin(inner.Abs(now), keepdims=0), shape=[])
+        return body.Scan(body.scalar(0), value, body=inner.graph(), num_scan_inputs=1, outputs=2)
+
+    def matched(body, value):
+        """Right for one combination of ranks in each branch: whatever ranks are taken as an example, both refuse them."""
+        other = either(body, body.Not(some), lambda b: [b.squeeze(x, 1)], lambda b: [b.Identity(x)])
+        flat = [(value, other), (other, value)]
+        sums = [lambda b, u=u, v=v: [b.Add(b.Transpose(u, perm=[0]), b.squeeze(b.Transpose(v, perm=[1, 0]), 0))] for u, v in flat]
+        return either(body, some, *sums)
+
+    def first(body):
+        value, there = kept(body, body.Exp(x))
+        low, whole = repeated(body, value, body.scalar(3, np.int64))
+        chosen = either(body, there, lambda b: [b.Relu(low)], lambda b: [b.Sub(value, low)])
+        flat = matched(body, value)
+        chosen = either(body, many, lambda b: [b.Mul(chosen, b.ReduceMax(flat, keepdims=0))], lambda b: [b.Cast(b.Cast(flat, to=I32), to=F32)])
+        return [chosen, body.Cast(whole, to=F32)]
+
+    def second(body):
+        value, there = kept(body, x)
+        total, slices = scanned(body, value)
+        chosen = either(body, body.Not(there), lambda b: [b.Mul(b.Sin(slices), value)], lambda b: [b.Add(value, total)])
+        return [chosen, body.unsqueeze(chosen, 0)]
+
+    y, stacked = either(net, many, first, second)
+    net.output(net.Mul(y, 2.0), "y", shape=None)
+    net.output(stacked, "stacked", shape=None)
+    net.output(net.Shape(stacked), "shape", I64)
