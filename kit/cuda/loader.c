@@ -4,31 +4,14 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { VERSION_BYTES = 32, PATH_BYTES = 4096 };
+enum { VERSION_BYTES = 32 };
 
 static const char *print_version(size_t version, char *text) {
     snprintf(text, VERSION_BYTES, "%zu.%zu.%zu", version / 10000, version / 100 % 100,
              version % 100);
     return text;
-}
-
-void *tn_cuda_open(const char *file, int mode) {
-    const char *folders = getenv("TENON_CUDA_LIBRARY_PATH");
-    char path[PATH_BYTES];
-    while (folders && *folders && !strchr(file, '/')) {
-        const size_t bytes = strcspn(folders, ":");
-        const int written = snprintf(path, sizeof(path), "%.*s/%s",
-                                     (int)(bytes < PATH_BYTES ? bytes : 0), folders, file);
-        folders += bytes + (folders[bytes] == ':');
-        if (!bytes || bytes >= PATH_BYTES || written < 0 || (size_t)written >= sizeof(path))
-            continue;
-        void *library = dlopen(path, mode);
-        if (library) return library;
-    }
-    return dlopen(file, mode);
 }
 
 /* The version of an open library; 0: it does not say. */
@@ -42,7 +25,7 @@ static size_t version_of(const tn_cuda_loader *wanted, void *library) {
 /* What is there in place of the file; null: nothing that is known. */
 static const char *find_other(const tn_cuda_loader *wanted) {
     for (size_t i = 0; wanted->others && wanted->others[i]; i++) {
-        void *library = tn_cuda_open(wanted->others[i], RTLD_LAZY | RTLD_LOCAL);
+        void *library = dlopen(wanted->others[i], RTLD_LAZY | RTLD_LOCAL);
         if (!library) continue;
         dlclose(library);
         return wanted->others[i];
@@ -66,7 +49,7 @@ static void say_missing(const tn_cuda_loader *wanted, const char *reason, char *
 bool tn_cuda_loader_open(const tn_cuda_loader *wanted, void **out_functions, char *text,
                          size_t bytes) {
     char least[VERSION_BYTES], found[VERSION_BYTES], reason[300];
-    void *library = tn_cuda_open(wanted->file, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(wanted->file, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
         snprintf(reason, sizeof(reason), "%s", why ? why : "no reason is known");

@@ -26,12 +26,6 @@ typedef struct tn_cuda_loader {
     const char *const *names;
 } tn_cuda_loader;
 
-/* dlopen of a file without a folder, "libcudnn.so.9", in the given mode: from the folders of
- * TENON_CUDA_LIBRARY_PATH (with colons between them), which go before those that the loader knows:
- * a process whose other parts bring CUDA's libraries along (packages of Python) has one copy of
- * each then. Null, and dlerror, where it is in none of them. */
-void *tn_cuda_open(const char *file, int mode);
-
 /* Finds all functions: `count` pointers, in the order of `names`. False with one line for the log,
  * which says what is wanted and what there is. The library stays open. */
 bool tn_cuda_loader_open(const tn_cuda_loader *wanted, void **out_functions, char *text,

@@ -2,8 +2,6 @@
 /* Opening NVRTC and compiling with it; see nvrtc.h. */
 #include "kit/cuda/nvrtc.h"
 
-#include "kit/cuda/loader.h"
-
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -43,7 +41,7 @@ static void open_library(void) {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
     void *library = NULL;
     for (size_t i = 0; !library && i < sizeof(names) / sizeof(names[0]); i++)
-        library = tn_cuda_open(names[i], RTLD_NOW | RTLD_LOCAL);
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (library)
         nvrtc.is_open = find_functions(library);
     else

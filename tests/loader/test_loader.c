@@ -3,9 +3,6 @@
 #include "kit/cuda/loader.h"
 #include "test.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
-
 static const char *const names[] = {"first_function", "second_function"};
 
 typedef struct functions {
@@ -83,28 +80,6 @@ static void loader_says_that_none_is_there(void **state) {
     assert_string_equal(text, "cuDNN is left out: ");
 }
 
-/* A folder that is not there, an empty one and one without the file are passed over; a path of its
- * own stays what it is. */
-static void loader_looks_into_given_folders(void **state) {
-    functions f;
-    char text[600] = "";
-    (void)state;
-    setenv("TENON_CUDA_LIBRARY_PATH", "/nowhere::" FAKES ":" FAKES "/right:" FAKES "/old", 1);
-    assert_true(open_fake("libcudnn.so.9", NULL, &f, text, sizeof(text)));
-    assert_int_equal(f.first(), 1);
-    expect_line(FAKES "/old/libcudnn.so.9", NULL,
-                "cuDNN is left out: " FAKES
-                "/old/libcudnn.so.9 of version 9.8.0 or newer is wanted, found 9.1.0");
-    char *longer = malloc(9001);
-    assert_non_null(longer);
-    memset(longer, 'a', 9000);
-    longer[9000] = '\0';
-    setenv("TENON_CUDA_LIBRARY_PATH", longer, 1);
-    free(longer);
-    assert_null(tn_cuda_open("libtenon_none.so.9", RTLD_NOW));
-    unsetenv("TENON_CUDA_LIBRARY_PATH");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loader_finds_functions),
@@ -112,7 +87,6 @@ int main(void) {
         cmocka_unit_test(loader_names_what_lacks),
         cmocka_unit_test(loader_names_another_version),
         cmocka_unit_test(loader_says_that_none_is_there),
-        cmocka_unit_test(loader_looks_into_given_folders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,6 @@
  */
 #include "cuda.h"
 
-#include "kit/cuda/loader.h"
-
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +13,7 @@
 /* A function of a library, which stays loaded: the kernels use the same one. False: it is not
  * there. */
 static bool find(const char *library, const char *name, void *out_function) {
-    void *handle = tn_cuda_open(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     void *symbol = handle ? dlsym(handle, name) : NULL;
     if (symbol) memcpy(out_function, &symbol, sizeof(symbol));
     if (handle) (void)dlclose(handle);
