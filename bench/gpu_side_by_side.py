@@ -28,7 +28,7 @@ programs = os.environ.get("TENON_BIN", f"{root}/build/bin")
 
 
 # name: (module, input's shape, precisions). Of layers alone, fp16 is the type of the input and the output, too. An input of rank 2 holds
-# words' numbers.
+# token ids.
 LAYERS = ("max_pool", "chain")
 NETWORKS = {
     "lenet": (LeNet, (1, 1, 28, 28), ("fp32",)),

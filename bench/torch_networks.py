@@ -85,7 +85,7 @@ class C2f(nn.Module):
 
 class Detector(nn.Module):
     """Shaped as YOLOv8n (Ultralytics, 2023): backbone, pyramid pooling, path aggregation, a head for each of three strides; its raw
-    answer, 64 numbers of boxes and 80 of classes a place."""
+    answer, 64 numbers of boxes and 80 of classes a position."""
 
     def __init__(self):
         super().__init__()
@@ -119,20 +119,20 @@ class Detector(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Six layers of an encoder (Vaswani et al., 2017) of width 384 with 12 heads, from words' numbers to a vector each."""
+    """Six layers of an encoder (Vaswani et al., 2017) of width 384 with 12 heads, from token ids to a vector each."""
 
-    def __init__(self, words=30522, width=384, heads=12, layers=6, longest=512):
+    def __init__(self, vocabulary=30522, width=384, heads=12, layers=6, longest=512):
         super().__init__()
-        self.words, self.places = nn.Embedding(words, width), nn.Embedding(longest, width)
+        self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(longest, width)
         self.norm, self.heads = nn.LayerNorm(width), heads
         self.layers = nn.ModuleList(nn.ModuleDict({
             "qkv": nn.Linear(width, 3 * width), "out": nn.Linear(width, width), "norm1": nn.LayerNorm(width),
             "up": nn.Linear(width, 4 * width), "down": nn.Linear(4 * width, width), "norm2": nn.LayerNorm(width)})
             for _ in range(layers))
 
-    def forward(self, numbers):
-        batch, length = numbers.shape
-        x = self.norm(self.words(numbers) + self.places(torch.arange(length, device=numbers.device)))
+    def forward(self, ids):
+        batch, length = ids.shape
+        x = self.norm(self.tokens(ids) + self.positions(torch.arange(length, device=ids.device)))
         for layer in self.layers:
             q, k, v = (t.reshape(batch, length, self.heads, -1).transpose(1, 2) for t in layer["qkv"](x).chunk(3, -1))
             y = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(batch, length, -1)

@@ -77,6 +77,14 @@ __device__ double map_real(uint32_t function, double x) {
     }
 }
 
+/* The device's pow may be off by two units in the last place ("CUDA C++ Programming Guide",
+ * mathematical functions), and what an integer is made of must not fall below a whole result. */
+__device__ double power_real(double a, double b) {
+    const double near = 2 * 2.220446049250313e-16;
+    const double result = pow(a, b), whole = rint(result);
+    return fabs(result - whole) <= near * fabs(whole) ? whole : result;
+}
+
 __device__ double combine_real(uint32_t function, double a, double b) {
     switch (function) {
     case TN_COMBINE_ADD:
@@ -88,7 +96,7 @@ __device__ double combine_real(uint32_t function, double a, double b) {
     case TN_COMBINE_DIV:
         return a / b;
     case TN_COMBINE_POW:
-        return pow(a, b);
+        return power_real(a, b);
     case TN_COMBINE_MAX:
         return isnan(a) || isnan(b) ? a + b : a > b ? a : b;
     case TN_COMBINE_MIN:

@@ -328,20 +328,16 @@ static void test_crooked_memory_is_not_borrowed(void **state) {
     assert_null(engine);
 }
 
-static void *map_shared(const char *name, size_t bytes, bool is_new) {
-    const int descriptor =
-        shm_open(name, is_new ? O_CREAT | O_EXCL | O_RDWR : O_RDONLY, S_IRUSR | S_IWUSR);
-    if (descriptor < 0 || (is_new && ftruncate(descriptor, (off_t)bytes) != 0)) return NULL;
-    void *memory =
-        mmap(NULL, bytes, is_new ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, descriptor, 0);
-    close(descriptor);
+/* Null where the descriptor's `bytes` cannot be mapped. */
+static void *map_shared(int descriptor, size_t bytes, int protection) {
+    void *memory = mmap(NULL, bytes, protection, MAP_SHARED, descriptor, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
 /* Answers the child's exit code. */
-static int run_shared(const packed_test *test, const char *name) {
+static int run_shared(const packed_test *test, int descriptor) {
     tn_engine *engine = NULL;
-    void *memory = map_shared(name, test->count, false);
+    void *memory = map_shared(descriptor, test->count, PROT_READ);
     if (!memory || tn_engine_load_borrowed(test->runtime, memory, test->count, NULL, NULL, NULL,
                                            &engine) != TN_OK)
         return 1;
@@ -351,26 +347,28 @@ static int run_shared(const packed_test *test, const char *name) {
     return 0;
 }
 
+/* The memory is one without a name: not every machine lets its users make /dev/shm's. */
 static void test_processes_run_one_plan_in_shared_memory(void **state) {
     packed_test *test = *state;
-    char name[64];
     build(test, 0);
-    snprintf(name, sizeof(name), "/tenon-test-%ld", (long)getpid());
-    void *memory = map_shared(name, test->count, true);
+    const int descriptor = memfd_create("tenon-test", MFD_CLOEXEC);
+    assert_true(descriptor >= 0);
+    assert_int_equal(ftruncate(descriptor, (off_t)test->count), 0);
+    void *memory = map_shared(descriptor, test->count, PROT_READ | PROT_WRITE);
     assert_non_null(memory);
     memcpy(memory, test->bytes, test->count);
     munmap(memory, test->count);
     pid_t children[2];
     for (int i = 0; i < 2; i++) {
         children[i] = fork();
-        if (children[i] == 0) _exit(run_shared(test, name));
+        if (children[i] == 0) _exit(run_shared(test, descriptor));
     }
     for (int i = 0; i < 2; i++) {
         int status = -1;
         assert_int_equal(waitpid(children[i], &status, 0), children[i]);
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
-    shm_unlink(name);
+    close(descriptor);
 }
 
 #define PACKED_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)

@@ -139,7 +139,8 @@ bool author_port(PyObject *tuple, tn_compile_port *out_port) {
 
 bool author_init(PyObject *module) {
     PyMethodDef *const tables[] = {author_compile_methods, author_graph_methods,
-                                   author_operation_methods, author_operators_methods};
+                                   author_operation_methods, author_operators_methods,
+                                   author_describe_methods};
     for (size_t i = 0; i < TN_COUNT(tables); i++)
         if (PyModule_AddFunctions(module, tables[i]) != 0) return false;
     return true;

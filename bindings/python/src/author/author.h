@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the parts of the extension for authors of layers share: compile.c (layers from source text),
- * graph.c (networks built by hand), operation.c (one operator without a network), operators.c
- * (operators in Python), fields.c (values of fields). They take plain tuples, lists and dicts; the
- * Python side (_plugin.py, _graph.py, _operator.py) makes them and has the checks that a person
- * reads.
+ * graph_nodes.c and graph_describe.c (networks built by hand, and what is in one), operation.c (one
+ * operator without a network), operators.c (operators in Python), fields.c (values of fields). They
+ * take plain tuples, lists and dicts; the Python side (_plugin.py, _graph.py, _operator.py) makes
+ * them and has the checks that a person reads.
  */
 #ifndef TENON_PYTHON_AUTHOR_H
 #define TENON_PYTHON_AUTHOR_H
@@ -16,6 +16,10 @@
 
 /* The runtime of a tenon.Runtime; null with TypeError set. */
 tn_runtime *author_runtime(PyObject *object);
+
+/* The graph of a tenon._engine.Graph; null with TypeError, or RuntimeError where it is being built.
+ */
+tn_graph *author_graph(PyObject *object);
 
 /* Memory and objects that are given back together. */
 typedef struct author_memory {
@@ -63,7 +67,7 @@ bool author_tensor(author_memory *memory, PyObject *tuple, tn_tensor *out_tensor
 
 /* The functions of each file, ended by a row of nulls. */
 extern PyMethodDef author_compile_methods[], author_graph_methods[], author_operation_methods[],
-    author_operators_methods[];
+    author_operators_methods[], author_describe_methods[];
 /* Adds all of them to the module. */
 bool author_init(PyObject *module);
 

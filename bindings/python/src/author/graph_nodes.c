@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static tn_graph *graph_of(PyObject *object) {
+tn_graph *author_graph(PyObject *object) {
     if (!PyObject_TypeCheck(object, binding_graph_type)) {
         PyErr_Format(PyExc_TypeError, "expected a graph, not %R", object);
         return NULL;
@@ -50,7 +50,7 @@ static PyObject *graph_input(PyObject *module, PyObject *arguments) {
     uint64_t count;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OsIOO", &object, &name, &type, &extents, &texts)) return NULL;
-    tn_graph *graph = graph_of(object);
+    tn_graph *graph = author_graph(object);
     int64_t *shape;
     uint32_t rank;
     tn_tensor_id tensor = 0;
@@ -71,7 +71,7 @@ static PyObject *graph_constant(PyObject *module, PyObject *arguments) {
     const char *name;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OzO!", &object, &name, &PyTuple_Type, &tuple)) return NULL;
-    tn_graph *graph = graph_of(object);
+    tn_graph *graph = author_graph(object);
     if (graph && author_tensor(&memory, tuple, &value))
         result = number(tn_graph_add_constant(graph, name, value.type, value.rank, value.shape,
                                               value.data, value.bytes, &tensor),
@@ -102,7 +102,7 @@ static PyObject *graph_node(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OssIzO!OO!", &object, &node.domain, &node.op, &node.version,
                           &node.name, &PyList_Type, &inputs, &texts, &PyList_Type, &attributes))
         return NULL;
-    tn_graph *graph = graph_of(object);
+    tn_graph *graph = author_graph(object);
     if (graph && (node.inputs = read_ids(&memory, inputs, &node.input_count)) != NULL &&
         author_texts(&memory, texts, true, &node.output_names, &count) &&
         author_attributes(&memory, attributes, &node.attributes, &node.attribute_count)) {
@@ -127,7 +127,7 @@ static PyObject *graph_output(PyObject *module, PyObject *arguments) {
     unsigned tensor;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OIz", &object, &tensor, &name)) return NULL;
-    tn_graph *graph = graph_of(object);
+    tn_graph *graph = author_graph(object);
     if (!graph) return NULL;
     if (tn_graph_add_output(graph, tensor, name) != TN_OK) return binding_raise();
     Py_RETURN_NONE;
@@ -140,7 +140,7 @@ static PyObject *graph_opset(PyObject *module, PyObject *arguments) {
     unsigned version;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OsI", &object, &domain, &version)) return NULL;
-    tn_graph *graph = graph_of(object);
+    tn_graph *graph = author_graph(object);
     if (!graph) return NULL;
     if (tn_graph_set_opset(graph, domain, version) != TN_OK) return binding_raise();
     Py_RETURN_NONE;
