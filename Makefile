@@ -1,5 +1,5 @@
 # The commands of a new user: `make demo` and `make test`. Each installs what it lacks (scripts/setup says what).
-.PHONY: help configure build demo test test-all test-long bench wheel clean
+.PHONY: help configure build demo test test-all test-long bench wheel install deb clean
 help:
 	@echo 'make demo      play the main job: a network whose missing layer is a plugin, on a photograph'
 	@echo 'make test      build and run the tests (minutes)'
@@ -7,6 +7,8 @@ help:
 	@echo 'make test-long what takes hours: fresh machines, soaks, PyTorch, whole corpora, a million fuzzed inputs, the GPU'
 	@echo 'make build     build release into build/'
 	@echo 'make bench     the benchmarks'
+	@echo 'make install   the library, headers and programs into PREFIX (/usr/local; DESTDIR is obeyed)'
+	@echo 'make deb       packages for Debian in build/deb/, lintian-clean'
 	@echo 'make wheel     the Python package as wheels in dist/, built and tested in clean environments'
 
 # Options of CMake for the release build: make test CMAKE_OPTIONS=-DTENON_WERROR=ON
@@ -44,6 +46,18 @@ bench: build
 wheel:
 	@scripts/setup build
 	@scripts/make-wheel
+
+# The programs and libraries alone, without tests, benchmarks and examples, in a build folder that is configured for PREFIX.
+PREFIX ?= /usr/local
+install:
+	@scripts/setup build
+	@cmake --preset release -B build-install -DCMAKE_INSTALL_PREFIX='$(PREFIX)' -DTENON_WITH_PYTHON=OFF -DTENON_BUILD_TESTS=OFF \
+	    -DTENON_BUILD_BENCHMARKS=OFF -DTENON_BUILD_EXAMPLES=OFF $(CMAKE_OPTIONS) > build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
+	@cmake --build build-install --target install_targets
+	@DESTDIR='$(DESTDIR)' cmake --install build-install
+
+deb:
+	@scripts/make-deb
 
 clean:
 	rm -rf build build-*

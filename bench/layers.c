@@ -56,6 +56,10 @@ static const layer layers[] = {
     {"MobileNet 3x3 depthwise, 144, 56x56", "Conv",
      "group=144 pads=[1,1,1,1] | X=f32[1,144,56,56] W=f32[144,1,3,3] B=f32[144]"},
     {"transformer 128 x 768 to 768", "MatMul", "| A=f32[128,768] B=f32[768,768]"},
+    {"attention of 12 heads of 32, 128 x 128", "Attention",
+     "| Q=f32[1,12,128,32] K=f32[1,12,128,32] V=f32[1,12,128,32]"},
+    {"attention of a token, 32 heads on 8 of 128, 4096 keys", "Attention",
+     "| Q=f32[1,32,1,128] K=f32[1,8,4096,128] V=f32[1,8,4096,128]"},
     {"sigmoid of 64 x 56 x 56", "Sigmoid", "| X=f32[1,64,56,56]"},
     {"leaky relu of 64 x 56 x 56", "LeakyRelu", "| X=f32[1,64,56,56]"},
     {"softmax of 1 x 1000", "Softmax", "| input=f32[1,1000]"},
@@ -64,6 +68,10 @@ static const layer layers[] = {
 };
 /* On devices: enough for memory to be what they wait for. */
 static const layer large_layers[] = {
+    {"attention of 12 heads of 64, 512 x 512, batch 8", "Attention",
+     "| Q=f32[8,12,512,64] K=f32[8,12,512,64] V=f32[8,12,512,64]"},
+    {"causal attention of 16 heads of 128, 2048 x 2048", "Attention",
+     "is_causal=1 | Q=f32[1,16,2048,128] K=f32[1,16,2048,128] V=f32[1,16,2048,128]"},
     {"max pool 2x2, 32x64x112x112", "MaxPool",
      "kernel_shape=[2,2] strides=[2,2] | X=f32[32,64,112,112]"},
     {"max pool 3x3/2, 32x64x112x112", "MaxPool",

@@ -57,14 +57,11 @@ function(tenon_optimise level pattern)
     endforeach()
 endfunction()
 
-# What the core's threads are: an OpenMP team, or threads of our own.
+# The core's threads are its own, and libgomp's for kernels that use it, which is loaded and not linked.
 add_library(tenon_threads INTERFACE)
 find_package(Threads REQUIRED)
 target_link_libraries(tenon_threads INTERFACE Threads::Threads)
-if(TENON_WITH_OPENMP)
-    target_compile_options(tenon_threads INTERFACE -fopenmp)
-    target_link_options(tenon_threads INTERFACE -fopenmp)
-else()
+if(NOT TENON_WITH_OPENMP)
     target_compile_definitions(tenon_threads INTERFACE TN_NO_OPENMP)
 endif()
 

@@ -47,10 +47,6 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake ${CMAKE_CURRENT_BINA
     ${CMAKE_CURRENT_LIST_DIR}/TenonCuda.cmake ${CMAKE_CURRENT_LIST_DIR}/TenonKitLevels.cmake
     DESTINATION ${config_dir})
 file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-set(openmp_flag "")
-if(TENON_WITH_OPENMP)
-    set(openmp_flag " -fopenmp")
-endif()
 foreach(name tenon tenon-run tenon-kit)
     configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc @ONLY)
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -70,5 +70,4 @@ function(tenon_add_run_only target)
     target_link_directories(${target} INTERFACE $<BUILD_INTERFACE:${PROTOBUF_C_LIBRARY_DIRS}>
         $<BUILD_INTERFACE:${XXHASH_LIBRARY_DIRS}>)
     target_link_libraries(${target} INTERFACE protobuf-c xxhash m dl pthread)
-    target_link_options(${target} INTERFACE $<$<BOOL:${TENON_WITH_OPENMP}>:-fopenmp>)
 endfunction()

@@ -178,6 +178,12 @@ void tn_rule_windows(const tn_test *test, tn_verdict *verdict);
 /* --- rules_threads.c --- */
 void tn_rule_threads(const tn_test *test, tn_verdict *verdict);
 void tn_rule_contexts(const tn_test *test, tn_verdict *verdict);
+/* --- rules_races.c --- */
+/* A part of threads: what two ranges of one parallel_for write. */
+void tn_rule_check_races(tn_subject *subject, tn_verdict *verdict);
+/* A part of contexts: two of one engine, which have run, write no static variables. */
+void tn_rule_check_statics(tn_probe_context *const *contexts, tn_subject *const *subjects,
+                           tn_verdict *verdict);
 /* --- rules_life.c --- */
 /* Prepares, opens and reshapes; both zero before. The caller closes and releases. */
 bool tn_rule_start(tn_probe_life *life, tn_probe_context *context, tn_probe *probe,

@@ -102,7 +102,9 @@ static tn_status bind(const tn_rewrite_case *c, tn_matcher *m, tn_emitter *e) {
             continue;
         }
         if (i == 0 && tn_type_is_float(value->tensor.type)) e->number_type = value->tensor.type;
-        TN_TRY(add_tensor(e->graph, value, is_constant(m->pattern, name),
+        /* sizes and axes are numbers that the network has */
+        const bool is_fixed = is_constant(m->pattern, name) || value->tensor.type == TN_I64;
+        TN_TRY(add_tensor(e->graph, value, is_fixed,
                           m->pattern->names[name].kind == TN_TERM_CAPTURE ? &e->captured[name]
                                                                           : &e->tensors[name]));
     }

@@ -2,7 +2,7 @@
 /* From an operator's case to a probe; see subject.h. */
 #include "subject.h"
 #include "base/status.h"
-#include "frame.h"
+#include "worker/probe/frame.h"
 #include "plugin/fields/combination.h"
 #include "plugin/fields/kernel_fields.h"
 #include "worker/watch/trace.h"

@@ -8,7 +8,7 @@
 
 #include "field_pages.h"
 #include "fresh.h"
-#include "probe.h"
+#include "worker/probe/probe.h"
 #include "slack.h"
 #include "values.h"
 

@@ -82,6 +82,10 @@ static tn_status scatter(const sparse_parts *parts, size_t total, unsigned char 
 static tn_status make_dense(tn_onnx_reader *reader, const sparse_parts *parts, tn_onnx_data *data) {
     size_t total = 0;
     TN_TRY(tn_shape_count(&data->shape, &total));
+    if (tn_type_is_packed(data->type))
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "a sparse tensor has elements of less than a byte (%s)",
+                       tn_type_name(data->type));
     TN_TRY(tn_format_bytes(TN_LINEAR, data->type, &data->shape, &data->bytes));
     if (data->bytes > SPARSE_BYTES_AT_MOST)
         return tn_fail(TN_ERROR_UNSUPPORTED,

@@ -30,16 +30,16 @@ static const struct {
                   {"COMPLEX64", TN_NONE},
                   {"COMPLEX128", TN_NONE},
                   {"BFLOAT16", TN_BF16},
-                  {"FLOAT8E4M3FN", TN_NONE},
-                  {"FLOAT8E4M3FNUZ", TN_NONE},
-                  {"FLOAT8E5M2", TN_NONE},
-                  {"FLOAT8E5M2FNUZ", TN_NONE},
-                  {"UINT4", TN_NONE},
-                  {"INT4", TN_NONE},
-                  {"FLOAT4E2M1", TN_NONE},
-                  {"FLOAT8E8M0", TN_NONE},
-                  {"UINT2", TN_NONE},
-                  {"INT2", TN_NONE},
+                  {"FLOAT8E4M3FN", TN_F8E4M3},
+                  {"FLOAT8E4M3FNUZ", TN_F8E4M3FNUZ},
+                  {"FLOAT8E5M2", TN_F8E5M2},
+                  {"FLOAT8E5M2FNUZ", TN_F8E5M2FNUZ},
+                  {"UINT4", TN_U4},
+                  {"INT4", TN_I4},
+                  {"FLOAT4E2M1", TN_F4E2M1},
+                  {"FLOAT8E8M0", TN_F8E8M0},
+                  {"UINT2", TN_U2},
+                  {"INT2", TN_I2},
                   {"FLOAT6E2M3", TN_NONE},
                   {"FLOAT6E3M2", TN_NONE}};
 
@@ -88,10 +88,16 @@ static tn_status fail_range(size_t index, int64_t value, tn_type type) {
                    tn_type_name(type));
 }
 
+/* Whether int32_data has bytes: floats of 8 bits, and types of which several elements share a byte.
+ */
+static bool is_of_bytes(tn_type type) {
+    return tn_type_is_packed(type) || (tn_type_bits(type) == 8 && tn_type_is_float(type));
+}
+
 /* The smallest and largest number that stand for an element of a small type in int32_data. */
 static void small_range(tn_type type, int32_t *out_minimum, int32_t *out_maximum) {
     bool is_signed = type == TN_I8 || type == TN_I16;
-    uint32_t bits = tn_type_bits(type);
+    uint32_t bits = is_of_bytes(type) ? 8 : tn_type_bits(type);
     *out_minimum = is_signed ? -(1 << (bits - 1)) : 0;
     *out_maximum = is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
     if (type == TN_BOOL) *out_maximum = 1;
@@ -102,7 +108,7 @@ static tn_status narrow_int32(const int32_t *from, size_t count, tn_type type, v
     small_range(type, &minimum, &maximum);
     for (size_t i = 0; i < count; i++) {
         if (from[i] < minimum || from[i] > maximum) return fail_range(i, from[i], type);
-        if (tn_type_bytes(type) == 1)
+        if (tn_type_bits(type) <= 8)
             ((uint8_t *)to)[i] = (uint8_t)from[i];
         else
             ((uint16_t *)to)[i] = (uint16_t)from[i];
@@ -120,27 +126,48 @@ static tn_status narrow_uint64(const uint64_t *from, size_t count, uint32_t *to)
     return TN_OK;
 }
 
+/* The bits behind the last element. */
+static bool has_padding(const tn_onnx_data *data) {
+    size_t count = 0;
+    return tn_type_is_packed(data->type) && tn_shape_count(&data->shape, &count) == TN_OK &&
+           count * tn_type_bits(data->type) % 8 != 0;
+}
+
+static bool is_normal(const tn_onnx_data *data) {
+    return data->bytes == 0 || (data->type != TN_BOOL && !has_padding(data));
+}
+
+/* Makes what kernels expect of data, which is the graph's own: each byte of a bool tensor is 0 or
+ * 1, and bits behind the last element are 0. */
+static void normalise(const tn_onnx_data *data) {
+    uint8_t *bytes = (uint8_t *)(uintptr_t)data->data;
+    size_t count = 0;
+    if (is_normal(data)) return;
+    for (size_t i = 0; data->type == TN_BOOL && i < data->bytes; i++)
+        bytes[i] = bytes[i] != 0;
+    if (tn_type_is_packed(data->type) && tn_shape_count(&data->shape, &count) == TN_OK)
+        bytes[data->bytes - 1] &= (uint8_t)((1u << count * tn_type_bits(data->type) % 8) - 1);
+}
+
 static tn_status read_list(tn_onnx_reader *reader, const tn_onnx_tensor *tensor, size_t count,
                            tn_onnx_data *data) {
     number_list list = typed_field(tensor, data->type);
+    if (tn_type_is_packed(data->type)) count = data->bytes;
     if (list.count != count)
-        return tn_fail(TN_ERROR_FORMAT, "the shape takes %zu elements, but %s has %zu", count,
-                       list.name, list.count);
+        return tn_fail(TN_ERROR_FORMAT, "the shape takes %zu %s, but %s has %zu", count,
+                       tn_type_is_packed(data->type) ? "bytes" : "elements", list.name, list.count);
     if (count == 0) return TN_OK;
     void *copy = tn_import_allocate(reader->graph, data->bytes);
     if (!copy) return tn_fail_memory("a tensor's data");
     data->data = copy;
     if (data->type == TN_U32) return narrow_uint64(list.items, count, copy);
-    if (tn_type_bytes(data->type) < 4) return narrow_int32(list.items, count, data->type, copy);
+    if (tn_type_bytes(data->type) < 4) {
+        TN_TRY(narrow_int32(list.items, count, data->type, copy));
+        normalise(data);
+        return TN_OK;
+    }
     memcpy(copy, list.items, data->bytes);
     return TN_OK;
-}
-
-/* Makes each byte of a bool tensor, which is the graph's own, 0 or 1, as kernels expect it. */
-static void normalise_bools(const tn_onnx_data *data) {
-    uint8_t *bytes = (uint8_t *)(uintptr_t)data->data;
-    for (size_t i = 0; data->type == TN_BOOL && i < data->bytes; i++)
-        bytes[i] = bytes[i] != 0;
 }
 
 static tn_status read_raw(tn_onnx_reader *reader, tn_onnx_tensor *tensor, tn_onnx_data *data) {
@@ -151,17 +178,17 @@ static tn_status read_raw(tn_onnx_reader *reader, tn_onnx_tensor *tensor, tn_onn
     TN_TRY(tn_import_take(reader->graph, (void **)&tensor->raw_data.data, data->bytes,
                           "a tensor's data", &data->data));
     if (!tensor->raw_data.data) tensor->raw_data.len = 0;
-    normalise_bools(data);
+    normalise(data);
     return TN_OK;
 }
 
 static tn_status read_external(tn_onnx_reader *reader, const tn_onnx_tensor *tensor,
                                tn_onnx_data *data) {
-    TN_TRY(
-        tn_onnx_external_read(reader, tensor, data->bytes, tn_type_bytes(data->type), &data->data));
-    if (data->type != TN_BOOL || data->bytes == 0) return TN_OK;
+    TN_TRY(tn_onnx_external_read(reader, tensor, data->bytes, (tn_type_bits(data->type) + 7) / 8,
+                                 &data->data));
+    if (is_normal(data)) return TN_OK;
     TN_TRY(tn_import_copy(reader->graph, data->data, data->bytes, "a tensor's data", &data->data));
-    normalise_bools(data);
+    normalise(data);
     return TN_OK;
 }
 

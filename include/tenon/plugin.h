@@ -791,6 +791,7 @@ struct tn_kernel {
     /* Combination `index` of this node, from 0 and beside the table's, as text; any status but
      * TN_OK: no more. The call has the tensors linear, in their own types. [called: build, load] */
     tn_status (*combination)(tn_call *call, uint32_t index, char *text, uint32_t bytes) TN_NOEXCEPT;
+    tn_callback verify; /* of kernels on devices: see tenon/plugin/device.h */
 };
 enum { TN_KERNEL_TEXT_BYTES = 512, TN_MAX_COMBINATIONS = 100 /* of a node by callback */ };
 #define TN_COMBINATIONS(table) .combination_count = TN_COUNT(table), .combinations = (table)
@@ -895,5 +896,4 @@ TN_FROZEN(tn_host, register_kernel, 80);
 TN_FROZEN(tn_library, name, 16);
 TN_FROZEN(tn_library, kernels, 56);
 TN_FROZEN(tn_attribute, items, 48);
-
 #endif

@@ -10,7 +10,9 @@
 
 #include <tenon/plugin.h>
 
-/* Linear tensors of as many elements. */
-void tn_cast_elements(const tn_tensor *x, const tn_tensor *y);
+#include "kit/math/small.h"
+
+/* Linear tensors of as many elements. `mode`: of floats of 8 bits and less. */
+void tn_cast_elements(const tn_tensor *x, const tn_tensor *y, tn_small_mode mode);
 
 #endif

@@ -12,6 +12,9 @@ typedef struct tn_attention_level {
     const tn_matrix_level *matrix;
     /* scores = softcap * tanh(scores / softcap) */
     void (*cap)(int64_t count, float softcap, float *scores);
+    /* Adds a mask to scores; where it is minus infinity, or false, the score becomes that. */
+    void (*add_bias)(int64_t count, const float *bias, float *scores);
+    void (*hide)(int64_t count, const uint8_t *seen, float *scores);
     float (*largest)(int64_t count, const float *scores);
     /* scores = exp(scores - offset); returns their sum. */
     float (*exponentials)(int64_t count, float offset, float *scores);

@@ -7,12 +7,24 @@
 #include "kit/math/softmax_row.h"
 #include "kit/math/widen.h"
 
+#include <math.h>
+
 static void cap(int64_t count, float softcap, float *scores) {
     int64_t i = 0;
     for (; i + TN_LANES <= count; i += TN_LANES)
         tn_vector_store(scores + i, softcap * tn_vector_tanh(tn_vector_load(scores + i) / softcap));
     const tn_vector rest = tn_vector_load_part(scores + i, count - i);
     tn_vector_store_part(scores + i, softcap * tn_vector_tanh(rest / softcap), count - i);
+}
+
+static void add_bias(int64_t count, const float *bias, float *scores) {
+    for (int64_t i = 0; i < count; i++)
+        scores[i] = bias[i] == -INFINITY ? -INFINITY : scores[i] + bias[i];
+}
+
+static void hide(int64_t count, const uint8_t *seen, float *scores) {
+    for (int64_t i = 0; i < count; i++)
+        scores[i] = seen[i] ? scores[i] : -INFINITY;
 }
 
 static float largest(int64_t count, const float *scores) {
@@ -83,4 +95,5 @@ static void widen(tn_type type, int64_t count, const uint16_t *from, float *to) 
 }
 
 const tn_attention_level TN_ATTENTION_LEVEL = {
-    &TN_ATTENTION_MATRIX, cap, largest, exponentials, scale, dots, accumulate, widen};
+    &TN_ATTENTION_MATRIX, cap,   add_bias, hide,       largest,
+    exponentials,         scale, dots,     accumulate, widen};

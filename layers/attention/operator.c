@@ -6,6 +6,7 @@
  * that sees no key gets zeros.
  */
 #include "attention/attention.h"
+#include "attention/rewrites.h"
 #include "kit/operator/layer.h"
 
 #define PRECISIONS "none=0|f32=1|f16=10|f64=11|bf16=16"
@@ -145,5 +146,5 @@ ATTENTION(23, INPUTS_23, FIELDS_23, "Scaled dot-product attention.");
 ATTENTION(24, INPUTS_24, FIELDS_23, "Scaled dot-product attention, with numbers of keys.");
 ATTENTION(25, INPUTS_24, FIELDS_25, "Scaled dot-product attention, also within a window of keys.");
 
-TN_LAYER(attention, TN_OPERATORS(&attention_23, &attention_24, &attention_25),
-         tn_attention_kernels);
+TN_LAYER_WITH_REWRITES(attention, TN_OPERATORS(&attention_23, &attention_24, &attention_25),
+                       tn_attention_kernels, tn_attention_rewrites);

@@ -156,6 +156,15 @@ static void add_mask(const unit_state *unit, const key_block *block, int64_t row
     const int64_t at =
         tn_attention_mask_row(sizes, unit->batch, query_head(unit, row), query_of(unit, row)) +
         block->first * step;
+    const int64_t first = at + seen.begin, count = seen.end - seen.begin;
+    if (mask->type == TN_F32 && step == 1) {
+        unit->run->level->add_bias(count, (const float *)mask->data + first, scores + seen.begin);
+        return;
+    }
+    if (mask->type == TN_BOOL && step == 1) {
+        unit->run->level->hide(count, (const uint8_t *)mask->data + first, scores + seen.begin);
+        return;
+    }
     for (int64_t key = seen.begin; key < seen.end; key++) {
         const float bias = (float)tn_attention_mask_value(mask, at + key * step);
         scores[key] = bias == -INFINITY ? bias : scores[key] + bias;

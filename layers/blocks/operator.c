@@ -5,6 +5,7 @@
  * channel's number, in mode CRD the faster one; each operator had no mode at first. Rewrites find
  * both in what exporters write.
  */
+#include "blocks/blocks.h"
 #include "kit/operator/moves.h"
 
 typedef struct blocks_params {
@@ -59,7 +60,7 @@ static tn_status depth_to_space_infer(tn_call *call) {
 }
 
 /* The axes are image, channel, row, row in block, column, column in block. */
-static tn_status depth_to_space_move(tn_call *call, tn_region_mover mover) {
+tn_status tn_depth_to_space_move(tn_call *call, tn_region_mover mover) {
     const blocks_params *params = call->params;
     const tn_tensor *x = call->inputs[0];
     const int64_t block = params->blocksize, positions = block * block;
@@ -70,7 +71,7 @@ static tn_status depth_to_space_move(tn_call *call, tn_region_mover mover) {
     const int64_t from[] = {x->shape[1] * plane, channel, width, block * position, 1, position};
     return move_axes(call, mover, extents, from);
 }
-TN_MOVES(depth_to_space, depth_to_space_move)
+TN_MOVES(depth_to_space, tn_depth_to_space_move)
 
 /* ----------------------------------------------------------------------------------------------
  * SpaceToDepth */
@@ -91,7 +92,7 @@ static tn_status space_to_depth_infer(tn_call *call) {
 
 /* The axes are image, row in block, column in block, channel, row, column; in mode CRD the channel
  * stands before the block. */
-static tn_status space_to_depth_move(tn_call *call, tn_region_mover mover) {
+tn_status tn_space_to_depth_move(tn_call *call, tn_region_mover mover) {
     const blocks_params *params = call->params;
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     const int64_t block = params->blocksize, channels = x->shape[1], width = x->shape[3];
@@ -104,7 +105,7 @@ static tn_status space_to_depth_move(tn_call *call, tn_region_mover mover) {
                             crd ? 1 : plane,  block * width,       block};
     return move_axes(call, mover, extents, from);
 }
-TN_MOVES(space_to_depth, space_to_depth_move)
+TN_MOVES(space_to_depth, tn_space_to_depth_move)
 
 /* ----------------------------------------------------------------------------------------------
  * tables */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cast between floats on CUDA: the device's own conversion. Integers are left to the processor. */
+/* Cast and CastLike on CUDA: between floats the device's own conversion, else by
+ * kit/cuda/any/cells.cu. */
+#include "kit/cuda/any/cells_job.h"
 #include "kit/operator/layer.h"
 #include <tenon/plugin.h>
 #include <tenon/plugin/device.h>
@@ -22,4 +24,22 @@ static const tn_kernel cast_convert = {
     TN_COMBINATIONS(combinations),
     .run = cast_run,
 };
-TN_CUDA_LAYER(cast, &cast_convert);
+
+static tn_status any_accepts(tn_call *call) {
+    if (call->inputs[0]->type == TN_STRING || call->outputs[0]->type == TN_STRING)
+        return TN_ERROR_UNSUPPORTED;
+    return tn_cuda_any_accepts(call);
+}
+
+static tn_status any_run(tn_call *call) {
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+    const tn_cuda_cast_job job = {x->data, y->data, x->type, y->type, tn_element_count(y)};
+    return tn_cuda_any_run(call, tn_cuda_cast_launch, &job);
+}
+
+#define ANY(symbol, name)                                                                          \
+    TN_CUDA_ANY_KERNEL(symbol, "", name, "elements", "An element a thread.",                       \
+                       .accepts = any_accepts, .run = any_run)
+ANY(cast_elements, "Cast");
+ANY(cast_like_elements, "CastLike");
+TN_CUDA_LAYER(cast, &cast_convert, &cast_elements, &cast_like_elements);

@@ -94,7 +94,8 @@ static tn_status cast_run(tn_call *call) {
     const tn_kernel tn_##prefix##_##level =                                                        \
         TN_LEVEL_TABLE(level, tn_cells, operator_name, "rows",                                     \
                        "Rows of elements in another type, on all threads.",                        \
-                       .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, .run = cast_run)
+                       .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                    \
+                       .accepts = tn_cast_accepts, .run = cast_run)
 #define CAST_KERNELS(prefix, operator_name)                                                        \
     CAST_KERNEL(prefix, operator_name, baseline);                                                  \
     CAST_KERNEL(prefix, operator_name, avx2);                                                      \

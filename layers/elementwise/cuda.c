@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of operator.c on CUDA, by the kernels of kit/cuda/pointwise/pointwise.h. */
+#include "kit/cuda/any/cells_job.h"
 #include "kit/cuda/pointwise/pointwise.h"
 
 #define IS_ACTIVATION(map) ((uint32_t)(map) < (uint32_t)TN_MAP_EXP)
@@ -21,9 +22,16 @@
 #define COMBINE(prefix, name, version, combine, first, ...)                                        \
     TN_CUDA_COMBINE_KERNEL_ENTRY(prefix, name, combine, first, tn_cuda_combine_combinations)
 /* Of one tensor or two. */
+#define ANY(prefix, name, combine, mean, ...)                                                      \
+    static const tn_cuda_variadic_user prefix##_any_user = {combine, mean};                        \
+    TN_CUDA_ANY_KERNEL(prefix##_any, "", name, "elements",                                         \
+                       "An element a thread, of any number of tensors of any type.",               \
+                       .accepts = tn_cuda_variadic_accepts, .run = tn_cuda_variadic_run,           \
+                       .user = (void *)(uintptr_t)&prefix##_any_user);
 #define VARIADIC(prefix, name, combine, mean, ...)                                                 \
+    ANY(prefix, name, combine, mean)                                                               \
     TN_CUDA_COMBINE_KERNEL_ENTRY(prefix, name, combine, 0, tn_cuda_sum_combinations)
-#define MEAN(...)
+#define MEAN ANY
 #define PAIR(...)
 #define LEGACY(...)
 #include "elementwise/maps.h"
@@ -36,12 +44,14 @@
 #undef COMBINE
 #undef VARIADIC
 
-#define MAP(prefix, ...)      &prefix##_pointwise,
-#define CURVE(prefix, ...)    &prefix##_pointwise,
-#define CHOICE(prefix, ...)   &prefix##_pointwise,
-#define CLIP(prefix, ...)     &prefix##_pointwise,
-#define COMBINE(prefix, ...)  &prefix##_pointwise,
-#define VARIADIC(prefix, ...) &prefix##_pointwise,
+#define MAP(prefix, ...)     &prefix##_pointwise,
+#define CURVE(prefix, ...)   &prefix##_pointwise,
+#define CHOICE(prefix, ...)  &prefix##_pointwise,
+#define CLIP(prefix, ...)    &prefix##_pointwise,
+#define COMBINE(prefix, ...) &prefix##_pointwise,
+#undef MEAN
+#define VARIADIC(prefix, ...) &prefix##_pointwise, &prefix##_any,
+#define MEAN(prefix, ...)     &prefix##_any,
 extern const tn_kernel *const tn_elementwise_cuda_kernels[];
 const tn_kernel *const tn_elementwise_cuda_kernels[] = {
 #include "elementwise/maps.h"

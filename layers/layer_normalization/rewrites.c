@@ -100,4 +100,22 @@ TN_REWRITE(plain, "layer-normalization.plain",
            "y = Div(Sub(x, m), s) | Mul(Sub(x, m), Reciprocal(s) | Div(1, s))",
            .replacement = "y = LayerNormalization(x, $ones, axis=$axis, epsilon=?epsilon)",
            .guard = last_axes_of_ones, TN_REWRITE_CASES(plain_cases));
-const tn_rewrite *const tn_layer_normalization_rewrites[3] = {&whole, &turned, &plain};
+
+/* x / sqrt(mean(x^2) + epsilon) * scale, as PyTorch's exporters and ONNX's body write it; T5 and
+ * Llama have a product by the reciprocal of the root. */
+CASES(square_cases, " scale=f32[8]");
+static const char *const square_misses[] = {
+    "x=f32[2,8,8] axes=[1] epsilon=1e-3 scale=f32[8]",
+    "x=f32[2,3,8] axes=[-1] epsilon=f32[1,3,1]{0.1,0.2,0.3} scale=f32[8]",
+    "x=f32[2,3,8] axes=[0,2] epsilon=1e-3 scale=f32[8]",
+    "x=f32[1,8] axes=[-1] epsilon=1e-3 scale=f32[4,8]",
+};
+TN_REWRITE(
+    square, "rms-normalization", "x / sqrt(mean(x^2) + epsilon) * scale",
+    .pattern = "v = " MEAN(
+        "(Pow(x, 2) | Mul(x, x))") ";"
+                                   "s = Sqrt(Add(v, ?epsilon)) | Pow(Add(v, ?epsilon), 0.5);"
+                                   "y = Mul(Div(x, s) | Mul(x, Reciprocal(s) | Div(1, s)), scale)",
+    .replacement = "y = RMSNormalization(x, scale, axis=$axis, epsilon=?epsilon)",
+    .guard = last_axes, TN_REWRITE_CASES(square_cases), TN_REWRITE_MISSES(square_misses));
+const tn_rewrite *const tn_layer_normalization_rewrites[4] = {&whole, &turned, &plain, &square};

@@ -5,6 +5,6 @@
 
 #include <tenon/plugin/rewrite.h>
 
-extern const tn_rewrite *const tn_layer_normalization_rewrites[3];
+extern const tn_rewrite *const tn_layer_normalization_rewrites[4];
 
 #endif

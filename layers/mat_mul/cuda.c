@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul's kernels on CUDA: the products of kit/cuda/gemm/product.h. */
 #include "kit/cuda/gemm/product.h"
+#include "mat_mul/cuda_any.h"
 #include "mat_mul/mat_mul.h"
 
 /* The batch as one stride from product to product, where the broadcast is one: B for all, A for
@@ -51,4 +52,6 @@ TN_CUDA_PRODUCT_KERNELS("MatMul", read_mat_mul, combinations, byte_combinations,
                         float_combinations);
 
 extern const tn_kernel *const tn_mat_mul_cuda_kernels[];
-const tn_kernel *const tn_mat_mul_cuda_kernels[] = {TN_CUDA_PRODUCT_KERNEL_LIST, NULL};
+const tn_kernel *const tn_mat_mul_cuda_kernels[] = {
+    TN_CUDA_PRODUCT_KERNEL_LIST, &tn_mat_mul_cuda_any, &tn_mat_mul_integer_cuda_any,
+    &tn_q_linear_mat_mul_cuda_any, NULL};

@@ -234,10 +234,19 @@ static const char *const encoder_2_cases[] = {
     "keys_strings=[a,b] values_strings=[c,d] | X=string[2,3]",
     "keys_int64s=[1,2,3] values_floats=[0.1,0.2,0.3] | X=i64[500]",
     "keys_int64s=[1] values_int64s=[2] | X=i64[0]",
+    "keys_strings=[a,b] values_floats=[0.5,2] default_float=9 | X=string[3]{b,a,c} | "
+    "Y=f32[3]{2,0.5,9}",
+    "keys_floats=[0.5,2] values_strings=[a,b] | X=f32[3]{2,0.5,7} | Y=string[3]{b,a,_Unused}",
+    "keys_floats=[0.5,2] values_int64s=[3,-4] | X=f32[3]{2,0.5,7} | Y=i64[3]{-4,3,-1}",
+    "keys_int64s=[3,-1] values_int64s=[8,9] | X=i64[3]{-1,3,0} | Y=i64[3]{9,8,-1}",
 };
 static const char *const encoder_4_cases[] = {
     "keys_strings=[a,b] values_int64s=[5,6] | X=string[3]{b,a,c} | Y=i64[3]{6,5,-1}",
     "keys_int64s=[3,-1] values_strings=[x,yz] | X=i64[3]{-1,3,0} | Y=string[3]{yz,x,_Unused}",
+    "keys_int64s=[3,-1] values_tensor=[0.5,2.25] default_tensor=[-1.5] | X=i64[3]{-1,3,0} | "
+    "Y=f64[3]{2.25,0.5,-1.5}",
+    "keys_tensor=[a,b] values_tensor=[0.5,2.25] default_tensor=[-1.5] | X=string[3]{b,a,c} | "
+    "Y=f64[3]{2.25,0.5,-1.5}",
 };
 
 #define ENCODER(version)                                                                           \
@@ -271,32 +280,24 @@ static const tn_operator mapper_1 = {
     TN_CASES(mapper_cases),
 };
 
-#define SORTED(kernel, operator_name, prefix)                                                      \
+#define SORTED(kernel, operator_name, prefix, types)                                               \
     static const tn_kernel kernel##_sorted = {                                                     \
         TN_KERNEL_BEGIN("cpu", TN_ML, operator_name, "sorted", 1,                                  \
                         "Keys sorted and bisected; elements on all threads."),                     \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        TN_COMBINATIONS(prefix##_combinations),                                                    \
+        TN_COMBINATIONS(types##_combinations),                                                     \
         .prepare = prefix##_prepare,                                                               \
         .release = tn_kernel_state_destroy,                                                        \
         .run = prefix##_run,                                                                       \
     }
-static const char *const encode_combinations[] = {"string -> string",
-                                                  "string -> i64",
-                                                  "string -> f32",
-                                                  "string -> i32",
-                                                  "string -> i16",
-                                                  "string -> f64",
-                                                  "i64|f32|i32|i16|f64 -> string",
-                                                  "i64 -> i64",
-                                                  "i64 -> f32",
-                                                  "i64 -> i32",
-                                                  "i64 -> i16",
-                                                  "i64 -> f64",
-                                                  "f32 -> f32",
-                                                  "f32 -> i64"};
-SORTED(encoder, "LabelEncoder", encode);
-SORTED(mapper, "CategoryMapper", encode);
+static const char *const encode_combinations[] = {
+    "string -> string", "string -> i64", "string -> f32",
+    "string -> i16",    "string -> f64", "i64|f32|i32|i16|f64 -> string",
+    "i64 -> i64",       "i64 -> f32",    "i64 -> i16",
+    "i64 -> f64",       "f32 -> f32",    "f32 -> i64"};
+static const char *const map_combinations[] = {"string -> i64", "i64 -> string"};
+SORTED(encoder, "LabelEncoder", encode, encode);
+SORTED(mapper, "CategoryMapper", encode, map);
 
 /* ----------------------------------------------------------------------------------------------
  * OneHotEncoder */
@@ -381,7 +382,7 @@ TN_OPERATOR(one_hot, TN_ML, "OneHotEncoder", 1, "Each element as a row with a on
             TN_FIELDS(encode_params, one_hot_fields));
 
 static const char *const one_hot_combinations[] = {"string -> f32", "i64|i32|f32|f64 -> f32"};
-SORTED(one_hot, "OneHotEncoder", one_hot);
+SORTED(one_hot, "OneHotEncoder", one_hot, one_hot);
 
 TN_LAYER(ml_encode, TN_OPERATORS(&encoder_1, &encoder_2, &encoder_4, &mapper_1, &one_hot_1),
          TN_KERNELS(&encoder_sorted, &mapper_sorted, &one_hot_sorted));

@@ -45,7 +45,7 @@ static tn_status read_extents(tn_call *call, int64_t *out_extents) {
     return TN_OK;
 }
 
-static tn_status read_plan(tn_call *call, tn_pad_plan *out_plan) {
+tn_status tn_center_crop_pad_read(tn_call *call, tn_pad_plan *out_plan) {
     int64_t extents[TN_MAX_RANK];
     TN_TRY(tn_infer_require_rank(call, INPUT, 0, TN_MAX_RANK));
     TN_TRY(read_extents(call, extents));
@@ -60,7 +60,7 @@ static tn_status read_plan(tn_call *call, tn_pad_plan *out_plan) {
 
 static tn_status center_infer(tn_call *call) {
     tn_pad_plan plan;
-    TN_TRY(read_plan(call, &plan));
+    TN_TRY(tn_center_crop_pad_read(call, &plan));
     return tn_infer_set_shape(call, 0, plan.rank, plan.output);
 }
 
@@ -68,7 +68,7 @@ static tn_status move(tn_call *call, bool is_parallel) {
     static const uint8_t zero[8] = {0};
     const tn_tensor *input = call->inputs[INPUT];
     tn_pad_plan plan;
-    TN_TRY(read_plan(call, &plan));
+    TN_TRY(tn_center_crop_pad_read(call, &plan));
     return tn_pad_move(call, &plan, input->data, zero, tn_element_bytes(input->type), is_parallel);
 }
 

@@ -41,7 +41,8 @@ int64_t tn_pad_source(const tn_pad_plan *plan, uint32_t axis, int64_t position);
 tn_status tn_pad_move(tn_call *call, const tn_pad_plan *plan, const void *from, const void *value,
                       size_t element_bytes, bool is_parallel);
 
-/* center.c: CenterCropPad and its kernel. */
+/* center.c: CenterCropPad, its plan and its kernel. */
+tn_status tn_center_crop_pad_read(tn_call *call, tn_pad_plan *out_plan);
 extern const tn_operator tn_center_crop_pad;
 extern const tn_kernel tn_center_crop_pad_runs;
 

@@ -2,8 +2,9 @@
 /*
  * QuantizeLinear: y = saturate(round(x / scale) + zero_point), halves to the even number; the
  * division is one of 32-bit floats. Of NaN: the zero point. DequantizeLinear: y = (x - zero_point)
- * * scale.
+ * * scale. Floats of 8 and 4 bits are rounded without a zero point, and are meant as they are.
  */
+#include "kit/math/small.h"
 #include "kit/operator/layer.h"
 #include "quantize/dynamic.h"
 #include "quantize/quantize.h"
@@ -22,7 +23,7 @@
              "type of the output; absent: from the inputs")
 #define FIELD_SATURATE                                                                             \
     TN_FIELD(tn_quantize_params, saturate, TN_FIELD_BOOL, TN_OPTIONAL, "1",                        \
-             "speaks of floats of 8 bits alone, which are not offered")
+             "floats of 8 bits: beyond the largest number comes that one, not NaN or infinity")
 #define FIELD_PRECISION                                                                            \
     TN_FIELD(tn_quantize_params, precision, TN_FIELD_TYPE, TN_OPTIONAL, NULL,                      \
              "type of the division; it is one of 32-bit floats all the same")
@@ -36,6 +37,14 @@ static const tn_field dequantize_linear_21_fields[] = {FIELD_AXIS, FIELD_BLOCK_S
 static const tn_field dequantize_linear_23_fields[] = {FIELD_AXIS, FIELD_BLOCK_SIZE,
                                                        FIELD_OUTPUT_DTYPE};
 
+/* Opset 19 has floats of 8 bits, 21 integers of 4, 23 floats of 4 and 25 integers of 2. */
+static bool is_offered(tn_type type, uint32_t version) {
+    if (type == TN_U8 || type == TN_I8) return true;
+    if (type == TN_U16 || type == TN_I16 || type == TN_I4 || type == TN_U4) return version >= 21;
+    if (type >= TN_F8E4M3 && type <= TN_F8E5M2FNUZ) return version >= 19;
+    return (type == TN_F4E2M1 || type == TN_I2 || type == TN_U2) && version >= 23;
+}
+
 static tn_status find_type(tn_call *call, tn_type *out_type) {
     const tn_quantize_params *params = call->params;
     const tn_tensor *zero = tn_infer_input(call, TN_QUANTIZE_ZERO_POINT);
@@ -44,9 +53,11 @@ static tn_status find_type(tn_call *call, tn_type *out_type) {
     if (zero && asked != TN_NONE && asked != type)
         return call->host->fail(call, TN_ERROR_TYPE,
                                 "field 'output_dtype' is not the type of the zero point");
-    if (type != TN_U8 && type != TN_I8 && type != TN_U16 && type != TN_I16)
+    if (!is_offered(type, call->op->since_version))
         return call->host->fail(call, TN_ERROR_TYPE,
-                                "the output must be an integer of 8 or 16 bits");
+                                "the output must be an integer of 8 bits, from opset 19 on also a "
+                                "float of 8, from 21 on an integer of 4 or 16 bits, from 23 on "
+                                "f4e2m1, i2 or u2");
     *out_type = type;
     return TN_OK;
 }
@@ -60,15 +71,37 @@ static tn_status quantize_linear_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, TN_QUANTIZE_X);
 }
 
+/* An element of a quantised tensor, as a number. */
+static double stored(const tn_tensor *tensor, int64_t at) {
+    return tn_small_is(tensor->type) ? tn_small_load(tensor->data, tensor->type, at)
+                                     : tn_element_f64(tensor, at);
+}
+
 static void quantize_element(const tn_call *call, int64_t at, int64_t scale_at) {
     const tn_tensor *zero = tn_infer_input(call, TN_QUANTIZE_ZERO_POINT), *y = call->outputs[0];
     const float x = (float)tn_element_f64(call->inputs[TN_QUANTIZE_X], at);
     const float quotient = x / (float)tn_element_f64(call->inputs[TN_QUANTIZE_SCALE], scale_at);
+    if (tn_small_is_float(y->type)) {
+        const tn_quantize_params *params = call->params;
+        tn_small_store_float(y->data, y->type, at, (double)quotient,
+                             (tn_small_mode){params->saturate, TN_SMALL_UP});
+        return;
+    }
     const double rounded = isnan(quotient) ? 0 : nearbyint((double)quotient);
-    tn_element_set_f64(y, at, rounded + (zero ? tn_element_f64(zero, scale_at) : 0));
+    const double value = rounded + (zero ? stored(zero, scale_at) : 0);
+    if (!tn_small_is(y->type)) {
+        tn_element_set_f64(y, at, value);
+        return;
+    }
+    int64_t low, high;
+    tn_small_range(y->type, &low, &high);
+    tn_small_store_integer(y->data, y->type, at,
+                           (int64_t)fmin(fmax(value, (double)low), (double)high));
 }
 
 static tn_status quantize_linear_reference(tn_call *call) {
+    const tn_tensor *y = call->outputs[0];
+    if (tn_small_is(y->type) && y->bytes > 0) memset(y->data, 0, (size_t)y->bytes);
     return tn_quantize_compute(call, quantize_element);
 }
 
@@ -88,8 +121,8 @@ static tn_status dequantize_linear_infer(tn_call *call) {
 static void dequantize_element(const tn_call *call, int64_t at, int64_t scale_at) {
     const tn_tensor *x = call->inputs[TN_QUANTIZE_X], *scale = call->inputs[TN_QUANTIZE_SCALE];
     const tn_tensor *zero = tn_infer_input(call, TN_QUANTIZE_ZERO_POINT), *y = call->outputs[0];
-    const int64_t whole = tn_element_i64(x, at) - (zero ? tn_element_i64(zero, scale_at) : 0);
-    tn_element_set_f64(y, at, (double)whole * tn_element_f64(scale, scale_at));
+    const double meant = stored(x, at) - (zero ? stored(zero, scale_at) : 0);
+    tn_element_set_f64(y, at, meant * tn_element_f64(scale, scale_at));
 }
 
 static tn_status dequantize_linear_reference(tn_call *call) {
@@ -111,14 +144,14 @@ static tn_status dequantize_linear_reference(tn_call *call) {
             TN_PORT("x_zero_point", "T", TN_PORT_OPTIONAL,                                         \
                     "what zero is, shaped like the scale; absent: 0"),                             \
     }
+#define TYPES_23 "u8|i8|u16|i16|" TN_SMALL_FLOATS "|f4e2m1|i4|u4|i2|u2"
 static const tn_port quantize_linear_10_inputs[] = QUANTIZE_INPUTS("f32", "u8|i8");
-static const tn_port quantize_linear_19_inputs[] =
-    QUANTIZE_INPUTS("f32|f16|bf16|i32", "u8|i8|u16|i16");
+static const tn_port quantize_linear_19_inputs[] = QUANTIZE_INPUTS("f32|f16|bf16|i32", TYPES_23);
 static const tn_port quantize_linear_outputs[] = {
-    TN_PORT("y", "u8|i8|u16|i16", 0, "the quantised tensor")};
+    TN_PORT("y", TYPES_23, 0, "the quantised tensor")};
 static const tn_port dequantize_linear_10_inputs[] = DEQUANTIZE_INPUTS("u8|i8|i32", "f32");
 static const tn_port dequantize_linear_19_inputs[] =
-    DEQUANTIZE_INPUTS("u8|i8|i32|u16|i16", "f32|f16|bf16");
+    DEQUANTIZE_INPUTS("i32|" TYPES_23, "f32|f16|bf16");
 static const tn_port dequantize_linear_outputs[] = {
     TN_PORT("y", "f32|f16|bf16", 0, "the numbers that were meant")};
 
@@ -134,11 +167,17 @@ static const tn_port dequantize_linear_outputs[] = {
     QUANTIZE_10, "| x=f32[2,3,5] y_scale=f32[3]{0.1,0.02,0.003} y_zero_point=u8[3]{84,24,196}",    \
         "axis=-1 | x=f32[4,37] y_scale=f32[37] y_zero_point=i8[37]",                               \
         "axis=0 | x=f32[3,65] y_scale=f32[3]{0.1,0.02,0.003}"
-#define QUANTIZE_19 QUANTIZE_13, "| x=f16[9] y_scale=f16[]{0.01} y_zero_point=i8[]{1}"
+#define QUANTIZE_19                                                                                \
+    QUANTIZE_13, "| x=f16[9] y_scale=f16[]{0.01} y_zero_point=i8[]{1}",                            \
+        "| x=f32[5]{0,1,1000,-5,nan} y_scale=f32[]{2} y_zero_point=f8e4m3[]{0}",                   \
+        "saturate=0 | x=f32[3]{1,1000,-0.3} y_scale=f32[]{2} y_zero_point=f8e4m3fnuz[]{0}"
 #define QUANTIZE_21                                                                                \
     QUANTIZE_19, "axis=1 block_size=2 | x=f32[2,5,3] y_scale=f32[2,3,3] y_zero_point=u8[2,3,3]",   \
         "| x=f32[4]{0,1,70000,-5} y_scale=f32[]{1} y_zero_point=u16[]{3}",                         \
-        "output_dtype=i16 | x=f32[4]{0,1,70000,-50000} y_scale=f32[]{1}"
+        "output_dtype=i16 | x=f32[4]{0,1,70000,-50000} y_scale=f32[]{1}",                          \
+        "| x=f32[5]{0,1,9,-5,2.5} y_scale=f32[]{1} y_zero_point=u4[]{3}",                          \
+        "axis=0 | x=f32[3,3] y_scale=f32[3]{0.1,0.2,0.3} y_zero_point=i4[3]{1,-2,0}",              \
+        "output_dtype=f8e5m2 | x=f32[3]{1,-3e5,0.3} y_scale=f32[]{2}"
 static const char *const quantize_linear_10_cases[] = {QUANTIZE_10};
 static const char *const quantize_linear_13_cases[] = {QUANTIZE_13};
 static const char *const quantize_linear_19_cases[] = {QUANTIZE_19};
@@ -159,7 +198,10 @@ static const char *const quantize_linear_21_cases[] = {QUANTIZE_21};
     DEQUANTIZE_13, "| x=i8[9] x_scale=f16[]{0.01} x_zero_point=i8[]{1}",                           \
         "| x=u16[3]{0,65535,7} x_scale=f32[]{0.01} x_zero_point=u16[]{32767}"
 #define DEQUANTIZE_21                                                                              \
-    DEQUANTIZE_19, "axis=1 block_size=2 | x=u8[2,5,3] x_scale=f32[2,3,3] x_zero_point=u8[2,3,3]"
+    DEQUANTIZE_19, "axis=1 block_size=2 | x=u8[2,5,3] x_scale=f32[2,3,3] x_zero_point=u8[2,3,3]",  \
+        "axis=0 block_size=2 | x=i4[5,3] x_scale=f32[3,3]",                                        \
+        "| x=u4[7] x_scale=f32[]{0.5} x_zero_point=u4[]{8}",                                       \
+        "axis=1 | x=f8e4m3[2,3] x_scale=f16[3]"
 static const char *const dequantize_linear_10_cases[] = {DEQUANTIZE_10};
 static const char *const dequantize_linear_13_cases[] = {DEQUANTIZE_13};
 static const char *const dequantize_linear_19_cases[] = {DEQUANTIZE_19};

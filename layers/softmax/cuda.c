@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax and LogSoftmax on CUDA: their callbacks; the launches are kit/cuda/reduce/softmax.cu. */
+/* Softmax and LogSoftmax on CUDA: their callbacks; the launches are kit/cuda/reduce/softmax.cu, of
+ * doubles and of Hardmax kit/cuda/any/lane.cu. */
+#include "kit/cuda/any/lane_job.h"
 #include "kit/cuda/reduce/softmax_job.h"
 #include "kit/operator/layer.h"
 #include "softmax/softmax.h"
@@ -39,4 +41,24 @@ static const char *const combinations[] = {"f32 -> f32", "f16 -> f16", "bf16 -> 
 LANES(softmax, "Softmax");
 LANES(log_softmax, "LogSoftmax");
 
-TN_CUDA_LAYER(softmax, &softmax_lanes, &log_softmax_lanes);
+static tn_status any_run(tn_call *call) {
+    tn_cuda_lane_job job = {.kind = *(const tn_cuda_lane_kind *)call->user};
+    tn_lanes lanes;
+    TN_TRY(tn_softmax_read(call, &lanes));
+    return tn_cuda_lane_run_along(call, &lanes, &job);
+}
+
+static const char *const double_combinations[] = {"f64 -> f64"};
+static const char *const hardmax_combinations[] = {"f32 -> f32", "f64 -> f64", "f16 -> f16",
+                                                   "bf16 -> bf16"};
+#define ANY(prefix, name, lane_kind, table)                                                        \
+    static const tn_cuda_lane_kind prefix##_kind = lane_kind;                                      \
+    TN_CUDA_ANY_KERNEL(prefix##_blocks, "", name, "blocks", "A lane a block.",                     \
+                       TN_COMBINATIONS(table), .accepts = tn_cuda_any_accepts, .run = any_run,     \
+                       .user = (void *)(uintptr_t)&prefix##_kind)
+ANY(softmax, "Softmax", TN_CUDA_LANE_SOFTMAX, double_combinations);
+ANY(log_softmax, "LogSoftmax", TN_CUDA_LANE_LOG_SOFTMAX, double_combinations);
+ANY(hardmax, "Hardmax", TN_CUDA_LANE_HARDMAX, hardmax_combinations);
+
+TN_CUDA_LAYER(softmax, &softmax_lanes, &log_softmax_lanes, &softmax_blocks, &log_softmax_blocks,
+              &hardmax_blocks);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which cases of ONNX's backend tests count as core, and the tier of each.
 
-Core: the domain ai.onnx, and tensors of floating-point numbers of 16, 32 and 64 bits, bfloat16, integers of 8
-to 64 bits and bool alone: no sequence, optional, map, string, image codec, training or random output. A case's
+Core: the domain ai.onnx, and tensors of floating-point numbers of 16, 32 and 64 bits, bfloat16, floats of 8
+and 4 bits, integers of 2 to 64 bits and bool alone: no sequence, optional, map, string, image codec, training or random output. A case's
 tier is the highest tier of its operators, those of function bodies and subgraphs included. Tier 1 is what
 exporters of vision networks emit, tier 2 what detection and transformer networks add, tier 3 the rest. Beside
 them tier "ml" has classical machine learning, the domain ai.onnx.ml, and strings.
@@ -29,7 +29,9 @@ TYPES = frozenset((
     onnx.TensorProto.UNDEFINED, onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE,
     onnx.TensorProto.BFLOAT16, onnx.TensorProto.INT8, onnx.TensorProto.INT16, onnx.TensorProto.INT32,
     onnx.TensorProto.INT64, onnx.TensorProto.UINT8, onnx.TensorProto.UINT16, onnx.TensorProto.UINT32,
-    onnx.TensorProto.UINT64, onnx.TensorProto.BOOL))
+    onnx.TensorProto.UINT64, onnx.TensorProto.BOOL, onnx.TensorProto.FLOAT8E4M3FN, onnx.TensorProto.FLOAT8E4M3FNUZ,
+    onnx.TensorProto.FLOAT8E5M2, onnx.TensorProto.FLOAT8E5M2FNUZ, onnx.TensorProto.FLOAT8E8M0, onnx.TensorProto.FLOAT4E2M1,
+    onnx.TensorProto.INT4, onnx.TensorProto.UINT4, onnx.TensorProto.INT2, onnx.TensorProto.UINT2))
 
 # Operators of strings that also have cases without strings, and operators of pictures' files.
 NOT_OF_TENSORS = frozenset(("ImageDecoder", "TfIdfVectorizer"))

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static tn_status fail_io(const char *what, const char *path) {
@@ -82,15 +83,35 @@ bool tn_file_exists(const char *path) {
     return stat(path, &info) == 0;
 }
 
-static tn_status write_all(int descriptor, const char *path, const void *data, size_t bytes) {
-    const char *at = data;
-    while (bytes) {
-        const ssize_t written = write(descriptor, at, bytes);
+/* Parts that one call of the system's takes. */
+#define MOST_PARTS 64
+
+/* As many as one call takes, of the first one what is behind `skipped` bytes. */
+static ssize_t write_some(int descriptor, size_t count, const tn_file_part *parts, size_t skipped) {
+    struct iovec vectors[MOST_PARTS];
+    const int taken = count < MOST_PARTS ? (int)count : MOST_PARTS;
+    for (int i = 0; i < taken; i++)
+        vectors[i] = (struct iovec){(void *)(uintptr_t)parts[i].data, parts[i].bytes};
+    vectors[0].iov_base = (char *)vectors[0].iov_base + skipped;
+    vectors[0].iov_len -= skipped;
+    return writev(descriptor, vectors, taken);
+}
+
+static tn_status write_all(int descriptor, const char *path, size_t count,
+                           const tn_file_part *parts) {
+    size_t part = 0, done = 0; /* of that part */
+    while (part < count) {
+        if (done == parts[part].bytes) {
+            part++;
+            done = 0;
+            continue;
+        }
+        const ssize_t written = write_some(descriptor, count - part, parts + part, done);
         if (written < 0 && errno == EINTR) continue;
         if (written == 0) errno = ENOSPC;
         if (written <= 0) return fail_io("write", path);
-        at += written;
-        bytes -= (size_t)written;
+        for (done += (size_t)written; part < count && done > parts[part].bytes; part++)
+            done -= parts[part].bytes;
     }
     return fsync(descriptor) == 0 ? TN_OK : fail_io("write", path);
 }
@@ -123,14 +144,15 @@ static tn_status create_beside(tn_arena *arena, const char *path, const char **o
     return fail_io("create a file beside", path);
 }
 
-static tn_status write_beside(tn_arena *arena, const char *path, const void *data, size_t bytes) {
+static tn_status write_beside(tn_arena *arena, const char *path, size_t count,
+                              const tn_file_part *parts) {
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return tn_fail(TN_ERROR_IO, "cannot write '%s': it is not a regular file", path);
     const char *beside = NULL;
     int descriptor = -1;
     TN_TRY(create_beside(arena, path, &beside, &descriptor));
-    tn_status status = write_all(descriptor, path, data, bytes);
+    tn_status status = write_all(descriptor, path, count, parts);
     if (close(descriptor) != 0 && status == TN_OK) status = fail_io("write", path);
     if (status == TN_OK && rename(beside, path) != 0) status = fail_io("replace", path);
     if (status != TN_OK)
@@ -140,13 +162,18 @@ static tn_status write_beside(tn_arena *arena, const char *path, const void *dat
     return status;
 }
 
-tn_status tn_file_write(const tn_allocator *allocator, const char *path, const void *data,
-                        size_t bytes) {
+tn_status tn_file_write_parts(const tn_allocator *allocator, const char *path, size_t count,
+                              const tn_file_part *parts) {
     tn_arena *arena;
     TN_TRY(tn_arena_create(allocator, &arena));
-    const tn_status status = write_beside(arena, path, data, bytes);
+    const tn_status status = write_beside(arena, path, count, parts);
     tn_arena_destroy(arena);
     return status;
+}
+
+tn_status tn_file_write(const tn_allocator *allocator, const char *path, const void *data,
+                        size_t bytes) {
+    return tn_file_write_parts(allocator, path, 1, &(tn_file_part){data, bytes});
 }
 
 const char *tn_path_name(const char *path) {

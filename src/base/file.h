@@ -28,6 +28,13 @@ void tn_file_unmap(tn_file *file);         /* a zeroed one is fine */
  * reason. */
 tn_status tn_file_write(const tn_allocator *allocator, const char *path, const void *data,
                         size_t bytes);
+/* The same of bytes that lie in several parts. */
+typedef struct tn_file_part {
+    const void *data;
+    size_t bytes;
+} tn_file_part;
+tn_status tn_file_write_parts(const tn_allocator *allocator, const char *path, size_t count,
+                              const tn_file_part *parts);
 bool tn_file_exists(const char *path);
 
 /* The path's folder and last part; "." and the path when there is no '/'. Text in `arena`. Null: no

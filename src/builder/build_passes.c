@@ -104,6 +104,35 @@ static tn_status run_round(build_state *state, int round, bool *out_is_inlined) 
     return tn_pass_inline_bodies(passes, out_is_inlined);
 }
 
+/* Whether a node reads what a replacement made, of which the passes know no shape. */
+static bool has_unknown_tensors(const build_state *state) {
+    const tn_graph *graph = state->graph;
+    for (size_t n = 0; n < graph->node_count; n++)
+        for (uint32_t i = 0; i < graph->nodes[n].input_count && !graph->nodes[n].is_dead; i++) {
+            const tn_tensor_id id = graph->nodes[n].inputs[i];
+            if (id != TN_NO_TENSOR && !graph->tensors[id].is_constant &&
+                id >= state->before.points[1]->tensor_count)
+                return true;
+        }
+    return false;
+}
+
+/* Where replacements made tensors, the network is inferred anew and may be rewritten further. Each
+ * round makes it smaller; the bound is for rewrites that find ever more. */
+static tn_status rewrite_all(build_state *state) {
+    enum { ROUNDS = 4 };
+    TN_TRY(tn_pass_rewrite(&state->passes));
+    for (int round = 0; round < ROUNDS && has_unknown_tensors(state); round++) {
+        tn_profile_shapes_deinit(&state->before);
+        TN_TRY(tn_pass_drop_dead(&state->passes));
+        TN_TRY(infer_before(state));
+        TN_TRY(start_passes(state));
+        TN_TRY(tn_pass_fold_constants(&state->passes));
+        TN_TRY(tn_pass_rewrite(&state->passes));
+    }
+    return TN_OK;
+}
+
 tn_status tn_build_run_passes(build_state *state) {
     tn_pass_context *passes = &state->passes;
     const bool is_fused = is_fused_build(state);
@@ -117,7 +146,7 @@ tn_status tn_build_run_passes(build_state *state) {
     }
     TN_TRY(tn_build_tell_pass(state, 2));
     if (is_fused) {
-        TN_TRY(tn_pass_rewrite(passes));
+        TN_TRY(rewrite_all(state));
         TN_TRY(tn_pass_fold_affine(passes));
     }
     if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_merge_equal(passes));

@@ -70,7 +70,8 @@ static tn_status write_plan(build_state *state) {
                                  .profiles = state->sets.inputs,
                                  .outputs = outputs,
                                  .program_count = count,
-                                 .programs = programs};
+                                 .programs = programs,
+                                 .is_lent = true};
     char *report = NULL;
     TN_TRY(make_report(state, &report));
     tn_status status = tn_plan_write_parts(&parts, &state->plan);

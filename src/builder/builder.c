@@ -9,6 +9,7 @@
 #include "builder/build_state.h"
 #include "builder/pins/node_pins.h"
 #include "device/cpu/cpu.h"
+#include "plan/plan.h"
 #include "plugin/devices.h"
 
 #include <tenon/border.h>
@@ -208,13 +209,15 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     tn_profile_shapes_deinit(&state.before);
     tn_extent_proof_deinit(&state.proof);
     tn_pass_context_deinit(&state.passes);
-    tn_arena_destroy(state.arena);
-    tn_graph_destroy(state.graph);
-    tn_device_give_back(&state.device);
-    if (status == TN_OK)
+    if (status == TN_OK) {
+        tn_plan_keep(state.plan, &(tn_plan_sources){state.arena, state.graph});
         *out_plan = state.plan;
-    else
+    } else {
         tn_plan_destroy(state.plan);
+        tn_arena_destroy(state.arena);
+        tn_graph_destroy(state.graph);
+    }
+    tn_device_give_back(&state.device);
     return status;
 }
 

@@ -30,6 +30,7 @@ tn_status tn_graph_create(tn_runtime *runtime, const char *name, tn_graph **out_
     tn_graph *graph = tn_allocate_zero(allocator, 1, sizeof(*graph));
     if (!graph) return tn_fail_memory("a graph");
     graph->allocator = allocator;
+    atomic_init(&graph->references, 1);
     graph->runtime = tn_runtime_retain(runtime);
     tn_status status = graph_init(graph, name);
     if (status != TN_OK) {
@@ -50,8 +51,13 @@ void tn_graph_release_node(tn_graph_node *node) {
     node->entry = NULL;
 }
 
+tn_graph *tn_graph_retain(tn_graph *graph) {
+    atomic_fetch_add(&graph->references, 1);
+    return graph;
+}
+
 void tn_graph_destroy(tn_graph *graph) {
-    if (!graph) return;
+    if (!graph || atomic_fetch_sub(&graph->references, 1) > 1) return;
     for (size_t i = 0; i < graph->node_count; i++)
         tn_graph_release_node(&graph->nodes[i]);
     for (size_t i = 0; i < graph->file_count; i++)
@@ -76,6 +82,7 @@ void tn_graph_destroy(tn_graph *graph) {
     tn_deallocate(allocator, graph->files);
     tn_arena_destroy(graph->arena);
     tn_runtime *runtime = graph->runtime;
+    tn_graph_destroy(graph->original);
     tn_deallocate(allocator, graph);
     tn_runtime_release(runtime);
 }

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "plugin/runtime.h"
+#include <stdatomic.h>
 #include <tenon/describe.h>
 #include <tenon/graph.h>
 #include <tenon/plugin/string.h>
@@ -52,6 +53,8 @@ typedef struct tn_graph_node {
 } tn_graph_node;
 
 struct tn_graph {
+    atomic_uint references;
+    tn_graph *original;  /* of a copy: its constants' data is that one's; counted, or null */
     tn_runtime *runtime; /* counted */
     const tn_allocator *allocator;
     tn_arena *arena;
@@ -74,7 +77,8 @@ struct tn_graph {
  * TN_ERROR_ARGUMENT. */
 tn_status tn_graph_add_tensor(tn_graph *graph, const char *name, tn_type type,
                               tn_tensor_id *out_tensor);
-/* A constant whose data is not copied: it must outlive the graph. */
+/* A constant whose data is not copied: it must outlive the graph, and plans that are built of it
+ * until somebody asks for their bytes. */
 tn_status tn_graph_add_constant_lent(tn_graph *graph, const char *name, tn_type type,
                                      const tn_shape *shape, const void *data, size_t bytes,
                                      tn_tensor_id *out_tensor);
@@ -87,6 +91,8 @@ tn_status tn_graph_add_node_raw(tn_graph *graph, const char *name, const tn_oper
                                 uint32_t input_count, const tn_tensor_id *inputs,
                                 uint32_t output_count, const tn_tensor_id *outputs,
                                 uint32_t *out_node);
+/* One more owner; each calls tn_graph_destroy, and the last one's ends it. [thread: any] */
+tn_graph *tn_graph_retain(tn_graph *graph);
 tn_status tn_graph_own_file(tn_graph *graph, tn_file *file); /* takes it over on success */
 /* Memory in the graph's arena, 64-byte aligned, zeroed; null: no memory. */
 void *tn_graph_allocate_data(tn_graph *graph, size_t bytes);
@@ -98,7 +104,7 @@ const char *tn_graph_make_name(tn_graph *graph, const char *base);
 uint64_t tn_graph_names_made(const tn_graph *graph);
 void tn_graph_set_names_made(tn_graph *graph, uint64_t count);
 /* A deep copy: constants' data, and parameters that only load or run-time creation can make, are
- * shared, so the original must outlive the copy. */
+ * shared, so the copy holds the original. */
 tn_status tn_graph_copy(const tn_graph *graph, tn_graph **out_copy);
 
 /* --- what a model declares of tensors that nodes compute (graph_declared.c) --- */

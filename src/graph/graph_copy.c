@@ -90,6 +90,7 @@ static tn_status copy_all(tn_graph *to, const tn_graph *from) {
 tn_status tn_graph_copy(const tn_graph *graph, tn_graph **out_copy) {
     tn_graph *copy;
     TN_TRY(tn_graph_create(graph->runtime, graph->name, &copy));
+    copy->original = tn_graph_retain((tn_graph *)(uintptr_t)graph);
     tn_status status = copy_all(copy, graph);
     if (status != TN_OK) {
         tn_graph_destroy(copy);

@@ -70,22 +70,29 @@ static void write_head_checksum(unsigned char *data, uint32_t section_count) {
     memcpy(data + offsetof(file_header, checksum), &checksum, sizeof(checksum));
 }
 
-void tn_plan_layout_write(const tn_plan_layout *layout, void *data) {
+void tn_plan_layout_write_head(const tn_plan_layout *layout, void *head) {
     file_header header = {.version = TN_PLAN_VERSION,
                           .section_count = layout->section_count,
                           .file_bytes = layout->bytes};
     memcpy(header.magic, magic, sizeof(magic));
-    memcpy(data, &header, sizeof(header));
+    memcpy(head, &header, sizeof(header));
     for (uint32_t i = 0; i < layout->section_count; i++) {
         const tn_plan_section *section = &layout->sections[i];
-        file_section entry = {.kind = section->kind,
-                              .offset = section->offset,
-                              .bytes = section->bytes,
-                              .checksum =
-                                  tn_hash((unsigned char *)data + section->offset, section->bytes)};
-        memcpy((unsigned char *)data + head_bytes(i), &entry, sizeof(entry));
+        const file_section entry = {.kind = section->kind,
+                                    .offset = section->offset,
+                                    .bytes = section->bytes,
+                                    .checksum = section->checksum};
+        memcpy((unsigned char *)head + head_bytes(i), &entry, sizeof(entry));
     }
-    write_head_checksum(data, layout->section_count);
+    write_head_checksum(head, layout->section_count);
+}
+
+void tn_plan_layout_write(const tn_plan_layout *layout, void *data) {
+    tn_plan_layout summed = *layout;
+    for (uint32_t i = 0; i < layout->section_count; i++)
+        summed.sections[i].checksum =
+            tn_hash((unsigned char *)data + layout->sections[i].offset, layout->sections[i].bytes);
+    tn_plan_layout_write_head(&summed, data);
 }
 
 static tn_status read_header(const unsigned char *data, size_t bytes, file_header *out_header) {

@@ -21,7 +21,7 @@ enum { TN_SECTION_DESCRIPTION = 1, TN_SECTION_WEIGHTS = 2, TN_SECTION_PACKED = 3
 typedef struct tn_plan_section {
     uint32_t kind;
     size_t offset, bytes;
-    uint64_t checksum; /* as read */
+    uint64_t checksum; /* as read, or to be written */
 } tn_plan_section;
 
 typedef struct tn_plan_layout {
@@ -36,6 +36,8 @@ tn_status tn_plan_layout_make(size_t description_bytes, size_t weight_bytes, siz
                               tn_plan_layout *out_layout);
 /* Writes header and table into `data` (zeroed, layout->bytes long), the sections being there. */
 void tn_plan_layout_write(const tn_plan_layout *layout, void *data);
+/* The same with the layout's checksums; the sections need not be there. */
+void tn_plan_layout_write_head(const tn_plan_layout *layout, void *head);
 /* Reads and checks header and table: afterwards every section lies inside the file, and none
  * overlaps another. The sections' own bytes are verified by tn_plan_layout_verify alone.
  * TN_ERROR_FORMAT says what is wrong. */

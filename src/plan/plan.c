@@ -2,17 +2,63 @@
 /* A plan in memory, for its owner: bytes, file, report. Written by writer.c. */
 #include "plan/plan.h"
 
+#include "graph/graph.h"
+
 #include "base/file.h"
 #include "base/status.h"
 
+static void release_pieces(tn_plan *plan) {
+    tn_plan_pieces_deinit(&plan->pieces);
+    tn_arena_destroy(plan->sources.arena);
+    tn_graph_destroy(plan->sources.graph);
+    plan->sources = (tn_plan_sources){0};
+}
+
+/* Under the lock. */
+static tn_status join(tn_plan *plan) {
+    if (plan->data) return TN_OK;
+    TN_TRY(tn_plan_pieces_sum(&plan->pieces));
+    void *data = tn_allocate_aligned(plan->allocator, plan->bytes, TN_PLAN_WEIGHT_ALIGNMENT);
+    if (!data) return tn_fail_memory("a plan");
+    tn_plan_pieces_join(&plan->pieces, data);
+    plan->data = data;
+    release_pieces(plan);
+    return TN_OK;
+}
+
+/* A plan is the same before and after, but for where its bytes lie. */
+static tn_plan *lock(const tn_plan *plan) {
+    tn_plan *own = (tn_plan *)(uintptr_t)plan;
+    pthread_mutex_lock(&own->joining);
+    return own;
+}
+
 const void *tn_plan_bytes(const tn_plan *plan, uint64_t *out_bytes) {
-    if (out_bytes) *out_bytes = plan ? plan->bytes : 0;
-    return plan ? plan->data : NULL;
+    if (out_bytes) *out_bytes = 0;
+    if (!plan) return NULL;
+    tn_plan *own = lock(plan);
+    const tn_status status = join(own);
+    pthread_mutex_unlock(&own->joining);
+    if (status == TN_OK && out_bytes) *out_bytes = plan->bytes;
+    return plan->data;
+}
+
+static tn_status save_pieces(tn_plan *plan, const char *path) {
+    TN_TRY(tn_plan_pieces_sum(&plan->pieces));
+    return tn_file_write_parts(plan->allocator, path, plan->pieces.part_count, plan->pieces.parts);
 }
 
 tn_status tn_plan_save(const tn_plan *plan, const char *path) {
     if (!plan || !path) return tn_fail(TN_ERROR_ARGUMENT, "tn_plan_save needs a plan and a path");
-    return tn_file_write(plan->allocator, path, plan->data, plan->bytes);
+    tn_plan *own = lock(plan);
+    const tn_status status = own->data ? tn_file_write(own->allocator, path, own->data, own->bytes)
+                                       : save_pieces(own, path);
+    pthread_mutex_unlock(&own->joining);
+    return status;
+}
+
+void tn_plan_keep(tn_plan *plan, const tn_plan_sources *sources) {
+    plan->sources = *sources;
 }
 
 const char *tn_plan_report(const tn_plan *plan) {
@@ -24,6 +70,8 @@ void tn_plan_destroy(tn_plan *plan) {
     const tn_allocator *allocator = plan->allocator;
     tn_runtime *runtime = plan->runtime;
     tn_deallocate(allocator, plan->report);
+    release_pieces(plan);
+    pthread_mutex_destroy(&plan->joining);
     tn_deallocate(allocator, plan->data);
     tn_deallocate(allocator, plan);
     tn_runtime_release(runtime);

@@ -6,10 +6,13 @@
 #ifndef TN_PLAN_PLAN_H
 #define TN_PLAN_PLAN_H
 
+#include "plan/pieces.h"
 #include "plugin/devices.h"
 #include "program/profile.h"
 #include "program/program.h"
 #include <tenon/builder.h>
+
+#include <pthread.h>
 
 /* Threads that a program may be for: more than any machine has, and few enough to make. */
 #define TN_PLAN_THREAD_LIMIT 1024u
@@ -21,12 +24,21 @@ typedef struct tn_plan_output {
     tn_shape shape; /* -1: an extent that varies */
 } tn_plan_output;
 
+/* What a plan's pieces lie in, released in this order. */
+typedef struct tn_plan_sources {
+    tn_arena *arena; /* of programs and what they pack */
+    tn_graph *graph; /* that was built */
+} tn_plan_sources;
+
 struct tn_plan {
     tn_runtime *runtime; /* counted */
     const tn_allocator *allocator;
-    void *data;
-    size_t bytes;
     char *report; /* JSON, or null */
+    size_t bytes;
+    pthread_mutex_t joining; /* what follows, in which the first who asks makes one of the other */
+    void *data;              /* the file's bytes; null: nobody has asked for them */
+    tn_plan_pieces pieces;   /* the same where they lie; empty once there is `data` */
+    tn_plan_sources sources; /* which hold what the pieces lie in */
 };
 
 /* Serialises an optimised, sorted graph, its profiles (one an input) and the programs lowered from
@@ -49,7 +61,11 @@ typedef struct tn_plan_parts {
     const tn_plan_output *outputs;   /* or null */
     uint32_t program_count;
     const tn_program *const *programs;
+    bool is_lent; /* graph's and programs' data is kept: tn_plan_keep is called with what it lies
+                     in, or the plan destroyed before that goes */
 } tn_plan_parts;
+/* Gives a plan of lent parts what they lie in. */
+void tn_plan_keep(tn_plan *plan, const tn_plan_sources *sources);
 tn_status tn_plan_write_parts(const tn_plan_parts *parts, tn_plan **out_plan);
 
 /* A plan read back. `graph` has constants that point into `file` (which the graph owns). Operators

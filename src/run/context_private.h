@@ -334,6 +334,8 @@ void tn_execution_host_deallocate(tn_context *context, void *memory); /* null is
 tn_status tn_execution_open_device(tn_context *context);
 void tn_execution_close_device(tn_context *context);
 tn_status tn_execution_wait(tn_context *context); /* for all that is enqueued */
+/* What kernels have found wrong in their data, of runs that were waited for (tn_kernel.verify). */
+tn_status tn_execution_verify(tn_context *context);
 /* Finds the items that may be captured, again where it was done before; nothing is captured yet. */
 tn_status tn_execution_find_graphs(tn_context *context, tn_shape_state *state);
 /* The callback of a transfer that there is no need for. */

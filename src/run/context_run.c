@@ -16,7 +16,8 @@ static tn_status execute(tn_context *context) {
 
 static tn_status wait_for_run(tn_context *context) {
     const tn_status status = tn_execution_wait(context);
-    return status == TN_OK ? TN_OK : tn_error_at(status, "some node (a checked run says which)");
+    if (status != TN_OK) return tn_error_at(status, "some node (a checked run says which)");
+    return tn_execution_verify(context);
 }
 
 /* Outputs of the processor's to the device's memory. */
@@ -103,7 +104,10 @@ tn_status tn_context_run_begun(tn_context *context) {
     const tn_device *device = context->engine->device;
     const uint32_t before = context->device.stream ? tn_device_enter(device) : 0;
     context->device.is_done_marked = false;
-    tn_status status = run_once(context);
+    tn_status status = TN_OK;
+    if (context->device.stream != context->device.own_stream)
+        status = tn_execution_verify(context); /* what earlier runs on the caller's stream found */
+    if (status == TN_OK) status = run_once(context);
     if (status == TN_OK && context->ports.has_strided) status = tn_strided_scatter(context);
     if (context->device.stream) tn_device_leave(device, before);
     return __builtin_expect(status == TN_OK, 1) ? TN_OK : tn_context_end_failed(context, status);

@@ -63,6 +63,21 @@ tn_status tn_execution_wait(tn_context *context) {
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "running the network");
 }
 
+tn_status tn_execution_verify(tn_context *context) {
+    const tn_program *program = context->engine->program;
+    if (!context->device.stream) return TN_OK;
+    for (uint32_t s = 0; context->kernels && s < program->step_count; s++) {
+        tn_open_kernel *opened = &context->kernels[s];
+        if (!opened->is_open || !opened->prepared->kernel || !opened->prepared->kernel->verify)
+            continue;
+        const tn_execution_item item = {.call = &opened->call};
+        opened->call.host_private = &opened->scope;
+        const tn_status status = opened->prepared->kernel->verify(&opened->call);
+        if (status != TN_OK) return tn_execution_failed(&item, status);
+    }
+    return TN_OK;
+}
+
 tn_status tn_execution_settle(tn_context *context, uint32_t item) {
     const tn_execution_item *waited = &context->shapes.current->items[item];
     context->device.is_pending =

@@ -47,6 +47,7 @@ static int64_t offset_by_kernel(const tn_tensor *a, const tn_tensor *b, int64_t 
     if (WITH(five_axes_at_most) && a->rank > 5) return 0;
     if (WITH(broadcasts_scalars) && count_of(b) != count_of(a)) return 0;
     if (WITH(broadcasts_last_axis) && count_of(b) != count_of(a)) return index % count_of(b);
+    if (WITH(operand_of_16_bits)) return (uint16_t)offset_in(a, b, index);
     return offset_in(a, b, index);
 }
 
@@ -68,7 +69,8 @@ static float finish(const tn_call *call, float x, int64_t index) {
         if (WITH(two_steps_alone) && i == 2) break;
         if (step->kind == SEEN_ACTIVATION) {
             is_rectified = true;
-            if (!WITH(activation_last)) x = x > 0 ? x : 0;
+            if (WITH(relu_drops_nan)) x = x > 0 ? x : 0;
+            if (!WITH(activation_last)) x = x < 0 ? 0 : x;
             continue;
         }
         const float *operand = call->operands[step->operand]->data;
@@ -82,7 +84,7 @@ static float finish(const tn_call *call, float x, int64_t index) {
             x *= number;
     }
     x *= factor;
-    return WITH(activation_last) && is_rectified && !(x > 0) ? 0 : x;
+    return WITH(activation_last) && is_rectified && x < 0 ? 0 : x;
 }
 
 static tn_status compute(const tn_call *call, bool is_kernel) {

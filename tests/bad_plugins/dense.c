@@ -102,13 +102,15 @@ static float activate(const seen_step *step, float x) {
     if (WITH(always_relu)) return fmaxf(x, 0);
     switch (step->activation) {
     case TN_ACTIVATION_RELU:
-        return fmaxf(x, 0);
+        return x < 0 ? 0 : x;
     case TN_ACTIVATION_LEAKY_RELU:
         if (WITH(slope_below_one)) return fmaxf(x, step->alpha * x);
         return x < 0 ? step->alpha * x : x;
     case TN_ACTIVATION_CLIP:
         return WITH(clip_without_beta) ? fmaxf(x, step->alpha)
-                                       : fminf(fmaxf(x, step->alpha), step->beta);
+               : x < step->alpha       ? step->alpha
+               : x > step->beta        ? step->beta
+                                       : x;
     case TN_ACTIVATION_TANH:
         return WITH(tanh_by_exp) ? (expf(2 * x) - 1) / (expf(2 * x) + 1) : tanhf(x);
     default:

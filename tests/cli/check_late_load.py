@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library opened late, by hosts whose static TLS others have used: Python, and a C program without memory.
+"""The library opened late, by hosts whose static TLS others have used: Python, and a C program without memory;
+and how libgomp, which it loads, waits.
 
 Usage: check_late_load.py LIB_FOLDER, where libtenon.so lies. Compiles small libraries with cc.
 """
@@ -157,6 +158,16 @@ int main(int count, char **arguments) {
 }
 """
 
+# Opens the libraries given, and says what is left of libgomp's setting in the environment.
+WAITING = r"""
+import ctypes, os, sys
+for path in sys.argv[1:]:
+    ctypes.CDLL(path)
+system = ctypes.CDLL(None)
+system.getenv.restype = ctypes.c_char_p
+print(system.getenv(b"GOMP_SPINCOUNT"))
+"""
+
 
 class Checks(ProgramChecks):
     prints_passes = False
@@ -212,6 +223,23 @@ class Checks(ProgramChecks):
                                     os.path.join(self.libraries, "libtenon.so"), keys)
             self.say(status == 0 and text == "recorded\n", f"host {keys} exits with {status}: {text}")
 
+    def check_waiting(self):
+        """libgomp looks for work as often as is said, and is not told so where the program or its user has said it already."""
+        script, library = self.write("waiting.py", WAITING), os.path.join(self.libraries, "libtenon.so")
+        if "openmp" not in self.run("strings", library)[1]:
+            return self.skip("built without OpenMP")
+        ours = range(500, 25001)
+        for variables, before, expected, left in (({}, (), ours, "None"), ({"GOMP_SPINCOUNT": "77"}, (), (77,), "b'77'"),
+                                                  ({"OMP_WAIT_POLICY": "passive"}, (), (0,), "None"),
+                                                  ({}, ("libgomp.so.1",), (300000,), "None")):
+            known = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+            done = subprocess.run([sys.executable, script, *before, library], capture_output=True, text=True, timeout=300,
+                                  check=False, env={**known, **variables, "OMP_DISPLAY_ENV": "verbose"})
+            found = re.search(r"GOMP_SPINCOUNT = '(\d+)'", done.stderr)
+            self.say(found and int(found[1]) in expected and done.stdout == left + "\n",
+                     f"{variables} {before}: {found and found[1]} looks, {done.stdout}{done.stderr[-500:]}")
+        return None
+
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
@@ -219,6 +247,7 @@ def main():
         checks.check_segments()
         checks.check_script()
         checks.check_host()
+        checks.check_waiting()
     return checks.end()
 
 

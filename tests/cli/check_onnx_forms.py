@@ -91,6 +91,28 @@ def sparse_constant():
                   node("MatMul", "w x", "y")], [info("x", F, 4, 2)], [info("y", F, 3, 2)])
 
 
+def packed(raw=None, numbers=None):
+    """Three elements of less than a byte, which are cast: raw bytes, or numbers that are bytes."""
+    tensor = TensorProto(name="w", data_type=TensorProto.INT4, dims=[3])
+    if raw is not None:
+        tensor.raw_data = bytes(raw)
+    tensor.int32_data.extend(numbers or ())
+    whole = model([node("Cast", "w", "v", to=F), node("Add", "x v", "y")], [info("x", F, 3)], [info("y", F, 3)])
+    whole.opset_import[0].version = 21
+    whole.ir_version = 10
+    whole.graph.initializer.append(tensor)
+    return whole
+
+
+def nibbles_raw():
+    """The bits behind the last element are set, which mean nothing."""
+    return packed(raw=[0xf7, 0xf8])
+
+
+def nibbles_listed():
+    return packed(numbers=[0x81, 0x0f])
+
+
 def old():
     """Operators whose first opset is 1, in a model of opset 1."""
     whole = model([node("Transpose", "x", "t", perm=[1, 0]), node("Softmax", "t", "y", axis=1)], [info("x", F, 2, 3)], [info("y", F, 3, 2)])
@@ -193,7 +215,7 @@ def random(*shape):
 FORMS = [(sparse, random(4, 2)), (sparse_coordinates, random(4, 2)), (sparse_constant, random(4, 2)), (old, random(2, 3)),
          (function_attributes, random(4)), (function_branches, random(4)), (function_absent, random(4)), (function_overloads, random(4)),
          (initializer_inputs, random(4)), (hidden_names, random(4)), (without_names, random(5, 3)), (without_names, random(1, 3)), (without_a_rank, random(2, 3)),
-         (without_a_rank, random(4, 1, 2))]
+         (without_a_rank, random(4, 1, 2)), (nibbles_raw, random(3)), (nibbles_listed, random(3))]
 
 
 class Checker(ProgramChecks):
@@ -243,6 +265,12 @@ class Checker(ProgramChecks):
         twice = sparse()
         twice.graph.sparse_initializer.append(twice.graph.sparse_initializer[0])
         self.refused("a sparse initializer twice", twice, "there twice")
+        self.refused("a byte of nibbles too few", packed(raw=[0x21]), "initializer 'w'", "takes 2 bytes, but raw_data has 1")
+        self.refused("nibbles that are no bytes", packed(numbers=[1, 2, 3]), "initializer 'w'", "takes 2 bytes, but int32_data has 3")
+        self.refused("a byte above 255", packed(numbers=[1, 256]), "initializer 'w'", "element 1 is 256")
+        nibbles = sparse()
+        nibbles.graph.sparse_initializer[0].values.CopyFrom(helper.make_tensor("w", TensorProto.INT4, [3], [1, 2, 3]))
+        self.refused("a sparse tensor of nibbles", nibbles, "less than a byte", code=3)
         erf = model([node("Erf", "x", "y")], [info("x", F, 2)], [info("y", F, 2)])
         erf.opset_import[0].version = 5
         self.refused("an operator of another opset", erf, "Erf", "versions 9", code=3)

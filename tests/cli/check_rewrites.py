@@ -323,10 +323,88 @@ def without_profile():
     yield "no names", heads(None, None, None), {}
 
 
+def attend(kind="add", least=-3e38, rank=4, keys="last", zeros=False, axis=-1):
+    """Attention as exporters write it, with a mask of one kind, and keys that come to lie transposed in one way."""
+    net = Net()
+    lead = (2, 3)[:rank - 2]
+    q, v = net.input("q", *lead, 4, 8), net.input("v", *lead, 5, 6)
+    if keys == "heads":
+        kt = net.node("Transpose", net.input("k", 2, 5, 3, 8), perm=[0, 2, 3, 1])
+    elif keys == "any":
+        kt = net.input("k", *lead, 8, 5)
+    else:
+        kt = net.node("Transpose", net.input("k", *lead, 5, 8), perm=[0, 1, 3, 2] if rank == 4 else [0, 2, 1])
+    s = net.node("Mul", net.node("MatMul", q, kt), 0.35)
+    hidden = net.const([[0, 1, 0, 0, 1], [1, 1, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
+    if kind == "add":
+        s = net.node("Add", s, net.input("mask", 4, 5))
+    elif kind == "hidden":
+        s = net.node("Where", hidden, net.const(least), s)
+    elif kind == "expanded":
+        whole = net.node("Cast", net.node("Expand", net.node("Cast", hidden, to=TensorProto.FLOAT), net.node("Shape", s)),
+                         to=TensorProto.BOOL)
+        s = net.node("Where", whole, net.const(least), s)
+    elif kind == "seen":
+        s = net.node("Where", net.node("Not", hidden), s, net.const(least))
+    p = net.node("Softmax", s, axis=axis)
+    if zeros:
+        p = net.node("Where", net.node("IsNaN", p), 0.0, p)
+    return net.model(net.node("MatMul", p, v))
+
+
+def heads_of_rows(joined=True, groups=1, past=False, cut=(0, -1, 4, 6)):
+    """A layer's attention between rows of all heads; heads of keys for `groups` of queries; keys and values of before."""
+    net = Net()
+    q, kv = net.input("q", "b", "n", 24), [net.input(name, "b", "n", 24 // groups) for name in "kv"]
+    q = net.node("Transpose", net.node("Reshape", q, net.ints(*cut)), perm=[0, 2, 1, 3])
+    kv = [net.node("Transpose", net.node("Reshape", x, net.ints(*cut[:2], cut[2] // groups, cut[3])), perm=[0, 2, 1, 3]) for x in kv]
+    outputs = []
+    if past:
+        outputs = kv = [net.node("Concat", net.input(f"past_{n}", "b", 4 // groups, "p", 6), x, axis=-2) for n, x in zip("kv", kv)]
+    if groups > 1:
+        size = net.node("Shape", kv[0])
+        wide = net.node("Concat", net.node("Slice", size, net.ints(0), net.ints(2)), net.ints(groups),
+                        net.node("Slice", size, net.ints(2), net.ints(4)), axis=0)
+        kv = [net.node("Expand", net.node("Unsqueeze", x, net.ints(2)), wide) for x in kv]
+        joint = net.node("Concat", net.node("Slice", size, net.ints(0), net.ints(1)), net.ints(4),
+                         net.node("Slice", size, net.ints(2), net.ints(4)), axis=0)
+        kv = [net.node("Reshape", x, joint) for x in kv]
+    s = net.node("Mul", net.node("MatMul", q, net.node("Transpose", kv[0], perm=[0, 1, 3, 2])), 0.4)
+    y = net.node("MatMul", net.node("Softmax", s, axis=-1), kv[1])
+    if joined:
+        y = net.node("Reshape", net.node("Transpose", y, perm=[0, 2, 1, 3]), net.ints(0, -1, 24))
+    return net.model(y, *outputs)
+
+
+def own_networks():
+    """Attention by the built-in rewrites, without the library of fusions."""
+    name = "attention.products"
+    for exported, keys in ("torchscript", ""), ("dynamo", ".matrices"), ("bert", ""), ("vit", ""):
+        yield f"attention of {exported}", attention(exported), {f"{name}.masked{keys}": 1}
+        yield f"attention of {exported} without mask", attention(exported, False), {name + keys: 1}
+    for keys, found in ("last", ""), ("heads", ".heads"), ("any", ".any"):
+        for kind, mask in ("none", ""), ("add", ".masked"), ("hidden", ".hidden"), ("expanded", ".hidden"), ("seen", ".seen"):
+            yield f"keys {keys}, mask {kind}", attend(kind, keys=keys), {f"{name}{mask}{found}": 1}
+    yield "matrices without heads", attend("add", rank=3), {f"{name}.masked": 1}
+    yield "zeros where no key is seen", attend("hidden", zeros=True), {f"{name}.hidden": 1}
+    yield "a softmax along the queries", attend("add", axis=-2), {}
+    yield "hidden keys that show", attend("hidden", least=-1e4), {}
+    rows = {name: 1, "attention.rows": 1}
+    yield "heads of rows", heads_of_rows(), rows
+    yield "heads of rows that are not joined", heads_of_rows(joined=False), {name: 1}
+    yield "repeated heads", heads_of_rows(groups=2), {name: 1, "attention.groups": 1}
+    yield "a past", heads_of_rows(past=True), {name: 1, "attention.past": 1}
+    yield "repeated heads with a past", heads_of_rows(groups=2, past=True), {name: 1, "attention.groups": 1, "attention.past": 1}
+    yield "RMS norm of Llama", one(rms_norm, 2, 3, 8), {"rms-normalization": 1}
+    yield "RMS norm of two axes", one(lambda n, x: rms_norm(n, x, (0, 2)), 2, 3, 8), {}
+
+
 class Checks(ProgramChecks):
     def __init__(self, tenon, fusions, folder):
         super().__init__(tenon, folder)
         self.fusions = fusions
+        shown = json.loads(self.program("plugin", "show", "Attention", "--json").stdout)["rewrites"]
+        self.off = [option for r in shown if r["name"].startswith("attention.") for option in ("--without-rewrite", r["name"])]
 
     def build(self, model, *options, profiles=True):
         """The rewrites that a build applied, by name, and what it said where it failed."""
@@ -337,8 +415,9 @@ class Checks(ProgramChecks):
             if 0 in extents and profiles:
                 low, best, high = ("x".join(str(e or free) for e in extents) for free in (1, 2, 5))
                 shapes += ["--shape", f"{item.name}={low}:{best}:{high}"]
-        done = self.program("build", "net.onnx", "-o", "net.plan", "--no-timing", "--json", "--plugin", self.fusions, *shapes,
-                            *options)
+        # those of the library recognise what built-in ones do
+        library = ["--plugin", self.fusions, *([] if "--no-fusion" in options else self.off)] if self.fusions else []
+        done = self.program("build", "net.onnx", "-o", "net.plan", "--no-timing", "--json", *library, *shapes, *options)
         if done.returncode != 0:
             return None, done.stderr.strip()
         return {r["name"]: r["count"] for r in json.loads(done.stdout)["rewrites"]}, ""
@@ -350,7 +429,7 @@ class Checks(ProgramChecks):
             extents = [d.dim_value or 2 for d in item.type.tensor_type.shape.dim]
             values[item.name] = random(10 + index, *extents)
             np.save(os.path.join(self.folder, f"{item.name}.npy"), values[item.name])
-        done = self.program("run", "net.plan", "--plugin", self.fusions, "--output-dir", ".",
+        done = self.program("run", "net.plan", *(["--plugin", self.fusions] if self.fusions else []), "--output-dir", ".",
                             *(a for name in values for a in ("--input", f"{name}={name}.npy")))
         if done.returncode != 0:
             return done.stderr.strip()
@@ -442,6 +521,9 @@ def main():
         checks.page()
         checks.elsewhere(os.path.abspath(sys.argv[3]))
         checks.show()
+        checks.fusions = None
+        for name, model, wanted in own_networks():
+            checks.network(name, model, wanted)
     return checks.end()
 
 

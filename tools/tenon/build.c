@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char help[] =
     "usage: tenon build MODEL -o PLAN [options]        MODEL: .onnx, .uff, .prototxt\n"
@@ -105,16 +106,16 @@ static int write_report(const char *path, const char *report, const char *model)
 
 static int save(const cli_options *options, const char *model, const char *path,
                 const tn_plan *plan, const precision_reports *reports) {
-    uint64_t bytes;
+    struct stat written = {0};
     if (tn_plan_save(plan, path) != TN_OK) return cli_fail(path);
+    (void)stat(path, &written);
     char *report = precision_join_reports(tn_plan_report(plan), reports);
     if (!report) return cli_fault("no memory for the report");
     const int code = options->report ? write_report(options->report, report, model) : EXIT_DONE;
-    tn_plan_bytes(plan, &bytes);
     if (code == EXIT_DONE && options->json)
         fputs(report, stdout);
     else if (code == EXIT_DONE) {
-        printf("%s: %llu bytes\n", path, (unsigned long long)bytes);
+        printf("%s: %llu bytes\n", path, (unsigned long long)written.st_size);
         build_summary_print(report);
     }
     free(report);

@@ -62,13 +62,14 @@ static PyObject *count_fork(PyObject *module, PyObject *none) {
 }
 
 /* libgomp's team of the calling thread does not survive a fork: the child would wait for it for
- * ever. It ends here, and the next run begins another one. Without OpenMP there is no such
- * function. */
+ * ever. It ends here, and the next run begins another one. Without libgomp there is none. */
 static PyObject *end_team(PyObject *module, PyObject *none) {
     (void)module, (void)none;
-    void *function = dlsym(RTLD_DEFAULT, "omp_pause_resource_all");
     enum { PAUSE_HARD = 2 }; /* omp_pause_hard of OpenMP 5.0 */
+    void *library = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *function = library ? dlsym(library, "omp_pause_resource_all") : NULL;
     if (function) ((int (*)(int))(uintptr_t)function)(PAUSE_HARD);
+    if (library) dlclose(library);
     Py_RETURN_NONE;
 }
 

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "rules/variants.h"
 #include "worker/epilogue_step.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -275,4 +275,8 @@ void tn_rule_describes(const tn_test *test, tn_verdict *verdict) {
     tn_test constant = *test;
     constant.are_constant = test->op->input_count > 1;
     tn_claim_check(&constant, check_descriptions, verdict);
+    const tn_change wide = {.seed = test->seed, .values = TN_VALUES_WIDE, .axis = -1};
+    tn_verdict beyond = {0}; /* what the case's own numbers are within: 6 of relu6 */
+    if (verdict->outcome != TN_FAILED) check_descriptions(test, &wide, &beyond);
+    if (beyond.outcome == TN_FAILED) *verdict = beyond;
 }

@@ -3,7 +3,7 @@
  * Rules about the library as a whole: what is left when it was used and unloaded, and what its load
  * does when there is no memory. They end the runtime that the tests before them used; see rules.h.
  */
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 #include "plugin/sequences/kinds.h"
 #include "base/status.h"
 #include "rules/rules.h"
@@ -13,7 +13,6 @@
 #include "worker/watch/watch.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,7 +136,7 @@ static bool load_without(const tn_test *test, uint64_t at, tn_verdict *verdict) 
 }
 
 static size_t measure(void) {
-    return mallinfo2().uordblks + mallinfo2().hblkhd;
+    return tn_heap_live_bytes();
 }
 
 static void check_leak(const tn_test *test, uint64_t at, tn_verdict *verdict) {

@@ -6,7 +6,7 @@
 #include "plugin/outputs.h"
 #include "rules/variants.h"
 #include "tensor/type.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 #include "worker/watch/trace.h"
 
 #include <math.h>

@@ -6,11 +6,11 @@
  */
 #include "graph/graph.h"
 #include "rules/rules.h"
+#include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
 
 #include <tenon/import.h>
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,7 +168,7 @@ static bool are_equal(const tn_graph *a, const tn_graph *b) {
  * rules */
 
 static size_t used_bytes(void) {
-    return mallinfo2().uordblks + mallinfo2().hblkhd;
+    return tn_heap_live_bytes();
 }
 
 static void check_sample(const reading *r, tn_verdict *verdict) {

@@ -211,7 +211,7 @@ static bool run_many(const tn_test *test, tn_change *change, tn_verdict *verdict
  * that there is time for the next: once a type and fields. Sums of so many are as near as the slack
  * says. */
 static void try_many(const shapes *all, uint32_t axis, uint32_t values, tn_verdict *verdict) {
-    enum { MOST = 70001, STEP = 12, MOST_REST = 6007, MOST_US = 10000 };
+    enum { MOST = 70001, STEP = 12, MOST_REST = 6007, MOST_US = 40000 };
     const tn_test *test = all->test;
     const tn_shape first = all->base[0];
     const int64_t extent = first.extents[axis];

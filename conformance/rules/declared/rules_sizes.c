@@ -8,7 +8,7 @@
 #include "plugin/outputs.h"
 #include "rules/rules.h"
 #include "tensor/type.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 
 #include <stdio.h>
 #include <string.h>

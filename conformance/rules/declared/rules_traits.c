@@ -4,7 +4,7 @@
 #include "cases/strings/strings.h"
 #include "rules/variants.h"
 #include "tensor/type.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "rules/variants.h"
 #include "tensor/type.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 
 #include <tenon/plugin/view.h>
 

@@ -57,7 +57,7 @@ static bool compute(const tn_subject *subject, uint32_t count, computed *out) {
     return out->values != NULL;
 }
 
-/* What an activation makes of NaN and infinities is left open. */
+/* What an activation makes of infinities is left open; of NaN: loses_nan. */
 static bool is_as_wanted(const tn_outcome *before, const computed *wanted, const tn_outcome *found,
                          char *why, size_t bytes) {
     const float *x = before->data[0], *y = found->count ? found->data[0] : NULL;
@@ -111,6 +111,19 @@ static void name_chain(const chain *c, char *text, size_t bytes) {
     }
 }
 
+/* What is NaN before a step that keeps it, and a number after it. */
+static bool loses_nan(const tn_outcome *before, const computed *wanted, const tn_outcome *found,
+                      char *why, size_t bytes) {
+    const float *x = before->data[0], *y = found->count ? found->data[0] : NULL;
+    for (size_t i = 0; y && i < before->bytes[0] / sizeof(*x); i++) {
+        if (!isnan(x[i]) || !isnan(wanted->values[i]) || isnan(y[i])) continue;
+        snprintf(why, bytes, "output 0, element %zu is %.9g, expected NaN, which it is before", i,
+                 (double)y[i]);
+        return true;
+    }
+    return false;
+}
+
 /* The reference's numbers and what the steps make of them, against the kernel's. */
 static void run_chain(const chain *c, tn_verdict *verdict) {
     tn_probe *probe = &c->subject->probe;
@@ -121,7 +134,8 @@ static void run_chain(const chain *c, tn_verdict *verdict) {
     if (set_chain(c) && compute(c->subject, c->count, &wanted) && tn_probe_accepts(probe)) {
         if (tn_probe_once(probe, true, false, 0xFF, &found) != TN_OK)
             tn_verdict_error(verdict, probe, during);
-        else if (!is_as_wanted(&c->subject->expected, &wanted, &found, why, sizeof(why)))
+        else if (!is_as_wanted(&c->subject->expected, &wanted, &found, why, sizeof(why)) ||
+                 loses_nan(&c->subject->expected, &wanted, &found, why, sizeof(why)))
             tn_verdict_fail(verdict, "with %s (seed %u): %s", during, c->test->seed, why);
     }
     tn_outcome_free(&found);
@@ -258,6 +272,28 @@ static void try_large(const tn_test *test, tn_verdict *verdict) {
     tn_subject_destroy(&subject);
 }
 
+/* NaN in every other element of the first input: what an activation keeps of it is kept. */
+static void try_nan(const tn_test *test, tn_verdict *verdict) {
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
+    const tn_change own = {.axis = -1, .frees_values = true};
+    tn_subject subject;
+    tn_verdict none = {0};
+    chain c = {.test = test, .subject = &subject, .count = 1};
+    if (verdict->outcome != TN_PASSED || !tn_test_subject(test, &own, &subject, &none)) return;
+    tn_case_input *first = subject.c.input_count > 0 ? &subject.c.inputs[0] : NULL;
+    const bool is_drawn = first && first->type == TN_F32 && !first->has_values;
+    for (size_t i = 0; is_drawn && i < first->bytes / sizeof(float); i += 2)
+        ((float *)first->data)[i] = NAN;
+    tn_outcome_free(&subject.expected);
+    if (is_drawn &&
+        tn_case_run(test->runtime, test->op, &subject.c, &reference, &subject.expected) == TN_OK)
+        for (uint32_t i = 1; i <= TN_ACTIVATION_ELU; i++) {
+            c.steps[0] = step_of(TN_CHAIN_ACTIVATION, i, 0.25f, 0.75f);
+            if (takes_activation(&c, i)) check_chain(&c, verdict);
+        }
+    tn_subject_destroy(&subject);
+}
+
 static bool is_judged(const tn_subject *subject) {
     const tn_probe_port *y = &subject->probe.outputs[0];
     return y->is_given && y->type == TN_F32 && subject->expected.count > 0;
@@ -356,6 +392,7 @@ void tn_rule_absorbs(const tn_test *test, tn_verdict *verdict) {
     }
     tn_subject_destroy(&subject);
     if (is_tried) try_large(test, verdict);
+    if (is_tried) try_nan(test, verdict);
     if (is_tried) try_shapes(test, rank, verdict);
     if (is_tried) try_long(test, verdict);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rule about the C library's heap: each allocation of a life fails in turn. What the host is
  * asked for is the matter of no-memory, in rules_leaks.c. See rules.h. */
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 #include "base/status.h"
 #include "rules/rules.h"
 #include "worker/watch/heap.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +55,7 @@ typedef bool (*attempt)(const tn_test *test, tn_subject *subject, uint64_t at, t
 
 static size_t measure(void) {
     tn_probe_forget_frames();
-    return mallinfo2().uordblks + mallinfo2().hblkhd;
+    return tn_heap_live_bytes();
 }
 
 /* What is lost each time is a leak; what is lost once may be made once. */

@@ -4,13 +4,12 @@
 #include "base/status.h"
 #include "rules/rules.h"
 #include "tensor/type.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 #include "worker/watch/folder.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/held.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,9 +85,8 @@ static size_t mapped_bytes(void) {
 static void measure(const tn_test *test, footprint *out_footprint) {
     tn_probe_forget_frames();
     tn_guarded_forget_retired();
-    const struct mallinfo2 heap = mallinfo2();
     *out_footprint = (footprint){
-        .heap = heap.uordblks + heap.hblkhd, .mapped = mapped_bytes(), .host = test->counter->live};
+        .heap = tn_heap_live_bytes(), .mapped = mapped_bytes(), .host = test->counter->live};
     tn_held_now(&out_footprint->held);
 }
 

@@ -5,10 +5,11 @@
 #include "plan/state.h"
 #include "plugin/fields/fields_private.h"
 #include "rules/variants.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
+#include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
 
-#include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -239,7 +240,7 @@ static void load_damaged(tn_subject *subject, const tn_guarded *saved, tn_verdic
 static size_t measure(void) {
     tn_probe_forget_frames();
     tn_guarded_forget_retired();
-    return mallinfo2().uordblks + mallinfo2().hblkhd;
+    return tn_heap_live_bytes();
 }
 
 void tn_rule_check_refusals(void (*refuse)(void *user, tn_verdict *verdict), void *user,

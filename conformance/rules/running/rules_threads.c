@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "device/cpu/cpu.h"
 #include "rules/rules.h"
-#include "worker/frame.h"
+#include "worker/probe/frame.h"
 #include "worker/ordered_pool.h"
 #include "worker/watch/trace.h"
 
@@ -271,12 +271,14 @@ void tn_rule_threads(const tn_test *test, tn_verdict *verdict) {
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     const tn_shape shape = subject.c.input_count > 0 ? subject.c.inputs[0].shape : (tn_shape){0};
     const bool has_axis = shape.rank > 0;
+    tn_rule_check_races(&subject, verdict);
     check_shape(test, &subject, verdict);
     tn_subject_destroy(&subject);
     for (int64_t extent = 1; extent <= 40 && has_axis; extent += 39) { /* less work than threads */
         const tn_change change = {.axis = 0, .extent = extent};
         if (verdict->outcome != TN_PASSED || !tn_test_subject(test, &change, &subject, &none))
             continue;
+        if (extent > 1) tn_rule_check_races(&subject, verdict);
         check_shape(test, &subject, verdict);
         tn_subject_destroy(&subject);
     }
@@ -353,7 +355,12 @@ static void check_contexts(tn_subject *subjects, double run_seconds, tn_verdict 
                   are_alike ? "in turn with another context"
                             : "in turn with another context of another shape",
                   verdict);
-    if (verdict->outcome == TN_PASSED && are_alike) run_on_threads(workers, verdict);
+    if (verdict->outcome == TN_PASSED && are_alike) {
+        tn_probe_context *const contexts[] = {&workers[0].context, &workers[1].context};
+        tn_subject *const of[] = {&subjects[0], &subjects[1]};
+        tn_rule_check_statics(contexts, of, verdict);
+        if (verdict->outcome == TN_PASSED) run_on_threads(workers, verdict);
+    }
     for (int i = 0; i < 2; i++)
         tn_probe_close(&workers[i].context);
     if (life.probe) tn_probe_release(&life);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,11 @@ bool tn_heap_is_of_library(const void *caller) {
     return false;
 }
 
+size_t tn_heap_live_bytes(void) {
+    const struct mallinfo2 heap = mallinfo2();
+    return heap.uordblks + heap.hblkhd;
+}
+
 #else
 
 bool tn_heap_is_watched(void) {
@@ -233,41 +239,66 @@ static const next_functions *find_next(void) {
     return &next;
 }
 
+/* What is allocated and not freed, to the byte: what the C library says of itself counts blocks
+ * that it keeps for the next call of this size as if they were in use. */
+static atomic_size_t live_bytes;
+
+static void *live(void *memory) {
+    if (memory)
+        atomic_fetch_add_explicit(&live_bytes, malloc_usable_size(memory), memory_order_relaxed);
+    return memory;
+}
+
+static void dead(size_t bytes) {
+    atomic_fetch_sub_explicit(&live_bytes, bytes, memory_order_relaxed);
+}
+
+size_t tn_heap_live_bytes(void) {
+    return atomic_load_explicit(&live_bytes, memory_order_relaxed);
+}
+
 /* Seen by the libraries that are loaded, unlike all else of this program. */
 #pragma GCC visibility push(default)
 #define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
 
 void *malloc(size_t bytes) {
-    return fails(CALLER) ? NULL : noted(find_next()->malloc(bytes), bytes, CALLER);
+    return fails(CALLER) ? NULL : noted(live(find_next()->malloc(bytes)), bytes, CALLER);
 }
 
 void *calloc(size_t count, size_t bytes) {
-    return fails(CALLER) ? NULL : noted(find_next()->calloc(count, bytes), count * bytes, CALLER);
+    return fails(CALLER) ? NULL
+                         : noted(live(find_next()->calloc(count, bytes)), count * bytes, CALLER);
 }
 
 void *realloc(void *memory, size_t bytes) {
     if (fails(CALLER)) return NULL;
     forget(NULL, memory);
-    return noted(find_next()->realloc(memory, bytes), bytes, CALLER);
+    const size_t before = malloc_usable_size(memory);
+    void *moved = find_next()->realloc(memory, bytes);
+    if (moved || bytes == 0) dead(before);
+    return noted(live(moved), bytes, CALLER);
 }
 
 void free(void *memory) {
     forget(NULL, memory);
+    dead(malloc_usable_size(memory));
     find_next()->free(memory);
 }
 
 void *memalign(size_t alignment, size_t bytes) {
-    return fails(CALLER) ? NULL : noted(find_next()->memalign(alignment, bytes), bytes, CALLER);
+    return fails(CALLER) ? NULL
+                         : noted(live(find_next()->memalign(alignment, bytes)), bytes, CALLER);
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes) {
-    return fails(CALLER) ? NULL : noted(find_next()->memalign(alignment, bytes), bytes, CALLER);
+    return fails(CALLER) ? NULL
+                         : noted(live(find_next()->memalign(alignment, bytes)), bytes, CALLER);
 }
 
 int posix_memalign(void **out_memory, size_t alignment, size_t bytes) {
     if (alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0)
         return EINVAL;
-    void *memory = fails(CALLER) ? NULL : find_next()->memalign(alignment, bytes);
+    void *memory = fails(CALLER) ? NULL : live(find_next()->memalign(alignment, bytes));
     if (!memory) return ENOMEM;
     *out_memory = noted(memory, bytes, CALLER);
     return 0;

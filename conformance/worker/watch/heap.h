@@ -30,6 +30,9 @@ void tn_heap_library(const char *path);
 /* Whether code of the library calls, through the C and C++ libraries too (strdup, operator new). */
 bool tn_heap_is_of_library(const void *caller);
 
+/* Bytes that are allocated and not freed, whoever asked for them. [thread: any] */
+size_t tn_heap_live_bytes(void);
+
 /* From now on the library's allocations in callbacks on this thread are counted; the one of number
  * `fail_at` fails, 0: none. */
 void tn_heap_begin(uint64_t fail_at);

@@ -2,6 +2,12 @@
 /*
  * tenon/plugin/device.h: the table of a device, for libraries that provide one (tn_library.devices)
  * and for kernels that ask theirs (call->device) for memory, copies and events.
+ *
+ * What only the device sees of its data (an index outside its axis) a kernel's work writes to words
+ * of the host's that the device reaches, which `open` allocates; it leaves out what it cannot do.
+ * tn_kernel.verify reads them once the host has waited, clears them and says by host->fail what was
+ * found: the run fails with its status, at this node. On a caller's stream that is before the next
+ * run. [thread: node; called: after a run; may fail]
  */
 #ifndef TENON_PLUGIN_DEVICE_H
 #define TENON_PLUGIN_DEVICE_H

@@ -152,10 +152,19 @@ static const tn_kernel implicit_gemm_int8 = {
 };
 
 extern const tn_kernel *const tn_conv_cuda_kernels[];
-const tn_kernel *const tn_conv_cuda_kernels[] = {
-    &direct, &implicit_gemm, &implicit_gemm_tf32, &row_stationary, &row_stationary_tf32,
-    &kn2row, &kn2row_tf32,   &implicit_gemm_int8,
+const tn_kernel *const tn_conv_cuda_kernels[] = {&direct,
+                                                 &implicit_gemm,
+                                                 &implicit_gemm_tf32,
+                                                 &row_stationary,
+                                                 &row_stationary_tf32,
+                                                 &kn2row,
+                                                 &kn2row_tf32,
+                                                 &implicit_gemm_int8,
 #if TN_HAS_CUDNN
-    &cudnn,  &cudnn_tf32,
+                                                 &cudnn,
+                                                 &cudnn_tf32,
 #endif
-    NULL};
+                                                 &tn_conv_cuda_any,
+                                                 &tn_conv_integer_cuda_any,
+                                                 &tn_q_linear_conv_cuda_any,
+                                                 NULL};

@@ -23,6 +23,9 @@ tn_status tn_cuda_conv_run(tn_call *call) TN_NOEXCEPT;
     .prepare = tn_cuda_conv_prepare, .release = tn_cuda_conv_release, .open = tn_cuda_conv_open,   \
     .close = tn_cuda_conv_close, .reshape = tn_cuda_conv_reshape, .run = tn_cuda_conv_run
 
+/* cuda_any.c */
+extern const tn_kernel tn_conv_cuda_any, tn_conv_integer_cuda_any, tn_q_linear_conv_cuda_any;
+
 struct tn_cuda_conv_kind;
 extern const struct tn_cuda_conv_kind tn_cuda_direct, tn_cuda_implicit_gemm,
     tn_cuda_implicit_gemm_tf32, tn_cuda_row_stationary, tn_cuda_row_stationary_tf32, tn_cuda_kn2row,

@@ -67,6 +67,12 @@ class Net:
             self.constants.append(numpy_helper.from_array(array, name))
         return Value(name).of(array.shape[-1] if array.ndim else None)
 
+    def packed(self, kind, numbers):
+        """An initializer of 4 bits an element."""
+        name = self.fresh("weight")
+        self.constants.append(helper.make_tensor(name, kind, numbers.shape, numbers.ravel().tolist()))
+        return Value(name)
+
     def ints(self, *numbers):
         return self.constant(np.array(numbers, np.int64), node=self.dialect == "script")
 

@@ -4,6 +4,7 @@
 import numpy as np
 from family import IMAGES, TEXTS, Family
 from net import F16, F32, I64, Net
+from onnx import TensorProto
 
 FAMILY = Family()
 ROUNDED = 2e-2  # a rounding step of 8 bits that falls to the other side
@@ -158,6 +159,21 @@ def blocked_weights(net):
     scales = net.constant(net.rng.uniform(0.001, 0.006, (2, 12)).astype(np.float32))
     w = net.DequantizeLinear(w, scales, None, axis=0, block_size=8)
     net.output(net.Add(net.MatMul(x, w), net.vector(12)), "output")
+
+
+@FAMILY.add(TEXTS, (21, "dynamo"), quick=True, loose=1e-2)
+def four_bit_weights(net):
+    """Weights of 4 bits, two a byte, an odd number of them: scales by blocks and zero points, by columns, and without a sign.
+    onnxruntime's optimizer multiplies by them with activations of 8 bits; without it its numbers are those here."""
+    x = net.input("hidden", ["batch", "length", 15], channels=15)
+    w = net.packed(TensorProto.INT4, net.rng.integers(-8, 8, (15, 9)))
+    zero = net.packed(TensorProto.INT4, net.rng.integers(-2, 3, (3, 9)))
+    scales = net.constant(net.rng.uniform(0.01, 0.06, (3, 9)).astype(np.float32))
+    x = net.Relu(net.MatMul(x, net.DequantizeLinear(w, scales, zero, axis=0, block_size=5)))
+    w = net.packed(TensorProto.UINT4, net.rng.integers(0, 16, (7, 9)))
+    scales, zero = net.constant(net.rng.uniform(0.01, 0.06, 7).astype(np.float32)), net.packed(TensorProto.UINT4, np.full(7, 8))
+    w = net.Transpose(net.DequantizeLinear(w, scales, zero, axis=0), perm=[1, 0])
+    net.output(net.Add(net.MatMul(x, w), net.vector(7)), "output")
 
 
 @FAMILY.add(IMAGES, (21, "script"), loose=1e-3)

@@ -40,10 +40,19 @@ static tn_attribute value_of(const tn_term *term) {
     return value;
 }
 
+/* A field that the node was not given, and that has no default. */
+static bool is_absent(const tn_operator *op, const void *params, uint32_t index) {
+    uint64_t present = 0;
+    memcpy(&present, params, sizeof present);
+    return !tn_fields_at(op, index)->fallback && !(present >> index & 1);
+}
+
 static bool match_field(tn_matcher *m, const tn_term_field *field, const tn_graph_node *node) {
     const tn_operator *op = node->entry->op;
     const uint32_t index = find_field(op, field->name);
     if (index == op->field_count) return false;
+    if (field->value->kind == TN_TERM_CAPTURE && is_absent(op, node->params, index))
+        return !m->bindings[field->value->name].is_bound;
     const tn_attribute *value = read(m, op, node->params, index);
     if (!value) return false;
     if (field->value->kind == TN_TERM_CAPTURE)

@@ -109,17 +109,19 @@ static tn_status check_outputs(const trial *t) {
 }
 
 /* No operator is put in place that runs on the processor, or by its reference, where one of those
- * that it replaces does better. */
+ * that it replaces does better. Views need none. */
 static tn_status check_kernels(const trial *t) {
     const tn_pass_context *context = t->m->context;
     int best = TN_KERNELS_NONE, found = 0;
     if (context->only) return TN_OK;
     for (uint32_t i = 0; i < t->m->node_count; i++) {
+        if (tn_graph_node_is_view(&t->m->graph->nodes[t->m->nodes[i]])) continue;
         TN_TRY(
             tn_kernels_of(context, t->m->graph, t->m->nodes[i], context->points, t->arena, &found));
         if (found > best) best = found;
     }
     for (uint32_t n = 0; n < t->graph->node_count; n++) {
+        if (tn_graph_node_is_view(&t->graph->nodes[n])) continue;
         TN_TRY(tn_kernels_of(context, t->graph, n, t->own_points, t->arena, &found));
         if (found < best)
             return tn_fail(TN_ERROR_UNSUPPORTED, "operator '%s' has no kernel%s here",

@@ -163,7 +163,7 @@ void tn_cpu_fingerprint(const char *features, char *buffer, size_t bytes) {
     size_t length = strlen(model);
     while (length && model[length - 1] == ' ')
         model[--length] = 0;
-#if defined(_OPENMP) && !defined(TN_NO_OPENMP)
+#if !defined(TN_NO_OPENMP)
     const char *threads = "openmp";
 #else
     const char *threads = "own";

@@ -236,5 +236,8 @@ tn_status tn_plan_describe_file(tn_runtime *runtime, const char *path,
 tn_status tn_plan_describe(const tn_plan *plan, const tn_plan_description **out_description) {
     if (!plan || !out_description)
         return tn_fail(TN_ERROR_ARGUMENT, "tn_plan_describe needs a plan and out_description");
-    return tn_plan_describe_bytes(plan->runtime, plan->data, plan->bytes, out_description);
+    uint64_t bytes;
+    const void *data = tn_plan_bytes(plan, &bytes);
+    if (!data) return TN_ERROR_MEMORY;
+    return tn_plan_describe_bytes(plan->runtime, data, (size_t)bytes, out_description);
 }

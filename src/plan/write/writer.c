@@ -135,52 +135,39 @@ static tn_status fill(tn_plan_writer *writer) {
     return place_all(writer);
 }
 
-/* Zeros are what alignment leaves free: each byte is written once. */
-static void copy_weights(const tn_plan_weights *weights, unsigned char *section,
-                         size_t section_bytes) {
+static void add_pieces(const tn_plan_weights *weights, size_t begin, tn_plan_piece *pieces) {
     for (size_t i = 0; i < weights->count; i++) {
         const tn_plan_weight *weight = &weights->items[i];
-        const size_t end = *weight->out_offset + weight->bytes;
-        const size_t rest =
-            (TN_PLAN_WEIGHT_ALIGNMENT - end % TN_PLAN_WEIGHT_ALIGNMENT) % TN_PLAN_WEIGHT_ALIGNMENT;
-        memcpy(section + *weight->out_offset, weight->data, weight->bytes);
-        memset(section + end, 0, rest < section_bytes - end ? rest : section_bytes - end);
+        pieces[i] =
+            (tn_plan_piece){begin + (size_t)*weight->out_offset, weight->bytes, weight->data};
     }
 }
 
-/* What lies before a section, behind the one before it. */
-static void clear_gaps(const tn_plan_layout *layout, unsigned char *data) {
-    size_t end = 0;
-    for (uint32_t i = 0; i < layout->section_count; i++) {
-        memset(data + end, 0, layout->sections[i].offset - end);
-        end = layout->sections[i].offset + layout->sections[i].bytes;
-    }
-}
-
-static tn_status pack(tn_plan_writer *writer, tn_plan *plan) {
+static tn_status make_pieces(tn_plan_writer *writer, tn_plan *plan) {
     tn_plan_layout layout;
-    size_t description_bytes = tenon__plan__plan__get_packed_size(&writer->plan);
+    const size_t count = writer->weights.count + writer->packed.count;
+    const size_t description_bytes = tenon__plan__plan__get_packed_size(&writer->plan);
     TN_TRY(tn_plan_layout_make(description_bytes, writer->weights.bytes, writer->packed.bytes,
                                &layout));
-    plan->data = tn_allocate_aligned(writer->allocator, layout.bytes, TN_PLAN_WEIGHT_ALIGNMENT);
-    if (!plan->data) return tn_fail_memory("a plan");
-    plan->bytes = layout.bytes;
-    unsigned char *data = plan->data;
-    clear_gaps(&layout, data);
-    tenon__plan__plan__pack(&writer->plan, data + layout.sections[0].offset);
-    copy_weights(&writer->weights, data + layout.sections[1].offset, layout.sections[1].bytes);
+    tn_plan_piece *pieces = tn_arena_allocate(writer->arena, count + 1, sizeof(*pieces));
+    if (!pieces) return tn_fail_memory("a plan");
+    add_pieces(&writer->weights, layout.sections[1].offset, pieces);
     if (layout.section_count > 2)
-        copy_weights(&writer->packed, data + layout.sections[2].offset, layout.sections[2].bytes);
-    tn_plan_layout_write(&layout, data);
+        add_pieces(&writer->packed, layout.sections[2].offset, pieces + writer->weights.count);
+    TN_TRY(tn_plan_pieces_init(&plan->pieces, plan->allocator, &layout, count, pieces));
+    tenon__plan__plan__pack(&writer->plan, plan->pieces.head + layout.sections[0].offset);
+    plan->bytes = layout.bytes;
     return TN_OK;
 }
 
-static tn_status make_plan(tn_plan_writer *writer, tn_plan **out_plan) {
+static tn_status make_plan(tn_plan_writer *writer, bool is_lent, tn_plan **out_plan) {
     tn_plan *plan = tn_allocate_zero(writer->allocator, 1, sizeof(*plan));
     if (!plan) return tn_fail_memory("a plan");
     plan->allocator = writer->allocator;
     plan->runtime = tn_runtime_retain(writer->graph->runtime);
-    tn_status status = pack(writer, plan);
+    pthread_mutex_init(&plan->joining, NULL);
+    tn_status status = make_pieces(writer, plan);
+    if (status == TN_OK && !is_lent && !tn_plan_bytes(plan, NULL)) status = TN_ERROR_MEMORY;
     if (status == TN_OK)
         *out_plan = plan;
     else
@@ -216,7 +203,7 @@ tn_status tn_plan_write_parts(const tn_plan_parts *parts, tn_plan **out_plan) {
                              .allocator = parts->graph->allocator};
     TN_TRY(tn_arena_create(writer.allocator, &writer.arena));
     tn_status status = fill(&writer);
-    if (status == TN_OK) status = make_plan(&writer, out_plan);
+    if (status == TN_OK) status = make_plan(&writer, parts->is_lent, out_plan);
     tn_deallocate(writer.allocator, writer.weights.items);
     tn_deallocate(writer.allocator, writer.packed.items);
     tn_arena_destroy(writer.arena);

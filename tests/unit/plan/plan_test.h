@@ -313,6 +313,7 @@ typedef struct plan_bytes {
 static inline plan_bytes plan_take(tn_plan *plan) {
     plan_bytes taken = {malloc(plan->bytes), plan->bytes};
     assert_non_null(taken.data);
+    assert_non_null(tn_plan_bytes(plan, NULL));
     memcpy(taken.data, plan->data, plan->bytes);
     tn_plan_destroy(plan);
     return taken;

@@ -318,7 +318,7 @@ static void test_plan_is_saved_and_mapped(void **state) {
     tn_graph *graph = plan_graph(test->runtime);
     tn_plan *plan = plan_write(graph);
     uint64_t bytes = 0;
-    assert_ptr_equal(tn_plan_bytes(plan, &bytes), plan->data);
+    assert_non_null(tn_plan_bytes(plan, &bytes));
     assert_int_equal(bytes, plan->bytes);
     assert_string_equal(tn_plan_report(plan), "{}");
     assert_int_equal(tn_plan_save(plan, path), TN_OK);

@@ -99,8 +99,9 @@ bool compare_tensors(const char *name, const file_tensor *expected, const tn_ten
     }
     why[0] = 0;
     if (expected->type == TN_STRING) return compare_strings(name, expected, found, why, why_bytes);
-    const bool is_float = expected->type <= TN_BF16;
-    if (is_float) return compare_numbers(name, expected, found, allowed, why, why_bytes);
+    const bool is_small = expected->type >= TN_F8E4M3 && expected->type <= TN_U2;
+    if (is_small || expected->type <= TN_BF16)
+        return compare_numbers(name, expected, found, allowed, why, why_bytes);
     if (expected->bytes == 0 || memcmp(expected->data, found->data, expected->bytes) == 0)
         return true;
     size_t i = 0;

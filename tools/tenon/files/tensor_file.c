@@ -12,32 +12,36 @@
 
 typedef struct type_row {
     const char *name;
-    size_t bytes; /* 0: no file has it */
+    size_t bits;
 } type_row;
 static const type_row types[TN_TYPE_COUNT] = {
-    [TN_NONE] = {"none", 0},     [TN_F64] = {"f64", 8},
-    [TN_F32] = {"f32", 4},       [TN_F16] = {"f16", 2},
-    [TN_BF16] = {"bf16", 2},     [TN_I64] = {"i64", 8},
-    [TN_I32] = {"i32", 4},       [TN_I16] = {"i16", 2},
-    [TN_I8] = {"i8", 1},         [TN_U64] = {"u64", 8},
-    [TN_U32] = {"u32", 4},       [TN_U16] = {"u16", 2},
-    [TN_U8] = {"u8", 1},         [TN_BOOL] = {"bool", 1},
-    [TN_F8E4M3] = {"f8e4m3", 1}, [TN_F8E4M3FNUZ] = {"f8e4m3fnuz", 1},
-    [TN_F8E5M2] = {"f8e5m2", 1}, [TN_F8E5M2FNUZ] = {"f8e5m2fnuz", 1},
-    [TN_F8E8M0] = {"f8e8m0", 1}, [TN_F4E2M1] = {"f4e2m1", 0},
-    [TN_I4] = {"i4", 0},         [TN_U4] = {"u4", 0},
-    [TN_I2] = {"i2", 0},         [TN_U2] = {"u2", 0},
-    [TN_STRING] = {"string", 16}};
+    [TN_NONE] = {"none", 0},      [TN_F64] = {"f64", 64},
+    [TN_F32] = {"f32", 32},       [TN_F16] = {"f16", 16},
+    [TN_BF16] = {"bf16", 16},     [TN_I64] = {"i64", 64},
+    [TN_I32] = {"i32", 32},       [TN_I16] = {"i16", 16},
+    [TN_I8] = {"i8", 8},          [TN_U64] = {"u64", 64},
+    [TN_U32] = {"u32", 32},       [TN_U16] = {"u16", 16},
+    [TN_U8] = {"u8", 8},          [TN_BOOL] = {"bool", 8},
+    [TN_F8E4M3] = {"f8e4m3", 8},  [TN_F8E4M3FNUZ] = {"f8e4m3fnuz", 8},
+    [TN_F8E5M2] = {"f8e5m2", 8},  [TN_F8E5M2FNUZ] = {"f8e5m2fnuz", 8},
+    [TN_F8E8M0] = {"f8e8m0", 8},  [TN_F4E2M1] = {"f4e2m1", 4},
+    [TN_I4] = {"i4", 4},          [TN_U4] = {"u4", 4},
+    [TN_I2] = {"i2", 2},          [TN_U2] = {"u2", 2},
+    [TN_STRING] = {"string", 128}};
 
 size_t type_bytes(tn_type type) {
-    return type < TN_TYPE_COUNT ? types[type].bytes : 0;
+    return type < TN_TYPE_COUNT ? types[type].bits / 8 : 0;
 }
 const char *type_name(tn_type type) {
     return type < TN_TYPE_COUNT ? types[type].name : "unknown";
 }
 
 size_t file_tensor_count(const file_tensor *tensor) {
-    return type_bytes(tensor->type) ? tensor->bytes / type_bytes(tensor->type) : 0;
+    size_t count = 1;
+    if (type_bytes(tensor->type)) return tensor->bytes / type_bytes(tensor->type);
+    for (uint32_t i = 0; i < tensor->rank; i++) /* several share a byte */
+        count *= (size_t)tensor->shape[i];
+    return tensor->bytes ? count : 0;
 }
 
 bool file_tensor_allocate(file_tensor *tensor, tn_type type, uint32_t rank, const int64_t *shape,
@@ -54,7 +58,7 @@ bool file_tensor_allocate(file_tensor *tensor, tn_type type, uint32_t rank, cons
                    false;
         tensor->shape[i] = shape[i];
     }
-    tensor->bytes = count * type_bytes(type);
+    tensor->bytes = (count * types[type].bits + 7) / 8;
     if (posix_memalign(&tensor->data, 64, tensor->bytes ? tensor->bytes : 64) != 0) {
         tensor->data = NULL;
         return cli_fault("%s: no memory for %zu bytes", path, tensor->bytes), false;

@@ -11,9 +11,11 @@
 
 /* ONNX's numbering of element types. */
 static tn_type type_of(int32_t number) {
-    static const tn_type types[] = {TN_NONE, TN_F32, TN_U8,     TN_I8,   TN_U16, TN_I16,
-                                    TN_I32,  TN_I64, TN_STRING, TN_BOOL, TN_F16, TN_F64,
-                                    TN_U32,  TN_U64, TN_NONE,   TN_NONE, TN_BF16};
+    static const tn_type types[] = {
+        TN_NONE, TN_F32,    TN_U8,     TN_I8,     TN_U16,        TN_I16,    TN_I32,
+        TN_I64,  TN_STRING, TN_BOOL,   TN_F16,    TN_F64,        TN_U32,    TN_U64,
+        TN_NONE, TN_NONE,   TN_BF16,   TN_F8E4M3, TN_F8E4M3FNUZ, TN_F8E5M2, TN_F8E5M2FNUZ,
+        TN_U4,   TN_I4,     TN_F4E2M1, TN_F8E8M0, TN_U2,         TN_I2};
     return number >= 0 && (size_t)number < sizeof(types) / sizeof(types[0]) ? types[number]
                                                                             : TN_NONE;
 }
@@ -52,7 +54,7 @@ static void typed_element(const Tenon__Onnx__TensorProto *proto, tn_type type, s
         memcpy(out, &proto->uint64_data[i], type_bytes(type));
         break;
     default:
-        memcpy(out, &proto->int32_data[i], type_bytes(type));
+        memcpy(out, &proto->int32_data[i], type_bytes(type) ? type_bytes(type) : 1);
         break;
     }
 }
@@ -66,13 +68,15 @@ static bool fill(const char *path, const Tenon__Onnx__TensorProto *proto, file_t
         if (tensor->bytes) memcpy(tensor->data, proto->raw_data.data, tensor->bytes);
         return true;
     }
-    const size_t count = file_tensor_count(tensor);
+    const size_t each =
+        type_bytes(tensor->type) ? type_bytes(tensor->type) : 1; /* packed: a byte */
+    const size_t count = tensor->bytes / each;
     if (typed_count(proto, tensor->type) != count)
         return cli_fault("%s: %zu elements, the shape needs %zu", path,
                          typed_count(proto, tensor->type), count),
                false;
     for (size_t i = 0; i < count; i++)
-        typed_element(proto, tensor->type, i, (char *)tensor->data + i * type_bytes(tensor->type));
+        typed_element(proto, tensor->type, i, (char *)tensor->data + i * each);
     return true;
 }
 

@@ -290,8 +290,8 @@ int session_check_plan(tn_runtime *runtime, const tn_plan *plan, const cli_optio
     without_files.inputs.count = 0;
     tn_engine *engine = NULL;
     uint64_t bytes;
-    const void *data = tn_plan_bytes(plan, &bytes);
     if (!options->checked) return EXIT_DONE;
+    const void *data = tn_plan_bytes(plan, &bytes);
     if (tn_engine_load_bytes(runtime, data, bytes, &engine_options, &engine) != TN_OK)
         return cli_fail("the checked run");
     const uint32_t profiles = tn_engine_profile_count(engine);

@@ -3,8 +3,8 @@
  * A frame: the call of one callback with all that it points at, in memory of its own that becomes
  * inaccessible when the callback has returned.
  */
-#ifndef TN_CONFORMANCE_WORKER_FRAME_H
-#define TN_CONFORMANCE_WORKER_FRAME_H
+#ifndef TN_CONFORMANCE_WORKER_PROBE_FRAME_H
+#define TN_CONFORMANCE_WORKER_PROBE_FRAME_H
 
 #include "plugin/state/saved_state.h"
 #include "worker/probe/probe_state.h"

@@ -6,8 +6,8 @@
  * contract so that a return value shows it is an error with the rule's id in `rule`; what shows
  * as a fault ends the process through guarded.h.
  */
-#ifndef TN_CONFORMANCE_WORKER_PROBE_H
-#define TN_CONFORMANCE_WORKER_PROBE_H
+#ifndef TN_CONFORMANCE_WORKER_PROBE_PROBE_H
+#define TN_CONFORMANCE_WORKER_PROBE_PROBE_H
 
 #include "worker/probe/probe_state.h"
 

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The protocol over HTTP in front of MLServer's application: tensors as bytes, bounded bodies, the protocol's own errors.
+
+Requests that run a model or change the repository end here; health, metadata and readiness are MLServer's.
+"""
+
+import asyncio
+import re
+import time
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from . import _protocol
+from ._errors import RequestError
+from ._settings import MIB
+
+MODEL = r"/v2/models/(?P<name>[^/]+)(?:/versions/(?P<version>[^/]+))?"
+INFER = re.compile(MODEL + r"/infer\Z")
+CHANGE = re.compile(r"/v2/repository/models/(?P<name>[^/]+)/(?P<change>load|unload)\Z")
+PASSED = re.compile(rf"/v2(?:/health/(?:live|ready)|{MODEL[3:]}(?:/ready)?|/?)\Z")
+ABSENT = {"systemsharedmemory": "shared memory", "cudasharedmemory": "shared memory of CUDA", "trace": "tracing", "logging": "settings of the log",
+          "generate": "generation", "generate_stream": "streams", "infer_stream": "streams", "stats": "statistics, which are at /metrics,"}
+LENGTH = b"inference-header-content-length"
+
+
+class Application:
+    """ASGI. `inner`: MLServer's."""
+
+    def __init__(self, inner, repository, settings):
+        self._inner = inner
+        self._repository = repository
+        self._settings = settings
+        self._buffered = 0  # bytes of requests that are not answered yet
+        self._requests = 0
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "http":
+            return await self._inner(scope, receive, send)
+        path, method = scope["path"], scope["method"]
+        if method == "GET" and PASSED.match(path):
+            return await self._pass(scope, receive, send)
+        metrics, start, status, held = None, time.monotonic(), 200, [0]
+        self._requests += 1
+        try:
+            if self._requests > self._settings.max_requests:
+                raise RequestError(503, f"{self._settings.max_requests} requests are being answered: ask later")
+            match = INFER.match(path)
+            if match and method == "POST":
+                metrics, parts, length = await self._infer(match, scope, receive, held)
+                await _send(send, 200, parts, length)
+            else:
+                await _send(send, 200, [await self._other(path, method, scope, receive, held)])
+        except RequestError as error:
+            status = error.status
+            await _send(send, status, [_protocol.error_body(str(error))])
+            metrics = metrics or getattr(error, "metrics", None)
+        finally:
+            self._requests -= 1
+            self._buffered -= held[0]
+            if metrics:
+                metrics.answered("http", status, time.monotonic() - start)
+
+    async def _pass(self, scope, receive, send):
+        match = re.match(MODEL, scope["path"])
+        if match: # errors of models that are not there are ours
+            try:
+                await self._repository.find(match["name"], match["version"])
+            except RequestError as error:
+                return await _send(send, error.status, [_protocol.error_body(str(error))])
+        return await self._inner(scope, receive, send)
+
+    async def _infer(self, match, scope, receive, held):
+        came = time.monotonic()
+        served = await self._repository.find(match["name"], match["version"])
+        try:
+            body = await self._body(scope, receive, held)
+            header_bytes = _number(_header(scope, LENGTH), "Inference-Header-Content-Length")
+            request = _protocol.read(body, header_bytes, served.spec)
+            deadline = came + request.timeout_us / 1e6 if request.timeout_us else float("inf")
+            results = await _until_disconnected(served.run(request, deadline), receive)
+            return (served.metrics, *_protocol.write(served.name, served.version, request, results))
+        except RequestError as error:
+            error.metrics = served.metrics
+            raise
+
+    async def _other(self, path, method, scope, receive, held):
+        change = CHANGE.match(path)
+        if change and method == "POST":
+            refuse_parameters(await self._object(scope, receive, held), change["change"])
+            await (self._repository.load if change["change"] == "load" else self._repository.unload)(change["name"])
+            return b"{}"
+        if path == "/v2/repository/index" and method == "POST":
+            ready = (await self._object(scope, receive, held)).get("ready", False)
+            return _protocol._dumps(await self._repository.index(ready is True))
+        for part in path.split("/"):
+            if part in ABSENT:
+                raise RequestError(501, f"{path[:256]}: {ABSENT[part]} is not had here")
+        raise RequestError(404, f"{method} {path[:256]}: no such path; POST /v2/models/NAME/infer runs a model")
+
+    async def _object(self, scope, receive, held):
+        body = await self._body(scope, receive, held)
+        return _protocol._json(body) if body.strip() else {}
+
+    async def _body(self, scope, receive, held):
+        """The whole body, within the bounds on bytes and time. `held`: what of self._buffered is this request's."""
+        if _header(scope, b"content-encoding") not in (None, b"identity"):
+            raise RequestError(415, "Content-Encoding: compressed requests are not had here, identity is wanted")
+        most = self._settings.max_request_mib * MIB
+        said = _number(_header(scope, b"content-length"), "Content-Length")
+        if said is not None and said > most:
+            raise RequestError(413, f"a body of {said} bytes; at most {most} are taken")
+        try:
+            async with asyncio.timeout(self._settings.receive_seconds):
+                return await self._chunks(receive, most, held)
+        except TimeoutError:
+            raise RequestError(408, f"the body did not come within {self._settings.receive_seconds} seconds") from None
+
+    async def _chunks(self, receive, most, held):
+        chunks, is_more = [], True
+        while is_more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise RequestError(400, "the connection ended within the body")
+            chunk, is_more = message.get("body", b""), message.get("more_body", False)
+            held[0] += len(chunk)
+            self._buffered += len(chunk)
+            if held[0] > most:
+                raise RequestError(413, f"a body of more than {most} bytes, which is the most that is taken")
+            if self._buffered > self._settings.max_buffered_mib * MIB:
+                raise RequestError(503, f"requests of {self._settings.max_buffered_mib} MiB are being received: ask later")
+            chunks.append(chunk)
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def refuse_parameters(table, change):
+    """Triton's overrides of a model's settings and files: they would let a request say what the server loads."""
+    parameters = {name for name in _protocol._parameters(table, change)} - {"unload_dependents"}
+    if parameters:
+        raise RequestError(501, f"{change}: parameter '{sorted(parameters)[0]}' is not had here: what is loaded, the server's settings say")
+
+
+async def _until_disconnected(coroutine, receive):
+    """Its result; it is cancelled where the caller goes away meanwhile."""
+    run = asyncio.ensure_future(coroutine)
+    gone = asyncio.ensure_future(receive())
+    try:
+        await asyncio.wait((run, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not run.done():
+            raise RequestError(400, "the connection ended")
+        return run.result()
+    finally:
+        run.cancel()
+        gone.cancel()
+
+
+def _header(scope, name):
+    for key, value in scope["headers"]:
+        if key == name:
+            return value
+    return None
+
+
+def _number(text, name):
+    if text is None:
+        return None
+    if not text.isdigit() or len(text) > 18:
+        raise RequestError(400, f"{name}: a whole number is wanted")
+    return int(text)
+
+
+async def _send(send, status, parts, header_bytes=None):
+    kind = b"application/json" if header_bytes is None else b"application/octet-stream"
+    headers = [(b"content-type", kind), (b"content-length", str(sum(map(len, parts))).encode())]
+    if header_bytes is not None:
+        headers.append((LENGTH, str(header_bytes).encode()))
+    if status in (408, 413):
+        headers.append((b"connection", b"close"))  # what is left of the body is not read
+    if status in (429, 503):
+        headers.append((b"retry-after", b"1"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": parts[0] if len(parts) == 1 else b"".join(parts)})
+
+
+def bounded_protocol(settings):
+    """Connections of HTTP, of which there are at most settings.max_connections, and which must ask within receive_seconds."""
+    refusal = (b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\nretry-after: 1\r\n"
+               b"content-length: %d\r\n\r\n%s")
+    text = _protocol.error_body(f"{settings.max_connections} connections are open: ask later")
+
+    class Bounded(HttpToolsProtocol):
+        is_refused = False
+
+        def connection_made(self, transport):
+            super().connection_made(transport)
+            if len(self.connections) > settings.max_connections:
+                self.is_refused = True
+                transport.write(refusal % (len(text), text))
+                transport.close()
+                return
+            self.loop.call_later(settings.receive_seconds, self._end_if_silent)
+
+        def data_received(self, data):
+            if not self.is_refused:
+                super().data_received(data)
+
+        def _end_if_silent(self):
+            if self.cycle is None and not self.transport.is_closing():
+                self.transport.close()
+
+    return Bounded

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MLServer with our repository and our two protocols in it."""
+
+import asyncio
+import logging
+import resource
+import time
+
+import mlserver
+import uvloop
+from mlserver.rest import RESTServer
+
+from . import _grpc, _http
+from ._errors import RequestError
+from ._metrics import Metrics
+from ._repository import Repository
+
+log = logging.getLogger("tenon.serve")
+
+
+class RestServer(RESTServer):
+    """MLServer's, behind _http.Application."""
+
+    def __init__(self, mlserver_settings, data_plane, handlers, repository, settings):
+        super().__init__(mlserver_settings, data_plane, handlers)
+        self._repository = repository
+        self._bounds = settings
+
+    def _get_config(self):
+        config = super()._get_config()
+        config.app = _http.Application(config.app, self._repository, self._bounds)
+        config.http = _http.bounded_protocol(self._bounds)
+        config.ws = "none"
+        config.timeout_graceful_shutdown = self._bounds.drain_seconds
+        config.log_level = "warning"
+        return config
+
+
+class Server(mlserver.MLServer):
+    """Serves settings.models; `backend` as Repository has it."""
+
+    def __init__(self, settings, backend=None):
+        self.bounds = settings
+        self.repository = Repository(settings, backend, Metrics())
+        super().__init__(mlserver.Settings(
+            host=settings.host, http_port=settings.http_port, grpc_port=settings.grpc_port, metrics_port=settings.metrics_port,
+            parallel_workers=0, debug=False, load_models_at_startup=False, gzip_enabled=False, server_name="tenon",
+            server_version=_version(), extensions=["binary_tensor_data", "model_repository"], tracing_server=None, kafka_enabled=False,
+            cache_enabled=False, model_repository_implementation=None))
+
+    def _create_model_registry(self):
+        return self.repository.registry
+
+    def _create_servers(self):
+        self._kafka_server = None
+        arguments = (self._settings, self._data_plane, self._model_repository_handlers, self.repository, self.bounds)
+        self._rest_server = RestServer(*arguments)
+        self._grpc_server = _grpc.Server(*arguments)
+
+    async def serve(self):
+        """Loads all models, then listens until a signal. Raises RequestError where a model is not loaded, OSError."""
+        start = time.monotonic()
+        for model in self.bounds.models:
+            await self.repository.load(model.name)
+        log.info("loaded %s in %.2f s", ", ".join(model.name for model in self.bounds.models), time.monotonic() - start)
+        await self.start([])
+
+
+def _version():
+    import tenon
+    return tenon.__version__
+
+
+def _raise_file_limit():
+    """Connections are files: as many as the system lets this process have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def serve(settings, backend=None):
+    """Until SIGINT or SIGTERM. Raises RequestError, OSError."""
+    _raise_file_limit()
+    logging.getLogger("mlserver").propagate = False  # it has a handler of its own
+
+    async def main():
+        await Server(settings, backend).serve()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main())
+
+
+__all__ = ["RequestError", "Server", "serve"]

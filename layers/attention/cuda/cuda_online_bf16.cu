@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attention of bfloat16; see cuda_online.cuh. */
+#include "attention/cuda/cuda_online.cuh"
+
+extern "C" cudaError_t tn_cuda_attention_bf16(const tn_cuda_attention *job, cudaStream_t stream) {
+    return launch_all<__nv_bfloat16>(*job, stream);
+}

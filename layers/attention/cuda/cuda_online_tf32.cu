@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attention of 32-bit floats, rounded to tf32 before they are multiplied; see cuda_online.cuh. */
+#include "attention/cuda/cuda_online.cuh"
+
+extern "C" cudaError_t tn_cuda_attention_tf32(const tn_cuda_attention *job, cudaStream_t stream) {
+    return launch_all<tn_tf32_number>(*job, stream);
+}

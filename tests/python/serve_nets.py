@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small plans that the tests of serving make."""
+
+import tenon
+
+
+def scale(path, factor, least=1, most=8):
+    """y = factor * x, x (n, 4) of f32."""
+    graph = tenon.Graph()
+    graph.output(graph.input("x", "f32", ("n", 4)) * factor, "y")
+    graph.build({"x": [(least, 4), (min(4, most), 4), (most, 4)]}, timing=False).save(path)
+    return path
+
+
+def over_rows(path):
+    """y = x - max over axis 0: rows that are joined change each other."""
+    graph = tenon.Graph()
+    x = graph.input("x", "f32", ("n", 4))
+    graph.output(x - graph.add("ReduceMax", [x, graph.constant([0], "i64")], keepdims=1), "y")
+    graph.build({"x": [(1, 4), (2, 4), (8, 4)]}, timing=False).save(path)
+    return path
+
+
+def plugin():
+    """An operator from source text: y = x + 1."""
+    return tenon.Plugin("Served::Next", forward="""
+        for (int64_t i = 0; i < tn_layer_count(x); i++)
+            ((float *)y->data)[i] = ((const float *)x->data)[i] + 1;""")
+
+
+def with_plugin(path, layer):
+    """y = x + 1, by the operator."""
+    graph = tenon.Graph(plugins=[layer])
+    graph.output(graph.add(layer, [graph.input("x", "f32", ("n", 4))]), "y")
+    graph.build({"x": [(1, 4), (4, 4), (8, 4)]}, timing=False).save(path)
+    return path
