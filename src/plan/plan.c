@@ -18,10 +18,8 @@ static void release_pieces(tn_plan *plan) {
 static tn_status join(tn_plan *plan) {
     if (plan->data) return TN_OK;
     TN_TRY(tn_plan_pieces_sum(&plan->pieces));
-    void *data = tn_allocate_aligned(plan->allocator, plan->bytes, TN_PLAN_WEIGHT_ALIGNMENT);
-    if (!data) return tn_fail_memory("a plan");
-    tn_plan_pieces_join(&plan->pieces, data);
-    plan->data = data;
+    tn_plan_pieces_join(&plan->pieces, plan->room);
+    plan->data = plan->room;
     release_pieces(plan);
     return TN_OK;
 }
@@ -72,7 +70,7 @@ void tn_plan_destroy(tn_plan *plan) {
     tn_deallocate(allocator, plan->report);
     release_pieces(plan);
     pthread_mutex_destroy(&plan->joining);
-    tn_deallocate(allocator, plan->data);
+    tn_deallocate(allocator, plan->room);
     tn_deallocate(allocator, plan);
     tn_runtime_release(runtime);
 }

@@ -37,6 +37,14 @@ __device__ __forceinline__ uint32_t join_two(__nv_bfloat16, float low, float hig
     return *(const uint32_t *)&both;
 }
 
+/* Two weights as the sums of two numbers of 16 bits: rounded to one of them, weights whose values
+ * cancel would move the result by more than its own last digit. */
+template <typename T>
+__device__ __forceinline__ void split_two(float low, float high, uint32_t &both, uint32_t &rest) {
+    both = join_two(T(), low, high);
+    rest = join_two(T(), low - float(T(low)), high - float(T(high)));
+}
+
 /* The elements of a head are padded to D, and rows in shared memory by 16 bytes, so that eight of
  * them lie in different banks. `keys` counts NT * 8 of them from the warp's first. */
 template <typename M, int D> struct tile;
@@ -70,16 +78,19 @@ template <typename T, int D> struct tile_16 {
         const T *from = values + ((matrix & 1) * 8 + row) * PITCH + (matrix >> 1) * 8;
 #pragma unroll
         for (int n = 0; n < NT; n += 2) {
-            const uint32_t a0 = join_two(T(), p[n][0], p[n][1]);
-            const uint32_t a1 = join_two(T(), p[n][2], p[n][3]);
-            const uint32_t a2 = join_two(T(), p[n + 1][0], p[n + 1][1]);
-            const uint32_t a3 = join_two(T(), p[n + 1][2], p[n + 1][3]);
+            uint32_t a[4], rest[4];
+            split_two<T>(p[n][0], p[n][1], a[0], rest[0]);
+            split_two<T>(p[n][2], p[n][3], a[1], rest[1]);
+            split_two<T>(p[n + 1][0], p[n + 1][1], a[2], rest[2]);
+            split_two<T>(p[n + 1][2], p[n + 1][3], a[3], rest[3]);
 #pragma unroll
             for (int d = 0; d < D / 8; d += 2) {
                 uint32_t b[4];
                 load_matrices_turned(from + n * 8 * PITCH + d * 8, b);
-                tn_matrix<T>::deep(o[d], a0, a1, a2, a3, b[0], b[1]);
-                tn_matrix<T>::deep(o[d + 1], a0, a1, a2, a3, b[2], b[3]);
+                tn_matrix<T>::deep(o[d], a[0], a[1], a[2], a[3], b[0], b[1]);
+                tn_matrix<T>::deep(o[d + 1], a[0], a[1], a[2], a[3], b[2], b[3]);
+                tn_matrix<T>::deep(o[d], rest[0], rest[1], rest[2], rest[3], b[0], b[1]);
+                tn_matrix<T>::deep(o[d + 1], rest[0], rest[1], rest[2], rest[3], b[2], b[3]);
             }
         }
     }

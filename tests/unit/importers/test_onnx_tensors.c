@@ -187,7 +187,7 @@ static void test_other_types_are_named(void **state) {
     static const struct {
         int onnx;
         const char *name;
-    } types[] = {{14, "COMPLEX64"}, {17, "FLOAT8E4M3FN"}, {22, "INT4"}};
+    } types[] = {{14, "COMPLEX64"}, {15, "COMPLEX128"}};
     for (size_t i = 0; i < TN_COUNT(types); i++) {
         assert_int_equal(parse_tensor(state, onnx_tensor("w", types[i].onnx, "1"), NULL),
                          TN_ERROR_UNSUPPORTED);
