@@ -220,6 +220,7 @@ typedef struct next_functions {
     void *(*memalign)(size_t, size_t);
     void (*free)(void *);
     bool is_found;
+    bool is_counted; /* a sanitizer's malloc does not say a block's size before it has begun */
 } next_functions;
 static next_functions next;
 
@@ -236,6 +237,7 @@ static const next_functions *find_next(void) {
     *(void **)&next.memalign = find("memalign");
     *(void **)&next.free = find("free");
     next.is_found = true;
+    next.is_counted = !tn_heap_is_sanitized(); /* which may allocate */
     return &next;
 }
 
@@ -244,9 +246,13 @@ static const next_functions *find_next(void) {
 static atomic_size_t live_bytes;
 
 static void *live(void *memory) {
-    if (memory)
+    if (memory && next.is_counted)
         atomic_fetch_add_explicit(&live_bytes, malloc_usable_size(memory), memory_order_relaxed);
     return memory;
+}
+
+static size_t size_of(void *memory) {
+    return next.is_counted ? malloc_usable_size(memory) : 0;
 }
 
 static void dead(size_t bytes) {
@@ -273,7 +279,7 @@ void *calloc(size_t count, size_t bytes) {
 void *realloc(void *memory, size_t bytes) {
     if (fails(CALLER)) return NULL;
     forget(NULL, memory);
-    const size_t before = malloc_usable_size(memory);
+    const size_t before = size_of(memory);
     void *moved = find_next()->realloc(memory, bytes);
     if (moved || bytes == 0) dead(before);
     return noted(live(moved), bytes, CALLER);
@@ -281,7 +287,7 @@ void *realloc(void *memory, size_t bytes) {
 
 void free(void *memory) {
     forget(NULL, memory);
-    dead(malloc_usable_size(memory));
+    dead(size_of(memory));
     find_next()->free(memory);
 }
 

@@ -198,12 +198,12 @@ static void test_memory_may_fail_anywhere(void **state) {
     tn_plan *plan = build_lenet(test->runtime, "stub");
     float output[20];
     bool is_done = false;
+    uint64_t bytes = 0;
+    const void *data = tn_plan_bytes(plan, &bytes);
     for (uint64_t at = 1; !is_done && at < 20000; at += 7) {
         const int64_t live = test->allocator.live;
         tn_engine *engine = NULL;
         tn_context *context = NULL;
-        uint64_t bytes = 0;
-        const void *data = tn_plan_bytes(plan, &bytes);
         test->allocator.allocations = 0;
         test->allocator.fail_at = at;
         tn_status status = tn_engine_load_bytes(test->runtime, data, bytes, NULL, &engine);

@@ -247,6 +247,7 @@ static tn_status whole(run_test *test, uint32_t flags) {
 
 static void fail_each(run_test *test, uint32_t flags) {
     make_faulty(test, "none");
+    assert_non_null(tn_plan_bytes(test->plan, NULL)); /* who asks first has them put together */
     for (uint64_t n = 1;; n++) {
         const int64_t live = test->allocator.live;
         test->allocator.fail_at = test->allocator.allocations + n;
