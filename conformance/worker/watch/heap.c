@@ -135,8 +135,8 @@ bool tn_heap_is_of_library(const void *caller) {
 }
 
 size_t tn_heap_live_bytes(void) {
-    const struct mallinfo2 heap = mallinfo2();
-    return heap.uordblks + heap.hblkhd;
+    const struct mallinfo2 said = mallinfo2();
+    return said.uordblks + said.hblkhd;
 }
 
 #else

@@ -34,16 +34,28 @@ __device__ __forceinline__ void store(double *y, int64_t at, double value) {
     y[at] = value;
 }
 
+/* An element of a scale or bias, in what is computed. */
+__device__ __forceinline__ double weight(const void *from, tn_type type, int64_t at, double) {
+    return tn_any_f64(from, type, at);
+}
+__device__ __forceinline__ float weight(const void *from, tn_type type, int64_t at, float) {
+    if (type == TN_F32) return load((const float *)from, at);
+    if (type == TN_F16) return load((const __half *)from, at);
+    return (float)tn_any_f64(from, type, at);
+}
+
 /* T: of the elements; N: of what is computed. */
 template <typename T, typename N> struct norm {
     tn_cuda_norm_job job;
 
-    __device__ __forceinline__ void find(int64_t lane, int64_t i, int64_t (&at)[2]) const {
+    /* `first`: of the lane, where the box has no axes. */
+    __device__ __forceinline__ void find(int64_t lane, int64_t first, int64_t i,
+                                         int64_t (&at)[2]) const {
         if (job.box.rank > 0) {
             tn_box_find(job.box, (uint32_t)(lane * job.count + i), at);
             return;
         }
-        at[0] = lane % job.lane_period * job.lane_step;
+        at[0] = first;
         if (job.plane_step) at[0] += job.plane == 1 ? i : i / job.plane * job.plane_step;
         at[1] = at[0];
     }
@@ -62,12 +74,13 @@ template <typename T, typename N> struct norm {
         }
         const double variance = (double)tn_block_sum(squares) / (double)job.count;
         const double inverse = 1 / sqrt(variance + job.epsilon);
+        const int64_t first = lane % job.lane_period * job.lane_step;
         for (int64_t i = threadIdx.x; i < job.count; i += blockDim.x) {
             int64_t at[2];
-            find(lane, i, at);
+            find(lane, first, i, at);
             N value =
-                (load(x, i) - mean) * (N)inverse * (N)tn_any_f64(job.scale, job.scale_type, at[0]);
-            if (job.bias) value += (N)tn_any_f64(job.bias, job.bias_type, at[1]);
+                (load(x, i) - mean) * (N)inverse * weight(job.scale, job.scale_type, at[0], N());
+            if (job.bias) value += weight(job.bias, job.bias_type, at[1], N());
             if (job.y_type == job.type)
                 store((T *)job.y + lane * job.count, i, value);
             else
@@ -79,10 +92,16 @@ template <typename T, typename N> struct norm {
     }
 };
 
+/* Elements of a lane a thread, about, where lanes fill the multiprocessors: more threads make the
+ * sums of a block, and the root that each of them takes, longer than the reading. Where there are
+ * fewer lanes than MANY the latency of a thread's loads counts, so each has as few as can be. */
+enum { ELEMENTS = 4, MANY = 1024 };
+
 template <typename T, typename N>
 cudaError_t launch(const tn_cuda_norm_job *job, cudaStream_t stream) {
     const norm<T, N> function = {*job};
-    return tn_each_block_launch(function, job->lanes, job->count, stream);
+    return tn_each_block_launch(function, job->lanes,
+                                job->lanes < MANY ? job->count : job->count / ELEMENTS, stream);
 }
 
 } // namespace
