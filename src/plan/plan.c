@@ -18,8 +18,8 @@ static void release_pieces(tn_plan *plan) {
 static tn_status join(tn_plan *plan) {
     if (plan->data) return TN_OK;
     TN_TRY(tn_plan_pieces_sum(&plan->pieces));
-    tn_plan_pieces_join(&plan->pieces, plan->room);
-    plan->data = plan->room;
+    tn_plan_pieces_join(&plan->pieces, plan->buffer);
+    plan->data = plan->buffer;
     release_pieces(plan);
     return TN_OK;
 }
@@ -70,7 +70,7 @@ void tn_plan_destroy(tn_plan *plan) {
     tn_deallocate(allocator, plan->report);
     release_pieces(plan);
     pthread_mutex_destroy(&plan->joining);
-    tn_deallocate(allocator, plan->room);
+    tn_deallocate(allocator, plan->buffer);
     tn_deallocate(allocator, plan);
     tn_runtime_release(runtime);
 }

@@ -36,7 +36,7 @@ struct tn_plan {
     char *report; /* JSON, or null */
     size_t bytes;
     pthread_mutex_t joining; /* what follows, in which the first who asks makes one of the other */
-    void *room;            /* for `data`, so that to ask fails for no memory; not touched before */
+    void *buffer;          /* for `data`, so that to ask fails for no memory; not touched before */
     void *data;            /* the file's bytes; null: nobody has asked for them */
     tn_plan_pieces pieces; /* the same where they lie; empty once there is `data` */
     tn_plan_sources sources; /* which hold what the pieces lie in */

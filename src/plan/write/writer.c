@@ -157,8 +157,8 @@ static tn_status make_pieces(tn_plan_writer *writer, tn_plan *plan) {
     TN_TRY(tn_plan_pieces_init(&plan->pieces, plan->allocator, &layout, count, pieces));
     tenon__plan__plan__pack(&writer->plan, plan->pieces.head + layout.sections[0].offset);
     plan->bytes = layout.bytes;
-    plan->room = tn_allocate_aligned(plan->allocator, plan->bytes, TN_PLAN_WEIGHT_ALIGNMENT);
-    return plan->room ? TN_OK : tn_fail_memory("a plan");
+    plan->buffer = tn_allocate_aligned(plan->allocator, plan->bytes, TN_PLAN_WEIGHT_ALIGNMENT);
+    return plan->buffer ? TN_OK : tn_fail_memory("a plan");
 }
 
 static tn_status make_plan(tn_plan_writer *writer, bool is_lent, tn_plan **out_plan) {
