@@ -5,6 +5,11 @@
 
 namespace {
 
+/* To nearest even; NaN counts as 0. */
+__device__ __forceinline__ double whole_near(float value) {
+    return isnan(value) ? 0 : rint((double)value);
+}
+
 struct quantize {
     tn_cuda_quantize_job job;
     __device__ void operator()(int64_t i) const {
@@ -21,9 +26,8 @@ struct quantize {
             return;
         }
         const float quotient = (float)tn_any_f64(job.x, job.x_type, i) / (float)scale;
-        const double rounded = isnan(quotient) ? 0 : rint((double)quotient);
-        tn_any_set_f64(job.y, job.y_type, i,
-                       rounded + (job.zero ? tn_any_f64(job.zero, job.zero_type, at) : 0));
+        const double zero = job.zero ? tn_any_f64(job.zero, job.zero_type, at) : 0;
+        tn_any_set_f64(job.y, job.y_type, i, whole_near(quotient) + zero);
     }
 };
 
@@ -75,8 +79,7 @@ struct quantize_bytes {
     tn_cuda_dynamic_job job;
     __device__ void operator()(int64_t i) const {
         const float quotient = job.x[i] / job.scratch[0];
-        const double rounded = isnan(quotient) ? 0 : rint((double)quotient);
-        tn_any_set_f64(job.y, TN_U8, i, rounded + (double)job.scratch[1]);
+        tn_any_set_f64(job.y, TN_U8, i, whole_near(quotient) + (double)job.scratch[1]);
     }
 };
 
@@ -94,8 +97,7 @@ __device__ __forceinline__ void store(void *y, tn_type type, int64_t i, int64_t 
                                       float b, float of_y, int64_t zero) {
     const float product = __fmul_rn(a, b);
     const float value = __fmul_rn((float)(int32_t)sum, __fdiv_rn(product, of_y));
-    const double whole = isnan(value) ? 0 : rint((double)value);
-    tn_any_set_f64(y, type, i, whole + (double)zero);
+    tn_any_set_f64(y, type, i, whole_near(value) + (double)zero);
 }
 
 struct byte_product {

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 enum { COUNT = 8192, BYTES = COUNT * 4 }; /* more than what is verified at once */
