@@ -69,7 +69,6 @@ static float finish(const tn_call *call, float x, int64_t index) {
         if (WITH(two_steps_alone) && i == 2) break;
         if (step->kind == SEEN_ACTIVATION) {
             is_rectified = true;
-            if (WITH(relu_drops_nan)) x = x > 0 ? x : 0;
             if (!WITH(activation_last)) x = x < 0 ? 0 : x;
             continue;
         }

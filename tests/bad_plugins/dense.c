@@ -105,6 +105,7 @@ static float activate(const seen_step *step, float x) {
         return x < 0 ? 0 : x;
     case TN_ACTIVATION_LEAKY_RELU:
         if (WITH(slope_below_one)) return fmaxf(x, step->alpha * x);
+        if (WITH(leaky_by_parts)) return fmaxf(x, 0) + step->alpha * fminf(x, 0);
         return x < 0 ? step->alpha * x : x;
     case TN_ACTIVATION_CLIP:
         return WITH(clip_without_beta) ? fmaxf(x, step->alpha)

@@ -111,6 +111,20 @@ static void name_chain(const chain *c, char *text, size_t bytes) {
     }
 }
 
+/* Activations with a bound may give one for NaN: instructions and libraries differ there. */
+static bool may_lose_nan(const tn_probe *probe) {
+    static const bool is_bounded[TN_ACTIVATION_ELU + 1] = {
+        [TN_ACTIVATION_RELU] = true,         [TN_ACTIVATION_CLIP] = true,
+        [TN_ACTIVATION_SIGMOID] = true,      [TN_ACTIVATION_TANH] = true,
+        [TN_ACTIVATION_HARD_SIGMOID] = true,
+    };
+    for (uint32_t i = 0; i < probe->step_count; i++) {
+        const tn_chain_step *step = &probe->steps[i];
+        if (step->kind == TN_CHAIN_ACTIVATION && is_bounded[step->activation]) return true;
+    }
+    return false;
+}
+
 /* What is NaN before a step that keeps it, and a number after it. */
 static bool loses_nan(const tn_outcome *before, const computed *wanted, const tn_outcome *found,
                       char *why, size_t bytes) {
@@ -135,7 +149,8 @@ static void run_chain(const chain *c, tn_verdict *verdict) {
         if (tn_probe_once(probe, true, false, 0xFF, &found) != TN_OK)
             tn_verdict_error(verdict, probe, during);
         else if (!is_as_wanted(&c->subject->expected, &wanted, &found, why, sizeof(why)) ||
-                 loses_nan(&c->subject->expected, &wanted, &found, why, sizeof(why)))
+                 (!may_lose_nan(probe) &&
+                  loses_nan(&c->subject->expected, &wanted, &found, why, sizeof(why))))
             tn_verdict_fail(verdict, "with %s (seed %u): %s", during, c->test->seed, why);
     }
     tn_outcome_free(&found);
@@ -272,7 +287,8 @@ static void try_large(const tn_test *test, tn_verdict *verdict) {
     tn_subject_destroy(&subject);
 }
 
-/* NaN in every other element of the first input: what an activation keeps of it is kept. */
+/* NaN in every other element of the first input: what an activation keeps of it is kept. Not of
+ * blocked outputs, whose padded elements may be NaN then, as a product with zero. */
 static void try_nan(const tn_test *test, tn_verdict *verdict) {
     const tn_case_options reference = {.is_reference = true, .threads = 1};
     const tn_change own = {.axis = -1, .frees_values = true};
@@ -281,7 +297,8 @@ static void try_nan(const tn_test *test, tn_verdict *verdict) {
     chain c = {.test = test, .subject = &subject, .count = 1};
     if (verdict->outcome != TN_PASSED || !tn_test_subject(test, &own, &subject, &none)) return;
     tn_case_input *first = subject.c.input_count > 0 ? &subject.c.inputs[0] : NULL;
-    const bool is_drawn = first && first->type == TN_F32 && !first->has_values;
+    const bool is_blocked = (subject.probe.outputs[0].format & 0xFF) == TN_LAYOUT_BLOCKED;
+    const bool is_drawn = first && first->type == TN_F32 && !first->has_values && !is_blocked;
     for (size_t i = 0; is_drawn && i < first->bytes / sizeof(float); i += 2)
         ((float *)first->data)[i] = NAN;
     tn_outcome_free(&subject.expected);
