@@ -23,8 +23,15 @@ def page(plan):
             return file.read()
 
 
+# The frame begins at the network, which the page has below its tables.
+SCROLL = """<script>
+for (const heading of document.querySelectorAll("h2"))
+    if (heading.textContent.startsWith("Network")) window.scrollTo(0, heading.offsetTop - 8);
+</script>"""
+
+
 def frame(plan):
     """The page in a frame of its own, so that its style stays within."""
     import html
     return ('<iframe style="width: 100%; height: 640px; border: 0" sandbox="allow-scripts" '
-            f'srcdoc="{html.escape(page(plan), quote=True)}"></iframe>')
+            f'srcdoc="{html.escape(page(plan) + SCROLL, quote=True)}"></iframe>')

@@ -21,7 +21,7 @@ GROUPS["any"] = GROUPS["number"] + ["bool"]
 
 def name_of(what):
     """The name of an element type given as its name, a NumPy dtype or a type of Python."""
-    if isinstance(what, str) and what in DTYPES:
+    if isinstance(what, str) and what in NUMBERS and what != "none":
         return what
     if what is float:
         return "f32"
@@ -34,6 +34,9 @@ def name_of(what):
 def as_tensor(value, type=None):
     """(type, extents, array) as the extension takes a tensor, of anything that NumPy makes an array of; f64 is kept."""
     array = np.asarray(value)
+    if type == "bf16" or type is None and array.dtype.name == "bfloat16":
+        array = _bits_of_bf16(array)
+        return NUMBERS["bf16"], array.shape, array
     if type is not None:
         array = array.astype(DTYPES[name_of(type)], copy=False)
     if array.dtype not in OF_DTYPE:
@@ -42,6 +45,14 @@ def as_tensor(value, type=None):
     if not array.flags.c_contiguous:
         array = np.ascontiguousarray(array)
     return NUMBERS[OF_DTYPE[array.dtype]], extents, array
+
+
+def _bits_of_bf16(array):
+    """Elements as bfloat16, of which each is a uint16; uint16 are such elements already."""
+    dtype = _arrays.dtype("bf16")
+    if array.dtype != np.uint16 and dtype == np.uint16:
+        raise TypeError(f"an array of {array.dtype} as bf16: install ml_dtypes, or give the elements' bits as uint16")
+    return np.asarray(array if array.dtype == np.uint16 else array.astype(dtype).view(np.uint16), order="C")
 
 
 def as_array(type, extents, buffer):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example with PyTorch, and the blocks of docs/python-layers.md that need it."""
+"""The examples with PyTorch, and the blocks of docs/python-layers.md that need it."""
 
 import os
 import re
@@ -31,6 +31,12 @@ class Examples(unittest.TestCase):
             code = file.read()
         self.assertLessEqual(len(code.splitlines()), 60)
         self.assertEqual(run(code), "the plan and PyTorch agree\n")
+
+    def test_a_network_is_trained_around_a_layer(self):
+        with open(os.path.join(ROOT, "examples", "python", "train_around_a_layer.py")) as file:
+            printed = run(file.read())
+        self.assertRegex(printed, r"^\d+\.\d% of the points are told apart by the plan\n$")
+        self.assertGreater(float(printed.split("%")[0]), 97)
 
     def test_the_blocks_of_the_page_run(self):
         with open(os.path.join(ROOT, "docs", "python-layers.md")) as file:

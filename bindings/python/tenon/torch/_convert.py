@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tenon.torch.convert: from a torch module, by torch.export, to a network. _table.py has the converters by name."""
+"""tenon.torch.convert: from a torch module, by torch.export, to a network. _table.py has the converters by name, _parts.py what of a
+graph runs in PyTorch."""
 
 import io
 import operator
@@ -9,7 +10,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from tenon import _build, _engine
-from tenon.torch import _elements, _layers, _shapes  # noqa: F401: they register converters
+from tenon.torch import _elements, _layers, _parts, _shapes  # noqa: F401: they register converters
 from tenon.torch._module import Module
 from tenon.torch._table import TYPES, Network, Value, find, name_of
 
@@ -22,7 +23,8 @@ class MissingConverters(NotImplementedError):
         self.missing = missing
         lines = [f"  {name}: {where}" for name, where in missing]
         super().__init__("no converter for\n" + "\n".join(lines) + "\nWrite one, @tenon.torch.converter(\"" + missing[0][0].removesuffix(
-            ".default") + "\"), or convert(..., fallback=\"onnx\") by PyTorch's ONNX exporter")
+            ".default") + "\"), or convert(..., fallback=\"torch\"), which runs these in PyTorch, or fallback=\"onnx\" by PyTorch's ONNX "
+                         "exporter")
 
 
 def convert(module, example_inputs, *, shapes=None, kwargs=None, plugins=(), runtime=None, fallback=None, **options):
@@ -31,12 +33,14 @@ def convert(module, example_inputs, *, shapes=None, kwargs=None, plugins=(), run
     example_inputs: a tuple of tensors, as torch.export takes them; kwargs: those by name.
     shapes: {"x": [least, optimal, greatest]} of inputs whose shape changes, by the names of forward's parameters; others keep the
         example's shape. Axes that differ in the three are dynamic.
-    plugins: layers that converters use. fallback: "onnx": where a converter is missing, the whole module goes by torch.onnx.export.
+    plugins: layers that converters use.
+    fallback: what is done where a converter is missing. "torch": these operators, and those that a converter refuses, run in PyTorch,
+        between networks (the result's in_pytorch names them); "onnx": the whole module goes by torch.onnx.export.
     options: those of tenon.build.
 
     Raises MissingConverters, which names all of them; what torch.export refuses; tenon.Error."""
-    if fallback not in (None, "onnx"):
-        raise ValueError(f"fallback={fallback!r}: expected None or 'onnx'")
+    if fallback not in (None, "onnx", "torch"):
+        raise ValueError(f"fallback={fallback!r}: expected None, 'onnx' or 'torch'")
     if not isinstance(example_inputs, (tuple, list)):
         raise TypeError(f"example_inputs is {type(example_inputs).__name__}: expected a tuple of the forward's inputs, like (x,)")
     was_training = module.training
@@ -47,12 +51,15 @@ def convert(module, example_inputs, *, shapes=None, kwargs=None, plugins=(), run
                                            dynamic_shapes=_dynamic(module, example_inputs, kwargs or {}, shapes))
     finally:
         module.train(was_training)
-    try:
-        return of_exported(exported, shapes, plugins, runtime, options)
-    except MissingConverters:
-        if fallback is None:
-            raise
-    return _by_onnx(exported, shapes, plugins, runtime, options)
+    original = exported
+    exported, missing = _with_converters(exported)
+    if missing and fallback == "onnx":
+        return _by_onnx(original, shapes, plugins, runtime, options)
+    if missing and fallback is None:
+        raise MissingConverters(missing)
+    options = {name: value for name, value in options.items() if name != "device" or value is not None}
+    common = {"plugins": plugins, "runtime": runtime, "options": options}
+    return _mixed(exported, missing, shapes, **common) if fallback == "torch" else _whole(exported, shapes, **common)
 
 
 def _dynamic(module, inputs, kwargs, shapes):
@@ -81,36 +88,84 @@ def _bind(module, inputs, kwargs):
     return list(bound.arguments), list(bound.arguments.values())
 
 
-def of_exported(exported, shapes, plugins, runtime, options):
-    """The module of a torch.export.ExportedProgram."""
-    exported = _with_converters(exported)
-    net, names, symbols = Network(runtime=runtime, plugins=plugins, opset=20), [], {}
-    values = {node: value for node, value in _placeholders(exported, net, names, symbols)}
-    outputs = _nodes(exported, net, values)
-    for index, tensor in enumerate(outputs):
-        net.output(net.add("Identity", [tensor]) if isinstance(tensor, Value) else net.constant(np.asarray(tensor)), f"output{index}")
-    profile = {name: shapes[name] for name in names if shapes and name in shapes} or None
-    if options.get("device", None) is None:
-        options.pop("device", None)
-    plan = _build.build(net._graph, (), profile, runtime=net.runtime, **options)
+def _whole(exported, shapes, plugins, runtime, options):
+    """The module of a torch.export.ExportedProgram whose operators all have converters."""
+    users = _parts.users(exported)
+    outputs = [(f"output{index}", each) for index, each in enumerate(_parts.results(exported))]
+    profile = {node.name: shapes[node.name] for node in users if shapes and node.name in shapes} or None
+    plan = _network(exported, exported.graph.nodes, users, outputs, plugins, runtime).build(profile, **options)
     return Module(plan, exported.call_spec.out_spec, plugins)
 
 
+def _mixed(exported, missing, shapes, **common):
+    """The same where some run in PyTorch: those without a converter, and those that their converter refuses."""
+    refused = {}
+    while True:
+        try:
+            if not missing and not refused:
+                return _whole(exported, shapes, **common)
+            return _in_parts(exported, missing + list(refused.values()), refused, shapes, **common)
+        except (_engine.Error, TypeError, ValueError, KeyError) as error:
+            node = getattr(error, "refused", None)
+            if node is None or node in refused:
+                raise
+            refused[node] = name_of(node.target), f"{_where(node)}: {error}"
+
+
+def _in_parts(exported, missing, refused, shapes, plugins, runtime, options):
+    profile = {name: _build.three_shapes(name, shape) for name, shape in (shapes or {}).items()}
+    extents, split, parts = _parts.Extents(exported, profile), [], []
+    for part in _parts.split(exported, lambda node: _is_known(node) and node not in refused):
+        outputs = [(node.name, node) for node in part.outputs]
+        split.append((part, _network(exported, part.nodes, part.inputs, outputs, plugins, runtime) if part.in_tenon else None))
+    for part, net in split:  # a plan takes time: only when no converter has refused
+        made = net.build(_profile(part, extents), **options) if net else _parts.program(exported, part, extents)
+        parts.append((made, [node.name for node in part.inputs], [node.name for node in part.outputs]))
+    names, constants = [], {}
+    for index, each in enumerate(_parts.results(exported)):
+        is_node = isinstance(each, torch.fx.Node)
+        if is_node and not isinstance(each.meta["val"], torch.Tensor):
+            raise TypeError(f"output {index} is a number that a run computes: with fallback='torch' outputs are tensors")
+        names.append(each.name if is_node else f"constant{index}")
+        if not is_node:
+            constants[names[-1]] = each if each is None else torch.as_tensor(each)
+        elif each.op == "placeholder" and each not in _parts.users(exported):
+            constants[each.name] = _parts.constant_of(exported, each).detach()
+    module = Module(None, exported.call_spec.out_spec, plugins, programs=True)
+    module._set_parts([node.name for node in _parts.users(exported)], names, parts, constants)
+    module.in_pytorch = missing
+    return module
+
+
+def _profile(part, extents):
+    """The shapes of a part's inputs where the caller's shapes say them; others have any."""
+    three = {node.name: extents.three(node.meta["val"]) for node in part.inputs}
+    return {name: shapes for name, shapes in three.items() if shapes and len(set(shapes)) > 1} or None
+
+
 def _with_converters(exported):
-    """Operators without a converter are decomposed into others, as PyTorch says; what is left then is missing."""
+    """Operators without a converter are decomposed into others, as PyTorch says; what is left then is missing, as (name, where)."""
     table = torch.export.default_decompositions()
     for _ in range(4):
-        missing = {node.target for node in exported.graph.nodes if node.op == "call_function" and not _is_known(node)}
-        decomposed = {target: table[target] for target in missing if target in table}
+        missing = _missing(exported)
+        decomposed = {node.target: table[node.target] for node in missing if node.target in table}
         if not missing:
-            return exported
+            return exported, []
         if not decomposed:
             break
         exported = exported.run_decompositions(decomposed)
-    nodes = [node for node in exported.graph.nodes if node.op == "call_function" and not _is_known(node)]
-    if nodes:
-        raise MissingConverters([(name_of(node.target), _where(node)) for node in nodes])
-    return exported
+    if _missing(exported):
+        exported = exported.run_decompositions({})  # without operators that write to their inputs
+    return exported, [(name_of(node.target), _where(node)) for node in _missing(exported)]
+
+
+def _missing(exported):
+    return [node for node in exported.graph.nodes if node.op == "call_function" and not _is_known(node) and not _is_idle(node)]
+
+
+def _is_idle(node):
+    """Whether a number is computed for an assertion alone, which a network has not."""
+    return _parts.is_number(node) and all(user.target in IGNORED or _is_idle(user) for user in node.users)
 
 
 def _is_known(node):
@@ -132,52 +187,43 @@ def _where(node):
     return (stack[-1].removeprefix("L['self'].") if stack and stack[-1] else "the module itself") + line
 
 
-def _placeholders(exported, net, names, symbols):
-    """Inputs become inputs; parameters, buffers and constants are made when a node asks for them."""
-    specs = {spec.arg.name: spec for spec in exported.graph_signature.input_specs if hasattr(spec.arg, "name")}
-    for node in exported.graph.nodes:
-        if node.op != "placeholder":
-            continue
-        spec, val = specs[node.name], node.meta.get("val")
-        if spec.kind == torch.export.graph_signature.InputKind.USER_INPUT:
-            if not isinstance(val, torch.Tensor):
-                raise TypeError(f"input '{node.name}' is {type(val).__name__}: expected tensors; others are constants of the module")
-            if val.dtype not in TYPES:
-                raise TypeError(f"input '{node.name}' is {val.dtype}: expected one of {', '.join(map(str, TYPES))}")
-            extents = [int(extent) if isinstance(extent, int) else str(extent) for extent in val.shape]
-            yield node, net.value(net.input(node.name, TYPES[val.dtype], extents), val)
-            names.append(node.name)
-        else:
-            tensor = exported.state_dict.get(spec.target)
-            yield node, exported.constants[spec.target] if tensor is None else tensor
-
-
-def _nodes(exported, net, values):
-    constants = {}
+def _network(exported, nodes, inputs, outputs, plugins, runtime):
+    """A Network of nodes of an exported graph. outputs: (name, node or a number)."""
+    net, values = Network(runtime=runtime, plugins=plugins, opset=20), {}
+    for node in inputs:
+        values[node] = _input(net, node)
 
     def value(argument):
         if not isinstance(argument, torch.fx.Node):
             return argument
-        found = values[argument]
-        if isinstance(found, torch.Tensor):  # a parameter: a constant on its first use
-            if argument not in constants:
-                array = found.detach().cpu().contiguous()
-                if array.dtype not in TYPES:
-                    raise TypeError(f"'{argument.name}' is {array.dtype}: expected one of {', '.join(map(str, TYPES))}")
-                constants[argument] = net.value(net.constant(array.numpy(), name=argument.name), found)
-            return constants[argument]
-        return found
+        if argument not in values and argument.op == "placeholder":  # a parameter: a constant on its first use
+            tensor = _parts.constant_of(exported, argument)
+            if isinstance(tensor, torch.Tensor):
+                tensor = net.value(net.tensor(tensor, argument.name), tensor)
+            values[argument] = tensor
+        return values[argument]
 
-    for node in exported.graph.nodes:
-        if node.op == "output":
-            return [value(each) for each in node.args[0]]
-        if node.op != "call_function" or node.target in IGNORED:
+    for node in nodes:
+        if node.op != "call_function" or node.target in IGNORED or _is_idle(node):
             continue
         if node.target is operator.getitem:
             values[node] = values[node.args[0]][node.args[1]]
             continue
         values[node] = _one(net, node, value)
-    raise AssertionError("a graph without outputs")
+    for name, each in outputs:
+        tensor = value(each)
+        net.output(net.add("Identity", [tensor]) if isinstance(tensor, Value) else net.constant(np.asarray(tensor)), name)
+    return net
+
+
+def _input(net, node):
+    val = node.meta.get("val")
+    if not isinstance(val, torch.Tensor):
+        raise TypeError(f"input '{node.name}' is {type(val).__name__}: expected tensors; others are constants of the module")
+    if val.dtype not in TYPES:
+        raise TypeError(f"input '{node.name}' is {val.dtype}: expected one of {', '.join(map(str, TYPES))}")
+    extents = [int(extent) if isinstance(extent, int) else str(extent) for extent in val.shape]
+    return net.value(net.input(node.name, TYPES[val.dtype], extents), val)
 
 
 def _one(net, node, value):
@@ -186,6 +232,7 @@ def _one(net, node, value):
         made = find(node.target)(net, *pytree.tree_map(value, arguments, is_leaf=lambda leaf: isinstance(leaf, torch.fx.Node)))
     except (_engine.Error, TypeError, ValueError, KeyError) as error:
         error.add_note(f"{name_of(node.target)} of {_where(node)}")
+        error.refused = node
         raise
     vals = node.meta.get("val")
     if isinstance(made, (list, tuple)):

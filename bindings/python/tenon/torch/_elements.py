@@ -6,7 +6,7 @@ import math
 import numpy as np
 import torch
 
-from tenon.torch._table import Value, converter
+from tenon.torch._table import FLOATS, Value, converter
 
 UNARY = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "abs": "Abs", "neg": "Neg",
          "erf": "Erf", "floor": "Floor", "ceil": "Ceil", "round": "Round", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin",
@@ -71,13 +71,13 @@ converter("aten.rsub.Scalar", "aten.rsub.Tensor")(lambda net, x, y, alpha=1: sub
 @converter("aten.div", "aten.div_")
 def div(net, x, y, rounding_mode=None):
     x, y = net.promoted(x, y)
-    if x.dtype[0] != "f" and rounding_mode is None:
+    if x.dtype not in FLOATS and rounding_mode is None:
         x, y = net.cast(x, "f32"), net.cast(y, "f32")
     quotient = net.add("Div", [x, y], dtype=x.dtype)
-    if rounding_mode is None or x.dtype[0] != "f" and rounding_mode == "trunc":
+    if rounding_mode is None or x.dtype not in FLOATS and rounding_mode == "trunc":
         return quotient
     if rounding_mode == "floor":
-        if x.dtype[0] != "f":
+        if x.dtype not in FLOATS:
             return net.cast(net.add("Floor", [net.add("Div", [net.cast(x, "f64"), net.cast(y, "f64")])], dtype="f64"), x.dtype)
         return net.add("Floor", [quotient])
     return net.add("Mul", [net.add("Sign", [quotient]), net.add("Floor", [net.add("Abs", [quotient])])])
@@ -106,7 +106,7 @@ converter("aten.masked_fill", "aten.masked_fill_")(lambda net, x, mask, value: n
 
 
 def _remainder(net, x, y):
-    if x.dtype[0] != "f":
+    if x.dtype not in FLOATS:
         return net.add("Mod", [x, y])
     return net.add("Sub", [x, net.add("Mul", [net.add("Floor", [net.add("Div", [x, y])]), y])])
 
@@ -175,7 +175,7 @@ converter("aten.std.correction")(lambda net, *arguments: net.add("Sqrt", [varian
 
 
 def _summed(net, op, x):
-    return net.cast(x, torch.int64) if op == "ReduceSum" and x.dtype[0] != "f" else x
+    return net.cast(x, torch.int64) if op == "ReduceSum" and x.dtype not in FLOATS else x
 
 
 def _arg(name, op):

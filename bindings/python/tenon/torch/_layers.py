@@ -46,15 +46,15 @@ def batch_norm(net, x, weight, bias, mean, variance, *rest):
         raise ValueError("batch normalisation by the batch's own mean: expected a module in eval mode, with running statistics")
     epsilon = [each for each in rest if isinstance(each, float)][-1]
     channels = int(mean.val.shape[0])
-    weight = net.constant(np.ones(channels, np.float32)) if weight is None else weight
-    bias = net.constant(np.zeros(channels, np.float32)) if bias is None else bias
+    weight = net.constant(np.ones(channels), x.dtype) if weight is None else weight
+    bias = net.constant(np.zeros(channels), x.dtype) if bias is None else bias
     made = net.add("BatchNormalization", [x, weight, bias, mean, variance], epsilon=epsilon)
     return made if len(rest) != 2 else [made, None, None]
 
 
 @converter("aten.layer_norm")
 def layer_norm(net, x, shape, weight=None, bias=None, epsilon=1e-5, *_):
-    weight = net.constant(np.ones([int(each) for each in shape], np.float32)) if weight is None else weight
+    weight = net.constant(np.ones([int(each) for each in shape]), x.dtype) if weight is None else weight
     return net.add("LayerNormalization", [x, weight, bias], axis=-len(shape), epsilon=float(epsilon))
 
 
@@ -63,7 +63,7 @@ def group_norm(net, x, groups, weight=None, bias=None, epsilon=1e-5, *_):
     """By instance normalisation of each group, then the channels' factors; ONNX's GroupNormalization of opset 20 has one a group."""
     channels = int(x.val.shape[1])
     rows = net.add("Reshape", [x, net.axes([0, groups, -1])])
-    made = net.add("InstanceNormalization", [rows, net.constant(np.ones(groups, np.float32)), net.constant(np.zeros(groups, np.float32))],
+    made = net.add("InstanceNormalization", [rows, net.constant(np.ones(groups), x.dtype), net.constant(np.zeros(groups), x.dtype)],
                    epsilon=float(epsilon))
     made = net.add("Reshape", [made, net.add("Shape", [x])])
     for op, factor in (("Mul", weight), ("Add", bias)):
@@ -77,8 +77,8 @@ def instance_norm(net, x, weight, bias, mean, variance, use_input_stats, momentu
     if not use_input_stats:
         return batch_norm(net, x, weight, bias, mean, variance, False, momentum, epsilon, None)
     channels = int(x.val.shape[1])
-    weight = net.constant(np.ones(channels, np.float32)) if weight is None else weight
-    bias = net.constant(np.zeros(channels, np.float32)) if bias is None else bias
+    weight = net.constant(np.ones(channels), x.dtype) if weight is None else weight
+    bias = net.constant(np.zeros(channels), x.dtype) if bias is None else bias
     return net.add("InstanceNormalization", [x, weight, bias], epsilon=float(epsilon))
 
 

@@ -4,10 +4,11 @@
 import numpy as np
 import torch
 
-from tenon import _graph
+from tenon import _engine, _graph, _types
 
-TYPES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.int64: "i64", torch.int32: "i32", torch.int16: "i16",
-         torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool"}
+TYPES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64", torch.int32: "i32",
+         torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool"}
+FLOATS = {name for dtype, name in TYPES.items() if dtype.is_floating_point}
 converters = {}
 
 
@@ -65,6 +66,22 @@ class Network(_graph.Graph):
         made = Value(self, tensor.number, tensor.name, TYPES.get(val.dtype) if isinstance(val, torch.Tensor) else "i64")
         made.val = val
         return made
+
+    def tensor(self, tensor, name=None):
+        """A constant of a torch tensor."""
+        if tensor.dtype not in TYPES:
+            raise TypeError(f"'{name}' is {tensor.dtype}: expected one of {', '.join(map(str, TYPES))}")
+        kind, array = TYPES[tensor.dtype], tensor.detach().cpu().contiguous()
+        if kind == "bf16":  # which NumPy has not by itself
+            array = array.view(torch.int16)
+        number = _engine.graph_constant(self._graph, name, (_types.NUMBERS[kind], tuple(array.shape), array.numpy()))
+        return _graph.Tensor(self, number, name or "", kind)
+
+    def constant(self, value, dtype=None, name=None):
+        """As tenon.Graph.constant; of type "bf16", too."""
+        if dtype == "bf16":
+            return self.tensor(torch.as_tensor(np.asarray(value, np.float64)).to(torch.bfloat16), name)
+        return super().constant(value, dtype, name)
 
     def cast(self, tensor, dtype):
         """The tensor, or a number, in PyTorch's or Tenon's type."""
