@@ -76,7 +76,7 @@ __attribute__((constructor)) static void load_openmp(void) {
     if (!library) return;
     *(void **)&gomp_parallel = dlsym(library, "GOMP_parallel");
     *(void **)&gomp_thread_number = dlsym(library, "omp_get_thread_num");
-}
+} /* cppcheck-suppress resourceLeak ; it stays loaded */
 
 bool tn_openmp_is_here(void) {
     return gomp_parallel && gomp_thread_number;
