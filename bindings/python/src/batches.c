@@ -13,7 +13,8 @@ static void close_now(batch_reader *reader) {
 static bool open_input(batch_reader *reader, uint32_t index, PyObject *array) {
     const tn_port_info *port = tn_graph_input(reader->graph, index);
     array_view *view = &reader->views[index];
-    if (!array || !array_open(array, port->type, "calibration: input", port->name, false, view))
+    if (!array ||
+        !array_open(array, port->type, "calibration: input", port->name, false, NULL, view))
         return false;
     if (!view->is_packed) {
         binding_raise_text(TN_ERROR_ARGUMENT,

@@ -44,7 +44,7 @@ void binding_log(void *user, uint32_t level, const char *text);
 /* Hands what is queued to logging.getLogger("tenon"). An exception that is set stays set. */
 void binding_log_flush(void);
 
-/* --- types.c --- */
+/* --- arrays/types.c --- */
 /* "f32", as ports have it; null: no such type. */
 const char *binding_type_name(tn_type type);
 /* TN_NONE: no type has the name. */
@@ -73,8 +73,14 @@ bool binding_path(PyObject *object, PyObject **out_owner, const char **out_path)
 bool text_list_read(text_list *list, PyObject *iterable, const char *what);
 void text_list_free(text_list *list);
 
-/* --- array.c, dlpack.c --- */
+/* --- arrays/array.c, dlpack.c --- */
 struct dl_managed;
+/* An engine's device, whose memory tensors may lie in: a number of CUDA's, and the stream that they
+ * are read and written on, as DLPack has it (1: the default one). */
+typedef struct device_want {
+    int index;
+    unsigned long long stream;
+} device_want;
 /* The memory of a Python object that serves as a tensor. */
 typedef struct array_view {
     Py_buffer buffer;           /* obj null: none */
@@ -83,21 +89,23 @@ typedef struct array_view {
     void *data;
     tn_type type;
     uint32_t rank;
-    bool is_packed; /* linear */
-    uint64_t bytes; /* from `data` on, the last element included */
+    bool is_packed;    /* linear */
+    bool is_on_device; /* `data` is the device's that was wanted */
+    uint64_t bytes;    /* from `data` on, the last element included */
     const int64_t *shape;
     int64_t strides[TN_MAX_RANK]; /* in elements */
 } array_view;
 /* Opens an object's memory as elements of `type`: by the buffer protocol, by DLPack, or what
- * tenon._arrays makes of it. `port` is "input 'x'", for errors. False with an exception. */
+ * tenon._arrays makes of it. `kind` and `name` are "input" and "x", for errors. `want`: the device
+ * whose memory will do, too, or null. False with an exception. */
 bool array_open(PyObject *object, tn_type type, const char *kind, const char *name, bool is_written,
-                array_view *out_view);
+                const device_want *want, array_view *out_view);
 void array_close(array_view *view);
 /* By DLPack: 1, 0 (the object has none), or -1 with an exception. */
-int dlpack_open(PyObject *object, array_view *out_view);
+int dlpack_open(PyObject *object, const device_want *want, array_view *out_view);
 void dlpack_close(struct dl_managed *managed);
 
-/* --- memory.c: memory that NumPy arrays of outputs lie in --- */
+/* --- arrays/memory.c: memory that NumPy arrays of outputs lie in --- */
 bool binding_memory_init(PyObject *module);
 /* Takes over `data`, which came from binding_memory_allocate. Frees it on failure. */
 PyObject *binding_memory_new(void *data, uint64_t bytes);
@@ -153,6 +161,7 @@ typedef struct engine_object {
     PyObject *plan; /* whose memory the engine reads */
     PyObject *input_names, *output_names;
     uint32_t input_count, output_count;
+    int device_index; /* of CUDA's; -1: the engine runs on the processor */
 } engine_object;
 extern PyTypeObject *binding_runtime_type, *binding_graph_type, *binding_plan_type,
     *binding_engine_type, *binding_context_type;
@@ -167,9 +176,10 @@ PyTypeObject *binding_type_add(PyObject *module, PyType_Spec *spec);
 /* A plan object of a plan, which it takes over, also on failure. `accuracy`: the JSON of what was
  * measured, or null. */
 PyObject *binding_plan_new(runtime_object *runtime, tn_plan *plan, const char *accuracy);
-/* An engine object of an engine, which it takes over, also on failure. `is_lent`: it reads the
- * plan's memory. */
-PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, bool is_lent);
+/* An engine object of an engine, which it takes over, also on failure. `device`: the one that was
+ * asked for, or null. `is_lent`: it reads the plan's memory. */
+PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, const char *device,
+                             bool is_lent);
 PyObject *binding_context_new(engine_object *engine, tn_context *context);
 /* The runtime that is given (a new reference); null or None: the default one. */
 runtime_object *binding_runtime_of(PyObject *given);

@@ -20,6 +20,7 @@ static void context_dealloc(PyObject *object) {
     if (!binding_is_forked(self->engine->runtime)) {
         Py_BEGIN_ALLOW_THREADS;
         tn_context_destroy(self->context);
+        tn_stream_destroy(self->own_stream);
         Py_END_ALLOW_THREADS;
     }
     PyMem_Free(self->inputs);
@@ -129,7 +130,7 @@ static PyObject *context_engine(PyObject *object, void *closure) {
 
 PyDoc_STRVAR(
     RUN_DOC,
-    "run(inputs, out=None)\n--\n\n"
+    "run(inputs, out=None, allocate=None)\n--\n\n"
     "Runs the network once and answers a dict from each output's name to its NumPy array.\n\n"
     "`inputs`: a dict from each input's name to an array, or a tuple of arrays in the engine's\n"
     "order: NumPy's, any object with the buffer protocol or DLPack, or nested lists. Types must "
@@ -138,7 +139,14 @@ PyDoc_STRVAR(
     "Memory that is aligned to 64 bytes is read in place.\n"
     "`out`: a dict from outputs' names to arrays that they are written to, of the output's type "
     "and\n"
-    "size; these arrays are in the answer then. Raises tenon.Error.");
+    "size; these arrays are in the answer then.\n"
+    "On a GPU, arrays and `out` may be DLPack tensors in its memory, which are read and written "
+    "where\n"
+    "they are. `allocate`: a function of an output's name and its bytes that answers a tensor "
+    "there of\n"
+    "so many bytes, for outputs that are not in `out`; the answer has (that tensor, the type, the "
+    "shape)\n"
+    "of each. Raises tenon.Error.");
 
 static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void (*)(void))context_run, METH_FASTCALL | METH_KEYWORDS, RUN_DOC},
@@ -146,6 +154,10 @@ static PyMethodDef methods[] = {
      "cancel()\n--\n\nEnds the run that is under way in another thread, which raises tenon.Error "
      "of code "
      "TN_ERROR_CANCELLED.\nAnswers whether there was one."},
+    {"set_stream", context_set_stream, METH_O,
+     "set_stream(stream)\n--\n\nThe stream of the engine's device that runs are enqueued on: a "
+     "cudaStream_t as a number (1: the\ndefault one), or None for one of the context's own. A run "
+     "whose tensors are all in the device's\nmemory returns before it is done."},
     {"set_profiling", context_set_profiling, METH_O,
      "set_profiling(is_on)\n--\n\nWhether runs are timed step by step; profile() has the times."},
     {"profile", context_profile, METH_NOARGS,

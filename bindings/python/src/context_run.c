@@ -24,9 +24,22 @@ static PyObject *given(const context_object *self, PyObject *inputs, uint32_t in
 static tn_status bind_input(tn_context *context, uint32_t index, const array_view *view) {
     tn_status status = tn_context_set_shape(context, index, view->rank, view->shape);
     if (status != TN_OK) return status;
+    if (view->is_on_device)
+        return tn_context_bind_device_input(context, index, view->data, view->bytes);
     if (view->is_packed) return tn_context_bind_input(context, index, view->data, view->bytes);
     return tn_context_bind_input_strided(context, index, view->data, view->bytes, view->rank,
                                          view->strides);
+}
+
+/* As array_open; on an engine of a GPU, DLPack tensors may lie in its memory. */
+static bool open_array(context_object *self, PyObject *object, const tn_port_info *port,
+                       bool is_output, array_view *view) {
+    const char *kind = is_output ? "output" : "input";
+    device_want want;
+    if (self->engine->device_index < 0 || PyObject_CheckBuffer(object))
+        return array_open(object, port->type, kind, port->name, is_output, NULL, view);
+    return context_want(self, &want) &&
+           array_open(object, port->type, kind, port->name, is_output, &want, view);
 }
 
 static bool open_inputs(context_object *self, PyObject *inputs) {
@@ -38,8 +51,7 @@ static bool open_inputs(context_object *self, PyObject *inputs) {
             return false;
         }
         Py_INCREF(array); /* what is called may take it from the dict */
-        const bool is_open =
-            array_open(array, port->type, "input", port->name, false, &self->inputs[i]);
+        const bool is_open = open_array(self, array, port, false, &self->inputs[i]);
         Py_DECREF(array);
         if (!is_open) return false;
         if (bind_input(self->context, i, &self->inputs[i]) != TN_OK) return binding_raise() != NULL;
@@ -48,6 +60,8 @@ static bool open_inputs(context_object *self, PyObject *inputs) {
 }
 
 static tn_status bind_output(tn_context *context, uint32_t index, const array_view *view) {
+    if (view->is_on_device)
+        return tn_context_bind_device_output(context, index, view->data, view->bytes);
     if (view->is_packed) return tn_context_bind_output(context, index, view->data, view->bytes);
     return tn_context_bind_output_strided(context, index, view->data, view->bytes, view->rank,
                                           view->strides);
@@ -63,15 +77,25 @@ static bool open_output(context_object *self, PyObject *name, PyObject *array) {
     if (!is_found) return binding_raise() != NULL;
     output_slot *slot = &self->outputs[index];
     const tn_port_info *port = tn_engine_output(self->engine->engine, index);
-    if (!array_open(array, port->type, "output", port->name, true, &slot->view)) return false;
+    if (!open_array(self, array, port, true, &slot->view)) return false;
     slot->is_bound = true;
     return bind_output(self->context, index, &slot->view) == TN_OK || binding_raise();
+}
+
+/* Has the caller's function asked for the memory of outputs that are not bound. */
+static bool allocate_others(context_object *self) {
+    for (uint32_t i = 0; self->allocate && i < self->engine->output_count; i++)
+        if (!self->outputs[i].is_bound &&
+            tn_context_set_device_output_allocator(self->context, i, context_allocate_on_device,
+                                                   self) != TN_OK)
+            return binding_raise() != NULL;
+    return true;
 }
 
 static bool open_outputs(context_object *self, PyObject *out) {
     PyObject *name, *array;
     Py_ssize_t position = 0;
-    if (!out || out == Py_None) return true;
+    if (!out || out == Py_None) return allocate_others(self);
     if (!PyDict_Check(out)) {
         PyErr_Format(PyExc_TypeError, "out: a dict from outputs' names to arrays is wanted, not %R",
                      out);
@@ -79,7 +103,7 @@ static bool open_outputs(context_object *self, PyObject *out) {
     }
     while (PyDict_Next(out, &position, &name, &array))
         if (!open_output(self, name, array)) return false;
-    return true;
+    return allocate_others(self);
 }
 
 /* Gives back what the run has; memory of outputs that became arrays is none of its any more. */
@@ -90,7 +114,8 @@ static void close_all(context_object *self) {
         output_slot *slot = &self->outputs[i];
         free(slot->data);
         slot->data = NULL;
-        if (!slot->is_bound) continue;
+        Py_CLEAR(slot->owner);
+        if (!slot->is_bound && !self->allocate) continue;
         tn_context_set_output_allocator(self->context, i, context_allocate_output, self);
         array_close(&slot->view);
         slot->is_bound = false;
@@ -108,6 +133,7 @@ static PyObject *output_array(context_object *self, uint32_t index, PyObject *ou
     const tn_tensor *tensor;
     if (tn_context_output(self->context, index, &tensor) != TN_OK) return binding_raise();
     PyObject *name = PyTuple_GetItem(self->engine->output_names, index);
+    if (slot->owner) return context_device_output(self, index, tensor);
     if (!slot->is_bound) {
         void *data = slot->data;
         slot->data = NULL;
@@ -134,24 +160,27 @@ static PyObject *outputs_dict(context_object *self, PyObject *out) {
     return dict;
 }
 
-/* run(inputs, out=None), by position or name. */
+enum { PARAMETERS = 3 };
+
+/* run(inputs, out=None, allocate=None), by position or name. */
 static bool read_arguments(PyObject *const *arguments, Py_ssize_t count, PyObject *names,
-                           PyObject *values[2]) {
-    static const char *const parameters[] = {"inputs", "out"};
+                           PyObject *values[PARAMETERS]) {
+    static const char *const parameters[] = {"inputs", "out", "allocate"};
     const Py_ssize_t named = names ? PyTuple_Size(names) : 0;
-    for (Py_ssize_t i = 0; i < count && i < 2; i++)
+    for (Py_ssize_t i = 0; i < count && i < PARAMETERS; i++)
         values[i] = arguments[i];
-    bool is_read = count <= 2;
+    bool is_read = count <= PARAMETERS;
     for (Py_ssize_t i = 0; is_read && i < named; i++) {
         PyObject *name = PyTuple_GetItem(names, i);
         int which = 0;
-        while (which < 2 && PyUnicode_CompareWithASCIIString(name, parameters[which]) != 0)
+        while (which < PARAMETERS && PyUnicode_CompareWithASCIIString(name, parameters[which]) != 0)
             which++;
-        is_read = which < 2 && !values[which];
+        is_read = which < PARAMETERS && !values[which];
         if (is_read) values[which] = arguments[count + i];
     }
     if (is_read && values[0]) return true;
-    PyErr_SetString(PyExc_TypeError, "run(inputs, out=None): one or two arguments are wanted");
+    PyErr_SetString(PyExc_TypeError,
+                    "run(inputs, out=None, allocate=None): one to three arguments are wanted");
     return false;
 }
 
@@ -170,7 +199,7 @@ static bool check_inputs(const context_object *self, PyObject *inputs) {
 PyObject *context_run(PyObject *object, PyObject *const *arguments, Py_ssize_t count,
                       PyObject *names) {
     context_object *self = (context_object *)object;
-    PyObject *values[2] = {NULL, NULL}, *result = NULL;
+    PyObject *values[PARAMETERS] = {NULL}, *result = NULL;
     if (!read_arguments(arguments, count, names, values) || !check_inputs(self, values[0]) ||
         !context_begin(self))
         return NULL;
@@ -179,15 +208,18 @@ PyObject *context_run(PyObject *object, PyObject *const *arguments, Py_ssize_t c
         out = PyDict_Copy(out);
     else
         Py_XINCREF(out);
+    self->allocate = values[2] && values[2] != Py_None ? values[2] : NULL;
     if (open_inputs(self, inputs) && open_outputs(self, out)) {
         tn_status status;
         Py_BEGIN_ALLOW_THREADS;
         status = tn_context_run(self->context);
+        if (status == TN_OK) status = context_wait(self);
         Py_END_ALLOW_THREADS;
         result = status == TN_OK ? outputs_dict(self, out) : binding_raise();
         binding_log_flush();
     }
     close_all(self);
+    self->allocate = NULL;
     context_end(self);
     Py_XDECREF(out);
     return result;

@@ -2,6 +2,9 @@
 /* tenon.Engine: a loaded plan, immutable, shared by threads. */
 #include "binding.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 PyTypeObject *binding_engine_type;
 
 static const tn_port_info *input_of(const void *engine, uint32_t index) {
@@ -22,7 +25,26 @@ static PyObject *names_of(const tn_engine *engine, uint32_t count,
     return names;
 }
 
-PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, bool is_lent) {
+static bool find_other(void *user, const tn_device_info *device) {
+    *(bool *)user = strcmp(device->kind, "cpu") != 0;
+    return !*(bool *)user;
+}
+
+/* The number of the GPU that the engine runs on; -1: none. */
+static int find_device(const runtime_object *runtime, tn_engine *engine, const char *asked) {
+    const tn_plan_description *description = NULL;
+    bool has_others = false;
+    tn_runtime_visit_devices(runtime->runtime, find_other, &has_others);
+    if (!has_others || tn_engine_describe(engine, &description) != TN_OK) return -1;
+    const bool is_cuda =
+        description->program_count > 0 && strcmp(description->programs[0]->device, "cuda") == 0;
+    tn_plan_description_destroy(description);
+    const char *number = asked ? strchr(asked, ':') : NULL;
+    return is_cuda ? number ? atoi(number + 1) : 0 : -1;
+}
+
+PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, const char *device,
+                             bool is_lent) {
     allocfunc allocate = (allocfunc)PyType_GetSlot(binding_engine_type, Py_tp_alloc);
     engine_object *self = (engine_object *)allocate(binding_engine_type, 0);
     if (!self) {
@@ -31,6 +53,7 @@ PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, bool is_lent)
     }
     self->engine = engine;
     self->runtime = (runtime_object *)Py_NewRef((PyObject *)plan->runtime);
+    self->device_index = find_device(self->runtime, engine, device);
     self->plan = is_lent ? Py_NewRef((PyObject *)plan) : NULL;
     self->input_count = tn_engine_input_count(engine);
     self->output_count = tn_engine_output_count(engine);
@@ -118,12 +141,20 @@ static PyObject *engine_model_info(PyObject *object, void *closure) {
     return binding_model_info(&info);
 }
 
+static PyObject *engine_device(PyObject *object, void *closure) {
+    (void)closure;
+    const engine_object *self = (engine_object *)object;
+    return self->device_index < 0 ? PyUnicode_FromString("cpu")
+                                  : PyUnicode_FromFormat("cuda:%d", self->device_index);
+}
+
 static PyMethodDef methods[] = {{"context", engine_context, METH_NOARGS,
                                  "context()\n--\n\nA tenon.Context: one thread's running state. "
                                  "Contexts of one engine run side by side."},
                                 {NULL, NULL, 0, NULL}};
 static PyGetSetDef properties[] = {
     {"inputs", engine_inputs, NULL, "The inputs: a tuple of tenon.Port.", NULL},
+    {"device", engine_device, NULL, "Where it runs: 'cpu', 'cuda:0'.", NULL},
     {"outputs", engine_outputs, NULL, "The outputs: a tuple of tenon.Port.", NULL},
     {"profiles", engine_profiles, NULL,
      "The shapes that the plan was built for: of each profile a dict from an input's name to its "

@@ -143,7 +143,8 @@ static PyObject *plan_engine(PyObject *object, PyObject *arguments, PyObject *ke
         Py_BEGIN_ALLOW_THREADS;
         status = load(self, path, &options, &engine, &is_lent);
         Py_END_ALLOW_THREADS;
-        result = status == TN_OK ? binding_engine_new(self, engine, is_lent) : binding_raise();
+        result = status == TN_OK ? binding_engine_new(self, engine, options.device, is_lent)
+                                 : binding_raise();
         binding_log_flush();
     }
     Py_XDECREF(owner);

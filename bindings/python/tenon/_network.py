@@ -13,12 +13,16 @@ class Network:
 
     plan, engine: the tenon.Plan and tenon.Engine. inputs, outputs: tuples of tenon.Port.
     Calls from several threads run side by side, each on a context of its own.
+    On a GPU, inputs may be tensors in its memory, by DLPack and without a copy. Of PyTorch's and CuPy's, the network runs on their current
+    stream, outputs are tensors of theirs, and a call returns before it is done, as theirs do.
     """
 
     def __init__(self, plan, engine):
         self.plan = plan
         self.engine = engine
         self._contexts = []
+        self._streams = {}  # contexts that run on streams of a GPU's, by the stream
+        self._on_device = engine.device != "cpu"
         self._executor = None
         self._lock = threading.Lock()
         self._one_output = engine.outputs[0].name if len(engine.outputs) == 1 else None
@@ -52,6 +56,9 @@ class Network:
 
     def run_named(self, inputs, out=None):
         """As run, but always a dict of arrays."""
+        if self._on_device:
+            from tenon import _device
+            return _device.run(self, inputs, out)
         context = self._context()
         try:
             return context.run(inputs, out)
@@ -59,7 +66,8 @@ class Network:
             self._contexts.append(context)
 
     async def run_async(self, inputs, out=None):
-        """As run, on a thread of its own, while the event loop goes on. Cancelling the task ends the run before its next node."""
+        """As run, on a thread of its own, while the event loop goes on; outputs are NumPy arrays. Cancelling the task ends the run before
+        its next node."""
         import asyncio
         context = self._context()
         future = self._threads().submit(context.run, inputs, out)

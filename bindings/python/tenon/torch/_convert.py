@@ -36,7 +36,7 @@ def convert(module, example_inputs, *, shapes=None, kwargs=None, plugins=(), run
     plugins: layers that converters use.
     fallback: what is done where a converter is missing. "torch": these operators, and those that a converter refuses, run in PyTorch,
         between networks (the result's in_pytorch names them); "onnx": the whole module goes by torch.onnx.export.
-    options: those of tenon.build.
+    options: those of tenon.build. device is that of the example's tensors where it is not given.
 
     Raises MissingConverters, which names all of them; what torch.export refuses; tenon.Error."""
     if fallback not in (None, "onnx", "torch"):
@@ -57,9 +57,16 @@ def convert(module, example_inputs, *, shapes=None, kwargs=None, plugins=(), run
         return _by_onnx(original, shapes, plugins, runtime, options)
     if missing and fallback is None:
         raise MissingConverters(missing)
-    options = {name: value for name, value in options.items() if name != "device" or value is not None}
+    if options.get("device") is None:
+        options["device"] = _device_of(example_inputs, kwargs or {})
     common = {"plugins": plugins, "runtime": runtime, "options": options}
     return _mixed(exported, missing, shapes, **common) if fallback == "torch" else _whole(exported, shapes, **common)
+
+
+def _device_of(inputs, kwargs):
+    """"cuda:1" of the first tensor on a GPU; None: the processor."""
+    tensors = [each for each in pytree.tree_leaves((inputs, kwargs)) if isinstance(each, torch.Tensor)]
+    return next((f"cuda:{each.device.index or 0}" for each in tensors if each.is_cuda), None)
 
 
 def _dynamic(module, inputs, kwargs, shapes):
@@ -94,7 +101,7 @@ def _whole(exported, shapes, plugins, runtime, options):
     outputs = [(f"output{index}", each) for index, each in enumerate(_parts.results(exported))]
     profile = {node.name: shapes[node.name] for node in users if shapes and node.name in shapes} or None
     plan = _network(exported, exported.graph.nodes, users, outputs, plugins, runtime).build(profile, **options)
-    return Module(plan, exported.call_spec.out_spec, plugins)
+    return Module(plan, exported.call_spec.out_spec, plugins, device=options["device"])
 
 
 def _mixed(exported, missing, shapes, **common):
@@ -131,7 +138,7 @@ def _in_parts(exported, missing, refused, shapes, plugins, runtime, options):
             constants[names[-1]] = each if each is None else torch.as_tensor(each)
         elif each.op == "placeholder" and each not in _parts.users(exported):
             constants[each.name] = _parts.constant_of(exported, each).detach()
-    module = Module(None, exported.call_spec.out_spec, plugins, programs=True)
+    module = Module(None, exported.call_spec.out_spec, plugins, programs=True, device=options["device"])
     module._set_parts([node.name for node in _parts.users(exported)], names, parts, constants)
     module.in_pytorch = missing
     return module
@@ -256,4 +263,4 @@ def _by_onnx(exported, shapes, plugins, runtime, options):
     data = io.BytesIO()
     program.save(data)
     plan = _build.build(data.getvalue(), plugins, shapes, runtime=runtime, format="onnx", **options)
-    return Module(plan, exported.call_spec.out_spec, plugins)
+    return Module(plan, exported.call_spec.out_spec, plugins, device=options["device"])

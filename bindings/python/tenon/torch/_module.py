@@ -13,8 +13,8 @@ from tenon import _engine, _network
 class _Engine:
     """A part that runs on Tenon."""
 
-    def __init__(self, plan, plugins):
-        self.network = _network.load(plan, plugins)
+    def __init__(self, plan, plugins, device):
+        self.network = _network.load(plan, plugins, device=device)
         self.types = [port.type for port in self.network.outputs]
         self.names = [port.name for port in self.network.outputs]
 
@@ -42,7 +42,8 @@ class _Program:
 
 
 class Module(torch.nn.Module):
-    """A torch.nn.Module that runs a network of Tenon on torch tensors, without copies on the processor. Its state dict holds the plan:
+    """A torch.nn.Module that runs a network of Tenon on torch tensors, without copies: on the processor, or on a GPU's current stream for
+    a plan that was built for it (`device`: "cpu", "cuda:1"; None: as it was built). Its state dict holds the plan:
 
         torch.save(module.state_dict(), "net.pt")
         module = tenon.torch.Module(plugins=[...])
@@ -52,8 +53,9 @@ class Module(torch.nn.Module):
     several: `networks`; `in_pytorch` lists what runs in PyTorch between them, as (name, where). Its state dict has programs of
     torch.export, too, which are loaded only by Module(programs=True): loading one may run what its author put into it."""
 
-    def __init__(self, plan=None, out_spec=None, plugins=(), *, programs=False):
+    def __init__(self, plan=None, out_spec=None, plugins=(), *, programs=False, device=None):
         super().__init__()
+        self._device = device
         self._plugins = plugins
         self._programs = programs
         self._out_spec = out_spec
@@ -63,13 +65,13 @@ class Module(torch.nn.Module):
             self._set_plan(plan)
 
     def _set_plan(self, plan):
-        part = _Engine(plan, self._plugins)
+        part = _Engine(plan, self._plugins, self._device)
         self._names, self._outputs = [port.name for port in part.network.inputs], part.names
         self._parts = [(part, self._names, self._outputs)]
 
     def _set_parts(self, names, outputs, parts, constants=None):
         """parts: (plan, or the bytes of a program; names of inputs; names of outputs) in the order of a run."""
-        self._parts = [(_Engine(what, self._plugins) if isinstance(what, _engine.Plan) else _Program(what), reads, makes)
+        self._parts = [(_Engine(what, self._plugins, self._device) if isinstance(what, _engine.Plan) else _Program(what), reads, makes)
                        for what, reads, makes in parts]
         self._names, self._outputs, self._constants = names, outputs, constants or {}
 

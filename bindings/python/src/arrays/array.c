@@ -79,15 +79,33 @@ static bool open_block(PyObject *made, array_view *view) {
     return true;
 }
 
+/* Nothing converts what lies on a device. Closes it on failure. */
+static bool check_device_view(array_view *view, tn_type type, const char *kind, const char *name) {
+    const bool is_right = view->type == type;
+    if (is_right && view->is_packed) return true;
+    const char *came = binding_type_name(view->type);
+    array_close(view);
+    if (is_right)
+        binding_raise_text(TN_ERROR_ARGUMENT,
+                           "%s '%s': a tensor with gaps in a device's memory came; "
+                           "tensor.contiguous() is without",
+                           kind, name);
+    else
+        binding_raise_text(TN_ERROR_TYPE, "%s '%s': a tensor of %s came, %s is wanted", kind, name,
+                           came ? came : "another type", binding_type_name(type));
+    return false;
+}
+
 bool array_open(PyObject *object, tn_type type, const char *kind, const char *name, bool is_written,
-                array_view *view) {
+                const device_want *want, array_view *view) {
     memset(view, 0, offsetof(array_view, strides));
     if (open_buffer(object, is_written, view)) {
         if (view->type == type) return true;
         array_close(view);
     } else if (!PyObject_CheckBuffer(object)) {
-        const int is_open = dlpack_open(object, view);
+        const int is_open = dlpack_open(object, want, view);
         if (is_open < 0) return false;
+        if (is_open > 0 && view->is_on_device) return check_device_view(view, type, kind, name);
         if (is_open > 0 && view->type == type) return true;
         array_close(view);
     }

@@ -22,13 +22,32 @@ typedef struct dl_managed {
     void *context;
     void (*deleter)(struct dl_managed *self);
 } dl_managed;
-enum { DEVICE_CPU = 1, DEVICE_CUDA_HOST = 3 };
+enum { DEVICE_CPU = 1, DEVICE_CUDA = 2, DEVICE_CUDA_HOST = 3 };
 
 void dlpack_close(dl_managed *managed) {
     if (managed && managed->deleter) managed->deleter(managed);
 }
 
-static bool describe(const dl_tensor *tensor, array_view *view) {
+/* Whether a tensor's memory is the host's, or of the device that is wanted. */
+static bool check_device(const dl_tensor *tensor, const device_want *want) {
+    const int32_t type = tensor->device_type;
+    const bool is_host = type == DEVICE_CPU || type == DEVICE_CUDA_HOST;
+    if (is_host || (want && type == DEVICE_CUDA && tensor->device_id == want->index)) return true;
+    if (want)
+        binding_raise_text(TN_ERROR_DEVICE,
+                           "a tensor in memory of another device came (DLPack's kind %d, number "
+                           "%d), one of the engine's, cuda:%d, or of the host is wanted",
+                           (int)type, (int)tensor->device_id, (int)want->index);
+    else
+        binding_raise_text(
+            TN_ERROR_DEVICE,
+            "a tensor in a device's memory came (of DLPack's kind %d), one of the host's "
+            "is wanted; tensor.cpu() is that",
+            (int)type);
+    return false;
+}
+
+static bool describe(const dl_tensor *tensor, const device_want *want, array_view *view) {
     if (tensor->rank < 0 || tensor->rank > TN_MAX_RANK) {
         binding_raise_text(TN_ERROR_SHAPE, "a tensor of %d axes came, at most %d are possible",
                            (int)tensor->rank, TN_MAX_RANK);
@@ -38,14 +57,8 @@ static bool describe(const dl_tensor *tensor, array_view *view) {
     view->rank = (uint32_t)tensor->rank;
     view->shape = tensor->shape;
     view->data = (char *)tensor->data + tensor->byte_offset;
-    if (tensor->device_type != DEVICE_CPU && tensor->device_type != DEVICE_CUDA_HOST) {
-        binding_raise_text(
-            TN_ERROR_DEVICE,
-            "a tensor in a device's memory came (of DLPack's kind %d), one of the host's "
-            "is wanted; tensor.cpu() is that",
-            (int)tensor->device_type);
-        return false;
-    }
+    if (!check_device(tensor, want)) return false;
+    view->is_on_device = tensor->device_type == DEVICE_CUDA;
     int64_t packed = 1, last = 1;
     view->is_packed = true;
     for (int32_t i = tensor->rank - 1; i >= 0; i--) {
@@ -58,21 +71,39 @@ static bool describe(const dl_tensor *tensor, array_view *view) {
     return true;
 }
 
-int dlpack_open(PyObject *object, array_view *view) {
+/* The object's capsule. Of what may lie on a device, it is asked on which stream it is read: the
+ * producer has that wait for its own work. */
+static PyObject *ask(PyObject *object, PyObject *method, const device_want *want) {
+    PyObject *where = want ? PyObject_CallMethod(object, "__dlpack_device__", NULL) : NULL;
+    if (want && !where) return NULL;
+    PyObject *kind = where ? PySequence_GetItem(where, 0) : NULL;
+    const long type = kind ? PyLong_AsLong(kind) : DEVICE_CPU;
+    Py_XDECREF(kind);
+    Py_XDECREF(where);
+    if (PyErr_Occurred()) return NULL;
+    if (type != DEVICE_CUDA) return PyObject_CallFunctionObjArgs(method, NULL);
+    PyObject *none = PyTuple_New(0), *named = Py_BuildValue("{s:K}", "stream", want->stream);
+    PyObject *capsule = none && named ? PyObject_Call(method, none, named) : NULL;
+    Py_XDECREF(none);
+    Py_XDECREF(named);
+    return capsule;
+}
+
+int dlpack_open(PyObject *object, const device_want *want, array_view *view) {
     PyObject *method = PyObject_GetAttrString(object, "__dlpack__");
     if (!method) {
         if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
         PyErr_Clear();
         return 0;
     }
-    PyObject *capsule = PyObject_CallFunctionObjArgs(method, NULL);
+    PyObject *capsule = ask(object, method, want);
     Py_DECREF(method);
     if (!capsule) return -1;
     dl_managed *managed = PyCapsule_GetPointer(capsule, "dltensor");
     if (managed && PyCapsule_SetName(capsule, "used_dltensor") != 0) managed = NULL;
     Py_DECREF(capsule);
     if (!managed) return -1;
-    if (!describe(&managed->tensor, view)) {
+    if (!describe(&managed->tensor, want, view)) {
         dlpack_close(managed);
         return -1;
     }
