@@ -15,14 +15,31 @@
 #include <tenon/kit/cuda/copy.cuh>
 #include <tenon/kit/cuda/launch.cuh>
 
+#include <float.h>
 #include <math.h>
 
 namespace {
 
 enum { WARPS = 4, THREADS = WARPS * 32, ROWS = 16 /* of a warp */ };
 
+/* Powers of the softmax. Where products are rounded they have base 2, one instruction each, which
+ * is right to some 2^-22, and scores are counted in units of log(2). */
+template <typename M> struct power {
+    static constexpr float UNIT = 1.4426950408889634f;
+    static __device__ __forceinline__ float of(float score) {
+        float y;
+        asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(score));
+        return y;
+    }
+};
+template <> struct power<float> {
+    static constexpr float UNIT = 1;
+    static __device__ __forceinline__ float of(float score) { return expf(score); }
+};
+
 template <typename M, int D, bool IS_SHARED> struct form {
     typedef tile<M, D> tiles;
+    typedef power<M> powers;
     typedef typename tiles::type type;
     enum {
         KEYS = D > 128 ? 32 : 64, /* of a tile */
@@ -121,23 +138,39 @@ template <typename F, int D> struct rows_state {
     int64_t mask[2]; /* where the rows of the mask begin */
 };
 
+/* Whether a row sees all of a warp's keys of a tile. */
+template <typename F> __device__ __forceinline__ bool sees_all(const seen &range, int first) {
+    return range.begin <= first && first + F::OWN <= range.end;
+}
+
+/* Finite where the bias is: the lowest number, as masks have it, stays above minus infinity. */
+__device__ __forceinline__ float in_units(float bias, float unit) {
+    const float scaled = bias * unit;
+    return isinf(scaled) && !isinf(bias) ? copysignf(FLT_MAX, bias) : scaled;
+}
+
 /* The products become scores: scaled, capped, masked; minus infinity where a key is not seen. */
 template <typename F, int D>
 __device__ __forceinline__ void finish_scores(const tn_cuda_attention &job, int first,
                                               const rows_state<F, D> &rows, float (&s)[F::NT][4]) {
     const int t = threadIdx.x & 3;
+    const float unit = F::powers::UNIT, scale = job.scale * unit;
+    const bool is_plain = job.softcap <= 0 && job.mask_type == TN_CUDA_NO_MASK &&
+                          sees_all<F>(rows.range[0], first) && sees_all<F>(rows.range[1], first);
 #pragma unroll
     for (int n = 0; n < F::NT; n++)
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int key = first + n * 8 + 2 * t + i % 2;
-            float score = s[n][i] * job.scale;
-            if (job.softcap > 0) score = job.softcap * tanhf(score / job.softcap);
+            float score = s[n][i] * scale;
+            s[n][i] = score;
+            if (is_plain) continue;
+            if (job.softcap > 0) score = job.softcap * unit * tanhf(score / (job.softcap * unit));
             if (key < rows.range[i / 2].begin || key >= rows.range[i / 2].end) {
                 score = -INFINITY;
             } else if (job.mask_type != TN_CUDA_NO_MASK) {
                 const float bias = mask_at(job, rows.mask[i / 2] + key * job.mask_step[3]);
-                score = bias == -INFINITY ? bias : score + bias;
+                score = bias == -INFINITY ? bias : score + in_units(bias, unit);
             }
             s[n][i] = score;
         }
@@ -156,12 +189,12 @@ __device__ __forceinline__ void soften(rows_state<F, D> &rows, float (&s)[F::NT]
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
         largest = fmaxf(largest, rows.largest[half]);
         const float offset = largest == -INFINITY ? 0.0f : largest;
-        const float factor = expf(rows.largest[half] - offset);
+        const float factor = F::powers::of(rows.largest[half] - offset);
 #pragma unroll
         for (int n = 0; n < F::NT; n++)
 #pragma unroll
             for (int i = 2 * half; i < 2 * half + 2; i++)
-                total += s[n][i] = expf(s[n][i] - offset);
+                total += s[n][i] = F::powers::of(s[n][i] - offset);
         rows.largest[half] = largest;
         rows.total[half] = rows.total[half] * factor + total;
 #pragma unroll
@@ -230,7 +263,7 @@ __device__ __forceinline__ void store_joined(const tn_cuda_attention &job, int b
         for (int w = 0; w < WARPS; w++)
             largest = fmaxf(largest, from[w * ROWS * PITCH + D]);
         for (int w = 0; w < WARPS && largest != -INFINITY; w++) {
-            const float factor = expf(from[w * ROWS * PITCH + D] - largest);
+            const float factor = F::powers::of(from[w * ROWS * PITCH + D] - largest);
             total += factor * from[w * ROWS * PITCH + D + 1];
             sum += factor * from[w * ROWS * PITCH + at % D];
         }
@@ -251,8 +284,8 @@ __global__ void __launch_bounds__(THREADS) online(const tn_cuda_attention job) {
     const int own_key = IS_SHARED ? warp * F::OWN : 0;
     if (threadIdx.x == 0) bounds[0] = job.keys, bounds[1] = 0;
     tn_cuda_start_next();
+    if (job.lengths) tn_cuda_wait_for_last(); /* else all ranges are known before */
     __syncthreads();
-    tn_cuda_wait_for_last();
     rows_state<F, D> rows;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -271,6 +304,7 @@ __global__ void __launch_bounds__(THREADS) online(const tn_cuda_attention job) {
 #pragma unroll
     for (int d = 0; d < D / 8; d++)
         rows.sums[d][0] = rows.sums[d][1] = rows.sums[d][2] = rows.sums[d][3] = 0;
+    tn_cuda_wait_for_last();
     load_rows<F>(queries, F::QUERIES, job.depth, job.is_q_aligned, [&](int row) -> const type * {
         const int index = first_row + row;
         if (index >= job.group * job.queries) return nullptr;
