@@ -19,7 +19,8 @@ typedef struct tn_attention_params {
     int64_t left_window_size, right_window_size;
 } tn_attention_params;
 
-enum { TN_ATTENTION_FIELD_SCALE = 4 }; /* its bit of `present` */
+/* Bits of `present`. */
+enum { TN_ATTENTION_FIELD_SCALE = 4, TN_ATTENTION_PACKED_FIELD_SCALE = 3 };
 enum {
     TN_ATTENTION_Q = 0,
     TN_ATTENTION_K = 1,
@@ -36,11 +37,16 @@ enum {
     TN_ATTENTION_SCORES = 3 /* qk_matmul_output */
 };
 
-/* Element (batch, head, position, 0) of a tensor of heads lies at batch * strides.batch + head *
- * strides.head + position * strides.position. */
+/* Element (batch, head, position, 0) of a tensor of heads lies at first + batch * strides.batch +
+ * head * strides.head + position * strides.position. */
 typedef struct tn_attention_strides {
-    int64_t batch, head, position;
+    int64_t first, batch, head, position;
 } tn_attention_strides;
+static inline int64_t tn_attention_at(const tn_attention_strides *strides, int64_t batch,
+                                      int64_t head, int64_t position) {
+    return strides->first + batch * strides->batch + head * strides->head +
+           position * strides->position;
+}
 
 typedef struct tn_attention_sizes {
     int64_t batch, q_heads, kv_heads, group; /* group = q_heads / kv_heads */
@@ -51,6 +57,20 @@ typedef struct tn_attention_sizes {
     int64_t mask_strides[4]; /* by batch, head, query, key; 0: broadcast */
     int64_t mask_keys;       /* keys from here on are masked */
 } tn_attention_sizes;
+
+/* Inputs of PackedQkvAttention, whose rows have queries, keys and values behind each other. */
+enum { TN_ATTENTION_PACKED = 0, TN_ATTENTION_PACKED_MASK = 1, TN_ATTENTION_PACKED_INPUTS = 2 };
+static inline bool tn_attention_is_packed(const tn_call *call) {
+    return call->op->input_count == TN_ATTENTION_PACKED_INPUTS;
+}
+/* The tensor of an input, by Attention's numbers, of a node of either operator; null: absent. */
+static inline const tn_tensor *tn_attention_input(const tn_call *call, uint32_t input) {
+    if (tn_attention_is_packed(call)) {
+        if (input > TN_ATTENTION_MASK) return NULL;
+        input = input == TN_ATTENTION_MASK ? TN_ATTENTION_PACKED_MASK : TN_ATTENTION_PACKED;
+    }
+    return input < call->input_count ? call->inputs[input] : NULL;
+}
 
 /* Checks the shapes and fields of an Attention node. TN_ERROR_ARGUMENT, TN_ERROR_SHAPE,
  * TN_ERROR_RANGE. */
@@ -93,6 +113,6 @@ tn_status tn_attention_reference(tn_call *call) TN_NOEXCEPT;
 tn_status tn_attention_rows_reshape(tn_call *call) TN_NOEXCEPT;
 tn_status tn_attention_rows_run(tn_call *call) TN_NOEXCEPT;
 
-extern const tn_kernel *const tn_attention_kernels[4]; /* kernels.c */
+extern const tn_kernel *const tn_attention_kernels[8]; /* kernels.c */
 
 #endif

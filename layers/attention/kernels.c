@@ -18,7 +18,7 @@ static tn_status online_accepts(tn_call *call) {
     const tn_attention_params *params = call->params;
     const tn_type type = call->inputs[TN_ATTENTION_Q]->type;
     if (type != TN_F32 && type != TN_F16 && type != TN_BF16) return TN_ERROR_UNSUPPORTED;
-    if (call->inputs[TN_ATTENTION_V]->type != type) return TN_ERROR_UNSUPPORTED;
+    if (tn_attention_input(call, TN_ATTENTION_V)->type != type) return TN_ERROR_UNSUPPORTED;
     if (params->softmax_precision == 11 /* double */ || tn_infer_output(call, TN_ATTENTION_SCORES))
         return TN_ERROR_UNSUPPORTED;
     return TN_OK;
@@ -85,4 +85,22 @@ TN_LEVEL_KERNELS(online, tn_attention, "Attention", "online",
                  .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, .accepts = online_accepts,
                  .reshape = online_reshape, .run = online_run);
 
-const tn_kernel *const tn_attention_kernels[4] = {TN_LEVEL_LIST(online), &rows_kernel};
+#define PACKED(level)                                                                              \
+    static const tn_kernel packed_##level = {                                                      \
+        TN_KERNEL_BEGIN("cpu", "Tenon", "PackedQkvAttention", "online_" #level, 1,                 \
+                        "Online softmax over blocks of keys, in 32-bit floats."),                  \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
+        .user = (void *)(uintptr_t)&tn_attention_##level,                                          \
+        .accepts = online_accepts,                                                                 \
+        .reshape = online_reshape,                                                                 \
+        .run = online_run}
+PACKED(baseline);
+PACKED(avx2);
+PACKED(avx512);
+TN_CPU_KERNEL(packed_rows, "Tenon", "PackedQkvAttention", "rows",
+              "Queries on all threads, in double precision.", .reshape = tn_attention_rows_reshape,
+              .run = tn_attention_rows_run);
+
+const tn_kernel *const tn_attention_kernels[8] = {TN_LEVEL_LIST(online), &rows_kernel,
+                                                  TN_LEVEL_LIST(packed), &packed_rows};

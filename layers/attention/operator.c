@@ -9,10 +9,18 @@
 #include "attention/rewrites.h"
 #include "kit/operator/layer.h"
 
+#define FIELD_CAUSAL                                                                               \
+    TN_FIELD_RANGE(tn_attention_params, is_causal, TN_FIELD_I64, TN_OPTIONAL, "0", 0, 1,           \
+                   "1: a query sees the keys up to its own position alone")
+#define FIELD_SCALE                                                                                \
+    TN_FIELD(tn_attention_params, scale, TN_FIELD_F32, TN_OPTIONAL, NULL,                          \
+             "factor of Q K^T; not given: 1 / sqrt(elements of a head)")
+#define FIELD_SOFTCAP                                                                              \
+    TN_FIELD(tn_attention_params, softcap, TN_FIELD_F32, TN_OPTIONAL, "0",                         \
+             "scores are held within -softcap..softcap by tanh; 0: they are not")
 #define PRECISIONS "none=0|f32=1|f16=10|f64=11|bf16=16"
 static const tn_field attention_fields[] = {
-    TN_FIELD_RANGE(tn_attention_params, is_causal, TN_FIELD_I64, TN_OPTIONAL, "0", 0, 1,
-                   "1: a query sees the keys up to its own position alone"),
+    FIELD_CAUSAL,
     TN_FIELD(tn_attention_params, kv_num_heads, TN_FIELD_I64, TN_OPTIONAL, "0",
              "heads of K and V of rank 3"),
     TN_FIELD(tn_attention_params, q_num_heads, TN_FIELD_I64, TN_OPTIONAL, "0",
@@ -20,10 +28,8 @@ static const tn_field attention_fields[] = {
     TN_FIELD_RANGE(tn_attention_params, qk_matmul_output_mode, TN_FIELD_I64, TN_OPTIONAL, "0", 0, 3,
                    "qk_matmul_output is 0: the scaled product, 1: with softcap, 2: with the mask, "
                    "3: after the softmax"),
-    TN_FIELD(tn_attention_params, scale, TN_FIELD_F32, TN_OPTIONAL, NULL,
-             "factor of Q K^T; not given: 1 / sqrt(elements of a head)"),
-    TN_FIELD(tn_attention_params, softcap, TN_FIELD_F32, TN_OPTIONAL, "0",
-             "scores are held within -softcap..softcap by tanh; 0: they are not"),
+    FIELD_SCALE,
+    FIELD_SOFTCAP,
     TN_FIELD_CHOICE(tn_attention_params, softmax_precision, TN_FIELD_ENUM, TN_OPTIONAL, "none",
                     PRECISIONS, "the least precision of the softmax"),
     TN_FIELD_RANGE(tn_attention_params, left_window_size, TN_FIELD_I64, TN_OPTIONAL, "-1", -1,
@@ -146,5 +152,45 @@ ATTENTION(23, INPUTS_23, FIELDS_23, "Scaled dot-product attention.");
 ATTENTION(24, INPUTS_24, FIELDS_23, "Scaled dot-product attention, with numbers of keys.");
 ATTENTION(25, INPUTS_24, FIELDS_25, "Scaled dot-product attention, also within a window of keys.");
 
-TN_LAYER_WITH_REWRITES(attention, TN_OPERATORS(&attention_23, &attention_24, &attention_25),
+/* ----------------------------------------------------------------------------------------------
+ * queries, keys and values in one tensor */
+
+#define FIELD_HEADS(field, words)                                                                  \
+    TN_FIELD_RANGE(tn_attention_params, field, TN_FIELD_I64, TN_REQUIRED, NULL, 1, 9.2e18, words)
+static const tn_field packed_fields[] = {
+    FIELD_CAUSAL, FIELD_HEADS(kv_num_heads, "heads of keys, and of values"),
+    FIELD_HEADS(q_num_heads, "heads of queries, a multiple of those of keys"), FIELD_SCALE,
+    FIELD_SOFTCAP};
+static const tn_port packed_inputs[] = {
+    TN_PORT("qkv", "T1:float", 0,
+            "batch, positions, elements: those of all heads of queries, then of keys, then of "
+            "values, each head as wide as every other"),
+    TN_PORT("attn_mask", "U:any", TN_PORT_OPTIONAL,
+            "added to the scores, or false where a key is not seen; broadcasts to batch, heads, "
+            "queries, keys"),
+};
+static const tn_port packed_outputs[] = {
+    TN_PORT("Y", "T1", 0, "what each query gets: batch, positions, elements of all heads")};
+static const char *const packed_cases[] = {
+    "q_num_heads=3 kv_num_heads=3 | qkv=f32[2,4,36]",
+    "q_num_heads=4 kv_num_heads=2 is_causal=1 scale=0.4 softcap=2 | qkv=f32[2,9,40]",
+    "q_num_heads=2 kv_num_heads=1 | qkv=f16[1,5,32] attn_mask=f16[5,5]",
+    "q_num_heads=2 kv_num_heads=2 | qkv=bf16[2,3,48] attn_mask=bool[2,1,1,3]{1,0,1,0,1,1}",
+    "q_num_heads=1 kv_num_heads=1 | qkv=f64[1,3,6] attn_mask=f64[3]",
+    "q_num_heads=2 kv_num_heads=2 | qkv=f32[1,140,48] attn_mask=f32[2,140,140]",
+    "q_num_heads=2 kv_num_heads=2 | qkv=f32[1,0,12]",
+};
+static const tn_operator packed_attention = {
+    TN_OPERATOR_BEGIN("Tenon", "PackedQkvAttention", 1,
+                      "Scaled dot-product attention of queries, keys and values in one tensor."),
+    TN_FIELDS(tn_attention_params, packed_fields),
+    TN_INPUTS(packed_inputs),
+    TN_OUTPUTS(packed_outputs),
+    .infer = attention_infer,
+    .reference = tn_attention_reference,
+    .operations = attention_operations,
+    TN_CASES(packed_cases)};
+
+TN_LAYER_WITH_REWRITES(attention,
+                       TN_OPERATORS(&attention_23, &attention_24, &attention_25, &packed_attention),
                        tn_attention_kernels, tn_attention_rewrites);

@@ -78,7 +78,7 @@ static const void *find_row(const tn_attention_run *run, bool is_key, int64_t he
                                 head / sizes->kv_heads, head % sizes->kv_heads, key, out_is_past);
     const uint32_t past = is_key ? TN_ATTENTION_PAST_KEY : TN_ATTENTION_PAST_VALUE;
     const uint32_t input = *out_is_past ? past : is_key ? TN_ATTENTION_K : TN_ATTENTION_V;
-    const char *data = run->call->inputs[input]->data;
+    const char *data = tn_attention_input(run->call, input)->data;
     return data + (size_t)at * tn_element_bytes(run->type);
 }
 

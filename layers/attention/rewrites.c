@@ -191,11 +191,11 @@ WITH_KEYS(last, "", "kt = Transpose(k, perm=?perm);", "", "k", of_transposed, Q,
 WITH_KEYS(head, ".heads", "kt = Transpose(k, perm=[0, 2, 3, 1]);",
           "t = Transpose(k, perm=[0, 2, 1, 3]);", "t", check_all, Q, HEAD_KEYS);
 WITH_KEYS(flat, ".matrices",
-          "f = Reshape(k, cut); kt = Reshape(Transpose(f, perm=[0, 2, 1]), join);", "", "k",
-          of_flattened, Q, FLAT_KEYS);
+          "f = Reshape(k, cut, ...); kt = Reshape(Transpose(f, perm=[0, 2, 1]), join, ...);", "",
+          "k", of_flattened, Q, FLAT_KEYS);
 WITH_KEYS(any, ".any", "", "t = Transpose(kt, perm=$order);", "t", of_any, Q, ANY_KEYS);
 
-const tn_rewrite *const tn_attention_rewrites[19] = {&last,
+const tn_rewrite *const tn_attention_rewrites[21] = {&last,
                                                      &last_added,
                                                      &last_seen,
                                                      &last_hidden,
@@ -213,4 +213,6 @@ const tn_rewrite *const tn_attention_rewrites[19] = {&last,
                                                      &any_hidden,
                                                      &tn_attention_rows_rewrite,
                                                      &tn_attention_groups_rewrite,
-                                                     &tn_attention_past_rewrite};
+                                                     &tn_attention_past_rewrite,
+                                                     &tn_attention_packed_rewrite,
+                                                     &tn_attention_sliced_rewrite};

@@ -6,8 +6,8 @@
 
 /* rewrites_around.c: what is written around Attention. */
 extern const tn_rewrite tn_attention_rows_rewrite, tn_attention_groups_rewrite,
-    tn_attention_past_rewrite;
+    tn_attention_past_rewrite, tn_attention_packed_rewrite, tn_attention_sliced_rewrite;
 /* rewrites.c: products around a softmax, and those. */
-extern const tn_rewrite *const tn_attention_rewrites[19];
+extern const tn_rewrite *const tn_attention_rewrites[21];
 
 #endif

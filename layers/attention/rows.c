@@ -56,7 +56,7 @@ static void read_key(const rows_job *job, uint32_t input, const query_row *row, 
     const int64_t at = tn_attention_key_offset(sizes, is_key ? &sizes->k : &sizes->v, depth,
                                                row->batch, row->head / sizes->group, key, &is_past);
     if (is_past) input = is_key ? TN_ATTENTION_PAST_KEY : TN_ATTENTION_PAST_VALUE;
-    const tn_tensor *tensor = job->call->inputs[input];
+    const tn_tensor *tensor = tn_attention_input(job->call, input);
     tn_element_read_f64(tensor->data, tensor->type, at, 1, depth, out_values);
 }
 
@@ -83,7 +83,7 @@ enum { STORE_PRODUCT = 0, STORE_CAPPED = 1, STORE_MASKED = 2, STORE_SOFTMAX = 3 
 static void compute_score(const rows_job *job, const query_row *row, tn_attention_range range,
                           int64_t key) {
     const tn_attention_sizes *sizes = &job->sizes;
-    const tn_tensor *mask = tn_infer_input(job->call, TN_ATTENTION_MASK);
+    const tn_tensor *mask = tn_attention_input(job->call, TN_ATTENTION_MASK);
     double bias = key < range.begin || key >= range.end ? -(double)INFINITY : 0;
     read_key(job, TN_ATTENTION_K, row, key, sizes->depth, row->row);
     double score = dot(sizes->depth, row->q, row->row) * sizes->scale;
@@ -121,9 +121,8 @@ static void compute_row(const rows_job *job, const query_row *row) {
     const tn_attention_range range =
         tn_attention_range_of(job->call, sizes, row->batch, row->query);
     tn_element_read_f64(q->data, q->type,
-                        row->batch * sizes->q.batch + row->head * sizes->q.head +
-                            row->query * sizes->q.position,
-                        1, sizes->depth, row->q);
+                        tn_attention_at(&sizes->q, row->batch, row->head, row->query), 1,
+                        sizes->depth, row->q);
     for (int64_t key = 0; key < sizes->keys; key++)
         compute_score(job, row, range, key);
     compute_softmax(job, row);
@@ -136,8 +135,7 @@ static void compute_row(const rows_job *job, const query_row *row) {
             row->sums[i] += row->scores[key] * row->row[i];
     }
     tn_element_write_f64(y->data, y->type,
-                         row->batch * sizes->y.batch + row->head * sizes->y.head +
-                             row->query * sizes->y.position,
+                         tn_attention_at(&sizes->y, row->batch, row->head, row->query),
                          sizes->v_depth, row->sums);
 }
 

@@ -11,7 +11,7 @@ static int64_t product_of(int64_t a, int64_t b) {
 }
 
 static tn_status refuse_shape(tn_call *call, uint32_t input, const char *wanted) {
-    const tn_tensor *tensor = call->inputs[input];
+    const tn_tensor *tensor = tn_attention_input(call, input);
     char text[TN_INFER_SHAPE_TEXT_BYTES];
     return call->host->fail(call, TN_ERROR_SHAPE, "input '%s' has the shape %s, expected %s",
                             tn_infer_input_name(call, input),
@@ -58,20 +58,52 @@ static tn_status read_heads(tn_call *call, uint32_t input, const char *field, in
     return TN_OK;
 }
 
-static tn_status read_q_k_v(tn_call *call, tn_attention_sizes *sizes, int64_t *out_new_keys) {
+/* A tensor [batch, positions, elements] of rows with the heads of Q, then K's, then V's. */
+static tn_status read_packed(tn_call *call, heads_of *q, heads_of *k, heads_of *v) {
     const tn_attention_params *params = call->params;
-    heads_of q = {0}, k = {0}, v = {0};
+    const int64_t most = 1 << 30;
+    TN_TRY(tn_infer_require_rank(call, TN_ATTENTION_PACKED, 3, 3));
+    const tn_tensor *rows = call->inputs[TN_ATTENTION_PACKED];
+    if (params->q_num_heads > most || params->kv_num_heads > most)
+        return call->host->fail(call, TN_ERROR_RANGE, "more than 2^30 heads");
+    const int64_t heads = params->q_num_heads + 2 * params->kv_num_heads;
+    if (rows->shape[2] % heads != 0)
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "the %lld elements of a row of input 'qkv' are not those of %lld "
+                                "heads of Q and %lld of K and V each",
+                                (long long)rows->shape[2], (long long)params->q_num_heads,
+                                (long long)params->kv_num_heads);
+    *q = (heads_of){
+        .heads = params->q_num_heads, .positions = rows->shape[1], .depth = rows->shape[2] / heads};
+    q->strides = (tn_attention_strides){
+        .batch = tn_infer_product(rows->shape, 1, 3), .head = q->depth, .position = rows->shape[2]};
+    *k = *q;
+    k->heads = params->kv_num_heads;
+    k->strides.first = q->heads * q->depth;
+    *v = *k;
+    v->strides.first += k->heads * k->depth;
+    return TN_OK;
+}
+
+static tn_status read_inputs(tn_call *call, heads_of *q, heads_of *k, heads_of *v) {
+    const tn_attention_params *params = call->params;
+    if (tn_attention_is_packed(call)) return read_packed(call, q, k, v);
     TN_TRY(tn_infer_require_rank(call, TN_ATTENTION_Q, 3, 4));
     const uint32_t rank = call->inputs[TN_ATTENTION_Q]->rank;
     TN_TRY(tn_infer_require_rank(call, TN_ATTENTION_K, rank, rank));
     TN_TRY(tn_infer_require_rank(call, TN_ATTENTION_V, rank, rank));
-    TN_TRY(read_heads(call, TN_ATTENTION_Q, "q_num_heads", params->q_num_heads, &q));
-    TN_TRY(read_heads(call, TN_ATTENTION_K, "kv_num_heads", params->kv_num_heads, &k));
-    TN_TRY(read_heads(call, TN_ATTENTION_V, "kv_num_heads", params->kv_num_heads, &v));
+    TN_TRY(read_heads(call, TN_ATTENTION_Q, "q_num_heads", params->q_num_heads, q));
+    TN_TRY(read_heads(call, TN_ATTENTION_K, "kv_num_heads", params->kv_num_heads, k));
+    return read_heads(call, TN_ATTENTION_V, "kv_num_heads", params->kv_num_heads, v);
+}
+
+static tn_status read_q_k_v(tn_call *call, tn_attention_sizes *sizes, int64_t *out_new_keys) {
+    heads_of q = {0}, k = {0}, v = {0};
+    TN_TRY(read_inputs(call, &q, &k, &v));
     sizes->batch = call->inputs[TN_ATTENTION_Q]->shape[0];
-    if (call->inputs[TN_ATTENTION_K]->shape[0] != sizes->batch || k.depth != q.depth)
+    if (tn_attention_input(call, TN_ATTENTION_K)->shape[0] != sizes->batch || k.depth != q.depth)
         return refuse_shape(call, TN_ATTENTION_K, "the batch and the elements a head of Q");
-    if (call->inputs[TN_ATTENTION_V]->shape[0] != sizes->batch || v.heads != k.heads ||
+    if (tn_attention_input(call, TN_ATTENTION_V)->shape[0] != sizes->batch || v.heads != k.heads ||
         v.positions != k.positions)
         return refuse_shape(call, TN_ATTENTION_V, "batch, heads and positions of K");
     if (k.heads == 0 ? q.heads != 0 : q.heads % k.heads != 0)
@@ -102,9 +134,9 @@ static tn_status check_past(tn_call *call, const tn_attention_sizes *sizes, uint
 }
 
 static tn_status read_past(tn_call *call, tn_attention_sizes *sizes, int64_t new_keys) {
-    const tn_tensor *key = tn_infer_input(call, TN_ATTENTION_PAST_KEY);
-    const tn_tensor *value = tn_infer_input(call, TN_ATTENTION_PAST_VALUE);
-    const tn_tensor *lengths = tn_infer_input(call, TN_ATTENTION_LENGTHS);
+    const tn_tensor *key = tn_attention_input(call, TN_ATTENTION_PAST_KEY);
+    const tn_tensor *value = tn_attention_input(call, TN_ATTENTION_PAST_VALUE);
+    const tn_tensor *lengths = tn_attention_input(call, TN_ATTENTION_LENGTHS);
     sizes->past = 0;
     if (!key != !value)
         return call->host->fail(call, TN_ERROR_ARGUMENT,
@@ -133,13 +165,14 @@ static tn_status read_past(tn_call *call, tn_attention_sizes *sizes, int64_t new
 static tn_status read_mask(tn_call *call, tn_attention_sizes *sizes) {
     const int64_t wanted[4] = {sizes->batch, sizes->q_heads, sizes->queries, sizes->keys};
     const bool may_be_short = call->op->since_version >= 24;
-    const tn_tensor *mask = tn_infer_input(call, TN_ATTENTION_MASK);
+    const tn_tensor *mask = tn_attention_input(call, TN_ATTENTION_MASK);
     int64_t stride = 1;
     for (uint32_t i = 0; i < 4; i++)
         sizes->mask_strides[i] = 0;
     sizes->mask_keys = sizes->keys;
     if (!mask) return TN_OK;
-    TN_TRY(tn_infer_require_rank(call, TN_ATTENTION_MASK, 1, 4));
+    TN_TRY(tn_infer_require_rank(
+        call, tn_attention_is_packed(call) ? TN_ATTENTION_PACKED_MASK : TN_ATTENTION_MASK, 1, 4));
     for (uint32_t axis = 4; axis-- > 4 - mask->rank;) {
         const int64_t extent = mask->shape[axis - (4 - mask->rank)];
         const bool is_short = axis == 3 && may_be_short && extent < sizes->keys;
@@ -159,13 +192,16 @@ tn_status tn_attention_read(tn_call *call, tn_attention_sizes *out_sizes) {
     TN_TRY(read_q_k_v(call, out_sizes, &new_keys));
     TN_TRY(read_past(call, out_sizes, new_keys));
     TN_TRY(read_mask(call, out_sizes));
-    const bool has_scale = params->present & 1u << TN_ATTENTION_FIELD_SCALE;
+    const bool has_scale =
+        params->present & 1u << (tn_attention_is_packed(call) ? TN_ATTENTION_PACKED_FIELD_SCALE
+                                                              : TN_ATTENTION_FIELD_SCALE);
     const double depth = out_sizes->depth > 0 ? (double)out_sizes->depth : 1;
     out_sizes->scale = has_scale ? (double)params->scale : 1 / sqrt(depth);
     out_sizes->softcap = params->softcap > 0 ? (double)params->softcap : 0;
     /* Y is laid out as Q is. */
     const bool has_heads = call->inputs[TN_ATTENTION_Q]->rank == 4;
     const int64_t all = product_of(out_sizes->q_heads, out_sizes->v_depth);
+    out_sizes->y.first = 0;
     out_sizes->y.position = has_heads ? out_sizes->v_depth : all;
     out_sizes->y.head =
         has_heads ? product_of(out_sizes->queries, out_sizes->v_depth) : out_sizes->v_depth;
@@ -174,7 +210,7 @@ tn_status tn_attention_read(tn_call *call, tn_attention_sizes *out_sizes) {
 }
 
 tn_status tn_attention_check_lengths(tn_call *call, const tn_attention_sizes *sizes) {
-    const tn_tensor *lengths = tn_infer_input(call, TN_ATTENTION_LENGTHS);
+    const tn_tensor *lengths = tn_attention_input(call, TN_ATTENTION_LENGTHS);
     for (int64_t i = 0; lengths && i < sizes->batch; i++) {
         const int64_t length = ((const int64_t *)lengths->data)[i];
         if (length < 0 || length > sizes->keys)
@@ -196,7 +232,7 @@ static int64_t window_bound(const tn_call *call, int64_t size) {
 tn_attention_range tn_attention_range_of(const tn_call *call, const tn_attention_sizes *sizes,
                                          int64_t batch, int64_t query) {
     const tn_attention_params *params = call->params;
-    const tn_tensor *lengths = tn_infer_input(call, TN_ATTENTION_LENGTHS);
+    const tn_tensor *lengths = tn_attention_input(call, TN_ATTENTION_LENGTHS);
     const int64_t length = lengths ? ((const int64_t *)lengths->data)[batch] : sizes->keys;
     const int64_t position = query + (lengths ? length - sizes->queries : sizes->past);
     const int64_t left = window_bound(call, params->left_window_size);
@@ -214,7 +250,7 @@ int64_t tn_attention_key_offset(const tn_attention_sizes *sizes,
                                 int64_t head, int64_t key, bool *out_is_past) {
     *out_is_past = key < sizes->past;
     if (*out_is_past) return ((batch * sizes->kv_heads + head) * sizes->past + key) * depth;
-    return batch * strides->batch + head * strides->head + (key - sizes->past) * strides->position;
+    return tn_attention_at(strides, batch, head, key - sizes->past);
 }
 
 /* What one of the outputs is made of. */
@@ -227,7 +263,7 @@ typedef struct present_parts {
 static void write_present(const tn_call *call, const tn_attention_sizes *sizes,
                           const present_parts *parts, int64_t begin, int64_t end) {
     const tn_tensor *present = tn_infer_output(call, parts->output);
-    const tn_tensor *past = tn_infer_input(call, parts->past);
+    const tn_tensor *past = tn_attention_input(call, parts->past);
     if (!present || present->bytes == 0) return;
     const size_t element = tn_element_bytes(present->type);
     const size_t bytes = (size_t)parts->depth * element;
@@ -237,7 +273,7 @@ static void write_present(const tn_call *call, const tn_attention_sizes *sizes,
         const int64_t at =
             tn_attention_key_offset(sizes, parts->strides, parts->depth, head / sizes->kv_heads,
                                     head % sizes->kv_heads, row % sizes->keys, &is_past);
-        const char *from = is_past ? past->data : call->inputs[parts->input]->data;
+        const char *from = is_past ? past->data : tn_attention_input(call, parts->input)->data;
         memcpy((char *)present->data + (size_t)row * bytes, from + (size_t)at * element, bytes);
     }
 }

@@ -38,8 +38,8 @@ static void read_queries(const unit_state *unit) {
     const tn_attention_sizes *sizes = &run->sizes;
     const char *data = run->call->inputs[TN_ATTENTION_Q]->data;
     for (int64_t row = 0; row < unit->count; row++) {
-        const int64_t at = unit->batch * sizes->q.batch + query_head(unit, row) * sizes->q.head +
-                           query_of(unit, row) * sizes->q.position;
+        const int64_t at =
+            tn_attention_at(&sizes->q, unit->batch, query_head(unit, row), query_of(unit, row));
         float *q = unit->q + row * sizes->depth;
         tn_attention_widen(run, sizes->depth, data + (size_t)at * tn_element_bytes(run->type), q);
         run->level->scale(sizes->depth, (float)sizes->scale, q);
@@ -148,7 +148,7 @@ static void score_directly(const unit_state *unit, const key_block *block) {
 /* Adds the mask to the scores of keys begin..end-1 of a block. */
 static void add_mask(const unit_state *unit, const key_block *block, int64_t row) {
     const tn_attention_sizes *sizes = &unit->run->sizes;
-    const tn_tensor *mask = tn_infer_input(unit->run->call, TN_ATTENTION_MASK);
+    const tn_tensor *mask = tn_attention_input(unit->run->call, TN_ATTENTION_MASK);
     const tn_attention_range seen = block->seen[row];
     float *scores = unit->scores + row * TN_ATTENTION_KEYS;
     if (!mask) return;
@@ -250,8 +250,8 @@ static void write_results(const unit_state *unit) {
     const tn_attention_sizes *sizes = &unit->run->sizes;
     const tn_tensor *y = unit->run->call->outputs[TN_ATTENTION_Y];
     for (int64_t row = 0; row < unit->count; row++) {
-        const int64_t at = unit->batch * sizes->y.batch + query_head(unit, row) * sizes->y.head +
-                           query_of(unit, row) * sizes->y.position;
+        const int64_t at =
+            tn_attention_at(&sizes->y, unit->batch, query_head(unit, row), query_of(unit, row));
         float *sums = unit->sums + row * sizes->v_depth;
         if (unit->totals[row] != 0)
             unit->run->level->scale(sizes->v_depth, 1.0f / unit->totals[row], sums);

@@ -154,8 +154,8 @@ static const tn_kernel space_to_depth_runs = TN_REGION_KERNEL("SpaceToDepth", sp
 /* ----------------------------------------------------------------------------------------------
  * rewrites of Reshape, Transpose and Reshape: r has the blocks as axes of their own */
 
-#define SPLIT         "r = Reshape(x, ?in_blocks[]);"
-#define JOINED(order) "y = Reshape(Transpose(r, perm=[" order "]), ?shape[])"
+#define SPLIT         "r = Reshape(x, ?in_blocks[], ...);"
+#define JOINED(order) "y = Reshape(Transpose(r, perm=[" order "]), ?shape[], ...)"
 #define BLOCKS_REWRITE(prefix, rewrite_name, words, text, result, is_it, ...)                      \
     static const tn_rewrite prefix = {                                                             \
         .size = sizeof(tn_rewrite),                                                                \

@@ -45,12 +45,13 @@ static bool fits(const tn_attention_sizes *sizes) {
 static tn_status accepts(tn_call *call) {
     const tn_attention_params *params = call->params;
     const tn_type type = call->inputs[TN_ATTENTION_Q]->type;
-    const tn_tensor *mask = tn_infer_input(call, TN_ATTENTION_MASK);
+    const tn_tensor *mask = tn_attention_input(call, TN_ATTENTION_MASK);
     tn_attention_sizes sizes;
     int mask_type;
     TN_TRY(tn_attention_read(call, &sizes));
-    if (call->inputs[TN_ATTENTION_V]->type != type || !read_mask_type(mask, &mask_type) ||
-        params->softmax_precision == 11 /* double */ || tn_infer_output(call, TN_ATTENTION_SCORES))
+    if (tn_attention_input(call, TN_ATTENTION_V)->type != type ||
+        !read_mask_type(mask, &mask_type) || params->softmax_precision == 11 /* double */ ||
+        tn_infer_output(call, TN_ATTENTION_SCORES))
         return TN_ERROR_UNSUPPORTED;
     return fits(&sizes) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
@@ -60,8 +61,14 @@ static tn_cuda_heads steps_of(const tn_attention_strides *strides) {
 }
 
 static const void *data_of(const tn_call *call, uint32_t input) {
-    const tn_tensor *tensor = tn_infer_input(call, input);
+    const tn_tensor *tensor = tn_attention_input(call, input);
     return tensor ? tensor->data : NULL;
+}
+
+static const void *heads_at(const tn_call *call, uint32_t input,
+                            const tn_attention_strides *strides) {
+    const tn_tensor *tensor = tn_attention_input(call, input);
+    return (const char *)tensor->data + (size_t)strides->first * tn_element_bytes(tensor->type);
 }
 
 /* Whether rows of so many elements, so far apart, begin at 16 bytes. */
@@ -80,9 +87,9 @@ static tn_cuda_attention read_job(const tn_call *call, const tn_attention_sizes 
     const tn_attention_params *params = call->params;
     const size_t bytes = tn_element_bytes(call->inputs[TN_ATTENTION_Q]->type);
     tn_cuda_attention job = {
-        .q = data_of(call, TN_ATTENTION_Q),
-        .k = data_of(call, TN_ATTENTION_K),
-        .v = data_of(call, TN_ATTENTION_V),
+        .q = heads_at(call, TN_ATTENTION_Q, &sizes->q),
+        .k = heads_at(call, TN_ATTENTION_K, &sizes->k),
+        .v = heads_at(call, TN_ATTENTION_V, &sizes->v),
         .past_k = data_of(call, TN_ATTENTION_PAST_KEY),
         .past_v = data_of(call, TN_ATTENTION_PAST_VALUE),
         .mask = data_of(call, TN_ATTENTION_MASK),
@@ -107,7 +114,7 @@ static tn_cuda_attention read_job(const tn_call *call, const tn_attention_sizes 
         .softcap = (float)sizes->softcap};
     for (int i = 0; i < 4; i++)
         job.mask_step[i] = sizes->mask_strides[i];
-    (void)read_mask_type(tn_infer_input(call, TN_ATTENTION_MASK), &job.mask_type);
+    (void)read_mask_type(tn_attention_input(call, TN_ATTENTION_MASK), &job.mask_type);
     job.is_aligned = is_aligned(job.k, &job.k_step, sizes->depth, bytes) &&
                      is_aligned(job.v, &job.v_step, sizes->v_depth, bytes) &&
                      (uintptr_t)job.past_k % 16 == 0 && (uintptr_t)job.past_v % 16 == 0;
@@ -171,21 +178,35 @@ static const char *const combinations[] = {
 };
 static const char *const rounded_combinations[] = {MASKED("f32", "f32"), MASKED("f32", "bool")};
 
-#define ONLINE(symbol, kernel_name, words, more_traits, table, function)                           \
+#define PACKED(type, mask) type ", " mask "? -> " type
+static const char *const packed_combinations[] = {
+    PACKED("f32", "f32"), PACKED("f32", "bool"),  PACKED("f16", "f16"),   PACKED("f16", "bool"),
+    PACKED("f16", "f32"), PACKED("bf16", "bf16"), PACKED("bf16", "bool"), PACKED("bf16", "f32"),
+};
+static const char *const packed_rounded_combinations[] = {PACKED("f32", "f32"),
+                                                          PACKED("f32", "bool")};
+
+#define WORDS "Online softmax over tiles of keys in shared memory; 16-bit types on tensor cores."
+#define ROUNDED_WORDS                                                                              \
+    "Online softmax over tiles of keys in shared memory; 32-bit floats are rounded to tf32 "       \
+    "before "                                                                                      \
+    "they are multiplied."
+#define ROUNDED (void *)(uintptr_t)&tn_cuda_attention_tf32
+
+#define ONLINE(symbol, domain, name, kernel_name, words, more_traits, table, function)             \
     static const tn_kernel symbol = {                                                              \
-        TN_KERNEL_BEGIN("cuda", "", "Attention", kernel_name, 1, words),                           \
+        TN_KERNEL_BEGIN("cuda", domain, name, kernel_name, 1, words),                              \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE more_traits,                      \
         TN_COMBINATIONS(table),                                                                    \
         .accepts = accepts,                                                                        \
         .run = run,                                                                                \
         .user = function,                                                                          \
     }
-ONLINE(online, "online",
-       "Online softmax over tiles of keys in shared memory; 16-bit types on tensor cores.", ,
-       combinations, NULL);
-ONLINE(online_tf32, "online_tf32",
-       "Online softmax over tiles of keys in shared memory; 32-bit floats are rounded to tf32 "
-       "before they are multiplied.",
-       | TN_KERNEL_TF32, rounded_combinations, (void *)(uintptr_t)&tn_cuda_attention_tf32);
+ONLINE(online, "", "Attention", "online", WORDS, , combinations, NULL);
+ONLINE(online_tf32, "", "Attention", "online_tf32", ROUNDED_WORDS, | TN_KERNEL_TF32,
+       rounded_combinations, ROUNDED);
+ONLINE(packed, "Tenon", "PackedQkvAttention", "online", WORDS, , packed_combinations, NULL);
+ONLINE(packed_tf32, "Tenon", "PackedQkvAttention", "online_tf32", ROUNDED_WORDS, | TN_KERNEL_TF32,
+       packed_rounded_combinations, ROUNDED);
 
-TN_CUDA_LAYER(attention, &online, &online_tf32);
+TN_CUDA_LAYER(attention, &online, &online_tf32, &packed, &packed_tf32);
