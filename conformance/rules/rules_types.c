@@ -24,7 +24,8 @@ static bool is_in_cases(const tn_operator *op, tn_type type) {
 void tn_rule_run_types(const tn_test *test, tn_verdict *verdict) {
     static const tn_type types[] = {TN_F32, TN_F64, TN_F16, TN_BF16, TN_I64, TN_I32, TN_I16,
                                     TN_I8,  TN_U64, TN_U32, TN_U16,  TN_U8,  TN_BOOL};
-    static const uint32_t kinds[] = {TN_VALUES_EQUAL, TN_VALUES_WIDE, TN_VALUES_BELOW};
+    static const uint32_t kinds[] = {TN_VALUES_EQUAL, TN_VALUES_WIDE, TN_VALUES_LARGE,
+                                     TN_VALUES_BELOW};
     if (!test->op->reference || tn_test_is_repeated(test)) return;
     for (size_t i = 0; i < TN_COUNT(types); i++) {
         if (is_in_cases(test->op, types[i])) continue;

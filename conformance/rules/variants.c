@@ -108,14 +108,16 @@ static void add_choices(tn_variant_values *v, const char *choices) {
 
 enum { SMALL = 16 }; /* what a loop over a field's value, or over its square, ends with in time */
 
-/* The ends of a field's range, and one between them: those with a small or a large magnitude. */
+/* The ends of a field's range, and numbers between them: those with a small or a large magnitude.
+ */
 static void add_bounds(tn_variant_values *v, const tn_field *field, bool is_large,
                        bool is_integer) {
     const double low = field->minimum, high = field->maximum;
     const double between = low + 0.31830988618379067 * (high - low);
-    const double bounds[] = {low, high, is_integer ? floor(between) : between};
+    const double near_high = low + 0.95492965855137202 * (high - low);
+    const double bounds[] = {low, high, is_integer ? floor(between) : between, near_high};
     char text[40];
-    for (size_t i = 0; i < 3 && low != high; i++) {
+    for (size_t i = 0; i < (is_integer ? 3u : 4u) && low != high; i++) {
         if ((fabs(bounds[i]) > SMALL) != is_large || !(fabs(bounds[i]) < 1e9)) continue;
         snprintf(text, sizeof(text), "%.17g", bounds[i]);
         add(v, text);
@@ -133,6 +135,8 @@ static void add_repeated(tn_variant_values *v, const tn_test *test, const tn_fie
     for (const char *at = open; at && *at && *at != ']'; at++)
         rank += (at == open && at[1] != ']') || *at == ',';
     if (field->maximum_count == 1) return;
+    add(v, "[1,0]"); /* axes in another order than their own */
+    add(v, "[-1,0]");
     if (count != 2) add(v, "[0,0]");
     snprintf(text, sizeof(text), "[0,%d]", -rank);
     add(v, "[1,1]");

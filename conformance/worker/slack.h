@@ -30,6 +30,9 @@ tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_c
  * values in wider floats than the kernel, the kernel's may overflow where the result is as large,
  * or cancels to 0; a wrong number is not right for that. */
 void tn_slack_allow_values(tn_slack *slack, const tn_outcome *expected, const tn_outcome *found);
+/* Whether a number that 16 bits do not hold became the largest one of them in place of the infinity
+ * that rounding gives. */
+bool tn_slack_is_cut(tn_type type, double expected, double found);
 /* Whether all elements of an output are some input's, bit by bit, or truths. */
 bool tn_slack_is_selected(const tn_case *c, const tn_outcome *expected, uint32_t output);
 void tn_slack_destroy(tn_slack *slack);

@@ -166,6 +166,12 @@ static double factor(uint32_t values, size_t index) {
     return values == TN_VALUES_ENDS && index / RUN % 2 ? 0x1p-6 : 1;
 }
 
+/* Every third text has bytes that are zero. */
+static uint64_t draw_text(size_t index, uint64_t *state) {
+    const uint64_t drawn = tn_random_next(state);
+    return index % 3 ? drawn : TN_CASE_ZERO_STRING + TN_CASE_STRING_KINDS * (drawn % 16);
+}
+
 /* Three short texts, of each both elements. */
 static uint64_t draw_equal(uint64_t *state) {
     return tn_random_below(state, 3) + tn_random_below(state, 2) * TN_CASE_SECOND_STRING;
@@ -175,8 +181,10 @@ void tn_values_draw(void *data, tn_type type, size_t count, uint32_t values,
                     uint64_t *inout_state) {
     if (type == TN_STRING) {
         for (size_t i = 0; i < count; i++)
-            ((tn_string *)data)[i] = tn_case_draw_string(
-                values == TN_VALUES_EQUAL ? draw_equal(inout_state) : tn_random_next(inout_state));
+            ((tn_string *)data)[i] =
+                tn_case_draw_string(values == TN_VALUES_EQUAL  ? draw_equal(inout_state)
+                                    : values == TN_VALUES_WIDE ? draw_text(i, inout_state)
+                                                               : tn_random_next(inout_state));
         return;
     }
     if (values == TN_VALUES_SORTED && type != TN_BOOL) {

@@ -88,12 +88,14 @@ static tn_status reference(tn_call *call) {
     return TN_OK;
 }
 static tn_status run(tn_call *call) {
+    static float (*volatile const to_whole)(float) =
+        rintf; /* the compiler's own is none of the mode */
     const int before = fegetround();
     const float *x = call->inputs[0]->data;
     fesetround(FE_DOWNWARD);
     for (int64_t i = 0; i < tn_layer_count(call->inputs[0]); i++) {
         volatile float v = x[i];
-        ((float *)call->outputs[0]->data)[i] = rintf(v);
+        ((float *)call->outputs[0]->data)[i] = to_whole(v);
     }
     fesetround(before);
     return TN_OK;

@@ -111,6 +111,7 @@ tn_string tn_case_draw_string(uint64_t number) {
                                         "one two",  "\xf0\x9f\x8c\x8a wave",
                                         "A"};
     enum { TEXTS = sizeof(texts) / sizeof(texts[0]), WITH_ZERO = TEXTS, LONG, KINDS };
+    _Static_assert((int)TN_CASE_ZERO_STRING == (int)WITH_ZERO, "the one with zero bytes");
     _Static_assert(TN_CASE_SECOND_STRING == 16 * KINDS, "the second elements are the second half");
     char text[1024];
     int bytes = 0;

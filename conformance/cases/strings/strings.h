@@ -10,7 +10,9 @@
 #include <tenon/plugin/string.h>
 
 /* Added to a number below 3, it gives that text's second element. */
-enum { TN_CASE_SECOND_STRING = 16 * 11 };
+/* Kinds of texts by a number's rest, one of which has bytes that are zero. */
+enum { TN_CASE_STRING_KINDS = 11, TN_CASE_ZERO_STRING = 9 };
+enum { TN_CASE_SECOND_STRING = 16 * TN_CASE_STRING_KINDS };
 
 /* Never moves; nobody may write its bytes. */
 const tn_heap *tn_case_heap(void);

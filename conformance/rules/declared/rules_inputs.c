@@ -23,6 +23,37 @@ static const char *inputs_of(const char *text, size_t *out_length) {
 /* ----------------------------------------------------------------------------------------------
  * integers of the other width */
 
+/* The port that the value before '=' belongs to; null: none. */
+static const tn_port *port_at(const tn_operator *op, const char *begin, const char *equals) {
+    const char *name = equals;
+    while (name > begin && name[-1] != ' ')
+        name--;
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const tn_port *port = &op->inputs[i];
+        if (strlen(port->name) == (size_t)(equals - name) &&
+            strncmp(port->name, name, (size_t)(equals - name)) == 0)
+            return port;
+    }
+    return NULL;
+}
+
+/* Needed values mean the same in each width that the port takes: to find them out of range shows
+ * that they were read in another one. */
+static void blame_width(const tn_test *test, const tn_port *port, const char *type,
+                        const char *text, tn_verdict *verdict) {
+    tn_subject subject;
+    bool is_taken = false;
+    if (!port || !(port->flags & TN_PORT_VALUE_NEEDED) || verdict->outcome != TN_PASSED) return;
+    const tn_status status = tn_subject_create(&subject, test->runtime, test->op, NULL, NULL, text,
+                                               false, NULL, &is_taken);
+    if (status == TN_OK && is_taken) tn_subject_destroy(&subject);
+    if (status != TN_ERROR_RANGE && status != TN_ERROR_SHAPE && status != TN_ERROR_MEMORY) return;
+    tn_verdict_fail(verdict,
+                    "the values of '%s' are refused as %s, and taken in the other width: %s",
+                    port->name, type, tn_last_error()->message);
+    snprintf(verdict->rule, sizeof(verdict->rule), "shape-rule");
+}
+
 /* With the type at `at` in place of the one there, both of three letters. */
 static void try_type(const tn_test *test, const char *at, const char *type, tn_verdict *verdict) {
     char text[TN_VARIANT_TEXT];
@@ -31,7 +62,8 @@ static void try_type(const tn_test *test, const char *at, const char *type, tn_v
     const char *end = begin + length;
     const int written = snprintf(text, sizeof(text), "%.*s%s%.*s", (int)(at - test->text),
                                  test->text, type, (int)(end - at - 3), at + 3);
-    if (written > 0 && written < TN_VARIANT_TEXT) tn_rule_try_text(test, text, verdict);
+    if (written > 0 && written < TN_VARIANT_TEXT && !tn_rule_try_text(test, text, verdict))
+        blame_width(test, port_at(test->op, begin, at - 1), type, text, verdict);
 }
 
 static void try_widths(const tn_test *test, tn_verdict *verdict) {

@@ -324,7 +324,25 @@ static void try_indices(shapes *all, tn_verdict *verdict) {
     }
 }
 
-/* One input alone: an extent of 1 against the others', or without its first axes. */
+/* Many indices, again and again the case's own, with the rows that belong to them. */
+static void try_many_indices(shapes *all, tn_verdict *verdict) {
+    enum { MANY = 1031 };
+    for (uint32_t i = 0; i < all->count && verdict->outcome == TN_PASSED; i++) {
+        const tn_shape own = all->base[i];
+        const int64_t extent = own.rank > 0 ? own.extents[0] : 0;
+        tn_shape of[TN_PROBE_PORTS];
+        const tn_change change = {.axis = -1, .shapes = of, .reshaped_input = i + 1};
+        if (!all->is_fixed[i] || all->is_needed[i] || extent < 2) continue;
+        memcpy(of, all->base, all->count * sizeof(*of));
+        of[i].extents[0] = MANY;
+        for (uint32_t k = 0; k < all->count; k++)
+            for (uint32_t axis = 0; axis < of[k].rank && !all->is_fixed[k]; axis++)
+                if (of[k].extents[axis] == extent) of[k].extents[axis] = MANY;
+        if (is_small(all, of)) all->tried += attempt(all->test, &change, verdict);
+    }
+}
+
+/* One input alone: an extent of 1 or 0 against the others', or without its first axes. */
 static void try_broadcasts(shapes *all, tn_verdict *verdict) {
     for (uint32_t i = 0; i < all->count && all->count > 1; i++) {
         const tn_shape own = all->base[i];
@@ -333,6 +351,8 @@ static void try_broadcasts(shapes *all, tn_verdict *verdict) {
             tn_shape of[TN_PROBE_PORTS];
             memcpy(of, all->base, all->count * sizeof(*of));
             of[i].extents[axis] = 1;
+            try_shapes(all, of, verdict);
+            of[i].extents[axis] = 0; /* one part that is empty */
             try_shapes(all, of, verdict);
             memset(&of[i], 0, sizeof(of[i]));
             of[i].rank = own.rank - axis - 1;
@@ -388,6 +408,7 @@ void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
     try_axes(&all, verdict);
     try_broadcasts(&all, verdict);
     try_indices(&all, verdict);
+    try_many_indices(&all, verdict);
     try_ranks(&all, false, verdict);
     try_ranks(&all, true, verdict);
     try_ones(&all, verdict);

@@ -11,6 +11,7 @@
 #include "rules/shrink.h"
 #include "tensor/type.h"
 #include "worker/epilogue_step.h"
+#include "worker/ordered_pool.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -347,9 +348,10 @@ static bool are_few(const tn_shape *shapes, uint32_t count) {
 }
 
 /* Wherever an extent of the case stands it becomes 13 or 131: a rest behind whole vectors, and more
- * than the pieces in which sums are computed. */
+ * than the pieces in which sums are computed; in the ranges of three threads. */
 static void try_renamed(const tn_test *test, const tn_shape *shapes, uint32_t count, int64_t extent,
                         tn_verdict *verdict) {
+    enum { THREADS = 3 };
     static const int64_t extents[] = {13, 131};
     for (size_t i = 0; i < TN_COUNT(extents) && verdict->outcome == TN_PASSED; i++) {
         tn_shape renamed[TN_PROBE_PORTS];
@@ -362,6 +364,10 @@ static void try_renamed(const tn_test *test, const tn_shape *shapes, uint32_t co
             for (uint32_t axis = 0; axis < renamed[k].rank; axis++)
                 if (shapes[k].extents[axis] == extent) renamed[k].extents[axis] = extents[i];
         if (!are_few(renamed, count) || !tn_test_subject(test, &change, &subject, &none)) continue;
+        tn_ordered_pool pool; /* the operands of a range are those of its elements */
+        tn_ordered_pool_init(&pool, THREADS, false);
+        subject.probe.threads = THREADS;
+        subject.probe.pool = &pool.pool;
         if (is_judged(&subject)) try_random_chains(&c, verdict);
         tn_subject_destroy(&subject);
     }

@@ -15,10 +15,41 @@
 
 enum { MOST_STATE = 1 << 24 }; /* of what is damaged at all offsets */
 
-/* A plan may hold any version below today's, 0 among them, and fields that nobody knows, or none:
- * upgrade refuses that with a reason, or does without. */
-static void upgrade_unusual(const tn_plan_node_context *context, const tn_subject *subject,
-                            uint32_t from, bool has_fields, tn_verdict *verdict) {
+/* What the reference computes from the fields that upgrade makes of `given`. */
+static tn_status upgraded(const tn_test *test, const tn_plan_node_context *context,
+                          const tn_subject *subject, uint32_t from, uint64_t count,
+                          const tn_attribute *const *given, tn_outcome *out) {
+    const tn_case_options reference = {.is_reference = true, .threads = 1};
+    tn_case after = subject->c;
+    TN_TRY(tn_plan_state_upgrade(context, from, count, given, &after.attribute_count,
+                                 &after.attributes));
+    return tn_case_run(test->runtime, test->op, &after, &reference, out);
+}
+
+/* Fields are found by their names: neither their order nor one that nobody knows among them changes
+ * what they mean. */
+static void check_other_order(const tn_test *test, const tn_plan_node_context *context,
+                              const tn_subject *subject, uint32_t from,
+                              const tn_attribute *const *given, uint64_t given_count,
+                              const char *how, tn_verdict *verdict) {
+    tn_outcome wanted = {0}, found = {0};
+    char why[300];
+    if (verdict->outcome == TN_PASSED &&
+        upgraded(test, context, subject, from, subject->c.attribute_count, subject->c.attributes,
+                 &wanted) == TN_OK &&
+        upgraded(test, context, subject, from, given_count, given, &found) == TN_OK &&
+        !tn_results_equal(&wanted, &found, true, why, sizeof(why)))
+        tn_verdict_fail(verdict, "fields %s, from state version %u, mean something else: %s", how,
+                        from, why);
+    tn_outcome_free(&wanted);
+    tn_outcome_free(&found);
+}
+
+/* A plan may hold any version below today's, 0 among them, its fields in any order, and fields that
+ * nobody knows, or none: upgrade refuses that with a reason, or does without. */
+static void upgrade_unusual(const tn_test *test, const tn_plan_node_context *context,
+                            const tn_subject *subject, uint32_t from, bool has_fields,
+                            tn_verdict *verdict) {
     static const char *const names[] = {"", "x"};
     const tn_attribute unknown = {.size = sizeof(unknown),
                                   .type = TN_FIELD_STRINGS,
@@ -26,15 +57,23 @@ static void upgrade_unusual(const tn_plan_node_context *context, const tn_subjec
                                   .count = TN_COUNT(names),
                                   .items = names};
     const tn_attribute *const *attributes = NULL;
-    uint64_t count = has_fields ? subject->c.attribute_count : 0;
-    const tn_attribute **given =
-        tn_arena_allocate(subject->arena, (size_t)count + 1, sizeof(*given));
+    const uint64_t own = has_fields ? subject->c.attribute_count : 0;
+    uint64_t count = 0;
+    const tn_attribute **given = tn_arena_allocate(subject->arena, (size_t)own + 1, sizeof(*given));
     if (!given || verdict->outcome != TN_PASSED) return;
     given[0] = &unknown;
-    if (count > 0) memcpy(given + 1, subject->c.attributes, (size_t)count * sizeof(*given));
-    if (tn_plan_state_upgrade(context, from, count + 1, given, &count, &attributes) == TN_OK ||
-        !strstr(tn_last_error()->message, "without a reason"))
+    for (uint64_t i = 0; i < own; i++)
+        given[i + 1] = subject->c.attributes[own - 1 - i];
+    if (tn_plan_state_upgrade(context, from, own + 1, given, &count, &attributes) == TN_OK) {
+        if (has_fields) {
+            check_other_order(test, context, subject, from, given + 1, own, "in another order",
+                              verdict);
+            check_other_order(test, context, subject, from, given, own + 1,
+                              "behind one that nobody knows", verdict);
+        }
         return;
+    }
+    if (!strstr(tn_last_error()->message, "without a reason")) return;
     tn_verdict_error(verdict, NULL,
                      has_fields ? "upgrade with an unknown field"
                                 : "upgrade with none of the fields");
@@ -103,8 +142,8 @@ void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict) {
         tn_outcome_free(&found);
     }
     for (uint32_t from = 0; test->op->upgrade && from < test->op->state_version; from++) {
-        upgrade_unusual(&context, &subject, from, true, verdict);
-        upgrade_unusual(&context, &subject, from, false, verdict);
+        upgrade_unusual(test, &context, &subject, from, true, verdict);
+        upgrade_unusual(test, &context, &subject, from, false, verdict);
     }
     tn_subject_destroy(&subject);
 }

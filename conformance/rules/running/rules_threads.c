@@ -199,6 +199,30 @@ static void check_threads(tn_subject *subject, uint32_t threads, bool is_backwar
     if (life.probe) tn_probe_release(&life);
 }
 
+/* One run, with more work than a piece for each; `pool` null: the engine's. */
+static void check_once(tn_subject *subject, const tn_thread_pool *pool, uint32_t threads,
+                       const char *during, tn_verdict *verdict) {
+    tn_outcome found = {0};
+    char why[300];
+    if (verdict->outcome != TN_PASSED) return;
+    subject->probe.threads = threads;
+    subject->probe.pool = pool;
+    if (tn_probe_once(&subject->probe, true, false, 0xFF, &found) != TN_OK)
+        tn_verdict_error(verdict, &subject->probe, during);
+    else if (!tn_subject_agrees(subject, &found, why, sizeof(why)))
+        tn_verdict_fail(verdict, "%s: %s", during, why);
+    subject->probe.pool = NULL;
+    tn_outcome_free(&found);
+}
+
+/* More than a fixed table has, as on a large machine. */
+static void check_many(tn_subject *subject, tn_verdict *verdict) {
+    enum { MANY_THREADS = 131 };
+    tn_ordered_pool pool;
+    tn_ordered_pool_init(&pool, MANY_THREADS, false);
+    check_once(subject, &pool.pool, MANY_THREADS, "with 131 threads", verdict);
+}
+
 static void check_shape(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
     const uint32_t traits = test->kernel->traits;
     const often how = {.is_exact = traits & TN_KERNEL_DETERMINISTIC,
@@ -209,33 +233,19 @@ static void check_shape(const tn_test *test, tn_subject *subject, tn_verdict *ve
         tn_verdict_error(verdict, &subject->probe, "");
     for (uint32_t threads = 2; threads <= 3 && verdict->outcome == TN_PASSED; threads++)
         check_threads(subject, threads, threads == 3, &single, &how, verdict);
+    check_many(subject, verdict);
     tn_outcome_free(&single);
-}
-
-/* One run on three threads, with more work than a piece for each; `pool` null: the engine's. */
-static void check_once(tn_subject *subject, const tn_thread_pool *pool, const char *during,
-                       tn_verdict *verdict) {
-    tn_outcome found = {0};
-    char why[300];
-    if (verdict->outcome != TN_PASSED) return;
-    subject->probe.threads = 3;
-    subject->probe.pool = pool;
-    if (tn_probe_once(&subject->probe, true, false, 0xFF, &found) != TN_OK)
-        tn_verdict_error(verdict, &subject->probe, during);
-    else if (!tn_subject_agrees(subject, &found, why, sizeof(why)))
-        tn_verdict_fail(verdict, "%s: %s", during, why);
-    subject->probe.pool = NULL;
-    tn_outcome_free(&found);
 }
 
 static void check_orders(tn_subject *subject, tn_verdict *verdict) {
     tn_ordered_pool pool;
-    check_once(subject, NULL, "on 3 threads", verdict);
+    check_once(subject, NULL, 3, "on 3 threads", verdict);
     tn_ordered_pool_init(&pool, 3, false);
-    check_once(subject, &pool.pool, "by 3 threads of which the last has the first range", verdict);
-    tn_ordered_pool_init(&pool, 3, true);
-    check_once(subject, &pool.pool, "by 3 threads of which the first begins, with the last range",
+    check_once(subject, &pool.pool, 3, "by 3 threads of which the last has the first range",
                verdict);
+    tn_ordered_pool_init(&pool, 3, true);
+    check_once(subject, &pool.pool, 3,
+               "by 3 threads of which the first begins, with the last range", verdict);
 }
 
 /* Long rows, where a twelfth of them shows that there is time. */
@@ -266,6 +276,8 @@ static void check_long(const tn_test *test, const tn_shape *shape, tn_verdict *v
 }
 
 void tn_rule_threads(const tn_test *test, tn_verdict *verdict) {
+    enum { MANY = 139 };
+    static const int64_t extents[] = {1, 40, MANY}; /* less work than threads, and more */
     tn_subject subject;
     tn_verdict none = {0};
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
@@ -274,12 +286,15 @@ void tn_rule_threads(const tn_test *test, tn_verdict *verdict) {
     tn_rule_check_races(&subject, verdict);
     check_shape(test, &subject, verdict);
     tn_subject_destroy(&subject);
-    for (int64_t extent = 1; extent <= 40 && has_axis; extent += 39) { /* less work than threads */
-        const tn_change change = {.axis = 0, .extent = extent};
+    for (size_t i = 0; i < TN_COUNT(extents) && has_axis; i++) {
+        const tn_change change = {.axis = 0, .extent = extents[i]};
         if (verdict->outcome != TN_PASSED || !tn_test_subject(test, &change, &subject, &none))
             continue;
-        if (extent > 1) tn_rule_check_races(&subject, verdict);
-        check_shape(test, &subject, verdict);
+        if (extents[i] > 1) tn_rule_check_races(&subject, verdict);
+        if (extents[i] == MANY)
+            check_many(&subject, verdict);
+        else
+            check_shape(test, &subject, verdict);
         tn_subject_destroy(&subject);
     }
     check_long(test, &shape, verdict);

@@ -2,6 +2,7 @@
 /* What must stay as it is; see watch.h. */
 #include "watch.h"
 #include "base/hash.h"
+#include "process.h"
 
 #include <limits.h>
 #include <locale.h>
@@ -147,6 +148,7 @@ static void note(void) {
     snprintf(known.locale, sizeof(known.locale), "%s", locale ? locale : "");
     known.thread_locale = uselocale((locale_t)0);
     tn_watch_moved();
+    tn_process_note();
     known.mask = get_mask();
     pthread_sigmask(SIG_BLOCK, NULL, &known.blocked);
     sched_getaffinity(0, sizeof(known.processors), &known.processors);
@@ -251,10 +253,11 @@ static bool has_other_thread(char *what, size_t bytes) {
 
 bool tn_watch_changed_by_callback(char *what, size_t bytes) {
     return known.locale[0] && pthread_equal(known.thread, pthread_self()) &&
-           (has_other_thread(what, bytes) || has_other_process(what, bytes));
+           (has_other_thread(what, bytes) || has_other_process(what, bytes) ||
+            tn_process_changed_by_callback(what, bytes));
 }
 
 bool tn_watch_changed(char *what, size_t bytes) {
     return has_printed(what, bytes) || has_other_handler(what, bytes) ||
-           tn_watch_changed_by_callback(what, bytes);
+           tn_process_changed(what, bytes) || tn_watch_changed_by_callback(what, bytes);
 }
