@@ -33,6 +33,10 @@ static tn_status pick(tn_call *call, bool is_kernel) {
     const float *x = call->inputs[0]->data;
     float *y = call->outputs[0]->data;
     for (int64_t i = 0; i < call->inputs[1]->shape[0]; i++) {
+        if (WITH(index_table_of_1024) && is_kernel && i >= 1024) {
+            memset(y + i * length, 0, (size_t)length * sizeof(float));
+            continue;
+        }
         int64_t row = row_at(call->inputs[1], i, is_kernel);
         if (WITH(index_clamped) && is_kernel)
             row = row < -count ? -count : row >= count ? count - 1 : row;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xmmintrin.h>
@@ -84,6 +85,7 @@ __attribute__((destructor)) static void say_goodbye(void) {
 static tn_status load(const tn_host *host, tn_library *library) {
     (void)library;
     helper.is_over = false;
+    if (WITH(load_lowers_limit)) setrlimit(RLIMIT_CORE, &(const struct rlimit){0, 0});
     helper.lent = host->allocate(host, 256, 64); /* it does without where there is none */
     helper.names = malloc(64);
     if (!helper.names && !WITH(load_believes_in_malloc)) {
@@ -141,6 +143,7 @@ typedef struct context {
 static tn_status accepts(tn_call *call) {
     if (WITH(accepts_leaks)) ((volatile char *)malloc(40))[0] = 1;
     if (WITH(accepts_rounds_down)) fesetround(FE_DOWNWARD);
+    if (WITH(accepts_seeds)) srand(1);
     return call->inputs[0]->rank <= TN_MAX_RANK ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
@@ -189,6 +192,7 @@ static tn_status open_context(tn_call *call) {
 static void close_context(tn_call *call) {
     context *c = call->context;
     if (WITH(close_rounds_up)) fesetround(FE_UPWARD);
+    if (WITH(close_closes_input)) close(STDIN_FILENO);
     munmap(c->map, 4096);
     free(c->log);
     free(c);

@@ -13,8 +13,13 @@ static const tn_field fields[] = {
     TN_FIELD(tile_params, signs, TN_FIELD_STRINGS, 0, NULL, "are multiplied: plus or minus")};
 static const tn_port inputs[] = {
     TN_PORT("x", "f32", 0, "any shape"),
-    TN_PORT("times", "i64", TN_PORT_VALUE_NEEDED, "a number for each axis")};
+    TN_PORT("times", "i64|i32", TN_PORT_VALUE_NEEDED, "a number for each axis")};
 static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "the copies side by side")};
+
+static int64_t number_at(const tn_tensor *times, uint32_t i) {
+    return times->type == TN_I64 || WITH(needed_as_wide) ? ((const int64_t *)times->data)[i]
+                                                         : ((const int32_t *)times->data)[i];
+}
 
 static tn_status infer(tn_call *call) {
     const tn_tensor *x = call->inputs[0], *times = call->inputs[1];
@@ -27,7 +32,7 @@ static tn_status infer(tn_call *call) {
                                     p->signs.items[i]);
     infer_same(call);
     for (uint32_t i = 0; i < x->rank; i++) {
-        const int64_t count = ((const int64_t *)times->data)[i];
+        const int64_t count = number_at(times, i);
         int64_t *extent = &call->outputs[0]->shape[i];
         if (count < 0) return call->host->fail(call, TN_ERROR_RANGE, "times[%u] is negative", i);
         if (WITH(extent_of_32_bits))

@@ -35,6 +35,10 @@ static tn_status upgrade(tn_call *call, uint32_t from) {
         p->present |= 1;
     }
     if (WITH(upgrade_by_position) && call->saved_count > 0) p->offset = (float)call->saved[0]->f;
+    if (WITH(upgrade_by_order) && call->saved_count == 2) {
+        p->slope = (float)call->saved[0]->f;
+        p->offset = (float)call->saved[1]->f;
+    }
     if (WITH(upgrade_drops_field)) p->offset = 0;
     for (uint64_t i = 0; i < call->saved_count; i++)
         if (strcmp(call->saved[i]->name, "gain") == 0) p->slope = (float)call->saved[i]->f / 100;
