@@ -51,7 +51,7 @@ const tn_rule tn_rules[] = {
      "TN_KERNEL_DETERMINISTIC is declared; other inputs at the same addresses give others.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_repeatable},
     {"threads",
-     "The outputs are the same on two and on three threads, whichever thread has which range.",
+     "The outputs are the same on two, three and 131 threads, whichever thread has which range.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_threads},
     {"contexts",
      "Two contexts of one engine do not disturb each other, in turn, in other shapes and on two "
@@ -159,7 +159,8 @@ const tn_rule tn_rules[] = {
      "A rewrite applies to each of its cases, in every form of its pattern, and computes the same; "
      "it does not apply to its near misses.",
      TN_CAUSE_OTHER, TN_RULE_REWRITE, tn_rule_rewrite},
-    {"upgrade", "Fields of each older state version become fields that mean the same.",
+    {"upgrade",
+     "Fields of each older state version, in any order, become fields that mean the same.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_upgrade},
     {"state",
      "What save writes is what load reads, to the last bit, whatever the fields are, of operators "
@@ -192,7 +193,8 @@ const tn_rule tn_rules[] = {
      TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
     {"environment",
      "The thread's arithmetic, signal mask and processors, the process' locale, folder, umask, "
-     "variables and signal handlers stay as they are; nothing is printed to the standard output or "
+     "variables, signal handlers, limits, priority, timer and standard input stay as they are; the "
+     "C library's random numbers are not seeded; nothing is printed to the standard output or "
      "error, and what is logged is one line.",
      TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
     {"padding",

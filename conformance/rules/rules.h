@@ -242,8 +242,9 @@ void tn_rule_run_other_inputs(const tn_test *test, tn_verdict *verdict);
 void tn_rule_traits(const tn_test *test, tn_verdict *verdict);
 /* --- rules_rewrite.c --- */
 void tn_rule_rewrite(const tn_test *test, tn_verdict *verdict);
-/* --- rules_state.c --- */
+/* --- rules_upgrade.c --- */
 void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict);
+/* --- rules_state.c --- */
 void tn_rule_state(const tn_test *test, tn_verdict *verdict);
 /* What each round of damaged states loses is lost where they are refused: the leaks of a load that
  * succeeds are found by another rule. `bytes`: of the state. */
