@@ -74,6 +74,18 @@ static bool is_for(const special *what, const tn_case *c, uint32_t index) {
     return what->input ? index + 1 == what->input : input->port == float_port(c);
 }
 
+/* NaN is NaN whatever its other bits are: of those that stand beside one another each has others.
+ */
+static void vary_nan(tn_case_input *input, size_t index, size_t number) {
+    static const uint32_t singles[] = {0x7FC00000, 0xFFC00000, 0x7FFFFFFF, 0x7FC00001};
+    static const uint16_t halves[] = {0x7E00, 0xFE00, 0x7FFF, 0x7E01};
+    static const uint16_t upper_halves[] = {0x7FC0, 0xFFC0, 0x7FFF, 0x7FC1};
+    const size_t kind = number % TN_COUNT(singles);
+    if (input->type == TN_F32) ((uint32_t *)input->data)[index] = singles[kind];
+    if (input->type == TN_F16) ((uint16_t *)input->data)[index] = halves[kind];
+    if (input->type == TN_BF16) ((uint16_t *)input->data)[index] = upper_halves[kind];
+}
+
 static bool put_special(tn_case *c, const special *what) {
     bool is_any = false;
     uint64_t state = 7;
@@ -89,6 +101,7 @@ static bool put_special(tn_case *c, const special *what) {
                 what->has_zeros ? 0 : what->low + (what->high - what->low) * drawn;
             tn_element_set_f64(input->data, input->type, k,
                                what->value != 0 && is_special ? what->value : number);
+            if (isnan(what->value) && is_special) vary_nan(input, k, k / STEP);
         }
         is_any = is_any || count > 0;
     }
