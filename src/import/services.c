@@ -9,6 +9,8 @@
 #include "import/reading.h"
 #include "graph/body.h"
 
+#include <tenon/border.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -139,6 +141,16 @@ static tn_status reading_add_input(tn_import_graph *graph, const char *name, tn_
     } else {
         TN_TRY(tn_graph_add_input(own->graph, name, type, rank, extents, names, &id));
     }
+    if (out_tensor) *out_tensor = id;
+    return TN_OK;
+}
+
+static tn_status reading_add_kind_input(tn_import_graph *graph, const char *name, uint32_t kind,
+                                        tn_type key_type, tn_type type,
+                                        tn_import_tensor *out_tensor) {
+    tn_tensor_id id = TN_NO_TENSOR;
+    TN_TRY(tn_graph_add_kind_input(tn_reading_graph_of(graph)->graph, name, kind, key_type, type,
+                                   &id));
     if (out_tensor) *out_tensor = id;
     return TN_OK;
 }
@@ -279,4 +291,5 @@ const tn_import_services tn_reading_services = {.size = sizeof(tn_import_service
                                                 .node_count = reading_node_count,
                                                 .begin_body = tn_reading_begin_body,
                                                 .end_body = tn_reading_end_body,
-                                                .check = tn_reading_check};
+                                                .check = tn_reading_check,
+                                                .add_kind_input = reading_add_kind_input};
