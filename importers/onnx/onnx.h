@@ -109,6 +109,12 @@ tn_status tn_onnx_constant_strings_read(tn_onnx_reader *reader, tn_onnx_scope *s
 tn_status tn_onnx_zip_map_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                const tn_onnx_node *node, const char *name, bool *out_is_done);
 
+/* --- hand_on.c --- */
+/* Whether the node hands on a value of a kind that its operator does not take; then its output's
+ * name means the input, or a constant. */
+tn_status tn_onnx_hand_on(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node,
+                          bool *out_is_done);
+
 /* --- attribute.c --- */
 /* What a node's attribute is once references to the function's attributes are followed; a null
  * value when the call gives none. */

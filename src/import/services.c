@@ -223,10 +223,11 @@ static bool reading_find_tensor(const tn_import_graph *graph, const char *name,
 static bool reading_get_tensor(const tn_import_graph *graph, tn_import_tensor tensor,
                                tn_import_tensor_info *out_info) {
     const tn_graph *own = tn_reading_graph_of(graph)->graph;
-    if (tensor >= own->tensor_count || !out_info || out_info->size < sizeof(*out_info))
+    if (tensor >= own->tensor_count || !out_info ||
+        out_info->size < offsetof(tn_import_tensor_info, kind))
         return false;
     const tn_graph_tensor *from = &own->tensors[tensor];
-    *out_info =
+    const tn_import_tensor_info info =
         (tn_import_tensor_info){.size = out_info->size,
                                 .type = from->type,
                                 .rank = from->has_shape ? from->shape.rank : UINT32_MAX,
@@ -236,7 +237,9 @@ static bool reading_get_tensor(const tn_import_graph *graph, tn_import_tensor te
                                 .name = from->name,
                                 .extents = from->shape.extents,
                                 .data = from->data,
-                                .bytes = from->bytes};
+                                .bytes = from->bytes,
+                                .kind = tn_graph_kind(own, tensor)};
+    memcpy(out_info, &info, info.size < sizeof(info) ? info.size : sizeof(info));
     return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "plan_repair.h"
 
+#include <tenon/border.h>
 #include <tenon/plugin/string.h>
 
 /* A list with -x behind it, and the map twice. */

@@ -90,6 +90,7 @@ typedef struct tn_import_tensor_info {
     const int64_t *extents;
     const void *data; /* of constants */
     uint64_t bytes;
+    uint32_t kind; /* TN_KIND_... (tenon/plugin/sequence.h), as far as nodes were added */
 } tn_import_tensor_info;
 enum { TN_IMPORT_IS_INPUT = 1u, TN_IMPORT_IS_CONSTANT = 2u };
 
