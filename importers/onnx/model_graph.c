@@ -8,21 +8,21 @@
 
 #include <string.h>
 
-static tn_status fail_type(const Tenon__Onnx__TypeProto *type) {
-    const char *what = NULL;
-    if (type && (type->has_sequence_type || type->has_map_type)) what = "sequences and maps";
-    if (type && (type->has_optional_type || type->has_opaque_type))
-        what = "optional and opaque values";
-    if (type && type->has_sparse_tensor_type) what = "sparse tensors";
-    if (!what) return tn_fail(TN_ERROR_FORMAT, "it has no type");
-    return tn_fail(TN_ERROR_UNSUPPORTED, "%s are not supported as inputs", what);
+static tn_status add_kind_input(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                                const tn_onnx_value_info *info) {
+    tn_onnx_value_type type;
+    tn_import_tensor id;
+    TN_TRY(tn_onnx_value_type_read(info->type, &type));
+    TN_TRY(reader->import->services->add_kind_input(reader->graph, info->name, type.kind,
+                                                    type.key_type, type.type, &id));
+    return tn_map_set(scope->tensors, info->name, id);
 }
 
 static tn_status add_input(tn_onnx_reader *reader, tn_onnx_scope *scope,
                            const tn_onnx_value_info *info) {
     int64_t extents[TN_MAX_RANK];
     const char *names[TN_MAX_RANK];
-    if (!info->type || !info->type->tensor_type) return fail_type(info->type);
+    if (!info->type || !info->type->tensor_type) return add_kind_input(reader, scope, info);
     const Tenon__Onnx__TypeProto__Tensor *tensor = info->type->tensor_type;
     tn_type type = tn_onnx_type(tensor->elem_type);
     if (type == TN_NONE) return tn_onnx_fail_type(tensor->elem_type);

@@ -34,7 +34,7 @@ typedef struct tn_onnx_data {
 } tn_onnx_data;
 
 /* The importer's options. */
-enum { TN_ONNX_ZIPMAP_REFUSE = 0, TN_ONNX_ZIPMAP_DROP = 1 };
+enum { TN_ONNX_ZIPMAP_KEEP = 0, TN_ONNX_ZIPMAP_DROP = 1 };
 typedef struct tn_onnx_options {
     uint64_t present;
     uint32_t zipmap; /* TN_ONNX_ZIPMAP_... */
@@ -105,10 +105,15 @@ tn_status tn_onnx_constant_strings_read(tn_onnx_reader *reader, tn_onnx_scope *s
                                         const tn_onnx_node *node, bool *out_is_done);
 
 /* --- zip_map.c --- */
-/* Whether the node is ZipMap; then a node that replaces it was added, or it was noted as
- * missing. */
+/* Whether the node is a ZipMap that is to be dropped; then a node that replaces it was added. */
 tn_status tn_onnx_zip_map_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                const tn_onnx_node *node, const char *name, bool *out_is_done);
+
+/* --- hand_on.c --- */
+/* Whether the node hands on a value of a kind that its operator does not take; then its output's
+ * name means the input, or a constant. */
+tn_status tn_onnx_hand_on(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node,
+                          bool *out_is_done);
 
 /* --- attribute.c --- */
 /* What a node's attribute is once references to the function's attributes are followed; a null
@@ -187,6 +192,14 @@ bool tn_onnx_is_extent_name(const char *name);
  * TN_MAX_RANK. TN_ERROR_SHAPE: too many. */
 tn_status tn_onnx_extents_read(const Tenon__Onnx__TensorShapeProto *shape, int64_t *extents,
                                const char **names);
+
+/* --- value_type.c --- */
+/* Of an input that is no tensor. TN_ERROR_UNSUPPORTED, TN_ERROR_FORMAT. */
+typedef struct tn_onnx_value_type {
+    uint32_t kind; /* TN_KIND_... */
+    tn_type type, key_type;
+} tn_onnx_value_type;
+tn_status tn_onnx_value_type_read(const Tenon__Onnx__TypeProto *type, tn_onnx_value_type *out_type);
 
 /* Notes what the model declares of a tensor that a node makes; what it leaves open, or says in
  * terms that are not ours, is not noted. TN_ERROR_MEMORY. */

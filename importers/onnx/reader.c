@@ -100,7 +100,7 @@ static uint32_t probe_onnx(void *user, const void *head, uint64_t bytes) {
 }
 
 static const tn_field options[] = {
-    TN_FIELD_CHOICE(tn_onnx_options, zipmap, TN_FIELD_ENUM, TN_OPTIONAL, "refuse", "refuse|drop",
+    TN_FIELD_CHOICE(tn_onnx_options, zipmap, TN_FIELD_ENUM, TN_OPTIONAL, "keep", "keep|drop",
                     "ZipMap, a classifier's maps from labels to scores; drop: the tensor of scores "
                     "instead")};
 

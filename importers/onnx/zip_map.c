@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ZipMap of ai.onnx.ml, with which converters end classifiers: a list of maps from labels to
- * scores, which no tensor holds. On request its input replaces it.
+ * scores. On request its input, the tensor of scores, replaces it.
  */
 #include "base/status.h"
 #include "importers/onnx/onnx.h"
 
 #include <string.h>
-
-static tn_status refuse(tn_onnx_reader *reader, const char *name) {
-    (void)tn_fail(TN_ERROR_UNSUPPORTED,
-                  "ZipMap makes a list of maps, which no tensor holds; with the importer's option "
-                  "'zipmap' at 'drop' (--zipmap drop) the tensor of scores replaces it");
-    tn_error_in(TN_ERROR_UNSUPPORTED, .domain = "ai.onnx.ml", .op = "ZipMap",
-                .is_in_message = true);
-    return reader->import->services->add_missing(reader->import, "ai.onnx.ml\nZipMap", name);
-}
 
 static tn_status drop(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node,
                       const char *name) {
@@ -39,13 +30,8 @@ static tn_status drop(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onn
 
 tn_status tn_onnx_zip_map_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                const tn_onnx_node *node, const char *name, bool *out_is_done) {
-    const tn_operator *op;
     const char *domain = tn_onnx_domain(node->domain);
-    *out_is_done = strcmp(node->op_type, "ZipMap") == 0 && strcmp(domain, "ai.onnx.ml") == 0;
-    if (!*out_is_done) return TN_OK;
-    if (reader->options->zipmap == TN_ONNX_ZIPMAP_DROP) return drop(reader, scope, node, name);
-    const tn_status status =
-        reader->import->services->find_operator(reader->import, domain, node->op_type, 0, &op);
-    *out_is_done = status != TN_OK; /* a plugin may have one */
-    return status == TN_ERROR_UNSUPPORTED ? refuse(reader, name) : status;
+    *out_is_done = reader->options->zipmap == TN_ONNX_ZIPMAP_DROP &&
+                   strcmp(node->op_type, "ZipMap") == 0 && strcmp(domain, "ai.onnx.ml") == 0;
+    return *out_is_done ? drop(reader, scope, node, name) : TN_OK;
 }

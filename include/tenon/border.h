@@ -2,12 +2,13 @@
 /*
  * The border of a network: types, formats and strides of its inputs and outputs. A network's own
  * are linear in the types of the graph; here they are changed before a build, asked for of an
- * engine, and bound in memory that is not packed.
+ * engine, and bound in memory that is not packed. And inputs and outputs that are no dense tensors.
  */
 #ifndef TENON_BORDER_H
 #define TENON_BORDER_H
 
 #include <tenon/engine.h>
+#include <tenon/plugin/sequence.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -70,6 +71,49 @@ TN_EXPORT tn_status tn_context_bind_input_strided(tn_context *context, uint32_t 
 TN_EXPORT tn_status tn_context_bind_output_strided(tn_context *context, uint32_t output, void *data,
                                                    uint64_t bytes, uint32_t rank,
                                                    const int64_t *strides);
+
+/* -------------------------------------------------------------------------------------------------
+ * values of other kinds
+ *
+ * Inputs and outputs may be sequences, optionals and maps: tn_port_info.kind says which are. Such a
+ * value is made of items (tenon/plugin/sequence.h): the tensors of a sequence, the one of an
+ * optional or none, the keys and the values of a map, and one after the other the keys and values
+ * of a sequence of maps. They are in the host's memory, for engines on a device as well.
+ *
+ *     tn_context_clear_items -> tn_context_append_item, for each item -> tn_context_run
+ *         -> tn_context_output_length -> tn_context_output_item, for each item */
+
+/* Adds an input of kind `kind` (TN_KIND_SEQUENCE and so on) with items of type `type`; of maps that
+ * is the type of the values, and `key_type` is TN_I64 or TN_STRING, else TN_NONE. Errors as of
+ * tn_graph_add_input. [thread: one at a time for one graph] */
+TN_EXPORT tn_status tn_graph_add_kind_input(tn_graph *graph, const char *name, uint32_t kind,
+                                            tn_type key_type, tn_type type,
+                                            tn_tensor_id *out_tensor);
+
+/* Begins the value of such an input anew: it has no items. An input that was never begun has no
+ * value, and a run fails with TN_ERROR_STATE; one that was has its value for all runs until the
+ * next call. TN_ERROR_ARGUMENT: there is no such input, or it is dense. [thread: as
+ * tn_context_set_shape; the same for all here] */
+TN_EXPORT tn_status tn_context_clear_items(tn_context *context, uint32_t input);
+/* Adds an item, which is copied: linear elements, `bytes` of them exactly; strings with their heap
+ * behind them. The context has the memory, and uses it again for later values of the same sizes.
+ * What fails leaves the value as it was. TN_ERROR_STATE: tn_context_clear_items was never called;
+ * TN_ERROR_TYPE: `type` is not that of the items, or of a map's keys or values, whichever comes
+ * next; TN_ERROR_SHAPE: the extents are none, or of a map no vector of as many values as keys;
+ * TN_ERROR_RANGE: an optional or a map that is whole already, more than TN_SEQUENCE_MAX_ITEMS, a
+ * string outside its heap; TN_ERROR_ARGUMENT: a key that is there twice, other bytes than the shape
+ * takes, an input that is dense; TN_ERROR_MEMORY. */
+TN_EXPORT tn_status tn_context_append_item(tn_context *context, uint32_t input, tn_type type,
+                                           uint32_t rank, const int64_t *extents, const void *data,
+                                           uint64_t bytes);
+/* How many items an output has after a run. TN_ERROR_STATE before; TN_ERROR_ARGUMENT: there is no
+ * such output, or it is dense. */
+TN_EXPORT tn_status tn_context_output_length(tn_context *context, uint32_t output,
+                                             uint64_t *out_length);
+/* Item `index` of it, from 0: a dense linear tensor of the context's, valid until its next run.
+ * Errors as of tn_context_output_length; TN_ERROR_RANGE: it has no such item. */
+TN_EXPORT tn_status tn_context_output_item(tn_context *context, uint32_t output, uint64_t index,
+                                           const tn_tensor **out_item);
 
 #ifdef __cplusplus
 }

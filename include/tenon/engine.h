@@ -221,9 +221,9 @@ TN_EXPORT tn_status tn_context_call_when_done(tn_context *context, void (*functi
                                               void *user);
 /* An output after reshape (its shape; data is null) and after run (its data). In networks with an
  * output sized by run it is there after run alone. Linear; the tensor lives until the context's
- * next reshape. The heap of strings is the context's, or what is bound to an input, and is valid
- * until the next run, also where the elements are in memory of the caller's. TN_ERROR_STATE
- * before. */
+ * next reshape. One that is no dense tensor has its items by tenon/border.h. The heap of strings is
+ * the context's, or what is bound to an input, and is valid until the next run, also where the
+ * elements are in memory of the caller's. TN_ERROR_STATE before. */
 TN_EXPORT tn_status tn_context_output(tn_context *context, uint32_t output,
                                       const tn_tensor **out_tensor);
 

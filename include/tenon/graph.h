@@ -92,6 +92,10 @@ typedef struct tn_port_info {
     uint32_t is_value; /* 1: an input whose value decides shapes */
     const int64_t *extents;
     const char *const *names;
+    uint32_t kind;    /* TN_KIND_... (tenon/plugin/sequence.h); 0: a dense tensor. `type` is that of
+                         the items, of maps that of the values; of all but dense tensors `rank` is
+                         UINT32_MAX */
+    tn_type key_type; /* of maps: TN_I64 or TN_STRING; TN_NONE: known when shapes are */
 } tn_port_info;
 TN_EXPORT uint32_t tn_graph_input_count(const tn_graph *graph);
 TN_EXPORT uint32_t tn_graph_output_count(const tn_graph *graph);

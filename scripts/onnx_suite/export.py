@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the core cases of ONNX's backend tests in ONNX's own layout: export.py OUTDIR [--tier 1|2|3|all|ml].
+"""Writes the cases of ONNX's backend tests in ONNX's own layout: export.py OUTDIR [--tier 1|2|3|all|ml|values|none].
+
+--tier none writes nothing, and prints the cases of no tier, each with its reason.
 
 The `onnx` package makes the cases of its node tests in memory and ships the others (simple, pytorch-converted,
 pytorch-operator, and light networks with weights made of constants). Each is written to OUTDIR/KIND/NAME/ as
@@ -44,18 +46,24 @@ def write(path, data):
         file.write(data)
 
 
-def to_bytes(value, name):
-    if isinstance(value, onnx.TensorProto):
+def to_bytes(value, name, kind):
+    """A port's value as its message."""
+    if hasattr(value, "SerializeToString"):
         return value.SerializeToString()
+    if kind == "sequence_type":
+        return numpy_helper.from_list(value, name).SerializeToString()
+    if kind == "optional_type":
+        return numpy_helper.from_optional(value, name).SerializeToString()
     return numpy_helper.from_array(np.asarray(value), name).SerializeToString()
 
 
 def write_values(folder, values, prefix, ports):
     for index, value in enumerate(values):
-        if value is None:
-            continue
         name = ports[index].name if index < len(ports) else ""
-        write(os.path.join(folder, f"{prefix}_{index}.pb"), to_bytes(value, name))
+        kind = ports[index].type.WhichOneof("value") if index < len(ports) else "tensor_type"
+        if value is None and kind != "optional_type":
+            continue
+        write(os.path.join(folder, f"{prefix}_{index}.pb"), to_bytes(value, name, kind))
 
 
 def fed_inputs(graph):
@@ -131,7 +139,11 @@ def export(folder, chosen):
         data = model_bytes(case)
         model = onnx.ModelProto.FromString(data)
         facts = tiers.Facts(model)
-        tier = tiers.tier(facts) if tiers.is_core(case.name, facts) else "ml" if tiers.is_ml(case.name, facts) else "other"
+        tier = (tiers.tier(facts) if tiers.is_core(case.name, facts) else "ml" if tiers.is_ml(case.name, facts)
+                else "values" if tiers.is_values(facts) else "none")
+        if chosen == tier == "none":
+            print(f"{case.name}: {tiers.reason_of(case.name, facts)}")
+            continue
         counts[tier] += 1
         if chosen == str(tier) or (chosen == "all" and tier in (1, 2, 3)):
             write_case(os.path.join(folder, kind, case.name), case, model, data)
@@ -141,9 +153,12 @@ def export(folder, chosen):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", metavar="OUTDIR")
-    parser.add_argument("--tier", default="all", choices=("1", "2", "3", "all", "ml"))
+    parser.add_argument("--tier", default="all", choices=("1", "2", "3", "all", "ml", "values", "none"))
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
+    if arguments.tier == "none":
+        export(arguments.folder, "none")
+        return 0
     stamp_path = os.path.join(arguments.folder, "stamp")
     if os.path.exists(stamp_path) and read(stamp_path).decode() == stamp(arguments.tier):
         return 0
@@ -155,7 +170,7 @@ def main():
     shutil.rmtree(arguments.folder, ignore_errors=True)
     os.replace(partial, arguments.folder)
     print(f"core cases: {counts[1]} of tier 1, {counts[2]} of tier 2, {counts[3]} of tier 3; "
-          f"{counts['ml']} of tier ml; {counts['other']} others")
+          f"{counts['ml']} of tier ml; {counts['values']} of tier values; {counts['none']} of none")
     return 0
 
 

@@ -5,7 +5,8 @@ Core: the domain ai.onnx, and tensors of floating-point numbers of 16, 32 and 64
 and 4 bits, integers of 2 to 64 bits and bool alone: no sequence, optional, map, string, image codec, training or random output. A case's
 tier is the highest tier of its operators, those of function bodies and subgraphs included. Tier 1 is what
 exporters of vision networks emit, tier 2 what detection and transformer networks add, tier 3 the rest. Beside
-them tier "ml" has classical machine learning, the domain ai.onnx.ml, and strings.
+them tier "ml" has classical machine learning, the domain ai.onnx.ml, and strings, and tier "values" sequences
+and optionals. What is in none of them is left out for a reason (reason_of).
 """
 
 import onnx
@@ -103,6 +104,27 @@ def is_ml(name, facts):
             and {domain for domain, _ in facts.operators} <= {"", "ai.onnx.ml"}
             and not operators & (RANDOM | {"ImageDecoder"}) and not has_random_output(name)
             and not any(op.startswith(("Sequence", "Optional")) for op in operators))
+
+
+def is_values(facts):
+    """Sequences and optionals, as inputs, outputs or between nodes."""
+    return (facts.types <= TYPES | {onnx.TensorProto.STRING} and {domain for domain, _ in facts.operators} == {""}
+            and (facts.has_other_values or any(op.startswith(("Sequence", "Optional", "SplitToSequence")) for _, op in facts.operators)))
+
+
+def reason_of(name, facts):
+    """Why a case of no tier is left out."""
+    domains = {domain for domain, _ in facts.operators}
+    operators = {op for _, op in facts.operators}
+    if "ai.onnx.preview.training" in domains:
+        return "training: optimizers and gradients are no part of an inference engine"
+    if "ai.onnx.preview" in domains:
+        return "a preview domain, whose operators may still change"
+    if "ImageDecoder" in operators:
+        return "codecs of image files: pictures come decoded"
+    if operators & RANDOM or has_random_output(name):
+        return "random: the expected values are one generator's"
+    return "unknown"
 
 
 def tier(facts):

@@ -5,6 +5,8 @@
 #include "builder/report/report.h"
 #include "plan/plan.h"
 
+#include <tenon/plugin/sequence.h>
+
 /* What a further shape leaves of what is known of an output. */
 static void narrow_output(tn_plan_output *output, const tn_shape *other) {
     output->has_shape = output->has_shape && other->rank == output->shape.rank;
@@ -17,6 +19,12 @@ static tn_plan_output describe_output(const build_state *state, tn_tensor_id id)
     tn_plan_output output = {.type = TN_NONE};
     if (id >= state->given->tensor_count) return output; /* of a pass's own making */
     if (state->passes.is_unsure[id]) return output;
+    const tn_inferred_tensor *best = &state->profiles[0].shapes.points[1]->tensors[id];
+    if (best->is_described) {
+        const tn_tensor *items = &best->storage.tensor;
+        return (tn_plan_output){
+            .type = items->type, .kind = items->kind, .key_type = tn_map_key_type(items)};
+    }
     for (uint32_t p = 0; p < state->sets.count; p++)
         for (int point = 0; point < TN_POINTS; point++)
             if (!state->profiles[p].shapes.points[point]->tensors[id].is_known) return output;

@@ -6,6 +6,8 @@
 #include "engine/engine_source.h"
 #include "plan/refit/refit_index.h"
 
+#include <tenon/plugin/sequence.h>
+
 #include <string.h>
 #include <unistd.h>
 
@@ -45,6 +47,14 @@ tn_status tn_engine_make_ports(const tn_engine_loading *loading) {
     for (uint32_t i = 0; i < graph->output_count; i++) {
         engine->outputs[i] = *tn_graph_output(graph, i);
         const tn_tensor *known = loading->linear[graph->outputs[i]];
+        if (engine->outputs[i].kind) {
+            const tn_tensor *items =
+                &loading->shapes.points[1]->tensors[graph->outputs[i]].storage.tensor;
+            engine->outputs[i].type = items->type;
+            engine->outputs[i].key_type = tn_map_key_type(items);
+            engine->outputs[i].rank = UINT32_MAX;
+            continue;
+        }
         engine->outputs[i].type =
             known ? known->type : engine->program->values[engine->program->output_values[i]].type;
     }

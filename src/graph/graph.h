@@ -30,7 +30,9 @@ typedef struct tn_graph_tensor {
                                 that no pass may use what the data is; null: it stays as it is */
     uint32_t declaration;   /* 1 + that of its type and shape by the model; 0: none */
     uint32_t producer;      /* node, or TN_NO_NODE */
-    uint32_t use_count;     /* inputs of live nodes and graph outputs that name it */
+    uint32_t kind;      /* of inputs: TN_KIND_...; of all others their producer's port says it */
+    tn_type key_type;   /* of inputs that are maps */
+    uint32_t use_count; /* inputs of live nodes and graph outputs that name it */
 } tn_graph_tensor;
 
 /* A node's inputs and outputs are as many as the operator's ports: absent optional ones at the end
@@ -145,8 +147,11 @@ tn_status tn_graph_check_node(const tn_graph *graph, const tn_graph_node *node);
 /* TN_KIND_... of a node's input or output, as its port says. */
 uint32_t tn_graph_input_kind(const tn_graph_node *node, uint32_t index);
 uint32_t tn_graph_output_kind(const tn_graph_node *node, uint32_t index);
-/* That of the port that writes it; constants and inputs are dense. Producers must be set. */
+/* That of the port that writes it, of inputs what was declared; constants are dense. Producers must
+ * be set. */
 uint32_t tn_graph_kind(const tn_graph *graph, tn_tensor_id tensor);
+/* Whether an input of the graph is not dense. */
+bool tn_graph_has_kind_inputs(const tn_graph *graph);
 /* Whether a tensor is one of the graph's outputs. */
 bool tn_graph_is_output(const tn_graph *graph, tn_tensor_id tensor);
 /* Nodes that read one tensor read the other one; the graph's outputs stay. */
@@ -157,10 +162,11 @@ bool tn_graph_node_has_one_output(const tn_graph_node *node);
 bool tn_graph_node_is_view(const tn_graph_node *node);
 /* Whether a node reads or writes a tensor that is not dense. */
 bool tn_graph_node_has_kinds(const tn_graph_node *node);
-/* Every tensor is read as the kind that it is, and outputs of the graph, or of the body, are dense.
- * TN_ERROR_TYPE names node, port and tensor. Producers must be set. */
+/* Every tensor is read as the kind that it is. TN_ERROR_TYPE names node, port and tensor. Producers
+ * must be set. */
 tn_status tn_graph_check_kinds(const tn_graph *graph);
-const char *tn_kind_name(uint32_t kind); /* "a dense tensor", "a sequence", "an optional" */
+/* The inputs and outputs of a body are dense. TN_ERROR_TYPE. */
+tn_status tn_graph_check_body_kinds(const tn_graph *body);
 
 /* The port of an input or output by its number in the node: the last one for all tensors of a
  * variadic port; null past the end. */

@@ -10,6 +10,9 @@
 #include "graph/body.h"
 #include "graph/graph_private.h"
 #include "plugin/missing.h"
+#include "plugin/sequences/kinds.h"
+
+#include <tenon/border.h>
 
 #include <inttypes.h>
 #include <string.h>
@@ -107,6 +110,31 @@ tn_status tn_graph_add_input(tn_graph *graph, const char *name, tn_type type, ui
     tensor->has_shape = declared.has_shape;
     tensor->shape = declared.shape;
     memcpy(tensor->extent_names, declared.extent_names, sizeof(tensor->extent_names));
+    if (out_tensor) *out_tensor = id;
+    return TN_OK;
+}
+
+static tn_status check_kind(const char *name, uint32_t kind, tn_type key_type) {
+    if (kind < TN_KIND_SEQUENCE || kind > TN_KIND_MAPS)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "input '%s' is of kind %" PRIu32 ": expected one of 1 to %d", name, kind,
+                       TN_KIND_MAPS);
+    const bool is_key = key_type == TN_I64 || key_type == TN_STRING;
+    if (tn_kind_is_map(kind) ? is_key : key_type == TN_NONE) return TN_OK;
+    return tn_fail(TN_ERROR_TYPE, "input '%s' is %s with keys of type %s: expected %s", name,
+                   tn_kind_name(kind), tn_type_name(key_type),
+                   tn_kind_is_map(kind) ? "i64 or string" : "none");
+}
+
+tn_status tn_graph_add_kind_input(tn_graph *graph, const char *name, uint32_t kind,
+                                  tn_type key_type, tn_type type, tn_tensor_id *out_tensor) {
+    tn_tensor_id id;
+    if (!graph || !name || !*name)
+        return tn_fail(TN_ERROR_ARGUMENT, "an input needs a graph and a name");
+    TN_TRY(check_kind(name, kind, key_type));
+    TN_TRY(tn_graph_add_input(graph, name, type, UINT32_MAX, NULL, NULL, &id));
+    graph->tensors[id].kind = kind;
+    graph->tensors[id].key_type = key_type;
     if (out_tensor) *out_tensor = id;
     return TN_OK;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which tensors of a graph are sequences and optionals: those whose producer's port says so. The
- * kind is kept nowhere else, so that neither a pass nor a plan can tell another one.
+ * Which tensors of a graph are sequences, optionals and maps: inputs that were declared so, and
+ * those whose producer's port says so. The kind of the latter is kept nowhere else, so that neither
+ * a pass nor a plan can tell another one.
  */
 #include "base/status.h"
 #include "graph/graph.h"
-
-#include <tenon/plugin/sequence.h>
+#include "plugin/sequences/kinds.h"
 
 #include <inttypes.h>
 
@@ -24,7 +24,7 @@ uint32_t tn_graph_output_kind(const tn_graph_node *node, uint32_t index) {
 
 uint32_t tn_graph_kind(const tn_graph *graph, tn_tensor_id tensor) {
     const uint32_t producer = graph->tensors[tensor].producer;
-    if (producer == TN_NO_NODE) return TN_KIND_DENSE;
+    if (producer == TN_NO_NODE) return graph->tensors[tensor].kind;
     const tn_graph_node *node = &graph->nodes[producer];
     for (uint32_t i = 0; i < node->output_count; i++)
         if (node->outputs[i] == tensor) return tn_graph_output_kind(node, i);
@@ -39,10 +39,10 @@ bool tn_graph_node_has_kinds(const tn_graph_node *node) {
     return false;
 }
 
-const char *tn_kind_name(uint32_t kind) {
-    return kind == TN_KIND_SEQUENCE   ? "a sequence"
-           : kind == TN_KIND_OPTIONAL ? "an optional"
-                                      : "a dense tensor";
+bool tn_graph_has_kind_inputs(const tn_graph *graph) {
+    for (size_t i = 0; i < graph->input_count; i++)
+        if (graph->tensors[graph->inputs[i]].kind) return true;
+    return false;
 }
 
 static tn_status check_input(const tn_graph *graph, const tn_graph_node *node, uint32_t index) {
@@ -60,12 +60,22 @@ tn_status tn_graph_check_kinds(const tn_graph *graph) {
     for (size_t n = 0; n < graph->node_count; n++)
         for (uint32_t i = 0; !graph->nodes[n].is_dead && i < graph->nodes[n].input_count; i++)
             TN_TRY(check_input(graph, &graph->nodes[n], i));
-    for (size_t i = 0; i < graph->output_count; i++) {
-        const uint32_t kind = tn_graph_kind(graph, graph->outputs[i]);
+    return TN_OK;
+}
+
+tn_status tn_graph_check_body_kinds(const tn_graph *body) {
+    for (size_t i = 0; i < body->input_count; i++) {
+        const tn_graph_tensor *tensor = &body->tensors[body->inputs[i]];
+        if (tensor->kind != TN_KIND_DENSE)
+            return tn_fail(TN_ERROR_TYPE, "input '%s' of graph '%s' is %s: expected a dense tensor",
+                           tensor->name, body->name, tn_kind_name(tensor->kind));
+    }
+    for (size_t i = 0; i < body->output_count; i++) {
+        const uint32_t kind = tn_graph_kind(body, body->outputs[i]);
         if (kind != TN_KIND_DENSE)
             return tn_fail(TN_ERROR_TYPE,
                            "output '%s' of graph '%s' is %s: expected a dense tensor",
-                           graph->output_names[i], graph->name, tn_kind_name(kind));
+                           body->output_names[i], body->name, tn_kind_name(kind));
     }
     return TN_OK;
 }

@@ -28,6 +28,8 @@ static void set_info(tn_port_info *info, const tn_graph_tensor *tensor, const ch
     info->size = sizeof(*info);
     info->type = tensor->type;
     info->name = name;
+    info->kind = tensor->kind;
+    info->key_type = tensor->key_type;
     info->rank = tensor->has_shape ? tensor->shape.rank : UINT32_MAX;
     port_storage *storage = (port_storage *)info;
     memcpy(storage->extents, tensor->shape.extents, sizeof(storage->extents));
@@ -65,6 +67,7 @@ const tn_port_info *tn_graph_output(const tn_graph *graph, uint32_t index) {
     if (!graph || index >= graph->output_count) return NULL;
     tn_port_info *info = graph->private_part->output_infos[index];
     set_info(info, &graph->tensors[graph->outputs[index]], graph->output_names[index]);
+    info->kind = tn_graph_kind(graph, graph->outputs[index]);
     return info;
 }
 

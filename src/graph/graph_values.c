@@ -119,6 +119,8 @@ static tn_status find_all_free(const tn_graph *graph, bool *is_free) {
     value_knowledge known = {.is_free = is_free};
     known.is_open = tn_allocate_zero(graph->allocator, graph->tensor_count + 1, sizeof(bool));
     if (!known.is_open) return tn_fail_memory("finding values that decide shapes");
+    for (size_t t = 0; t < graph->tensor_count; t++)
+        known.is_open[t] = graph->tensors[t].kind != 0;
     while (round < ROUNDS && find_open(graph, known.is_open))
         round++;
     while (round < ROUNDS && find_free(graph, &known))

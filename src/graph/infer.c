@@ -149,6 +149,7 @@ void tn_infer_lay_out(tn_inference *inference, const tn_graph_node *node) {
         storage->tensor = (tn_tensor){.size = sizeof(tn_tensor),
                                       .kind = tn_graph_output_kind(node, i),
                                       .type = tn_infer_output_type(node->entry, i, scratch->types),
+                                      .reserved = tn_infer_key_type(node->entry, i),
                                       .shape = storage->shape.extents,
                                       .strides = storage->strides,
                                       .name = inference->graph->tensors[id].name};
@@ -252,6 +253,7 @@ static tn_status take_output(tn_inference *inference, const tn_graph_node *node,
     tn_shape shape;
     TN_TRY(tn_infer_check_output(node->entry, index, inferred->storage.tensor.type,
                                  inference->scratch->types));
+    TN_TRY(tn_infer_check_keys(node->entry, index, &inferred->storage.tensor));
     if (tn_graph_output_kind(node, index))
         return tn_infer_take_items(inferred, port, tn_graph_output_kind(node, index));
     if (!tn_infer_guess_open(node, inference->scratch->inputs, &inferred->storage.tensor))

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/status.h"
 #include "graph/infer_private.h"
+#include "plugin/sequences/items.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -85,6 +86,15 @@ static tn_status set_input(tn_inference *inference, size_t index, const tn_shape
     const tn_graph_tensor *tensor = &inference->graph->tensors[id];
     tn_inferred_tensor *inferred = &inference->tensors[id];
     tn_shape checked;
+    if (tensor->kind) {
+        const tn_tensor declared = {.kind = tensor->kind,
+                                    .type = tensor->type,
+                                    .reserved = tensor->key_type,
+                                    .name = tensor->name};
+        tn_items_describe(&inferred->storage, &declared, TN_RANK_UNKNOWN, NULL);
+        inferred->is_described = true;
+        return TN_OK;
+    }
     TN_TRY(tn_shape_set(&checked, shape->rank, shape->extents));
     const tn_type type = inference->input_types ? inference->input_types[index] : tensor->type;
     TN_TRY(tn_tensor_init(&inferred->storage, type, TN_LINEAR, &checked));

@@ -30,8 +30,7 @@ tn_status tn_infer_take_items(tn_inferred_tensor *inferred, const tn_port *port,
                            "the items of output '%s' were given the extent %" PRId64
                            " at axis %" PRIu32 ": expected -1 where it is not known",
                            port->name, given.shape[axis], axis);
-    tn_items_describe(&inferred->storage, kind, given.type, given.rank, given.shape);
-    inferred->storage.tensor.name = given.name;
+    tn_items_describe(&inferred->storage, &given, given.rank, given.shape);
     inferred->is_described = true;
     return TN_OK;
 }
@@ -103,8 +102,7 @@ void tn_infer_lists_destroy(struct tn_inference_lists *lists, const tn_allocator
 
 void tn_inference_set_items(tn_inference *inference, tn_tensor_id tensor, const tn_tensor *items) {
     tn_inferred_tensor *inferred = &inference->tensors[tensor];
-    tn_items_describe(&inferred->storage, items->kind, items->type, items->rank, items->shape);
-    inferred->storage.tensor.name = items->name;
+    tn_items_describe(&inferred->storage, items, items->rank, items->shape);
     inferred->storage.tensor.data = items->data;
     inferred->is_described = true;
 }

@@ -6,6 +6,7 @@
  */
 #include "base/status.h"
 #include "graph/infer.h"
+#include "plugin/sequences/kinds.h"
 
 typedef struct plan_arrays {
     bool *is_host_node, *is_host_tensor, *is_value_input, *is_after_run;
@@ -20,7 +21,9 @@ static bool reads_bound(const tn_graph_node *node, const bool *is_bound) {
 
 /* In the order of the nodes, so that producers have been looked at. */
 static bool mark_after_run(const tn_graph *graph, plan_arrays *arrays) {
-    bool is_any = false;
+    bool is_any = tn_graph_has_kind_inputs(graph);
+    for (size_t i = 0; i < graph->input_count; i++)
+        arrays->is_bound[graph->inputs[i]] = graph->tensors[graph->inputs[i]].kind != 0;
     for (size_t n = 0; n < graph->node_count; n++) {
         const tn_graph_node *node = &graph->nodes[n];
         if (node->is_dead) continue;

@@ -32,6 +32,10 @@ tn_status tn_infer_bind_inputs(const tn_graph_node *node, const tn_tensor *const
 /* The type of an output as far as the ports say it: a bound variable's, a single type, or TN_NONE.
  */
 tn_type tn_infer_output_type(const tn_operator_entry *entry, uint32_t index, const tn_type *types);
+/* The type of an output's keys, where the port allows one alone. */
+tn_type tn_infer_key_type(const tn_operator_entry *entry, uint32_t index);
+tn_status tn_infer_check_keys(const tn_operator_entry *entry, uint32_t index,
+                              const tn_tensor *output);
 /* Checks what an operator made of an output's type; binds variables that only outputs have. */
 tn_status tn_infer_check_output(const tn_operator_entry *entry, uint32_t index, tn_type type,
                                 tn_type *types);

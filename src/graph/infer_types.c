@@ -73,6 +73,14 @@ static tn_status bind_input(const tn_graph_node *node, const tn_tensor *const *i
         return tn_fail(TN_ERROR_TYPE, "input '%s' (tensor '%s') is %s; %s is allowed", port->name,
                        inputs[index]->name, tn_type_name(type), print_types(rule->types, text));
     }
+    const tn_type keys = tn_map_key_type(inputs[index]);
+    if (rule->keys && inputs[index]->kind == rule->kind && keys != TN_NONE &&
+        !is_allowed(rule->keys, keys)) {
+        char text[TYPES_TEXT_BYTES];
+        return tn_fail(TN_ERROR_TYPE, "input '%s' (tensor '%s') has keys of type %s; %s is allowed",
+                       port->name, inputs[index]->name, tn_type_name(keys),
+                       print_types(rule->keys, text));
+    }
     if (rule->variable == TN_NO_VARIABLE || (port->flags & TN_PORT_HETEROGENEOUS)) return TN_OK;
     if (types[rule->variable] != TN_NONE && types[rule->variable] != type)
         return fail_conflict(node, inputs, index, rule->variable);
@@ -96,6 +104,24 @@ tn_type tn_infer_output_type(const tn_operator_entry *entry, uint32_t index, con
     for (tn_type type = TN_F64; type < TN_TYPE_COUNT; type++)
         if (rule->types == TN_TYPE_BIT(type)) return type;
     return TN_NONE;
+}
+
+tn_type tn_infer_key_type(const tn_operator_entry *entry, uint32_t index) {
+    const tn_type_set keys = entry->outputs[rule_index(entry->op->output_count, index)].keys;
+    return keys == TN_TYPE_BIT(TN_I64)      ? TN_I64
+           : keys == TN_TYPE_BIT(TN_STRING) ? TN_STRING
+                                            : TN_NONE;
+}
+
+tn_status tn_infer_check_keys(const tn_operator_entry *entry, uint32_t index,
+                              const tn_tensor *output) {
+    const tn_type_set keys = entry->outputs[rule_index(entry->op->output_count, index)].keys;
+    char text[TYPES_TEXT_BYTES];
+    if (!keys || is_allowed(keys, tn_map_key_type(output))) return TN_OK;
+    return tn_fail(TN_ERROR_PLUGIN,
+                   "the shape rule gave output '%s' keys of the type %s; its port has %s",
+                   tn_graph_output_port(entry->op, index)->name,
+                   tn_type_name(tn_map_key_type(output)), print_types(keys, text));
 }
 
 tn_status tn_infer_check_output(const tn_operator_entry *entry, uint32_t index, tn_type type,

@@ -65,11 +65,16 @@ static void put_shape(packing *p, bool has_shape, const tn_shape *shape) {
 static void put_graph(packing *p, const tn_graph *graph);
 
 static void put_tensor(packing *p, const tn_graph_tensor *tensor) {
-    const uint32_t kind = tensor->is_constant ? 2 : tensor->is_input;
+    const uint32_t kind = tensor->is_constant ? 2 : !tensor->is_input ? 0 : tensor->kind ? 3 : 1;
     tn_isolated_put_u32(&p->records, kind);
     tn_isolated_put_text(&p->records, tensor->name);
     if (kind == 0) return;
     tn_isolated_put_u32(&p->records, tensor->type);
+    if (kind == 3) {
+        tn_isolated_put_u32(&p->records, tensor->kind);
+        tn_isolated_put_u32(&p->records, tensor->key_type);
+        return;
+    }
     put_shape(p, tensor->has_shape, &tensor->shape);
     for (uint32_t i = 0; kind == 1 && tensor->has_shape && i < tensor->shape.rank; i++)
         tn_isolated_put_text(&p->records, tensor->extent_names[i]);

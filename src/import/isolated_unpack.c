@@ -95,6 +95,12 @@ static tn_status take_tensor(unpacking *u, tn_import_graph *graph) {
     TN_TRY(u->cursor.status);
     if (kind == 0) return u->services->add_tensor(graph, name, &made);
     const tn_type type = tn_isolated_take_u32(&u->cursor);
+    if (kind == 3) {
+        const uint32_t value_kind = tn_isolated_take_u32(&u->cursor);
+        const tn_type key_type = tn_isolated_take_u32(&u->cursor);
+        TN_TRY(u->cursor.status);
+        return u->services->add_kind_input(graph, name, value_kind, key_type, type, NULL);
+    }
     TN_TRY(take_shape(u, &rank, extents));
     if (kind == 2) {
         TN_TRY(take_data(u, &data, &bytes));

@@ -9,6 +9,8 @@
 #include "import/reading.h"
 #include "graph/body.h"
 
+#include <tenon/border.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -143,6 +145,16 @@ static tn_status reading_add_input(tn_import_graph *graph, const char *name, tn_
     return TN_OK;
 }
 
+static tn_status reading_add_kind_input(tn_import_graph *graph, const char *name, uint32_t kind,
+                                        tn_type key_type, tn_type type,
+                                        tn_import_tensor *out_tensor) {
+    tn_tensor_id id = TN_NO_TENSOR;
+    TN_TRY(tn_graph_add_kind_input(tn_reading_graph_of(graph)->graph, name, kind, key_type, type,
+                                   &id));
+    if (out_tensor) *out_tensor = id;
+    return TN_OK;
+}
+
 static tn_status reading_add_constant(tn_import_graph *graph, const char *name, tn_type type,
                                       uint32_t rank, const int64_t *extents, const void *data,
                                       uint64_t bytes, tn_import_tensor *out_tensor) {
@@ -211,10 +223,11 @@ static bool reading_find_tensor(const tn_import_graph *graph, const char *name,
 static bool reading_get_tensor(const tn_import_graph *graph, tn_import_tensor tensor,
                                tn_import_tensor_info *out_info) {
     const tn_graph *own = tn_reading_graph_of(graph)->graph;
-    if (tensor >= own->tensor_count || !out_info || out_info->size < sizeof(*out_info))
+    if (tensor >= own->tensor_count || !out_info ||
+        out_info->size < offsetof(tn_import_tensor_info, kind))
         return false;
     const tn_graph_tensor *from = &own->tensors[tensor];
-    *out_info =
+    const tn_import_tensor_info info =
         (tn_import_tensor_info){.size = out_info->size,
                                 .type = from->type,
                                 .rank = from->has_shape ? from->shape.rank : UINT32_MAX,
@@ -224,7 +237,9 @@ static bool reading_get_tensor(const tn_import_graph *graph, tn_import_tensor te
                                 .name = from->name,
                                 .extents = from->shape.extents,
                                 .data = from->data,
-                                .bytes = from->bytes};
+                                .bytes = from->bytes,
+                                .kind = tn_graph_kind(own, tensor)};
+    memcpy(out_info, &info, info.size < sizeof(info) ? info.size : sizeof(info));
     return true;
 }
 
@@ -279,4 +294,5 @@ const tn_import_services tn_reading_services = {.size = sizeof(tn_import_service
                                                 .node_count = reading_node_count,
                                                 .begin_body = tn_reading_begin_body,
                                                 .end_body = tn_reading_end_body,
-                                                .check = tn_reading_check};
+                                                .check = tn_reading_check,
+                                                .add_kind_input = reading_add_kind_input};

@@ -21,7 +21,9 @@
 typedef struct tn_plan_output {
     tn_type type; /* TN_NONE: unknown */
     bool has_shape;
-    tn_shape shape; /* -1: an extent that varies */
+    tn_shape shape;   /* -1: an extent that varies */
+    uint32_t kind;    /* TN_KIND_... */
+    tn_type key_type; /* of maps */
 } tn_plan_output;
 
 /* What a plan's pieces lie in, released in this order. */

@@ -18,7 +18,8 @@ typedef struct tn_loaded_library tn_loaded_library; /* plugin/library.h */
 typedef struct tn_port_rule {
     tn_type_set types;
     uint32_t variable;
-    uint32_t kind; /* TN_KIND_...: tenon/plugin/sequence.h */
+    uint32_t kind;    /* TN_KIND_...: tenon/plugin/sequence.h */
+    tn_type_set keys; /* of maps: TN_I64, TN_STRING or both */
 } tn_port_rule;
 
 typedef struct tn_operator_entry {

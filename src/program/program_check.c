@@ -9,6 +9,7 @@
 #include "program/calibration_table.h"
 #include "program/node_call.h"
 #include "program/program.h"
+#include "plugin/sequences/kinds.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -16,7 +16,7 @@ tn_status tn_context_set_shape(tn_context *context, uint32_t input, uint32_t ran
     if (!context || (rank && !extents))
         return tn_fail(TN_ERROR_ARGUMENT, "tn_context_set_shape needs a context and extents");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_input(context, input));
+    TN_TRY(tn_context_check_dense_input(context, input));
     tn_status status = tn_shape_set(&shape, rank, extents);
     if (status != TN_OK)
         return tn_error_at(status, "input '%s'", context->engine->inputs[input].name);
@@ -54,7 +54,7 @@ tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void 
                                 uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_input(context, input));
+    TN_TRY(tn_context_check_dense_input(context, input));
     tn_context_note_input(context, input, data, bytes);
     context->ports.inputs[input].strided.is_bound = false;
     return TN_OK;
@@ -64,7 +64,7 @@ tn_status tn_context_bind_device_input(tn_context *context, uint32_t input, cons
                                        uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_input(context, input));
+    TN_TRY(tn_context_check_dense_input(context, input));
     if (!context->device.own_stream)
         return tn_context_bind_input(context, input, device_data, bytes);
     tn_input_binding *binding = &context->ports.inputs[input];
@@ -80,7 +80,7 @@ tn_status tn_context_bind_device_output(tn_context *context, uint32_t output, vo
     if (!context || !device_data)
         return tn_fail(TN_ERROR_ARGUMENT, "a context and memory of the device are needed");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_output(context, output));
+    TN_TRY(tn_context_check_dense_output(context, output));
     if (!context->device.own_stream)
         return tn_context_bind_output(context, output, device_data, bytes);
     tn_output_binding *binding = &context->ports.outputs[output];
@@ -97,7 +97,7 @@ tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t by
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_context_lend_input needs a context and a target for the pointer");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_input(context, input));
+    TN_TRY(tn_context_check_dense_input(context, input));
     TN_TRY(tn_context_check_lost(context));
     TN_TRY(tn_context_wait_all(context)); /* the device may still read the old memory */
     TN_TRY(tn_bindings_own_input(context, input, (size_t)bytes));
@@ -118,7 +118,7 @@ void tn_context_note_output(tn_context *context, uint32_t output, void *data, ui
 tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *data, uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_output(context, output));
+    TN_TRY(tn_context_check_dense_output(context, output));
     tn_context_note_output(context, output, data, bytes);
     context->ports.outputs[output].strided.is_bound = false;
     return TN_OK;

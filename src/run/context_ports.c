@@ -13,7 +13,7 @@ static void note_needed(tn_context *context, uint32_t value, bool is_transfer) {
     const tn_tensor_id tensor = context->engine->program->values[value].tensor;
     const bool is_host = context->engine->program->values[value].space == TN_SPACE_HOST;
     for (size_t i = 0; graph->tensors[tensor].is_input && i < graph->input_count; i++) {
-        if (graph->inputs[i] != tensor) continue;
+        if (graph->inputs[i] != tensor || graph->tensors[tensor].kind) continue;
         context->ports.inputs[i].is_needed = true;
         context->ports.inputs[i].is_read_by_host |= is_host && !is_transfer;
     }
@@ -72,6 +72,10 @@ static void set_fixed_shapes(tn_context *context) {
     for (size_t i = 0; i < graph->input_count; i++) {
         const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[i]];
         bool is_fixed = tensor->has_shape;
+        if (tensor->kind) { /* it has none: that of a scalar stands for it */
+            context->ports.inputs[i].has_shape = true;
+            continue;
+        }
         for (uint32_t axis = 0; is_fixed && axis < tensor->shape.rank; axis++)
             is_fixed = tensor->shape.extents[axis] >= 0;
         if (is_fixed)

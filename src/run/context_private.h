@@ -34,6 +34,7 @@
  *   bodies/body_contexts.c  the bodies of nodes
  *   checked.c               guarded runs
  *   sized/dynamic_counted.c counts in place of sizes there
+ *   sized/dynamic_values.c  inputs and outputs that are no dense tensors
  *   sized/counted.c         inputs of a fixed capacity of which a count tells how much is there
  *   isolation.h             plugins' kernels in a helper process
  *   outputs/output_allocator.c   outputs whose memory the caller is asked for
@@ -92,6 +93,9 @@ static inline tn_status tn_context_check_output(const tn_context *context, uint3
     return __builtin_expect(output < count, 1) ? TN_OK
                                                : tn_context_fail_index("output", output, count);
 }
+/* The same, and that it is a dense tensor (sized/dynamic_values.c). TN_ERROR_ARGUMENT. */
+tn_status tn_context_check_dense_input(const tn_context *context, uint32_t input);
+tn_status tn_context_check_dense_output(const tn_context *context, uint32_t output);
 /* The pointers of all states are set anew, and what was captured with them is gone. */
 void tn_context_forget_pointers(tn_context *context);
 

@@ -65,6 +65,10 @@ void tn_unfused_destroy(tn_context *context) {
 
 static tn_status hand_input(const tn_context *context, tn_context *other, uint32_t input) {
     const tn_input_binding *binding = &context->ports.inputs[input];
+    if (context->engine->inputs[input].kind) {
+        other->ports.inputs[input].items = binding->items;
+        return TN_OK;
+    }
     if (binding->has_shape)
         TN_TRY(tn_context_set_shape(other, input, binding->shape.rank, binding->shape.extents));
     TN_TRY(tn_context_bind_count(other, input, binding->count_axis, binding->count));
@@ -75,6 +79,7 @@ static tn_status hand_input(const tn_context *context, tn_context *other, uint32
 
 static tn_status hand_output(const tn_context *context, tn_context *other, uint32_t output) {
     const tn_output_binding *binding = &context->ports.outputs[output];
+    if (context->engine->outputs[output].kind) return TN_OK;
     if (binding->allocate)
         return (binding->is_device ? tn_context_set_device_output_allocator
                                    : tn_context_set_output_allocator)(

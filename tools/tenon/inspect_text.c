@@ -111,6 +111,11 @@ static void add_inputs(text_table *table, const json *document) {
         text_table_row(table);
         text_table_cell(table, json_text_of(it, "name"));
         text_table_cell(table, json_text_of(it, "type"));
+        if (strchr(json_text_of(it, "type"), '(')) { /* a sequence or a map, which has no shape */
+            text_table_cell(table, "");
+            text_table_cell(table, "");
+            continue;
+        }
         add_shape(table, json_member(it, "shape"), json_member(it, "extent_names"));
         add_range(table, it);
     }
@@ -148,7 +153,10 @@ static void add_outputs(text_table *table, const json *document) {
         text_table_row(table);
         text_table_cell(table, name);
         text_table_cell(table, type_of_output(document, it));
-        add_shape(table, json_member(it, "shape"), NULL);
+        if (strchr(type_of_output(document, it), '('))
+            text_table_cell(table, "");
+        else
+            add_shape(table, json_member(it, "shape"), NULL);
         if (strcmp(name, tensor) != 0) text_table_format(table, "tensor %s", tensor);
     }
 }

@@ -6,6 +6,7 @@
 #include "session/option_use.h"
 #include "session/session.h"
 #include "text/json_print.h"
+#include "values/value_file.h"
 
 #include <stdlib.h>
 
@@ -13,9 +14,12 @@ static const char help[] =
     "usage: tenon run MODEL|PLAN --input NAME=FILE... [--output NAME=FILE | --output-dir DIR] "
     "[options]\n"
     "  -i, --input NAME=FILE     .npy, .pb (TensorProto), .png .jpg .pgm .ppm, or raw float32; "
-    "FILE '-': stdin (.npy or image)\n"
-    "  -o, --output NAME=FILE    .npy, an image, or raw; FILE '-': a .npy on stdout\n"
-    "  -O, --output-dir DIR      NAME.npy for every output\n"
+    "FILE '-': stdin (.npy or image);\n"
+    "                            sequences, optionals and maps: JSON, or .pb (SequenceProto, "
+    "OptionalProto)\n"
+    "  -o, --output NAME=FILE    .npy, an image, or raw; FILE '-': a .npy on stdout; sequences, "
+    "optionals and maps: JSON\n"
+    "  -O, --output-dir DIR      NAME.npy for every output, or NAME.json\n"
     "      --top N               the indices and values of the N largest elements of each row "
     "(with --json: too)\n"
     "      --print               the outputs' values; of large ones the first and last along each "
@@ -73,6 +77,29 @@ static bool print_json(const char *name, const tn_tensor *tensor, const cli_opti
     return is_printed;
 }
 
+/* What is no dense tensor, whole where values are asked for, and its length. */
+static void print_value(tn_context *context, uint32_t index, const tn_port_info *port,
+                        const cli_options *options) {
+    char type[VALUE_TYPE_TEXT_BYTES];
+    uint64_t items = 0;
+    if (tn_context_output_length(context, index, &items) != TN_OK) return;
+    if (port->kind == TN_KIND_MAP || port->kind == TN_KIND_MAPS) items /= 2; /* keys, values */
+    value_type_print(port, type);
+    if (options->json) {
+        json_print_member("{", "name", port->name);
+        printf(", \"type\": \"%s\", \"length\": %llu, \"value\": ", type,
+               (unsigned long long)items);
+        value_print(stdout, context, index, port);
+        putchar('}');
+        return;
+    }
+    printf("%s: %s, %llu %s\n", port->name, type, (unsigned long long)items,
+           items == 1 ? "item" : "items");
+    if (!options->prints) return;
+    value_print(stdout, context, index, port);
+    putchar('\n');
+}
+
 /* Type and shape of each output, and what --top and --print ask for; nothing where stdout has an
  * output itself. */
 static int print_outputs(tn_engine *engine, tn_context *context, const cli_options *options) {
@@ -81,6 +108,11 @@ static int print_outputs(tn_engine *engine, tn_context *context, const cli_optio
     if (options->json) printf("{\"outputs\": [");
     for (uint32_t i = 0; i < tn_engine_output_count(engine); i++) {
         const tn_tensor *tensor;
+        if (tn_engine_output(engine, i)->kind) {
+            if (options->json && i) printf(", ");
+            print_value(context, i, tn_engine_output(engine, i), options);
+            continue;
+        }
         if (tn_context_output(context, i, &tensor) != TN_OK) continue;
         if (options->json && i) printf(", ");
         is_printed = (options->json ? print_json : print_text)(tn_engine_output(engine, i)->name,

@@ -5,6 +5,7 @@
 #include "session/option_use.h"
 #include "session/session.h"
 #include "test_calibration.h"
+#include "values/value_file.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -76,6 +77,15 @@ static bool bind_files(tn_engine *engine, tn_context *context, const test_run *r
                      tn_engine_input(engine, i)->name);
             return false;
         }
+        if (tn_engine_input(engine, i)->kind) {
+            file_value value = {0};
+            const bool is_read = value_file_read(path, tn_engine_input(engine, i), &value);
+            const bool is_bound = is_read && value_bind(context, i, &value);
+            file_value_free(&value);
+            if (!is_read) snprintf(out->why, sizeof(out->why), "cannot read %.600s", path);
+            if (!is_bound) return is_read ? fail_last(out) : false;
+            continue;
+        }
         if (!tensor_file_read(path, run->options, -1, NULL, &tensors[i])) {
             snprintf(out->why, sizeof(out->why), "cannot read %.600s", path);
             return false;
@@ -93,6 +103,20 @@ static bool bind_files(tn_engine *engine, tn_context *context, const test_run *r
     return true;
 }
 
+static bool compare_value(const tn_engine *engine, tn_context *context, uint32_t output,
+                          const char *path, const tolerance *allowed, verdict *out) {
+    const tn_port_info *port = tn_engine_output(engine, output);
+    file_value expected = {0};
+    if (!exists(path) || !value_file_read(path, port, &expected)) {
+        snprintf(out->why, sizeof(out->why), "cannot read %.600s", path);
+        return false;
+    }
+    const bool is_equal =
+        value_compare(context, output, port, &expected, allowed, out->why, sizeof(out->why));
+    file_value_free(&expected);
+    return is_equal;
+}
+
 static bool compare_files(tn_engine *engine, tn_context *context, const test_run *run,
                           const char *set, const tolerance *allowed, verdict *out) {
     for (uint32_t i = 0; i < tn_engine_output_count(engine); i++) {
@@ -100,6 +124,10 @@ static bool compare_files(tn_engine *engine, tn_context *context, const test_run
         file_tensor expected = {0};
         const tn_tensor *found;
         snprintf(path, sizeof(path), "%s/output_%u.pb", set, i);
+        if (tn_engine_output(engine, i)->kind) {
+            if (!compare_value(engine, context, i, path, allowed, out)) return false;
+            continue;
+        }
         if (tn_context_output(context, i, &found) != TN_OK) return fail_last(out);
         if (!exists(path) || !tensor_file_read(path, run->options, -1, NULL, &expected)) {
             snprintf(out->why, sizeof(out->why), "cannot read %.600s", path);

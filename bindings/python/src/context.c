@@ -45,7 +45,8 @@ PyObject *binding_context_new(engine_object *engine, tn_context *context) {
         return PyErr_NoMemory();
     }
     for (uint32_t i = 0; i < engine->output_count; i++)
-        if (tn_context_set_output_allocator(context, i, context_allocate_output, self) != TN_OK) {
+        if (tn_engine_output(engine->engine, i)->kind == TN_KIND_DENSE &&
+            tn_context_set_output_allocator(context, i, context_allocate_output, self) != TN_OK) {
             Py_DECREF(self);
             return binding_raise();
         }
@@ -136,7 +137,9 @@ PyDoc_STRVAR(
     "order: NumPy's, any object with the buffer protocol or DLPack, or nested lists. Types must "
     "be\n"
     "the ports' (nothing is cast but Python's own numbers), shapes within the plan's profiles.\n"
-    "Memory that is aligned to 64 bytes is read in place.\n"
+    "Memory that is aligned to 64 bytes is read in place. A sequence is a list of arrays, a map a\n"
+    "dict, a sequence of maps a list of dicts, an optional an array or None, as inputs and "
+    "outputs.\n"
     "`out`: a dict from outputs' names to arrays that they are written to, of the output's type "
     "and\n"
     "size; these arrays are in the answer then.\n"

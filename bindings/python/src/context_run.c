@@ -2,6 +2,7 @@
 /* A run: binds the caller's arrays, runs without the interpreter's lock, and answers the outputs.
  */
 #include "context.h"
+#include "values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,12 @@ static bool open_inputs(context_object *self, PyObject *inputs) {
             return false;
         }
         Py_INCREF(array); /* what is called may take it from the dict */
+        if (port->kind) {
+            const bool is_bound = values_bind(self, i, port, array);
+            Py_DECREF(array);
+            if (!is_bound) return false;
+            continue;
+        }
         const bool is_open = open_array(self, array, port, false, &self->inputs[i]);
         Py_DECREF(array);
         if (!is_open) return false;
@@ -77,6 +84,13 @@ static bool open_output(context_object *self, PyObject *name, PyObject *array) {
     if (!is_found) return binding_raise() != NULL;
     output_slot *slot = &self->outputs[index];
     const tn_port_info *port = tn_engine_output(self->engine->engine, index);
+    if (port->kind) {
+        binding_raise_text(TN_ERROR_UNSUPPORTED,
+                           "output '%s' is a %s, which is not written to a given array: leave it "
+                           "out of `out`",
+                           port->name, binding_kind_name(port->kind));
+        return false;
+    }
     if (!open_array(self, array, port, true, &slot->view)) return false;
     slot->is_bound = true;
     return bind_output(self->context, index, &slot->view) == TN_OK || binding_raise();
@@ -86,6 +100,7 @@ static bool open_output(context_object *self, PyObject *name, PyObject *array) {
 static bool allocate_others(context_object *self) {
     for (uint32_t i = 0; self->allocate && i < self->engine->output_count; i++)
         if (!self->outputs[i].is_bound &&
+            tn_engine_output(self->engine->engine, i)->kind == TN_KIND_DENSE &&
             tn_context_set_device_output_allocator(self->context, i, context_allocate_on_device,
                                                    self) != TN_OK)
             return binding_raise() != NULL;
@@ -130,7 +145,9 @@ static bool has_shape(const array_view *view, const tn_tensor *tensor) {
 
 static PyObject *output_array(context_object *self, uint32_t index, PyObject *out) {
     output_slot *slot = &self->outputs[index];
+    const tn_port_info *port = tn_engine_output(self->engine->engine, index);
     const tn_tensor *tensor;
+    if (port->kind) return values_take(self, index, port);
     if (tn_context_output(self->context, index, &tensor) != TN_OK) return binding_raise();
     PyObject *name = PyTuple_GetItem(self->engine->output_names, index);
     if (slot->owner) return context_device_output(self, index, tensor);

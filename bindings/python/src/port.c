@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon.Port: what an input or output is; and shapes as tuples. */
 #include "binding.h"
+#include "values.h"
 
 static PyTypeObject *port_type;
 
@@ -58,9 +59,14 @@ PyObject *binding_port(const tn_port_info *info) {
     if (!info) return NULL;
     PyObject *dtype = info->type == TN_NONE ? Py_None : binding_dtype(info->type);
     const char *type = binding_type_name(info->type);
+    const char *key_type = info->key_type ? binding_type_name(info->key_type) : NULL;
     PyObject *values[] = {PyUnicode_FromString(info->name),
-                          type ? PyUnicode_FromString(type) : Py_NewRef(Py_None), shape_of(info),
-                          Py_XNewRef(dtype), PyBool_FromLong(info->is_value != 0)};
+                          type ? PyUnicode_FromString(type) : Py_NewRef(Py_None),
+                          shape_of(info),
+                          Py_XNewRef(dtype),
+                          PyBool_FromLong(info->is_value != 0),
+                          PyUnicode_FromString(binding_kind_name(info->kind)),
+                          key_type ? PyUnicode_FromString(key_type) : Py_NewRef(Py_None)};
     const Py_ssize_t count = sizeof(values) / sizeof(values[0]);
     PyObject *port = PyStructSequence_New(port_type);
     bool is_whole = port != NULL;
@@ -95,6 +101,8 @@ bool binding_port_init(PyObject *module) {
          "None: even the rank is known at run time"},
         {"dtype", "the NumPy dtype of its arrays"},
         {"is_value", "True: an input whose values decide shapes"},
+        {"kind", "'tensor', 'sequence', 'optional', 'map' or 'sequence of maps'"},
+        {"key_type", "of maps 'i64' or 'string'; else None"},
         {NULL, NULL}};
     static PyStructSequence_Desc description = {"tenon.Port", "An input or output.", fields, 5};
     port_type = PyStructSequence_NewType(&description);

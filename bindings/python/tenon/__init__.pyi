@@ -40,6 +40,10 @@ class Port(NamedTuple):
     shape: tuple[int | str | None, ...] | None
     dtype: np.dtype[Any] | None
     is_value: bool
+    @property
+    def kind(self) -> str: ...
+    @property
+    def key_type(self) -> str | None: ...
 
 class Runtime:
     def __init__(self, *, log_level: int = 2, environment: bool = True, kernel_libraries: bool = True,

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <tenon/async.h>
+#include <tenon/border.h>
 #include <tenon/cpp/device.hpp>
 #include <tenon/cpp/engine.hpp>
 #include <tenon/output_allocator.h>
@@ -75,6 +76,27 @@ class Context : public Owned<tn_context, tn_context_destroy> {
     }
     void bind_count(uint32_t input, uint32_t axis, int64_t *count) {
         check(tn_context_bind_count(get(), input, axis, count));
+    }
+    /* Of inputs that are no dense tensors: items are copied. */
+    void clear_items(uint32_t input) { check(tn_context_clear_items(get(), input)); }
+    void append_item(uint32_t input, tn_type type, uint32_t rank, const int64_t *extents,
+                     const void *data, uint64_t bytes) {
+        check(tn_context_append_item(get(), input, type, rank, extents, data, bytes));
+    }
+    void append_item(uint32_t input, tn_type type, const Shape &shape, const void *data,
+                     uint64_t bytes) {
+        append_item(input, type, static_cast<uint32_t>(shape.size()), shape.data(), data, bytes);
+    }
+    /* Of such outputs, after a run; an item is valid until the next one. */
+    uint64_t output_length(uint32_t output) {
+        uint64_t length = 0;
+        check(tn_context_output_length(get(), output, &length));
+        return length;
+    }
+    const tn_tensor &output_item(uint32_t output, uint64_t index) {
+        const tn_tensor *item = nullptr;
+        check(tn_context_output_item(get(), output, index, &item));
+        return *item;
     }
     /* Strides count elements, one an axis. */
     void bind_input_strided(uint32_t input, const void *data, uint64_t bytes, uint32_t rank,

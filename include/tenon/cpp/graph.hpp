@@ -77,6 +77,14 @@ class Graph : public Owned<tn_graph, tn_graph_destroy>, public GraphReading<Grap
                                  names.empty() ? nullptr : names.data(), &tensor));
         return tensor;
     }
+    /* One that is no dense tensor: TN_KIND_SEQUENCE and so on; key_type of maps. */
+    tn_tensor_id add_kind_input(std::string_view name, uint32_t kind, tn_type type,
+                                tn_type key_type = TN_NONE) {
+        tn_tensor_id tensor = TN_NO_TENSOR;
+        check(tn_graph_add_kind_input(get(), detail::text(name).c_str(), kind, key_type, type,
+                                      &tensor));
+        return tensor;
+    }
     tn_tensor_id add_constant(std::string_view name, tn_type type, const Shape &shape,
                               const void *data, uint64_t bytes) {
         tn_tensor_id tensor = TN_NO_TENSOR;

@@ -90,6 +90,7 @@ typedef struct tn_import_tensor_info {
     const int64_t *extents;
     const void *data; /* of constants */
     uint64_t bytes;
+    uint32_t kind; /* TN_KIND_... (tenon/plugin/sequence.h), as far as nodes were added */
 } tn_import_tensor_info;
 enum { TN_IMPORT_IS_INPUT = 1u, TN_IMPORT_IS_CONSTANT = 2u };
 
@@ -266,6 +267,12 @@ typedef struct tn_import_services {
                       const char *text) TN_NOEXCEPT;
     /* Copied; the format's name is known. */
     tn_status (*set_model)(tn_import_graph *graph, const tn_import_model *model) TN_NOEXCEPT;
+    /* An input that is no dense tensor (tenon/plugin/sequence.h), as tn_graph_add_kind_input in
+     * tenon/border.h: `kind` TN_KIND_SEQUENCE and so on, `key_type` of maps, `type` of the items or
+     * a map's values. */
+    tn_status (*add_kind_input)(tn_import_graph *graph, const char *name, uint32_t kind,
+                                tn_type key_type, tn_type type,
+                                tn_import_tensor *out_tensor) TN_NOEXCEPT;
 } tn_import_services;
 
 /* A reading. `data`, `path` and `params` live until `read` returns. */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tenon/plugin/sequence.h: tensors that are lists of tensors (ONNX's sequences) or that may be
- * absent at run time (its optionals).
+ * tenon/plugin/sequence.h: tensors that are lists of tensors (ONNX's sequences), that may be absent
+ * at run time (its optionals), or that are maps from keys to values, one or a list of them.
  *
- * A port is of such a kind when its `types` say so: "seq(f32)", "seq(T:f32|f16)", "opt(T)". What is
- * in the parentheses are the element types of the items, with type variables as at any port: one
- * that a sequence binds may be a dense port's type. A node's tensor has the kind of the port that
- * writes it, and is read at ports of the same kind alone. A host without this header refuses a
- * library with such a port by name.
+ * A port is of such a kind when its `types` say so: "seq(f32)", "seq(T:f32|f16)", "opt(T)",
+ * "map(i64|string,f32)", "seq(map(i64,T))". What is in the parentheses are the element types of the
+ * items, of a map first those of its keys (i64, string or both), with type variables as at any port
+ * but for keys: one that a sequence binds may be a dense port's type. A node's tensor has the kind
+ * of the port that writes it, and is read at ports of the same kind alone. A host without this
+ * header refuses a library with such a port by name.
  *
- * Sequences and optionals exist within a network or a body (tenon/plugin/body.h): its inputs,
- * outputs and constants are dense, and so is what a body captures. Their items are dense, in
+ * Inputs and outputs of networks may be of any kind (tenon/border.h). Those of bodies
+ * (tenon/plugin/body.h), what bodies capture, and constants are dense. Items are dense, in
  * host memory, linear. Nodes that read or write one run on the processor, one by one; kernels of
  * them have no `prepare`, `accepts`, `tactics`, `combination` or a format but linear (the
  * operator's reference is taken instead), and do not run in a helper process (TN_ENGINE_ISOLATED).
@@ -37,13 +38,25 @@ enum {
     TN_KIND_DENSE = 0,
     TN_KIND_SEQUENCE = 1, /* any number of items */
     TN_KIND_OPTIONAL = 2, /* none or one */
-    TN_KIND_MAP = 3       /* reserved */
+    TN_KIND_MAP = 3,      /* one map: two items, its keys and its values */
+    TN_KIND_MAPS = 4      /* a list of maps: keys, values, keys, values ... */
 };
+
+/* The keys and the values of a map are vectors of the same length. Keys are of 64-bit integers or
+ * strings, each there once, in any order; `type` of the tensor is that of the values, and the type
+ * of the keys is in its `reserved`: TN_I64, TN_STRING, or TN_NONE before it is known. `infer`
+ * writes it on outputs whose port allows both. */
+static inline tn_type tn_map_key_type(const tn_tensor *tensor) {
+    return tensor->reserved;
+}
+static inline void tn_map_set_key_type(tn_tensor *output, tn_type type) {
+    output->reserved = type;
+}
 
 /* tn_tensor.rank of a sequence or an optional whose items' rank is not known, or not the same. */
 #define TN_RANK_UNKNOWN UINT32_MAX
 
-/* The most items of a sequence. */
+/* The most items of a sequence, and twice the most maps of a list. */
 #define TN_SEQUENCE_MAX_ITEMS (1u << 20)
 
 /* A tensor of these kinds, in `infer`, `reshape`, `reference` and `run`: `type` is that of all
@@ -56,10 +69,12 @@ enum {
  * of such an input is null before the run; then an output that depends on it may be left with
  * extents of -1, or with TN_RANK_UNKNOWN: the node is inferred again when its inputs are there, and
  * says the true shape then. */
+struct tn_string;
 typedef struct tn_sequence_service {
     uint32_t size;
     uint32_t reserved;
-    /* How many items a sequence has; of an optional 1 or 0. `tensor` is one of the call's inputs
+    /* How many items a sequence has; of an optional 1 or 0; of a map 2, of a list of maps 2 a map.
+     * `tensor` is one of the call's inputs
      * or outputs. TN_ERROR_ARGUMENT: it is not, or is dense; TN_ERROR_STATE: its items are not
      * known before the run. [thread: any, for inputs; called: infer, reshape, reference, run; may
      * fail] */
@@ -75,16 +90,26 @@ typedef struct tn_sequence_service {
      * returns (the bits behind the last element of a packed type are zero already). What fails
      * leaves the output as it was. TN_ERROR_ARGUMENT: the tensor is no output of the call or is
      * dense; TN_ERROR_SHAPE: a rank above TN_MAX_RANK, a negative extent, too many elements, or
-     * other than what `infer` said of all items; TN_ERROR_RANGE: an optional that has one, a
-     * sequence with TN_SEQUENCE_MAX_ITEMS; TN_ERROR_MEMORY. Where sizes repeat from one run to the
-     * next nothing is allocated. [thread: node, one at a time; called: reference, run; may fail] */
+     * other than what `infer` said of all items, or of a map no vector, or values that are not as
+     * many as the keys before them; TN_ERROR_TYPE: items of strings (append_strings);
+     * TN_ERROR_RANGE: an optional that has one, a map that has both, a sequence with
+     * TN_SEQUENCE_MAX_ITEMS; TN_ERROR_MEMORY. Where sizes repeat from one run to the next nothing
+     * is allocated. [thread: node, one at a time; called: reference, run; may fail] */
     tn_status (*append)(tn_call *call, tn_tensor *output, uint32_t rank, const int64_t *extents,
                         void **out_data) TN_NOEXCEPT;
-    /* Adds item `index` of an input, a sequence or an optional, behind the others of the output
-     * without copying it: both have it. Errors as of item and append; TN_ERROR_TYPE: the input's
-     * type is not the output's. [thread: node, one at a time; called: reference, run; may fail] */
+    /* Adds item `index` of an input, a sequence, an optional or a map, or of the output itself,
+     * behind the others of the output without copying it: both have it. Errors as of item and
+     * append; TN_ERROR_TYPE: the item's type is not what the output has there. [thread: node, one
+     * at a time; called: reference, run; may fail] */
     tn_status (*append_item)(tn_call *call, tn_tensor *output, const tn_tensor *input,
                              uint64_t index) TN_NOEXCEPT;
+    /* append for items of strings: the item's elements and, behind them, `heap_bytes` bytes that
+     * they point into (tenon/plugin/string.h), all of which is to be written. Errors as of append;
+     * TN_ERROR_TYPE: the item is not of strings. [thread: node, one at a time; called: reference,
+     * run; may fail] */
+    tn_status (*append_strings)(tn_call *call, tn_tensor *output, uint32_t rank,
+                                const int64_t *extents, uint64_t heap_bytes,
+                                struct tn_string **out_elements, char **out_heap) TN_NOEXCEPT;
 } tn_sequence_service;
 
 #ifdef __cplusplus
@@ -93,5 +118,6 @@ typedef struct tn_sequence_service {
 
 TN_FROZEN(tn_sequence_service, length, 8);
 TN_FROZEN(tn_sequence_service, append_item, 32);
+TN_FROZEN(tn_sequence_service, append_strings, 40);
 
 #endif

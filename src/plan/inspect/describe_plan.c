@@ -113,6 +113,8 @@ static tn_status describe_inputs(tn_description *description, const Tenon__Plan_
         const Tenon__Plan__Profile *profile = i < plan->n_profiles ? plan->profiles[i] : NULL;
         tn_port_info *port = ports[count];
         port->type = tensor->type;
+        port->kind = tensor->value_kind;
+        port->key_type = tensor->key_type;
         port->name = tensor->name;
         port->is_value = profile && profile->optimum && profile->optimum->has_value;
         set_shape(port, tensor->has_shape, tensor->n_shape, tensor->shape);
@@ -140,6 +142,8 @@ static tn_status describe_outputs(tn_description *description, const Tenon__Plan
     for (size_t i = 0; i < plan->n_outputs; i++) {
         const Tenon__Plan__Output *output = plan->outputs[i];
         ports[i]->type = output->type;
+        ports[i]->kind = output->value_kind;
+        ports[i]->key_type = output->key_type;
         ports[i]->name = output->name;
         ports[i]->names = no_names;
         set_shape(ports[i], output->has_shape, output->n_shape, output->shape);

@@ -12,6 +12,7 @@
 #include "plugin/runtime.h"
 #include "tensor/shape.h"
 #include <tenon/builder.h>
+#include <tenon/plugin/sequence.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -88,10 +89,32 @@ static void add_extent_names(tn_text *text, const Tenon__Plan__Tensor *tensor) {
     tn_text_add(text, "]");
 }
 
+/* "f32", "seq(map(i64,f32))". */
+static void add_value_type(tn_text *text, uint32_t kind, tn_type key_type, tn_type type) {
+    const char *name = tn_type_is_valid(type) ? tn_type_name(type) : "none";
+    const char *key = tn_type_is_valid(key_type) ? tn_type_name(key_type) : "none";
+    switch (kind) {
+    case TN_KIND_SEQUENCE:
+        tn_text_add_format(text, "\"seq(%s)\"", name);
+        break;
+    case TN_KIND_OPTIONAL:
+        tn_text_add_format(text, "\"opt(%s)\"", name);
+        break;
+    case TN_KIND_MAP:
+        tn_text_add_format(text, "\"map(%s,%s)\"", key, name);
+        break;
+    case TN_KIND_MAPS:
+        tn_text_add_format(text, "\"seq(map(%s,%s))\"", key, name);
+        break;
+    default:
+        tn_inspect_type(text, type);
+    }
+}
+
 static void add_declaration(tn_text *text, const Tenon__Plan__Tensor *tensor) {
     tn_text_add_json(text, tensor->name);
     tn_text_add(text, ", \"type\": ");
-    tn_inspect_type(text, tensor->type);
+    add_value_type(text, tensor->value_kind, tensor->key_type, tensor->type);
     tn_text_add(text, ", \"shape\": ");
     if (tensor->has_shape)
         tn_inspect_shape(text, tensor->n_shape, tensor->shape);
@@ -162,7 +185,7 @@ static void add_output_facts(tn_text *text, const Tenon__Plan__Output *output) {
     if (output->type == TN_NONE)
         tn_text_add(text, "null");
     else
-        tn_inspect_type(text, output->type);
+        add_value_type(text, output->value_kind, output->key_type, output->type);
     tn_text_add(text, ", \"shape\": ");
     if (output->has_shape)
         tn_inspect_shape(text, output->n_shape, output->shape);

@@ -6,6 +6,8 @@
 #include "base/status.h"
 #include "graph/body.h"
 
+#include <tenon/border.h>
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,6 +26,9 @@ static tn_status read_input(tn_plan_reader *reader, const Tenon__Plan__Tensor *m
         (message->n_extent_names > 0 && message->n_extent_names != message->n_shape))
         return tn_plan_reader_fail("the input has %zu extents and %zu names of extents",
                                    message->n_shape, message->n_extent_names);
+    if (message->value_kind)
+        return tn_graph_add_kind_input(reader->contents.graph, message->name, message->value_kind,
+                                       message->key_type, message->type, out_id);
     uint32_t rank = message->has_shape ? (uint32_t)message->n_shape : UINT32_MAX;
     const char *const *names =
         message->n_extent_names > 0 ? (const char *const *)message->extent_names : NULL;
@@ -193,6 +198,8 @@ static tn_status read_facts(const Tenon__Plan__Output *output, tn_plan_output *o
         return tn_plan_reader_fail("a shape has rank %zu; at most %d is possible", output->n_shape,
                                    TN_MAX_RANK);
     *out_facts = (tn_plan_output){.type = output->type, .has_shape = output->has_shape};
+    out_facts->kind = output->value_kind;
+    out_facts->key_type = output->key_type;
     out_facts->shape.rank = (uint32_t)output->n_shape;
     for (size_t i = 0; i < output->n_shape; i++)
         out_facts->shape.extents[i] = output->shape[i];

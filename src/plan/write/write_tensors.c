@@ -58,6 +58,8 @@ static tn_status write_tensor(tn_plan_writer *writer, const tn_graph_tensor *ten
     message->name = tn_plan_writer_text(tensor->name);
     message->type = tensor->type;
     message->kind = tensor->is_constant ? 2 : tensor->is_input ? 1 : 0;
+    message->value_kind = tensor->is_input ? tensor->kind : 0;
+    message->key_type = tensor->is_input ? tensor->key_type : 0;
     if (message->kind != 0 && tensor->has_shape) {
         message->has_shape = true;
         message->n_shape = tensor->shape.rank;
@@ -110,6 +112,8 @@ tn_status tn_plan_write_outputs(tn_plan_writer *writer) {
         output->has_shape = known->has_shape;
         output->n_shape = known->has_shape ? known->shape.rank : 0;
         output->shape = (int64_t *)(uintptr_t)known->shape.extents;
+        output->value_kind = known->kind;
+        output->key_type = known->key_type;
     }
     return TN_OK;
 }

@@ -61,6 +61,18 @@ static uint32_t find_variable(variables *all, const char *name, size_t length) {
     return all->count++;
 }
 
+/* Of a map. */
+static tn_status read_keys(const tn_port *port, uint32_t kind, tn_type_set *out_keys) {
+    const tn_type_set allowed = TN_TYPE_BIT(TN_I64) | TN_TYPE_BIT(TN_STRING);
+    const char *text = NULL;
+    size_t length = 0;
+    if (!tn_kind_is_map(kind)) return TN_OK;
+    if (tn_port_keys(port->types, &text, &length)) *out_keys = tn_type_set_parse(text, length, 0);
+    if (*out_keys && !(*out_keys & ~allowed)) return TN_OK;
+    return tn_fail(TN_ERROR_PLUGIN, "port '%s': \"%s\" has no keys: expected i64, string or both",
+                   port->name, port->types);
+}
+
 static tn_status read_rule(variables *all, const tn_port *port, tn_port_rule *out_rule) {
     if (!port->name || !port->name[0] || !port->types)
         return tn_fail(TN_ERROR_PLUGIN, "a port has no name or no types");
@@ -70,7 +82,8 @@ static tn_status read_rule(variables *all, const tn_port *port, tn_port_rule *ou
     const char *colon = memchr(begin, ':', whole);
     const char *text = colon ? colon + 1 : begin;
     *out_rule = (tn_port_rule){tn_type_set_parse(text, whole - (size_t)(text - begin), all->minor),
-                               TN_NO_VARIABLE, kind};
+                               TN_NO_VARIABLE, kind, 0};
+    TN_TRY(read_keys(port, kind, &out_rule->keys));
     if (out_rule->types && !colon) return TN_OK;
     const size_t length = colon ? (size_t)(colon - begin) : whole;
     if ((colon && !out_rule->types) || length == 0 || memchr(begin, '(', length))
@@ -234,20 +247,14 @@ static tn_status fill_cases(tn_arena *arena, const tn_operator_entry *entry, tn_
     return tn_elementwise_fill_cases(arena, inputs, op);
 }
 
-/* Expressions and rows compute numbers, so that strings need a reference of the operator's own; and
- * items of sequences have no heap. */
+/* Expressions and rows compute numbers, so that strings need a reference of the operator's own. */
 static tn_status check_strings(const tn_operator *op, const tn_operator_entry *entry) {
     for (uint32_t i = 0; i < op->input_count + op->output_count; i++) {
         const bool is_input = i < op->input_count;
         const uint32_t at = is_input ? i : i - op->input_count;
         const tn_type_set types = is_input ? entry->inputs[at].types : entry->outputs[at].types;
         const tn_port *port = is_input ? &op->inputs[at] : &op->outputs[at];
-        const char *items;
-        size_t length;
         if (!(types & TN_TYPE_BIT(TN_STRING))) continue;
-        if (tn_port_kind(port->types, &items, &length))
-            return tn_fail(TN_ERROR_PLUGIN, "port '%s' is \"%s\": expected items of numbers",
-                           port->name, port->types);
         if ((op->expression || op->row) && op->reference == tn_elementwise_reference)
             return tn_fail(TN_ERROR_PLUGIN,
                            "port '%s' has strings, and the operator has %s: expected numbers",

@@ -2,6 +2,9 @@
 /* Items, counted, with their memory; see items.h. */
 #include "plugin/sequences/items.h"
 #include "base/status.h"
+#include "plugin/sequences/kinds.h"
+
+#include <tenon/plugin/string.h>
 
 #include <string.h>
 
@@ -9,6 +12,7 @@ enum { GUARD = 0xA5, GUARD_BYTES = 64 };
 
 struct tn_item {
     tn_tensor_storage storage;
+    tn_heap heap;      /* of strings: behind the elements */
     size_t references; /* lists that have it, a list twice where it is in it twice */
     void *memory;
     uint32_t class;  /* `memory` has 2^class bytes */
@@ -29,6 +33,10 @@ static void release(tn_item_store *store, tn_item *item) {
 void tn_items_clear(tn_items *items) {
     while (items->count > 0)
         release(items->store, items->items[--items->count]);
+}
+
+void tn_items_drop_last(tn_items *items) {
+    release(items->store, items->items[--items->count]);
 }
 
 void tn_items_deinit(tn_items *items) {
@@ -91,7 +99,7 @@ static void poison(tn_item *item, size_t bytes) {
 tn_status tn_items_check(const tn_items *items, const char *name) {
     for (size_t i = 0; i < items->count; i++) {
         const tn_item *item = items->items[i];
-        const size_t bytes = (size_t)item->storage.tensor.bytes;
+        const size_t bytes = (size_t)(item->storage.tensor.bytes + item->heap.bytes);
         const unsigned char *behind = (const unsigned char *)item->memory + bytes;
         for (size_t k = 0; item->is_guarded && k < GUARD_BYTES; k++)
             if (behind[k] != GUARD)
@@ -102,17 +110,24 @@ tn_status tn_items_check(const tn_items *items, const char *name) {
     return TN_OK;
 }
 
-tn_status tn_items_append(tn_items *items, tn_type type, const tn_shape *shape, void **out_data) {
+tn_status tn_items_append(tn_items *items, tn_type type, const tn_shape *shape, uint64_t heap_bytes,
+                          void **out_data) {
     tn_tensor_storage storage;
     tn_item *item = NULL;
     TN_TRY(tn_tensor_init(&storage, type, TN_LINEAR, shape));
-    const size_t bytes = (size_t)storage.tensor.bytes;
+    size_t bytes = (size_t)storage.tensor.bytes;
+    if (heap_bytes > SIZE_MAX - GUARD_BYTES - bytes) return tn_fail_memory("an item of a sequence");
+    bytes += (size_t)heap_bytes;
     TN_TRY(reserve(items));
     TN_TRY(take_item(items->store, bytes + GUARD_BYTES, &item));
     item->storage = storage;
     item->storage.tensor.shape = item->storage.shape.extents;
     item->storage.tensor.strides = item->storage.strides;
     item->storage.tensor.data = item->memory;
+    item->heap = (tn_heap){.size = sizeof item->heap,
+                           .bytes = heap_bytes,
+                           .data = (const char *)item->memory + storage.tensor.bytes};
+    if (type == TN_STRING) item->storage.tensor.heap = &item->heap;
     item->is_guarded = items->store->is_guarded;
     if (item->is_guarded) poison(item, bytes);
     /* of a packed type the bits behind the last element */
@@ -131,14 +146,17 @@ tn_status tn_items_share(tn_items *items, tn_item *item) {
 /* ----------------------------------------------------------------------------------------------
  * descriptors */
 
-void tn_items_describe(tn_tensor_storage *storage, uint32_t kind, tn_type type, uint32_t rank,
+void tn_items_describe(tn_tensor_storage *storage, const tn_tensor *as, uint32_t rank,
                        const int64_t *extents) {
+    const tn_tensor like = *as;
     int64_t kept[TN_MAX_RANK];
     const uint32_t known = rank == TN_RANK_UNKNOWN ? 0 : rank;
     if (known > 0) memcpy(kept, extents, known * sizeof(*kept)); /* they may be the storage's */
-    tn_tensor_init_open(storage, type, known);
+    tn_tensor_init_open(storage, like.type, known);
     if (known > 0) memcpy(storage->shape.extents, kept, known * sizeof(*kept));
-    storage->tensor.kind = kind;
+    storage->tensor.kind = like.kind;
+    storage->tensor.reserved = like.reserved;
+    storage->tensor.name = like.name;
     storage->tensor.rank = rank;
 }
 
@@ -146,7 +164,7 @@ void tn_items_summarize(const tn_items *items, tn_tensor_storage *inout_storage)
     const tn_tensor before = inout_storage->tensor;
     int64_t extents[TN_MAX_RANK] = {0};
     uint32_t rank = TN_RANK_UNKNOWN;
-    if (items->count == 0) return;
+    if (items->count == 0 || tn_kind_is_map(before.kind)) return;
     for (size_t i = 0; i < items->count; i++) {
         const tn_tensor *item = &items->items[i]->storage.tensor;
         if (i > 0 && item->rank != rank) {
@@ -157,7 +175,6 @@ void tn_items_summarize(const tn_items *items, tn_tensor_storage *inout_storage)
         for (uint32_t axis = 0; axis < rank; axis++)
             extents[axis] = i == 0 || extents[axis] == item->shape[axis] ? item->shape[axis] : -1;
     }
-    tn_items_describe(inout_storage, before.kind, before.type, rank, extents);
-    inout_storage->tensor.name = before.name;
+    tn_items_describe(inout_storage, &before, rank, extents);
     inout_storage->tensor.data = before.data;
 }

@@ -37,17 +37,36 @@ void tn_items_deinit(tn_items *items); /* a zeroed one is fine */
 /* After all its lists. */
 void tn_item_store_deinit(tn_item_store *store);
 
-/* TN_ERROR_MEMORY; nothing is added then. */
-tn_status tn_items_append(tn_items *items, tn_type type, const tn_shape *shape, void **out_data);
+/* `heap_bytes`: of strings, behind the elements. TN_ERROR_MEMORY; nothing is added then. */
+tn_status tn_items_append(tn_items *items, tn_type type, const tn_shape *shape, uint64_t heap_bytes,
+                          void **out_data);
 tn_status tn_items_share(tn_items *items, tn_item *item);
+void tn_items_drop_last(tn_items *items); /* of one that has an item */
 const tn_tensor *tn_item_tensor(const tn_item *item);
 /* Of a guarded store: whether the items of a list were written outside their memory.
  * TN_ERROR_PLUGIN names the item. */
 tn_status tn_items_check(const tn_items *items, const char *name);
 
-/* A tensor of kind `kind` whose items have this in common; data null. `rank` TN_RANK_UNKNOWN:
- * nothing. */
-void tn_items_describe(tn_tensor_storage *storage, uint32_t kind, tn_type type, uint32_t rank,
+/* The type of item `index` of such a tensor: of a map that of the keys or of the values. */
+static inline tn_type tn_items_type_at(const tn_tensor *tensor, size_t index) {
+    const bool is_map = tensor->kind == TN_KIND_MAP || tensor->kind == TN_KIND_MAPS;
+    return is_map && index % 2 == 0 ? tn_map_key_type(tensor) : tensor->type;
+}
+/* The most items of one. */
+size_t tn_items_most(uint32_t kind);
+/* Whether an item of this shape may be the next one: of maps vectors, values as many as keys.
+ * TN_ERROR_SHAPE. */
+tn_status tn_items_check_next(const tn_items *items, const tn_tensor *tensor,
+                              const tn_shape *shape);
+/* Whether maps have both keys and values. TN_ERROR_RANGE. */
+tn_status tn_items_check_whole(const tn_items *items, const tn_tensor *tensor);
+/* Whether the last item, where it has the keys of a map, has each key once. TN_ERROR_ARGUMENT,
+ * TN_ERROR_MEMORY. */
+tn_status tn_items_check_keys(const tn_items *items, const tn_tensor *tensor);
+
+/* A tensor of the kind, the types and the name of `as`, which may be the storage's own, whose items
+ * have this in common; data null. `rank` TN_RANK_UNKNOWN: nothing. */
+void tn_items_describe(tn_tensor_storage *storage, const tn_tensor *as, uint32_t rank,
                        const int64_t *extents);
 /* What the items of a list have in common, in place of what a descriptor says; of an empty one that
  * stays. */

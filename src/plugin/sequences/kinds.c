@@ -5,18 +5,56 @@
 
 #include <string.h>
 
-uint32_t tn_port_kind(const char *types, const char **out_text, size_t *out_length) {
-    static const char *const names[] = {[TN_KIND_SEQUENCE] = "seq(", [TN_KIND_OPTIONAL] = "opt("};
-    const size_t length = strlen(types), name_length = 4;
+/* How the text begins and ends. A list of maps comes before a sequence, which begins alike. */
+typedef struct kind_text {
+    uint32_t kind;
+    const char *begin, *end;
+} kind_text;
+static const kind_text texts[] = {{TN_KIND_MAPS, "seq(map(", "))"},
+                                  {TN_KIND_MAP, "map(", ")"},
+                                  {TN_KIND_SEQUENCE, "seq(", ")"},
+                                  {TN_KIND_OPTIONAL, "opt(", ")"}};
+
+/* What is in the parentheses. */
+static uint32_t open(const char *types, const char **out_text, size_t *out_length) {
+    const size_t length = strlen(types);
     *out_text = types;
     *out_length = length;
-    for (uint32_t kind = TN_KIND_SEQUENCE; kind <= TN_KIND_OPTIONAL; kind++) {
-        if (strncmp(types, names[kind], name_length) != 0 || types[length - 1] != ')') continue;
-        *out_text = types + name_length;
-        *out_length = length - name_length - 1;
-        return kind;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const size_t begin = strlen(texts[i].begin), end = strlen(texts[i].end);
+        if (length < begin + end || strncmp(types, texts[i].begin, begin) != 0 ||
+            strcmp(types + length - end, texts[i].end) != 0)
+            continue;
+        *out_text = types + begin;
+        *out_length = length - begin - end;
+        return texts[i].kind;
     }
     return TN_KIND_DENSE;
+}
+
+uint32_t tn_port_kind(const char *types, const char **out_text, size_t *out_length) {
+    const uint32_t kind = open(types, out_text, out_length);
+    const char *comma = tn_kind_is_map(kind) ? memchr(*out_text, ',', *out_length) : NULL;
+    if (!comma) return kind;
+    *out_length -= (size_t)(comma + 1 - *out_text);
+    *out_text = comma + 1;
+    return kind;
+}
+
+bool tn_port_keys(const char *types, const char **out_text, size_t *out_length) {
+    const uint32_t kind = open(types, out_text, out_length);
+    const char *comma = tn_kind_is_map(kind) ? memchr(*out_text, ',', *out_length) : NULL;
+    if (comma) *out_length = (size_t)(comma - *out_text);
+    return comma != NULL;
+}
+
+const char *tn_kind_name(uint32_t kind) {
+    static const char *const names[] = {[TN_KIND_DENSE] = "a dense tensor",
+                                        [TN_KIND_SEQUENCE] = "a sequence",
+                                        [TN_KIND_OPTIONAL] = "an optional",
+                                        [TN_KIND_MAP] = "a map",
+                                        [TN_KIND_MAPS] = "a sequence of maps"};
+    return kind < sizeof names / sizeof *names ? names[kind] : "a value of an unknown kind";
 }
 
 static uint32_t kind_of(const tn_port *port) {
@@ -64,8 +102,9 @@ tn_status tn_operator_check_kinds(const tn_operator *op) {
     TN_TRY(check_flags(op->outputs, op->output_count));
     TN_TRY(check_shared(op));
     if (!(op->traits & ~(uint32_t)TN_OPERATOR_NO_FOLD)) return TN_OK;
-    return tn_fail(TN_ERROR_PLUGIN,
-                   "a port is a sequence or an optional, and the traits are %u: expected none but "
-                   "TN_OPERATOR_NO_FOLD",
-                   op->traits);
+    return tn_fail(
+        TN_ERROR_PLUGIN,
+        "a port is a sequence, an optional or a map, and the traits are %u: expected none but "
+        "TN_OPERATOR_NO_FOLD",
+        op->traits);
 }

@@ -3,9 +3,16 @@
 #include "plugin/sequences/sequences.h"
 #include "base/status.h"
 #include "plugin/sequences/items.h"
+#include "plugin/sequences/kinds.h"
 
+#include <tenon/plugin/string.h>
+
+#include <string.h>
+
+/* "sequence", "map": without its article. */
 static const char *kind_name(const tn_tensor *tensor) {
-    return tensor->kind == TN_KIND_SEQUENCE ? "sequence" : "optional";
+    const char *name = tn_kind_name(tensor->kind), *end = strchr(name, ' ');
+    return end ? end + 1 : name;
 }
 
 static bool is_input(const tn_call *call, const tn_tensor *tensor) {
@@ -26,9 +33,9 @@ static tn_status find_items(tn_call *call, const tn_tensor *tensor, bool is_writ
     if (!tensor || !(is_output(call, tensor) || (!is_written && is_input(call, tensor))))
         return call->host->fail(call, TN_ERROR_ARGUMENT, "the tensor is not %s of this call",
                                 is_written ? "an output" : "an input or output");
-    if (tensor->kind != TN_KIND_SEQUENCE && tensor->kind != TN_KIND_OPTIONAL)
+    if (tensor->kind == TN_KIND_DENSE)
         return call->host->fail(call, TN_ERROR_ARGUMENT,
-                                "tensor '%s' is dense: expected a sequence or an optional",
+                                "tensor '%s' is dense: expected a sequence, an optional or a map",
                                 tensor->name);
     if (!tensor->data)
         return call->host->fail(call, TN_ERROR_STATE,
@@ -77,7 +84,7 @@ static tn_status item(tn_call *call, const tn_tensor *tensor, uint64_t index,
  * adding */
 
 static tn_status check_capacity(tn_call *call, const tn_tensor *output, const tn_items *items) {
-    const size_t most = output->kind == TN_KIND_OPTIONAL ? 1 : TN_SEQUENCE_MAX_ITEMS;
+    const size_t most = tn_items_most(output->kind);
     if (items->count < most) return TN_OK;
     return call->host->fail(call, TN_ERROR_RANGE, "%s '%s' has %zu items already: it may have %zu",
                             kind_name(output), output->name, items->count, most);
@@ -87,6 +94,11 @@ static tn_status check_capacity(tn_call *call, const tn_tensor *output, const tn
 static tn_status check_shape(tn_call *call, const tn_tensor *output, const tn_items *items,
                              const tn_shape *shape) {
     bool fits = output->rank == TN_RANK_UNKNOWN || output->rank == shape->rank;
+    if (tn_kind_is_map(output->kind)) {
+        const tn_status status = tn_items_check_next(items, output, shape);
+        return status == TN_OK ? TN_OK
+                               : call->host->fail(call, status, "%s", tn_last_error()->message);
+    }
     if (output->rank == TN_RANK_UNKNOWN) return TN_OK;
     for (uint32_t axis = 0; fits && axis < shape->rank; axis++)
         fits = output->shape[axis] < 0 || output->shape[axis] == shape->extents[axis];
@@ -103,8 +115,9 @@ static tn_status failed(tn_call *call, tn_status status) {
     return status == TN_OK ? TN_OK : call->host->fail(call, status, "%s", tn_last_error()->message);
 }
 
-static tn_status append_dense(tn_call *call, tn_tensor *output, uint32_t rank,
-                              const int64_t *extents, void **out_data) {
+/* An item of strings, or of numbers where `heap_bytes` is null. */
+static tn_status append(tn_call *call, tn_tensor *output, uint32_t rank, const int64_t *extents,
+                        const uint64_t *heap_bytes, void **out_data) {
     tn_items *items = NULL;
     tn_shape shape;
     TN_TRY(find_items(call, output, true, &items));
@@ -116,7 +129,34 @@ static tn_status append_dense(tn_call *call, tn_tensor *output, uint32_t rank,
     TN_TRY(failed(call, tn_shape_set(&shape, rank, extents)));
     TN_TRY(check_shape(call, output, items, &shape));
     TN_TRY(check_capacity(call, output, items));
-    return failed(call, tn_items_append(items, output->type, &shape, out_data));
+    const tn_type type = tn_items_type_at(output, items->count);
+    if ((type == TN_STRING) != (heap_bytes != NULL))
+        return call->host->fail(call, TN_ERROR_TYPE,
+                                "item %zu of %s '%s' is of type %s: expected %s", items->count,
+                                kind_name(output), output->name, tn_type_name(type),
+                                heap_bytes ? "append for it" : "append_strings for it");
+    return failed(call,
+                  tn_items_append(items, type, &shape, heap_bytes ? *heap_bytes : 0, out_data));
+}
+
+static tn_status append_dense(tn_call *call, tn_tensor *output, uint32_t rank,
+                              const int64_t *extents, void **out_data) {
+    return append(call, output, rank, extents, NULL, out_data);
+}
+
+static tn_status append_strings(tn_call *call, tn_tensor *output, uint32_t rank,
+                                const int64_t *extents, uint64_t heap_bytes,
+                                tn_string **out_elements, char **out_heap) {
+    void *data = NULL;
+    if (!out_elements || !out_heap)
+        return call->host->fail(call, TN_ERROR_ARGUMENT,
+                                "there is nowhere to write the memory of strings to");
+    TN_TRY(append(call, output, rank, extents, &heap_bytes, &data));
+    const tn_items *items = output->data;
+    const tn_tensor *item = tn_item_tensor(items->items[items->count - 1]);
+    *out_elements = data;
+    *out_heap = (char *)data + item->bytes;
+    return TN_OK;
 }
 
 static tn_status append_item(tn_call *call, tn_tensor *output, const tn_tensor *input,
@@ -125,15 +165,16 @@ static tn_status append_item(tn_call *call, tn_tensor *output, const tn_tensor *
     tn_item *found = NULL;
     tn_shape shape;
     TN_TRY(find_items(call, output, true, &items));
-    if (!is_input(call, input))
+    if (input != output && !is_input(call, input))
         return call->host->fail(call, TN_ERROR_ARGUMENT, "the item is of no input of this call");
     TN_TRY(find_item(call, input, index, &found));
     const tn_tensor *tensor = tn_item_tensor(found);
-    if (tensor->type != output->type)
+    const tn_type type = tn_items_type_at(output, items->count);
+    if (tensor->type != type)
         return call->host->fail(call, TN_ERROR_TYPE,
                                 "an item of type %s of '%s' is added to %s '%s' of type %s",
                                 tn_type_name(tensor->type), input->name, kind_name(output),
-                                output->name, tn_type_name(output->type));
+                                output->name, tn_type_name(type));
     TN_TRY(failed(call, tn_shape_set(&shape, tensor->rank, tensor->shape)));
     TN_TRY(check_shape(call, output, items, &shape));
     TN_TRY(check_capacity(call, output, items));
@@ -145,6 +186,7 @@ const tn_sequence_service *tn_sequence_service_table(void) {
                                               .length = length,
                                               .item = item,
                                               .append = append_dense,
-                                              .append_item = append_item};
+                                              .append_item = append_item,
+                                              .append_strings = append_strings};
     return &table;
 }

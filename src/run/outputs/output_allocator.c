@@ -88,14 +88,14 @@ static tn_status set(tn_context *context, uint32_t output, tn_output_allocate al
 tn_status tn_context_set_output_allocator(tn_context *context, uint32_t output,
                                           tn_output_allocate allocate, void *user) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
-    TN_TRY(tn_context_check_output(context, output));
+    TN_TRY(tn_context_check_dense_output(context, output));
     return set(context, output, allocate, user, false);
 }
 
 tn_status tn_context_set_device_output_allocator(tn_context *context, uint32_t output,
                                                  tn_output_allocate allocate, void *user) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
-    TN_TRY(tn_context_check_output(context, output));
+    TN_TRY(tn_context_check_dense_output(context, output));
     if (!context->device.own_stream)
         return tn_fail(TN_ERROR_STATE, "the engine runs on the processor, not on a device");
     return set(context, output, allocate, user, true);

@@ -319,7 +319,7 @@ tn_status tn_context_bind_count(tn_context *context, uint32_t input, uint32_t ax
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     const tn_engine *engine = context->engine;
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_input(context, input));
+    TN_TRY(tn_context_check_dense_input(context, input));
     const char *name = engine->inputs[input].name;
     if (count && (engine->plan.is_sized_by_run || context->isolation || context->checked))
         return tn_fail(TN_ERROR_UNSUPPORTED, "input '%s' cannot have a count: %s", name,

@@ -43,10 +43,12 @@ tn_status tn_dynamic_create(tn_context *context) {
     dynamic->hidden = tn_allocate_zero(allocator, inputs, sizeof(*dynamic->hidden));
     dynamic->mirrors =
         tn_allocate_zero(allocator, (size_t)inputs + outputs, sizeof(*dynamic->mirrors));
+    dynamic->inputs = tn_allocate_zero(allocator, context->engine->graph->input_count + 1,
+                                       sizeof(*dynamic->inputs));
     dynamic->source.states = tn_allocate_zero(allocator, outputs, sizeof(*dynamic->source.states));
     if (!dynamic->tensors || !dynamic->values || !dynamic->mirrors || !dynamic->outputs ||
-        !dynamic->source.states || !dynamic->step_inputs || !dynamic->step_outputs ||
-        !dynamic->step_operands || !dynamic->hidden)
+        !dynamic->inputs || !dynamic->source.states || !dynamic->step_inputs ||
+        !dynamic->step_outputs || !dynamic->step_operands || !dynamic->hidden)
         return tn_fail_memory("a context");
     tn_dynamic_find_lifetimes(context);
     tn_dynamic_find_kinds(context);
@@ -68,6 +70,7 @@ void tn_dynamic_destroy(tn_context *context) {
     tn_deallocate(allocator, dynamic->hidden);
     tn_deallocate(allocator, dynamic->mirrors);
     tn_deallocate(allocator, dynamic->source.states);
+    tn_deallocate(allocator, dynamic->inputs);
     tn_deallocate(allocator, dynamic);
 }
 
@@ -82,6 +85,7 @@ static tn_status check_output(tn_context *context, uint32_t index) {
     tn_tensor *value;
     if (tn_dynamic_is_counted(context, number)) TN_TRY(tn_dynamic_settle(context, number));
     TN_TRY(tn_dynamic_read_value(context, number, &value));
+    if (value->kind) return TN_OK;
     TN_TRY(tn_output_ask(context, index, value->bytes));
     if (!binding->data || binding->bytes >= value->bytes) return TN_OK;
     return tn_fail(TN_ERROR_ARGUMENT, "output '%s' has %llu bytes; %llu are bound",
@@ -97,6 +101,12 @@ static tn_status hand_out_one(tn_context *context, uint32_t index) {
     tn_tensor *value;
     tn_shape shape;
     TN_TRY(tn_dynamic_read_value(context, number, &value));
+    if (value->kind) {
+        tn_items_describe(output, value, value->rank, value->shape);
+        output->tensor.name = engine->outputs[index].name;
+        output->tensor.data = value->data;
+        return TN_OK;
+    }
     const bool is_delivered = context->dynamic->values[number].is_delivered;
     binding->is_sent = binding->is_device && !is_delivered;
     const bool is_own = !binding->data || binding->is_sent;
@@ -127,6 +137,7 @@ static void start_run(tn_context *context) {
 
 tn_status tn_dynamic_run(tn_context *context) {
     uint32_t profile = 0;
+    TN_TRY(tn_dynamic_check_inputs(context));
     start_run(context);
     tn_output_begin(context);
     TN_TRY(tn_reshape_gather(context));
@@ -135,6 +146,7 @@ tn_status tn_dynamic_run(tn_context *context) {
     tn_bindings_stage_inputs(context);
     TN_TRY(
         tn_inference_run(&context->shapes.inference, context->shapes.now, context->shapes.values));
+    TN_TRY(tn_dynamic_take_inputs(context));
     TN_TRY(tn_dynamic_run_steps(context));
     for (uint32_t i = 0; i < context->engine->graph->output_count; i++)
         TN_TRY(check_output(context, i));

@@ -56,6 +56,7 @@ struct tn_dynamic_run {
     tn_dynamic_buffer *buffers;
     size_t buffer_count, buffer_capacity;
     tn_item_store item_store;
+    tn_items *inputs; /* by graph input: what callers gave those that are not dense */
 };
 
 /* Takes a buffer of the pool; TN_ERROR_MEMORY. */
@@ -112,6 +113,12 @@ void tn_dynamic_find_kinds(tn_context *context);
 tn_status tn_dynamic_open_items(tn_context *context, uint32_t value);
 /* What a step has added: the list is closed, and inference is told of it. TN_ERROR_PLUGIN. */
 tn_status tn_dynamic_close_items(tn_context *context, uint32_t value);
+/* --- dynamic_values.c --- */
+/* Whether all inputs that are not dense have values. TN_ERROR_STATE, TN_ERROR_RANGE. */
+tn_status tn_dynamic_check_inputs(const tn_context *context);
+/* Takes them over, after the inference that knows nothing of them. */
+tn_status tn_dynamic_take_inputs(tn_context *context);
+/* --- dynamic_items.c --- */
 /* Gives the items of all values back to the store, and at the end the store's memory. */
 void tn_dynamic_clear_items(tn_context *context);
 void tn_dynamic_free_items(tn_context *context);

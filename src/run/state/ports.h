@@ -39,7 +39,9 @@ typedef struct tn_input_binding {
     tn_shape shape;
     int64_t *count; /* the caller's; null: all of the input is there */
     uint32_t count_axis;
-    tn_strided_binding strided; /* that `data` is gathered from, or the same */
+    tn_strided_binding strided;   /* that `data` is gathered from, or the same */
+    const struct tn_items *items; /* of one that is not dense: the caller's, kept by this context or
+                                     by the one that it stands in for; null: none were given */
 } tn_input_binding;
 
 typedef struct tn_output_binding {

@@ -48,7 +48,7 @@ tn_status tn_context_bind_input_strided(tn_context *context, uint32_t input, con
                                         uint64_t bytes, uint32_t rank, const int64_t *strides) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_input(context, input));
+    TN_TRY(tn_context_check_dense_input(context, input));
     TN_TRY(check_bind("input", &context->engine->inputs[input], data, rank, strides));
     note_binding(&context->ports.inputs[input].strided, (void *)(uintptr_t)data, bytes, rank,
                  strides);
@@ -62,7 +62,7 @@ tn_status tn_context_bind_output_strided(tn_context *context, uint32_t output, v
                                          uint64_t bytes, uint32_t rank, const int64_t *strides) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_output(context, output));
+    TN_TRY(tn_context_check_dense_output(context, output));
     TN_TRY(check_bind("output", &context->engine->outputs[output], data, rank, strides));
     note_binding(&context->ports.outputs[output].strided, data, bytes, rank, strides);
     tn_context_note_output(context, output, NULL, 0);

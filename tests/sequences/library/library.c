@@ -56,7 +56,7 @@ tn_status read_axis(tn_call *call, int64_t axis, uint32_t rank, uint32_t *out_ax
 static const tn_operator *const operators[] = {
     &construct_operator, &empty_operator,  &insert_operator, &erase_operator,
     &at_operator,        &length_operator, &split_operator,  &concat_operator,
-    &optional_operator,  &has_operator,    &get_operator};
+    &optional_operator,  &has_operator,    &get_operator,    &twice_operator};
 static const tn_kernel *const kernels[] = {&construct_kernel, &insert_kernel, &at_kernel,
                                            &length_kernel,    &split_kernel,  &concat_kernel};
 TN_LIBRARY("sequences", "1.0", operators, kernels)

@@ -7,7 +7,7 @@
 
 extern const tn_operator construct_operator, empty_operator, insert_operator, erase_operator,
     at_operator, length_operator, split_operator, concat_operator, optional_operator, has_operator,
-    get_operator;
+    get_operator, twice_operator;
 extern const tn_kernel construct_kernel, insert_kernel, at_kernel, length_kernel, split_kernel,
     concat_kernel;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX's TensorProto files, as test data sets have them. Unpacked by protobuf-c from the reader's
  * own schema. */
-#include "importers/onnx/onnx.pb-c.h"
-#include "tensor_file.h"
+#include "tensor_pb.h"
 
 #include <tenon/plugin/string.h>
 
@@ -105,10 +104,8 @@ static bool fill_strings(const char *path, const Tenon__Onnx__TensorProto *proto
     return true;
 }
 
-bool tensor_pb_read(const char *path, const unsigned char *data, size_t bytes,
+bool tensor_pb_take(const char *path, const Tenon__Onnx__TensorProto *proto,
                     file_tensor *out_tensor) {
-    Tenon__Onnx__TensorProto *proto = tenon__onnx__tensor_proto__unpack(NULL, bytes, data);
-    if (!proto) return cli_fault("%s: it is not a TensorProto", path), false;
     const tn_type type = type_of(proto->data_type);
     bool is_read = false;
     if (type == TN_NONE)
@@ -117,6 +114,14 @@ bool tensor_pb_read(const char *path, const unsigned char *data, size_t bytes,
         is_read = type == TN_STRING ? fill_strings(path, proto, out_tensor)
                                     : fill(path, proto, out_tensor);
     if (!is_read) file_tensor_free(out_tensor);
+    return is_read;
+}
+
+bool tensor_pb_read(const char *path, const unsigned char *data, size_t bytes,
+                    file_tensor *out_tensor) {
+    Tenon__Onnx__TensorProto *proto = tenon__onnx__tensor_proto__unpack(NULL, bytes, data);
+    if (!proto) return cli_fault("%s: it is not a TensorProto", path), false;
+    const bool is_read = tensor_pb_take(path, proto, out_tensor);
     tenon__onnx__tensor_proto__free_unpacked(proto, NULL);
     return is_read;
 }

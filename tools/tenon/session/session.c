@@ -4,6 +4,7 @@
 #include "session.h"
 #include "cli/shapes.h"
 #include "model.h"
+#include "values/value_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,18 @@ static int check_asked(const cli_options *options, const tn_port_info *port,
                      shape_print(rank, asked, want), port->name);
 }
 
+/* What is no dense tensor. That it was given is noted in `given`, whose memory is freed with it. */
+static int bind_value(tn_context *context, uint32_t index, const tn_port_info *port,
+                      const char *path, file_tensor *given) {
+    file_value value = {0};
+    if (!value_file_read(path, port, &value)) return EXIT_FAULT;
+    const bool is_bound = value_bind(context, index, &value);
+    file_value_free(&value);
+    if (!is_bound) return cli_fail(path);
+    given->data = calloc(1, 1);
+    return given->data ? EXIT_DONE : cli_fault("no memory");
+}
+
 static int read_given(tn_engine *engine, tn_context *context, const cli_options *options,
                       file_tensor *tensors) {
     for (size_t i = 0; i < options->inputs.count; i++) {
@@ -175,6 +188,11 @@ static int read_given(tn_engine *engine, tn_context *context, const cli_options 
         if (code != EXIT_DONE) return code;
         const tn_port_info *port = tn_engine_input(engine, index);
         if (tensors[index].data) return cli_usage("--input: '%s' is given twice", port->name);
+        if (port->kind) {
+            code = bind_value(context, index, port, path, &tensors[index]);
+            if (code != EXIT_DONE) return code;
+            continue;
+        }
         default_shape(engine, index, options, shape, &rank);
         if (!tensor_file_read(path, options, port->rank == UINT32_MAX && !rank ? -1 : (int)rank,
                               shape, &tensors[index]))
@@ -209,12 +227,26 @@ static void fill_sample(file_tensor *tensor, const tn_port_info *port,
     memcpy(tensor->data, profile->optimum_value, tensor->bytes);
 }
 
+/* A sequence or an optional without items, an empty map. */
+static bool sample_value(tn_context *context, uint32_t index, const tn_port_info *port) {
+    const int64_t none = 0;
+    bool is_good = tn_context_clear_items(context, index) == TN_OK;
+    for (int part = 0; is_good && part < 2 && port->kind == TN_KIND_MAP; part++)
+        is_good = tn_context_append_item(context, index, part ? port->type : port->key_type, 1,
+                                         &none, NULL, 0) == TN_OK;
+    return is_good;
+}
+
 /* An input without a file: its shape, and for `fill_missing` values. */
 static int bind_missing(tn_engine *engine, tn_context *context, const cli_options *options,
                         uint32_t index, bool fill_missing, file_tensor *tensor) {
     const tn_port_info *port = tn_engine_input(engine, index);
     int64_t shape[TN_MAX_RANK];
     uint32_t rank;
+    if (port->kind) { /* a sample has no items */
+        const bool is_whole = !fill_missing || sample_value(context, index, port);
+        return is_whole ? EXIT_DONE : cli_fail(port->name);
+    }
     const bool is_known = default_shape(engine, index, options, shape, &rank);
     if (!fill_missing && (!is_known || tn_context_set_shape(context, index, rank, shape) == TN_OK))
         return EXIT_DONE; /* the run says which shape or values it lacks */
@@ -308,9 +340,11 @@ int session_check_plan(tn_runtime *runtime, const tn_plan *plan, const cli_optio
 /* ----------------------------------------------------------------------------------------------
  * outputs */
 
-static int write_output(tn_context *context, uint32_t index, const cli_options *options,
-                        const char *path) {
+static int write_output(const tn_engine *engine, tn_context *context, uint32_t index,
+                        const cli_options *options, const char *path) {
+    const tn_port_info *port = tn_engine_output(engine, index);
     const tn_tensor *tensor;
+    if (port->kind) return value_file_write(path, context, index, port) ? EXIT_DONE : EXIT_FAULT;
     if (tn_context_output(context, index, &tensor) != TN_OK) return cli_fail(path);
     return tensor_file_write(path, options, tensor) ? EXIT_DONE : EXIT_FAULT;
 }
@@ -323,7 +357,8 @@ static int write_named(tn_engine *engine, tn_context *context, const cli_options
     if (!split_assignment(text, &name, &path)) return cli_fault("no memory");
     const tn_status status = name ? tn_engine_find_output(engine, name, &index) : TN_OK;
     free(name);
-    return status == TN_OK ? write_output(context, index, options, path) : cli_fail("--output");
+    return status == TN_OK ? write_output(engine, context, index, options, path)
+                           : cli_fail("--output");
 }
 
 bool session_writes_stdout(const cli_options *options) {
@@ -345,8 +380,9 @@ int session_write_outputs(tn_engine *engine, tn_context *context, const cli_opti
         snprintf(name, sizeof(name), "%s", tn_engine_output(engine, i)->name);
         for (char *at = name; *at; at++)
             *at = *at == '/' ? '_' : *at; /* names are the model's, paths are ours */
-        snprintf(path, sizeof(path), "%s/%s.npy", options->output_dir, name);
-        code = write_output(context, i, options, path);
+        snprintf(path, sizeof(path), "%s/%s.%s", options->output_dir, name,
+                 tn_engine_output(engine, i)->kind ? "json" : "npy");
+        code = write_output(engine, context, i, options, path);
     }
     return code;
 }

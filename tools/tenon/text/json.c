@@ -53,13 +53,33 @@ static size_t put_utf8(char *to, unsigned code) {
         to[1] = (char)(0x80 | (code & 0x3f));
         return 2;
     }
-    to[0] = (char)(0xe0 | code >> 12);
-    to[1] = (char)(0x80 | (code >> 6 & 0x3f));
-    to[2] = (char)(0x80 | (code & 0x3f));
-    return 3;
+    if (code < 0x10000) {
+        to[0] = (char)(0xe0 | code >> 12);
+        to[1] = (char)(0x80 | (code >> 6 & 0x3f));
+        to[2] = (char)(0x80 | (code & 0x3f));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | code >> 18);
+    to[1] = (char)(0x80 | (code >> 12 & 0x3f));
+    to[2] = (char)(0x80 | (code >> 6 & 0x3f));
+    to[3] = (char)(0x80 | (code & 0x3f));
+    return 4;
 }
 
-/* After the backslash; 0 bytes written: not an escape. */
+/* Four hexadecimal digits. */
+static bool read_code(json_reader *reader, unsigned *out_code) {
+    static const char digits[] = "0123456789abcdef";
+    *out_code = 0;
+    for (int i = 0; i < 4; i++) {
+        const char *digit = *reader->at ? strchr(digits, *reader->at | 0x20) : NULL;
+        if (!digit) return false;
+        *out_code = *out_code << 4 | (unsigned)(digit - digits);
+        reader->at++;
+    }
+    return true;
+}
+
+/* After the backslash; 0 bytes written: not an escape. What is beyond 16 bits comes as two. */
 static size_t read_escape(json_reader *reader, char *to) {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
     const char c = *reader->at++;
@@ -68,16 +88,13 @@ static size_t read_escape(json_reader *reader, char *to) {
         *to = values[found - names];
         return 1;
     }
-    if (c != 'u') return 0;
-    unsigned code = 0;
-    for (int i = 0; i < 4; i++) {
-        static const char digits[] = "0123456789abcdef";
-        const char *digit = *reader->at ? strchr(digits, *reader->at | 0x20) : NULL;
-        if (!digit) return 0;
-        code = code << 4 | (unsigned)(digit - digits);
-        reader->at++;
-    }
-    return put_utf8(to, code);
+    unsigned code = 0, second = 0;
+    if (c != 'u' || !read_code(reader, &code) || code == 0) return 0;
+    if (code < 0xd800 || code > 0xdfff) return put_utf8(to, code);
+    if (code > 0xdbff || reader->at[0] != '\\' || reader->at[1] != 'u') return 0;
+    reader->at += 2;
+    if (!read_code(reader, &second) || second < 0xdc00 || second > 0xdfff) return 0;
+    return put_utf8(to, 0x10000 + ((code & 0x3ff) << 10 | (second & 0x3ff)));
 }
 
 static char *read_text(json_reader *reader) {
@@ -120,6 +137,7 @@ static double read_digits(json_reader *reader, int *out_count) {
 }
 
 static json *read_number(json_reader *reader) {
+    const char *begin = reader->at;
     int count = 0, decimals = 0;
     const bool is_negative = *reader->at == '-';
     reader->at += is_negative;
@@ -136,8 +154,12 @@ static json *read_number(json_reader *reader) {
         exponent = read_digits(reader, &count) * (is_small ? -1 : 1);
     }
     json *value = new_value(JSON_NUMBER);
-    if (value) value->number = (is_negative ? -number : number) * pow(10, exponent);
-    return value;
+    if (!value) return NULL;
+    value->number = (is_negative ? -number : number) * pow(10, exponent);
+    value->text = strndup(begin, (size_t)(reader->at - begin));
+    if (value->text) return value;
+    json_free(value);
+    return NULL;
 }
 
 static json *read_word(json_reader *reader) {

@@ -18,7 +18,7 @@ typedef enum json_kind {
 typedef struct json {
     json_kind kind;
     double number;             /* of bools 0 or 1 */
-    char *text;                /* of texts, with its escapes resolved */
+    char *text;                /* of texts, with its escapes resolved; of numbers as written */
     char *key;                 /* of members */
     struct json *first, *next; /* items or members; the next one beside it */
 } json;

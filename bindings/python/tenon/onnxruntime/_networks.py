@@ -44,6 +44,8 @@ class Networks:
 
     def __init__(self, ports, build, load):
         self._build, self._load = build, load
+        ports = [port for port in ports if port.kind == "tensor"]  # nothing else has a shape
+        self._names = [port.name for port in ports]
         is_free = any(port.shape is None or not all(isinstance(extent, int) for extent in port.shape) for port in ports)
         self._is_open = is_free or any(port.is_value for port in ports)  # until the second run has looked
         self._value_names = [port.name for port in ports if port.is_value]
@@ -68,7 +70,7 @@ class Networks:
         """The network that runs these inputs, a dict of arrays."""
         if not self._is_open:
             return self.first
-        shapes = {name: tuple(array.shape) for name, array in arrays.items()}
+        shapes = {name: tuple(arrays[name].shape) for name in self._names}
         values = {name: arrays[name].tobytes() for name in self._value_names}
         found = self._made(shapes, values)
         if found is None:

@@ -13,7 +13,7 @@ class Profile:
         self._events = []
 
     def add(self, begin_ns, end_ns, feed):
-        shapes = {name: list(array.shape) for name, array in feed.items()}
+        shapes = {name: list(getattr(array, "shape", ())) for name, array in feed.items()}
         self._events.append({"cat": "Session", "pid": os.getpid(), "tid": 0, "ph": "X", "name": "model_run", "args": shapes,
                              "ts": (begin_ns - self.start_ns) // 1000, "dur": (end_ns - begin_ns) // 1000})
 

@@ -23,12 +23,14 @@ from ._values import IOBinding, OrtValue, OrtValueVector
 
 
 def _node(port):
-    return NodeArg(port.name, type_string(port.type), port.shape or [])
+    return NodeArg(port.name, type_string(port.type, port.kind, port.key_type), port.shape or [])
 
 
 def _shaped(built, declared):
     """An output of a network, with the shape that the model declares where the build left it open."""
-    return built if built.shape is not None else type(built)((built.name, built.type, declared.shape, built.dtype, built.is_value))
+    if built.shape is not None:
+        return built
+    return type(built)((built.name, built.type, declared.shape, built.dtype, built.is_value), {"kind": built.kind, "key_type": built.key_type})
 
 
 def _build_options(options, device):
@@ -216,7 +218,7 @@ class InferenceSession:
         for port in self._ports[0]:
             value = feed[port.name]
             value = value.numpy() if isinstance(value, OrtValue) else value
-            if isinstance(value, np.ndarray):
+            if isinstance(value, np.ndarray) or port.kind != "tensor":
                 arrays[port.name] = value
                 continue
             if value is None:

@@ -15,9 +15,14 @@ _TYPES = {
 _BY_NUMBER = {number: (tenon_name, name) for tenon_name, (name, number) in _TYPES.items()}
 
 
-def type_string(tenon_name):
-    """'tensor(float)' of 'f32'."""
-    return f"tensor({_TYPES[tenon_name][0]})" if tenon_name in _TYPES else f"tensor({tenon_name})"
+def type_string(tenon_name, kind="tensor", key_type=None):
+    """'tensor(float)' of 'f32', 'seq(map(int64,tensor(float)))' of a sequence of maps."""
+    text = f"tensor({_TYPES[tenon_name][0]})" if tenon_name in _TYPES else f"tensor({tenon_name})"
+    if kind in ("map", "sequence of maps"):
+        text = f"map({_TYPES[key_type][0] if key_type in _TYPES else key_type},{text})"
+    if kind in ("sequence", "sequence of maps"):
+        return f"seq({text})"
+    return f"optional({text})" if kind == "optional" else text
 
 
 def tenon_name_of(dtype):
