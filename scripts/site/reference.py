@@ -116,7 +116,7 @@ def python_page(module, stub):
             parts.append(_doc(value))
             for member in node.body if node else []:
                 if isinstance(member, ast.FunctionDef) and not (member.name.startswith("_") and member.name not in ("__init__", "__call__")):
-                    parts.append(f"### `{name}.{member.name}` {{#{name}.{member.name}}}\n")
+                    parts.append(f"### `{name}.{member.name}` {{#{name}.{member.name.strip('_')}}}\n")
                     parts.append(_function(member, getattr(value, member.name, None)))
     return "\n".join(parts)
 
