@@ -1,5 +1,5 @@
 # The commands of a new user: `make demo` and `make test`. Each installs what it lacks (scripts/setup says what).
-.PHONY: help configure build demo test test-all test-long bench wheel install deb clean
+.PHONY: help configure build demo test test-all test-long bench wheel install deb site clean
 help:
 	@echo 'make demo      play the main job: a network whose missing layer is a plugin, on a photograph'
 	@echo 'make test      build and run the tests (minutes)'
@@ -9,6 +9,7 @@ help:
 	@echo 'make bench     the benchmarks'
 	@echo 'make install   the library, headers and programs into PREFIX (/usr/local; DESTDIR is obeyed)'
 	@echo 'make deb       packages for Debian in build/deb/, lintian-clean'
+	@echo 'make site      the documentation as a site in build/site/html/, read without a network'
 	@echo 'make wheel     the Python package as wheels in dist/, built and tested in clean environments'
 
 # Options of CMake for the release build: make test CMAKE_OPTIONS=-DTENON_WERROR=ON
@@ -58,6 +59,9 @@ install:
 
 deb:
 	@scripts/make-deb
+
+site: configure
+	@scripts/make-site
 
 clean:
 	rm -rf build build-*

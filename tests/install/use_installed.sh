@@ -38,6 +38,10 @@ plugin_by_pkg_config() {
     cc -O3 -shared -fPIC $(pkg-config --cflags tenon) -o "$work/libsoft_clip.so" examples/soft_clip/soft_clip.c -lm
     tenon plugin check "$work/libsoft_clip.so"
 }
+plugin_built() {
+    cp -r examples/grid_sample "$work/grid_sample"
+    (cd "$work/grid_sample" && tenon plugin build . && tenon plugin check build/libgrid_sample.so && tenon plugin bench build/libgrid_sample.so)
+}
 plan() { tenon build models/lenet.onnx -o "$work/lenet.plan" --shape input=1x1x28x28; }
 caffe() { tenon build models/lenet.prototxt --weights models/lenet.caffemodel -o "$work/caffe.plan"; }
 uff() { { tenon inspect models/lenet_nhwc.uff 2>&1 || true; } | grep "no library has an operator .MaxPool"; } # its reader came as far as that
@@ -57,6 +61,7 @@ try program-by-find_package program "$work/run_plan/build/run_plan"
 try pkg-config by_pkg_config
 try program-by-pkg-config program "$work/run_plan_by_pkg_config"
 try plugin plugin_by_pkg_config
+try plugin-build plugin_built
 try onednn has_onednn
 [ $# -gt 0 ] || try manual manual
 echo "$passed passed, $failed failed"

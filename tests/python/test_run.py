@@ -110,6 +110,26 @@ class Calls(unittest.TestCase):
             for source in path, path + "2", data, tenon.Plan(path):
                 np.testing.assert_array_equal(tenon.load(source)(self.x), self.y)
 
+    def test_borrows_the_bytes_of_a_plan(self):
+        data = self.network.plan.tobytes()
+        whole = np.zeros(len(data) + 128, np.uint8)
+        start = -whole.ctypes.data % 64
+        plan = whole[start:start + len(data)]
+        plan[:] = np.frombuffer(data, np.uint8)
+        plan.flags.writeable = False
+        references = sys.getrefcount(plan)
+        engine = tenon.Plan(plan, borrow=True).engine()
+        self.assertGreater(sys.getrefcount(plan), references)  # the engine keeps what it reads
+        np.testing.assert_array_equal(engine.context().run({"input": self.x})["output"], self.y)
+        copied = tenon.Plan(plan).engine()
+        np.testing.assert_array_equal(copied.context().run({"input": self.x})["output"], self.y)
+        del engine
+        self.assertEqual(sys.getrefcount(plan), references)
+        with self.assertRaisesRegex(ValueError, "not aligned to 64 bytes"):
+            tenon.Plan(whole[start + 1:], borrow=True)
+        with self.assertRaisesRegex(ValueError, "borrow=True is for the bytes of a plan"):
+            tenon.Plan("net.plan", borrow=True)
+
     def test_errors_say_what_came_and_what_is_wanted(self):
         cases = [
             (self.x.astype("d"), "TN_ERROR_TYPE", r"input 'input': float64 \(1, 1, 28, 28\) came, float32 is wanted; array.astype"),

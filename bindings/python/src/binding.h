@@ -150,6 +150,7 @@ typedef struct plan_object {
     tn_plan *plan;   /* built here; or null: */
     PyObject *bytes; /* an object with its bytes, as follows; or null: */
     Py_buffer view;
+    bool is_borrowed;   /* engines read these bytes, without a copy */
     PyObject *path;     /* str */
     PyObject *accuracy; /* what the build measured, parsed; or null */
     runtime_object *runtime;

@@ -23,12 +23,32 @@ PyObject *binding_plan_new(runtime_object *runtime, tn_plan *plan, const char *a
     return (PyObject *)self;
 }
 
+enum { PLAN_ALIGNMENT = 64 }; /* of bytes that an engine reads without a copy */
+
+static bool is_aligned(const void *data) {
+    return (uintptr_t)data % PLAN_ALIGNMENT == 0;
+}
+
+/* Whether `source` can be borrowed from; sets ValueError. A path has no bytes yet. */
+static bool check_borrowed(const plan_object *self) {
+    if (!self->bytes)
+        PyErr_SetString(PyExc_ValueError,
+                        "borrow=True is for the bytes of a plan: a file is mapped, not copied");
+    else if (!is_aligned(self->view.buf))
+        PyErr_Format(PyExc_ValueError,
+                     "borrow=True: the plan's bytes begin at %p, which is not aligned to %d bytes",
+                     self->view.buf, PLAN_ALIGNMENT);
+    return !PyErr_Occurred();
+}
+
 /* An object with bytes is kept; all else is a path. */
 static PyObject *plan_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"source", "runtime", NULL};
+    static char *names[] = {"source", "runtime", "borrow", NULL};
     PyObject *given = NULL, *source, *owner;
     const char *path;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O:Plan", names, &source, &given))
+    int borrow = 0;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|Op:Plan", names, &source, &given,
+                                     &borrow))
         return NULL;
     runtime_object *runtime = binding_runtime_of(given);
     plan_object *self = runtime ? plan_allocate(type, runtime) : NULL;
@@ -37,8 +57,11 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *arguments, PyObject *key
     if (PyObject_CheckBuffer(source)) {
         if (PyObject_GetBuffer(source, &self->view, PyBUF_SIMPLE) == 0) {
             self->bytes = Py_NewRef(source);
-            return (PyObject *)self;
+            self->is_borrowed = borrow;
+            if (!borrow || check_borrowed(self)) return (PyObject *)self;
         }
+    } else if (borrow) {
+        check_borrowed(self);
     } else if (binding_path(source, &owner, &path)) {
         self->path = PyUnicode_DecodeFSDefault(path);
         Py_DECREF(owner);
@@ -90,15 +113,16 @@ static PyObject *plan_save(PyObject *object, PyObject *path_object) {
     Py_RETURN_NONE;
 }
 
-/* An engine of a plan that was built here reads its memory, where that is aligned as it must be. */
+/* An engine of a plan that was built here, or that is borrowed, reads its memory, where that is
+ * aligned as it must be. */
 static tn_status load(plan_object *self, const char *path, const tn_engine_options *options,
                       tn_engine **out_engine, bool *out_is_lent) {
     *out_is_lent = false;
     if (path) return tn_engine_load(self->runtime->runtime, path, options, out_engine);
     uint64_t bytes;
     const void *data = memory_of(self, &bytes);
-    *out_is_lent =
-        self->plan && (uintptr_t)data % 64 == 0 && !(options->flags & TN_ENGINE_ISOLATED);
+    *out_is_lent = (self->plan || self->is_borrowed) && is_aligned(data) &&
+                   !(options->flags & TN_ENGINE_ISOLATED);
     if (*out_is_lent)
         return tn_engine_load_borrowed(self->runtime->runtime, data, bytes, options, NULL, NULL,
                                        out_engine);
@@ -213,15 +237,19 @@ static PyGetSetDef properties[] = {
     {NULL, NULL, NULL, NULL, NULL}};
 
 bool binding_plan_init(PyObject *module) {
-    static PyType_Slot slots[] = {{Py_tp_new, plan_new},
-                                  {Py_tp_dealloc, plan_dealloc},
-                                  {Py_tp_methods, methods},
-                                  {Py_tp_getset, properties},
-                                  {Py_tp_doc,
-                                   "Plan(source, runtime=None)\n--\n\nA built network: `source` is "
-                                   "a file (str or path) or its bytes, "
-                                   "of which nothing is read\nbefore engine() is called."},
-                                  {0, NULL}};
+    static PyType_Slot slots[] = {
+        {Py_tp_new, plan_new},
+        {Py_tp_dealloc, plan_dealloc},
+        {Py_tp_methods, methods},
+        {Py_tp_getset, properties},
+        {Py_tp_doc, "Plan(source, runtime=None, borrow=False)\n--\n\nA built network: `source` is "
+                    "a file (str or path) or its bytes, "
+                    "of which nothing is read\nbefore engine() is called. Engines copy bytes; with "
+                    "`borrow` they "
+                    "read them where they lie (an isolated\nengine's helpers get a copy): they "
+                    "must be aligned to "
+                    "64 bytes and not change as long as an\nengine is there. Raises ValueError."},
+        {0, NULL}};
     static PyType_Spec spec = {"tenon.Plan", sizeof(plan_object), 0, Py_TPFLAGS_DEFAULT, slots};
     return (binding_plan_type = binding_type_add(module, &spec)) != NULL;
 }

@@ -28,14 +28,14 @@ def free_ports(count):
 
 
 class Server:
-    """`arguments`: of tenon-serve. Stops with a with-statement's end."""
+    """`arguments`: of tenon-serve, `program`: how it is started. Stops with a with-statement's end."""
 
-    def __init__(self, *arguments, stops_with=0):
+    def __init__(self, *arguments, stops_with=0, program=None):
         self.http_port, self.grpc_port, self.metrics_port = free_ports(3)
         self.log = tempfile.TemporaryFile("w+")
         self.stops_with = stops_with
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tenon.serve", *arguments, "--http-port", str(self.http_port), "--grpc-port", str(self.grpc_port),
+            [*(program or [sys.executable, "-m", "tenon.serve"]), *arguments, "--http-port", str(self.http_port), "--grpc-port", str(self.grpc_port),
              "--metrics-port", str(self.metrics_port)], stdout=self.log, stderr=subprocess.STDOUT,
             env={**os.environ, "PYTHONPATH": PACKAGE})
         self._local = threading.local()

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "plugin_command.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -35,6 +36,17 @@ static const char help[] =
     "exit: 0 all passed, 1 something failed\n"
     "example: tenon plugin check build/libsoft_clip.so\n";
 
+/* Where the library lies in a folder of its architecture's (Debian's /usr/lib/x86_64-linux-gnu). */
+static bool find_beside_library(const char *name, char *path, size_t bytes) {
+    Dl_info info;
+    if (!dladdr((void *)(uintptr_t)&tn_version, &info) || !info.dli_fname) return false;
+    const char *slash = strrchr(info.dli_fname, '/');
+    if (!slash) return false;
+    const int written =
+        snprintf(path, bytes, "%.*s/tenon/%s", (int)(slash - info.dli_fname), info.dli_fname, name);
+    return written > 0 && (size_t)written < bytes && access(path, X_OK) == 0;
+}
+
 bool plugin_find_program(const char *name, char *path, size_t bytes) {
     char self[PATH_MAX];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -48,7 +60,7 @@ bool plugin_find_program(const char *name, char *path, size_t bytes) {
         const int written = snprintf(path, bytes, "%s/%s%s", self, folders[i], name);
         if (written > 0 && (size_t)written < bytes && access(path, X_OK) == 0) return true;
     }
-    return false;
+    return find_beside_library(name, path, bytes);
 }
 
 static void show_progress(size_t done, size_t count) {

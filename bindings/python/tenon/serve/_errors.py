@@ -15,6 +15,9 @@ class RequestError(Exception):
         self.status = status
         self.grpc = GRPC_NAMES[status]
 
+    def __reduce__(self):
+        return RequestError, (self.status, str(self))
+
 
 def of_run(error):
     """The RequestError of a tenon.Error that a run raised."""

@@ -187,7 +187,8 @@ class Server(GRPCServer):
 
     def _create_server(self):
         most = self._bounds.max_request_mib * MIB
-        options = [("grpc.max_receive_message_length", most), ("grpc.max_send_message_length", -1), ("grpc.so_reuseport", 0)]
+        options = [("grpc.max_receive_message_length", most), ("grpc.max_send_message_length", -1), ("grpc.so_reuseport", 0),
+                   ("grpc.server_handshake_timeout_ms", int(self._bounds.receive_seconds * 1000))]
         self._server = grpc.aio.server(options=options, maximum_concurrent_rpcs=self._bounds.max_requests)
         add_GRPCInferenceServiceServicer_to_server(Servicer(self._data_plane, self._model_repository_handlers, self._repository), self._server)
         self._server.add_generic_rpc_handlers((Absent(),))

@@ -5,6 +5,7 @@ Requests that run a model or change the repository end here; health, metadata an
 """
 
 import asyncio
+import contextlib
 import re
 import time
 
@@ -52,6 +53,8 @@ class Application:
                 await _send(send, 200, [await self._other(path, method, scope, receive, held)])
         except RequestError as error:
             status = error.status
+            if status == 413:
+                await self._discard(receive)
             await _send(send, status, [_protocol.error_body(str(error))])
             metrics = metrics or getattr(error, "metrics", None)
         finally:
@@ -114,6 +117,18 @@ class Application:
                 return await self._chunks(receive, most, held)
         except TimeoutError:
             raise RequestError(408, f"the body did not come within {self._settings.receive_seconds} seconds") from None
+
+    async def _discard(self, receive):
+        """What is left of a body, as many bytes again as are taken: a client that still writes when the connection is closed would not
+        see the answer."""
+        left = self._settings.max_request_mib * MIB
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.receive_seconds):
+                while left > 0:
+                    message = await receive()
+                    left -= len(message.get("body", b""))
+                    if not message.get("more_body", False):
+                        return
 
     async def _chunks(self, receive, most, held):
         chunks, is_more = [], True

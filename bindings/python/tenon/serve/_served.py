@@ -12,12 +12,14 @@ NO_LIBRARY = "0" * 16  # a hash that no library has: `allowed` with nothing in i
 
 
 class PlanBackend:
-    """A plan's engine. `runtime`: the server's. The plan is read, not mapped: a file that is overwritten hurts no run."""
+    """A plan's engine. `runtime`: the server's. `plan`: a tenon.Plan of it; None: model.path, which is read, not mapped: a file that
+    is overwritten hurts no run."""
 
-    def __init__(self, runtime, model, allow):
-        import tenon
-        with open(model.path, "rb") as file:
-            plan = tenon.Plan(file.read(), runtime)
+    def __init__(self, runtime, model, allow, plan=None):
+        if plan is None:
+            import tenon
+            with open(model.path, "rb") as file:
+                plan = tenon.Plan(file.read(), runtime)
         self.engine = plan.engine(threads=model.threads, device=model.device or None, isolated=model.isolated,
                                   allowed=list(allow) or [NO_LIBRARY])
         self.spec = Spec(tuple(tensor_of(port, "input") for port in self.engine.inputs),

@@ -24,10 +24,14 @@ class Model:
     queue: int = 128         # requests that wait, beyond which they are refused
     isolated: bool = False   # kernels of plugin libraries run in a process of their own
 
-    def check(self):
+    def check_bounds(self):
+        """All but whether the path is there."""
         _bounded(self, contexts=(1, 1024), threads=(0, 1024), batch_wait_ms=(0, 10_000), queue=(0, 1_000_000))
         if not NAME.match(self.name):
             raise ValueError(f"model {self.name!r}: a name is of letters, digits, '.', '_' and '-', at most 128")
+
+    def check(self):
+        self.check_bounds()
         if not os.path.exists(self.path):
             raise ValueError(f"model '{self.name}': {self.path} is not there: a plan, or a folder of versions, is wanted")
 

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of the interfaces, from what the sources say: comments of public headers, docstrings and stubs of the Python package."""
+
+import ast
+import inspect
+import os
+import re
+
+NAMES = (r"\btypedef\s+(?:struct|enum|union)\s+\w*\s*\{.*\}\s*(\w+)\s*;", r"^typedef [^;{]*\(\*\s*(\w+)\)", r"^typedef [^;{]*?(\w+)\s*;",
+         r"^#\s*define\s+(\w+)", r"\b(\w+)\s*\([^;{]*\)\s*[;{]", r"^(?:struct|class|enum(?: class)?)\s+(\w+)", r"\benum\s*\{\s*(\w+)")
+SKIPPED = re.compile(r"#\s*(?:if|endif|include|else|elif|undef|pragma)|extern \"C\"|\}\s*(?:$|//)|namespace ")
+LICENCE = re.compile(r"/\* SPDX[^\n]*\*/\n")
+
+
+def comment_text(comment):
+    """A comment's text without its marks; indented blocks stay."""
+    lines = comment.strip()[2:-2].split("\n") if comment.startswith("/*") else comment.split("\n")
+    return "\n".join(re.sub(r"^\s*(?:\*|//) ?", "", line) if i or comment.startswith("//") else line.strip()
+                     for i, line in enumerate(lines)).strip("\n")
+
+
+def escaped(text):
+    """Prose of comments as Markdown: C's names are no emphasis, and <name> is no tag."""
+    out = []
+    for line in text.split("\n"):
+        out.append(line if line.startswith("    ") else re.sub(r"([*_<\[\]])", r"\\\1", line))
+    return "\n".join(out)
+
+
+def blocks(text):
+    """(comment or "", code) of what stands at the left margin: a comment belongs to what follows it without an empty line."""
+    comment, code, inside = [], [], None
+    for line in text.split("\n") + [""]:
+        if inside is not None or (not code and line.startswith(("/*", "//"))):
+            comment.append(line)
+            inside = None if "*/" in line or line.startswith("//") else comment
+            continue
+        is_open = code and ("\n".join(code).count("{") > "\n".join(code).count("}") or code[-1].endswith("\\"))
+        if line.strip() or is_open:
+            code.append(line)
+            continue
+        if comment or code:
+            yield "\n".join(comment), "\n".join(code)
+        comment, code = [], []
+
+
+def split(code):
+    """Declarations that stand below each other, each with the comment before it: [(comment, code)]."""
+    parts, comment, current, depth, in_comment = [], [], [], 0, False
+    for line in code.split("\n"):
+        if not current and (in_comment or re.match(r"/\*", line)):
+            comment.append(line)
+            in_comment = "*/" not in line
+            continue
+        current.append(line)
+        bare = re.sub(r"/\*.*?\*/|\"(?:\\.|[^\"])*\"", "", line)
+        depth += bare.count("{") + bare.count("(") - bare.count("}") - bare.count(")")
+        text = "\n".join(current).rstrip()
+        is_macro = current[0].startswith("#") and not line.endswith("\\")
+        if depth <= 0 and (is_macro or not current[0].startswith("#") and re.search(r"[;}](?:\s*/\*.*\*/)?$", text) and _is_closed(text)):
+            parts.append(("\n".join(comment), text))
+            comment, current, depth = [], [], 0
+    if current or comment:
+        parts.append(("\n".join(comment), "\n".join(current)))
+    return parts
+
+
+def _is_closed(text):
+    return text.rfind("/*") <= text.rfind("*/")
+
+
+def name_of(code):
+    bare = re.sub(r"/\*.*?\*/", "", code, flags=re.S)
+    for pattern in NAMES:
+        found = re.search(pattern, bare, re.S | re.M)
+        if found:
+            return found[1]
+    return None
+
+
+def header_page(path, title):
+    """The page of a header: its first comment, then a heading for each declaration."""
+    with open(path, encoding="utf-8") as file:
+        text = LICENCE.sub("", file.read())
+    parts, names, is_first = [f"# {title}\n"], [], True
+    for comment, code in blocks(text):
+        code = "\n".join(line for line in code.split("\n") if not SKIPPED.match(line))
+        if is_first and comment:
+            parts.append(escaped(comment_text(comment)) + "\n")
+            is_first, comment = False, ""
+        if re.fullmatch(r"#\s*define TENON_\w+_(?:H|HPP)", code.strip()):
+            code = ""
+        for own, declaration in split(code) if code.strip() else [("", "")]:
+            words = [escaped(comment_text(each)) for each in (comment, own) if each]
+            comment, name = "", name_of(declaration)
+            if name and name not in names:
+                names.append(name)
+                parts.append(f"## `{name}` {{#{name}}}\n")
+            parts += [each + "\n" for each in words]
+            if declaration.strip():
+                parts.append(f"```{'cpp' if path.endswith('.hpp') else 'c'}\n{declaration.rstrip()}\n```\n")
+    return "\n".join(parts), names
+
+
+def python_page(module, stub):
+    """Of a module: each public name with its signature from the stub, and its docstring."""
+    tree = ast.parse(stub)
+    parts = [f"# `{module.__name__}`\n", f"```text\n{inspect.getdoc(module) or ''}\n```\n"]
+    tops = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    for name in sorted(module.__all__, key=str.lower):
+        node, value = tops.get(name), getattr(module, name)
+        parts.append(f"## `{name}` {{#{name}}}\n")
+        if isinstance(node, ast.FunctionDef):
+            parts.append(_function(node, value))
+        else:
+            parts.append(_doc(value))
+            for member in node.body if node else []:
+                if isinstance(member, ast.FunctionDef) and not (member.name.startswith("_") and member.name not in ("__init__", "__call__")):
+                    parts.append(f"### `{name}.{member.name}` {{#{name}.{member.name.strip('_')}}}\n")
+                    parts.append(_function(member, getattr(value, member.name, None)))
+    return "\n".join(parts)
+
+
+def _function(node, value):
+    signature = ast.unparse(ast.FunctionDef(node.name, node.args, [ast.Expr(ast.Constant(...))], [], node.returns, lineno=0))
+    return f"```python\n{signature.replace(chr(10) + '    ...', '').rstrip(':')}\n```\n\n{_doc(value)}"
+
+
+def _doc(value):
+    text = inspect.getdoc(value) if value is not None else None
+    text = re.sub(r"^\w+\(.*?\)\n--\n+", "", text or "", flags=re.S)
+    return f"```text\n{text}\n```\n" if text else ""
+
+
+def headers(root):
+    """(path below include/, title) of all public headers."""
+    base = os.path.join(root, "include")
+    for folder, folders, names in os.walk(base):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.relpath(os.path.join(folder, name), base)
+            yield path, f"{path}"
