@@ -47,6 +47,39 @@ bool tn_match_clips_nothing(const tn_match_scale *scale, double low, double high
            nearbyint(high / (double)scale->scale) + scale->zero >= scale->highest;
 }
 
+double tn_match_number_or(const tn_match *match, const char *name, double fallback) {
+    double number = fallback;
+    return tn_match_number(match, name, 0, &number) == TN_OK ? number : fallback;
+}
+
+static bool are_along(const tn_match *match, const tn_tensor *w, const tn_tensor *scales,
+                      uint32_t axis) {
+    const int64_t count = tn_element_count(scales);
+    const double named = tn_match_number_or(match, "axis", 1);
+    return count == 1 || (count == w->shape[axis] &&
+                          (named == (double)axis || named + (double)w->rank == (double)axis));
+}
+
+tn_status tn_match_weights_check(const tn_match *match, const char *name, uint32_t axis,
+                                 const tn_match_scale *x, const tn_match_scale *y) {
+    const tn_tensor *w = match->tensor(match, name), *scales = part_of(match, name, "scale");
+    const tn_tensor *zeros = part_of(match, name, "zero");
+    if (!w || (w->type != TN_I8 && w->type != TN_U8) || w->rank <= axis)
+        return match->refuse(match, "the weights are not of 8 bits");
+    if (!scales || !scales->data || scales->rank > 1 || scales->type != TN_F32 ||
+        !are_along(match, w, scales, axis) ||
+        (zeros && (zeros->rank > 1 || tn_element_count(zeros) != tn_element_count(scales))))
+        return match->refuse(match, "the weights have no scale of the tensor or of each channel");
+    for (int64_t i = 0; i < tn_element_count(scales); i++) {
+        const float scale = (float)tn_element_f64(scales, i), product = x->scale * scale;
+        if (!tn_match_is_scale(scale) || !tn_match_is_scale(product) ||
+            !tn_match_is_scale(product / y->scale))
+            return match->refuse(match, "the scale of channel %lld of the weights is %g",
+                                 (long long)i, (double)scale);
+    }
+    return TN_OK;
+}
+
 static tn_status set_tensor(const tn_match *match, const char *name, const tn_tensor *tensor) {
     const tn_attribute value = {
         .size = sizeof(value), .type = TN_FIELD_TENSOR, .name = name, .tensor = tensor};

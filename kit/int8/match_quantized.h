@@ -13,6 +13,18 @@
 
 /* The real values of x, of one scale; the node stays for others that read it. */
 #define TN_MATCH_REAL(x) "DequantizeLinear*(" x ", " x "_scale:scalar, " x "_zero?:scalar, ...)"
+/* The same of a tensor that may be a constant. */
+#define TN_MATCH_REAL_OR_CONST(x)                                                                  \
+    "(" TN_MATCH_REAL(x) " | DequantizeLinear*(" x ":const, " x "_scale:scalar, " x                \
+    "_zero?:scalar, ...))"
+/* The real values of constant weights w, of one scale or of one an index along the axis that is
+ * captured as `axis`; before opset 13 there is no axis. */
+#define TN_MATCH_WEIGHTS(w)                                                                        \
+    "(DequantizeLinear@13*(" w ":const, " w "_scale:const, " w "_zero?:const, axis=?axis, ...)"    \
+    " | DequantizeLinear@10-12*(" w ":const, " w "_scale:const, " w "_zero?:const))"
+/* A bias for tn_match_set_bias(match, .., "b", "q", ..). */
+#define TN_MATCH_BIAS                                                                              \
+    "b?:const | DequantizeLinear*(q:const, q_scale:const, q_zero?:const, ...)"
 /* The last statement: y, of one scale, from real values. */
 #define TN_MATCH_STORED(y, real)                                                                   \
     y " = QuantizeLinear(" real ", " y "_scale:scalar, " y "_zero?:scalar, ...)"
@@ -34,6 +46,13 @@ bool tn_match_is_scale(float scale);
 /* Whether bounds on real values, which are infinite where there are none, change nothing that is
  * stored with this scale. */
 bool tn_match_clips_nothing(const tn_match_scale *scale, double low, double high);
+
+/* A captured number, or the fallback. */
+double tn_match_number_or(const tn_match *match, const char *name, double fallback);
+/* TN_ERROR_UNSUPPORTED, with the reason: TN_MATCH_WEIGHTS(name) has other scales than one, or one for
+ * each index along `axis`, or integers cannot be computed with them between x and y. */
+tn_status tn_match_weights_check(const tn_match *match, const char *name, uint32_t axis,
+                                 const tn_match_scale *x, const tn_match_scale *y);
 
 /* Sets $name to a constant of one element of 8 bits. */
 tn_status tn_match_set_zero(const tn_match *match, const char *name, tn_type type, int32_t zero);

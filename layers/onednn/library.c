@@ -8,6 +8,7 @@
 #define DNNL_VERSION_TEXT TEXT(DNNL_VERSION_MAJOR) "." TEXT(DNNL_VERSION_MINOR)
 
 static const tn_kernel *const kernels[] = {&tn_dnnl_conv_kernel, &tn_dnnl_conv_transpose_kernel,
+                                           &tn_dnnl_integer_conv_kernel,
                                            &tn_dnnl_max_pool_kernel, &tn_dnnl_average_pool_kernel,
                                            &tn_dnnl_global_average_pool_kernel};
 

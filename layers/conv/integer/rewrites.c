@@ -10,43 +10,15 @@
 
 #include <math.h>
 
-static double number_or(const tn_match *match, const char *name, double fallback) {
-    double number = fallback;
-    return tn_match_number(match, name, 0, &number) == TN_OK ? number : fallback;
-}
-
-/* One scale, or one for each filter, along the filters' axis. */
-static tn_status check_weight_scales(const tn_match *match, const tn_match_scale *x,
-                                     const tn_match_scale *y) {
-    const tn_tensor *w = match->tensor(match, "w"), *scales = match->tensor(match, "w_scale");
-    const tn_tensor *zeros = match->tensor(match, "w_zero");
-    const int64_t count = scales->rank <= 1 && scales->data ? tn_element_count(scales) : 0;
-    const double axis = number_or(match, "axis", 1);
-    if (w->type != TN_I8 && w->type != TN_U8)
-        return match->refuse(match, "the weights are not of 8 bits");
-    if (scales->type != TN_F32 || (count != 1 && count != w->shape[0]) ||
-        (count != 1 && axis != 0 && axis != -(double)w->rank) ||
-        (zeros && (zeros->rank > 1 || tn_element_count(zeros) != count)))
-        return match->refuse(match, "the weights have no scale of the tensor or of each filter");
-    for (int64_t i = 0; i < count; i++) {
-        const float scale = (float)tn_element_f64(scales, i);
-        if (!tn_match_is_scale(scale) || !tn_match_is_scale(x->scale * scale) ||
-            !tn_match_is_scale(x->scale * scale / y->scale))
-            return match->refuse(match, "the scale of filter %lld is %g", (long long)i,
-                                 (double)scale);
-    }
-    return TN_OK;
-}
-
 static tn_status is_integer_conv(const tn_match *match) {
     const bool has_relu = match->tensor(match, "relu") != NULL;
     tn_match_scale x, y;
     tn_status status = tn_match_scale_read(match, "x", &x);
     if (status == TN_OK) status = tn_match_scale_read(match, "y", &y);
-    if (status == TN_OK) status = check_weight_scales(match, &x, &y);
+    if (status == TN_OK) status = tn_match_weights_check(match, "w", 0, &x, &y);
     if (status != TN_OK) return status;
-    const double low = has_relu ? 0 : number_or(match, "low", -INFINITY);
-    if (!tn_match_clips_nothing(&y, low, number_or(match, "high", INFINITY)))
+    const double low = has_relu ? 0 : tn_match_number_or(match, "low", -INFINITY);
+    if (!tn_match_clips_nothing(&y, low, tn_match_number_or(match, "high", INFINITY)))
         return match->refuse(match, "the activation clips more than the output's type");
     status = tn_match_set_zeros(match, "xz", "x");
     if (status == TN_OK) status = tn_match_set_zeros(match, "wz", "w");
@@ -61,9 +33,8 @@ static tn_status is_integer_conv(const tn_match *match) {
 #define FIELDS                                                                                     \
     "auto_pad=?auto_pad, group=?group, kernel_shape=?kernel_shape, strides=?strides, "             \
     "dilations=?dilations, pads=?pads"
-#define CONV(weights)                                                                              \
-    "v = Conv(" TN_MATCH_REAL("x") ", " weights ", "                                               \
-    "b?:const | DequantizeLinear*(q:const, q_scale:const, q_zero?:const, ...), " FIELDS ");"
+#define CONV                                                                                       \
+    "v = Conv(" TN_MATCH_REAL("x") ", " TN_MATCH_WEIGHTS("w") ", " TN_MATCH_BIAS ", " FIELDS "); "
 
 #define X      "x=u8[1,3,9,7] x_scale=f32[]{0.25} x_zero=u8[]{7} "
 #define Y      "y_scale=f32[]{4} y_zero=u8[]{0} "
@@ -85,14 +56,9 @@ static const char *const misses[] = {
     X Y "w=i8[3,3,3,3] w_scale=f32[3]{0.5,0.25,1} w_zero=i8[3] axis=1 " WINDOW,
     X Y "w=i8[4,3,3,3] w_scale=f32[4]{0.5,0,1,2} w_zero=i8[4] axis=0 " WINDOW,
 };
-#define WEIGHTS_OF(versions, axis)                                                                 \
-    "DequantizeLinear" versions "*(w:const, w_scale:const, w_zero?:const" axis ")"
-/* Before opset 13 there is no axis. */
-#define WEIGHTS WEIGHTS_OF("@13", ", axis=?axis, ...") " | " WEIGHTS_OF("@10-12", "")
-
 #define CONV_REWRITE(symbol, of_name, words, text, of_cases, of_misses)                            \
     TN_REWRITE(symbol, of_name, words, .guard = is_integer_conv,                                   \
-               .pattern = CONV("(" WEIGHTS ")") text,                                              \
+               .pattern = CONV text,                                              \
                .replacement = "y = QLinearConv(x, x_scale, $xz, w, w_scale, $wz, y_scale, $yz, "   \
                               "$bias, " FIELDS ")",                                                \
                TN_REWRITE_CASES(of_cases), TN_REWRITE_MISSES(of_misses))
