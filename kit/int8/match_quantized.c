@@ -144,14 +144,13 @@ tn_status tn_match_set_bias(const tn_match *match, const char *name, const char 
     if (!source.values)
         source = (bias_source){match->tensor(match, q), part_of(match, q, "scale"),
                                part_of(match, q, "zero")};
-    if (!source.values) return TN_OK;
-    if (!is_source(&source, count))
+    if (source.values && !is_source(&source, count))
         return match->refuse(match, "the bias is not one number a channel");
     int32_t *biases = host->allocate(host, (uint64_t)count * sizeof(*biases), 64);
     if (!biases) return match->refuse(match, "there is no memory for %lld biases", (long long)count);
     for (int64_t i = 0; i < count && status == TN_OK; i++) {
-        const float of_channel = (float)element_of(scales, i);
-        const double bias = nearbyint(bias_at(&source, i, (double)(x_scale * of_channel)));
+        const double step = (double)(x_scale * (float)element_of(scales, i));
+        const double bias = source.values ? nearbyint(bias_at(&source, i, step)) : 0;
         if (fabs(bias) <= INT32_MAX / 2)
             biases[i] = (int32_t)bias;
         else

@@ -18,13 +18,12 @@
     "(" TN_MATCH_REAL(x) " | DequantizeLinear*(" x ":const, " x "_scale:scalar, " x                \
     "_zero?:scalar, ...))"
 /* The real values of constant weights w, of one scale or of one an index along the axis that is
- * captured as `axis`; before opset 13 there is no axis. */
+ * captured as `axis`. Before opset 13 there is no axis, and these do not match. */
 #define TN_MATCH_WEIGHTS(w)                                                                        \
-    "(DequantizeLinear@13*(" w ":const, " w "_scale:const, " w "_zero?:const, axis=?axis, ...)"    \
-    " | DequantizeLinear@10-12*(" w ":const, " w "_scale:const, " w "_zero?:const))"
+    "DequantizeLinear@13*(" w ":const, " w "_scale:const, " w "_zero?:const, axis=?axis, ...)"
 /* A bias for tn_match_set_bias(match, .., "b", "q", ..). */
 #define TN_MATCH_BIAS                                                                              \
-    "b?:const | DequantizeLinear*(q:const, q_scale:const, q_zero?:const, ...)"
+    "b?:const | DequantizeLinear@13*(q:const, q_scale:const, q_zero?:const, axis=?bias_axis, ...)"
 /* The last statement: y, of one scale, from real values. */
 #define TN_MATCH_STORED(y, real)                                                                   \
     y " = QuantizeLinear(" real ", " y "_scale:scalar, " y "_zero?:scalar, ...)"
@@ -60,8 +59,8 @@ tn_status tn_match_set_zero(const tn_match *match, const char *name, tn_type typ
 tn_status tn_match_set_zeros(const tn_match *match, const char *name, const char *stored);
 /* Sets $name to a vector of 32-bit integers: the biases of `count` channels in steps of
  * x_scale * scales[channel], `scales` of one element or one a channel. They are the constant `b`, of
- * real values, or `q`, of integers with q_scale and q_zero; neither: nothing is set, and the input
- * is absent. TN_ERROR_UNSUPPORTED: they do not fit. */
+ * real values, or `q`, of integers with q_scale and q_zero; neither: all are 0.
+ * TN_ERROR_UNSUPPORTED: they do not fit. */
 tn_status tn_match_set_bias(const tn_match *match, const char *name, const char *b, const char *q,
                             float x_scale, const tn_tensor *scales, int64_t count);
 

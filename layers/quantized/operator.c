@@ -90,7 +90,7 @@ static const tn_port sum_outputs[] = {TN_PORT("C", "T", 0, "the sums in steps of
 static const char *const sum_cases[] = {
     ("| A=u8[4]{0,10,255,3} A_scale=f32[]{1} A_zero_point=u8[]{0} B=u8[4]{0,2,255,4} "
      "B_scale=f32[]{0.5} B_zero_point=u8[]{0} C_scale=f32[]{2} C_zero_point=u8[]{1} "
-     "| C=u8[4]{1,6,192,4}"),
+     "| C=u8[4]{1,7,192,3}"),
     "| A=u8[2,3,5,7] A_scale=f32[]{0.3} A_zero_point=u8[]{128} B=u8[2,3,5,7] " SCALES,
     "| A=u8[2,3,1,7] A_scale=f32[]{0.3} A_zero_point=u8[]{128} B=u8[5,1] " SCALES,
     "| A=u8[] A_scale=f32[]{0.3} B=u8[1,64,9,9] " SCALES,

@@ -71,13 +71,13 @@ static const char *const pool_cases[] = {
     "x=u8[1,2,7,9] " STORED("u8") "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]"};
 static const char *const pool_misses[] = {
     "x=u8[1,2,7,9] " OTHER("u8") "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]"};
-SELECTION(max_pool, "max_pool", "MaxPool@10",
+SELECTION(max_pool, "max_pool", "MaxPool",
           ", auto_pad=?auto_pad, ceil_mode=?ceil_mode, kernel_shape=?kernel_shape, "
           "strides=?strides, dilations=?dilations, pads=?pads",
           pool_cases, pool_misses);
 static const char *const reshape_cases[] = {"x=i8[2,3,4] shape=i64[2]{6,-1} " STORED("i8")};
 static const char *const reshape_misses[] = {"x=i8[2,3,4] shape=i64[2]{6,-1} " OTHER("i8")};
-SELECTION(reshape, "reshape", "Reshape@5", ", shape, allowzero=?allowzero", reshape_cases,
+SELECTION(reshape, "reshape", "Reshape", ", shape", reshape_cases,
           reshape_misses);
 static const char *const flatten_cases[] = {"x=u8[2,3,4] axis=2 " STORED("u8")};
 static const char *const flatten_misses[] = {"x=u8[2,3,4] axis=2 " OTHER("u8")};

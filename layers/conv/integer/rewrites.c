@@ -40,21 +40,21 @@ static tn_status is_integer_conv(const tn_match *match) {
 #define Y      "y_scale=f32[]{4} y_zero=u8[]{0} "
 #define W      "w=i8[4,3,3,3] w_scale=f32[4]{0.5,0.25,1,0.125} w_zero=i8[4]{0,0,0,0} axis=0 "
 #define WINDOW "group=1 kernel_shape=[3,3] strides=[2,1] dilations=[1,1] pads=[1,0,0,1] "
-#define BIAS   "b=f32[4]{1,-2,0,25} q=i32[4]{10,-20,0,100} q_scale=f32[4]{0.125,0.0625,0.25,0.03125} "
+#define BIAS   "b=f32[4]{1,-2,0,25} q=i32[4]{10,-20,0,96} q_scale=f32[4]{0.125,0.0625,0.25,0.03125} bias_axis=0 "
 
 static const char *const cases[] = {
     X Y W WINDOW BIAS,
     X "y_scale=f32[]{4} y_zero=u8[]{0} w=i8[4,3,3,3] w_scale=f32[]{0.5} axis=1 " WINDOW
-      "b=f32[4]{1,-2,0,25} q=i32[4]{10,-20,0,100} q_scale=f32[]{0.125} q_zero=i32[]{0} ",
+      "b=f32[4]{1,-2,0,25} q=i32[4]{10,-20,0,96} q_scale=f32[]{0.125} q_zero=i32[]{0} bias_axis=0 ",
     "x=i8[2,4,6,6] x_scale=f32[1]{0.5} y_scale=f32[1]{16} y_zero=i8[1]{-128} w=u8[4,1,3,3] "
-    "w_scale=f32[1]{0.5} w_zero=u8[1]{128} axis=1 group=4 pads=[1,1,1,1]",
+    "w_scale=f32[1]{0.5} w_zero=u8[1]{128} axis=1 group=4 pads=[1,1,1,1] " BIAS,
 };
 static const char *const misses[] = {
-    X "y_scale=f32[]{0} y_zero=u8[]{0} " W WINDOW,
-    X "y_scale=f32[]{-4} y_zero=u8[]{0} " W WINDOW,
-    X "y_scale=f32[]{nan} y_zero=u8[]{0} " W WINDOW,
-    X Y "w=i8[3,3,3,3] w_scale=f32[3]{0.5,0.25,1} w_zero=i8[3] axis=1 " WINDOW,
-    X Y "w=i8[4,3,3,3] w_scale=f32[4]{0.5,0,1,2} w_zero=i8[4] axis=0 " WINDOW,
+    X "y_scale=f32[]{0} y_zero=u8[]{0} " W WINDOW BIAS,
+    X "y_scale=f32[]{-4} y_zero=u8[]{0} " W WINDOW BIAS,
+    X "y_scale=f32[]{nan} y_zero=u8[]{0} " W WINDOW BIAS,
+    X Y "w=i8[3,3,3,3] w_scale=f32[3]{0.5,0.25,1} w_zero=i8[3] axis=1 " WINDOW BIAS,
+    X Y "w=i8[4,3,3,3] w_scale=f32[4]{0.5,0,1,2} w_zero=i8[4] axis=0 " WINDOW BIAS,
 };
 #define CONV_REWRITE(symbol, of_name, words, text, of_cases, of_misses)                            \
     TN_REWRITE(symbol, of_name, words, .guard = is_integer_conv,                                   \
