@@ -111,13 +111,15 @@ static double element_of(const tn_tensor *tensor, int64_t at) {
     return tn_element_f64(tensor, tn_element_count(tensor) == 1 ? 0 : at);
 }
 
-/* Integers that are in these steps already are taken as they are. */
+/* Integers that are in these steps already are taken as they are; those of other scales are whole
+ * numbers of steps, or NaN. */
 static double bias_at(const bias_source *source, int64_t at, double step) {
     const double value = element_of(source->values, at);
     if (!source->scales) return value / step;
     const double own = element_of(source->scales, at);
     const double whole = value - (source->zeros ? element_of(source->zeros, at) : 0);
-    return fabs(own - step) <= 1e-6 * step ? whole : whole * own / step;
+    const double steps = fabs(own - step) <= 1e-6 * step ? whole : whole * own / step;
+    return fabs(steps - nearbyint(steps)) <= 1e-6 * fabs(steps) ? steps : NAN;
 }
 
 static bool has_elements(const tn_tensor *tensor, int64_t count) {
@@ -147,14 +149,17 @@ tn_status tn_match_set_bias(const tn_match *match, const char *name, const char 
     if (source.values && !is_source(&source, count))
         return match->refuse(match, "the bias is not one number a channel");
     int32_t *biases = host->allocate(host, (uint64_t)count * sizeof(*biases), 64);
-    if (!biases) return match->refuse(match, "there is no memory for %lld biases", (long long)count);
+    if (!biases)
+        return match->refuse(match, "there is no memory for %lld biases", (long long)count);
     for (int64_t i = 0; i < count && status == TN_OK; i++) {
         const double step = (double)(x_scale * (float)element_of(scales, i));
         const double bias = source.values ? nearbyint(bias_at(&source, i, step)) : 0;
         if (fabs(bias) <= INT32_MAX / 2)
             biases[i] = (int32_t)bias;
         else
-            status = match->refuse(match, "bias %lld is not within 31 bits", (long long)i);
+            status =
+                match->refuse(match, "bias %lld is no whole number of 31 bits in steps of the sums",
+                              (long long)i);
     }
     const tn_tensor tensor = {.size = sizeof(tensor),
                               .type = TN_I32,

@@ -16,7 +16,7 @@
 /* The same of a tensor that may be a constant. */
 #define TN_MATCH_REAL_OR_CONST(x)                                                                  \
     "(" TN_MATCH_REAL(x) " | DequantizeLinear*(" x ":const, " x "_scale:scalar, " x                \
-    "_zero?:scalar, ...))"
+                         "_zero?:scalar, ...))"
 /* The real values of constant weights w, of one scale or of one an index along the axis that is
  * captured as `axis`. Before opset 13 there is no axis, and these do not match. */
 #define TN_MATCH_WEIGHTS(w)                                                                        \
@@ -48,8 +48,8 @@ bool tn_match_clips_nothing(const tn_match_scale *scale, double low, double high
 
 /* A captured number, or the fallback. */
 double tn_match_number_or(const tn_match *match, const char *name, double fallback);
-/* TN_ERROR_UNSUPPORTED, with the reason: TN_MATCH_WEIGHTS(name) has other scales than one, or one for
- * each index along `axis`, or integers cannot be computed with them between x and y. */
+/* TN_ERROR_UNSUPPORTED, with the reason: TN_MATCH_WEIGHTS(name) has other scales than one, or one
+ * for each index along `axis`, or integers cannot be computed with them between x and y. */
 tn_status tn_match_weights_check(const tn_match *match, const char *name, uint32_t axis,
                                  const tn_match_scale *x, const tn_match_scale *y);
 
@@ -58,8 +58,8 @@ tn_status tn_match_set_zero(const tn_match *match, const char *name, tn_type typ
 /* Sets $name to the zero points of `stored`: those in the network, or 0 where there are none. */
 tn_status tn_match_set_zeros(const tn_match *match, const char *name, const char *stored);
 /* Sets $name to a vector of 32-bit integers: the biases of `count` channels in steps of
- * x_scale * scales[channel], `scales` of one element or one a channel. They are the constant `b`, of
- * real values, or `q`, of integers with q_scale and q_zero; neither: all are 0.
+ * x_scale * scales[channel], `scales` of one element or one a channel. They are the constant `b`,
+ * of real values, or `q`, of integers with q_scale and q_zero; neither: all are 0.
  * TN_ERROR_UNSUPPORTED: they do not fit. */
 tn_status tn_match_set_bias(const tn_match *match, const char *name, const char *b, const char *q,
                             float x_scale, const tn_tensor *scales, int64_t count);

@@ -37,18 +37,21 @@ static tn_status is_transposed_gemm(const tn_match *match) {
     return is_integer_gemm(match, 0);
 }
 
-#define X     "x=u8[3,7] x_scale=f32[]{0.25} x_zero=u8[]{7} y_scale=f32[]{4} y_zero=u8[]{0} "
-#define BIAS  "b=f32[4]{1,-2,0,25} q=i32[4]{10,-20,0,96} q_scale=f32[4]{0.125,0.0625,0.25,0.03125} bias_axis=0 "
+#define X "x=u8[3,7] x_scale=f32[]{0.25} x_zero=u8[]{7} y_scale=f32[]{4} y_zero=u8[]{0} "
+#define BIAS                                                                                       \
+    "b=f32[4]{1,-2,0,25} q=i32[4]{10,-20,0,96} q_scale=f32[4]{0.125,0.0625,0.25,0.03125} "         \
+    "bias_axis=0 "
 #define SCALE "w_scale=f32[4]{0.5,0.25,1,0.125} w_zero=i8[4]{0,0,0,0} "
 static const char *const cases[] = {X "w=i8[7,4] axis=1 " SCALE BIAS};
 static const char *const misses[] = {X "w=i8[7,4] axis=0 w_scale=f32[7] w_zero=i8[7] " BIAS};
 static const char *const transposed_cases[] = {X "w=i8[4,7] axis=0 " SCALE BIAS};
-static const char *const transposed_misses[] = {X "w=i8[4,7] axis=1 w_scale=f32[7] w_zero=i8[7] " BIAS};
+static const char *const transposed_misses[] = {
+    X "w=i8[4,7] axis=1 w_scale=f32[7] w_zero=i8[7] " BIAS};
 
 #define GEMM(symbol, of_name, trans, weights, end, of_guard, of_cases, of_misses)                  \
     TN_REWRITE(symbol, of_name, "Gemm between DequantizeLinear and QuantizeLinear",                \
-               .pattern = "v = Gemm(" TN_MATCH_REAL("x") ", " TN_MATCH_WEIGHTS("w") ", "           \
-                          TN_MATCH_BIAS ", transB=" trans "); " end,                               \
+               .pattern = "v = Gemm(" TN_MATCH_REAL("x") ", " TN_MATCH_WEIGHTS(                    \
+                   "w") ", " TN_MATCH_BIAS ", transB=" trans "); " end,                            \
                .replacement = "c = QLinearConv(Reshape(x, [0, -1, 1, 1]), x_scale, $xz, "          \
                               "Reshape(" weights ", [0, -1, 1, 1]), w_scale, $wz, y_scale, $yz, "  \
                               "$bias); y = Reshape(c, [0, -1])",                                   \

@@ -33,8 +33,7 @@ static tn_status is_of_both(const tn_match *match) {
     if (status != TN_OK) return status;
     if (tn_match_rank(match, "x") < 2 || tn_match_rank(match, "b") < 2)
         return match->refuse(match, "a factor is a vector");
-    if (!tn_match_is_scale(x.scale * b.scale) ||
-        !tn_match_is_scale(x.scale * b.scale / y.scale))
+    if (!tn_match_is_scale(x.scale * b.scale) || !tn_match_is_scale(x.scale * b.scale / y.scale))
         return match->refuse(match, "the scales are too far apart");
     return set_zeros(match, "b");
 }
@@ -48,20 +47,19 @@ static const char *const weights_misses[] = {
     X "w=i8[7,4] axis=1 w_scale=f32[4]{0.5,-0.25,1,0.125} w_zero=i8[4]{0,3,0,-1}"};
 TN_REWRITE(of_weights, "quantized.mat_mul",
            "MatMul with constant weights between DequantizeLinear and QuantizeLinear",
-           .pattern = "v = MatMul(" TN_MATCH_REAL("x") ", " TN_MATCH_WEIGHTS("w") "); "
-                      TN_MATCH_STORED("y", "v"),
+           .pattern = "v = MatMul(" TN_MATCH_REAL("x") ", " TN_MATCH_WEIGHTS(
+               "w") "); " TN_MATCH_STORED("y", "v"),
            .replacement = "y = QLinearMatMul(x, x_scale, $xz, w, w_scale, $bz, y_scale, $yz)",
            .guard = is_of_weights, TN_REWRITE_CASES(weights_cases),
            TN_REWRITE_MISSES(weights_misses));
 
-static const char *const both_cases[] = {
-    X "b=u8[2,7,4] b_scale=f32[]{0.5} b_zero=u8[]{128}",
-    X "b=i8[7,4] b_scale=f32[1]{0.5}"};
+static const char *const both_cases[] = {X "b=u8[2,7,4] b_scale=f32[]{0.5} b_zero=u8[]{128}",
+                                         X "b=i8[7,4] b_scale=f32[1]{0.5}"};
 static const char *const both_misses[] = {X "b=u8[2,7,4] b_scale=f32[]{0} b_zero=u8[]{128}"};
 TN_REWRITE(of_both, "quantized.mat_mul.both",
            "MatMul of two quantised tensors between DequantizeLinear and QuantizeLinear",
-           .pattern = "v = MatMul(" TN_MATCH_REAL("x") ", " TN_MATCH_REAL("b") "); "
-                      TN_MATCH_STORED("y", "v"),
+           .pattern = "v = MatMul(" TN_MATCH_REAL("x") ", " TN_MATCH_REAL(
+               "b") "); " TN_MATCH_STORED("y", "v"),
            .replacement = "y = QLinearMatMul(x, x_scale, $xz, b, b_scale, $bz, y_scale, $yz)",
            .guard = is_of_both, TN_REWRITE_CASES(both_cases), TN_REWRITE_MISSES(both_misses));
 

@@ -22,13 +22,18 @@ typedef struct conv_kind {
     dnnl_format_tag_t tag, grouped_tag; /* of W's layout, in oneDNN's order of axes */
 } conv_kind;
 
-static const conv_kind conv = {tn_dnnl_conv_window, 1,    2,         dnnl_f32,
-                               dnnl_f32,            false, dnnl_abcd, dnnl_abcde};
+static const conv_kind conv = {tn_dnnl_conv_window, 1,         2, dnnl_f32, dnnl_f32, false,
+                               dnnl_abcd,           dnnl_abcde};
 static const conv_kind conv_transpose = {
     tn_dnnl_conv_transpose_window, 1, 2, dnnl_f32, dnnl_f32, true, dnnl_bacd, dnnl_acbde};
-static const conv_kind integer_conv = {
-    tn_dnnl_integer_conv_window, TN_DNNL_Q_W, TN_DNNL_Q_BIAS, dnnl_s8, dnnl_s32, false, dnnl_abcd,
-    dnnl_abcde};
+static const conv_kind integer_conv = {tn_dnnl_integer_conv_window,
+                                       TN_DNNL_Q_W,
+                                       TN_DNNL_Q_BIAS,
+                                       dnnl_s8,
+                                       dnnl_s32,
+                                       false,
+                                       dnnl_abcd,
+                                       dnnl_abcde};
 
 typedef struct conv_state {
     tn_dnnl_layout weights;
@@ -58,8 +63,8 @@ static bool describe_weights(const tn_call *call, bool is_plain, tn_dnnl_layout 
     const int64_t axes[] = {groups, filters, channels, shape[2], shape[3]};
     const bool is_grouped = groups != 1;
     dnnl_format_tag_t tag = is_grouped ? kind->grouped_tag : kind->tag;
-    return tn_dnnl_layout_make(layout, kind->weights_type, is_grouped ? 5 : 4, is_grouped ? axes : axes + 1,
-                               is_plain ? tag : dnnl_format_tag_any);
+    return tn_dnnl_layout_make(layout, kind->weights_type, is_grouped ? 5 : 4,
+                               is_grouped ? axes : axes + 1, is_plain ? tag : dnnl_format_tag_any);
 }
 
 typedef struct conv_layouts {
@@ -190,8 +195,8 @@ static tn_status pack(tn_call *call, conv_state *state) {
         reorder_job job = {call, tn_dnnl_layout_view(&plain), tn_dnnl_layout_view(&state->weights),
                            weights_of(call)->data};
         const uint32_t input = ((const conv_kind *)call->user)->weights;
-        status = call->host->packed(call, input, key, dnnl_memory_desc_get_size(job.to), pack_weights,
-                                    &job, &state->packed);
+        status = call->host->packed(call, input, key, dnnl_memory_desc_get_size(job.to),
+                                    pack_weights, &job, &state->packed);
     } else {
         status = call->host->fail(call, TN_ERROR_UNSUPPORTED, "oneDNN does not take these weights");
     }
@@ -244,8 +249,7 @@ static const char *const combinations[] = {
     "f32:strided, f32, f32? -> f32:c16:strided",     "f32:strided, f32, f32? -> f32:c8:strided",
 };
 
-#define INTEGERS(x, y)                                                                             \
-    x ":nhwc, f32, " x ", i8, f32, i8, f32, " y ", i32? -> " y ":nhwc"
+#define INTEGERS(x, y) x ":nhwc, f32, " x ", i8, f32, i8, f32, " y ", i32? -> " y ":nhwc"
 static const char *const integer_combinations[] = {INTEGERS("u8", "u8"), INTEGERS("i8", "i8"),
                                                    INTEGERS("u8", "i8"), INTEGERS("i8", "u8")};
 

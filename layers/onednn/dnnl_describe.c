@@ -62,11 +62,11 @@ static dnnl_status_t set_requantisation(dnnl_primitive_attr_t attributes, dnnl_p
     (void)attributes, (void)post_ops, (void)r;
     return dnnl_unimplemented;
 #else
-    dnnl_status_t status = dnnl_primitive_attr_set_output_scales(attributes, r->count, r->count > 1 ? 2 : 0,
-                                                                 r->factors);
+    dnnl_status_t status = dnnl_primitive_attr_set_output_scales(attributes, r->count,
+                                                                 r->count > 1 ? 2 : 0, r->factors);
     if (status == dnnl_success && r->source_zero)
-        status = dnnl_primitive_attr_set_zero_points(attributes, DNNL_ARG_SRC, 1, 0,
-                                                     &r->source_zero);
+        status =
+            dnnl_primitive_attr_set_zero_points(attributes, DNNL_ARG_SRC, 1, 0, &r->source_zero);
     if (status == dnnl_success && r->target_zero)
         status = dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_round, 0, 0);
     if (status == dnnl_success && r->target_zero)
@@ -166,7 +166,8 @@ tn_status tn_dnnl_describe(tn_call *call, const tn_dnnl_operation *operation,
                            dnnl_primitive_desc_t *out_desc) {
     static const char *const names[] = {"a convolution", "a transposed convolution", "a pooling"};
     dnnl_primitive_attr_t attributes = NULL;
-    tn_status status = create_attributes(call, operation->parts, operation->requantisation, &attributes);
+    tn_status status =
+        create_attributes(call, operation->parts, operation->requantisation, &attributes);
     if (status != TN_OK) return status;
     const int before = tn_dnnl_set_threads(call->threads);
     status = tn_dnnl_check(call, create(operation, attributes, out_desc), names[operation->kind]);

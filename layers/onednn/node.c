@@ -78,7 +78,8 @@ tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights, const tn_tensor 
         TN_TRY(describe(call, parts, &desc));
         tn_status status = tn_dnnl_primitive_make(call, desc, primitive);
         primitive->parts = parts;
-        if (status == TN_OK) status = add_arguments(call, has_weights, bias != NULL, desc, primitive);
+        if (status == TN_OK)
+            status = add_arguments(call, has_weights, bias != NULL, desc, primitive);
         dnnl_primitive_desc_destroy(desc);
         if (status != TN_OK) {
             tn_dnnl_primitive_destroy(primitive);

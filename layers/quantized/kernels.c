@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of quantized.h: rows of rows.h, and tables of kit/math/byte_table.h, on all threads. */
+/* The kernels of quantized.h: rows of rows.h, and tables of kit/math/byte_table.h, on all threads.
+ */
 #include "kit/math/byte_table.h"
 #include "kit/operator/physical.h"
 #include "quantized/quantized.h"
@@ -135,8 +136,7 @@ static const char *const look_up_combinations[] = {"u8|i8, u8|i8 -> u8|i8",
                         "Bytes looked up on all threads."),                                        \
         .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        TN_COMBINATIONS(look_up_combinations),                                                     \
-        .run = look_up_run_##level}
+        TN_COMBINATIONS(look_up_combinations), .run = look_up_run_##level}
 LOOK_UP_KERNEL(baseline);
 LOOK_UP_KERNEL(avx2);
 LOOK_UP_KERNEL(avx512);

@@ -129,10 +129,8 @@ static const tn_port look_up_inputs[] = {
 };
 static const tn_port look_up_outputs[] = {TN_PORT("y", "T2", 0, "table[x]")};
 static const char *const look_up_cases[] = {
-    "| x=u8[3]{0,255,7} table=u8[256]",
-    "| x=i8[2,3,5] table=i8[256]",
-    "| x=i8[1,8,9,9] table=u8[256]",
-    "| x=u8[0,2] table=i8[256]",
+    "| x=u8[3]{0,255,7} table=u8[256]", "| x=i8[2,3,5] table=i8[256]",
+    "| x=i8[1,8,9,9] table=u8[256]",    "| x=u8[0,2] table=i8[256]",
     "| x=u8[1,64,56,56] table=u8[256]",
 };
 TN_OPERATOR(look_up, "Tenon", "LookUp", 1, "A function of bytes as a table.", TN_NO_FIELDS);

@@ -27,9 +27,9 @@ static tn_status is_sum(const tn_match *match) {
 }
 
 #define SUMMANDS                                                                                   \
-    "a=u8[2,3,5] a_scale=f32[]{0.25} a_zero=u8[]{3} b=u8[3,1] b_scale=f32[]{0.5} b_zero=u8[]{128} "
-#define SUM_PATTERN(of)                                                                            \
-    "v = Add(" TN_MATCH_REAL("a") ", " TN_MATCH_REAL_OR_CONST("b") "); " of
+    "a=u8[2,3,5] a_scale=f32[]{0.25} a_zero=u8[]{3} b=u8[3,1] b_scale=f32[]{0.5} "                 \
+    "b_zero=u8[]{128} "
+#define SUM_PATTERN(of) "v = Add(" TN_MATCH_REAL("a") ", " TN_MATCH_REAL_OR_CONST("b") "); " of
 #define SUM_REPLACEMENT                                                                            \
     "y = com.microsoft::QLinearAdd(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero)"
 static const char *const sum_cases[] = {
@@ -59,8 +59,10 @@ static tn_status is_selection(const tn_match *match) {
     return TN_OK;
 }
 
-#define STORED(type) "x_scale=f32[]{0.5} x_zero=" type "[]{3} y_scale=f32[]{0.5} y_zero=" type "[]{3} "
-#define OTHER(type)  "x_scale=f32[]{0.5} x_zero=" type "[]{3} y_scale=f32[]{0.25} y_zero=" type "[]{3} "
+#define STORED(type)                                                                               \
+    "x_scale=f32[]{0.5} x_zero=" type "[]{3} y_scale=f32[]{0.5} y_zero=" type "[]{3} "
+#define OTHER(type)                                                                                \
+    "x_scale=f32[]{0.5} x_zero=" type "[]{3} y_scale=f32[]{0.25} y_zero=" type "[]{3} "
 /* `more` follows the tensor in pattern and replacement. */
 #define SELECTION(symbol, of_name, op, more, of_cases, of_misses)                                  \
     TN_REWRITE(symbol, "quantized." of_name, op " of 8-bit integers as they are",                  \
@@ -77,8 +79,7 @@ SELECTION(max_pool, "max_pool", "MaxPool",
           pool_cases, pool_misses);
 static const char *const reshape_cases[] = {"x=i8[2,3,4] shape=i64[2]{6,-1} " STORED("i8")};
 static const char *const reshape_misses[] = {"x=i8[2,3,4] shape=i64[2]{6,-1} " OTHER("i8")};
-SELECTION(reshape, "reshape", "Reshape", ", shape", reshape_cases,
-          reshape_misses);
+SELECTION(reshape, "reshape", "Reshape", ", shape", reshape_cases, reshape_misses);
 static const char *const flatten_cases[] = {"x=u8[2,3,4] axis=2 " STORED("u8")};
 static const char *const flatten_misses[] = {"x=u8[2,3,4] axis=2 " OTHER("u8")};
 SELECTION(flatten, "flatten", "Flatten", ", axis=?axis", flatten_cases, flatten_misses);
@@ -118,9 +119,9 @@ static const char *const function_misses[] = {
 #define FUNCTION(symbol, of_name, before, after)                                                   \
     TN_REWRITE(symbol, "quantized." of_name, "a function of 8-bit integers as a table",            \
                .pattern = "v = " before TN_MATCH_REAL("x") after "; " TN_MATCH_STORED("y", "v"),   \
-               .replacement = "y = Tenon::LookUp(x, QuantizeLinear(" before                        \
-                              "DequantizeLinear($all, x_scale, x_zero)" after                      \
-                              ", y_scale, y_zero))",                                               \
+               .replacement =                                                                      \
+                   "y = Tenon::LookUp(x, QuantizeLinear(" before                                   \
+                   "DequantizeLinear($all, x_scale, x_zero)" after ", y_scale, y_zero))",          \
                .guard = is_function, TN_REWRITE_CASES(function_cases),                             \
                TN_REWRITE_MISSES(function_misses))
 FUNCTION(relu, "relu", "Relu(", ")");
@@ -133,5 +134,5 @@ FUNCTION(gelu, "gelu", "Gelu(", ", approximate=?approximate)");
 FUNCTION(erf_table, "erf", "Erf(", ")");
 
 const tn_rewrite *const tn_quantized_rewrites[TN_QUANTIZED_REWRITES] = {
-    &sum,  &sum_relu,   &max_pool, &reshape,    &flatten,    &transpose,    &relu,
-    &leaky_relu, &sigmoid,    &tanh_table, &hard_swish, &hard_sigmoid, &gelu, &erf_table};
+    &sum,        &sum_relu, &max_pool,   &reshape,    &flatten,      &transpose, &relu,
+    &leaky_relu, &sigmoid,  &tanh_table, &hard_swish, &hard_sigmoid, &gelu,      &erf_table};

@@ -22,9 +22,10 @@ static inline float real_of(uint8_t byte, uint8_t flip, int32_t zero, float fact
     return (float)((int32_t)(uint8_t)(byte ^ flip) - zero) * factor;
 }
 
-static inline __attribute__((always_inline)) void
-add_rows(tn_quantized_sum s, int64_t count, const uint8_t *a, const int64_t a_step,
-         const uint8_t *b, const int64_t b_step, uint8_t *restrict y) {
+static inline __attribute__((always_inline)) void add_rows(tn_quantized_sum s, int64_t count,
+                                                           const uint8_t *a, const int64_t a_step,
+                                                           const uint8_t *b, const int64_t b_step,
+                                                           uint8_t *restrict y) {
     const float low = (float)-s.y_zero, high = (float)(255 - s.y_zero);
     for (int64_t i = 0; i < count; i++) {
         const float value = real_of(a[i * a_step], s.a_flip, s.a_zero, s.a_factor) +

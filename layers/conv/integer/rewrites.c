@@ -24,9 +24,9 @@ static tn_status is_integer_conv(const tn_match *match) {
     if (status == TN_OK) status = tn_match_set_zeros(match, "wz", "w");
     if (status == TN_OK) status = tn_match_set_zeros(match, "yz", "y");
     if (status == TN_OK)
-        status = tn_match_set_bias(match, "bias", "b", "q", x.scale,
-                                   match->tensor(match, "w_scale"),
-                                   match->tensor(match, "w")->shape[0]);
+        status =
+            tn_match_set_bias(match, "bias", "b", "q", x.scale, match->tensor(match, "w_scale"),
+                              match->tensor(match, "w")->shape[0]);
     return status;
 }
 
@@ -40,7 +40,9 @@ static tn_status is_integer_conv(const tn_match *match) {
 #define Y      "y_scale=f32[]{4} y_zero=u8[]{0} "
 #define W      "w=i8[4,3,3,3] w_scale=f32[4]{0.5,0.25,1,0.125} w_zero=i8[4]{0,0,0,0} axis=0 "
 #define WINDOW "group=1 kernel_shape=[3,3] strides=[2,1] dilations=[1,1] pads=[1,0,0,1] "
-#define BIAS   "b=f32[4]{1,-2,0,25} q=i32[4]{10,-20,0,96} q_scale=f32[4]{0.125,0.0625,0.25,0.03125} bias_axis=0 "
+#define BIAS                                                                                       \
+    "b=f32[4]{1,-2,0,25} q=i32[4]{10,-20,0,96} q_scale=f32[4]{0.125,0.0625,0.25,0.03125} "         \
+    "bias_axis=0 "
 
 static const char *const cases[] = {
     X Y W WINDOW BIAS,
@@ -53,12 +55,12 @@ static const char *const misses[] = {
     X "y_scale=f32[]{0} y_zero=u8[]{0} " W WINDOW BIAS,
     X "y_scale=f32[]{-4} y_zero=u8[]{0} " W WINDOW BIAS,
     X "y_scale=f32[]{nan} y_zero=u8[]{0} " W WINDOW BIAS,
-    X Y "w=i8[3,3,3,3] w_scale=f32[3]{0.5,0.25,1} w_zero=i8[3] axis=1 " WINDOW BIAS,
+    "x=u8[1,4,9,7] x_scale=f32[]{0.25} x_zero=u8[]{7} " Y "w=i8[4,4,3,3] "
+    "w_scale=f32[4]{0.5,0.25,1,0.5} w_zero=i8[4]{0,0,0,0} axis=1 " WINDOW BIAS,
     X Y "w=i8[4,3,3,3] w_scale=f32[4]{0.5,0,1,2} w_zero=i8[4] axis=0 " WINDOW BIAS,
 };
 #define CONV_REWRITE(symbol, of_name, words, text, of_cases, of_misses)                            \
-    TN_REWRITE(symbol, of_name, words, .guard = is_integer_conv,                                   \
-               .pattern = CONV text,                                              \
+    TN_REWRITE(symbol, of_name, words, .guard = is_integer_conv, .pattern = CONV text,             \
                .replacement = "y = QLinearConv(x, x_scale, $xz, w, w_scale, $wz, y_scale, $yz, "   \
                               "$bias, " FIELDS ")",                                                \
                TN_REWRITE_CASES(of_cases), TN_REWRITE_MISSES(of_misses))

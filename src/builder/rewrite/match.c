@@ -121,8 +121,9 @@ static bool match_node(tn_matcher *m, const tn_term *term, const tn_statement *s
             if (match_node(m, term->arguments[i], statement, index, next)) return true;
         return false;
     }
-    if (node->is_dead || !is_operator(m, term, node->entry) || !note_node(m, index, term->may_stay) ||
-        (statement && !bind_results(m, statement, node)) || !tn_matcher_fields(m, term, node))
+    if (node->is_dead || !is_operator(m, term, node->entry) ||
+        !note_node(m, index, term->may_stay) || (statement && !bind_results(m, statement, node)) ||
+        !tn_matcher_fields(m, term, node))
         return go_back(m, before);
     if (solve_inputs(m, term, node, false, next)) return true;
     const bool is_commutative = node->entry->op->traits & TN_OPERATOR_COMMUTATIVE;

@@ -27,12 +27,12 @@ typedef struct tn_matcher {
     uint32_t bound[TN_PATTERN_NAMES], bound_count; /* in their order */
     uint32_t nodes[TN_PATTERN_NODES], node_count;
     bool may_stay[TN_PATTERN_NODES]; /* by matched node: see tn_matcher_stays */
-    uint64_t is_done;    /* by statement: it stands on a node */
-    uint32_t step_count; /* so far: hostile patterns end */
-    tn_status status;    /* of what ends the attempt: no memory, a guard that breaks the contract */
-    bool ignores_refit;  /* as if no constant was to be refitted */
-    const char *hidden;  /* a constant to be refitted whose value the pattern asks for; or null */
-    char reason[256];    /* why the last whole match was refused */
+    uint64_t is_done;                /* by statement: it stands on a node */
+    uint32_t step_count;             /* so far: hostile patterns end */
+    tn_status status;   /* of what ends the attempt: no memory, a guard that breaks the contract */
+    bool ignores_refit; /* as if no constant was to be refitted */
+    const char *hidden; /* a constant to be refitted whose value the pattern asks for; or null */
+    char reason[256];   /* why the last whole match was refused */
 } tn_matcher;
 
 /* Whether the pattern's last statement can stand on a node, by the operators' names alone. */

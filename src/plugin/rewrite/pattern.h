@@ -80,7 +80,7 @@ typedef struct tn_pattern {
     tn_pattern_name *names; /* of both texts */
     uint32_t statement_count, replacement_count;
     const tn_statement *statements, *replacements;
-    uint32_t least_nodes; /* of the pattern, in its shortest form */
+    uint32_t least_nodes;       /* of the pattern, in its shortest form */
     uint32_t replacement_nodes; /* but for those of constants alone, which are folded */
 } tn_pattern;
 

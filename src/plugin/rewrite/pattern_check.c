@@ -137,8 +137,7 @@ tn_status tn_pattern_check(tn_pattern *pattern) {
     for (uint32_t s = 0; s < pattern->replacement_count; s++) {
         TN_TRY(visit_terms(pattern->replacements[s].term, check_use, &check));
         TN_TRY(assign(&check, &pattern->replacements[s]));
-        pattern->replacement_nodes +=
-            count_lasting(pattern, pattern->replacements[s].term, true);
+        pattern->replacement_nodes += count_lasting(pattern, pattern->replacements[s].term, true);
     }
     for (uint32_t i = 0; i < pattern->name_count; i++) {
         tn_pattern_name *name = &pattern->names[i];

@@ -174,7 +174,8 @@ static tn_status take_one(tn_pattern_reader *p, uint32_t depth, const tn_term **
     const char *next = p->at;
     while (is_space(*next))
         next++;
-    const bool is_node = *next == '(' || *next == '@' || *next == '*' || strncmp(next, "::", 2) == 0;
+    const bool is_node =
+        *next == '(' || *next == '@' || *next == '*' || strncmp(next, "::", 2) == 0;
     return is_node ? take_node(p, depth, name, term) : take_tensor(p, name, term);
 }
 
