@@ -13,6 +13,7 @@ set(tenon_levels
     "kit/int8/integer_rows_body.h: TN_INTEGER_ROWS_LEVEL=tn_integer_rows: baseline avx2 avx512vnni"
     "kit/math/byte_table_body.h: TN_BYTE_TABLE_APPLY=tn_byte_table_apply: avx2 avx512"
     "layers/quantize/rows_body.h: TN_QUANTIZE_LEVEL=tn_quantize: baseline avx2 avx512"
+    "layers/quantized/rows_body.h: TN_QUANTIZED_LEVEL=tn_quantized: baseline avx2 avx512"
     "kit/reduce/reduce_rows_body.h: TN_REDUCE_LEVEL=tn_reduce: baseline avx2 avx512"
     "kit/resample/separable_body.h: TN_RESAMPLE_LEVEL=tn_resample: baseline avx2 avx512"
     "kit/window/byte_pool_body.h: TN_BYTE_POOL_LEVEL=tn_byte_pool: baseline avx2 avx512vnni"

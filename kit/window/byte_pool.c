@@ -5,8 +5,11 @@
 
 #include <string.h>
 
-const char *const tn_byte_pool_combinations[3] = {"qi8:nhwc -> qi8:nhwc", "qi8:nhwc -> qi8",
-                                                  "qi8 -> qi8"};
+const char *const tn_byte_pool_mean_combinations[3] = {"qi8:nhwc -> qi8:nhwc", "qi8:nhwc -> qi8",
+                                                       "qi8 -> qi8"};
+const char *const tn_byte_pool_max_combinations[7] = {
+    "qi8:nhwc -> qi8:nhwc", "qi8:nhwc -> qi8", "qi8 -> qi8", "i8:nhwc -> i8:nhwc", "i8 -> i8",
+    "u8:nhwc -> u8:nhwc",   "u8 -> u8"};
 
 /* What vectors may read and write past a row's end, in elements. */
 #define SLACK 64
@@ -59,8 +62,16 @@ static bool read_pool(const tn_call *call, tn_byte_pool *out_pool) {
            elements < INT64_MAX / 1024;
 }
 
+/* Integers that stand for themselves: the largest is one of them. */
+static bool is_of_integers(const tn_call *call) {
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+    return !x->quantization && !y->quantization && x->type == y->type;
+}
+
 tn_status tn_byte_pool_accepts(tn_call *call) {
     tn_byte_pool pool;
+    if (is_of_integers(call))
+        return read_pool(call, &pool) && !pool.is_mean ? TN_OK : TN_ERROR_UNSUPPORTED;
     return tn_byte_scale(call->inputs[0]) != 0 && tn_byte_scale(call->outputs[0]) != 0 &&
                    read_pool(call, &pool)
                ? TN_OK
@@ -98,6 +109,7 @@ typedef struct pool_job {
     int8_t *output;
     char *scratch;
     float ratio; /* of the input's scale to the output's */
+    int8_t flip; /* of unsigned integers, which are compared as signed ones: -128 */
     bool is_output_linear;
     tn_byte_table table; /* where the scales differ: for the largest */
 } pool_job;
@@ -113,6 +125,15 @@ static int64_t counted(const tn_byte_pool *pool, int64_t begin, int64_t kernel, 
     const int64_t before = begin < 0 ? (dilation - 1 - begin) / dilation : 0;
     const int64_t end = begin < input ? (input - begin + dilation - 1) / dilation : 0;
     return least(kernel, end) - before;
+}
+
+/* Unsigned integers less 128, or the larger of them and those that are there. */
+static void take_unsigned(int8_t *restrict to, const int8_t *restrict from, int64_t count,
+                          bool is_any) {
+    for (int64_t i = 0; i < count; i++) {
+        const int8_t value = (int8_t)(from[i] ^ -128);
+        to[i] = is_any && to[i] > value ? to[i] : value;
+    }
 }
 
 /* Joins the rows that output row y of an image sees. */
@@ -131,6 +152,8 @@ static void join_rows(const pool_job *job, const int8_t *image, int64_t y, void 
         const int8_t *from = image + at * pool->in_width * channels;
         if (pool->is_mean)
             job->level->add(sums, from, valid);
+        else if (job->flip)
+            take_unsigned(bytes, from, valid, is_any);
         else if (is_any)
             job->level->larger(bytes, from, valid);
         else
@@ -183,6 +206,8 @@ static tn_status pool_rows(void *user, int64_t begin, int64_t end, uint32_t thre
             job->level->mean_columns(pool, (const int32_t *)(const void *)row, scales, out);
         } else {
             job->level->larger_columns(pool, (const int8_t *)row, out);
+            for (int64_t i = 0; job->flip && i < pool->out_width * pool->channels; i++)
+                out[i] = (int8_t)(out[i] ^ job->flip);
             if (job->ratio != 1.0f)
                 tn_byte_table_apply(&job->table, pool->out_width * pool->channels, out, out);
         }
@@ -198,7 +223,8 @@ tn_status tn_byte_pool_run(tn_call *call) {
                     .input = call->inputs[0]->data,
                     .output = call->outputs[0]->data,
                     .scratch = call->workspace,
-                    .ratio = from / to,
+                    .ratio = is_of_integers(call) ? 1.0f : from / to,
+                    .flip = call->inputs[0]->type == TN_U8 ? -128 : 0,
                     .is_output_linear = call->outputs[0]->format == TN_LINEAR};
     if (!read_pool(call, &job.pool)) return TN_ERROR_INTERNAL;
     if (call->outputs[0]->bytes == 0) return TN_OK;

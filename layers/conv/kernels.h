@@ -6,7 +6,7 @@
 #ifndef TN_LAYERS_CONV_KERNELS_H
 #define TN_LAYERS_CONV_KERNELS_H
 
-#include <tenon/plugin.h>
+#include <tenon/plugin/rewrite.h>
 
 extern const tn_kernel tn_conv_direct_baseline, tn_conv_direct_avx2, tn_conv_direct_avx512;
 extern const tn_kernel tn_conv_int8_baseline, tn_conv_int8_avx2, tn_conv_int8_avx512vnni;
@@ -16,5 +16,7 @@ extern const tn_kernel tn_conv_depthwise_baseline, tn_conv_depthwise_avx2,
 extern const tn_operator tn_conv_integer_10, tn_q_linear_conv_10;
 extern const tn_kernel tn_conv_integer_baseline, tn_conv_integer_avx2, tn_conv_integer_avx512vnni,
     tn_q_linear_conv_baseline, tn_q_linear_conv_avx2, tn_q_linear_conv_avx512vnni;
+
+extern const tn_rewrite *const tn_conv_rewrites[3]; /* integer/rewrites.c */
 
 #endif

@@ -162,4 +162,4 @@ static const tn_kernel *const conv_kernels[] = {
     &tn_conv_integer_avx512vnni,   &tn_conv_integer_avx2,   &tn_conv_integer_baseline,
     &tn_q_linear_conv_avx512vnni,  &tn_q_linear_conv_avx2,  &tn_q_linear_conv_baseline,
 };
-TN_LAYER(conv, conv_operators, conv_kernels);
+TN_LAYER_WITH_REWRITES(conv, conv_operators, conv_kernels, tn_conv_rewrites);

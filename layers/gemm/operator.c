@@ -4,6 +4,7 @@
  * broadcast to Y (before opset 7 only where the field `broadcast` says so).
  */
 #include "gemm/gemm.h"
+#include "gemm/rewrites.h"
 #include "kit/gemm/product.h"
 #include <tenon/kit/known_steps.h>
 #include <tenon/kit/infer.h>
@@ -169,4 +170,4 @@ GEMM_OPERATOR(1, GEMM_FIELDS_1, gemm_1_cases, NULL);
 GEMM_OPERATOR(7, GEMM_FIELDS_7, gemm_cases, gemm_facet);
 
 static const tn_operator *const gemm_operators[] = {&gemm_1, &gemm_7};
-TN_LAYER(gemm, gemm_operators, tn_gemm_kernels);
+TN_LAYER_WITH_REWRITES(gemm, gemm_operators, tn_gemm_kernels, tn_gemm_rewrites);

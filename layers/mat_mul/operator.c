@@ -4,6 +4,7 @@
  * before the last two are broadcast.
  */
 #include "mat_mul/integer.h"
+#include "mat_mul/rewrites.h"
 #include "kit/gemm/product.h"
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/infer.h>
@@ -147,4 +148,4 @@ static const tn_operator mat_mul_1 = {
 
 static const tn_operator *const mat_mul_operators[] = {
     &mat_mul_1, &tn_mat_mul_integer_10, &tn_q_linear_mat_mul_10, &tn_q_linear_mat_mul_21};
-TN_LAYER(mat_mul, mat_mul_operators, tn_mat_mul_kernels);
+TN_LAYER_WITH_REWRITES(mat_mul, mat_mul_operators, tn_mat_mul_kernels, tn_mat_mul_rewrites);

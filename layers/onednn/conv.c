@@ -3,36 +3,53 @@
  * Conv and ConvTranspose by oneDNN: two spatial axes, constant weights in the layout that the
  * implementation likes, a residual and an activation done while storing. Tactics of Conv: direct,
  * and Winograd where there is one. Weights are laid out in prepare; a primitive is made for the
- * shapes of a context's reshape. One body; a kernel's `user` points at what tells them apart.
+ * shapes of a context's reshape. QLinearConv the same in integers. One body; a kernel's `user`
+ * points at what tells them apart.
  */
 #include "kit/operator/kernel_memory.h"
 #include "onednn/dnnl.h"
+#include "onednn/requantisation.h"
 #include "onednn/window_fields.h"
 
-/* Both have these inputs. */
-enum { X = 0, W = 1, B = 2 };
+enum { X = 0 };
 
 typedef struct conv_kind {
     tn_status (*read_window)(tn_call *call, tn_window *out_window);
+    uint32_t weights, bias; /* which inputs */
+    dnnl_data_type_t weights_type, bias_type;
     bool is_transposed; /* W is channels, filters of a group, kernel; else filters, channels of a
                            group, kernel. oneDNN wants the filters first in both cases */
     dnnl_format_tag_t tag, grouped_tag; /* of W's layout, in oneDNN's order of axes */
 } conv_kind;
 
-static const conv_kind conv = {tn_dnnl_conv_window, false, dnnl_abcd, dnnl_abcde};
-static const conv_kind conv_transpose = {tn_dnnl_conv_transpose_window, true, dnnl_bacd,
-                                         dnnl_acbde};
+static const conv_kind conv = {tn_dnnl_conv_window, 1,         2, dnnl_f32, dnnl_f32, false,
+                               dnnl_abcd,           dnnl_abcde};
+static const conv_kind conv_transpose = {
+    tn_dnnl_conv_transpose_window, 1, 2, dnnl_f32, dnnl_f32, true, dnnl_bacd, dnnl_acbde};
+static const conv_kind integer_conv = {tn_dnnl_integer_conv_window,
+                                       TN_DNNL_Q_W,
+                                       TN_DNNL_Q_BIAS,
+                                       dnnl_s8,
+                                       dnnl_s32,
+                                       false,
+                                       dnnl_abcd,
+                                       dnnl_abcde};
 
 typedef struct conv_state {
     tn_dnnl_layout weights;
     const void *packed;
 } conv_state;
 
+static const tn_tensor *weights_of(const tn_call *call) {
+    return call->inputs[((const conv_kind *)call->user)->weights];
+}
+
 /* ----------------------------------------------------------------------------------------------
  * descriptors */
 
-static bool has_bias(const tn_call *call) {
-    return call->input_count > B && call->inputs[B];
+static const tn_tensor *bias_of(const tn_call *call) {
+    const uint32_t bias = ((const conv_kind *)call->user)->bias;
+    return call->input_count > bias ? call->inputs[bias] : NULL;
 }
 
 /* The weights in oneDNN's order of axes: filters, channels of a group, height, width; with groups,
@@ -40,14 +57,14 @@ static bool has_bias(const tn_call *call) {
 static bool describe_weights(const tn_call *call, bool is_plain, tn_dnnl_layout *layout) {
     const conv_kind *kind = call->user;
     const tn_dnnl_window_params *params = call->kernel_params;
-    const int64_t *shape = call->inputs[W]->shape, groups = params->group;
+    const int64_t *shape = weights_of(call)->shape, groups = params->group;
     const int64_t filters = kind->is_transposed ? shape[1] : shape[0] / groups;
     const int64_t channels = kind->is_transposed ? shape[0] / groups : shape[1];
     const int64_t axes[] = {groups, filters, channels, shape[2], shape[3]};
     const bool is_grouped = groups != 1;
     dnnl_format_tag_t tag = is_grouped ? kind->grouped_tag : kind->tag;
-    return tn_dnnl_layout_make(layout, is_grouped ? 5 : 4, is_grouped ? axes : axes + 1,
-                               is_plain ? tag : dnnl_format_tag_any);
+    return tn_dnnl_layout_make(layout, kind->weights_type, is_grouped ? 5 : 4,
+                               is_grouped ? axes : axes + 1, is_plain ? tag : dnnl_format_tag_any);
 }
 
 typedef struct conv_layouts {
@@ -55,11 +72,13 @@ typedef struct conv_layouts {
 } conv_layouts;
 
 static bool describe_tensors(const tn_call *call, int64_t parts, conv_layouts *layouts) {
+    const conv_kind *kind = call->user;
     const int64_t *filters = &call->outputs[0]->shape[1];
     return tn_dnnl_layout_of(&layouts->source, call->inputs[X], parts) &&
            tn_dnnl_layout_of(&layouts->target, call->outputs[0], parts) &&
            describe_weights(call, false, &layouts->weights) &&
-           (!has_bias(call) || tn_dnnl_layout_make(&layouts->bias, 1, filters, dnnl_a));
+           (!bias_of(call) ||
+            tn_dnnl_layout_make(&layouts->bias, kind->bias_type, 1, filters, dnnl_a));
 }
 
 /* A descriptor for one of `parts` parts of the call's tensors; `weights` null: the implementation's
@@ -75,8 +94,13 @@ static tn_status make_descriptor(tn_call *call, int64_t parts, const tn_dnnl_lay
                                                                       : dnnl_convolution_direct,
                                      .parts = parts};
     tn_window window;
+    tn_dnnl_requantisation requantisation = {0};
+    float *factors = NULL;
     tn_status status = kind->read_window(call, &window);
+    if (status == TN_OK && kind == &integer_conv)
+        status = tn_dnnl_requantisation_read(call, &requantisation, &factors);
     if (status != TN_OK) return status;
+    if (factors) convolution.requantisation = &requantisation;
     if (window.rank == 2 && describe_tensors(call, parts, &layouts)) {
         convolution.source = tn_dnnl_layout_view(&layouts.source);
         convolution.target = tn_dnnl_layout_view(&layouts.target);
@@ -91,6 +115,7 @@ static tn_status make_descriptor(tn_call *call, int64_t parts, const tn_dnnl_lay
     tn_dnnl_layout_clear(&layouts.target);
     tn_dnnl_layout_clear(&layouts.weights);
     tn_dnnl_layout_clear(&layouts.bias);
+    if (factors) call->host->deallocate(call->host, factors);
     return status;
 }
 
@@ -120,7 +145,7 @@ static bool can_do(tn_call *call, uint32_t tactic) {
 }
 
 static tn_status conv_accepts(tn_call *call) {
-    const tn_tensor *x = call->inputs[X], *w = call->inputs[W];
+    const tn_tensor *x = call->inputs[X], *w = weights_of(call);
     if (!x || x->rank != 4 || !w || !w->data || !tn_dnnl_engine() || !can_do(call, 0))
         return TN_ERROR_UNSUPPORTED;
     return TN_OK;
@@ -128,7 +153,7 @@ static tn_status conv_accepts(tn_call *call) {
 
 static tn_status conv_tactics(tn_call *call) {
     const conv_kind *kind = call->user;
-    call->tactic_count = !kind->is_transposed && can_do(call, 1) ? 2 : 1;
+    call->tactic_count = kind == &conv && can_do(call, 1) ? 2 : 1;
     return TN_OK;
 }
 
@@ -168,9 +193,10 @@ static tn_status pack(tn_call *call, conv_state *state) {
     tn_status status;
     if (describe_weights(call, true, &plain) && tn_dnnl_layout_key(&state->weights, key)) {
         reorder_job job = {call, tn_dnnl_layout_view(&plain), tn_dnnl_layout_view(&state->weights),
-                           call->inputs[W]->data};
-        status = call->host->packed(call, W, key, dnnl_memory_desc_get_size(job.to), pack_weights,
-                                    &job, &state->packed);
+                           weights_of(call)->data};
+        const uint32_t input = ((const conv_kind *)call->user)->weights;
+        status = call->host->packed(call, input, key, dnnl_memory_desc_get_size(job.to),
+                                    pack_weights, &job, &state->packed);
     } else {
         status = call->host->fail(call, TN_ERROR_UNSUPPORTED, "oneDNN does not take these weights");
     }
@@ -209,12 +235,12 @@ static tn_status describe(tn_call *call, int64_t parts, dnnl_primitive_desc_t *o
 }
 
 static tn_status conv_reshape(tn_call *call) {
-    return tn_dnnl_node_reshape(call, true, describe);
+    return tn_dnnl_node_reshape(call, true, bias_of(call), describe);
 }
 
 static tn_status conv_run(tn_call *call) {
     const conv_state *state = call->state;
-    return tn_dnnl_node_run(call, state->packed);
+    return tn_dnnl_node_run(call, state->packed, bias_of(call));
 }
 
 static const char *const combinations[] = {
@@ -223,7 +249,11 @@ static const char *const combinations[] = {
     "f32:strided, f32, f32? -> f32:c16:strided",     "f32:strided, f32, f32? -> f32:c8:strided",
 };
 
-#define CONV_KERNEL(name_of, operator_name, kind, text)                                            \
+#define INTEGERS(x, y) x ":nhwc, f32, " x ", i8, f32, i8, f32, " y ", i32? -> " y ":nhwc"
+static const char *const integer_combinations[] = {INTEGERS("u8", "u8"), INTEGERS("i8", "i8"),
+                                                   INTEGERS("u8", "i8"), INTEGERS("i8", "u8")};
+
+#define CONV_KERNEL(name_of, operator_name, table, kind, of_absorbs, text)                         \
     const tn_kernel name_of = {                                                                    \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 2,                                                                             \
@@ -232,9 +262,9 @@ static const char *const combinations[] = {
         .device = "cpu",                                                                           \
         .name = "onednn",                                                                          \
         .doc = text,                                                                               \
-        .absorbs = TN_DNNL_ABSORBS,                                                                \
+        .absorbs = of_absorbs,                                                                     \
         .traits = TN_KERNEL_OPENMP,                                                                \
-        TN_COMBINATIONS(combinations),                                                             \
+        TN_COMBINATIONS(table),                                                                    \
         .accepts = conv_accepts,                                                                   \
         .tactics = conv_tactics,                                                                   \
         .prepare = conv_prepare,                                                                   \
@@ -246,6 +276,9 @@ static const char *const combinations[] = {
         .user = (void *)(uintptr_t) & (kind),                                                      \
         TN_FIELDS(tn_dnnl_window_params, tn_dnnl_window_fields),                                   \
     }
-CONV_KERNEL(tn_dnnl_conv_kernel, "Conv", conv, "oneDNN's convolution, direct or Winograd.");
-CONV_KERNEL(tn_dnnl_conv_transpose_kernel, "ConvTranspose", conv_transpose,
-            "oneDNN's transposed convolution.");
+CONV_KERNEL(tn_dnnl_conv_kernel, "Conv", combinations, conv, TN_DNNL_ABSORBS,
+            "oneDNN's convolution, direct or Winograd.");
+CONV_KERNEL(tn_dnnl_conv_transpose_kernel, "ConvTranspose", combinations, conv_transpose,
+            TN_DNNL_ABSORBS, "oneDNN's transposed convolution.");
+CONV_KERNEL(tn_dnnl_integer_conv_kernel, "QLinearConv", integer_combinations, integer_conv, NULL,
+            "oneDNN's convolution of 8-bit integers with signed weights.");

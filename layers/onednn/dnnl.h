@@ -37,12 +37,12 @@ dnnl_engine_t tn_dnnl_engine(void);
 /* TN_OK, or host->fail with what failed. */
 tn_status tn_dnnl_check(tn_call *call, dnnl_status_t status, const char *what);
 
-/* 32-bit floats of the given extents; false when there is no such layout. What *layout held is
- * cleared. */
-bool tn_dnnl_layout_make(tn_dnnl_layout *layout, int rank, const int64_t *shape,
-                         dnnl_format_tag_t tag);
-/* A tensor of rank 4 in one of the formats linear, nhwc, c8, c16, or one of `parts` equal parts of
- * it along axis 0; false for others. */
+/* Elements of a type, of the given extents; false when there is no such layout. What *layout held
+ * is cleared. */
+bool tn_dnnl_layout_make(tn_dnnl_layout *layout, dnnl_data_type_t type, int rank,
+                         const int64_t *shape, dnnl_format_tag_t tag);
+/* A tensor of rank 4, of 32-bit floats or 8-bit integers, in one of the formats linear, nhwc, c8,
+ * c16, or one of `parts` equal parts of it along axis 0; false for others. */
 bool tn_dnnl_layout_of(tn_dnnl_layout *layout, const tn_tensor *tensor, int64_t parts);
 bool tn_dnnl_layout_copy(tn_dnnl_layout *layout, tn_dnnl_view view);
 void tn_dnnl_layout_clear(tn_dnnl_layout *layout);
@@ -64,6 +64,14 @@ void tn_dnnl_window_of(const tn_window *window, bool is_transposed, tn_dnnl_wind
     ", " TN_FACET_ACTIVATION                                                                       \
     "(relu|leaky_relu|clip|sigmoid|tanh|hard_swish|gelu_erf|gelu_tanh|swish|elu)"
 
+/* What becomes of the exact sums of a product of integers: y = round(sum * factor of its channel),
+ * plus the zero point, saturated; `factors` has as many as there are channels. */
+typedef struct tn_dnnl_requantisation {
+    const float *factors;
+    int64_t count;
+    int32_t source_zero, target_zero;
+} tn_dnnl_requantisation;
+
 /* One forward primitive for the call's threads and steps. */
 typedef struct tn_dnnl_operation {
     enum { TN_DNNL_CONVOLUTION, TN_DNNL_DECONVOLUTION, TN_DNNL_POOLING } kind;
@@ -72,6 +80,7 @@ typedef struct tn_dnnl_operation {
     tn_dnnl_view source, target;
     tn_dnnl_view weights, bias; /* not of a pooling; bias: null, none */
     tn_dnnl_window window;
+    const tn_dnnl_requantisation *requantisation; /* null: of floats, or a selection */
 } tn_dnnl_operation;
 /* Its descriptor, which the caller destroys. */
 tn_status tn_dnnl_describe(tn_call *call, const tn_dnnl_operation *operation,
@@ -111,23 +120,23 @@ tn_status tn_dnnl_primitive_run(tn_call *call, const tn_dnnl_primitive *primitiv
                                 const tn_dnnl_address *addresses);
 
 /* Kernels of one primitive, which is made anew for other shapes: the callbacks `open` and `close`,
- * and what `reshape` and `run` do (node.c). Weights are input 1, a bias input 2, an addition
- * operand 0. */
+ * and what `reshape` and `run` do (node.c). An addition is operand 0. */
 tn_status tn_dnnl_node_open(tn_call *call);
 void tn_dnnl_node_close(tn_call *call);
-/* `describe` as tn_dnnl_describe, for one of `parts` parts of the call. */
-tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights,
+/* `describe` as tn_dnnl_describe, for one of `parts` parts of the call; `bias` null: none. */
+tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights, const tn_tensor *bias,
                                tn_status (*describe)(tn_call *call, int64_t parts,
                                                      dnnl_primitive_desc_t *out_desc));
 /* `weights` as they were packed; null: none. */
-tn_status tn_dnnl_node_run(tn_call *call, const void *weights);
+tn_status tn_dnnl_node_run(tn_call *call, const void *weights, const tn_tensor *bias);
 
 /* Whether the implementation is one of oneDNN's plain ones, which our own kernels beat. */
 bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc);
 /* Whether it is done as a product of matrices ("x64:gemm:jit"). */
 bool tn_dnnl_is_product(const_dnnl_primitive_desc_t desc);
 
-extern const tn_kernel tn_dnnl_conv_kernel, tn_dnnl_conv_transpose_kernel, tn_dnnl_max_pool_kernel,
-    tn_dnnl_average_pool_kernel, tn_dnnl_global_average_pool_kernel;
+extern const tn_kernel tn_dnnl_conv_kernel, tn_dnnl_conv_transpose_kernel,
+    tn_dnnl_integer_conv_kernel, tn_dnnl_max_pool_kernel, tn_dnnl_average_pool_kernel,
+    tn_dnnl_global_average_pool_kernel;
 
 #endif

@@ -54,9 +54,32 @@ static dnnl_status_t append_addition(dnnl_post_ops_t post_ops, const tn_tensor *
     return status;
 }
 
+/* The zero point is added after the rounding, so that ties go to the even number of steps; as a
+ * function of the elements, since implementations with zero points of the target are slower. */
+static dnnl_status_t set_requantisation(dnnl_primitive_attr_t attributes, dnnl_post_ops_t post_ops,
+                                        const tn_dnnl_requantisation *r) {
+#if DNNL_VERSION_MAJOR >= 3
+    (void)attributes, (void)post_ops, (void)r;
+    return dnnl_unimplemented;
+#else
+    dnnl_status_t status = dnnl_primitive_attr_set_output_scales(attributes, r->count,
+                                                                 r->count > 1 ? 2 : 0, r->factors);
+    if (status == dnnl_success && r->source_zero)
+        status =
+            dnnl_primitive_attr_set_zero_points(attributes, DNNL_ARG_SRC, 1, 0, &r->source_zero);
+    if (status == dnnl_success && r->target_zero)
+        status = dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_round, 0, 0);
+    if (status == dnnl_success && r->target_zero)
+        status = dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_linear, 1.0f,
+                                              (float)r->target_zero);
+    return status;
+#endif
+}
+
 /* The steps as attributes: at most one addition, then at most one activation of
  * TN_DNNL_ABSORBS. Scratch memory is the user's. The caller destroys them. */
 static tn_status create_attributes(tn_call *call, int64_t parts,
+                                   const tn_dnnl_requantisation *requantisation,
                                    dnnl_primitive_attr_t *out_attributes) {
     dnnl_post_ops_t post_ops = NULL;
     dnnl_primitive_attr_t attributes = NULL;
@@ -75,6 +98,8 @@ static tn_status create_attributes(tn_call *call, int64_t parts,
         else
             status = dnnl_unimplemented;
     }
+    if (status == dnnl_success && requantisation)
+        status = set_requantisation(attributes, post_ops, requantisation);
     if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(attributes, post_ops);
     if (post_ops) dnnl_post_ops_destroy(post_ops);
     if (status != dnnl_success) {
@@ -141,7 +166,8 @@ tn_status tn_dnnl_describe(tn_call *call, const tn_dnnl_operation *operation,
                            dnnl_primitive_desc_t *out_desc) {
     static const char *const names[] = {"a convolution", "a transposed convolution", "a pooling"};
     dnnl_primitive_attr_t attributes = NULL;
-    tn_status status = create_attributes(call, operation->parts, &attributes);
+    tn_status status =
+        create_attributes(call, operation->parts, operation->requantisation, &attributes);
     if (status != TN_OK) return status;
     const int before = tn_dnnl_set_threads(call->threads);
     status = tn_dnnl_check(call, create(operation, attributes, out_desc), names[operation->kind]);

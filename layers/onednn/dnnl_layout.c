@@ -20,12 +20,12 @@ static void write_key(uint64_t hash, char *key) {
 
 #if DNNL_VERSION_MAJOR >= 3
 
-bool tn_dnnl_layout_make(tn_dnnl_layout *layout, int rank, const int64_t *shape,
-                         dnnl_format_tag_t tag) {
+bool tn_dnnl_layout_make(tn_dnnl_layout *layout, dnnl_data_type_t type, int rank,
+                         const int64_t *shape, dnnl_format_tag_t tag) {
     dnnl_dims_t dims = {0};
     tn_dnnl_layout_clear(layout);
     memcpy(dims, shape, (size_t)rank * sizeof(*dims));
-    if (dnnl_memory_desc_create_with_tag(&layout->desc, rank, dims, dnnl_f32, tag) == dnnl_success)
+    if (dnnl_memory_desc_create_with_tag(&layout->desc, rank, dims, type, tag) == dnnl_success)
         return true;
     layout->desc = NULL;
     return false;
@@ -77,12 +77,12 @@ bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key) {
 
 #else
 
-bool tn_dnnl_layout_make(tn_dnnl_layout *layout, int rank, const int64_t *shape,
-                         dnnl_format_tag_t tag) {
+bool tn_dnnl_layout_make(tn_dnnl_layout *layout, dnnl_data_type_t type, int rank,
+                         const int64_t *shape, dnnl_format_tag_t tag) {
     dnnl_dims_t dims = {0};
     memcpy(dims, shape, (size_t)rank * sizeof(*dims));
     layout->is_set =
-        dnnl_memory_desc_init_by_tag(&layout->desc, rank, dims, dnnl_f32, tag) == dnnl_success;
+        dnnl_memory_desc_init_by_tag(&layout->desc, rank, dims, type, tag) == dnnl_success;
     return layout->is_set;
 }
 
@@ -113,13 +113,21 @@ bool tn_dnnl_layout_of(tn_dnnl_layout *layout, const tn_tensor *tensor, int64_t 
         dnnl_format_tag_t tag;
     } tags[] = {
         {TN_LINEAR, dnnl_abcd}, {TN_NHWC, dnnl_acdb}, {TN_C8, dnnl_aBcd8b}, {TN_C16, dnnl_aBcd16b}};
-    if (!tensor || tensor->rank != 4 || tensor->type != TN_F32) return false;
+    static const struct {
+        tn_type type;
+        dnnl_data_type_t same;
+    } types[] = {{TN_F32, dnnl_f32}, {TN_U8, dnnl_u8}, {TN_I8, dnnl_s8}};
+    dnnl_data_type_t type = dnnl_data_type_undef;
+    if (!tensor || tensor->rank != 4 || tensor->quantization) return false;
+    for (size_t i = 0; i < TN_COUNT(types); i++)
+        if (types[i].type == tensor->type) type = types[i].same;
+    if (type == dnnl_data_type_undef) return false;
     const int64_t shape[] = {tensor->shape[0] / parts, tensor->shape[1], tensor->shape[2],
                              tensor->shape[3]};
     for (int i = 0; i < 4; i++)
         if (shape[i] < 1) return false;
     for (size_t i = 0; i < TN_COUNT(tags); i++)
         if (tags[i].format == tensor->format)
-            return tn_dnnl_layout_make(layout, 4, shape, tags[i].tag);
+            return tn_dnnl_layout_make(layout, type, 4, shape, tags[i].tag);
     return false;
 }

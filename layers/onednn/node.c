@@ -4,7 +4,7 @@
 #include "kit/operator/kernel_memory.h"
 #include <tenon/kit/strided.h>
 
-enum { X = 0, BIAS = 2 };
+enum { X = 0 };
 
 typedef struct node_context {
     tn_kernel_context kept; /* no tables */
@@ -36,13 +36,9 @@ static int64_t parts_of(const tn_call *call) {
     return are_images_apart(x) || are_images_apart(call->outputs[0]) ? x->shape[0] : 1;
 }
 
-static bool has_bias(const tn_call *call) {
-    return call->input_count > BIAS && call->inputs[BIAS];
-}
-
 /* The arguments in the order in which tn_dnnl_node_run gives their addresses. */
-static tn_status add_arguments(tn_call *call, bool has_weights, const_dnnl_primitive_desc_t desc,
-                               tn_dnnl_primitive *primitive) {
+static tn_status add_arguments(tn_call *call, bool has_weights, bool has_bias,
+                               const_dnnl_primitive_desc_t desc, tn_dnnl_primitive *primitive) {
     const struct {
         int id;
         dnnl_query_t query;
@@ -51,7 +47,7 @@ static tn_status add_arguments(tn_call *call, bool has_weights, const_dnnl_primi
     } arguments[] = {{DNNL_ARG_SRC, dnnl_query_src_md, 0, true},
                      {DNNL_ARG_DST, dnnl_query_dst_md, 0, true},
                      {DNNL_ARG_WEIGHTS, dnnl_query_weights_md, 0, has_weights},
-                     {DNNL_ARG_BIAS, dnnl_query_weights_md, 1, has_weights && has_bias(call)}};
+                     {DNNL_ARG_BIAS, dnnl_query_weights_md, 1, has_bias}};
     tn_dnnl_layout operand = {0};
     tn_status status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < TN_COUNT(arguments); i++) {
@@ -69,7 +65,7 @@ static tn_status add_arguments(tn_call *call, bool has_weights, const_dnnl_primi
     return status;
 }
 
-tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights,
+tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights, const tn_tensor *bias,
                                tn_status (*describe)(tn_call *call, int64_t parts,
                                                      dnnl_primitive_desc_t *out_desc)) {
     node_context *context = call->context;
@@ -82,7 +78,8 @@ tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights,
         TN_TRY(describe(call, parts, &desc));
         tn_status status = tn_dnnl_primitive_make(call, desc, primitive);
         primitive->parts = parts;
-        if (status == TN_OK) status = add_arguments(call, has_weights, desc, primitive);
+        if (status == TN_OK)
+            status = add_arguments(call, has_weights, bias != NULL, desc, primitive);
         dnnl_primitive_desc_destroy(desc);
         if (status != TN_OK) {
             tn_dnnl_primitive_destroy(primitive);
@@ -96,17 +93,17 @@ tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights,
 
 /* Parts begin where the batch's images do. */
 static tn_dnnl_address address_of(const tn_tensor *tensor) {
-    return (tn_dnnl_address){tensor->data, (uint64_t)tensor->strides[0] * sizeof(float)};
+    const uint64_t bytes = tensor->type == TN_F32 ? sizeof(float) : 1;
+    return (tn_dnnl_address){tensor->data, (uint64_t)tensor->strides[0] * bytes};
 }
 
-tn_status tn_dnnl_node_run(tn_call *call, const void *weights) {
+tn_status tn_dnnl_node_run(tn_call *call, const void *weights, const tn_tensor *bias) {
     const node_context *context = call->context;
     tn_dnnl_address addresses[TN_DNNL_ARGUMENTS] = {address_of(call->inputs[X]),
                                                     address_of(call->outputs[0])};
     uint32_t count = 2;
     if (weights) addresses[count++] = (tn_dnnl_address){(void *)(uintptr_t)weights, 0};
-    if (weights && has_bias(call))
-        addresses[count++] = (tn_dnnl_address){call->inputs[BIAS]->data, 0};
+    if (bias) addresses[count++] = (tn_dnnl_address){bias->data, 0};
     if (call->operand_count) addresses[count++] = address_of(call->operands[0]);
     return tn_dnnl_primitive_run(call, &context->primitive, addresses);
 }

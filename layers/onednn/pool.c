@@ -77,17 +77,22 @@ static tn_status pool_accepts(tn_call *call) {
 }
 
 static tn_status pool_reshape(tn_call *call) {
-    return tn_dnnl_node_reshape(call, false, describe);
+    return tn_dnnl_node_reshape(call, false, NULL, describe);
 }
 
 static tn_status pool_run(tn_call *call) {
-    return tn_dnnl_node_run(call, NULL);
+    return tn_dnnl_node_run(call, NULL, NULL);
 }
 
 static const char *const combinations[] = {
     "f32:nhwc -> f32:nhwc", "f32:linear|c16|c8:strided -> f32:linear|c16|c8:strided"};
 
-#define POOL_KERNEL(name_of, operator_name, kind, ...)                                             \
+/* The largest of 8-bit integers is one of them. */
+static const char *const max_combinations[] = {
+    "f32:nhwc -> f32:nhwc", "f32:linear|c16|c8:strided -> f32:linear|c16|c8:strided",
+    "u8:nhwc -> u8:nhwc", "i8:nhwc -> i8:nhwc"};
+
+#define POOL_KERNEL(name_of, operator_name, table, kind, ...)                                      \
     const tn_kernel name_of = {.size = sizeof(tn_kernel),                                          \
                                .revision = 1,                                                      \
                                .domain = "",                                                       \
@@ -96,7 +101,7 @@ static const char *const combinations[] = {
                                .name = "onednn",                                                   \
                                .traits = TN_KERNEL_OPENMP,                                         \
                                .doc = "oneDNN's pooling.",                                         \
-                               TN_COMBINATIONS(combinations),                                      \
+                               TN_COMBINATIONS(table),                                             \
                                .accepts = pool_accepts,                                            \
                                .open = tn_dnnl_node_open,                                          \
                                .close = tn_dnnl_node_close,                                        \
@@ -104,8 +109,9 @@ static const char *const combinations[] = {
                                .run = pool_run,                                                    \
                                .user = (void *)(uintptr_t) & (kind),                               \
                                __VA_ARGS__}
-POOL_KERNEL(tn_dnnl_max_pool_kernel, "MaxPool", max_kind,
+POOL_KERNEL(tn_dnnl_max_pool_kernel, "MaxPool", max_combinations, max_kind,
             TN_FIELDS(tn_dnnl_window_params, tn_dnnl_window_fields));
-POOL_KERNEL(tn_dnnl_average_pool_kernel, "AveragePool", average_kind,
+POOL_KERNEL(tn_dnnl_average_pool_kernel, "AveragePool", combinations, average_kind,
             TN_FIELDS(tn_dnnl_window_params, tn_dnnl_window_fields));
-POOL_KERNEL(tn_dnnl_global_average_pool_kernel, "GlobalAveragePool", global_kind, TN_NO_FIELDS);
+POOL_KERNEL(tn_dnnl_global_average_pool_kernel, "GlobalAveragePool", combinations, global_kind,
+            TN_NO_FIELDS);

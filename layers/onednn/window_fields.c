@@ -34,12 +34,20 @@ static tn_status check_rank(tn_call *call) {
     return call->host->fail(call, TN_ERROR_UNSUPPORTED, "only two spatial axes are done here");
 }
 
-tn_status tn_dnnl_conv_window(tn_call *call, tn_window *out_window) {
+static tn_status resolve_conv(tn_call *call, const tn_tensor *weights, tn_window *out_window) {
     const tn_status status = check_rank(call);
     if (status != TN_OK) return status;
     const tn_window_fields fields =
-        fields_of(call->kernel_params, (tn_i64s){2, call->inputs[1]->shape + 2});
+        fields_of(call->kernel_params, (tn_i64s){2, weights->shape + 2});
     return tn_window_resolve(call, &fields, 2, call->inputs[0]->shape + 2, out_window);
+}
+
+tn_status tn_dnnl_conv_window(tn_call *call, tn_window *out_window) {
+    return resolve_conv(call, call->inputs[1], out_window);
+}
+
+tn_status tn_dnnl_integer_conv_window(tn_call *call, tn_window *out_window) {
+    return resolve_conv(call, call->inputs[3], out_window);
 }
 
 /* The output's extents are known: where they were wanted, the pads take away what is too much. */

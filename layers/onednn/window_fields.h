@@ -20,10 +20,11 @@ typedef struct tn_dnnl_window_params {
 enum { TN_DNNL_WINDOW_FIELDS = 10 };
 extern const tn_field tn_dnnl_window_fields[TN_DNNL_WINDOW_FIELDS];
 
-/* The windows of a Conv, of a ConvTranspose (of the convolution whose gradient it is, with `input`
- * and `output` as the node has them), and of a pooling, of two spatial axes. Shapes are known to be
- * sound. TN_ERROR_UNSUPPORTED: another number of axes. */
+/* The windows of a Conv, of a QLinearConv, of a ConvTranspose (of the convolution whose gradient it
+ * is, with `input` and `output` as the node has them), and of a pooling, of two spatial axes.
+ * Shapes are known to be sound. TN_ERROR_UNSUPPORTED: another number of axes. */
 tn_status tn_dnnl_conv_window(tn_call *call, tn_window *out_window);
+tn_status tn_dnnl_integer_conv_window(tn_call *call, tn_window *out_window);
 tn_status tn_dnnl_conv_transpose_window(tn_call *call, tn_window *out_window);
 tn_status tn_dnnl_pool_window(tn_call *call, tn_window *out_window);
 

@@ -165,9 +165,9 @@ static bool read_global_average(const tn_call *call, tn_byte_pool *out_pool) {
     return true;
 }
 
-TN_BYTE_POOL_KERNELS(max, "MaxPool", read_max);
-TN_BYTE_POOL_KERNELS(average, "AveragePool", read_average);
-TN_BYTE_POOL_KERNELS(global_average, "GlobalAveragePool", read_global_average);
+TN_BYTE_POOL_KERNELS(max, "MaxPool", max, read_max);
+TN_BYTE_POOL_KERNELS(average, "AveragePool", mean, read_average);
+TN_BYTE_POOL_KERNELS(global_average, "GlobalAveragePool", mean, read_global_average);
 
 /* ----------------------------------------------------------------------------------------------
  * lengths */

@@ -20,11 +20,11 @@
  *             0.5         a constant of one element, of that value; [0, 2, 1]: of these elements
  *             ?e          a constant of one element, captured; ?e[]: of any number, as a list
  *             Op(...)     another node of one result;  a | b: the first of the two that matches
- *   field     axis=-1  perm=[0, 2, 1]  mode=linear  axis=?a (captured)
- *             A field that is not named has its default; `...` as the last argument: any value.
- *             An operator without a field of the name does not match.
- *   $v        in a replacement, where a field's value or an input stands: what the guard computed
- *             under the name v.
+ *             Op*(...)    a node that stays in the graph where others read its results too; it
+ * reads no result of another node of the pattern field     axis=-1  perm=[0, 2, 1]  mode=linear
+ * axis=?a (captured) A field that is not named has its default; `...` as the last argument: any
+ * value. An operator without a field of the name does not match. $v        in a replacement, where
+ * a field's value or an input stands: what the guard computed under the name v.
  *
  * Numbers match within 1e-6 of their value (1e-3 where the constant is of 16 bits). Inputs 0 and 1
  * of operators with TN_OPERATOR_COMMUTATIVE match in either order. In a replacement a name that the
@@ -32,7 +32,8 @@
  * such a value has its default; a number is a constant of the first output's type, a list of
  * integers one of type i64.
  *
- * The replacement has fewer nodes than any form of the pattern; the outputs keep types and shapes;
+ * The replacement has fewer nodes than any form of the pattern, not counting nodes whose inputs are
+ * all constants, which are folded; the outputs keep types and shapes;
  * operators without a kernel on the build's device are not put where nodes with one were.
  */
 #ifndef TENON_PLUGIN_REWRITE_H

@@ -94,7 +94,9 @@ static void finish(const tn_integer_conv *run, const tn_integer_conv_band *band)
     const int64_t padded = run->padded, filters = run->filters;
     const int64_t of_group = band->item % run->item_groups * padded;
     const int64_t at = band->item * filters * run->positions + band->first;
+    const int64_t last_at = (band->item * run->positions + band->first) * filters;
     const bool is_scaled = run->inputs->y_scale != TN_CONV_NO_INPUT;
+    const bool is_last = y->format == TN_NHWC; /* of one group */
     const int32_t zero = tn_conv_integer_zero(run->call, run->inputs->y_zero, 0);
     for (int64_t r = 0; r < band->rows; r++) {
         int32_t *sums = band->sums + r * padded;
@@ -102,8 +104,10 @@ static void finish(const tn_integer_conv *run, const tn_integer_conv_band *band)
                       run->zeros + of_group, sums);
         if (is_scaled)
             rows->to_bytes(filters, sums, run->factors + of_group, zero, y->type == TN_I8,
-                           band->bytes + r * padded);
+                           is_last ? (uint8_t *)y->data + last_at + r * filters
+                                   : band->bytes + r * padded);
     }
+    if (is_last) return;
     if (is_scaled)
         rows->transpose(band->rows, filters, band->bytes, padded, 0, (uint8_t *)y->data + at,
                         run->positions);

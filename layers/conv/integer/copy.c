@@ -26,6 +26,23 @@ static void fill(const tn_integer_conv *run, char *to, int64_t count) {
     }
 }
 
+/* A row of X, `count` bytes that lie channels last already, as the copy has them. */
+static void copy_last(const tn_integer_conv *run, const uint8_t *from, int64_t count, char *to,
+                      uint8_t *buffer) {
+    const bool is_unsigned = x_of(run)->type == TN_U8;
+    if (is_unsigned) {
+        uint8_t *signs = run->depthwise ? (uint8_t *)to : buffer;
+        for (int64_t i = 0; i < count; i++)
+            signs[i] = from[i] ^ 0x80u;
+        if (run->depthwise) return;
+        from = buffer;
+    }
+    if (run->depthwise)
+        memcpy(to, from, (size_t)count);
+    else
+        run->level->dot->load(to, (const int8_t *)from, count);
+}
+
 /* Row `row` of an item's copy; `buffer` has room for a row of X. */
 static void copy_row(const tn_integer_conv *run, int64_t item, int64_t row, char *to,
                      uint8_t *buffer) {
@@ -50,9 +67,15 @@ static void copy_row(const tn_integer_conv *run, int64_t item, int64_t row, char
     char *inside = to + left * channels * run->element_bytes;
     uint8_t *rows = run->depthwise ? (uint8_t *)inside : buffer;
     fill(run, to, left * channels);
-    run->level->rows->transpose(channels, width, from, run->plane,
-                                x_of(run)->type == TN_U8 ? 0x80 : 0, rows, channels);
-    if (!run->depthwise) run->level->dot->load(inside, (const int8_t *)buffer, width * channels);
+    if (x_of(run)->format == TN_NHWC) {
+        const int64_t skipped = input_row * width * (channels - 1);
+        copy_last(run, from + skipped, width * channels, inside, buffer);
+    } else {
+        run->level->rows->transpose(channels, width, from, run->plane,
+                                    x_of(run)->type == TN_U8 ? 0x80 : 0, rows, channels);
+        if (!run->depthwise)
+            run->level->dot->load(inside, (const int8_t *)buffer, width * channels);
+    }
     fill(run, inside + width * channels * run->element_bytes, (all - left - width) * channels);
 }
 

@@ -89,9 +89,13 @@ static bool read_run(tn_call *call, const tn_integer_level *level, tn_integer_co
     return true;
 }
 
+/* Channels last the groups of a position would lie side by side. */
 static tn_status integer_accepts(tn_call *call) {
     tn_integer_conv run;
-    return read_run(call, levels_of(call)->integer, &run) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    if (!read_run(call, levels_of(call)->integer, &run)) return TN_ERROR_UNSUPPORTED;
+    const bool is_linear =
+        call->inputs[TN_CONV_X]->format == TN_LINEAR && call->outputs[0]->format == TN_LINEAR;
+    return is_linear || run.item_groups == 1 ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -266,11 +270,19 @@ static tn_status integer_run_bands(tn_call *call) {
                                     tn_integer_conv_do_units, &run);
 }
 
+static const char *const conv_integer_combinations[] = {"u8|i8, u8|i8, *?, *? -> i32"};
+static const char *const q_linear_conv_combinations[] = {
+    "u8|i8:nhwc, f32, *, *, f32, *, f32, *, i32? -> u8|i8:nhwc",
+    "u8|i8, f32, *, *, f32, *, f32, *, i32? -> u8|i8:nhwc",
+    "u8|i8:nhwc, f32, *, *, f32, *, f32, *, i32? -> u8|i8",
+    "u8|i8, f32, *, *, f32, *, f32, *, i32? -> u8|i8",
+};
 #define INTEGER_KERNEL(prefix, operator_name, level_name)                                          \
     const tn_kernel tn_##prefix##_##level_name = TN_LEVEL_TABLE_OF(                                \
         2, level_name, level, operator_name, "integer",                                            \
         "Products of bytes with exact sums over a copy of X with channels last.",                  \
-        .traits = TN_KERNEL_DETERMINISTIC, .accepts = integer_accepts, .prepare = integer_prepare, \
+        .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(prefix##_combinations),                 \
+        .accepts = integer_accepts, .prepare = integer_prepare,                                    \
         .release = tn_kernel_state_destroy, .reshape = integer_reshape, .run = integer_run_bands)
 #define INTEGER_KERNELS(level)                                                                     \
     static const tn_integer_conv_level level_##level = {&tn_integer_##level,                       \

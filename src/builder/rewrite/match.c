@@ -53,10 +53,11 @@ bool tn_matcher_bind_value(tn_matcher *m, uint32_t name, tn_tensor_id tensor,
     return true;
 }
 
-static bool note_node(tn_matcher *m, uint32_t node) {
+static bool note_node(tn_matcher *m, uint32_t node, bool may_stay) {
     for (uint32_t i = 0; i < m->node_count; i++)
-        if (m->nodes[i] == node) return true;
+        if (m->nodes[i] == node) return m->may_stay[i] == may_stay;
     if (m->node_count == TN_PATTERN_NODES) return false;
+    m->may_stay[m->node_count] = may_stay;
     m->nodes[m->node_count++] = node;
     return true;
 }
@@ -120,8 +121,9 @@ static bool match_node(tn_matcher *m, const tn_term *term, const tn_statement *s
             if (match_node(m, term->arguments[i], statement, index, next)) return true;
         return false;
     }
-    if (node->is_dead || !is_operator(m, term, node->entry) || !note_node(m, index) ||
-        (statement && !bind_results(m, statement, node)) || !tn_matcher_fields(m, term, node))
+    if (node->is_dead || !is_operator(m, term, node->entry) ||
+        !note_node(m, index, term->may_stay) || (statement && !bind_results(m, statement, node)) ||
+        !tn_matcher_fields(m, term, node))
         return go_back(m, before);
     if (solve_inputs(m, term, node, false, next)) return true;
     const bool is_commutative = node->entry->op->traits & TN_OPERATOR_COMMUTATIVE;

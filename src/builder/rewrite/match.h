@@ -26,12 +26,13 @@ typedef struct tn_matcher {
     tn_match_binding bindings[TN_PATTERN_NAMES];
     uint32_t bound[TN_PATTERN_NAMES], bound_count; /* in their order */
     uint32_t nodes[TN_PATTERN_NODES], node_count;
-    uint64_t is_done;    /* by statement: it stands on a node */
-    uint32_t step_count; /* so far: hostile patterns end */
-    tn_status status;    /* of what ends the attempt: no memory, a guard that breaks the contract */
-    bool ignores_refit;  /* as if no constant was to be refitted */
-    const char *hidden;  /* a constant to be refitted whose value the pattern asks for; or null */
-    char reason[256];    /* why the last whole match was refused */
+    bool may_stay[TN_PATTERN_NODES]; /* by matched node: see tn_matcher_stays */
+    uint64_t is_done;                /* by statement: it stands on a node */
+    uint32_t step_count;             /* so far: hostile patterns end */
+    tn_status status;   /* of what ends the attempt: no memory, a guard that breaks the contract */
+    bool ignores_refit; /* as if no constant was to be refitted */
+    const char *hidden; /* a constant to be refitted whose value the pattern asks for; or null */
+    char reason[256];   /* why the last whole match was refused */
 } tn_matcher;
 
 /* Whether the pattern's last statement can stand on a node, by the operators' names alone. */
@@ -56,6 +57,9 @@ bool tn_matcher_bind_value(tn_matcher *matcher, uint32_t name, tn_tensor_id tens
 bool tn_attribute_is_near(const tn_attribute *a, const tn_attribute *b);
 /* Nobody else reads what would vanish, and nothing would depend on itself (match_whole.c). */
 bool tn_matcher_is_whole(const tn_matcher *matcher);
+/* Whether matched node number `index` stays in the graph: the pattern lets it, and nodes outside,
+ * or the caller of the network, read what it computes. */
+bool tn_matcher_stays(const tn_matcher *matcher, uint32_t index);
 /* The guard says yes, or there is none (guard.c). */
 bool tn_matcher_ask_guard(tn_matcher *matcher);
 

@@ -71,15 +71,36 @@ static bool is_convex(const tn_matcher *m) {
     return is_right;
 }
 
+/* Whether all results of a matched node but the pattern's outputs may vanish. */
+static bool node_may_vanish(const tn_matcher *m, uint32_t index) {
+    const tn_graph_node *node = &m->graph->nodes[m->nodes[index]];
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] != TN_NO_TENSOR && !is_output(m, node->outputs[i]) &&
+            !may_vanish(m, node->outputs[i]))
+            return false;
+    return true;
+}
+
+bool tn_matcher_stays(const tn_matcher *m, uint32_t index) {
+    return m->may_stay[index] && !node_may_vanish(m, index);
+}
+
+/* Whether a node that stays reads a result of a matched node. */
+static bool stays_behind_matched(const tn_matcher *m, uint32_t index) {
+    const tn_graph_node *node = &m->graph->nodes[m->nodes[index]];
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR && is_made_inside(m, node->inputs[i])) return true;
+    return false;
+}
+
 bool tn_matcher_is_whole(const tn_matcher *m) {
-    if (m->node_count <= m->pattern->replacement_nodes) return false;
+    uint32_t removed = 0;
     for (uint32_t n = 0; n < m->node_count; n++) {
-        const tn_graph_node *node = &m->graph->nodes[m->nodes[n]];
-        for (uint32_t i = 0; i < node->output_count; i++)
-            if (node->outputs[i] != TN_NO_TENSOR && !is_output(m, node->outputs[i]) &&
-                !may_vanish(m, node->outputs[i]))
-                return false;
+        const bool stays = tn_matcher_stays(m, n);
+        if (stays ? stays_behind_matched(m, n) : !node_may_vanish(m, n)) return false;
+        removed += !stays;
     }
+    if (removed <= m->pattern->replacement_nodes) return false;
     for (uint32_t i = 0; i < m->pattern->name_count; i++)
         if (m->pattern->names[i].is_output && !m->bindings[i].is_bound) return false;
     return is_convex(m);

@@ -47,7 +47,7 @@ tn_status tn_rewrite_replace(tn_matcher *m, const char *name, const char *by) {
         graph->nodes[e.nodes[i]].is_dead = true;
     TN_TRY(status);
     for (uint32_t i = 0; i < m->node_count; i++)
-        graph->nodes[m->nodes[i]].is_dead = true;
+        if (!tn_matcher_stays(m, i)) graph->nodes[m->nodes[i]].is_dead = true;
     TN_TRY(tn_pass_names_add(m->context, &m->context->rewritten, name));
     return tn_graph_sort(graph);
 }

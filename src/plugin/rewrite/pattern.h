@@ -55,6 +55,7 @@ struct tn_term {
     const char *domain, *op;  /* domain null: the rewrite's */
     uint32_t lowest, highest; /* versions; 0: any */
     bool has_other_fields;    /* "..." */
+    bool may_stay;            /* "*": where others read its results, it is not taken out */
     uint32_t argument_count, field_count;
     const tn_term **arguments;
     tn_term_field *fields;
@@ -70,6 +71,7 @@ typedef struct tn_pattern_name {
     const char *text;
     uint32_t kind;                           /* TN_TERM_TENSOR, CAPTURE or COMPUTED */
     bool is_in_pattern, is_output, is_input; /* input: no statement of the pattern makes it */
+    bool is_constant;                        /* the pattern has it with ":const" or the like */
     uint32_t statement, result;              /* of the pattern, that makes it */
 } tn_pattern_name;
 
@@ -78,8 +80,8 @@ typedef struct tn_pattern {
     tn_pattern_name *names; /* of both texts */
     uint32_t statement_count, replacement_count;
     const tn_statement *statements, *replacements;
-    uint32_t least_nodes; /* of the pattern, in its shortest form */
-    uint32_t replacement_nodes;
+    uint32_t least_nodes;       /* of the pattern, in its shortest form */
+    uint32_t replacement_nodes; /* but for those of constants alone, which are folded */
 } tn_pattern;
 
 /* Reads both texts; all of it lies in `arena`. TN_ERROR_PLUGIN names the text and the column. */

@@ -54,6 +54,24 @@ bool tn_pattern_reads_constants(const tn_pattern *pattern, const char *op) {
     return false;
 }
 
+/* Whether what stands in a replacement is known when the network is built. */
+static bool is_constant(const tn_pattern *pattern, const tn_term *term) {
+    bool is_right = term->kind == TN_TERM_NODE && term->argument_count > 0;
+    for (uint32_t i = 0; is_right && i < term->argument_count; i++)
+        is_right = is_constant(pattern, term->arguments[i]);
+    if (term->kind == TN_TERM_NODE) return is_right;
+    return term->kind != TN_TERM_TENSOR || pattern->names[term->name].is_constant;
+}
+
+/* The nodes that a replacement has once those of constants alone are folded. */
+static uint32_t count_lasting(const tn_pattern *pattern, const tn_term *term, bool is_outer) {
+    if (term->kind != TN_TERM_NODE || (!is_outer && is_constant(pattern, term))) return 0;
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < term->argument_count; i++)
+        count += count_lasting(pattern, term->arguments[i], false);
+    return count;
+}
+
 static tn_status note_results(tn_pattern *pattern) {
     for (uint32_t s = 0; s < pattern->statement_count; s++)
         for (uint32_t i = 0; i < pattern->statements[s].result_count; i++) {
@@ -119,6 +137,7 @@ tn_status tn_pattern_check(tn_pattern *pattern) {
     for (uint32_t s = 0; s < pattern->replacement_count; s++) {
         TN_TRY(visit_terms(pattern->replacements[s].term, check_use, &check));
         TN_TRY(assign(&check, &pattern->replacements[s]));
+        pattern->replacement_nodes += count_lasting(pattern, pattern->replacements[s].term, true);
     }
     for (uint32_t i = 0; i < pattern->name_count; i++) {
         tn_pattern_name *name = &pattern->names[i];

@@ -109,6 +109,11 @@ static tn_status take_node(tn_pattern_reader *p, uint32_t depth, const char *nam
         p->at++;
         TN_TRY(take_versions(p, node));
     }
+    if (*p->at == '*') {
+        if (p->is_replacement) return tn_pattern_fail(p, "'(': '*' is for patterns");
+        p->at++;
+        node->may_stay = true;
+    }
     if (!tn_pattern_take(p, "(")) return tn_pattern_fail(p, "'('");
     return take_arguments(p, depth, node);
 }
@@ -142,6 +147,7 @@ static tn_status take_tensor(tn_pattern_reader *p, const char *name, tn_term *te
     }
     if (*p->at != ':' || p->at[1] == ':') return TN_OK;
     p->at++;
+    p->pattern->names[term->name].is_constant = true;
     return take_constraint(p, term);
 }
 
@@ -168,7 +174,8 @@ static tn_status take_one(tn_pattern_reader *p, uint32_t depth, const tn_term **
     const char *next = p->at;
     while (is_space(*next))
         next++;
-    const bool is_node = *next == '(' || *next == '@' || strncmp(next, "::", 2) == 0;
+    const bool is_node =
+        *next == '(' || *next == '@' || *next == '*' || strncmp(next, "::", 2) == 0;
     return is_node ? take_node(p, depth, name, term) : take_tensor(p, name, term);
 }
 
@@ -259,7 +266,6 @@ tn_status tn_pattern_parse(tn_arena *arena, const char *pattern, const char *rep
     tn_pattern_reader after = {arena, made, "replacement", replacement, replacement, 0, true};
     TN_TRY(take_statements(&before, &made->statements, &made->statement_count));
     TN_TRY(take_statements(&after, &made->replacements, &made->replacement_count));
-    made->replacement_nodes = after.node_count;
     TN_TRY(tn_pattern_check(made));
     *out_pattern = made;
     return TN_OK;

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels of quantized.h: rows of rows.h, and tables of kit/math/byte_table.h, on all threads.
+ */
+#include "kit/math/byte_table.h"
+#include "kit/operator/physical.h"
+#include "quantized/quantized.h"
+#include <tenon/kit/broadcast.h>
+
+enum { GRAIN = 16384 };
+
+/* ----------------------------------------------------------------------------------------------
+ * QLinearAdd */
+
+typedef struct sum_job {
+    tn_quantized_sum sum;
+    const tn_quantized_level *level;
+    const tn_broadcast_rows *rows; /* at the first row */
+    const uint8_t *a, *b;
+    uint8_t *y;
+} sum_job;
+
+/* Other formats than linear have the axes of the output all. */
+static tn_status sum_accepts(tn_call *call) {
+    const tn_tensor *y = call->outputs[0];
+    if (y->format == TN_LINEAR) return TN_OK;
+    return call->inputs[TN_SUM_A]->rank == y->rank && call->inputs[TN_SUM_B]->rank == y->rank
+               ? TN_OK
+               : TN_ERROR_UNSUPPORTED;
+}
+
+static void add_input(tn_broadcast_rows *rows, const tn_tensor *y, const tn_tensor *input) {
+    tn_physical physical;
+    if (y->format == TN_LINEAR) {
+        tn_broadcast_add(rows, input->rank, input->shape);
+        return;
+    }
+    tn_physical_init(&physical, y->format, input->rank, input->shape);
+    tn_broadcast_add(rows, physical.rank, physical.shape);
+}
+
+static void sum_row(const void *user, const tn_broadcast_rows *rows, int64_t first, int64_t count) {
+    const sum_job *job = user;
+    const int64_t a_step = rows->stride[0], b_step = rows->stride[1];
+    job->level->add(&job->sum, count, job->a + rows->offset[0] + first * a_step, a_step,
+                    job->b + rows->offset[1] + first * b_step, b_step,
+                    job->y + rows->output_offset + first);
+}
+
+static tn_status sum_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const sum_job *job = user;
+    (void)thread;
+    tn_broadcast_elements(job->rows, begin, end, sum_row, job);
+    return TN_OK;
+}
+
+static tn_status sum_run(tn_call *call) {
+    const tn_tensor *y = call->outputs[0];
+    tn_broadcast_rows rows;
+    tn_physical physical;
+    sum_job job = {.level = call->user,
+                   .rows = &rows,
+                   .a = call->inputs[TN_SUM_A]->data,
+                   .b = call->inputs[TN_SUM_B]->data,
+                   .y = y->data};
+    tn_quantized_sum_read(call, &job.sum);
+    tn_physical_init(&physical, y->format, y->rank, y->shape);
+    tn_broadcast_init(&rows, physical.rank, physical.shape);
+    add_input(&rows, y, call->inputs[TN_SUM_A]);
+    add_input(&rows, y, call->inputs[TN_SUM_B]);
+    if (!tn_broadcast_begin(&rows)) return TN_OK;
+    return call->host->parallel_for(call, tn_infer_product(physical.shape, 0, physical.rank), GRAIN,
+                                    sum_elements, &job);
+}
+
+static const char *const sum_combinations[] = {
+    "u8|i8, f32, *?, u8|i8, f32, *?, f32, *? -> u8|i8",
+    "u8|i8:nhwc, f32, *?, u8|i8:nhwc, f32, *?, f32, *? -> u8|i8:nhwc"};
+#define SUM_KERNEL(level)                                                                          \
+    static const tn_kernel sum_##level = {                                                         \
+        TN_KERNEL_BEGIN("cpu", "com.microsoft", "QLinearAdd", "rows_" #level, 1,                   \
+                        "Rows of 8-bit elements on all threads."),                                 \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
+        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        TN_COMBINATIONS(sum_combinations),                                                         \
+        .accepts = sum_accepts,                                                                    \
+        .run = sum_run,                                                                            \
+        .user = (void *)(uintptr_t)&tn_quantized_##level}
+SUM_KERNEL(baseline);
+SUM_KERNEL(avx2);
+SUM_KERNEL(avx512);
+
+/* ----------------------------------------------------------------------------------------------
+ * LookUp */
+
+typedef void (*apply_function)(const tn_byte_table *table, int64_t count, const int8_t *from,
+                               int8_t *to);
+typedef struct look_up_job {
+    apply_function apply;
+    tn_byte_table table;
+    const int8_t *from;
+    int8_t *to;
+} look_up_job;
+
+static tn_status look_up_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const look_up_job *job = user;
+    (void)thread;
+    job->apply(&job->table, end - begin, job->from + begin, job->to + begin);
+    return TN_OK;
+}
+
+/* The byte table is in the order of signed bytes. */
+static tn_status look_up(tn_call *call, apply_function apply) {
+    const int8_t *table = call->inputs[1]->data;
+    look_up_job job = {.apply = apply, .from = call->inputs[0]->data, .to = call->outputs[0]->data};
+    for (int i = 0; i < 256; i++)
+        job.table.values[i] = table[i ^ 0x80];
+    return call->host->parallel_for(call, (int64_t)call->outputs[0]->bytes, GRAIN, look_up_elements,
+                                    &job);
+}
+
+static tn_status look_up_run_baseline(tn_call *call) {
+    return look_up(call, tn_byte_table_apply);
+}
+static tn_status look_up_run_avx2(tn_call *call) {
+    return look_up(call, tn_byte_table_apply_avx2);
+}
+static tn_status look_up_run_avx512(tn_call *call) {
+    return look_up(call, tn_byte_table_apply_avx512);
+}
+
+static const char *const look_up_combinations[] = {"u8|i8, u8|i8 -> u8|i8",
+                                                   "u8|i8:nhwc, u8|i8 -> u8|i8:nhwc"};
+#define LOOK_UP_KERNEL(level)                                                                      \
+    static const tn_kernel look_up_##level = {                                                     \
+        TN_KERNEL_BEGIN("cpu", "Tenon", "LookUp", "table_" #level, 1,                              \
+                        "Bytes looked up on all threads."),                                        \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
+        TN_COMBINATIONS(look_up_combinations), .run = look_up_run_##level}
+LOOK_UP_KERNEL(baseline);
+LOOK_UP_KERNEL(avx2);
+LOOK_UP_KERNEL(avx512);
+
+const tn_kernel *const tn_quantized_kernels[6] = {TN_LEVEL_LIST(sum), TN_LEVEL_LIST(look_up)};

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks with QuantizeLinear and DequantizeLinear: which nodes become operators of integers, and that these give the bytes
+that sums of integers in NumPy give. Scales that are none, and zero points of other types, leave the nodes as they are.
+
+Usage: check_quantized_networks.py TENON, where TENON is the program. Needs NumPy and onnx.
+"""
+
+import json
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from checks import ProgramChecks
+
+F32, U8, I8, I32 = np.float32, np.uint8, np.int8, np.int32
+
+
+class Net:
+    """x, a quantised input, and nodes; the output y is quantised as well."""
+
+    def __init__(self, shape, kind, opset=17):
+        self.kind, self.opset, self.nodes, self.constants, self.count = kind, opset, [], [], 0
+        self.input = helper.make_tensor_value_info("x", helper.np_dtype_to_tensor_dtype(np.dtype(kind)), shape)
+
+    def const(self, value):
+        self.count += 1
+        self.constants.append(numpy_helper.from_array(np.asarray(value), f"c{self.count}"))
+        return f"c{self.count}"
+
+    def node(self, op, *inputs, to=None, **fields):
+        self.count += 1
+        name = to or f"t{self.count}"
+        self.nodes.append(helper.make_node(op, list(inputs), [name], **fields))
+        return name
+
+    def real(self, name, scale, zero, **fields):
+        return self.node("DequantizeLinear", name, self.const(F32(scale)), self.const(zero), **fields)
+
+    def store(self, name, scale, zero, to=None):
+        return self.node("QuantizeLinear", name, self.const(F32(scale)), self.const(zero), to=to)
+
+    def model(self, kind=None):
+        kind = helper.np_dtype_to_tensor_dtype(np.dtype(kind or self.kind))
+        graph = helper.make_graph(self.nodes, "net", [self.input], [helper.make_tensor_value_info("y", kind, None)], self.constants)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
+
+
+def saturate(value, zero):
+    """Rounded steps as bytes of the zero point's type."""
+    bounds = np.iinfo(zero.dtype)
+    return np.clip(np.rint(value) + int(zero), bounds.min, bounds.max).astype(zero.dtype)
+
+
+def convolve(x, w, pads, stride):
+    """Sums of 64 bits; x and w have their zero points taken off."""
+    x = np.pad(x.astype(np.int64), ((0, 0), (0, 0), (pads, pads), (pads, pads)))
+    windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(2, 3))[:, :, ::stride, ::stride]
+    return np.einsum("nchwij,fcij->nfhw", windows, w.astype(np.int64))
+
+
+def conv_case(kind, x_zero, y_zero, per_channel, act=None, bias="i32", seed=1):
+    """The model, its input and the bytes that are right."""
+    rng = np.random.RandomState(seed)
+    info = np.iinfo(kind)
+    x = rng.randint(info.min, info.max + 1, (2, 5, 9, 8)).astype(kind)
+    w = rng.randint(-127, 128, (24, 5, 3, 3)).astype(I8)
+    w_scale = rng.uniform(0.002, 0.01, 24 if per_channel else 1).astype(F32)
+    x_scale, y_scale = F32(0.03), F32(0.11)
+    step = x_scale * w_scale
+    b = rng.randint(-9000, 9000, 24).astype(I32)
+    net = Net(list(x.shape), kind)
+    x_zero, y_zero = kind(x_zero), kind(y_zero)
+    scale = net.const(w_scale if per_channel else w_scale[0])
+    zero = net.const(np.zeros(24, I8) if per_channel else I8(0))
+    of_axis = {"axis": 0} if per_channel else {}
+    real_w = net.node("DequantizeLinear", net.const(w), scale, zero, **of_axis)
+    inputs = [net.real("x", x_scale, x_zero), real_w]
+    if bias == "i32":
+        inputs.append(net.node("DequantizeLinear", net.const(b), net.const(step if per_channel else step[0]), **of_axis))
+    elif bias == "f32":
+        inputs.append(net.const((b * step).astype(F32)))
+    v = net.node("Conv", *inputs, kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2])
+    if act:
+        v = net.node(act, v)
+    net.store(v, y_scale, y_zero, to="y")
+    sums = convolve(x.astype(np.int64) - int(x_zero), w, 1, 2) + (b[:, None, None] if bias else 0)
+    factor = (step / y_scale).astype(F32).reshape(-1, 1, 1)
+    return net.model(), x, saturate(sums.astype(F32) * factor, y_zero)
+
+
+def sum_case(kind, relu=False):
+    """Added to its own maximum pool of stride 1: DequantizeLinear serves both."""
+    rng = np.random.RandomState(2)
+    info = np.iinfo(kind)
+    x = rng.randint(info.min, info.max + 1, (1, 16, 6, 7)).astype(kind)
+    zero, y_zero = kind(3), kind(info.min if relu else 9)
+    net = Net(list(x.shape), kind)
+    real = net.real("x", 0.5, zero)
+    pooled = net.real(net.store(net.node("MaxPool", real, kernel_shape=[3, 3], pads=[1, 1, 1, 1]), 0.5, zero), 0.5, zero)
+    v = net.node("Add", real, pooled)
+    net.store(net.node("Relu", v) if relu else v, 0.75, y_zero, to="y")
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=info.min)
+    most = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3)).max(axis=(4, 5))
+    factor = F32(0.5) / F32(0.75)
+    a, b = ((t.astype(I32) - int(zero)).astype(F32) * factor for t in (x, most))
+    return net.model(), x, saturate(a + b, y_zero)
+
+
+def gemm_case():
+    """Flatten, a product with transposed weights and a bias, and a table of a sigmoid."""
+    rng = np.random.RandomState(3)
+    x = rng.randint(0, 256, (3, 4, 2, 5)).astype(U8)
+    w = rng.randint(-127, 128, (10, 40)).astype(I8)
+    b = rng.randint(-900, 900, 10).astype(I32)
+    zero, v_zero, y_zero = U8(100), U8(120), U8(0)
+    net = Net(list(x.shape), U8)
+    flat = net.real(net.store(net.node("Flatten", net.real("x", 0.02, zero)), 0.02, zero), 0.02, zero)
+    step = F32(0.02) * F32(0.01)
+    real_w = net.real(net.const(w), 0.01, I8(0))
+    real_b = net.node("DequantizeLinear", net.const(b), net.const(step))
+    v = net.real(net.store(net.node("Gemm", flat, real_w, real_b, transB=1), 0.05, v_zero), 0.05, v_zero)
+    net.store(net.node("Sigmoid", v), 1 / 256, y_zero, to="y")
+    sums = (x.reshape(3, 40).astype(np.int64) - 100) @ w.T.astype(np.int64) + b
+    inner = saturate(sums.astype(F32) * (step / F32(0.05)), v_zero)
+    real = (inner.astype(I32) - 120).astype(F32) * F32(0.05)
+    return net.model(), x, saturate(1 / (1 + np.exp(-real.astype(np.float64))) * 256, y_zero)
+
+
+def mat_mul_case():
+    """Columns with scales of their own, then a product with the transposed result."""
+    rng = np.random.RandomState(4)
+    x = rng.randint(-128, 128, (2, 6, 16)).astype(I8)
+    w = rng.randint(-127, 128, (16, 16)).astype(I8)
+    scales = rng.uniform(0.002, 0.01, 16).astype(F32)
+    zero = I8(-7)
+    net = Net(list(x.shape), I8)
+    real_w = net.node("DequantizeLinear", net.const(w), net.const(scales), net.const(np.zeros(16, I8)), axis=1)
+    v = net.real(net.store(net.node("MatMul", net.real("x", 0.05, zero), real_w), 0.1, I8(5)), 0.1, I8(5))
+    turned = net.real(net.store(net.node("Transpose", v, perm=[0, 2, 1]), 0.1, I8(5)), 0.1, I8(5))
+    net.store(net.node("MatMul", v, turned), 2, I8(0), to="y")
+    sums = (x.astype(np.int64) - int(zero)) @ w.astype(np.int64)
+    inner = saturate(sums.astype(F32) * ((F32(0.05) * scales) / F32(0.1)), I8(5)).astype(np.int64) - 5
+    return net.model(), x, saturate((inner @ inner.transpose(0, 2, 1)).astype(F32) * (F32(0.1) * F32(0.1) / F32(2)), I8(0))
+
+
+CASES = [
+    ("conv of u8, a scale a channel", conv_case(U8, 120, 131, True), {"quantized.conv": 1}),
+    ("conv of u8, one scale", conv_case(U8, 0, 128, False), {"quantized.conv": 1}),
+    ("conv of i8", conv_case(I8, 0, 0, True), {"quantized.conv": 1}),
+    ("conv of i8, zero points", conv_case(I8, -128, 3, True), {"quantized.conv": 1}),
+    ("conv without a bias", conv_case(U8, 7, 128, True, bias=None), {"quantized.conv": 1}),
+    ("conv with a bias of floats", conv_case(U8, 7, 128, True, bias="f32"), {"quantized.conv": 1}),
+    ("conv, ReLU in the saturation", conv_case(U8, 3, 0, True, act="Relu"), {"quantized.conv.relu": 1}),
+    ("sum and pool of u8", sum_case(U8), {"quantized.add": 1, "quantized.max_pool": 1}),
+    ("sum and pool of i8", sum_case(I8), {"quantized.add": 1, "quantized.max_pool": 1}),
+    ("sum and ReLU of u8", sum_case(U8, relu=True), None),
+    ("flatten, gemm and sigmoid", gemm_case(), {"quantized.flatten": 1, "quantized.gemm.transposed": 1, "quantized.sigmoid": 1}),
+    ("products of matrices", mat_mul_case(), {"quantized.mat_mul": 1, "quantized.mat_mul.both": 1, "quantized.transpose": 1}),
+]
+
+
+def damaged(of, value):
+    """The convolution with another value in the constant that is `of`: its scale, ..."""
+    model, x, _ = conv_case(U8, 120, 131, True)
+    store = next(n for n in model.graph.node if n.op_type == "QuantizeLinear")
+    read = next(n for n in model.graph.node if n.op_type == "DequantizeLinear" and n.input[0] == "x")
+    name = {"scale": store.input[1], "zero": store.input[2], "x zero": read.input[2]}[of]
+    for constant in model.graph.initializer:
+        if constant.name == name:
+            constant.CopyFrom(numpy_helper.from_array(np.asarray(value), name))
+    return model, x
+
+
+class Checks(ProgramChecks):
+    prints_passes = False
+
+    def build(self, model, *options):
+        """What rewrites were applied; null where it failed, with the reason."""
+        onnx.save(model, self.path("net.onnx"))
+        done = self.program("build", "net.onnx", "-o", "net.plan", "--no-timing", "--json", *options)
+        if done.returncode:
+            return None, done.stderr
+        return {r["name"]: r["count"] for r in json.loads(done.stdout)["rewrites"]}, ""
+
+    def run(self, x):
+        np.save(self.path("x.npy"), x)
+        done = self.program("run", "net.plan", "--input", "x=x.npy", "--output", "y=y.npy")
+        return np.load(self.path("y.npy")) if done.returncode == 0 else done.stderr
+
+    def case(self, name, case, wanted):
+        model, x, right = case
+        for libraries in ([], ["--no-kernel-libraries"]):
+            applied, why = self.build(model, *libraries)
+            if wanted is not None:
+                self.report(f"{name}: rewrites", applied == wanted, f"{applied}, expected {wanted} {why}")
+            found = self.run(x)
+            same = isinstance(found, np.ndarray) and found.dtype == right.dtype and np.array_equal(found, right)
+            off = found if isinstance(found, str) else f"{np.count_nonzero(found != right)} of {right.size} bytes differ"
+            self.report(f"{name}: bytes {libraries}", same, off)
+
+    def inside(self):
+        """Weights stay in 8 bits, and so does what lies between the nodes."""
+        model, _, _ = conv_case(U8, 120, 131, True)
+        self.build(model)
+        text = self.program("inspect", "net.plan").stdout
+        self.say("QLinearConv" in text and "Conv " not in text.replace("QLinearConv ", ""), f"inspect: {text[:600]}")
+
+    def hostile(self):
+        for name, value in (("0", F32(0)), ("negative", F32(-0.1)), ("NaN", F32("nan")), ("subnormal", F32(1e-41)), ("infinite", F32("inf"))):
+            model, x = damaged("scale", value)
+            applied, why = self.build(model)
+            self.report(f"scale {name}: left as it is", applied == {}, f"{applied} {why}")
+            found = self.run(x)
+            self.build(model, "--no-fusion")
+            self.report(f"scale {name}: bytes", np.array_equal(found, self.run(x)), "other than those without rewrites")
+        model, x = damaged("zero", np.full(24, 3, U8))
+        applied, why = self.build(model)
+        self.report("24 zero points for one scale", applied is None and "zero_point" in why, f"{applied} {why}")
+        model, x = damaged("x zero", I8(3))
+        applied, why = self.build(model)
+        self.report("a zero point of another type than x", applied is None and "zero_point" in why, f"{applied} {why}")
+
+    def shared(self):
+        """Where somebody else reads the real values, DequantizeLinear stays for them alone."""
+        model, x, right = conv_case(U8, 120, 131, True)
+        real = next(n for n in model.graph.node if n.op_type == "DequantizeLinear" and n.input[0] == "x")
+        model.graph.output.append(helper.make_tensor_value_info(real.output[0], TensorProto.FLOAT, None))
+        applied, why = self.build(model)
+        self.report("real values that are an output too", applied == {"quantized.conv": 1}, f"{applied} {why}")
+        self.report("real values that are an output too: bytes", np.array_equal(self.run(x), right), "others")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    with tempfile.TemporaryDirectory(prefix="tenon-quantized.") as folder:
+        checks = Checks(sys.argv[1], folder)
+        for name, case, wanted in CASES:
+            checks.case(name, case, wanted)
+        checks.inside()
+        checks.hostile()
+        checks.shared()
+        return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
