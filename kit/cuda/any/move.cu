@@ -76,8 +76,7 @@ struct reverse {
         const int64_t sequence = job.is_time_first ? second : first;
         const int64_t time = job.is_time_first ? first : second;
         const int64_t length = job.lengths[sequence];
-        if (length < 0 || tn_fault_index(job.fault, length, job.extent + 1) < 0) {
-            if (length < 0) (void)tn_fault_index(job.fault, length, 0);
+        if (!tn_fault_within(job.fault, length, 0, job.extent)) {
             tn_any_clear(job.y, i, job.bytes);
             return;
         }
