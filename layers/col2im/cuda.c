@@ -6,10 +6,8 @@
 
 static tn_status col2im_run(tn_call *call) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-    tn_cuda_col2im_job job = {.x = x->data,
-                              .y = y->data,
-                              .type = x->type,
-                              .count = (uint32_t)tn_element_count(y)};
+    tn_cuda_col2im_job job = {
+        .x = x->data, .y = y->data, .type = x->type, .count = (uint32_t)tn_element_count(y)};
     if (job.count == 0) return TN_OK;
     TN_TRY(tn_col2im_window(call, &job.window));
     job.taps = tn_infer_product(job.window.kernel, 0, job.window.rank);

@@ -16,8 +16,7 @@ static const tn_field compress_fields[] = {
 
 static tn_status compress_reshape(tn_call *call) {
     const int64_t given = tn_element_count(call->inputs[CONDITION]);
-    call->workspace_bytes =
-        (uint64_t)(1 + tn_cuda_select_parts(given) + given) * sizeof(int64_t);
+    call->workspace_bytes = (uint64_t)(1 + tn_cuda_select_parts(given) + given) * sizeof(int64_t);
     return TN_OK;
 }
 

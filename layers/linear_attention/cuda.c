@@ -37,8 +37,7 @@ static tn_status linear_attention_run(tn_call *call) {
                                               .present = present ? present->data : NULL,
                                               .type = query->type,
                                               .past_type = past ? past->type : query->type,
-                                              .present_type =
-                                                  present ? present->type : query->type,
+                                              .present_type = present ? present->type : query->type,
                                               .state = call->workspace,
                                               .batch = sizes.batch,
                                               .steps = sizes.steps,

@@ -24,8 +24,8 @@ static int64_t most_of(const tn_call *call) {
 static tn_status suppression_reshape(tn_call *call) {
     const int64_t *shape = call->inputs[SCORES]->shape;
     const int64_t rows = shape[0] * shape[1];
-    call->workspace_bytes = (uint64_t)(1 + rows + rows * most_of(call)) * sizeof(int64_t) +
-                            (uint64_t)(rows * shape[2]);
+    call->workspace_bytes =
+        (uint64_t)(1 + rows + rows * most_of(call)) * sizeof(int64_t) + (uint64_t)(rows * shape[2]);
     return TN_OK;
 }
 

@@ -5,8 +5,7 @@
 
 static tn_status non_zero_reshape(tn_call *call) {
     const int64_t count = tn_element_count(call->inputs[0]);
-    call->workspace_bytes =
-        (uint64_t)(1 + tn_cuda_select_parts(count) + count) * sizeof(int64_t);
+    call->workspace_bytes = (uint64_t)(1 + tn_cuda_select_parts(count) + count) * sizeof(int64_t);
     return TN_OK;
 }
 

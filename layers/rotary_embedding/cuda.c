@@ -22,17 +22,16 @@ static tn_status rotary_run(tn_call *call) {
                                     .positions = sizes.positions,
                                     .depth = sizes.depth,
                                     .half = sizes.half,
-                                    .table_rows =
-                                        positions ? cosines->shape[0]
-                                                  : x->shape[0] * sizes.positions,
+                                    .table_rows = positions ? cosines->shape[0]
+                                                            : x->shape[0] * sizes.positions,
                                     .has_heads_first = sizes.has_heads_first,
                                     .is_interleaved = params->interleaved != 0,
                                     .fault = tn_cuda_fault_of(call)};
     return tn_cuda_any_run(call, tn_cuda_rotary_launch, &job);
 }
 
-static const char *const combinations[] = {"f32, f32, f32, i64? -> f32", "f16, f16, f16, i64? -> f16",
-                                           "bf16, bf16, bf16, i64? -> bf16"};
+static const char *const combinations[] = {
+    "f32, f32, f32, i64? -> f32", "f16, f16, f16, i64? -> f16", "bf16, bf16, bf16, i64? -> bf16"};
 TN_CUDA_ANY_KERNEL(rotary_pairs, "", "RotaryEmbedding", "pairs", "A pair a thread.",
                    TN_COMBINATIONS(combinations), .accepts = tn_cuda_any_accepts,
                    .open = tn_cuda_fault_open, .close = tn_cuda_fault_close,

@@ -82,7 +82,8 @@ tn_status tn_rotary_read(tn_call *call, tn_rotary_sizes *sizes) {
     TN_TRY(check_table(call, sizes, COSINES));
     TN_TRY(check_table(call, sizes, SINES));
     const int64_t batch = call->inputs[X]->shape[0];
-    sizes->rows = tn_element_count(call->inputs[X]) == 0 ? 0 : batch * sizes->heads * sizes->positions;
+    sizes->rows =
+        tn_element_count(call->inputs[X]) == 0 ? 0 : batch * sizes->heads * sizes->positions;
     if (!tn_infer_input(call, POSITIONS)) return TN_OK;
     TN_TRY(tn_infer_require_rank(call, POSITIONS, 2, 2));
     const int64_t *shape = call->inputs[POSITIONS]->shape;
@@ -121,8 +122,8 @@ static int64_t angles_of(const rotary_job *job, int64_t row) {
     const tn_rotary_sizes *sizes = &job->sizes;
     const tn_tensor *positions = tn_infer_input(job->call, POSITIONS);
     const int64_t sample = row / (sizes->heads * sizes->positions);
-    const int64_t at =
-        sizes->has_heads_first ? sample * sizes->positions + row % sizes->positions : row / sizes->heads;
+    const int64_t at = sizes->has_heads_first ? sample * sizes->positions + row % sizes->positions
+                                              : row / sizes->heads;
     return (positions ? ((const int64_t *)positions->data)[at] : at) * sizes->half;
 }
 
@@ -180,8 +181,8 @@ static tn_status run_rows(tn_call *call, tn_body body) {
     TN_TRY(tn_rotary_read(call, &job.sizes));
     TN_TRY(check_positions(call));
     job.function = (tn_rotary_function)(uintptr_t)call->user;
-    return call->host->parallel_for(call, job.sizes.rows, tn_parallel_grain(GRAIN, job.sizes.depth + 1), body,
-                                    &job);
+    return call->host->parallel_for(call, job.sizes.rows,
+                                    tn_parallel_grain(GRAIN, job.sizes.depth + 1), body, &job);
 }
 
 static tn_status float_run(tn_call *call) {

@@ -12,7 +12,8 @@ typedef struct tn_rotary_params {
 
 enum { TN_ROTARY_X = 0, TN_ROTARY_COSINES = 1, TN_ROTARY_SINES = 2, TN_ROTARY_POSITIONS = 3 };
 
-/* Rows are heads at a position, in the input's layout; 2 half of their depth elements are turned. */
+/* Rows are heads at a position, in the input's layout; 2 half of their depth elements are turned.
+ */
 typedef struct tn_rotary_sizes {
     int64_t rows, positions, heads, depth, half;
     bool has_heads_first; /* rank 4: batch, heads, positions, elements */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ScatterElements and ScatterND on CUDA, by kit/cuda/any/index.cu; TensorScatter by step/step.cu. */
+/* ScatterElements and ScatterND on CUDA, by kit/cuda/any/index.cu; TensorScatter by step/step.cu.
+ */
 #include "kit/cuda/any/index_job.h"
 #include "kit/cuda/any/step/step_job.h"
 #include "kit/index/index.h"
@@ -101,20 +102,20 @@ static tn_status tensor_scatter_run(tn_call *call) {
     uint32_t axis = 0;
     TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, past->rank, &axis));
     if (tn_element_count(present) == 0) return TN_OK;
-    const tn_cuda_cache_job job = {
-        .past = past->data,
-        .update = update->data,
-        .indices = indices ? indices->data : NULL,
-        .present = present->data,
-        .bytes = (uint32_t)tn_element_bytes(past->type),
-        .past_bytes = tn_element_count(past) * (int64_t)tn_element_bytes(past->type),
-        .prefixes = tn_infer_product(past->shape, 0, axis),
-        .a_sample = tn_infer_product(past->shape, 1, axis),
-        .positions = past->shape[axis],
-        .updates = update->shape[axis],
-        .inner = tn_infer_product(past->shape, axis + 1, past->rank),
-        .is_circular = params->mode == 1,
-        .fault = tn_cuda_fault_of(call)};
+    const tn_cuda_cache_job job = {.past = past->data,
+                                   .update = update->data,
+                                   .indices = indices ? indices->data : NULL,
+                                   .present = present->data,
+                                   .bytes = (uint32_t)tn_element_bytes(past->type),
+                                   .past_bytes = tn_element_count(past) *
+                                                 (int64_t)tn_element_bytes(past->type),
+                                   .prefixes = tn_infer_product(past->shape, 0, axis),
+                                   .a_sample = tn_infer_product(past->shape, 1, axis),
+                                   .positions = past->shape[axis],
+                                   .updates = update->shape[axis],
+                                   .inner = tn_infer_product(past->shape, axis + 1, past->rank),
+                                   .is_circular = params->mode == 1,
+                                   .fault = tn_cuda_fault_of(call)};
     return tn_cuda_any_run(call, tn_cuda_cache_launch, &job);
 }
 

@@ -40,27 +40,26 @@ static tn_status unique_run(tn_call *call) {
     int64_t *firsts = sources + lanes.count, *numbers = firsts + lanes.count;
     uint8_t *is_first = (uint8_t *)(numbers + lanes.count);
     const bool is_counted = tn_cuda_count_offered(call, TN_UNIQUE_Y, axis);
-    const tn_cuda_distinct_job job = {
-        .pick = {.select = {.flags = is_first,
-                            .type = TN_U8,
-                            .count = lanes.count,
-                            .firsts = found + 1,
-                            .found = found,
-                            .sources = sources,
-                            .numbers = numbers},
-                 .x = x->data,
-                 .y = y ? y->data : NULL,
-                 .bytes = (uint32_t)tn_element_bytes(x->type),
-                 .lanes = lanes,
-                 .rows = {found, lanes.count, !is_counted}},
-        .type = x->type,
-        .is_sorted = params->sorted,
-        .is_first = is_first,
-        .firsts = firsts,
-        .numbers = numbers,
-        .indices = data_of(call, TN_UNIQUE_INDICES),
-        .inverse = data_of(call, TN_UNIQUE_INVERSE),
-        .counts = data_of(call, TN_UNIQUE_COUNTS)};
+    const tn_cuda_distinct_job job = {.pick = {.select = {.flags = is_first,
+                                                          .type = TN_U8,
+                                                          .count = lanes.count,
+                                                          .firsts = found + 1,
+                                                          .found = found,
+                                                          .sources = sources,
+                                                          .numbers = numbers},
+                                               .x = x->data,
+                                               .y = y ? y->data : NULL,
+                                               .bytes = (uint32_t)tn_element_bytes(x->type),
+                                               .lanes = lanes,
+                                               .rows = {found, lanes.count, !is_counted}},
+                                      .type = x->type,
+                                      .is_sorted = params->sorted,
+                                      .is_first = is_first,
+                                      .firsts = firsts,
+                                      .numbers = numbers,
+                                      .indices = data_of(call, TN_UNIQUE_INDICES),
+                                      .inverse = data_of(call, TN_UNIQUE_INVERSE),
+                                      .counts = data_of(call, TN_UNIQUE_COUNTS)};
     const int32_t axes[] = {(int32_t)axis, 0, -1, 0};
     (void)tn_cuda_count_offered(call, TN_UNIQUE_INDICES, 0);
     (void)tn_cuda_count_offered(call, TN_UNIQUE_COUNTS, 0);

@@ -104,30 +104,6 @@ static __device__ __forceinline__ T tn_block_join(T value, const JOIN &join) {
 #endif
     return value;
 }
-/* The sum of what the threads before this one hold; *out_total: of what all hold. */
-static __device__ __forceinline__ int64_t tn_block_before(int64_t value, int64_t *out_total) {
-#ifdef TN_CUDA_ON_HOST
-    *out_total = value;
-    return 0;
-#else
-    __shared__ int64_t sums[TN_CUDA_ANY_WARPS];
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = (blockDim.x + 31) >> 5;
-    int64_t before = 0, total = 0, sum = value;
-    for (int step = 1; step < 32; step *= 2) {
-        const int64_t other = __shfl_up_sync(0xffffffffu, (long long)sum, step);
-        if (lane >= step) sum += other;
-    }
-    __syncthreads(); /* what was there before has been read */
-    if (lane == 31) sums[warp] = sum;
-    __syncthreads();
-    for (int i = 0; i < warps; i++) {
-        if (i < warp) before += sums[i];
-        total += sums[i];
-    }
-    *out_total = total;
-    return before + sum - value;
-#endif
-}
 struct tn_join_sum {
     template <typename T> __device__ __forceinline__ T operator()(T a, T b) const { return a + b; }
 };

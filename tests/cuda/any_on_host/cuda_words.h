@@ -87,7 +87,7 @@ static inline cudaError_t tn_host_fill(void *to, int byte, size_t bytes) {
 static inline cudaError_t tn_host_wait() {
     return cudaSuccess;
 }
-#define cudaStreamSynchronize(stream) tn_host_wait()
+#define cudaStreamSynchronize(stream)            tn_host_wait()
 #define cudaMemsetAsync(to, byte, bytes, stream) tn_host_fill(to, byte, bytes)
 
 #endif

@@ -49,7 +49,8 @@ static const exception exceptions[] = {
     {"Caffe", "PriorBox", BY_SHAPES},
 };
 
-#define BODIES "runs its graphs, whose nodes have kernels of their own; conditions and counts are read"
+#define BODIES                                                                                     \
+    "runs its graphs, whose nodes have kernels of their own; conditions and counts are read"
 
 /* What the processor does in networks of every device, though it has kernels for it. */
 static const exception host_only[] = {
@@ -58,7 +59,8 @@ static const exception host_only[] = {
     {"", "Scan", BODIES},
     {"", "SequenceMap", BODIES},
     {"", "RegexFullMatch", "strings: they lie in the host's memory alone"},
-    {"", "TfIdfVectorizer", "looks up sequences of strings or tokens, at the beginning of a network"},
+    {"", "TfIdfVectorizer",
+     "looks up sequences of strings or tokens, at the beginning of a network"},
 };
 
 static const char *reason_in(const exception *list, size_t count, const tn_operator *op) {

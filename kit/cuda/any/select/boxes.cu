@@ -66,8 +66,9 @@ struct suppress {
             const int64_t chosen = (int64_t)(0xffffffffu - (uint32_t)best);
             const ends own = find_ends(boxes + chosen * 4, job.is_centre);
             for (int64_t i = threadIdx.x; i < job.count; i += blockDim.x)
-                if (i == chosen || (!is_dropped[i] &&
-                                    overlap_more(find_ends(boxes + i * 4, job.is_centre), own, iou)))
+                if (i == chosen ||
+                    (!is_dropped[i] &&
+                     overlap_more(find_ends(boxes + i * 4, job.is_centre), own, iou)))
                     is_dropped[i] = 1;
             if (threadIdx.x == 0) job.kept[row * job.most + kept] = chosen;
             kept++;
@@ -80,8 +81,7 @@ struct write {
     tn_cuda_boxes_job job;
     __device__ void operator()(int64_t i) const {
         const int64_t row = i / job.most, number = i % job.most;
-        const int64_t end =
-            row + 1 < job.images * job.classes ? job.firsts[row + 1] : *job.found;
+        const int64_t end = row + 1 < job.images * job.classes ? job.firsts[row + 1] : *job.found;
         const int64_t at = job.firsts[row] + number;
         if (at >= end) return;
         job.y[at * 3] = row / job.classes;
@@ -98,6 +98,6 @@ extern "C" cudaError_t tn_cuda_boxes_launch(const void *user, cudaStream_t strea
     const write rows = {job};
     const int64_t count = job.images * job.classes;
     cudaError_t error = tn_each_block_launch(function, count, job.count, stream);
-    if (error == cudaSuccess) error = tn_number_parts_launch(job.firsts, count, job.found, stream);
+    if (error == cudaSuccess) error = tn_number_parts(job.firsts, count, job.found, stream);
     return error == cudaSuccess ? tn_each_launch(rows, count * job.most, stream) : error;
 }

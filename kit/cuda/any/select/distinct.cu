@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distinct items, of select_job.h: an item a thread, which is compared with all others. NaN is above
- * all other numbers and equals itself; -0 equals 0.
+ * Distinct items, of select_job.h: an item a thread, which is compared with all others. NaN is
+ * above all other numbers and equals itself; -0 equals 0.
  */
 #include "kit/cuda/any/select/select.cuh"
 

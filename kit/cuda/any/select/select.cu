@@ -8,6 +8,52 @@
 
 namespace {
 
+/* The sum of what the threads before this one hold; *out_total: of what all hold. */
+__device__ __forceinline__ int64_t block_before(int64_t value, int64_t *out_total) {
+#ifdef TN_CUDA_ON_HOST
+    *out_total = value;
+    return 0;
+#else
+    __shared__ int64_t sums[TN_CUDA_ANY_WARPS];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = (blockDim.x + 31) >> 5;
+    int64_t before = 0, total = 0, sum = value;
+    for (int step = 1; step < 32; step *= 2) {
+        const int64_t other = __shfl_up_sync(0xffffffffu, (long long)sum, step);
+        if (lane >= step) sum += other;
+    }
+    __syncthreads(); /* what was there before has been read */
+    if (lane == 31) sums[warp] = sum;
+    __syncthreads();
+    for (int i = 0; i < warps; i++) {
+        if (i < warp) before += sums[i];
+        total += sums[i];
+    }
+    *out_total = total;
+    return before + sum - value;
+#endif
+}
+
+/* firsts[i] = the sum of those before it; *found = the sum of all. One block. */
+struct number_parts {
+    int64_t *firsts, *found;
+    int64_t count;
+    __device__ void operator()(int64_t) const {
+        const int64_t each = (count + blockDim.x - 1) / blockDim.x;
+        const int64_t begin = each * threadIdx.x;
+        const int64_t end = begin + each < count ? begin + each : count;
+        int64_t own = 0, total = 0;
+        for (int64_t i = begin; i < end; i++)
+            own += firsts[i];
+        int64_t before = block_before(own, &total);
+        for (int64_t i = begin; i < end; i++) {
+            const int64_t here = firsts[i];
+            firsts[i] = before;
+            before += here;
+        }
+        if (threadIdx.x == 0) *found = total;
+    }
+};
+
 __device__ __forceinline__ bool is_kept(const tn_cuda_select_job &job, int64_t i) {
     return tn_any_is_real(job.type) ? tn_any_f64(job.flags, job.type, i) != 0
                                     : tn_any_i64(job.flags, job.type, i) != 0;
@@ -44,7 +90,7 @@ struct list_part {
         int64_t kept = 0, total = 0;
         for (int64_t i = own.begin; i < own.end; i++)
             kept += is_kept(job, i);
-        int64_t number = job.firsts[part] + tn_block_before(kept, &total);
+        int64_t number = job.firsts[part] + block_before(kept, &total);
         for (int64_t i = own.begin; i < own.end; i++) {
             if (job.numbers) job.numbers[i] = number;
             if (is_kept(job, i)) job.sources[number++] = i;
@@ -85,12 +131,17 @@ struct hand_out {
 
 } // namespace
 
+cudaError_t tn_number_parts(int64_t *firsts, int64_t count, int64_t *found, cudaStream_t stream) {
+    const number_parts function = {firsts, found, count};
+    return tn_each_block_launch(function, 1, 512, stream);
+}
+
 cudaError_t tn_select(const tn_cuda_select_job &job, cudaStream_t stream) {
     const int64_t parts = tn_cuda_select_parts(job.count);
     const count_part count = {job};
     const list_part list = {job};
     cudaError_t error = tn_each_block_launch(count, parts, TN_CUDA_SELECT_PART / 4, stream);
-    if (error == cudaSuccess) error = tn_number_parts_launch(job.firsts, parts, job.found, stream);
+    if (error == cudaSuccess) error = tn_number_parts(job.firsts, parts, job.found, stream);
     if (error == cudaSuccess)
         error = tn_each_block_launch(list, parts, TN_CUDA_SELECT_PART / 4, stream);
     return error;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recurrent layers, of step_job.h, in double precision. The input's part of all gates of all steps
- * is computed first, a warp a sum; then a block goes through the steps of a stream in a direction, of
- * which no other knows anything.
+ * is computed first, a warp a sum; then a block goes through the steps of a stream in a direction,
+ * of which no other knows anything.
  */
 #include "kit/cuda/any/each.cuh"
 #include "kit/cuda/any/step/step_job.h"
@@ -57,13 +57,13 @@ struct sum_inputs {
     __device__ void operator()(int64_t item) const {
         const int64_t stream = item % job.streams, step = item / job.streams % job.steps;
         const int64_t direction = item / job.streams / job.steps, columns = columns_of(job);
-        const int64_t row = job.streams_first ? stream * job.steps + step : step * job.streams + stream;
+        const int64_t row =
+            job.streams_first ? stream * job.steps + step : step * job.streams + stream;
         for (int64_t k = threadIdx.x / LANES; k < columns; k += blockDim.x / LANES) {
             const bool is_apart = job.linear_before_reset && job.cell == TN_CUDA_CELL_GRU &&
                                   k / job.hidden == job.rows[2];
-            double sum = multiply_any(job, job.input_weights,
-                                      (direction * columns + k) * job.depth, job.x,
-                                      row * job.depth, job.depth);
+            double sum = multiply_any(job, job.input_weights, (direction * columns + k) * job.depth,
+                                      job.x, row * job.depth, job.depth);
             if (job.x_static)
                 sum += multiply_any(job, job.static_weights, k * job.static_depth, job.x_static,
                                     stream * job.static_depth, job.static_depth);
@@ -131,8 +131,8 @@ struct run_stream {
     }
 
     /* Sums of gates in `gates`, what a GRU's candidate takes of the hidden state in `reset`. */
-    __device__ void sum_gates(int64_t direction, const double *inputs, const double *h, double *kept,
-                              double *reset, double *gates, double cont) const {
+    __device__ void sum_gates(int64_t direction, const double *inputs, const double *h,
+                              double *kept, double *reset, double *gates, double cont) const {
         const int64_t columns = columns_of(job), hidden = job.hidden;
         const int64_t warp = threadIdx.x / LANES, warps = blockDim.x / LANES;
         const bool is_first = threadIdx.x % LANES == 0, is_gru = job.cell == TN_CUDA_CELL_GRU;
@@ -142,8 +142,7 @@ struct run_stream {
         __syncthreads();
         for (int64_t k = warp; k < columns; k += warps) {
             const bool is_candidate = k >= candidate && k < candidate + hidden;
-            const double sum =
-                inputs[k] + (is_candidate ? 0 : multiply_hidden(direction, k, kept));
+            const double sum = inputs[k] + (is_candidate ? 0 : multiply_hidden(direction, k, kept));
             if (is_first) gates[k] = sum;
         }
         __syncthreads();
@@ -155,9 +154,9 @@ struct run_stream {
                       h[k];
         __syncthreads();
         for (int64_t k = warp; k < hidden; k += warps) {
-            const double sum = multiply_hidden(direction, candidate + k, kept) +
-                               (job.linear_before_reset ? bias_of(job, direction, 1, candidate + k)
-                                                        : 0);
+            const double sum =
+                multiply_hidden(direction, candidate + k, kept) +
+                (job.linear_before_reset ? bias_of(job, direction, 1, candidate + k) : 0);
             if (is_first) reset[k] = sum;
         }
         __syncthreads();
@@ -168,10 +167,10 @@ struct run_stream {
                             double cont, double *h, double *c) const {
         const int64_t hidden = job.hidden;
         if (job.cell == TN_CUDA_CELL_LSTM) {
-            const double i = activate(direction, 0, gates[job.rows[0] * hidden + k] +
-                                                        peephole_of(direction, 0, k) * *c);
-            double forget = activate(direction, 0, gates[job.rows[1] * hidden + k] +
-                                                       peephole_of(direction, 2, k) * *c);
+            const double i = activate(
+                direction, 0, gates[job.rows[0] * hidden + k] + peephole_of(direction, 0, k) * *c);
+            double forget = activate(
+                direction, 0, gates[job.rows[1] * hidden + k] + peephole_of(direction, 2, k) * *c);
             if (job.input_forget) forget = 1 - i;
             forget = cont == 0 ? 0 : cont * forget;
             *c = forget * *c + i * activate(direction, 1, gates[job.rows[3] * hidden + k]);
@@ -252,8 +251,8 @@ extern "C" cudaError_t tn_cuda_recurrent_launch(const void *user, cudaStream_t s
     const sum_inputs sums = {job};
     const run_stream run = {job};
     const int64_t columns = job.gates * job.hidden;
-    const cudaError_t error = tn_each_block_launch(
-        sums, job.directions * job.steps * job.streams, columns * 32, stream);
+    const cudaError_t error =
+        tn_each_block_launch(sums, job.directions * job.steps * job.streams, columns * 32, stream);
     if (error != cudaSuccess) return error;
     return tn_each_block_launch(run, job.directions * job.streams, columns * 32, stream);
 }

@@ -18,8 +18,8 @@ struct rotary {
             return;
         }
         const int64_t sample = row / (job.heads * job.positions);
-        int64_t table = job.has_heads_first ? sample * job.positions + row % job.positions
-                                            : row / job.heads;
+        int64_t table =
+            job.has_heads_first ? sample * job.positions + row % job.positions : row / job.heads;
         const int64_t at = first + (job.is_interleaved ? 2 * i : i);
         const int64_t other = job.is_interleaved ? at + 1 : at + job.half;
         if (job.position_ids) table = job.position_ids[table];
@@ -47,15 +47,15 @@ struct causal {
         const int64_t row = item / units, t = item % units, channel = row % job.channels;
         if (t >= job.length) {
             if (job.present)
-                tn_any_set_f64(job.present, job.type,
-                               row * (job.taps - 1) + t - job.length, position_of(row, t));
+                tn_any_set_f64(job.present, job.type, row * (job.taps - 1) + t - job.length,
+                               position_of(row, t));
             return;
         }
         if (!job.y) return;
         double sum = job.bias ? tn_any_f64(job.bias, job.type, channel) : 0;
         for (int64_t j = 0; j < job.taps; j++)
-            sum += tn_any_f64(job.weight, job.type, channel * job.taps + j) *
-                   position_of(row, t + j);
+            sum +=
+                tn_any_f64(job.weight, job.type, channel * job.taps + j) * position_of(row, t + j);
         if (job.has_sigmoid) sum /= 1 + exp(-sum);
         tn_any_set_f64(job.y, job.type, row * job.length + t, sum);
     }
@@ -93,7 +93,8 @@ struct linear_attention {
             state[i * columns] =
                 job.past ? tn_any_f64(job.past, job.past_type, (first + i) * v_depth + index) : 0;
         for (int64_t step = 0; step < job.steps; step++) {
-            const int64_t row = batch * job.steps + step, keys = (row * job.kv_heads + head) * k_depth;
+            const int64_t row = batch * job.steps + step,
+                          keys = (row * job.kv_heads + head) * k_depth;
             double value =
                 tn_any_f64(job.value, job.type, (row * job.kv_heads + head) * v_depth + index);
             for (int64_t i = 0; job.decay && i < k_depth; i++) {
@@ -103,8 +104,8 @@ struct linear_attention {
             if (job.beta) {
                 for (int64_t i = 0; i < k_depth; i++)
                     value -= state[i * columns] * tn_any_f64(job.key, job.type, keys + i);
-                value *= tn_any_f64(job.beta, job.type,
-                                    row * job.betas + (job.betas == 1 ? 0 : head));
+                value *=
+                    tn_any_f64(job.beta, job.type, row * job.betas + (job.betas == 1 ? 0 : head));
             }
             for (int64_t i = 0; i < k_depth; i++)
                 state[i * columns] += tn_any_f64(job.key, job.type, keys + i) * value;
@@ -112,8 +113,8 @@ struct linear_attention {
                 const int64_t query = row * job.q_heads + head * group + g;
                 double sum = 0;
                 for (int64_t i = 0; i < k_depth; i++)
-                    sum += state[i * columns] *
-                           tn_any_f64(job.query, job.type, query * k_depth + i);
+                    sum +=
+                        state[i * columns] * tn_any_f64(job.query, job.type, query * k_depth + i);
                 tn_any_set_f64(job.y, job.type, query * v_depth + index, job.scale * sum);
             }
         }
@@ -141,8 +142,8 @@ extern "C" cudaError_t tn_cuda_cache_launch(const void *user, cudaStream_t strea
     const cache function = {*(const tn_cuda_cache_job *)user};
     const tn_cuda_cache_job &job = function.job;
     if (job.past != job.present && job.past_bytes > 0) {
-        const cudaError_t error = cudaMemcpyAsync(
-            job.present, job.past, (size_t)job.past_bytes, cudaMemcpyDeviceToDevice, stream);
+        const cudaError_t error = cudaMemcpyAsync(job.present, job.past, (size_t)job.past_bytes,
+                                                  cudaMemcpyDeviceToDevice, stream);
         if (error != cudaSuccess) return error;
     }
     return tn_each_launch(function, job.prefixes * job.updates * job.inner, stream);

@@ -18,7 +18,8 @@ extern "C" {
  * turned. */
 typedef struct tn_cuda_rotary_job {
     const void *x, *cosines, *sines;
-    const int64_t *position_ids; /* rows of the tables, of each sample and position; null: its own */
+    const int64_t
+        *position_ids; /* rows of the tables, of each sample and position; null: its own */
     void *y;
     tn_type type;
     int64_t count; /* of elements */
@@ -53,7 +54,8 @@ typedef struct tn_cuda_cache_job {
 } tn_cuda_cache_job;
 cudaError_t tn_cuda_cache_launch(const void *job, cudaStream_t stream);
 
-/* LinearAttention: a column of a head's state a thread, since columns do not depend on each other. */
+/* LinearAttention: a column of a head's state a thread, since columns do not depend on each other.
+ */
 typedef struct tn_cuda_linear_attention_job {
     const void *query, *key, *value, *past, *decay, *beta; /* the last three: or null */
     void *y, *present;                                     /* or null */
@@ -64,8 +66,8 @@ typedef struct tn_cuda_linear_attention_job {
 } tn_cuda_linear_attention_job;
 cudaError_t tn_cuda_linear_attention_launch(const void *job, cudaStream_t stream);
 
-/* Recurrent layers; layers/recurrent/recurrent.h has the formulas, activation.c the functions in this
- * order. */
+/* Recurrent layers; layers/recurrent/recurrent.h has the formulas, activation.c the functions in
+ * this order. */
 enum { TN_CUDA_CELL_LSTM = 0, TN_CUDA_CELL_GRU = 1, TN_CUDA_CELL_RNN = 2 };
 enum {
     TN_CUDA_RECURRENT_SIGMOID,

@@ -72,8 +72,7 @@ struct pool {
         for (int i = 0; i < (int)job.window.rank; i++) {
             int64_t count = counts[i];
             if (job.counts_pads) {
-                const int64_t begin =
-                    position[i] * job.window.stride[i] - job.window.pad_begin[i];
+                const int64_t begin = position[i] * job.window.stride[i] - job.window.pad_begin[i];
                 const int64_t end = job.window.input[i] + job.window.pad_end[i];
                 count = (end - begin - 1) / job.window.dilation[i] + 1;
                 if (count > job.window.kernel[i]) count = job.window.kernel[i];

@@ -56,7 +56,8 @@ typedef struct tn_cuda_col2im_job {
 } tn_cuda_col2im_job;
 cudaError_t tn_cuda_col2im_launch(const void *job, cudaStream_t stream);
 
-/* DeformConv, an image at a time: `values` are what the windows read, [channels, taps, positions]. */
+/* DeformConv, an image at a time: `values` are what the windows read, [channels, taps, positions].
+ */
 typedef struct tn_cuda_deform_job {
     const void *x, *w, *offset, *bias, *mask; /* bias, mask: or null */
     void *y;
