@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums of products and what is made of them, of tensors of any type: Einsum, discrete Fourier
- * transforms, determinants, losses, lengths of Caffe's Normalize. What callbacks hand to einsum.cu,
- * fourier.cu and sum.cu. For C and CUDA C++.
+ * transforms, determinants, losses, lengths of Caffe's Normalize. What callbacks hand to
+ * sum.cu and fourier.cu. For C and CUDA C++.
  */
 #ifndef TN_KIT_CUDA_ANY_SUM_SUM_JOB_H
 #define TN_KIT_CUDA_ANY_SUM_SUM_JOB_H
