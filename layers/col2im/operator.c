@@ -4,8 +4,8 @@
  * column is a window's elements of all channels; columns follow each other as windows do.
  */
 #include <tenon/kit/parallel.h>
+#include "col2im/col2im.h"
 #include "kit/operator/layer.h"
-#include "kit/window/window.h"
 
 typedef struct col2im_params {
     uint64_t present;
@@ -20,8 +20,7 @@ static const tn_field col2im_fields[] = {
     TN_FIELD_PADS(col2im_params),
 };
 
-/* The windows over the image, whose number is that of the columns. */
-static tn_status read_window(tn_call *call, tn_window *out_window) {
+tn_status tn_col2im_window(tn_call *call, tn_window *out_window) {
     const col2im_params *params = call->params;
     int64_t image[TN_MAX_RANK], block[TN_MAX_RANK];
     uint32_t rank = 0, block_rank = 0;
@@ -46,7 +45,7 @@ static tn_status read_window(tn_call *call, tn_window *out_window) {
 static tn_status col2im_infer(tn_call *call) {
     tn_window window;
     int64_t shape[TN_MAX_RANK];
-    TN_TRY(read_window(call, &window));
+    TN_TRY(tn_col2im_window(call, &window));
     const int64_t *input = call->inputs[INPUT]->shape;
     const int64_t taps = tn_infer_product(window.kernel, 0, window.rank);
     const int64_t columns = tn_infer_product(window.output, 0, window.rank);
@@ -116,7 +115,7 @@ static tn_status sum_pixels(void *user, int64_t begin, int64_t end, uint32_t thr
 static tn_status compute(tn_call *call, bool is_parallel) {
     enum { GRAIN = 4096 };
     column_job job = {.call = call};
-    TN_TRY(read_window(call, &job.window));
+    TN_TRY(tn_col2im_window(call, &job.window));
     const int64_t elements = tn_element_count(call->outputs[0]);
     if (elements == 0) return TN_OK;
     job.taps = tn_infer_product(job.window.kernel, 0, job.window.rank);

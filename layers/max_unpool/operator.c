@@ -6,6 +6,7 @@
  */
 #include "kit/operator/layer.h"
 #include "kit/window/window.h"
+#include "max_unpool/max_unpool.h"
 #include <tenon/kit/region.h>
 
 typedef struct unpool_params {
@@ -13,7 +14,7 @@ typedef struct unpool_params {
     tn_i64s kernel_shape, strides, pads;
 } unpool_params;
 
-enum { X = 0, INDICES = 1, SHAPE = 2 };
+enum { X = TN_UNPOOL_X, INDICES = TN_UNPOOL_INDICES, SHAPE = 2 };
 
 static const tn_field unpool_fields[] = {
     TN_FIELD(unpool_params, kernel_shape, TN_FIELD_I64S, TN_REQUIRED, NULL,
@@ -22,8 +23,8 @@ static const tn_field unpool_fields[] = {
     TN_FIELD_PADS(unpool_params),
 };
 
-/* The shape that MaxPool had before it: (x - 1) * stride + kernel - pads. */
-static tn_status read_pooled(tn_call *call, int64_t *out_shape) {
+/* (x - 1) * stride + kernel - pads. */
+tn_status tn_unpool_read(tn_call *call, int64_t *out_shape) {
     const unpool_params *params = call->params;
     tn_window window = {0};
     TN_TRY(tn_infer_require_rank(call, X, 3, TN_MAX_RANK));
@@ -70,7 +71,7 @@ static tn_status read_shape(tn_call *call, int64_t *inout_shape) {
 
 static tn_status unpool_infer(tn_call *call) {
     int64_t shape[TN_MAX_RANK];
-    TN_TRY(read_pooled(call, shape));
+    TN_TRY(tn_unpool_read(call, shape));
     const tn_tensor *x = call->inputs[X], *indices = call->inputs[INDICES];
     TN_TRY(tn_infer_require_rank(call, INDICES, x->rank, x->rank));
     for (uint32_t i = 0; i < x->rank; i++)
@@ -85,7 +86,7 @@ static tn_status unpool_reference(tn_call *call) {
     const tn_tensor *x = call->inputs[X], *indices = call->inputs[INDICES], *y = call->outputs[0];
     const size_t bytes = tn_element_bytes(y->type);
     int64_t pooled[TN_MAX_RANK], strides[TN_MAX_RANK];
-    TN_TRY(read_pooled(call, pooled));
+    TN_TRY(tn_unpool_read(call, pooled));
     tn_region_strides(y->rank, y->shape, strides);
     if (tn_element_count(y) > 0) memset(y->data, 0, (size_t)tn_element_count(y) * bytes);
     const int64_t limit = tn_infer_product(pooled, 0, x->rank);

@@ -8,6 +8,7 @@
  */
 #include <tenon/kit/parallel.h>
 #include "kit/operator/layer.h"
+#include "random/random.h"
 
 #include <math.h>
 
@@ -109,10 +110,9 @@ static uint64_t mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
-static uint64_t key_of(const tn_call *call) {
-    const random_params *params = call->params;
+uint64_t tn_random_key(float seed) {
     uint32_t bits;
-    memcpy(&bits, &params->seed, sizeof(bits));
+    memcpy(&bits, &seed, sizeof(bits));
     return mix(bits + UINT64_C(0x9E3779B97F4A7C15));
 }
 
@@ -172,7 +172,8 @@ static tn_status do_elements(void *user, int64_t begin, int64_t end, uint32_t th
 static tn_status draw(tn_call *call, void (*element)(const random_job *job, int64_t at),
                       bool is_parallel) {
     enum { GRAIN = 2048 };
-    random_job job = {call, key_of(call), element};
+    const random_params *params = call->params;
+    random_job job = {call, tn_random_key(params->seed), element};
     const int64_t count = tn_element_count(call->outputs[0]);
     if (count == 0) return TN_OK;
     if (!is_parallel) return do_elements(&job, 0, count, 0);

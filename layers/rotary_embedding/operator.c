@@ -6,14 +6,17 @@
  */
 #include "kit/operator/layer.h"
 #include <tenon/kit/parallel.h>
+#include "rotary_embedding/rotary_embedding.h"
 #include "rotary_embedding/rotate.h"
 
-typedef struct rotary_params {
-    uint64_t present;
-    int64_t interleaved, num_heads, rotary_embedding_dim;
-} rotary_params;
+typedef tn_rotary_params rotary_params;
 
-enum { X = 0, COSINES = 1, SINES = 2, POSITIONS = 3 };
+enum {
+    X = TN_ROTARY_X,
+    COSINES = TN_ROTARY_COSINES,
+    SINES = TN_ROTARY_SINES,
+    POSITIONS = TN_ROTARY_POSITIONS
+};
 
 static const tn_field rotary_embedding_fields[] = {
     TN_FIELD_RANGE(rotary_params, interleaved, TN_FIELD_I64, TN_OPTIONAL, "0", 0, 1,
@@ -24,80 +27,78 @@ static const tn_field rotary_embedding_fields[] = {
              "how many elements of a head are turned, the others stay; 0: all"),
 };
 
-/* Rows are heads at a position, in the input's layout. */
 typedef struct rotary_job {
     const tn_call *call;
     tn_rotary_function function;
-    int64_t rows, positions, heads, depth, half;
-    bool has_heads_first; /* rank 4: batch, heads, positions, elements */
+    tn_rotary_sizes sizes;
 } rotary_job;
 
-static tn_status read_heads(tn_call *call, rotary_job *job) {
+static tn_status read_heads(tn_call *call, tn_rotary_sizes *sizes) {
     const rotary_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, X, 3, 4));
     const tn_tensor *x = call->inputs[X];
     const int64_t last = x->shape[x->rank - 1];
-    job->has_heads_first = x->rank == 4;
-    job->heads = job->has_heads_first ? x->shape[1] : params->num_heads;
-    job->positions = x->shape[job->has_heads_first ? 2 : 1];
-    if (job->has_heads_first && params->num_heads > 0 && params->num_heads != job->heads)
+    sizes->has_heads_first = x->rank == 4;
+    sizes->heads = sizes->has_heads_first ? x->shape[1] : params->num_heads;
+    sizes->positions = x->shape[sizes->has_heads_first ? 2 : 1];
+    if (sizes->has_heads_first && params->num_heads > 0 && params->num_heads != sizes->heads)
         return call->host->fail(call, TN_ERROR_RANGE, "field 'num_heads' is %lld, X has %lld heads",
-                                (long long)params->num_heads, (long long)job->heads);
-    if (!job->has_heads_first && (job->heads < 1 || last % job->heads != 0))
+                                (long long)params->num_heads, (long long)sizes->heads);
+    if (!sizes->has_heads_first && (sizes->heads < 1 || last % sizes->heads != 0))
         return call->host->fail(call, TN_ERROR_RANGE,
                                 "X of rank 3 needs field 'num_heads' to divide its %lld elements, "
                                 "not %lld",
-                                (long long)last, (long long)job->heads);
-    job->depth = job->has_heads_first ? last : last / job->heads;
+                                (long long)last, (long long)sizes->heads);
+    sizes->depth = sizes->has_heads_first ? last : last / sizes->heads;
     const int64_t turned =
-        params->rotary_embedding_dim == 0 ? job->depth : params->rotary_embedding_dim;
-    if (turned < 0 || turned > job->depth || turned % 2 != 0)
+        params->rotary_embedding_dim == 0 ? sizes->depth : params->rotary_embedding_dim;
+    if (turned < 0 || turned > sizes->depth || turned % 2 != 0)
         return call->host->fail(call, TN_ERROR_RANGE,
                                 "%lld elements of the %lld of a head cannot be turned in pairs",
-                                (long long)turned, (long long)job->depth);
-    job->half = turned / 2;
+                                (long long)turned, (long long)sizes->depth);
+    sizes->half = turned / 2;
     return TN_OK;
 }
 
 /* [positions of a table, half], or [batch, positions, half]. */
-static tn_status check_table(tn_call *call, const rotary_job *job, uint32_t input) {
+static tn_status check_table(tn_call *call, const tn_rotary_sizes *sizes, uint32_t input) {
     const uint32_t rank = tn_infer_input(call, POSITIONS) ? 2 : 3;
     TN_TRY(tn_infer_require_rank(call, input, rank, rank));
     const int64_t *shape = call->inputs[input]->shape;
     const bool fits =
-        shape[rank - 1] == job->half &&
+        shape[rank - 1] == sizes->half &&
         (rank == 2 ? shape[0] == call->inputs[COSINES]->shape[0]
-                   : shape[0] == call->inputs[X]->shape[0] && shape[1] == job->positions);
+                   : shape[0] == call->inputs[X]->shape[0] && shape[1] == sizes->positions);
     char text[TN_INFER_SHAPE_TEXT_BYTES];
     if (fits) return TN_OK;
     return call->host->fail(
         call, TN_ERROR_SHAPE, "input '%s' has the shape %s, which fits not %lld pairs of X%s",
         tn_infer_input_name(call, input), tn_infer_shape_text(rank, shape, text, sizeof(text)),
-        (long long)job->half, rank == 2 ? "" : " at its positions");
+        (long long)sizes->half, rank == 2 ? "" : " at its positions");
 }
 
-static tn_status read_job(tn_call *call, rotary_job *job) {
-    job->call = call;
-    TN_TRY(read_heads(call, job));
-    TN_TRY(check_table(call, job, COSINES));
-    TN_TRY(check_table(call, job, SINES));
+tn_status tn_rotary_read(tn_call *call, tn_rotary_sizes *sizes) {
+    TN_TRY(read_heads(call, sizes));
+    TN_TRY(check_table(call, sizes, COSINES));
+    TN_TRY(check_table(call, sizes, SINES));
     const int64_t batch = call->inputs[X]->shape[0];
-    job->rows = tn_element_count(call->inputs[X]) == 0 ? 0 : batch * job->heads * job->positions;
+    sizes->rows =
+        tn_element_count(call->inputs[X]) == 0 ? 0 : batch * sizes->heads * sizes->positions;
     if (!tn_infer_input(call, POSITIONS)) return TN_OK;
     TN_TRY(tn_infer_require_rank(call, POSITIONS, 2, 2));
     const int64_t *shape = call->inputs[POSITIONS]->shape;
-    if (shape[0] != batch || shape[1] != job->positions)
+    if (shape[0] != batch || shape[1] != sizes->positions)
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "input 'position_ids' has the shape [%lld, %lld], expected [%lld, "
                                 "%lld]",
                                 (long long)shape[0], (long long)shape[1], (long long)batch,
-                                (long long)job->positions);
+                                (long long)sizes->positions);
     return TN_OK;
 }
 
 static tn_status rotary_embedding_infer(tn_call *call) {
-    rotary_job job;
-    TN_TRY(read_job(call, &job));
+    tn_rotary_sizes sizes;
+    TN_TRY(tn_rotary_read(call, &sizes));
     return tn_infer_copy_shape(call, 0, X);
 }
 
@@ -118,11 +119,12 @@ static tn_status check_positions(tn_call *call) {
 
 /* Where a row's cosines and sines begin. */
 static int64_t angles_of(const rotary_job *job, int64_t row) {
+    const tn_rotary_sizes *sizes = &job->sizes;
     const tn_tensor *positions = tn_infer_input(job->call, POSITIONS);
-    const int64_t sample = row / (job->heads * job->positions);
-    const int64_t at =
-        job->has_heads_first ? sample * job->positions + row % job->positions : row / job->heads;
-    return (positions ? ((const int64_t *)positions->data)[at] : at) * job->half;
+    const int64_t sample = row / (sizes->heads * sizes->positions);
+    const int64_t at = sizes->has_heads_first ? sample * sizes->positions + row % sizes->positions
+                                              : row / sizes->heads;
+    return (positions ? ((const int64_t *)positions->data)[at] : at) * sizes->half;
 }
 
 /* Any types, in double precision. */
@@ -133,27 +135,27 @@ static tn_status do_rows(void *user, int64_t begin, int64_t end, uint32_t thread
     const rotary_params *params = job->call->params;
     (void)thread;
     for (int64_t row = begin; row < end; row++) {
-        const int64_t angles = angles_of(job, row), first = row * job->depth;
-        for (int64_t i = 0; i < job->half; i++) {
+        const int64_t angles = angles_of(job, row), first = row * job->sizes.depth;
+        for (int64_t i = 0; i < job->sizes.half; i++) {
             const int64_t at = first + (params->interleaved ? 2 * i : i);
-            const int64_t other = params->interleaved ? at + 1 : at + job->half;
+            const int64_t other = params->interleaved ? at + 1 : at + job->sizes.half;
             const double a = tn_element_f64(x, at), b = tn_element_f64(x, other);
             const double cosine = tn_element_f64(inputs[COSINES], angles + i);
             const double sine = tn_element_f64(inputs[SINES], angles + i);
             tn_element_set_f64(y, at, cosine * a - sine * b);
             tn_element_set_f64(y, other, sine * a + cosine * b);
         }
-        for (int64_t i = first + 2 * job->half; i < first + job->depth; i++)
+        for (int64_t i = first + 2 * job->sizes.half; i < first + job->sizes.depth; i++)
             tn_element_set_f64(y, i, tn_element_f64(x, i));
     }
     return TN_OK;
 }
 
 static tn_status rotary_embedding_reference(tn_call *call) {
-    rotary_job job;
-    TN_TRY(read_job(call, &job));
+    rotary_job job = {.call = call};
+    TN_TRY(tn_rotary_read(call, &job.sizes));
     TN_TRY(check_positions(call));
-    return do_rows(&job, 0, job.rows, 0);
+    return do_rows(&job, 0, job.sizes.rows, 0);
 }
 
 static tn_status do_float_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
@@ -164,10 +166,10 @@ static tn_status do_float_rows(void *user, int64_t begin, int64_t end, uint32_t 
     float *y = job->call->outputs[0]->data;
     (void)thread;
     for (int64_t row = begin; row < end; row++) {
-        const int64_t angles = angles_of(job, row), first = row * job->depth;
-        job->function(job->half, params->interleaved != 0, x + first, cosines + angles,
+        const int64_t angles = angles_of(job, row), first = row * job->sizes.depth;
+        job->function(job->sizes.half, params->interleaved != 0, x + first, cosines + angles,
                       sines + angles, y + first);
-        for (int64_t i = first + 2 * job->half; x != y && i < first + job->depth; i++)
+        for (int64_t i = first + 2 * job->sizes.half; x != y && i < first + job->sizes.depth; i++)
             y[i] = x[i];
     }
     return TN_OK;
@@ -175,12 +177,12 @@ static tn_status do_float_rows(void *user, int64_t begin, int64_t end, uint32_t 
 
 static tn_status run_rows(tn_call *call, tn_body body) {
     enum { GRAIN = 8192 };
-    rotary_job job;
-    TN_TRY(read_job(call, &job));
+    rotary_job job = {.call = call};
+    TN_TRY(tn_rotary_read(call, &job.sizes));
     TN_TRY(check_positions(call));
     job.function = (tn_rotary_function)(uintptr_t)call->user;
-    return call->host->parallel_for(call, job.rows, tn_parallel_grain(GRAIN, job.depth + 1), body,
-                                    &job);
+    return call->host->parallel_for(call, job.sizes.rows,
+                                    tn_parallel_grain(GRAIN, job.sizes.depth + 1), body, &job);
 }
 
 static tn_status float_run(tn_call *call) {

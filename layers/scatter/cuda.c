@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ScatterElements and ScatterND on CUDA, by kit/cuda/any/index.cu. */
+/* ScatterElements and ScatterND on CUDA, by kit/cuda/any/index.cu; TensorScatter by step/step.cu.
+ */
 #include "kit/cuda/any/index_job.h"
+#include "kit/cuda/any/step/step_job.h"
 #include "kit/index/index.h"
 #include "kit/operator/layer.h"
 #include <tenon/kit/region.h>
@@ -79,6 +81,56 @@ static tn_status scatter_nd_run(tn_call *call) {
     return tn_cuda_any_run(call, tn_cuda_scatter_launch, &job);
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * TensorScatter */
+
+typedef struct cache_params {
+    uint64_t present;
+    int64_t axis;
+    uint32_t mode;
+} cache_params;
+static const tn_field cache_fields[] = {
+    TN_FIELD(cache_params, axis, TN_FIELD_I64, TN_OPTIONAL, "-2",
+             "axis of the positions, not the first one; negative: from the end"),
+    TN_FIELD_CHOICE(cache_params, mode, TN_FIELD_ENUM, TN_OPTIONAL, "linear", "linear|circular",
+                    "circular: positions past the end go on at the beginning")};
+
+static tn_status tensor_scatter_run(tn_call *call) {
+    const cache_params *params = call->kernel_params;
+    const tn_tensor *past = call->inputs[0], *update = call->inputs[1];
+    const tn_tensor *indices = tn_infer_input(call, 2), *present = call->outputs[0];
+    uint32_t axis = 0;
+    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, past->rank, &axis));
+    if (tn_element_count(present) == 0) return TN_OK;
+    const tn_cuda_cache_job job = {.past = past->data,
+                                   .update = update->data,
+                                   .indices = indices ? indices->data : NULL,
+                                   .present = present->data,
+                                   .bytes = (uint32_t)tn_element_bytes(past->type),
+                                   .past_bytes = tn_element_count(past) *
+                                                 (int64_t)tn_element_bytes(past->type),
+                                   .prefixes = tn_infer_product(past->shape, 0, axis),
+                                   .a_sample = tn_infer_product(past->shape, 1, axis),
+                                   .positions = past->shape[axis],
+                                   .updates = update->shape[axis],
+                                   .inner = tn_infer_product(past->shape, axis + 1, past->rank),
+                                   .is_circular = params->mode == 1,
+                                   .fault = tn_cuda_fault_of(call)};
+    return tn_cuda_any_run(call, tn_cuda_cache_launch, &job);
+}
+
+static const char *const cache_combinations[] = {"*, *, i64? -> *"};
+TN_CUDA_ANY_KERNEL(tensor_scatter, "", "TensorScatter", "elements",
+                   "An element of the update a thread, on the cache's own memory where nobody else "
+                   "reads it.",
+                   TN_COMBINATIONS(cache_combinations), .accepts = tn_cuda_any_accepts,
+                   .open = tn_cuda_fault_open, .close = tn_cuda_fault_close,
+                   .verify = tn_cuda_fault_verify, .run = tensor_scatter_run,
+                   TN_FIELDS(cache_params, cache_fields));
+
+/* ----------------------------------------------------------------------------------------------
+ * tables */
+
 static const char *const elements_combinations[] = {"*, i64|i32, * -> *"};
 static const char *const nd_combinations[] = {"*, i64, * -> *"};
 
@@ -107,4 +159,5 @@ SCATTER(elements_18, scatter_elements, "ScatterElements", 18, 0, elements_combin
 SCATTER(nd_11, scatter_nd, "ScatterND", 11, 15, nd_combinations, five_fields);
 SCATTER(nd_16, scatter_nd, "ScatterND", 16, 17, nd_combinations, three_fields);
 SCATTER(nd_18, scatter_nd, "ScatterND", 18, 0, nd_combinations, five_fields);
-TN_CUDA_LAYER(scatter, &elements_11, &elements_16, &elements_18, &nd_11, &nd_16, &nd_18);
+TN_CUDA_LAYER(scatter, &elements_11, &elements_16, &elements_18, &nd_11, &nd_16, &nd_18,
+              &tensor_scatter);

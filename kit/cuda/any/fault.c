@@ -24,8 +24,8 @@ void tn_cuda_fault_close(tn_call *call) {
 tn_status tn_cuda_fault_verify(tn_call *call) {
     volatile tn_cuda_fault *fault = call->context;
     if (!fault->is_set) return TN_OK;
-    const long long index = fault->index, extent = fault->extent;
+    const long long index = fault->index, low = fault->low, high = fault->high;
     fault->is_set = 0;
-    return call->host->fail(call, TN_ERROR_RANGE, "index %lld is outside %lld..%lld", index,
-                            -extent, extent - 1);
+    return call->host->fail(call, TN_ERROR_RANGE, "index %lld is outside %lld..%lld", index, low,
+                            high);
 }

@@ -16,7 +16,7 @@ extern "C" {
 /* `is_set` is written last. Of several faults of a run any one may be kept. */
 typedef struct tn_cuda_fault {
     uint32_t is_set, reserved;
-    int64_t index, extent; /* an index that is not within -extent ... extent - 1 */
+    int64_t index, low, high; /* an index that is not within low ... high */
 } tn_cuda_fault;
 
 /* call->context: the words of a node. `open` and `close` of its kernels. */
@@ -31,18 +31,25 @@ static inline tn_cuda_fault *tn_cuda_fault_of(const tn_call *call) {
 }
 
 #if defined(__CUDACC__) || defined(TN_CUDA_ON_HOST)
+/* Whether the index is one of low ... high; a fault where not. */
+static __device__ __forceinline__ bool tn_fault_within(tn_cuda_fault *fault, int64_t index,
+                                                       int64_t low, int64_t high) {
+    if (index >= low && index <= high) return true;
+    if (fault) {
+        ((volatile tn_cuda_fault *)fault)->index = index;
+        ((volatile tn_cuda_fault *)fault)->low = low;
+        ((volatile tn_cuda_fault *)fault)->high = high;
+        __threadfence_system();
+        ((volatile tn_cuda_fault *)fault)->is_set = 1;
+    }
+    return false;
+}
 /* Index as one of 0 ... extent - 1, negative ones counted from the end; -1, and a fault: outside.
  */
 static __device__ __forceinline__ int64_t tn_fault_index(tn_cuda_fault *fault, int64_t index,
                                                          int64_t extent) {
-    if (index >= -extent && index < extent) return index < 0 ? index + extent : index;
-    if (fault) {
-        ((volatile tn_cuda_fault *)fault)->index = index;
-        ((volatile tn_cuda_fault *)fault)->extent = extent;
-        __threadfence_system();
-        ((volatile tn_cuda_fault *)fault)->is_set = 1;
-    }
-    return -1;
+    if (!tn_fault_within(fault, index, -extent, extent - 1)) return -1;
+    return index < 0 ? index + extent : index;
 }
 #endif
 

@@ -62,6 +62,16 @@ struct trilu {
     }
 };
 
+struct bits {
+    tn_cuda_bits_job job;
+    __device__ void operator()(int64_t i) const {
+        if (job.is_bool)
+            ((uint8_t *)job.y)[i] = ((const uint8_t *)job.x)[i] != 0;
+        else
+            tn_any_copy(job.y, i, job.x, i, job.bytes);
+    }
+};
+
 struct fill {
     tn_cuda_fill_job job;
     __device__ void operator()(int64_t i) const { tn_any_copy(job.y, i, job.value, 0, job.bytes); }
@@ -76,8 +86,7 @@ struct reverse {
         const int64_t sequence = job.is_time_first ? second : first;
         const int64_t time = job.is_time_first ? first : second;
         const int64_t length = job.lengths[sequence];
-        if (length < 0 || tn_fault_index(job.fault, length, job.extent + 1) < 0) {
-            if (length < 0) (void)tn_fault_index(job.fault, length, 0);
+        if (!tn_fault_within(job.fault, length, 0, job.extent)) {
             tn_any_clear(job.y, i, job.bytes);
             return;
         }
@@ -96,6 +105,10 @@ extern "C" cudaError_t tn_cuda_pad_launch(const void *user, cudaStream_t stream)
 }
 extern "C" cudaError_t tn_cuda_trilu_launch(const void *user, cudaStream_t stream) {
     const trilu function = {*(const tn_cuda_trilu_job *)user};
+    return tn_each_launch(function, function.job.count, stream);
+}
+extern "C" cudaError_t tn_cuda_bits_launch(const void *user, cudaStream_t stream) {
+    const bits function = {*(const tn_cuda_bits_job *)user};
     return tn_each_launch(function, function.job.count, stream);
 }
 extern "C" cudaError_t tn_cuda_fill_launch(const void *user, cudaStream_t stream) {

@@ -39,6 +39,15 @@ typedef struct tn_cuda_trilu_job {
 } tn_cuda_trilu_job;
 cudaError_t tn_cuda_trilu_launch(const void *job, cudaStream_t stream);
 
+/* The same bits as another type; as bool whether a byte is not 0. */
+typedef struct tn_cuda_bits_job {
+    const void *x;
+    void *y;
+    uint32_t bytes, count;
+    bool is_bool;
+} tn_cuda_bits_job;
+cudaError_t tn_cuda_bits_launch(const void *job, cudaStream_t stream);
+
 /* One value everywhere. */
 typedef struct tn_cuda_fill_job {
     void *y;

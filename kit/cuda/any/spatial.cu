@@ -152,12 +152,11 @@ struct roi {
         uint32_t rest = tn_divide_rest((uint32_t)i, job.columns, &column);
         rest = tn_divide_rest(rest, job.rows, &row);
         const int64_t region = tn_divide_rest(rest, job.channels, &channel);
-        int64_t image = tn_any_i64(job.images, job.image_type, region);
+        const int64_t image = tn_any_i64(job.images, job.image_type, region);
         const roi_axis down = read_axis(region, true), across = read_axis(region, false);
-        if (image < 0) image = job.image_count; /* they do not count from the end */
-        if (tn_fault_index(job.fault, image, job.image_count) < 0 ||
-            tn_fault_index(job.fault, down.samples, TN_CUDA_ROI_MOST_SAMPLES + 1) < 0 ||
-            tn_fault_index(job.fault, across.samples, TN_CUDA_ROI_MOST_SAMPLES + 1) < 0) {
+        if (!tn_fault_within(job.fault, image, 0, job.image_count - 1) ||
+            !tn_fault_within(job.fault, down.samples, 0, TN_CUDA_ROI_MOST_SAMPLES) ||
+            !tn_fault_within(job.fault, across.samples, 0, TN_CUDA_ROI_MOST_SAMPLES)) {
             tn_any_set_f64(job.y, job.type, i, 0);
             return;
         }

@@ -6,6 +6,7 @@
  */
 #include "conv/cuda/cuda_kernels.h"
 #include "mat_mul/cuda_any.h"
+#include "pool/cuda_any.h"
 #include <tenon/plugin.h>
 
 #include <string.h>
@@ -22,6 +23,12 @@ static const tn_kernel *const others[] = {&tn_conv_cuda_any,
                                           &tn_mat_mul_cuda_any,
                                           &tn_mat_mul_integer_cuda_any,
                                           &tn_q_linear_mat_mul_cuda_any,
+                                          &tn_max_pool_cuda_any,
+                                          &tn_average_pool_cuda_any,
+                                          &tn_lp_pool_cuda_any,
+                                          &tn_global_max_pool_cuda_any,
+                                          &tn_global_average_pool_cuda_any,
+                                          &tn_global_lp_pool_cuda_any,
                                           NULL};
 
 static tn_kernel tables[MOST_KERNELS];

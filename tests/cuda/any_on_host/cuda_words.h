@@ -43,6 +43,17 @@ template <typename WORD> static inline WORD atomicCAS(WORD *at, WORD seen, WORD 
     return old;
 }
 
+template <typename NUMBER> static inline NUMBER atomicAdd(NUMBER *at, NUMBER more) {
+    const NUMBER old = *at;
+    *at += more;
+    return old;
+}
+static inline int atomicMax(int *at, int other) {
+    const int old = *at;
+    if (other > old) *at = other;
+    return old;
+}
+
 template <typename F, typename... A>
 static inline void tn_host_launch(void (*kernel)(const F, A...), unsigned int blocks,
                                   const F &function, A... more) {
@@ -73,6 +84,10 @@ static inline cudaError_t tn_host_fill(void *to, int byte, size_t bytes) {
     memset(to, byte, bytes);
     return cudaSuccess;
 }
+static inline cudaError_t tn_host_wait() {
+    return cudaSuccess;
+}
+#define cudaStreamSynchronize(stream)            tn_host_wait()
 #define cudaMemsetAsync(to, byte, bytes, stream) tn_host_fill(to, byte, bytes)
 
 #endif

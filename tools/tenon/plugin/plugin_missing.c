@@ -2,7 +2,7 @@
 /*
  * tenon plugin list --missing DEVICE: the operators that no kernel computes on a device, so that
  * their reference does, on the processor. Not among them is what needs none: views, which the
- * engine gives the memory of their input, and the list below.
+ * engine gives the memory of their input, and the lists below.
  */
 #include "cli/cli.h"
 #include "plugin_command.h"
@@ -49,17 +49,36 @@ static const exception exceptions[] = {
     {"Caffe", "PriorBox", BY_SHAPES},
 };
 
+#define BODIES                                                                                     \
+    "runs its graphs, whose nodes have kernels of their own; conditions and counts are read"
+
+/* What the processor does in networks of every device, though it has kernels for it. */
+static const exception host_only[] = {
+    {"", "If", BODIES},
+    {"", "Loop", BODIES},
+    {"", "Scan", BODIES},
+    {"", "SequenceMap", BODIES},
+    {"", "RegexFullMatch", "strings: they lie in the host's memory alone"},
+    {"", "TfIdfVectorizer",
+     "looks up sequences of strings or tokens, at the beginning of a network"},
+};
+
+static const char *reason_in(const exception *list, size_t count, const tn_operator *op) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i].domain, op->domain) == 0 && strcmp(list[i].name, op->name) == 0)
+            return list[i].reason;
+    return NULL;
+}
+
 /* The reason for which an operator needs no kernel; null: there is none. */
-static const char *find_reason(const tn_operator *op) {
+static const char *find_reason(const tn_operator *op, const char *device) {
     bool is_view = op->output_count > 0;
     for (uint32_t i = 0; i < op->output_count; i++)
         is_view = is_view && (op->outputs[i].flags & TN_PORT_VIEW);
     if (is_view) return "a view: its output has the memory of its input";
-    for (size_t i = 0; i < sizeof(exceptions) / sizeof(exceptions[0]); i++)
-        if (strcmp(exceptions[i].domain, op->domain) == 0 &&
-            strcmp(exceptions[i].name, op->name) == 0)
-            return exceptions[i].reason;
-    return NULL;
+    const char *reason = reason_in(exceptions, sizeof(exceptions) / sizeof(exceptions[0]), op);
+    if (reason || strcmp(device, "cpu") == 0) return reason;
+    return reason_in(host_only, sizeof(host_only) / sizeof(host_only[0]), op);
 }
 
 /* Whether an operator's port may have 32-bit floats: by its own types, or by those of the port that
@@ -128,7 +147,7 @@ static size_t print_list(const show_tables *tables, const char *device, bool is_
     size_t count = 0;
     for (size_t i = 0; i < tables->operator_count; i++) {
         const tn_operator *op = tables->operators[i].op;
-        const char *reason = find_reason(op);
+        const char *reason = find_reason(op, device);
         if ((reason != NULL) != is_excepted || is_listed(tables, i) ||
             has_kernel(tables, op, device))
             continue;
