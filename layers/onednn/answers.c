@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-/* Each question has one slot, in which a later one may take its place: the upper 63 bits are those
+/* Each question has one slot, which a later one may overwrite: the upper 63 bits are those
  * of its hash, the lowest is the answer. 0: empty. */
 enum { SLOT_COUNT = 8192 };
 static atomic_uint_least64_t slots[SLOT_COUNT];
