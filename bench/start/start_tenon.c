@@ -69,11 +69,9 @@ static tn_status load(tn_runtime *runtime, const char *path, uint32_t threads, w
     tn_status status = tn_graph_load(runtime, path, NULL, &graph);
     if (status == TN_OK) status = build_model(graph, threads, range, &plan);
     tn_graph_destroy(graph);
-    uint64_t bytes = 0;
-    const void *data = tn_plan_bytes(plan, &bytes); /* lent until the process ends */
-    return status == TN_OK
-               ? tn_engine_load_borrowed(runtime, data, bytes, &options, NULL, NULL, out_engine)
-               : status;
+    if (status == TN_OK) status = tn_engine_load_plan(runtime, plan, &options, out_engine);
+    tn_plan_destroy(plan);
+    return status;
 }
 
 /* Runs of further widths, the input's last extent, each twice: milliseconds of both. */

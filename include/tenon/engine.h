@@ -99,6 +99,12 @@ TN_EXPORT tn_status tn_engine_load_borrowed(tn_runtime *runtime, const void *dat
                                             const tn_engine_options *options,
                                             void (*release)(void *user), void *user,
                                             tn_engine **out_engine);
+/* The same of a plan that was built in this program, from where its parts lie: nothing is copied or
+ * verified. The engine counts the plan, which may be destroyed meanwhile. With TN_ENGINE_ISOLATED,
+ * and of a plan that can be refitted, the plan's bytes are made first, as tn_plan_bytes makes them.
+ * [thread: any] */
+TN_EXPORT tn_status tn_engine_load_plan(tn_runtime *runtime, const tn_plan *plan,
+                                        const tn_engine_options *options, tn_engine **out_engine);
 /* What loading this plan would find, without stopping at the first thing that is missing: for each
  * operator whether it is there and in which library, for each library of the manifest where it was
  * found, with which content, or why not. It searches and loads libraries as tn_engine_load does.

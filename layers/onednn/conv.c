@@ -12,6 +12,7 @@
 #include "onednn/window_fields.h"
 
 enum { X = 0 };
+enum { DIRECT = 0, WINOGRAD = 1 }; /* tactics */
 
 typedef struct conv_kind {
     tn_status (*read_window)(tn_call *call, tn_window *out_window);
@@ -89,9 +90,9 @@ static tn_status make_descriptor(tn_call *call, int64_t parts, const tn_dnnl_lay
     conv_layouts layouts = {0};
     tn_dnnl_operation convolution = {.kind = kind->is_transposed ? TN_DNNL_DECONVOLUTION
                                                                  : TN_DNNL_CONVOLUTION,
-                                     .algorithm = kind->is_transposed ? dnnl_deconvolution_direct
-                                                  : tactic == 1       ? dnnl_convolution_winograd
-                                                                      : dnnl_convolution_direct,
+                                     .algorithm = kind->is_transposed  ? dnnl_deconvolution_direct
+                                                  : tactic == WINOGRAD ? dnnl_convolution_winograd
+                                                                       : dnnl_convolution_direct,
                                      .parts = parts};
     tn_window window;
     tn_dnnl_requantisation requantisation = {0};
@@ -129,11 +130,11 @@ static bool adds_wrongly(const tn_call *call, const_dnnl_primitive_desc_t desc) 
 }
 
 /* Whether there is an implementation worth having, whose layout of weights can be shared. */
-static bool can_do(tn_call *call, uint32_t tactic) {
+static tn_status can_do(tn_call *call, uint32_t tactic) {
     dnnl_primitive_desc_t desc;
     tn_dnnl_layout weights = {0};
     char key[TN_DNNL_KEY_BYTES];
-    if (make_descriptor(call, 1, NULL, tactic, &desc) != TN_OK) return false;
+    TN_TRY(make_descriptor(call, 1, NULL, tactic, &desc));
     const bool answer =
         !tn_dnnl_is_plain(desc) && !adds_wrongly(call, desc) &&
         tn_dnnl_layout_copy(&weights,
@@ -141,19 +142,47 @@ static bool can_do(tn_call *call, uint32_t tactic) {
         tn_dnnl_layout_key(&weights, key);
     tn_dnnl_layout_clear(&weights);
     dnnl_primitive_desc_destroy(desc);
-    return answer;
+    return answer ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+/* Implementations that read linear channels and write blocks of them are for a network's stem, of
+ * fewer channels than a block has. */
+static bool may_begin_blocks(const tn_call *call) {
+    const tn_tensor *x = call->inputs[X];
+    const tn_format to = call->outputs[0]->format;
+    if (x->format != TN_LINEAR || (to != TN_C8 && to != TN_C16)) return true;
+    return x->shape[1] < (to == TN_C8 ? 8 : 16);
 }
 
 static tn_status conv_accepts(tn_call *call) {
+    const conv_kind *kind = call->user;
     const tn_tensor *x = call->inputs[X], *w = weights_of(call);
-    if (!x || x->rank != 4 || !w || !w->data || !tn_dnnl_engine() || !can_do(call, 0))
+    tn_window window;
+    if (!x || x->rank != 4 || !w || !w->data || !may_begin_blocks(call) || !tn_dnnl_engine())
         return TN_ERROR_UNSUPPORTED;
-    return TN_OK;
+    if (kind == &integer_conv) return can_do(call, DIRECT); /* scales and zero points count */
+    TN_TRY(kind->read_window(call, &window));
+    return tn_dnnl_ask(call, can_do, DIRECT, &window) ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+/* What oneDNN's implementations by Winograd's algorithm are for. */
+static bool may_be_winograd(const tn_call *call, const tn_window *window) {
+    const tn_dnnl_window_params *params = call->kernel_params;
+    bool may_be = window->rank == 2 && params->group == 1;
+    for (uint32_t i = 0; i < window->rank; i++)
+        may_be =
+            may_be && window->kernel[i] == 3 && window->stride[i] == 1 && window->dilation[i] == 1;
+    return may_be;
 }
 
 static tn_status conv_tactics(tn_call *call) {
     const conv_kind *kind = call->user;
-    call->tactic_count = kind == &conv && can_do(call, 1) ? 2 : 1;
+    tn_window window;
+    call->tactic_count = 1;
+    if (kind != &conv) return TN_OK;
+    TN_TRY(kind->read_window(call, &window));
+    if (may_be_winograd(call, &window) && tn_dnnl_ask(call, can_do, WINOGRAD, &window))
+        call->tactic_count = 2;
     return TN_OK;
 }
 

@@ -52,6 +52,10 @@ tn_dnnl_view tn_dnnl_layout_view(const tn_dnnl_layout *layout); /* null when it 
 #define TN_DNNL_KEY_BYTES 24
 bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key);
 
+/* The bytes added to a hash, which begins as TN_DNNL_HASH_BASIS. */
+#define TN_DNNL_HASH_BASIS 1469598103934665603u
+uint64_t tn_dnnl_hash(uint64_t hash, const void *data, size_t bytes);
+
 /* A window over two spatial axes, as oneDNN counts it: a dilation of 0 leaves no gaps. */
 typedef struct tn_dnnl_window {
     dnnl_dims_t kernel, strides, dilations, begin, end;
@@ -85,6 +89,14 @@ typedef struct tn_dnnl_operation {
 /* Its descriptor, which the caller destroys. */
 tn_status tn_dnnl_describe(tn_call *call, const tn_dnnl_operation *operation,
                            dnnl_primitive_desc_t *out_desc);
+
+/* Whether oneDNN does what a call describes with a tactic: TN_OK, or why not. */
+typedef tn_status (*tn_dnnl_question)(tn_call *call, uint32_t tactic);
+/* The answer of `question`, remembered for calls with the same threads, tensors (types, formats and
+ * shapes), steps, tactic and window, and for fewer steps where it is yes (answers.c).
+ * [thread: any] */
+bool tn_dnnl_ask(tn_call *call, tn_dnnl_question question, uint32_t tactic,
+                 const tn_window *window);
 
 /* Sets OpenMP's number of threads for this thread, 0: one, and answers the one before, to be set
  * back. */

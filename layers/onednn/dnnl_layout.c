@@ -4,13 +4,14 @@
 
 #include <string.h>
 
-/* FNV-1a, 64 bits, as 16 letters. */
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes) {
+/* FNV-1a, 64 bits. */
+uint64_t tn_dnnl_hash(uint64_t hash, const void *data, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
         hash = (hash ^ ((const unsigned char *)data)[i]) * 1099511628211u;
     return hash;
 }
 
+/* As 16 letters. */
 static void write_key(uint64_t hash, char *key) {
     key[0] = (char)('0' + DNNL_VERSION_MAJOR);
     for (int i = 0; i < 16; i++)
@@ -53,7 +54,7 @@ bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key) {
     const dnnl_query_t inner[] = {dnnl_query_inner_blks, dnnl_query_inner_idxs};
     dnnl_format_kind_t kind;
     int rank = 0, blocks = 0;
-    uint64_t hash = 1469598103934665603u;
+    uint64_t hash = TN_DNNL_HASH_BASIS;
     if (dnnl_memory_desc_query(layout->desc, dnnl_query_format_kind, &kind) != dnnl_success ||
         kind != dnnl_blocked ||
         dnnl_memory_desc_query(layout->desc, dnnl_query_ndims_s32, &rank) != dnnl_success ||
@@ -63,13 +64,13 @@ bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key) {
         const dnnl_dims_t *dims = NULL;
         if (dnnl_memory_desc_query(layout->desc, lists[i], (void *)&dims) != dnnl_success || !dims)
             return false;
-        hash = hash_bytes(hash, dims, (size_t)rank * sizeof(dnnl_dim_t));
+        hash = tn_dnnl_hash(hash, dims, (size_t)rank * sizeof(dnnl_dim_t));
     }
     for (size_t i = 0; blocks > 0 && i < sizeof(inner) / sizeof(*inner); i++) {
         const dnnl_dims_t *dims = NULL;
         if (dnnl_memory_desc_query(layout->desc, inner[i], (void *)&dims) != dnnl_success || !dims)
             return false;
-        hash = hash_bytes(hash, dims, (size_t)blocks * sizeof(dnnl_dim_t));
+        hash = tn_dnnl_hash(hash, dims, (size_t)blocks * sizeof(dnnl_dim_t));
     }
     write_key(hash, key);
     return true;
@@ -101,7 +102,7 @@ tn_dnnl_view tn_dnnl_layout_view(const tn_dnnl_layout *layout) {
 }
 
 bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key) {
-    write_key(hash_bytes(1469598103934665603u, &layout->desc, sizeof(layout->desc)), key);
+    write_key(tn_dnnl_hash(TN_DNNL_HASH_BASIS, &layout->desc, sizeof(layout->desc)), key);
     return true;
 }
 

@@ -16,10 +16,8 @@
 static tn_status load_plan(tn_batch_run *run, tn_runtime *runtime, tn_plan *plan,
                            const char *device) {
     const tn_engine_options options = {.size = sizeof(options), .device = device};
-    uint64_t bytes;
     *run = (tn_batch_run){.runtime = runtime, .plan = plan};
-    const void *data = tn_plan_bytes(plan, &bytes);
-    TN_TRY(tn_engine_load_bytes(runtime, data, bytes, &options, &run->engine));
+    TN_TRY(tn_engine_load_plan(runtime, plan, &options, &run->engine));
     TN_TRY(tn_context_create(run->engine, &run->context));
     run->inputs =
         tn_allocate_zero(tn_runtime_allocator(runtime),

@@ -10,19 +10,20 @@
 
 #include <string.h>
 
-static tn_status read_plan(tn_engine *engine, tn_file *file, const char *name,
+static tn_status read_plan(tn_engine *engine, tn_engine_source *from,
                            const tn_engine_options *options) {
     const tn_plan_read_options read = {.is_exact = options->flags & TN_ENGINE_EXACT,
                                        .device = options->device,
+                                       .pieces = from->pieces,
                                        .verifies_all = options->flags & TN_ENGINE_VERIFY_ALL,
                                        .allowed_count = options->allowed_count,
                                        .allowed = options->allowed};
     tn_status status = tn_arena_create(engine->allocator, &engine->arena);
     if (status != TN_OK) {
-        tn_file_unmap(file);
+        tn_file_unmap(&from->file);
         return status;
     }
-    TN_TRY(tn_plan_read(engine->runtime, file, name, &read, &engine->contents));
+    TN_TRY(tn_plan_read(engine->runtime, &from->file, from->name, &read, &engine->contents));
     engine->graph = engine->contents.graph;
     engine->device = engine->contents.device.device;
     return tn_inference_plan_create(engine->graph, engine->arena, &engine->plan);
@@ -107,7 +108,7 @@ static tn_status set_up_engine(tn_engine *engine, tn_engine_source *from,
     tn_engine_loading loading = {
         .engine = engine, .note = from->note, .note_user = from->note_user};
     const bool is_file = from->file.is_mapped || from->mapped_bytes > 0;
-    TN_TRY(read_plan(engine, &from->file, from->name, options));
+    TN_TRY(read_plan(engine, from, options));
     TN_TRY(take_profile(engine, from->profile));
     const tn_status status = prepare_loading(&loading, options);
     tn_profile_shapes_deinit(&loading.shapes);
@@ -225,6 +226,42 @@ tn_status tn_engine_load_borrowed(tn_runtime *runtime, const void *data, uint64_
     TN_TRY(load_source(runtime, &from, &known, &engine));
     engine->release_plan = release;
     engine->release_user = user;
+    *out_engine = engine;
+    return TN_OK;
+}
+
+static void give_plan_back(void *user) {
+    tn_plan_destroy(user);
+}
+
+tn_status tn_engine_load_plan(tn_runtime *runtime, const tn_plan *plan,
+                              const tn_engine_options *options, tn_engine **out_engine) {
+    tn_engine_source from = {.name = "plan in memory", .descriptor = -1};
+    tn_engine_options known;
+    tn_engine *engine = NULL;
+    uint64_t bytes;
+    if (!runtime || !plan || !out_engine)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_engine_load_plan needs a runtime, a plan and a pointer for the engine");
+    TN_TRY(read_engine_options(options, &known));
+    TN_TRY(tn_plan_share(plan, known.flags & TN_ENGINE_ISOLATED, &from.pieces));
+    if (!from.pieces) {
+        const void *data = tn_plan_bytes(plan, &bytes);
+        from.file = (tn_file){.data = data, .bytes = (size_t)bytes};
+    }
+    tn_status status =
+        from.pieces ? TN_OK
+                    : tn_engine_source_open_memory(from.file.data, from.file.bytes, &known, &from);
+    if (status == TN_OK) status = load_source(runtime, &from, &known, &engine);
+    if (status != TN_OK) {
+        tn_error_copy error;
+        tn_error_save(&error);
+        give_plan_back((tn_plan *)(uintptr_t)plan);
+        tn_error_restore(&error);
+        return status;
+    }
+    engine->release_plan = give_plan_back;
+    engine->release_user = (void *)(uintptr_t)plan;
     *out_engine = engine;
     return TN_OK;
 }

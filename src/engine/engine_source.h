@@ -4,6 +4,7 @@
 #define TN_ENGINE_ENGINE_SOURCE_H
 
 #include "base/file.h"
+#include "plan/pieces.h"
 #include "plugin/weights/weight_store.h"
 
 #include <tenon/engine.h>
@@ -11,7 +12,8 @@
 typedef void (*tn_engine_note)(void *user, uint32_t step);
 
 typedef struct tn_engine_source {
-    tn_file file;           /* mapped, its own, or lent */
+    tn_file file;                 /* mapped, its own, or lent */
+    const tn_plan_pieces *pieces; /* in place of the file, lent; null: the file */
     tn_shared_weight *copy; /* the file lends from this one, which is counted; null: it does not */
     size_t mapped_bytes;    /* that the shared one is a mapping of; 0: a copy */
     const char *name;

@@ -73,10 +73,8 @@ static tn_status build(const tn_operation *operation, tn_graph *graph, tn_operat
     const tn_builder_options options = {
         .size = sizeof(options), .threads = operation->threads, .flags = TN_BUILD_NO_TIMING};
     tn_plan *plan = NULL;
-    uint64_t bytes;
     TN_TRY(tn_build(graph, &options, &plan));
-    const void *data = tn_plan_bytes(plan, &bytes);
-    tn_status status = tn_engine_load_bytes(operation->runtime, data, bytes, NULL, &state->engine);
+    tn_status status = tn_engine_load_plan(operation->runtime, plan, NULL, &state->engine);
     if (status == TN_OK) status = tn_context_create(state->engine, &state->context);
     tn_plan_destroy(plan);
     return status;

@@ -40,7 +40,8 @@ tn_status tn_plan_pieces_init(tn_plan_pieces *pieces, const tn_allocator *alloca
     /* each weight with zeros before it, and those before each section */
     pieces->parts =
         tn_allocate_zero(allocator, 2 * count + TN_SECTION_LIMIT + 1, sizeof(*pieces->parts));
-    if (!pieces->head || !pieces->parts) {
+    pieces->weights = tn_allocate_zero(allocator, count + 1, sizeof(*pieces->weights));
+    if (!pieces->head || !pieces->parts || !pieces->weights) {
         tn_plan_pieces_deinit(pieces);
         return tn_fail_memory("a plan");
     }
@@ -51,15 +52,50 @@ tn_status tn_plan_pieces_init(tn_plan_pieces *pieces, const tn_allocator *alloca
         add_gap(pieces, end, weights[i].offset);
         pieces->parts[pieces->part_count++] = (tn_file_part){weights[i].data, weights[i].bytes};
         end = weights[i].offset + weights[i].bytes;
+        pieces->weights[pieces->weight_count++] = weights[i];
     }
     add_gap(pieces, end, layout->bytes);
     return TN_OK;
+}
+
+static bool is_aligned(const tn_plan_piece *weight) {
+    return (uintptr_t)weight->data % TN_PLAN_WEIGHT_ALIGNMENT == 0;
+}
+
+tn_status tn_plan_pieces_align(tn_plan_pieces *pieces) {
+    const size_t most = TN_PLAN_WEIGHT_ALIGNMENT - 1;
+    size_t total = 0, at = 0;
+    for (size_t i = 0; i < pieces->weight_count; i++)
+        if (!is_aligned(&pieces->weights[i])) total += (pieces->weights[i].bytes + most) & ~most;
+    if (total == 0) return TN_OK;
+    unsigned char *copies = tn_allocate_aligned(pieces->allocator, total, TN_PLAN_WEIGHT_ALIGNMENT);
+    if (!copies) return tn_fail_memory("a plan's weights");
+    for (size_t i = 0; i < pieces->weight_count; i++) {
+        tn_plan_piece *weight = &pieces->weights[i];
+        if (is_aligned(weight)) continue;
+        memcpy(copies + at, weight->data, weight->bytes);
+        weight->data = copies + at;
+        at += (weight->bytes + most) & ~most;
+    }
+    pieces->aligned = copies;
+    return TN_OK;
+}
+
+const void *tn_plan_pieces_find(const tn_plan_pieces *pieces, size_t offset, size_t bytes) {
+    const tn_plan_piece key = {.offset = offset};
+    const tn_plan_piece *found =
+        pieces->weight_count == 0
+            ? NULL
+            : bsearch(&key, pieces->weights, pieces->weight_count, sizeof(key), compare_offsets);
+    return found && bytes <= found->bytes ? found->data : NULL;
 }
 
 void tn_plan_pieces_deinit(tn_plan_pieces *pieces) {
     if (pieces->allocator) {
         tn_deallocate(pieces->allocator, pieces->head);
         tn_deallocate(pieces->allocator, pieces->parts);
+        tn_deallocate(pieces->allocator, pieces->weights);
+        tn_deallocate(pieces->allocator, pieces->aligned);
     }
     *pieces = (tn_plan_pieces){0};
 }

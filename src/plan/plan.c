@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan in memory, for its owner: bytes, file, report. Written by writer.c. */
+/* A plan in memory, for its owners: bytes, file, report. Written by writer.c. */
 #include "plan/plan.h"
 
 #include "graph/graph.h"
@@ -20,7 +20,7 @@ static tn_status join(tn_plan *plan) {
     TN_TRY(tn_plan_pieces_sum(&plan->pieces));
     tn_plan_pieces_join(&plan->pieces, plan->buffer);
     plan->data = plan->buffer;
-    release_pieces(plan);
+    if (!plan->is_read) release_pieces(plan);
     return TN_OK;
 }
 
@@ -39,6 +39,18 @@ const void *tn_plan_bytes(const tn_plan *plan, uint64_t *out_bytes) {
     pthread_mutex_unlock(&own->joining);
     if (status == TN_OK && out_bytes) *out_bytes = plan->bytes;
     return plan->data;
+}
+
+tn_status tn_plan_share(const tn_plan *plan, bool needs_bytes, const tn_plan_pieces **out_pieces) {
+    tn_plan *own = lock(plan);
+    const bool takes_bytes = needs_bytes || own->has_refit || (own->data && !own->is_read);
+    const tn_status status = takes_bytes ? join(own) : tn_plan_pieces_align(&own->pieces);
+    own->is_read |= status == TN_OK && !takes_bytes;
+    pthread_mutex_unlock(&own->joining);
+    if (status != TN_OK) return status;
+    atomic_fetch_add(&own->owners, 1);
+    *out_pieces = takes_bytes ? NULL : &own->pieces;
+    return TN_OK;
 }
 
 static tn_status save_pieces(tn_plan *plan, const char *path) {
@@ -64,7 +76,7 @@ const char *tn_plan_report(const tn_plan *plan) {
 }
 
 void tn_plan_destroy(tn_plan *plan) {
-    if (!plan) return;
+    if (!plan || atomic_fetch_sub(&plan->owners, 1) != 1) return;
     const tn_allocator *allocator = plan->allocator;
     tn_runtime *runtime = plan->runtime;
     tn_deallocate(allocator, plan->report);

@@ -13,6 +13,7 @@
 #include <tenon/builder.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* Threads that a program may be for: more than any machine has, and few enough to make. */
 #define TN_PLAN_THREAD_LIMIT 1024u
@@ -37,6 +38,9 @@ struct tn_plan {
     const tn_allocator *allocator;
     char *report; /* JSON, or null */
     size_t bytes;
+    atomic_uint owners;      /* who built it, and engines of it */
+    bool has_refit;          /* constants of it can be refitted, which takes the file's bytes */
+    bool is_read;            /* engines read the pieces, which then stay as long as the plan */
     pthread_mutex_t joining; /* what follows, in which the first who asks makes one of the other */
     void *buffer;          /* for `data`, so that to ask fails for no memory; not touched before */
     void *data;            /* the file's bytes; null: nobody has asked for them */
@@ -69,6 +73,10 @@ typedef struct tn_plan_parts {
 } tn_plan_parts;
 /* Gives a plan of lent parts what they lie in. */
 void tn_plan_keep(tn_plan *plan, const tn_plan_sources *sources);
+/* For an engine: counts it as an owner, who calls tn_plan_destroy, and gives it the pieces to read;
+ * null: it reads tn_plan_bytes, since somebody asked for them before or `needs_bytes`.
+ * TN_ERROR_MEMORY: it is not counted. [thread: any] */
+tn_status tn_plan_share(const tn_plan *plan, bool needs_bytes, const tn_plan_pieces **out_pieces);
 tn_status tn_plan_write_parts(const tn_plan_parts *parts, tn_plan **out_plan);
 
 /* A plan read back. `graph` has constants that point into `file` (which the graph owns). Operators
@@ -94,7 +102,9 @@ typedef struct tn_plan_read_options {
     const char *device; /* null: as it was built for, if that is here; else the processor */
     uint32_t allowed_count;
     const char *const *allowed;
-    bool verifies_all;   /* every section's checksum at once */
+    const tn_plan_pieces *pieces; /* aligned; read in place of the file, which is empty, and outlive
+                                     what is read. Null: the file */
+    bool verifies_all;            /* every section's checksum at once */
     uint32_t body_depth; /* 0: the whole; else the graph of a body that many levels down, alone */
 } tn_plan_read_options;
 /* Takes over `file` in every case. */

@@ -224,14 +224,11 @@ static tn_engine *build_case(const test_run *run, const char *directory, const c
     tn_graph *graph = NULL;
     tn_plan *plan = NULL;
     tn_engine *engine = NULL;
-    uint64_t bytes = 0;
     tn_status status = load_model(run->runtime, model, run->options, &graph);
     if (status == TN_OK) status = build_plan(run, directory, graph, &plan, out);
-    const void *data = status == TN_OK ? tn_plan_bytes(plan, &bytes) : NULL;
     tn_engine_options engine_options = session_engine_options(run->options);
     engine_options.flags |= TN_ENGINE_CHECKED_ANY_NUMBER; /* what is expected decides */
-    if (status == TN_OK)
-        status = tn_engine_load_bytes(run->runtime, data, bytes, &engine_options, &engine);
+    if (status == TN_OK) status = tn_engine_load_plan(run->runtime, plan, &engine_options, &engine);
     if (status != TN_OK && !out->why[0]) fail_last(out);
     tn_plan_destroy(plan);
     tn_graph_destroy(graph);

@@ -159,7 +159,7 @@ typedef struct engine_object {
     PyObject base;
     tn_engine *engine;
     runtime_object *runtime;
-    PyObject *plan; /* whose memory the engine reads */
+    PyObject *borrowed; /* the plan whose bytes the engine reads; or null */
     PyObject *input_names, *output_names;
     uint32_t input_count, output_count;
     int device_index; /* of CUDA's; -1: the engine runs on the processor */
@@ -178,9 +178,8 @@ PyTypeObject *binding_type_add(PyObject *module, PyType_Spec *spec);
  * measured, or null. */
 PyObject *binding_plan_new(runtime_object *runtime, tn_plan *plan, const char *accuracy);
 /* An engine object of an engine, which it takes over, also on failure. `device`: the one that was
- * asked for, or null. `is_lent`: it reads the plan's memory. */
-PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, const char *device,
-                             bool is_lent);
+ * asked for, or null. */
+PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, const char *device);
 PyObject *binding_context_new(engine_object *engine, tn_context *context);
 /* The runtime that is given (a new reference); null or None: the default one. */
 runtime_object *binding_runtime_of(PyObject *given);

@@ -43,8 +43,7 @@ static int find_device(const runtime_object *runtime, tn_engine *engine, const c
     return is_cuda ? number ? atoi(number + 1) : 0 : -1;
 }
 
-PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, const char *device,
-                             bool is_lent) {
+PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, const char *device) {
     allocfunc allocate = (allocfunc)PyType_GetSlot(binding_engine_type, Py_tp_alloc);
     engine_object *self = (engine_object *)allocate(binding_engine_type, 0);
     if (!self) {
@@ -53,8 +52,8 @@ PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, const char *d
     }
     self->engine = engine;
     self->runtime = (runtime_object *)Py_NewRef((PyObject *)plan->runtime);
+    self->borrowed = plan->is_borrowed ? Py_NewRef((PyObject *)plan) : NULL;
     self->device_index = find_device(self->runtime, engine, device);
-    self->plan = is_lent ? Py_NewRef((PyObject *)plan) : NULL;
     self->input_count = tn_engine_input_count(engine);
     self->output_count = tn_engine_output_count(engine);
     self->input_names = names_of(engine, self->input_count, input_of);
@@ -70,7 +69,7 @@ static void engine_dealloc(PyObject *object) {
         tn_engine_release(self->engine);
         Py_END_ALLOW_THREADS;
     }
-    Py_XDECREF(self->plan); /* behind the engine, which may have read its memory */
+    Py_XDECREF(self->borrowed); /* behind the engine, which has read its memory */
     Py_XDECREF((PyObject *)self->runtime);
     Py_XDECREF(self->input_names);
     Py_XDECREF(self->output_names);

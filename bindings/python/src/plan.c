@@ -113,17 +113,14 @@ static PyObject *plan_save(PyObject *object, PyObject *path_object) {
     Py_RETURN_NONE;
 }
 
-/* An engine of a plan that was built here, or that is borrowed, reads its memory, where that is
- * aligned as it must be. */
 static tn_status load(plan_object *self, const char *path, const tn_engine_options *options,
-                      tn_engine **out_engine, bool *out_is_lent) {
-    *out_is_lent = false;
+                      tn_engine **out_engine) {
+    if (self->plan)
+        return tn_engine_load_plan(self->runtime->runtime, self->plan, options, out_engine);
     if (path) return tn_engine_load(self->runtime->runtime, path, options, out_engine);
     uint64_t bytes;
     const void *data = memory_of(self, &bytes);
-    *out_is_lent = (self->plan || self->is_borrowed) && is_aligned(data) &&
-                   !(options->flags & TN_ENGINE_ISOLATED);
-    if (*out_is_lent)
+    if (self->is_borrowed) /* the engine's object keeps the plan's */
         return tn_engine_load_borrowed(self->runtime->runtime, data, bytes, options, NULL, NULL,
                                        out_engine);
     return tn_engine_load_bytes(self->runtime->runtime, data, bytes, options, out_engine);
@@ -163,12 +160,11 @@ static PyObject *plan_engine(PyObject *object, PyObject *arguments, PyObject *ke
     if (!self->path || binding_path(self->path, &owner, &path)) {
         tn_engine *engine = NULL;
         tn_status status;
-        bool is_lent;
         Py_BEGIN_ALLOW_THREADS;
-        status = load(self, path, &options, &engine, &is_lent);
+        status = load(self, path, &options, &engine);
         Py_END_ALLOW_THREADS;
-        result = status == TN_OK ? binding_engine_new(self, engine, options.device, is_lent)
-                                 : binding_raise();
+        result =
+            status == TN_OK ? binding_engine_new(self, engine, options.device) : binding_raise();
         binding_log_flush();
     }
     Py_XDECREF(owner);

@@ -39,10 +39,10 @@ class Engine : public Shared<tn_engine, tn_engine_retain, tn_engine_release> {
         return load(runtime, path, &options);
     }
     static Engine load(const Runtime &runtime, const Plan &plan) {
-        return load_bytes(runtime, plan.bytes(), nullptr);
+        return load_plan(runtime, plan, nullptr);
     }
     static Engine load(const Runtime &runtime, const Plan &plan, const tn_engine_options &options) {
-        return load_bytes(runtime, plan.bytes(), &options);
+        return load_plan(runtime, plan, &options);
     }
     /* `options` may be null. */
     static Engine load_bytes(const Runtime &runtime, Bytes plan,
@@ -155,6 +155,12 @@ class Engine : public Shared<tn_engine, tn_engine_retain, tn_engine_release> {
     const char *report() const noexcept { return tn_engine_report(get()); }
 
   private:
+    static Engine load_plan(const Runtime &runtime, const Plan &plan,
+                            const tn_engine_options *options) {
+        return Engine(detail::made<tn_engine>([&](tn_engine **out) {
+            return tn_engine_load_plan(runtime.get(), plan.get(), options, out);
+        }));
+    }
     static Engine load(const Runtime &runtime, std::string_view path,
                        const tn_engine_options *options) {
         return Engine(detail::made<tn_engine>([&](tn_engine **out) {

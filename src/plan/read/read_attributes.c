@@ -37,6 +37,7 @@ static tn_status read_body_graph(tn_plan_reader *reader, const void *data, size_
     tn_plan_read_options options = *reader->options;
     tn_plan_contents contents;
     tn_file file = {.data = data, .bytes = bytes}; /* lent by the outer plan's */
+    options.pieces = NULL;
     options.body_depth++;
     if (options.body_depth > TN_BODY_DEPTH)
         return tn_plan_reader_fail("bodies are nested more than %u levels deep", TN_BODY_DEPTH);

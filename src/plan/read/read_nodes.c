@@ -57,8 +57,10 @@ static tn_status keep_tensors(const tn_plan_reader *reader, uint64_t count,
     for (uint64_t i = 0; i < count; i++) {
         if (attributes[i]->type != TN_FIELD_TENSOR || !attributes[i]->tensor) continue;
         tn_tensor *tensor = (tn_tensor *)(uintptr_t)attributes[i]->tensor;
-        uintptr_t data = (uintptr_t)tensor->data, weights = (uintptr_t)reader->weights;
-        if (data >= weights && data - weights < reader->weight_bytes) continue;
+        const uintptr_t data = (uintptr_t)tensor->data;
+        const uintptr_t weights = (uintptr_t)reader->file + reader->weights->offset;
+        if (!reader->options->pieces && data >= weights && data - weights < reader->weights->bytes)
+            continue;
         tn_tensor *own = tn_arena_copy(reader->scratch, tensor, sizeof(*own));
         if (!own) return tn_fail_memory("an upgraded field");
         own->data = tn_graph_allocate_data(reader->contents.graph, (size_t)tensor->bytes);

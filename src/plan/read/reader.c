@@ -46,29 +46,36 @@ tn_status tn_plan_reader_check_elements(tn_type type, const tn_shape *shape, con
     return TN_OK;
 }
 
-static tn_status find_bytes(const unsigned char *section, size_t section_bytes, const char *what,
-                            uint64_t offset, uint64_t bytes, const void **out_data) {
-    if (offset % TN_PLAN_WEIGHT_ALIGNMENT != 0 || offset > section_bytes ||
-        bytes > section_bytes - offset)
+static tn_status find_bytes(const tn_plan_reader *reader, const tn_plan_section *section,
+                            const char *what, uint64_t offset, uint64_t bytes,
+                            const void **out_data) {
+    const tn_plan_pieces *pieces = reader->options->pieces;
+    if (offset % TN_PLAN_WEIGHT_ALIGNMENT != 0 || offset > section->bytes ||
+        bytes > section->bytes - offset)
         return tn_plan_reader_fail("%s of %llu bytes at %llu is not inside the weights' "
                                    "%zu bytes, or not aligned",
                                    what, (unsigned long long)bytes, (unsigned long long)offset,
-                                   section_bytes);
-    *out_data = section + offset;
-    return TN_OK;
+                                   section->bytes);
+    if (!pieces || bytes == 0) {
+        *out_data = pieces ? reader->file : reader->file + section->offset + offset;
+        return TN_OK;
+    }
+    *out_data = tn_plan_pieces_find(pieces, section->offset + (size_t)offset, (size_t)bytes);
+    if (*out_data) return TN_OK;
+    return tn_plan_reader_fail("%s of %llu bytes at %llu is not a weight that was written", what,
+                               (unsigned long long)bytes, (unsigned long long)offset);
 }
 
 tn_status tn_plan_reader_bytes(const tn_plan_reader *reader, const char *what, uint64_t offset,
                                uint64_t bytes, const void **out_data) {
-    return find_bytes(reader->weights, reader->weight_bytes, what, offset, bytes, out_data);
+    return find_bytes(reader, reader->weights, what, offset, bytes, out_data);
 }
 
 tn_status tn_plan_reader_packed(const tn_plan_reader *reader, uint64_t offset, uint64_t bytes,
                                 const void **out_data) {
     if (!reader->packed)
         return tn_plan_reader_fail("it has packed weights, but no section of them");
-    return find_bytes(reader->packed, reader->packed_bytes, "packed weights", offset, bytes,
-                      out_data);
+    return find_bytes(reader, reader->packed, "packed weights", offset, bytes, out_data);
 }
 
 tn_status tn_plan_reader_note(const tn_plan_reader *reader, const tn_constant_note *of,
@@ -79,7 +86,10 @@ tn_status tn_plan_reader_note(const tn_plan_reader *reader, const tn_constant_no
     if (!note) return tn_fail_memory("what a plan says of a constant");
     note->name = tn_arena_text(reader->contents.graph->arena, of->name);
     if (!note->name) return tn_fail_memory("what a plan says of a constant");
-    note->file_offset = (uint64_t)((const unsigned char *)of->data - reader->file);
+    if (reader->options->pieces)
+        note->is_verified = true; /* this process computed the checksum, of this memory */
+    else
+        note->file_offset = (uint64_t)((const unsigned char *)of->data - reader->file);
     *out_note = note;
     return TN_OK;
 }
@@ -112,35 +122,45 @@ static tn_status verify_sections(const tn_plan_reader *reader, const tn_plan_lay
     return TN_OK;
 }
 
-static tn_status find_sections(tn_plan_reader *reader, const tn_plan_layout *layout) {
-    const tn_plan_section *weights = tn_plan_layout_find(layout, TN_SECTION_WEIGHTS);
-    const tn_plan_section *packed = tn_plan_layout_find(layout, TN_SECTION_PACKED);
-    if (!weights || !tn_plan_layout_find(layout, TN_SECTION_DESCRIPTION))
-        return tn_plan_reader_fail("it has no %s", weights ? "description" : "weights");
-    if ((uintptr_t)(reader->file + weights->offset) % TN_PLAN_WEIGHT_ALIGNMENT != 0)
+static tn_status find_sections(tn_plan_reader *reader) {
+    reader->weights = tn_plan_layout_find(&reader->layout, TN_SECTION_WEIGHTS);
+    reader->packed = tn_plan_layout_find(&reader->layout, TN_SECTION_PACKED);
+    if (!reader->weights || !tn_plan_layout_find(&reader->layout, TN_SECTION_DESCRIPTION))
+        return tn_plan_reader_fail("it has no %s", reader->weights ? "description" : "weights");
+    if (!reader->options->pieces &&
+        (uintptr_t)(reader->file + reader->weights->offset) % TN_PLAN_WEIGHT_ALIGNMENT != 0)
         return tn_fail(TN_ERROR_INTERNAL, "a plan's memory is not aligned to 64 bytes");
-    reader->weights = reader->file + weights->offset;
-    reader->weight_bytes = weights->bytes;
-    if (!packed) return TN_OK;
-    reader->packed = reader->file + packed->offset;
-    reader->packed_bytes = packed->bytes;
     return TN_OK;
 }
 
-tn_status tn_plan_reader_open(tn_plan_reader *reader, const tn_file *file) {
-    tn_plan_layout layout;
-    reader->file = file->data;
-    TN_TRY(tn_plan_layout_read(file->data, file->bytes, &layout));
-    TN_TRY(verify_sections(reader, &layout, false));
-    TN_TRY(find_sections(reader, &layout));
-    const tn_plan_section *description = tn_plan_layout_find(&layout, TN_SECTION_DESCRIPTION);
+static tn_status unpack_description(tn_plan_reader *reader) {
+    const tn_plan_section *description =
+        tn_plan_layout_find(&reader->layout, TN_SECTION_DESCRIPTION);
     ProtobufCMessage *message;
     TN_TRY(tn_error_shift(tn_wire_unpack(reader->allocator, &tenon__plan__plan__descriptor,
                                          reader->file + description->offset, description->bytes,
                                          &message),
                           description->offset));
     reader->plan = (Tenon__Plan__Plan *)message;
-    return verify_sections(reader, &layout, true);
+    return TN_OK;
+}
+
+/* Pieces are this process' own: there is no file that could be damaged. */
+static tn_status open_pieces(tn_plan_reader *reader) {
+    reader->file = reader->options->pieces->head;
+    reader->layout = reader->options->pieces->layout;
+    TN_TRY(find_sections(reader));
+    return unpack_description(reader);
+}
+
+tn_status tn_plan_reader_open(tn_plan_reader *reader, const tn_file *file) {
+    if (reader->options->pieces) return open_pieces(reader);
+    reader->file = file->data;
+    TN_TRY(tn_plan_layout_read(file->data, file->bytes, &reader->layout));
+    TN_TRY(verify_sections(reader, &reader->layout, false));
+    TN_TRY(find_sections(reader));
+    TN_TRY(unpack_description(reader));
+    return verify_sections(reader, &reader->layout, true);
 }
 
 /* The graph takes the file over. */
@@ -148,7 +168,7 @@ static tn_status make_graph(tn_plan_reader *reader, tn_file *file) {
     TN_TRY(tn_arena_create(reader->allocator, &reader->scratch));
     TN_TRY(tn_arena_create(reader->allocator, &reader->contents.arena));
     TN_TRY(tn_graph_create(reader->runtime, reader->plan->name, &reader->contents.graph));
-    return tn_graph_own_file(reader->contents.graph, file);
+    return reader->options->pieces ? TN_OK : tn_graph_own_file(reader->contents.graph, file);
 }
 
 static tn_status read_all(tn_plan_reader *reader, tn_file *file) {

@@ -24,10 +24,10 @@ typedef struct tn_plan_reader {
     const tn_allocator *allocator;
     const tn_plan_read_options *options;
     Tenon__Plan__Plan *plan;
-    const unsigned char *file; /* its first byte */
-    const unsigned char *weights, *packed;
-    size_t weight_bytes, packed_bytes;
-    tn_arena *scratch;                   /* until the plan is read */
+    const unsigned char *file; /* its first byte; of pieces that of their head */
+    tn_plan_layout layout;
+    const tn_plan_section *weights, *packed; /* of the layout; packed: null, none */
+    tn_arena *scratch;                       /* until the plan is read */
     bool *is_made;                       /* by tensor: input, constant, or made by a node so far */
     const tn_operator_entry **operators; /* by the manifest's; each counted */
     tn_loaded_library **libraries;       /* by the manifest's; counted; null: not asked for */

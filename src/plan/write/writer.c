@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/status.h"
+#include "graph/body.h"
 
 #include <string.h>
 
@@ -166,6 +167,8 @@ static tn_status make_plan(tn_plan_writer *writer, bool is_lent, tn_plan **out_p
     if (!plan) return tn_fail_memory("a plan");
     plan->allocator = writer->allocator;
     plan->runtime = tn_runtime_retain(writer->graph->runtime);
+    plan->has_refit = tn_graph_has_refit(writer->graph);
+    atomic_init(&plan->owners, 1);
     pthread_mutex_init(&plan->joining, NULL);
     tn_status status = make_pieces(writer, plan);
     if (status == TN_OK && !is_lent && !tn_plan_bytes(plan, NULL)) status = TN_ERROR_MEMORY;

@@ -78,9 +78,7 @@ tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_optio
         build.no_packed_weights |= options->isolate;         /* so would what packs them */
         tn_plan *plan = session_build(runtime, path, &build, out_exit);
         if (!plan) return NULL;
-        uint64_t bytes;
-        const void *data = tn_plan_bytes(plan, &bytes);
-        status = tn_engine_load_bytes(runtime, data, bytes, &engine_options, &engine);
+        status = tn_engine_load_plan(runtime, plan, &engine_options, &engine);
         tn_plan_destroy(plan);
     } else {
         status = tn_engine_load(runtime, path, &engine_options, &engine);
@@ -321,10 +319,8 @@ int session_check_plan(tn_runtime *runtime, const tn_plan *plan, const cli_optio
     cli_options without_files = *options; /* --input names the model's inputs here */
     without_files.inputs.count = 0;
     tn_engine *engine = NULL;
-    uint64_t bytes;
     if (!options->checked) return EXIT_DONE;
-    const void *data = tn_plan_bytes(plan, &bytes);
-    if (tn_engine_load_bytes(runtime, data, bytes, &engine_options, &engine) != TN_OK)
+    if (tn_engine_load_plan(runtime, plan, &engine_options, &engine) != TN_OK)
         return cli_fail("the checked run");
     const uint32_t profiles = tn_engine_profile_count(engine);
     if (profiles > 1) without_files.shapes.count = 0; /* the profiles have them */
