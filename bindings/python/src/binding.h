@@ -180,11 +180,18 @@ PyObject *binding_plan_new(runtime_object *runtime, tn_plan *plan, const char *a
 /* An engine object of an engine, which it takes over, also on failure. `device`: the one that was
  * asked for, or null. */
 PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, const char *device);
+/* The same with its parts: the plan whose bytes the engine reads, or null. */
+PyObject *binding_engine_wrap(runtime_object *runtime, PyObject *borrowed, tn_engine *engine,
+                              int device_index);
 PyObject *binding_context_new(engine_object *engine, tn_context *context);
 /* The runtime that is given (a new reference); null or None: the default one. */
 runtime_object *binding_runtime_of(PyObject *given);
 /* Loads the libraries of `plugins`: a path, (path, domain), or an iterable of them. */
 bool binding_load_plugins(runtime_object *runtime, PyObject *plugins);
+/* refit.c: engine.refit(weights), engine.constants, and _engine.refit_plan. */
+PyObject *engine_refit(PyObject *self, PyObject *weights);
+PyObject *engine_constants(PyObject *self, void *closure);
+PyObject *binding_refit_plan(PyObject *module, PyObject *arguments);
 /* build.c: graph._build(**options) and graph._calibrate(**options). */
 PyObject *graph_build(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *graph_calibrate(PyObject *self, PyObject *arguments, PyObject *keywords);

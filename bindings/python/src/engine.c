@@ -43,7 +43,8 @@ static int find_device(const runtime_object *runtime, tn_engine *engine, const c
     return is_cuda ? number ? atoi(number + 1) : 0 : -1;
 }
 
-PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, const char *device) {
+PyObject *binding_engine_wrap(runtime_object *runtime, PyObject *borrowed, tn_engine *engine,
+                              int device_index) {
     allocfunc allocate = (allocfunc)PyType_GetSlot(binding_engine_type, Py_tp_alloc);
     engine_object *self = (engine_object *)allocate(binding_engine_type, 0);
     if (!self) {
@@ -51,15 +52,20 @@ PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, const char *d
         return NULL;
     }
     self->engine = engine;
-    self->runtime = (runtime_object *)Py_NewRef((PyObject *)plan->runtime);
-    self->borrowed = plan->is_borrowed ? Py_NewRef((PyObject *)plan) : NULL;
-    self->device_index = find_device(self->runtime, engine, device);
+    self->runtime = (runtime_object *)Py_NewRef((PyObject *)runtime);
+    self->borrowed = Py_XNewRef(borrowed);
+    self->device_index = device_index;
     self->input_count = tn_engine_input_count(engine);
     self->output_count = tn_engine_output_count(engine);
     self->input_names = names_of(engine, self->input_count, input_of);
     self->output_names = names_of(engine, self->output_count, output_of);
     if (!self->input_names || !self->output_names) Py_CLEAR(self);
     return (PyObject *)self;
+}
+
+PyObject *binding_engine_new(plan_object *plan, tn_engine *engine, const char *device) {
+    return binding_engine_wrap(plan->runtime, plan->is_borrowed ? (PyObject *)plan : NULL, engine,
+                               find_device(plan->runtime, engine, device));
 }
 
 static void engine_dealloc(PyObject *object) {
@@ -150,11 +156,19 @@ static PyObject *engine_device(PyObject *object, void *closure) {
 static PyMethodDef methods[] = {{"context", engine_context, METH_NOARGS,
                                  "context()\n--\n\nA tenon.Context: one thread's running state. "
                                  "Contexts of one engine run side by side."},
+                                {"refit", engine_refit, METH_O,
+                                 "refit(weights)\n--\n\nAn engine with other data for constants "
+                                 "that the plan was built to have it for (build(refit=...)):\n"
+                                 "`weights` is a dict from names to arrays of the constants' types "
+                                 "and shapes, or another\ncheckpoint of the model. This one, and "
+                                 "its contexts, stay as they are. Raises tenon.Error."},
                                 {NULL, NULL, 0, NULL}};
 static PyGetSetDef properties[] = {
     {"inputs", engine_inputs, NULL, "The inputs: a tuple of tenon.Port.", NULL},
     {"device", engine_device, NULL, "Where it runs: 'cpu', 'cuda:0'.", NULL},
     {"outputs", engine_outputs, NULL, "The outputs: a tuple of tenon.Port.", NULL},
+    {"constants", engine_constants, NULL,
+     "The constants that refit() takes other data for: a tuple of tenon.Port.", NULL},
     {"profiles", engine_profiles, NULL,
      "The shapes that the plan was built for: of each profile a dict from an input's name to its "
      "minimum, "

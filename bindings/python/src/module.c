@@ -78,6 +78,8 @@ static PyMethodDef functions[] = {
      "_end_team()\n--\n\nFor os.register_at_fork: before the fork."},
     {"_count_fork", count_fork, METH_NOARGS,
      "_count_fork()\n--\n\nFor os.register_at_fork: in the child."},
+    {"refit_plan", binding_refit_plan, METH_VARARGS,
+     "refit_plan(runtime, path, weights, out)\n--\n\nFor Plan.refit; paths are bytes."},
     {"version", version, METH_NOARGS,
      "version() -> str\n--\n\nThe version of the engine's library, like '0.1.0'."},
     {NULL, NULL, 0, NULL}};

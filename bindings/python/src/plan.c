@@ -187,6 +187,12 @@ static PyObject *plan_html(PyObject *object, PyObject *none) {
     return binding_call("_picture", "frame", "(O)", object);
 }
 
+static PyObject *plan_refit(PyObject *object, PyObject *arguments) {
+    PyObject *weights, *path;
+    if (!PyArg_ParseTuple(arguments, "OO:refit", &weights, &path)) return NULL;
+    return binding_call("_plan", "refit", "OOO", object, weights, path);
+}
+
 static PyObject *plan_path(PyObject *object, void *closure) {
     (void)closure;
     PyObject *path = ((plan_object *)object)->path;
@@ -220,6 +226,11 @@ static PyMethodDef methods[] = {
      "fails. "
      "Raises tenon.Error."},
     {"engine", (PyCFunction)(void (*)(void))plan_engine, METH_VARARGS | METH_KEYWORDS, ENGINE_DOC},
+    {"refit", plan_refit, METH_VARARGS,
+     "refit(weights, path)\n--\n\nWrites the plan with other data for constants, as Engine.refit "
+     "has "
+     "it, without loading it; answers\nthe new tenon.Plan. Kernels stay as they are. Raises "
+     "tenon.Error."},
     {"_repr_html_", plan_html, METH_NOARGS,
      "_repr_html_()\n--\n\nThe picture of the network, for notebooks."},
     {NULL, NULL, 0, NULL}};

@@ -78,6 +78,11 @@ def prepare_output(given, type_name, kind, name):
     return raw(given)
 
 
+def packed(given):
+    """A contiguous copy of an array."""
+    return np.array(given if isinstance(given, np.ndarray) else np.from_dlpack(given), order="C")
+
+
 def raw(array):
     """The same memory in a dtype that the buffer protocol knows."""
     if array.dtype.kind != "V" and array.dtype.isbuiltin == 1:

@@ -26,6 +26,20 @@ def save(plan, path):
         raise
 
 
+def refit(plan, weights, path):
+    """A plan that is no file is one meanwhile."""
+    import contextlib
+    import tempfile
+    from tenon import _engine
+    with contextlib.ExitStack() as stack:
+        source = plan.path
+        if source is None:
+            source = os.path.join(stack.enter_context(tempfile.TemporaryDirectory()), "network.plan")
+            plan.save(source)
+        _engine.refit_plan(plan.runtime, os.fsencode(source), weights, os.fsencode(path))
+    return _engine.Plan(path, plan.runtime)
+
+
 def is_plan(source):
     """Whether a file, or bytes, are a plan."""
     if isinstance(source, (bytes, bytearray, memoryview)):
