@@ -5,6 +5,7 @@
 #include "session/option_use.h"
 #include "session/session.h"
 #include "test_calibration.h"
+#include "test_processor.h"
 #include "values/value_file.h"
 
 #include <dirent.h>
@@ -34,14 +35,17 @@ static const char help[] =
     "      --checked, --checked-dump DIR   guarded memory around each node; the first bad node's "
     "tensors go to DIR (default tenon-checked)\n"
     "  -v, --verbose   log all\n"
-    "prints PASS DIR | FAIL DIR: why | UNSUPPORTED DIR: why; last line: N passed, N failed, N "
-    "skipped\n"
+    "prints PASS DIR | FAIL DIR: why | UNSUPPORTED DIR: why; with a device of --device the "
+    "operators "
+    "of which\n"
+    "nodes ran on the processor; last line: N passed, N failed, N skipped\n"
     "example: tenon test suite/test_relu suite/test_conv*\n";
 
 typedef struct test_run {
     const cli_options *options;
     tn_runtime *runtime;
     size_t passed, failed, skipped;
+    test_processor *processor; /* null: nothing runs on a device */
 } test_run;
 
 typedef struct verdict {
@@ -226,6 +230,7 @@ static tn_engine *build_case(const test_run *run, const char *directory, const c
     tn_engine *engine = NULL;
     tn_status status = load_model(run->runtime, model, run->options, &graph);
     if (status == TN_OK) status = build_plan(run, directory, graph, &plan, out);
+    if (status == TN_OK && run->processor) test_processor_add(run->processor, tn_plan_report(plan));
     tn_engine_options engine_options = session_engine_options(run->options);
     engine_options.flags |= TN_ENGINE_CHECKED_ANY_NUMBER; /* what is expected decides */
     if (status == TN_OK) status = tn_engine_load_plan(run->runtime, plan, &engine_options, &engine);
@@ -325,9 +330,13 @@ int command_test(int argc, char **argv) {
         code = cli_usage("test takes directories (tenon test -h)");
     } else if (code == EXIT_DONE && (code = option_use_check(&options)) == EXIT_DONE) {
         if (options.threads == 0) options.threads = 1;
-        test_run run = {.options = &options, .runtime = cli_runtime(&options, &code)};
+        static test_processor processor;
+        test_run run = {.options = &options,
+                        .runtime = cli_runtime(&options, &code),
+                        .processor = options.device ? &processor : NULL};
         for (int i = 0; run.runtime && code == EXIT_DONE && i < options.argument_count; i++)
             code = run_folder(&run, options.arguments[i]);
+        test_processor_print(&processor);
         if (run.runtime)
             printf("%zu passed, %zu failed, %zu skipped\n", run.passed, run.failed, run.skipped);
         if (code == EXIT_DONE && run.failed) code = EXIT_FAULT;
