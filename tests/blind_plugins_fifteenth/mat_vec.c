@@ -99,7 +99,7 @@ static const char *const combinations[] = {WRONG(5) ? "float32, float32 -> float
                                                     : "f32, f32 -> f32"};
 static const tn_kernel kernel = {KERNEL,
                                  .op = "MatVec",
-                                 .name = "two_ways",
+                                 .name = "two_variants",
                                  .minimum_version = WRONG(6) ? 2 : 0,
                                  .maximum_version = WRONG(6) ? 2 : 0,
                                  .traits = WRONG(7) ? TN_KERNEL_DETERMINISTIC : 0,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = factor * x + 1 in ways that are unusual and right: each value of MISTAKE from 50 on is one.
+/* y = factor * x + 1 in forms that are unusual and right: each value of MISTAKE from 50 on is one.
  */
 #include "fifteenth.h"
 #include <pthread.h>

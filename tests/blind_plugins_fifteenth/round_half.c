@@ -89,7 +89,7 @@ static tn_status run(tn_call *call) {
 static const char *const cases[] = {"| a=i32[2,3] b=i32[2,3]", "| a=u8[4,1,3] b=u8[2,1]",
                                     "| a=u64[5] b=u64[]", "| a=i8[3,1] b=i8[1,4]",
                                     "| a=i64[2,2] b=i64[2,2]"};
-static const tn_operator half_way = {OPERATOR,
+static const tn_operator round_half = {OPERATOR,
                                      .name = "HalfWay",
                                      .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_COMMUTATIVE,
                                      TN_NO_FIELDS,
@@ -100,4 +100,4 @@ static const tn_operator half_way = {OPERATOR,
                                      TN_CASES(cases)};
 static const tn_kernel kernel = {KERNEL, .op = "HalfWay", .name = "plain",
                                  .traits = TN_KERNEL_DETERMINISTIC, .run = run};
-LIBRARY("half_way", half_way, kernel)
+LIBRARY("round_half", round_half, kernel)
