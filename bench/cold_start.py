@@ -72,7 +72,7 @@ def measure(name, model, sides, options, folder):
         plan = f"{folder}/{name}.{side}.plan"
         if not options.from_model:
             subprocess.run([f"{binaries}/tenon", "build", model, "-t", threads, "-o", plan], check=True, stdout=subprocess.DEVNULL)
-        commands[side] = [f"{options.bin}/tenon-start", model if options.from_model else plan, threads, numbers]
+        commands[side] = [f"{binaries}/tenon-start", model if options.from_model else plan, threads, numbers]
         if side == "before":
             commands[side] = ["/usr/bin/env", f"LD_LIBRARY_PATH={binaries}/../lib", *commands[side]]
     commands["onnxruntime"] = [f"{options.bin}/onnxruntime-start", options.library, model, threads, numbers, *words]

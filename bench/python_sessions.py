@@ -3,14 +3,15 @@
 """Sessions of tenon.onnxruntime beside those of onnxruntime, in turns of one process.
 
     PYTHONPATH=build/python bench/python_sessions.py [lenet resnet50 mobilenet_v2 | MODEL.onnx:x=1x3x224x224[,x=1x3x256x256] ...]
-        [--rounds 9]
+        [--rounds 9] [--first [--before OTHER/build]]
 
 Of each model: InferenceSession(...) without a cache, the first run, a run, the first run with another shape (where a second shape is
 given), all by default options. Printed are the least milliseconds of each side over all rounds, and their ratio, Tenon's over
-onnxruntime's; of the session also the processor time of all threads, which other work on the machine changes less. ResNet-50 and MobileNetV2 have random weights and a free batch; their other shape is a batch of 2. Needs onnx and numpy
-(.venv has them after `make test`)."""
+onnxruntime's; of the session also the processor time of all threads, which other work on the machine changes less. ResNet-50 and MobileNetV2 have random weights and a free batch; their other shape is a batch of 2. With `--first` each session is the
+first of a process of its own, and only it is timed, with `--before` also another version's. Needs onnx and numpy (.venv has them after `make test`)."""
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -97,11 +98,48 @@ def compare(name, path, feeds, rounds):
         print(f"| {name} | {step} | {mine:.2f} | {other:.2f} | {mine / other:.2f} |", flush=True)
 
 
+FIRST = """
+import resource, sys, time
+import MODULE as module
+def worked():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+begin, before = time.perf_counter(), worked()
+session = module.InferenceSession(sys.argv[1], providers=["CPUExecutionProvider"])
+print(time.perf_counter() - begin, worked() - before)
+"""
+
+
+def compare_first(name, path, before, rounds):
+    """The first sessions of processes: least seconds by the clock and of the processor."""
+    import tenon
+    build = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(tenon.__file__))))
+    sides = {"tenon": ("tenon.onnxruntime", build), "onnxruntime": ("onnxruntime", build)}
+    if before:
+        sides["before"] = ("tenon.onnxruntime", os.path.abspath(before))
+    rows = {side: [] for side in sides}
+    for index in range(rounds):
+        for side in list(sides)[::1 if index % 2 else -1]:
+            module, folder = sides[side]
+            known = dict(os.environ, PYTHONPATH=f"{folder}/python", LD_LIBRARY_PATH=f"{folder}/lib")
+            done = subprocess.run([sys.executable, "-c", FIRST.replace("MODULE", module), path], env=known, check=True,
+                                  capture_output=True, text=True)
+            rows[side].append([float(word) for word in done.stdout.split()])
+    least = {side: [min(column) * 1000 for column in zip(*figures)] for side, figures in rows.items()}
+    for side in ("before", "tenon"):
+        for step, mine, other in zip(("clock", "processor time"), least.get(side, ()), least["onnxruntime"]):
+            print(f"| {name} | {side}, {step} | {mine:.2f} | {other:.2f} | {mine / other:.2f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=["lenet", *MADE])
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--first", action="store_true", help="the first session of a process")
+    parser.add_argument("--before", help="with --first: the build folder of another version")
     arguments = parser.parse_args()
+    if arguments.before and not arguments.first:
+        parser.error("--before is used with --first alone")
     print("| model | step | Tenon, ms | onnxruntime, ms | ratio |\n|-|-|-|-|-|")
     with tempfile.TemporaryDirectory() as folder:
         for text in arguments.models:
@@ -111,6 +149,9 @@ def main():
                 path = os.path.join(HERE, "..", "models", "lenet.onnx")
             elif path in MADE:
                 path = made(path, folder)
+            if arguments.first:
+                compare_first(name, path, arguments.before, arguments.rounds)
+                continue
             compare(name, path, feeds_of(path, shapes.split(",") if shapes else []), arguments.rounds)
 
 
