@@ -106,9 +106,7 @@ bool tn_stored_describe(const tn_drawn *d, const tn_kernel *kernel,
                                .type = element_type(type),
                                .format = port->format,
                                .scale = tn_stored_is_bytes(type) ? d->output_scales[i] : 0,
-                               .zero_point = type == TN_STORED_QU8   ? d->output_zero_point
-                                             : type == TN_STORED_QI8 ? d->signed_zero_point
-                                                                     : 0,
+                               .zero_point = type == TN_STORED_QU8 ? d->output_zero_point : 0,
                                .own_type = d->expected.types[i],
                                .shape = &d->expected.shapes[i]};
     }

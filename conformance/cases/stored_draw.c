@@ -6,8 +6,8 @@
  * occur, which must go to even; RANGE, scales from the values' ranges, all different; SATURATE,
  * scales too small for inputs and output, weights as in EXACT; FAR, the output's so small that 16
  * bits do not hold the steps before they saturate; EQUAL, one scale for inputs and outputs, which
- * must keep bits where the operator selects. Unsigned bytes have zero points, too, and signed ones
- * in RANGE: other ones for inputs than for outputs, but for EQUAL.
+ * must keep bits where the operator selects. Unsigned bytes have zero points, too: other ones for
+ * inputs than for outputs, but for EQUAL.
  */
 #include "base/status.h"
 #include "stored_private.h"
@@ -143,10 +143,8 @@ tn_status tn_drawn_make(tn_drawn *d) {
     static const int32_t zero_points[TN_DRAW_COUNT][2] = {
         {127, 131}, {119, 10}, {200, 3}, {130, 130}, {200, 3}};
     d->expected.count = d->slack.count = d->sums.count = 0;
-    const bool is_shifted = d->stored == TN_STORED_QI8 && d->draw == TN_DRAW_RANGE;
-    d->zero_point = d->stored == TN_STORED_QU8 ? zero_points[d->draw][0] : is_shifted ? 9 : 0;
+    d->zero_point = d->stored == TN_STORED_QU8 ? zero_points[d->draw][0] : 0;
     d->output_zero_point = zero_points[d->draw][1];
-    d->signed_zero_point = is_shifted ? -14 : 0;
     TN_TRY(tn_case_read(d->arena, d->op, d->text, &d->c));
     if (has_exact_weights(d)) draw_exact(d);
     TN_TRY(round_inputs(d));
