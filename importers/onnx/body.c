@@ -8,16 +8,16 @@
 #include "importers/onnx/onnx.h"
 
 #include <tenon/plugin/body.h>
+#include <tenon/plugin/sequence.h>
 
 #include <string.h>
 
-static tn_status fail_type(const Tenon__Onnx__TypeProto *type) {
-    if (type && type->tensor_type) {
-        const int32_t number = type->tensor_type->elem_type;
-        return number == 0 ? TN_OK : tn_onnx_fail_type(number);
-    }
-    return tn_fail(TN_ERROR_UNSUPPORTED,
-                   "sequences, optionals and maps are not supported as inputs of bodies");
+static tn_status add_kind_input(tn_onnx_reader *reader, const tn_onnx_value_info *info,
+                                tn_import_tensor *out_tensor) {
+    tn_onnx_value_type type;
+    TN_TRY(tn_onnx_value_type_read(info->type, &type));
+    return reader->import->services->add_kind_input(reader->graph, info->name, type.kind,
+                                                    type.key_type, type.type, out_tensor);
 }
 
 /* Where the body declares no type it has that of what the node supplies; shapes are always those.
@@ -29,9 +29,13 @@ static tn_status add_input(tn_onnx_reader *reader, const tn_onnx_scope *scope,
     if (!info->name || !*info->name) return tn_fail(TN_ERROR_FORMAT, "an input has no name");
     if (tn_map_get(scope->tensors, info->name, &(uint64_t){0}))
         return tn_fail(TN_ERROR_FORMAT, "the name is there twice");
-    if (info->type && info->type->tensor_type)
-        type = tn_onnx_type(info->type->tensor_type->elem_type);
-    if (type == TN_NONE && info->type) TN_TRY(fail_type(info->type));
+    if (info->type && !info->type->tensor_type) {
+        TN_TRY(add_kind_input(reader, info, &id));
+        return tn_map_set(scope->tensors, info->name, id);
+    }
+    if (info->type) type = tn_onnx_type(info->type->tensor_type->elem_type);
+    if (info->type && type == TN_NONE && info->type->tensor_type->elem_type != 0)
+        return tn_onnx_fail_type(info->type->tensor_type->elem_type);
     TN_TRY(tn_import_add_input(reader->graph, info->name, type, UINT32_MAX, NULL, NULL, &id));
     return tn_map_set(scope->tensors, info->name, id);
 }
@@ -94,6 +98,16 @@ static tn_status read_graph(tn_onnx_reader *reader, tn_onnx_scope *scope,
     return read_outputs(reader, scope, graph);
 }
 
+/* One that is no dense tensor. Its type is that of the items: of what nodes compute nobody knows it
+ * before shapes are inferred. */
+static tn_status capture_kind(tn_onnx_reader *reader, const char *name,
+                              const tn_import_tensor_info *outer, tn_import_tensor *out_tensor) {
+    if (outer->kind != TN_KIND_SEQUENCE && outer->kind != TN_KIND_OPTIONAL)
+        return tn_fail(TN_ERROR_UNSUPPORTED, "a body captures '%s', which is a map", outer->name);
+    return reader->import->services->add_kind_input(reader->graph, name, outer->kind, TN_NONE,
+                                                    outer->type, out_tensor);
+}
+
 /* An input that the body gets from the graph around it, or that graph's constant. */
 static tn_status capture(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
                          tn_import_tensor outer, tn_import_tensor *out_tensor) {
@@ -107,8 +121,9 @@ static tn_status capture(tn_onnx_reader *reader, tn_onnx_scope *scope, const cha
     } else {
         TN_TRY(tn_grow(reader->allocator, (void **)&scope->captured, &scope->captured_capacity,
                        scope->captured_count + 1, sizeof(*scope->captured)));
-        TN_TRY(tn_import_add_input(reader->graph, own, tensor.type, UINT32_MAX, NULL, NULL,
-                                   out_tensor));
+        TN_TRY(tensor.kind ? capture_kind(reader, own, &tensor, out_tensor)
+                           : tn_import_add_input(reader->graph, own, tensor.type, UINT32_MAX, NULL,
+                                                 NULL, out_tensor));
         scope->captured[scope->captured_count++] = outer;
     }
     return tn_map_set(scope->tensors, name, *out_tensor);

@@ -105,12 +105,12 @@ static tn_status if_reference(tn_call *call) {
     for (uint32_t i = 0; i < call->output_count; i++) {
         if (!call->outputs[i]) continue;
         made[i] = (tn_tensor){.size = sizeof(tn_tensor)};
-        results[i] = call->outputs[i]->data ? call->outputs[i] : &made[i];
+        const bool is_there = call->outputs[i]->data && !call->outputs[i]->kind;
+        results[i] = is_there ? call->outputs[i] : &made[i];
     }
     TN_TRY(tn_control_bodies(call)->run(call, branch, NULL, results));
     for (uint32_t i = 0; i < call->output_count; i++)
-        if (call->outputs[i] && !call->outputs[i]->data)
-            TN_TRY(tn_control_hand_out(call, i, &made[i]));
+        if (results[i] == &made[i]) TN_TRY(tn_control_hand_out(call, i, &made[i]));
     return TN_OK;
 }
 
@@ -121,11 +121,12 @@ static const tn_field if_fields[] = {
 };
 static const tn_port if_inputs[] = {
     TN_PORT("cond", "bool", TN_PORT_VALUE_WANTED, "one element"),
-    TN_PORT("captured", "any", TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_OPTIONAL,
+    TN_PORT("captured", "value(any)", TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_OPTIONAL,
             "what the branches read"),
 };
 static const tn_port if_outputs[] = {
-    TN_PORT("outputs", "any", TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_SIZED_BY_RUN,
+    TN_PORT("outputs", "value(any)",
+            TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_SIZED_BY_RUN,
             "the branch's results, of the same types in both"),
 };
 const tn_operator tn_control_if = {

@@ -139,11 +139,11 @@ static const tn_port loop_inputs[] = {
             "how many iterations at most; absent: any number"),
     TN_PORT("cond", "bool", TN_PORT_OPTIONAL | TN_PORT_VALUE_WANTED,
             "whether there is a first one; absent: there is"),
-    TN_PORT("v_initial", "any", TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_OPTIONAL,
+    TN_PORT("v_initial", "value(any)", TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_OPTIONAL,
             "what is carried into the first iteration"),
 };
 static const tn_port loop_outputs[] = {
-    TN_PORT("v_final_and_scan_outputs", "any",
+    TN_PORT("v_final_and_scan_outputs", "value(any)",
             TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_SIZED_BY_RUN,
             "what the last iteration carries out, then what all of them stacked"),
 };

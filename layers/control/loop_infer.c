@@ -217,7 +217,7 @@ static tn_status write_carried(tn_call *call, loop_shapes *loop) {
     for (uint32_t i = 0; i < loop->carried; i++) {
         tn_tensor *known = &loop->known.tensors[i];
         const tn_tensor *result = known;
-        if (loop->count == 0)
+        if (loop->count == 0 || call->inputs[TN_LOOP_CARRIED + i]->kind)
             result = call->inputs[TN_LOOP_CARRIED + i];
         else if (loop->is_followed)
             result = &loop->given.tensors[i];

@@ -75,9 +75,20 @@ tn_status tn_control_memory(tn_call *call, uint32_t output, uint32_t rank, const
     return memory->allocate(call, output, rank, extents, out_data);
 }
 
+static tn_status hand_out_items(tn_call *call, tn_tensor *output, const tn_tensor *made) {
+    const tn_sequence_service *lists =
+        (const tn_sequence_service *)call->host->extension(call->host, TN_SEQUENCES);
+    uint64_t length = 0;
+    TN_TRY(lists->length(call, made, &length));
+    for (uint64_t i = 0; i < length; i++)
+        TN_TRY(lists->append_item(call, output, made, i));
+    return TN_OK;
+}
+
 tn_status tn_control_hand_out(tn_call *call, uint32_t output, const tn_tensor *made) {
     void *data = NULL;
     if (output >= call->output_count || !call->outputs[output]) return TN_OK;
+    if (made->kind) return hand_out_items(call, call->outputs[output], made);
     TN_TRY(tn_control_memory(call, output, made->rank, made->shape, &data));
     if (made->bytes > 0 && data != made->data) memcpy(data, made->data, made->bytes);
     return TN_OK;

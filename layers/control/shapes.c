@@ -17,7 +17,9 @@ void tn_control_shapes_init(tn_control_shapes *shapes) {
 void tn_control_shapes_set(tn_control_shapes *shapes, uint32_t index, const tn_tensor *tensor) {
     tn_tensor *to = &shapes->tensors[index];
     to->type = tensor->type;
-    to->rank = tn_control_rank(tensor);
+    to->kind = tensor->kind;
+    to->reserved = tensor->reserved;
+    to->rank = tensor->kind ? 0 : tn_control_rank(tensor);
     to->bytes = tensor->bytes;
     for (uint32_t axis = 0; axis < to->rank; axis++)
         to->shape[axis] = tensor->shape[axis];
@@ -61,6 +63,12 @@ tn_status tn_control_write(tn_call *call, uint32_t output, const tn_tensor *resu
     const uint32_t rank = tn_control_rank(result), more = length != TN_CONTROL_NO_LENGTH;
     tn_tensor *to = tn_infer_output(call, output);
     if (!to) return TN_OK;
+    if (result->kind) { /* what its items have in common the run finds */
+        to->type = result->type;
+        tn_map_set_key_type(to, tn_map_key_type(result));
+        to->rank = TN_RANK_UNKNOWN;
+        return TN_OK;
+    }
     if (rank + more > TN_MAX_RANK)
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "output %u has rank %u: at most %d is possible", output,

@@ -7,6 +7,7 @@
 #include "graph/body.h"
 #include "graph/infer.h"
 #include "plugin/outputs.h"
+#include "plugin/sequences/kinds.h"
 
 #include <tenon/plugin/sequence.h>
 
@@ -57,6 +58,10 @@ static tn_status read_input(const tn_graph *graph, size_t index, const tn_tensor
         return tn_fail(TN_ERROR_ARGUMENT, "input '%s' is not linear", declared->name);
     inputs->types[index] = given->type;
     inputs->values[index] = given->data;
+    if (declared->kind != given->kind)
+        return tn_fail(TN_ERROR_TYPE, "input '%s' is declared as %s, but %s was given",
+                       declared->name, tn_kind_name(declared->kind), tn_kind_name(given->kind));
+    if (declared->kind) return tn_shape_set(&inputs->shapes[index], 0, NULL);
     return tn_shape_set(&inputs->shapes[index], given->rank, given->shape);
 }
 
@@ -87,7 +92,8 @@ static void record(tn_graph_body *body, const body_inputs *inputs) {
         const tn_shape *shape = &inputs->shapes[i];
         const bool is_first = noted->type == TN_NONE;
         if (is_first) *noted = (tn_body_input){inputs->types[i], true, *shape};
-        noted->has_rank = noted->has_rank && noted->shape.rank == shape->rank;
+        noted->has_rank = noted->has_rank && noted->shape.rank == shape->rank &&
+                          !body->graph->tensors[body->graph->inputs[i]].kind;
         for (uint32_t axis = 0; noted->has_rank && axis < shape->rank; axis++)
             if (noted->shape.extents[axis] != shape->extents[axis]) noted->shape.extents[axis] = -1;
     }
@@ -97,6 +103,12 @@ static tn_status write_shape(const tn_graph *graph, size_t index, const tn_infer
                              tn_tensor *output) {
     const bool may_be_open = output->rank == TN_RANK_UNKNOWN;
     output->type = known->storage.tensor.type;
+    output->kind = known->storage.tensor.kind;
+    output->reserved = known->storage.tensor.reserved;
+    if (output->kind) {
+        output->rank = 0;
+        return TN_OK;
+    }
     if (may_be_open && !known->is_known && output->type != TN_NONE) return TN_OK;
     if (!known->is_known || (known->is_rank_guess && !may_be_open))
         return tn_fail(TN_ERROR_SHAPE, "the shape of output '%s' is known to a run alone",

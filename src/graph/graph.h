@@ -162,11 +162,10 @@ bool tn_graph_node_has_one_output(const tn_graph_node *node);
 bool tn_graph_node_is_view(const tn_graph_node *node);
 /* Whether a node reads or writes a tensor that is not dense. */
 bool tn_graph_node_has_kinds(const tn_graph_node *node);
-/* Every tensor is read as the kind that it is. TN_ERROR_TYPE names node, port and tensor. Producers
+/* Every tensor is read as the kind that it is, and bodies have the kinds that their nodes' ports
+ * allow. TN_ERROR_TYPE names node, port and tensor. Producers
  * must be set. */
 tn_status tn_graph_check_kinds(const tn_graph *graph);
-/* The inputs and outputs of a body are dense. TN_ERROR_TYPE. */
-tn_status tn_graph_check_body_kinds(const tn_graph *body);
 
 /* The port of an input or output by its number in the node: the last one for all tensors of a
  * variadic port; null past the end. */

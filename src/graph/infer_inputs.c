@@ -88,7 +88,8 @@ static tn_status set_input(tn_inference *inference, size_t index, const tn_shape
     tn_shape checked;
     if (tensor->kind) {
         const tn_tensor declared = {.kind = tensor->kind,
-                                    .type = tensor->type,
+                                    .type = inference->input_types ? inference->input_types[index]
+                                                                   : tensor->type,
                                     .reserved = tensor->key_type,
                                     .name = tensor->name};
         tn_items_describe(&inferred->storage, &declared, TN_RANK_UNKNOWN, NULL);
@@ -123,7 +124,12 @@ tn_status tn_infer_set_inputs(tn_inference *inference, const tn_shape *shapes,
     TN_TRY(check_names(inference, shapes));
     for (size_t i = 0; i < graph->input_count; i++) {
         tn_status status = set_input(inference, i, &shapes[i]);
-        if (status == TN_OK && inference->plan->is_value_input[i])
+        const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[i]];
+        if (status == TN_OK && tensor->kind)
+            status = values && values[i]
+                         ? tn_infer_take_list(inference, graph->inputs[i], values[i])
+                         : TN_OK;
+        else if (status == TN_OK && inference->plan->is_value_input[i])
             status = set_value(inference, graph->inputs[i], values ? values[i] : NULL);
         if (status != TN_OK)
             return tn_error_at(status, "input '%s'", graph->tensors[graph->inputs[i]].name);

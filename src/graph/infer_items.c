@@ -82,6 +82,17 @@ tn_status tn_infer_open_items(tn_inference *inference, tn_tensor_id tensor) {
     return TN_OK;
 }
 
+tn_status tn_infer_take_list(tn_inference *inference, tn_tensor_id tensor,
+                             const struct tn_items *given) {
+    TN_TRY(tn_infer_open_items(inference, tensor));
+    tn_items *items = &inference->scratch->lists->items[tensor];
+    items->is_open = false;
+    for (size_t i = 0; i < given->count; i++)
+        TN_TRY(tn_items_share(items, given->items[i]));
+    tn_items_summarize(items, &inference->tensors[tensor].storage);
+    return TN_OK;
+}
+
 void tn_infer_close_items(tn_inference *inference, const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] == TN_NO_TENSOR || !tn_graph_output_kind(node, i)) continue;

@@ -56,6 +56,11 @@ bool tn_infer_guess_open(const tn_graph_node *node, const tn_tensor *const *inpu
 /* Where every value is computed: an empty list for an output's items, open while its node is
  * computed; then their descriptions follow from the items. */
 tn_status tn_infer_open_items(tn_inference *inference, tn_tensor_id tensor);
+struct tn_items;
+/* The items of an input, which a caller has in a list: a list of the inference's own shares them.
+ */
+tn_status tn_infer_take_list(tn_inference *inference, tn_tensor_id tensor,
+                             const struct tn_items *given);
 void tn_infer_close_items(tn_inference *inference, const tn_graph_node *node);
 void tn_infer_lists_destroy(struct tn_inference_lists *lists, const tn_allocator *allocator);
 

@@ -153,6 +153,8 @@ void tn_infer_set_types(tn_inference *inference) {
         tn_inferred_tensor *inferred = &inference->tensors[graph->inputs[i]];
         inferred->storage.tensor.type =
             inference->input_types ? inference->input_types[i] : tensor->type;
+        inferred->storage.tensor.kind = tensor->kind;
+        inferred->storage.tensor.reserved = tensor->key_type;
         inferred->is_known = inferred->is_described = false;
     }
 }

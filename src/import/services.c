@@ -148,9 +148,11 @@ static tn_status reading_add_input(tn_import_graph *graph, const char *name, tn_
 static tn_status reading_add_kind_input(tn_import_graph *graph, const char *name, uint32_t kind,
                                         tn_type key_type, tn_type type,
                                         tn_import_tensor *out_tensor) {
+    const tn_reading_graph *own = tn_reading_graph_of(graph);
+    const bool is_open = own->outer && type == TN_NONE; /* as the node supplies it */
     tn_tensor_id id = TN_NO_TENSOR;
-    TN_TRY(tn_graph_add_kind_input(tn_reading_graph_of(graph)->graph, name, kind, key_type, type,
-                                   &id));
+    TN_TRY(tn_graph_add_kind_input(own->graph, name, kind, key_type, is_open ? TN_F32 : type, &id));
+    if (is_open) own->graph->tensors[id].type = TN_NONE;
     if (out_tensor) *out_tensor = id;
     return TN_OK;
 }

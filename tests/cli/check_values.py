@@ -116,6 +116,45 @@ def untouched():
                  [port("shorter", sequence(F)), port("longer", sequence(F))])
 
 
+def body(name, nodes, inputs, outputs, constants=()):
+    return helper.make_graph(nodes, name, inputs, outputs, [numpy_helper.from_array(np.array(v), n) for n, v in constants])
+
+
+def collected_in_a_loop(limit):
+    """As exporters write a list that grows: a sequence is carried, a row of x is added in each iteration, and one is captured."""
+    one = body("one", [core("Gather", "x i", "row"), core("SequenceInsert", "list row", "longer"), core("SequenceAt", "others zero", "first"),
+                       core("Add", "sum first", "more"), core("Identity", "go", "goes_on"), core("SequenceLength", "longer", "n")],
+               [helper.make_tensor_value_info("i", I, []), helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+                port("list", sequence(F)), helper.make_tensor_value_info("sum", F, None)],
+               [helper.make_tensor_value_info("goes_on", TensorProto.BOOL, []), port("longer", sequence(F)),
+                helper.make_tensor_value_info("more", F, None), helper.make_tensor_value_info("n", I, [])], [("zero", np.int64(0))])
+    nodes = [core("SequenceEmpty", "", "none"), core("Loop", "limit yes none start", "list total lengths", body=one),
+             core("SequenceLength", "list", "count")]
+    return model(nodes, [helper.make_tensor_value_info("x", F, ["rows", 2]), port("others", sequence(F))],
+                 [port("list", sequence(F)), helper.make_tensor_value_info("total", F, None), helper.make_tensor_value_info("lengths", I, ["k"]),
+                  helper.make_tensor_value_info("count", I, [])],
+                 [("limit", np.int64(limit)), ("yes", True), ("start", np.zeros((1,), np.float32))])
+
+
+def handed_through_a_loop():
+    """A list that a loop carries and leaves as it is, and a condition that ends it."""
+    one = body("one", [core("Less", "i two", "goes_on"), core("Identity", "list", "same")],
+               [helper.make_tensor_value_info("i", I, []), helper.make_tensor_value_info("go", TensorProto.BOOL, []), port("list", sequence(F))],
+               [helper.make_tensor_value_info("goes_on", TensorProto.BOOL, []), port("same", sequence(F))], [("two", np.int64(2))])
+    return model([core("Loop", "limit go items", "same", body=one)],
+                 [port("items", sequence(F)), helper.make_tensor_value_info("go", TensorProto.BOOL, [])],
+                 [port("same", sequence(F))], [("limit", np.int64(7))])
+
+
+def one_of_two_lists():
+    """Branches with lists as results, of captured ones."""
+    then = body("then", [core("SequenceInsert", "items x", "longer")], [], [port("longer", sequence(F))])
+    other = body("other", [core("SequenceConstruct", "x x", "pair")], [], [port("pair", sequence(F))])
+    nodes = [core("If", "which", "list", then_branch=then, else_branch=other), core("SequenceLength", "list", "n")]
+    return model(nodes, [helper.make_tensor_value_info("which", TensorProto.BOOL, []), port("items", sequence(F)),
+                         helper.make_tensor_value_info("x", F, ["n"])], [port("list", sequence(F)), helper.make_tensor_value_info("n", I, [])])
+
+
 def array(*shape, dtype=np.float32):
     return (4 * random.standard_normal(shape)).astype(dtype)
 
@@ -138,6 +177,12 @@ CASES = {
     "cast sparse": (cast_map(F, map_form="SPARSE", max_map=6), {"features": {5: 0.5, 1: -7.75}}),
     "sequence": (sequence_through(F), {"items": [array(2, 3), array(2, 5)], "x": array(2, 1)}),
     "sequence of integers": (sequence_through(I), {"items": [array(2, 3, dtype=np.int64)], "x": array(2, 4, dtype=np.int64)}),
+    "loop that collects": (collected_in_a_loop(5), {"x": array(6, 2), "others": [array(1), array(3)]}),
+    "loop that collects nothing": (collected_in_a_loop(0), {"x": array(6, 2), "others": [array(1), array(3)]}),
+    "loop that hands on": (handed_through_a_loop(), {"items": [array(3), array(1, 2)], "go": np.array(True)}),
+    "loop that does not begin": (handed_through_a_loop(), {"items": [array(3), array(1, 2)], "go": np.array(False)}),
+    "branch, the first": (one_of_two_lists(), {"which": np.array(True), "items": [array(3), array(4)], "x": array(2)}),
+    "branch, the second": (one_of_two_lists(), {"which": np.array(False), "items": [array(3), array(4)], "x": array(2)}),
     "sequence that is kept": (untouched(), {"items": [array(3), array(0), array(2)], "x": array(1)}),
 }
 

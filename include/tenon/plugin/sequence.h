@@ -39,8 +39,19 @@ enum {
     TN_KIND_SEQUENCE = 1, /* any number of items */
     TN_KIND_OPTIONAL = 2, /* none or one */
     TN_KIND_MAP = 3,      /* one map: two items, its keys and its values */
-    TN_KIND_MAPS = 4      /* a list of maps: keys, values, keys, values ... */
+    TN_KIND_MAPS = 4,     /* a list of maps: keys, values, keys, values ... */
+    TN_KIND_ANY = 5       /* of ports alone, "value(T)": see below */
 };
+
+/* A port of an operator with graphs in its fields may be of any kind, "value(any)"; its tensors
+ * have the kinds that the graphs say. Input i of the node is of the kind of input i of its first
+ * graph, what a graph captures of the kind of the graph's input for it; output i is of the kind of
+ * the first graph's output i, or i + 1 where that graph has inputs (a loop's, whose first output is
+ * its condition). Further graphs have outputs of the same kinds. A graph with inputs hands its
+ * third one on: input 2 + i and output 1 + i have one kind, and other outputs are dense. In `infer`
+ * of a body's service (tenon/plugin/body.h) a tensor that is not dense has rank 0; `run` wants no
+ * memory for one, and its results may be read, and added to outputs by append_item, as inputs are.
+ */
 
 /* The keys and the values of a map are vectors of the same length. Keys are of 64-bit integers or
  * strings, each there once, in any order; `type` of the tensor is that of the values, and the type

@@ -13,7 +13,8 @@ typedef struct kind_text {
 static const kind_text texts[] = {{TN_KIND_MAPS, "seq(map(", "))"},
                                   {TN_KIND_MAP, "map(", ")"},
                                   {TN_KIND_SEQUENCE, "seq(", ")"},
-                                  {TN_KIND_OPTIONAL, "opt(", ")"}};
+                                  {TN_KIND_OPTIONAL, "opt(", ")"},
+                                  {TN_KIND_ANY, "value(", ")"}};
 
 /* What is in the parentheses. */
 static uint32_t open(const char *types, const char **out_text, size_t *out_length) {
@@ -49,18 +50,19 @@ bool tn_port_keys(const char *types, const char **out_text, size_t *out_length) 
 }
 
 const char *tn_kind_name(uint32_t kind) {
-    static const char *const names[] = {[TN_KIND_DENSE] = "a dense tensor",
-                                        [TN_KIND_SEQUENCE] = "a sequence",
-                                        [TN_KIND_OPTIONAL] = "an optional",
-                                        [TN_KIND_MAP] = "a map",
-                                        [TN_KIND_MAPS] = "a sequence of maps"};
+    static const char *const names[] = {
+        [TN_KIND_DENSE] = "a dense tensor",    [TN_KIND_SEQUENCE] = "a sequence",
+        [TN_KIND_OPTIONAL] = "an optional",    [TN_KIND_MAP] = "a map",
+        [TN_KIND_MAPS] = "a sequence of maps", [TN_KIND_ANY] = "a value of any kind"};
     return kind < sizeof names / sizeof *names ? names[kind] : "a value of an unknown kind";
 }
 
+/* Of a port of any kind nothing is to be said here. */
 static uint32_t kind_of(const tn_port *port) {
     const char *text;
     size_t length;
-    return tn_port_kind(port->types, &text, &length);
+    const uint32_t kind = tn_port_kind(port->types, &text, &length);
+    return kind == TN_KIND_ANY ? TN_KIND_DENSE : kind;
 }
 
 static bool is_any(const tn_port *ports, uint32_t count) {

@@ -21,6 +21,14 @@ static bool is_input(const tn_call *call, const tn_tensor *tensor) {
     return false;
 }
 
+/* What a body of the node has computed, or is given: its descriptor is the operator's. */
+static bool is_of_body(const tn_call *call, const tn_tensor *tensor) {
+    bool has_bodies = false; /* the registry's copy of the table has fields of today's size */
+    for (uint32_t i = 0; i < call->op->field_count; i++)
+        has_bodies = has_bodies || call->op->fields[i].type == TN_FIELD_GRAPH;
+    return has_bodies && tensor->kind != TN_KIND_DENSE && tensor->data;
+}
+
 static bool is_output(const tn_call *call, const tn_tensor *tensor) {
     for (uint32_t i = 0; i < call->output_count; i++)
         if (call->outputs[i] == tensor) return true;
@@ -30,7 +38,8 @@ static bool is_output(const tn_call *call, const tn_tensor *tensor) {
 /* The list of one of the call's tensors. */
 static tn_status find_items(tn_call *call, const tn_tensor *tensor, bool is_written,
                             tn_items **out_items) {
-    if (!tensor || !(is_output(call, tensor) || (!is_written && is_input(call, tensor))))
+    if (!tensor || !(is_output(call, tensor) ||
+                     (!is_written && (is_input(call, tensor) || is_of_body(call, tensor)))))
         return call->host->fail(call, TN_ERROR_ARGUMENT, "the tensor is not %s of this call",
                                 is_written ? "an output" : "an input or output");
     if (tensor->kind == TN_KIND_DENSE)
@@ -165,7 +174,7 @@ static tn_status append_item(tn_call *call, tn_tensor *output, const tn_tensor *
     tn_item *found = NULL;
     tn_shape shape;
     TN_TRY(find_items(call, output, true, &items));
-    if (input != output && !is_input(call, input))
+    if (input != output && !is_input(call, input) && !is_of_body(call, input))
         return call->host->fail(call, TN_ERROR_ARGUMENT, "the item is of no input of this call");
     TN_TRY(find_item(call, input, index, &found));
     const tn_tensor *tensor = tn_item_tensor(found);

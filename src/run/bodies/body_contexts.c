@@ -7,6 +7,8 @@
 #include "run/context_private.h"
 #include "base/status.h"
 #include "graph/body.h"
+#include "plugin/sequences/kinds.h"
+#include "run/sized/dynamic.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,6 +17,7 @@ typedef struct body_output {
     void *memory[2];
     size_t bytes[2];
     tn_tensor_storage made[2];
+    tn_items lists[2]; /* of one that is not dense */
 } body_output;
 
 typedef struct body_instance {
@@ -42,6 +45,10 @@ static tn_status set_input(const body_instance *instance, uint32_t index, const 
     if (given->type != port->type)
         return tn_fail(TN_ERROR_TYPE, "input '%s' is declared as %s, but %s was given", port->name,
                        tn_type_name(port->type), tn_type_name(given->type));
+    if (given->kind != port->kind)
+        return tn_fail(TN_ERROR_TYPE, "input '%s' is declared as %s, but %s was given", port->name,
+                       tn_kind_name(port->kind), tn_kind_name(given->kind));
+    if (port->kind) return tn_dynamic_give_items(instance->context, index, given->data);
     TN_TRY(tn_context_set_shape(instance->context, index, given->rank, given->shape));
     return tn_context_bind_input(instance->context, index, given->data, given->bytes);
 }
@@ -70,6 +77,7 @@ static tn_status bind_output(const tn_context *outer, body_instance *instance, u
                              const tn_tensor *wanted) {
     const tn_tensor *made;
     body_output *output = &instance->outputs[index];
+    if (tn_engine_output(instance->context->engine, index)->kind) return TN_OK;
     if (instance->context->dynamic) /* its shape is known after the run */
         return tn_context_bind_output(instance->context, index, NULL, 0);
     TN_TRY(tn_context_output(instance->context, index, &made));
@@ -90,6 +98,22 @@ static tn_status bind_output(const tn_context *outer, body_instance *instance, u
                                   output->bytes[instance->current]);
 }
 
+/* The same of one that is not dense: its items, which the body's next run would give back. */
+static tn_status take_items(const body_instance *instance, body_output *output,
+                            const tn_tensor *made, tn_tensor *wanted) {
+    const tn_items *from = made->data;
+    tn_items *items = &output->lists[instance->current];
+    tn_tensor_storage *kept = &output->made[instance->current];
+    items->store = &instance->context->dynamic->item_store;
+    tn_items_clear(items);
+    for (size_t i = 0; i < from->count; i++)
+        TN_TRY(tn_items_share(items, from->items[i]));
+    tn_items_describe(kept, made, made->rank, made->shape);
+    kept->tensor.data = items;
+    *wanted = kept->tensor;
+    return TN_OK;
+}
+
 /* The descriptor is the operator's until the second run after this one. */
 static tn_status take_output(const tn_context *outer, body_instance *instance, uint32_t index,
                              tn_tensor *wanted) {
@@ -99,6 +123,7 @@ static tn_status take_output(const tn_context *outer, body_instance *instance, u
     tn_shape shape;
     if (!wanted) return TN_OK;
     TN_TRY(tn_context_output(instance->context, index, &made));
+    if (made->kind) return take_items(instance, output, made, wanted);
     if (wanted->data) return tn_body_deliver(instance->body, index, made, wanted);
     TN_TRY(reserve(outer, output, current, (size_t)made->bytes));
     TN_TRY(tn_shape_set(&shape, made->rank, made->shape));
@@ -184,8 +209,10 @@ tn_status tn_body_contexts_create(tn_context *context) {
 
 static void close_instance(const tn_allocator *allocator, body_instance *instance) {
     for (uint32_t i = 0; instance->outputs && i < instance->body->output_count; i++)
-        for (int current = 0; current < 2; current++)
+        for (int current = 0; current < 2; current++) {
             tn_deallocate(allocator, instance->outputs[i].memory[current]);
+            tn_items_deinit(&instance->outputs[i].lists[current]);
+        }
     tn_deallocate(allocator, instance->outputs);
     tn_context_destroy(instance->context);
 }

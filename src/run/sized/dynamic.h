@@ -116,6 +116,8 @@ tn_status tn_dynamic_close_items(tn_context *context, uint32_t value);
 /* --- dynamic_values.c --- */
 /* Whether all inputs that are not dense have values. TN_ERROR_STATE, TN_ERROR_RANGE. */
 tn_status tn_dynamic_check_inputs(const tn_context *context);
+/* Shares the items of a list as the value of an input. TN_ERROR_ARGUMENT: there is none. */
+tn_status tn_dynamic_give_items(tn_context *context, uint32_t input, const tn_items *given);
 /* Takes them over, after the inference that knows nothing of them. */
 tn_status tn_dynamic_take_inputs(tn_context *context);
 /* --- dynamic_items.c --- */

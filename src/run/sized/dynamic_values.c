@@ -123,6 +123,18 @@ tn_status tn_context_append_item(tn_context *context, uint32_t input, tn_type ty
                            : tn_error_at(status, "item %zu of input '%s'", items->count, as.name);
 }
 
+tn_status tn_dynamic_give_items(tn_context *context, uint32_t input, const tn_items *given) {
+    tn_items *items = &context->dynamic->inputs[input];
+    if (!given)
+        return tn_fail(TN_ERROR_ARGUMENT, "input '%s' has no items",
+                       context->engine->inputs[input].name);
+    tn_items_clear(items);
+    for (size_t i = 0; i < given->count; i++)
+        TN_TRY(tn_items_share(items, given->items[i]));
+    context->ports.inputs[input].items = items;
+    return TN_OK;
+}
+
 /* ----------------------------------------------------------------------------------------------
  * runs */
 
