@@ -4,10 +4,12 @@
 
 Usage: PYTHONPATH=build/python PYTHON bench/serve.py MODEL.onnx [--clients 2] [--protocol grpc|http] [--rounds 5] [--seconds 2] [--contexts 2]
 PYTHON: one with what tenon-engine[serve] needs, tritonclient and onnxruntime. The three models are asked in turns; of each figure the
-best round is shown, and the spread of requests a second over the rounds.
+best round is shown, and the spread of requests a second over the rounds. Last comes what serving costs with one client: a request, less the echo's
+and less a plain run, request by request in turns.
 """
 
 import argparse
+import functools
 import importlib
 import os
 import socket
@@ -97,6 +99,41 @@ def ask(protocol, address, name, x, seconds, times):
     client.close()
 
 
+def wait_for(protocol, address, seconds=120):
+    """Until the server answers. Raises RuntimeError."""
+    module = importlib.import_module(f"tritonclient.{protocol}")
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            with module.InferenceServerClient(address) as client:
+                if client.is_server_ready():
+                    return
+        except Exception:
+            pass
+        time.sleep(0.2)
+    raise RuntimeError(f"the server is not ready after {seconds} s")
+
+
+def added(arguments, engine, address, x):
+    """What serving adds to a plain run beyond the echo: (p50, p5) of requests less those of the echo's and of runs, and of the runs, all ms. One client asks
+    the two in turns and runs between them, so that other work on the machine meets all three alike."""
+    module = importlib.import_module(f"tritonclient.{arguments.protocol}")
+    tensor = module.InferInput(x[0], list(x[1].shape), "FP32")
+    tensor.set_data_from_numpy(x[1])
+    context, times = engine.context(), {"tenon": [], "echo": [], "run": []}
+    end = time.perf_counter() + arguments.seconds * arguments.rounds
+    with module.InferenceServerClient(address) as client:
+        work = {name: functools.partial(client.infer, name, [tensor]) for name in ("tenon", "echo")}
+        work["run"] = functools.partial(context.run, {x[0]: x[1]})
+        while time.perf_counter() < end:
+            for name, call in work.items():
+                start = time.perf_counter()
+                call()
+                times[name].append((time.perf_counter() - start) * 1e3)
+    points = {name: np.percentile(of, (50, 5)) for name, of in times.items()}
+    return points["tenon"] - points["echo"] - points["run"], points["run"]
+
+
 def measure(arguments, address, name, x):
     """(requests a second, p50 ms, p99 ms)."""
     times = []
@@ -132,11 +169,12 @@ def main():
         server = subprocess.Popen([sys.executable, __file__, arguments.model, "--contexts", str(arguments.contexts), "--threads",
                                    str(arguments.threads), "--serve", plan, *map(str, three)], stdout=subprocess.DEVNULL)
         try:
-            time.sleep(6)
+            wait_for(arguments.protocol, address)
             rounds = {name: [] for name in MODELS}
             for _ in range(arguments.rounds):
                 for name in MODELS:
                     rounds[name].append(measure(arguments, address, name, x))
+            costs, runs = added(arguments, tenon.Plan(plan).engine(threads=arguments.threads), address, x)
         finally:
             server.terminate()
             server.wait()
@@ -146,6 +184,7 @@ def main():
         rates = [rate for rate, _, _ in of]
         print(f"| {name} | {max(rates):.0f} | {min(rates):.0f}..{max(rates):.0f} | {min(p50 for _, p50, _ in of):.2f} | "
               f"{min(p99 for _, _, p99 in of):.2f} |")
+    print(f"one client: p50 {costs[0]:.2f} ms, p5 {costs[1]:.2f} ms beyond the echo and a plain run (p50 {runs[0]:.3f} ms, p5 {runs[1]:.3f} ms)")
     return 0
 
 
