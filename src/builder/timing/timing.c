@@ -21,10 +21,8 @@ static void start_clock(tn_lowering *lowering) {
     clock->begin_ns = clock->end_ns = clock->nodes_end_ns = tn_timing_now_ns(lowering);
     if (lowering->options->no_timing) return; /* it is over at once */
     clock->end_ns = clock->begin_ns + (asked > 0 ? asked : usual) * 1e9 / (shares > 0 ? shares : 1);
-    clock->nodes_end_ns = clock->end_ns;
-    if (has_device)
-        clock->nodes_end_ns -=
-            tn_timing_policy.conversion_share * (clock->end_ns - clock->begin_ns);
+    clock->nodes_end_ns =
+        clock->end_ns - tn_timing_policy.conversion_share * (clock->end_ns - clock->begin_ns);
 }
 
 tn_status tn_timing_begin(tn_lowering *lowering) {

@@ -43,7 +43,7 @@ const struct tn_timing_policy tn_timing_policy = {
     .device_all_s = 90,
     /* Rounds beside each other may take as long as all before, or this share: they decide. */
     .rounds_share = 0.25,
-    /* Kept for conversions on a device, without which storages there could not be compared. */
+    /* Kept for conversions, without which candidates with other storages cannot be compared. */
     .conversion_share = 0.08,
     /* Of the tensors of all candidates that are open at once: little of a machine's memory. */
     .open_bytes = (uint64_t)512 << 20,

@@ -274,6 +274,32 @@ static void test_equal_nodes_share_one_measurement(void **state) {
     stage_end(&stage);
 }
 
+/* Twelve nodes' kernels, first alone and then in rounds, take all the time that there is for them:
+ * more than half of it is over when the rounds begin. */
+static void test_time_is_kept_for_conversions(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    build_stage stage;
+    tn_lower_options options = TIMED;
+    char name[2][16];
+    for (int i = 0; i < 12; i++) {
+        snprintf(name[0], sizeof name[0], "x%d", i);
+        snprintf(name[1], sizeof name[1], "mix%d", i);
+        const tn_tensor_id x = add_input(graph, name[0], TN_F32, 4, EXTENTS(1, 20, 3, 3 + i));
+        add_output(graph, mix(graph, name[1], x, name[1]));
+    }
+    layer_pace_of("mix_c16")->ns = 100000;
+    layer_pace_of("mix_plain")->ns = layer_pace_of("mix_fused")->ns = 120000;
+    options.timing_seconds = 24e-3;
+    start_machine(quiet, 0);
+    lower_or_fail(&stage, graph, options);
+    assert_int_equal(count_kind(&stage, TN_STEP_REFORMAT), 24);
+    for (uint32_t s = 0; s < stage.program.step_count; s++)
+        if (stage.program.steps[s].kind == TN_STEP_REFORMAT)
+            assert_true(stage.program.steps[s].nanoseconds > 0);
+    stage_end(&stage);
+}
+
 /* What is measured first is slow, and there is no time for the rest. */
 static void test_without_time_the_rule_decides_as_without_timing(void **state) {
     graph_test *test = *state;
@@ -308,6 +334,7 @@ int main(void) {
         CHOICE_TEST(test_kernels_that_are_equally_fast_are_chosen_by_rule),
         CHOICE_TEST(test_a_tactic_that_is_faster_is_found_on_a_busy_machine),
         CHOICE_TEST(test_equal_nodes_share_one_measurement),
+        CHOICE_TEST(test_time_is_kept_for_conversions),
         CHOICE_TEST(test_without_time_the_rule_decides_as_without_timing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
