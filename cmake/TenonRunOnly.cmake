@@ -12,7 +12,7 @@ function(tenon_find_layer name out_folder)
         return()
     endif()
     file(GLOB_RECURSE sources ${PROJECT_SOURCE_DIR}/layers/*.c ${PROJECT_SOURCE_DIR}/layers/*.h)
-    list(FILTER sources EXCLUDE REGEX "/layers/(onednn|ml)/|/layers/.*/cuda")
+    list(FILTER sources EXCLUDE REGEX "/layers/(onednn|ml)/|/layers/.*/cuda|/rewrites[^/]*$")
     foreach(source ${sources})
         file(STRINGS ${source} found LIMIT_COUNT 1
             REGEX "(\\.name = |\\(|[(, ]([a-z_0-9]+, +)?\"[A-Za-z.]*\", +|[A-Z_]\\([a-z_0-9]+, +)\"${name}\"")

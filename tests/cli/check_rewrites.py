@@ -255,7 +255,7 @@ def networks():
     yield "ONNX's rotary embedding", expansion("RotaryEmbedding", 23, [2, 3, 4, 8], [2, 4, 4], [2, 4, 4]), {
         "rotary.expanded": 1}
     for weights in ("initializer", "node"):
-        yield f"MatMul between DQ and Q, {weights}", quantized(weights), {"quantized-matmul": 1}
+        yield f"MatMul between DQ and Q, {weights}", quantized(weights), {"quantized.mat_mul": 1}
     yield "RMS norm of Llama", one(rms_norm, 2, 3, 8), {"rms-normalization": 1}
     yield "ONNX's RMS norm", expansion("RMSNormalization", 23, [2, 3, 8], [8], axis=-1), {"rms-normalization": 1}
 
@@ -280,8 +280,8 @@ def near_misses():
     net = Net()
     x = net.input("x", 2, 7)
     yield "the sigmoid is an output", net.model(*read_elsewhere(net, x)), {}
-    yield "quantised without zero points", quantized(zero=False), {}
-    yield "dequantised weights that another node reads", quantized(shared=True), {}
+    yield "quantised without zero points", quantized(zero=False), {"quantized.mat_mul": 1}
+    yield "dequantised weights that another node reads", quantized(shared=True), {"quantized.mat_mul": 1}
     yield "another GELU", one(lambda n, x: gelu_tanh(n, x, factor=0.0447), 2, 7), {}
     yield "unequal blocks", one(pixel_unshuffle([0, 1, 3, 5, 2, 4], [2, 3, 2, 2, 2, 3]), 2, 3, 4, 6), {}
     yield "slices that are no halves", one(lambda n, x: rotary(n, x, middle=3), 2, 3, 4, 8), {}

@@ -174,12 +174,7 @@ class Checker(ProgramChecks):
         self.report(name, done.returncode == code and not missing, f"exit {done.returncode}: {done.stderr.strip()}")
 
     def hostile(self):
-        listed = helper.make_sequence_type_proto(helper.make_tensor_type_proto(F, None))
-        length = in_test_domain(model([node("SequenceLength", "s", "n")], [helper.make_value_info("s", listed)], [info("n", I)]))
-        self.refused("a sequence as an input", length, "'s'", "sequence", code=3)
         made = [node("SequenceConstruct", "x", "s")]
-        self.refused("a sequence as an output", in_test_domain(model(made, [info("x", F, 2)], [helper.make_value_info("s", listed)])),
-                     "output 's' of graph 'g' is a sequence")
         self.refused("a sequence for a dense tensor",
                      in_test_domain(model([*made, node("Relu", "s", "y")], [info("x", F, 2)], [info("y", F, 2)])),
                      "tensor 's') is a sequence; the port takes a dense tensor", "Relu")

@@ -286,7 +286,11 @@ static void test_inputs_that_are_no_tensors_are_unsupported(void **state) {
     static const struct {
         uint32_t field;
         const char *what;
-    } kinds[] = {{4, "sequences"}, {5, "maps"}, {9, "optional"}, {8, "sparse"}, {7, "opaque"}};
+    } kinds[] = {{4, "sequence"},
+                 {5, "map with keys of element type 0"},
+                 {9, "optional"},
+                 {8, "sparse"},
+                 {7, "opaque"}};
     for (size_t i = 0; i < TN_COUNT(kinds); i++) {
         onnx_part graph = onnx_graph("g"), value = {0}, type = {0}, inner = {0};
         onnx_part_text(&value, 1, "x");

@@ -19,7 +19,8 @@ class _Engine:
         self.names = [port.name for port in self.network.outputs]
 
     def __call__(self, names, tensors):
-        found = self.network.run_named(dict(zip(names, tensors)))
+        # What PyTorch hands on may have gaps; a device takes none.
+        found = self.network.run_named({name: tensor.contiguous() for name, tensor in zip(names, tensors)})
         return [_tensor(found[name], type) for name, type in zip(self.names, self.types)]
 
     def state(self):
