@@ -90,14 +90,14 @@ static const char *const cases[] = {"| a=i32[2,3] b=i32[2,3]", "| a=u8[4,1,3] b=
                                     "| a=u64[5] b=u64[]", "| a=i8[3,1] b=i8[1,4]",
                                     "| a=i64[2,2] b=i64[2,2]"};
 static const tn_operator round_half = {OPERATOR,
-                                     .name = "HalfWay",
-                                     .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_COMMUTATIVE,
-                                     TN_NO_FIELDS,
-                                     TN_INPUTS(inputs),
-                                     TN_OUTPUTS(outputs),
-                                     .infer = infer,
-                                     .reference = reference,
-                                     TN_CASES(cases)};
+                                       .name = "HalfWay",
+                                       .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_COMMUTATIVE,
+                                       TN_NO_FIELDS,
+                                       TN_INPUTS(inputs),
+                                       TN_OUTPUTS(outputs),
+                                       .infer = infer,
+                                       .reference = reference,
+                                       TN_CASES(cases)};
 static const tn_kernel kernel = {KERNEL, .op = "HalfWay", .name = "plain",
                                  .traits = TN_KERNEL_DETERMINISTIC, .run = run};
 LIBRARY("round_half", round_half, kernel)
