@@ -90,10 +90,10 @@ bool tn_file_exists(const char *path) {
 static ssize_t write_some(int descriptor, size_t count, const tn_file_part *parts, size_t skipped) {
     struct iovec vectors[MOST_PARTS];
     const int taken = count < MOST_PARTS ? (int)count : MOST_PARTS;
-    for (int i = 0; i < taken; i++)
+    vectors[0] =
+        (struct iovec){(char *)(uintptr_t)parts[0].data + skipped, parts[0].bytes - skipped};
+    for (int i = 1; i < taken; i++)
         vectors[i] = (struct iovec){(void *)(uintptr_t)parts[i].data, parts[i].bytes};
-    vectors[0].iov_base = (char *)vectors[0].iov_base + skipped;
-    vectors[0].iov_len -= skipped;
     return writev(descriptor, vectors, taken);
 }
 
