@@ -17,7 +17,7 @@ static const kind_text texts[] = {{TN_KIND_MAPS, "seq(map(", "))"},
                                   {TN_KIND_ANY, "value(", ")"}};
 
 /* What is in the parentheses. */
-static uint32_t open(const char *types, const char **out_text, size_t *out_length) {
+static uint32_t kind_around(const char *types, const char **out_text, size_t *out_length) {
     const size_t length = strlen(types);
     *out_text = types;
     *out_length = length;
@@ -34,7 +34,7 @@ static uint32_t open(const char *types, const char **out_text, size_t *out_lengt
 }
 
 uint32_t tn_port_kind(const char *types, const char **out_text, size_t *out_length) {
-    const uint32_t kind = open(types, out_text, out_length);
+    const uint32_t kind = kind_around(types, out_text, out_length);
     const char *comma = tn_kind_is_map(kind) ? memchr(*out_text, ',', *out_length) : NULL;
     if (!comma) return kind;
     *out_length -= (size_t)(comma + 1 - *out_text);
@@ -43,7 +43,7 @@ uint32_t tn_port_kind(const char *types, const char **out_text, size_t *out_leng
 }
 
 bool tn_port_keys(const char *types, const char **out_text, size_t *out_length) {
-    const uint32_t kind = open(types, out_text, out_length);
+    const uint32_t kind = kind_around(types, out_text, out_length);
     const char *comma = tn_kind_is_map(kind) ? memchr(*out_text, ',', *out_length) : NULL;
     if (comma) *out_length = (size_t)(comma - *out_text);
     return comma != NULL;
