@@ -3,25 +3,12 @@
 #include "value_file.h"
 
 #include "files/element.h"
+#include "text/json_print.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tenon/plugin/string.h>
-
-static void print_text(FILE *to, const char *text, uint64_t bytes) {
-    fputc('"', to);
-    for (uint64_t i = 0; i < bytes; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\')
-            fprintf(to, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(to, "\\u%04x", c);
-        else
-            fputc(c, to);
-    }
-    fputc('"', to);
-}
 
 static bool print_special(FILE *to, double value) {
     if (isfinite(value)) return false;
@@ -34,7 +21,7 @@ static void print_element(FILE *to, const tn_tensor *tensor, size_t index) {
     uint64_t bytes = 0;
     if (tensor->type == TN_STRING) {
         const char *at = tn_string_at(tensor, index, &bytes);
-        print_text(to, at, bytes);
+        json_write_string(to, at, bytes);
     } else if (tensor->type == TN_BOOL) {
         fputs(((const bool *)tensor->data)[index] ? "true" : "false", to);
     } else if (!print_special(to, element_number(tensor->data, tensor->type, index))) {
