@@ -108,18 +108,28 @@ tn_status tn_layers_register(const tn_host *host, tn_library *library,
  * (tenon/kit/levels.h) named after it. Its `user` is TABLE_LEVEL; what else it has are members that
  * follow. */
 #define TN_LEVEL_KERNELS(prefix, table, operator_name, kernel_name, words, ...)                    \
-    TN_LEVEL_KERNEL(baseline, prefix, table, operator_name, kernel_name, words, __VA_ARGS__);      \
-    TN_LEVEL_KERNEL(avx2, prefix, table, operator_name, kernel_name, words, __VA_ARGS__);          \
-    TN_LEVEL_KERNEL(avx512, prefix, table, operator_name, kernel_name, words, __VA_ARGS__)
+    TN_LEVEL_KERNELS_IN("", prefix, table, operator_name, kernel_name, words, __VA_ARGS__)
 #define TN_LEVEL_KERNEL(level, prefix, table, operator_name, kernel_name, words, ...)              \
-    static const tn_kernel prefix##_##level =                                                      \
-        TN_LEVEL_TABLE(level, table, operator_name, kernel_name, words, __VA_ARGS__)
+    TN_LEVEL_KERNEL_IN("", level, prefix, table, operator_name, kernel_name, words, __VA_ARGS__)
 #define TN_LEVEL_TABLE(level, table, operator_name, kernel_name, words, ...)                       \
     TN_LEVEL_TABLE_OF(1, level, table, operator_name, kernel_name, words, __VA_ARGS__)
 /* The same with a revision of its own. */
 #define TN_LEVEL_TABLE_OF(number, level, table, operator_name, kernel_name, words, ...)            \
+    TN_LEVEL_TABLE_IN("", number, level, table, operator_name, kernel_name, words, __VA_ARGS__)
+/* The same of another domain than ONNX's. */
+#define TN_LEVEL_KERNELS_IN(domain, prefix, table, operator_name, kernel_name, words, ...)         \
+    TN_LEVEL_KERNEL_IN(domain, baseline, prefix, table, operator_name, kernel_name, words,         \
+                       __VA_ARGS__);                                                               \
+    TN_LEVEL_KERNEL_IN(domain, avx2, prefix, table, operator_name, kernel_name, words,             \
+                       __VA_ARGS__);                                                               \
+    TN_LEVEL_KERNEL_IN(domain, avx512, prefix, table, operator_name, kernel_name, words,           \
+                       __VA_ARGS__)
+#define TN_LEVEL_KERNEL_IN(domain, level, prefix, table, operator_name, kernel_name, words, ...)   \
+    static const tn_kernel prefix##_##level =                                                      \
+        TN_LEVEL_TABLE_IN(domain, 1, level, table, operator_name, kernel_name, words, __VA_ARGS__)
+#define TN_LEVEL_TABLE_IN(domain, number, level, table, operator_name, kernel_name, words, ...)    \
     {                                                                                              \
-        TN_KERNEL_BEGIN("cpu", "", operator_name, kernel_name "_" #level, number, words),          \
+        TN_KERNEL_BEGIN("cpu", domain, operator_name, kernel_name "_" #level, number, words),      \
             .requires_features = TN_KIT_FEATURES_##level,                                          \
             .user = (void *)(uintptr_t)&table##_##level, __VA_ARGS__                               \
     }

@@ -85,19 +85,10 @@ TN_LEVEL_KERNELS(online, tn_attention, "Attention", "online",
                  .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, .accepts = online_accepts,
                  .reshape = online_reshape, .run = online_run);
 
-#define PACKED(level)                                                                              \
-    static const tn_kernel packed_##level = {                                                      \
-        TN_KERNEL_BEGIN("cpu", "Tenon", "PackedQkvAttention", "online_" #level, 1,                 \
-                        "Online softmax over blocks of keys, in 32-bit floats."),                  \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .user = (void *)(uintptr_t)&tn_attention_##level,                                          \
-        .accepts = online_accepts,                                                                 \
-        .reshape = online_reshape,                                                                 \
-        .run = online_run}
-PACKED(baseline);
-PACKED(avx2);
-PACKED(avx512);
+TN_LEVEL_KERNELS_IN("Tenon", packed, tn_attention, "PackedQkvAttention", "online",
+                    "Online softmax over blocks of keys, in 32-bit floats.",
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                    .accepts = online_accepts, .reshape = online_reshape, .run = online_run);
 TN_CPU_KERNEL(packed_rows, "Tenon", "PackedQkvAttention", "rows",
               "Queries on all threads, in double precision.", .reshape = tn_attention_rows_reshape,
               .run = tn_attention_rows_run);

@@ -75,19 +75,9 @@ static tn_status sum_run(tn_call *call) {
 static const char *const sum_combinations[] = {
     "u8|i8, f32, *?, u8|i8, f32, *?, f32, *? -> u8|i8",
     "u8|i8:nhwc, f32, *?, u8|i8:nhwc, f32, *?, f32, *? -> u8|i8:nhwc"};
-#define SUM_KERNEL(level)                                                                          \
-    static const tn_kernel sum_##level = {                                                         \
-        TN_KERNEL_BEGIN("cpu", "com.microsoft", "QLinearAdd", "rows_" #level, 1,                   \
-                        "Rows of 8-bit elements on all threads."),                                 \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        TN_COMBINATIONS(sum_combinations),                                                         \
-        .accepts = sum_accepts,                                                                    \
-        .run = sum_run,                                                                            \
-        .user = (void *)(uintptr_t)&tn_quantized_##level}
-SUM_KERNEL(baseline);
-SUM_KERNEL(avx2);
-SUM_KERNEL(avx512);
+TN_LEVEL_KERNELS_IN("com.microsoft", sum, tn_quantized, "QLinearAdd", "rows",
+                    "Rows of 8-bit elements on all threads.", .traits = TN_KERNEL_DETERMINISTIC,
+                    TN_COMBINATIONS(sum_combinations), .accepts = sum_accepts, .run = sum_run);
 
 /* ----------------------------------------------------------------------------------------------
  * LookUp */
