@@ -3,6 +3,7 @@
  * traits have files of their own. See rules.h. */
 #include "plugin/sequences/kinds.h"
 #include "base/status.h"
+#include "plugin/sequences/kinds.h"
 #include "plugin/outputs.h"
 #include "rules/variants.h"
 #include "tensor/type.h"
@@ -29,8 +30,10 @@ static bool needs_graph(const tn_operator *op) {
 }
 
 static bool is_any_map(const tn_port *ports, uint32_t count) {
+    const char *text;
+    size_t length;
     for (uint32_t i = 0; i < count; i++)
-        if (ports[i].types && strstr(ports[i].types, "map(")) return true;
+        if (tn_kind_is_map(tn_port_kind(ports[i].types, &text, &length))) return true;
     return false;
 }
 
