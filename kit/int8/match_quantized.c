@@ -42,14 +42,14 @@ tn_status tn_match_scale_read(const tn_match *match, const char *name, tn_match_
     return TN_OK;
 }
 
-bool tn_match_clips_nothing(const tn_match_scale *scale, double low, double high) {
-    return nearbyint(low / (double)scale->scale) + scale->zero <= scale->lowest &&
-           nearbyint(high / (double)scale->scale) + scale->zero >= scale->highest;
-}
-
-double tn_match_number_or(const tn_match *match, const char *name, double fallback) {
-    double number = fallback;
-    return tn_match_number(match, name, 0, &number) == TN_OK ? number : fallback;
+tn_status tn_match_check_clip(const tn_match *match, const tn_match_scale *scale) {
+    const bool has_relu = match->tensor(match, "relu") != NULL;
+    const double low = has_relu ? 0 : tn_match_number_or(match, "low", -(double)INFINITY);
+    const double high = tn_match_number_or(match, "high", (double)INFINITY);
+    if (nearbyint(low / (double)scale->scale) + scale->zero <= scale->lowest &&
+        nearbyint(high / (double)scale->scale) + scale->zero >= scale->highest)
+        return TN_OK;
+    return match->refuse(match, "the activation clips more than the output's type");
 }
 
 static bool are_along(const tn_match *match, const tn_tensor *w, const tn_tensor *scales,
@@ -86,18 +86,24 @@ static tn_status set_tensor(const tn_match *match, const char *name, const tn_te
     return match->set(match, &value);
 }
 
-tn_status tn_match_set_zero(const tn_match *match, const char *name, tn_type type, int32_t zero) {
+static tn_status set_zero(const tn_match *match, const char *name, tn_type type, int32_t zero) {
     int8_t byte = (int8_t)zero;
     const tn_tensor tensor = {.size = sizeof(tensor), .type = type, .bytes = 1, .data = &byte};
     return set_tensor(match, name, &tensor);
 }
 
-tn_status tn_match_set_zeros(const tn_match *match, const char *name, const char *stored) {
+static tn_status set_zeros(const tn_match *match, const char *name, const char *stored) {
     const tn_tensor *zeros = part_of(match, stored, "zero");
-    if (!zeros) return tn_match_set_zero(match, name, match->tensor(match, stored)->type, 0);
+    if (!zeros) return set_zero(match, name, match->tensor(match, stored)->type, 0);
     if (!zeros->data || zeros->type != match->tensor(match, stored)->type)
         return match->refuse(match, "the zero points of '%s' are not of its type", stored);
     return set_tensor(match, name, zeros);
+}
+
+tn_status tn_match_set_zero_points(const tn_match *match, const char *factor) {
+    tn_status status = set_zeros(match, "xz", "x");
+    if (status == TN_OK) status = set_zeros(match, "wz", factor);
+    return status == TN_OK ? set_zeros(match, "yz", "y") : status;
 }
 
 /* ----------------------------------------------------------------------------------------------

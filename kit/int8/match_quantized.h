@@ -42,21 +42,17 @@ tn_status tn_match_scale_read(const tn_match *match, const char *name, tn_match_
 /* Whether a scale is one that integers are computed with: positive and neither subnormal nor
  * infinite. */
 bool tn_match_is_scale(float scale);
-/* Whether bounds on real values, which are infinite where there are none, change nothing that is
- * stored with this scale. */
-bool tn_match_clips_nothing(const tn_match_scale *scale, double low, double high);
-
-/* A captured number, or the fallback. */
-double tn_match_number_or(const tn_match *match, const char *name, double fallback);
+/* TN_ERROR_UNSUPPORTED, with the reason: the ReLU that matched as `relu`, or the bounds that were
+ * captured as `low` and `high`, change what is stored with this scale. None of them: TN_OK. */
+tn_status tn_match_check_clip(const tn_match *match, const tn_match_scale *scale);
 /* TN_ERROR_UNSUPPORTED, with the reason: TN_MATCH_WEIGHTS(name) has other scales than one, or one
  * for each index along `axis`, or integers cannot be computed with them between x and y. */
 tn_status tn_match_weights_check(const tn_match *match, const char *name, uint32_t axis,
                                  const tn_match_scale *x, const tn_match_scale *y);
 
-/* Sets $name to a constant of one element of 8 bits. */
-tn_status tn_match_set_zero(const tn_match *match, const char *name, tn_type type, int32_t zero);
-/* Sets $name to the zero points of `stored`: those in the network, or 0 where there are none. */
-tn_status tn_match_set_zeros(const tn_match *match, const char *name, const char *stored);
+/* Sets $xz, $wz and $yz to the zero points of x, of the tensor `factor` and of y: those in the
+ * network, or 0 where there are none. */
+tn_status tn_match_set_zero_points(const tn_match *match, const char *factor);
 /* Sets $name to a vector of 32-bit integers: the biases of `count` channels in steps of
  * x_scale * scales[channel], `scales` of one element or one a channel. They are the constant `b`,
  * of real values, or `q`, of integers with q_scale and q_zero; neither: all are 0.

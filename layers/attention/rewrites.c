@@ -9,11 +9,6 @@
 #include "attention/rewrites.h"
 #include "kit/operator/layer.h"
 
-static double number_or(const tn_match *match, const char *name, double fallback) {
-    double number = fallback;
-    return tn_match_number(match, name, 0, &number) == TN_OK ? number : fallback;
-}
-
 /* An axis of a mask, counted from the end, is that of the scores, or 1 but for the keys: there
  * Attention takes 1 for a mask that ends with the first key. */
 static int fits_scores(const tn_match *match, const char *mask, int32_t axis) {
@@ -41,7 +36,8 @@ static tn_status check_mask(const tn_match *match, const char *mask, int32_t ran
  * of q, of the keys and of the scores become one. */
 static tn_status is_attention(const tn_match *match) {
     const int32_t rank = tn_match_rank(match, "q");
-    const double axis = number_or(match, "axis", -1), divisor = number_or(match, "divisor", 1);
+    const double axis = tn_match_number_or(match, "axis", -1),
+                 divisor = tn_match_number_or(match, "divisor", 1);
     if ((rank != 3 && rank != 4) || rank != tn_match_rank(match, "kt") ||
         rank != tn_match_rank(match, "v"))
         return match->refuse(match, "q, k and v are not of rank 3 or 4 alike");
@@ -56,15 +52,16 @@ static tn_status is_attention(const tn_match *match) {
     const tn_status status = tn_match_set_integer(match, "heads", rank == 3);
     if (status != TN_OK) return status;
     return tn_match_set_number(match, "scale",
-                               number_or(match, "of_q", 1) * number_or(match, "of_k", 1) *
-                                   number_or(match, "factor", 1) / divisor);
+                               tn_match_number_or(match, "of_q", 1) *
+                                   tn_match_number_or(match, "of_k", 1) *
+                                   tn_match_number_or(match, "factor", 1) / divisor);
 }
 
 /* What hides a key is so low that no score shows beside it: the sum of both is the number itself.
  * Anything higher would leave differences where a query sees no key. */
 static tn_status is_low(const tn_match *match) {
     const double highest = -1e30;
-    if (match->value(match, "least") && !(number_or(match, "least", 0) <= highest))
+    if (match->value(match, "least") && !(tn_match_number_or(match, "least", 0) <= highest))
         return match->refuse(match, "what stands for a hidden key is above -1e30");
     return TN_OK;
 }

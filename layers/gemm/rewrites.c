@@ -7,23 +7,18 @@
 #include "kit/int8/match_quantized.h"
 #include "kit/operator/layer.h"
 
-#include <math.h>
-
 static tn_status is_integer_gemm(const tn_match *match, uint32_t channel_axis) {
     tn_match_scale x, y;
     tn_status status = tn_match_scale_read(match, "x", &x);
     if (status == TN_OK) status = tn_match_scale_read(match, "y", &y);
     if (status == TN_OK) status = tn_match_weights_check(match, "w", channel_axis, &x, &y);
+    if (status == TN_OK) status = tn_match_check_clip(match, &y);
     if (status != TN_OK) return status;
-    if (match->tensor(match, "relu") && !tn_match_clips_nothing(&y, 0, INFINITY))
-        return match->refuse(match, "the activation clips more than the output's type");
     const tn_tensor *w = match->tensor(match, "w");
     if (tn_match_extent(match, "x", 1) != w->shape[1 - channel_axis] || w->shape[0] == 0 ||
         w->shape[1] == 0)
         return match->refuse(match, "the depth is not fixed");
-    status = tn_match_set_zeros(match, "xz", "x");
-    if (status == TN_OK) status = tn_match_set_zeros(match, "wz", "w");
-    if (status == TN_OK) status = tn_match_set_zeros(match, "yz", "y");
+    status = tn_match_set_zero_points(match, "w");
     if (status == TN_OK)
         status = tn_match_set_bias(match, "bias", "b", "q", x.scale,
                                    match->tensor(match, "w_scale"), w->shape[channel_axis]);

@@ -5,12 +5,6 @@
 #include "kit/int8/match_quantized.h"
 #include "kit/operator/layer.h"
 
-static tn_status set_zeros(const tn_match *match, const char *b) {
-    tn_status status = tn_match_set_zeros(match, "xz", "x");
-    if (status == TN_OK) status = tn_match_set_zeros(match, "bz", b);
-    return status == TN_OK ? tn_match_set_zeros(match, "yz", "y") : status;
-}
-
 /* B is a constant, of one scale or of one a column. */
 static tn_status is_of_weights(const tn_match *match) {
     const tn_tensor *w = match->tensor(match, "w");
@@ -21,7 +15,7 @@ static tn_status is_of_weights(const tn_match *match) {
     if (w->rank < 2 || tn_match_rank(match, "x") < 2)
         return match->refuse(match, "a factor is a vector");
     status = tn_match_weights_check(match, "w", w->rank - 1, &x, &y);
-    return status == TN_OK ? set_zeros(match, "w") : status;
+    return status == TN_OK ? tn_match_set_zero_points(match, "w") : status;
 }
 
 /* B comes from elsewhere in the network. */
@@ -35,7 +29,7 @@ static tn_status is_of_both(const tn_match *match) {
         return match->refuse(match, "a factor is a vector");
     if (!tn_match_is_scale(x.scale * b.scale) || !tn_match_is_scale(x.scale * b.scale / y.scale))
         return match->refuse(match, "the scales are too far apart");
-    return set_zeros(match, "b");
+    return tn_match_set_zero_points(match, "b");
 }
 
 #define X "x=u8[2,3,7] x_scale=f32[]{0.25} x_zero=u8[]{7} y_scale=f32[]{4} y_zero=u8[]{9} "
@@ -49,7 +43,7 @@ TN_REWRITE(of_weights, "quantized.mat_mul",
            "MatMul with constant weights between DequantizeLinear and QuantizeLinear",
            .pattern = "v = MatMul(" TN_MATCH_REAL("x") ", " TN_MATCH_WEIGHTS(
                "w") "); " TN_MATCH_STORED("y", "v"),
-           .replacement = "y = QLinearMatMul(x, x_scale, $xz, w, w_scale, $bz, y_scale, $yz)",
+           .replacement = "y = QLinearMatMul(x, x_scale, $xz, w, w_scale, $wz, y_scale, $yz)",
            .guard = is_of_weights, TN_REWRITE_CASES(weights_cases),
            TN_REWRITE_MISSES(weights_misses));
 
@@ -60,7 +54,7 @@ TN_REWRITE(of_both, "quantized.mat_mul.both",
            "MatMul of two quantised tensors between DequantizeLinear and QuantizeLinear",
            .pattern = "v = MatMul(" TN_MATCH_REAL("x") ", " TN_MATCH_REAL(
                "b") "); " TN_MATCH_STORED("y", "v"),
-           .replacement = "y = QLinearMatMul(x, x_scale, $xz, b, b_scale, $bz, y_scale, $yz)",
+           .replacement = "y = QLinearMatMul(x, x_scale, $xz, b, b_scale, $wz, y_scale, $yz)",
            .guard = is_of_both, TN_REWRITE_CASES(both_cases), TN_REWRITE_MISSES(both_misses));
 
 const tn_rewrite *const tn_mat_mul_rewrites[2] = {&of_weights, &of_both};

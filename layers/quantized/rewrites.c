@@ -6,8 +6,6 @@
 #include "kit/int8/match_quantized.h"
 #include "quantized/quantized.h"
 
-#include <math.h>
-
 /* ----------------------------------------------------------------------------------------------
  * sums */
 
@@ -21,9 +19,7 @@ static tn_status is_sum(const tn_match *match) {
         return match->refuse(match, "the summands and the sum are of two types");
     if (!tn_match_is_scale(a.scale / y.scale) || !tn_match_is_scale(b.scale / y.scale))
         return match->refuse(match, "the scales are too far apart");
-    if (match->tensor(match, "relu") && !tn_match_clips_nothing(&y, 0, INFINITY))
-        return match->refuse(match, "the activation clips more than the output's type");
-    return TN_OK;
+    return tn_match_check_clip(match, &y);
 }
 
 #define SUMMANDS                                                                                   \

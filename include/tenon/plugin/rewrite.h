@@ -149,6 +149,11 @@ static inline tn_status tn_match_number(const tn_match *match, const char *name,
         return TN_ERROR_NOT_FOUND;
     }
 }
+/* The captured number, or the fallback where there is none. */
+static inline double tn_match_number_or(const tn_match *match, const char *name, double fallback) {
+    double number = fallback;
+    return tn_match_number(match, name, 0, &number) == TN_OK ? number : fallback;
+}
 
 static inline tn_status tn_match_set_integer(const tn_match *match, const char *name,
                                              int64_t number) {

@@ -8,21 +8,13 @@
 #include "kit/int8/match_quantized.h"
 #include "kit/operator/layer.h"
 
-#include <math.h>
-
 static tn_status is_integer_conv(const tn_match *match) {
-    const bool has_relu = match->tensor(match, "relu") != NULL;
     tn_match_scale x, y;
     tn_status status = tn_match_scale_read(match, "x", &x);
     if (status == TN_OK) status = tn_match_scale_read(match, "y", &y);
     if (status == TN_OK) status = tn_match_weights_check(match, "w", 0, &x, &y);
-    if (status != TN_OK) return status;
-    const double low = has_relu ? 0 : tn_match_number_or(match, "low", -INFINITY);
-    if (!tn_match_clips_nothing(&y, low, tn_match_number_or(match, "high", INFINITY)))
-        return match->refuse(match, "the activation clips more than the output's type");
-    status = tn_match_set_zeros(match, "xz", "x");
-    if (status == TN_OK) status = tn_match_set_zeros(match, "wz", "w");
-    if (status == TN_OK) status = tn_match_set_zeros(match, "yz", "y");
+    if (status == TN_OK) status = tn_match_check_clip(match, &y);
+    if (status == TN_OK) status = tn_match_set_zero_points(match, "w");
     if (status == TN_OK)
         status =
             tn_match_set_bias(match, "bias", "b", "q", x.scale, match->tensor(match, "w_scale"),
