@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Activations of recurrent layers; see activation.h. */
 #include "recurrent/activation.h"
+#include "kit/math/recurrent_function.h"
 
-#include <math.h>
 #include <strings.h>
 
 enum { AFFINE = TN_MAP_COUNT, SCALED_TANH };
 
-/* `map`: of tenon/kit/rows.h, or one of the two above. */
+/* By TN_RECURRENT_...; `map`: of tenon/kit/rows.h, or one of the two above. */
 static const struct {
     const char *name;
     uint32_t map, parameters;
     float alpha, beta;
 } activations[] = {
-    {"Sigmoid", TN_ACTIVATION_SIGMOID, 0, 0, 0},
-    {"Tanh", TN_ACTIVATION_TANH, 0, 0, 0},
-    {"Relu", TN_ACTIVATION_RELU, 0, 0, 0},
-    {"Affine", AFFINE, 2, 1, 0},
-    {"LeakyRelu", TN_ACTIVATION_LEAKY_RELU, 1, 0.01f, 0},
-    {"ThresholdedRelu", TN_MAP_THRESHOLDED_RELU, 1, 1, 0},
-    {"ScaledTanh", SCALED_TANH, 2, 1, 1},
-    {"HardSigmoid", TN_ACTIVATION_HARD_SIGMOID, 2, 0.2f, 0.5f},
-    {"Elu", TN_ACTIVATION_ELU, 1, 1, 0},
-    {"Softsign", TN_MAP_SOFTSIGN, 0, 0, 0},
-    {"Softplus", TN_MAP_SOFTPLUS, 0, 0, 0},
+    [TN_RECURRENT_SIGMOID] = {"Sigmoid", TN_ACTIVATION_SIGMOID, 0, 0, 0},
+    [TN_RECURRENT_TANH] = {"Tanh", TN_ACTIVATION_TANH, 0, 0, 0},
+    [TN_RECURRENT_RELU] = {"Relu", TN_ACTIVATION_RELU, 0, 0, 0},
+    [TN_RECURRENT_AFFINE] = {"Affine", AFFINE, 2, 1, 0},
+    [TN_RECURRENT_LEAKY_RELU] = {"LeakyRelu", TN_ACTIVATION_LEAKY_RELU, 1, 0.01f, 0},
+    [TN_RECURRENT_THRESHOLDED_RELU] = {"ThresholdedRelu", TN_MAP_THRESHOLDED_RELU, 1, 1, 0},
+    [TN_RECURRENT_SCALED_TANH] = {"ScaledTanh", SCALED_TANH, 2, 1, 1},
+    [TN_RECURRENT_HARD_SIGMOID] = {"HardSigmoid", TN_ACTIVATION_HARD_SIGMOID, 2, 0.2f, 0.5f},
+    [TN_RECURRENT_ELU] = {"Elu", TN_ACTIVATION_ELU, 1, 1, 0},
+    [TN_RECURRENT_SOFTSIGN] = {"Softsign", TN_MAP_SOFTSIGN, 0, 0, 0},
+    [TN_RECURRENT_SOFTPLUS] = {"Softplus", TN_MAP_SOFTPLUS, 0, 0, 0},
 };
 
 bool tn_activation_find(const char *name, tn_activation_function *out_function,
@@ -38,32 +38,7 @@ bool tn_activation_find(const char *name, tn_activation_function *out_function,
 }
 
 double tn_activation_apply(tn_activation_function function, double x) {
-    const double alpha = (double)function.alpha, beta = (double)function.beta;
-    switch (activations[function.kind].map) {
-    case TN_ACTIVATION_SIGMOID:
-        return 1 / (1 + exp(-x));
-    case TN_ACTIVATION_TANH:
-        return tanh(x);
-    case TN_ACTIVATION_RELU:
-        return x < 0 ? 0 : x;
-    case AFFINE:
-        return alpha * x + beta;
-    case TN_ACTIVATION_LEAKY_RELU:
-        return x < 0 ? alpha * x : x;
-    case TN_MAP_THRESHOLDED_RELU:
-        return x > alpha ? x : 0;
-    case SCALED_TANH:
-        return alpha * tanh(beta * x);
-    case TN_ACTIVATION_HARD_SIGMOID:
-        x = alpha * x + beta;
-        return x < 0 ? 0 : x > 1 ? 1 : x;
-    case TN_ACTIVATION_ELU:
-        return x < 0 ? alpha * expm1(x) : x;
-    case TN_MAP_SOFTSIGN:
-        return x / (1 + fabs(x));
-    default:
-        return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-    }
+    return tn_recurrent_function(function.kind, (double)function.alpha, (double)function.beta, x);
 }
 
 static void scale_row(float alpha, float beta, int64_t count, float *x) {

@@ -7,7 +7,7 @@
 #include <tenon/kit/rows.h>
 
 typedef struct tn_activation_function {
-    uint32_t kind; /* a row of the table in activation.c */
+    uint32_t kind; /* TN_RECURRENT_... */
     float alpha, beta;
 } tn_activation_function;
 

@@ -85,6 +85,24 @@ static __device__ __forceinline__ void tn_box_index(const tn_cuda_box &box, uint
     }
 }
 
+/* The lanes of a warp, which on the processor has one. */
+#ifdef TN_CUDA_ON_HOST
+enum { TN_CUDA_ANY_LANES = 1 };
+#else
+enum { TN_CUDA_ANY_LANES = 32 };
+#endif
+
+/* What the lanes of a warp hold, joined by JOIN(a, b), which is associative and commutative; all
+ * get it. T is of 4 or 8 bytes. */
+template <typename JOIN, typename T>
+static __device__ __forceinline__ T tn_warp_join(T value, const JOIN &join) {
+#ifndef TN_CUDA_ON_HOST
+    for (int step = TN_CUDA_ANY_LANES / 2; step > 0; step /= 2)
+        value = join(value, __shfl_xor_sync(0xffffffffu, value, step));
+#endif
+    return value;
+}
+
 /* What all threads of the block hold, joined by JOIN(a, b), which is associative and commutative;
  * all get it. T is of 4 or 8 bytes. */
 template <typename JOIN, typename T>
@@ -92,8 +110,7 @@ static __device__ __forceinline__ T tn_block_join(T value, const JOIN &join) {
 #ifndef TN_CUDA_ON_HOST
     __shared__ T shared[TN_CUDA_ANY_WARPS];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = (blockDim.x + 31) >> 5;
-    for (int step = 16; step > 0; step /= 2)
-        value = join(value, __shfl_xor_sync(0xffffffffu, value, step));
+    value = tn_warp_join(value, join);
     if (warps == 1) return value;
     __syncthreads(); /* what was there before has been read */
     if (lane == 0) shared[warp] = value;
@@ -112,6 +129,9 @@ struct tn_join_most { /* NaN where one is */
         return isnan(a) || isnan(b) ? a + b : a > b ? a : b;
     }
 };
+template <typename T> static __device__ __forceinline__ T tn_warp_sum(T value) {
+    return tn_warp_join(value, tn_join_sum());
+}
 template <typename T> static __device__ __forceinline__ T tn_block_sum(T value) {
     return tn_block_join(value, tn_join_sum());
 }

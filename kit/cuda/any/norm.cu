@@ -112,11 +112,8 @@ cudaError_t launch(const tn_cuda_norm_job *job, cudaStream_t stream) {
  * rows in registers */
 
 #ifdef TN_CUDA_ON_HOST
-enum { WIDTH = 1 };
 static inline void tn_cuda_start_next() {}
 static inline void tn_cuda_wait_for_last() {}
-#else
-enum { WIDTH = 32 };
 #endif
 enum {
     QUAD = 4,         /* elements that a thread reads at once */
@@ -134,29 +131,22 @@ __device__ __forceinline__ void load_quad(const void *from, int at, float (&to)[
         to[i] = load(both.of, i);
 }
 
-__device__ __forceinline__ float warp_sum(float value) {
-#ifndef TN_CUDA_ON_HOST
-    for (int step = WIDTH / 2; step > 0; step /= 2)
-        value += __shfl_xor_sync(0xffffffffu, value, step);
-#endif
-    return value;
-}
-
 /* W: of scale and bias. EACH: quads of a thread. */
 template <typename T, typename W, int EACH>
-__global__ void __launch_bounds__(ROW_WARPS *WIDTH)
+__global__ void __launch_bounds__(ROW_WARPS *TN_CUDA_ANY_LANES)
     norm_rows(const __grid_constant__ tn_cuda_norm_job job, int64_t rows) {
-    const int lane = threadIdx.x % WIDTH, quads = (int)(job.count / QUAD);
-    const int64_t step = (int64_t)gridDim.x * (blockDim.x / WIDTH);
+    const int lane = threadIdx.x % TN_CUDA_ANY_LANES, quads = (int)(job.count / QUAD);
+    const int64_t step = (int64_t)gridDim.x * (blockDim.x / TN_CUDA_ANY_LANES);
     tn_cuda_start_next();
     tn_cuda_wait_for_last();
-    for (int64_t row = (int64_t)blockIdx.x * (blockDim.x / WIDTH) + threadIdx.x / WIDTH; row < rows;
-         row += step) {
+    for (int64_t row = (int64_t)blockIdx.x * (blockDim.x / TN_CUDA_ANY_LANES) +
+                       threadIdx.x / TN_CUDA_ANY_LANES;
+         row < rows; row += step) {
         const T *x = (const T *)job.x + row * job.count;
         float values[EACH][QUAD], mean = 0, squares = 0;
 #pragma unroll
         for (int k = 0; k < EACH; k++) {
-            const int at = k * WIDTH + lane;
+            const int at = k * TN_CUDA_ANY_LANES + lane;
 #pragma unroll
             for (int i = 0; i < QUAD; i++)
                 values[k][i] = 0;
@@ -165,17 +155,17 @@ __global__ void __launch_bounds__(ROW_WARPS *WIDTH)
             for (int i = 0; i < QUAD; i++)
                 mean += values[k][i];
         }
-        mean = job.has_mean ? warp_sum(mean) / (float)job.count : 0;
+        mean = job.has_mean ? tn_warp_sum(mean) / (float)job.count : 0;
 #pragma unroll
         for (int k = 0; k < EACH; k++)
 #pragma unroll
-            for (int i = 0; i < QUAD && k * WIDTH + lane < quads; i++)
+            for (int i = 0; i < QUAD && k * TN_CUDA_ANY_LANES + lane < quads; i++)
                 squares += (values[k][i] - mean) * (values[k][i] - mean);
-        const float variance = warp_sum(squares) / (float)job.count + (float)job.epsilon;
+        const float variance = tn_warp_sum(squares) / (float)job.count + (float)job.epsilon;
         const float inverse = 1.0f / sqrtf(variance);
 #pragma unroll
         for (int k = 0; k < EACH; k++) {
-            const int at = k * WIDTH + lane;
+            const int at = k * TN_CUDA_ANY_LANES + lane;
             if (at >= quads) break;
             float scale[QUAD], bias[QUAD] = {0, 0, 0, 0};
             quad<T> y;
@@ -214,8 +204,8 @@ cudaError_t launch_each(const tn_cuda_norm_job *job, cudaStream_t stream) {
     tn_host_launch(norm_rows<T, W, EACH * 32>, blocks, *job, job->lanes);
     return cudaGetLastError();
 #else
-    return tn_cuda_launch_early(norm_rows<T, W, EACH>, dim3(blocks), dim3(warps * WIDTH), 0, stream,
-                                *job, job->lanes);
+    return tn_cuda_launch_early(norm_rows<T, W, EACH>, dim3(blocks),
+                                dim3(warps * TN_CUDA_ANY_LANES), 0, stream, *job, job->lanes);
 #endif
 }
 

@@ -6,37 +6,24 @@
  */
 #include "kit/cuda/any/each.cuh"
 #include "kit/cuda/any/step/step_job.h"
+#include "kit/math/recurrent_function.h"
 
 namespace {
-
-#ifdef TN_CUDA_ON_HOST
-enum { LANES = 1 };
-__device__ double warp_sum(double value) {
-    return value;
-}
-#else
-enum { LANES = 32 };
-__device__ double warp_sum(double value) {
-    for (int step = 16; step > 0; step /= 2)
-        value += __shfl_xor_sync(0xffffffffu, value, step);
-    return value;
-}
-#endif
 
 /* The sum of a[i] * weights[first + i], in all lanes of the warp. */
 __device__ double multiply(const tn_cuda_recurrent_job &job, const void *weights, int64_t first,
                            const double *a, int64_t count) {
     double sum = 0;
-    for (int64_t i = threadIdx.x % LANES; i < count; i += LANES)
+    for (int64_t i = threadIdx.x % TN_CUDA_ANY_LANES; i < count; i += TN_CUDA_ANY_LANES)
         sum += a[i] * tn_any_f64(weights, job.type, first + i);
-    return warp_sum(sum);
+    return tn_warp_sum(sum);
 }
 __device__ double multiply_any(const tn_cuda_recurrent_job &job, const void *weights, int64_t first,
                                const void *a, int64_t from, int64_t count) {
     double sum = 0;
-    for (int64_t i = threadIdx.x % LANES; i < count; i += LANES)
+    for (int64_t i = threadIdx.x % TN_CUDA_ANY_LANES; i < count; i += TN_CUDA_ANY_LANES)
         sum += tn_any_f64(a, job.type, from + i) * tn_any_f64(weights, job.type, first + i);
-    return warp_sum(sum);
+    return tn_warp_sum(sum);
 }
 
 /* Element `index` of the bias of a direction: 0 of the input, 1 of the hidden state. */
@@ -59,7 +46,8 @@ struct sum_inputs {
         const int64_t direction = item / job.streams / job.steps, columns = columns_of(job);
         const int64_t row =
             job.streams_first ? stream * job.steps + step : step * job.streams + stream;
-        for (int64_t k = threadIdx.x / LANES; k < columns; k += blockDim.x / LANES) {
+        for (int64_t k = threadIdx.x / TN_CUDA_ANY_LANES; k < columns;
+             k += blockDim.x / TN_CUDA_ANY_LANES) {
             const bool is_apart = job.linear_before_reset && job.cell == TN_CUDA_CELL_GRU &&
                                   k / job.hidden == job.rows[2];
             double sum = multiply_any(job, job.input_weights, (direction * columns + k) * job.depth,
@@ -68,7 +56,7 @@ struct sum_inputs {
                 sum += multiply_any(job, job.static_weights, k * job.static_depth, job.x_static,
                                     stream * job.static_depth, job.static_depth);
             sum += bias_of(job, direction, 0, k) + (is_apart ? 0 : bias_of(job, direction, 1, k));
-            if (threadIdx.x % LANES == 0) job.gate_sums[item * columns + k] = sum;
+            if (threadIdx.x % TN_CUDA_ANY_LANES == 0) job.gate_sums[item * columns + k] = sum;
         }
     }
 };
@@ -78,33 +66,8 @@ struct run_stream {
 
     __device__ double activate(int64_t direction, int function, double x) const {
         const tn_cuda_recurrent_function &own = job.functions[direction][function];
-        const double alpha = own.alpha, beta = own.beta;
         x = x > job.clip ? job.clip : x < -job.clip ? -job.clip : x;
-        switch (own.kind) {
-        case TN_CUDA_RECURRENT_SIGMOID:
-            return 1 / (1 + exp(-x));
-        case TN_CUDA_RECURRENT_TANH:
-            return tanh(x);
-        case TN_CUDA_RECURRENT_RELU:
-            return x < 0 ? 0 : x;
-        case TN_CUDA_RECURRENT_AFFINE:
-            return alpha * x + beta;
-        case TN_CUDA_RECURRENT_LEAKY_RELU:
-            return x < 0 ? alpha * x : x;
-        case TN_CUDA_RECURRENT_THRESHOLDED_RELU:
-            return x > alpha ? x : 0;
-        case TN_CUDA_RECURRENT_SCALED_TANH:
-            return alpha * tanh(beta * x);
-        case TN_CUDA_RECURRENT_HARD_SIGMOID:
-            x = alpha * x + beta;
-            return x < 0 ? 0 : x > 1 ? 1 : x;
-        case TN_CUDA_RECURRENT_ELU:
-            return x < 0 ? alpha * expm1(x) : x;
-        case TN_CUDA_RECURRENT_SOFTSIGN:
-            return x / (1 + fabs(x));
-        default:
-            return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-        }
+        return tn_recurrent_function(own.kind, own.alpha, own.beta, x);
     }
 
     __device__ double peephole_of(int64_t direction, int64_t which, int64_t k) const {
@@ -134,8 +97,10 @@ struct run_stream {
     __device__ void sum_gates(int64_t direction, const double *inputs, const double *h,
                               double *kept, double *reset, double *gates, double cont) const {
         const int64_t columns = columns_of(job), hidden = job.hidden;
-        const int64_t warp = threadIdx.x / LANES, warps = blockDim.x / LANES;
-        const bool is_first = threadIdx.x % LANES == 0, is_gru = job.cell == TN_CUDA_CELL_GRU;
+        const int64_t warp = threadIdx.x / TN_CUDA_ANY_LANES,
+                      warps = blockDim.x / TN_CUDA_ANY_LANES;
+        const bool is_first = threadIdx.x % TN_CUDA_ANY_LANES == 0,
+                   is_gru = job.cell == TN_CUDA_CELL_GRU;
         const int64_t candidate = is_gru ? job.rows[2] * hidden : columns;
         for (int64_t k = threadIdx.x; k < hidden; k += blockDim.x)
             kept[k] = cont * h[k];
@@ -197,9 +162,10 @@ struct run_stream {
                 tn_any_set_f64(job.y, job.type, first + k, is_over ? 0 : h[k]);
             return;
         }
-        for (int64_t k = threadIdx.x / LANES; k < job.hidden; k += blockDim.x / LANES) {
+        for (int64_t k = threadIdx.x / TN_CUDA_ANY_LANES; k < job.hidden;
+             k += blockDim.x / TN_CUDA_ANY_LANES) {
             const double sum = multiply(job, job.output_weights, k * job.hidden, h, job.hidden);
-            if (threadIdx.x % LANES == 0)
+            if (threadIdx.x % TN_CUDA_ANY_LANES == 0)
                 tn_any_set_f64(job.y, job.type, first + k,
                                tanh(sum + tn_any_f64(job.output_bias, job.type, k)));
         }

@@ -66,24 +66,10 @@ typedef struct tn_cuda_linear_attention_job {
 } tn_cuda_linear_attention_job;
 cudaError_t tn_cuda_linear_attention_launch(const void *job, cudaStream_t stream);
 
-/* Recurrent layers; layers/recurrent/recurrent.h has the formulas, activation.c the functions in
- * this order. */
+/* Recurrent layers; layers/recurrent/recurrent.h has the formulas. */
 enum { TN_CUDA_CELL_LSTM = 0, TN_CUDA_CELL_GRU = 1, TN_CUDA_CELL_RNN = 2 };
-enum {
-    TN_CUDA_RECURRENT_SIGMOID,
-    TN_CUDA_RECURRENT_TANH,
-    TN_CUDA_RECURRENT_RELU,
-    TN_CUDA_RECURRENT_AFFINE,
-    TN_CUDA_RECURRENT_LEAKY_RELU,
-    TN_CUDA_RECURRENT_THRESHOLDED_RELU,
-    TN_CUDA_RECURRENT_SCALED_TANH,
-    TN_CUDA_RECURRENT_HARD_SIGMOID,
-    TN_CUDA_RECURRENT_ELU,
-    TN_CUDA_RECURRENT_SOFTSIGN,
-    TN_CUDA_RECURRENT_SOFTPLUS
-};
 typedef struct tn_cuda_recurrent_function {
-    uint32_t kind;
+    uint32_t kind; /* TN_RECURRENT_... of kit/math/recurrent_function.h */
     float alpha, beta;
 } tn_cuda_recurrent_function;
 
