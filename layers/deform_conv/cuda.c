@@ -15,11 +15,6 @@ static tn_status deform_reshape(tn_call *call) {
     return TN_OK;
 }
 
-static const void *data_of(const tn_call *call, uint32_t input) {
-    const tn_tensor *tensor = tn_infer_input(call, input);
-    return tensor ? tensor->data : NULL;
-}
-
 static tn_status deform_run(tn_call *call) {
     tn_deform_geometry geometry;
     TN_TRY(tn_deform_conv_read(call, &geometry));
@@ -27,8 +22,8 @@ static tn_status deform_run(tn_call *call) {
     const tn_cuda_deform_job job = {.x = call->inputs[TN_DEFORM_X]->data,
                                     .w = call->inputs[TN_DEFORM_W]->data,
                                     .offset = call->inputs[TN_DEFORM_OFFSET]->data,
-                                    .bias = data_of(call, TN_DEFORM_B),
-                                    .mask = data_of(call, TN_DEFORM_MASK),
+                                    .bias = tn_infer_data(tn_infer_input(call, TN_DEFORM_B)),
+                                    .mask = tn_infer_data(tn_infer_input(call, TN_DEFORM_MASK)),
                                     .y = call->outputs[0]->data,
                                     .values = call->workspace,
                                     .type = call->outputs[0]->type,

@@ -15,11 +15,6 @@ static tn_status linear_attention_reshape(tn_call *call) {
     return TN_OK;
 }
 
-static const void *input_of(const tn_call *call, uint32_t input) {
-    const tn_tensor *tensor = tn_infer_input(call, input);
-    return tensor ? tensor->data : NULL;
-}
-
 static tn_status linear_attention_run(tn_call *call) {
     const tn_tensor *query = call->inputs[TN_LINEAR_QUERY];
     const tn_tensor *past = tn_infer_input(call, TN_LINEAR_PAST);
@@ -27,27 +22,28 @@ static tn_status linear_attention_run(tn_call *call) {
     const tn_tensor *present = tn_infer_output(call, TN_LINEAR_PRESENT);
     tn_linear_attention_sizes sizes;
     TN_TRY(tn_linear_attention_read(call, &sizes));
-    const tn_cuda_linear_attention_job job = {.query = query->data,
-                                              .key = call->inputs[TN_LINEAR_KEY]->data,
-                                              .value = call->inputs[TN_LINEAR_VALUE]->data,
-                                              .past = input_of(call, TN_LINEAR_PAST),
-                                              .decay = input_of(call, TN_LINEAR_DECAY),
-                                              .beta = input_of(call, TN_LINEAR_BETA),
-                                              .y = y ? y->data : NULL,
-                                              .present = present ? present->data : NULL,
-                                              .type = query->type,
-                                              .past_type = past ? past->type : query->type,
-                                              .present_type = present ? present->type : query->type,
-                                              .state = call->workspace,
-                                              .batch = sizes.batch,
-                                              .steps = sizes.steps,
-                                              .q_heads = sizes.q_heads,
-                                              .kv_heads = sizes.kv_heads,
-                                              .k_depth = sizes.k_depth,
-                                              .v_depth = sizes.v_depth,
-                                              .decays = sizes.decays,
-                                              .betas = sizes.betas,
-                                              .scale = sizes.scale};
+    const tn_cuda_linear_attention_job job = {
+        .query = query->data,
+        .key = call->inputs[TN_LINEAR_KEY]->data,
+        .value = call->inputs[TN_LINEAR_VALUE]->data,
+        .past = tn_infer_data(tn_infer_input(call, TN_LINEAR_PAST)),
+        .decay = tn_infer_data(tn_infer_input(call, TN_LINEAR_DECAY)),
+        .beta = tn_infer_data(tn_infer_input(call, TN_LINEAR_BETA)),
+        .y = tn_infer_data(y),
+        .present = tn_infer_data(present),
+        .type = query->type,
+        .past_type = past ? past->type : query->type,
+        .present_type = present ? present->type : query->type,
+        .state = call->workspace,
+        .batch = sizes.batch,
+        .steps = sizes.steps,
+        .q_heads = sizes.q_heads,
+        .kv_heads = sizes.kv_heads,
+        .k_depth = sizes.k_depth,
+        .v_depth = sizes.v_depth,
+        .decays = sizes.decays,
+        .betas = sizes.betas,
+        .scale = sizes.scale};
     return tn_cuda_any_run(call, tn_cuda_linear_attention_launch, &job);
 }
 

@@ -29,9 +29,9 @@ static tn_status run(tn_call *call, bool has_softmax) {
     const tn_tensor *log_prob = tn_infer_output(call, LOG_PROB);
     const tn_cuda_loss_job job = {.scores = scores->data,
                                   .labels = labels->data,
-                                  .weights = weights ? weights->data : NULL,
-                                  .loss = loss ? loss->data : NULL,
-                                  .log_prob = log_prob ? log_prob->data : NULL,
+                                  .weights = tn_infer_data(weights),
+                                  .loss = tn_infer_data(loss),
+                                  .log_prob = tn_infer_data(log_prob),
                                   .type = scores->type,
                                   .label_type = labels->type,
                                   .lanes = tn_lanes_along(scores, 1, 2),

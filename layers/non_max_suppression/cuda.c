@@ -29,11 +29,6 @@ static tn_status suppression_reshape(tn_call *call) {
     return TN_OK;
 }
 
-static const float *number_of(const tn_call *call, uint32_t input) {
-    const tn_tensor *tensor = tn_infer_input(call, input);
-    return tensor ? tensor->data : NULL;
-}
-
 static tn_status suppression_run(tn_call *call) {
     const suppression_params *params = call->kernel_params;
     const int64_t *shape = call->inputs[SCORES]->shape;
@@ -42,8 +37,8 @@ static tn_status suppression_run(tn_call *call) {
     (void)tn_cuda_count_offered(call, 0, 0);
     const tn_cuda_boxes_job job = {.boxes = call->inputs[BOXES]->data,
                                    .scores = call->inputs[SCORES]->data,
-                                   .iou = number_of(call, IOU),
-                                   .score = number_of(call, SCORE),
+                                   .iou = tn_infer_data(tn_infer_input(call, IOU)),
+                                   .score = tn_infer_data(tn_infer_input(call, SCORE)),
                                    .y = call->outputs[0]->data,
                                    .images = shape[0],
                                    .classes = shape[1],

@@ -11,7 +11,7 @@ static tn_status run(tn_call *call, tn_cuda_window_pool_job *job) {
     if (tn_element_count(y) == 0) return TN_OK;
     job->x = x->data;
     job->y = y->data;
-    job->indices = indices ? indices->data : NULL;
+    job->indices = tn_infer_data(indices);
     job->type = x->type;
     job->count = (uint32_t)tn_element_count(y);
     job->plane = tn_infer_product(job->window.input, 0, job->window.rank);

@@ -26,27 +26,23 @@ static tn_status recurrent_reshape(tn_call *call) {
     return TN_OK;
 }
 
-static void *data_of(const tn_tensor *tensor) {
-    return tensor ? tensor->data : NULL;
-}
-
 static void read_tensors(const tn_recurrent *node, tn_cuda_recurrent_job *job) {
-    job->x = data_of(node->x);
-    job->input_weights = data_of(node->input_weights);
-    job->hidden_weights = data_of(node->hidden_weights);
-    job->bias = data_of(node->bias);
-    job->peepholes = data_of(node->peepholes);
-    job->h_0 = data_of(node->h_0);
-    job->c_0 = data_of(node->c_0);
-    job->lengths = data_of(node->lengths);
-    job->cont = data_of(node->cont);
-    job->x_static = data_of(node->x_static);
-    job->static_weights = data_of(node->static_weights);
-    job->output_weights = data_of(node->output_weights);
-    job->output_bias = data_of(node->output_bias);
-    job->y = data_of(node->y);
-    job->h_last = data_of(node->h_last);
-    job->c_last = data_of(node->c_last);
+    job->x = tn_infer_data(node->x);
+    job->input_weights = tn_infer_data(node->input_weights);
+    job->hidden_weights = tn_infer_data(node->hidden_weights);
+    job->bias = tn_infer_data(node->bias);
+    job->peepholes = tn_infer_data(node->peepholes);
+    job->h_0 = tn_infer_data(node->h_0);
+    job->c_0 = tn_infer_data(node->c_0);
+    job->lengths = tn_infer_data(node->lengths);
+    job->cont = tn_infer_data(node->cont);
+    job->x_static = tn_infer_data(node->x_static);
+    job->static_weights = tn_infer_data(node->static_weights);
+    job->output_weights = tn_infer_data(node->output_weights);
+    job->output_bias = tn_infer_data(node->output_bias);
+    job->y = tn_infer_data(node->y);
+    job->h_last = tn_infer_data(node->h_last);
+    job->c_last = tn_infer_data(node->c_last);
     job->type = node->x->type;
     job->cont_type = node->cont ? node->cont->type : node->x->type;
 }

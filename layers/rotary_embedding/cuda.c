@@ -14,7 +14,7 @@ static tn_status rotary_run(tn_call *call) {
     const tn_cuda_rotary_job job = {.x = x->data,
                                     .cosines = cosines->data,
                                     .sines = call->inputs[TN_ROTARY_SINES]->data,
-                                    .position_ids = positions ? positions->data : NULL,
+                                    .position_ids = tn_infer_data(positions),
                                     .y = call->outputs[0]->data,
                                     .type = x->type,
                                     .count = tn_element_count(x),

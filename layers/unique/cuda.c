@@ -24,11 +24,6 @@ static tn_status unique_reshape(tn_call *call) {
     return TN_OK;
 }
 
-static int64_t *data_of(const tn_call *call, uint32_t output) {
-    const tn_tensor *tensor = tn_infer_output(call, output);
-    return tensor ? tensor->data : NULL;
-}
-
 static tn_status unique_run(tn_call *call) {
     const tn_unique_params *params = call->params;
     const tn_tensor *x = call->inputs[0], *y = tn_infer_output(call, TN_UNIQUE_Y);
@@ -40,26 +35,27 @@ static tn_status unique_run(tn_call *call) {
     int64_t *firsts = sources + lanes.count, *numbers = firsts + lanes.count;
     uint8_t *is_first = (uint8_t *)(numbers + lanes.count);
     const bool is_counted = tn_cuda_count_offered(call, TN_UNIQUE_Y, axis);
-    const tn_cuda_distinct_job job = {.pick = {.select = {.flags = is_first,
-                                                          .type = TN_U8,
-                                                          .count = lanes.count,
-                                                          .firsts = found + 1,
-                                                          .found = found,
-                                                          .sources = sources,
-                                                          .numbers = numbers},
-                                               .x = x->data,
-                                               .y = y ? y->data : NULL,
-                                               .bytes = (uint32_t)tn_element_bytes(x->type),
-                                               .lanes = lanes,
-                                               .rows = {found, lanes.count, !is_counted}},
-                                      .type = x->type,
-                                      .is_sorted = params->sorted,
-                                      .is_first = is_first,
-                                      .firsts = firsts,
-                                      .numbers = numbers,
-                                      .indices = data_of(call, TN_UNIQUE_INDICES),
-                                      .inverse = data_of(call, TN_UNIQUE_INVERSE),
-                                      .counts = data_of(call, TN_UNIQUE_COUNTS)};
+    const tn_cuda_distinct_job job = {
+        .pick = {.select = {.flags = is_first,
+                            .type = TN_U8,
+                            .count = lanes.count,
+                            .firsts = found + 1,
+                            .found = found,
+                            .sources = sources,
+                            .numbers = numbers},
+                 .x = x->data,
+                 .y = tn_infer_data(y),
+                 .bytes = (uint32_t)tn_element_bytes(x->type),
+                 .lanes = lanes,
+                 .rows = {found, lanes.count, !is_counted}},
+        .type = x->type,
+        .is_sorted = params->sorted,
+        .is_first = is_first,
+        .firsts = firsts,
+        .numbers = numbers,
+        .indices = tn_infer_data(tn_infer_output(call, TN_UNIQUE_INDICES)),
+        .inverse = tn_infer_data(tn_infer_output(call, TN_UNIQUE_INVERSE)),
+        .counts = tn_infer_data(tn_infer_output(call, TN_UNIQUE_COUNTS))};
     const int32_t axes[] = {(int32_t)axis, 0, -1, 0};
     (void)tn_cuda_count_offered(call, TN_UNIQUE_INDICES, 0);
     (void)tn_cuda_count_offered(call, TN_UNIQUE_COUNTS, 0);

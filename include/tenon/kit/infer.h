@@ -20,6 +20,10 @@ static inline const tn_tensor *tn_infer_input(const tn_call *call, uint32_t inde
 static inline tn_tensor *tn_infer_output(const tn_call *call, uint32_t index) {
     return index < call->output_count ? call->outputs[index] : NULL;
 }
+/* The memory of a tensor that may be absent. */
+static inline void *tn_infer_data(const tn_tensor *tensor) {
+    return tensor ? tensor->data : NULL;
+}
 /* The port's name, of the last port for the tensors of a variadic one. */
 const char *tn_infer_input_name(const tn_call *call, uint32_t index);
 const char *tn_infer_output_name(const tn_call *call, uint32_t index);

@@ -60,11 +60,6 @@ static tn_cuda_heads steps_of(const tn_attention_strides *strides) {
     return (tn_cuda_heads){strides->batch, strides->head, strides->position};
 }
 
-static const void *data_of(const tn_call *call, uint32_t input) {
-    const tn_tensor *tensor = tn_attention_input(call, input);
-    return tensor ? tensor->data : NULL;
-}
-
 static const void *heads_at(const tn_call *call, uint32_t input,
                             const tn_attention_strides *strides) {
     const tn_tensor *tensor = tn_attention_input(call, input);
@@ -90,10 +85,10 @@ static tn_cuda_attention read_job(const tn_call *call, const tn_attention_sizes 
         .q = heads_at(call, TN_ATTENTION_Q, &sizes->q),
         .k = heads_at(call, TN_ATTENTION_K, &sizes->k),
         .v = heads_at(call, TN_ATTENTION_V, &sizes->v),
-        .past_k = data_of(call, TN_ATTENTION_PAST_KEY),
-        .past_v = data_of(call, TN_ATTENTION_PAST_VALUE),
-        .mask = data_of(call, TN_ATTENTION_MASK),
-        .lengths = data_of(call, TN_ATTENTION_LENGTHS),
+        .past_k = tn_infer_data(tn_attention_input(call, TN_ATTENTION_PAST_KEY)),
+        .past_v = tn_infer_data(tn_attention_input(call, TN_ATTENTION_PAST_VALUE)),
+        .mask = tn_infer_data(tn_attention_input(call, TN_ATTENTION_MASK)),
+        .lengths = tn_infer_data(tn_attention_input(call, TN_ATTENTION_LENGTHS)),
         .y = call->outputs[TN_ATTENTION_Y]->data,
         .q_step = steps_of(&sizes->q),
         .k_step = steps_of(&sizes->k),
@@ -127,8 +122,8 @@ static cudaError_t write_present(const tn_call *call, const tn_attention_sizes *
     const bool is_key = input == TN_ATTENTION_K;
     const tn_tensor *present = tn_infer_output(call, output);
     if (!present || present->bytes == 0) return cudaSuccess;
-    const tn_cuda_present job = {.past = data_of(call, past),
-                                 .from = data_of(call, input),
+    const tn_cuda_present job = {.past = tn_infer_data(tn_attention_input(call, past)),
+                                 .from = tn_infer_data(tn_attention_input(call, input)),
                                  .to = present->data,
                                  .step = steps_of(is_key ? &sizes->k : &sizes->v),
                                  .elements = tn_element_count(present),
