@@ -66,8 +66,10 @@ tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_
 /* The costs of a node's candidates for the choice: as measured, but for those that are equal within
  * their noise. `scratch`: as many. */
 void tn_lower_level(const tn_lowering *lowering, uint32_t node, double *scratch, double *out_costs);
-/* Whether a network with kernels that use OpenMP is enough faster than the best one without. */
-bool tn_lower_is_worth_openmp(double cost, double without_cost);
+/* Whether a network with kernels that use OpenMP is enough faster than the best one without.
+ * `made` of their kernels are made anew for each new shape: 0 where nothing but a batch varies. */
+bool tn_lower_is_worth_openmp(const tn_lowering *lowering, double cost, double without_cost,
+                              uint32_t made);
 double tn_lower_left_out_cost(void); /* of what is not chosen while there is anything else */
 /* Prepares the chosen kernels that have `save`, as an engine would, and keeps what they save in the
  * program's steps, in `arena`. */

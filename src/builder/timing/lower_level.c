@@ -89,8 +89,18 @@ void tn_lower_level(const tn_lowering *lowering, uint32_t index, double *ranked,
     }
 }
 
-bool tn_lower_is_worth_openmp(double cost, double without_cost) {
-    return without_cost > cost * tn_timing_policy.without_openmp_factor;
+/* Estimates are of one thread: what a thread alone does counts as often as there are threads. */
+static double new_shape_cost(const tn_lowering *lowering, uint32_t made) {
+    const uint32_t threads = lowering->options->threads ? lowering->options->threads : 1;
+    return !lowering->options->no_timing ? 0 : made * threads * tn_timing_policy.made_ns;
+}
+
+bool tn_lower_is_worth_openmp(const tn_lowering *lowering, double cost, double without_cost,
+                              uint32_t made) {
+    const double new_shape = cost + new_shape_cost(lowering, made),
+                 most = cost * tn_timing_policy.new_shapes_factor;
+    return without_cost > cost * tn_timing_policy.without_openmp_factor &&
+           without_cost > (new_shape < most ? new_shape : most);
 }
 
 double tn_lower_left_out_cost(void) {
