@@ -13,7 +13,6 @@
 #include "builder/lower/lower_fit.h"
 #include "builder/lower/lower_pins.h"
 #include "builder/lower/lower_storages.h"
-#include "builder/timing/lower_compare.h"
 #include "program/kernel_fit.h"
 
 #include <tenon/builder.h>

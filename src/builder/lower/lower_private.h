@@ -58,6 +58,10 @@ typedef struct tn_lowering {
 } tn_lowering;
 
 /* --- timing/ --- */
+/* Whether a kernel need not be asked for channels last: estimates alone decide, and one of the
+ * node's candidates so far is the same kernel with blocks of channels, which they think no slower.
+ * Asking oneDNN takes up to a millisecond. */
+bool tn_lower_is_outdone(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate);
 /* The costs of all candidates: measured, or estimated. */
 tn_status tn_lower_costs(tn_lowering *lowering);
 /* Nanoseconds of a conversion of a tensor, from a storage to another. */

@@ -41,9 +41,5 @@ tn_status tn_lower_equal(const tn_lowering *lowering, tn_lower_leaders *out_lead
 /* --- lower_cost.c --- */
 /* Nanoseconds of a candidate, by rule. */
 double tn_lower_estimate(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate);
-/* Whether a kernel need not be asked for channels last: estimates alone decide, and one of the
- * node's candidates so far is the same kernel with blocks of channels, which it thinks no slower.
- * Asking oneDNN takes up to a millisecond. */
-bool tn_lower_is_outdone(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate);
 
 #endif
