@@ -205,21 +205,21 @@ static bool is_made_again(const tn_lowering *lowering, uint32_t index, const tn_
     return false;
 }
 
-/* Whether a choice has kernels that use OpenMP, and how many of them are made anew for each shape;
- * makes all of them as good as impossible. */
+/* Whether a choice has kernels that use OpenMP; makes all of them as good as impossible. */
 static bool leave_out_openmp(const tn_lowering *lowering, const stated_nodes *stated,
-                             const uint32_t *choice, uint32_t *out_made) {
+                             const uint32_t *choice, tn_lower_openmp *out_openmp) {
     bool has = false;
-    *out_made = 0;
+    *out_openmp = (tn_lower_openmp){0};
     for (uint32_t n = 0; n < lowering->graph->node_count; n++) {
         if (lowering->graph->nodes[n].is_dead) continue;
+        out_openmp->steps += choice[n] != TN_CHOOSE_NONE;
         for (uint32_t i = 0; i < stated->nodes[n].candidate_count; i++) {
             const tn_kernel *kernel = openmp_kernel(lowering, stated, n, i);
             if (!kernel) continue;
             stated->candidates[n][i].cost = tn_lower_left_out_cost();
             if (choice[n] != i) continue;
             has = true;
-            *out_made += is_made_again(lowering, stated->kernel_nodes[n][i], kernel);
+            out_openmp->made += is_made_again(lowering, stated->kernel_nodes[n][i], kernel);
         }
     }
     return has;
@@ -230,14 +230,14 @@ static tn_status choose_best(const tn_lowering *lowering, const stated_nodes *st
                              const tn_choose_problem *problem, uint32_t *out_choice) {
     const tn_allocator *allocator = lowering->graph->allocator;
     double cost = 0, without_cost = 0;
-    uint32_t made;
+    tn_lower_openmp openmp;
     uint32_t *without =
         tn_arena_allocate(lowering->arena, problem->node_count + 1u, sizeof *without);
     if (!without) return tn_fail_memory("the choice of kernels");
     TN_TRY(tn_choose(allocator, problem, false, out_choice, &cost));
-    if (!leave_out_openmp(lowering, stated, out_choice, &made)) return TN_OK;
+    if (!leave_out_openmp(lowering, stated, out_choice, &openmp)) return TN_OK;
     TN_TRY(tn_choose(allocator, problem, false, without, &without_cost));
-    if (!tn_lower_is_worth_openmp(lowering, cost, without_cost, made))
+    if (!tn_lower_is_worth_openmp(lowering, &openmp, cost, without_cost))
         memcpy(out_choice, without, problem->node_count * sizeof *without);
     return TN_OK;
 }

@@ -90,17 +90,19 @@ void tn_lower_level(const tn_lowering *lowering, uint32_t index, double *ranked,
 }
 
 /* Estimates are of one thread: what a thread alone does counts as often as there are threads. */
-static double new_shape_cost(const tn_lowering *lowering, uint32_t made) {
+static double new_shape_cost(const tn_lowering *lowering, uint32_t made, double cost) {
     const uint32_t threads = lowering->options->threads ? lowering->options->threads : 1;
-    return !lowering->options->no_timing ? 0 : made * threads * tn_timing_policy.made_ns;
+    if (!lowering->options->no_timing) return 0;
+    return fmin(made * threads * tn_timing_policy.made_ns,
+                cost * (tn_timing_policy.new_shapes_factor - 1));
 }
 
-bool tn_lower_is_worth_openmp(const tn_lowering *lowering, double cost, double without_cost,
-                              uint32_t made) {
-    const double new_shape = cost + new_shape_cost(lowering, made),
-                 most = cost * tn_timing_policy.new_shapes_factor;
+bool tn_lower_is_worth_openmp(const tn_lowering *lowering, const tn_lower_openmp *openmp,
+                              double cost, double without_cost) {
+    const double team =
+        lowering->options->threads > 1 ? openmp->steps * tn_timing_policy.team_ns : 0;
     return without_cost > cost * tn_timing_policy.without_openmp_factor &&
-           without_cost > (new_shape < most ? new_shape : most);
+           without_cost > cost + team + new_shape_cost(lowering, openmp->made, cost);
 }
 
 double tn_lower_left_out_cost(void) {
