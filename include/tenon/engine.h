@@ -27,7 +27,7 @@ typedef struct tn_engine_options {
     uint32_t allowed_count;
     const char *const
         *allowed; /* content hashes (16 hexadecimal digits) or directories: only libraries so named
-                     load for this plan; null: those of the search path and those already loaded */
+                     and Tenon's own load; null: those of the search path and those loaded already */
     const char *checked_dump; /* TN_ENGINE_CHECKED: the folder, made when it is needed, that gets
                                  the first bad node's tensors as .npy files; copied. Null: none */
     const char

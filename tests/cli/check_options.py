@@ -456,6 +456,12 @@ def libraries_of_the_path(checks):
     checks.expect("a plan that does", ["run", "layer.plan", "-i", "x.npy"], DONE, never=["left out"], **path)
     checks.expect("what is not allowed is not loaded", ["run", "layer.onnx", "-i", "x.npy", "--allow-plugin", "empty"],
                   UNSUPPORTED, "no operator 'Test::AddOne'", never=["left out"], **path)
+    if not os.path.exists(os.path.join(os.path.dirname(checks.tenon), "../lib/tenon/kernels/libtenon_onednn.so")):
+        print("no oneDNN here: skipped")
+    else:
+        checks.expect("a plan with a kernel library of Tenon's", ["build", "m.onnx", "-o", "own.plan", "--no-timing", "--pin", "conv=onednn"], DONE)
+        checks.expect("what comes with Tenon is always allowed", ["run", "own.plan", "-i", "x.npy", "--allow-plugin", "empty", "--exact"], DONE,
+                      never=["chosen again"])
     library(checks, "newer/libadd_one.so", "AddOne")
     with open(checks.path("newer", "libadd_one.so"), "ab") as file:
         file.write(b"other content")
