@@ -11,8 +11,8 @@
 
 /* Loads the kernel libraries that come with Tenon (the folder tenon/kernels beside the core
  * library), each once; the builder does it before it chooses. One with a text file beside it,
- * LIBRARY.so.kernels, that lists operators, a name a line, waits until `has` knows one of them. A
- * broken one is a warning in the log. */
+ * LIBRARY.so.kernels, that lists operators, a name a line, waits until `has` knows one of them;
+ * null: it knows all. A broken one is a warning in the log. */
 tn_status tn_runtime_load_companions(tn_runtime *runtime,
                                      bool (*has)(const void *user, const char *name),
                                      const void *user);

@@ -266,7 +266,7 @@ static tn_status load_companion(tn_runtime *runtime, tn_arena *arena, const char
     bool fits = true, is_new = false;
     const char *listing = tn_arena_format(arena, "%s.kernels", path);
     if (!listing) return tn_fail_memory("a path");
-    if (tn_file_exists(listing))
+    if (has && tn_file_exists(listing))
         TN_TRY(tn_library_listing_fits(runtime, arena, path, "kernels", has, user, &fits));
     *inout_are_all = *inout_are_all && fits;
     if (!fits) return TN_OK;
