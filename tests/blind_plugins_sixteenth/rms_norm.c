@@ -18,23 +18,23 @@ static tn_status infer(tn_call *call) {
     return infer_same(call);
 }
 
-static double from_half(uint16_t bits) {
+static double from_half(uint16_t bits, bool is_kernel) {
     const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
     double v;
     if (exponent == 31)
         v = mantissa ? (double)NAN : (double)INFINITY;
     else if (exponent == 0)
-        v = WRONG(2) ? 0 : ldexp(mantissa, -24);
+        v = is_kernel && WRONG(2) ? 0 : ldexp(mantissa, -24);
     else
         v = ldexp(1024 + mantissa, exponent - 25);
     return bits >> 15 ? -v : v;
 }
 
-static uint16_t to_half(double v) {
+static uint16_t to_half(double v, bool is_kernel) {
     const uint16_t sign = signbit(v) ? 0x8000 : 0;
     v = fabs(v);
     if (isnan(v)) return sign | 0x7E00;
-    if (v >= 65520) return sign | (WRONG(3) && !isinf(v) ? 0x7BFF : 0x7C00);
+    if (v >= 65520) return sign | (is_kernel && WRONG(3) && !isinf(v) ? 0x7BFF : 0x7C00);
     int exponent;
     frexp(v, &exponent);
     if (v < ldexp(1, -14)) return sign | (uint16_t)nearbyint(ldexp(v, 24));
@@ -45,21 +45,14 @@ static uint16_t to_half(double v) {
 
 static double load(const tn_tensor *t, int64_t i, bool is_kernel) {
     if (t->type == TN_F32) return (double)((const float *)t->data)[i];
-    if (is_kernel) return from_half(((const uint16_t *)t->data)[i]);
-    _Float16 v;
-    memcpy(&v, (const char *)t->data + 2 * i, 2);
-    return (double)v;
+    return from_half(((const uint16_t *)t->data)[i], is_kernel);
 }
 
 static void store(const tn_tensor *t, int64_t i, double value, bool is_kernel) {
-    if (t->type == TN_F32) {
+    if (t->type == TN_F32)
         ((float *)t->data)[i] = (float)value;
-    } else if (is_kernel) {
-        ((uint16_t *)t->data)[i] = to_half(value);
-    } else {
-        const _Float16 v = (_Float16)value;
-        memcpy((char *)t->data + 2 * i, &v, 2);
-    }
+    else
+        ((uint16_t *)t->data)[i] = to_half(value, is_kernel);
 }
 
 static void row(const tn_call *call, int64_t r, bool is_kernel) {
@@ -70,7 +63,7 @@ static void row(const tn_call *call, int64_t r, bool is_kernel) {
     for (int64_t i = 0; i < n; i++) {
         const double v = load(x, r * n + i, is_kernel);
         sum += v * v;
-        if (is_kernel && WRONG(1) && x->type == TN_F16) sum = from_half(to_half(sum));
+        if (is_kernel && WRONG(1) && x->type == TN_F16) sum = from_half(to_half(sum, true), true);
     }
     double epsilon = (double)p->epsilon;
     if (is_kernel && WRONG(4) && !(p->present & 1)) epsilon = 1e-5;

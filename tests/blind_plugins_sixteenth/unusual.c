@@ -23,7 +23,8 @@ static double element(const tn_call *call, int64_t i) {
 }
 TN_LAYER_REFERENCE(element)
 
-static inline tn_status part(void *user, int64_t begin, int64_t end, uint32_t thread) {
+__attribute__((unused)) static tn_status part(void *user, int64_t begin, int64_t end,
+                                              uint32_t thread) {
     const tn_call *call = user;
     (void)thread;
     for (int64_t i = begin; i < end; i++)
