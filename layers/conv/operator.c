@@ -110,6 +110,10 @@ static const char *const conv_cases[] = {
     "strides=[2,1] | X=f32[3,24,17,15] W=f32[20,24,1,1] B=f32[20]",
     "pads=[1,1,1,1] strides=[2,2] | X=f32[1,160,15,15] W=f32[72,160,3,3]",
     "pads=[1,1] strides=[3] | X=f32[2,80,101] W=f32[36,80,5]",
+    /* rows of the kernel that see padding alone, in some output rows or in all of them */
+    "pads=[1,1,1,1] | X=f32[1,32,2,33] W=f32[24,32,3,3] B=f32[24]",
+    "pads=[5,1,4,1] | X=f32[2,8,1,21] W=f32[9,8,3,3] B=f32[9]",
+    "pads=[4,2,7,2] strides=[2,1] dilations=[3,2] | X=f32[1,8,5,19] W=f32[9,8,3,3] B=f32[9]",
 };
 
 static tn_status conv_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {

@@ -573,6 +573,10 @@ static tn_status layer_team_openmp_run(tn_call *call) {
     layer_take_time("team_openmp");
     return layer_copy_run(call);
 }
+static tn_status layer_team_openmp_reshape(tn_call *call) {
+    (void)call;
+    return TN_OK;
+}
 static tn_status layer_team_own_run(tn_call *call) {
     layer_take_time("team_own");
     return layer_copy_run(call);
@@ -595,6 +599,7 @@ static const tn_kernel layer_team_openmp_kernel = {.size = sizeof(tn_kernel),
                                                    .device = "cpu",
                                                    .name = "team_openmp",
                                                    .traits = TN_KERNEL_OPENMP,
+                                                   .reshape = layer_team_openmp_reshape,
                                                    .run = layer_team_openmp_run};
 static const tn_kernel layer_team_own_kernel = {.size = sizeof(tn_kernel),
                                                 .revision = 1,

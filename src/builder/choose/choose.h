@@ -47,7 +47,7 @@ typedef struct tn_choose_problem {
     const tn_choose_node *nodes;
     const tn_choose_tensor *tensors;
     const double *reformat; /* [tensor][from][to] */
-    bool is_coarse;         /* costs are estimates: the search tries no pairs of neighbours */
+    bool is_coarse;         /* costs are estimates: the search is a short one */
 } tn_choose_problem;
 
 /* Answers a candidate for each node, TN_CHOOSE_NONE for those in somebody's chain, and the sum.
