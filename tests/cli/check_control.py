@@ -403,8 +403,8 @@ class Checker(ProgramChecks):
         self.refused_run("two counts of a loop", kept(counted, [x, info("n3", I, 3)], ("y", F)), {**some, "n3": np.ones(3, np.int64)}, "Loop_y",
                          "'M'", "one element")
         body = graph("body", [keep, node("Gather", "x i", "a"), node("Add", "v a", "w")], ports, [("go_out", B), ("w", F, None)])
-        walks = kept([node("Loop", "n  zero", "y", body=body)], [x, info("n", I)], ("y", F), constants=[("zero", np.float32(0))])
-        self.refused_run("an index that a later iteration takes too far", walks, {**some, "n": scalar(4)}, "Loop_y", "body 'body'", "Gather_a", "3")
+        later = kept([node("Loop", "n  zero", "y", body=body)], [x, info("n", I)], ("y", F), constants=[("zero", np.float32(0))])
+        self.refused_run("an index that a later iteration takes too far", later, {**some, "n": scalar(4)}, "Loop_y", "body 'body'", "Gather_a", "3")
         body = graph("body", [keep, node("Concat", "v v", "w", axis=0)], ports, [("go_out", B), ("w", F, None), ("w", F, None)])
         grows = kept([node("Loop", "n  x", "y z", body=body)], [x, info("n", I)], ("y", F), ("z", F))
         self.refused_run("slices that grow", grows, {**some, "n": scalar(3)}, "Loop_y", "iteration")
