@@ -8,6 +8,7 @@
 #include <tenon/kit/parallel.h>
 #include <tenon/kit/reduce_rows.h>
 #include "kit/operator/layer.h"
+#include "kit/widened/widened.h"
 #include "pool/pool.h"
 #include "pool/rows.h"
 
@@ -180,7 +181,13 @@ TN_BYTE_POOL_KERNELS(global_average, "GlobalAveragePool", mean, read_global_aver
 LENGTHS(lp_pool, "LpPool");
 LENGTHS(global_lp_pool, "GlobalLpPool");
 
-const tn_kernel *const tn_pool_kernels[17] = {TN_LEVEL_LIST(rows),
+static const char *const halves[] = {"f16 -> f16", "bf16 -> bf16"};
+TN_WIDENED_KERNELS(widened, rows, "MaxPool", TN_KERNEL_ANY_SHAPE, halves);
+TN_WIDENED_KERNELS(widened_planes, planes, "GlobalMaxPool", 0, halves);
+
+const tn_kernel *const tn_pool_kernels[23] = {TN_LEVEL_LIST(rows),
+                                              TN_LEVEL_LIST(widened),
+                                              TN_LEVEL_LIST(widened_planes),
                                               TN_LEVEL_LIST(planes),
                                               TN_BYTE_POOL_LIST(max),
                                               TN_BYTE_POOL_LIST(average),
