@@ -154,7 +154,7 @@ static const tn_operator conv_1 = {
 };
 
 static const tn_operator *const conv_operators[] = {&conv_1, &tn_conv_integer_10,
-                                                    &tn_q_linear_conv_10};
+                                                    &tn_q_linear_conv_10, &tn_q_linear_conv_add_1};
 static const tn_kernel *const conv_kernels[] = {
     &tn_conv_direct_avx512,        &tn_conv_direct_avx2,    &tn_conv_direct_baseline,
     &tn_conv_int8_avx512vnni,      &tn_conv_int8_avx2,      &tn_conv_int8_baseline,

@@ -118,6 +118,16 @@ bool tn_dnnl_is_product(const_dnnl_primitive_desc_t desc) {
     return implementation_of(desc, &name) && strstr(name, "gemm");
 }
 
+bool tn_dnnl_is_amx(const_dnnl_primitive_desc_t desc) {
+    const char *name = NULL;
+    return implementation_of(desc, &name) && strstr(name, "amx");
+}
+
+bool tn_dnnl_is_avx512(const_dnnl_primitive_desc_t desc) {
+    const char *name = NULL;
+    return implementation_of(desc, &name) && strstr(name, "avx512");
+}
+
 bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc) {
     const char *name = NULL;
     if (!implementation_of(desc, &name)) return true;

@@ -54,12 +54,40 @@ static dnnl_status_t append_addition(dnnl_post_ops_t post_ops, const tn_tensor *
     return status;
 }
 
+#if DNNL_VERSION_MAJOR < 3
+static dnnl_status_t append_linear(dnnl_post_ops_t post_ops, float factor, float term) {
+    return dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_linear, factor, term);
+}
+
+static dnnl_status_t append_zero_point(dnnl_post_ops_t post_ops, int32_t zero) {
+    if (zero == 0) return dnnl_success;
+    const dnnl_status_t status =
+        dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_round, 0, 0);
+    return status == dnnl_success ? append_linear(post_ops, 1.0f, (float)zero) : status;
+}
+
+/* The addition is operation TN_DNNL_SUM_AT. The last factor is that of a function which does
+ * nothing: of two linear ones oneDNN 2.6 computes one with the other's numbers. */
+static dnnl_status_t append_sum(dnnl_post_ops_t post_ops, const tn_dnnl_requantisation *r,
+                                int64_t parts) {
+    dnnl_status_t status = dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_round, 0, 0);
+    if (status == dnnl_success)
+        status = dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_clip, r->low, r->high);
+    if (status == dnnl_success)
+        status = append_linear(post_ops, r->own_factor, (float)-r->added_zero);
+    if (status == dnnl_success) status = append_addition(post_ops, r->added, parts);
+    return status == dnnl_success
+               ? dnnl_post_ops_append_eltwise(post_ops, r->added_factor, dnnl_eltwise_relu, 1.0f, 0)
+               : status;
+}
+#endif
+
 /* The zero point is added after the rounding, so that ties go to the even number of steps; as a
  * function of the elements, since implementations with zero points of the target are slower. */
 static dnnl_status_t set_requantisation(dnnl_primitive_attr_t attributes, dnnl_post_ops_t post_ops,
-                                        const tn_dnnl_requantisation *r) {
+                                        const tn_dnnl_requantisation *r, int64_t parts) {
 #if DNNL_VERSION_MAJOR >= 3
-    (void)attributes, (void)post_ops, (void)r;
+    (void)attributes, (void)post_ops, (void)r, (void)parts;
     return dnnl_unimplemented;
 #else
     dnnl_status_t status = dnnl_primitive_attr_set_output_scales(attributes, r->count,
@@ -67,12 +95,8 @@ static dnnl_status_t set_requantisation(dnnl_primitive_attr_t attributes, dnnl_p
     if (status == dnnl_success && r->source_zero)
         status =
             dnnl_primitive_attr_set_zero_points(attributes, DNNL_ARG_SRC, 1, 0, &r->source_zero);
-    if (status == dnnl_success && r->target_zero)
-        status = dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_round, 0, 0);
-    if (status == dnnl_success && r->target_zero)
-        status = dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_linear, 1.0f,
-                                              (float)r->target_zero);
-    return status;
+    if (status != dnnl_success) return status;
+    return r->added ? append_sum(post_ops, r, parts) : append_zero_point(post_ops, r->target_zero);
 #endif
 }
 
@@ -99,7 +123,7 @@ static tn_status create_attributes(tn_call *call, int64_t parts,
             status = dnnl_unimplemented;
     }
     if (status == dnnl_success && requantisation)
-        status = set_requantisation(attributes, post_ops, requantisation);
+        status = set_requantisation(attributes, post_ops, requantisation, parts);
     if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(attributes, post_ops);
     if (post_ops) dnnl_post_ops_destroy(post_ops);
     if (status != dnnl_success) {

@@ -110,6 +110,31 @@ def sum_case(kind, relu=False):
     return net.model(), x, saturate(a + b, y_zero)
 
 
+def residual_case(kind, taps, relu, zeros, swapped=False):
+    """A convolution and x added to it; `zeros` are the zero points of the convolution, of x and of the sum."""
+    rng = np.random.RandomState(11)
+    info = np.iinfo(kind)
+    x = rng.randint(info.min, info.max + 1, (2, 32, 9, 10)).astype(kind)
+    w = rng.randint(-127, 128, (32, 32, taps, taps)).astype(I8)
+    w_scale = rng.uniform(0.002, 0.01, 32).astype(F32)
+    b = rng.randint(-9000, 9000, 32).astype(I32)
+    v_zero, x_zero, y_zero = (kind(z) for z in zeros)
+    x_scale, v_scale, y_scale = F32(0.03), F32(0.11), F32(0.13)
+    net = Net(list(x.shape), kind)
+    real = net.real("x", x_scale, x_zero)
+    zero = net.const(np.zeros(32, I8))
+    weights = net.node("DequantizeLinear", net.const(w), net.const(w_scale), zero, axis=0)
+    bias = net.node("DequantizeLinear", net.const(b), net.const(x_scale * w_scale), axis=0)
+    v = net.node("Conv", real, weights, bias, kernel_shape=[taps, taps], pads=[taps // 2] * 4)
+    v = net.real(net.store(v, v_scale, v_zero), v_scale, v_zero)
+    s = net.node("Add", *((real, v) if swapped else (v, real)))
+    net.store(net.node("Relu", s) if relu else s, y_scale, y_zero, to="y")
+    sums = convolve(x.astype(np.int64) - int(x_zero), w, taps // 2, 1) + b[:, None, None]
+    inner = saturate(sums.astype(F32) * ((x_scale * w_scale) / v_scale).astype(F32).reshape(-1, 1, 1), v_zero)
+    real_v = (inner.astype(I32) - int(v_zero)).astype(F32) * (v_scale / y_scale)
+    return net.model(), x, saturate(real_v + (x.astype(I32) - int(x_zero)).astype(F32) * (x_scale / y_scale), y_zero)
+
+
 def gemm_case():
     """Flatten, a product with transposed weights and a bias, and a table of a sigmoid."""
     rng = np.random.RandomState(3)
@@ -277,6 +302,9 @@ CASES = [
     ("sum and pool of u8", sum_case(U8), {"quantized.add": 1, "quantized.max_pool": 1}),
     ("sum and pool of i8", sum_case(I8), {"quantized.add": 1, "quantized.max_pool": 1}),
     ("sum and ReLU of u8", sum_case(U8, relu=True), None),
+    ("residual of u8", residual_case(U8, 1, True, (117, 0, 0)), None),
+    ("residual of u8, zero points", residual_case(U8, 3, False, (131, 7, 120)), None),
+    ("residual of i8, the other way round", residual_case(I8, 1, False, (-3, 0, 5), swapped=True), None),
     ("flatten, gemm and sigmoid", gemm_case(), {"quantized.flatten": 1, "quantized.gemm.transposed": 1, "quantized.sigmoid": 1}),
     ("products of matrices", mat_mul_case(), {"quantized.mat_mul": 1, "quantized.mat_mul.both": 1, "quantized.transpose": 1}),
 ]
