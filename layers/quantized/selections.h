@@ -138,10 +138,10 @@ static tn_status are_joined(const tn_match *match, uint32_t count, bool is_one) 
 #define INPUTS_3     INPUTS_2 "c=u8[2,3] c" JOINED_SCALE
 #define INPUTS_4     INPUTS_3 "d=u8[2,3] d" JOINED_SCALE
 #define INPUTS_5     INPUTS_4 "e=u8[2,3] e" JOINED_SCALE
-#define REALS_2      TN_MATCH_REAL("a") ", " TN_MATCH_REAL("b")
-#define REALS_3      REALS_2 ", " TN_MATCH_REAL("c")
-#define REALS_4      REALS_3 ", " TN_MATCH_REAL("d")
-#define REALS_5      REALS_4 ", " TN_MATCH_REAL("e")
+#define FLOATS_2     TN_MATCH_REAL("a") ", " TN_MATCH_REAL("b")
+#define FLOATS_3     FLOATS_2 ", " TN_MATCH_REAL("c")
+#define FLOATS_4     FLOATS_3 ", " TN_MATCH_REAL("d")
+#define FLOATS_5     FLOATS_4 ", " TN_MATCH_REAL("e")
 #define NAMES_2      "a, b"
 #define NAMES_3      NAMES_2 ", c"
 #define NAMES_4      NAMES_3 ", d"
@@ -168,15 +168,15 @@ static tn_status are_joined(const tn_match *match, uint32_t count, bool is_one) 
     static const char *const wrong_##count[] = {INPUTS_##count "y_scale=f32[]{-0.5} axis=1"};      \
     TN_REWRITE(                                                                                    \
         concat_##count, "quantized.concat." #count, "Concat of 8-bit integers of one scale",       \
-        .pattern = "v = Concat(" REALS_##count ", axis=?axis); " TN_MATCH_STORED("y", "v"),        \
+        .pattern = "v = Concat(" FLOATS_##count ", axis=?axis); " TN_MATCH_STORED("y", "v"),       \
         .replacement = "y = Concat(" NAMES_##count ", axis=?axis)", .guard = are_joined_##count,   \
         TN_REWRITE_CASES(same_##count), TN_REWRITE_MISSES(mixed_##count));                         \
-    TN_REWRITE(concat_tables_##count, "quantized.concat.tables." #count,                           \
-               "Concat of 8-bit integers of other scales than the output's",                       \
-               .pattern = "v = Concat(" REALS_##count ", axis=?axis); " TN_MATCH_STORED("y", "v"), \
-               .replacement = "y = Concat(" TABLES_##count ", axis=?axis)",                        \
-               .guard = are_mixed_##count, TN_REWRITE_CASES(mixed_##count),                        \
-               TN_REWRITE_MISSES(wrong_##count))
+    TN_REWRITE(                                                                                    \
+        concat_tables_##count, "quantized.concat.tables." #count,                                  \
+        "Concat of 8-bit integers of other scales than the output's",                              \
+        .pattern = "v = Concat(" FLOATS_##count ", axis=?axis); " TN_MATCH_STORED("y", "v"),       \
+        .replacement = "y = Concat(" TABLES_##count ", axis=?axis)", .guard = are_mixed_##count,   \
+        TN_REWRITE_CASES(mixed_##count), TN_REWRITE_MISSES(wrong_##count))
 CONCAT(2);
 CONCAT(3);
 CONCAT(4);
