@@ -3,8 +3,9 @@
  * Conv and ConvTranspose by oneDNN: two spatial axes, constant weights in the layout that the
  * implementation likes, a residual and an activation done while storing. Tactics of Conv: direct,
  * and Winograd where there is one. Weights are laid out in prepare; a primitive is made for the
- * shapes of a context's reshape. QLinearConv and QLinearConvAdd the same in integers. One body; a
- * kernel's `user` points at what tells them apart.
+ * shapes of a context's reshape. QLinearConv and QLinearConvAdd the same in integers, where
+ * oneDNN's second implementation is a tactic. One body; a kernel's `user` points at what tells them
+ * apart.
  */
 #include "kit/operator/kernel_memory.h"
 #include "onednn/dnnl.h"
@@ -12,7 +13,7 @@
 #include "onednn/window_fields.h"
 
 enum { X = 0 };
-enum { DIRECT = 0, WINOGRAD = 1 }; /* tactics */
+enum { DIRECT = 0, WINOGRAD = 1, SECOND = 1 /* implementation, of integers */ }; /* tactics */
 
 typedef struct conv_kind {
     tn_status (*read_window)(tn_call *call, tn_window *out_window);
@@ -105,12 +106,13 @@ static tn_status make_descriptor(tn_call *call, int64_t parts, const tn_dnnl_lay
                                  uint32_t tactic, dnnl_primitive_desc_t *out_desc) {
     const conv_kind *kind = call->user;
     conv_layouts layouts = {0};
-    tn_dnnl_operation convolution = {.kind = kind->is_transposed ? TN_DNNL_DECONVOLUTION
-                                                                 : TN_DNNL_CONVOLUTION,
-                                     .algorithm = kind->is_transposed  ? dnnl_deconvolution_direct
-                                                  : tactic == WINOGRAD ? dnnl_convolution_winograd
-                                                                       : dnnl_convolution_direct,
-                                     .parts = parts};
+    tn_dnnl_operation convolution = {
+        .kind = kind->is_transposed ? TN_DNNL_DECONVOLUTION : TN_DNNL_CONVOLUTION,
+        .algorithm = kind->is_transposed                           ? dnnl_deconvolution_direct
+                     : tactic == WINOGRAD && !is_of_integers(kind) ? dnnl_convolution_winograd
+                                                                   : dnnl_convolution_direct,
+        .parts = parts,
+        .skipped = is_of_integers(kind) ? tactic : 0};
     tn_window window;
     tn_dnnl_requantisation requantisation = {0};
     float *factors = NULL;
@@ -154,8 +156,10 @@ static tn_status can_do(tn_call *call, uint32_t tactic) {
     tn_dnnl_layout weights = {0};
     char key[TN_DNNL_KEY_BYTES];
     TN_TRY(make_descriptor(call, 1, NULL, tactic, &desc));
+    const bool is_other = tactic == SECOND && is_of_integers(call->user);
     const bool answer =
         !tn_dnnl_is_plain(desc) && !adds_wrongly(call, desc) &&
+        (!is_other || tn_dnnl_is_avx512(desc)) &&
         tn_dnnl_layout_copy(&weights,
                             dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0)) &&
         tn_dnnl_layout_key(&weights, key);
@@ -216,6 +220,7 @@ static tn_status conv_tactics(tn_call *call) {
     const conv_kind *kind = call->user;
     tn_window window;
     call->tactic_count = 1;
+    if (is_of_integers(kind) && can_do(call, SECOND) == TN_OK) call->tactic_count = 2;
     if (kind != &conv) return TN_OK;
     TN_TRY(kind->read_window(call, &window));
     if (may_be_winograd(call, &window) && tn_dnnl_ask(call, can_do, WINOGRAD, &window))
@@ -330,7 +335,7 @@ static const char *const add_combinations[] = {INTEGERS_ADD("u8", "u8"), INTEGER
 #define CONV_KERNEL_IN(of_domain, name_of, operator_name, table, kind, of_absorbs, text)           \
     const tn_kernel name_of = {                                                                    \
         .size = sizeof(tn_kernel),                                                                 \
-        .revision = 2,                                                                             \
+        .revision = 3,                                                                             \
         .domain = of_domain,                                                                       \
         .op = operator_name,                                                                       \
         .device = "cpu",                                                                           \

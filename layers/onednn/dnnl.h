@@ -87,7 +87,8 @@ enum { TN_DNNL_SUM_AT = 3 };
 typedef struct tn_dnnl_operation {
     enum { TN_DNNL_CONVOLUTION, TN_DNNL_DECONVOLUTION, TN_DNNL_POOLING } kind;
     dnnl_alg_kind_t algorithm;
-    int64_t parts; /* of the call, of which it does one: see node.c */
+    int64_t parts;    /* of the call, of which it does one: see node.c */
+    uint32_t skipped; /* how many of oneDNN's implementations are passed over */
     tn_dnnl_view source, target;
     tn_dnnl_view weights, bias; /* not of a pooling; bias: null, none */
     tn_dnnl_window window;

@@ -180,8 +180,16 @@ static dnnl_status_t create(const tn_dnnl_operation *o, const_dnnl_primitive_att
         status = dnnl_dilated_convolution_forward_desc_init(
             &description.convolution, inference, o->algorithm, o->source, o->weights, o->bias,
             o->target, w->strides, w->dilations, w->begin, w->end);
-    if (status != dnnl_success) return status;
-    return dnnl_primitive_desc_create(out_desc, &description, attributes, tn_dnnl_engine(), NULL);
+    dnnl_primitive_desc_iterator_t iterator = NULL;
+    if (status == dnnl_success)
+        status = dnnl_primitive_desc_iterator_create(&iterator, &description, attributes,
+                                                     tn_dnnl_engine(), NULL);
+    for (uint32_t i = 0; status == dnnl_success && i < o->skipped; i++)
+        status = dnnl_primitive_desc_iterator_next(iterator);
+    if (status == dnnl_success) *out_desc = dnnl_primitive_desc_iterator_fetch(iterator);
+    if (status == dnnl_success && !*out_desc) status = dnnl_out_of_memory;
+    if (iterator) dnnl_primitive_desc_iterator_destroy(iterator);
+    return status;
 }
 
 #endif
