@@ -52,6 +52,7 @@ static bool is_of_integers(const conv_kind *kind) {
 typedef struct conv_state {
     tn_dnnl_layout weights;
     const void *packed;
+    char implementation[TN_DNNL_NAME_BYTES]; /* that has them so */
 } conv_state;
 
 static const tn_tensor *weights_of(const tn_call *call) {
@@ -100,9 +101,9 @@ static bool describe_tensors(const tn_call *call, int64_t parts, conv_layouts *l
             tn_dnnl_layout_make(&layouts->bias, kind->bias_type, 1, filters, dnnl_a));
 }
 
-/* A descriptor for one of `parts` parts of the call's tensors; `weights` null: the implementation's
- * own layout. */
-static tn_status make_descriptor(tn_call *call, int64_t parts, const tn_dnnl_layout *weights,
+/* A descriptor for one of `parts` parts of the call's tensors; `state` null: with the weights as
+ * the tactic's implementation likes them. */
+static tn_status make_descriptor(tn_call *call, int64_t parts, const conv_state *state,
                                  uint32_t tactic, dnnl_primitive_desc_t *out_desc) {
     const conv_kind *kind = call->user;
     conv_layouts layouts = {0};
@@ -112,7 +113,7 @@ static tn_status make_descriptor(tn_call *call, int64_t parts, const tn_dnnl_lay
                      : tactic == WINOGRAD && !is_of_integers(kind) ? dnnl_convolution_winograd
                                                                    : dnnl_convolution_direct,
         .parts = parts,
-        .skipped = is_of_integers(kind) ? tactic : 0};
+        .skipped = is_of_integers(kind) && !state ? tactic : 0};
     tn_window window;
     tn_dnnl_requantisation requantisation = {0};
     float *factors = NULL;
@@ -120,11 +121,12 @@ static tn_status make_descriptor(tn_call *call, int64_t parts, const tn_dnnl_lay
     if (status == TN_OK && is_of_integers(kind))
         status = tn_dnnl_requantisation_read(call, &requantisation, &factors);
     if (status != TN_OK) return status;
+    if (state && is_of_integers(kind)) convolution.implementation = state->implementation;
     if (factors) convolution.requantisation = &requantisation;
     if (window.rank == 2 && describe_tensors(call, parts, &layouts)) {
         convolution.source = tn_dnnl_layout_view(&layouts.source);
         convolution.target = tn_dnnl_layout_view(&layouts.target);
-        convolution.weights = tn_dnnl_layout_view(weights ? weights : &layouts.weights);
+        convolution.weights = tn_dnnl_layout_view(state ? &state->weights : &layouts.weights);
         convolution.bias = tn_dnnl_layout_view(&layouts.bias);
         tn_dnnl_window_of(&window, kind->is_transposed, &convolution.window);
         status = tn_dnnl_describe(call, &convolution, out_desc);
@@ -284,6 +286,7 @@ static tn_status conv_prepare(tn_call *call) {
         if (!tn_dnnl_layout_copy(&state->weights,
                                  dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0)))
             status = call->host->fail(call, TN_ERROR_MEMORY, "no memory for a layout");
+        tn_dnnl_implementation(desc, state->implementation, sizeof(state->implementation));
         dnnl_primitive_desc_destroy(desc);
     }
     if (status == TN_OK) status = pack(call, state);
@@ -302,7 +305,7 @@ static void conv_release(tn_call *call) {
 
 static tn_status describe(tn_call *call, int64_t parts, dnnl_primitive_desc_t *out_desc) {
     const conv_state *state = call->state;
-    return make_descriptor(call, parts, &state->weights, call->tactic, out_desc);
+    return make_descriptor(call, parts, state, call->tactic, out_desc);
 }
 
 static tn_status conv_reshape(tn_call *call) {

@@ -49,7 +49,8 @@ void tn_dnnl_layout_clear(tn_dnnl_layout *layout);
 tn_dnnl_view tn_dnnl_layout_view(const tn_dnnl_layout *layout); /* null when it is not set */
 /* Text that two layouts share only when they lay the same elements out alike, `key` having room for
  * TN_DNNL_KEY_BYTES; false where that cannot be told. */
-#define TN_DNNL_KEY_BYTES 24
+#define TN_DNNL_KEY_BYTES  24
+#define TN_DNNL_NAME_BYTES 64 /* of an implementation */
 bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key);
 
 /* The bytes added to a hash, which begins as TN_DNNL_HASH_BASIS. */
@@ -87,8 +88,9 @@ enum { TN_DNNL_SUM_AT = 3 };
 typedef struct tn_dnnl_operation {
     enum { TN_DNNL_CONVOLUTION, TN_DNNL_DECONVOLUTION, TN_DNNL_POOLING } kind;
     dnnl_alg_kind_t algorithm;
-    int64_t parts;    /* of the call, of which it does one: see node.c */
-    uint32_t skipped; /* how many of oneDNN's implementations are passed over */
+    int64_t parts;              /* of the call, of which it does one: see node.c */
+    uint32_t skipped;           /* how many of oneDNN's implementations are passed over */
+    const char *implementation; /* the first of this name, or the first at all; null: any */
     tn_dnnl_view source, target;
     tn_dnnl_view weights, bias; /* not of a pooling; bias: null, none */
     tn_dnnl_window window;
@@ -160,6 +162,8 @@ bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc);
 bool tn_dnnl_is_product(const_dnnl_primitive_desc_t desc);
 bool tn_dnnl_is_amx(const_dnnl_primitive_desc_t desc);
 bool tn_dnnl_is_avx512(const_dnnl_primitive_desc_t desc);
+/* Copies its name, cut to the bytes there are. */
+void tn_dnnl_implementation(const_dnnl_primitive_desc_t desc, char *text, size_t bytes);
 
 extern const tn_kernel tn_dnnl_conv_kernel, tn_dnnl_conv_transpose_kernel,
     tn_dnnl_integer_conv_kernel, tn_dnnl_integer_conv_add_kernel, tn_dnnl_max_pool_kernel,

@@ -3,6 +3,8 @@
 #include "onednn/dnnl.h"
 #include <tenon/kit/known_steps.h>
 
+#include <string.h>
+
 /* ----------------------------------------------------------------------------------------------
  * attributes */
 
@@ -158,6 +160,36 @@ static dnnl_status_t create(const tn_dnnl_operation *o, const_dnnl_primitive_att
 
 #else
 
+static bool is_called(const_dnnl_primitive_desc_t desc, const char *implementation) {
+    char name[TN_DNNL_NAME_BYTES];
+    tn_dnnl_implementation(desc, name, sizeof(name));
+    return strcmp(name, implementation) == 0;
+}
+
+/* The implementation that the operation asks for by number or, before that, by name. */
+static dnnl_status_t choose(const tn_dnnl_operation *o, const void *description,
+                            const_dnnl_primitive_attr_t attributes,
+                            dnnl_primitive_desc_t *out_desc) {
+    dnnl_primitive_desc_iterator_t iterator = NULL;
+    dnnl_primitive_desc_t desc = NULL;
+    dnnl_status_t status = dnnl_primitive_desc_iterator_create(&iterator, description, attributes,
+                                                               tn_dnnl_engine(), NULL);
+    for (uint32_t i = 0; status == dnnl_success; i++) {
+        desc = dnnl_primitive_desc_iterator_fetch(iterator);
+        if (!desc) status = dnnl_out_of_memory;
+        if (!desc || (o->implementation ? is_called(desc, o->implementation) : i == o->skipped))
+            break;
+        dnnl_primitive_desc_destroy(desc);
+        status = dnnl_primitive_desc_iterator_next(iterator);
+    }
+    if (iterator) dnnl_primitive_desc_iterator_destroy(iterator);
+    if (status == dnnl_iterator_ends && o->implementation)
+        return dnnl_primitive_desc_create(out_desc, description, attributes, tn_dnnl_engine(),
+                                          NULL);
+    if (status == dnnl_success) *out_desc = desc;
+    return status;
+}
+
 static dnnl_status_t create(const tn_dnnl_operation *o, const_dnnl_primitive_attr_t attributes,
                             dnnl_primitive_desc_t *out_desc) {
     const tn_dnnl_window *w = &o->window;
@@ -180,15 +212,11 @@ static dnnl_status_t create(const tn_dnnl_operation *o, const_dnnl_primitive_att
         status = dnnl_dilated_convolution_forward_desc_init(
             &description.convolution, inference, o->algorithm, o->source, o->weights, o->bias,
             o->target, w->strides, w->dilations, w->begin, w->end);
-    dnnl_primitive_desc_iterator_t iterator = NULL;
-    if (status == dnnl_success)
-        status = dnnl_primitive_desc_iterator_create(&iterator, &description, attributes,
-                                                     tn_dnnl_engine(), NULL);
-    for (uint32_t i = 0; status == dnnl_success && i < o->skipped; i++)
-        status = dnnl_primitive_desc_iterator_next(iterator);
-    if (status == dnnl_success) *out_desc = dnnl_primitive_desc_iterator_fetch(iterator);
-    if (status == dnnl_success && !*out_desc) status = dnnl_out_of_memory;
-    if (iterator) dnnl_primitive_desc_iterator_destroy(iterator);
+    if (status == dnnl_success && (o->skipped > 0 || o->implementation))
+        status = choose(o, &description, attributes, out_desc);
+    else if (status == dnnl_success)
+        status =
+            dnnl_primitive_desc_create(out_desc, &description, attributes, tn_dnnl_engine(), NULL);
     return status;
 }
 

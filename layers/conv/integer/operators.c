@@ -124,6 +124,11 @@ static int64_t find_input(const tn_window *window, const int64_t *position, cons
     return offset;
 }
 
+static inline int32_t byte_at(const tn_tensor *tensor, int64_t at) {
+    return tensor->type == TN_U8 ? ((const uint8_t *)tensor->data)[at]
+                                 : ((const int8_t *)tensor->data)[at];
+}
+
 static int64_t sum_element(const tn_call *call, const tn_window *window, const output_at *at) {
     const tn_conv_inputs *inputs = tn_conv_inputs_of(call);
     const tn_conv_params *params = call->params;
@@ -138,8 +143,8 @@ static int64_t sum_element(const tn_call *call, const tn_window *window, const o
     for (int64_t t = 0; t < taps; t++) {
         const int64_t offset = find_input(window, at->position, tap);
         for (int64_t c = 0; c < channels && offset >= 0; c++)
-            sum += (tn_element_i64(x, (first + c) * plane + offset) - x_zero) *
-                   (tn_element_i64(w, (at->filter * channels + c) * taps + t) - w_zero);
+            sum += (byte_at(x, (first + c) * plane + offset) - x_zero) *
+                   (byte_at(w, (at->filter * channels + c) * taps + t) - w_zero);
         tn_window_step(window->rank, window->kernel, tap);
     }
     return sum;
