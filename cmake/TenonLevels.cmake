@@ -23,6 +23,7 @@ set(tenon_levels
     "layers/conv/depthwise_body.h: TN_DEPTHWISE_LEVEL=tn_depthwise: baseline avx2 avx512vnni"
     "layers/conv/direct_body.h: TN_DIRECT_LEVEL=tn_direct: baseline avx2 avx512"
     "layers/deform_conv/columns_body.h: TN_DEFORM_COLUMNS_READ=tn_deform_columns_read: baseline avx2 avx512"
+    "layers/dequantize_mat_mul/rows_body.h: TN_DEQUANTIZE_LEVEL=tn_dequantize_rows TN_DEQUANTIZE_MATRIX=tn_matrix: baseline avx2 avx512"
     "layers/fourier/fft_body.h: TN_FFT_LEVEL=tn_fft: baseline avx2 avx512"
     "layers/fourier/rows_body.h: TN_FOURIER_LEVEL=tn_fourier: baseline avx2 avx512"
     "layers/layer_normalization/lanes_body.h: TN_LAYER_NORMALIZATION_LANE=tn_layer_normalization: baseline avx2 avx512"

@@ -160,7 +160,7 @@ static const tn_operator conv_1 = {
 };
 
 static const tn_operator *const conv_operators[] = {&conv_1, &tn_conv_integer_10,
-                                                    &tn_q_linear_conv_10};
+                                                    &tn_q_linear_conv_10, &tn_q_linear_conv_add_1};
 static const char *const halves[] = {"f16, f16, f16? -> f16", "bf16, bf16, bf16? -> bf16"};
 TN_WIDENED_KERNELS(widened, tn_conv_direct, "Conv", TN_KERNEL_ANY_SHAPE, halves);
 

@@ -149,5 +149,6 @@ static const tn_operator mat_mul_1 = {
 };
 
 static const tn_operator *const mat_mul_operators[] = {
-    &mat_mul_1, &tn_mat_mul_integer_10, &tn_q_linear_mat_mul_10, &tn_q_linear_mat_mul_21};
+    &mat_mul_1, &tn_mat_mul_integer_10, &tn_q_linear_mat_mul_10, &tn_q_linear_mat_mul_21,
+    &tn_mat_mul_to_float_1};
 TN_LAYER_WITH_REWRITES(mat_mul, mat_mul_operators, tn_mat_mul_kernels, tn_mat_mul_rewrites);
