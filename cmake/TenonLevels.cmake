@@ -9,6 +9,7 @@ set(tenon_levels
     "kit/gemm/matrix_body.h: TN_MATRIX_LEVEL=tn_matrix: baseline avx2 avx512"
     "kit/int8/dot_body.h: TN_DOT_LEVEL=tn_dot: baseline avx2 avx512vnni"
     "kit/int8/narrow_dot_body.h: TN_DOT_LEVEL=tn_narrow_dot: avx2"
+    "kit/operator/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512"
     "kit/order/order_body.h: TN_ORDER_LEVEL=tn_order: baseline avx2 avx512"
     "kit/int8/integer_rows_body.h: TN_INTEGER_ROWS_LEVEL=tn_integer_rows: baseline avx2 avx512vnni"
     "kit/math/byte_table_body.h: TN_BYTE_TABLE_APPLY=tn_byte_table_apply: avx2 avx512"
@@ -34,8 +35,7 @@ set(tenon_levels
     "layers/recurrent/step_body.h: TN_RECURRENT_STEP_LEVEL=tn_recurrent_step: baseline avx2 avx512"
     "layers/rotary_embedding/rotate_body.h: TN_ROTARY_FUNCTION=tn_rotary: baseline avx2 avx512"
     "layers/softmax/bytes_body.h: TN_SOFTMAX_BYTES_LEVEL=tn_softmax_bytes: baseline avx2 avx512"
-    "layers/softmax/lanes_body.h: TN_SOFTMAX_LEVEL=tn_softmax: baseline avx2 avx512"
-    "layers/transpose/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512")
+    "layers/softmax/lanes_body.h: TN_SOFTMAX_LEVEL=tn_softmax: baseline avx2 avx512")
 
 # The levels are those of x86. Elsewhere the baseline is all there is: the other levels' names stand for its tables, so that
 # nothing is compiled twice, and no kernel that requires their features is ever chosen.

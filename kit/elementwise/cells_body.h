@@ -3,7 +3,7 @@
  * table as TN_CELLS_LEVEL. */
 #include "kit/elementwise/cells.h"
 #include "kit/math/element.h"
-#include <tenon/kit/vector.h>
+#include "kit/math/wide_math.h"
 
 #include <math.h>
 
@@ -54,9 +54,7 @@ static inline double modulo_f64(double a, double b) {
             y[i] = expression;                                                                     \
         }                                                                                          \
     }
-MAP_F64(exp, exp(x))
 MAP_F64(expm1, expm1(x))
-MAP_F64(log, log(x))
 MAP_F64(log1p, log1p(x))
 MAP_F64(sqrt, sqrt(x))
 MAP_F64(erf, erf(x))
@@ -72,9 +70,21 @@ MAP_F64(cosh, cosh(x))
 MAP_F64(asinh, asinh(x))
 MAP_F64(acosh, acosh(x))
 MAP_F64(atanh, atanh(x))
-MAP_F64(tanh, tanh(x))
-MAP_F64(sigmoid, 1 / (1 + exp(-x)))
 MAP_F64(softplus, fmax(x, 0) + log1p(exp(-fabs(x))))
+
+#define MAP_WIDE(name)                                                                             \
+    static void map_##name##_f64(int64_t count, const void *from, void *to) {                      \
+        const double *x = from;                                                                    \
+        double *y = to;                                                                            \
+        int64_t i = 0;                                                                             \
+        for (; i + TN_WIDE_LANES <= count; i += TN_WIDE_LANES)                                     \
+            tn_wide_store(y + i, tn_wide_##name(tn_wide_load(x + i)));                             \
+        tn_wide_store_part(y + i, tn_wide_##name(tn_wide_load_part(x + i, count - i)), count - i); \
+    }
+MAP_WIDE(exp)
+MAP_WIDE(log)
+MAP_WIDE(tanh)
+MAP_WIDE(sigmoid)
 
 /* ----------------------------------------------------------------------------------------------
  * integers, which wrap; division and remainders by zero are zero */
@@ -496,7 +506,9 @@ static void truncate_cells(tn_cell cell, tn_type type, int64_t count, const void
     .truths = {[TN_COMBINE_LESS] = truth_less_##cell,                                              \
                [TN_COMBINE_LESS_EQUAL] = truth_less_equal_##cell,                                  \
                [TN_COMBINE_EQUAL] = truth_equal_##cell,                                            \
-               [TN_COMBINE_NOT_EQUAL] = truth_not_equal_##cell}
+               [TN_COMBINE_NOT_EQUAL] = truth_not_equal_##cell,                                    \
+               [TN_COMBINE_AND] = truth_and_##cell,                                                \
+               [TN_COMBINE_OR] = truth_or_##cell}
 #define INTEGERS(cell)                                                                             \
     {                                                                                              \
         .maps = {COMMON_MAPS(cell), [TN_CELL_MAP_BIT_NOT] = map_bit_not_##cell},                   \

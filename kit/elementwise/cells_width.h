@@ -45,6 +45,8 @@ TRUTH(less, a < b)
 TRUTH(less_equal, a <= b)
 TRUTH(equal, a == b)
 TRUTH(not_equal, a != b)
+TRUTH(and, (a != 0) & (b != 0))
+TRUTH(or, (a != 0) | (b != 0))
 #endif
 
 #if HAS_ARITHMETIC

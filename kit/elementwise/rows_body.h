@@ -5,6 +5,7 @@
  * changed in place.
  */
 #include <tenon/kit/rows.h>
+#include "kit/math/wide_math.h"
 #include <tenon/kit/byte_vector.h>
 #include <tenon/kit/vector_math.h>
 
@@ -166,17 +167,35 @@ static void choose(int64_t count, const float *const rows[3], const int64_t stri
     }
 }
 
-/* The commonest powers at once, the others one by one in double precision. */
+/* One operand's floats as doubles. */
+TN_INLINE tn_wide wide_operand(const float *row, int64_t stride, int64_t at, int64_t left) {
+    float part[TN_WIDE_LANES] = {0};
+    if (stride == 0) return tn_wide_all((double)row[0]);
+    if (left >= TN_WIDE_LANES) return tn_wide_load_floats(row + at);
+    memcpy(part, row + at, (size_t)left * sizeof(float));
+    return tn_wide_load_floats(part);
+}
+
+/* The commonest powers at once, the others in double precision. */
 static void combine_pow(int64_t count, const float *left, int64_t a_stride, const float *right,
                         int64_t b_stride, float *to) {
     const bool is_one_power = a_stride && !b_stride && count > 0;
-    if (is_one_power && right[0] == 2.0f)
+    if (is_one_power && right[0] == 2.0f) {
         map_square(0, 0, count, left, to);
-    else if (is_one_power && right[0] == 3.0f)
+        return;
+    }
+    if (is_one_power && right[0] == 3.0f) {
         map_cube(0, 0, count, left, to);
-    else
-        for (int64_t i = 0; i < count; i++)
-            to[i] = (float)pow((double)left[i * a_stride], (double)right[i * b_stride]);
+        return;
+    }
+    for (int64_t i = 0; i < count; i += TN_WIDE_LANES) {
+        float part[TN_WIDE_LANES];
+        const int64_t rest = count - i;
+        const tn_wide power = tn_wide_pow_of_floats(wide_operand(left, a_stride, i, rest),
+                                                    wide_operand(right, b_stride, i, rest));
+        tn_wide_store_floats(rest < TN_WIDE_LANES ? part : to + i, power);
+        if (rest < TN_WIDE_LANES) memcpy(to + i, part, (size_t)rest * sizeof(float));
+    }
 }
 
 /* Remainders are exact in 32 bits: they have no rounding that vectors would save. */

@@ -145,22 +145,25 @@ typedef struct elements_job {
 } elements_job;
 
 /* Elements of a row of the output: `count` from number `at` on, in the data from `row` on, `step`
- * apart but for the axis. Indices have been checked. */
+ * apart but for the axis. */
 #define GATHER_ROW(index_type, type)                                                               \
     {                                                                                              \
         const index_type *indices = (const index_type *)job->call->inputs[INDICES]->data + at;     \
         const type *from = (const type *)job->call->inputs[DATA]->data + row;                      \
         type *to = (type *)job->call->outputs[0]->data + at;                                       \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            const int64_t index = indices[i] + (indices[i] < 0 ? job->extent : 0);                 \
-            to[i] = from[i * step + index * stride];                                               \
+        for (int64_t i = 0; i < count; i++, from += step) {                                        \
+            int64_t index = indices[i];                                                            \
+            index += index >> 63 & extent;                                                         \
+            if ((uint64_t)index >= (uint64_t)extent)                                               \
+                return tn_index_load(job->call, at + i, extent, &index);                           \
+            to[i] = from[index * stride];                                                          \
         }                                                                                          \
-        return;                                                                                    \
+        return TN_OK;                                                                              \
     }
 #define GATHER_ROWS(name, index_type)                                                              \
-    static void gather_row_##name(const elements_job *job, int64_t at, int64_t count, int64_t row, \
-                                  int64_t step) {                                                  \
-        const int64_t stride = job->strides[job->axis];                                            \
+    static tn_status gather_row_##name(const elements_job *job, int64_t at, int64_t count,         \
+                                       int64_t row, int64_t step) {                                \
+        const int64_t stride = job->strides[job->axis], extent = job->extent;                      \
         switch (tn_element_bytes(job->call->inputs[DATA]->type)) {                                 \
         case 1:                                                                                    \
             GATHER_ROW(index_type, uint8_t)                                                        \
@@ -171,26 +174,9 @@ typedef struct elements_job {
         default:                                                                                   \
             GATHER_ROW(index_type, uint64_t)                                                       \
         }                                                                                          \
-    }                                                                                              \
-    static bool are_inside_##name(const elements_job *job, int64_t at, int64_t count) {            \
-        const index_type *indices = (const index_type *)job->call->inputs[INDICES]->data + at;     \
-        bool is_outside = false;                                                                   \
-        for (int64_t i = 0; i < count; i++)                                                        \
-            is_outside |= (indices[i] < -job->extent) | (indices[i] >= job->extent);               \
-        return !is_outside;                                                                        \
     }
 GATHER_ROWS(i32, int32_t)
 GATHER_ROWS(i64, int64_t)
-
-/* The first index that is outside is named. */
-static tn_status check_row(const elements_job *job, int64_t at, int64_t count) {
-    const bool is_long = job->call->inputs[INDICES]->type == TN_I64;
-    int64_t index = 0;
-    if (is_long ? are_inside_i64(job, at, count) : are_inside_i32(job, at, count)) return TN_OK;
-    for (int64_t i = at; i < at + count; i++)
-        TN_TRY(tn_index_load(job->call, i, job->extent, &index));
-    return TN_ERROR_RANGE;
-}
 
 /* An item is an element of the output. */
 static tn_status gather_some_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
@@ -206,11 +192,8 @@ static tn_status gather_some_elements(void *user, int64_t begin, int64_t end, ui
         int64_t row = first * step, rest = i / width;
         for (uint32_t k = last; k-- > 0; rest /= output->shape[k])
             row += k == job->axis ? 0 : rest % output->shape[k] * job->strides[k];
-        TN_TRY(check_row(job, i, count));
-        if (is_long)
-            gather_row_i64(job, i, count, row, step);
-        else
-            gather_row_i32(job, i, count, row, step);
+        TN_TRY(is_long ? gather_row_i64(job, i, count, row, step)
+                       : gather_row_i32(job, i, count, row, step));
         i += count;
     }
     return TN_OK;
