@@ -6,6 +6,7 @@
  */
 #include "kit/operator/layer.h"
 #include "kit/reduce/reduce.h"
+#include "normalize/fields.h"
 #include "normalize/groups.h"
 
 #include <math.h>
@@ -15,18 +16,8 @@
 
 /* MeanVarianceNormalization: y = (x - mean) / (deviation + 1e-9), the deviation of the whole
  * population. */
-typedef struct mean_variance_params {
-    uint64_t present;
-    tn_i64s axes;
-} mean_variance_params;
-
-static const tn_field mean_variance_fields[] = {
-    TN_FIELD(mean_variance_params, axes, TN_FIELD_I64S, TN_OPTIONAL, "[0, 2, 3]",
-             "axes that are taken together; negative: from the end"),
-};
-
 static tn_status read_mean_variance_axes(tn_call *call, uint32_t *out_mask) {
-    const mean_variance_params *params = call->params;
+    const tn_mean_variance_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
     return tn_infer_axes(call, "field 'axes'", params->axes.count, params->axes.items,
                          call->inputs[0]->rank, out_mask);
@@ -73,24 +64,12 @@ static const char *const mean_variance_cases[] = {
 
 TN_OPERATOR(mean_variance, "", "MeanVarianceNormalization", 9,
             "Normalises a tensor to mean zero and deviation one along axes.",
-            TN_FIELDS(mean_variance_params, mean_variance_fields));
+            TN_FIELDS(tn_mean_variance_params, mean_variance_fields));
 
 /* LpNormalization: x divided by the sum of absolute values (p = 1) or the root of the sum of
  * squares (p = 2) along an axis. Zero stays zero. */
-typedef struct lp_normalization_params {
-    uint64_t present;
-    int64_t axis, p;
-} lp_normalization_params;
-
-static const tn_field lp_normalization_fields[] = {
-    TN_FIELD(lp_normalization_params, axis, TN_FIELD_I64, TN_OPTIONAL, "-1",
-             "the axis; negative: from the end"),
-    TN_FIELD_RANGE(lp_normalization_params, p, TN_FIELD_I64, TN_OPTIONAL, "2", 1, 2,
-                   "the power in the length"),
-};
-
 static tn_status read_lp_axis(tn_call *call, uint32_t *out_axis) {
-    const lp_normalization_params *params = call->params;
+    const tn_lp_normalization_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, 0, 1, TN_MAX_RANK));
     return tn_infer_axis(call, "field 'axis'", params->axis, call->inputs[0]->rank, out_axis);
 }
@@ -103,7 +82,7 @@ static tn_status lp_normalization_infer(tn_call *call) {
 
 static void normalize_by_length(const tn_call *call, tn_reduce_lane *lane, int64_t number,
                                 const void *user) {
-    const lp_normalization_params *params = call->params;
+    const tn_lp_normalization_params *params = call->params;
     double sum = 0;
     (void)number, (void)user;
     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane)) {
@@ -135,7 +114,7 @@ static const char *const lp_normalization_cases[] = {
 
 TN_OPERATOR(lp_normalization, "", "LpNormalization", 1,
             "Normalises a tensor to length one along an axis.",
-            TN_FIELDS(lp_normalization_params, lp_normalization_fields));
+            TN_FIELDS(tn_lp_normalization_params, lp_normalization_fields));
 
 #define LANES_KERNEL(prefix, operator_name)                                                        \
     static const tn_kernel prefix##_lanes = {                                                      \
