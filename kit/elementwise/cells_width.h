@@ -11,6 +11,7 @@
     static void WIDTH(map_##name)(int64_t count, const void *from, void *to) {                     \
         const CELL *row = from;                                                                    \
         CELL *y = to;                                                                              \
+        TN_CELLS_INDEPENDENT                                                                       \
         for (int64_t i = 0; i < count; i++) {                                                      \
             const CELL x = row[i];                                                                 \
             y[i] = (CELL)(expression);                                                             \
@@ -18,9 +19,12 @@
     }
 
 #define LOOP(RESULT, a_of, b_of, expression)                                                       \
-    for (int64_t i = 0; i < count; i++) {                                                          \
-        const CELL a = a_of, b = b_of;                                                             \
-        y[i] = (RESULT)(expression);                                                               \
+    {                                                                                              \
+        TN_CELLS_INDEPENDENT                                                                       \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            const CELL a = a_of, b = b_of;                                                         \
+            y[i] = (RESULT)(expression);                                                           \
+        }                                                                                          \
     }
 #define COMBINE(name, expression) COMBINE_TO(combine_##name, CELL, expression)
 #define TRUTH(name, expression)   COMBINE_TO(truth_##name, uint8_t, expression)
@@ -88,30 +92,37 @@ COMBINE(not_equal, a != b)
 COMBINE(and, (a != 0) & (b != 0))
 COMBINE(or, (a != 0) | (b != 0))
 
+#define CHOOSE(a_of, b_of)                                                                         \
+    {                                                                                              \
+        TN_CELLS_INDEPENDENT                                                                       \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            const CELL x = a_of, z = b_of; /* both are there: a vector chooses */                  \
+            y[i] = condition[i] != 0 ? x : z;                                                      \
+        }                                                                                          \
+    }
 static void WIDTH(choose)(int64_t count, const void *const rows[3], const int64_t strides[3],
                           void *to) {
     const CELL *condition = rows[0], *a = rows[1], *b = rows[2];
-    const int64_t c_step = strides[0], a_step = strides[1], b_step = strides[2];
+    const CELL one = a[0], other = b[0];
     CELL *y = to;
-    if (c_step && a_step && b_step) {
-        for (int64_t i = 0; i < count; i++)
-            y[i] = condition[i] != 0 ? a[i] : b[i];
-        return;
-    }
-    if (c_step && !(a_step && b_step)) {
-        const CELL one = a[0], other = b[0];
-        for (int64_t i = 0; i < count; i++) {
-            const CELL x = a_step ? a[i] : one, z = b_step ? b[i] : other;
-            y[i] = condition[i] != 0 ? x : z;
-        }
-        return;
-    }
-    const CELL *chosen = condition[0] != 0 ? a : b;
-    const int64_t step = condition[0] != 0 ? a_step : b_step;
-    const CELL first = chosen[0];
-    for (int64_t i = 0; i < count; i++)
-        y[i] = step ? chosen[i] : first;
+    if (!strides[0]) {
+        const CELL *chosen = condition[0] != 0 ? a : b;
+        const CELL first = chosen[0];
+        if (strides[condition[0] != 0 ? 1 : 2])
+            memmove(y, chosen, (size_t)count * sizeof(CELL));
+        else
+            for (int64_t i = 0; i < count; i++)
+                y[i] = first;
+    } else if (strides[1] && strides[2])
+        CHOOSE(a[i], b[i])
+    else if (strides[1])
+        CHOOSE(a[i], other)
+    else if (strides[2])
+        CHOOSE(one, b[i])
+    else
+        CHOOSE(one, other)
 }
+#undef CHOOSE
 #endif
 
 #undef MAP
