@@ -32,6 +32,7 @@ static inline double modulo_f64(double a, double b) {
 #define HAS_ARITHMETIC  1
 #define HAS_TRUTHS      1
 #define HAS_ROWS        1
+#define HAS_SIGNLESS    1
 #define WIDTH(name)     name##_f64
 #define CELL            double
 #define NEGATE(x)       (-(x))
@@ -107,17 +108,15 @@ MAP_F64(softplus, fmax(x, 0) + log1p(exp(-fabs(x))))
 #undef FMIN
 #undef REMAINDER
 #undef MODULO
+#undef HAS_SIGNLESS
+#define HAS_SIGNLESS   0
 #define NEGATE(x)      (0 - (uint64_t)(x))
 #define FLOOR(x)       (x)
-#define CEIL(x)        (x)
-#define ROUND(x)       (x)
 #define ADD(a, b)      ((uint64_t)(a) + (uint64_t)(b))
 #define SUBTRACT(a, b) ((uint64_t)(a) - (uint64_t)(b))
 #define MULTIPLY(a, b) ((uint64_t)(a) * (uint64_t)(b))
 #define LARGER(a, b)   ((a) > (b) ? (a) : (b))
 #define SMALLER(a, b)  ((a) < (b) ? (a) : (b))
-#define FMAX           LARGER
-#define FMIN           SMALLER
 
 static inline uint64_t power_u64(uint64_t x, uint64_t exponent) {
     uint64_t result = 1;
@@ -175,10 +174,11 @@ static inline uint64_t power_i64(int64_t x, int64_t exponent) {
 #define DIVIDE(a, b)      ((b) == 0 ? 0 : (a) / ((b) == 0 ? 1 : (b)))
 #define POWER(a, b)       power_u64(a, b)
 #define REMAINDER(a, b)   ((b) == 0 ? 0 : (a) % ((b) == 0 ? 1 : (b)))
-#define MODULO            REMAINDER
-#define WIDTH(name)       name##_u64
-#define CELL              uint64_t
-#define UNSIGNED          uint64_t
+#undef HAS_SIGNLESS
+#define HAS_SIGNLESS 1
+#define WIDTH(name)  name##_u64
+#define CELL         uint64_t
+#define UNSIGNED     uint64_t
 #include "kit/elementwise/cells_width.h"
 #undef WIDTH
 #undef CELL
@@ -215,38 +215,41 @@ static inline uint64_t power_i64(int64_t x, int64_t exponent) {
 /* ----------------------------------------------------------------------------------------------
  * tables */
 
-#define COMMON_MAPS(cell)                                                                          \
-    [TN_MAP_NEG] = map_neg_##cell, [TN_MAP_ABS] = map_abs_##cell, [TN_MAP_SIGN] = map_sign_##cell, \
-    [TN_MAP_NOT] = map_not_##cell, [TN_MAP_FLOOR] = map_floor_##cell,                              \
-    [TN_MAP_CEIL] = map_ceil_##cell, [TN_MAP_ROUND] = map_round_##cell
-#define LOGIC(cell)                                                                                \
+/* `raw` has what a sign does not change: of integers the type without one. */
+#define COMMON_MAPS(cell, raw)                                                                     \
+    [TN_MAP_NEG] = map_neg_##raw, [TN_MAP_ABS] = map_abs_##cell, [TN_MAP_SIGN] = map_sign_##cell,  \
+    [TN_MAP_NOT] = map_not_##raw, [TN_MAP_FLOOR] = map_floor_##raw
+#define LOGIC(cell, raw)                                                                           \
     [TN_COMBINE_LESS] = combine_less_##cell, [TN_COMBINE_LESS_EQUAL] = combine_less_equal_##cell,  \
-    [TN_COMBINE_EQUAL] = combine_equal_##cell, [TN_COMBINE_NOT_EQUAL] = combine_not_equal_##cell,  \
-    [TN_COMBINE_AND] = combine_and_##cell, [TN_COMBINE_OR] = combine_or_##cell
-#define ARITHMETIC(cell)                                                                           \
-    [TN_COMBINE_ADD] = combine_add_##cell, [TN_COMBINE_SUB] = combine_sub_##cell,                  \
-    [TN_COMBINE_MUL] = combine_mul_##cell, [TN_COMBINE_DIV] = combine_div_##cell,                  \
+    [TN_COMBINE_EQUAL] = combine_equal_##raw, [TN_COMBINE_NOT_EQUAL] = combine_not_equal_##raw,    \
+    [TN_COMBINE_AND] = combine_and_##raw, [TN_COMBINE_OR] = combine_or_##raw
+#define ARITHMETIC(cell, raw, largest, smallest, modulo)                                           \
+    [TN_COMBINE_ADD] = combine_add_##raw, [TN_COMBINE_SUB] = combine_sub_##raw,                    \
+    [TN_COMBINE_MUL] = combine_mul_##raw, [TN_COMBINE_DIV] = combine_div_##cell,                   \
     [TN_COMBINE_POW] = combine_pow_##cell, [TN_COMBINE_MAX] = combine_max_##cell,                  \
-    [TN_COMBINE_MIN] = combine_min_##cell, [TN_COMBINE_FMAX] = combine_fmax_##cell,                \
-    [TN_COMBINE_FMIN] = combine_fmin_##cell, [TN_COMBINE_FMOD] = combine_fmod_##cell,              \
-    [TN_COMBINE_MOD] = combine_mod_##cell
-#define BITS(cell)                                                                                 \
-    [TN_CELL_BIT_AND] = combine_bit_and_##cell, [TN_CELL_BIT_OR] = combine_bit_or_##cell,          \
-    [TN_CELL_BIT_XOR] = combine_bit_xor_##cell, [TN_CELL_SHIFT_LEFT] = combine_shift_left_##cell,  \
+    [TN_COMBINE_MIN] = combine_min_##cell, [TN_COMBINE_FMAX] = combine_##largest##_##cell,         \
+    [TN_COMBINE_FMIN] = combine_##smallest##_##cell, [TN_COMBINE_FMOD] = combine_fmod_##cell,      \
+    [TN_COMBINE_MOD] = combine_##modulo##_##cell
+#define BITS(cell, raw)                                                                            \
+    [TN_CELL_BIT_AND] = combine_bit_and_##raw, [TN_CELL_BIT_OR] = combine_bit_or_##raw,            \
+    [TN_CELL_BIT_XOR] = combine_bit_xor_##raw, [TN_CELL_SHIFT_LEFT] = combine_shift_left_##raw,    \
     [TN_CELL_SHIFT_RIGHT] = combine_shift_right_##cell
-#define TRUTHS(cell)                                                                               \
+#define TRUTHS(cell, raw)                                                                          \
     .truths = {[TN_COMBINE_LESS] = truth_less_##cell,                                              \
                [TN_COMBINE_LESS_EQUAL] = truth_less_equal_##cell,                                  \
-               [TN_COMBINE_EQUAL] = truth_equal_##cell,                                            \
-               [TN_COMBINE_NOT_EQUAL] = truth_not_equal_##cell}
-#define INTEGERS(cell)                                                                             \
+               [TN_COMBINE_EQUAL] = truth_equal_##raw,                                             \
+               [TN_COMBINE_NOT_EQUAL] = truth_not_equal_##raw}
+#define INTEGERS(cell, raw, modulo)                                                                \
     {                                                                                              \
-        .maps = {COMMON_MAPS(cell), [TN_CELL_MAP_BIT_NOT] = map_bit_not_##cell},                   \
-        .combines = {LOGIC(cell), ARITHMETIC(cell), BITS(cell)}, TRUTHS(cell),                     \
-        .choose = choose_##cell                                                                    \
+        .maps = {COMMON_MAPS(cell, raw), [TN_MAP_CEIL] = map_floor_##raw,                          \
+                 [TN_MAP_ROUND] = map_floor_##raw, [TN_CELL_MAP_BIT_NOT] = map_bit_not_##raw},     \
+        .combines = {LOGIC(cell, raw), ARITHMETIC(cell, raw, max, min, modulo), BITS(cell, raw)},  \
+        TRUTHS(cell, raw), .choose = choose_##raw                                                  \
     }
 const tn_cells_level TN_CELLS_LEVEL = {
-    .wide = {[TN_CELL_F64] = {.maps = {COMMON_MAPS(f64),
+    .wide = {[TN_CELL_F64] = {.maps = {COMMON_MAPS(f64, f64),
+                                       [TN_MAP_CEIL] = map_ceil_f64,
+                                       [TN_MAP_ROUND] = map_round_f64,
                                        [TN_MAP_EXP] = map_exp_f64,
                                        [TN_MAP_EXPM1] = map_expm1_f64,
                                        [TN_MAP_LOG] = map_log_f64,
@@ -268,17 +271,17 @@ const tn_cells_level TN_CELLS_LEVEL = {
                                        [TN_ACTIVATION_TANH] = map_tanh_f64,
                                        [TN_ACTIVATION_SIGMOID] = map_sigmoid_f64,
                                        [TN_MAP_SOFTPLUS] = map_softplus_f64},
-                              .combines = {LOGIC(f64), ARITHMETIC(f64)},
-                              TRUTHS(f64),
+                              .combines = {LOGIC(f64, f64), ARITHMETIC(f64, f64, fmax, fmin, mod)},
+                              TRUTHS(f64, f64),
                               .choose = choose_f64},
-             [TN_CELL_I64] = INTEGERS(i64),
-             [TN_CELL_U64] = INTEGERS(u64),
-             [TN_CELL_I32] = INTEGERS(i32),
-             [TN_CELL_U32] = INTEGERS(u32),
+             [TN_CELL_I64] = INTEGERS(i64, u64, mod),
+             [TN_CELL_U64] = INTEGERS(u64, u64, fmod),
+             [TN_CELL_I32] = INTEGERS(i32, u32, mod),
+             [TN_CELL_U32] = INTEGERS(u32, u32, fmod),
              [TN_CELL_BOOL] = {.maps = {[TN_MAP_NOT] = map_not_bool},
-                               .combines = {LOGIC(bool)},
+                               .combines = {LOGIC(bool, bool)},
                                .choose = choose_bool},
-             [TN_CELL_F32] = {TRUTHS(f32)}},
+             [TN_CELL_F32] = {TRUTHS(f32, f32)}},
     .load = load,
     .store = store,
     .truncate = truncate_cells,

@@ -3,8 +3,8 @@
  * The functions of cells.h in one arithmetic, for cells_body.h alone, which includes this once for
  * each: WIDTH(name), CELL, and the functions of one and two numbers, NEGATE to MODULO, are defined
  * there; for integers UNSIGNED, the type without a sign. HAS_ROWS: not only truths as bytes, which
- * HAS_TRUTHS wants; HAS_ARITHMETIC: not only truths. The loops are written for the compiler to
- * vectorise.
+ * HAS_TRUTHS wants; HAS_ARITHMETIC: not only truths; HAS_SIGNLESS: also what is the same, bit by
+ * bit, for integers with and without a sign. The loops are written for the compiler to vectorise.
  */
 
 #define MAP(name, expression)                                                                      \
@@ -47,46 +47,59 @@
 #if HAS_TRUTHS
 TRUTH(less, a < b)
 TRUTH(less_equal, a <= b)
+#if HAS_SIGNLESS
 TRUTH(equal, a == b)
 TRUTH(not_equal, a != b)
 #endif
+#endif
 
 #if HAS_ARITHMETIC
-MAP(neg, NEGATE(x))
 MAP(abs, MAGNITUDE(x))
 MAP(sign, SIGN(x))
-MAP(floor, FLOOR(x))
-MAP(ceil, CEIL(x))
-MAP(round, ROUND(x))
 
-COMBINE(add, ADD(a, b))
-COMBINE(sub, SUBTRACT(a, b))
-COMBINE(mul, MULTIPLY(a, b))
 COMBINE(div, DIVIDE(a, b))
 COMBINE(pow, POWER(a, b))
 COMBINE(max, LARGER(a, b))
 COMBINE(min, SMALLER(a, b))
+COMBINE(fmod, REMAINDER(a, b))
+#if HAS_SIGNLESS
+MAP(neg, NEGATE(x))
+MAP(floor, FLOOR(x))
+COMBINE(add, ADD(a, b))
+COMBINE(sub, SUBTRACT(a, b))
+COMBINE(mul, MULTIPLY(a, b))
+#endif
+#endif
+
+#if HAS_ARITHMETIC && !defined(UNSIGNED) /* integers are whole, and no NaN */
+MAP(ceil, CEIL(x))
+MAP(round, ROUND(x))
 COMBINE(fmax, FMAX(a, b))
 COMBINE(fmin, FMIN(a, b))
-COMBINE(fmod, REMAINDER(a, b))
+#endif
+#if HAS_ARITHMETIC && defined(MODULO) /* else it is the remainder */
 COMBINE(mod, MODULO(a, b))
 #endif
 
 #if HAS_ARITHMETIC && defined(UNSIGNED)
 #define BITS ((int)sizeof(CELL) * 8)
+COMBINE(shift_right, SHIFT_RIGHT(a, b))
+#if HAS_SIGNLESS
 MAP(bit_not, ~x)
 COMBINE(bit_and, (a) & (b))
 COMBINE(bit_or, (a) | (b))
 COMBINE(bit_xor, (a) ^ (b))
 COMBINE(shift_left, (UNSIGNED)(b) >= (UNSIGNED)BITS ? 0 : (UNSIGNED)(a) << (b))
-COMBINE(shift_right, SHIFT_RIGHT(a, b))
+#endif
 #undef BITS
 #endif
 
 #if HAS_ROWS
-MAP(not, x == 0)
 COMBINE(less, a < b)
 COMBINE(less_equal, a <= b)
+#endif
+#if HAS_ROWS && HAS_SIGNLESS
+MAP(not, x == 0)
 COMBINE(equal, a == b)
 COMBINE(not_equal, a != b)
 COMBINE(and, (a != 0) & (b != 0))
