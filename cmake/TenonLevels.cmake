@@ -2,6 +2,16 @@
 # is made here. Which one runs is chosen at run time, by the features that a kernel requires. How a level is
 # compiled is in TenonKitLevels.cmake.
 
+# Headers of many short loops that the compiler turns into vectors: what -O3 does beside that makes them larger, not faster.
+set(levels_of_short_loops "kit/elementwise/cells")
+set(short_loops_options "")
+if(NOT TENON_SANITIZE AND NOT TENON_BUILD_FUZZERS)
+    set(short_loops_options -O2)
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # whose -O2 turns next to none into vectors
+        list(APPEND short_loops_options -ftree-loop-vectorize -fvect-cost-model=dynamic)
+    endif()
+endif()
+
 # The header; what it is to be given the name of, with the name but for the level; the levels.
 set(tenon_levels
     "kit/elementwise/rows_body.h: TN_ROWS_LEVEL=tn_rows: baseline avx2 avx512"
@@ -76,6 +86,10 @@ macro(tenon_level_sources variable)
         foreach(level ${levels})
             if(EXISTS ${PROJECT_SOURCE_DIR}/${stem}_body.h)
                 tenon_level_file(${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c ${stem}_body.h "${names}" ${level})
+                if(stem IN_LIST levels_of_short_loops)
+                    set_property(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c APPEND PROPERTY COMPILE_OPTIONS
+                        ${short_loops_options})
+                endif()
                 list(APPEND ${variable} ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c)
             endif()
         endforeach()

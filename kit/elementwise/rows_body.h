@@ -79,7 +79,7 @@ MAP(log1p, tn_vector_log1p(x))
 MAP(erfc, tn_vector_erfc(x))
 MAP(not, truth((tn_vector_bits)(x == 0.0f)))
 
-/* Lane by lane by the function of libm, which for some of them becomes an instruction. */
+/* Lane by lane by the function of libm, which becomes an instruction. */
 #define MAP_LANES(name, function)                                                                  \
     TN_INLINE tn_vector lanes_##name(tn_vector x) {                                                \
         for (int i = 0; i < TN_LANES; i++)                                                         \
@@ -90,17 +90,25 @@ MAP(not, truth((tn_vector_bits)(x == 0.0f)))
 MAP_LANES(floor, floorf)
 MAP_LANES(ceil, ceilf)
 MAP_LANES(round, nearbyintf)
-MAP_LANES(sin, sinf)
-MAP_LANES(cos, cosf)
-MAP_LANES(tan, tanf)
-MAP_LANES(asin, asinf)
-MAP_LANES(acos, acosf)
-MAP_LANES(atan, atanf)
-MAP_LANES(sinh, sinhf)
-MAP_LANES(cosh, coshf)
-MAP_LANES(asinh, asinhf)
-MAP_LANES(acosh, acoshf)
-MAP_LANES(atanh, atanhf)
+
+/* By the function of libm, which takes one element. */
+#define MAP_EACH(name, function)                                                                   \
+    static void map_##name(float alpha, float beta, int64_t count, const float *from, float *to) { \
+        (void)alpha, (void)beta;                                                                   \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            to[i] = function(from[i]);                                                             \
+    }
+MAP_EACH(sin, sinf)
+MAP_EACH(cos, cosf)
+MAP_EACH(tan, tanf)
+MAP_EACH(asin, asinf)
+MAP_EACH(acos, acosf)
+MAP_EACH(atan, atanf)
+MAP_EACH(sinh, sinhf)
+MAP_EACH(cosh, coshf)
+MAP_EACH(asinh, asinhf)
+MAP_EACH(acosh, acoshf)
+MAP_EACH(atanh, atanhf)
 
 /* One operand's vector: from its row, or the same everywhere. */
 TN_INLINE tn_vector operand(const float *row, int64_t stride, int64_t at, int64_t left) {

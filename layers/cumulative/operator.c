@@ -5,21 +5,10 @@
  */
 #include <tenon/kit/lanes.h>
 #include <tenon/kit/parallel.h>
+#include "cumulative/fields.h"
 #include "kit/operator/layer.h"
 
-typedef struct cumulative_params {
-    uint64_t present;
-    bool exclusive, reverse;
-} cumulative_params;
-
 enum { X = 0, AXIS = 1 };
-
-static const tn_field cumulative_fields[] = {
-    TN_FIELD(cumulative_params, exclusive, TN_FIELD_BOOL, TN_OPTIONAL, "0",
-             "whether an element is not in its own result"),
-    TN_FIELD(cumulative_params, reverse, TN_FIELD_BOOL, TN_OPTIONAL, "0",
-             "whether lanes begin at the end"),
-};
 
 static tn_status read_lanes(tn_call *call, tn_lanes *out_lanes) {
     int64_t values[1] = {0};
@@ -161,7 +150,7 @@ static tn_status run_typed(tn_call *call, lanes_job *job, int64_t grain) {
 
 static tn_status compute(tn_call *call, bool is_product, bool is_parallel) {
     enum { GRAIN = 4096 };
-    const cumulative_params *params = call->params;
+    const tn_cumulative_params *params = call->params;
     lanes_job job = {.x = call->inputs[X],
                      .y = call->outputs[0],
                      .is_product = is_product,
@@ -209,7 +198,7 @@ static const char *const cases[] = {
         return compute(call, of_product, true);                                                    \
     }                                                                                              \
     static const tn_operator prefix = {TN_OPERATOR_BEGIN("", of_name, version, words),             \
-                                       TN_FIELDS(cumulative_params, cumulative_fields),            \
+                                       TN_FIELDS(tn_cumulative_params, cumulative_fields),         \
                                        TN_INPUTS(prefix##_inputs),                                 \
                                        TN_OUTPUTS(output_table),                                   \
                                        .infer = cumulative_infer,                                  \

@@ -4,6 +4,7 @@
  * axis's position; GatherElements, single elements; GatherND, slices by indices of several axes at
  * once. Negative indices count from the end; those outside are an error when it runs.
  */
+#include "gather/fields.h"
 #include "kit/index/index.h"
 #include "kit/operator/axis.h"
 #include "kit/operator/moves.h"
@@ -235,17 +236,8 @@ TN_OPERATOR(gather_elements, "", "GatherElements", 11,
 /* ----------------------------------------------------------------------------------------------
  * GatherND: the first `batch_dims` axes are traversed side by side in both */
 
-typedef struct gather_nd_params {
-    uint64_t present;
-    int64_t batch_dims;
-} gather_nd_params;
-
-static const tn_field gather_nd_12_fields[] = {
-    TN_FIELD_RANGE(gather_nd_params, batch_dims, TN_FIELD_I64, TN_OPTIONAL, "0", 0, TN_MAX_RANK - 1,
-                   "axes that data and indices have in common")};
-
 static uint32_t batch_axes(const tn_call *call) {
-    const gather_nd_params *params = call->params;
+    const tn_gather_nd_params *params = call->params;
     return call->op->since_version >= 12 ? (uint32_t)params->batch_dims : 0;
 }
 
@@ -335,7 +327,7 @@ static const char *const gather_nd_12_cases[] = {
                         TN_OUTPUTS(gather_outputs), TN_CASES(gather_nd_##version##_cases),         \
                         .traits = TN_OPERATOR_SELECTS, field_rows)
 GATHER_ND(11, TN_NO_FIELDS);
-GATHER_ND(12, TN_FIELDS(gather_nd_params, gather_nd_12_fields));
+GATHER_ND(12, TN_FIELDS(tn_gather_nd_params, gather_nd_12_fields));
 
 static const tn_kernel gather_elements_runs =
     TN_REGION_KERNEL("GatherElements", gather_elements_run);

@@ -3,6 +3,7 @@
  * level. */
 #include "kit/operator/layer.h"
 #include "kit/reduce/lane_groups.h"
+#include "normalize/fields.h"
 #include "normalize/lengths.h"
 #include <tenon/kit/reduce_rows.h>
 #include <tenon/kit/rows.h>

@@ -5,11 +5,6 @@
 
 #include <tenon/plugin.h>
 
-typedef struct tn_lp_normalization_params {
-    uint64_t present;
-    int64_t axis, p;
-} tn_lp_normalization_params;
-
 /* The axis of a node. TN_ERROR_SHAPE, TN_ERROR_RANGE. */
 tn_status tn_lp_normalization_axis(tn_call *call, uint32_t *out_axis);
 

@@ -6,6 +6,7 @@
  */
 #include "kit/operator/layer.h"
 #include "kit/reduce/reduce.h"
+#include "normalize/fields.h"
 #include "normalize/groups.h"
 #include "normalize/lengths.h"
 
@@ -16,18 +17,8 @@
 
 /* MeanVarianceNormalization: y = (x - mean) / (deviation + 1e-9), the deviation of the whole
  * population. */
-typedef struct mean_variance_params {
-    uint64_t present;
-    tn_i64s axes;
-} mean_variance_params;
-
-static const tn_field mean_variance_fields[] = {
-    TN_FIELD(mean_variance_params, axes, TN_FIELD_I64S, TN_OPTIONAL, "[0, 2, 3]",
-             "axes that are taken together; negative: from the end"),
-};
-
 static tn_status read_mean_variance_axes(tn_call *call, uint32_t *out_mask) {
-    const mean_variance_params *params = call->params;
+    const tn_mean_variance_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
     return tn_infer_axes(call, "field 'axes'", params->axes.count, params->axes.items,
                          call->inputs[0]->rank, out_mask);
@@ -74,17 +65,10 @@ static const char *const mean_variance_cases[] = {
 
 TN_OPERATOR(mean_variance, "", "MeanVarianceNormalization", 9,
             "Normalises a tensor to mean zero and deviation one along axes.",
-            TN_FIELDS(mean_variance_params, mean_variance_fields));
+            TN_FIELDS(tn_mean_variance_params, mean_variance_fields));
 
 /* LpNormalization: x divided by the sum of absolute values (p = 1) or the root of the sum of
  * squares (p = 2) along an axis. Zero stays zero. */
-static const tn_field lp_normalization_fields[] = {
-    TN_FIELD(tn_lp_normalization_params, axis, TN_FIELD_I64, TN_OPTIONAL, "-1",
-             "the axis; negative: from the end"),
-    TN_FIELD_RANGE(tn_lp_normalization_params, p, TN_FIELD_I64, TN_OPTIONAL, "2", 1, 2,
-                   "the power in the length"),
-};
-
 tn_status tn_lp_normalization_axis(tn_call *call, uint32_t *out_axis) {
     const tn_lp_normalization_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, 0, 1, TN_MAX_RANK));
