@@ -5,7 +5,7 @@
 #include "kit/math/element.h"
 #include "kit/operator/kernel_memory.h"
 
-enum { MOST = 8 /* inputs, outputs */ };
+enum { MOST = 8 /* inputs, outputs */, SMALL = 4 /* elements of a bound or the like */ };
 
 typedef struct widened_state {
     void *own;              /* of the other kernel */
@@ -23,6 +23,7 @@ typedef struct widened_call {
     tn_tensor tensors[4][MOST]; /* inputs, at the ends of the profile, outputs */
     const tn_tensor *inputs[3][MOST];
     tn_tensor *outputs[MOST];
+    float small[MOST][SMALL];
 } widened_call;
 
 static bool is_half(const tn_tensor *tensor) {
@@ -37,6 +38,12 @@ static void widen(const tn_tensor *from, float *to) {
     TN_KIT_BEST(tn_cells)->load(TN_CELL_F32, from->type, tn_element_count(from), from->data, to);
 }
 
+static bool has_few(const tn_tensor *tensor) {
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        if (tensor->shape[i] < 0) return false;
+    return tn_element_count(tensor) <= SMALL;
+}
+
 static void describe(const tn_tensor *from, tn_tensor *to) {
     *to = *from;
     if (!is_half(from)) return;
@@ -44,7 +51,8 @@ static void describe(const tn_tensor *from, tn_tensor *to) {
     to->bytes *= 2;
 }
 
-/* Data that must be widened is still that of the call: a kernel asks whether it is there. */
+/* Small constants are widened; other data is still that of the call: a kernel asks whether it is
+ * there. */
 static tn_status begin(const tn_call *call, widened_call *wide) {
     const tn_kernel *base = call->user;
     const tn_tensor *const *const given[3] = {call->inputs, call->minimum_inputs,
@@ -58,6 +66,12 @@ static tn_status begin(const tn_call *call, widened_call *wide) {
             describe(given[p][i], &wide->tensors[p][i]);
             wide->inputs[p][i] = &wide->tensors[p][i];
         }
+    for (uint32_t i = 0; i < call->input_count; i++) {
+        const tn_tensor *input = call->inputs[i];
+        if (!is_half(input) || !input->data || !has_few(input)) continue;
+        widen(input, wide->small[i]);
+        wide->tensors[0][i].data = wide->small[i];
+    }
     for (uint32_t i = 0; i < call->output_count; i++) {
         if (!call->outputs[i]) continue;
         describe(call->outputs[i], &wide->tensors[3][i]);

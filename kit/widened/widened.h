@@ -2,7 +2,7 @@
 /*
  * Kernels of 16-bit floats by kernels of 32-bit ones: inputs are widened into the workspace
  * (constants once, in prepare), the other kernel runs, and its outputs are rounded. For kernels of
- * linear tensors whose `accepts` and `reshape` read no floating-point values; inputs of other types
+ * linear tensors whose `accepts` reads no values of more than four elements; inputs of other types
  * are handed on.
  */
 #ifndef TN_KIT_WIDENED_WIDENED_H
