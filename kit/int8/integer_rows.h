@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of exact sums: zero points taken off, and sums as 8-bit integers of another scale. Compiled
- * once a processor level from integer_rows_body.h. */
+/* Rows of exact sums: zero points taken off, and sums as 8-bit integers of another scale or as
+ * floats. Compiled once a processor level from integer_rows_body.h. */
 #ifndef TN_KIT_INT8_INTEGER_ROWS_H
 #define TN_KIT_INT8_INTEGER_ROWS_H
 
@@ -15,6 +15,9 @@ typedef struct tn_integer_rows {
      * is one of 32-bit floats. NaN becomes `zero`. */
     void (*to_bytes)(int64_t count, const int32_t *sums, const float *factors, int32_t zero,
                      bool is_signed, uint8_t *y);
+    /* y[i] = sums[i] * factors[i] + biases[i], in 32-bit floats; biases null: none. */
+    void (*to_floats)(int64_t count, const int32_t *sums, const float *factors, const float *biases,
+                      float *y);
     /* The sum of bytes, of which `flip` is inverted first, as signed numbers: to[i] has them. */
     int32_t (*copy)(int64_t count, const uint8_t *from, uint8_t flip, int8_t *to);
     /* to[c * to_stride + r] = from[r * from_stride + c] ^ flip, for all r < rows, c < columns. */

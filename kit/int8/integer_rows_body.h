@@ -35,6 +35,16 @@ static void to_bytes(int64_t count, const int32_t *sums, const float *factors, i
         y[i] = (uint8_t)(round_within((float)sums[i] * factors[i], low, high) + zero);
 }
 
+static void to_floats(int64_t count, const int32_t *sums, const float *factors, const float *biases,
+                      float *y) {
+    if (!biases)
+        for (int64_t i = 0; i < count; i++)
+            y[i] = (float)sums[i] * factors[i];
+    else
+        for (int64_t i = 0; i < count; i++)
+            y[i] = (float)sums[i] * factors[i] + biases[i];
+}
+
 static int32_t copy(int64_t count, const uint8_t *from, uint8_t flip, int8_t *to) {
     int32_t sum = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -89,4 +99,4 @@ static void transpose(int64_t rows, int64_t columns, const uint8_t *from, int64_
             to[c * to_stride + r] = from[r * from_stride + c] ^ flip;
 }
 
-const tn_integer_rows TN_INTEGER_ROWS_LEVEL = {correct, to_bytes, copy, transpose};
+const tn_integer_rows TN_INTEGER_ROWS_LEVEL = {correct, to_bytes, to_floats, copy, transpose};

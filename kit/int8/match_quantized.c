@@ -92,7 +92,7 @@ static tn_status set_zero(const tn_match *match, const char *name, tn_type type,
     return set_tensor(match, name, &tensor);
 }
 
-static tn_status set_zeros(const tn_match *match, const char *name, const char *stored) {
+tn_status tn_match_set_zero(const tn_match *match, const char *name, const char *stored) {
     const tn_tensor *zeros = part_of(match, stored, "zero");
     if (!zeros) return set_zero(match, name, match->tensor(match, stored)->type, 0);
     if (!zeros->data || zeros->type != match->tensor(match, stored)->type)
@@ -101,9 +101,9 @@ static tn_status set_zeros(const tn_match *match, const char *name, const char *
 }
 
 tn_status tn_match_set_zero_points(const tn_match *match, const char *factor) {
-    tn_status status = set_zeros(match, "xz", "x");
-    if (status == TN_OK) status = set_zeros(match, "wz", factor);
-    return status == TN_OK ? set_zeros(match, "yz", "y") : status;
+    tn_status status = tn_match_set_zero(match, "xz", "x");
+    if (status == TN_OK) status = tn_match_set_zero(match, "wz", factor);
+    return status == TN_OK ? tn_match_set_zero(match, "yz", "y") : status;
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -50,6 +50,8 @@ tn_status tn_match_check_clip(const tn_match *match, const tn_match_scale *scale
 tn_status tn_match_weights_check(const tn_match *match, const char *name, uint32_t axis,
                                  const tn_match_scale *x, const tn_match_scale *y);
 
+/* Sets $name to the zero points of `stored`: those in the network, or 0 of its type. */
+tn_status tn_match_set_zero(const tn_match *match, const char *name, const char *stored);
 /* Sets $xz, $wz and $yz to the zero points of x, of the tensor `factor` and of y: those in the
  * network, or 0 where there are none. */
 tn_status tn_match_set_zero_points(const tn_match *match, const char *factor);

@@ -13,10 +13,10 @@ extern const tn_kernel tn_conv_int8_baseline, tn_conv_int8_avx2, tn_conv_int8_av
 extern const tn_kernel tn_conv_depthwise_baseline, tn_conv_depthwise_avx2,
     tn_conv_depthwise_avx512vnni;
 
-extern const tn_operator tn_conv_integer_10, tn_q_linear_conv_10;
+extern const tn_operator tn_conv_integer_10, tn_q_linear_conv_10, tn_q_linear_conv_add_1;
 extern const tn_kernel tn_conv_integer_baseline, tn_conv_integer_avx2, tn_conv_integer_avx512vnni,
     tn_q_linear_conv_baseline, tn_q_linear_conv_avx2, tn_q_linear_conv_avx512vnni;
 
-extern const tn_rewrite *const tn_conv_rewrites[3]; /* integer/rewrites.c */
+extern const tn_rewrite *const tn_conv_rewrites[4]; /* integer/rewrites.c */
 
 #endif

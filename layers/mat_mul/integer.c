@@ -8,8 +8,9 @@
 #include <math.h>
 
 const tn_integer_inputs tn_mat_mul_integer_inputs = {
-    1, 2, 3, TN_NO_INPUT, TN_NO_INPUT, TN_NO_INPUT, TN_NO_INPUT};
-const tn_integer_inputs tn_q_linear_mat_mul_inputs = {3, 2, 5, 1, 4, 6, 7};
+    1, 2, 3, TN_NO_INPUT, TN_NO_INPUT, TN_NO_INPUT, TN_NO_INPUT, TN_NO_INPUT};
+const tn_integer_inputs tn_q_linear_mat_mul_inputs = {3, 2, 5, 1, 4, 6, 7, TN_NO_INPUT};
+const tn_integer_inputs tn_mat_mul_to_float_inputs = {1, 4, 5, 2, 3, TN_NO_INPUT, TN_NO_INPUT, 6};
 
 /* ----------------------------------------------------------------------------------------------
  * scales and zero points */
@@ -57,6 +58,15 @@ static tn_status check_rows(tn_call *call, uint32_t input, uint32_t rank, const 
     return check_parameter(call, input, rank, shape, rank - 2, rank - 1);
 }
 
+static tn_status check_bias(tn_call *call, uint32_t b_rank, const int64_t *b_shape) {
+    const tn_tensor *bias = tn_infer_input(call, tn_integer_inputs_of(call)->bias);
+    const int64_t columns = b_rank >= 2 ? b_shape[b_rank - 1] : 1;
+    if (!bias || (bias->rank == 1 && bias->shape[0] == columns)) return TN_OK;
+    return call->host->fail(call, TN_ERROR_SHAPE, "input '%s' must be a vector of %lld elements",
+                            tn_infer_input_name(call, tn_integer_inputs_of(call)->bias),
+                            (long long)columns);
+}
+
 /* ----------------------------------------------------------------------------------------------
  * shapes */
 
@@ -84,6 +94,7 @@ tn_status tn_integer_mat_mul_read(tn_call *call, tn_mat_mul_sizes *out_sizes) {
     TN_TRY(check_rows(call, inputs->a_scale, a->rank, a->shape));
     TN_TRY(check_parameter(call, inputs->b_zero, b->rank, b->shape, b->rank - 1, b->rank - 2));
     TN_TRY(check_parameter(call, inputs->b_scale, b->rank, b->shape, b->rank - 1, b->rank - 2));
+    TN_TRY(check_bias(call, b->rank, b->shape));
     const bool is_matrix = !out_sizes->a_is_vector && !out_sizes->b_is_vector;
     const uint32_t rank = output_shape(out_sizes, shape);
     TN_TRY(check_rows(call, inputs->y_scale, is_matrix ? rank : 0, shape));
@@ -124,14 +135,22 @@ static void store_element(const tn_call *call, const tn_mat_mul_sizes *sizes, pr
     const tn_integer_inputs *inputs = tn_integer_inputs_of(call);
     const int64_t to = (at.y * sizes->rows + row) * sizes->columns + column;
     const int64_t sum = sum_element(call, sizes, at, row, column);
-    if (inputs->y_scale == TN_NO_INPUT) {
+    if (inputs->a_scale == TN_NO_INPUT) {
         tn_element_set_i64(call->outputs[0], to, sum);
+        return;
+    }
+    const float a_scale = tn_integer_scale(call, inputs->a_scale, at.a, sizes->rows, row);
+    const float b_scale = tn_integer_scale(call, inputs->b_scale, at.b, sizes->columns, column);
+    if (inputs->y_scale == TN_NO_INPUT) {
+        const tn_tensor *bias = tn_infer_input(call, inputs->bias);
+        tn_element_set_f64(call->outputs[0], to,
+                           (double)(int32_t)sum * (double)(a_scale * b_scale) +
+                               (bias ? tn_element_f64(bias, column) : 0));
         return;
     }
     const float value =
         (float)(int32_t)sum *
-        tn_integer_factor(tn_integer_scale(call, inputs->a_scale, at.a, sizes->rows, row),
-                          tn_integer_scale(call, inputs->b_scale, at.b, sizes->columns, column),
+        tn_integer_factor(a_scale, b_scale,
                           tn_integer_scale(call, inputs->y_scale, at.y, sizes->rows, row));
     const double whole = isnan(value) ? 0 : nearbyint((double)value);
     tn_element_set_f64(call->outputs[0], to,
@@ -235,16 +254,45 @@ static const char *const q_linear_mat_mul_10_cases[] = {Q_LINEAR_10};
 static const char *const q_linear_mat_mul_21_cases[] = {Q_LINEAR_10, "| a=u8[2,130] " SCALES("f16"),
                                                         "| a=u8[3,130] " SCALES("bf16")};
 
+static const tn_port to_float_ports[] = {
+    TN_PORT("A", "T1:u8|i8", 0, A_WORDS),
+    TN_PORT("B", "T2:u8|i8", 0, B_WORDS),
+    TN_PORT("a_scale", "f32", 0, ROW_WORDS),
+    TN_PORT("b_scale", "f32", 0, "one number, or one for each column"),
+    TN_PORT("a_zero_point", "T1", TN_PORT_OPTIONAL, ROW_WORDS "; absent: 0"),
+    TN_PORT("b_zero_point", "T2", TN_PORT_OPTIONAL,
+            "one number, or one for each column; absent: 0"),
+    TN_PORT("bias", "f32", TN_PORT_OPTIONAL, "what is added, one number for each column"),
+};
+static const tn_port to_float_outputs[] = {TN_PORT("Y", "f32", 0, "batch axes, rows, columns")};
+static const char *const mat_mul_to_float_cases[] = {
+    ("| A=u8[2,2]{1,2,3,4} B=i8[2,2]{1,0,0,-1} a_scale=f32[]{0.5} b_scale=f32[2]{1,2} "
+     "a_zero_point=u8[]{2} bias=f32[2]{10,20} | Y=f32[2,2]{9.5,20,10.5,18}"),
+    "| A=u8[3,5] B=i8[5,4] a_scale=f32[1]{0.5} b_scale=f32[]{0.25}",
+    ("| A=u8[37,130] B=u8[130,67] a_scale=f32[]{0.01} b_scale=f32[67] a_zero_point=u8[]{131} "
+     "b_zero_point=u8[67] bias=f32[67]"),
+    "| A=i8[2,1,3,8] B=u8[4,8,5] a_scale=f32[]{0.1} b_scale=f32[5] b_zero_point=u8[]{128}",
+    "| A=u8[1,384] B=i8[384,96] a_scale=f32[]{0.1} b_scale=f32[96] a_zero_point=u8[]{7} "
+    "bias=f32[96]",
+    "| A=i8[7] B=u8[2,7,3] a_scale=f32[]{0.1} b_scale=f32[]{0.2} b_zero_point=u8[]{200}",
+    "| A=u8[0,3] B=u8[3,2] a_scale=f32[]{1} b_scale=f32[]{1}",
+    "| A=u8[2,0] B=u8[0,3] a_scale=f32[]{1} b_scale=f32[]{1} bias=f32[3]",
+};
+
 #define INTEGER(prefix, of_name, version, words, ports_in, ports_out, roles, of_cases)             \
-    const tn_operator tn_##prefix##_##version = {TN_OPERATOR_BEGIN("", of_name, version, words),   \
-                                                 TN_NO_FIELDS,                                     \
-                                                 TN_INPUTS(ports_in),                              \
-                                                 TN_OUTPUTS(ports_out),                            \
-                                                 .infer = integer_infer,                           \
-                                                 .reference = integer_reference,                   \
-                                                 .user = (void *)(uintptr_t) & (roles),            \
-                                                 TN_CASES(of_cases),                               \
-                                                 .operations = integer_operations}
+    INTEGER_IN("", prefix, of_name, version, words, ports_in, ports_out, roles, of_cases)
+#define INTEGER_IN(of_domain, prefix, of_name, version, words, ports_in, ports_out, roles,         \
+                   of_cases)                                                                       \
+    const tn_operator tn_##prefix##_##version = {                                                  \
+        TN_OPERATOR_BEGIN(of_domain, of_name, version, words),                                     \
+        TN_NO_FIELDS,                                                                              \
+        TN_INPUTS(ports_in),                                                                       \
+        TN_OUTPUTS(ports_out),                                                                     \
+        .infer = integer_infer,                                                                    \
+        .reference = integer_reference,                                                            \
+        .user = (void *)(uintptr_t) & (roles),                                                     \
+        TN_CASES(of_cases),                                                                        \
+        .operations = integer_operations}
 INTEGER(mat_mul_integer, "MatMulInteger", 10,
         "Matrix product of 8-bit integers less their zero points.", mat_mul_integer_ports,
         mat_mul_integer_outputs, tn_mat_mul_integer_inputs, mat_mul_integer_cases);
@@ -254,3 +302,6 @@ INTEGER(q_linear_mat_mul, "QLinearMatMul", 10,
 INTEGER(q_linear_mat_mul, "QLinearMatMul", 21,
         "Matrix product of 8-bit integers that stand for floating-point values.", q_linear_21_ports,
         q_linear_outputs, tn_q_linear_mat_mul_inputs, q_linear_mat_mul_21_cases);
+INTEGER_IN("com.microsoft", mat_mul_to_float, "MatMulIntegerToFloat", 1,
+           "Matrix product of 8-bit integers that stand for floating-point values, as floats.",
+           to_float_ports, to_float_outputs, tn_mat_mul_to_float_inputs, mat_mul_to_float_cases);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MatMulInteger and QLinearMatMul: the product of matrices of 8-bit integers less their zero
- * points, as sums of 32 bits or as 8-bit integers of another scale. What both and their kernels
- * share: which input is what, and which scale and zero point serves which row and column.
+ * MatMulInteger, QLinearMatMul and onnxruntime's MatMulIntegerToFloat: the product of matrices of
+ * 8-bit integers less their zero points, as sums of 32 bits, as 8-bit integers of another scale, or
+ * as floats. What they and their kernels share: which input is what, and which scale and zero point
+ * serves which row and column.
  */
 #ifndef TN_LAYERS_MAT_MUL_INTEGER_H
 #define TN_LAYERS_MAT_MUL_INTEGER_H
@@ -12,11 +13,14 @@
 enum { TN_NO_INPUT = 8 }; /* more than any has */
 
 typedef struct tn_integer_inputs {
-    uint32_t b, a_zero, b_zero, a_scale, b_scale, y_scale, y_zero; /* A is input 0 */
+    uint32_t b, a_zero, b_zero, a_scale, b_scale, y_scale, y_zero, bias; /* A is input 0 */
 } tn_integer_inputs;
+/* What becomes of the sums: without a scale of A they stay, without one of the output they become
+ * floats. */
 
 /* A node's `user`. */
-extern const tn_integer_inputs tn_mat_mul_integer_inputs, tn_q_linear_mat_mul_inputs;
+extern const tn_integer_inputs tn_mat_mul_integer_inputs, tn_q_linear_mat_mul_inputs,
+    tn_mat_mul_to_float_inputs;
 static inline const tn_integer_inputs *tn_integer_inputs_of(const tn_call *call) {
     return call->op->user;
 }
@@ -39,9 +43,11 @@ static inline float tn_integer_factor(float a_scale, float b_scale, float y_scal
     return product / y_scale;
 }
 
-extern const tn_operator tn_mat_mul_integer_10, tn_q_linear_mat_mul_10, tn_q_linear_mat_mul_21;
+extern const tn_operator tn_mat_mul_integer_10, tn_q_linear_mat_mul_10, tn_q_linear_mat_mul_21,
+    tn_mat_mul_to_float_1;
 extern const tn_kernel tn_mat_mul_integer_baseline, tn_mat_mul_integer_avx2,
     tn_mat_mul_integer_avx512vnni, tn_q_linear_mat_mul_baseline, tn_q_linear_mat_mul_avx2,
-    tn_q_linear_mat_mul_avx512vnni;
+    tn_q_linear_mat_mul_avx512vnni, tn_mat_mul_to_float_baseline, tn_mat_mul_to_float_avx2,
+    tn_mat_mul_to_float_avx512vnni;
 
 #endif

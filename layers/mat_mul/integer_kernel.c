@@ -123,17 +123,25 @@ static void store_row(const integer_run *run, const band_at *at, int64_t row, co
     const tn_integer_inputs *inputs = tn_integer_inputs_of(call);
     const int64_t columns = run->sizes.columns, rows = run->sizes.rows;
     const int64_t to = (at->y * rows + row) * columns;
-    if (inputs->y_scale == TN_NO_INPUT) {
+    if (inputs->a_scale == TN_NO_INPUT) {
         memcpy((int32_t *)call->outputs[0]->data + to, sums, (size_t)columns * sizeof(*sums));
         return;
     }
+    const bool is_float = inputs->y_scale == TN_NO_INPUT;
     const bool varies = tn_element_count(call->inputs[inputs->a_scale]) > 1 ||
-                        tn_element_count(call->inputs[inputs->y_scale]) > 1;
+                        (!is_float && tn_element_count(call->inputs[inputs->y_scale]) > 1);
     const float a_scale = tn_integer_scale(call, inputs->a_scale, at->a, rows, row);
-    const float y_scale = tn_integer_scale(call, inputs->y_scale, at->y, rows, row);
+    const float y_scale =
+        is_float ? 1.0f : tn_integer_scale(call, inputs->y_scale, at->y, rows, row);
     for (int64_t c = 0; (varies || row == at->first) && c < columns; c++)
         factors[c] = tn_integer_factor(
             a_scale, tn_integer_scale(call, inputs->b_scale, at->b, columns, c), y_scale);
+    if (is_float) {
+        const tn_tensor *bias = tn_infer_input(call, inputs->bias);
+        run->product.level->rows->to_floats(columns, sums, factors, bias ? bias->data : NULL,
+                                            (float *)call->outputs[0]->data + to);
+        return;
+    }
     run->product.level->rows->to_bytes(
         columns, sums, factors, tn_integer_zero(call, inputs->y_zero, at->y, rows, row),
         call->outputs[0]->type == TN_I8, (uint8_t *)call->outputs[0]->data + to);
@@ -207,16 +215,17 @@ static tn_status integer_run_products(tn_call *call) {
                                     &run);
 }
 
-#define INTEGER_KERNEL(prefix, operator_name, level)                                               \
+#define INTEGER_KERNEL(of_domain, prefix, operator_name, level)                                    \
     const tn_kernel tn_##prefix##_##level =                                                        \
-        TN_LEVEL_TABLE_OF(2, level, tn_integer, operator_name, "integer",                          \
+        TN_LEVEL_TABLE_IN(of_domain, 2, level, tn_integer, operator_name, "integer",               \
                           "Products of bytes with exact sums, B packed.",                          \
                           .traits = TN_KERNEL_DETERMINISTIC, .accepts = integer_accepts,           \
                           .prepare = integer_prepare, .release = tn_kernel_state_destroy,          \
                           .reshape = integer_reshape, .run = integer_run_products)
-#define INTEGER_KERNELS(prefix, operator_name)                                                     \
-    INTEGER_KERNEL(prefix, operator_name, baseline);                                               \
-    INTEGER_KERNEL(prefix, operator_name, avx2);                                                   \
-    INTEGER_KERNEL(prefix, operator_name, avx512vnni)
-INTEGER_KERNELS(mat_mul_integer, "MatMulInteger");
-INTEGER_KERNELS(q_linear_mat_mul, "QLinearMatMul");
+#define INTEGER_KERNELS(of_domain, prefix, operator_name)                                          \
+    INTEGER_KERNEL(of_domain, prefix, operator_name, baseline);                                    \
+    INTEGER_KERNEL(of_domain, prefix, operator_name, avx2);                                        \
+    INTEGER_KERNEL(of_domain, prefix, operator_name, avx512vnni)
+INTEGER_KERNELS("", mat_mul_integer, "MatMulInteger");
+INTEGER_KERNELS("", q_linear_mat_mul, "QLinearMatMul");
+INTEGER_KERNELS("com.microsoft", mat_mul_to_float, "MatMulIntegerToFloat");

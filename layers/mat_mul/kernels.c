@@ -28,13 +28,14 @@ static bool read_mat_mul(const tn_call *call, tn_matrix_problem *out_problem) {
     return true;
 }
 
-static const char *const combinations[] = {"f32, f32 -> f32"};
+static const char *const combinations[] = {"f32, f32 -> f32", "f16, f16 -> f16",
+                                           "bf16, bf16 -> bf16"};
 TN_MATRIX_KERNELS(packed, "", "MatMul", read_mat_mul, combinations);
 
 static const char *const int8_combinations[] = {"qi8, f32 -> qi8", "qi8, f32 -> f32"};
 TN_INT8_MATRIX_KERNELS(int8, "", "MatMul", read_mat_mul, int8_combinations);
 
-const tn_kernel *const tn_mat_mul_kernels[18] = {TN_LEVEL_LIST(tn_mat_mul_types_kernel),
+const tn_kernel *const tn_mat_mul_kernels[21] = {TN_LEVEL_LIST(tn_mat_mul_types_kernel),
                                                  &packed_avx512,
                                                  &packed_avx2,
                                                  &packed_baseline,
@@ -49,4 +50,7 @@ const tn_kernel *const tn_mat_mul_kernels[18] = {TN_LEVEL_LIST(tn_mat_mul_types_
                                                  &tn_mat_mul_integer_baseline,
                                                  &tn_q_linear_mat_mul_avx512vnni,
                                                  &tn_q_linear_mat_mul_avx2,
-                                                 &tn_q_linear_mat_mul_baseline};
+                                                 &tn_q_linear_mat_mul_baseline,
+                                                 &tn_mat_mul_to_float_avx512vnni,
+                                                 &tn_mat_mul_to_float_avx2,
+                                                 &tn_mat_mul_to_float_baseline};

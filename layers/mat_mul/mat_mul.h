@@ -17,7 +17,7 @@ typedef struct tn_mat_mul_sizes {
 /* Checks the shapes of a MatMul node. TN_ERROR_SHAPE. */
 tn_status tn_mat_mul_read(tn_call *call, tn_mat_mul_sizes *out_sizes);
 
-extern const tn_kernel *const tn_mat_mul_kernels[18]; /* kernels.c; of these in batched.c: */
+extern const tn_kernel *const tn_mat_mul_kernels[21]; /* kernels.c; of these in batched.c: */
 extern const tn_kernel tn_mat_mul_batched_baseline, tn_mat_mul_batched_avx2,
     tn_mat_mul_batched_avx512;
 /* and in types_kernel.c: */

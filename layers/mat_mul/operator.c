@@ -108,6 +108,8 @@ static const char *const mat_mul_cases[] = {
     "| A=f32[2,1,3,5] B=f32[4,5,2]",
     "| A=f64[3,33] B=f64[33,17]",
     "| A=bf16[2,9] B=bf16[9,3]",
+    "| A=f16[3,7,65] B=f16[65,70]",
+    "| A=bf16[2,3,17,33] B=bf16[3,33,20]",
     "| A=i64[2,3] B=i64[3,2]",
     "| A=f32[0,3,5] B=f32[5,4]",
     "| A=f32[2,0] B=f32[0,3]",
@@ -147,5 +149,6 @@ static const tn_operator mat_mul_1 = {
 };
 
 static const tn_operator *const mat_mul_operators[] = {
-    &mat_mul_1, &tn_mat_mul_integer_10, &tn_q_linear_mat_mul_10, &tn_q_linear_mat_mul_21};
+    &mat_mul_1, &tn_mat_mul_integer_10, &tn_q_linear_mat_mul_10, &tn_q_linear_mat_mul_21,
+    &tn_mat_mul_to_float_1};
 TN_LAYER_WITH_REWRITES(mat_mul, mat_mul_operators, tn_mat_mul_kernels, tn_mat_mul_rewrites);

@@ -3,8 +3,9 @@
  * Conv and ConvTranspose by oneDNN: two spatial axes, constant weights in the layout that the
  * implementation likes, a residual and an activation done while storing. Tactics of Conv: direct,
  * and Winograd where there is one. Weights are laid out in prepare; a primitive is made for the
- * shapes of a context's reshape. QLinearConv the same in integers. One body; a kernel's `user`
- * points at what tells them apart.
+ * shapes of a context's reshape. QLinearConv and QLinearConvAdd the same in integers, where
+ * oneDNN's second implementation is a tactic. One body; a kernel's `user` points at what tells them
+ * apart.
  */
 #include "kit/operator/kernel_memory.h"
 #include "onednn/dnnl.h"
@@ -12,7 +13,7 @@
 #include "onednn/window_fields.h"
 
 enum { X = 0 };
-enum { DIRECT = 0, WINOGRAD = 1 }; /* tactics */
+enum { DIRECT = 0, WINOGRAD = 1, SECOND = 1 /* implementation, of integers */ }; /* tactics */
 
 typedef struct conv_kind {
     tn_status (*read_window)(tn_call *call, tn_window *out_window);
@@ -35,10 +36,23 @@ static const conv_kind integer_conv = {tn_dnnl_integer_conv_window,
                                        false,
                                        dnnl_abcd,
                                        dnnl_abcde};
+static const conv_kind integer_conv_add = {tn_dnnl_integer_conv_window,
+                                           TN_DNNL_Q_W,
+                                           TN_DNNL_Q_BIAS,
+                                           dnnl_s8,
+                                           dnnl_s32,
+                                           false,
+                                           dnnl_abcd,
+                                           dnnl_abcde};
+
+static bool is_of_integers(const conv_kind *kind) {
+    return kind == &integer_conv || kind == &integer_conv_add;
+}
 
 typedef struct conv_state {
     tn_dnnl_layout weights;
     const void *packed;
+    char implementation[TN_DNNL_NAME_BYTES]; /* that has them so */
 } conv_state;
 
 static const tn_tensor *weights_of(const tn_call *call) {
@@ -51,6 +65,11 @@ static const tn_tensor *weights_of(const tn_call *call) {
 static const tn_tensor *bias_of(const tn_call *call) {
     const uint32_t bias = ((const conv_kind *)call->user)->bias;
     return call->input_count > bias ? call->inputs[bias] : NULL;
+}
+
+/* What QLinearConvAdd adds; null: another kind. */
+static const tn_tensor *added_of(const tn_call *call) {
+    return call->user == &integer_conv_add ? call->inputs[TN_DNNL_Q_Z] : NULL;
 }
 
 /* The weights in oneDNN's order of axes: filters, channels of a group, height, width; with groups,
@@ -82,30 +101,32 @@ static bool describe_tensors(const tn_call *call, int64_t parts, conv_layouts *l
             tn_dnnl_layout_make(&layouts->bias, kind->bias_type, 1, filters, dnnl_a));
 }
 
-/* A descriptor for one of `parts` parts of the call's tensors; `weights` null: the implementation's
- * own layout. */
-static tn_status make_descriptor(tn_call *call, int64_t parts, const tn_dnnl_layout *weights,
+/* A descriptor for one of `parts` parts of the call's tensors; `state` null: with the weights as
+ * the tactic's implementation likes them. */
+static tn_status make_descriptor(tn_call *call, int64_t parts, const conv_state *state,
                                  uint32_t tactic, dnnl_primitive_desc_t *out_desc) {
     const conv_kind *kind = call->user;
     conv_layouts layouts = {0};
-    tn_dnnl_operation convolution = {.kind = kind->is_transposed ? TN_DNNL_DECONVOLUTION
-                                                                 : TN_DNNL_CONVOLUTION,
-                                     .algorithm = kind->is_transposed  ? dnnl_deconvolution_direct
-                                                  : tactic == WINOGRAD ? dnnl_convolution_winograd
-                                                                       : dnnl_convolution_direct,
-                                     .parts = parts};
+    tn_dnnl_operation convolution = {
+        .kind = kind->is_transposed ? TN_DNNL_DECONVOLUTION : TN_DNNL_CONVOLUTION,
+        .algorithm = kind->is_transposed                           ? dnnl_deconvolution_direct
+                     : tactic == WINOGRAD && !is_of_integers(kind) ? dnnl_convolution_winograd
+                                                                   : dnnl_convolution_direct,
+        .parts = parts,
+        .skipped = is_of_integers(kind) && !state ? tactic : 0};
     tn_window window;
     tn_dnnl_requantisation requantisation = {0};
     float *factors = NULL;
     tn_status status = kind->read_window(call, &window);
-    if (status == TN_OK && kind == &integer_conv)
+    if (status == TN_OK && is_of_integers(kind))
         status = tn_dnnl_requantisation_read(call, &requantisation, &factors);
     if (status != TN_OK) return status;
+    if (state && is_of_integers(kind)) convolution.implementation = state->implementation;
     if (factors) convolution.requantisation = &requantisation;
     if (window.rank == 2 && describe_tensors(call, parts, &layouts)) {
         convolution.source = tn_dnnl_layout_view(&layouts.source);
         convolution.target = tn_dnnl_layout_view(&layouts.target);
-        convolution.weights = tn_dnnl_layout_view(weights ? weights : &layouts.weights);
+        convolution.weights = tn_dnnl_layout_view(state ? &state->weights : &layouts.weights);
         convolution.bias = tn_dnnl_layout_view(&layouts.bias);
         tn_dnnl_window_of(&window, kind->is_transposed, &convolution.window);
         status = tn_dnnl_describe(call, &convolution, out_desc);
@@ -123,8 +144,10 @@ static tn_status make_descriptor(tn_call *call, int64_t parts, const tn_dnnl_lay
 /* ----------------------------------------------------------------------------------------------
  * accepts, tactics */
 
-/* Channels last, oneDNN 2.6's products of matrices add elements of other positions. */
+/* Channels last, oneDNN 2.6's products of matrices add elements of other positions, and its
+ * implementations for AVX2 requantise wrongly before they add. */
 static bool adds_wrongly(const tn_call *call, const_dnnl_primitive_desc_t desc) {
+    if (added_of(call)) return !tn_dnnl_is_avx512(desc);
     return call->operand_count > 0 && call->outputs[0]->format == TN_NHWC &&
            tn_dnnl_is_product(desc);
 }
@@ -135,14 +158,33 @@ static tn_status can_do(tn_call *call, uint32_t tactic) {
     tn_dnnl_layout weights = {0};
     char key[TN_DNNL_KEY_BYTES];
     TN_TRY(make_descriptor(call, 1, NULL, tactic, &desc));
+    const bool is_other = tactic == SECOND && is_of_integers(call->user);
     const bool answer =
         !tn_dnnl_is_plain(desc) && !adds_wrongly(call, desc) &&
+        (!is_other || tn_dnnl_is_avx512(desc)) &&
         tn_dnnl_layout_copy(&weights,
                             dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0)) &&
         tn_dnnl_layout_key(&weights, key);
     tn_dnnl_layout_clear(&weights);
     dnnl_primitive_desc_destroy(desc);
     return answer ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+/* Whether the convolution is done by AMX's tiles alone, and otherwise with an addition. */
+static bool loses_amx(tn_call *call) {
+    dnnl_primitive_desc_t alone, with;
+    tn_call conv_call = *call;
+    if (!added_of(call)) return false;
+    conv_call.user = (void *)(uintptr_t)&integer_conv;
+    conv_call.input_count = TN_DNNL_Q_Z;
+    if (make_descriptor(&conv_call, 1, NULL, DIRECT, &alone) != TN_OK) return false;
+    bool loses = tn_dnnl_is_amx(alone);
+    dnnl_primitive_desc_destroy(alone);
+    if (loses && make_descriptor(call, 1, NULL, DIRECT, &with) == TN_OK) {
+        loses = !tn_dnnl_is_amx(with);
+        dnnl_primitive_desc_destroy(with);
+    }
+    return loses;
 }
 
 /* Implementations that read linear channels and write blocks of them are for a network's stem, of
@@ -160,7 +202,8 @@ static tn_status conv_accepts(tn_call *call) {
     tn_window window;
     if (!x || x->rank != 4 || !w || !w->data || !may_begin_blocks(call) || !tn_dnnl_engine())
         return TN_ERROR_UNSUPPORTED;
-    if (kind == &integer_conv) return can_do(call, DIRECT); /* scales and zero points count */
+    if (is_of_integers(kind)) /* scales and zero points count */
+        return loses_amx(call) ? TN_ERROR_UNSUPPORTED : can_do(call, DIRECT);
     TN_TRY(kind->read_window(call, &window));
     return tn_dnnl_ask(call, can_do, DIRECT, &window) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
@@ -179,6 +222,7 @@ static tn_status conv_tactics(tn_call *call) {
     const conv_kind *kind = call->user;
     tn_window window;
     call->tactic_count = 1;
+    if (is_of_integers(kind) && can_do(call, SECOND) == TN_OK) call->tactic_count = 2;
     if (kind != &conv) return TN_OK;
     TN_TRY(kind->read_window(call, &window));
     if (may_be_winograd(call, &window) && tn_dnnl_ask(call, can_do, WINOGRAD, &window))
@@ -242,6 +286,7 @@ static tn_status conv_prepare(tn_call *call) {
         if (!tn_dnnl_layout_copy(&state->weights,
                                  dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0)))
             status = call->host->fail(call, TN_ERROR_MEMORY, "no memory for a layout");
+        tn_dnnl_implementation(desc, state->implementation, sizeof(state->implementation));
         dnnl_primitive_desc_destroy(desc);
     }
     if (status == TN_OK) status = pack(call, state);
@@ -260,16 +305,16 @@ static void conv_release(tn_call *call) {
 
 static tn_status describe(tn_call *call, int64_t parts, dnnl_primitive_desc_t *out_desc) {
     const conv_state *state = call->state;
-    return make_descriptor(call, parts, &state->weights, call->tactic, out_desc);
+    return make_descriptor(call, parts, state, call->tactic, out_desc);
 }
 
 static tn_status conv_reshape(tn_call *call) {
-    return tn_dnnl_node_reshape(call, true, bias_of(call), describe);
+    return tn_dnnl_node_reshape(call, true, bias_of(call), added_of(call), describe);
 }
 
 static tn_status conv_run(tn_call *call) {
     const conv_state *state = call->state;
-    return tn_dnnl_node_run(call, state->packed, bias_of(call));
+    return tn_dnnl_node_run(call, state->packed, bias_of(call), added_of(call));
 }
 
 /* Channels last come last: a build without measuring then seldom asks for them. */
@@ -283,11 +328,19 @@ static const char *const combinations[] = {
 static const char *const integer_combinations[] = {INTEGERS("u8", "u8"), INTEGERS("i8", "i8"),
                                                    INTEGERS("u8", "i8"), INTEGERS("i8", "u8")};
 
+#define INTEGERS_ADD(x, y)                                                                         \
+    x ":nhwc, f32, " x ", i8, f32, i8, f32, " y ", i32?, " y ":nhwc, f32, " y "?, f32, " y         \
+      "? -> " y ":nhwc"
+static const char *const add_combinations[] = {INTEGERS_ADD("u8", "u8"), INTEGERS_ADD("i8", "i8"),
+                                               INTEGERS_ADD("u8", "i8"), INTEGERS_ADD("i8", "u8")};
+
 #define CONV_KERNEL(name_of, operator_name, table, kind, of_absorbs, text)                         \
+    CONV_KERNEL_IN("", name_of, operator_name, table, kind, of_absorbs, text)
+#define CONV_KERNEL_IN(of_domain, name_of, operator_name, table, kind, of_absorbs, text)           \
     const tn_kernel name_of = {                                                                    \
         .size = sizeof(tn_kernel),                                                                 \
-        .revision = 2,                                                                             \
-        .domain = "",                                                                              \
+        .revision = 3,                                                                             \
+        .domain = of_domain,                                                                       \
         .op = operator_name,                                                                       \
         .device = "cpu",                                                                           \
         .name = "onednn",                                                                          \
@@ -312,3 +365,5 @@ CONV_KERNEL(tn_dnnl_conv_transpose_kernel, "ConvTranspose", combinations, conv_t
             TN_DNNL_ABSORBS, "oneDNN's transposed convolution.");
 CONV_KERNEL(tn_dnnl_integer_conv_kernel, "QLinearConv", integer_combinations, integer_conv, NULL,
             "oneDNN's convolution of 8-bit integers with signed weights.");
+CONV_KERNEL_IN("Tenon", tn_dnnl_integer_conv_add_kernel, "QLinearConvAdd", add_combinations,
+               integer_conv_add, NULL, "oneDNN's convolution of 8-bit integers and a sum behind.");

@@ -5,6 +5,7 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 static dnnl_engine_t the_engine;
@@ -116,6 +117,21 @@ static bool implementation_of(const_dnnl_primitive_desc_t desc, const char **out
 bool tn_dnnl_is_product(const_dnnl_primitive_desc_t desc) {
     const char *name = NULL;
     return implementation_of(desc, &name) && strstr(name, "gemm");
+}
+
+bool tn_dnnl_is_amx(const_dnnl_primitive_desc_t desc) {
+    const char *name = NULL;
+    return implementation_of(desc, &name) && strstr(name, "amx");
+}
+
+void tn_dnnl_implementation(const_dnnl_primitive_desc_t desc, char *text, size_t bytes) {
+    const char *name = NULL;
+    snprintf(text, bytes, "%s", implementation_of(desc, &name) ? name : "");
+}
+
+bool tn_dnnl_is_avx512(const_dnnl_primitive_desc_t desc) {
+    const char *name = NULL;
+    return implementation_of(desc, &name) && strstr(name, "avx512");
 }
 
 bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc) {

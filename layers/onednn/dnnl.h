@@ -49,7 +49,8 @@ void tn_dnnl_layout_clear(tn_dnnl_layout *layout);
 tn_dnnl_view tn_dnnl_layout_view(const tn_dnnl_layout *layout); /* null when it is not set */
 /* Text that two layouts share only when they lay the same elements out alike, `key` having room for
  * TN_DNNL_KEY_BYTES; false where that cannot be told. */
-#define TN_DNNL_KEY_BYTES 24
+#define TN_DNNL_KEY_BYTES  24
+#define TN_DNNL_NAME_BYTES 64 /* of an implementation */
 bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key);
 
 /* The bytes added to a hash, which begins as TN_DNNL_HASH_BASIS. */
@@ -69,18 +70,27 @@ void tn_dnnl_window_of(const tn_window *window, bool is_transposed, tn_dnnl_wind
     "(relu|leaky_relu|clip|sigmoid|tanh|hard_swish|gelu_erf|gelu_tanh|swish|elu)"
 
 /* What becomes of the exact sums of a product of integers: y = round(sum * factor of its channel),
- * plus the zero point, saturated; `factors` has as many as there are channels. */
+ * plus the zero point, saturated; `factors` has as many as there are channels. Where a tensor is
+ * added, y is bounded by low and high before its zero point would be added, and the result is
+ * round((y * own_factor + added - added_zero) * added_factor), saturated. */
 typedef struct tn_dnnl_requantisation {
     const float *factors;
     int64_t count;
     int32_t source_zero, target_zero;
+    const tn_tensor *added; /* null: nothing is */
+    float low, high, own_factor, added_factor;
+    int32_t added_zero;
 } tn_dnnl_requantisation;
+/* The number of the addition among the primitive's further operations. */
+enum { TN_DNNL_SUM_AT = 3 };
 
 /* One forward primitive for the call's threads and steps. */
 typedef struct tn_dnnl_operation {
     enum { TN_DNNL_CONVOLUTION, TN_DNNL_DECONVOLUTION, TN_DNNL_POOLING } kind;
     dnnl_alg_kind_t algorithm;
-    int64_t parts; /* of the call, of which it does one: see node.c */
+    int64_t parts;              /* of the call, of which it does one: see node.c */
+    uint32_t skipped;           /* how many of oneDNN's implementations are passed over */
+    const char *implementation; /* the first of this name, or the first at all; null: any */
     tn_dnnl_view source, target;
     tn_dnnl_view weights, bias; /* not of a pooling; bias: null, none */
     tn_dnnl_window window;
@@ -135,20 +145,28 @@ tn_status tn_dnnl_primitive_run(tn_call *call, const tn_dnnl_primitive *primitiv
  * and what `reshape` and `run` do (node.c). An addition is operand 0. */
 tn_status tn_dnnl_node_open(tn_call *call);
 void tn_dnnl_node_close(tn_call *call);
-/* `describe` as tn_dnnl_describe, for one of `parts` parts of the call; `bias` null: none. */
+/* `describe` as tn_dnnl_describe, for one of `parts` parts of the call; `bias` null: none; `added`:
+ * that of a requantisation, or null. */
 tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights, const tn_tensor *bias,
+                               const tn_tensor *added,
                                tn_status (*describe)(tn_call *call, int64_t parts,
                                                      dnnl_primitive_desc_t *out_desc));
 /* `weights` as they were packed; null: none. */
-tn_status tn_dnnl_node_run(tn_call *call, const void *weights, const tn_tensor *bias);
+tn_status tn_dnnl_node_run(tn_call *call, const void *weights, const tn_tensor *bias,
+                           const tn_tensor *added);
 
 /* Whether the implementation is one of oneDNN's plain ones, which our own kernels beat. */
 bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc);
-/* Whether it is done as a product of matrices ("x64:gemm:jit"). */
+/* Whether it is done as a product of matrices ("x64:gemm:jit"), by AMX's tiles, by AVX-512
+ * at all. */
 bool tn_dnnl_is_product(const_dnnl_primitive_desc_t desc);
+bool tn_dnnl_is_amx(const_dnnl_primitive_desc_t desc);
+bool tn_dnnl_is_avx512(const_dnnl_primitive_desc_t desc);
+/* Copies its name, cut to the bytes there are. */
+void tn_dnnl_implementation(const_dnnl_primitive_desc_t desc, char *text, size_t bytes);
 
 extern const tn_kernel tn_dnnl_conv_kernel, tn_dnnl_conv_transpose_kernel,
-    tn_dnnl_integer_conv_kernel, tn_dnnl_max_pool_kernel, tn_dnnl_average_pool_kernel,
-    tn_dnnl_global_average_pool_kernel;
+    tn_dnnl_integer_conv_kernel, tn_dnnl_integer_conv_add_kernel, tn_dnnl_max_pool_kernel,
+    tn_dnnl_average_pool_kernel, tn_dnnl_global_average_pool_kernel;
 
 #endif

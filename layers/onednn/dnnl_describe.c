@@ -3,6 +3,8 @@
 #include "onednn/dnnl.h"
 #include <tenon/kit/known_steps.h>
 
+#include <string.h>
+
 /* ----------------------------------------------------------------------------------------------
  * attributes */
 
@@ -54,12 +56,40 @@ static dnnl_status_t append_addition(dnnl_post_ops_t post_ops, const tn_tensor *
     return status;
 }
 
+#if DNNL_VERSION_MAJOR < 3
+static dnnl_status_t append_linear(dnnl_post_ops_t post_ops, float factor, float term) {
+    return dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_linear, factor, term);
+}
+
+static dnnl_status_t append_zero_point(dnnl_post_ops_t post_ops, int32_t zero) {
+    if (zero == 0) return dnnl_success;
+    const dnnl_status_t status =
+        dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_round, 0, 0);
+    return status == dnnl_success ? append_linear(post_ops, 1.0f, (float)zero) : status;
+}
+
+/* The addition is operation TN_DNNL_SUM_AT. The last factor is that of a function which does
+ * nothing: of two linear ones oneDNN 2.6 computes one with the other's numbers. */
+static dnnl_status_t append_sum(dnnl_post_ops_t post_ops, const tn_dnnl_requantisation *r,
+                                int64_t parts) {
+    dnnl_status_t status = dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_round, 0, 0);
+    if (status == dnnl_success)
+        status = dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_clip, r->low, r->high);
+    if (status == dnnl_success)
+        status = append_linear(post_ops, r->own_factor, (float)-r->added_zero);
+    if (status == dnnl_success) status = append_addition(post_ops, r->added, parts);
+    return status == dnnl_success
+               ? dnnl_post_ops_append_eltwise(post_ops, r->added_factor, dnnl_eltwise_relu, 1.0f, 0)
+               : status;
+}
+#endif
+
 /* The zero point is added after the rounding, so that ties go to the even number of steps; as a
  * function of the elements, since implementations with zero points of the target are slower. */
 static dnnl_status_t set_requantisation(dnnl_primitive_attr_t attributes, dnnl_post_ops_t post_ops,
-                                        const tn_dnnl_requantisation *r) {
+                                        const tn_dnnl_requantisation *r, int64_t parts) {
 #if DNNL_VERSION_MAJOR >= 3
-    (void)attributes, (void)post_ops, (void)r;
+    (void)attributes, (void)post_ops, (void)r, (void)parts;
     return dnnl_unimplemented;
 #else
     dnnl_status_t status = dnnl_primitive_attr_set_output_scales(attributes, r->count,
@@ -67,12 +97,8 @@ static dnnl_status_t set_requantisation(dnnl_primitive_attr_t attributes, dnnl_p
     if (status == dnnl_success && r->source_zero)
         status =
             dnnl_primitive_attr_set_zero_points(attributes, DNNL_ARG_SRC, 1, 0, &r->source_zero);
-    if (status == dnnl_success && r->target_zero)
-        status = dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_round, 0, 0);
-    if (status == dnnl_success && r->target_zero)
-        status = dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_linear, 1.0f,
-                                              (float)r->target_zero);
-    return status;
+    if (status != dnnl_success) return status;
+    return r->added ? append_sum(post_ops, r, parts) : append_zero_point(post_ops, r->target_zero);
 #endif
 }
 
@@ -99,7 +125,7 @@ static tn_status create_attributes(tn_call *call, int64_t parts,
             status = dnnl_unimplemented;
     }
     if (status == dnnl_success && requantisation)
-        status = set_requantisation(attributes, post_ops, requantisation);
+        status = set_requantisation(attributes, post_ops, requantisation, parts);
     if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(attributes, post_ops);
     if (post_ops) dnnl_post_ops_destroy(post_ops);
     if (status != dnnl_success) {
@@ -134,6 +160,36 @@ static dnnl_status_t create(const tn_dnnl_operation *o, const_dnnl_primitive_att
 
 #else
 
+static bool is_called(const_dnnl_primitive_desc_t desc, const char *implementation) {
+    char name[TN_DNNL_NAME_BYTES];
+    tn_dnnl_implementation(desc, name, sizeof(name));
+    return strcmp(name, implementation) == 0;
+}
+
+/* The implementation that the operation asks for by number or, before that, by name. */
+static dnnl_status_t choose(const tn_dnnl_operation *o, const void *description,
+                            const_dnnl_primitive_attr_t attributes,
+                            dnnl_primitive_desc_t *out_desc) {
+    dnnl_primitive_desc_iterator_t iterator = NULL;
+    dnnl_primitive_desc_t desc = NULL;
+    dnnl_status_t status = dnnl_primitive_desc_iterator_create(&iterator, description, attributes,
+                                                               tn_dnnl_engine(), NULL);
+    for (uint32_t i = 0; status == dnnl_success; i++) {
+        desc = dnnl_primitive_desc_iterator_fetch(iterator);
+        if (!desc) status = dnnl_out_of_memory;
+        if (!desc || (o->implementation ? is_called(desc, o->implementation) : i == o->skipped))
+            break;
+        dnnl_primitive_desc_destroy(desc);
+        status = dnnl_primitive_desc_iterator_next(iterator);
+    }
+    if (iterator) dnnl_primitive_desc_iterator_destroy(iterator);
+    if (status == dnnl_iterator_ends && o->implementation)
+        return dnnl_primitive_desc_create(out_desc, description, attributes, tn_dnnl_engine(),
+                                          NULL);
+    if (status == dnnl_success) *out_desc = desc;
+    return status;
+}
+
 static dnnl_status_t create(const tn_dnnl_operation *o, const_dnnl_primitive_attr_t attributes,
                             dnnl_primitive_desc_t *out_desc) {
     const tn_dnnl_window *w = &o->window;
@@ -156,8 +212,12 @@ static dnnl_status_t create(const tn_dnnl_operation *o, const_dnnl_primitive_att
         status = dnnl_dilated_convolution_forward_desc_init(
             &description.convolution, inference, o->algorithm, o->source, o->weights, o->bias,
             o->target, w->strides, w->dilations, w->begin, w->end);
-    if (status != dnnl_success) return status;
-    return dnnl_primitive_desc_create(out_desc, &description, attributes, tn_dnnl_engine(), NULL);
+    if (status == dnnl_success && (o->skipped > 0 || o->implementation))
+        status = choose(o, &description, attributes, out_desc);
+    else if (status == dnnl_success)
+        status =
+            dnnl_primitive_desc_create(out_desc, &description, attributes, tn_dnnl_engine(), NULL);
+    return status;
 }
 
 #endif

@@ -7,9 +7,13 @@
 #define TEXT(number)      TEXT_OF(number)
 #define DNNL_VERSION_TEXT TEXT(DNNL_VERSION_MAJOR) "." TEXT(DNNL_VERSION_MINOR)
 
-static const tn_kernel *const kernels[] = {
-    &tn_dnnl_conv_kernel,     &tn_dnnl_conv_transpose_kernel, &tn_dnnl_integer_conv_kernel,
-    &tn_dnnl_max_pool_kernel, &tn_dnnl_average_pool_kernel,   &tn_dnnl_global_average_pool_kernel};
+static const tn_kernel *const kernels[] = {&tn_dnnl_conv_kernel,
+                                           &tn_dnnl_conv_transpose_kernel,
+                                           &tn_dnnl_integer_conv_kernel,
+                                           &tn_dnnl_integer_conv_add_kernel,
+                                           &tn_dnnl_max_pool_kernel,
+                                           &tn_dnnl_average_pool_kernel,
+                                           &tn_dnnl_global_average_pool_kernel};
 
 TN_EXPORT tn_library *tenon_library_1(const tn_host *host);
 TN_EXPORT tn_library *tenon_library_1(const tn_host *host) {

@@ -38,7 +38,8 @@ static int64_t parts_of(const tn_call *call) {
 
 /* The arguments in the order in which tn_dnnl_node_run gives their addresses. */
 static tn_status add_arguments(tn_call *call, bool has_weights, bool has_bias,
-                               const_dnnl_primitive_desc_t desc, tn_dnnl_primitive *primitive) {
+                               const tn_tensor *added, const_dnnl_primitive_desc_t desc,
+                               tn_dnnl_primitive *primitive) {
     const struct {
         int id;
         dnnl_query_t query;
@@ -56,16 +57,17 @@ static tn_status add_arguments(tn_call *call, bool has_weights, bool has_bias,
             call, primitive, arguments[i].id,
             dnnl_primitive_desc_query_md(desc, arguments[i].query, arguments[i].index));
     }
-    if (status == TN_OK && call->operand_count &&
-        tn_dnnl_layout_of(&operand, call->operands[0], primitive->parts))
-        status = tn_dnnl_primitive_add(call, primitive,
-                                       DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+    const tn_tensor *other = added ? added : call->operand_count ? call->operands[0] : NULL;
+    const int at = DNNL_ARG_ATTR_MULTIPLE_POST_OP(added ? TN_DNNL_SUM_AT : 0);
+    if (status == TN_OK && other && tn_dnnl_layout_of(&operand, other, primitive->parts))
+        status = tn_dnnl_primitive_add(call, primitive, at | DNNL_ARG_SRC_1,
                                        tn_dnnl_layout_view(&operand));
     tn_dnnl_layout_clear(&operand);
     return status;
 }
 
 tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights, const tn_tensor *bias,
+                               const tn_tensor *added,
                                tn_status (*describe)(tn_call *call, int64_t parts,
                                                      dnnl_primitive_desc_t *out_desc)) {
     node_context *context = call->context;
@@ -79,7 +81,7 @@ tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights, const tn_tensor 
         tn_status status = tn_dnnl_primitive_make(call, desc, primitive);
         primitive->parts = parts;
         if (status == TN_OK)
-            status = add_arguments(call, has_weights, bias != NULL, desc, primitive);
+            status = add_arguments(call, has_weights, bias != NULL, added, desc, primitive);
         dnnl_primitive_desc_destroy(desc);
         if (status != TN_OK) {
             tn_dnnl_primitive_destroy(primitive);
@@ -97,13 +99,15 @@ static tn_dnnl_address address_of(const tn_tensor *tensor) {
     return (tn_dnnl_address){tensor->data, (uint64_t)tensor->strides[0] * bytes};
 }
 
-tn_status tn_dnnl_node_run(tn_call *call, const void *weights, const tn_tensor *bias) {
+tn_status tn_dnnl_node_run(tn_call *call, const void *weights, const tn_tensor *bias,
+                           const tn_tensor *added) {
     const node_context *context = call->context;
     tn_dnnl_address addresses[TN_DNNL_ARGUMENTS] = {address_of(call->inputs[X]),
                                                     address_of(call->outputs[0])};
     uint32_t count = 2;
     if (weights) addresses[count++] = (tn_dnnl_address){(void *)(uintptr_t)weights, 0};
     if (bias) addresses[count++] = (tn_dnnl_address){bias->data, 0};
-    if (call->operand_count) addresses[count++] = address_of(call->operands[0]);
+    if (added || call->operand_count)
+        addresses[count++] = address_of(added ? added : call->operands[0]);
     return tn_dnnl_primitive_run(call, &context->primitive, addresses);
 }

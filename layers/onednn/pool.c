@@ -77,11 +77,11 @@ static tn_status pool_accepts(tn_call *call) {
 }
 
 static tn_status pool_reshape(tn_call *call) {
-    return tn_dnnl_node_reshape(call, false, NULL, describe);
+    return tn_dnnl_node_reshape(call, false, NULL, NULL, describe);
 }
 
 static tn_status pool_run(tn_call *call) {
-    return tn_dnnl_node_run(call, NULL, NULL);
+    return tn_dnnl_node_run(call, NULL, NULL, NULL);
 }
 
 static const char *const combinations[] = {"f32:linear|c16|c8:strided -> f32:linear|c16|c8:strided",

@@ -9,21 +9,21 @@
 enum { GRAIN = 16384 };
 
 /* ----------------------------------------------------------------------------------------------
- * QLinearAdd */
+ * QLinearAdd, QLinearMul */
 
-typedef struct sum_job {
-    tn_quantized_sum sum;
-    const tn_quantized_level *level;
+typedef struct pair_job {
+    tn_quantized_pair pair;
+    tn_quantized_row row;
     const tn_broadcast_rows *rows; /* at the first row */
     const uint8_t *a, *b;
     uint8_t *y;
-} sum_job;
+} pair_job;
 
 /* Other formats than linear have the axes of the output all. */
-static tn_status sum_accepts(tn_call *call) {
+static tn_status pair_accepts(tn_call *call) {
     const tn_tensor *y = call->outputs[0];
     if (y->format == TN_LINEAR) return TN_OK;
-    return call->inputs[TN_SUM_A]->rank == y->rank && call->inputs[TN_SUM_B]->rank == y->rank
+    return call->inputs[TN_PAIR_A]->rank == y->rank && call->inputs[TN_PAIR_B]->rank == y->rank
                ? TN_OK
                : TN_ERROR_UNSUPPORTED;
 }
@@ -38,46 +38,52 @@ static void add_input(tn_broadcast_rows *rows, const tn_tensor *y, const tn_tens
     tn_broadcast_add(rows, physical.rank, physical.shape);
 }
 
-static void sum_row(const void *user, const tn_broadcast_rows *rows, int64_t first, int64_t count) {
-    const sum_job *job = user;
+static void pair_row(const void *user, const tn_broadcast_rows *rows, int64_t first,
+                     int64_t count) {
+    const pair_job *job = user;
     const int64_t a_step = rows->stride[0], b_step = rows->stride[1];
-    job->level->add(&job->sum, count, job->a + rows->offset[0] + first * a_step, a_step,
-                    job->b + rows->offset[1] + first * b_step, b_step,
-                    job->y + rows->output_offset + first);
+    job->row(&job->pair, count, job->a + rows->offset[0] + first * a_step, a_step,
+             job->b + rows->offset[1] + first * b_step, b_step,
+             job->y + rows->output_offset + first);
 }
 
-static tn_status sum_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const sum_job *job = user;
+static tn_status pair_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const pair_job *job = user;
     (void)thread;
-    tn_broadcast_elements(job->rows, begin, end, sum_row, job);
+    tn_broadcast_elements(job->rows, begin, end, pair_row, job);
     return TN_OK;
 }
 
-static tn_status sum_run(tn_call *call) {
+static tn_status pair_run(tn_call *call) {
     const tn_tensor *y = call->outputs[0];
     tn_broadcast_rows rows;
     tn_physical physical;
-    sum_job job = {.level = call->user,
-                   .rows = &rows,
-                   .a = call->inputs[TN_SUM_A]->data,
-                   .b = call->inputs[TN_SUM_B]->data,
-                   .y = y->data};
-    tn_quantized_sum_read(call, &job.sum);
+    const tn_quantized_level *level = call->user;
+    pair_job job = {.row = tn_quantized_is_product(call) ? level->multiply : level->add,
+                    .rows = &rows,
+                    .a = call->inputs[TN_PAIR_A]->data,
+                    .b = call->inputs[TN_PAIR_B]->data,
+                    .y = y->data};
+    tn_quantized_pair_read(call, &job.pair);
     tn_physical_init(&physical, y->format, y->rank, y->shape);
     tn_broadcast_init(&rows, physical.rank, physical.shape);
-    add_input(&rows, y, call->inputs[TN_SUM_A]);
-    add_input(&rows, y, call->inputs[TN_SUM_B]);
+    add_input(&rows, y, call->inputs[TN_PAIR_A]);
+    add_input(&rows, y, call->inputs[TN_PAIR_B]);
     if (!tn_broadcast_begin(&rows)) return TN_OK;
     return call->host->parallel_for(call, tn_infer_product(physical.shape, 0, physical.rank), GRAIN,
-                                    sum_elements, &job);
+                                    pair_elements, &job);
 }
 
-static const char *const sum_combinations[] = {
+static const char *const pair_combinations[] = {
     "u8|i8, f32, *?, u8|i8, f32, *?, f32, *? -> u8|i8",
     "u8|i8:nhwc, f32, *?, u8|i8:nhwc, f32, *?, f32, *? -> u8|i8:nhwc"};
-TN_LEVEL_KERNELS_IN("com.microsoft", sum, tn_quantized, "QLinearAdd", "rows",
-                    "Rows of 8-bit elements on all threads.", .traits = TN_KERNEL_DETERMINISTIC,
-                    TN_COMBINATIONS(sum_combinations), .accepts = sum_accepts, .run = sum_run);
+#define PAIR_KERNELS(prefix, operator_name)                                                        \
+    TN_LEVEL_KERNELS_IN("com.microsoft", prefix, tn_quantized, operator_name, "rows",              \
+                        "Rows of 8-bit elements on all threads.",                                  \
+                        .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(pair_combinations),     \
+                        .accepts = pair_accepts, .run = pair_run)
+PAIR_KERNELS(sum, "QLinearAdd");
+PAIR_KERNELS(product, "QLinearMul");
 
 /* ----------------------------------------------------------------------------------------------
  * LookUp */
@@ -131,4 +137,5 @@ LOOK_UP_KERNEL(baseline);
 LOOK_UP_KERNEL(avx2);
 LOOK_UP_KERNEL(avx512);
 
-const tn_kernel *const tn_quantized_kernels[6] = {TN_LEVEL_LIST(sum), TN_LEVEL_LIST(look_up)};
+const tn_kernel *const tn_quantized_kernels[9] = {TN_LEVEL_LIST(sum), TN_LEVEL_LIST(product),
+                                                  TN_LEVEL_LIST(look_up)};

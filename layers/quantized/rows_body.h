@@ -22,28 +22,41 @@ static inline float real_of(uint8_t byte, uint8_t flip, int32_t zero, float fact
     return (float)((int32_t)(uint8_t)(byte ^ flip) - zero) * factor;
 }
 
-static inline __attribute__((always_inline)) void add_rows(tn_quantized_sum s, int64_t count,
-                                                           const uint8_t *a, const int64_t a_step,
-                                                           const uint8_t *b, const int64_t b_step,
-                                                           uint8_t *restrict y) {
-    const float low = (float)-s.y_zero, high = (float)(255 - s.y_zero);
-    for (int64_t i = 0; i < count; i++) {
-        const float value = real_of(a[i * a_step], s.a_flip, s.a_zero, s.a_factor) +
-                            real_of(b[i * b_step], s.b_flip, s.b_zero, s.b_factor);
-        y[i] = round_to_byte(value, low, high, s.y_zero) ^ s.y_flip;
+/* `of` is add_one or multiply_one. */
+static inline float add_one(const tn_quantized_pair *p, uint8_t a, uint8_t b) {
+    return real_of(a, p->a_flip, p->a_zero, p->a_factor) +
+           real_of(b, p->b_flip, p->b_zero, p->b_factor);
+}
+
+/* The product of integers is exact. */
+static inline float multiply_one(const tn_quantized_pair *p, uint8_t a, uint8_t b) {
+    const int32_t product = ((int32_t)(uint8_t)(a ^ p->a_flip) - p->a_zero) *
+                            ((int32_t)(uint8_t)(b ^ p->b_flip) - p->b_zero);
+    return (float)product * p->a_factor;
+}
+
+#define ROWS(name)                                                                                 \
+    static inline __attribute__((always_inline)) void name##_rows(                                 \
+        tn_quantized_pair p, int64_t count, const uint8_t *a, const int64_t a_step,                \
+        const uint8_t *b, const int64_t b_step, uint8_t *restrict y) {                             \
+        const float low = (float)-p.y_zero, high = (float)(255 - p.y_zero);                        \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            y[i] =                                                                                 \
+                round_to_byte(name##_one(&p, a[i * a_step], b[i * b_step]), low, high, p.y_zero) ^ \
+                p.y_flip;                                                                          \
+    }                                                                                              \
+    static void name(const tn_quantized_pair *pair, int64_t count, const uint8_t *a,               \
+                     int64_t a_step, const uint8_t *b, int64_t b_step, uint8_t *y) {               \
+        if (a_step && b_step)                                                                      \
+            name##_rows(*pair, count, a, 1, b, 1, y);                                              \
+        else if (a_step)                                                                           \
+            name##_rows(*pair, count, a, 1, b, 0, y);                                              \
+        else if (b_step)                                                                           \
+            name##_rows(*pair, count, a, 0, b, 1, y);                                              \
+        else                                                                                       \
+            name##_rows(*pair, count, a, 0, b, 0, y);                                              \
     }
-}
+ROWS(add)
+ROWS(multiply)
 
-static void add(const tn_quantized_sum *sum, int64_t count, const uint8_t *a, int64_t a_step,
-                const uint8_t *b, int64_t b_step, uint8_t *y) {
-    if (a_step && b_step)
-        add_rows(*sum, count, a, 1, b, 1, y);
-    else if (a_step)
-        add_rows(*sum, count, a, 1, b, 0, y);
-    else if (b_step)
-        add_rows(*sum, count, a, 0, b, 1, y);
-    else
-        add_rows(*sum, count, a, 0, b, 0, y);
-}
-
-const tn_quantized_level TN_QUANTIZED_LEVEL = {add};
+const tn_quantized_level TN_QUANTIZED_LEVEL = {add, multiply};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resize by the nearest element of 8-bit tensors that stand for floating-point values, along the
- * last two axes, linear or channels last: bytes are copied, through a table where the scales
- * differ. Other modes stay in floats (kernels.c).
+ * Resize by the nearest element of 8-bit tensors, plain integers or such that stand for
+ * floating-point values, along the last two axes, linear or channels last: bytes are copied,
+ * through a table where the scales differ. Other modes stay in floats (kernels.c).
  */
 #include "kit/math/byte_table.h"
 #include "kit/operator/kernel_memory.h"
@@ -17,8 +17,16 @@ typedef struct nearest_context {
     tn_byte_table table;
 } nearest_context;
 
+/* Not such that stand for floating-point values. */
+static bool are_integers(const tn_call *call) {
+    const tn_type type = call->inputs[0]->type;
+    return (type == TN_U8 || type == TN_I8) && !call->inputs[0]->quantization &&
+           !call->outputs[0]->quantization;
+}
+
 static bool read_plan(tn_call *call, tn_resize_plan *plan) {
-    return tn_byte_scale(call->inputs[0]) != 0 && tn_byte_scale(call->outputs[0]) != 0 &&
+    return (are_integers(call) ||
+            (tn_byte_scale(call->inputs[0]) != 0 && tn_byte_scale(call->outputs[0]) != 0)) &&
            tn_resize_read(call, plan) == TN_OK && plan->mode == TN_RESIZE_NEAREST &&
            tn_resize_changes_images(plan, 1);
 }
@@ -64,8 +72,9 @@ static tn_status nearest_reshape(tn_call *call) {
     context->lanes = x->format == TN_LINEAR ? 1 : x->shape[1];
     context->planes =
         x->format == TN_LINEAR ? tn_infer_product(x->shape, 0, last - 1) : x->shape[0];
-    context->is_rescaled = tn_byte_scale(x) != tn_byte_scale(y);
-    tn_byte_table_rescale(&context->table, tn_byte_scale(x), tn_byte_scale(y));
+    context->is_rescaled = !are_integers(call) && tn_byte_scale(x) != tn_byte_scale(y);
+    if (context->is_rescaled)
+        tn_byte_table_rescale(&context->table, tn_byte_scale(x), tn_byte_scale(y));
     return TN_OK;
 }
 
@@ -119,11 +128,13 @@ static tn_status nearest_run(tn_call *call) {
                                     copy_rows, &job);
 }
 
-static const char *const combinations[] = {"qi8, *?... -> qi8", "qi8:nhwc, *?... -> qi8:nhwc"};
+static const char *const combinations[] = {"qi8, *?... -> qi8", "qi8:nhwc, *?... -> qi8:nhwc",
+                                           "u8|i8, *?... -> u8|i8",
+                                           "u8|i8:nhwc, *?... -> u8|i8:nhwc"};
 
 const tn_kernel tn_resize_int8_nearest = {
     .size = sizeof(tn_kernel),
-    .revision = 1,
+    .revision = 2,
     .domain = "",
     .op = "Resize",
     .device = "cpu",

@@ -87,7 +87,8 @@ static const char *const resize_10_cases[] = {
         "mode=cubic coordinate_transformation_mode=pytorch_half_pixel"                             \
         " | X=f16[1,1,5,4] sizes=i64[4]{1,1,1,9}",                                                 \
         "mode=linear | X=f32[0,3,4,4] sizes=i64[4]{0,3,8,8}",                                      \
-        "mode=cubic | X=f32[1,3,64,48] sizes=i64[4]{1,3,128,96}"
+        "mode=cubic | X=f32[1,3,64,48] sizes=i64[4]{1,3,128,96}",                                  \
+        "| X=i8[2,19,4,5] scales=f32[4]{1,1,2,3}"
 static const char *const resize_11_cases[] = {CASES_11};
 static const char *const resize_18_cases[] = {
     CASES_11,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks with QuantizeLinear and DequantizeLinear: which nodes become operators of integers, and that these give the bytes
-that sums of integers in NumPy give. Scales that are none, and zero points of other types, leave the nodes as they are.
+that sums of integers in NumPy give. Scales that are none, and zero points of other types, leave the nodes as they are. Dynamic
+quantisation, and weights of 4 bits and of 8-bit floats, against sums in double precision.
 
 Usage: check_quantized_networks.py TENON, where TENON is the program. Needs NumPy and onnx.
 """
@@ -45,7 +46,7 @@ class Net:
     def model(self, kind=None):
         kind = helper.np_dtype_to_tensor_dtype(np.dtype(kind or self.kind))
         graph = helper.make_graph(self.nodes, "net", [self.input], [helper.make_tensor_value_info("y", kind, None)], self.constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8 if self.opset < 21 else 10)
 
 
 def saturate(value, zero):
@@ -109,6 +110,31 @@ def sum_case(kind, relu=False):
     return net.model(), x, saturate(a + b, y_zero)
 
 
+def residual_case(kind, taps, relu, zeros, swapped=False):
+    """A convolution and x added to it; `zeros` are the zero points of the convolution, of x and of the sum."""
+    rng = np.random.RandomState(11)
+    info = np.iinfo(kind)
+    x = rng.randint(info.min, info.max + 1, (2, 32, 9, 10)).astype(kind)
+    w = rng.randint(-127, 128, (32, 32, taps, taps)).astype(I8)
+    w_scale = rng.uniform(0.002, 0.01, 32).astype(F32)
+    b = rng.randint(-9000, 9000, 32).astype(I32)
+    v_zero, x_zero, y_zero = (kind(z) for z in zeros)
+    x_scale, v_scale, y_scale = F32(0.03), F32(0.11), F32(0.13)
+    net = Net(list(x.shape), kind)
+    real = net.real("x", x_scale, x_zero)
+    zero = net.const(np.zeros(32, I8))
+    weights = net.node("DequantizeLinear", net.const(w), net.const(w_scale), zero, axis=0)
+    bias = net.node("DequantizeLinear", net.const(b), net.const(x_scale * w_scale), axis=0)
+    v = net.node("Conv", real, weights, bias, kernel_shape=[taps, taps], pads=[taps // 2] * 4)
+    v = net.real(net.store(v, v_scale, v_zero), v_scale, v_zero)
+    s = net.node("Add", *((real, v) if swapped else (v, real)))
+    net.store(net.node("Relu", s) if relu else s, y_scale, y_zero, to="y")
+    sums = convolve(x.astype(np.int64) - int(x_zero), w, taps // 2, 1) + b[:, None, None]
+    inner = saturate(sums.astype(F32) * ((x_scale * w_scale) / v_scale).astype(F32).reshape(-1, 1, 1), v_zero)
+    real_v = (inner.astype(I32) - int(v_zero)).astype(F32) * (v_scale / y_scale)
+    return net.model(), x, saturate(real_v + (x.astype(I32) - int(x_zero)).astype(F32) * (x_scale / y_scale), y_zero)
+
+
 def gemm_case():
     """Flatten, a product with transposed weights and a bias, and a table of a sigmoid."""
     rng = np.random.RandomState(3)
@@ -146,7 +172,126 @@ def mat_mul_case():
     return net.model(), x, saturate((inner @ inner.transpose(0, 2, 1)).astype(F32) * (F32(0.1) * F32(0.1) / F32(2)), I8(0))
 
 
+def real_of(x, scale, zero):
+    return (x.astype(I32) - int(zero)).astype(F32) * F32(scale)
+
+
+def selection_case(shape, op, values, right, **fields):
+    """An operator that selects elements; `values` are its constant inputs, `right` what it does in NumPy."""
+    rng = np.random.RandomState(5)
+    x = rng.randint(0, 256, shape).astype(U8)
+    net = Net(list(shape), U8)
+    v = net.node(op, net.real("x", 0.5, U8(7)), *[net.const(value) if value is not None else "" for value in values], **fields)
+    net.store(v, 0.5, U8(7), to="y")
+    return net.model(), x, right(x)
+
+
+def product_case(kind, constant=False):
+    """By a constant of a factor a channel, or by its own maximum pool."""
+    rng = np.random.RandomState(6)
+    info = np.iinfo(kind)
+    x = rng.randint(info.min, info.max + 1, (1, 16, 6, 7)).astype(kind)
+    zero, y_zero, b_zero = kind(3), kind(9), kind(5)
+    net = Net(list(x.shape), kind)
+    real = net.real("x", 0.05, zero)
+    if constant:
+        b = rng.randint(info.min, info.max + 1, (1, 16, 1, 1)).astype(kind)
+        factor = net.real(net.const(b), 0.02, b_zero)
+        scale = F32(0.02)
+    else:
+        factor = net.real(net.store(net.node("MaxPool", real, kernel_shape=[3, 3], pads=[1, 1, 1, 1]), 0.05, zero), 0.05, zero)
+        padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=info.min)
+        b = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3)).max(axis=(4, 5))
+        b_zero, scale = zero, F32(0.05)
+    net.store(net.node("Mul", real, factor), 0.075, y_zero, to="y")
+    products = (x.astype(I32) - int(zero)) * (b.astype(I32) - int(b_zero))
+    return net.model(), x, saturate(products.astype(F32) * (F32(0.05) * scale / F32(0.075)), y_zero)
+
+
+def silu_case():
+    """The sigmoid is stored in 8 bits, too: one table of both."""
+    x = np.arange(256, dtype=U8).reshape(2, 8, 16)
+    net = Net(list(x.shape), U8)
+    real = net.real("x", 0.05, U8(120))
+    sigmoid = net.real(net.store(net.node("Sigmoid", real), 1 / 256, U8(0)), 1 / 256, U8(0))
+    net.store(net.node("Mul", real, sigmoid), 0.03, U8(10), to="y")
+    values = real_of(x, 0.05, U8(120))
+    stored = saturate(1 / (1 + np.exp(-values.astype(np.float64))) * 256, U8(0))
+    products = (x.astype(I32) - 120) * stored.astype(I32)
+    return net.model(), x, saturate(products.astype(F32) * (F32(0.05) * F32(1 / 256) / F32(0.03)), U8(10))
+
+
+def clip_case():
+    """ReLU6."""
+    x = np.arange(256, dtype=U8).reshape(2, 8, 16)
+    net = Net(list(x.shape), U8)
+    v = net.node("Clip", net.real("x", 0.05, U8(60)), net.const(F32(0)), net.const(F32(6)))
+    net.store(v, 0.03, U8(10), to="y")
+    return net.model(), x, saturate(np.clip(real_of(x, 0.05, U8(60)), F32(0), F32(6)) / F32(0.03), U8(10))
+
+
+def concat_case(count, y_scale):
+    """x and tables of it, joined along the channels; `y_scale` 0.05 is that of all inputs."""
+    rng = np.random.RandomState(7)
+    x = rng.randint(0, 256, (2, 4, 5, 3)).astype(U8)
+    net = Net(list(x.shape), U8)
+    floats, parts = [net.real("x", 0.05, U8(9))], [x]
+    for i in range(1, count):
+        stored = net.store(net.node("LeakyRelu", floats[0], alpha=0.25 * i), 0.05, U8(9))
+        floats.append(net.real(stored, 0.05, U8(9)))
+        value = real_of(x, 0.05, U8(9))
+        parts.append(saturate(np.where(value < 0, value * F32(0.25 * i), value) / F32(0.05), U8(9)))
+    net.store(net.node("Concat", *floats, axis=1), y_scale, U8(9), to="y")
+    joined = np.concatenate(parts, axis=1)
+    return net.model(), x, saturate(real_of(joined, 0.05, U8(9)) / F32(y_scale), U8(9))
+
+
+def split_case(sizes):
+    """Split along the channels, and joined in another order."""
+    rng = np.random.RandomState(8)
+    x = rng.randint(0, 256, (2, sum(sizes), 5, 3)).astype(U8)
+    net = Net(list(x.shape), U8)
+    names = [f"part{i}" for i in range(len(sizes))]
+    net.nodes.append(helper.make_node("Split", [net.real("x", 0.5, U8(7)), net.const(np.array(sizes, np.int64))], names, axis=1))
+    parts = [net.real(net.store(name, 0.5, U8(7)), 0.5, U8(7)) for name in names]
+    net.store(net.node("Concat", *parts[::-1], axis=1), 0.5, U8(7), to="y")
+    return net.model(), x, np.concatenate(np.split(x, np.cumsum(sizes)[:-1], axis=1)[::-1], axis=1)
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
 CASES = [
+    ("slice", selection_case((2, 6, 9), "Slice", [ints(1, 8), ints(5, 0), ints(1, 2), ints(2, -3)], lambda x: x[:, 1:5:2, 8:0:-3]),
+     {"quantized.slice": 1}),
+    ("pad with 0", selection_case((2, 4, 5, 6), "Pad", [ints(0, 1, 2, 0, 0, 0, 1, 3)],
+                                  lambda x: np.pad(x, ((0, 0), (1, 0), (2, 1), (0, 3)), constant_values=7)), {"quantized.pad": 1}),
+    ("pad by reflection", selection_case((2, 4, 5), "Pad", [ints(0, 1, 2, 0, 0, 3)],
+                                         lambda x: np.pad(x, ((0, 0), (1, 0), (2, 3)), mode="reflect"), mode="reflect"),
+     {"quantized.pad": 1}),
+    ("resize to the nearest", selection_case((1, 24, 4, 5), "Resize", [None, np.array([1, 1, 2, 3], F32)],
+                                             lambda x: x.repeat(2, axis=2).repeat(3, axis=3), mode="nearest",
+                                             coordinate_transformation_mode="asymmetric", nearest_mode="floor"),
+     {"quantized.resize": 1}),
+    ("gather", selection_case((5, 8), "Gather", [ints(3, 0, 4)], lambda x: x[[3, 0, 4]], axis=0), {"quantized.gather": 1}),
+    ("expand", selection_case((4, 1), "Expand", [ints(3, 4, 5)], lambda x: np.broadcast_to(x, (3, 4, 5))), {"quantized.expand": 1}),
+    ("squeeze", selection_case((4, 1, 5), "Squeeze", [ints(1)], lambda x: x.reshape(4, 5)), {"quantized.squeeze": 1}),
+    ("unsqueeze", selection_case((4, 5), "Unsqueeze", [ints(1)], lambda x: x.reshape(4, 1, 5)), {"quantized.unsqueeze": 1}),
+    ("space to depth", selection_case((1, 2, 4, 6), "SpaceToDepth", [], lambda x: x.reshape(1, 2, 2, 2, 3, 2).transpose(
+        0, 3, 5, 1, 2, 4).reshape(1, 8, 2, 3), blocksize=2), {"quantized.space_to_depth": 1}),
+    ("depth to space", selection_case((1, 8, 2, 3), "DepthToSpace", [], lambda x: x.reshape(1, 2, 2, 2, 2, 3).transpose(
+        0, 3, 4, 1, 5, 2).reshape(1, 2, 4, 6), blocksize=2), {"quantized.depth_to_space": 1}),
+    ("product of u8", product_case(U8), {"quantized.mul": 1, "quantized.max_pool": 1}),
+    ("product of i8", product_case(I8), {"quantized.mul": 1, "quantized.max_pool": 1}),
+    ("product by a constant", product_case(U8, constant=True), {"quantized.mul": 1}),
+    ("x * sigmoid(x)", silu_case(), {"quantized.mul": 1, "quantized.sigmoid": 1, "quantized.silu": 1}),
+    ("ReLU6", clip_case(), {"quantized.clip": 1}),
+    *[(f"concat of {n}", concat_case(n, 0.05), {f"quantized.concat.{n}": 1, "quantized.leaky_relu": n - 1}) for n in (2, 3, 4, 5)],
+    *[(f"concat of {n}, another scale", concat_case(n, 0.075), {f"quantized.concat.tables.{n}": 1, "quantized.leaky_relu": n - 1})
+      for n in (2, 3, 4, 5)],
+    ("split in two", split_case([3, 5]), {"quantized.split.2": 1, "quantized.concat.2": 1}),
+    ("split in three", split_case([3, 1, 5]), {"quantized.split.3": 1, "quantized.concat.3": 1}),
     ("conv of u8, a scale a channel", conv_case(U8, 120, 131, True), {"quantized.conv": 1}),
     ("conv of u8, one scale", conv_case(U8, 0, 128, False), {"quantized.conv": 1}),
     ("conv of i8", conv_case(I8, 0, 0, True), {"quantized.conv": 1}),
@@ -157,9 +302,74 @@ CASES = [
     ("sum and pool of u8", sum_case(U8), {"quantized.add": 1, "quantized.max_pool": 1}),
     ("sum and pool of i8", sum_case(I8), {"quantized.add": 1, "quantized.max_pool": 1}),
     ("sum and ReLU of u8", sum_case(U8, relu=True), None),
+    ("residual of u8", residual_case(U8, 1, True, (117, 0, 0)), None),
+    ("residual of u8, zero points", residual_case(U8, 3, False, (131, 7, 120)), None),
+    ("residual of i8, the other way round", residual_case(I8, 1, False, (-3, 0, 5), swapped=True), None),
     ("flatten, gemm and sigmoid", gemm_case(), {"quantized.flatten": 1, "quantized.gemm.transposed": 1, "quantized.sigmoid": 1}),
     ("products of matrices", mat_mul_case(), {"quantized.mat_mul": 1, "quantized.mat_mul.both": 1, "quantized.transpose": 1}),
 ]
+
+
+def dynamic_model(rows, per_column, bias):
+    """As onnxruntime's quantize_dynamic writes a MatMul, and what it computes."""
+    rng = np.random.RandomState(9)
+    x = rng.standard_normal((2, rows, 40)).astype(F32)
+    w, b = rng.randint(-127, 128, (40, 24)).astype(I8), rng.standard_normal(24).astype(F32)
+    w_scale = rng.uniform(0.002, 0.01, 24).astype(F32) if per_column else F32(0.007)
+    w_zero = rng.randint(-5, 6, 24).astype(I8) if per_column else I8(3)
+    net = Net(list(x.shape), F32)
+    net.nodes.append(helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "q_scale", "q_zero"]))
+    sums = net.node("MatMulInteger", "q", net.const(w), "q_zero", net.const(w_zero))
+    scale = net.node("Mul", "q_scale", net.const(w_scale))
+    net.nodes.append(helper.make_node("Cast", [sums], ["wide"], to=TensorProto.FLOAT))
+    net.node("Mul", "wide", scale, to="v" if bias else "y")
+    if bias:
+        net.node("Add", net.const(b), "v", to="y")
+    low, high = min(F32(0), x.min()), max(F32(0), x.max())
+    q_scale = (high - low) / F32(255)
+    zero = np.rint(np.clip(-low / q_scale, 0, 255))
+    q = np.clip(np.rint(x / q_scale) + zero, 0, 255)
+    right = (q - zero).astype(np.int64) @ (w.astype(np.int64) - w_zero) * (q_scale * w_scale).astype(np.float64)
+    return net.model(), x, right + (b if bias else 0)
+
+
+def packed(codes):
+    """Integers of 4 bits, two a byte."""
+    flat = codes.reshape(-1).astype(np.uint8) & 15
+    return (flat[::2] | flat[1::2] << 4).tobytes()
+
+
+def block_model(kind, turned, zeros, rows=3):
+    """A product with weights of 4 bits in blocks, or of 8-bit floats of a scale a column."""
+    rng = np.random.RandomState(10)
+    depth, columns, block = 64, 22, 16
+    x = rng.standard_normal((rows, depth)).astype(F32)
+    is_float = kind == TensorProto.FLOAT8E4M3FN
+    if is_float:
+        raw = rng.randint(0, 0x70, (depth, columns)).astype(U8)
+        exponent, mantissa = raw >> 3, raw & 7
+        values = np.where(exponent == 0, mantissa / 8 * 2.0 ** -6, (1 + mantissa / 8) * 2.0 ** (exponent.astype(int) - 7))
+        scale = rng.uniform(0.5, 1, (1, columns)).astype(F32)
+        offsets = np.zeros((1, columns))
+        block = depth
+    else:
+        low = 0 if kind == TensorProto.UINT4 else -8
+        values = rng.randint(low, low + 16, (depth, columns))
+        scale = rng.uniform(0.01, 0.1, (depth // block, columns)).astype(F32)
+        offsets = rng.randint(low, low + 16, scale.shape) if zeros else np.zeros(scale.shape, int)
+    weights = (values - offsets.repeat(block, axis=0)) * scale.repeat(block, axis=0).astype(np.float64)
+    swap = (lambda m: np.ascontiguousarray(m.T)) if turned else (lambda m: m)
+    net = Net(list(x.shape), F32, opset=21)
+    data = swap(raw).tobytes() if is_float else packed(swap(values))
+    net.constants.append(helper.make_tensor("w", kind, swap(values).shape, data, raw=True))
+    inputs = ["w", net.const(scale[0] if is_float else swap(scale))]
+    if zeros:
+        net.constants.append(helper.make_tensor("z", kind, swap(offsets).shape, packed(swap(offsets)), raw=True))
+        inputs.append("z")
+    fields = {"axis": 0 if turned else 1} if is_float else {"axis": 1 if turned else 0, "block_size": block}
+    real = net.node("DequantizeLinear", *inputs, **fields)
+    net.node("MatMul", "x", net.node("Transpose", real, perm=[1, 0]) if turned else real, to="y")
+    return net.model(), x, x.astype(np.float64) @ weights
 
 
 def damaged(of, value):
@@ -185,9 +395,9 @@ class Checks(ProgramChecks):
             return None, done.stderr
         return {r["name"]: r["count"] for r in json.loads(done.stdout)["rewrites"]}, ""
 
-    def run(self, x):
+    def run(self, x, *options):
         np.save(self.path("x.npy"), x)
-        done = self.program("run", "net.plan", "--input", "x=x.npy", "--output", "y=y.npy")
+        done = self.program("run", "net.plan", "--input", "x=x.npy", "--output", "y=y.npy", *options)
         return np.load(self.path("y.npy")) if done.returncode == 0 else done.stderr
 
     def case(self, name, case, wanted):
@@ -207,6 +417,31 @@ class Checks(ProgramChecks):
         self.build(model)
         text = self.program("inspect", "net.plan").stdout
         self.say("QLinearConv" in text and "Conv " not in text.replace("QLinearConv ", ""), f"inspect: {text[:600]}")
+
+    def near(self, name, case, wanted, inside, absent):
+        """Sums of floats: near those of doubles. The plan has what is in `inside`, and not what is in `absent`."""
+        model, x, right = case
+        applied, why = self.build(model)
+        self.report(f"{name}: rewrites", applied == {wanted: 1}, f"{applied}, expected {wanted} {why}")
+        text = self.program("inspect", "net.plan").stdout
+        self.report(f"{name}: the plan", inside in text and absent not in text, text[:600])
+        for threads in ("1", "2"):
+            found = self.run(x, "--threads", threads)
+            near = isinstance(found, np.ndarray) and np.allclose(found, right, rtol=1e-5, atol=1e-5 * np.abs(right).max())
+            self.report(f"{name}: numbers on {threads} threads", near, str(found)[:200])
+
+    def floats(self):
+        for rows in (1, 30):
+            for per_column in (False, True):
+                for bias in (False, True):
+                    self.near(f"dynamic, {rows} rows, per column {per_column}, bias {bias}", dynamic_model(rows, per_column, bias),
+                              "dynamic.mat_mul.bias" if bias else "dynamic.mat_mul", "MatMulIntegerToFloat", "Cast")
+        for kind, name in ((TensorProto.UINT4, "u4"), (TensorProto.INT4, "i4"), (TensorProto.FLOAT8E4M3FN, "f8e4m3")):
+            for turned in (False, True):
+                for zeros in (False, True) if name != "f8e4m3" else (False,):
+                    self.near(f"weights of {name}, transposed {turned}, zero points {zeros}", block_model(kind, turned, zeros),
+                              "dequantize.mat_mul.transposed" if turned else "dequantize.mat_mul", "DequantizeMatMul",
+                              "DequantizeLinear")
 
     def hostile(self):
         for name, value in (("0", F32(0)), ("negative", F32(-0.1)), ("NaN", F32("nan")), ("subnormal", F32(1e-41)), ("infinite", F32("inf"))):
@@ -241,6 +476,7 @@ def main():
         for name, case, wanted in CASES:
             checks.case(name, case, wanted)
         checks.inside()
+        checks.floats()
         checks.hostile()
         checks.shared()
         return checks.end()

@@ -19,9 +19,8 @@ static const char help[] =
     "content,\n"
     "  and the machines that its kernels were chosen for;\n"
     "  of a model (by a build, without timing): the same of the plan that it becomes\n"
-    "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR  --exact  --allow-plugin HASH|DIR   as "
-    "tenon run "
-    "has them\n"
+    "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR  --exact  --allow-plugin HASH|DIR\n"
+    "      --trust-embedded SHA256|all   as tenon run has them\n"
     "  -s, --shape NAME=...   of a model      -v, --verbose   log all\n"
     "exit: 0 everything is there; 1 something is missing\n"
     "example: tenon doctor net.plan --plugin-dir plugins\n";
@@ -109,7 +108,7 @@ static int examine_machine(tn_runtime *runtime) {
 
 int command_doctor(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPvxajsw", &options);
+    int code = cli_options_read(argc, argv, "pPvxajsw6", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

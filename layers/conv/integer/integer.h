@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ConvInteger and QLinearConv: the convolution of 8-bit integers less their zero points, as sums of
- * 32 bits or as 8-bit integers of another scale. Padding is the zero point of X. What both and
- * their kernels share.
+ * 32 bits or as 8-bit integers of another scale. Padding is the zero point of X. QLinearConvAdd is
+ * QLinearConv and the addition of another tensor behind it. What they and their kernels share.
  */
 #ifndef TN_LAYERS_CONV_INTEGER_INTEGER_H
 #define TN_LAYERS_CONV_INTEGER_INTEGER_H
 
 #include "conv/conv.h"
 
-enum { TN_CONV_NO_INPUT = 9 }; /* more than any has */
+enum { TN_CONV_NO_INPUT = 14 }; /* more than any has */
 
 typedef struct tn_conv_inputs {
     uint32_t w, x_zero, w_zero, x_scale, w_scale, y_scale, y_zero, bias; /* X is input 0 */
+    uint32_t added, added_scale, added_zero, sum_scale, sum_zero;        /* of QLinearConvAdd */
 } tn_conv_inputs;
 
 /* Which input is what, by the operator. */

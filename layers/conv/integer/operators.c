@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#define NOTHING_ADDED                                                                              \
+    TN_CONV_NO_INPUT, TN_CONV_NO_INPUT, TN_CONV_NO_INPUT, TN_CONV_NO_INPUT, TN_CONV_NO_INPUT
 static const tn_conv_inputs conv_integer_inputs = {1,
                                                    2,
                                                    3,
@@ -14,8 +16,10 @@ static const tn_conv_inputs conv_integer_inputs = {1,
                                                    TN_CONV_NO_INPUT,
                                                    TN_CONV_NO_INPUT,
                                                    TN_CONV_NO_INPUT,
-                                                   TN_CONV_NO_INPUT};
-static const tn_conv_inputs q_linear_conv_inputs = {3, 2, 5, 1, 4, 6, 7, 8};
+                                                   TN_CONV_NO_INPUT,
+                                                   NOTHING_ADDED};
+static const tn_conv_inputs q_linear_conv_inputs = {3, 2, 5, 1, 4, 6, 7, 8, NOTHING_ADDED};
+static const tn_conv_inputs q_linear_conv_add_inputs = {3, 2, 5, 1, 4, 6, 7, 8, 9, 10, 11, 12, 13};
 
 /* ----------------------------------------------------------------------------------------------
  * shapes */
@@ -46,6 +50,10 @@ tn_status tn_conv_integer_read(tn_call *call, tn_window *out_window) {
     TN_TRY(check_parameter(call, inputs->x_scale, 1));
     TN_TRY(check_parameter(call, inputs->y_zero, 1));
     TN_TRY(check_parameter(call, inputs->y_scale, 1));
+    TN_TRY(check_parameter(call, inputs->added_scale, 1));
+    TN_TRY(check_parameter(call, inputs->added_zero, 1));
+    TN_TRY(check_parameter(call, inputs->sum_scale, 1));
+    TN_TRY(check_parameter(call, inputs->sum_zero, 1));
     TN_TRY(check_parameter(call, inputs->w_zero, w->shape[0]));
     return check_parameter(call, inputs->w_scale, w->shape[0]);
 }
@@ -57,6 +65,13 @@ static tn_status integer_infer(tn_call *call) {
                                   call->inputs[tn_conv_inputs_of(call)->w]->shape[0]};
     for (uint32_t i = 0; i < window.rank; i++)
         shape[2 + i] = window.output[i];
+    const tn_tensor *added = tn_infer_input(call, tn_conv_inputs_of(call)->added);
+    bool fits = !added || added->rank == window.rank + 2;
+    for (uint32_t i = 0; added && fits && i < added->rank; i++)
+        fits = added->shape[i] == shape[i];
+    if (!fits)
+        return call->host->fail(call, TN_ERROR_SHAPE, "input '%s' must have the output's shape",
+                                tn_infer_input_name(call, tn_conv_inputs_of(call)->added));
     return tn_infer_set_shape(call, 0, window.rank + 2, shape);
 }
 
@@ -109,6 +124,11 @@ static int64_t find_input(const tn_window *window, const int64_t *position, cons
     return offset;
 }
 
+static inline int32_t byte_at(const tn_tensor *tensor, int64_t at) {
+    return tensor->type == TN_U8 ? ((const uint8_t *)tensor->data)[at]
+                                 : ((const int8_t *)tensor->data)[at];
+}
+
 static int64_t sum_element(const tn_call *call, const tn_window *window, const output_at *at) {
     const tn_conv_inputs *inputs = tn_conv_inputs_of(call);
     const tn_conv_params *params = call->params;
@@ -123,11 +143,26 @@ static int64_t sum_element(const tn_call *call, const tn_window *window, const o
     for (int64_t t = 0; t < taps; t++) {
         const int64_t offset = find_input(window, at->position, tap);
         for (int64_t c = 0; c < channels && offset >= 0; c++)
-            sum += (tn_element_i64(x, (first + c) * plane + offset) - x_zero) *
-                   (tn_element_i64(w, (at->filter * channels + c) * taps + t) - w_zero);
+            sum += (byte_at(x, (first + c) * plane + offset) - x_zero) *
+                   (byte_at(w, (at->filter * channels + c) * taps + t) - w_zero);
         tn_window_step(window->rank, window->kernel, tap);
     }
     return sum;
+}
+
+/* To what is stored at `to`, which is replaced. */
+static void add_element(const tn_call *call, int64_t to) {
+    const tn_conv_inputs *inputs = tn_conv_inputs_of(call);
+    const float sum_scale = scale_of(call, inputs->sum_scale, 0);
+    const int64_t y = tn_element_i64(call->outputs[0], to),
+                  z = tn_element_i64(call->inputs[inputs->added], to);
+    const float value = (float)(y - tn_conv_integer_zero(call, inputs->y_zero, 0)) *
+                            (scale_of(call, inputs->y_scale, 0) / sum_scale) +
+                        (float)(z - tn_conv_integer_zero(call, inputs->added_zero, 0)) *
+                            (scale_of(call, inputs->added_scale, 0) / sum_scale);
+    tn_element_set_f64(call->outputs[0], to,
+                       (isnan(value) ? 0 : nearbyint((double)value)) +
+                           tn_conv_integer_zero(call, inputs->sum_zero, 0));
 }
 
 static void store_element(const tn_call *call, const output_at *at, int64_t to, int64_t sum) {
@@ -141,6 +176,7 @@ static void store_element(const tn_call *call, const output_at *at, int64_t to, 
     tn_element_set_f64(call->outputs[0], to,
                        (isnan(value) ? 0 : nearbyint((double)value)) +
                            tn_conv_integer_zero(call, inputs->y_zero, 0));
+    if (inputs->added != TN_CONV_NO_INPUT) add_element(call, to);
 }
 
 static tn_status integer_reference(tn_call *call) {
@@ -203,16 +239,26 @@ static const char *const conv_integer_cases[] = {
     "| x=u8[0,3,8,8] w=i8[2,3,3,3]",
     "pads=[1,1,1,1] | x=u8[1,24,14,14] w=i8[40,24,3,3] x_zero_point=u8[]{128}",
 };
-static const tn_port q_linear_conv_ports[] = {
-    TN_PORT("x", "T1:i8|u8", 0, X_WORDS),
-    TN_PORT("x_scale", "f32", 0, "one number"),
-    TN_PORT("x_zero_point", "T1", 0, "one number"),
-    TN_PORT("w", "T2:i8|u8", 0, W_WORDS),
-    TN_PORT("w_scale", "f32", 0, "one number, or one for each filter"),
-    TN_PORT("w_zero_point", "T2", 0, "one number, or one for each filter"),
-    TN_PORT("y_scale", "f32", 0, "one number"),
-    TN_PORT("y_zero_point", "T3:i8|u8", 0, "one number"),
-    TN_PORT("B", "i32", TN_PORT_OPTIONAL, "a bias a filter, in steps of x_scale * w_scale"),
+/* `known`: flags of all ports but the first. */
+#define Q_LINEAR_PORTS(known)                                                                      \
+    TN_PORT("x", "T1:i8|u8", 0, X_WORDS), TN_PORT("x_scale", "f32", known, "one number"),          \
+        TN_PORT("x_zero_point", "T1", known, "one number"),                                        \
+        TN_PORT("w", "T2:i8|u8", known, W_WORDS),                                                  \
+        TN_PORT("w_scale", "f32", known, "one number, or one for each filter"),                    \
+        TN_PORT("w_zero_point", "T2", known, "one number, or one for each filter"),                \
+        TN_PORT("y_scale", "f32", known, "one number"),                                            \
+        TN_PORT("y_zero_point", "T3:i8|u8", known, "one number"),                                  \
+        TN_PORT("B", "i32", TN_PORT_OPTIONAL | (known),                                            \
+                "a bias a filter, in steps of x_scale * w_scale")
+static const tn_port q_linear_conv_ports[] = {Q_LINEAR_PORTS(0)};
+#define KNOWN TN_PORT_VALUE_NEEDED
+static const tn_port q_linear_conv_add_ports[] = {
+    Q_LINEAR_PORTS(KNOWN),
+    TN_PORT("z", "T3", 0, "what is added, of the output's shape"),
+    TN_PORT("z_scale", "f32", KNOWN, "one number"),
+    TN_PORT("z_zero_point", "T3", TN_PORT_OPTIONAL | KNOWN, "one number; absent: 0"),
+    TN_PORT("s_scale", "f32", KNOWN, "the sum's; one number"),
+    TN_PORT("s_zero_point", "T3", TN_PORT_OPTIONAL | KNOWN, "the sum's; one number, absent: 0"),
 };
 static const tn_port q_linear_conv_outputs[] = {
     TN_PORT("y", "T3", 0, "batch, filters, spatial axes")};
@@ -236,21 +282,51 @@ static const char *const q_linear_conv_cases[] = {
      "y_zero_point=u8[]{128} B=i32[40]"),
 };
 
-#define INTEGER(prefix, of_name, words, roles)                                                     \
-    const tn_operator tn_##prefix##_10 = {TN_OPERATOR_BEGIN("", of_name, 10, words),               \
-                                          .params_bytes = sizeof(tn_conv_params),                  \
-                                          .field_size = sizeof(tn_field),                          \
-                                          .field_count = TN_CONV_FIELDS,                           \
-                                          .fields = tn_conv_fields,                                \
-                                          TN_INPUTS(prefix##_ports),                               \
-                                          TN_OUTPUTS(prefix##_outputs),                            \
-                                          .infer = integer_infer,                                  \
-                                          .reference = integer_reference,                          \
-                                          .user = (void *)(uintptr_t) & (roles),                   \
-                                          TN_CASES(prefix##_cases),                                \
-                                          .operations = integer_operations}
+static const tn_port q_linear_conv_add_outputs[] = {
+    TN_PORT("s", "T3", 0, "the sums in steps of s_scale")};
+/* Weights, scales and zero points are constants where there is such a node. */
+#define WEIGHTS_4                                                                                  \
+    "w=i8[4,4,1,1]{1,-2,3,4,-50,6,70,8,9,10,-110,12,13,127,-15,16} "                               \
+    "w_scale=f32[4]{0.011,0.02,0.03,0.017} w_zero_point=i8[]{0} y_scale=f32[]{1.7} "
+#define ADDED(type)                                                                                \
+    "B=i32[4]{100,-900,3,4000} z=" type "[2,4,3,5] z_scale=f32[]{1.3} z_zero_point=" type          \
+    "[]{7} s_scale=f32[]{1.9}"
+#define X_OF(type, zero)                                                                           \
+    "| x=" type "[2,4,3,5] x_scale=f32[]{0.9} x_zero_point=" type "[]{" zero "} "
+static const char *const q_linear_conv_add_cases[] = {
+    ("| x=u8[1,1,1,2]{1,3} x_scale=f32[]{1} x_zero_point=u8[]{0} w=i8[1,1,1,1]{4} "
+     "w_scale=f32[]{1} w_zero_point=i8[]{0} y_scale=f32[]{2} y_zero_point=u8[]{1} "
+     "z=u8[1,1,1,2]{10,250} z_scale=f32[]{1} s_scale=f32[]{1} | s=u8[1,1,1,2]{14,255}"),
+    X_OF("u8", "0") WEIGHTS_4 "y_zero_point=u8[]{131} " ADDED("u8"),
+    X_OF("u8", "120") WEIGHTS_4 "y_zero_point=i8[]{-3} " ADDED("i8"),
+    X_OF("i8", "0") WEIGHTS_4 "y_zero_point=u8[]{100} " ADDED("u8"),
+    X_OF("i8", "-5") WEIGHTS_4 "y_zero_point=i8[]{0} " ADDED("i8"),
+    X_OF("u8", "0") WEIGHTS_4 "y_zero_point=u8[]{131} " ADDED("u8") " s_zero_point=u8[]{3}",
+    ("| x=u8[2,3,7] x_scale=f32[]{0.02} x_zero_point=u8[]{128} w=i8[1,3,1]{1,2,3} "
+     "w_scale=f32[]{0.01} w_zero_point=i8[]{0} y_scale=f32[]{3} y_zero_point=i8[]{0} "
+     "z=i8[2,1,7] z_scale=f32[]{0.4} s_scale=f32[]{0.5} s_zero_point=i8[]{3}"),
+};
+
+#define INTEGER(prefix, of_name, words, roles) INTEGER_OF("", prefix, of_name, 10, words, roles)
+#define INTEGER_OF(of_domain, prefix, of_name, version, words, roles)                              \
+    const tn_operator tn_##prefix##_##version = {                                                  \
+        TN_OPERATOR_BEGIN(of_domain, of_name, version, words),                                     \
+        .params_bytes = sizeof(tn_conv_params),                                                    \
+        .field_size = sizeof(tn_field),                                                            \
+        .field_count = TN_CONV_FIELDS,                                                             \
+        .fields = tn_conv_fields,                                                                  \
+        TN_INPUTS(prefix##_ports),                                                                 \
+        TN_OUTPUTS(prefix##_outputs),                                                              \
+        .infer = integer_infer,                                                                    \
+        .reference = integer_reference,                                                            \
+        .user = (void *)(uintptr_t) & (roles),                                                     \
+        TN_CASES(prefix##_cases),                                                                  \
+        .operations = integer_operations}
 INTEGER(conv_integer, "ConvInteger", "Convolution of 8-bit integers less their zero points.",
         conv_integer_inputs);
 INTEGER(q_linear_conv, "QLinearConv",
         "Convolution of 8-bit integers that stand for floating-point values.",
         q_linear_conv_inputs);
+INTEGER_OF("Tenon", q_linear_conv_add, "QLinearConvAdd", 1,
+           "QLinearConv, and another tensor of 8-bit integers added to what it stores.",
+           q_linear_conv_add_inputs);

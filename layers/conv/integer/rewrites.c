@@ -2,7 +2,7 @@
 /*
  * Convolutions between DequantizeLinear and QuantizeLinear: QLinearConv computes the same in
  * integers. A ReLU or Clip before QuantizeLinear is left out where the output's type ends at its
- * bounds.
+ * bounds. A sum behind becomes one operator with it, where a library has a kernel for that.
  */
 #include "conv/kernels.h"
 #include "kit/int8/match_quantized.h"
@@ -69,4 +69,33 @@ CONV_REWRITE(with_clip, "quantized.conv.clip", "the same with bounds that the ou
              TN_MATCH_STORED("y", "(Clip@11(v, ?low, ?high) | Clip@6-10(v, min=?low, max=?high))"),
              clip_cases, clip_misses);
 
-const tn_rewrite *const tn_conv_rewrites[3] = {&plain, &with_relu, &with_clip};
+/* ----------------------------------------------------------------------------------------------
+ * sums behind convolutions, made by the rewrites above and by those of Add */
+
+static tn_status is_sum(const tn_match *match) {
+    if (!tn_match_is_same_shape(match, "c", "z"))
+        return match->refuse(match, "what is added has another shape");
+    return TN_OK;
+}
+
+#define Q_CONV "QLinearConv(x, x_scale"
+#define Q_ADD  "com.microsoft::QLinearAdd("
+#define STORED "c, y_scale, y_zero"
+#define ADDED  "z, z_scale:const, z_zero?:const"
+#define SCALES                                                                                     \
+    "x=u8[1,16,9,7] x_scale=f32[]{0.25} x_zero=u8[]{0} w=i8[16,16,1,1] w_scale=f32[]{0.125} "      \
+    "w_zero=i8[]{0} y_scale=f32[]{4} y_zero=u8[]{120} z_scale=f32[]{3} z_zero=u8[]{7} "            \
+    "s_scale=f32[]{5} s_zero=u8[]{3} "
+static const char *const sum_cases[] = {SCALES "z=u8[1,16,9,7] bias=i32[16]"};
+static const char *const sum_misses[] = {SCALES "z=u8[1,1,9,7]"};
+TN_REWRITE(with_sum, "quantized.conv.add", "QLinearAdd behind a QLinearConv",
+           .pattern = "c = " Q_CONV ":const, x_zero:const, w:const, w_scale:const, w_zero:const, "
+                      "y_scale:const, y_zero:const, bias?:const, " FIELDS "); "
+                      "y = " Q_ADD STORED ", " ADDED
+                      ", s_scale:const, s_zero?:const) | " Q_ADD ADDED ", " STORED
+                      ", s_scale:const, s_zero?:const)",
+           .replacement = "y = Tenon::QLinearConvAdd(x, x_scale, x_zero, w, w_scale, w_zero, "
+                          "y_scale, y_zero, bias, z, z_scale, z_zero, s_scale, s_zero, " FIELDS ")",
+           .guard = is_sum, TN_REWRITE_CASES(sum_cases), TN_REWRITE_MISSES(sum_misses));
+
+const tn_rewrite *const tn_conv_rewrites[4] = {&plain, &with_relu, &with_clip, &with_sum};

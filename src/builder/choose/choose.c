@@ -7,6 +7,9 @@
 #include "base/status.h"
 #include "builder/choose/choose.h"
 
+#include <math.h>
+#include <string.h>
+
 static uint32_t written_storage(const tn_choose_problem *problem, const uint32_t *choice,
                                 uint32_t tensor) {
     for (uint32_t n = 0; n < problem->node_count; n++) {
@@ -65,14 +68,23 @@ static bool is_same_use(const tn_choose_candidate *a, const tn_choose_candidate 
     return true;
 }
 
-/* The node's candidates without those that another one with the same use is as good as; their
- * numbers in `numbers`. */
-static uint32_t reduce_node(const tn_choose_node *node, tn_choose_candidate *kept,
-                            uint32_t *numbers) {
+static bool uses_any(const tn_choose_candidate *candidate, uint32_t storages) {
+    for (uint32_t i = 0; i < candidate->input_count; i++)
+        if (storages >> candidate->inputs[i].storage & 1) return true;
+    for (uint32_t i = 0; i < candidate->output_count; i++)
+        if (storages >> candidate->outputs[i].storage & 1) return true;
+    return false;
+}
+
+/* The node's candidates without those that use a storage of `left_out`, and without those that
+ * another one with the same use is as good as; their numbers in `numbers`. */
+static uint32_t reduce_node(const tn_choose_node *node, uint32_t left_out,
+                            tn_choose_candidate *kept, uint32_t *numbers) {
     uint32_t count = 0;
     for (uint32_t c = 0; c < node->candidate_count; c++) {
         const tn_choose_candidate *candidate = &node->candidates[c];
         uint32_t i = 0;
+        if (uses_any(candidate, left_out)) continue;
         while (i < count && !is_same_use(&kept[i], candidate))
             i++;
         if (i < count && kept[i].cost <= candidate->cost) continue;
@@ -83,10 +95,10 @@ static uint32_t reduce_node(const tn_choose_node *node, tn_choose_candidate *kep
     return count;
 }
 
-/* The problem that the search is for, which has the same best choices at a fraction of the
- * candidates: kernels and tactics that read and write the same differ in cost alone. `numbers`: by
- * node, what its candidates are called in the whole problem. */
-static tn_status reduce(tn_arena *arena, const tn_choose_problem *whole,
+/* The problem that the search is for, which has the same best choices without the storages
+ * `left_out` at a fraction of the candidates: kernels and tactics that read and write the same
+ * differ in cost alone. `numbers`: by node, what its candidates are called in the whole problem. */
+static tn_status reduce(tn_arena *arena, const tn_choose_problem *whole, uint32_t left_out,
                         tn_choose_problem *out_reduced, uint32_t ***out_numbers) {
     tn_choose_node *nodes = tn_arena_allocate(arena, whole->node_count + 1u, sizeof *nodes);
     uint32_t **numbers = tn_arena_allocate(arena, whole->node_count + 1u, sizeof *numbers);
@@ -96,7 +108,8 @@ static tn_status reduce(tn_arena *arena, const tn_choose_problem *whole,
         tn_choose_candidate *kept = tn_arena_allocate(arena, count, sizeof *kept);
         numbers[n] = tn_arena_allocate(arena, count, sizeof **numbers);
         if (!kept || !numbers[n]) return tn_fail_memory("the choice of kernels");
-        nodes[n] = (tn_choose_node){reduce_node(&whole->nodes[n], kept, numbers[n]), kept};
+        nodes[n] =
+            (tn_choose_node){reduce_node(&whole->nodes[n], left_out, kept, numbers[n]), kept};
     }
     *out_reduced = *whole;
     out_reduced->nodes = nodes;
@@ -104,13 +117,27 @@ static tn_status reduce(tn_arena *arena, const tn_choose_problem *whole,
     return TN_OK;
 }
 
+/* Whether each node can be done by itself. */
+static bool is_solvable(const tn_choose_problem *problem) {
+    for (uint32_t n = 0; n < problem->node_count; n++) {
+        uint32_t alone = 0;
+        for (uint32_t c = 0; c < problem->nodes[n].candidate_count; c++)
+            alone += problem->nodes[n].candidates[c].chain_count == 0;
+        if (alone == 0) return false;
+    }
+    return true;
+}
+
+/* The cost is INFINITY where nodes have no candidate without the storages `left_out`. */
 static tn_status choose_reduced(const tn_allocator *allocator, tn_arena *arena,
-                                const tn_choose_problem *whole, bool is_local_only,
-                                uint32_t *out_choice, double *out_cost) {
+                                const tn_choose_problem *whole, uint32_t left_out,
+                                bool is_local_only, uint32_t *out_choice, double *out_cost) {
     tn_choose_problem problem;
     uint32_t **numbers;
     double cost = 0;
-    TN_TRY(reduce(arena, whole, &problem, &numbers));
+    TN_TRY(reduce(arena, whole, left_out, &problem, &numbers));
+    *out_cost = INFINITY;
+    if (left_out && !is_solvable(&problem)) return TN_OK;
     TN_TRY(tn_choose_search(allocator, &problem, out_choice, &cost));
     if (!is_local_only) TN_TRY(tn_choose_exact(allocator, &problem, out_choice, &cost));
     for (uint32_t n = 0; n < whole->node_count; n++)
@@ -119,12 +146,30 @@ static tn_status choose_reduced(const tn_allocator *allocator, tn_arena *arena,
     return TN_OK;
 }
 
+/* More candidates may lead a local search astray: where it ends above the end of that without the
+ * lower storages, that one counts. */
+static tn_status bound_by_wide(const tn_allocator *allocator, tn_arena *arena,
+                               const tn_choose_problem *problem, bool is_local_only,
+                               uint32_t *out_choice, double *out_cost) {
+    double cost = INFINITY;
+    uint32_t *choice = tn_arena_allocate(arena, problem->node_count + 1u, sizeof *choice);
+    if (!choice) return tn_fail_memory("the choice of kernels");
+    TN_TRY(choose_reduced(allocator, arena, problem, problem->lower_storages, is_local_only, choice,
+                          &cost));
+    if (cost >= *out_cost) return TN_OK;
+    *out_cost = cost;
+    memcpy(out_choice, choice, problem->node_count * sizeof *choice);
+    return TN_OK;
+}
+
 tn_status tn_choose(const tn_allocator *allocator, const tn_choose_problem *problem,
                     bool is_local_only, uint32_t *out_choice, double *out_cost) {
     tn_arena *arena;
     TN_TRY(tn_arena_create(allocator, &arena));
-    const tn_status status =
-        choose_reduced(allocator, arena, problem, is_local_only, out_choice, out_cost);
+    tn_status status =
+        choose_reduced(allocator, arena, problem, 0, is_local_only, out_choice, out_cost);
+    if (status == TN_OK && problem->lower_storages)
+        status = bound_by_wide(allocator, arena, problem, is_local_only, out_choice, out_cost);
     tn_arena_destroy(arena);
     return status;
 }

@@ -46,11 +46,13 @@ typedef struct tn_choose_problem {
     uint32_t node_count, tensor_count, storage_count;
     const tn_choose_node *nodes;
     const tn_choose_tensor *tensors;
-    const double *reformat; /* [tensor][from][to] */
-    bool is_coarse;         /* costs are estimates: the search tries no pairs of neighbours */
+    const double *reformat;  /* [tensor][from][to] */
+    bool is_coarse;          /* costs are estimates: the search tries no pairs of neighbours */
+    uint32_t lower_storages; /* by bit: of less precision, which the choice may do without */
 } tn_choose_problem;
 
-/* Answers a candidate for each node, TN_CHOOSE_NONE for those in somebody's chain, and the sum.
+/* Answers a candidate for each node, TN_CHOOSE_NONE for those in somebody's chain, and the sum,
+ * which is never more than that of the same search without the lower storages, where there is one.
  * Small problems are solved exactly, others by local search from several starts, unless
  * `is_local_only` (for tests). The same problem gives the same answer. TN_ERROR_MEMORY. */
 tn_status tn_choose(const tn_allocator *allocator, const tn_choose_problem *problem,

@@ -162,6 +162,14 @@ static void note_storages(const tn_choose_problem *problem, uint32_t *written, u
         }
 }
 
+/* Those of another type than the tensors' own. */
+static uint32_t lower_storages(const tn_lowering *lowering) {
+    uint32_t storages = 0;
+    for (uint32_t s = 0; s < tn_lower_storage_count(lowering); s++)
+        if (tn_lower_storage_at(lowering, s).type != TN_NONE) storages |= 1u << s;
+    return storages;
+}
+
 /* Costs of the conversions that some choice could need. */
 static tn_status price_conversions(tn_lowering *lowering, const tn_choose_problem *problem,
                                    double *costs) {
@@ -260,7 +268,8 @@ tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
                                  .nodes = stated.nodes,
                                  .tensors = tensors,
                                  .reformat = reformat,
-                                 .is_coarse = lowering->options->no_timing};
+                                 .is_coarse = lowering->options->no_timing,
+                                 .lower_storages = lower_storages(lowering)};
     TN_TRY(price_conversions(lowering, &problem, reformat));
     TN_TRY(choose_best(lowering, &stated, &problem, out_choice));
     give_to_kernels(lowering, &stated, out_choice);

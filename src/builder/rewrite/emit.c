@@ -18,7 +18,7 @@ static tn_status add_constant(tn_emitter *e, tn_type type, uint32_t rank, const 
     size_t count = 0, bytes = 0;
     TN_TRY(tn_shape_set(&shape, rank, extents));
     TN_TRY(tn_shape_count(&shape, &count));
-    bytes = count * tn_type_bytes(type);
+    bytes = tn_type_storage(type, count);
     void *copy = tn_graph_allocate_data(e->graph, bytes);
     const char *name = tn_graph_make_name(e->graph, e->name);
     if (!copy || !name) return tn_fail_memory("a rewrite's constant");

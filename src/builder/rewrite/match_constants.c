@@ -15,12 +15,17 @@ static bool is_near(double a, double b, double tolerance) {
     return a == b || fabs(a - b) <= tolerance * fabs(b);
 }
 
-/* The elements of a constant that a pattern can speak of; false: it is none. */
-static bool count_elements(const tn_graph_tensor *tensor, size_t *out_count) {
-    return tensor->is_constant && tn_type_bytes(tensor->type) > 0 &&
+/* The elements of a constant that a guard can see; false: it is none. */
+static bool count_stored(const tn_graph_tensor *tensor, size_t *out_count) {
+    return tensor->is_constant && tn_type_bits(tensor->type) > 0 &&
            tn_shape_count(&tensor->shape, out_count) == TN_OK &&
-           tensor->bytes == *out_count * tn_type_bytes(tensor->type) &&
+           tensor->bytes == tn_type_storage(tensor->type, *out_count) &&
            (tensor->data || *out_count == 0) && !tensor->quantization;
+}
+
+/* The same of a constant that a pattern can speak of: its elements are numbers of C. */
+static bool count_elements(const tn_graph_tensor *tensor, size_t *out_count) {
+    return tn_type_bytes(tensor->type) > 0 && count_stored(tensor, out_count);
 }
 
 /* Whether what the constant is must not matter, since it is to be refitted; the matcher notes it.
@@ -88,7 +93,7 @@ bool tn_matcher_meets(const tn_graph_tensor *tensor, uint32_t constraint) {
     size_t count = 0;
     uint32_t wide = 0;
     if (constraint == TN_TERM_UNBOUND) return true;
-    if (!count_elements(tensor, &count)) return false;
+    if (!count_stored(tensor, &count)) return false;
     for (uint32_t i = 0; i < tensor->shape.rank; i++)
         wide += tensor->shape.extents[i] != 1;
     if (constraint == TN_TERM_SCALAR) return count == 1;

@@ -201,6 +201,54 @@ static void test_local_search_alone_is_within_5_percent(void **state) {
     assert_true(worst <= 1.05);
 }
 
+/* Keeps the node's candidates that read and write none but the first FORMATS storages. */
+static void leave_out_lower(random_problem *random, uint32_t n) {
+    uint32_t kept = 0;
+    for (uint32_t c = 0; c < random->nodes[n].candidate_count; c++) {
+        const tn_choose_candidate candidate = random->candidates[n][c];
+        bool is_lower = candidate.outputs[0].storage >= FORMATS;
+        for (uint32_t i = 0; i < candidate.input_count; i++)
+            is_lower = is_lower || candidate.inputs[i].storage >= FORMATS;
+        if (!is_lower) random->candidates[n][kept++] = candidate;
+    }
+    random->nodes[n].candidate_count = kept;
+}
+
+/* The choice among more candidates is never the dearer one: not where the search ends in a local
+ * least, nor where the lower types are slow. */
+static void test_less_precision_never_costs_more(void **state) {
+    (void)state;
+    enum { LOWER = ((1u << STORAGES) - 1) ^ ((1u << FORMATS) - 1) };
+    static random_problem random;
+    uint32_t seed = 17, lower = 0, wide = 0;
+    for (int round = 0; round < 600; round++) {
+        uint32_t choice[NODES];
+        double cost = 0, without = 0;
+        draw_problem(&random, NODES, CANDIDATES, STORAGES, &seed);
+        for (uint32_t n = 0; n < NODES; n++) { /* the first candidate is of no lower type */
+            tn_choose_candidate *first = &random.candidates[n][0];
+            for (uint32_t i = 0; i < first->input_count; i++)
+                random.inputs[n][0][i].storage %= FORMATS;
+            random.outputs[n][0][0].storage %= FORMATS;
+        }
+        random.problem.lower_storages = LOWER;
+        assert_int_equal(tn_choose(tn_allocator_default(), &random.problem, true, choice, &cost),
+                         TN_OK);
+        assert_sound(&random.problem, choice);
+        assert_true(tn_choose_cost(&random.problem, choice) == cost);
+        for (uint32_t n = 0; n < NODES; n++)
+            leave_out_lower(&random, n);
+        random.problem.lower_storages = 0;
+        assert_int_equal(tn_choose(tn_allocator_default(), &random.problem, true, choice, &without),
+                         TN_OK);
+        assert_true(cost <= without * (1 + 1e-9));
+        lower += cost < without;
+        wide += cost == without;
+    }
+    print_message("less precision is chosen in %u of 600, none in %u\n", lower, wide);
+    assert_true(lower > 0 && wide > 0);
+}
+
 static void test_same_problem_gives_same_choice(void **state) {
     (void)state;
     static random_problem random;
@@ -274,7 +322,7 @@ static void test_a_whole_chain_changes_its_storage(void **state) {
                                                      .outputs = &uses[n + 1][c]};
         nodes[n] = (tn_choose_node){2, candidates[n]};
     }
-    tn_choose_problem problem = {LENGTH, LENGTH + 1, 2, nodes, tensors, reformat, false};
+    tn_choose_problem problem = {LENGTH, LENGTH + 1, 2, nodes, tensors, reformat, false, 0};
     assert_int_equal(tn_choose(tn_allocator_default(), &problem, false, choice, &cost), TN_OK);
     assert_true(cost == LENGTH * 20 + 100);
     for (uint32_t n = 0; n < LENGTH; n++)
@@ -294,7 +342,7 @@ static void test_a_reformat_is_paid_once_for_all_readers(void **state) {
             .cost = 1, .input_count = 1, .output_count = 1, .inputs = &in, .outputs = &out[n]};
         nodes[n] = (tn_choose_node){1, &candidates[n]};
     }
-    tn_choose_problem problem = {3, 4, 2, nodes, tensors, reformat, false};
+    tn_choose_problem problem = {3, 4, 2, nodes, tensors, reformat, false, 0};
     uint32_t choice[3];
     double cost = 0;
     assert_int_equal(tn_choose(tn_allocator_default(), &problem, false, choice, &cost), TN_OK);
@@ -326,7 +374,7 @@ static void test_a_tensor_of_many_readers_is_converted_for_all(void **state) {
                                                      .outputs = &out[n]};
         nodes[n] = (tn_choose_node){2, candidates[n]};
     }
-    const tn_choose_problem problem = {READERS, READERS + 1, 2, nodes, tensors, reformat, false};
+    const tn_choose_problem problem = {READERS, READERS + 1, 2, nodes, tensors, reformat, false, 0};
     assert_int_equal(tn_choose(tn_allocator_default(), &problem, false, choice, &cost), TN_OK);
     assert_true(cost == 150 + 9 * READERS);
     for (uint32_t n = 0; n < READERS; n++)
@@ -337,6 +385,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_graphs_are_chosen_as_brute_force_would),
         cmocka_unit_test(test_local_search_alone_is_within_5_percent),
+        cmocka_unit_test(test_less_precision_never_costs_more),
         cmocka_unit_test(test_same_problem_gives_same_choice),
         cmocka_unit_test(test_a_changes_bound_is_never_above_its_cost),
         cmocka_unit_test(test_a_whole_chain_changes_its_storage),
