@@ -61,7 +61,14 @@ COMBINE(add, ADD(a, b))
 COMBINE(sub, SUBTRACT(a, b))
 COMBINE(mul, MULTIPLY(a, b))
 COMBINE(div, DIVIDE(a, b))
-COMBINE(pow, POWER(a, b))
+COMBINE(any_pow, POWER(a, b))
+static void WIDTH(combine_pow)(int64_t count, const void *a, int64_t a_stride, const void *b,
+                               int64_t b_stride, void *y) {
+    if (b_stride == 0 && *(const CELL *)b == 2) /* the commonest power */
+        WIDTH(combine_mul)(count, a, a_stride, a, a_stride, y);
+    else
+        WIDTH(combine_any_pow)(count, a, a_stride, b, b_stride, y);
+}
 COMBINE(max, LARGER(a, b))
 COMBINE(min, SMALLER(a, b))
 COMBINE(fmax, FMAX(a, b))
