@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times operators and small networks of them in Tenon and in onnxruntime in turns, in one run: operators.py [TEXT ...]
 
-Groups: recurrent, transforms, bodies, selections, quantised, attention, forests. With TEXT, what has one of them in `group: name`.
+Groups: recurrent, transforms, bodies, selections, others, quantised, attention, forests. With TEXT, what has one of them in `group: name`.
 Prints the least milliseconds of each side and their ratio, and last what is above 1.0. A line `differs` says that the results
 are not the same within 1e-3. --threads N (1), --rounds N (6), --slice SECONDS (0.2) of each round and side.
 Needs onnx and onnxruntime (.venv has them after `make test`); the program is build/bin/tenon or $TENON. Compare figures of one

@@ -60,7 +60,14 @@ MAP(abs, MAGNITUDE(x))
 MAP(sign, SIGN(x))
 
 COMBINE(div, DIVIDE(a, b))
-COMBINE(pow, POWER(a, b))
+COMBINE(any_pow, POWER(a, b))
+static void WIDTH(combine_pow)(int64_t count, const void *a, int64_t a_stride, const void *b,
+                               int64_t b_stride, void *y) {
+    if (b_stride == 0 && *(const CELL *)b == 2) /* the commonest power */
+        WIDTH(combine_mul)(count, a, a_stride, a, a_stride, y);
+    else
+        WIDTH(combine_any_pow)(count, a, a_stride, b, b_stride, y);
+}
 COMBINE(max, LARGER(a, b))
 COMBINE(min, SMALLER(a, b))
 COMBINE(fmod, REMAINDER(a, b))

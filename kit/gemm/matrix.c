@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packing of the matrix product's right side; see matrix.h. */
 #include <tenon/kit/matrix.h>
+#include "kit/operator/tiles.h"
 
 int64_t tn_matrix_packed_floats(const tn_matrix_level *level, int64_t depth, int64_t columns) {
     return (columns + level->lanes - 1) / level->lanes * level->lanes * depth;
@@ -12,6 +13,14 @@ void tn_matrix_pack(const tn_matrix_level *level, int64_t depth, int64_t columns
     for (int64_t first = 0; first < columns; first += block) {
         int64_t valid = columns - first < block ? columns - first : block;
         int64_t width = (valid + lanes - 1) / lanes * lanes;
+        if (row_stride == 1 && scale == 1.0f) {
+            tn_transpose_baseline(depth, valid, (const void *)(from + first * column_stride),
+                                  column_stride, (void *)packed, width);
+            for (int64_t k = 0; k < depth; k++, packed += width)
+                for (int64_t n = valid; n < width; n++)
+                    packed[n] = 0;
+            continue;
+        }
         for (int64_t k = 0; k < depth; k++) {
             const float *row = from + k * row_stride + first * column_stride;
             for (int64_t n = 0; n < valid; n++)

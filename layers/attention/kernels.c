@@ -14,18 +14,21 @@
 #include "kit/operator/layer.h"
 #include <tenon/kit/parallel.h>
 
-static tn_status online_accepts(tn_call *call) {
+/* Whether the node is one of 32 bits that keeps no scores. All others are left to rows.c. It is
+ * asked when shapes are known, so that the kernel also takes nodes whose ranks nobody knows before
+ * a run. */
+static bool is_online(const tn_call *call) {
     const tn_attention_params *params = call->params;
     const tn_type type = call->inputs[TN_ATTENTION_Q]->type;
-    if (type != TN_F32 && type != TN_F16 && type != TN_BF16) return TN_ERROR_UNSUPPORTED;
-    if (tn_attention_input(call, TN_ATTENTION_V)->type != type) return TN_ERROR_UNSUPPORTED;
-    if (params->softmax_precision == 11 /* double */ || tn_infer_output(call, TN_ATTENTION_SCORES))
-        return TN_ERROR_UNSUPPORTED;
-    return TN_OK;
+    return (type == TN_F32 || type == TN_F16 || type == TN_BF16) &&
+           tn_attention_input(call, TN_ATTENTION_V)->type == type &&
+           params->softmax_precision != 11 /* double */ &&
+           !tn_infer_output(call, TN_ATTENTION_SCORES);
 }
 
 static tn_status online_reshape(tn_call *call) {
     tn_attention_run run;
+    if (!is_online(call)) return tn_attention_rows_reshape(call);
     TN_TRY(tn_attention_run_read(call, &run));
     call->workspace_bytes = run.workspace_floats * sizeof(float);
     return TN_OK;
@@ -57,6 +60,7 @@ static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t threa
 static tn_status online_run(tn_call *call) {
     enum { COPIED_AT_ONCE = 16384, PACKED_AT_ONCE = 8192, MULTIPLIED_AT_ONCE = 400000 };
     tn_attention_run run;
+    if (!is_online(call)) return tn_attention_rows_run(call);
     TN_TRY(tn_attention_run_read(call, &run));
     const tn_attention_sizes *sizes = &run.sizes;
     const tn_tensor *y = tn_infer_output(call, TN_ATTENTION_Y);
@@ -78,20 +82,13 @@ static tn_status online_run(tn_call *call) {
                                     tn_parallel_grain(MULTIPLIED_AT_ONCE, each), do_units, &run);
 }
 
-TN_CPU_KERNEL(rows_kernel, "", "Attention", "rows", "Queries on all threads, in double precision.",
-              .reshape = tn_attention_rows_reshape, .run = tn_attention_rows_run);
-TN_LEVEL_KERNELS(online, tn_attention, "Attention", "online",
-                 "Online softmax over blocks of keys, in 32-bit floats.",
-                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, .accepts = online_accepts,
-                 .reshape = online_reshape, .run = online_run);
+#define ONLINE(prefix, domain, operator_name)                                                      \
+    TN_LEVEL_KERNELS_IN(domain, prefix, tn_attention, operator_name, "online",                     \
+                        "Online softmax over blocks of keys, in 32-bit floats; scores and double " \
+                        "precision by queries.",                                                   \
+                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
+                        .reshape = online_reshape, .run = online_run)
+ONLINE(online, "", "Attention");
+ONLINE(packed, "Tenon", "PackedQkvAttention");
 
-TN_LEVEL_KERNELS_IN("Tenon", packed, tn_attention, "PackedQkvAttention", "online",
-                    "Online softmax over blocks of keys, in 32-bit floats.",
-                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
-                    .accepts = online_accepts, .reshape = online_reshape, .run = online_run);
-TN_CPU_KERNEL(packed_rows, "Tenon", "PackedQkvAttention", "rows",
-              "Queries on all threads, in double precision.", .reshape = tn_attention_rows_reshape,
-              .run = tn_attention_rows_run);
-
-const tn_kernel *const tn_attention_kernels[8] = {TN_LEVEL_LIST(online), &rows_kernel,
-                                                  TN_LEVEL_LIST(packed), &packed_rows};
+const tn_kernel *const tn_attention_kernels[6] = {TN_LEVEL_LIST(online), TN_LEVEL_LIST(packed)};

@@ -8,10 +8,9 @@
  */
 #include "normalize/fields.h"
 #include "normalize/groups.h"
+#include "normalize/row_sums.h"
 #include "kit/operator/layer.h"
 #include <tenon/kit/parallel.h>
-#include <tenon/kit/reduce_rows.h>
-#include <tenon/kit/rows.h>
 
 #include <math.h>
 
@@ -107,15 +106,14 @@ static tn_status group_run(tn_call *call) {
 /* ----------------------------------------------------------------------------------------------
  * 32-bit floats by rows */
 
-typedef struct rows_level {
-    const tn_reduce_level *reduce;
-    const tn_rows_level *rows;
-} rows_level;
-
 enum { BLOCK = 4096 /* elements that are summed in 32 bits */ };
 
-/* The sum of the elements, or of the squares of what they are off `mean`. */
-static double sum_of(const rows_level *level, const float *x, int64_t count, const float *mean) {
+const tn_normalize_level tn_normalize_baseline = {&tn_reduce_baseline, &tn_rows_baseline};
+const tn_normalize_level tn_normalize_avx2 = {&tn_reduce_avx2, &tn_rows_avx2};
+const tn_normalize_level tn_normalize_avx512 = {&tn_reduce_avx512, &tn_rows_avx512};
+
+double tn_normalize_sum(const tn_normalize_level *level, const float *x, int64_t count,
+                        const float *mean) {
     float block[BLOCK];
     double sum = 0;
     for (int64_t at = 0; at < count; at += BLOCK) {
@@ -129,7 +127,7 @@ static double sum_of(const rows_level *level, const float *x, int64_t count, con
 
 static void do_channel_row(const group_job *job, int64_t first, int64_t operand, float mean,
                            double inverse) {
-    const rows_level *level = job->call->user;
+    const tn_normalize_level *level = job->call->user;
     const float *x = (const float *)job->call->inputs[X]->data + first;
     const float bias = ((const float *)job->call->inputs[BIAS]->data)[operand];
     const float factor =
@@ -152,8 +150,9 @@ static tn_status do_group_rows(void *user, int64_t begin, int64_t end, uint32_t 
     for (int64_t item = begin; item < end; item++) {
         const int64_t group = item % job->groups;
         const float *x = (const float *)job->call->inputs[X]->data + item * count;
-        const float mean = (float)(sum_of(job->call->user, x, count, NULL) / (double)count);
-        const double variance = sum_of(job->call->user, x, count, &mean) / (double)count;
+        const float mean =
+            (float)(tn_normalize_sum(job->call->user, x, count, NULL) / (double)count);
+        const double variance = tn_normalize_sum(job->call->user, x, count, &mean) / (double)count;
         for (int64_t channel = 0; channel < job->channels; channel++)
             do_channel_row(job, item * count + channel * job->plane,
                            job->is_per_group ? group : group * job->channels + channel, mean,
@@ -181,9 +180,8 @@ static const char *const rows_combinations[] = {"f32, f32, f32 -> f32"};
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
         TN_COMBINATIONS(rows_combinations),                                                        \
         .run = rows_run,                                                                           \
-        .user = (void *)(uintptr_t)&level_##level}
+        .user = (void *)(uintptr_t)&tn_normalize_##level}
 #define ROWS_KERNELS(level)                                                                        \
-    static const rows_level level_##level = {&tn_reduce_##level, &tn_rows_##level};                \
     ROWS_KERNEL(instance, "InstanceNormalization", level);                                         \
     ROWS_KERNEL(group, "GroupNormalization", level)
 ROWS_KERNELS(baseline);

@@ -5,20 +5,14 @@
 #include "kit/reduce/lane_groups.h"
 #include "normalize/fields.h"
 #include "normalize/lengths.h"
-#include <tenon/kit/reduce_rows.h>
-#include <tenon/kit/rows.h>
+#include "normalize/row_sums.h"
 
 #include <math.h>
 
 enum { MOST_COLUMNS = 64 /* that a level has */ };
 
-typedef struct length_user {
-    const tn_reduce_level *reduce;
-    const tn_rows_level *rows;
-} length_user;
-
 typedef struct length_job {
-    const length_user *user;
+    const tn_normalize_level *user;
     tn_lanes lanes;
     bool is_square;
     const float *x;
@@ -89,9 +83,8 @@ static tn_status lengths_run(tn_call *call) {
 
 static const char *const lengths_combinations[] = {"f32 -> f32"};
 #define LENGTHS(level_name)                                                                        \
-    static const length_user user_##level_name = {&tn_reduce_##level_name, &tn_rows_##level_name}; \
     const tn_kernel tn_lp_normalization_##level_name =                                             \
-        TN_LEVEL_TABLE(level_name, user, "LpNormalization", "rows",                                \
+        TN_LEVEL_TABLE(level_name, tn_normalize, "LpNormalization", "rows",                        \
                        "Lanes of floats by vectors, on all threads.",                              \
                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                     \
                        TN_COMBINATIONS(lengths_combinations), .run = lengths_run)

@@ -9,6 +9,7 @@
 #include "normalize/fields.h"
 #include "normalize/groups.h"
 #include "normalize/lengths.h"
+#include "normalize/row_sums.h"
 
 #include <math.h>
 
@@ -56,11 +57,58 @@ static tn_status mean_variance(tn_call *call, bool is_parallel) {
 
 TN_SERIAL_AND_PARALLEL(mean_variance, mean_variance)
 
+/* 32-bit floats where the last axis is normalised: contiguous rows of the axes at the end, in lanes
+ * of the other ones. */
+typedef struct row_axes {
+    const tn_normalize_level *level;
+    uint32_t outer_mask;
+    int64_t inner; /* elements of a row */
+} row_axes;
+
+static void normalize_rows(const tn_call *call, tn_reduce_lane *lane, int64_t number,
+                           const void *user) {
+    const row_axes *axes = user;
+    const tn_rows_level *rows = axes->level->rows;
+    const float *x = call->inputs[0]->data;
+    float *y = call->outputs[0]->data;
+    double sum = 0, squares = 0;
+    tn_reduce_lane outer;
+    (void)number;
+    tn_reduce_lane_init(lane->x, axes->outer_mask, &outer);
+    outer.begin = lane->begin;
+    for (bool more = tn_reduce_first(&outer); more; more = tn_reduce_next(&outer))
+        sum += tn_normalize_sum(axes->level, x + outer.at, axes->inner, NULL);
+    const float mean = (float)(sum / (double)lane->count);
+    for (bool more = tn_reduce_first(&outer); more; more = tn_reduce_next(&outer))
+        squares += tn_normalize_sum(axes->level, x + outer.at, axes->inner, &mean);
+    const float factor = (float)(1 / (sqrt(squares / (double)lane->count) + 1e-9));
+    for (bool more = tn_reduce_first(&outer); more; more = tn_reduce_next(&outer)) {
+        rows->combines[TN_COMBINE_SUB](axes->inner, x + outer.at, 1, &mean, 0, y + outer.at);
+        rows->combines[TN_COMBINE_MUL](axes->inner, y + outer.at, 1, &factor, 0, y + outer.at);
+    }
+}
+
+static tn_status mean_variance_rows_run(tn_call *call) {
+    const tn_tensor *x = call->inputs[0];
+    row_axes axes = {.level = call->user, .inner = 1};
+    uint32_t mask = 0;
+    TN_TRY(read_mean_variance_axes(call, &mask));
+    if (tn_element_count(x) == 0) return TN_OK;
+    axes.outer_mask = mask;
+    for (uint32_t i = x->rank; i-- > 0 && mask >> i & 1;) {
+        axes.inner *= x->shape[i];
+        axes.outer_mask &= ~(1u << i);
+    }
+    if (axes.inner == 1) return mean_variance_run(call);
+    return tn_reduce_do(call, mask, true, normalize_rows, &axes);
+}
+
 static const tn_port mean_variance_inputs[] = {TN_PORT("X", "T:float", 0, "any tensor")};
 static const tn_port mean_variance_outputs[] = {TN_PORT("Y", "T", 0, "the tensor normalised")};
 static const char *const mean_variance_cases[] = {
-    "| X=f32[2,3,5,7]",     "axes=[1] | X=f32[2,9,3]", "axes=[-1,0] | X=f64[3,4,5]",
-    "axes=[0] | X=f16[33]", "axes=[0,1] | X=f32[4,0]", "axes=[2,3] | X=f32[1,16,28,28]",
+    "| X=f32[2,3,5,7]",     "axes=[1] | X=f32[2,9,3]",     "axes=[-1,0] | X=f64[3,4,5]",
+    "axes=[0] | X=f16[33]", "axes=[0,1] | X=f32[4,0]",     "axes=[2,3] | X=f32[1,16,28,28]",
+    "| X=f32[3,5,40,41]",   "axes=[-1,0] | X=f32[3,4,50]",
 };
 
 TN_OPERATOR(mean_variance, "", "MeanVarianceNormalization", 9,
@@ -131,11 +179,16 @@ TN_OPERATOR(lp_normalization, "", "LpNormalization", 1,
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, .run = prefix##_run}
 LANES_KERNEL(mean_variance, "MeanVarianceNormalization");
 LANES_KERNEL(lp_normalization, "LpNormalization");
+static const char *const mean_variance_combinations[] = {"f32 -> f32"};
+TN_LEVEL_KERNELS(mean_variance_rows, tn_normalize, "MeanVarianceNormalization", "rows",
+                 "Rows of floats by vectors, on all threads.",
+                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+                 TN_COMBINATIONS(mean_variance_combinations), .run = mean_variance_rows_run);
 
 TN_LAYER(normalize,
          TN_OPERATORS(&tn_instance_normalization_6, &tn_group_normalization_18,
                       &tn_group_normalization_21, &mean_variance_9, &lp_normalization_1),
          TN_KERNELS(TN_LEVEL_LIST(tn_instance_rows), TN_LEVEL_LIST(tn_group_rows),
                     &tn_instance_normalization_planes, &tn_group_normalization_groups,
-                    &mean_variance_lanes, TN_LEVEL_LIST(tn_lp_normalization),
-                    &lp_normalization_lanes));
+                    TN_LEVEL_LIST(mean_variance_rows), &mean_variance_lanes,
+                    TN_LEVEL_LIST(tn_lp_normalization), &lp_normalization_lanes));

@@ -55,7 +55,7 @@ enum { PART = 1024 }; /* exponentials that are kept for as long as they are summ
             store_##suffix(y + i * stride, value, columns);                                        \
             sum += value;                                                                          \
         }                                                                                          \
-        const vector scale = 1 / sum;                                                              \
+        const vector scale = (NUMBER)1 / sum;                                                      \
         for (int64_t i = 0; i < count; i++)                                                        \
             store_##suffix(y + i * stride, load_##suffix(y + i * stride, columns) * scale,         \
                            columns);                                                               \
