@@ -81,8 +81,11 @@ class Quiet:
         pass
 
 
+PATIENCE = 60  # seconds, many times what a figure takes: peers were seen to stop for good beside the load
+
+
 def output_of(command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     if done.returncode:
         sys.exit(f"failed: {' '.join(command[:4])}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -121,8 +124,11 @@ def main():
                     with load():
                         for number in range(options.rounds):
                             for engine in (engines if number % 2 else reversed(engines)):
-                                rows[engine].append(measure(engine, model, plan, callers, options))
-                    for engine in engines:
+                                try:
+                                    rows[engine].append(measure(engine, model, plan, callers, options))
+                                except subprocess.TimeoutExpired:
+                                    print(f"{engine}, {callers} contexts, beside {beside}: no end within {PATIENCE} s", file=sys.stderr)
+                    for engine in (each for each in engines if rows[each]):
                         runs, median, slow = (statistics.median(column) for column in zip(*rows[engine]))
                         print(f"| {beside} | {callers} | {engine} | {runs:.0f} | {median:.3f} | {slow:.3f} | {slow / median:.1f} |", flush=True)
             print()

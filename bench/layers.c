@@ -443,7 +443,7 @@ int main(int argc, char **argv) {
     }
     if (b.threads == 0) b.threads = 1;
     tn_status status = tn_runtime_create(NULL, &b.runtime);
-    if (status == TN_OK) status = tn_runtime_load_companions(b.runtime);
+    if (status == TN_OK) status = tn_runtime_load_companions(b.runtime, NULL, NULL);
     if (status == TN_OK && folder && folder[0])
         status = tn_runtime_load_directory(b.runtime, folder);
     if (status == TN_OK)

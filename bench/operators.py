@@ -48,6 +48,8 @@ def recurrent_cases():
                 yield f"{kind} {depth} to {hidden}, batch {batch}", case(kind, depth, hidden, batch)
         for batch in (1, 8):
             yield f"{kind} 64 to 128, both directions, batch {batch}", case(kind, 64, 128, batch, directions=2)
+        for batch in (4, 32):
+            yield f"{kind} 64 to 128, batch {batch}", case(kind, 64, 128, batch)
         yield f"{kind} 64 to 128, lengths, batch 8", case(kind, 64, 128, 8, lengths=True)
         yield f"{kind} 64 to 128, weights as inputs, batch 1", case(kind, 64, 128, 1, varies=True, directions=2)
     yield "GRU 64 to 128, linear_before_reset, batch 1", case("GRU", 64, 128, 1, linear_before_reset=1)

@@ -16,6 +16,8 @@ install(TARGETS tenon tenon_plugin tenon_run_static tenon_kit tenon_kit_cuda EXP
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tenon_onednn)
     install(TARGETS tenon_onednn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/kernels)
+    install(FILES ${PROJECT_SOURCE_DIR}/layers/onednn/kernels.txt DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/kernels
+        RENAME libtenon_onednn.so.kernels)
 endif()
 if(TARGET tenon_ml)
     install(TARGETS tenon_ml LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/operators)

@@ -2,6 +2,16 @@
 # is made here. Which one runs is chosen at run time, by the features that a kernel requires. How a level is
 # compiled is in TenonKitLevels.cmake.
 
+# Headers of many short loops that the compiler turns into vectors: what -O3 does beside that makes them larger, not faster.
+set(levels_of_short_loops "kit/elementwise/cells")
+set(short_loops_options "")
+if(NOT TENON_SANITIZE AND NOT TENON_BUILD_FUZZERS)
+    set(short_loops_options -O2)
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # whose -O2 turns next to none into vectors
+        list(APPEND short_loops_options -ftree-loop-vectorize -fvect-cost-model=dynamic)
+    endif()
+endif()
+
 # The header; what it is to be given the name of, with the name but for the level; the levels.
 set(tenon_levels
     "kit/elementwise/rows_body.h: TN_ROWS_LEVEL=tn_rows: baseline avx2 avx512"
@@ -9,6 +19,7 @@ set(tenon_levels
     "kit/gemm/matrix_body.h: TN_MATRIX_LEVEL=tn_matrix: baseline avx2 avx512"
     "kit/int8/dot_body.h: TN_DOT_LEVEL=tn_dot: baseline avx2 avx512vnni"
     "kit/int8/narrow_dot_body.h: TN_DOT_LEVEL=tn_narrow_dot: avx2"
+    "kit/operator/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512"
     "kit/order/order_body.h: TN_ORDER_LEVEL=tn_order: baseline avx2 avx512"
     "kit/int8/integer_rows_body.h: TN_INTEGER_ROWS_LEVEL=tn_integer_rows: baseline avx2 avx512vnni"
     "kit/math/byte_table_body.h: TN_BYTE_TABLE_APPLY=tn_byte_table_apply: avx2 avx512"
@@ -31,10 +42,10 @@ set(tenon_levels
     "layers/lrn/columns_body.h: TN_LRN_LEVEL=tn_lrn: baseline avx2 avx512"
     "layers/mat_mul/types_body.h: TN_MAT_MUL_TYPES=tn_mat_mul_types: baseline avx2 avx512"
     "layers/pool/rows_body.h: TN_MAX_POOL_ROWS=tn_max_pool_rows: baseline avx2 avx512"
+    "layers/recurrent/step_body.h: TN_RECURRENT_STEP_LEVEL=tn_recurrent_step: baseline avx2 avx512"
     "layers/rotary_embedding/rotate_body.h: TN_ROTARY_FUNCTION=tn_rotary: baseline avx2 avx512"
     "layers/softmax/bytes_body.h: TN_SOFTMAX_BYTES_LEVEL=tn_softmax_bytes: baseline avx2 avx512"
-    "layers/softmax/lanes_body.h: TN_SOFTMAX_LEVEL=tn_softmax: baseline avx2 avx512"
-    "layers/transpose/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512")
+    "layers/softmax/lanes_body.h: TN_SOFTMAX_LEVEL=tn_softmax: baseline avx2 avx512")
 
 # The levels are those of x86. Elsewhere the baseline is all there is: the other levels' names stand for its tables, so that
 # nothing is compiled twice, and no kernel that requires their features is ever chosen.
@@ -75,6 +86,10 @@ macro(tenon_level_sources variable)
         foreach(level ${levels})
             if(EXISTS ${PROJECT_SOURCE_DIR}/${stem}_body.h)
                 tenon_level_file(${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c ${stem}_body.h "${names}" ${level})
+                if(stem IN_LIST levels_of_short_loops)
+                    set_property(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c APPEND PROPERTY COMPILE_OPTIONS
+                        ${short_loops_options})
+                endif()
                 list(APPEND ${variable} ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c)
             endif()
         endforeach()

@@ -105,13 +105,14 @@ static void run_test(const listed *it) {
     test.seed = s.seed;
     test.effort = s.effort;
     test.lines = fileno(s.report);
+    tn_watch_begin_test();
     tn_trace_begin(fileno(s.report), s.current, it->test.text);
     tn_trace_functions(it->test.op, it->test.kernel);
     const char *missing = tn_needs_missing(it->rule, &test);
     if (missing)
         tn_verdict_skip(&verdict, missing);
     else
-        it->rule->check(&test, &verdict);
+        tn_rule_apply(it->rule, &test, &verdict);
     if (tn_watch_changed(changed, sizeof(changed))) tn_trace_broken("environment", "%s", changed);
     if (tn_trace_is_broken(&rule, &why) && verdict.outcome != TN_FAILED) {
         tn_verdict_fail(&verdict, "%s", why);

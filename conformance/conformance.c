@@ -205,7 +205,7 @@ int main(int argc, char **argv) {
         argv += 2;
     }
     if (tn_runtime_create(NULL, &s.runtime) != TN_OK ||
-        tn_runtime_load_companions(s.runtime) != TN_OK) {
+        tn_runtime_load_companions(s.runtime, NULL, NULL) != TN_OK) {
         fprintf(stderr, "conformance: %s\n", tn_last_error()->message);
         return 1;
     }

@@ -180,8 +180,9 @@ const tn_rule tn_rules[] = {
     {"case-runs", "Each case can be read, and its reference computes it.", TN_CAUSE_LOAD,
      TN_RULE_SHOWN, NULL},
     {"reads-inside", "Nothing is read outside a tensor.", TN_CAUSE_MEMORY, TN_RULE_SHOWN, NULL},
-    {"writes-inside", "Nothing is written outside an output.", TN_CAUSE_MEMORY, TN_RULE_SHOWN,
-     NULL},
+    {"writes-inside",
+     "Nothing is written outside an output, nor past the end of memory of host->allocate.",
+     TN_CAUSE_MEMORY, TN_RULE_SHOWN, NULL},
     {"inputs-unchanged", "Inputs, their descriptions and the parameters are not written.",
      TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
     {"workspace-inside", "The workspace is used within the bytes that reshape asked for.",
@@ -249,12 +250,17 @@ static void judge_refusal(const tn_change *change, tn_verdict *verdict) {
 bool tn_test_subject(const tn_test *test, const tn_change *change, tn_subject *subject,
                      tn_verdict *verdict) {
     bool is_taken = false;
+    tn_change with_all = change ? *change : (tn_change){.axis = -1};
+    with_all.asks_all = true;
+    if (test->asks_all) change = &with_all;
     const tn_status status =
         tn_subject_create(subject, test->runtime, test->op, test->kernel, test->combination,
                           test->text, test->are_constant, change, &is_taken);
     if (status == TN_OK && is_taken) {
         subject->probe.library = test->library;
         subject->probe.allocator = &test->counter->functions;
+        if (test->tactic > 0)
+            subject->probe.tactic = test->tactic % tn_probe_tactics(&subject->probe);
         return true;
     }
     if (status == TN_OK) {

@@ -40,6 +40,8 @@ typedef struct tn_test {
     const tn_rewrite *rewrite; /* of rules about it, which have no operator; else null */
     bool is_near_miss;         /* the text is one of the rewrite's near misses */
     uint32_t seed, effort;     /* of what is drawn; how much of it, from 1 */
+    uint32_t tactic;           /* of the kernel, modulo how many it has */
+    bool asks_all;             /* for optional outputs, too, in all that is made of the case */
     int lines;                 /* the descriptor that the worker's lines go to */
 } tn_test;
 
@@ -84,6 +86,10 @@ typedef struct tn_rule {
 
 /* Ends with a null id. */
 extern const tn_rule tn_rules[];
+
+/* The rule's check; then, while it passes, by the kernel's other tactics and with its optional
+ * outputs where those are nobody else's matter. */
+void tn_rule_apply(const tn_rule *rule, const tn_test *test, tn_verdict *verdict);
 
 /* --- for the rules --- */
 void tn_verdict_fail(tn_verdict *verdict, const char *format, ...) TN_PRINTF(2, 3);

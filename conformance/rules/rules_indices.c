@@ -124,18 +124,20 @@ static void compare_later(const tn_test *test, tn_subject *subject, const char *
 }
 
 /* What becomes of indices that are not below 0: something is added, to the first alone or to all;
- * or the first becomes a value. */
+ * or the first or the last becomes a value. */
 typedef struct move {
-    enum { ADD_TO_ALL, ADD_TO_FIRST, SET_FIRST } how;
+    enum { ADD_TO_ALL, ADD_TO_FIRST, SET_FIRST, SET_LAST } how;
     int64_t value;
 } move;
 
 static void move_elements(tn_case_input *input, const move *moved) {
     const size_t count = moved->how == ADD_TO_ALL ? tn_case_input_elements(input) : 1;
+    const size_t last = tn_case_input_elements(input) - 1;
     for (size_t i = 0; i < count; i++) {
         const int64_t value = tn_element_get_i64(input->data, input->type, i);
-        if (moved->how == SET_FIRST)
-            tn_element_set_i64(input->data, input->type, i, moved->value);
+        if (moved->how >= SET_FIRST)
+            tn_element_set_i64(input->data, input->type, moved->how == SET_LAST ? last : i,
+                               moved->value);
         else if (value >= 0)
             tn_element_set_i64(input->data, input->type, i, value + moved->value);
     }
@@ -144,7 +146,7 @@ static void move_elements(tn_case_input *input, const move *moved) {
 static void try_moved(const tn_test *test, uint32_t index, move moved, tn_verdict *verdict) {
     static const char *const hows[] = {"%lld added to all of '%s'",
                                        "%lld added to the first of '%s'",
-                                       "%lld as the first of '%s'"};
+                                       "%lld as the first of '%s'", "%lld as the last of '%s'"};
     const tn_change copy = {.axis = -1};
     tn_subject subject;
     tn_verdict none = {0};
@@ -180,6 +182,8 @@ static void try_input(const tn_test *test, const tn_subject *plain, uint32_t ind
             is_new = is_new && shape->extents[k] != shape->extents[axis];
         if (is_new) try_extent(test, index, shape->extents[axis], verdict);
     }
+    try_moved(test, index, (move){SET_FIRST, -1}, verdict);
+    try_moved(test, index, (move){SET_LAST, -1}, verdict);
     try_moved(test, index, (move){ADD_TO_FIRST, OUT_OF_RANGE}, verdict);
     try_moved(test, index, (move){ADD_TO_FIRST, -OUT_OF_RANGE}, verdict);
     if (plain->c.inputs[index].type == TN_I64)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of `plan` about engines of several nodes. Two nodes of one operator, with other fields,
- * have their constants in common, as nodes of one network may: what a kernel packs of a constant
- * for one of them is handed to the other where the key is the same. Two nodes with constants of
- * their own have a state each. See rules.h.
+ * The part of `plan` about engines of several nodes. Two nodes of one operator are prepared, opened
+ * and made ready before either runs, and both run in turns: with other fields, of other shapes, by
+ * another combination, with other constants. Those that have their constants in common, as nodes of
+ * one network may, share what a kernel packs of them where the key is the same. See rules.h.
  */
 #include "base/status.h"
 #include "plugin/fields/fields_private.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_NODES = 3 }; /* that are tried beside the case's */
+enum { NODES_OF_A_FIELD = 2 }; /* that are tried beside the case's */
 
 /* The second node's constants become the first one's; false: they are others. */
 static bool share_constants(const tn_probe *first, tn_probe *second) {
@@ -34,90 +34,143 @@ static bool share_constants(const tn_probe *first, tn_probe *second) {
     return shared > 0;
 }
 
-static void run_beside(tn_probe_life *life, tn_subject *subject, const char *what, const char *text,
-                       const char *hint, tn_verdict *verdict) {
-    tn_probe_context context = {0};
+typedef struct node {
+    tn_subject *subject;
+    tn_outcome alone; /* what it computes where there is no other one */
+    tn_probe_life life;
+    tn_probe_context context;
+} node;
+
+typedef struct pair {
+    node nodes[2];
+    const char *hint;
+} pair;
+
+static void run_node(node *n, tn_subject *other, const char *hint, tn_verdict *verdict) {
     tn_probe_memory memory = {0};
     tn_outcome found = {0};
     char why[300];
-    tn_probe *probe = &subject->probe;
-    tn_status status = tn_probe_open(&context, life);
-    if (status == TN_OK) status = tn_probe_reshape(&context, probe);
-    if (status == TN_OK) status = tn_probe_memory_create(&memory, probe, true, false, 0xFF);
-    if (status == TN_OK) status = tn_probe_run(&context, probe, &memory, 0xFF);
+    tn_probe *probe = &n->subject->probe;
+    tn_status status = tn_probe_memory_create(&memory, probe, true, false, 0xFF);
+    if (status == TN_OK) status = tn_probe_run(&n->context, probe, &memory, 0xFF);
     if (status == TN_OK) status = tn_probe_results(probe, &memory, &found);
-    if (status == TN_OK && !tn_results_equal(&subject->expected, &found, false, why, sizeof(why)))
-        tn_verdict_fail(verdict, "beside another node of %s constants (\"%.150s\"): %.250s (%s)",
-                        what, text, why, hint);
+    if (status != TN_OK)
+        tn_verdict_error(verdict, probe, "beside another node");
+    else if (!tn_results_equal(&n->alone, &found, false, why, sizeof(why)))
+        tn_verdict_fail(verdict, "beside another node (\"%.150s\"): %.250s (%s)", other->probe.text,
+                        why, hint);
     tn_outcome_free(&found);
     tn_probe_memory_destroy(&memory);
-    tn_probe_close(&context);
 }
 
-/* Whether the node of `text` was tried, after the case's. */
-static bool try_beside(const tn_test *test, tn_subject *first, const char *text,
+/* Neither runs before both are ready. */
+static void run_in_turns(pair *p, tn_verdict *verdict) {
+    tn_status status = TN_OK;
+    for (int i = 0; i < 2 && status == TN_OK; i++)
+        status = tn_probe_open(&p->nodes[i].context, &p->nodes[i].life);
+    for (int i = 0; i < 2 && status == TN_OK; i++)
+        status = tn_probe_reshape(&p->nodes[i].context, &p->nodes[i].subject->probe);
+    for (int i = 0; i < 3 && status == TN_OK && verdict->outcome == TN_PASSED; i++)
+        run_node(&p->nodes[i % 2], p->nodes[1 - i % 2].subject, p->hint, verdict);
+    for (int i = 0; i < 2; i++)
+        tn_probe_close(&p->nodes[i].context);
+}
+
+/* `first` is prepared first. What cannot be made ready is nobody's failure here. */
+static void prepare_both(tn_subject *first, tn_subject *second, bool is_shared,
+                         tn_verdict *verdict) {
+    pair p = {.nodes = {{.subject = first}, {.subject = second}},
+              .hint = is_shared ? "is a key of host->packed that of another node, too?"
+                                : "is the state of all nodes one?"};
+    bool is_ready = true;
+    for (int i = 0; i < 2 && is_ready; i++)
+        is_ready = tn_probe_once(&p.nodes[i].subject->probe, true, false, 0xFF,
+                                 &p.nodes[i].alone) == TN_OK;
+    first->probe.keeps_constants = second->probe.keeps_constants = true;
+    is_ready = is_ready && tn_probe_prepare(&p.nodes[0].life, &first->probe) == TN_OK;
+    if (is_ready) {
+        second->probe.packed = is_shared ? p.nodes[0].life.packed : NULL;
+        if (tn_probe_prepare(&p.nodes[1].life, &second->probe) == TN_OK) run_in_turns(&p, verdict);
+        second->probe.packed = NULL;
+    }
+    for (int i = 2; i-- > 0;) {
+        if (p.nodes[i].life.probe) tn_probe_release(&p.nodes[i].life);
+        tn_outcome_free(&p.nodes[i].alone);
+    }
+    first->probe.keeps_constants = second->probe.keeps_constants = false;
+}
+
+/* Whether the node of `other` was tried, before the case's and after it. */
+static bool try_beside(const tn_test *other, const tn_change *change, tn_subject *first,
                        tn_verdict *verdict) {
-    const tn_change copy = {.axis = -1};
-    tn_test other = *test;
     tn_verdict none = {0};
     tn_subject second;
-    tn_probe_life lives[2] = {0};
-    other.text = text;
-    if (!tn_test_subject(&other, &copy, &second, &none)) return false;
+    if (verdict->outcome != TN_PASSED || !tn_test_subject(other, change, &second, &none))
+        return false;
     const bool is_shared = share_constants(&first->probe, &second.probe);
-    first->probe.keeps_constants = second.probe.keeps_constants = true;
-    if (is_shared && tn_probe_prepare(&lives[0], &first->probe) == TN_OK) {
-        second.probe.packed = lives[0].packed;
-        if (tn_probe_prepare(&lives[1], &second.probe) == TN_OK)
-            run_beside(&lives[1], &second, "the same", test->text,
-                       "is a key of host->packed that of other fields, too?", verdict);
-        if (lives[1].probe) tn_probe_release(&lives[1]);
-        tn_probe_release(&lives[0]);
-    }
-    first->probe.keeps_constants = false;
+    prepare_both(first, &second, is_shared, verdict);
+    if (verdict->outcome == TN_PASSED) prepare_both(&second, first, is_shared, verdict);
     tn_subject_destroy(&second);
-    return is_shared;
+    return true;
 }
 
-/* The case's node, prepared before another one with drawn constants, or after it. */
-static void try_others(const tn_test *test, tn_subject *first, bool is_before,
-                       tn_verdict *verdict) {
-    const tn_change drawn = {.seed = test->seed + 1, .values = TN_VALUES_WIDE, .axis = -1};
-    tn_verdict none = {0};
-    tn_subject second;
-    tn_probe_life lives[2] = {0};
-    if (!tn_test_subject(test, &drawn, &second, &none)) return;
-    tn_probe *const probes[2] = {is_before ? &first->probe : &second.probe,
-                                 is_before ? &second.probe : &first->probe};
-    first->probe.keeps_constants = second.probe.keeps_constants = true;
-    if (tn_probe_prepare(&lives[0], probes[0]) == TN_OK) {
-        if (tn_probe_prepare(&lives[1], probes[1]) == TN_OK)
-            run_beside(&lives[is_before ? 0 : 1], first, "other", test->text,
-                       "is the state of all nodes one?", verdict);
-        if (lives[1].probe) tn_probe_release(&lives[1]);
-        tn_probe_release(&lives[0]);
-    }
-    first->probe.keeps_constants = false;
-    tn_subject_destroy(&second);
+/* Whether the case has the value, by its text or by default. */
+static bool is_own_value(const tn_test *test, const tn_field *field, const char *value) {
+    const char *given = tn_variant_given(test->text, field->name);
+    const char *own = given ? given + strlen(field->name) + 1 : field->fallback;
+    const size_t length = strlen(value);
+    return own && strncmp(own, value, length) == 0 &&
+           (own[length] == 0 || own[length] == ' ' || own[length] == '|');
 }
 
-void tn_rule_run_sharing(const tn_test *test, tn_verdict *verdict) {
+static void try_fields(const tn_test *test, tn_subject *first, tn_verdict *verdict) {
     const tn_change copy = {.axis = -1};
-    tn_subject first;
-    uint32_t tried = 0;
-    if (!test->are_constant || !test->kernel || !test->kernel->prepare) return;
-    if (!tn_test_subject(test, &copy, &first, verdict)) return;
     for (uint32_t i = 0; i < test->op->field_count; i++) {
         const tn_field *field = tn_fields_at(test->op, i);
         char text[TN_VARIANT_TEXT];
         tn_variant_values v;
+        uint32_t tried = 0;
         tn_variant_list(test, field, false, &v);
-        for (size_t k = 0; k < v.count && tried < MOST_NODES; k++)
-            if (verdict->outcome == TN_PASSED &&
+        for (size_t k = 0; k < v.count && tried < NODES_OF_A_FIELD; k++) {
+            tn_test other = *test;
+            other.text = text;
+            if (!is_own_value(test, field, v.texts[k]) &&
                 tn_variant_with(test->text, field->name, v.texts[k], text))
-                tried += try_beside(test, &first, text, verdict);
+                tried += try_beside(&other, &copy, first, verdict);
+        }
     }
-    for (int is_before = 0; is_before < 2 && verdict->outcome == TN_PASSED; is_before++)
-        try_others(test, &first, is_before, verdict);
+}
+
+/* One axis longer, as far as constants stay as they are. */
+static void try_shapes(const tn_test *test, tn_subject *first, tn_verdict *verdict) {
+    const tn_shape *shape = first->c.input_count > 0 ? &first->c.inputs[0].shape : NULL;
+    for (uint32_t axis = 0; shape && axis < shape->rank; axis++) {
+        const tn_change longer = {.axis = (int32_t)axis, .extent = 2 * shape->extents[axis] + 1};
+        try_beside(test, &longer, first, verdict);
+    }
+}
+
+/* The kernel's other combinations, of which two nodes may have one each. */
+static void try_combinations(const tn_test *test, tn_subject *first, tn_verdict *verdict) {
+    const tn_change copy = {.axis = -1};
+    for (uint32_t i = 0; i < test->kernel->combination_count; i++) {
+        tn_test other = *test;
+        other.combination = test->kernel->combinations[i];
+        if (test->combination && strcmp(other.combination, test->combination) != 0)
+            try_beside(&other, &copy, first, verdict);
+    }
+}
+
+void tn_rule_run_sharing(const tn_test *test, tn_verdict *verdict) {
+    const tn_kernel *kernel = test->kernel;
+    const tn_change copy = {.axis = -1},
+                    drawn = {.seed = test->seed + 1, .values = TN_VALUES_WIDE, .axis = -1};
+    tn_subject first;
+    if (!kernel || !(kernel->prepare || kernel->open || kernel->reshape)) return;
+    if (!tn_test_subject(test, &copy, &first, verdict)) return;
+    try_fields(test, &first, verdict);
+    try_shapes(test, &first, verdict);
+    try_combinations(test, &first, verdict);
+    if (test->are_constant) try_beside(test, &drawn, &first, verdict);
     tn_subject_destroy(&first);
 }

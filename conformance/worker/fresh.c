@@ -5,16 +5,18 @@
 #include "worker/watch/trace.h"
 
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Before each block that is given: where it begins, and a mark that no other block has. */
+/* Before each block that is given: where it begins, a mark that no other block has, and how long it
+ * is. Behind it lie bytes that nobody writes. */
 typedef struct prefix {
     void *begin;
-    uint64_t mark;
+    uint64_t mark, bytes, reserved;
 } prefix;
 static const uint64_t MARK = UINT64_C(0x74656E6F6E206F6B), GONE = UINT64_C(0x74656E6F6E206E6F);
-enum { MOST_FILLED = 1 << 20 };
+enum { MOST_FILLED = 1 << 20, BEHIND = 16, BEHIND_FILLER = 0x5C };
 
 static prefix *prefix_of(void *memory) {
     return (prefix *)((char *)memory - sizeof(prefix));
@@ -25,16 +27,26 @@ static void *counted_allocate(void *user, uint64_t bytes, uint64_t alignment) {
     if (__atomic_add_fetch(&counter->allocations, 1, __ATOMIC_RELAXED) == counter->fail_at ||
         bytes > (uint64_t)4 << 30)
         return NULL;
-    if (alignment < sizeof(prefix)) alignment = sizeof(prefix);
-    const size_t whole = (size_t)((bytes + 2 * alignment) / alignment * alignment);
+    if (alignment < BEHIND) alignment = BEHIND;
+    const uint64_t before = alignment < sizeof(prefix) ? sizeof(prefix) : alignment;
+    const size_t whole =
+        (size_t)((before + bytes + BEHIND + alignment - 1) / alignment * alignment);
     char *begin = aligned_alloc((size_t)alignment, whole);
     if (!begin) return NULL;
-    char *memory = begin + alignment;
+    char *memory = begin + before;
     memset(memory, counter->filler, bytes < MOST_FILLED ? (size_t)bytes : MOST_FILLED);
-    *prefix_of(memory) = (prefix){begin, MARK};
+    memset(memory + bytes, BEHIND_FILLER, BEHIND);
+    *prefix_of(memory) = (prefix){begin, MARK, bytes, 0};
     __atomic_add_fetch(&counter->live, 1, __ATOMIC_RELAXED);
-    tn_heap_note(begin, (size_t)(bytes + alignment));
+    tn_heap_note(begin, (size_t)(bytes + before));
     return memory;
+}
+
+static bool is_whole(const prefix *before) {
+    const unsigned char *behind = (const unsigned char *)(before + 1) + before->bytes;
+    for (size_t i = 0; i < BEHIND; i++)
+        if (behind[i] != BEHIND_FILLER) return false;
+    return true;
 }
 
 static void counted_deallocate(void *user, void *memory) {
@@ -46,6 +58,9 @@ static void counted_deallocate(void *user, void *memory) {
                                              : "is not host->allocate's, or was freed already");
         return;
     }
+    if (!is_whole(before))
+        tn_trace_broken("writes-inside", "writes past the end of %llu bytes of host->allocate",
+                        (unsigned long long)before->bytes);
     before->mark = GONE;
     __atomic_sub_fetch(&((tn_counter *)user)->live, 1, __ATOMIC_RELAXED);
     free(before->begin);

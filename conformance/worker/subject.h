@@ -56,6 +56,7 @@ typedef struct tn_change {
     uint32_t left_out;      /* 1 + the case's input that is not given; 0: none */
     uint32_t input_count;   /* so many inputs, others like the last one; 0: as many as there are */
     bool frees_values;      /* data that the case gives counts as drawn, and may be changed */
+    bool moves_values;      /* the same, where it is of floats: each is a quarter smaller */
     bool plants_fields;     /* some of the values are those that the fields hold */
     uint32_t reshaped_input; /* 1 + the input that keeps its values and gets `shapes`' shape, where
                                 its values are repeated or cut off; 0: none */

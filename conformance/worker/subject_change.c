@@ -80,7 +80,8 @@ bool tn_subject_is_fixed(const tn_subject *subject, uint32_t index) {
 static bool keeps_values(const tn_subject *subject, uint32_t index, const tn_change *change,
                          bool is_resized) {
     const bool is_free =
-        (change->frees_values || change->values > TN_VALUES_SMALL) && is_data(subject, index);
+        (change->frees_values || change->moves_values || change->values > TN_VALUES_SMALL) &&
+        is_data(subject, index);
     return subject->c.inputs[index].has_values && index + 1 != change->reshaped_input &&
            (tn_subject_is_fixed(subject, index) || !(is_resized || is_free));
 }
@@ -106,6 +107,14 @@ static void change_types(tn_subject *subject, uint32_t count, const tn_change *c
     }
 }
 
+/* As near to each other, and in the same order, as they were. */
+static void move_values(const tn_case_input *input, const tn_shape *shape, void *data) {
+    size_t count = 0;
+    if (!tn_type_is_float(input->type) || tn_shape_count(shape, &count) != TN_OK) return;
+    for (size_t i = 0; i < count; i++)
+        tn_element_set_f64(data, input->type, i, 0.75 * tn_element_get_f64(data, input->type, i));
+}
+
 /* In any case memory of its own: the case's may be shared. */
 static tn_status change_input(tn_subject *subject, uint32_t index, const tn_change *change,
                               const tn_shape *shape, uint32_t values) {
@@ -119,6 +128,7 @@ static tn_status change_input(tn_subject *subject, uint32_t index, const tn_chan
     const bool is_drawn =
         values > TN_VALUES_SMALL || (values == TN_VALUES_SMALL && !input->has_values);
     if (!is_drawn) repeat_values(input, data, bytes);
+    if (!is_drawn && change->moves_values && input->has_values) move_values(input, shape, data);
     input->data = data;
     input->bytes = bytes;
     input->shape = *shape;

@@ -201,9 +201,12 @@ typedef struct tn_described_library {
     uint32_t size;
     uint32_t is_linked_in;
     const char *name, *version;
-    const char *file;   /* without its folder; null: linked in */
-    uint64_t hash;      /* of the file's content; 0: linked in */
-    const char *domain; /* that its operators are under; "": their own */
+    const char *file;        /* without its folder; null: linked in */
+    uint64_t hash;           /* of the file's content; 0: linked in */
+    const char *domain;      /* that its operators are under; "": their own */
+    const char *sha256;      /* of the file that the plan embeds (tenon/engine.h), 64 hexadecimal
+                                digits; null: it embeds none */
+    uint64_t embedded_bytes; /* of that file; 0: none */
 } tn_described_library;
 
 /* A node of the network as the plan has it: after the builder's passes. */

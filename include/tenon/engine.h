@@ -25,9 +25,9 @@ typedef struct tn_engine_options {
                          the log warns */
     uint32_t flags;   /* TN_ENGINE_... */
     uint32_t allowed_count;
-    const char *const
-        *allowed; /* content hashes (16 hexadecimal digits) or directories: only libraries so named
-                     load for this plan; null: those of the search path and those already loaded */
+    const char *const *
+        allowed; /* content hashes (16 hexadecimal digits) or directories: only libraries so named
+                    and Tenon's own load; null: those of the search path and those loaded already */
     const char *checked_dump; /* TN_ENGINE_CHECKED: the folder, made when it is needed, that gets
                                  the first bad node's tensors as .npy files; copied. Null: none */
     const char
@@ -265,6 +265,54 @@ typedef struct tn_context_statistics {
 } tn_context_statistics;
 TN_EXPORT void tn_context_get_statistics(const tn_context *context,
                                          tn_context_statistics *out_statistics);
+
+/* Libraries that a plan embeds: put there by who builds it, and loaded by who trusts them, by the
+ * SHA-256 of their files. Loading a plan executes nothing of what it embeds.
+ *
+ *     tn_build -> tn_plan_embed_libraries -> tn_plan_save
+ *     tn_runtime_load_embedded -> tn_engine_load
+ */
+
+/* Another plan, with the files of the libraries that the plan's manifest, and those of bodies in
+ * it, name; those that come with Tenon, and those that were linked in, have no need to be there.
+ * The libraries must be loaded in the plan's runtime, and their files be as they were when they
+ * were loaded. What is said of them (SHA-256, bytes) is in tn_plan_inspect. A Tenon that knows
+ * nothing of embedded libraries looks for them on its search path. `plan` stays as it is. The
+ * caller destroys the new one. TN_ERROR_NOT_FOUND (a library was unloaded, or its file has gone),
+ * TN_ERROR_IO, TN_ERROR_PLUGIN (the file has other content now), TN_ERROR_MEMORY. [thread: any] */
+TN_EXPORT tn_status tn_plan_embed_libraries(const tn_plan *plan, tn_plan **out_plan);
+
+typedef struct tn_embedded_options {
+    uint32_t size;
+    uint32_t flags; /* TN_EMBEDDED_... */
+    uint32_t trusted_count;
+    uint32_t reserved;          /* 0 */
+    const char *const *trusted; /* SHA-256 of libraries that may be loaded, 64 hexadecimal digits */
+    const char *cache_folder;   /* null: $XDG_CACHE_HOME/tenon/embedded, or
+                                   $HOME/.cache/tenon/embedded. Made (0700) where it is not there;
+                                   must be the user's own, and not writable by others */
+} tn_embedded_options;
+
+enum {
+    TN_EMBEDDED_TRUST_ALL = 1u /* whatever the plan embeds: it is trusted like the program itself */
+};
+
+/* Loads those libraries that a plan file embeds and the caller trusts, as tn_runtime_load_library
+ * does; they run in this process. Each is written into the cache folder under its SHA-256, which is
+ * verified before and after. The others are left alone: loading the plan then says which are
+ * wanted. tn_engine_options.allowed holds for these libraries, too. Without options none is
+ * trusted. `out_count` (may be null): how many were loaded. TN_ERROR_ARGUMENT: a text that is no
+ * SHA-256; TN_ERROR_FORMAT: the plan is damaged, or a library does not have its SHA-256;
+ * TN_ERROR_IO: the cache folder; TN_ERROR_NOT_FOUND (the file), TN_ERROR_MEMORY, and those of
+ * tn_runtime_load_library. Libraries that were loaded before a failure stay. [thread: any] */
+TN_EXPORT tn_status tn_runtime_load_embedded(tn_runtime *runtime, const char *path,
+                                             const tn_embedded_options *options,
+                                             uint32_t *out_count);
+/* The same of a plan's bytes, which are not needed after the call. */
+TN_EXPORT tn_status tn_runtime_load_embedded_bytes(tn_runtime *runtime, const void *data,
+                                                   uint64_t bytes,
+                                                   const tn_embedded_options *options,
+                                                   uint32_t *out_count);
 
 #ifdef __cplusplus
 }

@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(256) finish_kernel(const tn_cuda_finish f, uin
             if (f.scale) x[i] *= __ldg(f.scale + c + i * step);
             if (f.bias) x[i] += __ldg(f.bias + c + i * step);
             if (f.residual) x[i] += residual[i] * f.residual_scale;
-            x[i] = tn_cuda_activate(f.activation, x[i]);
+            x[i] = tn_cuda_activate_to<T>(f.activation, x[i]);
         }
         store<T>(f.y, at, x, inverse);
     }

@@ -54,7 +54,7 @@ typedef void (*tn_cell_choose)(int64_t count, const void *const rows[3], const i
 typedef struct tn_cell_functions {
     tn_cell_map maps[TN_CELL_MAP_COUNT];
     tn_cell_combine combines[TN_CELL_COMBINE_COUNT];
-    tn_cell_combine truths[TN_CELL_COMBINE_COUNT]; /* comparisons whose results are bytes */
+    tn_cell_combine truths[TN_CELL_COMBINE_COUNT]; /* those whose results are 0 or 1, as bytes */
     tn_cell_choose choose;
 } tn_cell_functions;
 

@@ -3,14 +3,15 @@
  * The functions of cells.h in one arithmetic, for cells_body.h alone, which includes this once for
  * each: WIDTH(name), CELL, and the functions of one and two numbers, NEGATE to MODULO, are defined
  * there; for integers UNSIGNED, the type without a sign. HAS_ROWS: not only truths as bytes, which
- * HAS_TRUTHS wants; HAS_ARITHMETIC: not only truths. The loops are written for the compiler to
- * vectorise.
+ * HAS_TRUTHS wants; HAS_ARITHMETIC: not only truths; HAS_SIGNLESS: also what is the same, bit by
+ * bit, for integers with and without a sign. The loops are written for the compiler to vectorise.
  */
 
 #define MAP(name, expression)                                                                      \
     static void WIDTH(map_##name)(int64_t count, const void *from, void *to) {                     \
         const CELL *row = from;                                                                    \
         CELL *y = to;                                                                              \
+        TN_CELLS_INDEPENDENT                                                                       \
         for (int64_t i = 0; i < count; i++) {                                                      \
             const CELL x = row[i];                                                                 \
             y[i] = (CELL)(expression);                                                             \
@@ -18,9 +19,12 @@
     }
 
 #define LOOP(RESULT, a_of, b_of, expression)                                                       \
-    for (int64_t i = 0; i < count; i++) {                                                          \
-        const CELL a = a_of, b = b_of;                                                             \
-        y[i] = (RESULT)(expression);                                                               \
+    {                                                                                              \
+        TN_CELLS_INDEPENDENT                                                                       \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            const CELL a = a_of, b = b_of;                                                         \
+            y[i] = (RESULT)(expression);                                                           \
+        }                                                                                          \
     }
 #define COMBINE(name, expression) COMBINE_TO(combine_##name, CELL, expression)
 #define TRUTH(name, expression)   COMBINE_TO(truth_##name, uint8_t, expression)
@@ -43,75 +47,97 @@
 #if HAS_TRUTHS
 TRUTH(less, a < b)
 TRUTH(less_equal, a <= b)
+#if HAS_SIGNLESS
 TRUTH(equal, a == b)
 TRUTH(not_equal, a != b)
+TRUTH(and, (a != 0) & (b != 0))
+TRUTH(or, (a != 0) | (b != 0))
+#endif
 #endif
 
 #if HAS_ARITHMETIC
-MAP(neg, NEGATE(x))
 MAP(abs, MAGNITUDE(x))
 MAP(sign, SIGN(x))
-MAP(floor, FLOOR(x))
-MAP(ceil, CEIL(x))
-MAP(round, ROUND(x))
 
-COMBINE(add, ADD(a, b))
-COMBINE(sub, SUBTRACT(a, b))
-COMBINE(mul, MULTIPLY(a, b))
 COMBINE(div, DIVIDE(a, b))
 COMBINE(pow, POWER(a, b))
 COMBINE(max, LARGER(a, b))
 COMBINE(min, SMALLER(a, b))
+COMBINE(fmod, REMAINDER(a, b))
+#if HAS_SIGNLESS
+MAP(neg, NEGATE(x))
+MAP(floor, FLOOR(x))
+COMBINE(add, ADD(a, b))
+COMBINE(sub, SUBTRACT(a, b))
+COMBINE(mul, MULTIPLY(a, b))
+#endif
+#endif
+
+#if HAS_ARITHMETIC && !defined(UNSIGNED) /* integers are whole, and no NaN */
+MAP(ceil, CEIL(x))
+MAP(round, ROUND(x))
 COMBINE(fmax, FMAX(a, b))
 COMBINE(fmin, FMIN(a, b))
-COMBINE(fmod, REMAINDER(a, b))
+#endif
+#if HAS_ARITHMETIC && defined(MODULO) /* else it is the remainder */
 COMBINE(mod, MODULO(a, b))
 #endif
 
 #if HAS_ARITHMETIC && defined(UNSIGNED)
 #define BITS ((int)sizeof(CELL) * 8)
+COMBINE(shift_right, SHIFT_RIGHT(a, b))
+#if HAS_SIGNLESS
 MAP(bit_not, ~x)
 COMBINE(bit_and, (a) & (b))
 COMBINE(bit_or, (a) | (b))
 COMBINE(bit_xor, (a) ^ (b))
 COMBINE(shift_left, (UNSIGNED)(b) >= (UNSIGNED)BITS ? 0 : (UNSIGNED)(a) << (b))
-COMBINE(shift_right, SHIFT_RIGHT(a, b))
+#endif
 #undef BITS
 #endif
 
 #if HAS_ROWS
-MAP(not, x == 0)
 COMBINE(less, a < b)
 COMBINE(less_equal, a <= b)
+#endif
+#if HAS_ROWS && HAS_SIGNLESS
+MAP(not, x == 0)
 COMBINE(equal, a == b)
 COMBINE(not_equal, a != b)
 COMBINE(and, (a != 0) & (b != 0))
 COMBINE(or, (a != 0) | (b != 0))
 
+#define CHOOSE(a_of, b_of)                                                                         \
+    {                                                                                              \
+        TN_CELLS_INDEPENDENT                                                                       \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            const CELL x = a_of, z = b_of; /* both are there: a vector chooses */                  \
+            y[i] = condition[i] != 0 ? x : z;                                                      \
+        }                                                                                          \
+    }
 static void WIDTH(choose)(int64_t count, const void *const rows[3], const int64_t strides[3],
                           void *to) {
     const CELL *condition = rows[0], *a = rows[1], *b = rows[2];
-    const int64_t c_step = strides[0], a_step = strides[1], b_step = strides[2];
+    const CELL one = a[0], other = b[0];
     CELL *y = to;
-    if (c_step && a_step && b_step) {
-        for (int64_t i = 0; i < count; i++)
-            y[i] = condition[i] != 0 ? a[i] : b[i];
-        return;
-    }
-    if (c_step && !(a_step && b_step)) {
-        const CELL one = a[0], other = b[0];
-        for (int64_t i = 0; i < count; i++) {
-            const CELL x = a_step ? a[i] : one, z = b_step ? b[i] : other;
-            y[i] = condition[i] != 0 ? x : z;
-        }
-        return;
-    }
-    const CELL *chosen = condition[0] != 0 ? a : b;
-    const int64_t step = condition[0] != 0 ? a_step : b_step;
-    const CELL first = chosen[0];
-    for (int64_t i = 0; i < count; i++)
-        y[i] = step ? chosen[i] : first;
+    if (!strides[0]) {
+        const CELL *chosen = condition[0] != 0 ? a : b;
+        const CELL first = chosen[0];
+        if (strides[condition[0] != 0 ? 1 : 2])
+            memmove(y, chosen, (size_t)count * sizeof(CELL));
+        else
+            for (int64_t i = 0; i < count; i++)
+                y[i] = first;
+    } else if (strides[1] && strides[2])
+        CHOOSE(a[i], b[i])
+    else if (strides[1])
+        CHOOSE(a[i], other)
+    else if (strides[2])
+        CHOOSE(one, b[i])
+    else
+        CHOOSE(one, other)
 }
+#undef CHOOSE
 #endif
 
 #undef MAP

@@ -5,6 +5,7 @@
  * changed in place.
  */
 #include <tenon/kit/rows.h>
+#include "kit/math/wide_math.h"
 #include <tenon/kit/byte_vector.h>
 #include <tenon/kit/vector_math.h>
 
@@ -78,7 +79,7 @@ MAP(log1p, tn_vector_log1p(x))
 MAP(erfc, tn_vector_erfc(x))
 MAP(not, truth((tn_vector_bits)(x == 0.0f)))
 
-/* Lane by lane by the function of libm, which for some of them becomes an instruction. */
+/* Lane by lane by the function of libm, which becomes an instruction. */
 #define MAP_LANES(name, function)                                                                  \
     TN_INLINE tn_vector lanes_##name(tn_vector x) {                                                \
         for (int i = 0; i < TN_LANES; i++)                                                         \
@@ -89,17 +90,25 @@ MAP(not, truth((tn_vector_bits)(x == 0.0f)))
 MAP_LANES(floor, floorf)
 MAP_LANES(ceil, ceilf)
 MAP_LANES(round, nearbyintf)
-MAP_LANES(sin, sinf)
-MAP_LANES(cos, cosf)
-MAP_LANES(tan, tanf)
-MAP_LANES(asin, asinf)
-MAP_LANES(acos, acosf)
-MAP_LANES(atan, atanf)
-MAP_LANES(sinh, sinhf)
-MAP_LANES(cosh, coshf)
-MAP_LANES(asinh, asinhf)
-MAP_LANES(acosh, acoshf)
-MAP_LANES(atanh, atanhf)
+
+/* By the function of libm, which takes one element. */
+#define MAP_EACH(name, function)                                                                   \
+    static void map_##name(float alpha, float beta, int64_t count, const float *from, float *to) { \
+        (void)alpha, (void)beta;                                                                   \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            to[i] = function(from[i]);                                                             \
+    }
+MAP_EACH(sin, sinf)
+MAP_EACH(cos, cosf)
+MAP_EACH(tan, tanf)
+MAP_EACH(asin, asinf)
+MAP_EACH(acos, acosf)
+MAP_EACH(atan, atanf)
+MAP_EACH(sinh, sinhf)
+MAP_EACH(cosh, coshf)
+MAP_EACH(asinh, asinhf)
+MAP_EACH(acosh, acoshf)
+MAP_EACH(atanh, atanhf)
 
 /* One operand's vector: from its row, or the same everywhere. */
 TN_INLINE tn_vector operand(const float *row, int64_t stride, int64_t at, int64_t left) {
@@ -166,17 +175,35 @@ static void choose(int64_t count, const float *const rows[3], const int64_t stri
     }
 }
 
-/* The commonest powers at once, the others one by one in double precision. */
+/* One operand's floats as doubles. */
+TN_INLINE tn_wide wide_operand(const float *row, int64_t stride, int64_t at, int64_t left) {
+    float part[TN_WIDE_LANES] = {0};
+    if (stride == 0) return tn_wide_all((double)row[0]);
+    if (left >= TN_WIDE_LANES) return tn_wide_load_floats(row + at);
+    memcpy(part, row + at, (size_t)left * sizeof(float));
+    return tn_wide_load_floats(part);
+}
+
+/* The commonest powers at once, the others in double precision. */
 static void combine_pow(int64_t count, const float *left, int64_t a_stride, const float *right,
                         int64_t b_stride, float *to) {
     const bool is_one_power = a_stride && !b_stride && count > 0;
-    if (is_one_power && right[0] == 2.0f)
+    if (is_one_power && right[0] == 2.0f) {
         map_square(0, 0, count, left, to);
-    else if (is_one_power && right[0] == 3.0f)
+        return;
+    }
+    if (is_one_power && right[0] == 3.0f) {
         map_cube(0, 0, count, left, to);
-    else
-        for (int64_t i = 0; i < count; i++)
-            to[i] = (float)pow((double)left[i * a_stride], (double)right[i * b_stride]);
+        return;
+    }
+    for (int64_t i = 0; i < count; i += TN_WIDE_LANES) {
+        float part[TN_WIDE_LANES];
+        const int64_t rest = count - i;
+        const tn_wide power = tn_wide_pow_of_floats(wide_operand(left, a_stride, i, rest),
+                                                    wide_operand(right, b_stride, i, rest));
+        tn_wide_store_floats(rest < TN_WIDE_LANES ? part : to + i, power);
+        if (rest < TN_WIDE_LANES) memcpy(to + i, part, (size_t)rest * sizeof(float));
+    }
 }
 
 /* Remainders are exact in 32 bits: they have no rounding that vectors would save. */

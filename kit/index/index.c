@@ -14,6 +14,28 @@ tn_status tn_index_load(tn_call *call, int64_t at, int64_t extent, int64_t *out_
     return TN_OK;
 }
 
+/* A loop that may end early is not vectorised: the baseline has no vectors that compare or multiply
+ * 64 bits. */
+#define READ_OFFSETS(index_type)                                                                   \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+        const int64_t given = ((const index_type *)indices->data)[at + i];                         \
+        index = given + (given < 0 ? extent : 0);                                                  \
+        if ((uint64_t)index >= (uint64_t)extent)                                                   \
+            return tn_index_load(call, at + i, extent, &index);                                    \
+        out_offsets[i] = index * stride;                                                           \
+    }
+
+tn_status tn_index_offsets(tn_call *call, int64_t at, int64_t count, int64_t extent, int64_t stride,
+                           int64_t *out_offsets) {
+    const tn_tensor *indices = call->inputs[TN_INDEX_INDICES];
+    int64_t index = 0;
+    if (indices->type == TN_I64)
+        READ_OFFSETS(int64_t)
+    else
+        READ_OFFSETS(int32_t)
+    return TN_OK;
+}
+
 tn_status tn_index_check_axes(tn_call *call, uint32_t axis) {
     const tn_tensor *data = call->inputs[TN_INDEX_DATA], *indices = call->inputs[TN_INDEX_INDICES];
     for (uint32_t i = 0; i < data->rank; i++)

@@ -13,6 +13,12 @@ enum { TN_INDEX_DATA = 0, TN_INDEX_INDICES = 1 };
 /* Index number `at` of an axis of this extent: negative ones count from the end. TN_ERROR_RANGE. */
 tn_status tn_index_load(tn_call *call, int64_t at, int64_t extent, int64_t *out_index);
 
+/* out_offsets[i] = the index number at + i, times `stride`, for `count` of them. TN_ERROR_RANGE, of
+ * the first that is outside. */
+tn_status tn_index_offsets(tn_call *call, int64_t at, int64_t count, int64_t extent, int64_t stride,
+                           int64_t *out_offsets);
+enum { TN_INDEX_BLOCK = 256 /* that are best read at once */ };
+
 /* Whether the indices have no more elements than the data along any axis but this one.
  * TN_ERROR_SHAPE. */
 tn_status tn_index_check_axes(tn_call *call, uint32_t axis);

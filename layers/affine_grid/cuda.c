@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AffineGrid on CUDA, by kit/cuda/any/position/position.cu. */
 #include "kit/cuda/any/position/position_job.h"
+#include "affine_grid/fields.h"
 #include "kit/operator/layer.h"
 
-/* The kernel's own. */
-typedef struct affine_grid_params {
-    uint64_t present;
-    bool align_corners;
-} affine_grid_params;
-static const tn_field affine_grid_fields[] = {
-    TN_FIELD(affine_grid_params, align_corners, TN_FIELD_BOOL, TN_OPTIONAL, "0",
-             "whether -1 and 1 are the middles of the outer elements instead of their edges")};
-
 static tn_status affine_grid_run(tn_call *call) {
-    const affine_grid_params *params = call->kernel_params;
+    const tn_affine_grid_params *params = call->kernel_params;
     const tn_tensor *theta = call->inputs[0], *grid = call->outputs[0];
     tn_cuda_affine_job job = {.theta = theta->data,
                               .y = grid->data,
@@ -30,5 +22,5 @@ static tn_status affine_grid_run(tn_call *call) {
 TN_CUDA_ANY_KERNEL(affine_grid_elements, "", "AffineGrid", "elements",
                    "An element of the grid a thread, in double precision.",
                    .accepts = tn_cuda_any_accepts, .run = affine_grid_run,
-                   TN_FIELDS(affine_grid_params, affine_grid_fields));
+                   TN_FIELDS(tn_affine_grid_params, affine_grid_fields));
 TN_CUDA_LAYER(affine_grid, &affine_grid_elements);

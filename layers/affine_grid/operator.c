@@ -4,18 +4,10 @@
  * leads to, in -1..1 from the first to the last element of each axis, the last axis first: a grid
  * for GridSample (Jaderberg et al., "Spatial Transformer Networks", 2015).
  */
+#include "affine_grid/fields.h"
 #include "kit/operator/layer.h"
 
-typedef struct affine_grid_params {
-    uint64_t present;
-    bool align_corners;
-} affine_grid_params;
-
 enum { THETA = 0, SIZE = 1, MOST_AXES = 3 };
-
-static const tn_field affine_grid_fields[] = {
-    TN_FIELD(affine_grid_params, align_corners, TN_FIELD_BOOL, TN_OPTIONAL, "0",
-             "whether -1 and 1 are the middles of the outer elements instead of their edges")};
 
 static tn_status affine_grid_infer(tn_call *call) {
     int64_t size[TN_MAX_RANK], shape[TN_MAX_RANK];
@@ -47,7 +39,7 @@ static double normalized(int64_t index, int64_t extent, bool align_corners) {
 /* An item is a position of an image. */
 static tn_status do_positions(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_call *call = user;
-    const affine_grid_params *params = call->params;
+    const tn_affine_grid_params *params = call->params;
     const tn_tensor *theta = call->inputs[THETA], *grid = call->outputs[0];
     const uint32_t axes = grid->rank - 2;
     const int64_t positions = tn_infer_product(grid->shape, 1, grid->rank - 1);
@@ -106,7 +98,7 @@ static const char *const affine_grid_cases[] = {
 };
 
 TN_OPERATOR(affine_grid, "", "AffineGrid", 20, "Grids of affine maps.",
-            TN_FIELDS(affine_grid_params, affine_grid_fields));
+            TN_FIELDS(tn_affine_grid_params, affine_grid_fields));
 
 TN_CPU_KERNEL(affine_grid_positions, "", "AffineGrid", "positions",
               "Positions on all threads, in double precision.", .run = affine_grid_run);

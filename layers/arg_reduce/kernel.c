@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ArgMax and ArgMin by keys (kit/order/order.h): along the last axis the smallest key of each block
+ * ArgMax and ArgMin by keys (kit/order/best.h): along the last axis the smallest key of each block
  * and where it is; along another one columns side by side, whose best keys are kept.
  */
 #include "arg_reduce/arg_reduce.h"
 #include "kit/operator/layer.h"
-#include "kit/order/order.h"
-#include <tenon/kit/parallel.h>
-
-enum { COLUMNS = 512 };
+#include "kit/order/best.h"
+#include "kit/reduce/lane_groups.h"
 
 typedef struct arg_job {
-    const tn_order_functions *functions;
-    const tn_tensor *x;
-    int64_t *y;
+    tn_order_search search;
     tn_lanes lanes;
-    int64_t pieces; /* of the columns of an outer index */
-    tn_order_best best;
-    bool is_last;
+    int64_t *y;
 } arg_job;
 
 typedef struct arg_user {
@@ -25,57 +19,28 @@ typedef struct arg_user {
     tn_order_best best;
 } arg_user;
 
-static const char *element_at(const arg_job *job, int64_t at) {
-    return (const char *)job->x->data + (size_t)at * tn_element_bytes(job->x->type);
-}
-
-/* Lanes of elements beside each other. An item is a lane. */
+/* An item is a lane of elements beside each other. */
 static tn_status find_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    _Alignas(64) uint64_t keys[TN_ORDER_BLOCK];
     const arg_job *job = user;
     const int64_t count = job->lanes.count;
     (void)thread;
-    for (int64_t lane = begin; lane < end; lane++) {
-        uint64_t least = 0, key = 0;
-        for (int64_t at = 0; at < count; at += TN_ORDER_BLOCK) {
-            const int64_t some = count - at < TN_ORDER_BLOCK ? count - at : TN_ORDER_BLOCK;
-            job->functions->read(job->x->type, element_at(job, lane * count + at), 1, some,
-                                 job->best, keys);
-            const int64_t found = job->functions->least(keys, some, job->is_last, &key);
-            if (at > 0 && (job->is_last ? key > least : key >= least)) continue;
-            least = key;
-            job->y[lane] = at + found;
-        }
-    }
+    for (int64_t lane = begin; lane < end; lane++)
+        job->y[lane] = tn_order_best_of_row(&job->search, lane * count, count);
     return TN_OK;
 }
 
-/* The columns first..first + count - 1 of an outer index. */
-static void find_columns(const arg_job *job, int64_t outer, int64_t first, int64_t count) {
-    _Alignas(64) uint64_t keys[COLUMNS], best[COLUMNS], numbers[COLUMNS];
-    const tn_order_functions *functions = job->functions;
-    int64_t *to = job->y + outer * job->lanes.inner + first;
-    for (int64_t k = 0; k < job->lanes.count; k++) {
-        const int64_t row = (outer * job->lanes.count + k) * job->lanes.inner + first;
-        functions->read(job->x->type, element_at(job, row), 1, count, job->best,
-                        k == 0 ? best : keys);
-        if (k == 0)
-            memset(numbers, 0, sizeof(numbers));
-        else
-            functions->improve(keys, count, (uint64_t)k, job->is_last, best, numbers);
-    }
-    const uint32_t *narrow = (const uint32_t *)(const void *)numbers;
-    for (int64_t i = 0; i < count; i++)
-        to[i] = functions->key_bytes == 4 ? (int64_t)narrow[i] : (int64_t)numbers[i];
-}
-
-/* An item is a piece of the columns of an outer index. */
-static tn_status find_pieces(void *user, int64_t begin, int64_t end, uint32_t thread) {
+/* An item is a group of columns of an outer index. */
+static tn_status find_columns(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const arg_job *job = user;
+    const tn_lanes *lanes = &job->lanes;
+    const int64_t groups = tn_lane_groups(lanes, TN_ORDER_COLUMNS);
     (void)thread;
-    for (int64_t item = begin; item < end; item++) {
-        const int64_t first = item % job->pieces * COLUMNS, left = job->lanes.inner - first;
-        find_columns(job, item / job->pieces, first, left < COLUMNS ? left : COLUMNS);
+    for (int64_t i = begin; i < end; i++) {
+        int64_t columns = 0;
+        const int64_t at = tn_lane_group(lanes, TN_ORDER_COLUMNS, groups, i, &columns);
+        tn_order_best_of_columns(&job->search, at, lanes->count, lanes->inner, columns,
+                                 job->y + i / groups * lanes->inner +
+                                     i % groups * TN_ORDER_COLUMNS);
     }
     return TN_OK;
 }
@@ -83,21 +48,13 @@ static tn_status find_pieces(void *user, int64_t begin, int64_t end, uint32_t th
 static tn_status arg_run(tn_call *call) {
     enum { GRAIN = 16384 };
     const arg_user *user = call->user;
-    arg_job job = {.x = call->inputs[0],
-                   .y = call->outputs[0]->data,
-                   .best = user->best,
-                   .is_last = tn_arg_reduce_is_last(call)};
+    arg_job job = {.y = call->outputs[0]->data};
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
     TN_TRY(tn_arg_reduce_read(call, &job.lanes));
-    job.functions = tn_order_of(user->level, job.x->type, job.lanes.count);
-    if (job.lanes.inner == 1)
-        return call->host->parallel_for(call, job.lanes.outer,
-                                        tn_parallel_grain(GRAIN, job.lanes.count), find_rows, &job);
-    job.pieces = (job.lanes.inner + COLUMNS - 1) / COLUMNS;
-    const int64_t columns = job.lanes.inner < COLUMNS ? job.lanes.inner : COLUMNS;
-    return call->host->parallel_for(call, job.lanes.outer * job.pieces,
-                                    tn_parallel_grain(GRAIN, columns * job.lanes.count),
-                                    find_pieces, &job);
+    tn_order_search_init(user->level, call->inputs[0], job.lanes.count, user->best,
+                         tn_arg_reduce_is_last(call), &job.search);
+    return tn_lanes_do(call, &job.lanes, job.lanes.count, TN_ORDER_COLUMNS, GRAIN, find_rows,
+                       find_columns, &job);
 }
 
 #define ARG_KERNEL(prefix, operator_name, of_best, level)                                          \

@@ -8,6 +8,8 @@
 
 #include <tenon/kit/matrix.h>
 
+enum { TN_ATTENTION_KEYS = 128 /* of a block; a multiple of any level's block of columns */ };
+
 typedef struct tn_attention_level {
     const tn_matrix_level *matrix;
     /* scores = softcap * tanh(scores / softcap) */
@@ -19,12 +21,14 @@ typedef struct tn_attention_level {
     /* scores = exp(scores - offset); returns their sum. */
     float (*exponentials)(int64_t count, float offset, float *scores);
     void (*scale)(int64_t count, float factor, float *values);
-    /* scores[k] = sum over i of q[i] * keys[k * stride + i] */
-    void (*dots)(int64_t depth, int64_t count, int64_t stride, const float *q, const float *keys,
-                 float *scores);
-    /* sums[i] += sum over k of scores[k] * values[k * stride + i] */
-    void (*accumulate)(int64_t depth, int64_t count, int64_t stride, const float *scores,
-                       const float *values, float *sums);
+    /* scores[r * TN_ATTENTION_KEYS + k] = sum over i of q[r * depth + i] * keys[k * stride + i],
+     * for `rows` rows. */
+    void (*dots)(int64_t rows, int64_t depth, int64_t count, int64_t stride, const float *q,
+                 const float *keys, float *scores);
+    /* sums[r * depth + i] += sum over k of scores[r * TN_ATTENTION_KEYS + k] * values[k * stride +
+     * i], for `rows` rows. */
+    void (*accumulate)(int64_t rows, int64_t depth, int64_t count, int64_t stride,
+                       const float *scores, const float *values, float *sums);
     /* `count` elements as 32-bit floats, of TN_F16 or TN_BF16. */
     void (*widen)(tn_type type, int64_t count, const uint16_t *from, float *to);
 } tn_attention_level;

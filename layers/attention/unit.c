@@ -140,9 +140,8 @@ static void score_directly(const unit_state *unit, const key_block *block) {
     int64_t stride = 0;
     const float *keys = tn_attention_gather(run, true, unit->head, block->first, block->count,
                                             unit->buffer, &stride);
-    for (int64_t row = 0; row < unit->count; row++)
-        run->level->dots(run->sizes.depth, block->count, stride, unit->q + row * run->sizes.depth,
-                         keys, unit->scores + row * TN_ATTENTION_KEYS);
+    run->level->dots(unit->count, run->sizes.depth, block->count, stride, unit->q, keys,
+                     unit->scores);
 }
 
 /* Adds the mask to the scores of keys begin..end-1 of a block. */
@@ -238,9 +237,13 @@ static void accumulate_directly(const unit_state *unit, const key_block *block) 
     int64_t stride = 0;
     const float *values = tn_attention_gather(run, false, unit->head, block->first, block->count,
                                               unit->buffer, &stride);
-    for (int64_t row = 0; row < unit->count; row++) {
+    for (int64_t row = 0, rows; row < unit->count; row += rows) {
         const tn_attention_range seen = block->seen[row];
-        run->level->accumulate(v_depth, seen.end - seen.begin, stride,
+        rows = 1; /* those that see the same keys */
+        while (row + rows < unit->count && block->seen[row + rows].begin == seen.begin &&
+               block->seen[row + rows].end == seen.end)
+            rows++;
+        run->level->accumulate(rows, v_depth, seen.end - seen.begin, stride,
                                unit->scores + row * TN_ATTENTION_KEYS + seen.begin,
                                values + seen.begin * stride, unit->sums + row * v_depth);
     }

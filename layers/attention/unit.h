@@ -11,9 +11,8 @@
 #include "attention/online.h"
 
 enum {
-    TN_ATTENTION_ROWS = 48,  /* of a block of queries; a multiple of TN_MATRIX_ROWS */
-    TN_ATTENTION_KEYS = 128, /* of a block of keys; a multiple of any level's block of columns */
-    TN_ATTENTION_FEW = 8     /* rows: so many are worth packing */
+    TN_ATTENTION_ROWS = 48, /* of a block of queries; a multiple of TN_MATRIX_ROWS */
+    TN_ATTENTION_FEW = 8    /* rows: so many are worth packing */
 };
 
 typedef struct tn_attention_run {

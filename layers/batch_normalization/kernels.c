@@ -8,6 +8,7 @@
 #include "batch_normalization/channels.h"
 #include "kit/elementwise/row_program.h"
 #include "kit/operator/layer.h"
+#include "kit/widened/widened.h"
 #include "kit/operator/physical.h"
 
 #include <math.h>
@@ -130,4 +131,11 @@ TN_LEVEL_KERNELS(channels, tn_channels, "BatchNormalization", "channels",
                  .prepare = tn_row_epilogue_prepare, .release = tn_kernel_state_destroy,
                  .reshape = channels_reshape, .run = channels_run);
 
-const tn_kernel *const tn_batch_normalization_kernels[3] = {TN_LEVEL_LIST(channels)};
+static const char *const halves[] = {
+    "f16, f16, f16, f16, f16 -> f16",   "f16, f32, f32, f32, f32 -> f16",
+    "f16, f16, f16, f32, f32 -> f16",   "bf16, bf16, bf16, bf16, bf16 -> bf16",
+    "bf16, f32, f32, f32, f32 -> bf16", "bf16, bf16, bf16, f32, f32 -> bf16"};
+TN_WIDENED_KERNELS(widened, channels, "BatchNormalization", 0, halves);
+
+const tn_kernel *const tn_batch_normalization_kernels[6] = {TN_LEVEL_LIST(channels),
+                                                            TN_LEVEL_LIST(widened)};

@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Caffe's Crop on CUDA: a Pad of less than nothing, by kit/cuda/any/move.cu. */
 #include "kit/cuda/any/move_job.h"
+#include "caffe_crop/fields.h"
 #include "kit/operator/layer.h"
 #include <tenon/kit/region.h>
 
-/* The kernel's own. */
-typedef struct crop_params {
-    uint64_t present;
-    int64_t axis;
-    tn_i64s offset;
-} crop_params;
-static const tn_field crop_fields[] = {
-    TN_FIELD(crop_params, axis, TN_FIELD_I64, TN_OPTIONAL, "2",
-             "first axis that is cropped; negative: from the end"),
-    TN_FIELD(crop_params, offset, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "where the part begins: for each cropped axis, or one for all; absent: 0")};
-
 static tn_status crop_run(tn_call *call) {
-    const crop_params *params = call->kernel_params;
+    const tn_caffe_crop_params *params = call->kernel_params;
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     const uint64_t count = params->offset.count;
     uint32_t axis = 0;
@@ -37,5 +26,5 @@ static tn_status crop_run(tn_call *call) {
 
 TN_CUDA_ANY_KERNEL(crop_elements, "Caffe", "Crop", "elements", "An element a thread.",
                    .accepts = tn_cuda_any_accepts, .run = crop_run,
-                   TN_FIELDS(crop_params, crop_fields));
+                   TN_FIELDS(tn_caffe_crop_params, crop_fields));
 TN_CUDA_LAYER(caffe_crop, &crop_elements);

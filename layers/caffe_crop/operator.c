@@ -3,27 +3,15 @@
  * Crop of Caffe: the part of a tensor that has another tensor's extents, from `axis` on, beginning
  * at `offset`.
  */
+#include "caffe_crop/fields.h"
 #include "kit/operator/moves.h"
 #include "kit/operator/window_facet.h"
 
-typedef struct crop_params {
-    uint64_t present;
-    int64_t axis;
-    tn_i64s offset;
-} crop_params;
-
 enum { CROP_X = 0, CROP_LIKE = 1 };
-
-static const tn_field crop_fields[] = {
-    TN_FIELD(crop_params, axis, TN_FIELD_I64, TN_OPTIONAL, "2",
-             "first axis that is cropped; negative: from the end"),
-    TN_FIELD(crop_params, offset, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "where the part begins: for each cropped axis, or one for all; absent: 0"),
-};
 
 /* The output's shape, and where it begins in X. */
 static tn_status read_part(tn_call *call, int64_t *out_shape, int64_t *out_begin) {
-    const crop_params *params = call->params;
+    const tn_caffe_crop_params *params = call->params;
     uint32_t axis = 0;
     TN_TRY(tn_infer_require_rank(call, CROP_X, 1, TN_MAX_RANK));
     const tn_tensor *x = call->inputs[CROP_X];
@@ -96,7 +84,7 @@ static const char *const crop_cases[] = {
 };
 
 TN_OPERATOR(crop, "Caffe", "Crop", 1, "A part of a tensor, with the extents of another one.",
-            TN_FIELDS(crop_params, crop_fields), .traits = TN_OPERATOR_SELECTS,
+            TN_FIELDS(tn_caffe_crop_params, crop_fields), .traits = TN_OPERATOR_SELECTS,
             .facet = crop_facet);
 
 static const tn_kernel crop_runs = TN_REGION_KERNEL_OF("Caffe", "Crop", crop_run);

@@ -6,29 +6,15 @@
  */
 #include <tenon/kit/lanes.h>
 #include <tenon/kit/parallel.h>
+#include "caffe_normalize/fields.h"
 #include "kit/operator/layer.h"
 
 #include <math.h>
 
-typedef struct normalize_params {
-    uint64_t present;
-    bool across_spatial, channel_shared;
-    float eps;
-} normalize_params;
-
 enum { NORMALIZE_X = 0, NORMALIZE_SCALE = 1 };
 
-static const tn_field normalize_fields[] = {
-    TN_FIELD(normalize_params, across_spatial, TN_FIELD_BOOL, TN_OPTIONAL, "1",
-             "whether the length is that of a whole image instead of the channels at one pixel"),
-    TN_FIELD(normalize_params, channel_shared, TN_FIELD_BOOL, TN_OPTIONAL, "1",
-             "whether all channels have one scale"),
-    TN_FIELD(normalize_params, eps, TN_FIELD_F32, TN_OPTIONAL, "1e-10",
-             "what is added to the sum of squares"),
-};
-
 static tn_status normalize_infer(tn_call *call) {
-    const normalize_params *params = call->params;
+    const tn_caffe_normalize_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, NORMALIZE_X, 2, TN_MAX_RANK));
     TN_TRY(tn_infer_require_rank(call, NORMALIZE_SCALE, 0, TN_MAX_RANK));
     const tn_tensor *x = call->inputs[NORMALIZE_X];
@@ -74,7 +60,7 @@ static tn_status do_items(void *user, int64_t begin, int64_t end, uint32_t threa
 
 static tn_status normalize(tn_call *call, bool is_parallel) {
     enum { GRAIN = 4096 };
-    const normalize_params *params = call->params;
+    const tn_caffe_normalize_params *params = call->params;
     const tn_tensor *x = call->inputs[NORMALIZE_X];
     normalize_job job = {.x = x,
                          .scale = call->inputs[NORMALIZE_SCALE],
@@ -112,7 +98,7 @@ static const char *const normalize_cases[] = {
 
 TN_OPERATOR(normalize, "Caffe", "Normalize", 1,
             "Divides by Euclidean lengths and scales: y = scale * x / sqrt(sum(x^2) + eps).",
-            TN_FIELDS(normalize_params, normalize_fields));
+            TN_FIELDS(tn_caffe_normalize_params, normalize_fields));
 
 TN_CPU_KERNEL(normalize_threads, "Caffe", "Normalize", "threads",
               "Images or pixels on all threads, in double precision.", .run = normalize_run);

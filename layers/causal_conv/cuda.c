@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CausalConvWithState on CUDA, by kit/cuda/any/step/step.cu. */
 #include "kit/cuda/any/step/step_job.h"
+#include "causal_conv/fields.h"
 #include "kit/operator/layer.h"
 
 enum { X = 0, WEIGHT = 1, BIAS = 2, PAST = 3, Y = 0, PRESENT = 1 };
 
-/* The kernel's own. */
-typedef struct causal_params {
-    uint64_t present;
-    uint32_t activation;
-} causal_params;
-static const tn_field causal_fields[] = {
-    TN_FIELD_CHOICE(causal_params, activation, TN_FIELD_ENUM, TN_OPTIONAL, "none",
-                    "none|silu|swish", "silu, swish: the result times its sigmoid")};
-
 static tn_status causal_run(tn_call *call) {
-    const causal_params *params = call->kernel_params;
+    const tn_causal_conv_params *params = call->kernel_params;
     const tn_tensor *x = call->inputs[X], *bias = tn_infer_input(call, BIAS);
     const tn_tensor *past = tn_infer_input(call, PAST), *y = tn_infer_output(call, Y);
     const tn_tensor *present = tn_infer_output(call, PRESENT);
@@ -37,5 +29,5 @@ static tn_status causal_run(tn_call *call) {
 TN_CUDA_ANY_KERNEL(causal_elements, "", "CausalConvWithState", "elements",
                    "An element of the output or the state a thread.",
                    .accepts = tn_cuda_any_accepts, .run = causal_run,
-                   TN_FIELDS(causal_params, causal_fields));
+                   TN_FIELDS(tn_causal_conv_params, causal_conv_fields));
 TN_CUDA_LAYER(causal_conv, &causal_elements);

@@ -5,24 +5,15 @@
  * ones go to the next (Gu and Dao, "Mamba: Linear-Time Sequence Modeling with Selective State
  * Spaces", 2023, has it before its recurrence).
  */
+#include "causal_conv/fields.h"
 #include "kit/operator/layer.h"
 #include "causal_conv/rows.h"
 #include <tenon/kit/parallel.h>
 
 #include <math.h>
 
-typedef struct causal_conv_params {
-    uint64_t present;
-    uint32_t activation;
-} causal_conv_params;
-
 enum { X = 0, WEIGHT = 1, BIAS = 2, PAST = 3 };
 enum { Y = 0, PRESENT = 1 };
-
-static const tn_field causal_conv_fields[] = {
-    TN_FIELD_CHOICE(causal_conv_params, activation, TN_FIELD_ENUM, TN_OPTIONAL, "none",
-                    "none|silu|swish", "silu, swish: the result times its sigmoid"),
-};
 
 typedef struct causal_conv_job {
     const tn_call *call;
@@ -96,7 +87,7 @@ static double bias_of(const causal_conv_job *job, int64_t row) {
 }
 
 static tn_status causal_conv_reference(tn_call *call) {
-    const causal_conv_params *params = call->params;
+    const tn_causal_conv_params *params = call->params;
     causal_conv_job job;
     TN_TRY(read_job(call, &job));
     const tn_tensor *y = tn_infer_output(call, Y);
@@ -120,7 +111,7 @@ static tn_status causal_conv_reference(tn_call *call) {
 /* An item is a row. */
 static tn_status do_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const causal_conv_job *job = user;
-    const causal_conv_params *params = job->call->params;
+    const tn_causal_conv_params *params = job->call->params;
     float *x = job->scratch + (int64_t)thread * job->scratch_floats;
     float *weights = x + job->length + job->taps, *sums = weights + job->taps;
     const tn_tensor *y = tn_infer_output(job->call, Y);
@@ -184,7 +175,7 @@ static const char *const causal_conv_cases[] = {
 };
 TN_OPERATOR(causal_conv, "", "CausalConvWithState", 27,
             "Convolves each channel with the positions up to its own.",
-            TN_FIELDS(causal_conv_params, causal_conv_fields));
+            TN_FIELDS(tn_causal_conv_params, causal_conv_fields));
 
 TN_LEVEL_KERNELS(rows, tn_causal_conv, "CausalConvWithState", "rows",
                  "Channels on all threads, positions by vectors.",

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ConstantOfShape on CUDA, by kit/cuda/any/move.cu. */
 #include "kit/cuda/any/move_job.h"
+#include "constant_of_shape/fields.h"
 #include "kit/operator/layer.h"
 
-/* The kernel's own. */
-typedef struct fill_params {
-    uint64_t present;
-    const tn_tensor *value;
-} fill_params;
-static const tn_field fill_fields[] = {
-    TN_FIELD(fill_params, value, TN_FIELD_TENSOR, TN_OPTIONAL, NULL,
-             "a tensor of one element: the value and its type; absent: zero, in f32")};
-
 static tn_status fill_run(tn_call *call) {
-    const fill_params *params = call->kernel_params;
+    const tn_constant_of_shape_params *params = call->kernel_params;
     const tn_tensor *y = call->outputs[0];
     tn_cuda_fill_job job = {.y = y->data,
                             .bytes = (uint32_t)tn_element_bytes(y->type),
@@ -24,5 +16,5 @@ static tn_status fill_run(tn_call *call) {
 
 TN_CUDA_ANY_KERNEL(fill_elements, "", "ConstantOfShape", "elements", "An element a thread.",
                    .accepts = tn_cuda_any_accepts, .run = fill_run,
-                   TN_FIELDS(fill_params, fill_fields));
+                   TN_FIELDS(tn_constant_of_shape_params, constant_of_shape_fields));
 TN_CUDA_LAYER(constant_of_shape, &fill_elements);

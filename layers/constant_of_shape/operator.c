@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ConstantOfShape: a tensor of a given shape with one value everywhere. */
+#include "constant_of_shape/fields.h"
 #include "kit/operator/layer.h"
 
-typedef struct constant_of_shape_params {
-    uint64_t present;
-    const tn_tensor *value;
-} constant_of_shape_params;
-
-static const tn_field constant_of_shape_fields[] = {
-    TN_FIELD(constant_of_shape_params, value, TN_FIELD_TENSOR, TN_OPTIONAL, NULL,
-             "a tensor of one element: the value and its type; absent: zero, in f32"),
-};
-
 static tn_status constant_of_shape_infer(tn_call *call) {
-    const constant_of_shape_params *params = call->params;
+    const tn_constant_of_shape_params *params = call->params;
     int64_t shape[TN_MAX_RANK];
     uint32_t rank = 0;
     if (params->value && (tn_element_count(params->value) != 1 || !params->value->data))
@@ -24,7 +15,7 @@ static tn_status constant_of_shape_infer(tn_call *call) {
 }
 
 static tn_status constant_of_shape_reference(tn_call *call) {
-    const constant_of_shape_params *params = call->params;
+    const tn_constant_of_shape_params *params = call->params;
     const tn_tensor *output = call->outputs[0];
     const size_t bytes = tn_element_bytes(output->type);
     const size_t total = (size_t)tn_element_count(output) * bytes;
@@ -65,7 +56,7 @@ static tn_status fill(void *user, int64_t begin, int64_t end, uint32_t thread) {
 
 static tn_status constant_of_shape_run(tn_call *call) {
     enum { GRAIN = 16384 };
-    const constant_of_shape_params *params = call->params;
+    const tn_constant_of_shape_params *params = call->params;
     const tn_tensor *y = call->outputs[0];
     fill_job job = {y->data, params->value, tn_element_bytes(y->type)};
     if (tn_element_count(y) == 0) return TN_OK;
@@ -83,7 +74,7 @@ static const char *const constant_of_shape_cases[] = {
 };
 
 TN_OPERATOR(constant_of_shape, "", "ConstantOfShape", 9, "A tensor with one value everywhere.",
-            TN_FIELDS(constant_of_shape_params, constant_of_shape_fields));
+            TN_FIELDS(tn_constant_of_shape_params, constant_of_shape_fields));
 
 TN_CPU_KERNEL(constant_of_shape_fill, "", "ConstantOfShape", "fill", "Filled on all threads.",
               .run = constant_of_shape_run);

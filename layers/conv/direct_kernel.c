@@ -42,7 +42,14 @@ typedef struct pack_job {
     const float *weights;
 } pack_job;
 
-/* From W[k][c][r][s] to, for each group and each block of K filters, taps of (c, r, s) times K:
+/* The tap that comes `at`-th, taps being in the order of (r, c, s), as W counts it: (c, r, s). */
+static int64_t tap_of_weights(const tn_conv_geometry *g, int64_t at) {
+    const int64_t column = at % g->kernel_width, channel = at / g->kernel_width % g->channels;
+    const int64_t row = at / g->kernel_width / g->channels;
+    return (channel * g->kernel_height + row) * g->kernel_width + column;
+}
+
+/* From W[k][c][r][s] to, for each group and each block of K filters, taps of (r, c, s) times K:
  *
  *     | k0 k1 .. kK-1 of tap 0 | k0 k1 .. kK-1 of tap 1 | ..
  */
@@ -56,7 +63,8 @@ static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
         for (int64_t b = 0; b < state->blocks; b++) {
             const int64_t first = tn_parallel_first(filters, state->blocks, b);
             const int64_t next = tn_parallel_first(filters, state->blocks, b + 1);
-            for (int64_t tap = 0; tap < state->taps; tap++) {
+            for (int64_t at = 0; at < state->taps; at++) {
+                const int64_t tap = tap_of_weights(job->geometry, at);
                 for (int64_t f = first; f < next; f++)
                     *out++ = job->weights[(group * filters + f) * state->taps + tap];
             }
@@ -82,7 +90,7 @@ static tn_status direct_prepare(tn_call *call) {
     (void)tn_float_epilogue_read(call, 1, &state->epilogue);
     pack_job job = {state, &geometry, call->inputs[1]->data};
     char key[64]; /* blocks are of a group's filters */
-    snprintf(key, sizeof(key), "blocks of %lld, %lld groups", (long long)state->block,
+    snprintf(key, sizeof(key), "rows of taps, blocks of %lld, %lld groups", (long long)state->block,
              (long long)geometry.groups);
     const void *packed = NULL;
     const tn_status status =
@@ -147,8 +155,8 @@ static tn_status direct_run(tn_call *call) {
 static const char *const combinations[] = {"f32:strided, f32, f32? -> f32:strided"};
 
 #define DIRECT_KERNEL(level)                                                                       \
-    const tn_kernel tn_conv_direct_##level = TN_LEVEL_TABLE(                                       \
-        level, tn_direct, "Conv", "direct",                                                        \
+    const tn_kernel tn_conv_direct_##level = TN_LEVEL_TABLE_OF(                                    \
+        2, level, tn_direct, "Conv", "direct",                                                     \
         "Tiles of output positions times filters in registers.",                                   \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
         .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS), TN_COMBINATIONS(combinations),         \

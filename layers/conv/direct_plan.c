@@ -3,7 +3,9 @@
 #include "conv/direct_plan.h"
 
 /* The copies of COLUMN_COPIES must stay near the core's second-level cache. */
-#define COLUMN_COPIES_LIMIT_FLOATS (128 * 1024)
+#define COLUMN_COPIES_LIMIT_FLOATS (256 * 1024)
+/* To lay a float out, in rows of a few vectors. */
+#define COPIED_FLOAT_CYCLES 0.25
 
 static int64_t divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
@@ -42,29 +44,59 @@ static int64_t column_copies_floats(const tn_conv_geometry *g) {
     return g->channels * g->kernel_width * g->stride_height * phase_rows_of(g) * g->out_width;
 }
 
-static uint32_t choose_layout(const tn_conv_geometry *g, uint32_t lanes) {
+/* Rows of the kernel that an output row sees, summed over all output rows. */
+static int64_t seen_rows(const tn_conv_geometry *g) {
+    int64_t sum = 0, begin, end;
+    for (int64_t y = 0; y < g->out_height; y++) {
+        tn_direct_plan_rows(g, y, y, &begin, &end);
+        sum += end - begin;
+    }
+    return sum;
+}
+
+/* Cycles of all filters over `vectors` vectors, for a tap. */
+static double block_cycles(const tn_direct_level *level, const tn_conv_geometry *g, int64_t block,
+                           int64_t vectors, double load_cycles) {
+    const int64_t blocks = divide_up(g->filters, block), small = g->filters / blocks,
+                  larger = g->filters % blocks;
+    double cycles = (double)(blocks - larger) *
+                    run_cycles(vectors, level->maximum_vectors[small - 1], small, load_cycles);
+    if (larger)
+        cycles += (double)larger *
+                  run_cycles(vectors, level->maximum_vectors[small], small + 1, load_cycles);
+    return cycles;
+}
+
+/* Cycles of a group of an image in a layout, but for what is the same in all of them. */
+static double layout_cycles(const tn_direct_level *level, const tn_conv_geometry *g, int64_t block,
+                            uint32_t layout) {
+    const double columns = (double)(g->channels * g->kernel_width);
+    if (layout == TN_DIRECT_LINE_BUFFER)
+        return columns * (double)seen_rows(g) *
+               block_cycles(level, g, block, divide_up(g->out_width, level->lanes), 2.5);
+    return columns * (double)g->kernel_height *
+               block_cycles(level, g, block, divide_up(g->out_width * g->out_height, level->lanes),
+                            1.0) +
+           (double)column_copies_floats(g) * COPIED_FLOAT_CYCLES;
+}
+
+static uint32_t choose_layout(const tn_direct_level *level, const tn_conv_geometry *g,
+                              int64_t block) {
     if (is_pointwise(g)) return TN_DIRECT_POINTWISE;
-    if (g->out_width % lanes == 0 && g->out_width / lanes >= 2) return TN_DIRECT_LINE_BUFFER;
-    if (g->out_width >= 8 * (int64_t)lanes || column_copies_floats(g) > COLUMN_COPIES_LIMIT_FLOATS)
+    if (g->out_width >= 8 * (int64_t)level->lanes ||
+        column_copies_floats(g) > COLUMN_COPIES_LIMIT_FLOATS)
         return TN_DIRECT_LINE_BUFFER;
-    return TN_DIRECT_COLUMN_COPIES;
+    return layout_cycles(level, g, block, TN_DIRECT_LINE_BUFFER) <=
+                   layout_cycles(level, g, block, TN_DIRECT_COLUMN_COPIES)
+               ? TN_DIRECT_LINE_BUFFER
+               : TN_DIRECT_COLUMN_COPIES;
 }
 
 int64_t tn_direct_plan_block(const tn_direct_level *level, const tn_conv_geometry *g) {
-    uint32_t layout = choose_layout(g, level->lanes);
-    int64_t positions =
-        layout == TN_DIRECT_LINE_BUFFER ? g->out_width : g->out_width * g->out_height;
-    int64_t vectors = divide_up(positions, level->lanes);
-    double load_cycles = layout == TN_DIRECT_LINE_BUFFER ? 2.5 : 1.0, best_cycles = 0;
+    double best_cycles = 0;
     int64_t best = 1;
     for (int64_t block = 1; block <= level->maximum_channels && block <= g->filters; block++) {
-        int64_t blocks = divide_up(g->filters, block), small = g->filters / blocks,
-                larger = g->filters % blocks;
-        double cycles = (double)(blocks - larger) *
-                        run_cycles(vectors, level->maximum_vectors[small - 1], small, load_cycles);
-        if (larger)
-            cycles += (double)larger *
-                      run_cycles(vectors, level->maximum_vectors[small], small + 1, load_cycles);
+        const double cycles = layout_cycles(level, g, block, choose_layout(level, g, block));
         if (block == 1 || cycles < best_cycles) {
             best = block;
             best_cycles = cycles;
@@ -100,7 +132,7 @@ bool tn_direct_plan_make(const tn_direct_level *level, const tn_conv_geometry *g
                          int64_t block, uint32_t threads, tn_direct_plan *out_plan) {
     const tn_conv_geometry *g = geometry;
     tn_direct_plan plan = {.geometry = *g, .table_count = 1, .copies = 1, .parts = 1};
-    plan.layout = choose_layout(g, level->lanes);
+    plan.layout = choose_layout(level, g, block);
     plan.taps = g->channels * g->kernel_height * g->kernel_width;
     plan.vectors = level->maximum_vectors[block - 1];
     if (plan.layout == TN_DIRECT_POINTWISE)
@@ -139,15 +171,27 @@ static int64_t tap_offset(const tn_direct_plan *plan, int64_t table, int64_t c, 
 void tn_direct_plan_offsets(const tn_direct_plan *plan, int32_t *offsets) {
     const tn_conv_geometry *g = &plan->geometry;
     for (int64_t table = 0; table < plan->table_count; table++) {
-        for (int64_t c = 0; c < g->channels; c++) {
-            if (plan->layout == TN_DIRECT_POINTWISE) {
-                *offsets++ = (int32_t)(table == 0 ? c * plan->positions : c * 16);
-                continue;
-            }
-            for (int64_t row = 0; row < g->kernel_height; row++) {
+        for (int64_t row = 0; row < g->kernel_height; row++) {
+            for (int64_t c = 0; c < g->channels; c++) {
+                if (plan->layout == TN_DIRECT_POINTWISE) {
+                    *offsets++ = (int32_t)(table == 0 ? c * plan->positions : c * 16);
+                    continue;
+                }
                 for (int64_t column = 0; column < g->kernel_width; column++)
                     *offsets++ = (int32_t)tap_offset(plan, table, c, row, column);
             }
         }
     }
+}
+
+void tn_direct_plan_rows(const tn_conv_geometry *g, int64_t first, int64_t last, int64_t *out_begin,
+                         int64_t *out_end) {
+    const int64_t above = g->pad_top - last * g->stride_height;
+    const int64_t below = g->in_height + g->pad_top - first * g->stride_height;
+    int64_t begin = above > 0 ? divide_up(above, g->dilation_height) : 0;
+    int64_t end = below > 0 ? divide_up(below, g->dilation_height) : 0;
+    if (end > g->kernel_height) end = g->kernel_height;
+    if (begin > end) begin = end;
+    *out_begin = begin;
+    *out_end = end;
 }

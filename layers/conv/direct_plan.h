@@ -54,7 +54,12 @@ int64_t tn_direct_plan_block(const tn_direct_level *level, const tn_conv_geometr
 /* False when the geometry is beyond what offsets of 32 bits can say. */
 bool tn_direct_plan_make(const tn_direct_level *level, const tn_conv_geometry *geometry,
                          int64_t block, uint32_t threads, tn_direct_plan *out_plan);
-/* Fills table_count x taps offsets. */
+/* Fills table_count x taps offsets, in the order of taps: kernel rows, in each its channels, in
+ * each its columns. */
 void tn_direct_plan_offsets(const tn_direct_plan *plan, int32_t *offsets);
+/* The kernel rows begin..end-1 through which some of the output rows first..last sees the image,
+ * and not only padding above or below it. */
+void tn_direct_plan_rows(const tn_conv_geometry *geometry, int64_t first, int64_t last,
+                         int64_t *out_begin, int64_t *out_end);
 
 #endif

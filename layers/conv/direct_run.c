@@ -8,11 +8,10 @@
 
 #include <string.h>
 
-/* A tile's constant part: everything but x, weights, bias, output, positions. */
+/* A tile's constant part: everything but x, offsets, taps, weights, bias, output, positions. */
 static tn_direct_tile tile_template(const tn_direct_run *run) {
     const tn_float_epilogue *epilogue = &run->state->epilogue;
-    return (tn_direct_tile){.taps = run->plan->taps,
-                            .channel_stride =
+    return (tn_direct_tile){.channel_stride =
                                 run->plan->geometry.out_height * run->plan->geometry.out_width,
                             .activation = epilogue->activation,
                             .alpha = epilogue->alpha,
@@ -33,10 +32,25 @@ static const float *input_image(const tn_direct_run *run, int64_t image) {
            image_at(run, image, run->input_pitch, g->channels, g->in_height * g->in_width);
 }
 
+/* The taps through which `count` positions from `at` on of a plane of the output see the image;
+ * `offsets` and `weights` are those of all taps, of a block of so many channels. */
+static void set_taps(const tn_direct_run *run, tn_direct_tile *tile, const int32_t *offsets,
+                     const float *weights, int64_t channels, int64_t at, int64_t count) {
+    const tn_conv_geometry *g = &run->plan->geometry;
+    int64_t begin = 0, end = 1;
+    if (g->kernel_height > 1)
+        tn_direct_plan_rows(g, at / g->out_width, (at + count - 1) / g->out_width, &begin, &end);
+    const int64_t row = g->channels * g->kernel_width;
+    tile->offsets = offsets + begin * row;
+    tile->weights = weights + begin * row * channels;
+    tile->taps = (end - begin) * row;
+}
+
 /* Tiles of one block over positions [begin, begin + count) of x; `output_at` is the first
  * position's offset in a plane of the output. */
-static void tiles_of_block(const tn_direct_run *run, tn_direct_tile *tile, int64_t image,
-                           int64_t block, const float *x, int64_t count, int64_t output_at) {
+static void tiles_of_block(const tn_direct_run *run, tn_direct_tile *tile, const int32_t *offsets,
+                           int64_t image, int64_t block, const float *x, int64_t count,
+                           int64_t output_at) {
     const tn_direct_state *state = run->state;
     const tn_conv_geometry *g = &run->plan->geometry;
     const int64_t lanes = state->level->lanes, group = image % g->groups;
@@ -47,7 +61,7 @@ static void tiles_of_block(const tn_direct_run *run, tn_direct_tile *tile, int64
         image_at(run, image, run->output_pitch, g->filters, tile->channel_stride) + within;
     const int64_t residual_at =
         image_at(run, image, run->residual_pitch, g->filters, tile->channel_stride) + within;
-    tile->weights = state->weights + (group * g->filters + first) * state->taps;
+    const float *weights = state->weights + (group * g->filters + first) * state->taps;
     tile->bias = run->bias + group * g->filters + first;
     const int64_t vectors = (count + lanes - 1) / lanes,
                   most = state->level->maximum_vectors[channels - 1];
@@ -59,6 +73,9 @@ static void tiles_of_block(const tn_direct_run *run, tn_direct_tile *tile, int64
         tile->output = run->output + at + from * lanes;
         tile->residual = run->residual ? run->residual + residual_at + from * lanes : NULL;
         tile->positions = count - from * lanes;
+        const int64_t valid = to * lanes < count ? to * lanes : count;
+        set_taps(run, tile, offsets, weights, channels, output_at + from * lanes,
+                 valid - from * lanes);
         state->level->functions[channels - 1][to - from - 1](tile);
     }
 }
@@ -69,9 +86,8 @@ static void pointwise_tail(const tn_direct_run *run, tn_direct_tile *tile, int64
     const tn_direct_plan *plan = run->plan;
     for (int64_t c = 0; c < plan->geometry.channels; c++)
         memcpy(copy + c * 16, x + c * plan->positions + at, (size_t)count * sizeof(float));
-    tile->offsets = run->offsets + plan->taps;
     for (int64_t block = 0; block < run->state->blocks; block++)
-        tiles_of_block(run, tile, image, block, copy, count, at);
+        tiles_of_block(run, tile, run->offsets + plan->taps, image, block, copy, count, at);
 }
 
 static tn_status run_pointwise(void *user, int64_t begin, int64_t end, uint32_t thread) {
@@ -84,9 +100,8 @@ static tn_status run_pointwise(void *user, int64_t begin, int64_t end, uint32_t 
         const int64_t image = unit / run->chunks, chunk = unit % run->chunks;
         const float *x = input_image(run, image);
         int64_t from = chunk * step, to = chunk == run->chunks - 1 ? whole : from + step;
-        tile.offsets = run->offsets;
         for (int64_t block = 0; block < run->state->blocks && to > from; block++)
-            tiles_of_block(run, &tile, image, block, x + from, to - from, from);
+            tiles_of_block(run, &tile, run->offsets, image, block, x + from, to - from, from);
         if (to == whole && whole < plan->positions)
             pointwise_tail(run, &tile, image, x, run->copies + thread * plan->copy_floats, whole,
                            plan->positions - whole);
@@ -100,12 +115,12 @@ static tn_status run_column_copies(void *user, int64_t begin, int64_t end, uint3
     const tn_direct_plan *plan = run->plan;
     const int64_t step = run->chunk_tiles * plan->vectors * run->state->level->lanes;
     tn_direct_tile tile = tile_template(run);
-    tile.offsets = run->offsets;
     (void)thread;
     for (int64_t unit = begin; unit < end; unit++) {
         int64_t from = unit % run->chunks * step;
         int64_t count = from + step < plan->positions ? step : plan->positions - from;
-        tiles_of_block(run, &tile, run->image, unit / run->chunks, run->copies + from, count, from);
+        tiles_of_block(run, &tile, run->offsets, run->image, unit / run->chunks, run->copies + from,
+                       count, from);
     }
     return TN_OK;
 }
@@ -128,9 +143,10 @@ static tn_status run_line_buffer(void *user, int64_t begin, int64_t end, uint32_
             if (filled < top) filled = top;
             for (; filled < top + plan->slots; filled++)
                 tn_direct_layout_row(plan, ring, input, filled);
-            tile.offsets = run->offsets + top % plan->slots * plan->taps;
+            const int32_t *offsets = run->offsets + top % plan->slots * plan->taps;
             for (int64_t block = 0; block < run->state->blocks; block++)
-                tiles_of_block(run, &tile, image, block, ring, g->out_width, y * g->out_width);
+                tiles_of_block(run, &tile, offsets, image, block, ring, g->out_width,
+                               y * g->out_width);
         }
     }
     return TN_OK;

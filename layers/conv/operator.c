@@ -8,6 +8,7 @@
 #include <tenon/kit/known_steps.h>
 #include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
+#include "kit/widened/widened.h"
 
 const tn_field tn_conv_fields[TN_CONV_FIELDS] = {
     TN_FIELD_CHOICE(tn_conv_params, auto_pad, TN_FIELD_ENUM, TN_OPTIONAL, "NOTSET",
@@ -94,6 +95,7 @@ static const char *const conv_cases[] = {
     "pads=[1,1,1,1,1,1] | X=f32[1,2,5,6,7] W=f32[3,2,3,3,3]",
     "| X=f64[1,2,5,5] W=f64[2,2,2,2]",
     "pads=[1,1,1,1] | X=f16[1,8,9,9] W=f16[4,8,3,3] B=f16[4]",
+    "group=3 strides=[2,1] pads=[0,1,2,1] | X=bf16[2,9,15,17] W=bf16[24,3,5,3]",
     "group=35 pads=[1,2,0,1] strides=[1,2] | X=f32[2,35,9,11] W=f32[35,1,3,3] B=f32[35]",
     "group=16 pads=[4,4,4,4] dilations=[2,3] | X=f32[1,16,5,7] W=f32[16,1,3,3]",
     "group=3 | X=f32[1,6,8,9] W=f32[9,2,3,2] B=f32[9]",
@@ -110,6 +112,10 @@ static const char *const conv_cases[] = {
     "strides=[2,1] | X=f32[3,24,17,15] W=f32[20,24,1,1] B=f32[20]",
     "pads=[1,1,1,1] strides=[2,2] | X=f32[1,160,15,15] W=f32[72,160,3,3]",
     "pads=[1,1] strides=[3] | X=f32[2,80,101] W=f32[36,80,5]",
+    /* rows of the kernel that see padding alone, in some output rows or in all of them */
+    "pads=[1,1,1,1] | X=f32[1,32,2,33] W=f32[24,32,3,3] B=f32[24]",
+    "pads=[5,1,4,1] | X=f32[2,8,1,21] W=f32[9,8,3,3] B=f32[9]",
+    "pads=[4,2,7,2] strides=[2,1] dilations=[3,2] | X=f32[1,8,5,19] W=f32[9,8,3,3] B=f32[9]",
 };
 
 static tn_status conv_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
@@ -155,11 +161,15 @@ static const tn_operator conv_1 = {
 
 static const tn_operator *const conv_operators[] = {&conv_1, &tn_conv_integer_10,
                                                     &tn_q_linear_conv_10, &tn_q_linear_conv_add_1};
+static const char *const halves[] = {"f16, f16, f16? -> f16", "bf16, bf16, bf16? -> bf16"};
+TN_WIDENED_KERNELS(widened, tn_conv_direct, "Conv", TN_KERNEL_ANY_SHAPE, halves);
+
 static const tn_kernel *const conv_kernels[] = {
-    &tn_conv_direct_avx512,        &tn_conv_direct_avx2,    &tn_conv_direct_baseline,
-    &tn_conv_int8_avx512vnni,      &tn_conv_int8_avx2,      &tn_conv_int8_baseline,
-    &tn_conv_depthwise_avx512vnni, &tn_conv_depthwise_avx2, &tn_conv_depthwise_baseline,
-    &tn_conv_integer_avx512vnni,   &tn_conv_integer_avx2,   &tn_conv_integer_baseline,
-    &tn_q_linear_conv_avx512vnni,  &tn_q_linear_conv_avx2,  &tn_q_linear_conv_baseline,
+    TN_LEVEL_LIST(widened),      &tn_conv_direct_avx512,        &tn_conv_direct_avx2,
+    &tn_conv_direct_baseline,    &tn_conv_int8_avx512vnni,      &tn_conv_int8_avx2,
+    &tn_conv_int8_baseline,      &tn_conv_depthwise_avx512vnni, &tn_conv_depthwise_avx2,
+    &tn_conv_depthwise_baseline, &tn_conv_integer_avx512vnni,   &tn_conv_integer_avx2,
+    &tn_conv_integer_baseline,   &tn_q_linear_conv_avx512vnni,  &tn_q_linear_conv_avx2,
+    &tn_q_linear_conv_baseline,
 };
 TN_LAYER_WITH_REWRITES(conv, conv_operators, conv_kernels, tn_conv_rewrites);

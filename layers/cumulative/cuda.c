@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CumSum and CumProd on CUDA, by kit/cuda/any/lane.cu. */
 #include "kit/cuda/any/lane_job.h"
+#include "cumulative/fields.h"
 #include "kit/operator/layer.h"
 
-/* The kernels' own. */
-typedef struct cumulative_params {
-    uint64_t present;
-    bool exclusive, reverse;
-} cumulative_params;
-static const tn_field cumulative_fields[] = {
-    TN_FIELD(cumulative_params, exclusive, TN_FIELD_BOOL, TN_OPTIONAL, "0",
-             "whether an element is not in its own result"),
-    TN_FIELD(cumulative_params, reverse, TN_FIELD_BOOL, TN_OPTIONAL, "0",
-             "whether lanes begin at the end"),
-};
-
 static tn_status run(tn_call *call, tn_cuda_lane_kind kind) {
-    const cumulative_params *params = call->kernel_params;
+    const tn_cumulative_params *params = call->kernel_params;
     const tn_tensor *x = call->inputs[0];
     tn_cuda_lane_job job = {
         .kind = kind, .exclusive = params->exclusive, .is_reverse = params->reverse};
@@ -37,7 +26,7 @@ static tn_status cum_prod_run(tn_call *call) {
 #define BLOCKS(prefix, name)                                                                       \
     TN_CUDA_ANY_KERNEL(prefix##_blocks, "", name, "blocks", "A lane a warp.",                      \
                        .accepts = tn_cuda_any_accepts, .run = prefix##_run,                        \
-                       TN_FIELDS(cumulative_params, cumulative_fields))
+                       TN_FIELDS(tn_cumulative_params, cumulative_fields))
 BLOCKS(cum_sum, "CumSum");
 BLOCKS(cum_prod, "CumProd");
 TN_CUDA_LAYER(cumulative, &cum_sum_blocks, &cum_prod_blocks);

@@ -5,21 +5,10 @@
  */
 #include <tenon/kit/lanes.h>
 #include <tenon/kit/parallel.h>
+#include "cumulative/fields.h"
 #include "kit/operator/layer.h"
 
-typedef struct cumulative_params {
-    uint64_t present;
-    bool exclusive, reverse;
-} cumulative_params;
-
 enum { X = 0, AXIS = 1 };
-
-static const tn_field cumulative_fields[] = {
-    TN_FIELD(cumulative_params, exclusive, TN_FIELD_BOOL, TN_OPTIONAL, "0",
-             "whether an element is not in its own result"),
-    TN_FIELD(cumulative_params, reverse, TN_FIELD_BOOL, TN_OPTIONAL, "0",
-             "whether lanes begin at the end"),
-};
 
 static tn_status read_lanes(tn_call *call, tn_lanes *out_lanes) {
     int64_t values[1] = {0};
@@ -82,37 +71,62 @@ static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t threa
     return TN_OK;
 }
 
-/* The commonest types without a switch an element, lanes beside each other together: the results
- * are those of do_lanes. An item is a group of lanes. */
-enum { COLUMNS = 64 };
+/* The commonest types without a switch an element, several lanes together: the results are those
+ * of do_lanes. An item is a group of lanes that lie beside each other, or of rows, whose sums do
+ * not wait for each other. */
+enum { COLUMNS = 64, ROWS = 4 };
 
-static int64_t column_groups(const lanes_job *job) {
-    return (job->lanes.inner + COLUMNS - 1) / COLUMNS;
+static int64_t width_of(const lanes_job *job) {
+    return job->lanes.inner == 1 ? ROWS : COLUMNS;
 }
 
+/* Groups of each outer index; of rows: of all of them. */
+static int64_t groups_of(const lanes_job *job) {
+    const int64_t lanes = job->lanes.inner == 1 ? job->lanes.outer : job->lanes.inner;
+    return (lanes + width_of(job) - 1) / width_of(job);
+}
+
+/* A group of `width` lanes `apart` from each other, whose first element is `first`. */
+#define TYPED_GROUP(name, element, number, is_product, is_exclusive)                               \
+    static inline __attribute__((always_inline)) void name(                                        \
+        const lanes_job *job, const int64_t width, const int64_t apart, int64_t first) {           \
+        const int64_t inner = job->lanes.inner, count = job->lanes.count;                          \
+        const int64_t step = job->reverse ? -inner : inner;                                        \
+        const int64_t start = first + (job->reverse ? (count - 1) * inner : 0);                    \
+        const element *x = (const element *)job->x->data + start;                                  \
+        element *y = (element *)job->y->data + start;                                              \
+        number results[COLUMNS];                                                                   \
+        for (int64_t c = 0; c < width; c++)                                                        \
+            results[c] = is_product;                                                               \
+        for (int64_t k = 0; k < count; k++, x += step, y += step) {                                \
+            for (int64_t c = 0; c < width; c++) {                                                  \
+                const number before = results[c], value = (number)x[c * apart];                    \
+                results[c] = is_product ? before * value : before + value;                         \
+                y[c * apart] = (element)(is_exclusive ? before : results[c]);                      \
+            }                                                                                      \
+        }                                                                                          \
+    }
 #define TYPED_LANES(name, element, number)                                                         \
+    TYPED_GROUP(name##_sum, element, number, 0, 0)                                                 \
+    TYPED_GROUP(name##_any, element, number, job->is_product, job->exclusive)                      \
     static tn_status name(void *user, int64_t begin, int64_t end, uint32_t thread) {               \
         const lanes_job *job = user;                                                               \
         const int64_t inner = job->lanes.inner, count = job->lanes.count;                          \
-        const int64_t groups = column_groups(job);                                                 \
+        const int64_t groups = groups_of(job);                                                     \
+        const bool is_sum = !job->is_product && !job->exclusive;                                   \
         (void)thread;                                                                              \
         for (int64_t item = begin; item < end; item++) {                                           \
-            const int64_t column = item % groups * COLUMNS, left = inner - column;                 \
-            const int64_t width = left < COLUMNS ? left : COLUMNS;                                 \
-            const int64_t first = item / groups * count * inner + column;                          \
-            number results[COLUMNS];                                                               \
-            for (int64_t c = 0; c < width; c++)                                                    \
-                results[c] = job->is_product;                                                      \
-            for (int64_t k = 0; k < count; k++) {                                                  \
-                const int64_t at = first + (job->reverse ? count - 1 - k : k) * inner;             \
-                const element *x = (const element *)job->x->data + at;                             \
-                element *y = (element *)job->y->data + at;                                         \
-                for (int64_t c = 0; c < width; c++) {                                              \
-                    const number before = results[c], value = (number)x[c];                        \
-                    results[c] = job->is_product ? before * value : before + value;                \
-                    y[c] = (element)(job->exclusive ? before : results[c]);                        \
-                }                                                                                  \
-            }                                                                                      \
+            const int64_t at = item % groups * width_of(job);                                      \
+            const int64_t left = (inner == 1 ? job->lanes.outer : inner) - at;                     \
+            const int64_t width = left < width_of(job) ? left : width_of(job);                     \
+            const int64_t first = inner == 1 ? at * count : item / groups * count * inner + at;    \
+            const int64_t apart = inner == 1 ? count : 1;                                          \
+            if (is_sum && inner == 1 && width == ROWS)                                             \
+                name##_sum(job, ROWS, apart, first);                                               \
+            else if (is_sum && width == COLUMNS)                                                   \
+                name##_sum(job, COLUMNS, 1, first);                                                \
+            else                                                                                   \
+                name##_any(job, width, apart, first);                                              \
         }                                                                                          \
         return TN_OK;                                                                              \
     }
@@ -122,7 +136,7 @@ TYPED_LANES(lanes_of_i64, uint64_t, uint64_t)
 TYPED_LANES(lanes_of_i32, uint32_t, uint32_t)
 
 static tn_status run_typed(tn_call *call, lanes_job *job, int64_t grain) {
-    const int64_t groups = column_groups(job) * job->lanes.outer;
+    const int64_t groups = groups_of(job) * (job->lanes.inner == 1 ? 1 : job->lanes.outer);
     const tn_type type = job->x->type;
     tn_body body = type == TN_F32                     ? lanes_of_f32
                    : type == TN_F64                   ? lanes_of_f64
@@ -136,7 +150,7 @@ static tn_status run_typed(tn_call *call, lanes_job *job, int64_t grain) {
 
 static tn_status compute(tn_call *call, bool is_product, bool is_parallel) {
     enum { GRAIN = 4096 };
-    const cumulative_params *params = call->params;
+    const tn_cumulative_params *params = call->params;
     lanes_job job = {.x = call->inputs[X],
                      .y = call->outputs[0],
                      .is_product = is_product,
@@ -163,6 +177,9 @@ static const char *const cases[] = {
     "| x=f32[0,3] axis=i64[]{1}",
     "| x=f16[2,7] axis=i64[]{-1}",
     "| x=bf16[3] axis=i64[]{0}",
+    "| x=f32[7,300] axis=i64[]{1}",
+    "reverse=1 | x=i64[5,3] axis=i64[]{1}",
+    "| x=f64[3,5,70] axis=i64[]{1}",
     "reverse=1 | x=u64[2]{18446744073709551615,3} axis=i64[]{0}",
     "| x=f32[64,512] axis=i64[]{1}",
     "reverse=1 | x=f32[2,5,70] axis=i64[]{1}",
@@ -181,7 +198,7 @@ static const char *const cases[] = {
         return compute(call, of_product, true);                                                    \
     }                                                                                              \
     static const tn_operator prefix = {TN_OPERATOR_BEGIN("", of_name, version, words),             \
-                                       TN_FIELDS(cumulative_params, cumulative_fields),            \
+                                       TN_FIELDS(tn_cumulative_params, cumulative_fields),         \
                                        TN_INPUTS(prefix##_inputs),                                 \
                                        TN_OUTPUTS(output_table),                                   \
                                        .infer = cumulative_infer,                                  \

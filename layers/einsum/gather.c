@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Einsum's operands in another order of axes, with some axes summed; see einsum.h. */
 #include "einsum/einsum.h"
+#include <tenon/kit/region.h>
 
 #include <string.h>
 
@@ -47,12 +48,26 @@ static tn_status gather_rows(void *user, int64_t begin, int64_t end, uint32_t th
     return TN_OK;
 }
 
+/* Where nothing is summed, elements are moved alone. */
+static tn_status move(tn_call *call, const tn_einsum_gather *gather) {
+    int64_t shape[TN_MAX_RANK] = {0};
+    const uint32_t rank = gather->order.count;
+    tn_region region;
+    for (uint32_t i = 0; i < rank; i++)
+        shape[i] = gather->einsum->extents[gather->order.labels[i]];
+    tn_region_init(&region, rank, shape, TN_F32);
+    for (uint32_t i = 0; i < rank; i++)
+        region.from_strides[i] = gather->strides[gather->order.labels[i]];
+    return tn_region_copy_parallel(call, &region, gather->to, gather->from);
+}
+
 tn_status tn_einsum_gather_run(tn_call *call, const tn_einsum_gather *gather) {
     enum { GRAIN = 8192 };
     gather_job job = {.gather = gather, .outer = gather->order, .count = 1, .stride = 1};
     const int64_t elements = tn_einsum_count(gather->einsum, &gather->order);
     const int64_t sums = tn_einsum_count(gather->einsum, &gather->sums);
     if (elements == 0) return TN_OK;
+    if (gather->sums.count == 0 && gather->order.count <= TN_MAX_RANK) return move(call, gather);
     if (sums == 0) {
         memset(gather->to, 0, (size_t)elements * sizeof(float));
         return TN_OK;

@@ -4,6 +4,7 @@
  * maps.h, pairs.h and variadic.h. The host fills in shape rules and references; what describes
  * nodes to the kernels before them is here.
  */
+#include "kit/widened/widened.h"
 #include "kit/elementwise/combine_kernel.h"
 #include "kit/elementwise/map_kernel.h"
 #include "kit/elementwise/unary.h"
@@ -340,11 +341,15 @@ static const tn_operator *const elementwise_operators[] = {
 #define PAIR(...)
 #define LEGACY(...)
 #define VARIADIC(prefix, ...) TN_LEVEL_LIST(prefix), TN_LEVEL_LIST(prefix##_types),
+static const char *const halves[] = {"f16, f16?, f16? -> f16", "bf16, bf16?, bf16? -> bf16"};
+TN_WIDENED_KERNELS(clip_widened, clip, "Clip", TN_KERNEL_ANY_SHAPE, halves);
+
 static const tn_kernel *const elementwise_kernels[] = {
 #include "elementwise/maps.h"
 #include "elementwise/pairs.h"
 #include "elementwise/variadic.h"
     TN_LEVEL_LIST(clip_types),
+    TN_LEVEL_LIST(clip_widened),
 };
 
 #include "elementwise/rewrites.h"

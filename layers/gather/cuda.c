@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gather, GatherElements and GatherND on CUDA, by kit/cuda/any/index.cu. */
 #include "kit/cuda/any/index_job.h"
+#include "gather/fields.h"
 #include "kit/index/index.h"
 #include "kit/operator/axis.h"
 #include "kit/operator/layer.h"
@@ -54,17 +55,8 @@ static tn_status gather_elements_run(tn_call *call) {
     return tn_cuda_any_run(call, tn_cuda_gather_launch, &job);
 }
 
-/* The kernel's own: before opset 12 the operator has no such field, and no common axes. */
-typedef struct gather_nd_params {
-    uint64_t present;
-    int64_t batch_dims;
-} gather_nd_params;
-static const tn_field gather_nd_fields[] = {
-    TN_FIELD_RANGE(gather_nd_params, batch_dims, TN_FIELD_I64, TN_OPTIONAL, "0", 0, TN_MAX_RANK - 1,
-                   "axes that data and indices have in common")};
-
 static tn_status gather_nd_run(tn_call *call) {
-    const gather_nd_params *params = call->kernel_params;
+    const tn_gather_nd_params *params = call->kernel_params;
     const uint32_t batch = (uint32_t)params->batch_dims;
     const tn_tensor *data = call->inputs[DATA], *indices = call->inputs[INDICES];
     const int64_t element = (int64_t)tn_element_bytes(data->type);
@@ -101,5 +93,5 @@ static const char *const gather_nd_combinations[] = {"*, i64 -> *", "f16, i64 ->
 GATHER(gather, "Gather", gather_combinations);
 GATHER(gather_elements, "GatherElements", gather_combinations);
 GATHER(gather_nd, "GatherND", gather_nd_combinations,
-       TN_FIELDS(gather_nd_params, gather_nd_fields));
+       TN_FIELDS(tn_gather_nd_params, gather_nd_12_fields));
 TN_CUDA_LAYER(gather, &gather_pieces, &gather_elements_pieces, &gather_nd_pieces);

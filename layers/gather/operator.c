@@ -4,6 +4,7 @@
  * axis's position; GatherElements, single elements; GatherND, slices by indices of several axes at
  * once. Negative indices count from the end; those outside are an error when it runs.
  */
+#include "gather/fields.h"
 #include "kit/index/index.h"
 #include "kit/operator/axis.h"
 #include "kit/operator/moves.h"
@@ -145,22 +146,25 @@ typedef struct elements_job {
 } elements_job;
 
 /* Elements of a row of the output: `count` from number `at` on, in the data from `row` on, `step`
- * apart but for the axis. Indices have been checked. */
+ * apart but for the axis. */
 #define GATHER_ROW(index_type, type)                                                               \
     {                                                                                              \
         const index_type *indices = (const index_type *)job->call->inputs[INDICES]->data + at;     \
         const type *from = (const type *)job->call->inputs[DATA]->data + row;                      \
         type *to = (type *)job->call->outputs[0]->data + at;                                       \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            const int64_t index = indices[i] + (indices[i] < 0 ? job->extent : 0);                 \
-            to[i] = from[i * step + index * stride];                                               \
+        for (int64_t i = 0; i < count; i++, from += step) {                                        \
+            int64_t index = indices[i];                                                            \
+            index += index >> 63 & extent;                                                         \
+            if ((uint64_t)index >= (uint64_t)extent)                                               \
+                return tn_index_load(job->call, at + i, extent, &index);                           \
+            to[i] = from[index * stride];                                                          \
         }                                                                                          \
-        return;                                                                                    \
+        return TN_OK;                                                                              \
     }
 #define GATHER_ROWS(name, index_type)                                                              \
-    static void gather_row_##name(const elements_job *job, int64_t at, int64_t count, int64_t row, \
-                                  int64_t step) {                                                  \
-        const int64_t stride = job->strides[job->axis];                                            \
+    static tn_status gather_row_##name(const elements_job *job, int64_t at, int64_t count,         \
+                                       int64_t row, int64_t step) {                                \
+        const int64_t stride = job->strides[job->axis], extent = job->extent;                      \
         switch (tn_element_bytes(job->call->inputs[DATA]->type)) {                                 \
         case 1:                                                                                    \
             GATHER_ROW(index_type, uint8_t)                                                        \
@@ -171,26 +175,9 @@ typedef struct elements_job {
         default:                                                                                   \
             GATHER_ROW(index_type, uint64_t)                                                       \
         }                                                                                          \
-    }                                                                                              \
-    static bool are_inside_##name(const elements_job *job, int64_t at, int64_t count) {            \
-        const index_type *indices = (const index_type *)job->call->inputs[INDICES]->data + at;     \
-        bool is_outside = false;                                                                   \
-        for (int64_t i = 0; i < count; i++)                                                        \
-            is_outside |= (indices[i] < -job->extent) | (indices[i] >= job->extent);               \
-        return !is_outside;                                                                        \
     }
 GATHER_ROWS(i32, int32_t)
 GATHER_ROWS(i64, int64_t)
-
-/* The first index that is outside is named. */
-static tn_status check_row(const elements_job *job, int64_t at, int64_t count) {
-    const bool is_long = job->call->inputs[INDICES]->type == TN_I64;
-    int64_t index = 0;
-    if (is_long ? are_inside_i64(job, at, count) : are_inside_i32(job, at, count)) return TN_OK;
-    for (int64_t i = at; i < at + count; i++)
-        TN_TRY(tn_index_load(job->call, i, job->extent, &index));
-    return TN_ERROR_RANGE;
-}
 
 /* An item is an element of the output. */
 static tn_status gather_some_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
@@ -206,11 +193,8 @@ static tn_status gather_some_elements(void *user, int64_t begin, int64_t end, ui
         int64_t row = first * step, rest = i / width;
         for (uint32_t k = last; k-- > 0; rest /= output->shape[k])
             row += k == job->axis ? 0 : rest % output->shape[k] * job->strides[k];
-        TN_TRY(check_row(job, i, count));
-        if (is_long)
-            gather_row_i64(job, i, count, row, step);
-        else
-            gather_row_i32(job, i, count, row, step);
+        TN_TRY(is_long ? gather_row_i64(job, i, count, row, step)
+                       : gather_row_i32(job, i, count, row, step));
         i += count;
     }
     return TN_OK;
@@ -252,17 +236,8 @@ TN_OPERATOR(gather_elements, "", "GatherElements", 11,
 /* ----------------------------------------------------------------------------------------------
  * GatherND: the first `batch_dims` axes are traversed side by side in both */
 
-typedef struct gather_nd_params {
-    uint64_t present;
-    int64_t batch_dims;
-} gather_nd_params;
-
-static const tn_field gather_nd_12_fields[] = {
-    TN_FIELD_RANGE(gather_nd_params, batch_dims, TN_FIELD_I64, TN_OPTIONAL, "0", 0, TN_MAX_RANK - 1,
-                   "axes that data and indices have in common")};
-
 static uint32_t batch_axes(const tn_call *call) {
-    const gather_nd_params *params = call->params;
+    const tn_gather_nd_params *params = call->params;
     return call->op->since_version >= 12 ? (uint32_t)params->batch_dims : 0;
 }
 
@@ -352,7 +327,7 @@ static const char *const gather_nd_12_cases[] = {
                         TN_OUTPUTS(gather_outputs), TN_CASES(gather_nd_##version##_cases),         \
                         .traits = TN_OPERATOR_SELECTS, field_rows)
 GATHER_ND(11, TN_NO_FIELDS);
-GATHER_ND(12, TN_FIELDS(gather_nd_params, gather_nd_12_fields));
+GATHER_ND(12, TN_FIELDS(tn_gather_nd_params, gather_nd_12_fields));
 
 static const tn_kernel gather_elements_runs =
     TN_REGION_KERNEL("GatherElements", gather_elements_run);

@@ -29,10 +29,12 @@ static const char *const combinations[] = {
 };
 static const char *const byte_combinations[] = {"qi8, f32, f32? -> qi8", "qi8, f32, f32? -> f32"};
 /* Those in which 32-bit floats may be rounded to tf32. */
-#if TN_HAS_CUBLASLT
 static const char *const float_combinations[] = {"f32, f32, f32? -> f32"};
-#endif
-TN_CUDA_PRODUCT_KERNELS("Gemm", read_gemm, combinations, byte_combinations, float_combinations);
+static const char *const half_combinations[] = {"f16, f32, f32? -> f16", "bf16, f32, f32? -> bf16",
+                                                "f16, f16, f16? -> f16",
+                                                "bf16, bf16, bf16? -> bf16"};
+TN_CUDA_PRODUCT_KERNELS("Gemm", read_gemm, combinations, half_combinations, float_combinations,
+                        byte_combinations);
 
 extern const tn_kernel *const tn_gemm_cuda_kernels[];
 const tn_kernel *const tn_gemm_cuda_kernels[] = {TN_CUDA_PRODUCT_KERNEL_LIST, NULL};

@@ -32,7 +32,8 @@ static bool read_gemm(const tn_call *call, tn_matrix_problem *out_problem) {
     return true;
 }
 
-static const char *const combinations[] = {"f32, f32, f32? -> f32"};
+static const char *const combinations[] = {"f32, f32, f32? -> f32", "f16, f16, f16? -> f16",
+                                           "bf16, bf16, bf16? -> bf16"};
 TN_MATRIX_KERNELS(packed, "", "Gemm", read_gemm, combinations);
 
 static const char *const int8_combinations[] = {"qi8, f32, f32? -> qi8", "qi8, f32, f32? -> f32"};

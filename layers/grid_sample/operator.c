@@ -5,32 +5,15 @@
  * "Spatial Transformer Networks", 2015; the cubic one by Keys' kernel with -3/4). The grid names
  * the last axis first.
  */
+#include "grid_sample/fields.h"
 #include "kit/operator/layer.h"
 
 #include <math.h>
-
-typedef struct grid_sample_params {
-    uint64_t present;
-    bool align_corners;
-    uint32_t mode, padding_mode;
-} grid_sample_params;
 
 enum { GRID_X = 0, GRID_GRID = 1 };
 enum { GRID_LINEAR = 0, GRID_NEAREST = 1, GRID_CUBIC = 2 };
 enum { GRID_ZEROS = 0, GRID_BORDER = 1, GRID_REFLECTION = 2 };
 enum { GRID_MOST_AXES = TN_MAX_RANK - 2, GRID_MOST_TAPS = 4 };
-
-#define FIELDS(mode_default, mode_choices)                                                         \
-    {                                                                                              \
-        TN_FIELD(grid_sample_params, align_corners, TN_FIELD_BOOL, TN_OPTIONAL, "0",               \
-                 "whether -1 and 1 are the middles of the outer elements instead of their edges"), \
-            TN_FIELD_CHOICE(grid_sample_params, mode, TN_FIELD_ENUM, TN_OPTIONAL, mode_default,    \
-                            mode_choices, "how it is interpolated"),                               \
-            TN_FIELD_CHOICE(grid_sample_params, padding_mode, TN_FIELD_ENUM, TN_OPTIONAL, "zeros", \
-                            "zeros|border|reflection", "what lies outside"),                       \
-    }
-static const tn_field grid_sample_16_fields[] = FIELDS("bilinear", "bilinear|nearest|bicubic");
-static const tn_field grid_sample_20_fields[] = FIELDS("linear", "linear|nearest|cubic");
 
 static tn_status grid_sample_infer(tn_call *call) {
     int64_t shape[TN_MAX_RANK];
@@ -66,7 +49,7 @@ static int64_t reflect(int64_t index, int64_t extent, bool align_corners) {
     return align_corners ? period - index : period - 1 - index;
 }
 
-static int64_t find_element(const grid_sample_params *params, int64_t index, int64_t extent) {
+static int64_t find_element(const tn_grid_sample_params *params, int64_t index, int64_t extent) {
     if (index >= 0 && index < extent) return index;
     if (params->padding_mode == GRID_BORDER) return index < 0 ? 0 : extent - 1;
     if (params->padding_mode == GRID_REFLECTION)
@@ -84,7 +67,7 @@ static void cubic_weights(double t, double *out_weights) {
     }
 }
 
-static axis_taps find_taps(const grid_sample_params *params, double position, int64_t extent) {
+static axis_taps find_taps(const tn_grid_sample_params *params, double position, int64_t extent) {
     const double length = (double)extent, far = 1e15; /* beyond it positions are all the same */
     axis_taps taps = {.count = 1, .weight = {1}};
     double at = params->align_corners ? (position + 1) / 2 * (length - 1)
@@ -284,7 +267,7 @@ static const char *const grid_sample_20_cases[] = {
 #define GRID_SAMPLE(version)                                                                       \
     TN_OPERATOR_VERSION(grid_sample, "", "GridSample", version,                                    \
                         "Samples of images at the positions of a grid.",                           \
-                        TN_FIELDS(grid_sample_params, grid_sample_##version##_fields),             \
+                        TN_FIELDS(tn_grid_sample_params, grid_sample_##version##_fields),          \
                         TN_INPUTS(grid_sample_inputs), TN_OUTPUTS(grid_sample_outputs),            \
                         TN_CASES(grid_sample_##version##_cases))
 GRID_SAMPLE(16);

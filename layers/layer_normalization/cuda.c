@@ -1,34 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LayerNormalization and RMSNormalization on CUDA, by kit/cuda/any/norm.cu. */
 #include "kit/cuda/any/norm_job.h"
+#include "layer_normalization/layer_normalization.h"
 #include "kit/operator/layer.h"
 
 enum { X = 0, SCALE = 1, B = 2 };
 
-/* The kernel's own. */
-typedef struct norm_params {
-    uint64_t present;
-    int64_t axis;
-    float epsilon;
-} norm_params;
-static const tn_field norm_fields[] = {
-    TN_FIELD(norm_params, axis, TN_FIELD_I64, TN_OPTIONAL, "-1",
-             "first of the axes that are normalised together; negative: from the end"),
-    TN_FIELD(norm_params, epsilon, TN_FIELD_F32, TN_OPTIONAL, "1e-05",
-             "added to the variance before the root"),
-};
-
-/* Whether the tensor has an element for each of a lane, and no axes before them. */
-static bool is_lane(const tn_tensor *tensor, const tn_tensor *x, uint32_t axis) {
-    if (!tensor) return true;
-    if (tensor->rank != x->rank - axis) return false;
-    for (uint32_t i = 0; i < tensor->rank; i++)
-        if (tensor->shape[i] != x->shape[axis + i]) return false;
-    return true;
-}
-
 static tn_status norm_run(tn_call *call) {
-    const norm_params *params = call->kernel_params;
+    const tn_layer_normalization_params *params = call->kernel_params;
     const tn_tensor *x = call->inputs[X], *scale = call->inputs[SCALE];
     const tn_tensor *b = tn_infer_input(call, B), *mean = tn_infer_output(call, 1),
                     *inverse = tn_infer_output(call, 2);
@@ -55,7 +34,8 @@ static tn_status norm_run(tn_call *call) {
                             .plane = 1,
                             .plane_step = 1,
                             .epsilon = (double)params->epsilon};
-    if (!is_lane(scale, x, axis) || !is_lane(b, x, axis)) {
+    if (!tn_layer_normalization_is_lane(scale, x, axis) ||
+        !tn_layer_normalization_is_lane(b, x, axis)) {
         if (!tn_cuda_box_init(&job.box, x->rank, x->shape)) return TN_OK;
         tn_cuda_box_broadcast(&job.box, 0, scale->rank, scale->shape);
         if (b) tn_cuda_box_broadcast(&job.box, 1, b->rank, b->shape);
@@ -75,8 +55,9 @@ static const char *const rms_combinations[] = {
     "bf16, f32 -> bf16"};
 TN_CUDA_ANY_KERNEL(norm_blocks, "", "LayerNormalization", "blocks", "A lane a block.",
                    TN_COMBINATIONS(combinations), .accepts = tn_cuda_any_accepts, .run = norm_run,
-                   TN_FIELDS(norm_params, norm_fields));
+                   TN_FIELDS(tn_layer_normalization_params, layer_normalization_fields));
 TN_CUDA_ANY_KERNEL(rms_blocks, "", "RMSNormalization", "blocks", "A lane a block.",
                    TN_COMBINATIONS(rms_combinations), .accepts = tn_cuda_any_accepts,
-                   .run = norm_run, TN_FIELDS(norm_params, norm_fields));
+                   .run = norm_run,
+                   TN_FIELDS(tn_layer_normalization_params, layer_normalization_fields));
 TN_CUDA_LAYER(layer_normalization, &norm_blocks, &rms_blocks);

@@ -6,6 +6,7 @@
  * Normalization", 2019).
  */
 #include <tenon/kit/broadcast.h>
+#include "layer_normalization/layer_normalization.h"
 #include "kit/operator/layer.h"
 #include <tenon/kit/parallel.h>
 #include "layer_normalization/lanes.h"
@@ -13,24 +14,7 @@
 
 #include <math.h>
 
-typedef struct params_type {
-    uint64_t present;
-    int64_t axis;
-    float epsilon;
-    uint32_t stash_type; /* in ONNX's numbering of types */
-} params_type;
-
 enum { X = 0, SCALE = 1, B = 2 };
-
-static const tn_field layer_normalization_fields[] = {
-    TN_FIELD(params_type, axis, TN_FIELD_I64, TN_OPTIONAL, "-1",
-             "first of the axes that are normalised together; negative: from the end"),
-    TN_FIELD(params_type, epsilon, TN_FIELD_F32, TN_OPTIONAL, "1e-05",
-             "added to the variance before the root"),
-    TN_FIELD_CHOICE(params_type, stash_type, TN_FIELD_ENUM, TN_OPTIONAL, "f32",
-                    "f32=1|f16=10|f64=11|bf16=16",
-                    "type of the outputs Mean and InvStdDev; computed in double or 32 bits"),
-};
 
 static bool has_mean(const tn_call *call) {
     return call->op->input_count > B;
@@ -55,7 +39,7 @@ static tn_status check_operand(tn_call *call, uint32_t input) {
 /* Checks the shapes of a LayerNormalization node; the first of the axes that are normalised
  * together. TN_ERROR_SHAPE, TN_ERROR_RANGE. */
 static tn_status layer_normalization_read(tn_call *call, uint32_t *out_axis) {
-    const params_type *params = call->params;
+    const tn_layer_normalization_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, X, 1, TN_MAX_RANK));
     TN_TRY(tn_infer_require_rank(call, SCALE, 0, TN_MAX_RANK));
     TN_TRY(check_operand(call, SCALE));
@@ -63,7 +47,7 @@ static tn_status layer_normalization_read(tn_call *call, uint32_t *out_axis) {
     return tn_infer_axis(call, "field 'axis'", params->axis, call->inputs[0]->rank, out_axis);
 }
 
-static tn_type stash_type(const params_type *params) {
+static tn_type stash_type(const tn_layer_normalization_params *params) {
     switch (params->stash_type) {
     case 10:
         return TN_F16;
@@ -103,7 +87,7 @@ static double mean_square(const tn_tensor *x, int64_t first, int64_t count) {
  * variance. */
 static void find_statistics(const tn_call *call, int64_t first, int64_t count, double *out_mean,
                             double *out_inverse) {
-    const params_type *params = call->params;
+    const tn_layer_normalization_params *params = call->params;
     double variance;
     if (has_mean(call)) {
         tn_element_moments(call->inputs[0], first, count, out_mean, &variance);
@@ -171,20 +155,12 @@ typedef struct lanes_job {
     float *y;
 } lanes_job;
 
-/* Whether the tensor has an element for each of a lane, and no axes before them. */
-static bool is_lane(const tn_tensor *tensor, const tn_tensor *x, uint32_t axis) {
-    if (!tensor) return true;
-    if (tensor->rank != x->rank - axis) return false;
-    for (uint32_t i = 0; i < tensor->rank; i++)
-        if (tensor->shape[i] != x->shape[axis + i]) return false;
-    return true;
-}
-
 static tn_status lanes_accepts(tn_call *call) {
     const tn_tensor *x = call->inputs[X];
     uint32_t axis = 0;
     TN_TRY(layer_normalization_read(call, &axis));
-    if (!is_lane(call->inputs[SCALE], x, axis) || !is_lane(tn_infer_input(call, B), x, axis) ||
+    if (!tn_layer_normalization_is_lane(call->inputs[SCALE], x, axis) ||
+        !tn_layer_normalization_is_lane(tn_infer_input(call, B), x, axis) ||
         tn_infer_output(call, 1) || tn_infer_output(call, 2))
         return TN_ERROR_UNSUPPORTED;
     return TN_OK;
@@ -202,7 +178,7 @@ static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t threa
 
 static tn_status lanes_run(tn_call *call) {
     enum { GRAIN = 8192 };
-    const params_type *params = call->params;
+    const tn_layer_normalization_params *params = call->params;
     const tn_tensor *x = call->inputs[0], *b = tn_infer_input(call, B);
     uint32_t axis = 0;
     TN_TRY(layer_normalization_read(call, &axis));
@@ -295,7 +271,7 @@ static const char *const layer_normalization_cases[] = {
 
 TN_OPERATOR(layer_normalization, "", "LayerNormalization", 17,
             "Normalises trailing axes by their mean and variance.",
-            TN_FIELDS(params_type, layer_normalization_fields));
+            TN_FIELDS(tn_layer_normalization_params, layer_normalization_fields));
 
 static const tn_port rms_normalization_inputs[] = {
     TN_PORT("X", "T:float", 0, "any tensor"),
@@ -318,7 +294,7 @@ static const char *const rms_normalization_cases[] = {
 static const tn_operator rms_normalization_23 = {
     TN_OPERATOR_BEGIN("", "RMSNormalization", 23,
                       "Divides trailing axes by the root of their mean square."),
-    TN_FIELDS(params_type, layer_normalization_fields),
+    TN_FIELDS(tn_layer_normalization_params, layer_normalization_fields),
     TN_INPUTS(rms_normalization_inputs),
     TN_OUTPUTS(rms_normalization_outputs),
     .infer = layer_normalization_infer,

@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss on CUDA, by kit/cuda/any/sum/sum.cu. */
 #include "kit/cuda/any/sum/sum_job.h"
+#include "loss/fields.h"
 #include "kit/operator/layer.h"
 
 enum { SCORES = 0, LABELS = 1, WEIGHTS = 2, LOSS = 0, LOG_PROB = 1 };
-
-/* The kernels' own. */
-typedef struct loss_params {
-    uint64_t present; /* bit 0: ignore_index */
-    int64_t ignore_index;
-    uint32_t reduction;
-} loss_params;
-static const tn_field loss_fields[] = {
-    TN_FIELD(loss_params, ignore_index, TN_FIELD_I64, TN_OPTIONAL, NULL,
-             "label of lanes that count nothing; absent: there is none"),
-    TN_FIELD_CHOICE(loss_params, reduction, TN_FIELD_ENUM, TN_OPTIONAL, "mean", "none|sum|mean",
-                    "what becomes of the lanes' losses")};
 
 static tn_status loss_reshape(tn_call *call) {
     call->workspace_bytes = (uint64_t)tn_element_count(call->inputs[LABELS]) * 2 * sizeof(double);
@@ -23,7 +12,7 @@ static tn_status loss_reshape(tn_call *call) {
 }
 
 static tn_status run(tn_call *call, bool has_softmax) {
-    const loss_params *params = call->kernel_params;
+    const tn_loss_params *params = call->kernel_params;
     const tn_tensor *scores = call->inputs[SCORES], *labels = call->inputs[LABELS];
     const tn_tensor *weights = tn_infer_input(call, WEIGHTS), *loss = tn_infer_output(call, LOSS);
     const tn_tensor *log_prob = tn_infer_output(call, LOG_PROB);
@@ -56,7 +45,7 @@ static tn_status cross_entropy_run(tn_call *call) {
                        .accepts = tn_cuda_any_accepts, .open = tn_cuda_fault_open,                 \
                        .close = tn_cuda_fault_close, .verify = tn_cuda_fault_verify,               \
                        .reshape = loss_reshape, .run = prefix##_run,                               \
-                       TN_FIELDS(loss_params, loss_fields))
+                       TN_FIELDS(tn_loss_params, loss_fields))
 LANES(likelihood, "NegativeLogLikelihoodLoss");
 LANES(cross_entropy, "SoftmaxCrossEntropyLoss");
 TN_CUDA_LAYER(loss, &likelihood_lanes, &cross_entropy_lanes);

@@ -5,27 +5,15 @@
  * Softmax, which is a second output. Both may be summed, or averaged by their weights.
  */
 #include <tenon/kit/lanes.h>
+#include "loss/fields.h"
 #include "kit/operator/layer.h"
 
 #include <math.h>
-
-typedef struct loss_params {
-    uint64_t present;
-    int64_t ignore_index;
-    uint32_t reduction;
-} loss_params;
 
 enum { SCORES = 0, LABELS = 1, WEIGHTS = 2 };
 enum { LOSS = 0, LOG_PROB = 1 };
 enum { REDUCTION_NONE = 0, REDUCTION_SUM = 1, REDUCTION_MEAN = 2 };
 enum { IGNORE_INDEX_PRESENT = 1u };
-
-static const tn_field loss_fields[] = {
-    TN_FIELD(loss_params, ignore_index, TN_FIELD_I64, TN_OPTIONAL, NULL,
-             "label of lanes that count nothing; absent: there is none"),
-    TN_FIELD_CHOICE(loss_params, reduction, TN_FIELD_ENUM, TN_OPTIONAL, "mean", "none|sum|mean",
-                    "what becomes of the lanes' losses"),
-};
 
 /* ----------------------------------------------------------------------------------------------
  * shapes */
@@ -46,7 +34,7 @@ static tn_status check_labels(tn_call *call) {
 }
 
 static tn_status loss_infer(tn_call *call) {
-    const loss_params *params = call->params;
+    const tn_loss_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, SCORES, 2, TN_MAX_RANK));
     TN_TRY(tn_infer_require_rank(call, LABELS, 1, TN_MAX_RANK - 1));
     TN_TRY(check_labels(call));
@@ -104,7 +92,7 @@ static double log_sum(const loss_job *job, int64_t first) {
 
 static tn_status do_lane(const loss_job *job, int64_t lane, sums *total) {
     tn_call *call = job->call;
-    const loss_params *params = call->params;
+    const tn_loss_params *params = call->params;
     const tn_tensor *weights = tn_infer_input(call, WEIGHTS);
     const tn_tensor *loss = tn_infer_output(call, LOSS);
     const int64_t first = tn_lanes_first(&job->lanes, lane);
@@ -141,7 +129,7 @@ static tn_status do_blocks(void *user, int64_t begin, int64_t end, uint32_t thre
 }
 
 static void store_total(const loss_job *job, int64_t blocks) {
-    const loss_params *params = job->call->params;
+    const tn_loss_params *params = job->call->params;
     const tn_tensor *loss = tn_infer_output(job->call, LOSS);
     sums total = {0};
     if (!loss || params->reduction == REDUCTION_NONE) return;
@@ -249,7 +237,7 @@ static const char *const cross_entropy_cases[] = {
         return compute_parallel(call, has_softmax);                                                \
     }                                                                                              \
     static const tn_operator prefix = {TN_OPERATOR_BEGIN("", of_name, 12, words),                  \
-                                       TN_FIELDS(loss_params, loss_fields),                        \
+                                       TN_FIELDS(tn_loss_params, loss_fields),                     \
                                        TN_INPUTS(prefix##_inputs),                                 \
                                        TN_OUTPUTS(prefix##_outputs),                               \
                                        .infer = loss_infer,                                        \

@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LRN on CUDA, by kit/cuda/any/spatial.cu. */
 #include "kit/cuda/any/spatial_job.h"
+#include "lrn/fields.h"
 #include "kit/operator/layer.h"
 #include <tenon/kit/lanes.h>
 
-/* The kernel's own. */
-typedef struct lrn_params {
-    uint64_t present;
-    float alpha, beta, bias;
-    int64_t size;
-} lrn_params;
-static const tn_field lrn_fields[] = {
-    TN_FIELD(lrn_params, alpha, TN_FIELD_F32, TN_OPTIONAL, "0.0001", "weight of the mean square"),
-    TN_FIELD(lrn_params, beta, TN_FIELD_F32, TN_OPTIONAL, "0.75", "exponent"),
-    TN_FIELD(lrn_params, bias, TN_FIELD_F32, TN_OPTIONAL, "1", "what is added to the sum"),
-    TN_FIELD_RANGE(lrn_params, size, TN_FIELD_I64, TN_REQUIRED, NULL, 1, 2147483647,
-                   "channels that count")};
-
 static tn_status lrn_run(tn_call *call) {
-    const lrn_params *params = call->kernel_params;
+    const tn_lrn_params *params = call->kernel_params;
     const tn_tensor *x = call->inputs[0];
     if (tn_element_count(x) == 0) return TN_OK;
     const tn_lanes lanes = tn_lanes_along(x, 1, 2);
@@ -40,5 +28,5 @@ static const char *const combinations[] = {"f32 -> f32", "f64 -> f64", "f16 -> f
                                            "bf16 -> bf16"};
 TN_CUDA_ANY_KERNEL(lrn_elements, "", "LRN", "elements", "An element a thread.",
                    TN_COMBINATIONS(combinations), .accepts = tn_cuda_any_accepts, .run = lrn_run,
-                   TN_FIELDS(lrn_params, lrn_fields));
+                   TN_FIELDS(tn_lrn_params, lrn_fields));
 TN_CUDA_LAYER(lrn, &lrn_elements);

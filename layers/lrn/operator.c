@@ -6,38 +6,25 @@
  */
 #include "lrn/columns.h"
 #include <tenon/kit/lanes.h>
+#include "lrn/fields.h"
 #include "kit/operator/layer.h"
 
 #include <math.h>
 
-typedef struct lrn_params {
-    uint64_t present;
-    float alpha, beta, bias;
-    int64_t size;
-} lrn_params;
-
 /* The channels before and after one that count. At least zero. */
-static int64_t channels_before(const lrn_params *params) {
+static int64_t channels_before(const tn_lrn_params *params) {
     return (params->size - 1) / 2;
 }
-static int64_t channels_after(const lrn_params *params) {
+static int64_t channels_after(const tn_lrn_params *params) {
     return params->size / 2;
 }
-
-static const tn_field lrn_fields[] = {
-    TN_FIELD(lrn_params, alpha, TN_FIELD_F32, TN_OPTIONAL, "0.0001", "weight of the mean square"),
-    TN_FIELD(lrn_params, beta, TN_FIELD_F32, TN_OPTIONAL, "0.75", "exponent"),
-    TN_FIELD(lrn_params, bias, TN_FIELD_F32, TN_OPTIONAL, "1", "what is added to the sum"),
-    TN_FIELD_RANGE(lrn_params, size, TN_FIELD_I64, TN_REQUIRED, NULL, 1, 2147483647,
-                   "channels that count"),
-};
 
 static tn_status lrn_infer(tn_call *call) {
     TN_TRY(tn_infer_require_rank(call, 0, 2, TN_MAX_RANK));
     return tn_infer_copy_shape(call, 0, 0);
 }
 
-static double square_sum(const tn_tensor *x, const tn_lanes *lanes, const lrn_params *params,
+static double square_sum(const tn_tensor *x, const tn_lanes *lanes, const tn_lrn_params *params,
                          int64_t first, int64_t c) {
     const int64_t before = channels_before(params), after = channels_after(params);
     const int64_t begin = c < before ? 0 : c - before;
@@ -51,7 +38,7 @@ static double square_sum(const tn_tensor *x, const tn_lanes *lanes, const lrn_pa
 }
 
 static tn_status lrn_reference(tn_call *call) {
-    const lrn_params *params = call->params;
+    const tn_lrn_params *params = call->params;
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     const tn_lanes lanes = tn_lanes_along(x, 1, 2);
     const double scale = (double)params->alpha / (double)params->size;
@@ -95,7 +82,7 @@ static tn_status do_groups(void *user, int64_t begin, int64_t end, uint32_t thre
 
 static tn_status lrn_run(tn_call *call) {
     enum { GRAIN = 4096 };
-    const lrn_params *params = call->params;
+    const tn_lrn_params *params = call->params;
     const tn_tensor *x = call->inputs[0];
     if (tn_element_count(x) == 0) return TN_OK;
     column_job job = {.level = call->user, .x = x->data, .y = call->outputs[0]->data};
@@ -114,7 +101,7 @@ static tn_status lrn_run(tn_call *call) {
 
 /* The power is taken by a logarithm: what it is taken of may not be negative. */
 static tn_status lrn_accepts(tn_call *call) {
-    const lrn_params *params = call->params;
+    const tn_lrn_params *params = call->params;
     return params->alpha >= 0 && params->bias >= 0 ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
@@ -139,6 +126,6 @@ static const char *const lrn_cases[] = {
 };
 
 TN_OPERATOR(lrn, "", "LRN", 1, "Local response normalization across channels.",
-            TN_FIELDS(lrn_params, lrn_fields));
+            TN_FIELDS(tn_lrn_params, lrn_fields));
 
 TN_LAYER(lrn, TN_OPERATORS(&lrn_1), TN_KERNELS(TN_LEVEL_LIST(columns)));

@@ -5,7 +5,9 @@
  * scratch memory and then meets all rows of A. A constant B is better packed once: kernels.c.
  */
 #include "kit/operator/layer.h"
+#include "kit/elementwise/cells.h"
 #include "kit/gemm/matrix_block.h"
+#include "kit/math/element.h"
 #include "kit/operator/epilogue_bias.h"
 #include "mat_mul/mat_mul.h"
 #include <tenon/kit/activation.h>
@@ -36,9 +38,17 @@ static bool read_run(tn_call *call, batched_run *run) {
 static tn_status batched_accepts(tn_call *call) {
     batched_run run;
     if (!read_run(call, &run) || run.sizes.depth == 0) return TN_ERROR_UNSUPPORTED;
+    if (call->inputs[0]->type != TN_F32 && call->step_count > 0) return TN_ERROR_UNSUPPORTED;
     /* A bias or a residual along the columns needs them to be an axis of the output. */
     if (run.sizes.b_is_vector && call->step_count > 0) return TN_ERROR_UNSUPPORTED;
     return TN_OK;
+}
+
+/* Of 16-bit floats A, B and Y have copies of 32 bits at the end of the workspace. */
+static int64_t copied_floats(const tn_call *call) {
+    if (call->inputs[0]->type == TN_F32) return 0;
+    return tn_element_count(call->inputs[0]) + tn_element_count(call->inputs[1]) +
+           tn_element_count(call->outputs[0]);
 }
 
 static tn_status batched_reshape(tn_call *call) {
@@ -48,7 +58,8 @@ static tn_status batched_reshape(tn_call *call) {
     if (run.sizes.depth == 0)
         return call->host->fail(call, TN_ERROR_UNSUPPORTED, "a product of no columns by no rows");
     call->workspace_bytes =
-        (uint64_t)(run.blocks * run.width + run.panel_floats * (int64_t)call->threads) *
+        (uint64_t)(run.blocks * run.width + run.panel_floats * (int64_t)call->threads +
+                   copied_floats(call)) *
         sizeof(float);
     return TN_OK;
 }
@@ -114,11 +125,26 @@ static tn_status batched_run_products(tn_call *call) {
     run.bias = call->workspace;
     run.scratch = (float *)call->workspace + run.blocks * run.width;
     const int64_t each = run.panel_floats * (sizes->rows + 8);
-    return call->host->parallel_for(call, count * run.blocks, GRAIN / (each + 1) + 1, do_units,
-                                    &run);
+    const tn_tensor *a = call->inputs[0], *b = call->inputs[1], *y = call->outputs[0];
+    const tn_cells_level *cells = TN_KIT_BEST(tn_cells);
+    if (a->type != TN_F32) {
+        float *copies = run.scratch + run.panel_floats * (int64_t)call->threads;
+        cells->load(TN_CELL_F32, a->type, tn_element_count(a), a->data, copies);
+        run.a = copies;
+        copies += tn_element_count(a);
+        cells->load(TN_CELL_F32, b->type, tn_element_count(b), b->data, copies);
+        run.b = copies;
+        run.output = copies + tn_element_count(b);
+    }
+    TN_TRY(
+        call->host->parallel_for(call, count * run.blocks, GRAIN / (each + 1) + 1, do_units, &run));
+    if (a->type != TN_F32)
+        cells->store(TN_CELL_F32, y->type, tn_element_count(y), run.output, y->data);
+    return TN_OK;
 }
 
-static const char *const combinations[] = {"f32, f32 -> f32"};
+static const char *const combinations[] = {"f32, f32 -> f32", "f16, f16 -> f16",
+                                           "bf16, bf16 -> bf16"};
 
 #define BATCHED_KERNEL(level)                                                                      \
     const tn_kernel tn_mat_mul_batched_##level = TN_LEVEL_TABLE(                                   \

@@ -57,12 +57,6 @@ static tn_status integer_run(tn_call *call) {
     return run(call, &sizes, call->inputs[inputs->b], &job);
 }
 
-#define ELEMENTS(symbol, name, run_function)                                                       \
-    const tn_kernel symbol = {TN_KERNEL_BEGIN("cuda", "", name, "elements", 1,                     \
-                                              "An element of the output a thread, of any type."),  \
-                              .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE |           \
-                                        TN_KERNEL_FALLBACK,                                        \
-                              .accepts = tn_cuda_any_accepts, .run = run_function}
-ELEMENTS(tn_mat_mul_cuda_any, "MatMul", mat_mul_run);
-ELEMENTS(tn_mat_mul_integer_cuda_any, "MatMulInteger", integer_run);
-ELEMENTS(tn_q_linear_mat_mul_cuda_any, "QLinearMatMul", integer_run);
+TN_CUDA_ANY_FALLBACK(tn_mat_mul_cuda_any, "MatMul", mat_mul_run);
+TN_CUDA_ANY_FALLBACK(tn_mat_mul_integer_cuda_any, "MatMulInteger", integer_run);
+TN_CUDA_ANY_FALLBACK(tn_q_linear_mat_mul_cuda_any, "QLinearMatMul", integer_run);

@@ -4,13 +4,22 @@
 
 extern const tn_layer tn_layer_ml_columns, tn_layer_ml_encode, tn_layer_ml_linear, tn_layer_ml_maps,
     tn_layer_ml_replace, tn_layer_ml_scale, tn_layer_ml_svm_classifier, tn_layer_ml_svm_regressor,
-    tn_layer_ml_tree_classifier, tn_layer_ml_tree_regressor, tn_layer_ml_tree_ensemble;
+    tn_layer_ml_tree_classifier, tn_layer_ml_tree_regressor, tn_layer_ml_tree_ensemble,
+    tn_layer_ml_zip_map;
 
-static const tn_layer *const layers[] = {
-    &tn_layer_ml_columns,        &tn_layer_ml_encode,        &tn_layer_ml_linear,
-    &tn_layer_ml_maps,           &tn_layer_ml_replace,       &tn_layer_ml_scale,
-    &tn_layer_ml_svm_classifier, &tn_layer_ml_svm_regressor, &tn_layer_ml_tree_classifier,
-    &tn_layer_ml_tree_regressor, &tn_layer_ml_tree_ensemble, NULL};
+static const tn_layer *const layers[] = {&tn_layer_ml_columns,
+                                         &tn_layer_ml_encode,
+                                         &tn_layer_ml_linear,
+                                         &tn_layer_ml_maps,
+                                         &tn_layer_ml_replace,
+                                         &tn_layer_ml_scale,
+                                         &tn_layer_ml_svm_classifier,
+                                         &tn_layer_ml_svm_regressor,
+                                         &tn_layer_ml_tree_classifier,
+                                         &tn_layer_ml_tree_regressor,
+                                         &tn_layer_ml_tree_ensemble,
+                                         &tn_layer_ml_zip_map,
+                                         NULL};
 
 static tn_status load(const tn_host *host, tn_library *library) {
     return tn_layers_register(host, library, layers);

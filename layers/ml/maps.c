@@ -1,60 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps from keys to values (tenon/plugin/sequence.h): DictVectorizer and CastMap, which read one
- * into a row, and ZipMap, which makes one of each row of scores.
+ * Maps from keys to values (tenon/plugin/sequence.h) as rows: DictVectorizer and CastMap. zip_map.c
+ * makes maps of rows.
  */
-#include "ml/lookup.h"
-
-#include <tenon/plugin/sequence.h>
+#include "ml/map_entry.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const tn_sequence_service *lists(const tn_call *call) {
-    return (const tn_sequence_service *)call->host->extension(call->host, TN_SEQUENCES);
-}
-
-/* One key of a map, and where it is. */
-typedef struct entry {
-    const char *text; /* null: a number */
-    uint64_t bytes;
-    int64_t number;
-    int64_t index;
-} entry;
-
-static int compare_entries(const void *left, const void *right) {
-    const entry *a = left, *b = right;
-    if (!a->text) return a->number < b->number ? -1 : a->number > b->number;
-    const uint64_t least = a->bytes < b->bytes ? a->bytes : b->bytes;
-    const int order = least > 0 ? memcmp(a->text, b->text, least) : 0;
-    return order != 0 ? order : a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
-}
-
 /* A map that is read: its values, and its keys in order. */
 typedef struct sorted_map {
     const tn_tensor *keys, *values;
     int64_t count;
-    entry *entries; /* the host's, to be given back */
+    tn_map_entry *entries; /* the host's, to be given back */
 } sorted_map;
 
 static tn_status read_map(tn_call *call, sorted_map *out_map) {
     const tn_tensor *keys = NULL, *values = NULL;
-    TN_TRY(lists(call)->item(call, call->inputs[0], 0, &keys));
-    TN_TRY(lists(call)->item(call, call->inputs[0], 1, &values));
+    TN_TRY(tn_ml_lists(call)->item(call, call->inputs[0], 0, &keys));
+    TN_TRY(tn_ml_lists(call)->item(call, call->inputs[0], 1, &values));
     const int64_t count = keys->shape[0];
-    entry *entries = call->host->allocate(call->host, ((size_t)count + 1) * sizeof(*entries), 64);
+    tn_map_entry *entries =
+        call->host->allocate(call->host, ((size_t)count + 1) * sizeof(*entries), 64);
     if (!entries)
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory for %" PRId64 " keys", count);
     for (int64_t i = 0; i < count; i++) {
-        entries[i] = (entry){.index = i};
+        entries[i] = (tn_map_entry){.index = i};
         if (keys->type == TN_STRING)
             entries[i].text = tn_string_at(keys, (uint64_t)i, &entries[i].bytes);
         else
             entries[i].number = ((const int64_t *)keys->data)[i];
     }
-    qsort(entries, (size_t)count, sizeof(*entries), compare_entries);
+    qsort(entries, (size_t)count, sizeof(*entries), tn_map_entry_compare);
     *out_map = (sorted_map){keys, values, count, entries};
     return TN_OK;
 }
@@ -87,16 +66,17 @@ static tn_status dict_infer(tn_call *call) {
 }
 
 static int64_t find_entry(const sorted_map *map, const tn_labels *vocabulary, uint64_t index) {
-    entry wanted = {0};
+    tn_map_entry wanted = {0};
     if (vocabulary->texts) {
         wanted.text = vocabulary->texts[index];
         wanted.bytes = strlen(wanted.text);
     } else {
         wanted.number = vocabulary->numbers[index];
     }
-    const entry *found = map->count == 0 ? NULL
-                                         : bsearch(&wanted, map->entries, (size_t)map->count,
-                                                   sizeof(entry), compare_entries);
+    const tn_map_entry *found = map->count == 0
+                                    ? NULL
+                                    : bsearch(&wanted, map->entries, (size_t)map->count,
+                                              sizeof(tn_map_entry), tn_map_entry_compare);
     return found ? found->index : -1;
 }
 
@@ -167,7 +147,7 @@ static tn_status cast_infer(tn_call *call) {
         shape[1] = params->max_map;
     } else if (call->inputs[0]->data) {
         const tn_tensor *keys = NULL;
-        TN_TRY(lists(call)->item(call, call->inputs[0], 0, &keys));
+        TN_TRY(tn_ml_lists(call)->item(call, call->inputs[0], 0, &keys));
         shape[1] = keys->shape[0];
     }
     y->rank = 2;
@@ -285,120 +265,10 @@ static const tn_field cast_fields[] = {
 static const tn_port cast_inputs[] = {TN_PORT("X", "map(i64,f32|string)", 0, "the map")};
 static const tn_port cast_outputs[] = {TN_PORT("Y", "f32|string|i64", 0, "[1, columns]")};
 
-/* ----------------------------------------------------------------------------------------------
- * ZipMap */
-
-typedef struct zip_params {
-    uint64_t present;
-    tn_strings classlabels_strings;
-    tn_i64s classlabels_int64s;
-} zip_params;
-
-static tn_status read_labels(tn_call *call, tn_labels *out_labels) {
-    const zip_params *params = call->params;
-    return tn_labels_read(call, &params->classlabels_strings, &params->classlabels_int64s,
-                          "'classlabels_strings' and 'classlabels_int64s'", out_labels);
-}
-
-/* Each label once: who reads a map asks by them. */
-static tn_status check_labels(tn_call *call, const tn_labels *labels) {
-    tn_status status = TN_OK;
-    entry *entries = call->host->allocate(call->host, (labels->count + 1) * sizeof(*entries), 64);
-    if (!entries) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for labels");
-    for (uint64_t i = 0; i < labels->count; i++)
-        entries[i] = labels->texts
-                         ? (entry){.text = labels->texts[i], .bytes = strlen(labels->texts[i])}
-                         : (entry){.number = labels->numbers[i]};
-    qsort(entries, labels->count, sizeof(*entries), compare_entries);
-    for (uint64_t i = 1; i < labels->count && status == TN_OK; i++) {
-        if (compare_entries(&entries[i - 1], &entries[i]) != 0) continue;
-        status =
-            labels->texts
-                ? call->host->fail(call, TN_ERROR_ARGUMENT, "the class label '%s' is there twice",
-                                   entries[i].text)
-                : call->host->fail(call, TN_ERROR_ARGUMENT,
-                                   "the class label %" PRId64 " is there twice", entries[i].number);
-    }
-    call->host->deallocate(call->host, entries);
-    return status;
-}
-
-static tn_status zip_infer(tn_call *call) {
-    int64_t rows = 0, columns = 0;
-    tn_labels labels;
-    TN_TRY(read_labels(call, &labels));
-    TN_TRY(check_labels(call, &labels));
-    TN_TRY(tn_rows_read(call, 0, &rows, &columns));
-    if ((uint64_t)columns != labels.count)
-        return call->host->fail(call, TN_ERROR_SHAPE,
-                                "input 'X' has %" PRId64 " columns, and there are %" PRIu64
-                                " class labels",
-                                columns, labels.count);
-    if (rows > (int64_t)TN_SEQUENCE_MAX_ITEMS)
-        return call->host->fail(call, TN_ERROR_RANGE,
-                                "input 'X' has %" PRId64 " rows: a list has at most %u maps", rows,
-                                TN_SEQUENCE_MAX_ITEMS);
-    tn_map_set_key_type(call->outputs[0], labels.texts ? TN_STRING : TN_I64);
-    call->outputs[0]->rank = TN_RANK_UNKNOWN;
-    return TN_OK;
-}
-
-static tn_status add_keys(tn_call *call, const tn_labels *labels) {
-    const int64_t count = (int64_t)labels->count;
-    uint64_t bytes = 0, at = 0;
-    void *numbers = NULL;
-    tn_string *texts = NULL;
-    char *heap = NULL;
-    if (!labels->texts) {
-        TN_TRY(lists(call)->append(call, call->outputs[0], 1, &count, &numbers));
-        memcpy(numbers, labels->numbers, labels->count * sizeof(*labels->numbers));
-        return TN_OK;
-    }
-    for (uint64_t i = 0; i < labels->count; i++)
-        bytes += strlen(labels->texts[i]);
-    TN_TRY(lists(call)->append_strings(call, call->outputs[0], 1, &count, bytes, &texts, &heap));
-    for (uint64_t i = 0; i < labels->count; i++) {
-        texts[i] = (tn_string){at, strlen(labels->texts[i])};
-        memcpy(heap + at, labels->texts[i], texts[i].bytes);
-        at += texts[i].bytes;
-    }
-    return TN_OK;
-}
-
-/* All maps have the keys of the first one. */
-static tn_status zip_reference(tn_call *call) {
-    int64_t rows = 0, columns = 0;
-    tn_tensor *y = call->outputs[0];
-    tn_labels labels;
-    TN_TRY(read_labels(call, &labels));
-    TN_TRY(tn_rows_read(call, 0, &rows, &columns));
-    for (int64_t row = 0; row < rows; row++) {
-        void *values = NULL;
-        TN_TRY(row == 0 ? add_keys(call, &labels) : lists(call)->append_item(call, y, y, 0));
-        TN_TRY(lists(call)->append(call, y, 1, &columns, &values));
-        memcpy(values, (const float *)call->inputs[0]->data + row * columns,
-               (size_t)columns * sizeof(float));
-    }
-    return TN_OK;
-}
-
-static const tn_field zip_fields[] = {
-    TN_FIELD(zip_params, classlabels_strings, TN_FIELD_STRINGS, TN_OPTIONAL, NULL,
-             "the keys, which are strings"),
-    TN_FIELD(zip_params, classlabels_int64s, TN_FIELD_I64S, TN_OPTIONAL, NULL,
-             "the keys, which are integers"),
-};
-static const tn_port zip_inputs[] = {TN_PORT("X", "f32", 0, "[N, C], or [C]: the values")};
-static const tn_port zip_outputs[] = {TN_PORT("Z", "seq(map(i64|string,f32))", 0, "N maps")};
-
 TN_OPERATOR_VERSION(dict, TN_ML, "DictVectorizer", 1, "A map as a row, by a list of keys.",
                     TN_FIELDS(vectorizer_params, dict_fields), TN_INPUTS(dict_inputs),
                     TN_OUTPUTS(dict_outputs));
 TN_OPERATOR_VERSION(cast, TN_ML, "CastMap", 1, "The values of a map as a row.",
                     TN_FIELDS(cast_params, cast_fields), TN_INPUTS(cast_inputs),
                     TN_OUTPUTS(cast_outputs));
-TN_OPERATOR_VERSION(zip, TN_ML, "ZipMap", 1, "A map from class labels to values for each row.",
-                    TN_FIELDS(zip_params, zip_fields), TN_INPUTS(zip_inputs),
-                    TN_OUTPUTS(zip_outputs));
-
-TN_LAYER_WITHOUT_KERNELS(ml_maps, TN_OPERATORS(&dict_1, &cast_1, &zip_1));
+TN_LAYER_WITHOUT_KERNELS(ml_maps, TN_OPERATORS(&dict_1, &cast_1));

@@ -57,30 +57,41 @@ static tn_status suppression_infer(tn_call *call) {
         return call->host->fail(call, TN_ERROR_STATE, "the value of input '%s' is not known",
                                 tn_infer_input_name(call, SUPPRESSION_MOST));
     int64_t shape[2] = {read_most(call, boxes[1]), 3};
-    if (!tn_infer_multiply(shape[0], scores[1], &shape[0]) ||
+    if (boxes[1] > UINT32_MAX || !tn_infer_multiply(shape[0], scores[1], &shape[0]) ||
         !tn_infer_multiply(shape[0], scores[0], &shape[0]))
         return call->host->fail(call, TN_ERROR_SHAPE, "there are too many boxes");
     return tn_infer_set_shape(call, 0, 2, shape);
 }
 
-typedef struct candidate {
-    float score;
-    int64_t box;
-} candidate;
+/* The score of a candidate, as a number that is above those of worse ones, and its box, counted
+ * from the end: of equal scores the first box is the larger candidate. */
+typedef uint64_t candidate;
 
-/* The best first; of equals the one that was there first. */
-static int compare_candidates(const void *left, const void *right) {
-    const candidate *a = left, *b = right;
-    if (a->score != b->score) return a->score > b->score ? -1 : 1;
-    return a->box < b->box ? -1 : a->box > b->box;
+static candidate candidate_of(float score, int64_t box) {
+    const float value = score + 0.0f; /* -0 is 0 */
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    bits ^= (bits >> 31 ? UINT32_MAX : UINT32_C(1) << 31);
+    return (candidate)bits << 32 | (UINT32_MAX - (uint32_t)box);
+}
+
+static int64_t box_of(candidate of) {
+    return (int64_t)(UINT32_MAX - (uint32_t)of);
+}
+
+static double lesser(double a, double b) {
+    return a < b ? a : b;
+}
+static double greater(double a, double b) {
+    return a > b ? a : b;
 }
 
 /* The lower and upper end of a box along one of its two axes. */
 static void find_ends(const float *box, bool is_centre, int axis, double *out_low,
                       double *out_high) {
     const double a = (double)box[axis], b = (double)box[2 + axis];
-    *out_low = is_centre ? a - b / 2 : fmin(a, b);
-    *out_high = is_centre ? a + b / 2 : fmax(a, b);
+    *out_low = is_centre ? a - b / 2 : lesser(a, b);
+    *out_high = is_centre ? a + b / 2 : greater(a, b);
 }
 
 static bool overlap_more(const float *a, const float *b, bool is_centre, double threshold) {
@@ -89,7 +100,7 @@ static bool overlap_more(const float *a, const float *b, bool is_centre, double 
         double low_a, high_a, low_b, high_b;
         find_ends(a, is_centre, axis, &low_a, &high_a);
         find_ends(b, is_centre, axis, &low_b, &high_b);
-        const double extent = fmin(high_a, high_b) - fmax(low_a, low_b);
+        const double extent = lesser(high_a, high_b) - greater(low_a, low_b);
         if (!(extent > 0)) return false;
         common *= extent;
         area_a *= high_a - low_a;
@@ -105,24 +116,33 @@ typedef struct search {
     candidate *candidates;
 } search;
 
+/* In the order of the boxes. */
 static int64_t list_candidates(const search *s, const float *scores) {
+    const float least = s->has_score ? (float)s->score : -INFINITY;
     int64_t count = 0;
-    for (int64_t i = 0; i < s->boxes; i++)
-        if (!isnan(scores[i]) && (!s->has_score || (double)scores[i] > s->score))
-            s->candidates[count++] = (candidate){scores[i], i};
-    qsort(s->candidates, (size_t)count, sizeof(*s->candidates), compare_candidates);
+    for (int64_t i = 0; i < s->boxes; i++) {
+        s->candidates[count] = candidate_of(scores[i], i);
+        count += s->has_score ? scores[i] > least : !isnan(scores[i]);
+    }
     return count;
+}
+
+/* The best first; candidates differ. */
+static int compare_candidates(const void *left, const void *right) {
+    return *(const candidate *)left > *(const candidate *)right ? -1 : 1;
 }
 
 /* Keeps the chosen ones at the front of the candidates; returns how many. */
 static int64_t suppress(const search *s, const float *boxes, const float *scores) {
     const int64_t count = list_candidates(s, scores);
     int64_t kept = 0;
+    qsort(s->candidates, (size_t)count, sizeof(*s->candidates), compare_candidates);
     for (int64_t i = 0; i < count && kept < s->most; i++) {
-        const float *box = boxes + s->candidates[i].box * 4;
+        const float *box = boxes + box_of(s->candidates[i]) * 4;
         bool is_kept = true;
         for (int64_t k = 0; is_kept && k < kept; k++)
-            is_kept = !overlap_more(box, boxes + s->candidates[k].box * 4, s->is_centre, s->iou);
+            is_kept =
+                !overlap_more(box, boxes + box_of(s->candidates[k]) * 4, s->is_centre, s->iou);
         if (is_kept) s->candidates[kept++] = s->candidates[i];
     }
     return kept;
@@ -140,8 +160,8 @@ static tn_status suppression_reference(tn_call *call) {
                 .most = read_most(call, count),
                 .iou = read_number(call, SUPPRESSION_IOU, 0),
                 .score = read_number(call, SUPPRESSION_SCORE, 0)};
-    if (!tn_infer_multiply(count, (int64_t)sizeof(candidate), &bytes)) bytes = INT64_MAX - 1;
-    s.candidates = call->host->allocate(call->host, (uint64_t)bytes + 1, 64);
+    if (!tn_infer_multiply(count, (int64_t)sizeof(candidate), &bytes)) bytes = INT64_MAX / 2;
+    s.candidates = call->host->allocate(call->host, (uint64_t)bytes + sizeof(candidate), 64);
     if (!s.candidates)
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory for %lld boxes",
                                 (long long)count);
@@ -152,7 +172,7 @@ static tn_status suppression_reference(tn_call *call) {
         for (int64_t i = 0; i < kept; i++, to += 3) {
             to[0] = image;
             to[1] = row % classes;
-            to[2] = s.candidates[i].box;
+            to[2] = box_of(s.candidates[i]);
         }
     }
     call->host->deallocate(call->host, s.candidates);
@@ -187,11 +207,22 @@ static box_ends find_box(const float *box, bool is_centre) {
 }
 
 static bool ends_overlap_more(const box_ends *a, const box_ends *b, double threshold) {
-    const double height = fmin(a->high[0], b->high[0]) - fmax(a->low[0], b->low[0]);
-    const double width = fmin(a->high[1], b->high[1]) - fmax(a->low[1], b->low[1]);
+    const double height = lesser(a->high[0], b->high[0]) - greater(a->low[0], b->low[0]);
+    const double width = lesser(a->high[1], b->high[1]) - greater(a->low[1], b->low[1]);
     if (!(height > 0) || !(width > 0)) return false;
     const double common = height * width;
     return common / (a->area + b->area - common) > threshold;
+}
+
+/* Puts a candidate into a heap whose first one is the best, at `at` or below it. Seldom all of them
+ * are looked at, so that they are not sorted. */
+static void sink(candidate *heap, int64_t count, int64_t at, candidate of) {
+    for (int64_t child; (child = 2 * at + 1) < count; at = child) {
+        child += child + 1 < count && heap[child] < heap[child + 1];
+        if (of >= heap[child]) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = of;
 }
 
 /* An item is a class of an image. */
@@ -199,18 +230,22 @@ static tn_status suppress_rows(void *user, int64_t begin, int64_t end, uint32_t 
     const suppression_job *job = user;
     search s = job->s;
     char *scratch = job->scratch + thread * job->scratch_bytes;
-    box_ends *ends = (box_ends *)(void *)(scratch + (uint64_t)s.boxes * sizeof(candidate));
+    box_ends *ends = (box_ends *)(void *)(scratch + (uint64_t)(s.boxes + 1) * sizeof(candidate));
     s.candidates = (candidate *)(void *)scratch;
     for (int64_t row = begin; row < end; row++) {
         const float *boxes = job->boxes + row / job->classes * s.boxes * 4;
-        const int64_t count = list_candidates(&s, job->scores + row * s.boxes);
-        int64_t kept = 0;
-        for (int64_t i = 0; i < count && kept < s.most; i++) {
+        int64_t count = list_candidates(&s, job->scores + row * s.boxes), kept = 0;
+        for (int64_t at = count / 2; at-- > 0;)
+            sink(s.candidates, count, at, s.candidates[at]);
+        while (count > 0 && kept < s.most) {
+            const int64_t box = box_of(s.candidates[0]);
             bool is_kept = true;
-            ends[kept] = find_box(boxes + s.candidates[i].box * 4, s.is_centre);
+            count--;
+            sink(s.candidates, count, 0, s.candidates[count]);
+            ends[kept] = find_box(boxes + box * 4, s.is_centre);
             for (int64_t k = 0; is_kept && k < kept; k++)
                 is_kept = !ends_overlap_more(&ends[kept], &ends[k], s.iou);
-            if (is_kept) job->kept[row * s.most + kept++] = s.candidates[i].box;
+            if (is_kept) job->kept[row * s.most + kept++] = box;
         }
         job->counts[row] = kept;
     }
@@ -218,7 +253,8 @@ static tn_status suppress_rows(void *user, int64_t begin, int64_t end, uint32_t 
 }
 
 static uint64_t scratch_bytes(int64_t boxes, int64_t most) {
-    return ((uint64_t)boxes * sizeof(candidate) + (uint64_t)(most + 1) * sizeof(box_ends) + 63) /
+    return ((uint64_t)(boxes + 1) * sizeof(candidate) + (uint64_t)(most + 1) * sizeof(box_ends) +
+            63) /
            64 * 64;
 }
 
@@ -226,8 +262,7 @@ static tn_status suppression_reshape(tn_call *call) {
     const int64_t *shape = call->inputs[SUPPRESSION_SCORES]->shape;
     const int64_t rows = shape[0] * shape[1], most = read_most(call, shape[2]);
     int64_t bytes = 0;
-    if (shape[2] > INT64_MAX / 4096 || !tn_infer_multiply(rows, most + 1, &bytes) ||
-        !tn_infer_multiply(bytes, 16, &bytes))
+    if (!tn_infer_multiply(rows, most + 1, &bytes) || !tn_infer_multiply(bytes, 16, &bytes))
         return call->host->fail(call, TN_ERROR_MEMORY, "there are too many boxes");
     call->workspace_bytes =
         ((uint64_t)rows * (uint64_t)(most + 1) * sizeof(int64_t) + 63) / 64 * 64 +

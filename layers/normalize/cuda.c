@@ -6,24 +6,11 @@
 #include "kit/cuda/any/lane_job.h"
 #include "kit/cuda/any/norm_job.h"
 #include "kit/operator/layer.h"
-
-/* The kernels' own. */
-typedef struct group_params {
-    uint64_t present;
-    float epsilon;
-    int64_t num_groups;
-} group_params;
-#define FIELD_EPSILON                                                                              \
-    TN_FIELD(group_params, epsilon, TN_FIELD_F32, TN_OPTIONAL, "1e-05",                            \
-             "added to the variance before the root")
-static const tn_field instance_fields[] = {FIELD_EPSILON};
-static const tn_field group_fields[] = {
-    FIELD_EPSILON, TN_FIELD_RANGE(group_params, num_groups, TN_FIELD_I64, TN_REQUIRED, NULL, 1,
-                                  9.2e18, "groups of as many channels each")};
+#include "normalize/fields.h"
 
 /* Groups of an image; 0: each channel is one. */
 static tn_status run_groups(tn_call *call, int64_t groups) {
-    const group_params *params = call->kernel_params;
+    const tn_group_params *params = call->kernel_params;
     const tn_tensor *x = call->inputs[0], *scale = call->inputs[1], *bias = call->inputs[2];
     if (tn_element_count(x) == 0) return TN_OK;
     if (groups == 0) groups = x->shape[1];
@@ -52,29 +39,14 @@ static tn_status instance_run(tn_call *call) {
     return run_groups(call, 0);
 }
 static tn_status group_run(tn_call *call) {
-    return run_groups(call, ((const group_params *)call->kernel_params)->num_groups);
+    return run_groups(call, ((const tn_group_params *)call->kernel_params)->num_groups);
 }
 
 /* ----------------------------------------------------------------------------------------------
  * along axes */
 
-typedef struct axes_params {
-    uint64_t present;
-    tn_i64s axes;
-    int64_t axis, p;
-} axes_params;
-static const tn_field mean_variance_fields[] = {
-    TN_FIELD(axes_params, axes, TN_FIELD_I64S, TN_OPTIONAL, "[0, 2, 3]",
-             "axes that are taken together; negative: from the end"),
-};
-static const tn_field lp_fields[] = {
-    TN_FIELD(axes_params, axis, TN_FIELD_I64, TN_OPTIONAL, "-1",
-             "the axis; negative: from the end"),
-    TN_FIELD_RANGE(axes_params, p, TN_FIELD_I64, TN_OPTIONAL, "2", 1, 2, "the power in the length"),
-};
-
 static tn_status mean_variance_run(tn_call *call) {
-    const axes_params *params = call->kernel_params;
+    const tn_mean_variance_params *params = call->kernel_params;
     uint32_t mask = 0;
     TN_TRY(tn_infer_axes(call, "field 'axes'", params->axes.count, params->axes.items,
                          call->inputs[0]->rank, &mask));
@@ -82,7 +54,7 @@ static tn_status mean_variance_run(tn_call *call) {
 }
 
 static tn_status lp_run(tn_call *call) {
-    const axes_params *params = call->kernel_params;
+    const tn_lp_normalization_params *params = call->kernel_params;
     uint32_t axis = 0;
     TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, call->inputs[0]->rank, &axis));
     return tn_cuda_lane_run(call, 1u << axis,
@@ -100,9 +72,11 @@ static const char *const lane_combinations[] = {"f64 -> f64", "f32 -> f32", "f16
                        .accepts = tn_cuda_any_accepts, .run = run_function,                        \
                        TN_FIELDS(fields_type, field_table))
 BLOCKS(instance_blocks, "InstanceNormalization", combinations, instance_run, instance_fields,
-       group_params);
-BLOCKS(group_blocks, "GroupNormalization", combinations, group_run, group_fields, group_params);
+       tn_group_params);
+BLOCKS(group_blocks, "GroupNormalization", combinations, group_run, group_18_fields,
+       tn_group_params);
 BLOCKS(mean_variance_blocks, "MeanVarianceNormalization", lane_combinations, mean_variance_run,
-       mean_variance_fields, axes_params);
-BLOCKS(lp_blocks, "LpNormalization", lane_combinations, lp_run, lp_fields, axes_params);
+       mean_variance_fields, tn_mean_variance_params);
+BLOCKS(lp_blocks, "LpNormalization", lane_combinations, lp_run, lp_normalization_fields,
+       tn_lp_normalization_params);
 TN_CUDA_LAYER(normalize, &instance_blocks, &group_blocks, &mean_variance_blocks, &lp_blocks);

@@ -6,6 +6,7 @@
  * field says (GroupNormalization; Wu and He, "Group Normalization", 2018). Scale and bias are those
  * of a channel, in GroupNormalization before opset 21 those of a group.
  */
+#include "normalize/fields.h"
 #include "normalize/groups.h"
 #include "kit/operator/layer.h"
 #include <tenon/kit/parallel.h>
@@ -14,28 +15,7 @@
 
 #include <math.h>
 
-typedef struct group_params {
-    uint64_t present;
-    float epsilon;
-    int64_t num_groups;
-    uint32_t stash_type;
-} group_params;
-
 enum { X = 0, SCALE = 1, BIAS = 2 };
-
-#define FIELD_EPSILON                                                                              \
-    TN_FIELD(group_params, epsilon, TN_FIELD_F32, TN_OPTIONAL, "1e-05",                            \
-             "added to the variance before the root")
-#define FIELD_GROUPS                                                                               \
-    TN_FIELD_RANGE(group_params, num_groups, TN_FIELD_I64, TN_REQUIRED, NULL, 1, 9.2e18,           \
-                   "groups of as many channels each")
-static const tn_field instance_fields[] = {FIELD_EPSILON};
-static const tn_field group_18_fields[] = {FIELD_EPSILON, FIELD_GROUPS};
-static const tn_field group_21_fields[] = {
-    FIELD_EPSILON, FIELD_GROUPS,
-    TN_FIELD_CHOICE(group_params, stash_type, TN_FIELD_ENUM, TN_OPTIONAL, "f32",
-                    "f32=1|f16=10|f64=11|bf16=16",
-                    "the least precision of the statistics; they are computed in double")};
 
 typedef struct group_job {
     const tn_call *call;
@@ -48,7 +28,7 @@ static bool is_instance(const tn_call *call) {
 }
 
 static tn_status read_job(tn_call *call, group_job *job) {
-    const group_params *params = call->params;
+    const tn_group_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, X, 2, TN_MAX_RANK));
     const tn_tensor *x = call->inputs[X];
     const int64_t channels = x->shape[1];
@@ -92,7 +72,7 @@ static void do_channel(const group_job *job, int64_t first, int64_t operand, dou
 /* An item is a group of an image. */
 static tn_status do_groups(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const group_job *job = user;
-    const group_params *params = job->call->params;
+    const tn_group_params *params = job->call->params;
     const int64_t count = job->channels * job->plane;
     (void)thread;
     for (int64_t item = begin; item < end; item++) {
@@ -166,7 +146,7 @@ static void do_channel_row(const group_job *job, int64_t first, int64_t operand,
 /* An item is a group of an image. */
 static tn_status do_group_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const group_job *job = user;
-    const group_params *params = job->call->params;
+    const tn_group_params *params = job->call->params;
     const int64_t count = job->channels * job->plane;
     (void)thread;
     for (int64_t item = begin; item < end; item++) {
@@ -263,7 +243,7 @@ static const char *const group_21_cases[] = {
 
 #define NORMALIZATION(symbol, name, version, words, kind, result_ports, case_table)                \
     const tn_operator symbol = {TN_OPERATOR_BEGIN("", name, version, words),                       \
-                                TN_FIELDS(group_params, kind##_fields),                            \
+                                TN_FIELDS(tn_group_params, kind##_fields),                         \
                                 TN_INPUTS(kind##_inputs),                                          \
                                 TN_OUTPUTS(result_ports),                                          \
                                 .infer = group_infer,                                              \

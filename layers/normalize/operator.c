@@ -6,7 +6,9 @@
  */
 #include "kit/operator/layer.h"
 #include "kit/reduce/reduce.h"
+#include "normalize/fields.h"
 #include "normalize/groups.h"
+#include "normalize/lengths.h"
 
 #include <math.h>
 
@@ -15,18 +17,8 @@
 
 /* MeanVarianceNormalization: y = (x - mean) / (deviation + 1e-9), the deviation of the whole
  * population. */
-typedef struct mean_variance_params {
-    uint64_t present;
-    tn_i64s axes;
-} mean_variance_params;
-
-static const tn_field mean_variance_fields[] = {
-    TN_FIELD(mean_variance_params, axes, TN_FIELD_I64S, TN_OPTIONAL, "[0, 2, 3]",
-             "axes that are taken together; negative: from the end"),
-};
-
 static tn_status read_mean_variance_axes(tn_call *call, uint32_t *out_mask) {
-    const mean_variance_params *params = call->params;
+    const tn_mean_variance_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
     return tn_infer_axes(call, "field 'axes'", params->axes.count, params->axes.items,
                          call->inputs[0]->rank, out_mask);
@@ -73,37 +65,25 @@ static const char *const mean_variance_cases[] = {
 
 TN_OPERATOR(mean_variance, "", "MeanVarianceNormalization", 9,
             "Normalises a tensor to mean zero and deviation one along axes.",
-            TN_FIELDS(mean_variance_params, mean_variance_fields));
+            TN_FIELDS(tn_mean_variance_params, mean_variance_fields));
 
 /* LpNormalization: x divided by the sum of absolute values (p = 1) or the root of the sum of
  * squares (p = 2) along an axis. Zero stays zero. */
-typedef struct lp_normalization_params {
-    uint64_t present;
-    int64_t axis, p;
-} lp_normalization_params;
-
-static const tn_field lp_normalization_fields[] = {
-    TN_FIELD(lp_normalization_params, axis, TN_FIELD_I64, TN_OPTIONAL, "-1",
-             "the axis; negative: from the end"),
-    TN_FIELD_RANGE(lp_normalization_params, p, TN_FIELD_I64, TN_OPTIONAL, "2", 1, 2,
-                   "the power in the length"),
-};
-
-static tn_status read_lp_axis(tn_call *call, uint32_t *out_axis) {
-    const lp_normalization_params *params = call->params;
+tn_status tn_lp_normalization_axis(tn_call *call, uint32_t *out_axis) {
+    const tn_lp_normalization_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, 0, 1, TN_MAX_RANK));
     return tn_infer_axis(call, "field 'axis'", params->axis, call->inputs[0]->rank, out_axis);
 }
 
 static tn_status lp_normalization_infer(tn_call *call) {
     uint32_t axis = 0;
-    TN_TRY(read_lp_axis(call, &axis));
+    TN_TRY(tn_lp_normalization_axis(call, &axis));
     return tn_infer_copy_shape(call, 0, 0);
 }
 
 static void normalize_by_length(const tn_call *call, tn_reduce_lane *lane, int64_t number,
                                 const void *user) {
-    const lp_normalization_params *params = call->params;
+    const tn_lp_normalization_params *params = call->params;
     double sum = 0;
     (void)number, (void)user;
     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane)) {
@@ -118,7 +98,7 @@ static void normalize_by_length(const tn_call *call, tn_reduce_lane *lane, int64
 
 static tn_status lp_normalization(tn_call *call, bool is_parallel) {
     uint32_t axis = 0;
-    TN_TRY(read_lp_axis(call, &axis));
+    TN_TRY(tn_lp_normalization_axis(call, &axis));
     if (tn_element_count(call->inputs[0]) == 0) return TN_OK;
     return tn_reduce_do(call, 1u << axis, is_parallel, normalize_by_length, NULL);
 }
@@ -129,13 +109,20 @@ static const tn_port lp_normalization_inputs[] = {TN_PORT("input", "T:float", 0,
 static const tn_port lp_normalization_outputs[] = {
     TN_PORT("output", "T", 0, "lanes of length one")};
 static const char *const lp_normalization_cases[] = {
-    "| input=f32[2,3,4]",         "p=1 axis=0 | input=f32[2,3,4]",  "axis=1 | input=f64[2,5]",
-    "axis=-2 | input=f16[3,9,2]", "| input=f32[2,3]{0,0,0,1,-2,2}", "p=1 | input=f32[0,3]",
+    "| input=f32[2,3,4]",
+    "p=1 axis=0 | input=f32[2,3,4]",
+    "axis=1 | input=f64[2,5]",
+    "axis=-2 | input=f16[3,9,2]",
+    "| input=f32[2,3]{0,0,0,1,-2,2}",
+    "p=1 | input=f32[0,3]",
+    "axis=1 | input=f32[2,33,70]",
+    "| input=f32[2,3]{3e-30,0,4e-30,3e30,-4e30,0}",
+    "| input=f32[9,300]",
 };
 
 TN_OPERATOR(lp_normalization, "", "LpNormalization", 1,
             "Normalises a tensor to length one along an axis.",
-            TN_FIELDS(lp_normalization_params, lp_normalization_fields));
+            TN_FIELDS(tn_lp_normalization_params, lp_normalization_fields));
 
 #define LANES_KERNEL(prefix, operator_name)                                                        \
     static const tn_kernel prefix##_lanes = {                                                      \
@@ -150,4 +137,5 @@ TN_LAYER(normalize,
                       &tn_group_normalization_21, &mean_variance_9, &lp_normalization_1),
          TN_KERNELS(TN_LEVEL_LIST(tn_instance_rows), TN_LEVEL_LIST(tn_group_rows),
                     &tn_instance_normalization_planes, &tn_group_normalization_groups,
-                    &mean_variance_lanes, &lp_normalization_lanes));
+                    &mean_variance_lanes, TN_LEVEL_LIST(tn_lp_normalization),
+                    &lp_normalization_lanes));

@@ -84,12 +84,12 @@ static tn_status pool_run(tn_call *call) {
     return tn_dnnl_node_run(call, NULL, NULL, NULL);
 }
 
-static const char *const combinations[] = {
-    "f32:nhwc -> f32:nhwc", "f32:linear|c16|c8:strided -> f32:linear|c16|c8:strided"};
+static const char *const combinations[] = {"f32:linear|c16|c8:strided -> f32:linear|c16|c8:strided",
+                                           "f32:nhwc -> f32:nhwc"};
 
 /* The largest of 8-bit integers is one of them. */
 static const char *const max_combinations[] = {
-    "f32:nhwc -> f32:nhwc", "f32:linear|c16|c8:strided -> f32:linear|c16|c8:strided",
+    "f32:linear|c16|c8:strided -> f32:linear|c16|c8:strided", "f32:nhwc -> f32:nhwc",
     "u8:nhwc -> u8:nhwc", "i8:nhwc -> i8:nhwc"};
 
 #define POOL_KERNEL(name_of, operator_name, table, kind, ...)                                      \

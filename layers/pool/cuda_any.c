@@ -60,12 +60,7 @@ static tn_status global_lp_pool_run(tn_call *call) {
     return run_planes(call, TN_CUDA_POOL_LENGTH, params->p);
 }
 
-#define ELEMENTS(prefix, name)                                                                     \
-    const tn_kernel tn_##prefix##_cuda_any = {                                                     \
-        TN_KERNEL_BEGIN("cuda", "", name, "elements", 1,                                           \
-                        "An element of the output a thread, of any type."),                        \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_FALLBACK,             \
-        .accepts = tn_cuda_any_accepts, .run = prefix##_run}
+#define ELEMENTS(prefix, name) TN_CUDA_ANY_FALLBACK(tn_##prefix##_cuda_any, name, prefix##_run)
 ELEMENTS(max_pool, "MaxPool");
 ELEMENTS(average_pool, "AveragePool");
 ELEMENTS(lp_pool, "LpPool");

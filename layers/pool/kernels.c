@@ -8,6 +8,7 @@
 #include <tenon/kit/parallel.h>
 #include <tenon/kit/reduce_rows.h>
 #include "kit/operator/layer.h"
+#include "kit/widened/widened.h"
 #include "pool/pool.h"
 #include "pool/rows.h"
 
@@ -100,10 +101,11 @@ TN_LEVEL_KERNELS(rows, tn_max_pool_rows, "MaxPool", "rows",
  * whole planes */
 
 typedef struct planes_job {
-    tn_reduce_lane_function largest;
+    tn_reduce_lane_function join;
     const float *x;
     float *y;
     int64_t count;
+    float factor; /* of the joined elements */
 } planes_job;
 
 /* An item is a plane. */
@@ -111,26 +113,40 @@ static tn_status join_planes(void *user, int64_t begin, int64_t end, uint32_t th
     const planes_job *job = user;
     (void)thread;
     for (int64_t plane = begin; plane < end; plane++)
-        job->y[plane] = job->largest(job->count, job->x + plane * job->count);
+        job->y[plane] = job->factor * job->join(job->count, job->x + plane * job->count);
     return TN_OK;
 }
 
-static tn_status planes_run(tn_call *call) {
+static tn_status run_planes(tn_call *call, uint32_t kind) {
     enum { GRAIN = 16384 };
     const tn_tensor *x = call->inputs[0];
     const tn_reduce_level *level = call->user;
-    planes_job job = {level->lanes[TN_REDUCE_MAX], x->data, call->outputs[0]->data,
-                      tn_infer_product(x->shape, 2, x->rank)};
+    planes_job job = {.join = level->lanes[kind],
+                      .x = x->data,
+                      .y = call->outputs[0]->data,
+                      .count = tn_infer_product(x->shape, 2, x->rank),
+                      .factor = 1};
     const int64_t planes = tn_infer_product(x->shape, 0, 2);
     if (planes == 0) return TN_OK;
+    if (kind == TN_REDUCE_SUM) job.factor = 1.0f / (float)job.count;
     return call->host->parallel_for(call, planes, tn_parallel_grain(GRAIN, job.count + 1),
                                     join_planes, &job);
+}
+
+static tn_status largest_run(tn_call *call) {
+    return run_planes(call, TN_REDUCE_MAX);
+}
+static tn_status mean_run(tn_call *call) {
+    return run_planes(call, TN_REDUCE_SUM);
 }
 
 static const char *const planes_combinations[] = {"f32 -> f32"};
 TN_LEVEL_KERNELS(planes, tn_reduce, "GlobalMaxPool", "planes", "Planes on all threads.",
                  .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(planes_combinations),
-                 .run = planes_run);
+                 .run = largest_run);
+TN_LEVEL_KERNELS(mean_planes, tn_reduce, "GlobalAveragePool", "planes", "Planes on all threads.",
+                 .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(planes_combinations),
+                 .run = mean_run);
 
 /* ----------------------------------------------------------------------------------------------
  * 8 bits */
@@ -180,10 +196,13 @@ TN_BYTE_POOL_KERNELS(global_average, "GlobalAveragePool", mean, read_global_aver
 LENGTHS(lp_pool, "LpPool");
 LENGTHS(global_lp_pool, "GlobalLpPool");
 
-const tn_kernel *const tn_pool_kernels[17] = {TN_LEVEL_LIST(rows),
-                                              TN_LEVEL_LIST(planes),
-                                              TN_BYTE_POOL_LIST(max),
-                                              TN_BYTE_POOL_LIST(average),
-                                              TN_BYTE_POOL_LIST(global_average),
-                                              &lp_pool_planes,
-                                              &global_lp_pool_planes};
+static const char *const halves[] = {"f16 -> f16", "bf16 -> bf16"};
+TN_WIDENED_KERNELS(widened, rows, "MaxPool", TN_KERNEL_ANY_SHAPE, halves);
+TN_WIDENED_KERNELS(widened_planes, planes, "GlobalMaxPool", 0, halves);
+TN_WIDENED_KERNELS(widened_means, mean_planes, "GlobalAveragePool", 0, halves);
+
+const tn_kernel *const tn_pool_kernels[29] = {
+    TN_LEVEL_LIST(rows),    TN_LEVEL_LIST(widened),     TN_LEVEL_LIST(widened_planes),
+    TN_LEVEL_LIST(planes),  TN_LEVEL_LIST(mean_planes), TN_LEVEL_LIST(widened_means),
+    TN_BYTE_POOL_LIST(max), TN_BYTE_POOL_LIST(average), TN_BYTE_POOL_LIST(global_average),
+    &lp_pool_planes,        &global_lp_pool_planes};

@@ -14,8 +14,10 @@ static const tn_recurrent *node_of(const tn_recurrent_part *part) {
 
 /* The gates of a stream. */
 static float *row_of(const tn_recurrent_part *part, int64_t stream) {
-    const tn_recurrent *node = node_of(part);
-    return part->direction->gates + tn_recurrent_x_row(node, part->step, stream) * node->columns;
+    const tn_recurrent_direction *direction = part->direction;
+    const int64_t step = part->step - direction->first_step;
+    return direction->gates +
+           tn_recurrent_gates_row(direction, step, stream) * direction->node->columns;
 }
 
 /* The part's elements of the hidden state before the step, and of the one after it. */
@@ -38,22 +40,65 @@ typedef struct part_product {
     bool adds; /* to what the output has */
 } part_product;
 
-static void multiply(const tn_recurrent_part *part, const part_product *product) {
-    const tn_matrix_level *level = part->direction->level->matrix;
-    const int64_t lanes = level->lanes, width = lanes * level->vectors;
+/* A block of columns of the product, from column `at` on. More rows than a tile has are done in two
+ * halves, one after the other, so that the second one finds the block in the cache. */
+static void multiply_block(const tn_recurrent_part *part, const part_product *product, int64_t at) {
+    const tn_recurrent_level *level = part->direction->level;
+    const int64_t lanes = level->matrix->lanes, width = lanes * level->matrix->vectors;
     const int64_t hidden = node_of(part)->hidden, rows = part->end_stream - part->first_stream;
+    const bool is_full = product->columns - at >= width;
+    const int64_t columns = is_full ? width : product->columns - at;
+    const int64_t vectors = is_full ? level->matrix->vectors : (columns + lanes - 1) / lanes;
+    const bool is_plain = is_full && product->adds && rows > 1;
+    const bool are_all = is_plain && level->step->rows[rows - 2];
+    const int64_t each = rows <= TN_MATRIX_ROWS || are_all ? rows : (rows + 1) / 2;
     tn_matrix_tile tile = {.a = product->state + part->first_stream * hidden,
                            .a_stride = hidden,
                            .depth = hidden,
-                           .output_stride = product->output_stride};
-    for (int64_t at = 0; at < product->columns; at += width) {
-        tile.columns = product->columns - at < width ? product->columns - at : width;
-        tile.b = product->packed + (product->first + at) * hidden;
-        tile.bias = (product->bias ? product->bias : part->direction->zeros) + at;
-        tile.output = product->output + at;
-        tile.residual = product->adds ? tile.output : NULL;
-        level->functions[rows - 1][(tile.columns + lanes - 1) / lanes - 1](&tile);
+                           .b = product->packed + (product->first + at) * hidden,
+                           .bias = (product->bias ? product->bias : part->direction->zeros) + at,
+                           .output = product->output + at,
+                           .output_stride = product->output_stride,
+                           .residual = product->adds ? product->output + at : NULL,
+                           .columns = columns};
+    for (int64_t row = 0; row < rows; row += each) {
+        const int64_t count = rows - row < each ? rows - row : each;
+        const tn_matrix_function function = is_plain && count > 1
+                                                ? level->step->rows[count - 2]
+                                                : level->matrix->functions[count - 1][vectors - 1];
+        function(&tile);
+        tile.a += each * hidden;
+        tile.output += each * tile.output_stride;
+        if (product->adds) tile.residual = tile.output;
     }
+}
+
+/* All full blocks of the product of one stream. */
+static void multiply_row(const tn_recurrent_part *part, const part_product *product, int64_t width,
+                         int64_t count) {
+    const int64_t hidden = node_of(part)->hidden, step = part->iteration % 2 ? -width : width;
+    const int64_t at = step < 0 ? (count - 1) * width : 0;
+    const tn_recurrent_blocks blocks = {.packed = product->packed + (product->first + at) * hidden,
+                                        .output = product->output + at,
+                                        .packed_step = step * hidden,
+                                        .output_step = step,
+                                        .count = count};
+    part->direction->level->step->row(hidden, product->state + part->first_stream * hidden,
+                                      &blocks);
+}
+
+/* Every other iteration begins at the last block, as do_chunks does. */
+static void multiply(const tn_recurrent_part *part, const part_product *product) {
+    const tn_matrix_level *level = part->direction->level->matrix;
+    const int64_t width = (int64_t)level->lanes * level->vectors;
+    const int64_t blocks = (product->columns + width - 1) / width;
+    int64_t done = 0;
+    if (product->adds && part->end_stream - part->first_stream == 1) {
+        done = product->columns / width;
+        multiply_row(part, product, width, done);
+    }
+    for (int64_t i = done; i < blocks; i++)
+        multiply_block(part, product, (part->iteration % 2 ? blocks - 1 - (i - done) : i) * width);
 }
 
 /* Adds the hidden state's product to the part's gates of the first phase. */
@@ -149,6 +194,10 @@ static void do_lstm(const tn_recurrent_part *part, int64_t stream) {
           *output = forget + count, *candidate = output + count;
     float *c = part->direction->c + stream * node->hidden + part->first;
     float *h = h_after(part, stream);
+    if (part->direction->is_usual) {
+        part->direction->level->step->lstm(count, input, c, h, y_of(part, stream));
+        return;
+    }
     activate_gates(part, c, input);
     activate(part, 1, count, candidate);
     finish_forget(part, stream, input, forget);
@@ -176,6 +225,11 @@ static float *candidate_of(const tn_recurrent_part *part, int64_t stream) {
 static void finish_gru(const tn_recurrent_part *part, int64_t stream) {
     const float *update = row_of(part, stream) + part->first * 2, *before = h_before(part, stream);
     float *candidate = candidate_of(part, stream), *h = h_after(part, stream);
+    if (part->direction->is_usual) {
+        part->direction->level->step->gru_finish(part->count, update, candidate, before, h,
+                                                 y_of(part, stream));
+        return;
+    }
     activate(part, 1, part->count, candidate);
     for (int64_t k = 0; k < part->count; k++)
         h[k] = (1 - update[k]) * candidate[k] + update[k] * before[k];
@@ -187,19 +241,25 @@ static void finish_gru(const tn_recurrent_part *part, int64_t stream) {
 static void do_gru(const tn_recurrent_part *part, int64_t stream, const float *linear) {
     const tn_recurrent *node = node_of(part);
     const int64_t count = part->count;
+    const tn_recurrent_step_level *step = part->direction->level->step;
     float *update = row_of(part, stream) + part->first * 2, *reset = update + count;
-    activate(part, 0, 2 * count, update);
-    if (node->linear_before_reset) {
-        float *candidate = candidate_of(part, stream);
-        for (int64_t k = 0; k < count; k++)
-            candidate[k] += reset[k] * linear[k];
-        finish_gru(part, stream);
-        return;
-    }
-    const float *before = h_before(part, stream);
+    float *candidate = candidate_of(part, stream);
     float *to = part->direction->reset + stream * node->hidden + part->first;
-    for (int64_t k = 0; k < count; k++)
-        to[k] = reset[k] * before[k];
+    const float *before = h_before(part, stream);
+    const bool is_usual = part->direction->is_usual;
+    if (is_usual && node->linear_before_reset)
+        step->gru_linear(count, update, linear, candidate);
+    else if (is_usual)
+        step->gru_gates(count, update, before, to);
+    else
+        activate(part, 0, 2 * count, update);
+    for (int64_t k = 0; !is_usual && k < count; k++) {
+        if (node->linear_before_reset)
+            candidate[k] += reset[k] * linear[k];
+        else
+            to[k] = reset[k] * before[k];
+    }
+    if (node->linear_before_reset) finish_gru(part, stream);
 }
 
 /* The hidden state's part of the candidate: beside the gates with linear_before_reset, in the
@@ -231,7 +291,7 @@ static void do_rnn(const tn_recurrent_part *part, int64_t stream) {
 void tn_recurrent_do_part(const tn_recurrent_part *part, uint32_t phase) {
     const tn_recurrent *node = node_of(part);
     float linear[TN_RECURRENT_ROWS * TN_RECURRENT_CHUNK];
-    if (phase == 0) multiply_gates(part);
+    if (phase == 0 && part->direction->packed->hidden_weights) multiply_gates(part);
     if (node->kind->cell == TN_CELL_GRU && (phase == 1 || node->linear_before_reset))
         multiply_candidate(part, phase == 1 ? NULL : linear);
     for (int64_t n = part->first_stream; n < part->end_stream; n++) {

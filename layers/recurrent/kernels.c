@@ -2,6 +2,7 @@
 /* The tables of the kernels of recurrent layers, and which nodes they take.
  * What they run is run.c. */
 #include "recurrent/kernels.h"
+#include "recurrent/dynamic.h"
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/layer.h"
 
@@ -30,9 +31,17 @@ static tn_status recurrent_reshape(tn_call *call) {
 }
 
 static const char *const lstm_combinations[] = {
-    "f32, f32, f32, f32?, i32?, f32?, f32?, f32? -> f32?, f32?, f32?"};
-static const char *const gru_combinations[] = {"f32, f32, f32, f32?, i32?, f32? -> f32?, f32?"};
-static const char *const rnn_combinations[] = {"f32, f32, f32, f32?, i32?, f32? -> f32?, f32?"};
+    "f32, f32, f32, f32?, i32?, f32?, f32?, f32? -> f32?, f32?, f32?",
+    "f16, f16, f16, f16?, i32?, f16?, f16?, f16? -> f16?, f16?, f16?",
+    "bf16, bf16, bf16, bf16?, i32?, bf16?, bf16?, bf16? -> bf16?, bf16?, bf16?"};
+static const char *const gru_combinations[] = {
+    "f32, f32, f32, f32?, i32?, f32? -> f32?, f32?",
+    "f16, f16, f16, f16?, i32?, f16? -> f16?, f16?",
+    "bf16, bf16, bf16, bf16?, i32?, bf16? -> bf16?, bf16?"};
+static const char *const rnn_combinations[] = {
+    "f32, f32, f32, f32?, i32?, f32? -> f32?, f32?",
+    "f16, f16, f16, f16?, i32?, f16? -> f16?, f16?",
+    "bf16, bf16, bf16, bf16?, i32?, bf16? -> bf16?, bf16?"};
 static const char *const caffe_lstm_combinations[] = {
     "f32, f32, f32, f32, f32, f32?, f32?, f32?, f32? -> f32?, f32?, f32?"};
 static const char *const caffe_rnn_combinations[] = {
@@ -53,7 +62,8 @@ static const char *const caffe_rnn_combinations[] = {
         .user = (void *)(uintptr_t)&level_##level,                                                 \
     }
 #define RECURRENT_KERNELS(level)                                                                   \
-    static const tn_recurrent_level level_##level = {&tn_matrix_##level, &tn_rows_##level};        \
+    static const tn_recurrent_level level_##level = {                                              \
+        &tn_matrix_##level, &tn_rows_##level, &tn_recurrent_step_##level, &tn_cells_##level};      \
     RECURRENT_KERNEL(lstm, "", "LSTM", TN_KERNEL_ANY_SHAPE, level);                                \
     RECURRENT_KERNEL(gru, "", "GRU", TN_KERNEL_ANY_SHAPE, level);                                  \
     RECURRENT_KERNEL(rnn, "", "RNN", TN_KERNEL_ANY_SHAPE, level);                                  \
@@ -63,6 +73,7 @@ RECURRENT_KERNELS(baseline);
 RECURRENT_KERNELS(avx2);
 RECURRENT_KERNELS(avx512);
 
-const tn_kernel *const tn_recurrent_kernels[15] = {TN_LEVEL_LIST(lstm), TN_LEVEL_LIST(gru),
-                                                   TN_LEVEL_LIST(rnn), TN_LEVEL_LIST(caffe_lstm),
-                                                   TN_LEVEL_LIST(caffe_rnn)};
+const tn_kernel *const tn_recurrent_kernels[18] = {
+    TN_LEVEL_LIST(lstm),       TN_LEVEL_LIST(gru),         TN_LEVEL_LIST(rnn),
+    TN_LEVEL_LIST(caffe_lstm), TN_LEVEL_LIST(caffe_rnn),   &tn_dynamic_lstm_baseline,
+    &tn_dynamic_lstm_avx2,     &tn_dynamic_lstm_avx512vnni};

@@ -2,10 +2,11 @@
 /* LSTM, GRU and RNN of ONNX. The formulas are in recurrent.h; the tables of Caffe's operators,
  * which run by the same reference and kernels, in operator_caffe.c. */
 #include "kit/operator/layer.h"
+#include "recurrent/dynamic.h"
 #include "recurrent/read.h"
 #include "recurrent/recurrent.h"
 
-static tn_status recurrent_infer(tn_call *call) {
+tn_status tn_recurrent_infer(tn_call *call) {
     tn_recurrent node = {0};
     TN_TRY(tn_recurrent_read(call, &node));
     const int64_t steps_first[] = {node.steps, node.directions, node.streams, node.hidden};
@@ -65,7 +66,7 @@ tn_status tn_recurrent_operations(tn_call *call, double *out_operations) {
                     "steps_first=0|batch_first=1", "the first axis of X, Y and the states")
 
 static const tn_field lstm_1_fields[] = {COMMON_FIELDS, FORGET_FIELD, SEQUENCE_FIELD};
-static const tn_field lstm_7_fields[] = {COMMON_FIELDS, FORGET_FIELD};
+const tn_field tn_lstm_fields[7] = {COMMON_FIELDS, FORGET_FIELD};
 static const tn_field lstm_14_fields[] = {COMMON_FIELDS, FORGET_FIELD, LAYOUT_FIELD};
 static const tn_field gru_1_fields[] = {COMMON_FIELDS, SEQUENCE_FIELD};
 static const tn_field gru_3_fields[] = {COMMON_FIELDS, RESET_FIELD, SEQUENCE_FIELD};
@@ -128,6 +129,9 @@ static const char *const lstm_14_cases[] = {
     "sequence_lens=i32[2]{2,4} initial_h=f32[2,2,5] initial_c=f32[2,2,5] | Y=f32[2,4,2,5] "
     "Y_h=f32[2,2,5] Y_c=f32[2,2,5]",
     "| X=bf16[2,2,3] W=bf16[1,8,3] R=bf16[1,8,2]",
+    ("layout=batch_first direction=bidirectional | X=f16[9,5,33] W=f16[2,272,33] R=f16[2,272,68] "
+     "B=f16[2,544] sequence_lens=i32[9]{5,1,0,2,5,5,3,4,5} initial_h=f16[9,2,68] "
+     "initial_c=f16[9,2,68] P=f16[2,204]"),
     ("direction=bidirectional | X=f32[5,1,40] W=f32[2,544,40] R=f32[2,544,136] B=f32[2,1088] "
      "sequence_lens=i32[1]{3}"),
     "layout=batch_first | X=f32[8,3,33] W=f32[1,260,33] R=f32[1,260,65] B=f32[1,520] P=f32[1,195]",
@@ -173,6 +177,8 @@ static const char *const gru_14_cases[] = {
     "B=f32[2,30] "
     "initial_h=f32[2,2,5] | Y=f32[2,4,2,5] Y_h=f32[2,2,5]",
     "| X=bf16[2,2,3] W=bf16[1,6,3] R=bf16[1,6,2]",
+    ("direction=bidirectional linear_before_reset=1 | X=bf16[5,9,33] W=bf16[2,204,33] "
+     "R=bf16[2,204,68] B=bf16[2,408] initial_h=bf16[2,9,68]"),
     ("direction=bidirectional | X=f32[5,2,40] W=f32[2,408,40] R=f32[2,408,136] B=f32[2,816] "
      "sequence_lens=i32[2]{3,2}"),
     ("layout=batch_first linear_before_reset=1 | X=f32[8,3,33] W=f32[1,195,33] R=f32[1,195,65] "
@@ -234,7 +240,7 @@ static const tn_recurrent_kind rnn_kind = {.cell = TN_CELL_RNN,
         TN_FIELDS(tn_recurrent_params, prefix##_##version##_fields),                               \
         TN_INPUTS(ports##_inputs),                                                                 \
         TN_OUTPUTS(ports##_outputs),                                                               \
-        .infer = recurrent_infer,                                                                  \
+        .infer = tn_recurrent_infer,                                                               \
         .reference = tn_recurrent_reference,                                                       \
         .user = (void *)(uintptr_t)&prefix##_kind,                                                 \
         TN_CASES(case_table),                                                                      \
@@ -245,6 +251,7 @@ static const tn_recurrent_kind rnn_kind = {.cell = TN_CELL_RNN,
 #define GRU_WORDS  "Gated recurrent units over the steps of sequences."
 #define RNN_WORDS  "Simple recurrent network over the steps of sequences."
 RECURRENT(lstm, "LSTM", 1, lstm, lstm_1_cases, LSTM_WORDS);
+#define lstm_7_fields tn_lstm_fields
 RECURRENT(lstm, "LSTM", 7, lstm, lstm_1_cases, LSTM_WORDS);
 RECURRENT(lstm, "LSTM", 14, lstm, lstm_14_cases, LSTM_WORDS);
 RECURRENT(gru, "GRU", 1, gru, gru_1_cases, GRU_WORDS);
@@ -257,5 +264,5 @@ RECURRENT(rnn, "RNN", 14, gru, rnn_14_cases, RNN_WORDS);
 
 TN_LAYER(recurrent,
          TN_OPERATORS(&lstm_1, &lstm_7, &lstm_14, &gru_1, &gru_3, &gru_7, &gru_14, &rnn_1, &rnn_7,
-                      &rnn_14, &tn_caffe_lstm_1, &tn_caffe_rnn_1),
+                      &rnn_14, &tn_caffe_lstm_1, &tn_caffe_rnn_1, &tn_dynamic_lstm_1),
          tn_recurrent_kernels);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packed weights of recurrent layers, in the gates' order of kernels.h. */
+#include "kit/math/element.h"
 #include "kit/operator/kernel_memory.h"
 #include "recurrent/kernels.h"
 
@@ -25,32 +26,37 @@ int64_t tn_recurrent_weights_row(const tn_recurrent *node, int64_t column) {
  */
 typedef struct pack_job {
     const tn_call *call;
-    const tn_matrix_level *level;
+    const tn_recurrent_level *level;
     const tn_recurrent *node;
-    const float *weights; /* rows x depth */
-    int64_t depth, first, columns;
+    const tn_tensor *weights; /* rows x depth, from row `first_row` on */
+    int64_t first_row, depth, first, columns;
 } pack_job;
 
 /* `ordered` has room for the columns. */
 static void pack_ordered(const pack_job *job, float *ordered, float *to) {
-    const size_t row_bytes = (size_t)job->depth * sizeof(float);
-    for (int64_t column = 0; column < job->columns; column++)
-        memcpy(ordered + column * job->depth,
-               job->weights + tn_recurrent_weights_row(job->node, job->first + column) * job->depth,
-               row_bytes);
-    tn_matrix_pack(job->level, job->depth, job->columns, ordered, 1, job->depth, 1, to);
+    const tn_type type = job->weights->type;
+    const size_t row_bytes = (size_t)job->depth * tn_element_bytes(type);
+    const char *weights = job->weights->data;
+    for (int64_t column = 0; column < job->columns; column++) {
+        const int64_t row =
+            job->first_row + tn_recurrent_weights_row(job->node, job->first + column);
+        job->level->cells->load(TN_CELL_F32, type, job->depth, weights + (size_t)row * row_bytes,
+                                ordered + column * job->depth);
+    }
+    tn_matrix_pack(job->level->matrix, job->depth, job->columns, ordered, 1, job->depth, 1, to);
 }
 
 static tn_status fill_packed(void *user, void *data, uint64_t bytes) {
     const pack_job *job = user;
     const tn_host *host = job->call->host;
-    const size_t row_bytes = (size_t)job->depth * sizeof(float);
     (void)bytes;
     if (!job->node) {
-        tn_matrix_pack(job->level, job->depth, job->columns, job->weights, 1, job->depth, 1, data);
+        tn_matrix_pack(job->level->matrix, job->depth, job->columns, job->weights->data, 1,
+                       job->depth, 1, data);
         return TN_OK;
     }
-    float *ordered = host->allocate(host, (uint64_t)job->columns * row_bytes, 64);
+    float *ordered =
+        host->allocate(host, (uint64_t)(job->columns * job->depth) * sizeof(float), 64);
     if (!ordered) return TN_ERROR_MEMORY;
     pack_ordered(job, ordered, data);
     host->deallocate(host, ordered);
@@ -70,7 +76,7 @@ static tn_status pack(tn_call *call, uint32_t input, const char *what, int64_t d
                       pack_job *job, pack_memory *memory, const float **out_packed) {
     char key[48];
     const void *packed = NULL;
-    const int64_t floats = tn_matrix_packed_floats(job->level, job->depth, job->columns);
+    const int64_t floats = tn_matrix_packed_floats(job->level->matrix, job->depth, job->columns);
     if (memory->at) {
         pack_ordered(job, memory->ordered, memory->at);
         *out_packed = memory->at;
@@ -89,13 +95,16 @@ static tn_status pack_direction(tn_call *call, const tn_recurrent *node, int64_t
     const tn_recurrent_level *level = call->user;
     const uint32_t hidden_input = node->kind->hidden_weights;
     const int64_t first_columns = tn_recurrent_first_gates(node) * node->hidden;
-    const float *weights = node->input_weights->data, *hidden = node->hidden_weights->data;
-    pack_job job = {
-        call, level->matrix, node, weights + direction * node->columns * node->depth, node->depth,
-        0,    node->columns};
+    pack_job job = {.call = call,
+                    .level = level,
+                    .node = node,
+                    .weights = node->input_weights,
+                    .first_row = direction * node->columns,
+                    .depth = node->depth,
+                    .columns = node->columns};
     TN_TRY(pack(call, node->kind->input_weights, "gates", direction, &job, memory,
                 &packed->input_weights));
-    job.weights = hidden + direction * node->columns * node->hidden;
+    job.weights = node->hidden_weights;
     job.depth = node->hidden;
     job.columns = first_columns;
     TN_TRY(pack(call, hidden_input, "gates", direction, &job, memory, &packed->hidden_weights));
@@ -111,14 +120,21 @@ static tn_status pack_caffe(tn_call *call, const tn_recurrent *node, tn_recurren
     const tn_recurrent_level *level = call->user;
     pack_memory kept = {NULL, NULL};
     if (node->static_weights) {
-        pack_job job = {call, level->matrix, node, node->static_weights->data, node->static_depth,
-                        0,    node->columns};
+        pack_job job = {.call = call,
+                        .level = level,
+                        .node = node,
+                        .weights = node->static_weights,
+                        .depth = node->static_depth,
+                        .columns = node->columns};
         TN_TRY(pack(call, node->kind->static_weights, "gates", 0, &job, &kept,
                     &state->static_weights));
     }
     if (!node->output_weights) return TN_OK;
-    pack_job job = {call, level->matrix, NULL, node->output_weights->data, node->hidden,
-                    0,    node->hidden};
+    pack_job job = {.call = call,
+                    .level = level,
+                    .weights = node->output_weights,
+                    .depth = node->hidden,
+                    .columns = node->hidden};
     return pack(call, node->kind->output_weights, "transposed", 0, &job, &kept,
                 &state->output_weights);
 }

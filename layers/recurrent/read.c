@@ -2,6 +2,7 @@
 /* Reads a node of ONNX's LSTM, GRU or RNN and checks its shapes and fields; and what the readers of
  * both formats share. See recurrent.h. */
 #include "recurrent/read.h"
+#include "recurrent/dynamic.h"
 #include "recurrent/recurrent.h"
 #include <tenon/kit/infer.h>
 
@@ -87,11 +88,11 @@ static tn_status read_hidden(tn_call *call, tn_recurrent *node) {
     const tn_recurrent_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, TN_ONNX_R, 3, 3));
     node->hidden_weights = call->inputs[TN_ONNX_R];
-    node->hidden = node->hidden_weights->shape[2];
+    node->hidden = node->hidden_weights->shape[node->kind->is_dynamic ? 1 : 2];
     if ((params->present & TN_RECURRENT_HAS_HIDDEN_SIZE) && node->hidden >= 0 &&
         params->hidden_size != node->hidden)
         return call->host->fail(call, TN_ERROR_SHAPE,
-                                "field 'hidden_size' is %lld, and input 'R' has %lld columns",
+                                "field 'hidden_size' is %lld, and input 'R' is of %lld elements",
                                 (long long)params->hidden_size, (long long)node->hidden);
     if (node->hidden == 0)
         return call->host->fail(call, TN_ERROR_SHAPE, "input 'R' has a hidden size of 0");
@@ -122,13 +123,16 @@ static tn_status read_sizes(tn_call *call, tn_recurrent *node) {
 }
 
 static tn_status read_weights(tn_call *call, tn_recurrent *node) {
-    const int64_t hidden_weights[] = {node->directions, node->columns, node->hidden};
-    const int64_t input_weights[] = {node->directions, node->columns, node->x->shape[2]};
+    const int columns = node->kind->is_dynamic ? 2 : 1, depth = 3 - columns;
+    int64_t hidden_weights[3] = {node->directions}, input_weights[3] = {node->directions};
     const int64_t bias[] = {node->directions, node->columns < 0 ? -1 : 2 * node->columns};
+    hidden_weights[columns] = input_weights[columns] = node->columns;
+    hidden_weights[depth] = node->hidden;
+    input_weights[depth] = node->x->shape[2];
     TN_TRY(tn_recurrent_require_shape(call, TN_ONNX_R, 3, hidden_weights));
     TN_TRY(tn_recurrent_require_shape(call, TN_ONNX_W, 3, input_weights));
     node->input_weights = call->inputs[TN_ONNX_W];
-    node->depth = node->input_weights->shape[2];
+    node->depth = node->input_weights->shape[depth];
     if (!tn_infer_input(call, TN_ONNX_B)) return TN_OK;
     TN_TRY(tn_recurrent_require_shape(call, TN_ONNX_B, 2, bias));
     node->bias = call->inputs[TN_ONNX_B];
@@ -162,12 +166,27 @@ static tn_status read_optional(tn_call *call, tn_recurrent *node) {
     return TN_OK;
 }
 
+/* Scale and zero point of weights, one for each direction or one for each of their columns. */
+static tn_status read_scales(tn_call *call, tn_recurrent *node, int which) {
+    const uint32_t scale = which == TN_DYNAMIC_W ? TN_DYNAMIC_W_SCALE : TN_DYNAMIC_R_SCALE;
+    const int64_t shape[] = {node->directions, node->columns};
+    node->scales[which] = call->inputs[scale];
+    TN_TRY(tn_infer_require_rank(call, scale, 1, 2));
+    const uint32_t rank = node->scales[which]->rank == 2 ? 2 : 1;
+    TN_TRY(tn_recurrent_require_shape(call, scale, rank, shape));
+    if (!tn_infer_input(call, scale + 1)) return TN_OK;
+    node->zeros[which] = call->inputs[scale + 1];
+    return tn_recurrent_require_shape(call, scale + 1, rank, shape);
+}
+
 tn_status tn_recurrent_read_onnx(tn_call *call, tn_recurrent *out_node) {
     tn_recurrent node = {.kind = call->op->user};
     TN_TRY(read_sizes(call, &node));
     TN_TRY(read_weights(call, &node));
     TN_TRY(read_optional(call, &node));
     TN_TRY(read_activations(call, &node));
+    for (int which = 0; node.kind->is_dynamic && which < 2; which++)
+        TN_TRY(read_scales(call, &node, which));
     node.y = tn_infer_output(call, 0);
     node.h_last = tn_infer_output(call, 1);
     node.c_last = tn_recurrent_has_cell(&node) ? tn_infer_output(call, 2) : NULL;

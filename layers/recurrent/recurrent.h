@@ -48,6 +48,7 @@ typedef struct tn_recurrent_kind {
     tn_status (*read)(tn_call *call, tn_recurrent *out_node);
     uint32_t input_weights, hidden_weights;  /* inputs that kernels pack, by index */
     uint32_t output_weights, static_weights; /* Caffe's; 0: none */
+    bool is_dynamic; /* of dynamic.h: weights are directions, depth or hidden, columns of bytes */
 } tn_recurrent_kind;
 
 /* A node: its tensors, null where they are absent or nobody asks, and sizes that have been checked.
@@ -67,6 +68,8 @@ struct tn_recurrent {
      * added to the gates at all steps. The output weights are those of a layer behind the hidden
      * states, whose tanh is y. */
     const tn_tensor *cont, *x_static, *static_weights, *output_weights, *output_bias;
+    /* Of dynamic.h, by weights: directions, or directions, columns; zeros may be null. */
+    const tn_tensor *scales[2], *zeros[2];
 
     int64_t steps, streams, directions, depth, static_depth;
     int64_t hidden, columns; /* columns = gates * hidden */
@@ -115,14 +118,19 @@ tn_status tn_recurrent_check_lengths(tn_call *call, const tn_recurrent *node);
 tn_status tn_recurrent_require_shape(tn_call *call, uint32_t input, uint32_t rank,
                                      const int64_t *expected);
 
+tn_status tn_recurrent_infer(tn_call *call) TN_NOEXCEPT;
 tn_status tn_recurrent_reference(tn_call *call) TN_NOEXCEPT;
+/* The same of a node that was read, whose lengths were checked, and which has streams and a hidden
+ * size. */
+tn_status tn_recurrent_reference_of(tn_call *call, const tn_recurrent *node);
 /* The products' operations. */
 tn_status tn_recurrent_operations(tn_call *call, double *out_operations) TN_NOEXCEPT;
 
 tn_status tn_recurrent_read_onnx(tn_call *call, tn_recurrent *out_node);
 tn_status tn_recurrent_read_caffe(tn_call *call, tn_recurrent *out_node);
 
+extern const tn_field tn_lstm_fields[7]; /* version 7's */
 extern const tn_operator tn_caffe_lstm_1, tn_caffe_rnn_1;
-extern const tn_kernel *const tn_recurrent_kernels[15];
+extern const tn_kernel *const tn_recurrent_kernels[18];
 
 #endif

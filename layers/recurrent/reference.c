@@ -3,6 +3,7 @@
  * in recurrent.h. Gates are in the order of the weights. */
 #include "kit/gemm/product.h"
 #include "kit/math/element.h"
+#include "recurrent/dynamic.h"
 #include "recurrent/recurrent.h"
 #include <tenon/kit/infer.h>
 
@@ -245,6 +246,17 @@ static void multiply_reset(const recurrent_step *at) {
     multiply_hidden(at, kept, first, hidden, reset);
 }
 
+/* The hidden state as what its quantised one stands for. */
+static void round_state(const recurrent_step *at, int64_t count) {
+    const tn_recurrent *node = at->node;
+    const bool is_reverse = tn_recurrent_is_reverse(node, at->direction);
+    const int64_t iteration = is_reverse ? node->steps - 1 - at->step : at->step;
+    for (int64_t i = 0; i < count; i++)
+        if (!tn_dynamic_counts(node, is_reverse, iteration, i / node->hidden))
+            at->scratch->kept[i] = 0;
+    tn_dynamic_round(count, at->scratch->kept);
+}
+
 /* The sums of all gates; of a GRU's candidate the input's part alone. */
 static void multiply_gates(const recurrent_step *at) {
     const tn_recurrent *node = at->node;
@@ -254,6 +266,7 @@ static void multiply_gates(const recurrent_step *at) {
     multiply_input(at);
     for (int64_t i = 0; i < count; i++)
         scratch->kept[i] = cont_of(at, i / hidden) * scratch->h[i];
+    if (node->kind->is_dynamic) round_state(at, count);
     /* The candidate is put aside while the product of all gates is added. */
     for (int64_t i = 0; reset >= 0 && i < count; i++)
         scratch->reset[i] =
@@ -335,16 +348,20 @@ static void do_direction(const tn_recurrent *node, const recurrent_scratch *scra
     end_state(node, node->c_last, direction, scratch->c);
 }
 
-tn_status tn_recurrent_reference(tn_call *call) {
-    tn_recurrent node = {0};
+tn_status tn_recurrent_reference_of(tn_call *call, const tn_recurrent *node) {
     recurrent_scratch scratch = {.memory = NULL};
-    TN_TRY(tn_recurrent_read(call, &node));
-    TN_TRY(tn_recurrent_check_lengths(call, &node));
-    if (node.streams == 0 || node.hidden == 0) return TN_OK;
-    TN_TRY(create_scratch(call, &node, &scratch));
-    for (int64_t direction = 0; direction < node.directions; direction++)
-        do_direction(&node, &scratch, direction);
+    TN_TRY(create_scratch(call, node, &scratch));
+    for (int64_t direction = 0; direction < node->directions; direction++)
+        do_direction(node, &scratch, direction);
     tn_product_destroy(call, &scratch.product);
     call->host->deallocate(call->host, scratch.memory);
     return TN_OK;
+}
+
+tn_status tn_recurrent_reference(tn_call *call) {
+    tn_recurrent node = {0};
+    TN_TRY(tn_recurrent_read(call, &node));
+    TN_TRY(tn_recurrent_check_lengths(call, &node));
+    if (node.streams == 0 || node.hidden == 0) return TN_OK;
+    return tn_recurrent_reference_of(call, &node);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run of a recurrent layer with packed weights: the input's product for all steps at once, then
- * step by step the hidden state's product and the cells (cells.c). Which rows a product is done
- * with never depends on the threads, and so the bits do not. The formulas are in recurrent.h.
+ * A run of a recurrent layer with packed weights: the input's product for a block of steps at once,
+ * then step by step the hidden state's product and the cells (cells.c). Which rows a product is
+ * done with never depends on the threads, and so the bits do not. The formulas are in recurrent.h.
  */
+#include "kit/math/recurrent_function.h"
 #include "recurrent/kernels.h"
 #include <tenon/kit/infer.h>
 #include <tenon/kit/matrix_product.h>
@@ -12,13 +13,14 @@
 #include <string.h>
 
 typedef struct recurrent_run {
+    tn_call *call;
     const tn_recurrent *node;
     const tn_recurrent_state *state;
     tn_recurrent_direction directions[2];
     tn_recurrent_packed packed[2]; /* the state's, or of this run */
     int64_t groups, chunks;        /* of streams that are done together; of the hidden state */
     float *hidden_states;          /* steps x streams x hidden: what the output layer reads */
-    int64_t iteration;
+    int64_t iteration, end;        /* end: of the block of iterations */
     uint32_t phase;
 } recurrent_run;
 
@@ -32,14 +34,29 @@ static bool add_buffer(int64_t count, int64_t *floats, int64_t *out_first) {
     return tn_infer_add(count, 15, &padded) && tn_infer_add(*floats, padded / 16 * 16, floats);
 }
 
+/* Steps whose gates are kept at once. They stay in a core's own cache, where the layout of x lets
+ * them; more rows than that cache holds are done together where the weights of the input would be
+ * read too often. A static input's product is computed once, for all steps. */
+static int64_t block_of(const tn_recurrent *node) {
+    enum { CACHE_FLOATS = 1 << 15, LEAST_ROWS = 48 };
+    int64_t each;
+    if (node->x_static || node->kind->is_dynamic ||
+        !tn_infer_multiply(node->streams, node->columns, &each) || each == 0)
+        return node->steps;
+    const int64_t least =
+        node->streams < LEAST_ROWS ? (LEAST_ROWS + node->streams - 1) / node->streams : 1;
+    const int64_t block = CACHE_FLOATS / each > least ? CACHE_FLOATS / each : least;
+    return block < node->steps ? block : node->steps;
+}
+
 tn_status tn_recurrent_measure(tn_call *call, const tn_recurrent *node,
                                tn_recurrent_layout *out_layout) {
     const tn_recurrent_state *state_of = call->state;
-    tn_recurrent_layout layout = {0};
-    int64_t rows = 0, gates = 0, state = 0, states = 0, both = 0, floats = 0;
+    tn_recurrent_layout layout = {.block = block_of(node)};
+    int64_t rows = 0, gates = 0, state = 0, states = 0, both = 0, floats = 0, widened = 0;
     const bool fits =
         tn_infer_multiply(node->steps, node->streams, &rows) &&
-        tn_infer_multiply(rows, node->columns, &gates) &&
+        tn_infer_multiply(layout.block * node->streams, node->columns, &gates) &&
         tn_infer_multiply(node->streams, node->hidden, &state) &&
         tn_infer_multiply(state, 2, &both) &&
         (!node->output_weights || tn_infer_multiply(rows, node->hidden, &states)) &&
@@ -53,12 +70,24 @@ tn_status tn_recurrent_measure(tn_call *call, const tn_recurrent *node,
         !add_buffer(states, &layout.floats, &layout.hidden_states) ||
         !add_buffer(state_of->packs_at_run ? tn_recurrent_packed_floats(state_of->level, node) : 0,
                     &layout.floats, &layout.packed) ||
+        !tn_recurrent_widened_floats(node, &widened) ||
+        !add_buffer(widened, &layout.floats, &layout.widened) ||
         layout.floats > INT64_MAX / (int64_t)sizeof(float))
         return call->host->fail(call, TN_ERROR_MEMORY,
                                 "%lld steps of %lld streams need more memory than there can be",
                                 (long long)node->steps, (long long)node->streams);
     *out_layout = layout;
     return TN_OK;
+}
+
+/* Whether a direction's cells are those of step.h. */
+static bool is_usual(const tn_recurrent *node, int64_t direction) {
+    for (uint32_t i = 0; i < node->kind->functions; i++)
+        if (node->functions[direction][i].kind !=
+            (i == 0 ? TN_RECURRENT_SIGMOID : TN_RECURRENT_TANH))
+            return false;
+    return node->kind->cell != TN_CELL_RNN && !node->peepholes && !node->input_forget &&
+           !node->cont && node->clip >= FLT_MAX;
 }
 
 static void set_workspace(recurrent_run *run, float *workspace, const tn_recurrent_layout *layout) {
@@ -73,6 +102,8 @@ static void set_workspace(recurrent_run *run, float *workspace, const tn_recurre
             .packed = &run->packed[d],
             .index = d,
             .is_reverse = tn_recurrent_is_reverse(node, d),
+            .is_usual = is_usual(node, d),
+            .block = layout->block,
             .gates = workspace + layout->gates,
             .h = {workspace + layout->h, workspace + layout->h + node->streams * node->hidden},
             .c = workspace + layout->c,
@@ -125,9 +156,26 @@ static void begin_state(const tn_recurrent_direction *direction) {
     }
 }
 
-/* Products of the input for all steps, with the bias and what a static input adds. */
+/* The product of the input for `steps` steps from `first_step` on. */
+static tn_status multiply_steps(tn_call *call, const tn_recurrent_direction *direction,
+                                int64_t steps, tn_matrix_product *product) {
+    const tn_recurrent *node = direction->node;
+    const float *x = node->x->data;
+    const int64_t parts = node->streams_first ? node->streams : 1;
+    product->rows = node->streams_first ? steps : steps * node->streams;
+    for (int64_t i = 0; i < parts; i++) {
+        product->a = x + tn_recurrent_x_row(node, direction->first_step, i) * node->depth;
+        product->output =
+            direction->gates + tn_recurrent_gates_row(direction, 0, i) * node->columns;
+        if (product->residual) product->residual = product->output;
+        TN_TRY(tn_matrix_product_run(call, product));
+    }
+    return TN_OK;
+}
+
+/* Products of the input for `steps` steps, with the bias and what a static input adds. */
 static tn_status multiply_inputs(tn_call *call, const recurrent_run *run,
-                                 const tn_recurrent_direction *direction) {
+                                 const tn_recurrent_direction *direction, int64_t steps) {
     const tn_recurrent *node = run->node;
     const int64_t stream_gates = node->streams * node->columns;
     tn_matrix_product product = {.level = run->state->level->matrix,
@@ -146,11 +194,10 @@ static tn_status multiply_inputs(tn_call *call, const recurrent_run *run,
         memset(direction->bias, 0, (size_t)node->columns * sizeof(float));
         product.residual = direction->gates;
     }
-    product.a = node->x->data;
+    if (run->state->multiply_inputs) return run->state->multiply_inputs(call, direction);
     product.packed = direction->packed->input_weights;
-    product.rows = node->steps * node->streams;
     product.depth = node->depth;
-    return tn_matrix_product_run(call, &product);
+    return multiply_steps(call, direction, steps, &product);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -171,14 +218,14 @@ static void do_part(const recurrent_run *run, int64_t direction, int64_t group, 
     tn_recurrent_do_part(&part, phase);
 }
 
-/* An item is a direction of a group of streams, which no other item depends on: all of its steps.
- */
+/* An item is a direction of a group of streams, which no other item depends on: all steps of the
+ * block. */
 static tn_status do_groups(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const recurrent_run *run = user;
     const uint32_t phases = tn_recurrent_phases(run->node);
     (void)thread;
     for (int64_t item = begin; item < end; item++)
-        for (int64_t i = 0; i < run->node->steps * phases; i++)
+        for (int64_t i = run->iteration * phases; i < run->end * phases; i++)
             for (int64_t chunk = 0; chunk < run->chunks; chunk++)
                 do_part(run, item / run->groups, item % run->groups, chunk, i / phases,
                         (uint32_t)(i % phases));
@@ -198,6 +245,22 @@ static tn_status do_chunks(void *user, int64_t begin, int64_t end, uint32_t thre
     return TN_OK;
 }
 
+/* An item is a direction, whose products the kernel's own function does. */
+static tn_status do_directions(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const recurrent_run *run = user;
+    for (int64_t d = begin; d < end; d++) {
+        const tn_recurrent_direction *direction = &run->directions[d];
+        for (int64_t i = run->iteration; i < run->end; i++) {
+            const int64_t step = direction->is_reverse ? run->node->steps - 1 - i : i;
+            TN_TRY(run->state->multiply_step(run->call, direction, i, step, thread));
+            for (int64_t group = 0; group < run->groups; group++)
+                for (int64_t chunk = 0; chunk < run->chunks; chunk++)
+                    do_part(run, d, group, chunk, i, 0);
+        }
+    }
+    return TN_OK;
+}
+
 /* Whether threads take whole groups: that needs no meeting after each step, but each thread reads
  * all weights of its directions. */
 static bool takes_groups(const tn_call *call, const recurrent_run *run) {
@@ -209,18 +272,33 @@ static bool takes_groups(const tn_call *call, const recurrent_run *run) {
            node->hidden * node->columns <= CACHE_FLOATS;
 }
 
+/* Iterations run->iteration to run->end - 1. */
 static tn_status do_steps(tn_call *call, recurrent_run *run) {
     enum { GRAIN = 400000 }; /* multiplications: about 4 microseconds */
     const tn_recurrent *node = run->node;
     const int64_t rows = node->streams < 3 ? 3 : node->streams; /* few are bound by the weights */
     const int64_t each = node->hidden * TN_RECURRENT_CHUNK * (int64_t)node->kind->gates * rows;
+    if (run->state->multiply_step)
+        return call->host->parallel_for(call, node->directions, 1, do_directions, run);
     if (takes_groups(call, run))
         return call->host->parallel_for(call, node->directions * run->groups, 1, do_groups, run);
-    for (run->iteration = 0; run->iteration < node->steps; run->iteration++)
+    for (; run->iteration < run->end; run->iteration++)
         for (run->phase = 0; run->phase < tn_recurrent_phases(node); run->phase++)
             TN_TRY(call->host->parallel_for(call, node->directions * run->chunks,
                                             tn_parallel_grain(GRAIN, each), do_chunks, run));
     return TN_OK;
+}
+
+static tn_status do_block(tn_call *call, recurrent_run *run, int64_t first, int64_t steps) {
+    const tn_recurrent *node = run->node;
+    for (int64_t d = 0; d < node->directions; d++) {
+        tn_recurrent_direction *direction = &run->directions[d];
+        direction->first_step = direction->is_reverse ? node->steps - first - steps : first;
+        TN_TRY(multiply_inputs(call, run, direction, steps));
+    }
+    run->iteration = first;
+    run->end = first + steps;
+    return do_steps(call, run);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -275,23 +353,30 @@ tn_status tn_recurrent_run(tn_call *call) {
     TN_TRY(tn_recurrent_check_lengths(call, &node));
     TN_TRY(tn_recurrent_measure(call, &node, &layout));
     if (node.streams == 0) return TN_OK;
-    recurrent_run run = {.node = &node,
-                         .state = call->state,
+    tn_recurrent_widened widened = {0};
+    const bool is_wide = node.x->type == TN_F32;
+    const tn_recurrent_state *state = call->state;
+    float *workspace = call->workspace;
+    if (!is_wide) tn_recurrent_widen(state->level, workspace + layout.widened, &node, &widened);
+    recurrent_run run = {.call = call,
+                         .node = &node,
+                         .state = state,
                          .groups = (node.streams + TN_RECURRENT_ROWS - 1) / TN_RECURRENT_ROWS,
                          .chunks = tn_recurrent_chunks(&node)};
     memcpy(run.packed, run.state->directions, sizeof(run.packed));
     if (run.state->packs_at_run)
-        TN_TRY(tn_recurrent_pack_at_run(call, &node, (float *)call->workspace + layout.packed,
-                                        run.packed));
-    set_workspace(&run, call->workspace, &layout);
+        TN_TRY(tn_recurrent_pack_at_run(call, &node, workspace + layout.packed, run.packed));
+    set_workspace(&run, workspace, &layout);
     for (int64_t d = 0; d < node.directions; d++) {
         begin_bias(&run.directions[d]);
         begin_state(&run.directions[d]);
-        TN_TRY(multiply_inputs(call, &run, &run.directions[d]));
     }
-    TN_TRY(do_steps(call, &run));
+    for (int64_t first = 0; first < node.steps; first += layout.block)
+        TN_TRY(do_block(call, &run, first,
+                        node.steps - first < layout.block ? node.steps - first : layout.block));
     TN_TRY(multiply_outputs(call, &run));
     for (int64_t d = 0; d < node.directions; d++)
         write_state(&run.directions[d]);
+    if (!is_wide) tn_recurrent_narrow(state->level, &node, &widened);
     return TN_OK;
 }

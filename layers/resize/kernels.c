@@ -5,6 +5,7 @@
  * row, and `lanes` with channels last or blocked, where they are channels.
  */
 #include "kit/operator/layer.h"
+#include "kit/widened/widened.h"
 #include "resize/kernels.h"
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/physical.h"
@@ -189,6 +190,10 @@ RESAMPLE_KERNEL(lanes, baseline, LANES_TEXT);
 RESAMPLE_KERNEL(lanes, avx2, LANES_TEXT);
 RESAMPLE_KERNEL(lanes, avx512, LANES_TEXT);
 
-const tn_kernel *const tn_resize_kernels[6] = {&separable_avx2, &separable_baseline,
-                                               &lanes_avx512,   &lanes_avx2,
-                                               &lanes_baseline, &tn_resize_int8_nearest};
+static const char *const halves[] = {"f16, *?... -> f16", "bf16, *?... -> bf16"};
+TN_WIDENED_KERNEL(widened, separable, "Resize", 0, halves, baseline);
+TN_WIDENED_KERNEL(widened, separable, "Resize", 0, halves, avx2);
+
+const tn_kernel *const tn_resize_kernels[8] = {
+    &widened_avx2, &widened_baseline, &separable_avx2, &separable_baseline,
+    &lanes_avx512, &lanes_avx2,       &lanes_baseline, &tn_resize_int8_nearest};

@@ -2,19 +2,11 @@
 /* ReverseSequence on CUDA, by kit/cuda/any/move.cu. */
 #include "kit/cuda/any/index_job.h"
 #include "kit/cuda/any/move_job.h"
+#include "reverse_sequence/fields.h"
 #include "kit/operator/layer.h"
 
-/* The kernel's own. */
-typedef struct reverse_params {
-    uint64_t present;
-    int64_t time_axis;
-} reverse_params;
-static const tn_field reverse_fields[] = {
-    TN_FIELD_RANGE(reverse_params, time_axis, TN_FIELD_I64, TN_OPTIONAL, "0", 0, 1,
-                   "axis of their elements, the other one of both")};
-
 static tn_status reverse_run(tn_call *call) {
-    const reverse_params *params = call->kernel_params;
+    const tn_reverse_params *params = call->kernel_params;
     const tn_tensor *x = call->inputs[0];
     if (tn_element_count(x) == 0) return TN_OK;
     tn_cuda_index_job pieces = {0};
@@ -37,5 +29,5 @@ static tn_status reverse_run(tn_call *call) {
 TN_CUDA_ANY_KERNEL(reverse_pieces, "", "ReverseSequence", "pieces", "A piece of a row a thread.",
                    .accepts = tn_cuda_any_accepts, .open = tn_cuda_fault_open,
                    .close = tn_cuda_fault_close, .verify = tn_cuda_fault_verify, .run = reverse_run,
-                   TN_FIELDS(reverse_params, reverse_fields));
+                   TN_FIELDS(tn_reverse_params, reverse_fields));
 TN_CUDA_LAYER(reverse_sequence, &reverse_pieces);

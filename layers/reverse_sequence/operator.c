@@ -4,24 +4,13 @@
  * the others as they are; how many is said for each index of the batch axis. One of both axes is
  * the first axis, the other one the second.
  */
+#include "reverse_sequence/fields.h"
 #include "kit/operator/moves.h"
-
-typedef struct reverse_params {
-    uint64_t present;
-    int64_t batch_axis, time_axis;
-} reverse_params;
 
 enum { INPUT = 0, LENGTHS = 1 };
 
-static const tn_field reverse_fields[] = {
-    TN_FIELD_RANGE(reverse_params, batch_axis, TN_FIELD_I64, TN_OPTIONAL, "1", 0, 1,
-                   "axis of the sequences, 0 or 1"),
-    TN_FIELD_RANGE(reverse_params, time_axis, TN_FIELD_I64, TN_OPTIONAL, "0", 0, 1,
-                   "axis of their elements, the other one of both"),
-};
-
 static tn_status reverse_infer(tn_call *call) {
-    const reverse_params *params = call->params;
+    const tn_reverse_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, INPUT, 2, TN_MAX_RANK));
     TN_TRY(tn_infer_require_rank(call, LENGTHS, 1, 1));
     if (params->batch_axis == params->time_axis)
@@ -37,7 +26,7 @@ static tn_status reverse_infer(tn_call *call) {
 }
 
 static tn_status check_lengths(tn_call *call) {
-    const reverse_params *params = call->params;
+    const tn_reverse_params *params = call->params;
     const tn_tensor *lengths = call->inputs[LENGTHS];
     const int64_t extent = call->inputs[INPUT]->shape[params->time_axis];
     for (int64_t i = 0; i < lengths->shape[0]; i++) {
@@ -59,7 +48,7 @@ typedef struct reverse_job {
 /* An item is what has one index of both axes. */
 static tn_status move_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const reverse_job *job = user;
-    const reverse_params *params = job->call->params;
+    const tn_reverse_params *params = job->call->params;
     const tn_tensor *input = job->call->inputs[INPUT], *lengths = job->call->inputs[LENGTHS];
     (void)thread;
     for (int64_t item = begin; item < end; item++) {
@@ -108,7 +97,7 @@ static const char *const reverse_cases[] = {
 };
 
 TN_OPERATOR(reverse, "", "ReverseSequence", 10, "The first elements of sequences reversed.",
-            TN_FIELDS(reverse_params, reverse_fields));
+            TN_FIELDS(tn_reverse_params, reverse_fields));
 static const tn_kernel reverse_runs = TN_REGION_KERNEL("ReverseSequence", reverse_run);
 
 TN_LAYER(reverse_sequence, TN_OPERATORS(&reverse_10), TN_KERNELS(&reverse_runs));

@@ -84,35 +84,42 @@ static int64_t find_row(const scatter_rows *rows, const tn_tensor *indices, int6
     return at;
 }
 
-static tn_status check_indices(tn_call *call, const scatter_rows *rows) {
+/* Does `count` elements of a row of the indices, from number `done` on; without writing anything
+ * where the indices are only checked. */
+static tn_status do_part(tn_call *call, const scatter_rows *rows, int64_t row, int64_t done,
+                         int64_t count, bool is_check) {
+    const tn_tensor *indices = call->inputs[INDICES];
     const int64_t extent = call->inputs[DATA]->shape[rows->axis];
-    int64_t index = 0;
-    for (int64_t i = 0; i < rows->count * rows->length; i++)
-        TN_TRY(tn_index_load(call, i, extent, &index));
+    const int64_t from = row * rows->length + done;
+    int64_t offsets[TN_INDEX_BLOCK];
+    TN_TRY(tn_index_offsets(call, from, count, extent, rows->strides[rows->axis], offsets));
+    if (is_check) return TN_OK;
+    tn_scatter_row part = {.output = call->outputs[0],
+                           .updates = call->inputs[UPDATES],
+                           .at = find_row(rows, indices, row),
+                           .step = rows->axis + 1 == indices->rank ? 0 : 1,
+                           .from = from};
+    part.at += done * part.step;
+    tn_scatter_row_update(&part, count, offsets, rows->reduction);
     return TN_OK;
 }
 
-static void update_row(tn_call *call, const scatter_rows *rows, int64_t row) {
-    const tn_tensor *indices = call->inputs[INDICES];
-    const int64_t extent = call->inputs[DATA]->shape[rows->axis];
-    const int64_t first = find_row(rows, indices, row), from = row * rows->length;
-    const int64_t step = rows->axis + 1 == indices->rank ? 0 : 1;
-    for (int64_t i = 0; i < rows->length; i++) {
-        int64_t index = tn_element_i64(indices, from + i);
-        if (index < 0) index += extent;
-        tn_scatter_update(call->outputs[0], first + i * step + index * rows->strides[rows->axis],
-                          call->inputs[UPDATES], from + i, 1, rows->reduction);
-    }
+static tn_status do_rows(tn_call *call, const scatter_rows *rows, bool is_check) {
+    for (int64_t row = 0; row < rows->count; row++)
+        for (int64_t done = 0; done < rows->length; done += TN_INDEX_BLOCK) {
+            const int64_t left = rows->length - done;
+            TN_TRY(do_part(call, rows, row, done, left < TN_INDEX_BLOCK ? left : TN_INDEX_BLOCK,
+                           is_check));
+        }
+    return TN_OK;
 }
 
 static tn_status update_elements(tn_call *call, tn_status (*copy)(tn_call *call)) {
     scatter_rows rows;
     TN_TRY(read_rows(call, &rows));
-    TN_TRY(check_indices(call, &rows));
+    TN_TRY(do_rows(call, &rows, true));
     TN_TRY(copy(call));
-    for (int64_t row = 0; row < rows.count; row++)
-        update_row(call, &rows, row);
-    return TN_OK;
+    return do_rows(call, &rows, false);
 }
 
 static tn_status scatter_elements_reference(tn_call *call) {
@@ -197,7 +204,11 @@ static const tn_port scatter_outputs[] = {
         "| data=bool[3] indices=i64[0] updates=bool[0]"
 #define ELEMENTS_16                                                                                \
     ELEMENTS_11, "axis=1 reduction=add | data=f32[1,5] indices=i64[1,3]{1,1,-4} updates=f32[1,3]", \
-        "reduction=mul | data=i32[3] indices=i64[3]{0,0,2} updates=i32[3]"
+        "reduction=mul | data=i32[3] indices=i64[3]{0,0,2} updates=i32[3]",                        \
+        "reduction=add | data=u8[3] indices=i64[3]{0,0,2} updates=u8[3]",                          \
+        "reduction=add | data=f64[3] indices=i32[3]{0,-1,0} updates=f64[3]",                       \
+        "reduction=add | data=i64[3] indices=i64[3]{0,0,2} updates=i64[3]",                        \
+        "reduction=add | data=i32[2,3] indices=i64[1,3]{1,1,0} updates=i32[1,3]"
 static const char *const scatter_elements_11_cases[] = {ELEMENTS_11};
 static const char *const scatter_elements_16_cases[] = {ELEMENTS_16};
 static const char *const scatter_elements_18_cases[] = {

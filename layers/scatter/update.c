@@ -72,3 +72,57 @@ void tn_scatter_update(const tn_tensor *output, int64_t at, const tn_tensor *upd
     for (int64_t i = 0; i < count && reduction != TN_SCATTER_NONE; i++)
         update_element(output, at + i, updates, from + i, reduction);
 }
+
+/* Elements whose bits are moved, by their size, and those that are combined in their own type. */
+#define PUT_ROW(type, value)                                                                       \
+    {                                                                                              \
+        const type *from = (const type *)row->updates->data + row->from;                           \
+        type *to = (type *)row->output->data + row->at;                                            \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            type *const element = to + i * row->step + offsets[i];                                 \
+            *element = (type)(value);                                                              \
+        }                                                                                          \
+        return;                                                                                    \
+    }
+
+static void put_elements(const tn_scatter_row *row, int64_t count, const int64_t *offsets) {
+    switch (tn_element_bytes(row->output->type)) {
+    case 1:
+        PUT_ROW(uint8_t, from[i])
+    case 2:
+        PUT_ROW(uint16_t, from[i])
+    case 4:
+        PUT_ROW(uint32_t, from[i])
+    default:
+        PUT_ROW(uint64_t, from[i])
+    }
+}
+
+static void add_elements(const tn_scatter_row *row, int64_t count, const int64_t *offsets) {
+    switch (row->output->type) {
+    case TN_F32:
+        PUT_ROW(float, *element + from[i])
+    case TN_F64:
+        PUT_ROW(double, *element + from[i])
+    case TN_I32:
+        PUT_ROW(uint32_t, *element + from[i])
+    case TN_I64:
+        PUT_ROW(uint64_t, *element + from[i])
+    default:
+        for (int64_t i = 0; i < count; i++)
+            update_element(row->output, row->at + i * row->step + offsets[i], row->updates,
+                           row->from + i, TN_SCATTER_ADD);
+    }
+}
+
+void tn_scatter_row_update(const tn_scatter_row *row, int64_t count, const int64_t *offsets,
+                           uint32_t reduction) {
+    if (reduction == TN_SCATTER_NONE)
+        put_elements(row, count, offsets);
+    else if (reduction == TN_SCATTER_ADD)
+        add_elements(row, count, offsets);
+    else
+        for (int64_t i = 0; i < count; i++)
+            update_element(row->output, row->at + i * row->step + offsets[i], row->updates,
+                           row->from + i, reduction);
+}

@@ -25,4 +25,13 @@ tn_status tn_scatter_copy_parallel(tn_call *call); /* [called: run] */
 void tn_scatter_update(const tn_tensor *output, int64_t at, const tn_tensor *updates, int64_t from,
                        int64_t count, uint32_t reduction);
 
+/* Single elements, in their order: number i of `updates`, counted from `from`, meets the one at
+ * at + i * step + offsets[i] of `output`. */
+typedef struct tn_scatter_row {
+    const tn_tensor *output, *updates;
+    int64_t at, step, from;
+} tn_scatter_row;
+void tn_scatter_row_update(const tn_scatter_row *row, int64_t count, const int64_t *offsets,
+                           uint32_t reduction);
+
 #endif

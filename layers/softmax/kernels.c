@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax by vectors, of floats (lanes.h) and of 8-bit tensors (bytes.h), as kernels: one a
  * processor level. */
+#include "kit/elementwise/cells.h"
 #include "kit/operator/layer.h"
 #include "kit/reduce/lane_groups.h"
 #include "softmax/bytes.h"
@@ -9,64 +10,117 @@
 
 #include <math.h>
 
-typedef struct lanes_job {
+typedef struct lanes_user {
     const tn_softmax_level *level;
-    bool is_log;
+    const tn_cells_level *cells;
+    int kind;
+} lanes_user;
+
+/* Elements of 16 bits become floats in the thread's scratch memory and back. */
+typedef struct lanes_job {
+    const lanes_user *user;
+    const tn_softmax_functions *functions;
     tn_lanes lanes;
-    const float *x;
-    float *y;
+    tn_type type;
+    size_t bytes; /* of an element */
+    const char *x;
+    char *y;
+    float *scratch;
+    int64_t scratch_floats; /* of a thread; 0: elements are computed as they are */
 } lanes_job;
 
 static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const lanes_job *job = user;
+    const tn_cells_level *cells = job->user->cells;
     const int64_t count = job->lanes.count;
-    (void)thread;
-    for (int64_t i = begin; i < end; i++)
-        (job->is_log ? job->level->log_lane : job->level->lane)(count, job->x + i * count,
-                                                                job->y + i * count);
+    float *scratch = job->scratch + job->scratch_floats * thread;
+    for (int64_t i = begin; i < end; i++) {
+        const size_t at = (size_t)(i * count) * job->bytes;
+        if (job->scratch_floats == 0) {
+            job->functions->lane[job->user->kind](count, job->x + at, job->y + at);
+            continue;
+        }
+        cells->load(TN_CELL_F32, job->type, count, job->x + at, scratch);
+        job->functions->lane[job->user->kind](count, scratch, scratch);
+        cells->store(TN_CELL_F32, job->type, count, scratch, job->y + at);
+    }
     return TN_OK;
+}
+
+static void do_wide_columns(const lanes_job *job, size_t at, int64_t columns, float *scratch) {
+    const tn_cells_level *cells = job->user->cells;
+    const int64_t count = job->lanes.count, width = job->functions->width;
+    const size_t stride = (size_t)job->lanes.inner * job->bytes;
+    for (int64_t k = 0; k < count; k++)
+        cells->load(TN_CELL_F32, job->type, columns, job->x + at + (size_t)k * stride,
+                    scratch + k * width);
+    job->functions->columns[job->user->kind](count, width, columns, scratch, scratch);
+    for (int64_t k = 0; k < count; k++)
+        cells->store(TN_CELL_F32, job->type, columns, scratch + k * width,
+                     job->y + at + (size_t)k * stride);
 }
 
 static tn_status do_columns(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const lanes_job *job = user;
     const tn_lanes *lanes = &job->lanes;
-    const int64_t width = job->level->width, groups = tn_lane_groups(lanes, width);
-    (void)thread;
+    const int64_t width = job->functions->width, groups = tn_lane_groups(lanes, width);
     for (int64_t i = begin; i < end; i++) {
         int64_t columns = 0;
-        const int64_t at = tn_lane_group(lanes, width, groups, i, &columns);
-        (job->is_log ? job->level->log_columns : job->level->columns)(
-            lanes->count, lanes->inner, columns, job->x + at, job->y + at);
+        const size_t at = (size_t)tn_lane_group(lanes, width, groups, i, &columns) * job->bytes;
+        if (job->scratch_floats)
+            do_wide_columns(job, at, columns, job->scratch + job->scratch_floats * thread);
+        else
+            job->functions->columns[job->user->kind](lanes->count, lanes->inner, columns,
+                                                     job->x + at, job->y + at);
     }
     return TN_OK;
 }
 
-static tn_status run_lanes(tn_call *call, bool is_log) {
-    enum { GRAIN = 8192 };
-    lanes_job job = {.level = call->user,
-                     .is_log = is_log,
-                     .x = call->inputs[0]->data,
-                     .y = call->outputs[0]->data};
-    TN_TRY(tn_softmax_read(call, &job.lanes));
-    if (call->outputs[0]->bytes == 0) return TN_OK;
-    return tn_lanes_do(call, &job.lanes, job.lanes.count, job.level->width, GRAIN, do_lanes,
-                       do_columns, &job);
+static tn_status read_job(tn_call *call, lanes_job *job) {
+    const lanes_user *user = call->user;
+    const tn_type type = call->inputs[0]->type;
+    *job = (lanes_job){.user = user, .type = type, .bytes = tn_element_bytes(type)};
+    job->functions = type == TN_F64 ? &user->level->wide : &user->level->narrow;
+    TN_TRY(tn_softmax_read(call, &job->lanes));
+    if (job->bytes > 2 || tn_element_count(call->outputs[0]) == 0) return TN_OK;
+    const int64_t rows = job->lanes.inner == 1 ? 1 : job->functions->width;
+    job->scratch_floats = (job->lanes.count * rows + 15) / 16 * 16;
+    return TN_OK;
+}
+
+static tn_status lanes_reshape(tn_call *call) {
+    lanes_job job;
+    TN_TRY(read_job(call, &job));
+    call->workspace_bytes = (uint64_t)job.scratch_floats * sizeof(float) * call->threads;
+    return TN_OK;
 }
 
 static tn_status lanes_run(tn_call *call) {
-    return run_lanes(call, false);
-}
-static tn_status log_lanes_run(tn_call *call) {
-    return run_lanes(call, true);
+    enum { GRAIN = 8192 };
+    lanes_job job;
+    TN_TRY(read_job(call, &job));
+    job.x = call->inputs[0]->data;
+    job.y = call->outputs[0]->data;
+    job.scratch = call->workspace;
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    return tn_lanes_do(call, &job.lanes, job.lanes.count, job.functions->width, GRAIN, do_lanes,
+                       do_columns, &job);
 }
 
-static const char *const lanes_combinations[] = {"f32 -> f32"};
-TN_LEVEL_KERNELS(lanes, tn_softmax, "Softmax", "lanes", "Lanes by vectors, on all threads.",
-                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
-                 TN_COMBINATIONS(lanes_combinations), .run = lanes_run);
-TN_LEVEL_KERNELS(log_lanes, tn_softmax, "LogSoftmax", "lanes", "Lanes by vectors, on all threads.",
-                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
-                 TN_COMBINATIONS(lanes_combinations), .run = log_lanes_run);
+static const char *const lanes_combinations[] = {"f32 -> f32", "f64 -> f64", "f16 -> f16",
+                                                 "bf16 -> bf16"};
+#define LANES_USER(prefix, kind, level)                                                            \
+    static const lanes_user prefix##_user_##level = {&tn_softmax_##level, &tn_cells_##level, kind}
+#define LANES_KERNELS(prefix, operator_name, kind)                                                 \
+    LANES_USER(prefix, kind, baseline);                                                            \
+    LANES_USER(prefix, kind, avx2);                                                                \
+    LANES_USER(prefix, kind, avx512);                                                              \
+    TN_LEVEL_KERNELS(                                                                              \
+        prefix, prefix##_user, operator_name, "lanes", "Lanes by vectors, on all threads.",        \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
+        TN_COMBINATIONS(lanes_combinations), .reshape = lanes_reshape, .run = lanes_run)
+LANES_KERNELS(lanes, "Softmax", TN_SOFTMAX_PLAIN);
+LANES_KERNELS(log_lanes, "LogSoftmax", TN_SOFTMAX_LOG);
 
 /* ----------------------------------------------------------------------------------------------
  * 8 bits */
@@ -179,14 +233,5 @@ TN_LEVEL_KERNELS(bytes, tn_softmax_bytes, "Softmax", "int8",
                  TN_COMBINATIONS(bytes_combinations), .accepts = bytes_accepts,
                  .prepare = bytes_prepare, .release = bytes_release, .run = bytes_run);
 
-#define DOUBLE_LANES(prefix, operator_name)                                                        \
-    static const tn_kernel prefix##_lanes = {                                                      \
-        TN_KERNEL_BEGIN("cpu", "", operator_name, "lanes", 1,                                      \
-                        "Lanes on all threads, in double precision."),                             \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, .run = tn_##prefix##_run}
-DOUBLE_LANES(log_softmax, "LogSoftmax");
-DOUBLE_LANES(hardmax, "Hardmax");
-
-const tn_kernel *const tn_softmax_kernels[11] = {TN_LEVEL_LIST(lanes), TN_LEVEL_LIST(log_lanes),
-                                                 TN_LEVEL_LIST(bytes), &log_softmax_lanes,
-                                                 &hardmax_lanes};
+const tn_kernel *const tn_softmax_kernels[12] = {TN_LEVEL_LIST(lanes), TN_LEVEL_LIST(log_lanes),
+                                                 TN_LEVEL_LIST(bytes), TN_LEVEL_LIST(tn_hardmax)};

@@ -7,61 +7,79 @@
 #include "kit/math/softmax_row.h"
 #include "softmax/lanes.h"
 
-static void softmax_lane(int64_t count, const float *x, float *y) {
-    const float sum = tn_softmax_exponentials(count, x, tn_softmax_largest(count, x), y);
-    tn_softmax_scale(count, 1.0f / sum, y);
-}
+enum { PART = 1024 }; /* exponentials that are kept for as long as they are summed alone */
 
-TN_INLINE tn_vector load(const float *from, int64_t columns) {
-    return columns == TN_LANES ? tn_vector_load(from) : tn_vector_load_part(from, columns);
-}
-TN_INLINE void store(float *to, tn_vector value, int64_t columns) {
-    if (columns == TN_LANES)
-        tn_vector_store(to, value);
-    else
-        tn_vector_store_part(to, value, columns);
-}
-
-static void softmax_columns(int64_t count, int64_t stride, int64_t columns, const float *x,
-                            float *y) {
-    tn_vector most = tn_vector_all(-INFINITY), sum = {0};
-    for (int64_t i = 0; i < count; i++)
-        most = tn_vector_max(most, load(x + i * stride, columns));
-    for (int64_t i = 0; i < count; i++) {
-        const tn_vector value = tn_vector_exp(load(x + i * stride, columns) - most);
-        store(y + i * stride, value, columns);
-        sum += value;
+/* Defines the functions for lanes of NUMBER, by the functions ROW_... of softmax_row.h. */
+#define LANES_OF(suffix, row, NUMBER, vector, WIDTH)                                               \
+    static void softmax_lane_##suffix(int64_t count, const void *from, void *to) {                 \
+        const NUMBER *x = from;                                                                    \
+        const NUMBER sum = row##_exponentials(count, x, row##_largest(count, x), to);              \
+        row##_scale(count, 1 / sum, to);                                                           \
+    }                                                                                              \
+    static void log_softmax_lane_##suffix(int64_t count, const void *from, void *to) {             \
+        const NUMBER *x = from;                                                                    \
+        NUMBER part[PART], *y = to;                                                                \
+        const NUMBER most = row##_largest(count, x);                                               \
+        double sum = 0;                                                                            \
+        for (int64_t at = 0; at < count; at += PART)                                               \
+            sum += (double)row##_exponentials(count - at < PART ? count - at : PART, x + at, most, \
+                                              part);                                               \
+        const NUMBER log_sum = (NUMBER)log(sum);                                                   \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            y[i] = x[i] - most - log_sum;                                                          \
+    }                                                                                              \
+    TN_INLINE vector load_##suffix(const NUMBER *from, int64_t columns) {                          \
+        return columns == WIDTH ? vector##_load(from) : vector##_load_part(from, columns);         \
+    }                                                                                              \
+    TN_INLINE void store_##suffix(NUMBER *to, vector value, int64_t columns) {                     \
+        if (columns == WIDTH)                                                                      \
+            vector##_store(to, value);                                                             \
+        else                                                                                       \
+            vector##_store_part(to, value, columns);                                               \
+    }                                                                                              \
+    TN_INLINE vector largest_##suffix(int64_t count, int64_t stride, int64_t columns,              \
+                                      const NUMBER *x) {                                           \
+        vector most = vector##_all((NUMBER)-INFINITY);                                             \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            most = vector##_max(most, load_##suffix(x + i * stride, columns));                     \
+        return most;                                                                               \
+    }                                                                                              \
+    static void softmax_columns_##suffix(int64_t count, int64_t stride, int64_t columns,           \
+                                         const void *from, void *to) {                             \
+        const NUMBER *x = from;                                                                    \
+        NUMBER *y = to;                                                                            \
+        const vector most = largest_##suffix(count, stride, columns, x);                           \
+        vector sum = {0};                                                                          \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            const vector value = vector##_exp(load_##suffix(x + i * stride, columns) - most);      \
+            store_##suffix(y + i * stride, value, columns);                                        \
+            sum += value;                                                                          \
+        }                                                                                          \
+        const vector scale = 1 / sum;                                                              \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            store_##suffix(y + i * stride, load_##suffix(y + i * stride, columns) * scale,         \
+                           columns);                                                               \
+    }                                                                                              \
+    static void log_softmax_columns_##suffix(int64_t count, int64_t stride, int64_t columns,       \
+                                             const void *from, void *to) {                         \
+        const NUMBER *x = from;                                                                    \
+        NUMBER *y = to;                                                                            \
+        const vector most = largest_##suffix(count, stride, columns, x);                           \
+        vector sum = {0};                                                                          \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            sum += vector##_exp(load_##suffix(x + i * stride, columns) - most);                    \
+        const vector log_sum = vector##_log(sum);                                                  \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            store_##suffix(y + i * stride,                                                         \
+                           load_##suffix(x + i * stride, columns) - most - log_sum, columns);      \
     }
-    const tn_vector scale = 1.0f / sum;
-    for (int64_t i = 0; i < count; i++)
-        store(y + i * stride, load(y + i * stride, columns) * scale, columns);
-}
+LANES_OF(f32, tn_softmax, float, tn_vector, TN_LANES)
+LANES_OF(f64, tn_softmax_wide, double, tn_wide, TN_WIDE_LANES)
 
-/* Exponentials are kept for as long as they are summed alone. */
-static void log_softmax_lane(int64_t count, const float *x, float *y) {
-    enum { PART = 256 };
-    float part[PART];
-    const float most = tn_softmax_largest(count, x);
-    double sum = 0;
-    for (int64_t at = 0; at < count; at += PART)
-        sum += (double)tn_softmax_exponentials(count - at < PART ? count - at : PART, x + at, most,
-                                               part);
-    const float log_sum = (float)log(sum);
-    for (int64_t i = 0; i < count; i++)
-        y[i] = x[i] - most - log_sum;
-}
-
-static void log_softmax_columns(int64_t count, int64_t stride, int64_t columns, const float *x,
-                                float *y) {
-    tn_vector most = tn_vector_all(-INFINITY), sum = {0};
-    for (int64_t i = 0; i < count; i++)
-        most = tn_vector_max(most, load(x + i * stride, columns));
-    for (int64_t i = 0; i < count; i++)
-        sum += tn_vector_exp(load(x + i * stride, columns) - most);
-    const tn_vector log_sum = tn_vector_log(sum);
-    for (int64_t i = 0; i < count; i++)
-        store(y + i * stride, load(x + i * stride, columns) - most - log_sum, columns);
-}
-
-const tn_softmax_level TN_SOFTMAX_LEVEL = {TN_LANES, softmax_lane, softmax_columns,
-                                           log_softmax_lane, log_softmax_columns};
+#define FUNCTIONS(suffix, WIDTH)                                                                   \
+    {                                                                                              \
+        WIDTH, {softmax_lane_##suffix, log_softmax_lane_##suffix}, {                               \
+            softmax_columns_##suffix, log_softmax_columns_##suffix                                 \
+        }                                                                                          \
+    }
+const tn_softmax_level TN_SOFTMAX_LEVEL = {FUNCTIONS(f32, TN_LANES), FUNCTIONS(f64, TN_WIDE_LANES)};

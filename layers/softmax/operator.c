@@ -5,7 +5,6 @@
  * together.
  */
 #include <tenon/kit/known_steps.h>
-#include <tenon/kit/parallel.h>
 #include "kit/operator/axis.h"
 #include "kit/operator/layer.h"
 #include "softmax/softmax.h"
@@ -41,15 +40,13 @@ static tn_status softmax_facet(tn_call *call, uint32_t input, const char *name,
 }
 
 /* ----------------------------------------------------------------------------------------------
- * references, and what the kernels of LogSoftmax and Hardmax run */
+ * references */
 
-typedef struct lane_job lane_job;
-typedef void (*lane_function)(const lane_job *job, int64_t first);
-struct lane_job {
+typedef struct lane_job {
     const tn_tensor *x, *y;
     tn_lanes lanes;
-    lane_function function;
-};
+} lane_job;
+typedef void (*lane_function)(const lane_job *job, int64_t first);
 
 static void exponential_lane(const lane_job *job, int64_t first, bool is_logarithm) {
     const tn_tensor *x = job->x, *y = job->y;
@@ -88,44 +85,25 @@ static void hardmax_lane(const lane_job *job, int64_t first) {
         tn_element_set_f64(job->y, i, i == best);
 }
 
-/* An item is a lane. */
-static tn_status compute_lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const lane_job *job = user;
-    (void)thread;
-    for (int64_t lane = begin; lane < end; lane++)
-        job->function(job, tn_lanes_first(&job->lanes, lane));
+static tn_status compute(tn_call *call, lane_function function) {
+    lane_job job = {.x = call->inputs[0], .y = call->outputs[0]};
+    TN_TRY(tn_softmax_read(call, &job.lanes));
+    if (tn_element_count(job.y) == 0) return TN_OK;
+    for (int64_t lane = 0; lane < job.lanes.outer * job.lanes.inner; lane++)
+        function(&job, tn_lanes_first(&job.lanes, lane));
     return TN_OK;
 }
 
-static tn_status compute(tn_call *call, lane_function function, bool is_parallel) {
-    enum { GRAIN = 4096 };
-    lane_job job = {.x = call->inputs[0], .y = call->outputs[0], .function = function};
-    TN_TRY(tn_softmax_read(call, &job.lanes));
-    const int64_t count = job.lanes.outer * job.lanes.inner;
-    if (tn_element_count(job.y) == 0) return TN_OK;
-    if (!is_parallel) return compute_lanes(&job, 0, count, 0);
-    return call->host->parallel_for(call, count, tn_parallel_grain(GRAIN, job.lanes.count),
-                                    compute_lanes, &job);
-}
-
 static tn_status softmax_reference(tn_call *call) {
-    return compute(call, softmax_lane, false);
+    return compute(call, softmax_lane);
 }
 
 static tn_status log_softmax_reference(tn_call *call) {
-    return compute(call, log_softmax_lane, false);
-}
-
-tn_status tn_log_softmax_run(tn_call *call) {
-    return compute(call, log_softmax_lane, true);
+    return compute(call, log_softmax_lane);
 }
 
 static tn_status hardmax_reference(tn_call *call) {
-    return compute(call, hardmax_lane, false);
-}
-
-tn_status tn_hardmax_run(tn_call *call) {
-    return compute(call, hardmax_lane, true);
+    return compute(call, hardmax_lane);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -154,12 +132,19 @@ static const char *const softmax_cases_13[] = {
     "| input=f32[64,1000]",
     "| input=f32[5,257]",
     "axis=0 | input=f32[300,18]",
+    "axis=1 | input=f64[2,37,11]",
+    "| input=f64[3]{-inf,2000,1}",
+    "| input=f16[7,300]",
+    "axis=0 | input=bf16[50,19]",
 };
 static const char *const log_softmax_cases_13[] = {
     CASES_13,
     "| input=f32[2,3]{0,1,2,10000,10001,10002}",
     "| input=f32[0,5]",
     "| input=f32[64,1000]",
+    "axis=1 | input=f64[2,37,11]",
+    "| input=f64[5,300]",
+    "| input=f16[7,300]",
 };
 static const char *const hardmax_cases_13[] = {
     CASES_13,
@@ -169,6 +154,9 @@ static const char *const hardmax_cases_13[] = {
     "| input=f32[0,5]",
     "axis=1 | input=f32[2,0,3]",
     "| input=f32[64,1000]",
+    "| input=f64[3,2600]",
+    "axis=1 | input=f32[2,9,700]",
+    "axis=0 | input=bf16[50,19]",
 };
 
 #define SOFTMAX(prefix, name, version, axis_default, axis_words, words, case_table, of_facet)      \

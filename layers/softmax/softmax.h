@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Softmax and LogSoftmax and their kernels share: the lanes that their axis means. */
+/* What Softmax, LogSoftmax and Hardmax and their kernels share: the lanes that their axis means. */
 #ifndef TN_LAYERS_SOFTMAX_SOFTMAX_H
 #define TN_LAYERS_SOFTMAX_SOFTMAX_H
 
@@ -9,11 +9,8 @@
  */
 tn_status tn_softmax_read(tn_call *call, tn_lanes *out_lanes);
 
-/* LogSoftmax on the engine's threads, in double precision. */
-tn_status tn_log_softmax_run(tn_call *call) TN_NOEXCEPT;
-tn_status tn_hardmax_run(tn_call *call) TN_NOEXCEPT;
-
-/* kernels.c: those of both. */
-extern const tn_kernel *const tn_softmax_kernels[11];
+/* kernels.c: those of both; hardmax.c: Hardmax's. */
+extern const tn_kernel *const tn_softmax_kernels[12];
+extern const tn_kernel tn_hardmax_baseline, tn_hardmax_avx2, tn_hardmax_avx512;
 
 #endif

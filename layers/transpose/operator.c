@@ -2,7 +2,7 @@
 /* Transpose: a tensor with its axes in another order. */
 #include "transpose/transpose.h"
 #include "kit/operator/moves.h"
-#include "transpose/tiles.h"
+#include "kit/operator/tiles.h"
 
 typedef struct transpose_params {
     uint64_t present;

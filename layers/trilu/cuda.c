@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trilu on CUDA, by kit/cuda/any/move.cu. */
 #include "kit/cuda/any/move_job.h"
+#include "trilu/fields.h"
 #include "kit/operator/layer.h"
 
-/* The kernel's own. */
-typedef struct trilu_params {
-    uint64_t present;
-    bool upper;
-} trilu_params;
-static const tn_field trilu_fields[] = {
-    TN_FIELD(trilu_params, upper, TN_FIELD_BOOL, TN_OPTIONAL, "1",
-             "whether the upper triangle is kept instead of the lower one")};
-
 static tn_status trilu_run(tn_call *call) {
-    const trilu_params *params = call->kernel_params;
+    const tn_trilu_params *params = call->kernel_params;
     const tn_tensor *x = call->inputs[0], *k = tn_infer_input(call, 1);
     if (tn_element_count(x) == 0) return TN_OK;
     const tn_cuda_trilu_job job = {.x = x->data,
@@ -29,5 +21,5 @@ static tn_status trilu_run(tn_call *call) {
 
 TN_CUDA_ANY_KERNEL(trilu_elements, "", "Trilu", "elements", "An element a thread.",
                    .accepts = tn_cuda_any_accepts, .run = trilu_run,
-                   TN_FIELDS(trilu_params, trilu_fields));
+                   TN_FIELDS(tn_trilu_params, trilu_fields));
 TN_CUDA_LAYER(trilu, &trilu_elements);

@@ -3,19 +3,11 @@
  * Trilu: the upper or lower triangle of each matrix of the last two axes, zero elsewhere. The
  * diagonal that bounds it is k columns to the right of the main one and belongs to it.
  */
+#include "trilu/fields.h"
 #include "kit/operator/layer.h"
 #include <tenon/kit/parallel.h>
 
-typedef struct trilu_params {
-    uint64_t present;
-    bool upper;
-} trilu_params;
-
 enum { TRILU_INPUT = 0, TRILU_K = 1 };
-
-static const tn_field trilu_fields[] = {
-    TN_FIELD(trilu_params, upper, TN_FIELD_BOOL, TN_OPTIONAL, "1",
-             "whether the upper triangle is kept instead of the lower one")};
 
 static tn_status trilu_infer(tn_call *call) {
     TN_TRY(tn_infer_require_rank(call, TRILU_INPUT, 2, TN_MAX_RANK));
@@ -58,7 +50,7 @@ static tn_status keep_rows(void *user, int64_t begin, int64_t end, uint32_t thre
 
 static tn_status trilu(tn_call *call, bool is_parallel) {
     enum { GRAIN_BYTES = 65536 };
-    const trilu_params *params = call->params;
+    const tn_trilu_params *params = call->params;
     const tn_tensor *x = call->inputs[TRILU_INPUT];
     const tn_tensor *given = tn_infer_input(call, TRILU_K);
     trilu_job job = {.x = x->data,
@@ -95,7 +87,7 @@ static const char *const trilu_cases[] = {
 };
 
 TN_OPERATOR(trilu, "", "Trilu", 14, "Triangles of matrices.",
-            TN_FIELDS(trilu_params, trilu_fields));
+            TN_FIELDS(tn_trilu_params, trilu_fields));
 
 TN_CPU_KERNEL_OF(trilu_rows, TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, "", "Trilu", "rows",
                  "Rows on all threads.", .run = trilu_run);

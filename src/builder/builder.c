@@ -196,7 +196,7 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     state.progress = (tn_progress){.function = known.progress, .user = known.progress_user};
     TN_TRY(tn_build_check_kept(graph, &known));
     TN_TRY(tn_node_pins_check(graph, &known));
-    TN_TRY(tn_runtime_load_companions(graph->runtime));
+    TN_TRY(tn_runtime_load_companions(graph->runtime, tn_graph_has_operator, graph));
     TN_TRY(tn_device_take(graph->runtime, known.device ? known.device : "cpu", &state.device));
     tn_status status = tn_graph_copy(graph, &state.graph);
     if (status == TN_OK) status = tn_pass_mark_refit(state.graph, &known);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache's entries; see compile_cache.h. Which files a compiler read is dependencies.c. */
 #include "compile/compile_cache.h"
+#include "base/code_cache/cache_folder.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/status.h"
@@ -18,65 +19,9 @@
 
 #define FIRST_LINE "tenon-compile 1"
 
-/* ----------------------------------------------------------------------------------------------
- * the folder */
-
-static tn_status default_folder(tn_arena *arena, const char **out_folder) {
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *folder = NULL;
-    if (base && base[0] == '/')
-        folder = tn_path_join(arena, base, "tenon");
-    else if (home && home[0] == '/')
-        folder = tn_path_join(arena, home, ".cache/tenon");
-    else
-        return tn_fail(TN_ERROR_ARGUMENT, "there is no cache folder: neither is one given nor "
-                                          "are XDG_CACHE_HOME or HOME set to one");
-    *out_folder = folder;
-    return folder ? TN_OK : tn_fail_memory("a path");
-}
-
-static tn_status make_folders(tn_arena *arena, const char *folder) {
-    char *path = tn_arena_text(arena, folder);
-    if (!path) return tn_fail_memory("a path");
-    for (char *at = path + 1;; at++) {
-        if (*at != '/' && *at) continue;
-        const char kept = *at;
-        *at = 0;
-        if (mkdir(path, 0700) != 0 && errno != EEXIST)
-            return tn_fail(TN_ERROR_IO, "cannot make the cache folder '%s': %s", path,
-                           strerror(errno));
-        if (!kept) return TN_OK;
-        *at = kept;
-    }
-}
-
-/* What lies in it will be run: nobody else may put it there. */
-static tn_status check_folder(const char *folder) {
-    struct stat info;
-    if (stat(folder, &info) != 0)
-        return tn_fail(TN_ERROR_IO, "cannot use the cache folder '%s': %s", folder,
-                       strerror(errno));
-    if (!S_ISDIR(info.st_mode))
-        return tn_fail(TN_ERROR_IO, "the cache folder '%s' is not a folder", folder);
-    if (info.st_uid != geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)))
-        return tn_fail(TN_ERROR_IO,
-                       "the cache folder '%s' may be written by others, who could put code there: "
-                       "expected one of the user's own (chmod go-w)",
-                       folder);
-    if (access(folder, W_OK | X_OK) != 0)
-        return tn_fail(TN_ERROR_IO, "cannot write in the cache folder '%s': %s", folder,
-                       strerror(errno));
-    return TN_OK;
-}
-
 tn_status tn_compile_cache_open(tn_arena *arena, const tn_allocator *allocator, const char *folder,
                                 bool reads_environment, tn_compile_cache *out_cache) {
-    if (!folder && !reads_environment)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "there is no cache folder: without the environment it must be given");
-    if (!folder) TN_TRY(default_folder(arena, &folder));
-    if (!folder[0]) return tn_fail(TN_ERROR_ARGUMENT, "the path of the cache folder is empty");
-    TN_TRY(make_folders(arena, folder));
-    TN_TRY(check_folder(folder));
+    TN_TRY(tn_cache_folder_open(arena, folder, "tenon", reads_environment, &folder));
     *out_cache = (tn_compile_cache){.arena = arena, .allocator = allocator, .folder = folder};
     return TN_OK;
 }

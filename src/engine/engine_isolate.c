@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which steps of an engine run in a helper process: those whose code comes from a file that is no
- * companion of this library. Declared in engine_private.h. */
+/* Which steps of an engine run in a helper process: those whose code comes from a file that does
+ * not come with Tenon. Declared in engine_private.h. */
 #include "base/status.h"
 #include "engine/engine_private.h"
 #include "plugin/library_private.h"
 
-#include <string.h>
-
-static bool lies_in(const char *path, const char *folder) {
-    const size_t length = strlen(folder);
-    return length > 0 && strncmp(path, folder, length) == 0 && path[length] == '/';
-}
-
-static bool is_companion(tn_runtime *runtime, const char *path) {
-    return lies_in(path, tn_runtime_companion_folder(runtime)) ||
-           lies_in(path, tn_runtime_operator_folder(runtime, 0)) ||
-           lies_in(path, tn_runtime_device_folder(runtime));
-}
-
 static bool is_plugins(const tn_engine *engine, const tn_engine_step *step) {
     const tn_graph_node *node = &engine->graph->nodes[step->step->node];
     const tn_loaded_library *library = step->entry ? step->entry->library : node->entry->library;
-    return library->path[0] && !is_companion(engine->runtime, library->path);
+    return library->path[0] && !tn_library_is_own(engine->runtime, library->path);
 }
 
 tn_status tn_engine_mark_isolated(tn_engine *engine) {

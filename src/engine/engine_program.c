@@ -221,7 +221,7 @@ tn_status tn_engine_lower(tn_engine_loading *loading, uint32_t threads) {
     tn_engine *engine = loading->engine;
     tn_program *program = tn_arena_allocate(engine->arena, 1, sizeof(*program));
     if (!program) return tn_fail_memory("a program");
-    TN_TRY(tn_runtime_load_companions(engine->runtime));
+    TN_TRY(tn_runtime_load_companions(engine->runtime, tn_graph_has_operator, engine->graph));
     tn_cpu_pool_init(&engine->pool, threads, tn_runtime_workers(engine->runtime), false);
     tn_lower_again_options options = {.device = engine->device,
                                       .threads = threads,

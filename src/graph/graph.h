@@ -141,6 +141,9 @@ tn_status tn_graph_import_model_info(tn_graph *graph, const tn_model_info *info)
  * set anew. TN_ERROR_FORMAT for cycles (names the nodes of one), tensors that nobody makes, tensors
  * made twice. */
 tn_status tn_graph_sort(tn_graph *graph);
+/* Whether some node, of those that are not in bodies, has an operator of that name in any domain.
+ */
+bool tn_graph_has_operator(const void *graph, const char *name);
 /* Port counts and absent ports: TN_ERROR_ARGUMENT names the port. */
 tn_status tn_graph_check_node(const tn_graph *graph, const tn_graph_node *node);
 /* --- kinds (graph_kinds.c; tenon/plugin/sequence.h) --- */

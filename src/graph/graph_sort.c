@@ -174,3 +174,10 @@ tn_status tn_graph_sort(tn_graph *graph) {
     tn_deallocate(allocator, sorter.order);
     return status;
 }
+
+bool tn_graph_has_operator(const void *graph, const char *name) {
+    const tn_graph *own = graph;
+    for (size_t n = 0; n < own->node_count; n++)
+        if (!own->nodes[n].is_dead && strcmp(own->nodes[n].entry->op->name, name) == 0) return true;
+    return false;
+}

@@ -37,7 +37,7 @@ static size_t head_bytes(uint32_t section_count) {
 static tn_status add_pages(tn_plan_layout *layout, uint32_t kind, size_t bytes) {
     size_t offset, end;
     if (!tn_align_size(layout->bytes, TN_PLAN_PAGE, &offset) || !tn_add_size(offset, bytes, &end))
-        return tn_fail(TN_ERROR_MEMORY, "a plan with %zu bytes of weights is too large", bytes);
+        return tn_fail(TN_ERROR_MEMORY, "a plan with a section of %zu bytes is too large", bytes);
     layout->sections[layout->section_count++] =
         (tn_plan_section){.kind = kind, .offset = offset, .bytes = bytes};
     layout->bytes = end;
@@ -45,8 +45,8 @@ static tn_status add_pages(tn_plan_layout *layout, uint32_t kind, size_t bytes) 
 }
 
 tn_status tn_plan_layout_make(size_t description_bytes, size_t weight_bytes, size_t packed_bytes,
-                              tn_plan_layout *out_layout) {
-    const size_t start = head_bytes(packed_bytes > 0 ? 3 : 2);
+                              size_t library_bytes, tn_plan_layout *out_layout) {
+    const size_t start = head_bytes(2u + (packed_bytes > 0) + (library_bytes > 0));
     tn_plan_layout layout = {.section_count = 1};
     if (!tn_add_size(start, description_bytes, &layout.bytes))
         return tn_fail(TN_ERROR_MEMORY, "a plan is too large");
@@ -54,6 +54,7 @@ tn_status tn_plan_layout_make(size_t description_bytes, size_t weight_bytes, siz
         .kind = TN_SECTION_DESCRIPTION, .offset = start, .bytes = description_bytes};
     TN_TRY(add_pages(&layout, TN_SECTION_WEIGHTS, weight_bytes));
     if (packed_bytes > 0) TN_TRY(add_pages(&layout, TN_SECTION_PACKED, packed_bytes));
+    if (library_bytes > 0) TN_TRY(add_pages(&layout, TN_SECTION_LIBRARIES, library_bytes));
     *out_layout = layout;
     return TN_OK;
 }

@@ -14,7 +14,12 @@
 #define TN_PLAN_PAGE             4096u
 #define TN_PLAN_SMALL            16384u /* bytes of a part from which on it lies behind the others */
 
-enum { TN_SECTION_DESCRIPTION = 1, TN_SECTION_WEIGHTS = 2, TN_SECTION_PACKED = 3 };
+enum {
+    TN_SECTION_DESCRIPTION = 1,
+    TN_SECTION_WEIGHTS = 2,
+    TN_SECTION_PACKED = 3,
+    TN_SECTION_LIBRARIES = 4
+};
 #define TN_SECTION_LIMIT 16u /* sections of a file */
 
 /* A section, as written and as read. */
@@ -30,10 +35,10 @@ typedef struct tn_plan_layout {
     tn_plan_section sections[TN_SECTION_LIMIT];
 } tn_plan_layout;
 
-/* Lays out a description of so many bytes, the weights behind it, and packed weights, if any,
- * behind those. TN_ERROR_MEMORY. */
+/* Lays out a description of so many bytes, the weights behind it, and packed weights and embedded
+ * libraries, if any, behind those. TN_ERROR_MEMORY. */
 tn_status tn_plan_layout_make(size_t description_bytes, size_t weight_bytes, size_t packed_bytes,
-                              tn_plan_layout *out_layout);
+                              size_t library_bytes, tn_plan_layout *out_layout);
 /* Writes header and table into `data` (zeroed, layout->bytes long), the sections being there. */
 void tn_plan_layout_write(const tn_plan_layout *layout, void *data);
 /* The same with the layout's checksums; the sections need not be there. */

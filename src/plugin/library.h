@@ -39,6 +39,7 @@ typedef struct tn_library_request {
     const char *name, *file_name;
     const char *domain; /* that it is loaded under; "": the operators' own */
     uint64_t hash;
+    const unsigned char *embedded_sha256; /* 32 bytes: the plan embeds it; null: it does not */
     const char *needed_for;    /* "operator Test::DynamicTRTResize version 1", for messages */
     const char *operator_name; /* null, or what the right library's file must have in it */
     const char *operator_domain;

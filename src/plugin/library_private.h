@@ -75,9 +75,11 @@ void tn_importers_remove_library(tn_runtime *runtime, const tn_loaded_library *l
 size_t tn_runtime_search_path_count(tn_runtime *runtime);
 const char *tn_runtime_search_path(tn_runtime *runtime, size_t index);
 /* The folder of kernel companions beside the core library; "" when it cannot be known. */
-const char *tn_runtime_companion_folder(tn_runtime *runtime);
+const char *tn_runtime_companion_folder(const tn_runtime *runtime);
 /* The folders of operators that come with Tenon; null behind the last one. */
 const char *tn_runtime_operator_folder(const tn_runtime *runtime, size_t index);
+/* Whether a library's file lies in a folder that comes with Tenon: kernels, operators, devices. */
+bool tn_library_is_own(const tn_runtime *runtime, const char *path);
 /* The names of a folder's *.so files in order; in `arena`. A folder that is not there has none. */
 tn_status tn_library_list_folder(tn_arena *arena, const char *folder, size_t *out_count,
                                  const char *const **out_paths);

@@ -224,7 +224,7 @@ const char *tn_runtime_forced_kernels(const tn_runtime *runtime) {
 const char *tn_runtime_cpu_features(tn_runtime *runtime) {
     return runtime ? runtime->features : "";
 }
-const char *tn_runtime_companion_folder(tn_runtime *runtime) {
+const char *tn_runtime_companion_folder(const tn_runtime *runtime) {
     return runtime->companions;
 }
 const char *tn_runtime_device_folder(const tn_runtime *runtime) {

@@ -10,8 +10,12 @@
 #include "plugin/runtime_parts.h"
 
 /* Loads the kernel libraries that come with Tenon (the folder tenon/kernels beside the core
- * library), once; the builder does it before it chooses. A broken one is a warning in the log. */
-tn_status tn_runtime_load_companions(tn_runtime *runtime);
+ * library), each once; the builder does it before it chooses. One with a text file beside it,
+ * LIBRARY.so.kernels, that lists operators, a name a line, waits until `has` knows one of them;
+ * null: it knows all. A broken one is a warning in the log. */
+tn_status tn_runtime_load_companions(tn_runtime *runtime,
+                                     bool (*has)(const void *user, const char *name),
+                                     const void *user);
 
 /* As tn_registry_find_operator; where there is none, the libraries of operators that come with
  * Tenon (the folder tenon/operators) and list this domain are loaded first. */

@@ -35,8 +35,9 @@ struct tn_runtime {
     const char **paths;
     size_t path_count, path_capacity;
     const char *companions, *device_folder, *forced_kernels;
-    tn_resource_store *resources; /* that kernels share */
-    tn_weight_store *weights;     /* that engines share */
+    struct loaded_companion *loaded_companions; /* libraries/runtime_libraries.c's */
+    tn_resource_store *resources;               /* that kernels share */
+    tn_weight_store *weights;                   /* that engines share */
     /* Importers (import/importers.h), and their lock, under which none else is taken. */
     struct tn_importer_entry **importers;
     size_t importer_count, importer_capacity;

@@ -137,6 +137,10 @@ static tn_status note_piece(tn_context *context, uint32_t piece, uint32_t first,
     const uint32_t last = end_events(state, piece);
     double event_ns = 0;
     TN_TRY(elapsed(context, last, last + 1, &event_ns));
+    /* The least of all runs: one that was disturbed here would make its steps too short. */
+    if (context->profile.event_ns <= 0 || event_ns < context->profile.event_ns)
+        context->profile.event_ns = event_ns;
+    event_ns = context->profile.event_ns;
     for (uint32_t i = first; i < end; i++) {
         double ns = (double)context->profile.host_ns[i];
         if (tn_shape_state_is_on_device(context, state, i)) {

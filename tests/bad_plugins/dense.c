@@ -128,8 +128,10 @@ static float finish(const tn_call *call, const dense_state *state, float x, int6
             x = activate(step, x);
         } else {
             const float *operand = call->operands[step->operand]->data;
-            const int32_t axis = step->axis < 0 ? step->axis + 2 : step->axis; /* from the end */
-            const bool is_by_row = WITH(bias_by_row) || (axis == 0 && !WITH(bias_by_column));
+            const int32_t axis =
+                step->axis < 0 && !WITH(axis_from_the_end) ? step->axis + 2 : step->axis;
+            const bool is_by_row = WITH(bias_by_row) || (WITH(axis_from_the_end) && axis != 1) ||
+                                   (axis == 0 && !WITH(bias_by_column));
             x += operand[step->kind == SEEN_RESIDUAL ? r * columns + c : is_by_row ? r : c];
         }
     }

@@ -34,7 +34,7 @@ static tn_status describe_track(tn_call *call, tn_affine *out_affine) {
     const float *data = mean->data;
     if ((uint64_t)mean->shape[0] > out_affine->count) return TN_ERROR_UNSUPPORTED;
     if (!data && !WITH(affine_of_unknown)) return TN_ERROR_UNSUPPORTED;
-    out_affine->axis = 1;
+    out_affine->axis = WITH(affine_axis_of_images) ? -3 : -1;
     out_affine->count = (uint64_t)mean->shape[0];
     for (uint64_t c = 0; c < out_affine->count; c++) {
         out_affine->factors[c] = 1;

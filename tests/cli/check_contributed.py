@@ -114,6 +114,26 @@ def quantized_cases():
                single("MatMulNBits", [floats(2, 3, depth), packed, scales, zeros], constants=(1, 2, 3) if has_zeros else (1, 2), K=depth,
                       N=6, bits=bits, block_size=block))
     yield "QLinearAveragePool", single("QLinearAveragePool", [*a, *result], constants=(1, 2, 3, 4), kernel_shape=[2, 2], strides=[2, 2])
+    half = [floats(2, 40).astype(np.float16), RANDOM.integers(0, 256, (6, 3, 8)).astype(np.uint8), (np.abs(floats(18)) / 100).astype(np.float16)]
+    yield "MatMulNBits of 16-bit floats", single("MatMulNBits", half, constants=(1, 2), K=40, N=6, bits=4, block_size=16)
+    yield from dynamic_lstm_cases()
+
+
+def dynamic_lstm_cases():
+    """Weights of either type, a scale a direction or a column; 'lengths' are of a batch of 3."""
+    def weights(kind, *shape):
+        low = -127 if kind == np.int8 else 0
+        return RANDOM.integers(low, low + 255, shape).astype(kind)
+    for name, kind, directions, scales, lengths in (("", np.int8, 1, (1,), None), (" of both directions", np.uint8, 2, (2,), None),
+                                                    (" with a scale a column", np.int8, 1, (1, 32), None),
+                                                    (" with lengths", np.uint8, 1, (1,), np.array([4, 3, 1], np.int32))):
+        w, r = weights(kind, directions, 6, 32), weights(kind, directions, 8, 32)
+        zero = np.full(scales, 120 if kind == np.uint8 else 0, kind)
+        scale = np.full(scales, 0.006, np.float32) * (1 + np.arange(scales[-1], dtype=np.float32) / 50)
+        values = [floats(4, 3, 6), w, r, floats(directions, 64), lengths, floats(directions, 3, 8), floats(directions, 3, 8), None,
+                  scale, zero, scale, zero]
+        fields = {"direction": "bidirectional"} if directions == 2 else {}
+        yield "DynamicQuantizeLSTM" + name, single("DynamicQuantizeLSTM", values, 3, constants=(1, 2, 3, 8, 9, 10, 11), hidden_size=8, **fields)
 
 
 def decoder_block():

@@ -384,6 +384,46 @@ class Checker(ProgramChecks):
         self.refused("a direction of 2", broken(scan_input_directions=[2]), "scan_input_directions")
         self.refused("slices that the state does not take", broken(scan_input_axes=[1]), "Scan_s")
 
+    def hostile_data(self):
+        """What shapes and types allow, and the data of a run do not."""
+        def kept(nodes, inputs, *outputs, constants=()):
+            return model(graph("g", nodes, [*inputs, info("mask", B, 3)], [(name, kind, None) for name, kind in outputs], constants))
+        x, c = info("x", F, 3), info("c", B, 3)
+        some = {"x": random(3), "mask": np.array([True, True, False])}
+        then, other = graph("then", [node("Neg", "x", "t")], [], [("t", F, None)]), graph("else", [node("Abs", "x", "e")], [], [("e", F, None)])
+        counted = [node("Compress", "c mask", "d"), node("If", "d", "y", then_branch=then, else_branch=other)]
+        self.refused_run("two conditions counted in a run", kept(counted, [x, c], ("y", F)), {**some, "c": np.ones(3, bool)}, "If_y", "'cond'",
+                         "one element")
+        ports, keep = [info("i", I), info("go", B), info("v", F, None)], node("Identity", "go", "go_out")
+        body = graph("body", [keep, node("Neg", "v", "w")], ports, [("go_out", B), ("w", F, None)])
+        counted = [node("Compress", "c mask", "d"), node("Loop", " d x", "y", body=body)]
+        self.refused_run("two conditions of a loop", kept(counted, [x, c], ("y", F)), {**some, "c": np.zeros(3, bool)}, "Loop_y", "'cond'",
+                         "one element")
+        counted = [node("Compress", "n3 mask", "n"), node("Loop", "n  x", "y", body=body)]
+        self.refused_run("two counts of a loop", kept(counted, [x, info("n3", I, 3)], ("y", F)), {**some, "n3": np.ones(3, np.int64)}, "Loop_y",
+                         "'M'", "one element")
+        body = graph("body", [keep, node("Gather", "x i", "a"), node("Add", "v a", "w")], ports, [("go_out", B), ("w", F, None)])
+        later = kept([node("Loop", "n  zero", "y", body=body)], [x, info("n", I)], ("y", F), constants=[("zero", np.float32(0))])
+        self.refused_run("an index that a later iteration takes too far", later, {**some, "n": scalar(4)}, "Loop_y", "body 'body'", "Gather_a", "3")
+        body = graph("body", [keep, node("Concat", "v v", "w", axis=0)], ports, [("go_out", B), ("w", F, None), ("w", F, None)])
+        grows = kept([node("Loop", "n  x", "y z", body=body)], [x, info("n", I)], ("y", F), ("z", F))
+        self.refused_run("slices that grow", grows, {**some, "n": scalar(3)}, "Loop_y", "iteration")
+        body = graph("body", [keep, node("SequenceAt", "list i", "a"), node("Add", "v a", "w")], ports, [("go_out", B), ("w", F, None)])
+        listed = kept([node("SequenceConstruct", "x x", "list"), node("Loop", "n  x", "y", body=body)], [x, info("n", I)], ("y", F))
+        self.refused_run("a list's item that is not there", listed, {**some, "n": scalar(3)}, "Loop_y", "SequenceAt_a", "position 2 in a list of 2")
+        body = graph("body", [node("Add", "s a", "s_out"), node("Mul", "a b", "o")], [info("s", F), info("a", F), info("b", F)],
+                     [("s_out", F), ("o", F)])
+        scanned = [node("Compress", "x mask", "d"), node("Scan", "zero x d", "s y", body=body, num_scan_inputs=2)]
+        self.refused_run("scanned inputs of other lengths", kept(scanned, [x], ("s", F), ("y", F), constants=[("zero", np.float32(0))]), some, "Scan_s",
+                         "2", "3")
+        body = graph("body", [node("Concat", "s s", "s_out", axis=0), node("Neg", "a", "o")], [info("s", F, None), info("a", F)],
+                     [("s_out", F, None), ("o", F)])
+        scanned = [node("Compress", "x mask", "d"), node("Scan", "d x", "s y", body=body, num_scan_inputs=1)]
+        self.refused_run("a state that grows", kept(scanned, [x], ("s", F), ("y", F)), some, "Scan_s", "state 0 has another shape")
+        then = graph("then", [node("Reshape", "x n", "t")], [], [("t", F, None)])
+        chosen = kept([node("If", "go", "y", then_branch=then, else_branch=other)], [x, info("n", I, 2), info("go", B)], ("y", F))
+        self.refused_run("a shape that is wrong in a branch", chosen, {**some, "n": i64(-5, 3), "go": flag(True)}, "Reshape_t", "-5")
+
 
 def main():
     with tempfile.TemporaryDirectory(prefix="tenon-control.") as folder:
@@ -398,6 +438,7 @@ def main():
         checker.hostile_branches()
         checker.hostile_loops()
         checker.hostile_scans()
+        checker.hostile_data()
     return checker.end()
 
 

@@ -181,6 +181,8 @@ OPTIONS = {
     "max-accuracy-loss": ["--max-accuracy-loss", "1"], "markdown": ["--markdown"], "missing": ["--missing", "cpu"], "top": ["--top", "2"], "print": ["--print"], "range": ["--range", "RANGE"], "pin": ["--pin", "PIN"],
     "without-rewrite": ["--without-rewrite", "silu"], "border": ["--border", "BORDER"],
     "no-kernel-libraries": ["--no-kernel-libraries"], "no-packed-weights": ["--no-packed-weights"],
+    "embed-libraries": ["--embed-libraries"],
+    "trust-embedded": ["--trust-embedded", "all"],
     "next-profile": ["--shape", "SHAPE", "--next-profile", "--shape", "SHAPE"], "use-profile": ["--use-profile", "0"],
     "refit": ["--refit", "REFIT"], "refit-all": ["--refit-all"], "from": ["--from", "m.onnx"],
 }
@@ -195,18 +197,18 @@ RUNNING = {"plugin", "plugin-dir", "shape", "threads", "device", "input", "outpu
            "verbose", "checked", "checked-dump", "isolate", "isolate-limit"} | IMAGE
 USED = {
     "build": BUILDING | {"input", "output", "report", "json", "timing-seconds", "next-profile", "refit", "refit-all",
-                         "no-packed-weights", "isolate", "isolate-limit"},
+                         "no-packed-weights", "embed-libraries", "isolate", "isolate-limit"},
     "refit plan": {"plugin", "plugin-dir", "output", "from", "weights", "verbose", "isolate", "isolate-limit"},
     "run model": (BUILDING | RUNNING | {"top", "print"}) - {"no-timing", "write-calibration"} | {"no-timing"},
-    "run plan": RUNNING | {"exact", "top", "print", "use-profile"},
+    "run plan": RUNNING | {"exact", "trust-embedded", "top", "print", "use-profile"},
     "bench model": (BUILDING | RUNNING | {"seconds", "contexts", "profile", "html", "timing-seconds"}) - {"write-calibration"},
-    "bench plan": RUNNING | {"exact", "seconds", "contexts", "profile", "html", "use-profile"},
+    "bench plan": RUNNING | {"exact", "trust-embedded", "seconds", "contexts", "profile", "html", "use-profile"},
     "test": {"plugin", "plugin-dir", "threads", "device", "precision", "timing-cache", "rtol", "atol", "no-fusion", "reference",
              "exact", "allow-plugin", "verbose", "checked", "checked-dump", "isolate", "isolate-limit"},
     "inspect model": {"plugin", "plugin-dir", "shape", "threads", "json", "verbose", "html", "dot", "isolate", "isolate-limit"},
     "inspect plan": {"json", "verbose", "html", "dot"},
     "doctor model": {"plugin", "plugin-dir", "shape", "allow-plugin", "json", "verbose"},
-    "doctor plan": {"plugin", "plugin-dir", "exact", "allow-plugin", "json", "verbose"},
+    "doctor plan": {"plugin", "plugin-dir", "exact", "allow-plugin", "trust-embedded", "json", "verbose"},
     "doctor": {"plugin", "plugin-dir", "verbose"},
     "plugin list": {"plugin", "plugin-dir", "json", "verbose", "missing"},
     "plugin show": {"plugin", "plugin-dir", "json", "verbose", "markdown"},
@@ -214,12 +216,12 @@ USED = {
 # What a subcommand has for some kinds of file or some other options alone; elsewhere in it, it is refused by name.
 KNOWN = {
     "build": {"weights", "mean", "scale", "layout", "channels"},
-    "run": {"weights", "exact", "timing-cache", "use-profile"} | BUILDING - {"write-calibration"},
-    "bench": {"weights", "exact", "timing-seconds", "use-profile"} | BUILDING - {"write-calibration"},
+    "run": {"weights", "exact", "trust-embedded", "timing-cache", "use-profile"} | BUILDING - {"write-calibration"},
+    "bench": {"weights", "exact", "trust-embedded", "timing-seconds", "use-profile"} | BUILDING - {"write-calibration"},
     "test": set(),
     "refit": set(),
     "inspect": {"plugin", "plugin-dir", "shape", "threads", "weights", "mean", "scale", "isolate", "isolate-limit"},
-    "doctor": {"shape", "weights", "exact", "allow-plugin", "json"},
+    "doctor": {"shape", "weights", "exact", "allow-plugin", "trust-embedded", "json"},
     "plugin": {"markdown", "missing"},
 }
 
@@ -456,6 +458,12 @@ def libraries_of_the_path(checks):
     checks.expect("a plan that does", ["run", "layer.plan", "-i", "x.npy"], DONE, never=["left out"], **path)
     checks.expect("what is not allowed is not loaded", ["run", "layer.onnx", "-i", "x.npy", "--allow-plugin", "empty"],
                   UNSUPPORTED, "no operator 'Test::AddOne'", never=["left out"], **path)
+    if not os.path.exists(os.path.join(os.path.dirname(checks.tenon), "../lib/tenon/kernels/libtenon_onednn.so")):
+        print("no oneDNN here: skipped")
+    else:
+        checks.expect("a plan with a kernel library of Tenon's", ["build", "m.onnx", "-o", "own.plan", "--no-timing", "--pin", "conv=onednn"], DONE)
+        checks.expect("what comes with Tenon is always allowed", ["run", "own.plan", "-i", "x.npy", "--allow-plugin", "empty", "--exact"], DONE,
+                      never=["chosen again"])
     library(checks, "newer/libadd_one.so", "AddOne")
     with open(checks.path("newer", "libadd_one.so"), "ab") as file:
         file.write(b"other content")

@@ -34,3 +34,12 @@ def with_plugin(path, layer):
     graph.output(graph.add(layer, [graph.input("x", "f32", ("n", 4))]), "y")
     graph.build({"x": [(1, 4), (4, 4), (8, 4)]}, timing=False).save(path)
     return path
+
+
+def with_list(path):
+    """A list of x and -x beside their sum."""
+    graph = tenon.Graph()
+    x = graph.input("x", "f32", (1, 4))
+    graph.output(graph.add("SequenceConstruct", [x, -x]), "both")
+    graph.build(timing=False).save(path)
+    return path

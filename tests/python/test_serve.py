@@ -320,6 +320,11 @@ class Plans(unittest.IsolatedAsyncioTestCase):
             self.served(path, batch=True)
         self.served(path)
 
+    async def test_a_list_is_refused_by_name(self):
+        path = serve_nets.with_list(os.path.join(self.folder.name, "list.plan"))
+        with self.assertRaisesRegex(ValueError, "output 'both' is of the kind 'sequence', which requests cannot have"):
+            self.served(path)
+
     async def test_no_batch_without_rows(self):
         path = serve_nets.scale(os.path.join(self.folder.name, "one.plan"), 3.0, 1, 1)
         with self.assertRaisesRegex(ValueError, "share no axis 0"):

@@ -33,7 +33,8 @@ static const char help[] =
     "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR   libraries of layers; of a model also "
     "those of "
     "TENON_PLUGIN_PATH\n"
-    "      --device NAME  --exact  --allow-plugin HASH|DIR   as tenon run has them\n"
+    "      --device NAME  --exact  --allow-plugin HASH|DIR  --trust-embedded SHA256|all   as tenon "
+    "run has them\n"
     "      --json            the times as one JSON document   -v, --verbose   log all\n"
     "with --isolate and --checked it says before what they cost: microseconds a call, times the "
     "time\n"
@@ -250,7 +251,8 @@ static int bench(tn_runtime *runtime, tn_engine *engine, const cli_options *opti
 
 int command_bench(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsbiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzZeH0", &options);
+    int code =
+        cli_options_read(argc, argv, "pPwsbiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzZeH06", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

@@ -5,6 +5,7 @@
 #include "build_summary.h"
 #include "report/report_page.h"
 #include "session/session.h"
+#include <tenon/engine.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,10 @@ static const char help[] =
     "                                 and by what --timing-cache has\n"
     "      --no-timing, --no-fusion, --reference   for finding faults\n"
     "      --no-packed-weights        a smaller plan, whose weights each loading packs again\n"
+    "      --embed-libraries          the plugin libraries that the plan needs go into it; run "
+    "loads "
+    "them where it is told\n"
+    "                                 to trust them (--trust-embedded)\n"
     "      --without-rewrite NAME     a rewrite that is not applied (tenon plugin show has them; "
     "repeatable)\n"
     "      --refit NAME               a constant that tenon refit may put other data in place of "
@@ -122,6 +127,15 @@ static int save(const cli_options *options, const char *model, const char *path,
     return code;
 }
 
+/* The plan with its libraries in it, in place of the one without. */
+static int embed(const char *path, tn_plan **inout_plan) {
+    tn_plan *embedding = NULL;
+    if (tn_plan_embed_libraries(*inout_plan, &embedding) != TN_OK) return cli_fail(path);
+    tn_plan_destroy(*inout_plan);
+    *inout_plan = embedding;
+    return EXIT_DONE;
+}
+
 static int build(const cli_options *options, const char *model, const char *path) {
     int code = EXIT_FAULT;
     precision_reports reports = {0};
@@ -129,6 +143,7 @@ static int build(const cli_options *options, const char *model, const char *path
     if (!runtime) return code;
     tn_plan *plan = session_build_reported(runtime, model, options, &reports, &code);
     if (plan) code = session_check_plan(runtime, plan, options);
+    if (plan && code == EXIT_DONE && options->embed_libraries) code = embed(path, &plan);
     if (plan && code == EXIT_DONE) code = save(options, model, path, plan, &reports);
     precision_reports_free(runtime, &reports);
     tn_plan_destroy(plan);
@@ -138,7 +153,7 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMIJvBGQWUXLCqzZe0231", &options);
+    int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMIJvBGQWUXLCqzZe02315", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

@@ -19,9 +19,8 @@ static const char help[] =
     "content,\n"
     "  and the machines that its kernels were chosen for;\n"
     "  of a model (by a build, without timing): the same of the plan that it becomes\n"
-    "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR  --exact  --allow-plugin HASH|DIR   as "
-    "tenon run "
-    "has them\n"
+    "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR  --exact  --allow-plugin HASH|DIR\n"
+    "      --trust-embedded SHA256|all   as tenon run has them\n"
     "  -s, --shape NAME=...   of a model      -v, --verbose   log all\n"
     "exit: 0 everything is there; 1 something is missing\n"
     "example: tenon doctor net.plan --plugin-dir plugins\n";
@@ -40,22 +39,24 @@ static bool note_library(void *user, const tn_library_info *library) {
     return true;
 }
 
+/* By building a network of an operator that all kernel libraries are for (their listings say so).
+ */
 void cli_load_kernels(tn_runtime *runtime) {
-    const int64_t shape[1] = {1};
+    const int64_t shape[4] = {1, 1, 1, 1};
     tn_graph *graph = NULL;
     tn_plan *plan = NULL;
     tn_tensor_id input, output;
     if (tn_graph_create(runtime, "doctor", &graph) == TN_OK &&
-        tn_graph_add_input(graph, "x", TN_F32, 1, shape, NULL, &input) == TN_OK) {
-        const tn_node_description relu = {.size = sizeof(relu),
+        tn_graph_add_input(graph, "x", TN_F32, 4, shape, NULL, &input) == TN_OK) {
+        const tn_node_description pool = {.size = sizeof(pool),
                                           .domain = "",
-                                          .op = "Relu",
+                                          .op = "GlobalAveragePool",
                                           .input_count = 1,
                                           .output_count = 1,
                                           .inputs = &input};
         const tn_builder_options options = {
             .size = sizeof(options), .threads = 1, .flags = TN_BUILD_NO_TIMING};
-        if (tn_graph_add_node(graph, &relu, &output) == TN_OK &&
+        if (tn_graph_add_node(graph, &pool, &output) == TN_OK &&
             tn_graph_add_output(graph, output, NULL) == TN_OK &&
             tn_build(graph, &options, &plan) == TN_OK)
             tn_plan_destroy(plan);
@@ -107,7 +108,7 @@ static int examine_machine(tn_runtime *runtime) {
 
 int command_doctor(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPvxajsw", &options);
+    int code = cli_options_read(argc, argv, "pPvxajsw6", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

@@ -31,6 +31,8 @@ static void print_library(const json *library) {
                *path = json_text_of(library, "found_path");
     printf("  %s %s", json_text_of(library, "name"), json_text_of(library, "version"));
     if (file[0]) printf(" (%s, content %s)", file, json_text_of(library, "hash"));
+    if (json_text_of(library, "sha256")[0])
+        printf(", embedded with SHA-256 %s", json_text_of(library, "sha256"));
     if (strcmp(state, "missing") == 0) {
         printf(": MISSING%s\n", is_true(json_member(library, "needed"))
                                     ? ""
@@ -125,6 +127,7 @@ static int explain_plan(tn_runtime *runtime, const char *path, const char *name,
                         const cli_options *options) {
     const tn_engine_options engine = session_engine_options(options);
     char *text = NULL;
+    if (session_load_embedded(runtime, path, options) != TN_OK) return cli_fail(name);
     if (tn_plan_explain(runtime, path, &engine, &text) != TN_OK) return cli_fail(name);
     int code = EXIT_DONE;
     if (options->json) {

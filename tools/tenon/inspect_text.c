@@ -172,6 +172,9 @@ static void add_libraries(text_table *table, const json *document) {
         text_table_cell(table, json_text_of(it, "version"));
         text_table_cell(table, is_linked_in ? "linked in" : json_text_of(it, "file"));
         if (!is_linked_in) text_table_format(table, "content %s", json_text_of(it, "hash"));
+        if (json_text_of(it, "sha256")[0])
+            text_table_format(table, "embedded: %.0f bytes, SHA-256 %s",
+                              json_number_of(it, "embedded_bytes"), json_text_of(it, "sha256"));
     }
 }
 

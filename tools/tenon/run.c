@@ -39,6 +39,11 @@ static const char help[] =
     "and a machine or\n"
     "                            number of threads that it has no kernels chosen for\n"
     "      --allow-plugin HASH|DIR   let only these libraries load for the plan\n"
+    "      --trust-embedded SHA256|all   load this library, which the plan embeds (repeatable; "
+    "tenon "
+    "inspect shows them);\n"
+    "                            all: every one, each of which is then code as trusted as this "
+    "program\n"
     "      --isolate, --isolate-limit MS   a model is read, and plugins' kernels run, in a process "
     "of "
     "their own; the reading\n"
@@ -141,7 +146,7 @@ static int run_engine(tn_engine *engine, const cli_options *options) {
 
 int command_run(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsbiodtcTOxajLCmkNFEKMIJvBGQUXluqzZe0", &options);
+    int code = cli_options_read(argc, argv, "pPwsbiodtcTOxajLCmkNFEKMIJvBGQUXluqzZe06", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

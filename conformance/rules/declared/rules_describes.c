@@ -35,19 +35,26 @@ static const float *floats_like_output(const tn_subject *subject, uint32_t input
                : NULL;
 }
 
+/* An axis of `shape` that may count from the end; false: there is none such. */
+static bool find_axis(const tn_shape *shape, int32_t axis, uint32_t *out_axis) {
+    const int32_t found = axis < 0 ? axis + (int32_t)shape->rank : axis;
+    *out_axis = (uint32_t)found;
+    return found >= 0 && (uint32_t)found < shape->rank;
+}
+
 static bool is_operand(const tn_subject *subject, const tn_chain_step *step) {
+    uint32_t axis = 0;
     const tn_shape *shape = &subject->expected.shapes[0];
     size_t count = 0, wanted = 0;
     if (step->kind == TN_CHAIN_ACTIVATION) /* limits the wrong way round cut to anything */
         return step->activation != TN_ACTIVATION_CLIP || step->alpha <= step->beta;
     if (step->kind > TN_CHAIN_RESIDUAL || step->operand >= subject->probe.input_count) return false;
     const tn_probe_port *port = &subject->probe.inputs[step->operand];
-    if (step->kind != TN_CHAIN_RESIDUAL && (step->axis < 0 || (uint32_t)step->axis >= shape->rank))
-        return false;
+    if (step->kind != TN_CHAIN_RESIDUAL && !find_axis(shape, step->axis, &axis)) return false;
     if (!port->is_given || port->own_type != TN_F32 ||
         tn_shape_count(&port->shape, &count) != TN_OK || tn_shape_count(shape, &wanted) != TN_OK)
         return false;
-    return count == (step->kind == TN_CHAIN_RESIDUAL ? wanted : (size_t)shape->extents[step->axis]);
+    return count == (step->kind == TN_CHAIN_RESIDUAL ? wanted : (size_t)shape->extents[axis]);
 }
 
 static bool are_windows(const tn_chain_step *step, const tn_shape *x, const tn_shape *y) {
@@ -132,6 +139,14 @@ static void check_facet(tn_subject *subject, uint32_t input, uint32_t kind, floa
         compare_description(subject, values, name, verdict);
 }
 
+/* The index of an element along an axis. */
+static size_t index_along(const tn_shape *shape, uint32_t axis, size_t element) {
+    size_t inner = 1;
+    for (uint32_t i = axis + 1; i < shape->rank; i++)
+        inner *= (size_t)shape->extents[i];
+    return element / inner % (size_t)shape->extents[axis];
+}
+
 static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict) {
     enum { COUNT = 4096 };
     const tn_shape *shape = &subject->expected.shapes[0];
@@ -141,16 +156,19 @@ static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict
     tn_facet facet = {.size = sizeof(facet), .what = &affine, .what_bytes = sizeof(affine)};
     if (x && numbers && (affine.shifts = numbers + COUNT) &&
         ask(subject, 0, TN_FACET_AFFINE, &facet) == TN_OK) {
-        if (affine.axis >= 0 && (uint32_t)affine.axis < shape->rank &&
-            affine.count == (uint64_t)shape->extents[affine.axis]) {
-            size_t inner = 1;
-            for (uint32_t i = (uint32_t)affine.axis + 1; i < shape->rank; i++)
-                inner *= (size_t)shape->extents[i];
+        uint32_t axis = 0;
+        if (find_axis(shape, affine.axis, &axis) &&
+            affine.count == (uint64_t)shape->extents[axis]) {
             for (size_t i = 0; i < subject->expected.bytes[0] / sizeof(float); i++) {
-                const size_t at = i / inner % affine.count;
+                const size_t at = index_along(shape, axis, i);
                 values[i] = (float)(affine.factors[at] * (double)x[i] + affine.shifts[at]);
             }
             compare_description(subject, values, "factor * x + shift", verdict);
+        } else {
+            tn_verdict_fail(verdict,
+                            "described as factor * x + shift with %llu factors along axis %d, "
+                            "which output 0 of rank %u does not have",
+                            (unsigned long long)affine.count, affine.axis, shape->rank);
         }
     }
     free(numbers);
@@ -158,14 +176,6 @@ static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict
 
 /* ----------------------------------------------------------------------------------------------
  * linear in the weights */
-
-/* The index of an element along an axis. */
-static size_t index_along(const tn_shape *shape, int32_t axis, size_t element) {
-    size_t inner = 1;
-    for (uint32_t i = (uint32_t)axis + 1; i < shape->rank; i++)
-        inner *= (size_t)shape->extents[i];
-    return element / inner % (size_t)shape->extents[axis];
-}
 
 static tn_case_input *input_of_port(tn_case *c, uint32_t port) {
     for (uint32_t i = 0; i < c->input_count; i++)
@@ -188,20 +198,21 @@ static void check_linear(const tn_test *test, tn_subject *subject, tn_verdict *v
     const tn_status status = ask(subject, 0, TN_FACET_LINEAR, &facet);
     tn_case_input *weights = input_of_port(&subject->c, linear.weights),
                   *bias = input_of_port(&subject->c, linear.bias);
-    if (status != TN_OK || !weights || weights->type != TN_F32 || linear.axis < 0 ||
-        (uint32_t)linear.axis >= shape->rank || linear.weights_axis < 0 ||
-        (uint32_t)linear.weights_axis >= weights->shape.rank ||
-        weights->shape.extents[linear.weights_axis] != shape->extents[linear.axis] ||
-        (bias && (bias->type != TN_F32 ||
-                  bias->bytes != (size_t)shape->extents[linear.axis] * sizeof(float))))
+    uint32_t axis = 0, weights_axis = 0;
+    if (status != TN_OK || !weights || weights->type != TN_F32 ||
+        !find_axis(shape, linear.axis, &axis) ||
+        !find_axis(&weights->shape, linear.weights_axis, &weights_axis) ||
+        weights->shape.extents[weights_axis] != shape->extents[axis] ||
+        (bias &&
+         (bias->type != TN_F32 || bias->bytes != (size_t)shape->extents[axis] * sizeof(float))))
         return; /* the builder does not use such a one */
     float *w = weights->data, *values = malloc(wanted.bytes[0] + sizeof(float));
     for (size_t i = 0; i < weights->bytes / sizeof(float); i++)
-        w[i] *= factor_of(index_along(&weights->shape, linear.weights_axis, i));
+        w[i] *= factor_of(index_along(&weights->shape, weights_axis, i));
     if (values && tn_case_run(test->runtime, test->op, &subject->c, &reference, &found) == TN_OK) {
         const float *y = subject->expected.data[0];
         for (size_t i = 0; i < wanted.bytes[0] / sizeof(float); i++) {
-            const size_t c = index_along(shape, linear.axis, i);
+            const size_t c = index_along(shape, axis, i);
             const float b = bias ? ((const float *)bias->data)[c] : 0;
             values[i] = factor_of(c) * (y[i] - b) + b;
         }

@@ -3,6 +3,7 @@
  * The rule about expressions: each case, element by element, by what the text says, against the
  * reference. The language has one reader, which is also that of the kernels compiled from it.
  */
+#include "src/expression/elementwise.h"
 #include "src/expression/expression_compute.h"
 #include "src/expression/expression_field.h"
 #include "rules/variants.h"
@@ -60,16 +61,25 @@ static size_t index_in(const tn_shape *own, const tn_shape *shape, size_t index)
     return own_index;
 }
 
-/* Floating-point values and truths, one output, and inputs that are broadcast to it. */
-static bool is_served(const tn_probe *probe, const tn_outcome *expected) {
-    if (expected->count != 1 ||
-        !(tn_type_is_float(expected->types[0]) || expected->types[0] == TN_BOOL))
-        return false;
+static bool is_real(tn_type type) {
+    return tn_type_is_float(type) || type == TN_BOOL;
+}
+
+static bool is_number(tn_type type) {
+    return is_real(type) || (tn_type_is_integer(type) && tn_type_bytes(type) > 0);
+}
+
+/* Numbers, one output, and inputs that are broadcast to it. `out_are_real`: no integers. */
+static bool is_served(const tn_probe *probe, const tn_outcome *expected, bool *out_are_real) {
+    if (expected->count != 1 || !is_number(expected->types[0])) return false;
+    *out_are_real = is_real(expected->types[0]);
     for (uint32_t i = 0; i < probe->input_count; i++) {
         const tn_probe_port *port = &probe->inputs[i];
-        if (port->is_given && (!(tn_type_is_float(port->own_type) || port->own_type == TN_BOOL) ||
-                               !tn_shape_is_broadcast(&port->shape, &expected->shapes[0])))
+        if (!port->is_given) continue;
+        if (!is_number(port->own_type) ||
+            !tn_shape_is_broadcast(&port->shape, &expected->shapes[0]))
             return false;
+        *out_are_real = *out_are_real && is_real(port->own_type);
     }
     return true;
 }
@@ -94,17 +104,38 @@ static void compute(const tn_probe *probe, const tn_expression *expression,
     }
 }
 
+/* In the arithmetic of integers, as the host's own reference has it. */
+static void check_integers(tn_subject *subject, const char *during, tn_verdict *verdict) {
+    tn_operator stated = *subject->op;
+    tn_probe probe = subject->probe;
+    tn_outcome found = {0};
+    char why[300];
+    stated.reference = tn_elementwise_reference;
+    probe.op = &stated;
+    probe.kernel = NULL;
+    if (tn_probe_once(&probe, true, false, 0xFF, &found) != TN_OK)
+        tn_verdict_error(verdict, &probe, during);
+    else if (!tn_subject_agrees(subject, &found, why, sizeof(why)))
+        tn_verdict_fail(verdict, "%s%s", during, why);
+    tn_outcome_free(&found);
+}
+
 static void check_subject(tn_subject *subject, const tn_expression *expression, const char *during,
                           tn_verdict *verdict) {
     expression_names names;
     char why[300];
+    bool are_real = true;
     tn_outcome found = subject->expected;
     if (!find_names(&subject->probe, expression, &names, verdict)) return;
     tn_verdict_skip(verdict, "several outputs, or types that expressions do not have");
-    if (!is_served(&subject->probe, &found)) return;
+    if (!is_served(&subject->probe, &found, &are_real)) return;
+    verdict->outcome = TN_PASSED;
+    if (!are_real) {
+        check_integers(subject, during, verdict);
+        return;
+    }
     found.data[0] = malloc(found.bytes[0] + 1);
     if (!found.data[0]) return;
-    verdict->outcome = TN_PASSED;
     compute(&subject->probe, expression, &names, &found);
     if (!tn_subject_agrees(subject, &found, why, sizeof(why)))
         tn_verdict_fail(verdict, "%s%s", during, why);
@@ -126,7 +157,7 @@ static void check_values(const tn_test *test, const tn_expression *expression,
         tn_subject subject;
         if (values == TN_VALUES_HUGE || !tn_test_subject(test, &change, &subject, &none)) continue;
         snprintf(during, sizeof(during),
-                 "in 32-bit floats, on %s values: ", tn_values_name(values));
+                 "as kernels compute it, on %s values: ", tn_values_name(values));
         check_subject(&subject, expression, during, verdict);
         tn_subject_destroy(&subject);
     }

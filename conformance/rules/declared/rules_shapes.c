@@ -207,15 +207,26 @@ static bool run_many(const tn_test *test, tn_change *change, tn_verdict *verdict
     return tn_rule_run_on_values(test, change, verdict);
 }
 
+enum { STEP = 12 /* from one count to the next */ };
+
+/* Whether there is time for the next step, where the last two took so many seconds (0: there was
+ * none before): a reference may compare each element with each other. */
+static bool has_time(double before, double last) {
+    static const double LEAST = 1e-4, MOST = 0.5;
+    const double growth = before > LEAST ? last / before : STEP;
+    return last * (growth > STEP ? growth : STEP) < MOST;
+}
+
 /* More elements than 16 bits count, along an axis of the first input, by steps of which each shows
  * that there is time for the next: once a type and fields. Sums of so many are as near as the slack
  * says. */
 static void try_many(const shapes *all, uint32_t axis, uint32_t values, tn_verdict *verdict) {
-    enum { MOST = 70001, STEP = 12, MOST_REST = 6007, MOST_US = 40000 };
+    enum { MOST = 70001, MOST_REST = 6007 };
     const tn_test *test = all->test;
     const tn_shape first = all->base[0];
     const int64_t extent = first.extents[axis];
     int64_t rest = 1;
+    double before = 0, last = 0;
     for (uint32_t i = 0; i < first.rank; i++)
         rest *= i == axis ? 1 : first.extents[i];
     if (rest < 1 || rest > MOST_REST || extent < 1) return;
@@ -229,9 +240,10 @@ static void try_many(const shapes *all, uint32_t axis, uint32_t values, tn_verdi
             if (!all->is_fixed[i] && of[i].rank == first.rank && of[i].extents[axis] == extent)
                 of[i].extents[axis] = count;
         const clock_t begin = clock();
-        if (!run_many(test, &change, verdict) ||
-            clock() - begin > MOST_US * (clock_t)(CLOCKS_PER_SEC / 1000000))
-            return;
+        if (!run_many(test, &change, verdict)) return;
+        before = last;
+        last = (double)(clock() - begin) / CLOCKS_PER_SEC;
+        if (!has_time(before, last)) return;
     }
 }
 

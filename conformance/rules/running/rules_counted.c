@@ -180,20 +180,30 @@ static bool run_inputs(const tn_test *test, tn_subject *subject, tn_verdict *ver
     return is_tried;
 }
 
-static bool run_outputs(tn_subject *subject, tn_verdict *verdict) {
-    tn_probe *probe = &subject->probe;
-    bool is_any = false;
+/* Which outputs may have counts, all of them or one alone; how many that are. */
+static uint32_t offer(tn_probe *probe, uint32_t alone) {
+    uint32_t offered = 0;
     for (uint32_t i = 0; i < probe->output_count; i++) {
         const tn_port *declared = tn_graph_output_port(probe->op, i);
         probe->outputs[i].is_offered = probe->outputs[i].is_given && probe->outputs[i].is_counted &&
                                        !probe->outputs[i].unbounded &&
-                                       (declared->flags & TN_PORT_SIZED_BY_RUN);
-        is_any |= probe->outputs[i].is_offered;
+                                       (declared->flags & TN_PORT_SIZED_BY_RUN) &&
+                                       (alone == TN_PROBE_OUTPUTS || alone == i);
+        offered += probe->outputs[i].is_offered;
     }
-    if (is_any) tn_rule_run(subject, "with room for the count of its output", verdict);
+    return offered;
+}
+
+static bool run_outputs(tn_subject *subject, tn_verdict *verdict) {
+    tn_probe *probe = &subject->probe;
+    const uint32_t all = offer(probe, TN_PROBE_OUTPUTS);
+    if (all > 0) tn_rule_run(subject, "with room for the count of its output", verdict);
+    for (uint32_t i = 0; i < probe->output_count && all > 1; i++)
+        if (verdict->outcome == TN_PASSED && offer(probe, i) > 0)
+            tn_rule_run(subject, "with room for the count of one output alone", verdict);
     for (uint32_t i = 0; i < probe->output_count; i++)
         probe->outputs[i].is_offered = false;
-    return is_any;
+    return all > 0;
 }
 
 void tn_rule_counted(const tn_test *test, tn_verdict *verdict) {

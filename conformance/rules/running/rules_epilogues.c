@@ -235,13 +235,13 @@ static void try_short_chains(chain *c, tn_verdict *verdict) {
     }
 }
 
-/* Bias and scale along each axis, of which accepts may refuse some. */
+/* Bias and scale along each axis, axis 1 counted from the end, too. accepts may refuse some. */
 static void try_axes(chain *c, tn_verdict *verdict) {
-    const uint32_t rank = c->subject->probe.outputs[0].shape.rank;
+    const int32_t rank = (int32_t)c->subject->probe.outputs[0].shape.rank;
     for (uint32_t kind = TN_CHAIN_BIAS; kind <= TN_CHAIN_SCALE; kind++)
-        for (uint32_t axis = 0; axis < rank && takes_kind(c, kind); axis++) {
+        for (int32_t axis = -1; axis < rank && takes_kind(c, kind); axis++) {
             c->steps[0] = step_of(kind, 0, 0, 0);
-            c->steps[0].axis = (int32_t)axis;
+            c->steps[0].axis = axis < 0 ? 1 - rank : axis;
             c->count = 1;
             if (axis != 1) check_chain(c, verdict);
         }
@@ -254,8 +254,12 @@ static tn_chain_step draw_step(const chain *c, uint64_t *random) {
         const uint32_t activation = 1 + (uint32_t)tn_random_below(random, TN_ACTIVATION_ELU);
         const float alpha = alphas[tn_random_below(random, 4)];
         const float beta = betas[tn_random_below(random, 4)];
+        tn_chain_step step =
+            step_of(kind, kind == TN_CHAIN_ACTIVATION ? activation : 0, alpha, beta);
+        if (step.axis > 0 && tn_random_below(random, 2))
+            step.axis -= (int32_t)c->subject->probe.outputs[0].shape.rank;
         if (kind == TN_CHAIN_ACTIVATION ? takes_activation(c, activation) : takes_kind(c, kind))
-            return step_of(kind, kind == TN_CHAIN_ACTIVATION ? activation : 0, alpha, beta);
+            return step;
     }
 }
 

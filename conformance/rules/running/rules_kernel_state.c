@@ -40,6 +40,20 @@ typedef struct saved_probe {
     const tn_guarded *saved;
 } saved_probe;
 
+/* With more bytes behind it, which are its own again. */
+static void load_longer(tn_probe *probe, const tn_guarded *saved, tn_verdict *verdict) {
+    const size_t bytes = saved->bytes, more[] = {1, 8, bytes, 4096};
+    for (size_t i = 0; i < TN_COUNT(more) && verdict->outcome == TN_PASSED; i++) {
+        char *longer = malloc(bytes + more[i]);
+        for (size_t at = 0; longer && at < bytes + more[i]; at++)
+            longer[at] = saved->data[at % bytes];
+        if (longer)
+            load_damaged(probe, longer, bytes + more[i], "load of a state with more bytes",
+                         verdict);
+        free(longer);
+    }
+}
+
 static void damage(void *user, tn_verdict *verdict) {
     const saved_probe *given = user;
     tn_probe *probe = given->probe;
@@ -53,6 +67,7 @@ static void damage(void *user, tn_verdict *verdict) {
         load_damaged(probe, damaged, bytes, "load of a state with a byte changed", verdict);
     }
     free(damaged);
+    load_longer(probe, saved, verdict);
 }
 
 /* What was loaded computes the same bits as what was prepared, and saves the same bytes. */

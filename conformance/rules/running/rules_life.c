@@ -70,7 +70,7 @@ bool tn_rule_start(tn_probe_life *life, tn_probe_context *context, tn_probe *pro
     return status == TN_OK;
 }
 
-static const tn_change other_numbers = {.seed = 99, .axis = -1};
+static const tn_change other_numbers = {.seed = 99, .axis = -1, .moves_values = true};
 
 /* An engine reuses its memory: other numbers come to the addresses of those before. */
 static void run_in_place_of(tn_probe_context *context, pair *p, tn_verdict *verdict) {

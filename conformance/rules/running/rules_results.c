@@ -241,13 +241,15 @@ void tn_rule_case_results(const tn_test *test, tn_verdict *verdict) {
 }
 
 void tn_rule_writes_all(const tn_test *test, tn_verdict *verdict) {
-    static const uint8_t poisons[] = {0x00, 0xFF, 0x3C};
+    static const uint8_t poisons[] = {0x00, 0xFF, 0x3C}, fresh[] = {0x01, 0xFE, 0x3C};
     tn_subject subject;
     tn_outcome first = {0};
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     for (size_t i = 0; i < sizeof(poisons) && verdict->outcome == TN_PASSED; i++) {
         tn_outcome found = {0};
         char why[300];
+        subject.probe.packed_filler = poisons[i];
+        tn_fresh_memory(test->counter, fresh[i]);
         if (tn_probe_once(&subject.probe, true, false, poisons[i], i == 0 ? &first : &found) !=
             TN_OK)
             tn_verdict_error(verdict, &subject.probe, "");
@@ -255,10 +257,13 @@ void tn_rule_writes_all(const tn_test *test, tn_verdict *verdict) {
                  !tn_results_equal(&first, &found, is_deterministic(test), why, sizeof(why)) &&
                  !blame_unwritten(&subject.probe, &subject.expected, &found, true, poisons[i],
                                   verdict))
-            tn_verdict_fail(verdict, "with outputs and workspace full of 0x%02x before: %s",
+            tn_verdict_fail(verdict,
+                            "with outputs, workspace, packed weights and new memory full of 0x%02x "
+                            "before: %s",
                             poisons[i], why);
         tn_outcome_free(&found);
     }
+    tn_fresh_memory(test->counter, TN_FRESH_FILLER);
     tn_outcome_free(&first);
     tn_subject_destroy(&subject);
 }

@@ -130,6 +130,18 @@ static void load_state(tn_subject *subject, const char *data, size_t bytes, cons
     free(params);
 }
 
+/* With more bytes behind it, which are its own again. */
+static void load_longer(tn_subject *subject, const tn_guarded *saved, tn_verdict *verdict) {
+    const size_t bytes = saved->bytes, more[] = {1, 8, bytes, 4096};
+    for (size_t i = 0; i < TN_COUNT(more) && verdict->outcome == TN_PASSED; i++) {
+        char *longer = malloc(bytes + more[i]);
+        for (size_t at = 0; longer && at < bytes + more[i]; at++)
+            longer[at] = saved->data[at % bytes];
+        if (longer) load_state(subject, longer, bytes + more[i], "with more bytes", verdict);
+        free(longer);
+    }
+}
+
 static void load_damaged(tn_subject *subject, const tn_guarded *saved, tn_verdict *verdict) {
     const size_t bytes = saved->bytes, step = bytes / 64 + 1;
     char *damaged = malloc(bytes + 1);
@@ -141,6 +153,7 @@ static void load_damaged(tn_subject *subject, const tn_guarded *saved, tn_verdic
         load_state(subject, damaged, bytes, "a byte changed", verdict);
     }
     free(damaged);
+    load_longer(subject, saved, verdict);
 }
 
 static size_t measure(void) {

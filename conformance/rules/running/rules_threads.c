@@ -397,8 +397,10 @@ static void check_other_shapes(const tn_test *test, tn_subject *subjects, tn_ver
 
 void tn_rule_contexts(const tn_test *test, tn_verdict *verdict) {
     /* a constant's numbers are an engine's, which has both contexts */
-    const tn_change other_numbers = {
-        .seed = test->are_constant ? 0 : 99, .values = TN_VALUES_SMALL, .axis = -1};
+    const tn_change other_numbers = {.seed = test->are_constant ? 0 : 99,
+                                     .values = TN_VALUES_SMALL,
+                                     .axis = -1,
+                                     .moves_values = !test->are_constant};
     tn_subject subjects[2];
     tn_verdict none = {0};
     if (!tn_test_subject(test, NULL, &subjects[0], verdict)) return;

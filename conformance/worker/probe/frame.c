@@ -95,7 +95,7 @@ tn_status tn_frame_leave(const tn_frame *frame, tn_probe *probe, const tn_frame_
                               "numbers changed",
                               watch->name));
     }
-    if (tn_watch_changed_by_callback(what, sizeof(what)))
+    if (tn_watch_changed_by_callback(watch->name, what, sizeof(what)))
         return broken(probe, "environment", tn_fail(TN_ERROR_PLUGIN, "%s %s", watch->name, what));
     if (hash_of_given(frame->call, probe->kernel) != watch->given)
         return broken(

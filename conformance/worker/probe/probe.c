@@ -66,7 +66,9 @@ static tn_status begin_life(tn_probe_life *life, tn_probe *probe) {
                      probe->kernel && probe->kernel->traits & TN_KERNEL_OPENMP);
     life->packed = probe->packed;
     life->owns_packed = !probe->packed;
-    return life->owns_packed ? tn_packed_store_create(probe->allocator, &life->packed) : TN_OK;
+    if (life->owns_packed) TN_TRY(tn_packed_store_create(probe->allocator, &life->packed));
+    if (life->owns_packed) tn_packed_store_set_filler(life->packed, probe->packed_filler);
+    return TN_OK;
 }
 
 tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe) {

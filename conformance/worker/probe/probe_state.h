@@ -61,6 +61,7 @@ struct tn_probe {
     tn_probe_asking *asking;            /* null: nobody counts */
     const tn_thread_pool *pool;         /* null: the processor's, of `threads` */
     bool is_open;                       /* extents of what is no constant are -1, as before a run */
+    uint8_t packed_filler;              /* of packed weights, before the kernel fills them */
     bool keeps_constants; /* they have one address in all callbacks, as an engine's have */
     char rule[32];        /* of the contract that was broken, "" when a callback just failed */
 };

@@ -64,7 +64,7 @@ void tn_process_note(void) {
     seeded_by = NULL;
 }
 
-bool tn_process_changed_by_callback(char *what, size_t bytes) {
+bool tn_process_changed_by_callback(bool asks_system, char *what, size_t bytes) {
     const char *seed = atomic_exchange(&seeded_by, NULL);
     if (seed) {
         snprintf(what, bytes,
@@ -73,7 +73,7 @@ bool tn_process_changed_by_callback(char *what, size_t bytes) {
                  seed);
         return true;
     }
-    if (known.is_noted && known.has_input && !has_input()) {
+    if (asks_system && known.is_noted && known.has_input && !has_input()) {
         known.has_input = open("/dev/null", O_RDONLY | O_CLOEXEC) == STDIN_FILENO;
         snprintf(what, bytes, "closes the process' standard input");
         return true;
@@ -146,7 +146,7 @@ bool tn_process_changed(char *what, size_t bytes) {
         return true;
     }
     return has_other_timer(what, bytes) || has_other_thread(what, bytes) ||
-           tn_process_changed_by_callback(what, bytes);
+           tn_process_changed_by_callback(true, what, bytes);
 }
 
 #ifndef IS_SANITIZED

@@ -13,7 +13,8 @@
 void tn_process_note(void);
 /* Says what changed since, and puts it back as it was; false: nothing did. */
 bool tn_process_changed(char *what, size_t bytes);
-/* The same but for what takes long to look at. */
-bool tn_process_changed_by_callback(char *what, size_t bytes);
+/* The same but for what takes long to look at, and without asking the system where it is not to be
+ * asked. */
+bool tn_process_changed_by_callback(bool asks_system, char *what, size_t bytes);
 
 #endif

@@ -28,8 +28,11 @@ void tn_watch_begin(void);
 void tn_watch_moved(void);
 /* Says what changed since, and puts it back as it was; false: nothing did. */
 bool tn_watch_changed(char *what, size_t bytes);
-/* The same but for what takes long to look at (handlers, what was printed): after each callback.
- * Nothing on other threads. */
-bool tn_watch_changed_by_callback(char *what, size_t bytes);
+/* A test begins: its callbacks are counted anew. */
+void tn_watch_begin_test(void);
+/* The same as tn_watch_changed but for what takes long to look at (handlers, what was printed):
+ * after each callback, of which `callback` is the name, a literal. What only the system knows is
+ * looked at after a callback's first calls, and then after some. Nothing on other threads. */
+bool tn_watch_changed_by_callback(const char *callback, char *what, size_t bytes);
 
 #endif

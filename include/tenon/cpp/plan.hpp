@@ -7,6 +7,7 @@
 #include <tenon/calibrate.h>
 #include <tenon/cpp/build_options.hpp>
 #include <tenon/cpp/graph.hpp>
+#include <tenon/engine.h>
 
 namespace tenon {
 
@@ -92,6 +93,11 @@ class Plan : public Owned<tn_plan, tn_plan_destroy> {
     }
     void save(std::string_view path) const {
         check(tn_plan_save(get(), detail::text(path).c_str()));
+    }
+    /* Another plan, with the libraries that this one needs in it (tenon/engine.h). */
+    Plan embed_libraries() const {
+        return Plan(detail::made<tn_plan>(
+            [&](tn_plan **out) { return tn_plan_embed_libraries(get(), out); }));
     }
     const char *report() const noexcept { return tn_plan_report(get()); }
 

@@ -7,6 +7,7 @@
 #include <tenon/compile.h>
 #include <tenon/cpp/handle.hpp>
 #include <tenon/crash.h>
+#include <tenon/engine.h>
 
 namespace tenon {
 
@@ -22,6 +23,18 @@ class Runtime : public Shared<tn_runtime, tn_runtime_retain, tn_runtime_release>
     void load_library_as(std::string_view path, std::string_view domain) const {
         check(tn_runtime_load_library_as(get(), detail::text(path).c_str(),
                                          detail::text(domain).c_str()));
+    }
+    /* Those libraries of a plan that the options trust (tenon/engine.h); answers how many. */
+    uint32_t load_embedded(std::string_view path, const tn_embedded_options &options) const {
+        uint32_t count = 0;
+        check(tn_runtime_load_embedded(get(), detail::text(path).c_str(), &options, &count));
+        return count;
+    }
+    uint32_t load_embedded(const void *data, uint64_t bytes,
+                           const tn_embedded_options &options) const {
+        uint32_t count = 0;
+        check(tn_runtime_load_embedded_bytes(get(), data, bytes, &options, &count));
+        return count;
     }
     void register_library(tn_library_entry entry) const {
         check(tn_runtime_register_library(get(), entry));

@@ -48,9 +48,10 @@ TN_INLINE tn_vector tn_vector_sigmoid(tn_vector x) {
     return 1.0f / (1.0f + tn_vector_exp(-x));
 }
 
-/* x P(x^2) / Q(x^2), fitted to the least relative error (7e-9) for |x| < 9.05, where 1 is nearest
- * from there on; rounding makes it 3e-7. NaN stays NaN. */
-TN_INLINE tn_vector tn_vector_tanh(tn_vector x) {
+/* tanh(x) as a numerator, which is returned, and a denominator, which is positive: x P(x^2) /
+ * Q(x^2), fitted to the least relative error (7e-9) for |x| < 9.05, where 1 is nearest from there
+ * on. NaN stays NaN. */
+TN_INLINE tn_vector tn_vector_tanh_fraction(tn_vector x, tn_vector *out_denominator) {
     x = tn_vector_min(tn_vector_max(x, tn_vector_all(-9.05f)), tn_vector_all(9.05f));
     const tn_vector square = x * x;
     tn_vector p = square * -8.35764427e-14f + 5.22764089e-11f;
@@ -61,9 +62,15 @@ TN_INLINE tn_vector tn_vector_tanh(tn_vector x) {
     p = p * square + 1.0f;
     tn_vector q = square * 2.54265586e-4f + 2.44856700e-2f;
     q = q * square + 4.64152008e-1f;
-    q = q * square + 1.0f;
-    const tn_vector y = x * p / q;
-    return tn_vector_min(tn_vector_max(y, tn_vector_all(-1.0f)), tn_vector_all(1.0f));
+    *out_denominator = q * square + 1.0f;
+    return x * p;
+}
+
+/* Within 3e-7, and never beyond 1. */
+TN_INLINE tn_vector tn_vector_tanh(tn_vector x) {
+    tn_vector q;
+    const tn_vector p = tn_vector_tanh_fraction(x, &q);
+    return tn_vector_min(tn_vector_max(p / q, tn_vector_all(-1.0f)), tn_vector_all(1.0f));
 }
 
 /* 1 - erf(x) for x >= 0, as exp(-x^2) t p(t) with t = 1 / (1 + 0.4 x). Keeps its digits up to

@@ -42,6 +42,13 @@ tn_status tn_cuda_any_run(tn_call *call, tn_cuda_any_launch launch, const void *
     static const tn_kernel symbol = {                                                              \
         TN_KERNEL_BEGIN("cuda", domain_name, operator_name, kernel_name, 1, words),                \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE, __VA_ARGS__}
+/* Of ONNX's operators whose other kernels are faster but not of every type. */
+#define TN_CUDA_ANY_FALLBACK(symbol, operator_name, run_function)                                  \
+    const tn_kernel symbol = {TN_KERNEL_BEGIN("cuda", "", operator_name, "elements", 1,            \
+                                              "An element of the output a thread, of any type."),  \
+                              .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE |           \
+                                        TN_KERNEL_FALLBACK,                                        \
+                              .accepts = tn_cuda_any_accepts, .run = run_function}
 
 #ifdef __cplusplus
 }

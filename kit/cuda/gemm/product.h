@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matrix products on CUDA for operators that read as one (Gemm, MatMul): what a node means, and the
- * callbacks of three kernels, through cuBLASLt (product_library.cu), and our own for few rows times
- * a constant matrix (product_gemv.cu) and for 8-bit numbers (product_int8.cu). The operator's
- * folder says how its node reads as a product.
+ * callbacks of four kernels, through cuBLASLt (product_library.cu), and our own for a constant
+ * matrix times few rows (product_gemv.cu), times rows on tensor cores (product_tensor.cu) and for
+ * 8-bit numbers (product_int8.cu). The operator's folder says how its node reads as a product.
  */
 #ifndef TN_KIT_CUDA_GEMM_PRODUCT_H
 #define TN_KIT_CUDA_GEMM_PRODUCT_H
@@ -68,20 +68,26 @@ const void *tn_cuda_product_addend(const tn_call *call, const tn_cuda_product_no
 #define TN_CUDA_PRODUCT_DECLARE(name)                                                              \
     tn_status tn_cuda_product_##name##_accepts(tn_call *call) TN_NOEXCEPT;                         \
     tn_status tn_cuda_product_##name##_tactics(tn_call *call) TN_NOEXCEPT;                         \
+    tn_status tn_cuda_product_##name##_reshape(tn_call *call) TN_NOEXCEPT;                         \
+    tn_status tn_cuda_product_##name##_run(tn_call *call) TN_NOEXCEPT
+#define TN_CUDA_PRODUCT_DECLARE_STATE(name)                                                        \
     tn_status tn_cuda_product_##name##_prepare(tn_call *call) TN_NOEXCEPT;                         \
     void tn_cuda_product_##name##_release(tn_call *call) TN_NOEXCEPT;                              \
     tn_status tn_cuda_product_##name##_open(tn_call *call) TN_NOEXCEPT;                            \
-    void tn_cuda_product_##name##_close(tn_call *call) TN_NOEXCEPT;                                \
-    tn_status tn_cuda_product_##name##_reshape(tn_call *call) TN_NOEXCEPT;                         \
-    tn_status tn_cuda_product_##name##_run(tn_call *call) TN_NOEXCEPT
+    void tn_cuda_product_##name##_close(tn_call *call) TN_NOEXCEPT
 TN_CUDA_PRODUCT_DECLARE(library);
 TN_CUDA_PRODUCT_DECLARE(gemv);
+TN_CUDA_PRODUCT_DECLARE(tensor);
 TN_CUDA_PRODUCT_DECLARE(int8);
+TN_CUDA_PRODUCT_DECLARE_STATE(library);
+TN_CUDA_PRODUCT_DECLARE_STATE(constants); /* gemv's and tensor's; product_constants.h */
+TN_CUDA_PRODUCT_DECLARE_STATE(int8);
 
-#define TN_CUDA_PRODUCT_CALLBACKS(name)                                                            \
+/* `state`: whose prepare, release, open and close. */
+#define TN_CUDA_PRODUCT_CALLBACKS(name, state)                                                     \
     .accepts = tn_cuda_product_##name##_accepts, .tactics = tn_cuda_product_##name##_tactics,      \
-    .prepare = tn_cuda_product_##name##_prepare, .release = tn_cuda_product_##name##_release,      \
-    .open = tn_cuda_product_##name##_open, .close = tn_cuda_product_##name##_close,                \
+    .prepare = tn_cuda_product_##state##_prepare, .release = tn_cuda_product_##state##_release,    \
+    .open = tn_cuda_product_##state##_open, .close = tn_cuda_product_##state##_close,              \
     .reshape = tn_cuda_product_##name##_reshape, .run = tn_cuda_product_##name##_run
 
 #define TN_CUDA_PRODUCT_KERNEL(variable, operator_name, name_text, callbacks, user_table,          \
@@ -97,40 +103,56 @@ TN_CUDA_PRODUCT_DECLARE(int8);
         .traits = traits_of,                                                                       \
         .absorbs = TN_FLOAT_ABSORBS(TN_ACTIVATIONS_1_0) more_facets,                               \
         TN_COMBINATIONS(combination_table),                                                        \
-        TN_CUDA_PRODUCT_CALLBACKS(callbacks),                                                      \
+        callbacks,                                                                                 \
         .user = (void *)(uintptr_t) & (user_table),                                                \
     }
-#define TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, byte_table)               \
+#define TN_CUDA_PRODUCT_OWN TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE
+#define TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, half_table, float_table,  \
+                                    byte_table)                                                    \
     static const tn_cuda_product_user strict = {read_function, false, -1};                         \
-    TN_CUDA_PRODUCT_KERNEL(gemv, operator_name, "gemv", gemv, strict,                              \
-                           TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE, ", " TN_FACET_SOFTMAX,  \
-                           table,                                                                  \
+    static const tn_cuda_product_user rounded = {read_function, true, -1};                         \
+    TN_CUDA_PRODUCT_KERNEL(gemv, operator_name, "gemv",                                            \
+                           TN_CUDA_PRODUCT_CALLBACKS(gemv, constants), strict,                     \
+                           TN_CUDA_PRODUCT_OWN, ", " TN_FACET_SOFTMAX, table,                      \
                            "Up to 8 rows times a constant matrix. Limited by reading it, once.");  \
-    TN_CUDA_PRODUCT_KERNEL(                                                                        \
-        gemm_int8, operator_name, "gemm_int8", int8, strict,                                       \
-        TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE, "", byte_table,                            \
-        "8-bit products, exact sums; the matrix quantised a column. Limited by "                   \
-        "the latency of tiles to shared memory.")
+    TN_CUDA_PRODUCT_KERNEL(gemm_tensor, operator_name, "gemm_tensor",                              \
+                           TN_CUDA_PRODUCT_CALLBACKS(tensor, constants), strict,                   \
+                           TN_CUDA_PRODUCT_OWN, "", half_table,                                    \
+                           "Rows times a constant matrix on tensor cores. Limited by the latency " \
+                           "of tiles to shared memory.");                                          \
+    TN_CUDA_PRODUCT_KERNEL(gemm_tensor_tf32, operator_name, "gemm_tensor_tf32",                    \
+                           TN_CUDA_PRODUCT_CALLBACKS(tensor, constants), rounded,                  \
+                           TN_CUDA_PRODUCT_OWN | TN_KERNEL_TF32, "", float_table,                  \
+                           "The same; 32-bit floats are rounded to tf32 before they are "          \
+                           "multiplied.");                                                         \
+    TN_CUDA_PRODUCT_KERNEL(gemm_int8, operator_name, "gemm_int8",                                  \
+                           TN_CUDA_PRODUCT_CALLBACKS(int8, int8), strict, TN_CUDA_PRODUCT_OWN, "", \
+                           byte_table,                                                             \
+                           "8-bit products, exact sums; the matrix quantised a column. Limited "   \
+                           "by the latency of tiles to shared memory.")
+#define TN_CUDA_PRODUCT_OWN_LIST &gemv, &gemm_tensor, &gemm_tensor_tf32, &gemm_int8
 
 /* Defines the kernels of an operator that reads as a product; TN_CUDA_PRODUCT_KERNEL_LIST names
- * them. `table`: the combinations, `byte_table`: those of 8-bit numbers, `float_table`: those in
- * which 32-bit floats may be rounded to tf32. */
+ * them. `table`: the combinations, `half_table`: those of 16-bit floats, `float_table`: those in
+ * which 32-bit floats may be rounded to tf32, `byte_table`: those of 8-bit numbers. */
 #if TN_HAS_CUBLASLT
-#define TN_CUDA_PRODUCT_KERNELS(operator_name, read_function, table, byte_table, float_table)      \
-    TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, byte_table);                  \
-    static const tn_cuda_product_user rounded = {read_function, true, -1};                         \
-    TN_CUDA_PRODUCT_KERNEL(cublaslt, operator_name, "cublaslt", library, strict,                   \
+#define TN_CUDA_PRODUCT_KERNELS(operator_name, read_function, table, half_table, float_table,      \
+                                byte_table)                                                        \
+    TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, half_table, float_table,      \
+                                byte_table);                                                       \
+    TN_CUDA_PRODUCT_KERNEL(cublaslt, operator_name, "cublaslt",                                    \
+                           TN_CUDA_PRODUCT_CALLBACKS(library, library), strict,                    \
                            TN_KERNEL_CAPTURABLE, "", table,                                        \
                            "cuBLASLt's product; 32-bit floats are multiplied as they are.");       \
     TN_CUDA_PRODUCT_KERNEL(                                                                        \
-        cublaslt_tf32, operator_name, "cublaslt_tf32", library, rounded,                           \
+        cublaslt_tf32, operator_name, "cublaslt_tf32",                                             \
+        TN_CUDA_PRODUCT_CALLBACKS(library, library), rounded,                                      \
         TN_KERNEL_CAPTURABLE | TN_KERNEL_TF32, "", float_table,                                    \
         "cuBLASLt's product; 32-bit floats are rounded to tf32 before they are multiplied.")
-#define TN_CUDA_PRODUCT_KERNEL_LIST &gemv, &gemm_int8, &cublaslt, &cublaslt_tf32
+#define TN_CUDA_PRODUCT_KERNEL_LIST TN_CUDA_PRODUCT_OWN_LIST, &cublaslt, &cublaslt_tf32
 #else
-#define TN_CUDA_PRODUCT_KERNELS(operator_name, read_function, table, byte_table, float_table)      \
-    TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, byte_table)
-#define TN_CUDA_PRODUCT_KERNEL_LIST &gemv, &gemm_int8
+#define TN_CUDA_PRODUCT_KERNELS     TN_CUDA_PRODUCT_OWN_KERNELS
+#define TN_CUDA_PRODUCT_KERNEL_LIST TN_CUDA_PRODUCT_OWN_LIST
 #endif
 
 #ifdef __cplusplus

@@ -6,19 +6,11 @@
  * result is one block's. See product.h.
  */
 #include <tenon/kit/cuda/activate.cuh>
-#include "kit/cuda/gemm/product.h"
+#include "kit/cuda/gemm/product_constants.h"
 #include <tenon/kit/cuda/launch.cuh>
 #include <tenon/kit/cuda/launch.h>
 #include <tenon/kit/cuda/number.cuh>
-#include <tenon/kit/cuda/upload.h>
 #include <tenon/kit/cuda/warp.cuh>
-
-#include <string.h>
-
-extern "C" {
-#include "kit/math/element.h"
-#include "kit/operator/kernel_memory.h"
-}
 
 namespace {
 
@@ -33,12 +25,6 @@ struct gemv_launch {
     float alpha, residual_factor;
     tn_cuda_activation activation;
     bool has_softmax;
-};
-
-struct gemv_state {
-    tn_cuda_product_node node;
-    void *b; /* columns x depth, in a's type; null: the node's own lies so */
-    float *bias;
 };
 
 template <typename T, int N> struct alignas(sizeof(T) * N) pack { T items[N]; };
@@ -205,39 +191,6 @@ bool read(const tn_call *call, tn_cuda_product_node *out_node) {
            (!out_node->epilogue.has_softmax || out_node->product.columns <= MOST_SOFTMAX);
 }
 
-/* b by columns, in a's type. */
-tn_status prepare_matrix(tn_call *call, gemv_state *state) {
-    const tn_cuda_product *p = &state->node.product;
-    const tn_tensor *b = call->inputs[B];
-    const tn_type type = state->node.type;
-    if (p->b_is_transposed && b->type == type) return TN_OK;
-    const uint64_t bytes = (uint64_t)tn_element_count(b) * tn_element_bytes(type);
-    void *packed = call->host->allocate(call->host, bytes, 64);
-    if (!packed)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
-                                (unsigned long long)bytes);
-    const int64_t row = p->b_is_transposed ? 1 : p->columns;
-    const int64_t column = p->b_is_transposed ? p->depth : 1;
-    for (int64_t n = 0; n < p->columns; n++)
-        for (int64_t k = 0; k < p->depth; k++)
-            tn_element_store_f64(packed, type, n * p->depth + k,
-                                 tn_element_load_f64(b->data, b->type, k * row + n * column));
-    const tn_status status = tn_cuda_upload(call, packed, bytes, &state->b);
-    call->host->deallocate(call->host, packed);
-    return status;
-}
-
-tn_status prepare_bias(tn_call *call, gemv_state *state) {
-    const uint64_t bytes = (uint64_t)state->node.product.columns * sizeof(float);
-    if (!state->node.has_bias) return TN_OK;
-    float *bias = (float *)call->host->allocate(call->host, bytes, 64);
-    if (!bias) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for biases");
-    tn_cuda_product_bias(call, &state->node, bias);
-    const tn_status status = tn_cuda_upload(call, bias, bytes, (void **)&state->bias);
-    call->host->deallocate(call->host, bias);
-    return status;
-}
-
 } // namespace
 
 tn_status tn_cuda_product_gemv_accepts(tn_call *call) TN_NOEXCEPT {
@@ -253,34 +206,6 @@ tn_status tn_cuda_product_gemv_tactics(tn_call *call) TN_NOEXCEPT {
     return TN_OK;
 }
 
-tn_status tn_cuda_product_gemv_prepare(tn_call *call) TN_NOEXCEPT {
-    TN_TRY(tn_kernel_state_create(call, sizeof(gemv_state)));
-    gemv_state *state = (gemv_state *)call->state;
-    tn_status status = TN_OK;
-    if (!read(call, &state->node))
-        status = call->host->fail(call, TN_ERROR_UNSUPPORTED, "this node reads as no product");
-    if (status == TN_OK) status = prepare_matrix(call, state);
-    if (status == TN_OK) status = prepare_bias(call, state);
-    if (status != TN_OK) tn_cuda_product_gemv_release(call);
-    return status;
-}
-
-void tn_cuda_product_gemv_release(tn_call *call) TN_NOEXCEPT {
-    const gemv_state *state = (const gemv_state *)call->state;
-    if (state->b) call->device->deallocate(call->device, state->b, call->stream);
-    if (state->bias) call->device->deallocate(call->device, state->bias, call->stream);
-    tn_kernel_state_destroy(call);
-}
-
-/* A context has the node for its shapes. */
-tn_status tn_cuda_product_gemv_open(tn_call *call) TN_NOEXCEPT {
-    return tn_kernel_context_create(call, sizeof(tn_cuda_product_node));
-}
-
-void tn_cuda_product_gemv_close(tn_call *call) TN_NOEXCEPT {
-    call->host->deallocate(call->host, call->context);
-}
-
 tn_status tn_cuda_product_gemv_reshape(tn_call *call) TN_NOEXCEPT {
     call->workspace_bytes = 0;
     if (call->outputs[0]->bytes == 0) return TN_OK;
@@ -290,7 +215,7 @@ tn_status tn_cuda_product_gemv_reshape(tn_call *call) TN_NOEXCEPT {
 }
 
 tn_status tn_cuda_product_gemv_run(tn_call *call) TN_NOEXCEPT {
-    const gemv_state *state = (const gemv_state *)call->state;
+    const tn_cuda_product_constants *state = (const tn_cuda_product_constants *)call->state;
     const tn_cuda_product_node *node = (const tn_cuda_product_node *)call->context;
     const tn_cuda_product *p = &node->product;
     gemv_launch l = {};

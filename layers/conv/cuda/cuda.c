@@ -147,7 +147,7 @@ static const tn_kernel implicit_gemm_int8 = {
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
     .absorbs = TN_FLOAT_ABSORBS(TN_ACTIVATIONS_1_0),
     TN_COMBINATIONS(implicit_gemm_int8_combinations),
-    TN_CUDA_PRODUCT_CALLBACKS(int8),
+    TN_CUDA_PRODUCT_CALLBACKS(int8, int8),
     .user = (void *)(uintptr_t)&pixels,
 };
 

@@ -52,12 +52,6 @@ static tn_status integer_run(tn_call *call) {
     return run(call, call->inputs[inputs->w], tn_infer_input(call, inputs->bias), &job);
 }
 
-#define ELEMENTS(symbol, name, run_function)                                                       \
-    const tn_kernel symbol = {TN_KERNEL_BEGIN("cuda", "", name, "elements", 1,                     \
-                                              "An element of the output a thread, of any type."),  \
-                              .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE |           \
-                                        TN_KERNEL_FALLBACK,                                        \
-                              .accepts = tn_cuda_any_accepts, .run = run_function}
-ELEMENTS(tn_conv_cuda_any, "Conv", conv_run);
-ELEMENTS(tn_conv_integer_cuda_any, "ConvInteger", integer_run);
-ELEMENTS(tn_q_linear_conv_cuda_any, "QLinearConv", integer_run);
+TN_CUDA_ANY_FALLBACK(tn_conv_cuda_any, "Conv", conv_run);
+TN_CUDA_ANY_FALLBACK(tn_conv_integer_cuda_any, "ConvInteger", integer_run);
+TN_CUDA_ANY_FALLBACK(tn_q_linear_conv_cuda_any, "QLinearConv", integer_run);

@@ -102,3 +102,18 @@ def dynamic_bert(net):
         w = net.constant(net.rng.integers(-64, 65, (x.channels, out)).astype(np.int8))
         x = ms(net, "DynamicQuantizeMatMul", x, w, net.constant(np.float32(0.006)), net.constant(np.array(0, np.int8)), net.vector(out)).of(out)
     net.output(net.layer_norm(x), "output")
+
+
+@FAMILY.add(TEXTS, (13, "script"), (17, "script"), loose=2e-2)
+def dynamic_tagger(net):
+    """The same of an LSTM of both directions: DynamicQuantizeLSTM, and one behind it of one direction with a scale a column."""
+    x = net.Transpose(net.Gather(table(net, 20, 8), net.input("tokens", ["batch", "length"], I64, 0, 20)), perm=[1, 0, 2])
+    for depth, directions in ((8, 2), (20, 1)):
+        w, r = (net.constant(net.rng.integers(-64, 65, (directions, n, 40)).astype(np.int8)) for n in (depth, 10))
+        shape = (2,) if directions == 2 else (1, 40)
+        scale, zero = net.constant(net.rng.uniform(0.003, 0.008, shape).astype(np.float32)), net.constant(np.zeros(shape, np.int8))
+        bias = net.constant(net.rng.uniform(-0.1, 0.1, (directions, 80)).astype(np.float32))
+        y, *_ = ms(net, "DynamicQuantizeLSTM", x, w, r, bias, None, None, None, None, scale, zero, scale, zero, outputs=3, hidden_size=10,
+                   direction="bidirectional" if directions == 2 else "forward")
+        x = net.Reshape(net.Transpose(y, perm=[0, 2, 1, 3]), [0, 0, -1])
+    net.output(net.linear(x.of(10), 5), "tags")

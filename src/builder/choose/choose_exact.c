@@ -10,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { NODE_LIMIT = 24, STEP_LIMIT = 400000 };
+/* Estimates, which a coarse problem is of, are not worth 20 ms of search. */
+enum { NODE_LIMIT = 24, STEP_LIMIT = 400000, COARSE_STEP_LIMIT = 20000 };
 
 typedef struct tensor_state {
     uint32_t tensor, from, read;
@@ -25,7 +26,7 @@ typedef struct exact_search {
     double best_cost;
     tensor_state *undo;
     size_t undo_count;
-    uint32_t steps;
+    uint32_t steps, step_limit;
 } exact_search;
 
 static const tn_choose_candidate *candidate_of(const exact_search *exact, uint32_t node,
@@ -107,7 +108,7 @@ static void visit(exact_search *exact, uint32_t node, double cost) {
     }
     for (uint32_t c = 0; c < problem->nodes[node].candidate_count; c++) {
         const tn_choose_candidate *candidate = candidate_of(exact, node, c);
-        if (!is_free(exact, candidate) || ++exact->steps > STEP_LIMIT) continue;
+        if (!is_free(exact, candidate) || ++exact->steps > exact->step_limit) continue;
         size_t undo_count = exact->undo_count;
         exact->choice[node] = c;
         cover(exact, node, candidate, true);
@@ -150,7 +151,10 @@ static size_t most_uses(const tn_choose_problem *problem) {
 
 tn_status tn_choose_exact(const tn_allocator *allocator, const tn_choose_problem *problem,
                           uint32_t *choice, double *cost) {
-    exact_search exact = {.problem = problem, .best_choice = choice, .best_cost = *cost};
+    exact_search exact = {.problem = problem,
+                          .best_choice = choice,
+                          .best_cost = *cost,
+                          .step_limit = problem->is_coarse ? COARSE_STEP_LIMIT : STEP_LIMIT};
     tn_arena *arena = NULL;
     size_t nodes = (size_t)problem->node_count + 1, tensors = (size_t)problem->tensor_count + 1;
     if (problem->node_count > NODE_LIMIT) return TN_OK;

@@ -103,6 +103,7 @@ static tn_status add_storages(tn_lowering *lowering, uint32_t index,
     bool is_accepted = true;
     uint32_t tactics = 1;
     tn_candidate each = *candidate;
+    if (tn_lower_is_outdone(lowering, index, candidate)) return TN_OK;
     if (lowering->facts->is_shaped[index] || needs_a_question(candidate->entry->kernel))
         TN_TRY(accepts(lowering, index, candidate, &is_accepted, &tactics));
     for (uint32_t tactic = 0; is_accepted && tactic < tactics; tactic++) {

@@ -58,6 +58,10 @@ typedef struct tn_lowering {
 } tn_lowering;
 
 /* --- timing/ --- */
+/* Whether a kernel need not be asked for channels last: estimates alone decide, and one of the
+ * node's candidates so far is the same kernel with blocks of channels, which they think no slower.
+ * Asking oneDNN takes up to a millisecond. */
+bool tn_lower_is_outdone(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate);
 /* The costs of all candidates: measured, or estimated. */
 tn_status tn_lower_costs(tn_lowering *lowering);
 /* Nanoseconds of a conversion of a tensor, from a storage to another. */
@@ -66,8 +70,15 @@ tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_
 /* The costs of a node's candidates for the choice: as measured, but for those that are equal within
  * their noise. `scratch`: as many. */
 void tn_lower_level(const tn_lowering *lowering, uint32_t node, double *scratch, double *out_costs);
-/* Whether a network with kernels that use OpenMP is enough faster than the best one without. */
-bool tn_lower_is_worth_openmp(double cost, double without_cost);
+/* A choice with kernels that use OpenMP: how many steps it has, all of which have their loops done
+ * by OpenMP's team, and how many of those kernels are made anew for each new shape (0 where nothing
+ * but a batch varies). */
+typedef struct tn_lower_openmp {
+    uint32_t steps, made;
+} tn_lower_openmp;
+/* Whether such a choice is enough faster than the best one without. */
+bool tn_lower_is_worth_openmp(const tn_lowering *lowering, const tn_lower_openmp *openmp,
+                              double cost, double without_cost);
 double tn_lower_left_out_cost(void); /* of what is not chosen while there is anything else */
 /* Prepares the chosen kernels that have `save`, as an engine would, and keeps what they save in the
  * program's steps, in `arena`. */

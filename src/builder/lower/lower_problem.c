@@ -192,24 +192,42 @@ static tn_status price_conversions(tn_lowering *lowering, const tn_choose_proble
     return TN_OK;
 }
 
-/* The kernel's candidate that a number of an owner's stands for. */
-static bool is_openmp(const tn_lowering *lowering, const stated_nodes *stated, uint32_t owner,
-                      uint32_t at) {
+/* The kernel that a number of an owner's stands for, if it uses OpenMP; else null. */
+static const tn_kernel *openmp_kernel(const tn_lowering *lowering, const stated_nodes *stated,
+                                      uint32_t owner, uint32_t at) {
     const tn_lower_node *node = &lowering->nodes[stated->kernel_nodes[owner][at]];
     const tn_kernel_entry *entry = node->candidates[stated->numbers[owner][at]].entry;
-    return entry && entry->kernel->traits & TN_KERNEL_OPENMP;
+    return entry && entry->kernel->traits & TN_KERNEL_OPENMP ? entry->kernel : NULL;
+}
+
+/* Whether a kernel is made anew for a shape of its node, whose first input varies within the
+ * profile, and not in its batch alone. */
+static bool is_made_again(const tn_lowering *lowering, uint32_t index, const tn_kernel *kernel) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    if (!kernel->reshape || node->input_count == 0 || node->inputs[0] == TN_NO_TENSOR) return false;
+    const tn_inferred_tensor *least = &lowering->points[TN_POINT_MINIMUM]->tensors[node->inputs[0]];
+    const tn_inferred_tensor *most = &lowering->points[TN_POINT_MAXIMUM]->tensors[node->inputs[0]];
+    if (!least->is_known || !most->is_known) return false;
+    for (uint32_t axis = 1; axis < least->storage.shape.rank; axis++)
+        if (least->storage.shape.extents[axis] != most->storage.shape.extents[axis]) return true;
+    return false;
 }
 
 /* Whether a choice has kernels that use OpenMP; makes all of them as good as impossible. */
 static bool leave_out_openmp(const tn_lowering *lowering, const stated_nodes *stated,
-                             const uint32_t *choice) {
+                             const uint32_t *choice, tn_lower_openmp *out_openmp) {
     bool has = false;
+    *out_openmp = (tn_lower_openmp){0};
     for (uint32_t n = 0; n < lowering->graph->node_count; n++) {
         if (lowering->graph->nodes[n].is_dead) continue;
+        out_openmp->steps += choice[n] != TN_CHOOSE_NONE;
         for (uint32_t i = 0; i < stated->nodes[n].candidate_count; i++) {
-            if (!is_openmp(lowering, stated, n, i)) continue;
+            const tn_kernel *kernel = openmp_kernel(lowering, stated, n, i);
+            if (!kernel) continue;
             stated->candidates[n][i].cost = tn_lower_left_out_cost();
-            has = has || choice[n] == i;
+            if (choice[n] != i) continue;
+            has = true;
+            out_openmp->made += is_made_again(lowering, stated->kernel_nodes[n][i], kernel);
         }
     }
     return has;
@@ -220,13 +238,14 @@ static tn_status choose_best(const tn_lowering *lowering, const stated_nodes *st
                              const tn_choose_problem *problem, uint32_t *out_choice) {
     const tn_allocator *allocator = lowering->graph->allocator;
     double cost = 0, without_cost = 0;
+    tn_lower_openmp openmp;
     uint32_t *without =
         tn_arena_allocate(lowering->arena, problem->node_count + 1u, sizeof *without);
     if (!without) return tn_fail_memory("the choice of kernels");
     TN_TRY(tn_choose(allocator, problem, false, out_choice, &cost));
-    if (!leave_out_openmp(lowering, stated, out_choice)) return TN_OK;
+    if (!leave_out_openmp(lowering, stated, out_choice, &openmp)) return TN_OK;
     TN_TRY(tn_choose(allocator, problem, false, without, &without_cost));
-    if (!tn_lower_is_worth_openmp(cost, without_cost))
+    if (!tn_lower_is_worth_openmp(lowering, &openmp, cost, without_cost))
         memcpy(out_choice, without, problem->node_count * sizeof *without);
     return TN_OK;
 }

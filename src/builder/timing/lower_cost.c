@@ -101,6 +101,33 @@ static double format_factor(const tn_lowering *lowering, uint32_t index,
            padding_of(lowering, node->outputs[0], lanes);
 }
 
+static bool is_blocked(tn_storage storage) {
+    return storage.format >> 16 != 0;
+}
+
+/* The same by the same kernel, from blocks of channels to blocks of channels. */
+static bool is_blocked_form(const tn_candidate *other, const tn_candidate *candidate) {
+    return other->entry == candidate->entry && other->chain == candidate->chain &&
+           other->chain_count == candidate->chain_count && is_blocked(other->inputs[0]) &&
+           is_blocked(other->outputs[0]) && other->outputs[0].type == candidate->outputs[0].type;
+}
+
+bool tn_lower_is_outdone(const tn_lowering *lowering, uint32_t index,
+                         const tn_candidate *candidate) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    const tn_lower_node *found = &lowering->nodes[index];
+    if (!lowering->options->no_timing || lowering->options->cache || node->input_count == 0 ||
+        node->output_count == 0 || candidate->inputs[0].format != TN_NHWC ||
+        candidate->outputs[0].format != TN_NHWC)
+        return false;
+    for (size_t i = 0; i < found->candidate_count; i++)
+        if (is_blocked_form(&found->candidates[i], candidate) &&
+            format_factor(lowering, index, &found->candidates[i]) <=
+                format_factor(lowering, index, candidate))
+            return true;
+    return false;
+}
+
 static double moved_bytes(const tn_lowering *lowering, uint32_t index,
                           const tn_candidate *candidate) {
     const tn_graph_node *node = &lowering->graph->nodes[index];

@@ -89,8 +89,20 @@ void tn_lower_level(const tn_lowering *lowering, uint32_t index, double *ranked,
     }
 }
 
-bool tn_lower_is_worth_openmp(double cost, double without_cost) {
-    return without_cost > cost * tn_timing_policy.without_openmp_factor;
+/* Estimates are of one thread: what a thread alone does counts as often as there are threads. */
+static double new_shape_cost(const tn_lowering *lowering, uint32_t made, double cost) {
+    const uint32_t threads = lowering->options->threads ? lowering->options->threads : 1;
+    if (!lowering->options->no_timing) return 0;
+    return fmin(made * threads * tn_timing_policy.made_ns,
+                cost * (tn_timing_policy.new_shapes_factor - 1));
+}
+
+bool tn_lower_is_worth_openmp(const tn_lowering *lowering, const tn_lower_openmp *openmp,
+                              double cost, double without_cost) {
+    const double team =
+        lowering->options->threads > 1 ? openmp->steps * tn_timing_policy.team_ns : 0;
+    return without_cost > cost * tn_timing_policy.without_openmp_factor &&
+           without_cost > cost + team + new_shape_cost(lowering, openmp->made, cost);
 }
 
 double tn_lower_left_out_cost(void) {

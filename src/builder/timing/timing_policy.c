@@ -97,6 +97,17 @@ const struct tn_timing_policy tn_timing_policy = {
      * also loads their library (with oneDNN some 3 ms and 10 MB), and OpenMP's threads spin for
      * milliseconds after a run. */
     .without_openmp_factor = 1.03,
+    /* With several threads, what each step has to win by it at least: where other programs use the
+     * processors, too, a loop waits 60 to 90 us for OpenMP's team, and 1 or 2 for the runtime's
+     * workers, which is seldom seen in the shortest of many runs of one kernel. */
+    .team_ns = 3e3,
+    /* Where images are of any size and nothing is measured: what a thread takes to make such a
+     * kernel for a new size (oneDNN generates its code in 0.25 to 0.4 ms, on processors that are
+     * twice as fast as the rates below), and how much longer a network may take, by estimates that
+     * are too high for linear formats, so that a new size takes no longer than others. A batch of
+     * any size is not counted: few sizes of it come. */
+    .made_ns = 800e3,
+    .new_shapes_factor = 1.5,
     /* What each rank down the order of preference adds to a measured cost, up to some. */
     .rank_share = 0.005,
     .rank_limit = 4,

@@ -2,6 +2,7 @@
 /* The parts of a plan but its programs as structs, and the public calls. See describe_plan.h. */
 #include "plan/inspect/describe_plan.h"
 
+#include "base/code_cache/sha256.h"
 #include "base/status.h"
 #include "base/wire.h"
 #include "plan/layout.h"
@@ -10,6 +11,17 @@
 
 const char *tn_describe_tensor_name(const Tenon__Plan__Plan *plan, uint64_t tensor) {
     return tensor < plan->n_tensors ? plan->tensors[tensor]->name : NULL;
+}
+
+/* Of a damaged plan that is shown all the same there may be none. */
+static tn_status describe_embedded(tn_description *description, const Tenon__Plan__Library *from,
+                                   tn_described_library *library) {
+    if (from->embedded_bytes == 0 || from->sha256.len != TN_SHA256_BYTES) return TN_OK;
+    char *text = tn_arena_allocate(description->arena, TN_SHA256_TEXT_BYTES, 1);
+    if (!text) return tn_fail_memory("a description");
+    library->sha256 = tn_sha256_print(from->sha256.data, text);
+    library->embedded_bytes = from->embedded_bytes;
+    return TN_OK;
 }
 
 static tn_status describe_libraries(tn_description *description, const Tenon__Plan__Plan *plan) {
@@ -24,6 +36,7 @@ static tn_status describe_libraries(tn_description *description, const Tenon__Pl
         libraries[i]->file = *from->file_name ? from->file_name : NULL;
         libraries[i]->hash = from->hash;
         libraries[i]->domain = from->domain;
+        TN_TRY(describe_embedded(description, from, libraries[i]));
     }
     description->view.library_count = (uint32_t)plan->n_libraries;
     description->view.libraries = (const tn_described_library *const *)libraries;

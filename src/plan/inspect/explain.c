@@ -6,8 +6,10 @@
  * and reads nothing of the graph. Declared in tenon/engine.h.
  */
 #include "base/file.h"
+#include "base/code_cache/sha256.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "plan/embedded.h"
 #include "plan/program_fit.h"
 #include "plan/read/reader.h"
 #include "plugin/devices.h"
@@ -85,6 +87,10 @@ static tn_status explain_library(explanation *e, uint32_t index) {
     if (*message->domain) add_member(&e->text, ", ", "domain", message->domain);
     tn_text_add_format(&e->text, ", \"hash\": \"%016" PRIx64 "\", \"needed\": %s", message->hash,
                        is_needed ? "true" : "false");
+    if (tn_plan_is_embedded(message)) {
+        char sha256[TN_SHA256_TEXT_BYTES];
+        add_member(&e->text, ", ", "sha256", tn_sha256_print(message->sha256.data, sha256));
+    }
     if (found) {
         add_member(&e->text, ", ", "found_path", found->path);
         add_member(&e->text, ", ", "found_version", found->version);

@@ -56,6 +56,9 @@ static void add_libraries(tn_text *text, const tn_plan_description *description)
         tn_text_add_format(text, ", \"hash\": \"%016" PRIx64 "\", \"linked_in\": %s", library->hash,
                            library->is_linked_in ? "true" : "false");
         if (*library->domain) tn_text_add_member(text, "domain", library->domain);
+        if (library->sha256)
+            tn_text_add_format(text, ", \"sha256\": \"%s\", \"embedded_bytes\": %" PRIu64,
+                               library->sha256, library->embedded_bytes);
         tn_text_add(text, "}");
     }
     tn_text_add(text, "],\n");

@@ -6,6 +6,7 @@
 #include "plan/read/reader.h"
 
 #include "base/status.h"
+#include "plan/embedded.h"
 #include "program/lower_again.h"
 
 #include <inttypes.h>
@@ -50,6 +51,8 @@ static tn_status find_library(tn_plan_reader *reader, uint32_t index, const char
                                   .file_name = message->file_name,
                                   .domain = message->domain,
                                   .hash = message->hash,
+                                  .embedded_sha256 =
+                                      tn_plan_is_embedded(message) ? message->sha256.data : NULL,
                                   .needed_for = needed_for,
                                   .operator_name = wanted ? wanted->name : NULL,
                                   .operator_domain = wanted ? wanted->domain : "",
@@ -155,6 +158,15 @@ tn_status tn_plan_read_operator(tn_plan_reader *reader, size_t index) {
     return check_source(reader, message, reader->operators[index]);
 }
 
+/* Nothing of them is loaded here; a plan that was built a moment ago has none. */
+static tn_status check_embedded(const tn_plan_reader *reader) {
+    size_t offset = 0;
+    for (size_t i = 0; i < reader->plan->n_libraries; i++)
+        if (tn_plan_is_embedded(reader->plan->libraries[i]))
+            TN_TRY(tn_plan_find_embedded(reader->plan->libraries[i], &reader->layout, &offset));
+    return TN_OK;
+}
+
 tn_status tn_plan_reader_manifest_init(tn_plan_reader *reader) {
     const Tenon__Plan__Plan *plan = reader->plan;
     tn_arena *arena = reader->contents.arena;
@@ -172,7 +184,7 @@ tn_status tn_plan_reader_manifest_init(tn_plan_reader *reader) {
     reader->contents.library_count = (uint32_t)plan->n_libraries;
     for (size_t i = 0; i < plan->n_libraries; i++)
         if (!*plan->libraries[i]->name) return tn_plan_reader_fail("a library has no name");
-    return TN_OK;
+    return check_embedded(reader);
 }
 
 tn_status tn_plan_read_manifest(tn_plan_reader *reader) {

@@ -148,7 +148,7 @@ static tn_status make_pieces(tn_plan_writer *writer, tn_plan *plan) {
     tn_plan_layout layout;
     const size_t count = writer->weights.count + writer->packed.count;
     const size_t description_bytes = tenon__plan__plan__get_packed_size(&writer->plan);
-    TN_TRY(tn_plan_layout_make(description_bytes, writer->weights.bytes, writer->packed.bytes,
+    TN_TRY(tn_plan_layout_make(description_bytes, writer->weights.bytes, writer->packed.bytes, 0,
                                &layout));
     tn_plan_piece *pieces = tn_arena_allocate(writer->arena, count + 1, sizeof(*pieces));
     if (!pieces) return tn_fail_memory("a plan");

@@ -4,6 +4,7 @@
  * searched and what was found there instead, and what would mend it. The search itself is
  * library_search.c's.
  */
+#include "base/code_cache/sha256.h"
 #include "base/status.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime.h"
@@ -24,6 +25,11 @@ static void add_wanted(tn_text *text, const tn_library_request *request) {
     tn_text_add_format(text, "%.300s needs library '%.100s' (%.100s, content %016llx)",
                        request->needed_for, request->name, request->file_name,
                        (unsigned long long)request->hash);
+    if (!request->embedded_sha256) return;
+    char sha256[TN_SHA256_TEXT_BYTES];
+    tn_text_add_format(text,
+                       " (the plan embeds it, SHA-256 %s, of which nothing is loaded unasked)",
+                       tn_sha256_print(request->embedded_sha256, sha256));
 }
 
 static void add_searched(tn_text *text, const tn_library_search *search) {
@@ -50,8 +56,20 @@ static void add_found(tn_text *text, const tn_library_search *search) {
         tn_text_add(text, ", which is not loaded: found neither that file nor that content");
 }
 
+/* A library inside the plan is code that whoever made the plan put there. */
+static void add_trust(tn_text *text, const tn_library_request *request) {
+    char sha256[TN_SHA256_TEXT_BYTES];
+    if (!request->embedded_sha256) return;
+    tn_sha256_print(request->embedded_sha256, sha256);
+    tn_text_add_format(text,
+                       "if its origin is trusted, load what the plan embeds (--trust-embedded %s; "
+                       "tn_runtime_load_embedded; trust= in Python); or ",
+                       sha256);
+}
+
 static void add_mend(tn_text *text, const tn_library_search *search) {
     const tn_library_request *request = search->request;
+    add_trust(text, request);
     if (search->refused || (search->same_name && !request->is_exact))
         tn_text_add_format(
             text, "allow its content (--allow-plugin %016llx) or its folder",

@@ -65,10 +65,22 @@ static bool lies_in(const char *path, const char *folder) {
            (real_path[length] == '/' || real_path[length] == 0 || length == 1);
 }
 
-/* Whether the caller's list lets a library with this content in this folder load for the plan. */
-static bool is_allowed(const tn_library_request *request, uint64_t hash, const char *path) {
+bool tn_library_is_own(const tn_runtime *runtime, const char *path) {
+    if (lies_in(path, tn_runtime_companion_folder(runtime)) ||
+        lies_in(path, tn_runtime_device_folder(runtime)))
+        return true;
+    const char *folder;
+    for (size_t i = 0; (folder = tn_runtime_operator_folder(runtime, i)) != NULL; i++)
+        if (lies_in(path, folder)) return true;
+    return false;
+}
+
+/* Whether the caller's list lets a library with this content in this folder load for the plan. The
+ * engine's own may always: who could write there could change the core library as well. */
+static bool is_allowed(const tn_runtime *runtime, const tn_library_request *request, uint64_t hash,
+                       const char *path) {
     char text[17];
-    if (request->allowed_count == 0) return true;
+    if (request->allowed_count == 0 || tn_library_is_own(runtime, path)) return true;
     snprintf(text, sizeof(text), "%016llx", (unsigned long long)hash);
     for (uint32_t i = 0; i < request->allowed_count; i++)
         if (strcmp(request->allowed[i], text) == 0 || lies_in(path, request->allowed[i]))
@@ -99,7 +111,7 @@ static tn_status look_at(tn_library_search *s, const char *path) {
         return TN_OK;
     }
     const uint64_t hash = tn_hash(file.data, file.bytes);
-    const bool is_taken = is_allowed(request, hash, path);
+    const bool is_taken = is_allowed(s->runtime, request, hash, path);
     if (hash == request->hash && is_taken) {
         s->same_content = path;
     } else if (hash == request->hash) {
@@ -206,7 +218,7 @@ static tn_status find_loaded(tn_runtime *runtime, const tn_library_request *requ
     tn_loaded_library *library = find_best(runtime, request, least_rank);
     if (library && library->hash != request->hash && request->is_exact)
         status = tn_library_fail_loaded(request, library, true);
-    else if (library && library->hash && !is_allowed(request, library->hash, library->path))
+    else if (library && library->hash && !is_allowed(runtime, request, library->hash, library->path))
         status = tn_library_fail_loaded(request, library, false);
     else if (library)
         *out_library = tn_library_retain(library);

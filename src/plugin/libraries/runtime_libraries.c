@@ -232,20 +232,68 @@ tn_status tn_runtime_load_directory(tn_runtime *runtime, const char *directory) 
     return status;
 }
 
-tn_status tn_runtime_load_companions(tn_runtime *runtime) {
+/* A path that has been loaded, or has been tried; in the runtime's arena. */
+typedef struct loaded_companion {
+    struct loaded_companion *next;
+    const char *path;
+} loaded_companion;
+
+/* False: somebody has claimed it before. */
+static tn_status claim(tn_runtime *runtime, const char *path, bool *out_is_new) {
+    tn_status status = TN_OK;
+    *out_is_new = false;
+    tn_runtime_lock(runtime);
+    const loaded_companion *found = runtime->loaded_companions;
+    while (found && strcmp(found->path, path) != 0)
+        found = found->next;
+    if (!found) {
+        loaded_companion *added = tn_arena_allocate(runtime->arena, 1, sizeof *added);
+        if (added) added->path = tn_arena_text(runtime->arena, path);
+        *out_is_new = added && added->path;
+        if (!*out_is_new) status = tn_fail_memory("the list of kernel libraries");
+        if (*out_is_new) {
+            added->next = runtime->loaded_companions;
+            runtime->loaded_companions = added;
+        }
+    }
+    tn_runtime_unlock(runtime);
+    return status;
+}
+
+static tn_status load_companion(tn_runtime *runtime, tn_arena *arena, const char *path,
+                                bool (*has)(const void *user, const char *name), const void *user,
+                                bool *inout_are_all) {
+    bool fits = true, is_new = false;
+    const char *listing = tn_arena_format(arena, "%s.kernels", path);
+    if (!listing) return tn_fail_memory("a path");
+    if (has && tn_file_exists(listing))
+        TN_TRY(tn_library_listing_fits(runtime, arena, path, "kernels", has, user, &fits));
+    *inout_are_all = *inout_are_all && fits;
+    if (!fits) return TN_OK;
+    TN_TRY(claim(runtime, path, &is_new));
+    if (is_new && load_or_warn(runtime, path, NULL) == TN_ERROR_MEMORY) return TN_ERROR_MEMORY;
+    return TN_OK;
+}
+
+tn_status tn_runtime_load_companions(tn_runtime *runtime,
+                                     bool (*has)(const void *user, const char *name),
+                                     const void *user) {
     tn_arena *arena;
     size_t count = 0;
     const char *const *paths;
+    bool are_all = true;
     tn_runtime_lock(runtime);
     const bool are_loaded = runtime->has_companions;
-    runtime->has_companions = true;
     tn_runtime_unlock(runtime);
     if (are_loaded || !runtime->companions[0]) return TN_OK;
     TN_TRY(tn_arena_create(&runtime->allocator, &arena));
     tn_status status = tn_library_list_folder(arena, runtime->companions, &count, &paths);
-    for (size_t i = 0; status == TN_OK && i < count; i++) {
-        if (load_or_warn(runtime, paths[i], NULL) == TN_ERROR_MEMORY) status = TN_ERROR_MEMORY;
-    }
+    for (size_t i = 0; i < count && status == TN_OK; i++)
+        status = load_companion(runtime, arena, paths[i], has, user, &are_all);
     tn_arena_destroy(arena);
-    return status;
+    if (status != TN_OK || !are_all) return status;
+    tn_runtime_lock(runtime);
+    runtime->has_companions = true;
+    tn_runtime_unlock(runtime);
+    return TN_OK;
 }

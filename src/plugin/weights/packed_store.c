@@ -22,6 +22,7 @@ struct tn_packed_store {
     size_t held_count;
     uint32_t blob_count;
     const tn_packed_blob *blobs;
+    unsigned char filler;
 };
 
 tn_status tn_packed_store_create(const tn_allocator *allocator, tn_packed_store **out_store) {
@@ -48,6 +49,10 @@ void tn_packed_store_lend(tn_packed_store *store, uint32_t count, const tn_packe
     store->blobs = blobs;
 }
 
+void tn_packed_store_set_filler(tn_packed_store *store, unsigned char filler) {
+    store->filler = filler;
+}
+
 void tn_packed_store_destroy(tn_packed_store *store) {
     if (!store) return;
     const tn_allocator allocator = store->allocator;
@@ -71,7 +76,7 @@ static const tn_packed_blob *find_in_plan(const tn_packed_store *store, const tn
     return NULL;
 }
 
-/* Zeroed, so that bytes which `fill` leaves out are the same ones each time. */
+/* Of one filler, so that bytes which `fill` leaves out are the same ones each time. */
 static tn_status create_blob(tn_packed_store *store, const tn_weight_key *key, tn_fill fill,
                              void *user, tn_shared_weight **out_item) {
     const size_t bytes = key->bytes ? (size_t)key->bytes : 1;
@@ -79,7 +84,7 @@ static tn_status create_blob(tn_packed_store *store, const tn_weight_key *key, t
     if (!data)
         return tn_fail(TN_ERROR_MEMORY, "no memory for %llu bytes of packed weights",
                        (unsigned long long)key->bytes);
-    memset(data, 0, bytes);
+    memset(data, store->filler, bytes);
     tn_status status = fill(user, data, key->bytes);
     if (status != TN_OK)
         status = tn_fail(TN_ERROR_PLUGIN, "the weights '%s' could not be packed (status %d)",

@@ -23,6 +23,9 @@ tn_status tn_packed_store_create(const tn_allocator *allocator, tn_packed_store 
 void tn_packed_store_share(tn_packed_store *store, tn_weight_store *weights);
 /* Lends what a plan has for the kernels that are prepared from now on. */
 void tn_packed_store_lend(tn_packed_store *store, uint32_t count, const tn_packed_blob *blobs);
+/* What new blobs hold before they are filled: zeros, unless somebody looks for what is read
+ * unwritten. */
+void tn_packed_store_set_filler(tn_packed_store *store, unsigned char filler);
 void tn_packed_store_destroy(tn_packed_store *store);
 /* Finds the blob or makes it by `fill`, after the constant was checked (null: it was). It has the
  * lifetime of the store. TN_ERROR_FORMAT: the plan is damaged. */

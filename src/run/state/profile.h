@@ -13,6 +13,7 @@ typedef struct tn_context_times {
     void **events;     /* of the device */
     uint64_t *host_ns; /* by item: what the processor took */
     uint32_t event_count, event_capacity;
+    double event_ns; /* what an event costs, the least of all runs; 0: not known */
 } tn_context_times;
 
 #endif

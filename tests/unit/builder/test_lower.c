@@ -2,6 +2,8 @@
 /* Lowering: which kernel does what, in which formats, fused with what, in place or not. */
 #include "build_test.h"
 
+#include "builder/lower/lower_private.h"
+
 static tn_tensor_id image(tn_graph *graph) {
     return add_input(graph, "x", TN_F32, 4, EXTENTS(1, 20, 3, 3));
 }
@@ -263,6 +265,16 @@ static void test_kernels_that_use_openmp_must_be_worth_it(void **state) {
     assert_true(takes_openmp(test->graph, 296000, "Team=team_openmp"));
 }
 
+static void test_openmp_must_save_more_than_steps_wait_for_its_team(void **state) {
+    const tn_lower_options one = {.threads = 1}, two = {.threads = 2};
+    const tn_lowering alone = {.options = &one}, shared = {.options = &two};
+    const tn_lower_openmp small = {.steps = 7};
+    (void)state;
+    assert_true(tn_lower_is_worth_openmp(&alone, &small, 50e3, 60e3));
+    assert_false(tn_lower_is_worth_openmp(&shared, &small, 50e3, 60e3));
+    assert_true(tn_lower_is_worth_openmp(&shared, &small, 5e6, 6e6));
+}
+
 static void test_short_time_goes_to_the_first_tactics_of_all_nodes(void **state) {
     graph_test *test = *state;
     tn_graph *graph = test->graph;
@@ -512,6 +524,7 @@ int main(void) {
         BUILD_TEST(test_a_residual_comes_in_the_output_s_format),
         BUILD_TEST(test_the_fastest_tactic_is_taken),
         BUILD_TEST(test_kernels_that_use_openmp_must_be_worth_it),
+        cmocka_unit_test(test_openmp_must_save_more_than_steps_wait_for_its_team),
         BUILD_TEST(test_short_time_goes_to_the_first_tactics_of_all_nodes),
         BUILD_TEST(test_pins_choose_and_wrong_pins_are_errors),
         BUILD_TEST(test_a_pinned_node_is_not_absorbed),

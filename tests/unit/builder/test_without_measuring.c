@@ -89,6 +89,39 @@ static void test_what_was_measured_of_kernels_corrects_estimates(void **state) {
     tn_timing_cache_close(cache);
 }
 
+/* The kernel of a node whose input has from least to most of its extents on an axis. */
+static void check_team(graph_test *test, uint32_t axis, int64_t most, bool no_timing,
+                       const char *wanted) {
+    int64_t extents[2][3] = {{1, 64, 64}, {1, 64, 64}};
+    build_stage stage;
+    extents[1][axis] = most;
+    const tn_profile_input input = {.size = sizeof input,
+                                    .name = "x",
+                                    .rank = 3,
+                                    .minimum = extents[0],
+                                    .optimum = extents[0],
+                                    .maximum = extents[1]};
+    const tn_profile_input *const inputs[] = {&input};
+    const tn_builder_options options = {
+        .size = sizeof options, .profile_input_count = 1, .profile_inputs = inputs};
+    stage_infer(&stage, test->graph, &options);
+    assert_int_equal(stage_lower(&stage, (tn_lower_options){.no_timing = no_timing}), TN_OK);
+    assert_string_equal(kernel_of(&stage, "team"), wanted);
+    stage_end(&stage);
+}
+
+/* The kernel with OpenMP comes first in the order of preference. */
+static void test_kernels_that_are_made_for_each_shape(void **state) {
+    graph_test *test = *state;
+    const tn_tensor_id x = add_input(test->graph, "x", TN_F32, 3, EXTENTS(-1, -1, -1));
+    add_output(test->graph, add_unary(test->graph, "Team", "team", x));
+    layer_pace_of("team_own")->ns = 300000;
+    check_team(test, 2, 64, true, "team_openmp");
+    check_team(test, 0, 8, true, "team_openmp"); /* a batch alone */
+    check_team(test, 2, 99, true, "team_own");
+    check_team(test, 2, 99, false, "team_openmp"); /* measured */
+}
+
 #define BUILD_TEST(function)                                                                       \
     cmocka_unit_test_setup_teardown(function, build_test_setup, graph_test_teardown)
 
@@ -96,6 +129,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         BUILD_TEST(test_what_the_cache_has_decides),
         BUILD_TEST(test_what_was_measured_of_kernels_corrects_estimates),
+        BUILD_TEST(test_kernels_that_are_made_for_each_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

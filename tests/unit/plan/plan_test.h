@@ -366,8 +366,8 @@ static inline plan_bytes plan_edit(plan_bytes old, void (*change)(Tenon__Plan__P
     assert_non_null(plan);
     change(plan);
     size_t bytes = tenon__plan__plan__get_packed_size(plan);
-    assert_int_equal(tn_plan_layout_make(bytes, weights->bytes, packed ? packed->bytes : 0, &after),
-                     TN_OK);
+    assert_int_equal(
+        tn_plan_layout_make(bytes, weights->bytes, packed ? packed->bytes : 0, 0, &after), TN_OK);
     plan_bytes edited = {calloc(1, after.bytes), after.bytes};
     assert_non_null(edited.data);
     tenon__plan__plan__pack(plan, edited.data + after.sections[0].offset);

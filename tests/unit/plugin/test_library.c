@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loading of libraries: files that are none, tables that are wrong, loads that fail, and names by
  * which they are unloaded. */
+#include "plugin/runtime_private.h" /* before cmocka's macro `fail` */
+
 #include "plugin_test.h"
 
 #include <unistd.h>
@@ -144,6 +146,49 @@ static void test_library_folders_leave_out_what_is_broken(void **state) {
                   "there is no directory");
 }
 
+static bool is_operator(const void *user, const char *name) {
+    return strcmp(user, name) == 0;
+}
+
+/* Loads what a network of one operator needs; whether the library is there then. */
+static bool loads_for(plugin_test *test, const char *name) {
+    assert_int_equal(tn_runtime_load_companions(test->runtime, is_operator, name), TN_OK);
+    return tn_runtime_unload_library(test->runtime, "guarded_layers") == TN_OK;
+}
+
+static void test_library_of_kernels_waits_for_their_operators(void **state) {
+    plugin_test *test = *state;
+    char folder[] = "/tmp/tenon-libraries.XXXXXX", link[128], listing[128], target[4096];
+    assert_non_null(mkdtemp(folder));
+    snprintf(link, sizeof(link), "%s/liba.so", folder);
+    snprintf(listing, sizeof(listing), "%s/liba.so.kernels", folder);
+    assert_non_null(realpath(LIBRARY, target));
+    assert_int_equal(symlink(target, link), 0);
+    FILE *file = fopen(listing, "w");
+    assert_true(file && fputs("# Two.\nAlpha\nBeta\n", file) >= 0 && fclose(file) == 0);
+    test->runtime->companions = folder;
+    assert_false(loads_for(test, "Gamma"));
+    assert_false(loads_for(test, "# Two."));
+    assert_true(loads_for(test, "Beta"));
+    assert_false(loads_for(test, "Beta")); /* once */
+    assert_int_equal(unlink(listing), 0);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void test_library_of_kernels_without_a_listing_is_loaded(void **state) {
+    plugin_test *test = *state;
+    char folder[] = "/tmp/tenon-libraries.XXXXXX", link[128], target[4096];
+    assert_non_null(mkdtemp(folder));
+    snprintf(link, sizeof(link), "%s/liba.so", folder);
+    assert_non_null(realpath(LIBRARY, target));
+    assert_int_equal(symlink(target, link), 0);
+    test->runtime->companions = folder;
+    assert_true(loads_for(test, "Gamma"));
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         PLUGIN_TEST(test_library_files_that_cannot_be_loaded_say_why),
@@ -152,6 +197,8 @@ int main(void) {
         PLUGIN_TEST(test_library_loads_that_fail_leave_nothing),
         PLUGIN_TEST(test_library_loads_are_counted_and_given_back_by_name),
         PLUGIN_TEST(test_library_folders_leave_out_what_is_broken),
+        PLUGIN_TEST(test_library_of_kernels_waits_for_their_operators),
+        PLUGIN_TEST(test_library_of_kernels_without_a_listing_is_loaded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ bool text_list_add_copy(text_list *list, const char *text); /* the caller frees 
 typedef struct cli_options {
     /* Among the shapes, "" stands where another profile begins. */
     text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed, calibrations, keep, ranges,
-        pins, without_rewrites, borders, refit;
+        pins, without_rewrites, borders, refit, trusted;
     text_list weight_files;                /* refit: all that --weights named */
     const char *from;                      /* refit: the model that has the new data */
     text_list import_names, import_values; /* options of importers; names are the fields' */
@@ -61,7 +61,7 @@ typedef struct cli_options {
     bool has_max_loss, has_scale, markdown, prints, refit_all;
     bool no_kernel_libraries, has_mean, has_rtol, has_atol, profile, exact, checked, isolate, json,
         isolate_reading, help, no_timing, measures_nothing, no_fusion, reference, verbose,
-        no_packed_weights;
+        no_packed_weights, embed_libraries;
     const char *command; /* the subcommand */
     char *given;         /* the letter of each option that was given (options.c) */
     size_t given_count;

@@ -91,6 +91,8 @@ static const option_row rows[] = {
     {'2', false, OPTION_FLAG, "refit-all", MEMBER(refit_all), NULL},
     {'V', false, OPTION_TEXT, "from", MEMBER(from), NULL},
     {'4', false, OPTION_TEXT, "missing", MEMBER(missing), NULL},
+    {'5', false, OPTION_FLAG, "embed-libraries", MEMBER(embed_libraries), NULL},
+    {'6', false, OPTION_LIST, "trust-embedded", MEMBER(trusted), NULL},
 };
 #undef MEMBER
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))

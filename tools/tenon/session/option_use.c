@@ -69,6 +69,8 @@ static const use_row rows[] = {
     {'a', FACT_FILE | FACT_TESTS, "a model or a plan"},
     {'j', FACT_FILE | FACT_LISTS, "a model or a plan"},
     {'x', FACT_PLAN | FACT_TESTS, "a plan: a model is built with the libraries that are here"},
+    {'6', FACT_PLAN, "a plan: a model is built with the libraries that are here"},
+    {'5', FACT_BUILDS, A_MODEL},
     {'3', FACT_BUILDS, A_MODEL},
     {'2', FACT_BUILDS, A_MODEL},
     {'c', FACT_BUILDS, "a model: a plan has its precision already"},

@@ -5,6 +5,7 @@
 #include "cli/shapes.h"
 #include "model.h"
 #include "values/value_file.h"
+#include <tenon/engine.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,17 @@ tn_engine_options session_engine_options(const cli_options *options) {
                                .isolation_limit_ms = options->isolate_limit_ms};
 }
 
+tn_status session_load_embedded(tn_runtime *runtime, const char *path, const cli_options *options) {
+    tn_embedded_options embedded = {.size = sizeof(embedded),
+                                    .trusted_count = (uint32_t)options->trusted.count,
+                                    .trusted = options->trusted.items};
+    if (options->trusted.count == 0) return TN_OK;
+    for (size_t i = 0; i < options->trusted.count; i++)
+        if (strcmp(options->trusted.items[i], "all") == 0) embedded.flags = TN_EMBEDDED_TRUST_ALL;
+    if (embedded.flags) embedded.trusted_count = 0;
+    return tn_runtime_load_embedded(runtime, path, &embedded, NULL);
+}
+
 tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_options *options,
                           bool with_timing, int *out_exit) {
     const tn_engine_options engine_options = session_engine_options(options);
@@ -81,7 +93,8 @@ tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_optio
         status = tn_engine_load_plan(runtime, plan, &engine_options, &engine);
         tn_plan_destroy(plan);
     } else {
-        status = tn_engine_load(runtime, path, &engine_options, &engine);
+        status = session_load_embedded(runtime, path, options);
+        if (status == TN_OK) status = tn_engine_load(runtime, path, &engine_options, &engine);
     }
     if (status != TN_OK) *out_exit = cli_fail(path);
     return engine;

@@ -15,6 +15,8 @@ tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cl
                                 precision_reports *out_reports, int *out_exit);
 /* What the options say of an engine; lends their texts. */
 tn_engine_options session_engine_options(const cli_options *options);
+/* Loads what the options trust of a plan's embedded libraries, before the plan. */
+tn_status session_load_embedded(tn_runtime *runtime, const char *path, const cli_options *options);
 /* An engine from a model (built first, by rule unless `with_timing`) or a plan. */
 tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_options *options,
                           bool with_timing, int *out_exit);

@@ -82,8 +82,10 @@ static bool read_code(json_reader *reader, unsigned *out_code) {
 /* After the backslash; 0 bytes written: not an escape. What is beyond 16 bits comes as two. */
 static size_t read_escape(json_reader *reader, char *to) {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
-    const char c = *reader->at++;
-    const char *found = c ? strchr(names, c) : NULL;
+    const char c = *reader->at;
+    if (c == 0) return 0; /* the text's end, which stays */
+    reader->at++;
+    const char *found = strchr(names, c);
     if (found) {
         *to = values[found - names];
         return 1;

@@ -30,7 +30,10 @@ class Tensor:
 
 
 def tensor_of(port, kind):
-    """The Tensor of a tenon.Port. Raises ValueError for a type that the protocol, or its clients, lack."""
+    """The Tensor of a tenon.Port. Raises ValueError for a type or kind of value that the protocol, or its clients, lack."""
+    if port.kind != "tensor":
+        raise ValueError(f"{kind} '{port.name}' is of the kind '{port.kind}', which requests cannot have: they have tensors alone; "
+                         "take it apart within the network, with SequenceAt, ConcatFromSequence, OptionalGetElement, or without ZipMap")
     if port.type is None:
         datatype = ""  # an output's whose type is known when it has run
     elif port.type in DATATYPES:

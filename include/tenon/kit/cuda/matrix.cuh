@@ -71,6 +71,15 @@ template <> struct tn_matrix<tn_tf32_number> {
 #undef TN_MATRIX_DEEP
 #undef TN_MATRIX_FLAT
 
+/* Four matrices of 8 rows of 16 bytes from shared memory, where lane 8i + r says where row r of
+ * matrix i lies, aligned to 16 bytes; lane 4g + k gets word k of row g of each. */
+static __device__ __forceinline__ void tn_matrix_load(uint32_t (&to)[4], const void *row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"((uint32_t)__cvta_generic_to_shared(row))
+                 : "memory");
+}
+
 /* The bits of a float rounded to tf32, nearest, ties away from zero. */
 static __device__ __forceinline__ uint32_t tn_tf32_round(float x) {
     uint32_t rounded;

@@ -3,8 +3,8 @@
  * Transposition of matrices of 4-byte elements in square tiles held in registers, compiled once a
  * processor level from tiles_body.h.
  */
-#ifndef TN_LAYERS_TRANSPOSE_TILES_H
-#define TN_LAYERS_TRANSPOSE_TILES_H
+#ifndef TN_KIT_OPERATOR_TILES_H
+#define TN_KIT_OPERATOR_TILES_H
 
 #include <stdint.h>
 

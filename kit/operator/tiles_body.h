@@ -5,7 +5,7 @@
  * log2(lanes) times transposes it, as a deck of cards returns after so many perfect shuffles.
  */
 #include <tenon/kit/vector.h>
-#include "transpose/tiles.h"
+#include "kit/operator/tiles.h"
 
 #if TN_LANES == 16
 #define LOW      0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23

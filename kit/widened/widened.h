@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels of 16-bit floats by kernels of 32-bit ones: inputs are widened into the workspace
+ * (constants once, in prepare), the other kernel runs, and its outputs are rounded. For kernels of
+ * linear tensors whose `accepts` reads no values of more than four elements; inputs of other types
+ * are handed on.
+ */
+#ifndef TN_KIT_WIDENED_WIDENED_H
+#define TN_KIT_WIDENED_WIDENED_H
+
+#include "kit/operator/layer.h"
+
+/* The callbacks; `user` points at the kernel of 32-bit floats. */
+tn_status tn_widened_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_widened_prepare(tn_call *call) TN_NOEXCEPT;
+void tn_widened_release(tn_call *call) TN_NOEXCEPT;
+tn_status tn_widened_open(tn_call *call) TN_NOEXCEPT;
+void tn_widened_close(tn_call *call) TN_NOEXCEPT;
+tn_status tn_widened_reshape(tn_call *call) TN_NOEXCEPT;
+tn_status tn_widened_run(tn_call *call) TN_NOEXCEPT;
+
+/* Defines PREFIX_baseline, PREFIX_avx2 and PREFIX_avx512 of an operator of ONNX's by the kernels
+ * BASE_... of the same levels; `table`: the combinations, of f16 and bf16. */
+#define TN_WIDENED_KERNEL(prefix, base, operator_name, more_traits, table, level)                  \
+    static const tn_kernel prefix##_##level = {                                                    \
+        TN_KERNEL_BEGIN("cpu", "", operator_name, "widened_" #level, 1,                            \
+                        "16-bit floats, computed in 32 bits."),                                    \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
+        .traits = TN_KERNEL_DETERMINISTIC | (more_traits),                                         \
+        TN_COMBINATIONS(table),                                                                    \
+        .accepts = tn_widened_accepts,                                                             \
+        .prepare = tn_widened_prepare,                                                             \
+        .release = tn_widened_release,                                                             \
+        .open = tn_widened_open,                                                                   \
+        .close = tn_widened_close,                                                                 \
+        .reshape = tn_widened_reshape,                                                             \
+        .run = tn_widened_run,                                                                     \
+        .user = (void *)(uintptr_t)&base##_##level,                                                \
+    }
+#define TN_WIDENED_KERNELS(prefix, base, operator_name, more_traits, table)                        \
+    TN_WIDENED_KERNEL(prefix, base, operator_name, more_traits, table, baseline);                  \
+    TN_WIDENED_KERNEL(prefix, base, operator_name, more_traits, table, avx2);                      \
+    TN_WIDENED_KERNEL(prefix, base, operator_name, more_traits, table, avx512)
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The body of step.h, included by a file a level that defines TN_RECURRENT_STEP_LEVEL. */
+#include <tenon/kit/vector_math.h>
+#include "recurrent/step.h"
+
+/* ----------------------------------------------------------------------------------------------
+ * the product */
+
+/* The vectors of a block of columns: those of tn_matrix_level. */
+enum { BLOCK_VECTORS = TN_LANES == 16 ? 4 : 2, CHAINS = 4 };
+
+static void row(int64_t depth, const float *state, const tn_recurrent_blocks *blocks) {
+    const float *packed = blocks->packed;
+    float *output = blocks->output;
+    for (int64_t i = 0; i < blocks->count; i++) {
+        tn_vector sums[CHAINS][BLOCK_VECTORS] = {0};
+        const float *b = packed;
+        int64_t k = 0;
+        for (; k + CHAINS <= depth; k += CHAINS) {
+            TN_UNROLL for (int u = 0; u < CHAINS; u++) {
+                const tn_vector x = tn_vector_all(state[k + u]);
+                TN_UNROLL for (int v = 0; v < BLOCK_VECTORS; v++) sums[u][v] +=
+                    x * tn_vector_load(b + (u * BLOCK_VECTORS + v) * TN_LANES);
+            }
+            b += CHAINS * BLOCK_VECTORS * TN_LANES;
+        }
+        for (; k < depth; k++, b += BLOCK_VECTORS * TN_LANES) {
+            const tn_vector x = tn_vector_all(state[k]);
+            TN_UNROLL for (int v = 0; v < BLOCK_VECTORS; v++) sums[0][v] +=
+                x * tn_vector_load(b + v * TN_LANES);
+        }
+        TN_UNROLL for (int v = 0; v < BLOCK_VECTORS; v++) {
+            const tn_vector sum = (sums[0][v] + sums[1][v]) + (sums[2][v] + sums[3][v]);
+            tn_vector_store(output + v * TN_LANES, tn_vector_load(output + v * TN_LANES) + sum);
+        }
+        packed += blocks->packed_step;
+        output += blocks->output_step;
+    }
+}
+
+/* `vectors` of the block's at a time, so that all sums are in registers; the weights are read once
+ * for all rows. */
+TN_INLINE void rows_run(const int rows, const int vectors, const tn_matrix_tile *tile) {
+    for (int first = 0; first < BLOCK_VECTORS; first += vectors) {
+        tn_vector sums[TN_RECURRENT_MOST_ROWS][BLOCK_VECTORS];
+        const float *b = tile->b + first * TN_LANES;
+        TN_UNROLL for (int m = 0; m < rows; m++) {
+            TN_UNROLL for (int v = 0; v < vectors; v++) sums[m][v] = (tn_vector){0};
+        }
+        for (int64_t k = 0; k < tile->depth; k++, b += BLOCK_VECTORS * TN_LANES) {
+            tn_vector weights[BLOCK_VECTORS];
+            TN_UNROLL for (int v = 0; v < vectors; v++) weights[v] =
+                tn_vector_load(b + v * TN_LANES);
+            TN_UNROLL for (int m = 0; m < rows; m++) {
+                const tn_vector x = tn_vector_all(tile->a[m * tile->a_stride + k]);
+                TN_UNROLL for (int v = 0; v < vectors; v++) sums[m][v] += x * weights[v];
+            }
+        }
+        TN_UNROLL for (int m = 0; m < rows; m++) {
+            TN_UNROLL for (int v = 0; v < vectors; v++) {
+                float *to = tile->output + m * tile->output_stride + (first + v) * TN_LANES;
+                tn_vector_store(to, tn_vector_load(to) + sums[m][v]);
+            }
+        }
+    }
+}
+
+#define ROWS(M, V)                                                                                 \
+    static void rows_##M(const tn_matrix_tile *tile) {                                             \
+        rows_run(M, V, tile);                                                                      \
+    }
+ROWS(2, BLOCK_VECTORS)
+ROWS(3, BLOCK_VECTORS)
+ROWS(4, BLOCK_VECTORS)
+ROWS(5, BLOCK_VECTORS)
+ROWS(6, BLOCK_VECTORS)
+#if TN_LANES == 16
+ROWS(7, 2)
+ROWS(8, 2)
+#define MORE_ROWS rows_7, rows_8
+#else
+#define MORE_ROWS NULL, NULL
+#endif
+
+/* ----------------------------------------------------------------------------------------------
+ * cells */
+
+TN_INLINE tn_vector load(const float *from, int64_t left) {
+    return left >= TN_LANES ? tn_vector_load(from) : tn_vector_load_part(from, left);
+}
+TN_INLINE void store(float *to, tn_vector value, int64_t left) {
+    if (left >= TN_LANES)
+        tn_vector_store(to, value);
+    else
+        tn_vector_store_part(to, value, left);
+}
+
+/* Sigmoids are 1 / (1 + exp(-x)), and tanh is a fraction: products of them are divided once. */
+static void lstm(int64_t count, const float *gates, float *c, float *h, float *y) {
+    for (int64_t k = 0; k < count; k += TN_LANES) {
+        const int64_t left = count - k;
+        tn_vector below, cell_below;
+        const tn_vector input = 1.0f + tn_vector_exp(-load(gates + k, left));
+        const tn_vector forget = 1.0f + tn_vector_exp(-load(gates + count + k, left));
+        const tn_vector output = 1.0f + tn_vector_exp(-load(gates + 2 * count + k, left));
+        const tn_vector above = tn_vector_tanh_fraction(load(gates + 3 * count + k, left), &below);
+        const tn_vector cell = load(c + k, left) / forget + above / (below * input);
+        const tn_vector cell_above = tn_vector_tanh_fraction(cell, &cell_below);
+        const tn_vector hidden = cell_above / (cell_below * output);
+        store(c + k, cell, left);
+        store(h + k, hidden, left);
+        if (y) store(y + k, hidden, left);
+    }
+}
+
+static void gru_gates(int64_t count, float *gates, const float *before, float *reset) {
+    for (int64_t k = 0; k < count; k += TN_LANES) {
+        const int64_t left = count - k;
+        const tn_vector r = tn_vector_sigmoid(load(gates + count + k, left));
+        store(gates + k, tn_vector_sigmoid(load(gates + k, left)), left);
+        store(reset + k, r * load(before + k, left), left);
+    }
+}
+
+static void gru_linear(int64_t count, float *gates, const float *linear, float *candidate) {
+    for (int64_t k = 0; k < count; k += TN_LANES) {
+        const int64_t left = count - k;
+        const tn_vector r = tn_vector_sigmoid(load(gates + count + k, left));
+        store(gates + k, tn_vector_sigmoid(load(gates + k, left)), left);
+        store(candidate + k, load(candidate + k, left) + r * load(linear + k, left), left);
+    }
+}
+
+static void gru_finish(int64_t count, const float *z, const float *candidate, const float *before,
+                       float *h, float *y) {
+    for (int64_t k = 0; k < count; k += TN_LANES) {
+        const int64_t left = count - k;
+        const tn_vector update = load(z + k, left);
+        const tn_vector hidden = (1.0f - update) * tn_vector_tanh(load(candidate + k, left)) +
+                                 update * load(before + k, left);
+        store(h + k, hidden, left);
+        if (y) store(y + k, hidden, left);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * quantisation */
+
+static void range(int64_t count, const float *from, float *low, float *high) {
+    tn_vector least = tn_vector_all(*low), most = tn_vector_all(*high);
+    for (int64_t k = 0; k < count; k += TN_LANES) {
+        const tn_vector x = load(from + k, count - k); /* both hold 0, as lanes without elements */
+        least = tn_vector_select((tn_vector_bits)(x < least), x, least);
+        most = tn_vector_select((tn_vector_bits)(x > most), x, most);
+    }
+    for (int i = 0; i < TN_LANES; i++) {
+        *low = least[i] < *low ? least[i] : *low;
+        *high = most[i] > *high ? most[i] : *high;
+    }
+}
+
+static void to_bytes(int64_t count, const float *from, float scale, int32_t zero, uint8_t *to) {
+    const float magic = 0x1.8p23f; /* added, it rounds to an integer in the lowest bits */
+    for (int64_t k = 0; k < count; k += TN_LANES) {
+        const int64_t left = count - k < TN_LANES ? count - k : TN_LANES;
+        tn_vector quotient = load(from + k, left) / scale;
+        quotient =
+            tn_vector_select((tn_vector_bits)(quotient == quotient), quotient, tn_vector_all(0.0f));
+        quotient = tn_vector_min(tn_vector_max(quotient, tn_vector_all((float)-zero)),
+                                 tn_vector_all((float)(255 - zero)));
+        const tn_vector_bits whole =
+            (tn_vector_bits)(quotient + magic) - (tn_vector_bits)tn_vector_all(magic) + zero;
+        for (int64_t i = 0; i < left; i++)
+            to[k + i] = (uint8_t)whole[i];
+    }
+}
+
+static void scale_sums(int64_t count, const int32_t *sums, float scale, const float *scales,
+                       const float *added, float *gates) {
+    for (int64_t k = 0; k < count; k += TN_LANES) {
+        const int64_t left = count - k;
+        tn_vector_bits whole = {0};
+        memcpy(&whole, sums + k, (size_t)(left < TN_LANES ? left : TN_LANES) * sizeof(int32_t));
+        const tn_vector factor = load(scales + k, left) * scale;
+        store(gates + k, load(added + k, left) + __builtin_convertvector(whole, tn_vector) * factor,
+              left);
+    }
+}
+
+const tn_recurrent_step_level TN_RECURRENT_STEP_LEVEL = {
+    .row = row,
+    .rows = {rows_2, rows_3, rows_4, rows_5, rows_6, MORE_ROWS},
+    .lstm = lstm,
+    .gru_gates = gru_gates,
+    .gru_linear = gru_linear,
+    .gru_finish = gru_finish,
+    .range = range,
+    .to_bytes = to_bytes,
+    .scale_sums = scale_sums};
