@@ -176,6 +176,36 @@ static void test_library_of_kernels_waits_for_their_operators(void **state) {
     assert_int_equal(rmdir(folder), 0);
 }
 
+typedef struct listed_kernels {
+    char text[4096];
+    size_t count;
+} listed_kernels;
+
+static bool check_is_listed(void *user, const tn_kernel *kernel, const tn_library_info *library) {
+    char line[128];
+    listed_kernels *listed = user;
+    if (strcmp(library->name, "onednn") != 0) return true;
+    listed->count++;
+    snprintf(line, sizeof(line), "\n%s\n", kernel->op);
+    if (!strstr(listed->text, line))
+        fail_msg("kernels.txt of layers/onednn does not list %s", kernel->op);
+    return true;
+}
+
+/* Where oneDNN is there. */
+static void test_library_listings_name_the_operators_of_all_kernels(void **state) {
+    plugin_test *test = *state;
+    listed_kernels listed = {0};
+    FILE *file = fopen("../lib/tenon/kernels/libtenon_onednn.so.kernels", "r");
+    if (!file) skip();
+    assert_true(fread(listed.text, 1, sizeof(listed.text) - 1, file) > 0);
+    assert_int_equal(fclose(file), 0);
+    test->runtime->companions = "../lib/tenon/kernels";
+    assert_int_equal(tn_runtime_load_companions(test->runtime, NULL, NULL), TN_OK);
+    tn_runtime_visit_kernels(test->runtime, check_is_listed, &listed);
+    assert_true(listed.count > 0);
+}
+
 static void test_library_of_kernels_without_a_listing_is_loaded(void **state) {
     plugin_test *test = *state;
     char folder[] = "/tmp/tenon-libraries.XXXXXX", link[128], target[4096];
@@ -199,6 +229,7 @@ int main(void) {
         PLUGIN_TEST(test_library_folders_leave_out_what_is_broken),
         PLUGIN_TEST(test_library_of_kernels_waits_for_their_operators),
         PLUGIN_TEST(test_library_of_kernels_without_a_listing_is_loaded),
+        PLUGIN_TEST(test_library_listings_name_the_operators_of_all_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
