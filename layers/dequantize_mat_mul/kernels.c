@@ -29,7 +29,7 @@ typedef struct job {
 
 /* What lies before the threads' scratch memory. */
 typedef struct tables {
-    float codes[256], no_bias[TN_DEQUANTIZE_WIDTH];
+    float codes[256], no_bias[TN_DEQUANTIZE_WIDTH], ones[TN_DEQUANTIZE_WIDTH];
 } tables;
 
 static uint8_t bits_of(tn_type type) {
@@ -50,6 +50,19 @@ static tn_status reshape(tn_call *call) {
     return TN_OK;
 }
 
+/* Zero points are weights whose scales are 1. */
+static void fill_zeros(const job *of, int64_t at, int64_t columns, float *zeros) {
+    const tables *all = (const tables *)(const void *)of->scratches - 1;
+    const tn_dequantize_row row = {.codes = (const uint8_t *)of->zero->data + at * of->bits / 8,
+                                   .count = columns,
+                                   .width = columns,
+                                   .bits = of->bits,
+                                   .flip = of->flip,
+                                   .table = of->table,
+                                   .scales = all->ones};
+    of->level->row(&row, zeros);
+}
+
 /* `count` rows of weights from `first` on, of a block of columns. */
 static void fill_weights(const job *of, int64_t first, int64_t count, int64_t column,
                          int64_t columns, int64_t width, scratch *own) {
@@ -63,8 +76,7 @@ static void fill_weights(const job *of, int64_t first, int64_t count, int64_t co
     int64_t known = -1;
     for (int64_t k = first; k < first + count; k++) {
         const int64_t block = k / s->block, at = block * s->columns + column;
-        for (int64_t i = 0; of->zero && block != known && i < columns; i++)
-            own->zeros[i] = (float)tn_dequantize_stored(of->zero, at + i);
+        if (of->zero && block != known) fill_zeros(of, at, columns, own->zeros);
         known = block;
         row.scales = of->scales + at;
         row.codes = (const uint8_t *)of->w->data + (k * s->columns + column) * of->bits / 8;
@@ -135,6 +147,8 @@ static tn_status run(tn_call *call) {
     TN_TRY(tn_dequantize_mat_mul_read(call, &of.sizes));
     if (call->outputs[0]->bytes == 0) return TN_OK;
     memset(all->no_bias, 0, sizeof(all->no_bias));
+    for (int i = 0; i < TN_DEQUANTIZE_WIDTH; i++)
+        all->ones[i] = 1;
     for (int i = 0; i < 256 && is_float; i++) {
         const uint8_t code = (uint8_t)i;
         all->codes[i] = (float)tn_small_load(&code, w->type, 0);

@@ -129,8 +129,22 @@ static tn_status set_matrix(const tn_match *match, const char *name, const sourc
     return status;
 }
 
+/* Few rows of A do not pay for the floats that each run makes of the weights anew. */
+static bool has_rows(const tn_match *match) {
+    enum { LEAST_ROWS = 16 };
+    int64_t rows = 1;
+    for (int32_t axis = 0; axis + 1 < tn_match_rank(match, "a"); axis++) {
+        const int64_t extent = tn_match_extent(match, "a", axis);
+        if (extent < 1) return false;
+        rows = rows < LEAST_ROWS ? rows * extent : rows;
+    }
+    return rows >= LEAST_ROWS;
+}
+
 static tn_status set_all(const tn_match *match, bool is_turned) {
     source of;
+    if (!has_rows(match))
+        return match->refuse(match, "A has fewer rows than 16, or their number is not fixed");
     tn_status status = read_source(match, is_turned, &of);
     if (status != TN_OK) return status;
     const tn_type type = stored_type(&of);
@@ -154,18 +168,18 @@ static tn_status is_turned(const tn_match *match) {
     "DequantizeLinear@21(w:const, scale:const, zero?:const, axis=?axis, block_size=?block, ...)"
 #define REPLACEMENT "y = Tenon::DequantizeMatMul(a, $weights, $scales, $zeros, block_size=$size)"
 static const char *const cases[] = {
-    "a=f32[2,3,8] w=u8[8,6] scale=f32[4,6] zero=u8[4,6] axis=0 block=2",
-    "a=f32[3,8] w=i4[8,5] scale=f32[3,5] axis=-2 block=3",
-    "a=f32[1,8] w=u4[8,4] scale=f32[4] zero=u4[4] axis=1 block=0",
-    "a=f32[3,8] w=f8e4m3[8,6] scale=f32[]{0.5} axis=1 block=0"};
-static const char *const misses[] = {"a=f32[3,8] w=i8[8,6] scale=f32[6] axis=1 block=0",
-                                     "a=f32[3,8] w=i4[8,6] scale=f32[8,3] axis=1 block=2"};
+    "a=f32[2,9,8] w=u8[8,6] scale=f32[4,6] zero=u8[4,6] axis=0 block=2",
+    "a=f32[17,8] w=i4[8,5] scale=f32[3,5] axis=-2 block=3",
+    "a=f32[16,8] w=u4[8,4] scale=f32[4] zero=u4[4] axis=1 block=0",
+    "a=f32[17,8] w=f8e4m3[8,6] scale=f32[]{0.5} axis=1 block=0"};
+static const char *const misses[] = {"a=f32[17,8] w=i8[8,6] scale=f32[6] axis=1 block=0",
+                                     "a=f32[17,8] w=i4[8,6] scale=f32[8,3] axis=1 block=2"};
 static const char *const turned_cases[] = {
-    "a=f32[2,3,8] w=u8[6,8] scale=f32[6,4] zero=u8[6,4] axis=1 block=2",
-    "a=f32[3,8] w=i4[5,8] scale=f32[5,3] axis=-1 block=3",
-    "a=f32[3,8] w=f8e5m2[6,8] scale=f32[6] axis=0 block=0"};
-static const char *const turned_misses[] = {"a=f32[3,8] w=i8[6,8] scale=f32[6] axis=0 block=0",
-                                            "a=f32[3,8] w=i4[6,8] scale=f32[3,8] axis=0 block=2"};
+    "a=f32[2,9,8] w=u8[6,8] scale=f32[6,4] zero=u8[6,4] axis=1 block=2",
+    "a=f32[17,8] w=i4[5,8] scale=f32[5,3] axis=-1 block=3",
+    "a=f32[17,8] w=f8e5m2[6,8] scale=f32[6] axis=0 block=0"};
+static const char *const turned_misses[] = {"a=f32[17,8] w=i8[6,8] scale=f32[6] axis=0 block=0",
+                                            "a=f32[17,8] w=i4[6,8] scale=f32[3,8] axis=0 block=2"};
 TN_REWRITE(as_stored, "dequantize.mat_mul",
            "MatMul with weights of 4 bits, of blocks, or of 8-bit floats",
            .pattern = "y = MatMul(a, " WEIGHTS ")", .replacement = REPLACEMENT,

@@ -80,6 +80,7 @@ typedef struct tn_dnnl_requantisation {
     const tn_tensor *added; /* null: nothing is */
     float low, high, own_factor, added_factor;
     int32_t added_zero;
+    bool is_signed; /* the sum, which has no zero point */
 } tn_dnnl_requantisation;
 /* The number of the addition among the primitive's further operations. */
 enum { TN_DNNL_SUM_AT = 3 };

@@ -69,7 +69,8 @@ static dnnl_status_t append_zero_point(dnnl_post_ops_t post_ops, int32_t zero) {
 }
 
 /* The addition is operation TN_DNNL_SUM_AT. The last factor is that of a function which does
- * nothing: of two linear ones oneDNN 2.6 computes one with the other's numbers. */
+ * nothing, sums below 0 being stored as 0 where they have no sign: of two linear ones oneDNN 2.6
+ * computes one with the other's numbers. */
 static dnnl_status_t append_sum(dnnl_post_ops_t post_ops, const tn_dnnl_requantisation *r,
                                 int64_t parts) {
     dnnl_status_t status = dnnl_post_ops_append_eltwise(post_ops, 1.0f, dnnl_eltwise_round, 0, 0);
@@ -79,7 +80,8 @@ static dnnl_status_t append_sum(dnnl_post_ops_t post_ops, const tn_dnnl_requanti
         status = append_linear(post_ops, r->own_factor, (float)-r->added_zero);
     if (status == dnnl_success) status = append_addition(post_ops, r->added, parts);
     return status == dnnl_success
-               ? dnnl_post_ops_append_eltwise(post_ops, r->added_factor, dnnl_eltwise_relu, 1.0f, 0)
+               ? dnnl_post_ops_append_eltwise(post_ops, r->added_factor, dnnl_eltwise_relu,
+                                              r->is_signed ? 1.0f : 0.0f, 0)
                : status;
 }
 #endif

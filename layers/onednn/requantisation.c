@@ -54,6 +54,7 @@ static bool read_sum(const tn_call *call, tn_dnnl_requantisation *r) {
     r->own_factor = own / r->added_factor;
     r->added_zero = zero_at(call, TN_DNNL_Q_Z_ZERO);
     const bool is_signed = call->outputs[0]->type == TN_I8;
+    r->is_signed = is_signed;
     r->low = (float)((is_signed ? -128 : 0) - r->target_zero);
     r->high = (float)((is_signed ? 127 : 255) - r->target_zero);
     return zero_at(call, TN_DNNL_Q_SUM_ZERO) == 0 && isnormal(r->added_factor) &&

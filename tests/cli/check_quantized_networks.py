@@ -339,7 +339,7 @@ def packed(codes):
     return (flat[::2] | flat[1::2] << 4).tobytes()
 
 
-def block_model(kind, turned, zeros, rows=3):
+def block_model(kind, turned, zeros, rows=18):
     """A product with weights of 4 bits in blocks, or of 8-bit floats of a scale a column."""
     rng = np.random.RandomState(10)
     depth, columns, block = 64, 22, 16
@@ -442,6 +442,8 @@ class Checks(ProgramChecks):
                     self.near(f"weights of {name}, transposed {turned}, zero points {zeros}", block_model(kind, turned, zeros),
                               "dequantize.mat_mul.transposed" if turned else "dequantize.mat_mul", "DequantizeMatMul",
                               "DequantizeLinear")
+        applied, why = self.build(block_model(TensorProto.UINT4, False, True, rows=15)[0])
+        self.report("weights of u4, few rows: left as they are", applied == {}, f"{applied} {why}")
 
     def hostile(self):
         for name, value in (("0", F32(0)), ("negative", F32(-0.1)), ("NaN", F32("nan")), ("subnormal", F32(1e-41)), ("infinite", F32("inf"))):
