@@ -84,7 +84,7 @@ const tn_rule tn_rules[] = {
      tn_rule_tactics},
     {"combinations",
      "A kernel that is asked for its combinations answers with well-formed texts, the same each "
-     "time, and with an end.",
+     "time, and with an end; so does one that is asked for its timing key.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_combinations},
     {"absorbs",
      "Every facet that the kernel lists, a third party's too, is absorbed as it is declared: "

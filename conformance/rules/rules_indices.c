@@ -115,6 +115,9 @@ static void compare_later(const tn_test *test, tn_subject *subject, const char *
             if (status == TN_OK)
                 tn_verdict_fail(verdict, "%s: computed, though the reference refuses it", later);
         }
+        if (is_refused && verdict->outcome == TN_PASSED)
+            tn_rule_run_open(&context, &plain, &plain.expected, false, false,
+                             "on the case's own after a run that was refused", verdict);
     }
     tn_probe_memory_destroy(&memory);
     tn_probe_close(&context);

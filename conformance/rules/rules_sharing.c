@@ -43,6 +43,7 @@ typedef struct node {
 
 typedef struct pair {
     node nodes[2];
+    bool is_shared; /* what is packed: the first one's life holds it */
     const char *hint;
 } pair;
 
@@ -72,14 +73,20 @@ static void run_in_turns(pair *p, tn_verdict *verdict) {
         status = tn_probe_reshape(&p->nodes[i].context, &p->nodes[i].subject->probe);
     for (int i = 0; i < 3 && status == TN_OK && verdict->outcome == TN_PASSED; i++)
         run_node(&p->nodes[i % 2], p->nodes[1 - i % 2].subject, p->hint, verdict);
-    for (int i = 0; i < 2; i++)
-        tn_probe_close(&p->nodes[i].context);
+    tn_probe_close(&p->nodes[0].context);
+    if (status == TN_OK && verdict->outcome == TN_PASSED && !p->is_shared) {
+        tn_probe_release(&p->nodes[0].life);
+        p->nodes[0].life.probe = NULL;
+        run_node(&p->nodes[1], p->nodes[0].subject, "the other one was released before", verdict);
+    }
+    tn_probe_close(&p->nodes[1].context);
 }
 
 /* `first` is prepared first. What cannot be made ready is nobody's failure here. */
 static void prepare_both(tn_subject *first, tn_subject *second, bool is_shared,
                          tn_verdict *verdict) {
     pair p = {.nodes = {{.subject = first}, {.subject = second}},
+              .is_shared = is_shared,
               .hint = is_shared ? "is a key of host->packed that of another node, too?"
                                 : "is the state of all nodes one?"};
     bool is_ready = true;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What may differ; see slack.h. */
 #include "slack.h"
-#include "base/hash.h"
 #include "base/status.h"
 #include "planted.h"
 #include "values.h"
@@ -31,6 +30,14 @@ static double share_of(tn_type type) {
     return type == TN_F16 || type == TN_BF16 ? 0x1p-6 : 1;
 }
 
+/* 1 or -1, by the number alone. */
+static double draw_sign(uint64_t seed, double value) {
+    uint64_t state = 0;
+    memcpy(&state, &value, sizeof(state));
+    state ^= seed * UINT64_C(0xD1B54A32D192ED03);
+    return tn_random_next(&state) >> 63 ? 1 : -1;
+}
+
 /* The case with each float made a little larger or smaller at random, equal ones alike: ties stay.
  * *out_share is the greatest share of its types. */
 static bool move_floats(const tn_case *c, uint64_t seed, tn_case *moved, double *out_share) {
@@ -48,7 +55,7 @@ static bool move_floats(const tn_case *c, uint64_t seed, tn_case *moved, double 
         if (!data) continue;
         for (size_t k = 0; k < count; k++) {
             const double value = tn_element_get_f64(input->data, input->type, k);
-            const double sign = tn_hash_add(seed, &value, sizeof(value)) & 1 ? 1 : -1;
+            const double sign = draw_sign(seed, value);
             tn_element_set_f64(data, input->type, k, value * (1 + sign * step_of(input->type)));
         }
         moved->inputs[i].data = data;
@@ -325,13 +332,28 @@ static bool is_rounding(const tn_case *c, const tn_outcome *expected, uint32_t o
     return halves > 0;
 }
 
-tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
-                          uint32_t values, bool asks_all, const tn_outcome *expected,
-                          tn_slack *out_slack) {
+/* What rounds is compared exactly where many numbers are halves. */
+static void drop_where_rounded(const tn_case *c, const tn_outcome *expected, tn_slack *slack) {
+    for (uint32_t i = 0; i < expected->count; i++)
+        if (slack->values == TN_VALUES_EQUAL && is_rounding(c, expected, i))
+            memset(slack->of[i], 0, tn_outcome_elements(expected, i) * sizeof(double));
+}
+
+tn_status tn_slack_move(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
+                        const tn_outcome *expected, tn_slack *slack) {
+    slack->is_moved = true;
+    TN_TRY(widen_by_moves(runtime, op, c, expected, slack));
+    drop_where_rounded(c, expected, slack);
+    return TN_OK;
+}
+
+tn_status tn_slack_create(const tn_operator *op, const tn_case *c, uint32_t values, bool asks_all,
+                          const tn_outcome *expected, tn_slack *out_slack) {
     *out_slack = (tn_slack){.count = expected->count,
                             .asks_all = asks_all,
                             .are_finite = are_finite(c),
-                            .are_huge = values == TN_VALUES_HUGE};
+                            .are_huge = values == TN_VALUES_HUGE,
+                            .values = values};
     for (uint32_t i = 0; i < expected->count; i++) {
         if (values == TN_VALUES_ENDS && is_of_integers(c) && !tn_slack_is_selected(c, expected, i))
             return tn_fail(TN_ERROR_UNSUPPORTED, "sums at the end of a type");
@@ -346,9 +368,6 @@ tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_c
         allow_floats(c, expected, i, out_slack->of[i]);
         if (values != TN_VALUES_ENDS) allow_cancelled(op, c, expected, i, out_slack->of[i]);
     }
-    TN_TRY(widen_by_moves(runtime, op, c, expected, out_slack));
-    for (uint32_t i = 0; i < expected->count; i++)
-        if (values == TN_VALUES_EQUAL && is_rounding(c, expected, i))
-            memset(out_slack->of[i], 0, tn_outcome_elements(expected, i) * sizeof(double));
+    drop_where_rounded(c, expected, out_slack);
     return TN_OK;
 }

@@ -17,14 +17,19 @@ typedef struct tn_slack {
     bool are_finite; /* all floats that went in */
     bool asks_all;   /* the outputs are the optional ones, too */
     bool are_huge;   /* their squares overflow in 32-bit floats */
+    bool is_moved;   /* what the reference moves is in it */
+    uint32_t values; /* TN_VALUES_... */
 } tn_slack;
 
-/* For values of a kind, TN_VALUES_...: the reference runs again on `c` with its floats moved, for
- * the outputs that `expected` has: optional ones, too, where all are asked for.
- * TN_ERROR_UNSUPPORTED: nothing can be compared. To be freed by tn_slack_destroy in any case. */
-tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
-                          uint32_t values, bool asks_all, const tn_outcome *expected,
-                          tn_slack *out_slack);
+/* For values of a kind, TN_VALUES_..., and the outputs that `expected` has: optional ones, too,
+ * where all are asked for. TN_ERROR_UNSUPPORTED: nothing can be compared. To be freed by
+ * tn_slack_destroy in any case. */
+tn_status tn_slack_create(const tn_operator *op, const tn_case *c, uint32_t values, bool asks_all,
+                          const tn_outcome *expected, tn_slack *out_slack);
+/* The rest of it, which takes a while: the reference runs again on `c` with its floats moved.
+ * TN_ERROR_UNSUPPORTED: nothing can be compared. */
+tn_status tn_slack_move(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
+                        const tn_outcome *expected, tn_slack *slack);
 /* From finite inputs a reference may overflow in a step, as the plainest formula does in the end:
  * where it has NaN, or an infinity, a number of that sign is right, too. And where it computes huge
  * values in wider floats than the kernel, the kernel's may overflow where the result is as large,

@@ -282,8 +282,8 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
     if (status == TN_OK && *out_is_taken && op->reference)
         status = find_random(subject, &reference);
     if (status == TN_OK && *out_is_taken && change && change->values > TN_VALUES_SMALL)
-        status = tn_slack_create(runtime, op, &subject->c, change->values, asks_all,
-                                 &subject->expected, &subject->slack);
+        status = tn_slack_create(op, &subject->c, change->values, asks_all, &subject->expected,
+                                 &subject->slack);
     if (status != TN_OK) *out_is_taken = false;
     if (!*out_is_taken) {
         const char *refusal = subject->refusal;
@@ -316,8 +316,13 @@ tn_status tn_subject_combinations(tn_arena *arena, tn_runtime *runtime, const tn
 }
 
 bool tn_subject_agrees(tn_subject *subject, const tn_outcome *found, char *why, size_t bytes) {
-    tn_slack_allow_values(&subject->slack, &subject->expected, found);
-    return tn_results_near(&subject->expected, found, subject->slack.of, false, why, bytes);
+    tn_slack *slack = &subject->slack;
+    tn_slack_allow_values(slack, &subject->expected, found);
+    if (tn_results_near(&subject->expected, found, slack->of, false, why, bytes)) return true;
+    if (slack->is_moved || slack->count == 0) return false;
+    return tn_slack_move(subject->runtime, subject->op, &subject->c, &subject->expected, slack) !=
+               TN_OK ||
+           tn_results_near(&subject->expected, found, slack->of, false, why, bytes);
 }
 
 bool tn_subject_shares_constants(const tn_subject *a, const tn_subject *b) {

@@ -214,7 +214,7 @@ static tn_chain_step step_of(uint32_t kind, uint32_t activation, float alpha, fl
 }
 
 /* Each kind alone (of large values: the bias), each activation alone, also with a steep slope, and
- * each activation after each kind. */
+ * each activation after each kind and before it. */
 static void try_short_chains(chain *c, tn_verdict *verdict) {
     const uint32_t last = c->is_large ? TN_CHAIN_BIAS : TN_CHAIN_RESIDUAL;
     for (uint32_t kind = 0; kind <= last; kind++) {
@@ -228,7 +228,14 @@ static void try_short_chains(chain *c, tn_verdict *verdict) {
             c->steps[first] = step_of(TN_CHAIN_ACTIVATION, i, 0.25f, 0.75f);
             c->count = first + 1;
             check_chain(c, verdict);
-            if (first) continue;
+            if (first) {
+                const tn_chain_step before = c->steps[0];
+                c->steps[0] = c->steps[1];
+                c->steps[1] = before;
+                check_chain(c, verdict);
+                c->steps[0] = before;
+                continue;
+            }
             c->steps[0] = step_of(TN_CHAIN_ACTIVATION, i, 2.5f, 0.75f);
             check_chain(c, verdict);
         }

@@ -87,6 +87,42 @@ static bool reshape_again(const tn_test *test, tn_subject *subject, uint64_t at,
     return is_done;
 }
 
+/* A run that failed leaves the context as it was: the next one is right. True: there is no such
+ * call in a run. */
+static bool run_again(tn_subject *subject, const service *s, uint64_t at, tn_verdict *verdict) {
+    tn_probe *probe = &subject->probe;
+    tn_probe_life life = {0};
+    tn_probe_context context = {0};
+    tn_probe_memory memory = {0};
+    char during[80];
+    bool is_done = true;
+    tn_status status = tn_probe_prepare(&life, probe);
+    if (status == TN_OK) status = tn_probe_open(&context, &life);
+    if (status == TN_OK) status = tn_probe_reshape(&context, probe);
+    if (status == TN_OK) status = tn_probe_memory_create(&memory, probe, true, false, 0xFF);
+    if (status == TN_OK) {
+        *s->calls = 0;
+        *s->fail_at = at;
+        status = tn_probe_run(&context, probe, &memory, 0xFF);
+        is_done = *s->calls < at;
+        *s->fail_at = 0;
+    }
+    snprintf(during, sizeof(during), "after a run with %s %llu failing", s->call,
+             (unsigned long long)at);
+    if (!is_done && status != TN_OK && !probe->rule[0])
+        tn_rule_run_open(&context, subject, &subject->expected, false, false, during, verdict);
+    tn_probe_memory_destroy(&memory);
+    tn_probe_close(&context);
+    if (life.probe) tn_probe_release(&life);
+    return is_done;
+}
+
+static void run_each_again(tn_subject *subject, const service *s, tn_verdict *verdict) {
+    bool is_done = false;
+    for (uint64_t at = 1; !is_done && at < MOST_CALLS && verdict->outcome == TN_PASSED; at++)
+        is_done = run_again(subject, s, at, verdict);
+}
+
 void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
     const service memory = {"allocation", "without memory", &test->counter->allocations,
@@ -103,6 +139,7 @@ void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict) {
     bool is_done = !test->kernel || !test->kernel->reshape;
     for (uint64_t at = 1; !is_done && at < MOST_CALLS && verdict->outcome == TN_PASSED; at++)
         is_done = reshape_again(test, &subject, at, verdict);
+    if (test->kernel && verdict->outcome == TN_PASSED) run_each_again(&subject, &memory, verdict);
     tn_subject_destroy(&subject);
 }
 
@@ -136,8 +173,12 @@ void tn_rule_host_failures(const tn_test *test, tn_verdict *verdict) {
     subject.probe.threads = THREADS;
     subject.probe.pool = &failing.pool;
     fail_each(test, &subject, &threads, verdict);
+    if (verdict->outcome == TN_PASSED) run_each_again(&subject, &threads, verdict);
     subject.probe.pool = NULL;
     subject.probe.asking = &asking;
-    if (tn_probe_is_unbounded(&subject.probe)) fail_each(test, &subject, &outputs, verdict);
+    if (tn_probe_is_unbounded(&subject.probe)) {
+        fail_each(test, &subject, &outputs, verdict);
+        if (verdict->outcome == TN_PASSED) run_each_again(&subject, &outputs, verdict);
+    }
     tn_subject_destroy(&subject);
 }

@@ -8,8 +8,10 @@
 #include "worker/watch/folder.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/held.h"
+#include "worker/watch/trace.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,8 +289,11 @@ static bool ask_operations(tn_subject *subject) {
         tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_CONSTANTS) != TN_OK)
         return false;
     tn_frame_enter(&frame, &subject->probe, "operations", &watch);
-    (void)subject->op->operations(frame.call, &operations);
+    const tn_status status = subject->op->operations(frame.call, &operations);
     tn_frame_finish(&frame, &subject->probe, &watch);
+    if (status == TN_OK && !(operations >= 0 && isfinite(operations)))
+        tn_trace_broken("describes", "operations answers %g: a number of operations is not below 0",
+                        operations);
     return true;
 }
 

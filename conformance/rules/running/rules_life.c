@@ -323,10 +323,10 @@ void tn_rule_reshape(const tn_test *test, tn_verdict *verdict) {
     tn_subject_destroy(&probe);
     for (uint32_t axis = 0; axis < shape.rank; axis++) {
         const int64_t extent = shape.extents[axis];
-        const int64_t extents[] = {2 * extent + 1, 1, extent - 1, 67};
-        for (int i = 0; i < 4; i++) {
+        const int64_t extents[] = {2 * extent + 1, 1, extent - 1, 67, 0};
+        for (size_t i = 0; i < TN_COUNT(extents); i++) {
             const tn_change change = {.axis = (int32_t)axis, .extent = extents[i]};
-            if (extents[i] != extent && extents[i] > 0 && extents[i] <= 4096)
+            if (extents[i] != extent && extents[i] >= 0 && extents[i] <= 4096)
                 tried += reshape_to(test, &change, verdict);
         }
         if (test->kernel && test->kernel->accepts && extent > 0 && extent <= 64)

@@ -271,7 +271,7 @@ static bool expect(const tn_test *test, tn_subject *subject) {
     tn_outcome_free(&subject->expected);
     return tn_case_run(test->runtime, test->op, &subject->c, &reference, &subject->expected) ==
                TN_OK &&
-           tn_slack_create(test->runtime, test->op, &subject->c, TN_VALUES_WIDE, subject->asks_all,
+           tn_slack_create(test->op, &subject->c, TN_VALUES_WIDE, subject->asks_all,
                            &subject->expected, &subject->slack) == TN_OK;
 }
 

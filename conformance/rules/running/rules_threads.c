@@ -223,11 +223,12 @@ static void check_many(tn_subject *subject, tn_verdict *verdict) {
     check_once(subject, &pool.pool, MANY_THREADS, "with 131 threads", verdict);
 }
 
-static void check_shape(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+static void check_shape(const tn_test *test, tn_subject *subject, double run_seconds,
+                        tn_verdict *verdict) {
     const uint32_t traits = test->kernel->traits;
     const often how = {.is_exact = traits & TN_KERNEL_DETERMINISTIC,
                        .is_shared = !(traits & TN_KERNEL_OPENMP),
-                       .seconds = seconds_for(test)};
+                       .seconds = run_seconds};
     tn_outcome single = {0};
     if (tn_probe_once(&subject->probe, true, false, 0xFF, &single) != TN_OK)
         tn_verdict_error(verdict, &subject->probe, "");
@@ -284,7 +285,7 @@ void tn_rule_threads(const tn_test *test, tn_verdict *verdict) {
     const tn_shape shape = subject.c.input_count > 0 ? subject.c.inputs[0].shape : (tn_shape){0};
     const bool has_axis = shape.rank > 0;
     tn_rule_check_races(&subject, verdict);
-    check_shape(test, &subject, verdict);
+    check_shape(test, &subject, seconds_for(test), verdict);
     tn_subject_destroy(&subject);
     for (size_t i = 0; i < TN_COUNT(extents) && has_axis; i++) {
         const tn_change change = {.axis = 0, .extent = extents[i]};
@@ -294,7 +295,7 @@ void tn_rule_threads(const tn_test *test, tn_verdict *verdict) {
         if (extents[i] == MANY)
             check_many(&subject, verdict);
         else
-            check_shape(test, &subject, verdict);
+            check_shape(test, &subject, OTHER_CASES_SECONDS, verdict);
         tn_subject_destroy(&subject);
     }
     check_long(test, &shape, verdict);
@@ -334,8 +335,10 @@ static void run_on_threads(worker *workers, tn_verdict *verdict) {
         if (workers[i].verdict.outcome == TN_FAILED) *verdict = workers[i].verdict;
 }
 
-static void alternate(worker *workers, const char *during, tn_verdict *verdict) {
-    for (int i = 0; i < 6 && verdict->outcome == TN_PASSED; i++) {
+/* So many runs in turn; a context that is closed is left out. */
+static void alternate(worker *workers, int runs, const char *during, tn_verdict *verdict) {
+    for (int i = 0; i < runs && verdict->outcome == TN_PASSED; i++) {
+        if (!workers[i % 2].context.is_open) continue;
         const worker *w = &workers[i % 2];
         tn_probe *probe = &w->subject->probe;
         tn_probe_memory memory = {0};
@@ -366,7 +369,7 @@ static void check_contexts(tn_subject *subjects, double run_seconds, tn_verdict 
     if (status != TN_OK)
         tn_verdict_error(verdict, &subjects[0].probe, "");
     else
-        alternate(workers,
+        alternate(workers, 6,
                   are_alike ? "in turn with another context"
                             : "in turn with another context of another shape",
                   verdict);
@@ -376,6 +379,8 @@ static void check_contexts(tn_subject *subjects, double run_seconds, tn_verdict 
         tn_rule_check_statics(contexts, of, verdict);
         if (verdict->outcome == TN_PASSED) run_on_threads(workers, verdict);
     }
+    tn_probe_close(&workers[0].context);
+    if (status == TN_OK) alternate(workers, 2, "after another context was closed", verdict);
     for (int i = 0; i < 2; i++)
         tn_probe_close(&workers[i].context);
     if (life.probe) tn_probe_release(&life);
@@ -406,7 +411,7 @@ void tn_rule_contexts(const tn_test *test, tn_verdict *verdict) {
     if (!tn_test_subject(test, NULL, &subjects[0], verdict)) return;
     const bool is_there = tn_test_subject(test, &other_numbers, &subjects[1], &none);
     if (is_there) {
-        check_contexts(subjects, SECONDS, verdict);
+        check_contexts(subjects, seconds_for(test), verdict);
         tn_subject_destroy(&subjects[1]);
     } else {
         tn_verdict_skip(verdict, none.why);

@@ -39,20 +39,32 @@ uint32_t tn_probe_tactics(tn_probe *probe) {
     return count ? count : 1;
 }
 
-void tn_probe_ask_timing_key(tn_probe *probe) {
+/* Whether there is one, in `out_text` of TN_KERNEL_TEXT_BYTES. */
+static bool ask_timing_key(tn_probe *probe, char *out_text) {
     tn_frame frame;
     tn_frame_watch watch;
     tn_guarded text;
-    if (!probe->kernel || !probe->kernel->timing_key ||
-        tn_guarded_create(&text, TN_GUARDED_TEXT, 0, TN_KERNEL_TEXT_BYTES, true, 0x7F) != TN_OK)
-        return;
+    tn_status status = TN_ERROR_MEMORY;
+    if (tn_guarded_create(&text, TN_GUARDED_TEXT, 0, TN_KERNEL_TEXT_BYTES, true, 0x7F) != TN_OK)
+        return false;
     text.data[0] = 0;
     if (tn_frame_open(&frame, probe, NULL, NULL, TN_SEES_VALUES) == TN_OK) {
         tn_frame_enter(&frame, probe, "timing_key", &watch);
-        (void)probe->kernel->timing_key(frame.call, text.data, TN_KERNEL_TEXT_BYTES);
+        status = probe->kernel->timing_key(frame.call, text.data, TN_KERNEL_TEXT_BYTES);
         tn_frame_finish(&frame, probe, &watch);
     }
+    memcpy(out_text, text.data, TN_KERNEL_TEXT_BYTES);
     tn_guarded_destroy(&text);
+    return status == TN_OK;
+}
+
+void tn_probe_ask_timing_key(tn_probe *probe) {
+    char first[TN_KERNEL_TEXT_BYTES], again[TN_KERNEL_TEXT_BYTES];
+    if (!probe->kernel || !probe->kernel->timing_key || !ask_timing_key(probe, first)) return;
+    if (!memchr(first, 0, sizeof(first)))
+        tn_trace_broken("writes-inside", "timing_key writes a text without an end");
+    else if (!ask_timing_key(probe, again) || strcmp(first, again) != 0)
+        tn_trace_broken("combinations", "timing_key answers another text when it is asked again");
 }
 
 static void destroy_packed(tn_probe_life *life) {

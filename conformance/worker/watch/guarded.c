@@ -12,20 +12,15 @@
 #include <unistd.h>
 
 enum { PAGE = 4096, TABLE = 8192, RETIRED = 192, STACK_STEP = 4 << 20 };
-enum { SPARE = 64, MOST_SPARE_BYTES = 2 * (int)TN_GUARD_BYTES + (256 << 10) /* of one */ };
 
 /* What the handler looks into: the live buffers. */
 static tn_guarded *volatile table[TABLE];
 static volatile size_t table_count;
 static tn_fault_report fault_report;
-/* Of the table's writers, and of the retired and spare buffers; the handler reads without it. */
+/* Of the table's writers, and of the retired buffers; the handler reads without it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static tn_guarded retired[RETIRED];
 static size_t retired_next;
-/* Pages that nobody may touch until a buffer of their size is made: to change their access takes
- * less time than to map others. */
-static tn_guard spare[SPARE];
-static size_t spare_next;
 
 /* "input 0" and the like. */
 static const char *kind_name(uint32_t kind) {
@@ -51,31 +46,6 @@ static void leave(const tn_guarded *buffer) {
         if (table[i] == buffer) table[i] = NULL;
 }
 
-/* Into `guard` pages that are enough, where there are such. */
-static void take_spare(tn_guard *guard, size_t bytes) {
-    const size_t least = (bytes ? bytes + PAGE - 1 : PAGE) / PAGE * PAGE + 2 * TN_GUARD_BYTES;
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < SPARE && !guard->map; i++)
-        if (spare[i].map && spare[i].map_bytes == least) {
-            *guard = spare[i];
-            spare[i] = (tn_guard){0};
-        }
-    pthread_mutex_unlock(&lock);
-}
-
-static void unmap_or_spare(tn_guard *guard) {
-    tn_guard *slot = &spare[spare_next];
-    tn_guard_allow(guard, TN_GUARD_NONE);
-    if (guard->map_bytes > MOST_SPARE_BYTES || guard->access != TN_GUARD_NONE) {
-        tn_guard_unmap(guard);
-        return;
-    }
-    tn_guard_unmap(slot);
-    *slot = *guard;
-    *guard = (tn_guard){0};
-    spare_next = (spare_next + 1) % SPARE;
-}
-
 /* Hands over what was mapped. */
 static tn_status register_made(tn_guarded *made, tn_guarded *buffer, uint8_t slack) {
     made->data = made->guard.data;
@@ -94,7 +64,6 @@ static tn_status register_made(tn_guarded *made, tn_guarded *buffer, uint8_t sla
 tn_status tn_guarded_create(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
                             bool is_at_end, uint8_t slack) {
     tn_guarded made = {.kind = kind, .index = index, .bytes = bytes};
-    take_spare(&made.guard, bytes);
     TN_TRY(tn_guard_place(&made.guard, bytes, is_at_end ? TN_GUARD_AT_END : TN_GUARD_AT_START,
                           slack * UINT64_C(0x0101010101010101)));
     return register_made(&made, buffer, slack);
@@ -110,7 +79,6 @@ tn_status tn_guarded_create_before(tn_guarded *buffer, uint32_t kind, uint32_t i
 tn_status tn_guarded_create_flush(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
                                   uint8_t slack) {
     tn_guarded made = {.kind = kind, .index = index, .bytes = bytes};
-    take_spare(&made.guard, bytes);
     TN_TRY(
         tn_guard_place(&made.guard, bytes, TN_GUARD_FLUSH, slack * UINT64_C(0x0101010101010101)));
     return register_made(&made, buffer, slack);
@@ -119,7 +87,7 @@ tn_status tn_guarded_create_flush(tn_guarded *buffer, uint32_t kind, uint32_t in
 static void destroy_locked(tn_guarded *buffer) {
     if (!buffer->data) return;
     leave(buffer);
-    unmap_or_spare(&buffer->guard);
+    tn_guard_unmap(&buffer->guard);
     *buffer = (tn_guarded){0};
 }
 
@@ -145,8 +113,7 @@ void tn_guarded_move(tn_guarded *from, tn_guarded *to) {
 void tn_guarded_retire(tn_guarded *buffer) {
     if (!buffer->data) return;
     tn_guarded_protect(buffer, TN_GUARDED_NONE);
-    if (buffer->guard.map_bytes > MOST_SPARE_BYTES)
-        madvise(buffer->guard.map, buffer->guard.map_bytes, MADV_DONTNEED);
+    madvise(buffer->guard.map, buffer->guard.map_bytes, MADV_DONTNEED);
     pthread_mutex_lock(&lock);
     tn_guarded *target = &retired[retired_next];
     retired_next = (retired_next + 1) % RETIRED;
@@ -159,8 +126,6 @@ void tn_guarded_forget_retired(void) {
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < RETIRED; i++)
         destroy_locked(&retired[i]);
-    for (size_t i = 0; i < SPARE; i++)
-        tn_guard_unmap(&spare[i]);
     pthread_mutex_unlock(&lock);
 }
 
