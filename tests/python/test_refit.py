@@ -70,6 +70,19 @@ class Refit(unittest.TestCase):
             again = made.refit(checkpoint(1), os.path.join(folder, "once.plan"))
             np.testing.assert_allclose(self.run_engine(again.engine()), self.y, rtol=1e-5)
 
+    def test_network_is_refitted_and_saved(self):
+        net = tenon.load(self.plan)
+        twice = {"w2": 2 * weights(small_convolution(), "w2")}
+        made = net.refit(twice)
+        twice["w2"][:] = 0  # it was copied
+        np.testing.assert_allclose(made(X), 2 * self.y, rtol=1e-5)
+        np.testing.assert_array_equal(net(X), self.y)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "net.plan")
+            for other, factor in ((made, 2), (net.refit(checkpoint(3)), 3), (made.refit(checkpoint(5)).refit({}), 5), (net, 1)):
+                other.save(path)
+                np.testing.assert_allclose(tenon.load(path)(X), factor * self.y, rtol=1e-5)
+
     def test_wrong_data_is_refused_and_nothing_written(self):
         right = weights(small_convolution(), "w2")
         with self.assertRaisesRegex(tenon.Error, "w2"):  # the nearest name

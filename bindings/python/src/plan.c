@@ -126,6 +126,54 @@ static tn_status load(plan_object *self, const char *path, const tn_engine_optio
     return tn_engine_load_bytes(self->runtime->runtime, data, bytes, options, out_engine);
 }
 
+/* Loads what the caller trusts of the plan's embedded libraries: True, for all of them, or their
+ * SHA-256. */
+static bool load_embedded(plan_object *self, const char *path, PyObject *trust) {
+    tn_embedded_options options = {.size = sizeof(options)};
+    text_list list = {0};
+    tn_status status;
+    if (!trust || trust == Py_None || trust == Py_False) return true;
+    if (trust == Py_True)
+        options.flags = TN_EMBEDDED_TRUST_ALL;
+    else if (!text_list_read(&list, trust, "trust"))
+        return false;
+    options.trusted_count = list.count;
+    options.trusted = list.items;
+    Py_BEGIN_ALLOW_THREADS;
+    if (path) {
+        status = tn_runtime_load_embedded(self->runtime->runtime, path, &options, NULL);
+    } else {
+        uint64_t bytes;
+        const void *data = memory_of(self, &bytes);
+        status =
+            tn_runtime_load_embedded_bytes(self->runtime->runtime, data, bytes, &options, NULL);
+    }
+    Py_END_ALLOW_THREADS;
+    text_list_free(&list);
+    return status == TN_OK || binding_raise();
+}
+
+static PyObject *plan_embed_libraries(PyObject *object, PyObject *none) {
+    (void)none;
+    plan_object *self = (plan_object *)object;
+    tn_plan *plan = NULL;
+    tn_status status;
+    if (!self->plan) {
+        PyErr_SetString(PyExc_ValueError,
+                        "libraries are embedded in a plan that was built here: build it with "
+                        "embed_libraries=True");
+        return NULL;
+    }
+    if (binding_refuse_forked(self->runtime)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    status = tn_plan_embed_libraries(self->plan, &plan);
+    Py_END_ALLOW_THREADS;
+    if (status != TN_OK) return binding_raise();
+    plan_object *made = (plan_object *)binding_plan_new(self->runtime, plan, NULL);
+    if (made) made->accuracy = Py_XNewRef(self->accuracy);
+    return (PyObject *)made;
+}
+
 static PyObject *plan_engine(PyObject *object, PyObject *arguments, PyObject *keywords) {
     static char *names[] = {"plugins",
                             "threads",
@@ -138,17 +186,18 @@ static PyObject *plan_engine(PyObject *object, PyObject *arguments, PyObject *ke
                             "allowed",
                             "checked_dump",
                             "isolation_limit_ms",
+                            "trust",
                             NULL};
     plan_object *self = (plan_object *)object;
     tn_engine_options options = {.size = sizeof(options)};
-    PyObject *plugins = NULL, *allowed = NULL, *owner = NULL, *result = NULL;
+    PyObject *plugins = NULL, *allowed = NULL, *trust = NULL, *owner = NULL, *result = NULL;
     const char *path = NULL;
     int flags[5] = {0};
     text_list list;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$OIzpppppOzI:engine", names, &plugins,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$OIzpppppOzIO:engine", names, &plugins,
                                      &options.threads, &options.device, &flags[0], &flags[1],
                                      &flags[2], &flags[3], &flags[4], &allowed,
-                                     &options.checked_dump, &options.isolation_limit_ms))
+                                     &options.checked_dump, &options.isolation_limit_ms, &trust))
         return NULL;
     for (size_t i = 0; i < 5; i++)
         options.flags |= flags[i] ? 1u << i : 0;
@@ -157,7 +206,8 @@ static PyObject *plan_engine(PyObject *object, PyObject *arguments, PyObject *ke
         return NULL;
     options.allowed_count = list.count;
     options.allowed = list.items;
-    if (!self->path || binding_path(self->path, &owner, &path)) {
+    if ((!self->path || binding_path(self->path, &owner, &path)) &&
+        load_embedded(self, path, trust)) {
         tn_engine *engine = NULL;
         tn_status status;
         Py_BEGIN_ALLOW_THREADS;
@@ -208,7 +258,7 @@ PyDoc_STRVAR(
     ENGINE_DOC,
     "engine(*, plugins=(), threads=0, device=None, exact=False, checked=False,\n"
     "       checked_any_number=False, isolated=False, verify_all=False, allowed=None,\n"
-    "       checked_dump=None, isolation_limit_ms=0)\n--\n\n"
+    "       checked_dump=None, isolation_limit_ms=0, trust=None)\n--\n\n"
     "Loads the plan: a tenon.Engine. `plugins`: libraries (paths) to load before, where the "
     "plan's\n"
     "are not found; `threads`: 0 as the plan was built; `device`: 'cpu', 'cuda', 'cuda:1', None: "
@@ -217,7 +267,10 @@ PyDoc_STRVAR(
     "built\n"
     "with; `checked`: run in guarded memory; `isolated`: kernels of plugins run in a process of\n"
     "their own, `isolation_limit_ms` a call at most; `verify_all`: all checksums of the file;\n"
-    "`allowed`: hashes or folders of the libraries that may be loaded. Raises tenon.Error.");
+    "`allowed`: hashes or folders of the libraries that may be loaded; `trust`: the SHA-256 (64\n"
+    "hexadecimal digits) of libraries that the plan embeds and that may be loaded, or True for all "
+    "of\n"
+    "them: code that is as trusted as the program. Raises tenon.Error.");
 
 static PyMethodDef methods[] = {
     {"tobytes", plan_tobytes, METH_NOARGS, "tobytes()\n--\n\nThe plan's bytes."},
@@ -226,6 +279,12 @@ static PyMethodDef methods[] = {
      "fails. "
      "Raises tenon.Error."},
     {"engine", (PyCFunction)(void (*)(void))plan_engine, METH_VARARGS | METH_KEYWORDS, ENGINE_DOC},
+    {"embed_libraries", plan_embed_libraries, METH_NOARGS,
+     "embed_libraries()\n--\n\nAnother tenon.Plan, with the plugin libraries that this one needs "
+     "in "
+     "it. They are loaded where\nengine() is told to trust them. Raises ValueError (a plan that "
+     "was "
+     "not built here), tenon.Error."},
     {"refit", plan_refit, METH_VARARGS,
      "refit(weights, path)\n--\n\nWrites the plan with other data for constants, as Engine.refit "
      "has "

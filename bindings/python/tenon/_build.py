@@ -152,7 +152,7 @@ def build(model, plugins=(), shapes=None, *, values=None, runtime=None, device=N
           calibrator="entropy", percentile=None, ranges=None, write_calibration=None, max_accuracy_loss=None, samples=None, keep=(),
           pins=(), borders=None, timing_cache=None, timing_seconds=0.0, timing=True, fusion=True, reference=False, checked=False,
           packed_weights=True, force_kernel=None, without_rewrites=(), refit=(), progress=None, format=None, folder=None,
-          import_options=None, isolate_reading=False):
+          import_options=None, isolate_reading=False, embed_libraries=False):
     """Builds a plan: chooses kernels for the whole network by measured time. Answers a tenon.Plan.
 
     model: a file (.onnx, .uff, .prototxt), its bytes, an onnx.ModelProto, or a tenon.Graph.
@@ -170,6 +170,7 @@ def build(model, plugins=(), shapes=None, *, values=None, runtime=None, device=N
     timing_cache: a file that keeps measured times. timing_seconds: a bound on measuring; 0: 20 seconds (90 on a device).
     timing, fusion, packed_weights: False leaves them out. reference, checked: for finding faults.
     refit: names of constants that other data may be given for, or True for all.
+    embed_libraries: the plugin libraries that the plan needs go into it (tenon.Plan.embed_libraries).
     progress: True for a bar (tqdm's where it is installed), or a function of (stage, done, count); False from it stops the build.
     format, folder, import_options: how the model is read: the importer, where its further files lie, the importer's own options.
 
@@ -199,4 +200,5 @@ def build(model, plugins=(), shapes=None, *, values=None, runtime=None, device=N
             if samples is None:
                 raise ValueError("max_accuracy_loss needs samples= batches of inputs to measure the loss with")
             options.update(batches=_batches.of(graph, samples), max_loss=max_accuracy_loss)
-        return graph._build(**options, precision=first, second_precision=second)
+        plan = graph._build(**options, precision=first, second_precision=second)
+    return plan.embed_libraries() if embed_libraries else plan

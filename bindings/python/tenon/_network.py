@@ -3,6 +3,8 @@
 
 import threading
 
+import numpy as np
+
 from tenon import _build, _engine, _picture, _plan
 from tenon._profile import Profile
 from tenon._runtime import load_plugins
@@ -20,6 +22,7 @@ class Network:
     def __init__(self, plan, engine):
         self.plan = plan
         self.engine = engine
+        self._weights = []  # that the plan does not have: refit's, in their order
         self._contexts = []
         self._streams = {}  # contexts that run on streams of a GPU's, by the stream
         self._on_device = engine.device != "cpu"
@@ -101,9 +104,30 @@ class Network:
             context.run(inputs if isinstance(inputs, (dict, tuple)) else (inputs,))
         return Profile(context.profile())
 
-    def save(self, path):
-        """Writes the plan, which tenon.load reads again without building."""
-        self.plan.save(path)
+    def refit(self, weights):
+        """A tenon.Network with other data for constants; this one stays as it is. The plan must have been built with refit=.
+
+        weights: a dict from constants' names to arrays of their types and shapes, or another checkpoint of the model (a file, its bytes,
+            an onnx.ModelProto, a tenon.Graph), which has all of them. Raises tenon.Error.
+        """
+        made = Network(self.plan, self.engine.refit(weights))
+        if isinstance(weights, dict):
+            made._weights = self._weights + [{name: np.array(data) for name, data in weights.items()}]
+        else:
+            made._weights = [weights]
+        return made
+
+    def save(self, path, embed=False):
+        """Writes the plan, which tenon.load reads again without building; with the weights of refit (a file of them is read again).
+
+        embed: the plugin libraries that it needs go into it; load(path, trust=...) loads them from there. Raises ValueError where the
+            plan was not built here, tenon.Error.
+        """
+        plan = self.plan.embed_libraries() if embed else self.plan
+        if not self._weights:
+            plan.save(path)
+        for weights in self._weights:
+            plan = plan.refit(weights, path)
 
     def __repr__(self):
         def ports(them):
@@ -115,11 +139,11 @@ class Network:
 
 
 def load(model, plugins=(), shapes=None, *, runtime=None, threads=0, device=None, exact=False, checked=False, isolated=False,
-         allowed=None, **options):
+         allowed=None, trust=None, **options):
     """A tenon.Network of a plan (a file, its bytes, a tenon.Plan), or of a model, which is built first.
 
     model, plugins, shapes and options: those of tenon.build.
-    exact, checked, isolated, allowed: those of tenon.Plan.engine. Raises tenon.Error.
+    exact, checked, isolated, allowed, trust: those of tenon.Plan.engine. Raises tenon.Error.
     """
     if isinstance(model, _engine.Plan) or _plan.is_plan(model):
         wrong = sorted(options) + ["shapes"] * (shapes is not None)
@@ -130,4 +154,4 @@ def load(model, plugins=(), shapes=None, *, runtime=None, threads=0, device=None
     else:
         plan = _build.build(model, plugins, shapes, runtime=runtime, threads=threads, device=device, **options)
     return Network(plan, plan.engine(threads=threads, device=device, exact=exact, checked=checked, isolated=isolated,
-                                     allowed=allowed))
+                                     allowed=allowed, trust=trust))
