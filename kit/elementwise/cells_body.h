@@ -34,6 +34,7 @@ static inline double modulo_f64(double a, double b) {
 #define HAS_ROWS        1
 #define HAS_SIGNLESS    1
 #define WIDTH(name)     name##_f64
+#define RAW(name)       name##_f64
 #define CELL            double
 #define NEGATE(x)       (-(x))
 #define MAGNITUDE(x)    fabs(x)
@@ -100,6 +101,7 @@ MAP_WIDE(sigmoid)
  * integers, which wrap; division and remainders by zero are zero */
 
 #undef WIDTH
+#undef RAW
 #undef CELL
 #undef NEGATE
 #undef MAGNITUDE
@@ -118,8 +120,6 @@ MAP_WIDE(sigmoid)
 #undef FMIN
 #undef REMAINDER
 #undef MODULO
-#undef HAS_SIGNLESS
-#define HAS_SIGNLESS   0
 #define NEGATE(x)      (0 - (uint64_t)(x))
 #define FLOOR(x)       (x)
 #define ADD(a, b)      ((uint64_t)(a) + (uint64_t)(b))
@@ -148,6 +148,40 @@ static inline uint64_t power_i64(int64_t x, int64_t exponent) {
     (REMAINDER_SIGNED(a, b) +                                                                      \
      (REMAINDER_SIGNED(a, b) != 0 && (REMAINDER_SIGNED(a, b) < 0) != ((b) < 0) ? (b) : 0))
 
+#define SHIFT_RIGHT(a, b) ((UNSIGNED)(b) >= (UNSIGNED)BITS ? 0 : (a) >> (b))
+#define MAGNITUDE(x)      (x)
+#define SIGN(x)           ((x) != 0)
+#define DIVIDE(a, b)      ((b) == 0 ? 0 : (a) / ((b) == 0 ? 1 : (b)))
+#define POWER(a, b)       power_u64(a, b)
+#define REMAINDER(a, b)   ((b) == 0 ? 0 : (a) % ((b) == 0 ? 1 : (b)))
+#define WIDTH(name)       name##_u64
+#define RAW(name)         name##_u64
+#define CELL              uint64_t
+#define UNSIGNED          uint64_t
+#include "kit/elementwise/cells_width.h"
+#undef WIDTH
+#undef RAW
+#undef CELL
+#undef UNSIGNED
+#define WIDTH(name) name##_u32
+#define RAW(name)   name##_u32
+#define CELL        uint32_t
+#define UNSIGNED    uint32_t
+#include "kit/elementwise/cells_width.h"
+
+#undef WIDTH
+#undef RAW
+#undef CELL
+#undef UNSIGNED
+#undef MAGNITUDE
+#undef SIGN
+#undef DIVIDE
+#undef POWER
+#undef REMAINDER
+#undef SHIFT_RIGHT
+#undef HAS_SIGNLESS
+#define HAS_SIGNLESS 0
+
 /* The sign moves in. */
 #define SHIFT_RIGHT(a, b) ((a) >> ((UNSIGNED)(b) >= (UNSIGNED)BITS ? BITS - 1 : (int)(b)))
 #define MAGNITUDE(x)      ((x) < 0 ? 0 - (UNSIGNED)(x) : (UNSIGNED)(x))
@@ -157,46 +191,22 @@ static inline uint64_t power_i64(int64_t x, int64_t exponent) {
 #define REMAINDER(a, b)   REMAINDER_SIGNED(a, b)
 #define MODULO(a, b)      MODULO_SIGNED(a, b)
 #define WIDTH(name)       name##_i64
+#define RAW(name)         name##_u64
 #define CELL              int64_t
 #define UNSIGNED          uint64_t
 #include "kit/elementwise/cells_width.h"
 #undef WIDTH
+#undef RAW
 #undef CELL
 #undef UNSIGNED
 #define WIDTH(name) name##_i32
+#define RAW(name)   name##_u32
 #define CELL        int32_t
 #define UNSIGNED    uint32_t
 #include "kit/elementwise/cells_width.h"
 
-#undef WIDTH
-#undef CELL
-#undef UNSIGNED
-#undef MAGNITUDE
-#undef SIGN
-#undef DIVIDE
-#undef POWER
-#undef REMAINDER
-#undef MODULO
-#undef SHIFT_RIGHT
-#define SHIFT_RIGHT(a, b) ((UNSIGNED)(b) >= (UNSIGNED)BITS ? 0 : (a) >> (b))
-#define MAGNITUDE(x)      (x)
-#define SIGN(x)           ((x) != 0)
-#define DIVIDE(a, b)      ((b) == 0 ? 0 : (a) / ((b) == 0 ? 1 : (b)))
-#define POWER(a, b)       power_u64(a, b)
-#define REMAINDER(a, b)   ((b) == 0 ? 0 : (a) % ((b) == 0 ? 1 : (b)))
 #undef HAS_SIGNLESS
 #define HAS_SIGNLESS 1
-#define WIDTH(name)  name##_u64
-#define CELL         uint64_t
-#define UNSIGNED     uint64_t
-#include "kit/elementwise/cells_width.h"
-#undef WIDTH
-#undef CELL
-#undef UNSIGNED
-#define WIDTH(name) name##_u32
-#define CELL        uint32_t
-#define UNSIGNED    uint32_t
-#include "kit/elementwise/cells_width.h"
 
 /* Truths alone: as bytes, which are results as they are; and comparisons of floats. */
 #undef WIDTH

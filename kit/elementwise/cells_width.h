@@ -2,9 +2,10 @@
 /*
  * The functions of cells.h in one arithmetic, for cells_body.h alone, which includes this once for
  * each: WIDTH(name), CELL, and the functions of one and two numbers, NEGATE to MODULO, are defined
- * there; for integers UNSIGNED, the type without a sign. HAS_ROWS: not only truths as bytes, which
- * HAS_TRUTHS wants; HAS_ARITHMETIC: not only truths; HAS_SIGNLESS: also what is the same, bit by
- * bit, for integers with and without a sign. The loops are written for the compiler to vectorise.
+ * there; for integers UNSIGNED, the type without a sign, whose functions RAW(name) names. HAS_ROWS:
+ * not only truths as bytes, which HAS_TRUTHS wants; HAS_ARITHMETIC: not only truths; HAS_SIGNLESS:
+ * also what is the same, bit by bit, for integers with and without a sign. The loops are written
+ * for the compiler to vectorise.
  */
 
 #define MAP(name, expression)                                                                      \
@@ -60,14 +61,6 @@ MAP(abs, MAGNITUDE(x))
 MAP(sign, SIGN(x))
 
 COMBINE(div, DIVIDE(a, b))
-COMBINE(any_pow, POWER(a, b))
-static void WIDTH(combine_pow)(int64_t count, const void *a, int64_t a_stride, const void *b,
-                               int64_t b_stride, void *y) {
-    if (b_stride == 0 && *(const CELL *)b == 2) /* the commonest power */
-        WIDTH(combine_mul)(count, a, a_stride, a, a_stride, y);
-    else
-        WIDTH(combine_any_pow)(count, a, a_stride, b, b_stride, y);
-}
 COMBINE(max, LARGER(a, b))
 COMBINE(min, SMALLER(a, b))
 COMBINE(fmod, REMAINDER(a, b))
@@ -78,6 +71,17 @@ COMBINE(add, ADD(a, b))
 COMBINE(sub, SUBTRACT(a, b))
 COMBINE(mul, MULTIPLY(a, b))
 #endif
+#endif
+
+#if HAS_ARITHMETIC
+COMBINE(any_pow, POWER(a, b))
+static void WIDTH(combine_pow)(int64_t count, const void *a, int64_t a_stride, const void *b,
+                               int64_t b_stride, void *y) {
+    if (b_stride == 0 && *(const CELL *)b == 2) /* the commonest power */
+        RAW(combine_mul)(count, a, a_stride, a, a_stride, y);
+    else
+        WIDTH(combine_any_pow)(count, a, a_stride, b, b_stride, y);
+}
 #endif
 
 #if HAS_ARITHMETIC && !defined(UNSIGNED) /* integers are whole, and no NaN */
