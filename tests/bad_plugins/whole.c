@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad::Wrap, integers brought into a range, by an expression too; Bad::Gap, how far two integers
+/* Bad::Wrap, integers held in a range, by an expression too; Bad::Gap, how far two integers
  * are apart; Bad::Spread, each element as often as an integer beside it says, in an output without
  * a bound. And the mistakes with the signs and the widths of whole numbers. */
 #include "mistake.h"
