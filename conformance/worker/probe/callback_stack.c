@@ -7,6 +7,7 @@
 
 #if defined(__GLIBC__) && !defined(IS_SANITIZED)
 
+#include <fenv.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -23,11 +24,13 @@ static struct {
     tn_callback callback;
     tn_call *call;
     tn_status status;
+    fenv_t arithmetic; /* as the callback leaves it: the switch back would restore it */
     ucontext_t outside, inside;
 } at;
 
 static void enter(void) {
     at.status = at.callback(at.call);
+    fegetenv(&at.arithmetic);
 }
 
 static bool make(void) {
@@ -55,6 +58,7 @@ tn_status tn_callback_stack_call(tn_callback callback, tn_call *call) {
         makecontext(&at.inside, enter, 0);
         is_there = true;
         (void)swapcontext(&at.outside, &at.inside);
+        fesetenv(&at.arithmetic);
         is_there = false;
         status = at.status;
     } else {
