@@ -18,7 +18,7 @@ static tn_status infer(tn_call *call) {
 }
 
 /* Where an element lies in memory. */
-static int64_t place(const tn_tensor *t, int64_t n, int64_t c, int64_t h, int64_t w) {
+static int64_t position(const tn_tensor *t, int64_t n, int64_t c, int64_t h, int64_t w) {
     int64_t of_channel = c * t->strides[1];
     if ((t->format & 255) == TN_LAYOUT_BLOCKED) {
         const int64_t block = t->format >> 16;
@@ -44,7 +44,7 @@ static double mean(const tn_call *call, int64_t n, int64_t c, int64_t i, int64_t
     double sum = 0;
     for (int64_t h = h_begin; h < h_end; h++)
         for (int64_t w = w_begin; w < w_end; w++)
-            sum += (double)((const float *)x->data)[place(x, n, c, h, w)];
+            sum += (double)((const float *)x->data)[position(x, n, c, h, w)];
     return sum / (double)((h_end - h_begin) * (w_end - w_begin));
 }
 
@@ -69,7 +69,7 @@ static tn_status images(void *user, int64_t begin, int64_t end, uint32_t thread)
         for (int64_t c = 0; c < lanes; c++)
             for (int64_t i = 0; i < y->shape[2]; i++)
                 for (int64_t k = 0; k < y->shape[3]; k++) {
-                    int64_t at = place(y, n, c, i, k);
+                    int64_t at = position(y, n, c, i, k);
                     if (WRONG(3) && y->format == TN_LINEAR && call->inputs[0]->format == TN_NHWC)
                         at = ((n * y->shape[2] + i) * y->shape[3] + k) * channels + c;
                     ((float *)y->data)[at] =

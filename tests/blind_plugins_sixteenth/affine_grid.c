@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The places that an affine map gives to the pixels of an image, in -1..1: for sampling. */
+/* The positions that an affine map gives to the pixels of an image, in -1..1: for sampling. */
 #include "sixteenth.h"
 
 TN_LAYER_PARAMS(params, bool align_corners;);
@@ -23,7 +23,7 @@ static tn_status infer(tn_call *call) {
     return TN_LAYER_SET_SHAPE(call, 0, size[0], size[2], size[3], 2);
 }
 
-static double place(const tn_call *call, int64_t i, int64_t n, bool is_kernel) {
+static double position(const tn_call *call, int64_t i, int64_t n, bool is_kernel) {
     if (!((const params *)call->params)->align_corners) return (2 * (double)i + 1) / (double)n - 1;
     if (n == 1 && !(is_kernel && WRONG(1))) return 0;
     return 2 * (double)i / (double)(n - 1) - 1;
@@ -33,8 +33,8 @@ static double value(const tn_call *call, int64_t i, bool is_kernel) {
     const tn_tensor *grid = call->outputs[0];
     const int64_t h = grid->shape[1], w = grid->shape[2];
     const float *theta = (const float *)call->inputs[0]->data + i / (2 * h * w) * 6 + i % 2 * 3;
-    return (double)theta[0] * place(call, i / 2 % w, w, is_kernel) +
-           (double)theta[1] * place(call, i / 2 / w % h, h, is_kernel) + (double)theta[2];
+    return (double)theta[0] * position(call, i / 2 % w, w, is_kernel) +
+           (double)theta[1] * position(call, i / 2 / w % h, h, is_kernel) + (double)theta[2];
 }
 
 static double element(const tn_call *call, int64_t i) {
@@ -54,5 +54,5 @@ static const char *const cases[] = {
     "| theta=f32[2,2,3] size=i64[4]{2,3,4,5}",
     "align_corners=true | theta=f32[1,2,3] size=i64[4]{1,1,3,2}",
 };
-TN_LAYER_LIBRARY("affine_grid", "Sixteenth", "AffineGrid", "Places by an affine map.", params,
+TN_LAYER_LIBRARY("affine_grid", "Sixteenth", "AffineGrid", "Positions by an affine map.", params,
                  "f32, i64 -> f32", .run = run)

@@ -73,19 +73,19 @@ static tn_status decode(tn_call *call, double *scores, label *came_from) {
     return TN_OK;
 }
 
-static uint64_t room(const tn_call *call) {
+static uint64_t scratch(const tn_call *call) {
     const uint64_t steps = (uint64_t)call->inputs[0]->shape[0];
     const uint64_t labels = (uint64_t)call->inputs[0]->shape[1];
     return 2 * labels * sizeof(double) + steps * labels * sizeof(label);
 }
-TN_LAYER_WORKSPACE(room(call))
+TN_LAYER_WORKSPACE(scratch(call))
 
 static tn_status run(tn_call *call) {
     double *scores = call->workspace;
     return decode(call, scores, (label *)(scores + 2 * call->inputs[0]->shape[1]));
 }
 
-/* By itself: all scores are kept, and the way back is looked for among them. */
+/* By itself: all scores are kept, and the path back is looked for among them. */
 static tn_status reference(tn_call *call) {
     const tn_tensor *emissions = call->inputs[0], *score = output(call, 1);
     const int64_t steps = emissions->shape[0], labels = emissions->shape[1];

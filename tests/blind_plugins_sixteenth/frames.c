@@ -24,8 +24,8 @@ static tn_status infer(tn_call *call) {
 
 static double weight(const params *p, int64_t i, bool is_kernel) {
     if (p->window == NONE) return 1;
-    const double turn = 2 * 3.14159265358979323846 * (double)i;
-    return 0.5 - 0.5 * cos(turn / (double)(is_kernel && WRONG(2) ? p->length - 1 : p->length));
+    const double angle = 2 * 3.14159265358979323846 * (double)i;
+    return 0.5 - 0.5 * cos(angle / (double)(is_kernel && WRONG(2) ? p->length - 1 : p->length));
 }
 
 static double element(const tn_call *call, int64_t i) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One step of a gated recurrent unit. Gates lie in the order update, reset, new. The state may be
- * updated in place. */
+ * updated in position. */
 #include "sixteenth.h"
 
 TN_LAYER_PARAMS(params, bool reset_after;);
@@ -47,7 +47,7 @@ static double sigmoid(double v) {
     return 1 / (1 + exp(-v));
 }
 
-/* One row; `reset` and `fresh` have room for the units. */
+/* One row; `reset` and `fresh` have scratch for the units. */
 static void step(const tn_call *call, int64_t row, double *reset, double *fresh, bool is_kernel) {
     const int64_t units = call->inputs[1]->shape[1];
     const float *h = (const float *)call->inputs[1]->data + row * units;
@@ -82,11 +82,12 @@ static void step(const tn_call *call, int64_t row, double *reset, double *fresh,
 
 static tn_status reference(tn_call *call) {
     const int64_t units = call->inputs[1]->shape[1];
-    double *room = call->host->allocate(call->host, (uint64_t)(2 * units + 1) * sizeof(double), 64);
-    if (!room) return TN_ERROR_MEMORY;
+    double *scratch =
+        call->host->allocate(call->host, (uint64_t)(2 * units + 1) * sizeof(double), 64);
+    if (!scratch) return TN_ERROR_MEMORY;
     for (int64_t i = 0; i < call->inputs[0]->shape[0]; i++)
-        step(call, i, room, room + units, false);
-    call->host->deallocate(call->host, room);
+        step(call, i, scratch, scratch + units, false);
+    call->host->deallocate(call->host, scratch);
     return TN_OK;
 }
 
@@ -95,9 +96,9 @@ TN_LAYER_WORKSPACE((uint64_t)call->inputs[1]->shape[1] * (WRONG(3) ? 1 : 2) * si
 
 static tn_status rows(tn_call *call, int64_t begin, int64_t end, uint32_t thread) {
     const int64_t units = call->inputs[1]->shape[1];
-    double *room = (double *)call->workspace + (int64_t)thread * 2 * units;
+    double *scratch = (double *)call->workspace + (int64_t)thread * 2 * units;
     for (int64_t i = begin; i < end; i++)
-        step(call, i, room, room + units, true);
+        step(call, i, scratch, scratch + units, true);
     return TN_OK;
 }
 TN_LAYER_RUN(rows, call->inputs[0]->shape[0], 1)

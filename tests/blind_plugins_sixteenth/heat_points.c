@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The places of a heat map above a threshold, in order of memory, and their heat: as many as there
- * are, or `most`. */
+/* The positions of a heat map above a threshold, in order of memory, and their heat: as many as
+ * there are, or `most`. */
 #include "sixteenth.h"
 
 TN_LAYER_PARAMS(params, float threshold; int64_t most;);
 static const tn_field fields[] = {
-    TN_FIELD(params, threshold, TN_FIELD_F32, TN_OPTIONAL, "0.5", "places above it are taken"),
-    TN_LAYER_I64(params, most, "16", 0, 65536, "places at most"),
+    TN_FIELD(params, threshold, TN_FIELD_F32, TN_OPTIONAL, "0.5", "positions above it are taken"),
+    TN_LAYER_I64(params, most, "16", 0, 65536, "positions at most"),
 };
 static const tn_port inputs[] = {TN_PORT("heat", "f32", 0, "height, width")};
 static const tn_port outputs[] = {
-    TN_PORT("places", "i64", TN_PORT_SIZED_BY_RUN, "places, row and column"),
-    TN_PORT("scores", "f32", TN_PORT_SIZED_BY_RUN | TN_PORT_OPTIONAL, "places")};
+    TN_PORT("positions", "i64", TN_PORT_SIZED_BY_RUN, "positions, row and column"),
+    TN_PORT("scores", "f32", TN_PORT_SIZED_BY_RUN | TN_PORT_OPTIONAL, "positions")};
 
 static tn_status infer(tn_call *call) {
     const params *p = call->params;
@@ -25,22 +25,23 @@ static tn_status infer(tn_call *call) {
 
 static tn_status find(tn_call *call, bool is_kernel) {
     const params *p = call->params;
-    const tn_tensor *heat = call->inputs[0], *places = output(call, 0), *scores = output(call, 1);
+    const tn_tensor *heat = call->inputs[0], *positions = output(call, 0),
+                    *scores = output(call, 1);
     const float *from = heat->data;
     const int64_t count = tn_layer_count(heat), width = heat->shape[1];
     int64_t found = 0;
     for (int64_t i = 0; i < count; i++) {
         if (is_kernel && WRONG(2) ? from[i] <= p->threshold : !(from[i] > p->threshold)) continue;
         if (found >= p->most && !(is_kernel && WRONG(1))) break;
-        if (places) {
-            ((int64_t *)places->data)[2 * found] = i / width;
-            ((int64_t *)places->data)[2 * found + 1] = i % width;
+        if (positions) {
+            ((int64_t *)positions->data)[2 * found] = i / width;
+            ((int64_t *)positions->data)[2 * found + 1] = i % width;
         }
         if (scores) ((float *)scores->data)[found] = from[i];
         found++;
     }
     if (is_kernel && WRONG(3) && found == 0) return TN_OK;
-    if (places) places->shape[0] = found;
+    if (positions) positions->shape[0] = found;
     if (scores) scores->shape[0] = found;
     return TN_OK;
 }

@@ -47,7 +47,7 @@ static uint64_t width_of(tn_type type) {
 }
 
 /* Where the element is that belongs to index i; -1 and a reason where there is none. */
-static int64_t place(tn_call *call, int64_t i, bool is_kernel) {
+static int64_t position(tn_call *call, int64_t i, bool is_kernel) {
     const tn_tensor *x = call->inputs[0], *index = call->inputs[1];
     const int64_t axis = axis_of(call), n = x->shape[axis];
     const int64_t given = index->type == TN_I32 ? ((const int32_t *)index->data)[i]
@@ -70,7 +70,7 @@ static int64_t place(tn_call *call, int64_t i, bool is_kernel) {
 static tn_status take(tn_call *call, int64_t begin, int64_t end, bool is_kernel) {
     const uint64_t width = width_of(call->inputs[0]->type);
     for (int64_t i = begin; i < end; i++) {
-        const int64_t at = place(call, i, is_kernel);
+        const int64_t at = position(call, i, is_kernel);
         if (at < 0 && !(is_kernel && WRONG(1))) return TN_ERROR_RANGE;
         memcpy((char *)call->outputs[0]->data + (uint64_t)i * width,
                (const char *)call->inputs[0]->data + at * (int64_t)width, width);

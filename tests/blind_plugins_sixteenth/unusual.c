@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One layer, the mean of each element and its mirror image in the row, in ways that are unusual and
- * sound. */
+/* One layer, the mean of each element and its mirror image in the row, in forms that are unusual
+ * and sound. */
 #include "sixteenth.h"
 #include <fenv.h>
 #include <pthread.h>
@@ -105,11 +105,11 @@ static tn_status run(tn_call *call) {
 }
 #elif MISTAKE == 55
 /* Much more workspace than it needs, and of it the end. */
-static uint64_t room(const tn_call *call) {
+static uint64_t scratch(const tn_call *call) {
     const tn_tensor *x = call->inputs[0];
     return ((uint64_t)1 << 20) + (uint64_t)x->shape[x->rank - 1] * sizeof(double);
 }
-TN_LAYER_WORKSPACE(room(call))
+TN_LAYER_WORKSPACE(scratch(call))
 static tn_status run(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
     const int64_t n = x->shape[x->rank - 1];

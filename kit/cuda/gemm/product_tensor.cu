@@ -2,10 +2,10 @@
 /*
  * Rows times a constant matrix on tensor cores, for products so short that starting them and
  * waiting for memory is much of their time. A block has a tile of the result. Its two operands come
- * to shared memory in a ring of stages, a part of the depth each: all copies that the ring has room
- * for are in flight at once, those of the matrix before the kernel in front is done. The warps of a
- * block share its rows, its columns and each stage's depth; sums over the depth meet in shared
- * memory and are added up in the same order always. See product.h and matrix.cuh.
+ * to shared memory in a ring of stages, a part of the depth each: all copies that the ring has
+ * space for are in flight at once, those of the matrix before the kernel in front is done. The
+ * warps of a block share its rows, its columns and each stage's depth; sums over the depth meet in
+ * shared memory and are added up in the same order always. See product.h and matrix.cuh.
  */
 #include <tenon/kit/cuda/activate.cuh>
 #include "kit/cuda/gemm/product_constants.h"
@@ -167,11 +167,11 @@ __device__ __forceinline__ void store_sums(const float (&sums)[F::HIGH][F::WIDE 
 }
 
 /* Where a thread's quads of the result lie: all in the same four columns. */
-template <typename F> struct place {
+template <typename F> struct position {
     enum { LINE = F::COLUMNS / 4, STEP = F::THREADS / LINE };
     int row, column, in_row, in_column;
 
-    __device__ __forceinline__ place(int first_row, int first_column) {
+    __device__ __forceinline__ position(int first_row, int first_column) {
         in_row = (int)threadIdx.x / LINE;
         in_column = (int)threadIdx.x % LINE * 4;
         row = first_row + in_row;
@@ -207,12 +207,12 @@ __device__ __forceinline__ void activate(const tensor_launch &l, float (&four)[4
 
 /* A quad of the result, from the sums of all that share its depth. */
 template <typename type, typename F>
-__device__ __forceinline__ void finish_quad(const tensor_launch &l, const place<F> &at, int index,
-                                            const float *sums, const quad<float> &bias,
+__device__ __forceinline__ void finish_quad(const tensor_launch &l, const position<F> &at,
+                                            int index, const float *sums, const quad<float> &bias,
                                             const quad<type> &rest) {
-    const int row = at.row + index * place<F>::STEP;
+    const int row = at.row + index * position<F>::STEP;
     if (row >= l.rows || at.column >= l.columns) return;
-    sums += (at.in_row + index * place<F>::STEP) * F::PITCH + at.in_column;
+    sums += (at.in_row + index * position<F>::STEP) * F::PITCH + at.in_column;
     float4 sum = *(const float4 *)sums;
 #pragma unroll
     for (int k = 1; k < F::DEEP; k++) {
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(F::THREADS)
     const int bytes = F::LINES * pitch_of(l), of_b = F::ROWS * pitch_of(l);
     const int row = (int)blockIdx.x * F::ROWS, column = (int)blockIdx.y * F::COLUMNS;
     const copier<F> a(l, l.a, row), b(l, l.b, column);
-    const place<F> at(row, column);
+    const position<F> at(row, column);
     tn_cuda_start_next();
     for (int s = 0; s < RING && s < l.stages; s++)
         b.template copy<F::COLUMNS>(l, l.columns - column, s, ring + s * bytes + of_b);
@@ -261,7 +261,7 @@ __global__ void __launch_bounds__(F::THREADS)
     quad<type> rest[F::EARLY];
 #pragma unroll
     for (int i = 0; i < F::EARLY; i++)
-        rest[i] = load_residual<type>(l, at.row + i * place<F>::STEP, at.column);
+        rest[i] = load_residual<type>(l, at.row + i * position<F>::STEP, at.column);
     float sums[F::HIGH][F::WIDE * 2][4] = {};
 #pragma unroll 1
     for (int s = 0; s < l.stages; s++) {
@@ -286,13 +286,13 @@ __global__ void __launch_bounds__(F::THREADS)
 #pragma unroll 4
     for (int i = F::EARLY; i < F::QUADS; i++)
         finish_quad<type, F>(l, at, i, joined, bias,
-                             load_residual<type>(l, at.row + i * place<F>::STEP, at.column));
+                             load_residual<type>(l, at.row + i * position<F>::STEP, at.column));
 }
 
 /* ----------------------------------------------------------------------------------------------
  * host */
 
-/* One stage of the whole depth, or those that the shared memory has room for. */
+/* One stage of the whole depth, or those that the shared memory has space for. */
 template <typename F> int64_t cut(tensor_launch *l) {
     const int64_t least = F::SUMS;
     for (l->stage_bits = 6; 1 << l->stage_bits < l->depth_bytes && l->stage_bits < MOST_BITS;)
@@ -308,7 +308,7 @@ template <typename F> int64_t cut(tensor_launch *l) {
 template <typename T, typename F> cudaError_t launch_as(tensor_launch l, cudaStream_t stream) {
     static_assert((int)LEAST_STAGE * 2 * (int)RING * (int)F::LINES <= (int)MOST_SHARED &&
                       (int)F::SUMS <= (int)MOST_SHARED,
-                  "a ring of the least stages, and the sums, have room");
+                  "a ring of the least stages, and the sums, fit");
     const int64_t bytes = cut<F>(&l);
     const dim3 grid((unsigned)((l.rows + F::ROWS - 1) / F::ROWS),
                     (unsigned)((l.columns + F::COLUMNS - 1) / F::COLUMNS));
