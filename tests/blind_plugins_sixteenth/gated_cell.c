@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One step of a gated recurrent unit. Gates lie in the order update, reset, new. The state may be
- * updated in position. */
+ * updated in place. */
 #include "sixteenth.h"
 
 TN_LAYER_PARAMS(params, bool reset_after;);

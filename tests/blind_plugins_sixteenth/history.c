@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The last elements of a signal: a frame comes in at the end, as many leave at the beginning. The
- * state may be updated in position. */
+ * state may be updated in place. */
 #include "sixteenth.h"
 
 static const tn_port inputs[] = {TN_PORT("state", "f32", 0, "rows, length"),

@@ -124,7 +124,8 @@ void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict) {
         if (!expected.c.attributes ||
             tn_case_run(test->runtime, test->op, &after.c, &reference, &found) != TN_OK)
             tn_verdict_error(verdict, NULL, "after upgrade");
-        else if (tn_case_run(test->runtime, test->op, &expected.c, &reference, &wanted) == TN_OK &&
+        else if (from + 1 == test->op->state_version && /* older ones may have had other fields */
+                 tn_case_run(test->runtime, test->op, &expected.c, &reference, &wanted) == TN_OK &&
                  !tn_results_equal(&wanted, &found, false, why, sizeof(why)))
             tn_verdict_fail(
                 verdict,
