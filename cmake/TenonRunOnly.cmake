@@ -24,7 +24,7 @@ function(tenon_find_layer name out_folder)
             continue()
         endif()
         file(STRINGS ${source} found LIMIT_COUNT 1
-            REGEX "(\\.name = |\\(|[(, ]([a-z_0-9]+, +)?\"[A-Za-z.]*\", +|[A-Z_]\\([a-z_0-9]+, +)\"${name}\"")
+            REGEX "(\\.name = |\\(|[(, ]([a-z_0-9]+, +)?\"[A-Za-z.]*\", +([a-z_0-9]+, +)?|[A-Z_]\\([a-z_0-9]+, +)\"${name}\"")
         if(found)
             file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/layers ${source})
             string(REGEX REPLACE "/.*" "" folder ${folder})

@@ -32,8 +32,9 @@ __global__ void __launch_bounds__(256) finish_kernel(const tn_cuda_finish f, uin
     for (uint32_t at = blockIdx.x * blockDim.x + threadIdx.x; at < packs;
          at += gridDim.x * blockDim.x) {
         const uint32_t first = at * N;
-        const uint32_t c = inner == 1 ? first % channels : first / inner % channels;
         const uint32_t step = inner == 1 ? 1 : 0;
+        uint32_t c = 0;
+        if (f.scale || f.bias) c = inner == 1 ? first % channels : first / inner % channels;
         float x[N], residual[N];
         load<S>(f.sums, at, x);
         if (f.residual) load<T>(f.residual, at, residual);
@@ -42,8 +43,8 @@ __global__ void __launch_bounds__(256) finish_kernel(const tn_cuda_finish f, uin
             if (f.scale) x[i] *= __ldg(f.scale + c + i * step);
             if (f.bias) x[i] += __ldg(f.bias + c + i * step);
             if (f.residual) x[i] += residual[i] * f.residual_scale;
-            x[i] = tn_cuda_activate_to<T>(f.activation, x[i]);
         }
+        tn_cuda_activate_all<T>(f.activation, x);
         store<T>(f.y, at, x, inverse);
     }
 }

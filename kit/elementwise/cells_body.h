@@ -255,12 +255,10 @@ static inline uint64_t power_i64(int64_t x, int64_t exponent) {
     [TN_CELL_BIT_XOR] = combine_bit_xor_##raw, [TN_CELL_SHIFT_LEFT] = combine_shift_left_##raw,    \
     [TN_CELL_SHIFT_RIGHT] = combine_shift_right_##cell
 #define TRUTHS(cell, raw)                                                                          \
-    .truths = {[TN_COMBINE_LESS] = truth_less_##cell,                                              \
-               [TN_COMBINE_LESS_EQUAL] = truth_less_equal_##cell,                                  \
-               [TN_COMBINE_EQUAL] = truth_equal_##raw,                                             \
-               [TN_COMBINE_NOT_EQUAL] = truth_not_equal_##raw,                                     \
-               [TN_COMBINE_AND] = truth_and_##raw,                                                 \
-               [TN_COMBINE_OR] = truth_or_##raw}
+    .truths = {                                                                                    \
+        [TN_COMBINE_LESS] = truth_less_##cell,  [TN_COMBINE_LESS_EQUAL] = truth_less_equal_##cell, \
+        [TN_COMBINE_EQUAL] = truth_equal_##raw, [TN_COMBINE_NOT_EQUAL] = truth_not_equal_##raw,    \
+        [TN_COMBINE_AND] = truth_and_##raw,     [TN_COMBINE_OR] = truth_or_##raw}
 #define INTEGERS(cell, raw, modulo)                                                                \
     {                                                                                              \
         .maps = {COMMON_MAPS(cell, raw), [TN_MAP_CEIL] = map_floor_##raw,                          \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Nodes between DequantizeLinear and QuantizeLinear that integers pass: sums and products,
- * functions of one element (functions.h), and what only selects elements (selections.h).
+ * functions of one element (functions.h), and what only selects elements (rewrites_selections.h).
  * Convolutions and products of matrices are their own layers' matter.
  */
 #include "kit/int8/match_quantized.h"
@@ -86,7 +86,7 @@ static tn_status set_all(const tn_match *match, tn_type type) {
 }
 
 #include "quantized/functions.h"
-#include "quantized/selections.h"
+#include "quantized/rewrites_selections.h"
 
 const tn_rewrite *const tn_quantized_rewrites[TN_QUANTIZED_REWRITES] = {&sum,
                                                                         &sum_relu,

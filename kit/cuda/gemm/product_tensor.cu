@@ -197,14 +197,6 @@ __device__ __forceinline__ quad<type> load_residual(const tensor_launch &l, int 
     return load_quad((const type *)l.residual + (int64_t)row * l.columns, column, l.columns);
 }
 
-template <typename type>
-__device__ __forceinline__ void activate(const tensor_launch &l, float (&four)[4]) {
-    if (l.activation.kind == 0) return;
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        four[k] = tn_cuda_activate_to<type>(l.activation, four[k]);
-}
-
 /* A quad of the result, from the sums of all that share its depth. */
 template <typename type, typename F>
 __device__ __forceinline__ void finish_quad(const tensor_launch &l, const position<F> &at,
@@ -224,7 +216,7 @@ __device__ __forceinline__ void finish_quad(const tensor_launch &l, const positi
     for (int k = 0; k < 4; k++)
         four[k] = fmaf(tn_number_load(rest.items[k], 0), l.residual_factor,
                        four[k] * l.alpha + bias.items[k]);
-    activate<type>(l, four);
+    tn_cuda_activate_all<type>(l.activation, four);
     quad<type> result;
 #pragma unroll
     for (int k = 0; k < 4; k++)

@@ -51,7 +51,8 @@ template <typename M, int D, bool IS_SHARED> struct form {
         TILE = KEYS * PITCH,
         BYTES = (QUERIES * PITCH + 2 * STAGES * TILE) * (int)sizeof(type),
         EACH = 16 / (int)sizeof(type),
-        PACKS = D / EACH
+        PACKS = D / EACH,
+        BLOCKS = D <= 32 && sizeof(type) == 2 && !IS_SHARED ? 6 : 1 /* of a multiprocessor */
     };
 };
 
@@ -272,7 +273,8 @@ __device__ __forceinline__ void store_joined(const tn_cuda_attention &job, int b
 }
 
 template <typename M, int D, bool IS_SHARED>
-__global__ void __launch_bounds__(THREADS) online(const tn_cuda_attention job) {
+__global__ void __launch_bounds__(THREADS, form<M, D, IS_SHARED>::BLOCKS)
+    online(const tn_cuda_attention job) {
     typedef form<M, D, IS_SHARED> F;
     typedef typename F::type type;
     extern __shared__ uint4 memory[];

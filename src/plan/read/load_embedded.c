@@ -34,7 +34,7 @@ typedef struct digest_text {
 
 static digest_text digest_of(const void *data, size_t bytes) {
     unsigned char digest[TN_SHA256_BYTES];
-    digest_text result;
+    digest_text result = {0};
     tn_sha256(data, bytes, digest);
     tn_sha256_print(digest, result.text);
     return result;

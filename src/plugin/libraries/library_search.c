@@ -218,7 +218,8 @@ static tn_status find_loaded(tn_runtime *runtime, const tn_library_request *requ
     tn_loaded_library *library = find_best(runtime, request, least_rank);
     if (library && library->hash != request->hash && request->is_exact)
         status = tn_library_fail_loaded(request, library, true);
-    else if (library && library->hash && !is_allowed(runtime, request, library->hash, library->path))
+    else if (library && library->hash &&
+             !is_allowed(runtime, request, library->hash, library->path))
         status = tn_library_fail_loaded(request, library, false);
     else if (library)
         *out_library = tn_library_retain(library);

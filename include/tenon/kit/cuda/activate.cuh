@@ -50,9 +50,9 @@ static __device__ __forceinline__ float tn_cuda_activate(const tn_cuda_activatio
 }
 #undef TN_ACTIVATE_CASE
 
-/* x / 2 * erfc(-x / sqrt(2)) within 2e-5 of its value, for results of 16 or 8 bits: erfc(z) for z >= 0 is
- * t * exp(a polynomial of t - z * z), t = 1 / (1 + z / 2), by W. H. Press et al., "Numerical recipes
- * in C", 6.2. */
+/* x / 2 * erfc(-x / sqrt(2)) within 2e-5 of its value, for results of 16 or 8 bits: erfc(z) for z
+ * >= 0 is t * exp(a polynomial of t - z * z), t = 1 / (1 + z / 2), by W. H. Press et al.,
+ * "Numerical recipes in C", 6.2. */
 static __device__ __forceinline__ float tn_cuda_gelu_short(float x) {
     const float z = fabsf(x) * 0.70710678118654752f, t = __fdividef(1.0f, 1.0f + 0.5f * z);
     float power = 0.17087277f;
@@ -70,12 +70,18 @@ static __device__ __forceinline__ float tn_cuda_gelu_short(float x) {
     return whole == 0 ? -0.0f : x * whole; /* -inf too; NaN stays NaN */
 }
 
-/* The same for a result of type T. */
-template <typename T>
-static __device__ __forceinline__ float tn_cuda_activate_to(const tn_cuda_activation &how,
-                                                            float x) {
-    if (sizeof(T) < 4 && how.kind == TN_ACTIVATION_GELU_ERF) return tn_cuda_gelu_short(x);
-    return tn_cuda_activate(how, x);
+/* N results of type T. */
+template <typename T, int N>
+static __device__ __forceinline__ void tn_cuda_activate_all(const tn_cuda_activation &how,
+                                                            float (&x)[N]) {
+    if (how.kind == 0) return;
+    const bool is_short = sizeof(T) < 4 && how.kind == TN_ACTIVATION_GELU_ERF;
+#pragma unroll
+    for (int i = 0; i < N && is_short; i++)
+        x[i] = tn_cuda_gelu_short(x[i]);
+#pragma unroll
+    for (int i = 0; i < N && !is_short; i++)
+        x[i] = tn_cuda_activate(how, x[i]);
 }
 
 #endif
