@@ -52,12 +52,14 @@ static int64_t tap_of_weights(const tn_conv_geometry *g, int64_t at) {
 /* From W[k][c][r][s] to, for each group and each block of K filters, taps of (r, c, s) times K:
  *
  *     | k0 k1 .. kK-1 of tap 0 | k0 k1 .. kK-1 of tap 1 | ..
- */
+ *
+ * Behind them 1, or NaN where a weight is an infinity or no number: padding is zeros, and not
+ * nothing, to those. */
 static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
     const pack_job *job = user;
     const tn_direct_state *state = job->state;
     const int64_t filters = job->geometry->filters;
-    float *out = data;
+    float *out = data, nothing = 0;
     (void)bytes;
     for (int64_t group = 0; group < job->geometry->groups; group++) {
         for (int64_t b = 0; b < state->blocks; b++) {
@@ -65,11 +67,14 @@ static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
             const int64_t next = tn_parallel_first(filters, state->blocks, b + 1);
             for (int64_t at = 0; at < state->taps; at++) {
                 const int64_t tap = tap_of_weights(job->geometry, at);
-                for (int64_t f = first; f < next; f++)
-                    *out++ = job->weights[(group * filters + f) * state->taps + tap];
+                for (int64_t f = first; f < next; f++) {
+                    *out = job->weights[(group * filters + f) * state->taps + tap];
+                    nothing += 0 * *out++;
+                }
             }
         }
     }
+    *out = 1 + nothing;
     return TN_OK;
 }
 
@@ -90,11 +95,11 @@ static tn_status direct_prepare(tn_call *call) {
     (void)tn_float_epilogue_read(call, 1, &state->epilogue);
     pack_job job = {state, &geometry, call->inputs[1]->data};
     char key[64]; /* blocks are of a group's filters */
-    snprintf(key, sizeof(key), "rows of taps, blocks of %lld, %lld groups", (long long)state->block,
-             (long long)geometry.groups);
+    snprintf(key, sizeof(key), "rows of taps and 1, blocks of %lld, %lld groups",
+             (long long)state->block, (long long)geometry.groups);
     const void *packed = NULL;
-    const tn_status status =
-        call->host->packed(call, 1, key, call->inputs[1]->bytes, pack_weights, &job, &packed);
+    const tn_status status = call->host->packed(
+        call, 1, key, call->inputs[1]->bytes + sizeof(float), pack_weights, &job, &packed);
     state->weights = packed;
     return tn_kernel_state_finish(call, status);
 }

@@ -32,13 +32,19 @@ static const float *input_image(const tn_direct_run *run, int64_t image) {
            image_at(run, image, run->input_pitch, g->channels, g->in_height * g->in_width);
 }
 
+/* What the packed weights say behind the last one. */
+static bool is_padding_nothing(const tn_direct_run *run) {
+    const tn_conv_geometry *g = &run->plan->geometry;
+    return run->state->weights[g->groups * g->filters * run->state->taps] == 1;
+}
+
 /* The taps through which `count` positions from `at` on of a plane of the output see the image;
  * `offsets` and `weights` are those of all taps, of a block of so many channels. */
 static void set_taps(const tn_direct_run *run, tn_direct_tile *tile, const int32_t *offsets,
                      const float *weights, int64_t channels, int64_t at, int64_t count) {
     const tn_conv_geometry *g = &run->plan->geometry;
-    int64_t begin = 0, end = 1;
-    if (g->kernel_height > 1)
+    int64_t begin = 0, end = g->kernel_height;
+    if (g->kernel_height > 1 && is_padding_nothing(run))
         tn_direct_plan_rows(g, at / g->out_width, (at + count - 1) / g->out_width, &begin, &end);
     const int64_t row = g->channels * g->kernel_width;
     tile->offsets = offsets + begin * row;

@@ -11,7 +11,8 @@
 
 typedef struct tn_direct_state {
     const tn_direct_level *level;
-    const float *weights;  /* group after group, block after block: taps x channels of the block */
+    const float *weights;  /* group after group, block after block: taps x channels of the block;
+                              then 1, NaN where one is not finite */
     int64_t block, blocks; /* largest block; blocks of a group */
     int64_t taps;
     tn_float_epilogue epilogue;

@@ -85,7 +85,7 @@ static tn_status operations(tn_call *call, double *out_operations) {
 }
 
 static const tn_field fields[] = {
-    TN_FIELD_RANGE(tn_dequantize_params, block_size, TN_FIELD_I64, 0, NULL, 1,
+    TN_FIELD_RANGE(tn_dequantize_params, block_size, TN_FIELD_I64, TN_REQUIRED, NULL, 1,
                    9223372036854775807.0, "rows of the weights that share scales"),
 };
 static const tn_port inputs[] = {

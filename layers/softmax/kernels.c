@@ -33,7 +33,7 @@ static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t threa
     const lanes_job *job = user;
     const tn_cells_level *cells = job->user->cells;
     const int64_t count = job->lanes.count;
-    float *scratch = job->scratch + job->scratch_floats * thread;
+    float *scratch = job->scratch ? job->scratch + job->scratch_floats * thread : NULL;
     for (int64_t i = begin; i < end; i++) {
         const size_t at = (size_t)(i * count) * job->bytes;
         if (job->scratch_floats == 0) {

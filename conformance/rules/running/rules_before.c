@@ -143,11 +143,13 @@ static void run_chain(before *b, tn_subject *kernel, const char *chain, const fl
                    wanted[side + 1].count > 0 && wanted[side + 1].types[0] == TN_F32;
     tn_trace_case(kernel->probe.text);
     if (is_known && tn_probe_accepts(&kernel->probe)) {
+        const uint32_t tactic = tn_probe_limit_tactic(&kernel->probe);
         b->tried++;
         if (tn_probe_once(&kernel->probe, true, false, 0xFF, &found) != TN_OK)
             tn_verdict_error(b->verdict, &kernel->probe, chain);
         else
             compare(b, chain, wanted, step, &found);
+        kernel->probe.tactic = tactic;
     }
     tn_outcome_free(&found);
     for (int i = 0; i < 3; i++)

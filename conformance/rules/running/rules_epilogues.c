@@ -147,12 +147,14 @@ static void run_chain(const chain *c, tn_verdict *verdict) {
     char why[300], during[120];
     name_chain(c, during, sizeof(during));
     if (set_chain(c) && compute(c->subject, c->count, &wanted) && tn_probe_accepts(probe)) {
+        const uint32_t tactic = tn_probe_limit_tactic(probe);
         if (tn_probe_once(probe, true, false, 0xFF, &found) != TN_OK)
             tn_verdict_error(verdict, probe, during);
         else if (!is_as_wanted(&c->subject->expected, &wanted, &found, why, sizeof(why)) ||
                  (!may_lose_nan(probe) &&
                   loses_nan(&c->subject->expected, &wanted, &found, why, sizeof(why))))
             tn_verdict_fail(verdict, "with %s (seed %u): %s", during, c->test->seed, why);
+        probe->tactic = tactic;
     }
     tn_outcome_free(&found);
     free(wanted.values);

@@ -39,6 +39,12 @@ uint32_t tn_probe_tactics(tn_probe *probe) {
     return count ? count : 1;
 }
 
+uint32_t tn_probe_limit_tactic(tn_probe *probe) {
+    const uint32_t tactic = probe->tactic;
+    if (tactic > 0) probe->tactic = tactic % tn_probe_tactics(probe);
+    return tactic;
+}
+
 /* Whether there is one, in `out_text` of TN_KERNEL_TEXT_BYTES. */
 static bool ask_timing_key(tn_probe *probe, char *out_text) {
     tn_frame frame;

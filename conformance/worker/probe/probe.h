@@ -17,6 +17,9 @@ bool tn_probe_accepts(tn_probe *probe);
 bool tn_probe_is_unbounded(const tn_probe *probe);
 /* How many tactics it has, at least 1. */
 uint32_t tn_probe_tactics(tn_probe *probe);
+/* Where a chain leaves fewer tactics than the one that is to run, one of those. Answers that one,
+ * to be set again. */
+uint32_t tn_probe_limit_tactic(tn_probe *probe);
 /* Asks for the kernel's timing key in exactly the buffer that the host has, twice. */
 void tn_probe_ask_timing_key(tn_probe *probe);
 tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe);
