@@ -5,8 +5,7 @@
  * add up; its products with all rows of a are taken at once. Where softmax follows, a row of the
  * result is one block's. See product.h.
  */
-#include <tenon/kit/cuda/activate.cuh>
-#include "kit/cuda/gemm/product_constants.h"
+#include "kit/cuda/gemm/product_job.cuh"
 #include <tenon/kit/cuda/launch.cuh>
 #include <tenon/kit/cuda/launch.h>
 #include <tenon/kit/cuda/number.cuh>
@@ -14,16 +13,10 @@
 
 namespace {
 
-enum { A = 0, B = 1, MOST_ROWS = 8, THREADS = 128, TACTICS = 3 };
+enum { B = 1, MOST_ROWS = 8, THREADS = 128, TACTICS = 3 };
 enum { SOFTMAX_THREADS = 512, MOST_SOFTMAX = 1024 };
 
-struct gemv_launch {
-    const void *a, *b, *residual;
-    const float *bias;
-    void *y;
-    int32_t rows, columns, depth;
-    float alpha, residual_factor;
-    tn_cuda_activation activation;
+struct gemv_launch : product_job {
     bool has_softmax;
 };
 
@@ -215,23 +208,11 @@ tn_status tn_cuda_product_gemv_reshape(tn_call *call) TN_NOEXCEPT {
 }
 
 tn_status tn_cuda_product_gemv_run(tn_call *call) TN_NOEXCEPT {
-    const tn_cuda_product_constants *state = (const tn_cuda_product_constants *)call->state;
     const tn_cuda_product_node *node = (const tn_cuda_product_node *)call->context;
-    const tn_cuda_product *p = &node->product;
-    gemv_launch l = {};
     if (call->outputs[0]->bytes == 0) return TN_OK;
-    l.a = call->inputs[A]->data;
-    l.b = state->b ? state->b : call->inputs[B]->data;
-    l.residual = tn_cuda_product_addend(call, node);
-    l.residual_factor = node->has_matrix ? p->c_factor : 1.0f;
-    l.bias = state->bias;
-    l.y = call->outputs[0]->data;
-    l.rows = (int32_t)p->rows;
-    l.columns = (int32_t)p->columns;
-    l.depth = (int32_t)p->depth;
-    l.alpha = p->alpha;
+    gemv_launch l = {};
+    (product_job &)l = product_job_of(call);
     l.has_softmax = node->epilogue.has_softmax;
-    l.activation = {node->epilogue.activation, node->epilogue.alpha, node->epilogue.beta};
     const int before = tn_cuda_enter(call);
     const cudaStream_t stream = (cudaStream_t)call->stream;
     const cudaError_t error = node->type == TN_F32 ? launch<float>(&l, call->tactic, stream)

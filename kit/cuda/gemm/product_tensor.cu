@@ -7,8 +7,7 @@
  * warps of a block share its rows, its columns and each stage's depth; sums over the depth meet in
  * shared memory and are added up in the same order always. See product.h and matrix.cuh.
  */
-#include <tenon/kit/cuda/activate.cuh>
-#include "kit/cuda/gemm/product_constants.h"
+#include "kit/cuda/gemm/product_job.cuh"
 #include <tenon/kit/cuda/copy.cuh>
 #include <tenon/kit/cuda/launch.cuh>
 #include <tenon/kit/cuda/launch.h>
@@ -22,26 +21,19 @@ extern "C" {
 namespace {
 
 enum {
-    A = 0,
     B = 1,
-    PACK = 16,        /* bytes of a copy */
-    STEP = 32,        /* bytes of depth of a product of tensor cores */
-    RING = 4,         /* stages */
-    LEAST_STAGE = 64, /* bytes of depth */
-    MOST_BITS = 11,   /* of a stage: a line of it is no more packs than a block has threads */
+    PACK = 16,      /* bytes of a copy */
+    STEP = 32,      /* bytes of depth of a product of tensor cores */
+    RING = 4,       /* stages */
+    LEAST_BITS = 6, /* of a stage's bytes of depth */
+    MOST_BITS = 11, /* of a stage: a line of it is no more packs than a block has threads */
     MOST_SHARED = 226 * 1024,
     MOST_COLUMNS = 65535 * 32, /* blocks of the grid's second axis, of the narrowest form */
     TACTICS = 6,
 };
 
-struct tensor_launch {
-    const void *a, *b, *residual;
-    const float *bias;
-    void *y;
-    int32_t rows, columns, depth;            /* elements */
+struct tensor_launch : product_job {
     int32_t depth_bytes, stage_bits, stages; /* bytes of a stage: 2^stage_bits; stages in all */
-    float alpha, residual_factor;
-    tn_cuda_activation activation;
 };
 
 template <typename T> struct stored { typedef T type; };
@@ -287,7 +279,8 @@ __global__ void __launch_bounds__(F::THREADS)
 /* One stage of the whole depth, or those that the shared memory has space for. */
 template <typename F> int64_t cut(tensor_launch *l) {
     const int64_t least = F::SUMS;
-    for (l->stage_bits = 6; 1 << l->stage_bits < l->depth_bytes && l->stage_bits < MOST_BITS;)
+    for (l->stage_bits = LEAST_BITS;
+         1 << l->stage_bits < l->depth_bytes && l->stage_bits < MOST_BITS;)
         l->stage_bits++;
     for (;; l->stage_bits--) {
         l->stages = ((l->depth_bytes - 1) >> l->stage_bits) + 1;
@@ -298,7 +291,7 @@ template <typename F> int64_t cut(tensor_launch *l) {
 }
 
 template <typename T, typename F> cudaError_t launch_as(tensor_launch l, cudaStream_t stream) {
-    static_assert((int)LEAST_STAGE * 2 * (int)RING * (int)F::LINES <= (int)MOST_SHARED &&
+    static_assert(((1 << LEAST_BITS) + (int)PACK) * (int)RING * (int)F::LINES <= (int)MOST_SHARED &&
                       (int)F::SUMS <= (int)MOST_SHARED,
                   "a ring of the least stages, and the sums, fit");
     const int64_t bytes = cut<F>(&l);
@@ -359,23 +352,11 @@ tn_status tn_cuda_product_tensor_reshape(tn_call *call) TN_NOEXCEPT {
 }
 
 tn_status tn_cuda_product_tensor_run(tn_call *call) TN_NOEXCEPT {
-    const tn_cuda_product_constants *state = (const tn_cuda_product_constants *)call->state;
     const tn_cuda_product_node *node = (const tn_cuda_product_node *)call->context;
-    const tn_cuda_product *p = &node->product;
-    tensor_launch l = {};
     if (call->outputs[0]->bytes == 0) return TN_OK;
-    l.a = call->inputs[A]->data;
-    l.b = state->b ? state->b : call->inputs[B]->data;
-    l.residual = tn_cuda_product_addend(call, node);
-    l.residual_factor = node->has_matrix ? p->c_factor : 1.0f;
-    l.bias = state->bias;
-    l.y = call->outputs[0]->data;
-    l.rows = (int32_t)p->rows;
-    l.columns = (int32_t)p->columns;
-    l.depth = (int32_t)p->depth;
+    tensor_launch l = {};
+    (product_job &)l = product_job_of(call);
     l.depth_bytes = l.depth * (int32_t)tn_element_bytes(node->type);
-    l.alpha = p->alpha;
-    l.activation = {node->epilogue.activation, node->epilogue.alpha, node->epilogue.beta};
     const int before = tn_cuda_enter(call);
     const cudaStream_t stream = (cudaStream_t)call->stream;
     const cudaError_t error = node->type == TN_F32 ? launch<tn_tf32_number>(l, call->tactic, stream)

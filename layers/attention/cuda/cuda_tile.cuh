@@ -12,14 +12,7 @@
 
 namespace {
 
-/* Four 8x8 matrices of 16-bit elements; lane l hands over row l % 8 of matrix l / 8. */
-__device__ __forceinline__ void load_matrices(const void *row, uint32_t (&to)[4]) {
-    const uint32_t address = (uint32_t)__cvta_generic_to_shared(row);
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(address)
-                 : "memory");
-}
+/* As tn_matrix_load, each matrix of 8x8 16-bit elements transposed. */
 __device__ __forceinline__ void load_matrices_turned(const void *row, uint32_t (&to)[4]) {
     const uint32_t address = (uint32_t)__cvta_generic_to_shared(row);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -61,11 +54,11 @@ template <typename T, int D> struct tile_16 {
 #pragma unroll
         for (int d = 0; d < D; d += 16) {
             uint32_t a[4];
-            load_matrices(from_q + d, a);
+            tn_matrix_load(a, from_q + d);
 #pragma unroll
             for (int n = 0; n < NT; n += 2) {
                 uint32_t b[4];
-                load_matrices(from_k + n * 8 * PITCH + d, b);
+                tn_matrix_load(b, from_k + n * 8 * PITCH + d);
                 tn_matrix<T>::deep(s[n], a[0], a[1], a[2], a[3], b[0], b[1]);
                 tn_matrix<T>::deep(s[n + 1], a[0], a[1], a[2], a[3], b[2], b[3]);
             }
