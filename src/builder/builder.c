@@ -53,6 +53,7 @@ static tn_status read_builder_options(const tn_builder_options *given,
                        "precision %" PRIu32 " beside %" PRIu32
                        ": a second one is F16 or BF16, beside I8",
                        out_options->second_precision, out_options->precision);
+    TN_TRY(tn_options_check_threads(out_options->threads, "the builder options"));
     if (out_options->threads == 0) out_options->threads = tn_cpu_core_count();
     return TN_OK;
 }
