@@ -189,29 +189,29 @@ static void save_described(const char *name, uint32_t flags) {
 }
 
 /* A manifest of one library, and the section with that: all that loading embedded libraries looks
- * at, in the fewest bytes. `names` is what the manifest's SHA-256 is of. */
-static void save_embedded(const char *name, const char *names) {
+ * at, in the fewest bytes. The manifest always has the digest that the target trusts. */
+static void save_embedded(const char *name, const char *content) {
+    const size_t content_bytes = strlen(content);
     unsigned char digest[TN_SHA256_BYTES], data[1024] = {0};
     Tenon__Plan__Library library = TENON__PLAN__LIBRARY__INIT, *libraries[] = {&library};
     Tenon__Plan__Plan plan = TENON__PLAN__PLAN__INIT;
-    tn_sha256(names, strlen(names), digest);
+    tn_sha256(PLAN_FUZZ_LIBRARY, PLAN_FUZZ_LIBRARY_BYTES, digest);
     library.name = library.file_name = "seed";
-    library.hash = tn_hash(PLAN_FUZZ_LIBRARY, PLAN_FUZZ_LIBRARY_BYTES);
+    library.hash = tn_hash(content, content_bytes);
     library.sha256 = (ProtobufCBinaryData){sizeof(digest), digest};
-    library.embedded_bytes = PLAN_FUZZ_LIBRARY_BYTES;
+    library.embedded_bytes = content_bytes;
     plan.n_libraries = 1;
     plan.libraries = libraries;
     const size_t bytes = tenon__plan__plan__get_packed_size(&plan), start = 32 + 2 * 32;
     const size_t section = (start + bytes + 63) / 64 * 64;
     const tn_plan_layout layout = {
-        .bytes = section + PLAN_FUZZ_LIBRARY_BYTES,
+        .bytes = section + content_bytes,
         .section_count = 2,
-        .sections = {
-            {.kind = TN_SECTION_DESCRIPTION, .offset = start, .bytes = bytes},
-            {.kind = TN_SECTION_LIBRARIES, .offset = section, .bytes = PLAN_FUZZ_LIBRARY_BYTES}}};
+        .sections = {{.kind = TN_SECTION_DESCRIPTION, .offset = start, .bytes = bytes},
+                     {.kind = TN_SECTION_LIBRARIES, .offset = section, .bytes = content_bytes}}};
     if (layout.bytes > sizeof(data)) exit(1);
     tenon__plan__plan__pack(&plan, data + start);
-    memcpy(data + section, PLAN_FUZZ_LIBRARY, PLAN_FUZZ_LIBRARY_BYTES);
+    memcpy(data + section, content, content_bytes);
     tn_plan_layout_write(&layout, data);
     write_file(name, "plan", data, layout.bytes);
 }
@@ -237,7 +237,7 @@ int main(int argument_count, char **arguments) {
     save_classifier("classifier");
     save_sum("sum");
     save_embedded("embedded", PLAN_FUZZ_LIBRARY);
-    save_embedded("embedded_other_digest", "other bytes");
+    save_embedded("embedded_changed", "other bytes");
     tn_runtime_release(runtime);
     return 0;
 }
