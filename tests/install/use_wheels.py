@@ -82,7 +82,7 @@ def layer():
 
 
 def onednn():
-    """Its kernels are there with its wheel alone."""
+    """Its kernels are there with its wheel alone, and share the engine's threads."""
     libraries = [line.split()[0] for line in program("doctor").splitlines() if line.startswith("  ")]
     assert ("onednn" in libraries) == ("onednn" in WHEELS), libraries
     if "onednn" in WHEELS:
@@ -90,6 +90,9 @@ def onednn():
         used = [node["kernel"] for node in plan.report["nodes"]]
         assert any("onednn" in str(each) for each in used), used
         check_lenet(tenon.load(plan))
+        with open("/proc/self/maps", encoding="utf-8") as file:
+            teams = {line.split()[-1] for line in file if "libgomp" in line}
+        assert len(teams) == 1, teams
 
 
 def start():
