@@ -274,6 +274,9 @@ class Pools(unittest.IsolatedAsyncioTestCase):
         gate.set()
         self.assertEqual((await run)["y"].item(), 2)
         await closing
+        for thread in pool._threads._threads:
+            thread.join(10)
+            self.assertFalse(thread.is_alive())
 
     async def test_short_runs_take_no_thread(self):
         threads = set()
