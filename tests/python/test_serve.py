@@ -7,6 +7,7 @@ import io
 import json
 import os
 import struct
+import sys
 import tempfile
 import threading
 import time
@@ -394,7 +395,8 @@ class SettingsOf(unittest.TestCase):
 
     def test_what_is_wrong_is_said_on_one_line(self):
         for arguments, words in (([], "no model"), (["net.plan"], "NAME=PLAN is wanted"), (["a=/no/such.plan"], "is not there"),
-                                 ([f"a={self.plan}", "--http-port", "8081"], "three ports"), (["--settings", "/no/such.toml"], "No such file")):
+                                 ([f"a={self.plan}", "--http-port", "8081"], "three ports"), (["--settings", "/no/such.toml"], "No such file"),
+                                 (["--settings", "/"], "/: Is a directory"), (["--settings", sys.executable], f"{sys.executable}: no TOML")):
             error = io.StringIO()
             with contextlib.redirect_stderr(error):
                 self.assertEqual(_command.main(arguments), 2)
