@@ -15,6 +15,9 @@
 
 #include <math.h>
 
+/* Channels of the largest block that there is a format for. */
+enum { LARGEST_BLOCK = 16 };
+
 static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage stored) {
     size_t bytes = 0;
     if (tensor == TN_NO_TENSOR) return 0;
@@ -27,10 +30,10 @@ static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_stor
     return (double)bytes;
 }
 
-static double elements_of(const tn_lowering *lowering, tn_tensor_id tensor) {
+static double elements_of(const tn_inference *optimum, tn_tensor_id tensor) {
     size_t count = 0;
-    if (!lowering->facts->tensors[tensor] ||
-        tn_shape_count(&lowering->points[1]->tensors[tensor].storage.shape, &count) != TN_OK)
+    if (!optimum->tensors[tensor].is_known ||
+        tn_shape_count(&optimum->tensors[tensor].storage.shape, &count) != TN_OK)
         return tn_timing_policy.unknown_bytes / 4;
     return (double)count;
 }
@@ -50,17 +53,17 @@ static double type_factor(const tn_candidate *candidate, const tn_graph_node *no
     }
 }
 
-/* Each output element meets each weight of its own row of the weights, more or less. */
-static double work_of(const tn_lowering *lowering, const tn_graph_node *node) {
+double tn_lower_work(const tn_graph *graph, const tn_inference *optimum,
+                     const tn_graph_node *node) {
     double work = 0, outputs = 0;
     for (uint32_t i = 0; i < node->output_count; i++)
-        if (node->outputs[i] != TN_NO_TENSOR) outputs += elements_of(lowering, node->outputs[i]);
+        if (node->outputs[i] != TN_NO_TENSOR) outputs += elements_of(optimum, node->outputs[i]);
     for (uint32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i] == TN_NO_TENSOR) continue;
-        const tn_graph_tensor *tensor = &lowering->graph->tensors[node->inputs[i]];
+        const tn_graph_tensor *tensor = &graph->tensors[node->inputs[i]];
         if (!tensor->is_constant || tensor->shape.rank < 2 || tensor->shape.extents[0] < 1)
             continue;
-        double weights = elements_of(lowering, node->inputs[i]);
+        double weights = elements_of(optimum, node->inputs[i]);
         double row = weights / (double)tensor->shape.extents[0];
         if (outputs * row > work) work = outputs * row;
     }
@@ -68,12 +71,20 @@ static double work_of(const tn_lowering *lowering, const tn_graph_node *node) {
 }
 
 /* How much of a vector's work is for channels that the tensor does not have. */
-static double padding_of(const tn_lowering *lowering, tn_tensor_id tensor, uint32_t lanes) {
-    if (tensor == TN_NO_TENSOR || !lowering->facts->tensors[tensor]) return 1;
-    const tn_shape *shape = &lowering->points[1]->tensors[tensor].storage.shape;
+static double padding_of(const tn_inference *optimum, tn_tensor_id tensor, uint32_t lanes) {
+    if (tensor == TN_NO_TENSOR || !optimum->tensors[tensor].is_known) return 1;
+    const tn_shape *shape = &optimum->tensors[tensor].storage.shape;
     if (shape->rank < 2 || shape->extents[1] < 1) return 1;
     const double channels = (double)shape->extents[1];
     return ceil(channels / lanes) * lanes / channels;
+}
+
+double tn_lower_blocked_factor(const tn_inference *optimum, const tn_graph_node *node) {
+    double least = INFINITY;
+    for (uint32_t lanes = tn_timing_policy.channel_lanes; lanes <= LARGEST_BLOCK; lanes *= 2)
+        least = fmin(least, padding_of(optimum, node->inputs[0], lanes) *
+                                padding_of(optimum, node->outputs[0], lanes));
+    return tn_timing_policy.blocked_factor * least;
 }
 
 /* Whether its kernel does this node in a format of channels, too, for which it is then made. */
@@ -97,8 +108,9 @@ static double format_factor(const tn_lowering *lowering, uint32_t index,
     const uint32_t block = candidate->outputs[0].format >> 16,
                    lanes = block > 0 ? block : tn_timing_policy.channel_lanes;
     const double last = block > 0 ? 1 : tn_timing_policy.channels_last_factor;
-    return last * tn_timing_policy.blocked_factor * padding_of(lowering, node->inputs[0], lanes) *
-           padding_of(lowering, node->outputs[0], lanes);
+    return last * tn_timing_policy.blocked_factor *
+           padding_of(lowering->points[1], node->inputs[0], lanes) *
+           padding_of(lowering->points[1], node->outputs[0], lanes);
 }
 
 static bool is_blocked(tn_storage storage) {
@@ -173,7 +185,8 @@ double tn_lower_estimate(const tn_lowering *lowering, uint32_t index,
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_timing_rates *rates = lowering->rates;
     if (candidate->kind == TN_STEP_VIEW || candidate->is_host) return 0;
-    double bytes = moved_bytes(lowering, index, candidate), work = work_of(lowering, node);
+    double bytes = moved_bytes(lowering, index, candidate),
+           work = tn_lower_work(lowering->graph, lowering->points[1], node);
     if (tn_lower_is_on_device(candidate))
         return estimate_device(rates, candidate, node, bytes, work);
     if (!candidate->entry)

@@ -155,3 +155,46 @@ tn_status tn_pattern_take_value(tn_pattern_reader *p, tn_term *term, bool *out_i
     *out_is_taken = false;
     return TN_OK;
 }
+
+/* ----------------------------------------------------------------------------------------------
+ * the last statement, without reading the text */
+
+static const char *last_statement(const char *pattern) {
+    const char *begin = pattern;
+    for (const char *mark = strchr(pattern, ';'); mark; mark = strchr(mark + 1, ';')) {
+        const char *next = mark + 1;
+        while (is_space(*next))
+            next++;
+        if (*next) begin = next;
+    }
+    return begin;
+}
+
+/* Behind the '|' that ends an alternative; null: it is the last one. */
+static const char *next_alternative(const char *at) {
+    for (uint32_t depth = 0; *at; at++) {
+        depth += *at == '(';
+        depth -= *at == ')' && depth > 0;
+        if (*at == '|' && depth == 0) return at + 1;
+    }
+    return NULL;
+}
+
+bool tn_pattern_may_end(const char *pattern,
+                        bool (*is)(const void *user, const char *op, size_t length),
+                        const void *user) {
+    tn_pattern_reader p = {.at = last_statement(pattern)};
+    p.at += strcspn(p.at, "=");
+    bool may = !tn_pattern_take(&p, "=");
+    while (p.at && !may) {
+        tn_pattern_skip(&p);
+        size_t length = tn_pattern_name_length(&p);
+        if (strncmp(p.at + length, "::", 2) == 0) {
+            p.at += length + 2;
+            length = tn_pattern_name_length(&p);
+        }
+        may = length == 0 || is(user, p.at, length);
+        p.at = next_alternative(p.at);
+    }
+    return may;
+}
