@@ -171,5 +171,8 @@ static const tn_kernel *const conv_kernels[] = {
     &tn_conv_depthwise_baseline, &tn_conv_integer_avx512vnni,   &tn_conv_integer_avx2,
     &tn_conv_integer_baseline,   &tn_q_linear_conv_avx512vnni,  &tn_q_linear_conv_avx2,
     &tn_q_linear_conv_baseline,
+#if defined(__x86_64__)
+    &tn_q_linear_conv_tiles,     &tn_q_linear_conv_add_tiles,
+#endif
 };
 TN_LAYER_WITH_REWRITES(conv, conv_operators, conv_kernels, tn_conv_rewrites);
