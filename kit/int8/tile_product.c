@@ -6,13 +6,15 @@
 
 enum { CHUNK = 64, LIMIT = 1 << 17 /* sums of a longer depth might not fit */ };
 
-bool tn_tile_layout_make(int64_t depth, int64_t columns, tn_tile_layout *out_layout) {
+bool tn_tile_layout_make(int64_t depth, int64_t columns, bool is_packed,
+                         tn_tile_layout *out_layout) {
     if (depth < 1 || depth > LIMIT / 2 || columns < 1 || columns > INT32_MAX / LIMIT) return false;
     const int64_t chunks = (depth + CHUNK - 1) / CHUNK;
+    if (is_packed && depth % (chunks * 4) != 0) return false;
     *out_layout = (tn_tile_layout){.depth = depth,
                                    .columns = columns,
                                    .chunks = chunks,
-                                   .chunk = ((depth + chunks - 1) / chunks + 3) / 4 * 4,
+                                   .chunk = is_packed ? depth / chunks : CHUNK,
                                    .blocks = (columns + TN_TILE_COLUMNS - 1) / TN_TILE_COLUMNS};
     return true;
 }

@@ -30,8 +30,11 @@ typedef struct tn_tile_layout {
     int64_t blocks;        /* of columns */
 } tn_tile_layout;
 
-/* False: there is nothing to multiply, or it is too large. */
-bool tn_tile_layout_make(int64_t depth, int64_t columns, tn_tile_layout *out_layout);
+/* `is_packed`: rows of A have `depth` bytes, of which chunks are equal parts; else they are as long
+ * as whole chunks of 64. False: there is nothing to multiply, it is too large, or there are no such
+ * parts. */
+bool tn_tile_layout_make(int64_t depth, int64_t columns, bool is_packed,
+                         tn_tile_layout *out_layout);
 /* Bytes of packed weights and their sums. */
 uint64_t tn_tile_layout_bytes(const tn_tile_layout *layout);
 /* The sums of the columns' weights, layout->blocks * TN_TILE_COLUMNS of them. */
@@ -67,12 +70,14 @@ typedef struct tn_tile_product {
     const tn_tile_end *end;
 } tn_tile_product;
 
-/* Copies of runs of bytes, which lie apart, one after the other. */
+/* What windows see of images, channels last, as rows of A: the kernel's rows one after the other.
+ */
 typedef struct tn_tile_window {
-    const uint8_t *image;
-    int64_t height, width, channels; /* channels last */
+    int64_t height, width, channels;
     int64_t kernel_height, kernel_width, dilation_height;
-    int64_t run_bytes, row_bytes; /* of a kernel's row; of what is written, the rest is 0 */
+    int64_t run_bytes; /* of a kernel's row */
+    int64_t row_bytes; /* of a row of A, a multiple of 64; its end is 0 */
+    int64_t step;      /* from window to window */
     uint8_t padding;
 } tn_tile_window;
 
@@ -82,8 +87,10 @@ typedef struct tn_tile_level {
     void (*end)(void);
     /* The columns of blocks first..last-1. */
     void (*run)(const tn_tile_product *product, int64_t first, int64_t last);
-    /* What the window sees whose first element is at (y, x), which may lie outside. */
-    void (*gather)(const tn_tile_window *window, int64_t y, int64_t x, uint8_t *to);
+    /* Of `count` windows beside each other, the first of which begins at (y, x) of the image; they
+     * may reach beyond it. */
+    void (*gather)(const tn_tile_window *window, const uint8_t *image, int64_t y, int64_t x,
+                   int64_t count, uint8_t *to);
 } tn_tile_level;
 
 extern const tn_tile_level tn_tile_amx;

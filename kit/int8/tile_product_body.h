@@ -145,38 +145,56 @@ static void run(const tn_tile_product *p, int64_t first, int64_t last) {
 /* ----------------------------------------------------------------------------------------------
  * windows */
 
-TN_INLINE void copy(uint8_t *to, const uint8_t *from, int64_t count) {
-    int64_t i = 0;
-    for (; i + 64 <= count; i += 64)
-        _mm512_storeu_si512(to + i, _mm512_loadu_si512(from + i));
-    if (i < count) {
-        const __mmask64 mask = ~(__mmask64)0 >> (64 - (count - i));
-        _mm512_mask_storeu_epi8(to + i, mask, _mm512_maskz_loadu_epi8(mask, from + i));
+/* `count` bytes in vectors of WIDTH bytes, at least that many; the last one may overlap. */
+#define COPY(width, type, load, store)                                                             \
+    TN_INLINE void copy_##width(uint8_t *to, const uint8_t *from, int64_t count) {                 \
+        for (int64_t i = 0; i + width < count; i += width)                                         \
+            store((type *)(void *)(to + i), load((const type *)(const void *)(from + i)));         \
+        store((type *)(void *)(to + count - width),                                                \
+              load((const type *)(const void *)(from + count - width)));                           \
     }
+COPY(16, __m128i, _mm_loadu_si128, _mm_storeu_si128)
+COPY(64, __m512i, _mm512_loadu_si512, _mm512_storeu_si512)
+
+TN_INLINE void copy(uint8_t *to, const uint8_t *from, int64_t count) {
+    if (count >= 64)
+        copy_64(to, from, count);
+    else if (count >= 16)
+        copy_16(to, from, count);
+    else
+        for (int64_t i = 0; i < count; i++)
+            to[i] = from[i];
 }
 
 /* One row of the kernel, of which padding is a part. */
-static void copy_padded(const tn_tile_window *w, int64_t y, int64_t x, uint8_t *to) {
+static void copy_padded(const tn_tile_window *w, const uint8_t *image, int64_t y, int64_t x,
+                        uint8_t *to) {
     const int64_t begin = x < 0 ? -x : 0, seen = w->width - x;
     const int64_t last = seen < w->kernel_width ? seen : w->kernel_width;
     memset(to, w->padding, (size_t)w->run_bytes);
     if (y >= 0 && y < w->height && begin < last)
-        copy(to + begin * w->channels, w->image + (y * w->width + x + begin) * w->channels,
+        copy(to + begin * w->channels, image + (y * w->width + x + begin) * w->channels,
              (last - begin) * w->channels);
 }
 
-static void gather(const tn_tile_window *window, int64_t y, int64_t x, uint8_t *to) {
-    const tn_tile_window w = *window;
-    const bool is_inside = x >= 0 && x + w.kernel_width <= w.width;
-    uint8_t *at = to;
-    for (int64_t k = 0; k < w.kernel_height; k++, at += w.run_bytes) {
-        const int64_t row = y + k * w.dilation_height;
-        if (is_inside && row >= 0 && row < w.height)
-            copy(at, w.image + (row * w.width + x) * w.channels, w.run_bytes);
-        else
-            copy_padded(&w, row, x, at);
+static void gather(const tn_tile_window *window, const uint8_t *image, int64_t y, int64_t x,
+                   int64_t count, uint8_t *to) {
+    const int64_t run_bytes = window->run_bytes, row_bytes = window->row_bytes;
+    const int64_t kernel_height = window->kernel_height, line = window->width * window->channels;
+    const int64_t down = window->dilation_height * line;
+    const bool are_rows_inside =
+        y >= 0 && y + (kernel_height - 1) * window->dilation_height < window->height;
+    for (int64_t i = 0; i < count; i++, x += window->step, to += row_bytes) {
+        _mm512_storeu_si512(to + row_bytes - 64, _mm512_setzero_si512());
+        if (are_rows_inside && x >= 0 && x + window->kernel_width <= window->width) {
+            const uint8_t *from = image + y * line + x * window->channels;
+            for (int64_t k = 0; k < kernel_height; k++)
+                copy(to + k * run_bytes, from + k * down, run_bytes);
+        } else {
+            for (int64_t k = 0; k < kernel_height; k++)
+                copy_padded(window, image, y + k * window->dilation_height, x, to + k * run_bytes);
+        }
     }
-    if (at < to + w.row_bytes) memset(at, 0, (size_t)(to + w.row_bytes - at));
 }
 
 const tn_tile_level TN_TILE_LEVEL = {begin, end, run, gather};

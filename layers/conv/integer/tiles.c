@@ -67,6 +67,15 @@ static bool is_plain_window(const tn_window *window) {
            window->pad_begin[1] >= 0;
 }
 
+/* Whether positions of the output are those of the input. */
+static bool is_element(const tn_window *window) {
+    bool is = true;
+    for (uint32_t i = 0; i < 2; i++)
+        is = is && window->kernel[i] == 1 && window->stride[i] == 1 && window->pad_begin[i] == 0 &&
+             window->output[i] == window->input[i];
+    return is;
+}
+
 static int64_t divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
@@ -103,15 +112,13 @@ static bool read_run(tn_call *call, tiles_run *run) {
     run->width = window->input[1];
     run->rows = x->shape[0] * window->output[0] * window->output[1];
     if (run->rows < 1 || run->channels > INT32_MAX / 64 ||
-        __builtin_mul_overflow(run->channels * window->kernel[0], window->kernel[1], &depth) ||
-        !tn_tile_layout_make(depth, run->filters, &run->layout))
+        __builtin_mul_overflow(run->channels * window->kernel[0], window->kernel[1], &depth))
+        return false;
+    run->is_direct = is_element(window) && run->rows >= TN_TILE_ROWS &&
+                     tn_tile_layout_make(depth, run->filters, true, &run->layout);
+    if (!run->is_direct && !tn_tile_layout_make(depth, run->filters, false, &run->layout))
         return false;
     run->row_bytes = run->layout.chunk * run->layout.chunks;
-    run->is_direct = window->kernel[0] == 1 && window->kernel[1] == 1 && window->stride[0] == 1 &&
-                     window->stride[1] == 1 && window->output[0] == run->height &&
-                     window->output[1] == run->width && window->pad_begin[0] == 0 &&
-                     window->pad_begin[1] == 0 && run->row_bytes == depth &&
-                     run->rows >= TN_TILE_ROWS;
     cut_units(run);
     return true;
 }
@@ -173,9 +180,9 @@ static tn_status tiles_prepare(tn_call *call) {
     if (!read_run(call, &run)) return refuse(call);
     TN_TRY(tn_kernel_state_create(call, sizeof(tiles_state)));
     tiles_state *state = call->state;
-    return tn_kernel_state_finish(call, call->host->packed(call, run.inputs->w, "tiles",
-                                                           tn_tile_layout_bytes(&run.layout), pack,
-                                                           &run, &state->blob));
+    return tn_kernel_state_finish(
+        call, call->host->packed(call, run.inputs->w, run.is_direct ? "tiles, packed" : "tiles",
+                                 tn_tile_layout_bytes(&run.layout), pack, &run, &state->blob));
 }
 
 static tn_status tiles_open(tn_call *call) {
@@ -236,29 +243,38 @@ static void read_end(tiles_run *run) {
     end->z_factor = ratio_of(call, inputs->added_scale, inputs->sum_scale);
 }
 
+static tn_tile_window window_of(const tiles_run *run) {
+    const tn_window *window = &run->window;
+    return (tn_tile_window){.height = run->height,
+                            .width = run->width,
+                            .channels = run->channels,
+                            .kernel_height = window->kernel[0],
+                            .kernel_width = window->kernel[1],
+                            .dilation_height = window->dilation[0],
+                            .run_bytes = window->kernel[1] * run->channels,
+                            .row_bytes = run->row_bytes,
+                            .step = window->stride[1],
+                            .padding =
+                                (uint8_t)tn_conv_integer_zero(run->call, run->inputs->x_zero, 0)};
+}
+
 /* Rows first..first + count-1 of A, one after the other, and the last one again up to whole blocks.
  */
 static void gather(const tiles_run *run, int64_t first, int64_t count, uint8_t *to) {
     const tn_window *window = &run->window;
-    const tn_tensor *x = run->call->inputs[TN_CONV_X];
     const tn_tile_level *level = run->call->user;
-    const int64_t positions = window->output[0] * window->output[1];
-    tn_tile_window seen = {.height = run->height,
-                           .width = run->width,
-                           .channels = run->channels,
-                           .kernel_height = window->kernel[0],
-                           .kernel_width = window->kernel[1],
-                           .dilation_height = window->dilation[0],
-                           .run_bytes = window->kernel[1] * run->channels,
-                           .row_bytes = run->row_bytes,
-                           .padding =
-                               (uint8_t)tn_conv_integer_zero(run->call, run->inputs->x_zero, 0)};
-    for (int64_t i = 0; i < count; i++, to += run->row_bytes) {
-        const int64_t image = (first + i) / positions, at = (first + i) % positions;
-        const int64_t y = at / window->output[1], column = at % window->output[1];
-        seen.image = (const uint8_t *)x->data + image * run->height * run->width * run->channels;
-        level->gather(&seen, y * window->stride[0] - window->pad_begin[0],
-                      column * window->stride[1] - window->pad_begin[1], to);
+    const uint8_t *x = run->call->inputs[TN_CONV_X]->data;
+    const tn_tile_window seen = window_of(run);
+    const int64_t across = window->output[1], last = first + count;
+    for (int64_t row = first; row < last;) {
+        const int64_t column = row % across, line = row / across;
+        const int64_t image = line / window->output[0], y = line % window->output[0];
+        const int64_t part = across - column < last - row ? across - column : last - row;
+        level->gather(&seen, x + image * run->height * run->width * run->channels,
+                      y * window->stride[0] - window->pad_begin[0],
+                      column * window->stride[1] - window->pad_begin[1], part, to);
+        row += part;
+        to += part * run->row_bytes;
     }
     for (int64_t i = count; i % TN_TILE_ROWS; i++, to += run->row_bytes)
         memcpy(to, to - run->row_bytes, (size_t)run->row_bytes);
