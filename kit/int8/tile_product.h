@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of 8-bit activations with signed 8-bit weights on AMX's tiles, summed exactly in 32 bits
- * and stored in 8:
+ * Products of 8-bit activations with signed 8-bit weights on AMX's tiles, summed exactly in 32
+ * bits, and stored as floats or in 8 bits:
  *
  *     v[r][c] = saturate(round((terms[c] + sum over k of a[r][k] * b[k][c]) * factors[c]) + zero)
  *
@@ -54,9 +54,20 @@ typedef struct tn_tile_end {
     const uint8_t *z;
     int32_t z_zero, sum_zero;
     float own_factor, z_factor;
-    uint8_t *y;         /* row 0 */
-    int64_t row_stride; /* of y and z */
+    uint8_t *y;          /* row 0 */
+    int64_t row_stride;  /* of y, z and floats */
+    float *floats;       /* null: bytes; else (terms + sum) * factors + biases, and no more */
+    const float *biases; /* of layout->columns; null: none */
 } tn_tile_end;
+
+/* How work is cut for threads: into units of rows and, of few rows, of columns. */
+typedef struct tn_tile_units {
+    int64_t rows; /* of a unit, a multiple of TN_TILE_ROWS; the last one may have fewer */
+    int64_t row_units, column_units;
+} tn_tile_units;
+/* `bytes`: of a row that a unit copies, 0: none; threads 0: one. */
+void tn_tile_units_cut(int64_t rows, int64_t bytes, const tn_tile_layout *layout, uint32_t threads,
+                       tn_tile_units *out_units);
 
 typedef struct tn_tile_product {
     const tn_tile_layout *layout;
@@ -76,7 +87,7 @@ typedef struct tn_tile_window {
     int64_t height, width, channels;
     int64_t kernel_height, kernel_width, dilation_height;
     int64_t run_bytes; /* of a kernel's row */
-    int64_t row_bytes; /* of a row of A, a multiple of 64; its end is 0 */
+    int64_t row_bytes; /* of a row of A: of all runs, or a multiple of 64, the end of which is 0 */
     int64_t step;      /* from window to window */
     uint8_t padding;
 } tn_tile_window;

@@ -98,6 +98,19 @@ TN_INLINE void finish_half(const tn_tile_end *e, const int32_t *sums, int64_t ro
     }
 }
 
+static void finish_floats(const tn_tile_end *e, const int32_t *sums, int64_t rows, int64_t column,
+                          __mmask16 mask, float *y) {
+    const __m512i terms = _mm512_loadu_si512(e->terms + column);
+    const __m512 factors = _mm512_loadu_ps(e->factors + column);
+    const __m512 biases =
+        e->biases ? _mm512_maskz_loadu_ps(mask, e->biases + column) : _mm512_setzero_ps();
+    for (int64_t r = 0; r < rows; r++) {
+        const __m512i sum = _mm512_add_epi32(_mm512_loadu_si512(sums + r * 32), terms);
+        const __m512 value = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), factors);
+        _mm512_mask_storeu_ps(y + r * e->row_stride, mask, _mm512_add_ps(value, biases));
+    }
+}
+
 /* A block's columns; `rows` of it from row `row` on. */
 static void finish(const tn_tile_product *p, const int32_t *sums, int64_t row, int64_t rows,
                    int64_t block) {
@@ -109,7 +122,9 @@ static void finish(const tn_tile_product *p, const int32_t *sums, int64_t row, i
         if (left <= 0) return;
         const __mmask16 mask = left >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1u);
         const int32_t *of_half = sums + half * 16;
-        if (e->z && e->is_signed)
+        if (e->floats)
+            finish_floats(e, of_half, rows, column, mask, e->floats + at);
+        else if (e->z && e->is_signed)
             finish_half(e, of_half, rows, column, mask, e->y + at, e->z + at, true, true);
         else if (e->z)
             finish_half(e, of_half, rows, column, mask, e->y + at, e->z + at, true, false);
@@ -182,10 +197,11 @@ static void gather(const tn_tile_window *window, const uint8_t *image, int64_t y
     const int64_t run_bytes = window->run_bytes, row_bytes = window->row_bytes;
     const int64_t kernel_height = window->kernel_height, line = window->width * window->channels;
     const int64_t down = window->dilation_height * line;
+    const bool has_tail = row_bytes > kernel_height * run_bytes;
     const bool are_rows_inside =
         y >= 0 && y + (kernel_height - 1) * window->dilation_height < window->height;
     for (int64_t i = 0; i < count; i++, x += window->step, to += row_bytes) {
-        _mm512_storeu_si512(to + row_bytes - 64, _mm512_setzero_si512());
+        if (has_tail) _mm512_storeu_si512(to + row_bytes - 64, _mm512_setzero_si512());
         if (are_rows_inside && x >= 0 && x + window->kernel_width <= window->width) {
             const uint8_t *from = image + y * line + x * window->channels;
             for (int64_t k = 0; k < kernel_height; k++)

@@ -16,8 +16,6 @@
 
 #if defined(__x86_64__)
 
-enum { UNIT_ROWS = 128, UNIT_BYTES = 192 * 1024 /* gathered, at most */ };
-
 typedef struct tiles_state {
     const void *blob;
 } tiles_state;
@@ -35,7 +33,7 @@ typedef struct tiles_run {
     int64_t rows;                             /* positions of all images */
     bool is_direct;                           /* X is read where it is */
     int64_t row_bytes;                        /* of A */
-    int64_t unit_rows, row_units, column_units;
+    tn_tile_units units;
     tn_tile_product product;
     tn_tile_end end;
 } tiles_run;
@@ -71,30 +69,17 @@ static bool is_plain_window(const tn_window *window) {
 static bool is_element(const tn_window *window) {
     bool is = true;
     for (uint32_t i = 0; i < 2; i++)
-        is = is && window->kernel[i] == 1 && window->stride[i] == 1 && window->pad_begin[i] == 0 &&
+        is = is && window->stride[i] == 1 && window->pad_begin[i] == 0 &&
              window->output[i] == window->input[i];
     return is;
 }
 
-static int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
+static bool is_single_tap(const tn_window *window) {
+    return window->kernel[0] == 1 && window->kernel[1] == 1;
 }
 
-/* Units of rows that a thread's cache holds; of few rows also units of columns. */
-static void cut_units(tiles_run *run) {
-    const int64_t threads = run->call->threads > 1 ? (int64_t)run->call->threads : 1;
-    int64_t rows =
-        run->is_direct ? UNIT_ROWS : UNIT_BYTES / run->row_bytes / TN_TILE_ROWS * TN_TILE_ROWS;
-    rows = rows < TN_TILE_ROWS ? TN_TILE_ROWS : rows > UNIT_ROWS ? UNIT_ROWS : rows;
-    run->row_units = divide_up(run->rows, rows);
-    if (run->row_units % threads) { /* as many for each thread */
-        run->row_units = divide_up(run->row_units, threads) * threads;
-        rows = divide_up(divide_up(run->rows, run->row_units), TN_TILE_ROWS) * TN_TILE_ROWS;
-        run->row_units = divide_up(run->rows, rows);
-    }
-    run->unit_rows = rows;
-    run->column_units = run->row_units < threads ? divide_up(threads, run->row_units) : 1;
-    if (run->column_units > run->layout.blocks) run->column_units = run->layout.blocks;
+static int64_t divide_up(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
 }
 
 static bool read_run(tn_call *call, tiles_run *run) {
@@ -114,12 +99,13 @@ static bool read_run(tn_call *call, tiles_run *run) {
     if (run->rows < 1 || run->channels > INT32_MAX / 64 ||
         __builtin_mul_overflow(run->channels * window->kernel[0], window->kernel[1], &depth))
         return false;
-    run->is_direct = is_element(window) && run->rows >= TN_TILE_ROWS &&
-                     tn_tile_layout_make(depth, run->filters, true, &run->layout);
-    if (!run->is_direct && !tn_tile_layout_make(depth, run->filters, false, &run->layout))
-        return false;
+    const bool is_packed =
+        is_single_tap(window) && tn_tile_layout_make(depth, run->filters, true, &run->layout);
+    if (!is_packed && !tn_tile_layout_make(depth, run->filters, false, &run->layout)) return false;
+    run->is_direct = is_packed && is_element(window) && run->rows >= TN_TILE_ROWS;
     run->row_bytes = run->layout.chunk * run->layout.chunks;
-    cut_units(run);
+    tn_tile_units_cut(run->rows, run->is_direct ? 0 : run->row_bytes, &run->layout, call->threads,
+                      &run->units);
     return true;
 }
 
@@ -180,9 +166,9 @@ static tn_status tiles_prepare(tn_call *call) {
     if (!read_run(call, &run)) return refuse(call);
     TN_TRY(tn_kernel_state_create(call, sizeof(tiles_state)));
     tiles_state *state = call->state;
-    return tn_kernel_state_finish(
-        call, call->host->packed(call, run.inputs->w, run.is_direct ? "tiles, packed" : "tiles",
-                                 tn_tile_layout_bytes(&run.layout), pack, &run, &state->blob));
+    return tn_kernel_state_finish(call, call->host->packed(call, run.inputs->w, "tiles",
+                                                           tn_tile_layout_bytes(&run.layout), pack,
+                                                           &run, &state->blob));
 }
 
 static tn_status tiles_open(tn_call *call) {
@@ -194,7 +180,7 @@ static int64_t padded_filters(const tiles_run *run) {
 }
 
 static uint64_t unit_bytes(const tiles_run *run) {
-    return run->is_direct ? 0 : (uint64_t)(run->unit_rows * run->row_bytes + 63) / 64 * 64;
+    return run->is_direct ? 0 : (uint64_t)(run->units.rows * run->row_bytes + 63) / 64 * 64;
 }
 
 /* term = bias - x_zero * sum of w */
@@ -282,9 +268,10 @@ static void gather(const tiles_run *run, int64_t first, int64_t count, uint8_t *
 
 static void do_unit(const tiles_run *run, int64_t unit, uint8_t *scratch) {
     const tn_tile_level *level = run->call->user;
-    const int64_t first = unit / run->column_units * run->unit_rows, left = run->rows - first;
-    const int64_t count = left < run->unit_rows ? left : run->unit_rows;
-    const int64_t column = unit % run->column_units, blocks = run->layout.blocks;
+    const int64_t first = unit / run->units.column_units * run->units.rows,
+                  left = run->rows - first;
+    const int64_t count = left < run->units.rows ? left : run->units.rows;
+    const int64_t column = unit % run->units.column_units, blocks = run->layout.blocks;
     tn_tile_product product = run->product;
     tn_tile_end end = run->end;
     product.end = &end;
@@ -302,8 +289,8 @@ static void do_unit(const tiles_run *run, int64_t unit, uint8_t *scratch) {
     }
     end.y += first * end.row_stride;
     if (end.z) end.z += first * end.row_stride;
-    level->run(&product, column * blocks / run->column_units,
-               (column + 1) * blocks / run->column_units);
+    level->run(&product, column * blocks / run->units.column_units,
+               (column + 1) * blocks / run->units.column_units);
 }
 
 static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
@@ -327,9 +314,9 @@ static tn_status tiles_run_units(tn_call *call) {
                                     .blob = ((const tiles_state *)call->state)->blob,
                                     .a_stride = run.row_bytes,
                                     .a_is_signed = call->inputs[TN_CONV_X]->type == TN_I8};
-    const int64_t each = run.unit_rows * run.row_bytes * run.filters / run.column_units;
-    return call->host->parallel_for(call, run.row_units * run.column_units, GRAIN / (each + 1) + 1,
-                                    do_units, &run);
+    const int64_t each = run.units.rows * run.row_bytes * run.filters / run.units.column_units;
+    return call->host->parallel_for(call, run.units.row_units * run.units.column_units,
+                                    GRAIN / (each + 1) + 1, do_units, &run);
 }
 
 #define CONV(x, y) x ":nhwc, f32, " x ", i8, f32, i8, f32, " y ", i32?"
