@@ -10,6 +10,7 @@
 #include "kit/operator/layer.h"
 #include "kit/widened/widened.h"
 #include "pool/pool.h"
+#include "pool/quantized/means.h"
 #include "pool/rows.h"
 
 /* Two spatial axes, or one; false for what the rows do not do. */
@@ -201,8 +202,16 @@ TN_WIDENED_KERNELS(widened, rows, "MaxPool", TN_KERNEL_ANY_SHAPE, halves);
 TN_WIDENED_KERNELS(widened_planes, planes, "GlobalMaxPool", 0, halves);
 TN_WIDENED_KERNELS(widened_means, mean_planes, "GlobalAveragePool", 0, halves);
 
-const tn_kernel *const tn_pool_kernels[29] = {
-    TN_LEVEL_LIST(rows),    TN_LEVEL_LIST(widened),     TN_LEVEL_LIST(widened_planes),
-    TN_LEVEL_LIST(planes),  TN_LEVEL_LIST(mean_planes), TN_LEVEL_LIST(widened_means),
-    TN_BYTE_POOL_LIST(max), TN_BYTE_POOL_LIST(average), TN_BYTE_POOL_LIST(global_average),
-    &lp_pool_planes,        &global_lp_pool_planes};
+const tn_kernel *const tn_pool_kernels[35] = {TN_LEVEL_LIST(rows),
+                                              TN_LEVEL_LIST(widened),
+                                              TN_LEVEL_LIST(widened_planes),
+                                              TN_LEVEL_LIST(planes),
+                                              TN_LEVEL_LIST(mean_planes),
+                                              TN_LEVEL_LIST(widened_means),
+                                              TN_BYTE_POOL_LIST(max),
+                                              TN_BYTE_POOL_LIST(average),
+                                              TN_BYTE_POOL_LIST(global_average),
+                                              &lp_pool_planes,
+                                              &global_lp_pool_planes,
+                                              TN_LEVEL_LIST(tn_quantized_average),
+                                              TN_LEVEL_LIST(tn_quantized_global_average)};
