@@ -165,6 +165,12 @@ void tn_rule_run_types(const tn_test *test, tn_verdict *verdict);
 /* --- rules_flush.c --- */
 /* A part of matches-reference: nothing is read between a tensor's end and its alignment's. */
 void tn_rule_run_flush(const tn_test *test, tn_verdict *verdict);
+/* --- rules_commas.c --- */
+/* A part of matches-reference: in a locale with decimal commas. */
+void tn_rule_run_with_commas(const tn_test *test, tn_verdict *verdict);
+/* --- rules_stead.c --- */
+/* A part of plan: a node at the addresses of one that is gone. */
+void tn_rule_run_in_stead(const tn_test *test, tn_verdict *verdict);
 /* --- rules_sharing.c --- */
 /* A part of plan: two nodes that have constants in common. */
 void tn_rule_run_sharing(const tn_test *test, tn_verdict *verdict);

@@ -24,6 +24,7 @@ typedef struct shapes {
     uint32_t count, tried;
     tn_shape base[TN_PROBE_PORTS];  /* the case's */
     bool is_fixed[TN_PROBE_PORTS];  /* inputs that keep their shapes */
+    bool has_codes;                 /* an output is of no floats: of counts, positions, texts */
     bool is_needed[TN_PROBE_PORTS]; /* by the shape rule, which computes extents of the values */
     uint64_t random;
 } shapes;
@@ -38,6 +39,8 @@ static bool read_base(const tn_test *test, shapes *all, tn_verdict *verdict) {
         all->is_fixed[i] = tn_subject_is_fixed(&subject, i);
         all->is_needed[i] = tn_subject_is_value_needed(&subject, i);
     }
+    for (uint32_t i = 0; i < subject.expected.count; i++)
+        all->has_codes = all->has_codes || !tn_type_is_float(subject.expected.types[i]);
     tn_subject_destroy(&subject);
     return true;
 }
@@ -147,6 +150,48 @@ static void try_axes(shapes *all, tn_verdict *verdict) {
                     of[i].extents[axis] = extents[k];
             if (extents[k] <= 4096 && (extents[k] < 67 || is_small(all, of)))
                 try_shapes(all, of, verdict);
+        }
+    }
+}
+
+/* Whether the first input's extent at an axis is one that it, or another input, has elsewhere. */
+static bool has_alike(const shapes *all, uint32_t axis) {
+    const int64_t extent = all->base[0].extents[axis];
+    for (uint32_t i = 0; i < all->count; i++)
+        for (uint32_t k = 0; k < all->base[i].rank && !all->is_fixed[i]; k++)
+            if (all->base[i].extents[k] == extent &&
+                (k != axis || (i > 0 && all->base[i].rank != all->base[0].rank)))
+                return true;
+    return false;
+}
+
+/* An extent wherever the case has another one; false: that is too much. */
+static bool replace_extent(const shapes *all, int64_t extent, int64_t by, tn_shape *out) {
+    enum { MOST_OF_TABLES = 1 << 19 };
+    memcpy(out, all->base, all->count * sizeof(*out));
+    for (uint32_t i = 0; i < all->count; i++) {
+        size_t count = 0;
+        for (uint32_t k = 0; k < out[i].rank && !all->is_fixed[i]; k++)
+            if (out[i].extents[k] == extent) out[i].extents[k] = by;
+        if (tn_shape_count(&out[i], &count) != TN_OK || count > MOST_OF_TABLES) return false;
+    }
+    return true;
+}
+
+/* An extent of the first input wherever the case has it, as tables from labels to labels have:
+ * more than 8 bits count, where there is time for the cube of it. */
+static void try_alike(shapes *all, tn_verdict *verdict) {
+    static const int64_t extents[] = {1, 0, 2, 33, 131, 523};
+    static const double MOST_SECONDS = 0.004;
+    for (uint32_t axis = 0; all->count > 0 && axis < all->base[0].rank; axis++) {
+        const int64_t extent = all->base[0].extents[axis];
+        double last = 0;
+        for (size_t e = 0; e < TN_COUNT(extents) && has_alike(all, axis); e++) {
+            tn_shape of[TN_PROBE_PORTS];
+            if (last > MOST_SECONDS || !replace_extent(all, extent, extents[e], of)) break;
+            const clock_t begin = clock();
+            if (!try_shapes(all, of, verdict) && extents[e] > 1) break;
+            last = (double)(clock() - begin) / CLOCKS_PER_SEC;
         }
     }
 }
@@ -262,6 +307,7 @@ static void try_numbers(const shapes *all, tn_verdict *verdict) {
     try_many(all, first->rank - 1, many, TN_VALUES_EQUAL, verdict);
     try_many(all, first->rank - 1, SORTED, TN_VALUES_SORTED, verdict);
     if (first->rank > 1) try_many(all, 0, many, TN_VALUES_EQUAL, verdict);
+    if (is_judged && all->has_codes) try_many(all, first->rank - 1, many, TN_VALUES_SAME, verdict);
 }
 
 /* All axes of all inputs at once. */
@@ -424,6 +470,7 @@ void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
     if (!read_base(test, &all, verdict)) return;
     all.random = tn_hash_add_text(test->seed, test->text);
     try_axes(&all, verdict);
+    try_alike(&all, verdict);
     try_broadcasts(&all, verdict);
     try_indices(&all, verdict);
     try_many_indices(&all, verdict);
