@@ -174,6 +174,20 @@ static void store(void *data, tn_type type, size_t index, int64_t value) {
     }
 }
 
+/* The last ones of very many are the greatest and the least: their positions take more than 16
+ * bits.
+ */
+static void put_peaks(void *data, tn_type type, size_t count) {
+    enum { PEAKS = 16, MANY = 1 << 16, ABOVE = 8 };
+    for (size_t i = count - PEAKS; count > MANY && i < count; i++) {
+        const int64_t rest = (int64_t)(count - i), peak = i % 2 ? ABOVE + rest : -ABOVE - rest;
+        if (tn_type_is_float(type))
+            tn_element_set_f64(data, type, i, (double)peak);
+        else if (tn_type_is_integer(type) && (peak > 0 || tn_type_is_signed(type)))
+            tn_element_set_i64(data, type, i, peak);
+    }
+}
+
 /* Those of 8 bits repeat themselves. */
 static void draw_sorted(void *data, tn_type type, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -232,4 +246,5 @@ void tn_values_draw(void *data, tn_type type, size_t count, uint32_t values,
         else
             store(data, type, i, draw_integer(type, values, inout_state));
     }
+    if (values == TN_VALUES_EQUAL) put_peaks(data, type, count);
 }

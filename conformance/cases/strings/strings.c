@@ -180,7 +180,7 @@ static const known_text broken[] = {
 
 /* Of a length beside a power of two; those of the same length differ in their last byte. */
 static tn_string draw_length(uint64_t number) {
-    enum { POWERS = 13 };
+    enum { POWERS = 11 };
     static const int lengths[] = {-1, 0, 1};
     static char text[(1 << (POWERS - 1)) + 2];
     static pthread_mutex_t text_lock = PTHREAD_MUTEX_INITIALIZER;

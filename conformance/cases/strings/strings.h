@@ -30,7 +30,7 @@ enum {
                        */
     TN_CASE_BLANKS,   /* blanks alone, at either end, several in the middle, other separators */
     TN_CASE_NUMBERS,  /* decimal ones */
-    TN_CASE_LENGTHS,  /* one less, and one more than powers of two, up to 4097 bytes */
+    TN_CASE_LENGTHS,  /* one less, and one more than powers of two, up to 1025 bytes */
     TN_CASE_BROKEN_TEXTS /* bytes that are no UTF-8, cut off at the end among others */
 };
 /* One of the texts of such a kind but the first two, by any number. */

@@ -196,8 +196,9 @@ static size_t list_kinds(const tn_test *test, const uint32_t **out_kinds) {
 }
 
 static void check_values(const tn_test *test, tn_verdict *verdict) {
-    const bool is_elementwise = test->op->traits & TN_OPERATOR_ELEMENTWISE;
-    enum { ROW = 67 }; /* enough elements for all kinds of pairs */
+    const bool is_elementwise = (test->op->traits & TN_OPERATOR_ELEMENTWISE) ||
+                                strncmp(tn_test_first_type(test->text), "string", 6) == 0;
+    enum { ROW = 67 }; /* enough elements for all kinds of pairs, and of texts */
     const uint32_t rank = first_rank(test, verdict);
     const uint32_t *kinds = NULL;
     const size_t count = list_kinds(test, &kinds);
