@@ -235,6 +235,13 @@ void tn_rule_has_reference(const tn_test *test, tn_verdict *verdict);
 void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict);
 /* A part of shape-rule, in rules_sizes.c: extents and needed values that no case has. */
 void tn_rule_infer_sizes(const tn_test *test, tn_verdict *verdict);
+/* Gives the inputs of a probe a longer axis, and the outputs the shapes that the shape rule says;
+ * false: it is refused, or is a constant's. */
+bool tn_sizes_infer(tn_probe *probe, uint32_t axis, int64_t extent, const char *during,
+                    tn_verdict *verdict);
+/* --- rules_workspace.c --- */
+/* A part of reshape: the workspace of shapes beyond 32 bits. */
+void tn_rule_run_workspace(const tn_test *test, tn_verdict *verdict);
 void tn_rule_row(const tn_test *test, tn_verdict *verdict);
 void tn_rule_expression(const tn_test *test, tn_verdict *verdict);
 void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict);

@@ -15,7 +15,7 @@
 enum { MOST_INPUTS = 64 };
 
 /* The shapes of a list's items: the case's, but along the first axis of some of them. */
-enum { ITEMS_ALIKE, LAST_LONGER, MIDDLE_EMPTY, ALL_EMPTY };
+enum { ITEMS_ALIKE, LAST_LONGER, MIDDLE_EMPTY, ALL_EMPTY, ALL_LONG };
 
 /* The shape that an item of a list gets; false: its own. */
 static bool shape_item(int how, uint32_t index, uint32_t count, tn_shape *inout_shape) {
@@ -23,7 +23,8 @@ static bool shape_item(int how, uint32_t index, uint32_t count, tn_shape *inout_
     const bool is_empty = how == ALL_EMPTY || (how == MIDDLE_EMPTY && index == 1);
     if (is_longer) inout_shape->extents[0]++;
     if (is_empty) inout_shape->extents[0] = 0;
-    return is_longer || is_empty;
+    if (how == ALL_LONG) inout_shape->extents[0] = 131 + (int64_t)index;
+    return is_longer || is_empty || how == ALL_LONG;
 }
 
 /* The list of input port `port` with `count` items, those of the case in turn. False: there is
@@ -168,6 +169,7 @@ static tn_status run_lengths(const tn_test *test, tn_arena *arena, const tn_case
                  {3, LAST_LONGER, ", the last of another shape"},
                  {3, MIDDLE_EMPTY, ", the one in the middle without elements"},
                  {3, ALL_EMPTY, " without elements"},
+                 {3, ALL_LONG, " of many elements"},
                  {33, ITEMS_ALIKE, ""}};
     const bool is_optional = tn_case_kind(&test->op->inputs[port]) == TN_KIND_OPTIONAL;
     for (size_t i = 0; i < TN_COUNT(lists) && verdict->outcome == TN_PASSED; i++) {

@@ -261,7 +261,8 @@ static void compare(const tn_test *test, tn_subject *subject, const special *wha
     } else if (!tn_subject_agrees(subject, &found, why, sizeof(why))) {
         const bool may_spread =
             what->value != 0 && !is_chosen(subject) &&
-            (tn_rule_is_of_products(&subject->c) || is_of_sums(test, &subject->c));
+            ((what->input && isinf(what->value)) || /* a factor is folded with another one */
+             tn_rule_is_of_products(&subject->c) || is_of_sums(test, &subject->c));
         if (may_spread) allow_nan(subject, &found);
         if (!may_spread || !tn_subject_agrees(subject, &found, why, sizeof(why)))
             tn_verdict_fail(verdict, "%s: %s", what->name, why);
@@ -358,8 +359,12 @@ static void check_other_inputs(const tn_test *test, tn_verdict *verdict) {
     uint32_t count = 0;
     if (!tn_test_shapes(test, shapes, &count, &none)) return;
     for (uint32_t i = 1; i < count && verdict->outcome != TN_FAILED; i++) {
-        const special nan = {.name = "NaN in another input", .value = NAN, .input = i + 1};
-        check_special(test, &nan, verdict);
+        const special others[] = {
+            {.name = "NaN in another input", .value = NAN, .input = i + 1},
+            {.name = "infinity in another input", .value = INFINITY, .input = i + 1},
+            {.name = "-infinity in another input", .value = -INFINITY, .input = i + 1}};
+        for (size_t k = 0; k < TN_COUNT(others) && verdict->outcome != TN_FAILED; k++)
+            check_special(test, &others[k], verdict);
     }
 }
 
