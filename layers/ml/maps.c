@@ -3,6 +3,7 @@
  * Maps from keys to values (tenon/plugin/sequence.h) as rows: DictVectorizer and CastMap. zip_map.c
  * makes maps of rows.
  */
+#include "kit/operator/decimal.h"
 #include "ml/map_entry.h"
 
 #include <errno.h>
@@ -180,7 +181,7 @@ static tn_status cast_number(tn_call *call, const tn_tensor *values, int64_t at,
         text[bytes] = '\0';
         errno = 0;
         if (type == TN_F32)
-            *(float *)to = strtof(text, &end);
+            *(float *)to = tn_decimal_read_f32(text, &end);
         else
             *(int64_t *)to = strtoll(text, &end, 10);
         if (bytes > 0 && *end == '\0' && end == text + bytes && (type == TN_F32 || errno == 0))
@@ -200,6 +201,7 @@ static tn_status cast_text(tn_call *call, const tn_tensor *values, int64_t at, t
     } else {
         const int length =
             snprintf(text, sizeof(text), "%f", (double)((const float *)values->data)[at]);
+        tn_decimal_set_point(text);
         to->bytes = (uint64_t)(length > 0 ? length : 0);
     }
     return strings->append(call, 0, from, to->bytes, &to->offset);

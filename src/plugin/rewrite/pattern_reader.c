@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Marks, names and values of a rewrite's texts; see pattern_reader.h. */
 #include "plugin/rewrite/pattern_reader.h"
+#include "base/decimal.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -98,7 +99,7 @@ static tn_status take_number(tn_pattern_reader *p, double *out_number, bool *ino
     char *end = NULL;
     tn_pattern_skip(p);
     if (!is_number_next(p)) return tn_pattern_fail(p, "a number");
-    *out_number = strtod(p->at, &end);
+    *out_number = tn_decimal_read(p->at, &end);
     if (end == p->at || (isfinite(*out_number) && fabs(*out_number) > 1e300))
         return tn_pattern_fail(p, "a number");
     for (const char *c = p->at; c < end; c++)
