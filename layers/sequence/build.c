@@ -58,9 +58,9 @@ static tn_status construct_reference(tn_call *call) {
 static const tn_port construct_inputs[] = {
     TN_PORT("inputs", "T:any|string", TN_PORT_VARIADIC, "the items")};
 static const tn_port construct_outputs[] = {TN_PORT("output_sequence", "seq(T)", 0, "all of them")};
-static const char *const construct_cases[] = {"| inputs=f32[2,3]",
-                                              "| inputs=f32[2] inputs=f32[3,1] inputs=f32[]",
-                                              "| inputs=i64[2] inputs=i64[2]"};
+static const char *const construct_cases[] = {
+    "| inputs=f32[2,3]", "| inputs=f32[2] inputs=f32[3,1] inputs=f32[]",
+    "| inputs=i64[2] inputs=i64[2]", "| inputs=string[2]{a,} inputs=string[]{bc}"};
 const tn_operator tn_sequence_construct = TN_OPERATOR_TABLE(
     construct, "", "SequenceConstruct", 11, "A sequence of the inputs.", TN_NO_FIELDS);
 
@@ -100,7 +100,8 @@ static const char *const insert_cases[] = {
     "| input_sequence=f32[2] input_sequence=f32[3] tensor=f32[4]",
     "| input_sequence=f32[2] input_sequence=f32[3] tensor=f32[4] position=i64[]{0}",
     "| input_sequence=f32[2] input_sequence=f32[3] tensor=f32[4] position=i32[]{-1}",
-    "| input_sequence=i8 tensor=i8[1,2]"};
+    "| input_sequence=i8 tensor=i8[1,2]",
+    "| input_sequence=string[2] tensor=string[3] position=i64[]{0}"};
 const tn_operator tn_sequence_insert = TN_OPERATOR_TABLE(
     insert, "", "SequenceInsert", 11, "A sequence with one item more.", TN_NO_FIELDS);
 

@@ -115,7 +115,8 @@ static const char *const concat_cases[] = {
     "axis=0 | input_sequence=f32[2,3] input_sequence=f32[1,3]",
     "axis=-1 | input_sequence=f32[2,3] input_sequence=f32[2,1]",
     "axis=1 new_axis=1 | input_sequence=f32[2,3] input_sequence=f32[2,3]",
-    "axis=0 new_axis=1 | input_sequence=i64[] input_sequence=i64[]"};
+    "axis=0 new_axis=1 | input_sequence=i64[] input_sequence=i64[]",
+    "axis=1 | input_sequence=string[2,1] input_sequence=string[2,2]"};
 const tn_operator tn_sequence_concat = TN_OPERATOR_TABLE(concat, "", "ConcatFromSequence", 11,
                                                          "All items of a sequence as one tensor.",
                                                          TN_FIELDS(concat_params, concat_fields));

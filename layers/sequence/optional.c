@@ -36,7 +36,7 @@ static const tn_field optional_fields[] = {TN_FIELD(optional_params, type, TN_FI
 static const tn_port optional_inputs[] = {
     TN_PORT("input", "T:any|string", TN_PORT_OPTIONAL, "the element; absent: there is none")};
 static const tn_port optional_outputs[] = {TN_PORT("output", "opt(T)", 0, "with it or without")};
-static const char *const optional_cases[] = {"| input=f32[2,3]", "type=i64 |"};
+static const char *const optional_cases[] = {"| input=f32[2,3]", "type=i64 |", "| input=string[2]"};
 const tn_operator tn_sequence_optional =
     TN_OPERATOR_TABLE(optional, "", "Optional", 15, "An optional with an element, or without.",
                       TN_FIELDS(optional_params, optional_fields));
@@ -94,6 +94,6 @@ static tn_status get_reference(tn_call *call) {
 
 static const tn_port get_inputs[] = {TN_PORT("input", "opt(T:any|string)", 0, "with an element")};
 static const tn_port get_outputs[] = {TN_PORT("output", "T", 0, "the element")};
-static const char *const get_cases[] = {"| input=f32[2]", "| input=i32[]"};
+static const char *const get_cases[] = {"| input=f32[2]", "| input=i32[]", "| input=string[3]"};
 const tn_operator tn_sequence_get_element = TN_OPERATOR_TABLE(
     get, "", "OptionalGetElement", 15, "The element of an optional, which has one.", TN_NO_FIELDS);

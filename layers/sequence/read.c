@@ -31,7 +31,8 @@ static const tn_port at_inputs[] = {
 static const tn_port at_outputs[] = {TN_PORT("tensor", "T", 0, "that item")};
 static const char *const at_cases[] = {
     "| input_sequence=f32[2] input_sequence=f32[3,2] position=i64[]{1}",
-    "| input_sequence=u8[2] position=i32[]{-1}"};
+    "| input_sequence=u8[2] position=i32[]{-1}",
+    "| input_sequence=string[2,2] input_sequence=string[1] position=i64[]{0}"};
 const tn_operator tn_sequence_at =
     TN_OPERATOR_TABLE(at, "", "SequenceAt", 11, "One item of a sequence.", TN_NO_FIELDS);
 

@@ -143,7 +143,7 @@ static const tn_port split_outputs[] = {TN_PORT("output_sequence", "seq(T)", 0, 
 static const char *const split_cases[] = {
     "| input=f32[5,2] split=i64[]{2}",    "axis=-1 | input=f32[2,6] split=i64[3]{1,2,3}",
     "axis=1 keepdims=0 | input=i64[2,3]", "| input=f32[3]",
-    "| input=u8[4] split=i32[2]{4,0}",
+    "| input=u8[4] split=i32[2]{4,0}",    "axis=1 | input=string[2,3] split=i64[]{2}",
 };
 const tn_operator tn_sequence_split =
     TN_OPERATOR_TABLE(split, "", "SplitToSequence", 11, "A sequence of the parts of a tensor.",
