@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rule about sequences and optionals (tenon/plugin/sequence.h). Their cases run in networks
- * with nodes that make lists and spread them (cases/lists.c), by the operator's reference and by
- * the kernel, unguarded and guarded, on the case's items and on lists of other lengths and shapes.
- * See rules.h.
+ * The rule about sequences, optionals and maps (tenon/plugin/sequence.h). Their cases run in
+ * networks with nodes that make lists and spread them (cases/lists.c), by the operator's reference
+ * and by the kernel, unguarded and guarded, on the case's items and on lists of other lengths and
+ * shapes. See rules.h.
  */
 #include "base/status.h"
+#include "cases/strings/strings.h"
+#include "plugin/sequences/kinds.h"
 #include "rules/rules.h"
 
 #include <stdio.h>
@@ -65,44 +67,57 @@ static tn_status change_list(tn_arena *arena, const tn_case *c, uint32_t port, u
 /* ----------------------------------------------------------------------------------------------
  * one case */
 
-/* What a list that the node has read is made of, against what it was given. */
-static bool is_list_kept(const tn_case *c, uint32_t port, const tn_outcome *found,
-                         uint32_t output) {
-    size_t at = 0;
+static bool is_same_item(const tn_case_input *item, const void *found) {
+    const tn_string *was = item->data, *is = found;
+    if (item->type != TN_STRING) return memcmp(found, item->data, item->bytes) == 0;
+    for (size_t i = 0; i < item->bytes / sizeof(*was); i++)
+        if (!tn_case_same_string(&was[i], &is[i])) return false;
+    return true;
+}
+
+/* What a list that the node has read is made of, against what it was given: elements at `output`,
+ * keys at the one behind it. */
+static bool is_list_kept(const tn_test *test, const tn_case *c, uint32_t port,
+                         const tn_outcome *found, uint32_t output) {
+    const bool is_map = tn_kind_is_map(tn_case_kind(&test->op->inputs[port]));
+    size_t at[2] = {0, 0};
+    uint32_t seen = 0;
     for (uint32_t i = 0; i < c->input_count; i++) {
         const tn_case_input *item = &c->inputs[i];
-        if (item->port != port || item->is_none || tn_type_is_packed(item->type)) continue;
-        if (at + item->bytes > found->bytes[output] ||
-            memcmp((const char *)found->data[output] + at, item->data, item->bytes) != 0)
+        if (item->port != port || item->is_none) continue;
+        const bool is_keys = is_map && seen++ % 2 == 0;
+        if (tn_type_is_packed(item->type)) continue;
+        if (at[is_keys] + item->bytes > found->bytes[output + is_keys] ||
+            !is_same_item(item, (const char *)found->data[output + is_keys] + at[is_keys]))
             return false;
-        at += item->bytes;
+        at[is_keys] += item->bytes;
     }
     return true;
 }
 
+static bool is_given(const tn_case *c, uint32_t port) {
+    for (uint32_t i = 0; i < c->input_count; i++)
+        if (c->inputs[i].port == port) return true;
+    return false;
+}
+
 static void check_inputs(const tn_test *test, const tn_case *c, const tn_outcome *found,
                          const char *during, tn_verdict *verdict) {
-    uint32_t given = 0;
+    uint32_t spread = 0;
     for (uint32_t port = 0; port < test->op->input_count; port++)
-        for (uint32_t i = 0; i < c->input_count && tn_case_kind(&test->op->inputs[port]); i++)
-            if (c->inputs[i].port == port) {
-                given++;
-                break;
-            }
-    /* behind the node's own: two outputs a list */
-    uint32_t output = found->count - 2 * given;
+        if (tn_case_kind(&test->op->inputs[port]) && is_given(c, port))
+            spread += tn_case_spread_count(tn_case_kind(&test->op->inputs[port]));
+    uint32_t output = found->count - spread; /* behind the node's own */
     for (uint32_t port = 0; port < test->op->input_count && output + 1 < found->count; port++) {
-        bool is_given = false;
-        for (uint32_t i = 0; i < c->input_count; i++)
-            is_given |= c->inputs[i].port == port;
-        if (!is_given || !tn_case_kind(&test->op->inputs[port])) continue;
-        if (!is_list_kept(c, port, found, output + 1)) {
+        const uint32_t kind = tn_case_kind(&test->op->inputs[port]);
+        if (!kind || !is_given(c, port)) continue;
+        if (!is_list_kept(test, c, port, found, output + 1)) {
             tn_verdict_fail(verdict, "%s: an item of input '%s' was written", during,
                             test->op->inputs[port].name);
             snprintf(verdict->rule, sizeof(verdict->rule), "inputs-unchanged");
             return;
         }
-        output += 2;
+        output += tn_case_spread_count(kind);
     }
 }
 
@@ -157,6 +172,21 @@ static void run_case(const tn_test *test, const tn_case *c, bool is_own, const c
 /* ----------------------------------------------------------------------------------------------
  * all lists */
 
+/* An optional of a sequence that has one without items. */
+static tn_status run_empty(const tn_test *test, tn_arena *arena, const tn_case *c, uint32_t port,
+                           tn_verdict *verdict) {
+    tn_case changed;
+    bool is_changed = false;
+    char during[120];
+    TN_TRY(change_list(arena, c, port, 0, ITEMS_ALIKE, &changed, &is_changed));
+    for (uint32_t i = 0; i < changed.input_count; i++)
+        if (changed.inputs[i].port == port) changed.inputs[i].is_empty = true;
+    snprintf(during, sizeof(during), "with a sequence without items in '%s'",
+             test->op->inputs[port].name);
+    if (is_changed) run_case(test, &changed, false, during, verdict);
+    return TN_OK;
+}
+
 static tn_status run_lengths(const tn_test *test, tn_arena *arena, const tn_case *c, uint32_t port,
                              tn_verdict *verdict) {
     static const struct {
@@ -171,13 +201,19 @@ static tn_status run_lengths(const tn_test *test, tn_arena *arena, const tn_case
                  {3, ALL_EMPTY, " without elements"},
                  {3, ALL_LONG, " of many elements"},
                  {33, ITEMS_ALIKE, ""}};
-    const bool is_optional = tn_case_kind(&test->op->inputs[port]) == TN_KIND_OPTIONAL;
+    const uint32_t kind = tn_case_kind(&test->op->inputs[port]);
+    const bool is_optional = kind == TN_KIND_OPTIONAL, is_maps = kind == TN_KIND_MAPS;
+    if (kind == TN_KIND_MAP) return TN_OK; /* it has its two items */
+    if (kind == TN_KIND_OPTIONAL_SEQUENCE) TN_TRY(run_empty(test, arena, c, port, verdict));
     for (size_t i = 0; i < TN_COUNT(lists) && verdict->outcome == TN_PASSED; i++) {
         tn_case changed;
         bool is_changed = false;
         char during[120];
         if (is_optional && lists[i].items > 1) break;
-        TN_TRY(change_list(arena, c, port, lists[i].items, lists[i].how, &changed, &is_changed));
+        /* Of keys and values, which are an item each, shapes stay: keys are unique. */
+        if (is_maps && (lists[i].how != ITEMS_ALIKE || lists[i].items == 0)) continue;
+        TN_TRY(change_list(arena, c, port, lists[i].items << is_maps, lists[i].how, &changed,
+                           &is_changed));
         if (!is_changed) continue;
         snprintf(during, sizeof(during), "with %u items of '%s'%s", lists[i].items,
                  test->op->inputs[port].name, lists[i].name);
