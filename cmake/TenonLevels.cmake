@@ -41,7 +41,7 @@ set(tenon_levels
     "layers/layer_normalization/lanes_body.h: TN_LAYER_NORMALIZATION_LANE=tn_layer_normalization: baseline avx2 avx512"
     "layers/linear_attention/step_body.h: TN_LINEAR_LEVEL=tn_linear: baseline avx2 avx512"
     "layers/lrn/columns_body.h: TN_LRN_LEVEL=tn_lrn: baseline avx2 avx512"
-    "layers/mat_mul/types_body.h: TN_MAT_MUL_TYPES=tn_mat_mul_types: baseline avx2 avx512"
+    "kit/gemm/matrix_types_body.h: TN_MATRIX_TYPES=tn_matrix_types: baseline avx2 avx512"
     "layers/pool/rows_body.h: TN_MAX_POOL_ROWS=tn_max_pool_rows: baseline avx2 avx512"
     "layers/recurrent/step_body.h: TN_RECURRENT_STEP_LEVEL=tn_recurrent_step: baseline avx2 avx512"
     "layers/rotary_embedding/rotate_body.h: TN_ROTARY_FUNCTION=tn_rotary: baseline avx2 avx512"
