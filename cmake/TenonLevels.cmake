@@ -42,7 +42,7 @@ set(tenon_levels
     "layers/linear_attention/step_body.h: TN_LINEAR_LEVEL=tn_linear: baseline avx2 avx512"
     "layers/lrn/columns_body.h: TN_LRN_LEVEL=tn_lrn: baseline avx2 avx512"
     "kit/gemm/matrix_types_body.h: TN_MATRIX_TYPES=tn_matrix_types: baseline avx2 avx512"
-    "layers/pool/rows_body.h: TN_MAX_POOL_ROWS=tn_max_pool_rows: baseline avx2 avx512"
+    "layers/pool/rows_body.h: TN_POOL_ROWS_LEVEL=tn_pool_rows: baseline avx2 avx512"
     "layers/recurrent/step_body.h: TN_RECURRENT_STEP_LEVEL=tn_recurrent_step: baseline avx2 avx512"
     "layers/rotary_embedding/rotate_body.h: TN_ROTARY_FUNCTION=tn_rotary: baseline avx2 avx512"
     "layers/softmax/bytes_body.h: TN_SOFTMAX_BYTES_LEVEL=tn_softmax_bytes: baseline avx2 avx512"
