@@ -5,11 +5,27 @@
  * changed in place.
  */
 #include <tenon/kit/rows.h>
-#include "kit/math/wide_math.h"
+#include "kit/math/trigonometry.h"
 #include <tenon/kit/byte_vector.h>
-#include <tenon/kit/vector_math.h>
 
 #include <math.h>
+
+/* All elements by whole vectors, the last ones by way of `part`, so that `value` is here once. */
+TN_INLINE void map_row(tn_vector (*value)(float, float, tn_vector), float alpha, float beta,
+                       int64_t count, const float *from, float *to) {
+    const int64_t rest = count % TN_LANES, whole = count - rest;
+    float part[TN_LANES] = {0};
+    const float *x = from;
+    float *y = to;
+    for (int64_t end = whole;; end = TN_LANES) {
+        for (int64_t i = 0; i < end; i += TN_LANES)
+            tn_vector_store(y + i, value(alpha, beta, tn_vector_load(x + i)));
+        if (rest == 0 || y == part) break;
+        memcpy(part, from + whole, (size_t)rest * sizeof(float));
+        x = y = part;
+    }
+    memcpy(to + whole, part, (size_t)rest * sizeof(float));
+}
 
 /* Defines map_NAME, whose value of x (with alpha and beta at hand) is `expression`. */
 #define MAP(name, expression)                                                                      \
@@ -18,12 +34,7 @@
         return expression;                                                                         \
     }                                                                                              \
     static void map_##name(float alpha, float beta, int64_t count, const float *from, float *to) { \
-        int64_t i = 0;                                                                             \
-        for (; i + TN_LANES <= count; i += TN_LANES)                                               \
-            tn_vector_store(to + i, value_##name(alpha, beta, tn_vector_load(from + i)));          \
-        tn_vector_store_part(to + i,                                                               \
-                             value_##name(alpha, beta, tn_vector_load_part(from + i, count - i)),  \
-                             count - i);                                                           \
+        map_row(value_##name, alpha, beta, count, from, to);                                       \
     }
 
 TN_INLINE tn_vector within(tn_vector x, float low, float high) {
@@ -31,11 +42,6 @@ TN_INLINE tn_vector within(tn_vector x, float low, float high) {
 }
 TN_INLINE tn_vector where_negative(tn_vector x, tn_vector then) {
     return tn_vector_select((tn_vector_bits)(x < 0.0f), then, x);
-}
-TN_INLINE tn_vector square_root(tn_vector x) {
-    for (int i = 0; i < TN_LANES; i++)
-        x[i] = sqrtf(x[i]);
-    return x;
 }
 
 TN_INLINE tn_vector truth(tn_vector_bits mask) {
@@ -54,7 +60,7 @@ MAP(gelu_tanh, tn_vector_gelu_tanh(x))
 MAP(swish, x *tn_vector_sigmoid(x *alpha))
 MAP(exp, tn_vector_exp(x))
 MAP(erf, tn_vector_erf(x))
-MAP(sqrt, square_root(x))
+MAP(sqrt, tn_vector_square_root(x))
 MAP(square, x *x)
 MAP(cube, x *x *x)
 MAP(neg, -x)
@@ -91,24 +97,31 @@ MAP_LANES(floor, floorf)
 MAP_LANES(ceil, ceilf)
 MAP_LANES(round, nearbyintf)
 
-/* By the function of libm, which takes one element. */
-#define MAP_EACH(name, function)                                                                   \
-    static void map_##name(float alpha, float beta, int64_t count, const float *from, float *to) { \
-        (void)alpha, (void)beta;                                                                   \
-        for (int64_t i = 0; i < count; i++)                                                        \
-            to[i] = function(from[i]);                                                             \
-    }
-MAP_EACH(sin, sinf)
-MAP_EACH(cos, cosf)
-MAP_EACH(tan, tanf)
-MAP_EACH(asin, asinf)
-MAP_EACH(acos, acosf)
-MAP_EACH(atan, atanf)
-MAP_EACH(sinh, sinhf)
-MAP_EACH(cosh, coshf)
-MAP_EACH(asinh, asinhf)
-MAP_EACH(acosh, acoshf)
-MAP_EACH(atanh, atanhf)
+/* Lanes that are no angle below the limit, by the function of libm; few rows have any. */
+static __attribute__((noinline)) tn_vector far_angles(tn_vector x, tn_vector y,
+                                                      float (*function)(float)) {
+    float angle[TN_LANES], value[TN_LANES];
+    tn_vector_store(angle, x);
+    tn_vector_store(value, y);
+    for (int i = 0; i < TN_LANES; i++)
+        if (!(fabsf(angle[i]) < TN_ANGLE_LIMIT)) value[i] = function(angle[i]);
+    return tn_vector_load(value);
+}
+TN_INLINE tn_vector angles(tn_vector x, tn_vector y, float (*function)(float)) {
+    const tn_vector_bits is_near = (tn_vector_bits)(tn_vector_absolute(x) < TN_ANGLE_LIMIT);
+    return tn_vector_are_all(is_near) ? y : far_angles(x, y, function);
+}
+MAP(sin, angles(x, tn_vector_sin(x), sinf))
+MAP(cos, angles(x, tn_vector_cos(x), cosf))
+MAP(tan, angles(x, tn_vector_tan(x), tanf))
+MAP(asin, tn_vector_asin(x))
+MAP(acos, tn_vector_acos(x))
+MAP(atan, tn_vector_atan(x))
+MAP(sinh, tn_vector_sinh(x))
+MAP(cosh, tn_vector_cosh(x))
+MAP(asinh, tn_vector_asinh(x))
+MAP(acosh, tn_vector_acosh(x))
+MAP(atanh, tn_vector_atanh(x))
 
 /* One operand's vector: from its row, or the same everywhere. */
 TN_INLINE tn_vector operand(const float *row, int64_t stride, int64_t at, int64_t left) {

@@ -14,8 +14,8 @@ void tn_matrix_pack(const tn_matrix_level *level, int64_t depth, int64_t columns
         int64_t valid = columns - first < block ? columns - first : block;
         int64_t width = (valid + lanes - 1) / lanes * lanes;
         if (row_stride == 1 && scale == 1.0f) {
-            tn_transpose_baseline(depth, valid, (const void *)(from + first * column_stride),
-                                  column_stride, (void *)packed, width);
+            tn_transpose_baseline.bytes_4(depth, valid, from + first * column_stride, column_stride,
+                                          packed, width);
             for (int64_t k = 0; k < depth; k++, packed += width)
                 for (int64_t n = valid; n < width; n++)
                     packed[n] = 0;

@@ -52,10 +52,17 @@ TN_INLINE tn_wide tn_wide_absolute(tn_wide x) {
     return (tn_wide)((tn_wide_bits)x & INT64_MAX);
 }
 /* TN_WIDE_LANES floats as doubles, and doubles rounded to floats. */
+TN_INLINE tn_wide tn_wide_of_floats(tn_wide_floats value) {
+#if TN_VECTOR_BYTES == 64 /* which compilers split */
+    return (tn_wide)_mm512_cvtps_pd((__m256)value);
+#else
+    return __builtin_convertvector(value, tn_wide);
+#endif
+}
 TN_INLINE tn_wide tn_wide_load_floats(const float *from) {
     tn_wide_floats value;
     memcpy(&value, from, sizeof(value));
-    return __builtin_convertvector(value, tn_wide);
+    return tn_wide_of_floats(value);
 }
 TN_INLINE void tn_wide_store_floats(float *to, tn_wide value) {
     const tn_wide_floats rounded = __builtin_convertvector(value, tn_wide_floats);

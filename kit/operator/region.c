@@ -83,35 +83,13 @@ static void copy_row(size_t bytes, int64_t count, void *to, int64_t to_stride, c
 /* Rows of which neighbours lie beside each other in `from`: several at once, in square tiles, so
  * that what is read of `from` stays in the first cache until it is used. */
 enum { TILE = 16 };
-#define COPY_TILES(type)                                                                           \
-    {                                                                                              \
-        const type *source = (const type *)from;                                                   \
-        type *target = (type *)to;                                                                 \
-        for (int64_t first = 0; first < count; first += TILE) {                                    \
-            const int64_t end = count - first < TILE ? count : first + TILE;                       \
-            for (int64_t row = 0; row < rows; row++)                                               \
-                for (int64_t i = first; i < end; i++)                                              \
-                    target[row * to_stride + i] = source[i * from_stride + row];                   \
-        }                                                                                          \
-        return;                                                                                    \
-    }
-
 static void copy_tiles(size_t bytes, int64_t rows, int64_t count, void *to, int64_t to_stride,
                        const void *from, int64_t from_stride) {
-    switch (bytes) {
-    case 1:
-        COPY_TILES(uint8_t)
-    case 2:
-        COPY_TILES(uint16_t)
-    case 4:
-        for (int64_t first = 0; first < count; first += TILE)
-            tn_transpose_baseline(rows, count - first < TILE ? count - first : TILE,
-                                  (const uint32_t *)from + first * from_stride, from_stride,
-                                  (uint32_t *)to + first, to_stride);
-        return;
-    default:
-        COPY_TILES(uint64_t)
-    }
+    const tn_transpose_function transpose = tn_transpose_of(&tn_transpose_baseline, bytes);
+    for (int64_t first = 0; first < count; first += TILE)
+        transpose(rows, count - first < TILE ? count - first : TILE,
+                  (const char *)from + first * from_stride * (int64_t)bytes, from_stride,
+                  (char *)to + first * (int64_t)bytes, to_stride);
 }
 
 /* The rows begin..end-1 of a simplified region; a row is its last axis. */

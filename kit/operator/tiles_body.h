@@ -1,61 +1,109 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The function of tiles.h for one processor level. Included by a file a level, which names it as
- * TN_TRANSPOSE. A tile has as many rows as a vector has lanes; interleaving the halves of its rows
- * log2(lanes) times transposes it, as a deck of cards returns after so many perfect shuffles.
+ * The functions of tiles.h for one processor level. Included by a file a level, which names their
+ * table as TN_TRANSPOSE. A tile has as many rows as a vector has elements; interleaving the halves
+ * of its rows log2(elements) times transposes it, as a deck of cards returns after so many perfect
+ * shuffles.
  */
 #include <tenon/kit/vector.h>
 #include "kit/operator/tiles.h"
 
+#include <stdbool.h>
+
+/* How vectors of so many elements are interleaved: the lower halves, the upper ones. */
+#define LOW_2       0, 2
+#define HIGH_2      1, 3
+#define LOW_4       0, 4, 1, 5
+#define HIGH_4      2, 6, 3, 7
+#define LOW_8       0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH_8      4, 12, 5, 13, 6, 14, 7, 15
+#define LOW_16      0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH_16     8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define LOW(count)  LOW_##count
+#define HIGH(count) HIGH_##count
+
+/* Three rows or columns, the channels of pictures; `apart` elements lie between the planes. */
+#define PLANES(TYPE)                                                                               \
+    static void join_##TYPE(int64_t count, const TYPE *restrict from, int64_t apart,               \
+                            TYPE *restrict to) {                                                   \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            TN_UNROLL for (int c = 0; c < 3; c++) to[i * 3 + c] = from[c * apart + i];             \
+    }                                                                                              \
+    static void split_##TYPE(int64_t count, const TYPE *restrict from, TYPE *restrict to,          \
+                             int64_t apart) {                                                      \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            TN_UNROLL for (int c = 0; c < 3; c++) to[c * apart + i] = from[i * 3 + c];             \
+    }                                                                                              \
+    TN_INLINE bool planes_##TYPE(int64_t rows, int64_t columns, const TYPE *from,                  \
+                                 int64_t from_stride, TYPE *to, int64_t to_stride) {               \
+        const bool joins = columns == 3 && to_stride == 3;                                         \
+        const bool splits = !joins && rows == 3 && from_stride == 3;                               \
+        if (joins) join_##TYPE(rows, from, from_stride, to);                                       \
+        if (splits) split_##TYPE(columns, from, to, to_stride);                                    \
+        return joins || splits;                                                                    \
+    }
+
+/* Defines TYPE_transpose by tiles of SIZE vectors of SIZE elements, 2 to the power of SHUFFLES. */
+#define TILES(TYPE, SIZE, SHUFFLES, has_planes)                                                    \
+    typedef TYPE vector_##TYPE __attribute__((vector_size(SIZE * sizeof(TYPE)), may_alias));       \
+    typedef TYPE unaligned_##TYPE                                                                  \
+        __attribute__((vector_size(SIZE * sizeof(TYPE)), aligned(sizeof(TYPE)), may_alias));       \
+    TN_INLINE void shuffle_##TYPE(const vector_##TYPE *rows, vector_##TYPE *out_rows) {            \
+        TN_UNROLL for (int i = 0; i < SIZE / 2; i++) {                                             \
+            out_rows[2 * i] = __builtin_shufflevector(rows[i], rows[i + SIZE / 2], LOW(SIZE));     \
+            out_rows[2 * i + 1] =                                                                  \
+                __builtin_shufflevector(rows[i], rows[i + SIZE / 2], HIGH(SIZE));                  \
+        }                                                                                          \
+    }                                                                                              \
+    static inline void tile_##TYPE(const TYPE *from, int64_t from_stride, TYPE *to,                \
+                                   int64_t to_stride) {                                            \
+        vector_##TYPE rows[SIZE], others[SIZE];                                                    \
+        TN_UNROLL for (int i = 0; i < SIZE; i++) rows[i] =                                         \
+            *(const unaligned_##TYPE *)(from + i * from_stride);                                   \
+        TN_UNROLL for (int i = 0; i < SHUFFLES / 2; i++) {                                         \
+            shuffle_##TYPE(rows, others);                                                          \
+            shuffle_##TYPE(others, rows);                                                          \
+        }                                                                                          \
+        if (SHUFFLES % 2) {                                                                        \
+            shuffle_##TYPE(rows, others);                                                          \
+            TN_UNROLL for (int i = 0; i < SIZE; i++) rows[i] = others[i];                          \
+        }                                                                                          \
+        TN_UNROLL for (int i = 0; i < SIZE; i++) * (unaligned_##TYPE *)(to + i * to_stride) =      \
+            rows[i];                                                                               \
+    }                                                                                              \
+    static void transpose_##TYPE(int64_t rows, int64_t columns, const void *source,                \
+                                 int64_t from_stride, void *target, int64_t to_stride) {           \
+        const TYPE *from = source;                                                                 \
+        TYPE *to = target;                                                                         \
+        const int64_t whole_rows = rows - rows % SIZE, whole = columns - columns % SIZE;           \
+        if (has_planes(rows, columns, from, from_stride, to, to_stride)) return;                   \
+        for (int64_t r = 0; r < whole_rows; r += SIZE) {                                           \
+            for (int64_t c = 0; c < whole; c += SIZE)                                              \
+                tile_##TYPE(from + c * from_stride + r, from_stride, to + r * to_stride + c,       \
+                            to_stride);                                                            \
+            for (int64_t c = whole; c < columns; c++)                                              \
+                for (int64_t i = r; i < r + SIZE; i++)                                             \
+                    to[i * to_stride + c] = from[c * from_stride + i];                             \
+        }                                                                                          \
+        for (int64_t r = whole_rows; r < rows; r++)                                                \
+            for (int64_t c = 0; c < columns; c++)                                                  \
+                to[r * to_stride + c] = from[c * from_stride + r];                                 \
+    }
+#define NO_PLANES(rows, columns, from, from_stride, to, to_stride) false
+
+PLANES(uint8_t)
+TILES(uint8_t, 16, 4, planes_uint8_t)
+TILES(uint16_t, 8, 3, NO_PLANES)
 #if TN_LANES == 16
-#define LOW      0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define HIGH     8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#define SHUFFLES 4
+TILES(uint32_t, 16, 4, NO_PLANES)
+TILES(uint64_t, 8, 3, NO_PLANES)
 #elif TN_LANES == 8
-#define LOW      0, 8, 1, 9, 2, 10, 3, 11
-#define HIGH     4, 12, 5, 13, 6, 14, 7, 15
-#define SHUFFLES 3
+TILES(uint32_t, 8, 3, NO_PLANES)
+TILES(uint64_t, 4, 2, NO_PLANES)
 #else
-#define LOW      0, 4, 1, 5
-#define HIGH     2, 6, 3, 7
-#define SHUFFLES 2
+TILES(uint32_t, 4, 2, NO_PLANES)
+TILES(uint64_t, 2, 1, NO_PLANES)
 #endif
 
-TN_INLINE void shuffle(const tn_vector *rows, tn_vector *out_rows) {
-    TN_UNROLL for (int i = 0; i < TN_LANES / 2; i++) {
-        out_rows[2 * i] = __builtin_shufflevector(rows[i], rows[i + TN_LANES / 2], LOW);
-        out_rows[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + TN_LANES / 2], HIGH);
-    }
-}
-
-static inline void tile(const uint32_t *from, int64_t from_stride, uint32_t *to,
-                        int64_t to_stride) {
-    tn_vector rows[TN_LANES], others[TN_LANES];
-    TN_UNROLL for (int i = 0; i < TN_LANES; i++) rows[i] =
-        tn_vector_load((const float *)(const void *)(from + i * from_stride));
-    TN_UNROLL for (int i = 0; i < SHUFFLES / 2; i++) {
-        shuffle(rows, others);
-        shuffle(others, rows);
-    }
-    if (SHUFFLES % 2) {
-        shuffle(rows, others);
-        TN_UNROLL for (int i = 0; i < TN_LANES; i++) rows[i] = others[i];
-    }
-    TN_UNROLL for (int i = 0; i < TN_LANES; i++)
-        tn_vector_store((float *)(void *)(to + i * to_stride), rows[i]);
-}
-
-void TN_TRANSPOSE(int64_t rows, int64_t columns, const uint32_t *from, int64_t from_stride,
-                  uint32_t *to, int64_t to_stride) {
-    const int64_t whole_rows = rows - rows % TN_LANES, whole = columns - columns % TN_LANES;
-    for (int64_t r = 0; r < whole_rows; r += TN_LANES) {
-        for (int64_t c = 0; c < whole; c += TN_LANES)
-            tile(from + c * from_stride + r, from_stride, to + r * to_stride + c, to_stride);
-        for (int64_t c = whole; c < columns; c++)
-            for (int64_t i = r; i < r + TN_LANES; i++)
-                to[i * to_stride + c] = from[c * from_stride + i];
-    }
-    for (int64_t r = whole_rows; r < rows; r++)
-        for (int64_t c = 0; c < columns; c++)
-            to[r * to_stride + c] = from[c * from_stride + r];
-}
+const tn_transpose_level TN_TRANSPOSE = {transpose_uint8_t, transpose_uint16_t, transpose_uint32_t,
+                                         transpose_uint64_t};

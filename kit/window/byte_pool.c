@@ -127,6 +127,24 @@ static int64_t counted(const tn_byte_pool *pool, int64_t begin, int64_t kernel, 
     return least(kernel, end) - before;
 }
 
+static float factor_of(int64_t count) {
+    return count > 0 ? 1.0f / (float)count : 0;
+}
+
+void tn_byte_pool_row_factors(const tn_byte_pool *pool, float *out_factors) {
+    for (int64_t y = 0; y < pool->out_height; y++)
+        out_factors[y] =
+            factor_of(counted(pool, y * pool->stride_height - pool->pad_top, pool->kernel_height,
+                              pool->dilation_height, pool->in_height, pool->pad_bottom));
+}
+
+void tn_byte_pool_column_factors(const tn_byte_pool *pool, float *out_factors) {
+    for (int64_t x = 0; x < pool->out_width; x++)
+        out_factors[x] =
+            factor_of(counted(pool, x * pool->stride_width - pool->pad_left, pool->kernel_width,
+                              pool->dilation_width, pool->in_width, pool->pad_right));
+}
+
 /* Unsigned integers less 128, or the larger of them and those that are there. */
 static void take_unsigned(int8_t *restrict to, const int8_t *restrict from, int64_t count,
                           bool is_any) {

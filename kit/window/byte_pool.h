@@ -26,6 +26,11 @@ typedef struct tn_byte_pool {
  * *out_pool is zero. */
 bool tn_byte_pool_of_window(const tn_call *call, const tn_window *window, tn_byte_pool *out_pool);
 
+/* Of means: 1 / how many of a window's rows count, one a row of the output, and the same of
+ * columns; 0 where none does. */
+void tn_byte_pool_row_factors(const tn_byte_pool *pool, float *out_factors);
+void tn_byte_pool_column_factors(const tn_byte_pool *pool, float *out_factors);
+
 /* The columns of one output row. `row` holds the joined rows, pool->channels for each of the
  * columns that are seen, padding written out, and may be read 64 elements past its end; so may
  * `out` be written. */

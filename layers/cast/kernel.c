@@ -22,6 +22,10 @@ static tn_cell choose_cell(tn_type from, tn_type to) {
     if (!tn_element_is_real(from)) {
         if (to == TN_F32) return TN_CELL_F32;
         if (to == TN_F64) return TN_CELL_F64;
+        if (to == TN_U32) return TN_CELL_U32; /* low bits are all there is */
+        if (to == TN_I32 || (tn_element_bytes(from) <= 4 && !tn_element_is_real(to) &&
+                             to != TN_BOOL && tn_element_bytes(to) <= 4))
+            return TN_CELL_I32;
         return from == TN_U64 ? TN_CELL_U64 : TN_CELL_I64;
     }
     return from == TN_F64 || to == TN_F64 ? TN_CELL_F64 : TN_CELL_F32;

@@ -6,6 +6,8 @@
 #include <tenon/kit/lanes.h>
 #include <tenon/kit/parallel.h>
 #include "cumulative/fields.h"
+#include "cumulative/row.h"
+#include "kit/elementwise/cells.h"
 #include "kit/operator/layer.h"
 
 enum { X = 0, AXIS = 1 };
@@ -71,81 +73,153 @@ static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t threa
     return TN_OK;
 }
 
-/* The commonest types without a switch an element, several lanes together: the results are those
- * of do_lanes. An item is a group of lanes that lie beside each other, or of rows, whose sums do
- * not wait for each other. */
-enum { COLUMNS = 64, ROWS = 4 };
+/* ----------------------------------------------------------------------------------------------
+ * the same by types: lanes that lie beside each other, a row of them at a time */
 
-static int64_t width_of(const lanes_job *job) {
-    return job->lanes.inner == 1 ? ROWS : COLUMNS;
+enum { COLUMNS = 512, ROWS = 4 }; /* lanes that are done together: beside each other, or as rows */
+
+/* The results before the first element, of lanes from element `at` of y on. */
+static void fill_first(const lanes_job *job, int64_t at, int64_t width) {
+    for (int64_t c = at; c < at + width; c++)
+        if (tn_element_is_real(job->y->type))
+            tn_element_set_f64(job->y, c, job->is_product);
+        else
+            tn_element_set_i64(job->y, c, job->is_product);
 }
 
-/* Groups of each outer index; of rows: of all of them. */
-static int64_t groups_of(const lanes_job *job) {
-    const int64_t lanes = job->lanes.inner == 1 ? job->lanes.outer : job->lanes.inner;
-    return (lanes + width_of(job) - 1) / width_of(job);
+/* Floats of 32 and 16 bits, in double precision: those of 16 a row at a time. */
+static void float_columns(const lanes_job *job, int64_t first, int64_t width) {
+    const tn_cells_level *cells = TN_KIT_BEST(tn_cells);
+    const tn_type type = job->x->type;
+    const int64_t bytes = (int64_t)tn_element_bytes(type), start = element_of(job, first, 0);
+    char *from = (char *)job->x->data + start * bytes, *to = (char *)job->y->data + start * bytes;
+    double results[COLUMNS];
+    float x[COLUMNS], y[COLUMNS];
+    tn_cumulative_rows rows = {.count = width,
+                               .steps = job->lanes.count,
+                               .stride = job->reverse ? -job->lanes.inner : job->lanes.inner,
+                               .is_product = job->is_product,
+                               .is_exclusive = job->exclusive,
+                               .x = (const float *)(void *)from,
+                               .results = results,
+                               .y = (float *)(void *)to};
+    for (int64_t c = 0; c < COLUMNS; c++)
+        results[c] = job->is_product;
+    if (type == TN_F32) {
+        TN_KIT_BEST(tn_cumulative_rows)(&rows);
+        return;
+    }
+    const int64_t step = rows.stride * bytes;
+    rows.steps = 1;
+    rows.x = x;
+    rows.y = y;
+    for (int64_t k = 0; k < job->lanes.count; k++, from += step, to += step) {
+        cells->load(TN_CELL_F32, type, width, from, x);
+        TN_KIT_BEST(tn_cumulative_rows)(&rows);
+        cells->store(TN_CELL_F32, type, width, y, to);
+    }
 }
 
-/* A group of `width` lanes `apart` from each other, whose first element is `first`. */
-#define TYPED_GROUP(name, element, number, is_product, is_exclusive)                               \
-    static inline __attribute__((always_inline)) void name(                                        \
-        const lanes_job *job, const int64_t width, const int64_t apart, int64_t first) {           \
-        const int64_t inner = job->lanes.inner, count = job->lanes.count;                          \
-        const int64_t step = job->reverse ? -inner : inner;                                        \
-        const int64_t start = first + (job->reverse ? (count - 1) * inner : 0);                    \
+/* Elements that are cells as they are: a row of results from the one before. */
+static void cell_columns(const lanes_job *job, tn_cell cell, int64_t first, int64_t width) {
+    const tn_cell_functions *functions = &TN_KIT_BEST(tn_cells)->wide[cell];
+    const tn_cell_combine combine =
+        functions->combines[job->is_product ? TN_COMBINE_MUL : TN_COMBINE_ADD];
+    const int64_t bytes = (int64_t)tn_element_bytes(job->x->type);
+    const char *x = job->x->data;
+    char *y = job->y->data;
+    for (int64_t k = 0; k < job->lanes.count; k++) {
+        const int64_t at = element_of(job, first, k), last = element_of(job, first, k - 1);
+        const char *from = x + (job->exclusive ? last : at) * bytes;
+        if (k > 0)
+            combine(width, y + last * bytes, 1, from, 1, y + at * bytes);
+        else if (job->exclusive)
+            fill_first(job, at, width);
+        else
+            memcpy(y + at * bytes, from, (size_t)(width * bytes));
+    }
+}
+
+/* TN_CELL_COUNT: none; TN_CELL_F32: floats, in double precision. */
+static tn_cell cell_of(tn_type type) {
+    if (type == TN_F32 || type == TN_F16 || type == TN_BF16) return TN_CELL_F32;
+    for (tn_cell cell = TN_CELL_F64; cell <= TN_CELL_U32; cell++)
+        if (tn_cell_is_own(cell, type)) return cell;
+    return TN_CELL_COUNT;
+}
+
+/* An item is a block of COLUMNS lanes of an outer index. */
+static tn_status do_columns(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const lanes_job *job = user;
+    const int64_t inner = job->lanes.inner, blocks = (inner + COLUMNS - 1) / COLUMNS;
+    const tn_cell cell = cell_of(job->x->type);
+    (void)thread;
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t at = item % blocks * COLUMNS;
+        const int64_t first = item / blocks * job->lanes.count * inner + at;
+        const int64_t width = inner - at < COLUMNS ? inner - at : COLUMNS;
+        if (cell == TN_CELL_F32)
+            float_columns(job, first, width);
+        else
+            cell_columns(job, cell, first, width);
+    }
+    return TN_OK;
+}
+
+/* Lanes that are rows, several at once: their sums do not wait for each other. An item is a group
+ * of ROWS of them; `is_usual`: sums, each element in its own. */
+#define ROW_GROUP(name, element, number)                                                           \
+    static inline __attribute__((always_inline)) void name##_group(                                \
+        const lanes_job *job, const bool is_usual, const int64_t width, int64_t first) {           \
+        const int64_t count = job->lanes.count, step = job->reverse ? -1 : 1;                      \
+        const int64_t start = first * count + (job->reverse ? count - 1 : 0);                      \
         const element *x = (const element *)job->x->data + start;                                  \
         element *y = (element *)job->y->data + start;                                              \
-        number results[COLUMNS];                                                                   \
+        const bool is_product = !is_usual && job->is_product;                                      \
+        const bool is_exclusive = !is_usual && job->exclusive;                                     \
+        number results[ROWS];                                                                      \
         for (int64_t c = 0; c < width; c++)                                                        \
             results[c] = is_product;                                                               \
         for (int64_t k = 0; k < count; k++, x += step, y += step) {                                \
             for (int64_t c = 0; c < width; c++) {                                                  \
-                const number before = results[c], value = (number)x[c * apart];                    \
+                const number before = results[c], value = (number)x[c * count];                    \
                 results[c] = is_product ? before * value : before + value;                         \
-                y[c * apart] = (element)(is_exclusive ? before : results[c]);                      \
+                y[c * count] = (element)(is_exclusive ? before : results[c]);                      \
             }                                                                                      \
         }                                                                                          \
-    }
-#define TYPED_LANES(name, element, number)                                                         \
-    TYPED_GROUP(name##_sum, element, number, 0, 0)                                                 \
-    TYPED_GROUP(name##_any, element, number, job->is_product, job->exclusive)                      \
+    }                                                                                              \
     static tn_status name(void *user, int64_t begin, int64_t end, uint32_t thread) {               \
         const lanes_job *job = user;                                                               \
-        const int64_t inner = job->lanes.inner, count = job->lanes.count;                          \
-        const int64_t groups = groups_of(job);                                                     \
-        const bool is_sum = !job->is_product && !job->exclusive;                                   \
         (void)thread;                                                                              \
-        for (int64_t item = begin; item < end; item++) {                                           \
-            const int64_t at = item % groups * width_of(job);                                      \
-            const int64_t left = (inner == 1 ? job->lanes.outer : inner) - at;                     \
-            const int64_t width = left < width_of(job) ? left : width_of(job);                     \
-            const int64_t first = inner == 1 ? at * count : item / groups * count * inner + at;    \
-            const int64_t apart = inner == 1 ? count : 1;                                          \
-            if (is_sum && inner == 1 && width == ROWS)                                             \
-                name##_sum(job, ROWS, apart, first);                                               \
-            else if (is_sum && width == COLUMNS)                                                   \
-                name##_sum(job, COLUMNS, 1, first);                                                \
+        for (int64_t first = begin * ROWS; first < end * ROWS; first += ROWS) {                    \
+            const int64_t left = job->lanes.outer - first;                                         \
+            if (left >= ROWS && !job->is_product && !job->exclusive)                               \
+                name##_group(job, true, ROWS, first);                                              \
             else                                                                                   \
-                name##_any(job, width, apart, first);                                              \
+                name##_group(job, false, left < ROWS ? left : ROWS, first);                        \
         }                                                                                          \
         return TN_OK;                                                                              \
     }
-TYPED_LANES(lanes_of_f32, float, double)
-TYPED_LANES(lanes_of_f64, double, double)
-TYPED_LANES(lanes_of_i64, uint64_t, uint64_t)
-TYPED_LANES(lanes_of_i32, uint32_t, uint32_t)
+ROW_GROUP(rows_of_f32, float, double)
+ROW_GROUP(rows_of_f64, double, double)
+ROW_GROUP(rows_of_i64, uint64_t, uint64_t)
+ROW_GROUP(rows_of_i32, uint32_t, uint32_t)
 
 static tn_status run_typed(tn_call *call, lanes_job *job, int64_t grain) {
-    const int64_t groups = groups_of(job) * (job->lanes.inner == 1 ? 1 : job->lanes.outer);
+    const tn_lanes *lanes = &job->lanes;
     const tn_type type = job->x->type;
-    tn_body body = type == TN_F32                     ? lanes_of_f32
-                   : type == TN_F64                   ? lanes_of_f64
-                   : type == TN_I64 || type == TN_U64 ? lanes_of_i64
-                   : type == TN_I32 || type == TN_U32 ? lanes_of_i32
-                                                      : NULL;
-    if (body) return call->host->parallel_for(call, groups, grain, body, job);
-    return call->host->parallel_for(call, job->lanes.outer * job->lanes.inner, grain, do_lanes,
-                                    job);
+    const tn_body rows = type == TN_F32                     ? rows_of_f32
+                         : type == TN_F64                   ? rows_of_f64
+                         : type == TN_I64 || type == TN_U64 ? rows_of_i64
+                         : type == TN_I32 || type == TN_U32 ? rows_of_i32
+                                                            : NULL;
+    if (lanes->inner > 1 && cell_of(type) != TN_CELL_COUNT)
+        return call->host->parallel_for(call,
+                                        lanes->outer * ((lanes->inner + COLUMNS - 1) / COLUMNS),
+                                        grain / COLUMNS + 1, do_columns, job);
+    if (lanes->inner == 1 && rows)
+        return call->host->parallel_for(call, (lanes->outer + ROWS - 1) / ROWS, grain, rows, job);
+    return call->host->parallel_for(call, lanes->outer * lanes->inner, grain, do_lanes, job);
 }
 
 static tn_status compute(tn_call *call, bool is_product, bool is_parallel) {
@@ -184,6 +258,12 @@ static const char *const cases[] = {
     "| x=f32[64,512] axis=i64[]{1}",
     "reverse=1 | x=f32[2,5,70] axis=i64[]{1}",
     "exclusive=1 | x=i64[2,5,66] axis=i64[]{1}",
+    "exclusive=1 reverse=1 | x=f32[4,600] axis=i64[]{0}",
+    "| x=bf16[2,5,19] axis=i64[]{1}",
+    "exclusive=1 | x=f16[3,33] axis=i64[]{0}",
+    "reverse=1 | x=u32[6,17] axis=i64[]{0}",
+    "exclusive=1 | x=f64[6,17] axis=i64[]{0}",
+    "| x=i8[6,17] axis=i64[]{0}",
 };
 
 #define CUMULATIVE(prefix, of_name, version, of_product, words, output_table)                      \

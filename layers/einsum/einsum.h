@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Einsum's equation, read and met with the shapes of the inputs: operator.c has the tables and the
- * reference, equation.c reads, products.c computes by a matrix product, gather.c copies operands
- * into the order that it needs.
+ * reference, equation.c reads, products.c and multiply.c compute by a matrix product, gather.c
+ * copies operands into the order that it needs.
  */
 #ifndef TN_LAYERS_EINSUM_EINSUM_H
 #define TN_LAYERS_EINSUM_EINSUM_H
@@ -55,16 +55,18 @@ bool tn_einsum_step(const tn_einsum *einsum, const tn_einsum_list *list, int64_t
  * those that are summed. */
 typedef struct tn_einsum_gather {
     const tn_einsum *einsum;
+    tn_type type; /* f32, f64, or an integer of 32 or 64 bits */
     tn_einsum_list order, sums;
     int64_t strides[TN_EINSUM_LABELS]; /* of `from` */
-    const float *from;
-    float *to;
+    const void *from;
+    void *to;
 } tn_einsum_gather;
 /* On the engine's threads. [called: run] */
 tn_status tn_einsum_gather_run(tn_call *call, const tn_einsum_gather *gather);
 
+/* operator.c */
+extern const tn_kernel tn_einsum_elements;
 /* products.c */
-extern const tn_kernel tn_einsum_products_baseline, tn_einsum_products_avx2,
-    tn_einsum_products_avx512;
+extern const tn_kernel *const tn_einsum_kernels[10];
 
 #endif

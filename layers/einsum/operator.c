@@ -155,15 +155,25 @@ static const char *const einsum_cases[] = {
     "equation=ij,jk->ik | Inputs=f32[2,0] Inputs=f32[0,3] | Output=f32[2,3]{0,0,0,0,0,0}",
     "equation=ij->i | Inputs=f32[2,0]",
     "equation=,-> | Inputs=f32[] Inputs=f32[]",
+    "equation=bij,bkj->bki | Inputs=f64[3,5,37] Inputs=f64[3,19,37]",
+    "equation=ij,j->i | Inputs=f64[9,17] Inputs=f64[17]",
+    "equation=i,j->ji | Inputs=i64[5] Inputs=i64[6]",
+    "equation=ijk->ki | Inputs=i32[3,4,5]",
+    "equation=ji->ij | Inputs=u64[7,9]",
+    "equation=bhqd,bhkd->bhqk | Inputs=i64[2,3,5,7] Inputs=i64[2,3,4,7]",
+    "equation=aij,ajk->aik | Inputs=u32[2,5,6] Inputs=u32[2,6,20]",
+    "equation=ij,jk->ik | Inputs=f64[2,0] Inputs=f64[0,3] | Output=f64[2,3]{0,0,0,0,0,0}",
+    "equation=bij,bjk->bik | Inputs=bf16[2,5,17] Inputs=bf16[2,17,9]",
+    "equation=ij->j | Inputs=f16[8,19]",
     "equation=ij,jk->ik | Inputs=f32[64,96] Inputs=f32[96,80]",
 };
 
 TN_OPERATOR(einsum, "", "Einsum", 12, "Sums of products of tensors by an equation.",
             TN_FIELDS(tn_einsum_params, einsum_fields));
 
-TN_CPU_KERNEL(einsum_elements, "", "Einsum", "elements",
-              "Elements on all threads, in double precision.", .run = einsum_run);
+const tn_kernel tn_einsum_elements = {
+    TN_KERNEL_BEGIN("cpu", "", "Einsum", "elements", 1,
+                    "Elements on all threads, in double precision."),
+    .traits = TN_KERNEL_DETERMINISTIC, .run = einsum_run};
 
-TN_LAYER(einsum, TN_OPERATORS(&einsum_12),
-         TN_KERNELS(&tn_einsum_products_avx512, &tn_einsum_products_avx2,
-                    &tn_einsum_products_baseline, &einsum_elements));
+TN_LAYER(einsum, TN_OPERATORS(&einsum_12), tn_einsum_kernels);

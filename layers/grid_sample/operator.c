@@ -69,12 +69,18 @@ static void cubic_weights(double t, double *out_weights) {
 
 static axis_taps find_taps(const tn_grid_sample_params *params, double position, int64_t extent) {
     const double length = (double)extent, far = 1e15; /* beyond it positions are all the same */
-    axis_taps taps = {.count = 1, .weight = {1}};
+    axis_taps taps;
     double at = params->align_corners ? (position + 1) / 2 * (length - 1)
                                       : ((position + 1) * length - 1) / 2;
     at = !(at > -far) ? -far : at > far ? far : at; /* NaN: outside */
-    const double below = params->mode == GRID_NEAREST ? nearbyint(at) : floor(at);
-    int64_t first = (int64_t)below;
+    int64_t first = (int64_t)at;
+    if (params->mode == GRID_NEAREST)
+        first = (int64_t)nearbyint(at);
+    else if ((double)first > at)
+        first--; /* floor */
+    const double below = (double)first;
+    taps.count = 1;
+    taps.weight[0] = 1;
     if (params->mode == GRID_LINEAR) {
         taps.count = 2;
         taps.weight[1] = at - below;
@@ -158,6 +164,19 @@ typedef struct tap_table {
     float weights[GRID_TABLE];
 } tap_table;
 
+/* The combinations of two taps of rows and two of columns. */
+static void add_corners(const axis_taps *taps, int64_t width, tap_table *table) {
+    uint32_t count = table->first[table->positions];
+    for (int row = 0; row < 2; row++)
+        for (int column = 0; column < 2; column++) {
+            const double weight = taps[0].weight[row] * taps[1].weight[column];
+            if (taps[0].index[row] < 0 || taps[1].index[column] < 0 || weight == 0) continue;
+            table->offsets[count] = taps[0].index[row] * width + taps[1].index[column];
+            table->weights[count++] = (float)weight;
+        }
+    table->first[++table->positions] = count;
+}
+
 /* Adds a position: all combinations of its taps that are inside and count. */
 static void add_position(const sample_job *job, const axis_taps *taps, tap_table *table) {
     const tn_tensor *x = job->call->inputs[GRID_X];
@@ -215,7 +234,10 @@ static tn_status sample_tables(void *user, int64_t begin, int64_t end, uint32_t 
                 taps[axis] = find_taps(job->call->params,
                                        tn_element_f64(grid, (item + 1) * job->axes - 1 - axis),
                                        x->shape[2 + axis]);
-            add_position(job, taps, &table);
+            if (job->axes == 2 && taps[0].count == 2)
+                add_corners(taps, x->shape[3], &table);
+            else
+                add_position(job, taps, &table);
         }
         for (int64_t c = image * x->shape[1]; c < (image + 1) * x->shape[1]; c++)
             sample_plane(&table, (const float *)x->data + c * job->plane,

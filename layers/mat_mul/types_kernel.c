@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul of double precision and of integers: types.h's products, batch by batch and some rows of A
- * at a time. */
+/* MatMul of double precision and of integers: the products of kit/gemm/matrix_types.h, batch by
+ * batch and some rows of A at a time. */
 #include "kit/math/element.h"
 #include "kit/operator/layer.h"
 #include "mat_mul/mat_mul.h"
-#include "mat_mul/types.h"
+#include "kit/gemm/matrix_types.h"
 #include <tenon/kit/broadcast.h>
 
 enum { ROWS = 16 }; /* of A that a unit of work is */
 
 typedef struct types_run {
-    tn_mat_mul_product product;
+    tn_matrix_types_product product;
     tn_mat_mul_sizes sizes;
     const tn_broadcast_rows *products; /* at the first row */
     const char *a, *b;
     char *y;
     int64_t blocks, bytes; /* blocks of rows of a product; bytes of an element */
 } types_run;
-
-static tn_mat_mul_product product_of(const tn_mat_mul_types *types, tn_type type) {
-    if (type == TN_F64) return types->f64;
-    return tn_element_bytes(type) == 4 ? types->bits_32 : types->bits_64;
-}
 
 static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const types_run *run = user;
@@ -48,7 +43,7 @@ static tn_status types_run_products(tn_call *call) {
     enum { GRAIN = 100000 }; /* multiplications */
     const tn_type type = call->outputs[0]->type;
     tn_broadcast_rows products;
-    types_run run = {.product = product_of(call->user, type),
+    types_run run = {.product = tn_matrix_types_of(call->user, type),
                      .products = &products,
                      .a = call->inputs[0]->data,
                      .b = call->inputs[1]->data,
@@ -74,7 +69,7 @@ static const char *const combinations[] = {"f64, f64 -> f64", "i32, i32 -> i32",
 
 #define TYPES_KERNEL(level)                                                                        \
     const tn_kernel tn_mat_mul_types_kernel_##level =                                              \
-        TN_LEVEL_TABLE(level, tn_mat_mul_types, "MatMul", "types",                                 \
+        TN_LEVEL_TABLE(level, tn_matrix_types, "MatMul", "types",                                  \
                        "Double precision and integers, B as it is in memory.",                     \
                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                    \
                        TN_COMBINATIONS(combinations), .run = types_run_products)

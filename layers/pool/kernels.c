@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pools' kernels: MaxPool of floats without indices, a row at a time (rows.h), one a processor
- * level; those of 8 bits (kit/window/byte_pool.h); and those of lengths and averages, on all
- * threads.
+ * The pools' kernels: MaxPool of floats without indices and AveragePool, a row at a time (rows.h),
+ * one a processor level; those of 8 bits (kit/window/byte_pool.h); and those of any window and
+ * type, on all threads.
  */
 #include <tenon/kit/open.h>
 #include <tenon/kit/parallel.h>
@@ -21,8 +21,11 @@ static bool read_rows(const tn_call *call, tn_byte_pool *out_rows) {
     tn_open_stand_in stand_in;
     const tn_tensor *const inputs[1] = {x ? tn_open_resolve(x, TN_OPEN_EXTENT, &stand_in) : NULL};
     probe.inputs = inputs;
-    return x && (x->rank == 3 || x->rank == 4) && tn_pool_window(&probe, &window) == TN_OK &&
-           tn_byte_pool_of_window(call, &window, out_rows);
+    if (!x || (x->rank != 3 && x->rank != 4) || tn_pool_window(&probe, &window) != TN_OK ||
+        !tn_byte_pool_of_window(call, &window, out_rows))
+        return false;
+    out_rows->counts_padding = ((const tn_pool_params *)call->params)->count_include_pad;
+    return true;
 }
 
 static tn_status rows_accepts(tn_call *call) {
@@ -32,7 +35,7 @@ static tn_status rows_accepts(tn_call *call) {
 }
 
 static uint64_t scratch_bytes(const tn_byte_pool *rows) {
-    return ((uint64_t)tn_max_pool_scratch_floats(rows) * sizeof(float) + 63) / 64 * 64;
+    return ((uint64_t)tn_pool_scratch_floats(rows) * sizeof(float) + 63) / 64 * 64;
 }
 
 static tn_status rows_reshape(tn_call *call) {
@@ -46,7 +49,7 @@ static tn_status rows_reshape(tn_call *call) {
 
 typedef struct rows_job {
     tn_byte_pool rows;
-    tn_max_pool_function function;
+    tn_pool_rows_function function;
     const float *input;
     float *output;
     int64_t channels, input_image, output_image; /* from image to image, in elements */
@@ -75,8 +78,8 @@ static tn_status pool_planes(void *user, int64_t begin, int64_t end, uint32_t th
     return TN_OK;
 }
 
-static tn_status rows_run(tn_call *call) {
-    rows_job job = {.function = (tn_max_pool_function)(uintptr_t)call->user,
+static tn_status run_rows(tn_call *call, tn_pool_rows_function function) {
+    rows_job job = {.function = function,
                     .input = call->inputs[0]->data,
                     .output = call->outputs[0]->data,
                     .channels = call->inputs[0]->shape[1],
@@ -91,12 +94,22 @@ static tn_status rows_run(tn_call *call) {
                                     40000 / (plane_reads + 1) + 1, pool_planes, &job);
 }
 
+static tn_status rows_run(tn_call *call) {
+    return run_rows(call, ((const tn_pool_rows_level *)call->user)->largest);
+}
+static tn_status mean_rows_run(tn_call *call) {
+    return run_rows(call, ((const tn_pool_rows_level *)call->user)->mean);
+}
+
 static const char *const combinations[] = {"f32:strided -> f32:strided"};
-TN_LEVEL_KERNELS(rows, tn_max_pool_rows, "MaxPool", "rows",
-                 "Rows of a window joined first, then its columns.",
-                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
-                 TN_COMBINATIONS(combinations), .accepts = rows_accepts, .reshape = rows_reshape,
-                 .run = rows_run);
+#define ROWS(prefix, operator_name)                                                                \
+    TN_LEVEL_KERNELS(prefix, tn_pool_rows, operator_name, "rows",                                  \
+                     "Rows of a window joined first, then its columns.",                           \
+                     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                      \
+                     TN_COMBINATIONS(combinations), .accepts = rows_accepts,                       \
+                     .reshape = rows_reshape, .run = prefix##_run)
+ROWS(rows, "MaxPool");
+ROWS(mean_rows, "AveragePool");
 
 /* ----------------------------------------------------------------------------------------------
  * whole planes */
@@ -187,23 +200,30 @@ TN_BYTE_POOL_KERNELS(average, "AveragePool", mean, read_average);
 TN_BYTE_POOL_KERNELS(global_average, "GlobalAveragePool", mean, read_global_average);
 
 /* ----------------------------------------------------------------------------------------------
- * lengths */
+ * any window and type */
 
-#define LENGTHS(prefix, operator_name)                                                             \
+#define WINDOWS(prefix, operator_name)                                                             \
     static const tn_kernel prefix##_planes = {                                                     \
         TN_KERNEL_BEGIN("cpu", "", operator_name, "planes", 1,                                     \
                         "Planes on all threads, in double precision."),                            \
         .traits = TN_KERNEL_DETERMINISTIC, .run = tn_##prefix##_run}
-LENGTHS(lp_pool, "LpPool");
-LENGTHS(global_lp_pool, "GlobalLpPool");
+WINDOWS(max_pool, "MaxPool");
+WINDOWS(average_pool, "AveragePool");
+WINDOWS(lp_pool, "LpPool");
+WINDOWS(global_max_pool, "GlobalMaxPool");
+WINDOWS(global_average_pool, "GlobalAveragePool");
+WINDOWS(global_lp_pool, "GlobalLpPool");
 
 static const char *const halves[] = {"f16 -> f16", "bf16 -> bf16"};
 TN_WIDENED_KERNELS(widened, rows, "MaxPool", TN_KERNEL_ANY_SHAPE, halves);
+TN_WIDENED_KERNELS(widened_mean_rows, mean_rows, "AveragePool", TN_KERNEL_ANY_SHAPE, halves);
 TN_WIDENED_KERNELS(widened_planes, planes, "GlobalMaxPool", 0, halves);
 TN_WIDENED_KERNELS(widened_means, mean_planes, "GlobalAveragePool", 0, halves);
 
-const tn_kernel *const tn_pool_kernels[35] = {TN_LEVEL_LIST(rows),
+const tn_kernel *const tn_pool_kernels[45] = {TN_LEVEL_LIST(rows),
+                                              TN_LEVEL_LIST(mean_rows),
                                               TN_LEVEL_LIST(widened),
+                                              TN_LEVEL_LIST(widened_mean_rows),
                                               TN_LEVEL_LIST(widened_planes),
                                               TN_LEVEL_LIST(planes),
                                               TN_LEVEL_LIST(mean_planes),
@@ -211,7 +231,11 @@ const tn_kernel *const tn_pool_kernels[35] = {TN_LEVEL_LIST(rows),
                                               TN_BYTE_POOL_LIST(max),
                                               TN_BYTE_POOL_LIST(average),
                                               TN_BYTE_POOL_LIST(global_average),
+                                              &max_pool_planes,
+                                              &average_pool_planes,
                                               &lp_pool_planes,
+                                              &global_max_pool_planes,
+                                              &global_average_pool_planes,
                                               &global_lp_pool_planes,
                                               TN_LEVEL_LIST(tn_quantized_average),
                                               TN_LEVEL_LIST(tn_quantized_global_average)};

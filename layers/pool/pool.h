@@ -33,10 +33,14 @@ tn_status tn_global_average_pool_reference(tn_call *call) TN_NOEXCEPT;
 tn_status tn_lp_pool_reference(tn_call *call) TN_NOEXCEPT;
 tn_status tn_global_lp_pool_reference(tn_call *call) TN_NOEXCEPT;
 /* The same on the engine's threads. [called: run] */
+tn_status tn_max_pool_run(tn_call *call) TN_NOEXCEPT;
+tn_status tn_average_pool_run(tn_call *call) TN_NOEXCEPT;
+tn_status tn_global_max_pool_run(tn_call *call) TN_NOEXCEPT;
+tn_status tn_global_average_pool_run(tn_call *call) TN_NOEXCEPT;
 tn_status tn_lp_pool_run(tn_call *call) TN_NOEXCEPT;
 tn_status tn_global_lp_pool_run(tn_call *call) TN_NOEXCEPT;
 
 /* kernels.c: those of all pools. */
-extern const tn_kernel *const tn_pool_kernels[35];
+extern const tn_kernel *const tn_pool_kernels[45];
 
 #endif

@@ -106,6 +106,10 @@ tn_status tn_max_pool_reference(tn_call *call) {
     return do_windows(call, store_largest, false);
 }
 
+tn_status tn_max_pool_run(tn_call *call) {
+    return do_windows(call, store_largest, true);
+}
+
 /* ----------------------------------------------------------------------------------------------
  * AveragePool */
 
@@ -150,6 +154,10 @@ tn_status tn_average_pool_reference(tn_call *call) {
     return do_windows(call, store_mean, false);
 }
 
+tn_status tn_average_pool_run(tn_call *call) {
+    return do_windows(call, store_mean, true);
+}
+
 /* ----------------------------------------------------------------------------------------------
  * LpPool */
 
@@ -191,11 +199,11 @@ tn_status tn_lp_pool_run(tn_call *call) {
 /* ----------------------------------------------------------------------------------------------
  * whole planes */
 
-/* Of no elements the largest is minus infinity, the mean NaN. */
-static tn_status do_planes(tn_call *call, bool is_mean) {
+/* An item is a plane. Of no elements the largest is minus infinity, the mean NaN. */
+static void do_planes(const tn_call *call, int64_t begin, int64_t end, bool is_mean) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[TN_POOL_Y];
-    const int64_t planes = tn_element_count(y), count = planes ? tn_element_count(x) / planes : 0;
-    for (int64_t plane = 0; plane < planes; plane++) {
+    const int64_t count = tn_element_count(x) / tn_element_count(y);
+    for (int64_t plane = begin; plane < end; plane++) {
         double sum = 0, largest = -(double)INFINITY;
         for (int64_t i = 0; i < count; i++) {
             const double value = tn_element_f64(x, plane * count + i);
@@ -205,10 +213,18 @@ static tn_status do_planes(tn_call *call, bool is_mean) {
         const double mean = count ? sum / (double)count : (double)NAN;
         tn_element_set_f64(y, plane, is_mean ? mean : largest);
     }
+}
+static tn_status find_largest_of_planes(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    (void)thread;
+    do_planes(user, begin, end, false);
+    return TN_OK;
+}
+static tn_status find_means(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    (void)thread;
+    do_planes(user, begin, end, true);
     return TN_OK;
 }
 
-/* An item is a plane. */
 static tn_status find_lengths(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_call *call = user;
     const tn_tensor *x = call->inputs[0], *y = call->outputs[TN_POOL_Y];
@@ -224,23 +240,22 @@ static tn_status find_lengths(void *user, int64_t begin, int64_t end, uint32_t t
     return TN_OK;
 }
 
-tn_status tn_global_lp_pool_reference(tn_call *call) {
-    const int64_t planes = tn_element_count(call->outputs[TN_POOL_Y]);
-    return planes == 0 ? TN_OK : find_lengths(call, 0, planes, 0);
-}
-
-tn_status tn_global_lp_pool_run(tn_call *call) {
+static tn_status do_all(tn_call *call, tn_body body, bool is_parallel) {
     enum { GRAIN = 16384 };
     const int64_t planes = tn_element_count(call->outputs[TN_POOL_Y]);
     if (planes == 0) return TN_OK;
+    if (!is_parallel) return body(call, 0, planes, 0);
     const int64_t count = tn_element_count(call->inputs[0]) / planes;
-    return call->host->parallel_for(call, planes, GRAIN / (count + 1) + 1, find_lengths, call);
+    return call->host->parallel_for(call, planes, GRAIN / (count + 1) + 1, body, call);
 }
 
-tn_status tn_global_max_pool_reference(tn_call *call) {
-    return do_planes(call, false);
-}
-
-tn_status tn_global_average_pool_reference(tn_call *call) {
-    return do_planes(call, true);
-}
+#define WHOLE_PLANES(prefix, body)                                                                 \
+    tn_status tn_##prefix##_reference(tn_call *call) {                                             \
+        return do_all(call, body, false);                                                          \
+    }                                                                                              \
+    tn_status tn_##prefix##_run(tn_call *call) {                                                   \
+        return do_all(call, body, true);                                                           \
+    }
+WHOLE_PLANES(global_max_pool, find_largest_of_planes)
+WHOLE_PLANES(global_average_pool, find_means)
+WHOLE_PLANES(global_lp_pool, find_lengths)

@@ -81,22 +81,26 @@ typedef struct range_job {
 enum { RANGE_BLOCK = 256 }; /* elements: a count that loops without branches know */
 
 /* Defines fill_NAME of elements `first` to first + RANGE_BLOCK - 1, or fewer. NUMBER is what they
- * are computed in: sums of integers wrap. */
-#define RANGE_FILL(name, TYPE, NUMBER)                                                             \
+ * are computed in: sums of integers wrap, and each follows from the one before (`next`) or, of
+ * floats, which are rounded, from its index. */
+#define RANGE_FILL(name, TYPE, NUMBER, next)                                                       \
     static void fill_##name(const range_job *job, int64_t first, int64_t count) {                  \
         const NUMBER start = (NUMBER) * (const TYPE *)job->start,                                  \
                      delta = (NUMBER) * (const TYPE *)job->delta, base = (NUMBER)first;            \
         TYPE *y = (TYPE *)job->y->data + first, rest[RANGE_BLOCK];                                 \
         TYPE *to = count == RANGE_BLOCK ? y : rest;                                                \
-        for (int32_t i = 0; i < RANGE_BLOCK; i++)                                                  \
-            to[i] = (TYPE)(start + (base + (NUMBER)i) * delta);                                    \
+        NUMBER value = start + base * delta;                                                       \
+        for (int32_t i = 0; i < RANGE_BLOCK; i++, value += delta)                                  \
+            to[i] = (TYPE)(next);                                                                  \
+        (void)value;                                                                               \
         if (to == rest) memcpy(y, rest, (size_t)count * sizeof(TYPE));                             \
     }
-RANGE_FILL(f64, double, double)
-RANGE_FILL(f32, float, double)
-RANGE_FILL(i64, int64_t, uint64_t)
-RANGE_FILL(i32, int32_t, uint32_t)
-RANGE_FILL(i16, int16_t, uint32_t)
+#define OF_INDEX (start + (base + i) * delta)
+RANGE_FILL(f64, double, double, OF_INDEX)
+RANGE_FILL(f32, float, double, OF_INDEX)
+RANGE_FILL(i64, int64_t, uint64_t, value)
+RANGE_FILL(i32, int32_t, uint32_t, value)
+RANGE_FILL(i16, int16_t, uint32_t, value)
 
 /* An item is an element. */
 static tn_status fill_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {

@@ -61,19 +61,40 @@ static const char *const caffe_rnn_combinations[] = {
         .run = tn_recurrent_run,                                                                   \
         .user = (void *)(uintptr_t)&level_##level,                                                 \
     }
+static const char *const lstm_doubles_combinations[] = {
+    "f64, f64, f64, f64?, i32?, f64?, f64?, f64? -> f64?, f64?, f64?"};
+static const char *const gru_doubles_combinations[] = {
+    "f64, f64, f64, f64?, i32?, f64? -> f64?, f64?"};
+#define rnn_doubles_combinations gru_doubles_combinations
+#define DOUBLES_KERNEL(prefix, operator_name, level)                                               \
+    static const tn_kernel prefix##_doubles_##level = {                                            \
+        TN_KERNEL_BEGIN("cpu", "", operator_name, "doubles_" #level, 1,                            \
+                        "64-bit floats; some streams of a direction a unit of work."),             \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
+        TN_COMBINATIONS(prefix##_doubles_combinations),                                            \
+        .accepts = recurrent_accepts,                                                              \
+        .reshape = tn_recurrent_doubles_reshape,                                                   \
+        .run = tn_recurrent_doubles_run,                                                           \
+        .user = (void *)(uintptr_t)&level_##level,                                                 \
+    }
 #define RECURRENT_KERNELS(level)                                                                   \
     static const tn_recurrent_level level_##level = {                                              \
         &tn_matrix_##level, &tn_rows_##level, &tn_recurrent_step_##level, &tn_cells_##level};      \
     RECURRENT_KERNEL(lstm, "", "LSTM", TN_KERNEL_ANY_SHAPE, level);                                \
     RECURRENT_KERNEL(gru, "", "GRU", TN_KERNEL_ANY_SHAPE, level);                                  \
     RECURRENT_KERNEL(rnn, "", "RNN", TN_KERNEL_ANY_SHAPE, level);                                  \
+    DOUBLES_KERNEL(lstm, "LSTM", level);                                                           \
+    DOUBLES_KERNEL(gru, "GRU", level);                                                             \
+    DOUBLES_KERNEL(rnn, "RNN", level);                                                             \
     RECURRENT_KERNEL(caffe_lstm, "Caffe", "LSTM", 0, level);                                       \
     RECURRENT_KERNEL(caffe_rnn, "Caffe", "RNN", 0, level)
 RECURRENT_KERNELS(baseline);
 RECURRENT_KERNELS(avx2);
 RECURRENT_KERNELS(avx512);
 
-const tn_kernel *const tn_recurrent_kernels[18] = {
-    TN_LEVEL_LIST(lstm),       TN_LEVEL_LIST(gru),         TN_LEVEL_LIST(rnn),
-    TN_LEVEL_LIST(caffe_lstm), TN_LEVEL_LIST(caffe_rnn),   &tn_dynamic_lstm_baseline,
-    &tn_dynamic_lstm_avx2,     &tn_dynamic_lstm_avx512vnni};
+const tn_kernel *const tn_recurrent_kernels[27] = {
+    TN_LEVEL_LIST(lstm),         TN_LEVEL_LIST(gru),         TN_LEVEL_LIST(rnn),
+    TN_LEVEL_LIST(lstm_doubles), TN_LEVEL_LIST(gru_doubles), TN_LEVEL_LIST(rnn_doubles),
+    TN_LEVEL_LIST(caffe_lstm),   TN_LEVEL_LIST(caffe_rnn),   &tn_dynamic_lstm_baseline,
+    &tn_dynamic_lstm_avx2,       &tn_dynamic_lstm_avx512vnni};

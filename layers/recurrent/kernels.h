@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files of the kernels share: kernels.c has their tables, pack.c packs weights, run.c has
- * the steps, cells.c what a step does to its gates.
+ * the steps, cells.c what a step does to its gates; doubles.c has nodes of 64-bit floats.
  *
  * Gates are kept in an order in which all of those of a chunk of the hidden state stand together,
  * so that a chunk's product and its activations are one unit of work. With G gates in the first
@@ -135,6 +135,9 @@ void tn_recurrent_narrow(const tn_recurrent_level *level, const tn_recurrent *no
 tn_status tn_recurrent_measure(tn_call *call, const tn_recurrent *node,
                                tn_recurrent_layout *out_layout);
 tn_status tn_recurrent_run(tn_call *call) TN_NOEXCEPT;
+/* doubles.c: of nodes of 64-bit floats, whose kernels have no state. */
+tn_status tn_recurrent_doubles_reshape(tn_call *call) TN_NOEXCEPT;
+tn_status tn_recurrent_doubles_run(tn_call *call) TN_NOEXCEPT;
 /* cells.c: the products of a part and what its cell makes of them. */
 void tn_recurrent_do_part(const tn_recurrent_part *part, uint32_t phase);
 /* What the first step takes of a stream's state: h_0 times cont. */

@@ -118,6 +118,9 @@ static const tn_port gru_outputs[] = {COMMON_OUTPUTS};
         "activations=[\"HardSigmoid\",\"ScaledTanh\",\"Softsign\"] activation_alpha=[0.3,1.5] "    \
         "activation_beta=[0.4,0.7] | X=f32[3,2,4] W=f32[1,12,4] R=f32[1,12,3] B=f32[1,24]",        \
         "| X=f64[3,2,3] W=f64[1,8,3] R=f64[1,8,2] B=f64[1,16] P=f64[1,6]",                         \
+        "direction=bidirectional input_forget=1 clip=0.7 | X=f64[4,5,9] W=f64[2,44,9] "            \
+        "R=f64[2,44,11] B=f64[2,88] sequence_lens=i32[5]{4,1,0,3,4} initial_h=f64[2,5,11] "        \
+        "initial_c=f64[2,5,11]",                                                                   \
         "| X=f16[2,2,3] W=f16[1,8,3] R=f16[1,8,2]",                                                \
         "| X=f32[0,2,3] W=f32[1,8,3] R=f32[1,8,2] initial_h=f32[1,2,2] initial_c=f32[1,2,2]",      \
         "| X=f32[3,0,3] W=f32[1,8,3] R=f32[1,8,2]"
@@ -166,6 +169,9 @@ static const tn_recurrent_kind lstm_kind = {.cell = TN_CELL_LSTM,
         "| X=f32[0,2,3] W=f32[1,6,3] R=f32[1,6,2] initial_h=f32[1,2,2]"
 #define GRU_RESET_CASES                                                                            \
     "linear_before_reset=1 | X=f32[4,2,3] W=f32[1,15,3] R=f32[1,15,5] B=f32[1,30]",                \
+        "linear_before_reset=1 direction=bidirectional activations=[\"Tanh\",\"Elu\","             \
+        "\"Sigmoid\",\"Tanh\"] | X=f64[4,6,9] W=f64[2,39,9] R=f64[2,39,13] B=f64[2,78] "           \
+        "sequence_lens=i32[6]{4,1,0,3,4,2} initial_h=f64[2,6,13]",                                 \
         "linear_before_reset=1 direction=bidirectional | X=f32[4,7,3] W=f32[2,15,3] "              \
         "R=f32[2,15,5] B=f32[2,30] sequence_lens=i32[7]{4,1,0,2,3,4,4} initial_h=f32[2,7,5]"
 static const char *const gru_1_cases[] = {GRU_FIRST_CASES};
@@ -210,6 +216,7 @@ static const tn_recurrent_kind gru_kind = {.cell = TN_CELL_GRU,
         "activation_alpha=[0.3,0.2] | X=f32[3,2,4] W=f32[2,3,4] R=f32[2,3,3] B=f32[2,6]",          \
         "activations=[\"Softplus\"] | X=f32[2,2,3] W=f32[1,4,3] R=f32[1,4,4]",                     \
         "| X=f64[3,2,3] W=f64[1,2,3] R=f64[1,2,2] B=f64[1,4]",                                     \
+        "direction=reverse clip=0.5 | X=f64[5,7,3] W=f64[1,17,3] R=f64[1,17,17]",                  \
         "| X=f16[2,2,3] W=f16[1,2,3] R=f16[1,2,2]",                                                \
         "| X=f32[0,2,3] W=f32[1,2,3] R=f32[1,2,2] initial_h=f32[1,2,2]"
 static const char *const rnn_1_cases[] = {RNN_FIRST_CASES};

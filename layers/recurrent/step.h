@@ -33,6 +33,10 @@ typedef struct tn_recurrent_step_level {
     /* h = (1 - z) * tanh(candidate) + z * before, to y too, if it is not null. */
     void (*gru_finish)(int64_t count, const float *z, const float *candidate, const float *before,
                        float *h, float *y);
+    /* Of doubles: y[m][n] += the product of row m of a by row n of b, both of `depth` elements; b's
+     * rows lie one behind the other. */
+    void (*dots)(int64_t rows, int64_t columns, int64_t depth, const double *a, int64_t a_stride,
+                 const double *b, double *y, int64_t y_stride);
     /* Of dynamic.h. The least and the greatest of *low, *high and the elements; NaN is passed
      * over. */
     void (*range)(int64_t count, const float *from, float *low, float *high);

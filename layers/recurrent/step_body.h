@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The body of step.h, included by a file a level that defines TN_RECURRENT_STEP_LEVEL. */
+#include "kit/math/wide_math.h"
 #include <tenon/kit/vector_math.h>
 #include "recurrent/step.h"
+
+#include <stdbool.h>
 
 /* ----------------------------------------------------------------------------------------------
  * the product */
@@ -144,6 +147,50 @@ static void gru_finish(int64_t count, const float *z, const float *candidate, co
 }
 
 /* ----------------------------------------------------------------------------------------------
+ * doubles */
+
+TN_INLINE void dots_tile(const int rows, const int columns, int64_t depth, const double *a,
+                         int64_t a_stride, const double *b, double *y, int64_t y_stride) {
+    tn_wide sums[2][4] = {0};
+    for (int64_t k = 0; k < depth; k += TN_WIDE_LANES) {
+        const int64_t left = depth - k;
+        tn_wide right[4];
+        TN_UNROLL for (int n = 0; n < columns; n++) right[n] =
+            left >= TN_WIDE_LANES ? tn_wide_load(b + n * depth + k)
+                                  : tn_wide_load_part(b + n * depth + k, left);
+        TN_UNROLL for (int m = 0; m < rows; m++) {
+            const tn_wide x = left >= TN_WIDE_LANES ? tn_wide_load(a + m * a_stride + k)
+                                                    : tn_wide_load_part(a + m * a_stride + k, left);
+            TN_UNROLL for (int n = 0; n < columns; n++) sums[m][n] += x * right[n];
+        }
+    }
+    for (int m = 0; m < rows; m++)
+        for (int n = 0; n < columns; n++)
+            for (int i = 0; i < TN_WIDE_LANES; i++)
+                y[m * y_stride + n] += sums[m][n][i];
+}
+
+static void dots(int64_t rows, int64_t columns, int64_t depth, const double *a, int64_t a_stride,
+                 const double *b, double *y, int64_t y_stride) {
+    for (int64_t n = 0; n < columns;) {
+        const bool are_four = columns - n >= 4;
+        for (int64_t m = 0; m < rows; m += 2) {
+            const double *from = a + m * a_stride, *weights = b + n * depth;
+            double *to = y + m * y_stride + n;
+            if (are_four && rows - m >= 2)
+                dots_tile(2, 4, depth, from, a_stride, weights, to, y_stride);
+            else if (are_four)
+                dots_tile(1, 4, depth, from, a_stride, weights, to, y_stride);
+            else
+                for (int64_t r = m; r < rows && r < m + 2; r++)
+                    dots_tile(1, 1, depth, a + r * a_stride, a_stride, weights,
+                              y + r * y_stride + n, y_stride);
+        }
+        n += are_four ? 4 : 1;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------
  * quantisation */
 
 static void range(int64_t count, const float *from, float *low, float *high) {
@@ -194,6 +241,7 @@ const tn_recurrent_step_level TN_RECURRENT_STEP_LEVEL = {
     .gru_gates = gru_gates,
     .gru_linear = gru_linear,
     .gru_finish = gru_finish,
+    .dots = dots,
     .range = range,
     .to_bytes = to_bytes,
     .scale_sums = scale_sums};

@@ -72,25 +72,29 @@ tn_status tn_transpose_move(tn_call *call, tn_region_mover mover) {
 TN_MOVES(transpose, tn_transpose_move)
 
 /* ----------------------------------------------------------------------------------------------
- * kernels: by runs, for any type and best where the last axis stays; and by tiles (tiles.h), for
- * 4-byte elements where the last axis goes elsewhere, one a processor level */
+ * kernels: by runs, for any type and best where the last axis stays; and by tiles (tiles.h), where
+ * the last axis goes elsewhere, one a processor level */
 
 /* A copy as matrices: `columns` is the output's last axis, `rows` the axis that is the input's last
  * one; the other axes number the matrices. */
 typedef struct tiles_job {
     tn_transpose_function function;
     tn_region outer;
-    int64_t rows, columns, to_stride, from_stride, bands;
-    const uint32_t *from;
-    uint32_t *to;
+    int64_t rows, columns, to_stride, from_stride, band, bands, bytes; /* bytes of an element */
+    const char *from;
+    char *to;
 } tiles_job;
 
-/* Rows of a matrix that are done together: as many as fill a cache line. */
-enum { BAND = 16 };
+/* Rows of a matrix that are done together: cache lines, and no fewer elements than a call pays. */
+static int64_t band_of(int64_t columns) {
+    enum { LINES = 64, ELEMENTS = 4096 };
+    const int64_t rows = (ELEMENTS + columns - 1) / (columns > 0 ? columns : 1);
+    return rows > LINES ? (rows + LINES - 1) / LINES * LINES : LINES;
+}
 
 /* False when the last axis stays, or no other is contiguous in the input. */
 static bool read_tiles(tn_region *region, tiles_job *job) {
-    if (region->element_bytes != 4 || !tn_region_simplify(region)) return false;
+    if (region->element_bytes > 8 || !tn_region_simplify(region)) return false;
     const uint32_t last = region->rank - 1;
     uint32_t axis = 0;
     while (axis < last && region->from_strides[axis] != 1)
@@ -100,7 +104,9 @@ static bool read_tiles(tn_region *region, tiles_job *job) {
     job->to_stride = region->to_strides[axis];
     job->columns = region->extents[last];
     job->from_stride = region->from_strides[last];
-    job->bands = (job->rows + BAND - 1) / BAND;
+    job->bytes = (int64_t)region->element_bytes;
+    job->band = band_of(job->columns);
+    job->bands = (job->rows + job->band - 1) / job->band;
     job->outer.rank = 0;
     for (uint32_t i = 0; i < last; i++) {
         if (i == axis) continue;
@@ -116,14 +122,15 @@ static tn_status do_bands(void *user, int64_t begin, int64_t end, uint32_t threa
     const tiles_job *job = user;
     (void)thread;
     for (int64_t item = begin; item < end; item++) {
-        const int64_t row = item % job->bands * BAND;
+        const int64_t row = item % job->bands * job->band;
         int64_t rest = item / job->bands, to = row * job->to_stride, from = row;
         for (uint32_t i = job->outer.rank; i-- > 0; rest /= job->outer.extents[i]) {
             to += rest % job->outer.extents[i] * job->outer.to_strides[i];
             from += rest % job->outer.extents[i] * job->outer.from_strides[i];
         }
-        job->function(job->rows - row < BAND ? job->rows - row : BAND, job->columns,
-                      job->from + from, job->from_stride, job->to + to, job->to_stride);
+        job->function(job->rows - row < job->band ? job->rows - row : job->band, job->columns,
+                      job->from + from * job->bytes, job->from_stride, job->to + to * job->bytes,
+                      job->to_stride);
     }
     return TN_OK;
 }
@@ -131,6 +138,7 @@ static tn_status do_bands(void *user, int64_t begin, int64_t end, uint32_t threa
 static tn_status tiles_accepts(tn_call *call) {
     tn_region region;
     tiles_job job;
+    if (call->inputs[0]->quantization) TN_TRY(tn_region_bytes_accepts(call));
     TN_TRY(read_region(call, &region));
     return read_tiles(&region, &job) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
@@ -138,22 +146,23 @@ static tn_status tiles_accepts(tn_call *call) {
 static tn_status tiles_run(tn_call *call) {
     enum { GRAIN = 16384 };
     tn_region region;
-    tiles_job job = {.function = (tn_transpose_function)(uintptr_t)call->user,
-                     .from = call->inputs[0]->data,
-                     .to = call->outputs[0]->data};
+    tiles_job job = {.from = call->inputs[0]->data, .to = call->outputs[0]->data};
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
     TN_TRY(read_region(call, &region));
     if (!read_tiles(&region, &job))
         return transpose_run(call); /* other shapes than it was made for */
+    job.function = tn_transpose_of(call->user, region.element_bytes);
     int64_t items = job.bands;
     for (uint32_t i = 0; i < job.outer.rank; i++)
         items *= job.outer.extents[i];
-    return call->host->parallel_for(call, items, GRAIN / BAND / job.columns + 1, do_bands, &job);
+    return call->host->parallel_for(call, items, GRAIN / job.band / job.columns + 1, do_bands,
+                                    &job);
 }
 
 TN_MOVE_KERNELS(transpose, "Transpose");
 
-static const char *const combinations[] = {"f32|i32|u32 -> f32|i32|u32"};
+#define FIXED "f64|f32|f16|bf16|i64|i32|i16|i8|u64|u32|u16|u8|bool"
+static const char *const combinations[] = {FIXED " -> " FIXED, "qi8 -> qi8"};
 TN_LEVEL_KERNELS(tiles, tn_transpose, "Transpose", "tiles", "Square tiles transposed in registers.",
                  .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(combinations),
                  .accepts = tiles_accepts, .run = tiles_run);
@@ -176,6 +185,12 @@ static const char *const transpose_cases[] = {
     "| data=f64[]",
     "perm=[0,1,2] | data=bool[2,3,4]",
     "perm=[4,3,2,1,0] | data=f32[2,3,4,5,6]",
+    "perm=[1,0] | data=u8[70,37]",
+    "perm=[0,2,1] | data=i16[2,19,26]",
+    "perm=[1,2,0] | data=i8[3,7,11]",
+    "perm=[2,0,1] | data=bool[5,9,4]",
+    "perm=[1,0] | data=f32[4,33]",
+    "perm=[1,0] | data=f64[19,10]",
     "perm=[0,2,1] | data=f32[12,128,64]",
     "perm=[0,3,1,2] | data=f32[1,56,56,64]",
 };

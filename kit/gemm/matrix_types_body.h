@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of types.h for one processor level. Included by a file a level, which names the
- * table as TN_MAT_MUL_TYPES. A tile's sums are ROWS x VECTORS vectors; B is read where it is. */
-#include "mat_mul/types.h"
+/* The functions of matrix_types.h for one processor level. Included by a file a level, which names
+ * the table as TN_MATRIX_TYPES. A tile's sums are ROWS x VECTORS vectors; B is read where it is. */
+#include "kit/gemm/matrix_types.h"
 #include <tenon/kit/vector.h>
 
 enum { ROWS = 4, VECTORS = 2 };
@@ -56,4 +56,4 @@ PRODUCT(f64, double)
 PRODUCT(bits_32, uint32_t)
 PRODUCT(bits_64, uint64_t)
 
-const tn_mat_mul_types TN_MAT_MUL_TYPES = {product_f64, product_bits_32, product_bits_64};
+const tn_matrix_types TN_MATRIX_TYPES = {product_f64, product_bits_32, product_bits_64};
