@@ -155,11 +155,11 @@ def gemm_case():
     return net.model(), x, saturate(1 / (1 + np.exp(-real.astype(np.float64))) * 256, y_zero)
 
 
-def mat_mul_case():
+def mat_mul_case(rows=6, depth=16):
     """Columns with scales of their own, then a product with the transposed result."""
     rng = np.random.RandomState(4)
-    x = rng.randint(-128, 128, (2, 6, 16)).astype(I8)
-    w = rng.randint(-127, 128, (16, 16)).astype(I8)
+    x = rng.randint(-128, 128, (2, rows, depth)).astype(I8)
+    w = rng.randint(-127, 128, (depth, 16)).astype(I8)
     scales = rng.uniform(0.002, 0.01, 16).astype(F32)
     zero = I8(-7)
     net = Net(list(x.shape), I8)
@@ -360,7 +360,8 @@ CASES = [
     ("residual of u8, zero points", residual_case(U8, 3, False, (131, 7, 120)), None),
     ("residual of i8, the other way round", residual_case(I8, 1, False, (-3, 0, 5), swapped=True), None),
     ("flatten, gemm and sigmoid", gemm_case(), {"quantized.flatten": 1, "quantized.gemm.transposed": 1, "quantized.sigmoid": 1}),
-    ("products of matrices", mat_mul_case(), {"quantized.mat_mul": 1, "quantized.mat_mul.both": 1, "quantized.transpose": 1}),
+    *[(f"products of matrices of {rows} x {depth}", mat_mul_case(rows, depth),
+       {"quantized.mat_mul": 1, "quantized.mat_mul.both": 1, "quantized.transpose": 1}) for rows, depth in ((6, 16), (37, 16), (70, 150))],
 ]
 
 
@@ -465,6 +466,23 @@ class Checks(ProgramChecks):
             off = found if isinstance(found, str) else f"{np.count_nonzero(found != right)} of {right.size} bytes differ"
             self.report(f"{name}: bytes {libraries}", same, off)
 
+    def tiles(self):
+        """The kernels on AMX's tiles, where the processor has them: bytes, with zero points, padding, strides and rests of tiles."""
+        if "amx_int8" not in self.program("doctor").stdout:
+            return
+        cases = {name: case for name, case, _ in CASES if name.split()[0] in ("conv", "residual", "products")}
+        for name, (model, x, right) in cases.items():
+            self.build(model, "--report", "net.json")
+            with open(self.path("net.json"), encoding="utf-8") as file:
+                nodes = json.load(file)["nodes"]
+            pins = [n["name"] for n in nodes if any(c["kernel"] == "tiles_amx" for c in n.get("candidates", []))]
+            applied, why = self.build(model, *[word for pin in pins for word in ("--pin", f"{pin}=tiles_amx")])
+            self.report(f"{name} on tiles: a kernel", pins and applied is not None, f"{pins} {why}")
+            for threads in ("1", "2"):
+                found = self.run(x, "--threads", threads)
+                same = isinstance(found, np.ndarray) and np.array_equal(found, right)
+                self.report(f"{name} on tiles, {threads} threads", same, found if isinstance(found, str) else "other bytes")
+
     def inside(self):
         """Weights stay in 8 bits, and so does what lies between the nodes."""
         model, _, _ = conv_case(U8, 120, 131, True)
@@ -531,6 +549,7 @@ def main():
         checks = Checks(sys.argv[1], folder)
         for name, case, wanted in CASES:
             checks.case(name, case, wanted)
+        checks.tiles()
         checks.inside()
         checks.floats()
         checks.hostile()
