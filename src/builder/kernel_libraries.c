@@ -59,7 +59,7 @@ static bool wins_by_blocks(const tn_graph *graph, const tn_inference *optimum, c
         const double own = node->is_dead ? 0 : tn_lower_work(graph, optimum, node);
         work += own;
         if (own > 0 && strcmp(node->entry->op->name, name) == 0)
-            saved += own * fmax(0, 1 - tn_lower_blocked_factor(optimum, node));
+            saved += own * fmax(0, 1 - tn_lower_blocked_factor(graph, optimum, node));
     }
     return tn_lower_is_worth_loading(work - saved, work);
 }

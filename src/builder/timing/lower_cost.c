@@ -13,10 +13,9 @@
 #include "builder/timing/timing_policy.h"
 #include "plugin/devices.h"
 
-#include <math.h>
+#include <tenon/kit/levels.h>
 
-/* Channels of the largest block that there is a format for. */
-enum { LARGEST_BLOCK = 16 };
+#include <math.h>
 
 static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage stored) {
     size_t bytes = 0;
@@ -79,12 +78,29 @@ static double padding_of(const tn_inference *optimum, tn_tensor_id tensor, uint3
     return ceil(channels / lanes) * lanes / channels;
 }
 
-double tn_lower_blocked_factor(const tn_inference *optimum, const tn_graph_node *node) {
+/* Floats of the processor's vectors. */
+static uint32_t lanes_of(const tn_runtime *runtime) {
+    return tn_runtime_has_features(runtime, TN_KIT_FEATURES_avx512)
+               ? tn_timing_policy.wide_lanes
+               : tn_timing_policy.channel_lanes;
+}
+
+double tn_lower_blocked_factor(const tn_graph *graph, const tn_inference *optimum,
+                               const tn_graph_node *node) {
     double least = INFINITY;
-    for (uint32_t lanes = tn_timing_policy.channel_lanes; lanes <= LARGEST_BLOCK; lanes *= 2)
+    for (uint32_t lanes = lanes_of(graph->runtime); lanes <= tn_timing_policy.wide_lanes;
+         lanes *= 2)
         least = fmin(least, padding_of(optimum, node->inputs[0], lanes) *
                                 padding_of(optimum, node->outputs[0], lanes));
     return tn_timing_policy.blocked_factor * least;
+}
+
+/* Whether each channel has weights of its own, and one row of them. */
+static bool is_depthwise(const tn_graph *graph, const tn_graph_node *node) {
+    if (node->input_count < 2 || node->inputs[1] == TN_NO_TENSOR) return false;
+    const tn_graph_tensor *weights = &graph->tensors[node->inputs[1]];
+    return weights->is_constant && weights->shape.rank > 2 && weights->shape.extents[1] == 1 &&
+           weights->shape.extents[0] > 1;
 }
 
 /* Whether its kernel does this node in a format of channels, too, for which it is then made. */
@@ -103,14 +119,24 @@ static double format_factor(const tn_lowering *lowering, uint32_t index,
     const tn_graph_node *node = &lowering->graph->nodes[index];
     if (node->output_count == 0) return 1;
     if (candidate->outputs[0].format == TN_LINEAR)
-        return is_unsuited(&lowering->nodes[index], candidate) ? tn_timing_policy.unsuited_factor
-                                                               : 1;
+        return (is_unsuited(&lowering->nodes[index], candidate) ? tn_timing_policy.unsuited_factor
+                                                                : 1) *
+               (is_depthwise(lowering->graph, node) ? tn_timing_policy.depthwise_linear_factor : 1);
     const uint32_t block = candidate->outputs[0].format >> 16,
-                   lanes = block > 0 ? block : tn_timing_policy.channel_lanes;
+                   lanes = block > 0 ? block : lanes_of(lowering->graph->runtime);
     const double last = block > 0 ? 1 : tn_timing_policy.channels_last_factor;
     return last * tn_timing_policy.blocked_factor *
            padding_of(lowering->points[1], node->inputs[0], lanes) *
            padding_of(lowering->points[1], node->outputs[0], lanes);
+}
+
+/* Of what a candidate takes whose block of channels is less than a vector: the rest of it is idle.
+ */
+static double idle_factor(const tn_lowering *lowering, uint32_t index,
+                          const tn_candidate *candidate) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    const uint32_t block = node->output_count > 0 ? candidate->outputs[0].format >> 16 : 0;
+    return block > 0 ? fmax(1, (double)lanes_of(lowering->graph->runtime) / block) : 1;
 }
 
 static bool is_blocked(tn_storage storage) {
@@ -196,7 +222,9 @@ double tn_lower_estimate(const tn_lowering *lowering, uint32_t index,
     work *= type_factor(candidate, node);
     if (work > 0) work *= format_factor(lowering, index, candidate);
     const double ns =
-        step_ns(&rates->host, bytes, work / tn_timing_policy.work_a_byte) * preference(candidate);
+        (step_ns(&rates->host, bytes, work / tn_timing_policy.work_a_byte) +
+         (candidate->entry->kernel->traits & TN_KERNEL_OPENMP ? tn_timing_policy.library_ns : 0)) *
+        preference(candidate) * idle_factor(lowering, index, candidate);
     return candidate->entry->kernel->traits & TN_KERNEL_FALLBACK
                ? ns * tn_timing_policy.fallback_factor
                : ns;
