@@ -54,7 +54,7 @@ static void pair_row(const void *given, uint64_t count, const float *const *in,
     const uint64_t stride = WRONG(2) ? 1 : strides[1];
     (void)given;
     for (uint64_t i = 0; i < count; i++)
-        y[i] = in[0][i * strides[0]] * (float)sigmoid((double)in[1][i * stride]);
+        y[i] = (float)((double)in[0][i * strides[0]] * sigmoid((double)in[1][i * stride]));
 }
 
 static const char *const quick_cases[] = {"| x=f32[3,7]", "alpha=1 | x=f32[5]",
