@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise gates by expressions, one that describes itself as a swish and stands for three nodes
+/* Elementwise gates by expressions, one that describes itself as a swish and stands for four nodes
  * of a network, and one of two tensors with a row function. */
 #include "seventeenth.h"
 #include <tenon/plugin/rewrite.h>
 
-TN_LAYER_PARAMS(params, float alpha;);
+TN_LAYER_PARAMS(params, float alpha, gain;);
 static const tn_field fields[] = {
     TN_LAYER_F32(params, alpha, "1.702", -100, 100, "of the sigmoid's argument"),
+    TN_LAYER_F32(params, gain, "1", -100, 100, "of the result"),
 };
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "any shape")};
 static const tn_port pair_inputs[] = {TN_PORT("a", "f32", 0, "any shape"),
@@ -19,16 +20,18 @@ static double sigmoid(double v) {
 
 static tn_status quick_reference(tn_call *call) {
     const double alpha = (double)((const params *)call->params)->alpha;
+    const double gain = (double)((const params *)call->params)->gain;
     for (int64_t i = 0; i < tn_layer_count(call->inputs[0]); i++) {
         const double x = tn_layer_load(call->inputs[0], i);
-        tn_layer_store(call->outputs[0], i, x * sigmoid(alpha * x));
+        tn_layer_store(call->outputs[0], i, gain * x * sigmoid(alpha * x));
     }
     return TN_OK;
 }
 
 static tn_status quick_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
     const params *p = call->params;
-    if (strcmp(name, TN_FACET_ACTIVATION) != 0 || input != 0) return TN_ERROR_UNSUPPORTED;
+    if (strcmp(name, TN_FACET_ACTIVATION) != 0 || input != 0 || p->gain != 1)
+        return TN_ERROR_UNSUPPORTED;
     const tn_facet_activation what = {sizeof(what), TN_ACTIVATION_SWISH, WRONG(3) ? 1 : p->alpha,
                                       0};
     memcpy(out_facet->what, &what, sizeof(what));
@@ -58,7 +61,7 @@ static void pair_row(const void *given, uint64_t count, const float *const *in,
 }
 
 static const char *const quick_cases[] = {"| x=f32[3,7]", "alpha=1 | x=f32[5]",
-                                          "alpha=-2.5 | x=f32[2,2,9]"};
+                                          "alpha=-2.5 gain=0.5 | x=f32[2,2,9]"};
 static const char *const pair_cases[] = {"| a=f32[3,7] b=f32[3,7]", "| a=f32[33] b=f32[33]"};
 static const tn_operator quick = {OPERATOR,
                                   .name = "QuickGelu",
@@ -69,8 +72,8 @@ static const tn_operator quick = {OPERATOR,
                                   .infer = infer_same,
                                   .reference = quick_reference,
                                   .facet = quick_facet,
-                                  .expression = WRONG(1) ? "x * sigmoid(1.702 * x)"
-                                                         : "x * sigmoid(alpha * x)",
+                                  .expression = WRONG(1) ? "gain * x * sigmoid(1.702 * x)"
+                                                         : "gain * x * sigmoid(alpha * x)",
                                   TN_CASES(quick_cases)};
 static const tn_operator pair = {OPERATOR,
                                  .name = "GatedPair",
@@ -84,11 +87,12 @@ static const tn_operator pair = {OPERATOR,
                                  .row = pair_row,
                                  TN_CASES(pair_cases)};
 
-/* The operator's field has bounds. */
+/* The operator's fields have bounds. */
 static tn_status is_quick(const tn_match *match) {
-    double alpha = 0;
-    if (tn_match_number(match, "alpha", 0, &alpha) != TN_OK || !(fabs(alpha) <= 100))
-        return match->refuse(match, "the factor is no number within -100..100");
+    double alpha = 0, gain = 0;
+    if (tn_match_number(match, "alpha", 0, &alpha) != TN_OK || !(fabs(alpha) <= 100) ||
+        tn_match_number(match, "gain", 0, &gain) != TN_OK || !(fabs(gain) <= 100))
+        return match->refuse(match, "a factor is no number within -100..100");
     return TN_OK;
 }
 #if MISTAKE == 5
@@ -96,16 +100,17 @@ static tn_status is_quick(const tn_match *match) {
 #else
 #define SOURCE "x"
 #endif
-static const char *const rewrite_cases[] = {"x=f32[2,5] " SOURCE "=f32[2,5] alpha=1.5"};
-static const char *const sound_cases[] = {"x=f32[2,5] alpha=1.5", "x=f32[3] alpha=1.702"};
-static const char *const misses[] = {"x=f32[2,5] alpha=200.0"};
+static const char *const rewrite_cases[] = {"x=f32[2,5] " SOURCE "=f32[2,5] alpha=1.5 gain=2.0"};
+static const char *const sound_cases[] = {"x=f32[2,5] alpha=1.5 gain=2.0",
+                                          "x=f32[3] alpha=1.702 gain=0.5"};
+static const char *const misses[] = {"x=f32[2,5] alpha=200.0 gain=2.0"};
 static const tn_rewrite from_nodes = {
     .size = sizeof(tn_rewrite),
     .name = "quick_gelu",
-    .doc = "x * sigmoid(alpha * x)",
-    .pattern = "g = Sigmoid(Mul(x, ?alpha)); y = Mul(" SOURCE ", g)",
-    .replacement =
-        WRONG(4) ? "y = Seventeenth::QuickGelu(x)" : "y = Seventeenth::QuickGelu(x, alpha=?alpha)",
+    .doc = "gain * x * sigmoid(alpha * x)",
+    .pattern = "s = Mul(" SOURCE ", ?gain); g = Sigmoid(Mul(x, ?alpha)); y = Mul(s, g)",
+    .replacement = WRONG(4) ? "y = Seventeenth::QuickGelu(x, alpha=?alpha)"
+                            : "y = Seventeenth::QuickGelu(x, alpha=?alpha, gain=?gain)",
     .guard = is_quick,
     .case_count = WRONG(5) ? TN_COUNT(rewrite_cases) : TN_COUNT(sound_cases),
     .cases = WRONG(5) ? rewrite_cases : sound_cases,
