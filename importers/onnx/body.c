@@ -81,6 +81,7 @@ static tn_status read_outputs(tn_onnx_reader *reader, tn_onnx_scope *scope,
                            "output '%s' is an input of the function around it that the call leaves "
                            "out",
                            name);
+        TN_TRY(tn_onnx_optional_put(reader, graph, i, &id));
         name = output_name(reader, graph, i);
         if (!name) return tn_fail_memory("an output's name");
         TN_TRY(tn_import_add_output(reader->graph, id, name));

@@ -86,7 +86,7 @@ static tn_status add_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn
                           const char *name, tn_onnx_found_operator *found) {
     tn_onnx_node_parts parts = {0};
     uint32_t output_count = 0;
-    const tn_import_tensor *outputs = NULL;
+    const tn_import_tensor *outputs = NULL, *made = NULL;
     tn_status status = tn_onnx_attributes_read(reader, scope, node, found->op, reader->arena,
                                                &parts.attribute_count, &parts.attributes);
     if (status == TN_OK)
@@ -94,14 +94,17 @@ static tn_status add_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn
                               &parts.input_count);
     if (status == TN_OK)
         status = read_tensors(reader, scope, node->n_output, node->output, &outputs, &output_count);
+    if (status == TN_OK)
+        status = tn_onnx_optional_outputs(reader, node, output_count, outputs, &made);
     if (status == TN_OK) status = tn_onnx_adapt(reader, found, name, &parts);
     if (status != TN_OK) {
         tn_error_in(status, .op = node->op_type);
         return tn_error_in(status, .node = name);
     }
-    return tn_import_add_node(reader->graph, name, found->op, parts.attribute_count,
+    TN_TRY(tn_import_add_node(reader->graph, name, found->op, parts.attribute_count,
                               parts.attributes, parts.input_count, parts.inputs, output_count,
-                              outputs);
+                              made));
+    return tn_onnx_optional_get(reader, node, name, output_count, outputs, made);
 }
 
 /* A node of a contributed operator, as its formula. */

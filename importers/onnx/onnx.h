@@ -115,6 +115,21 @@ tn_status tn_onnx_zip_map_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
 tn_status tn_onnx_hand_on(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node,
                           const char *name, bool *out_is_done);
 
+/* --- loop_optional.c --- */
+/* Output `index` of a body: put into an optional where the file says that the input which it is
+ * carried to is one, and the output is none. */
+tn_status tn_onnx_optional_put(tn_onnx_reader *reader, const tn_onnx_graph *graph, size_t index,
+                               tn_import_tensor *inout_tensor);
+/* The outputs of a node, with tensors for the optionals that a Loop returns then; `outputs` itself
+ * where there are none. */
+tn_status tn_onnx_optional_outputs(tn_onnx_reader *reader, const tn_onnx_node *node, uint32_t count,
+                                   const tn_import_tensor *outputs,
+                                   const tn_import_tensor **out_made);
+/* Behind that Loop: what the optionals have, as the outputs that the file names. */
+tn_status tn_onnx_optional_get(tn_onnx_reader *reader, const tn_onnx_node *node, const char *name,
+                               uint32_t count, const tn_import_tensor *outputs,
+                               const tn_import_tensor *made);
+
 /* --- attribute.c --- */
 /* What a node's attribute is once references to the function's attributes are followed; a null
  * value when the call gives none. */

@@ -268,14 +268,14 @@ static const tn_port cast_inputs[] = {TN_PORT("X", "map(i64,f32|string)", 0, "th
 static const tn_port cast_outputs[] = {TN_PORT("Y", "f32|string|i64", 0, "[1, columns]")};
 
 static const char *const dict_cases[] = {
-    "string_vocabulary=[b,a,cd] | X=string[2]{a,cd} X=f32[2]{0.5,-2}",
+    "string_vocabulary=[b,a,cd] | X=string[2]{a,cd} X=f32[2]{0.5,-2} | Y=f32[1,3]{0,0.5,-2}",
     "int64_vocabulary=[7,-1,3] | X=i64[4]{3,8,-1,0} X=i64[4]",
-    "string_vocabulary=[b] | X=string[1]{b} X=string[1]{word}",
+    "string_vocabulary=[b] | X=string[1]{b} X=string[1]{word} | Y=string[1,1]{word}",
     "int64_vocabulary=[1,2] | X=i64[0] X=f64[0]",
 };
 static const char *const cast_cases[] = {
     "| X=i64[3]{3,-1,2} X=f32[3]",
-    "cast_to=TO_INT64 | X=i64[2]{3,1} X=string[2]{12,-7}",
+    "cast_to=TO_INT64 | X=i64[2]{3,1} X=string[2]{12,-7} | Y=i64[1,2]{-7,12}",
     "cast_to=TO_STRING map_form=SPARSE max_map=5 | X=i64[2]{4,0} X=f32[2]{0.5,2}",
     "map_form=SPARSE max_map=3 | X=i64[1]{1} X=f32[1]",
 };

@@ -5,9 +5,10 @@
 
 #include <string.h>
 
-/* What free extents are multiples of, by round, and that multiple at the maximum. */
+/* What free extents are multiples of, by round, and that multiple at the maximum: one that others
+ * divide, so that a branch which takes even extents alone is met. */
 static const int64_t bases[TN_PROBE_ROUNDS] = {1, 60, 480};
-enum { OTHER_MULTIPLE = 7, FIRST_PRIME = 11 };
+enum { OTHER_MULTIPLE = 12, FIRST_PRIME = 11 };
 
 static bool is_prime(int64_t number) {
     for (int64_t divisor = 2; divisor * divisor <= number; divisor++)

@@ -24,7 +24,7 @@ typedef struct node_parts {
     const tn_attribute *const *attributes;
 } node_parts;
 
-static void add_node(tn_graph *graph, node_parts parts, tn_tensor_id *out_ids) {
+static void value_node(tn_graph *graph, node_parts parts, tn_tensor_id *out_ids) {
     const tn_node_description node = {.size = sizeof(node),
                                       .version = parts.version,
                                       .domain = parts.domain,
@@ -38,7 +38,7 @@ static void add_node(tn_graph *graph, node_parts parts, tn_tensor_id *out_ids) {
     run_must(tn_graph_add_node(graph, &node, out_ids));
 }
 
-static tn_status load(run_test *test, uint32_t flags) {
+static tn_status load_network(run_test *test, uint32_t flags) {
     uint64_t bytes = 0;
     const tn_builder_options options = {
         .size = sizeof(options), .threads = 1, .flags = TN_BUILD_NO_TIMING | flags};
@@ -75,7 +75,7 @@ static void make_loop(run_test *test) {
     run_must(tn_graph_add_constant(body, "tail", TN_STRING, 0, NULL, &mark, sizeof(tn_string) + 1,
                                    &tail));
     const tn_tensor_id parts[] = {v, tail};
-    add_node(body, (node_parts){"", "StringConcat", 20, 2, 1, parts, 0, NULL}, &longer);
+    value_node(body, (node_parts){"", "StringConcat", 20, 2, 1, parts, 0, NULL}, &longer);
     run_output(body, go, "go_out");
     run_output(body, longer, "v_out");
     run_output(body, longer, "stacked");
@@ -84,7 +84,7 @@ static void make_loop(run_test *test) {
         .size = sizeof(attribute), .type = TN_FIELD_GRAPH, .name = "body", .graph = given};
     const tn_attribute *const attributes[] = {&attribute};
     const tn_tensor_id inputs[] = {n, TN_NO_TENSOR, x};
-    add_node(test->graph, (node_parts){"", "Loop", 13, 3, 2, inputs, 1, attributes}, made);
+    value_node(test->graph, (node_parts){"", "Loop", 13, 3, 2, inputs, 1, attributes}, made);
     run_output(test->graph, made[0], "y");
     run_output(test->graph, made[1], "all");
 }
@@ -118,7 +118,7 @@ static void test_words_in_a_loop_allocate_nothing_where_sizes_repeat(void **stat
     run_test *test = *state;
     const int64_t counts[] = {5, 2, 0, 9, 1};
     make_loop(test);
-    run_must(load(test, 0));
+    run_must(load_network(test, 0));
     run_must(tn_context_create(test->engine, &test->context));
     for (int i = 0; i < 10; i++)
         run_must(run_words(test->context, counts[i % 5]));
@@ -131,7 +131,7 @@ static void test_words_in_a_loop_allocate_nothing_where_sizes_repeat(void **stat
 static void test_words_in_a_loop_by_references(void **state) {
     run_test *test = *state;
     make_loop(test);
-    run_must(load(test, TN_BUILD_REFERENCE));
+    run_must(load_network(test, TN_BUILD_REFERENCE));
     run_must(tn_context_create(test->engine, &test->context));
     for (int64_t count = 4; count >= 0; count--)
         run_must(run_words(test->context, count));
@@ -149,7 +149,7 @@ static tn_status live_once(run_test *test) {
 static void check_each_allocation(run_test *test, uint32_t flags) {
     tn_status status = TN_ERROR_MEMORY;
     make_loop(test);
-    run_must(load(test, flags));
+    run_must(load_network(test, flags));
     for (uint64_t step = 1; status != TN_OK; step++) {
         test->allocator.fail_at = test->allocator.allocations + step;
         status = live_once(test);
@@ -189,14 +189,17 @@ static void test_an_empty_sequence_is_not_none(void **state) {
     const float item[2] = {1, 2};
     const int64_t two = 2;
     bool found = false;
+    assert_int_equal(
+        tn_graph_add_kind_input(test->graph, "e", TN_KIND_EACH, TN_NONE, TN_F32, &optional),
+        TN_ERROR_ARGUMENT); /* a kind of ports alone */
     run_must(tn_graph_add_kind_input(test->graph, "o", TN_KIND_OPTIONAL_SEQUENCE, TN_NONE, TN_F32,
                                      &optional));
     input_of(test->graph, "x", TN_F32, 1, 2);
-    add_node(test->graph, (node_parts){"Tenon", "OptionalHasSequence", 1, 1, 1, &optional, 0, NULL},
-             &has);
+    value_node(test->graph,
+               (node_parts){"Tenon", "OptionalHasSequence", 1, 1, 1, &optional, 0, NULL}, &has);
     run_output(test->graph, has, "has");
     run_output(test->graph, optional, "same");
-    run_must(load(test, 0));
+    run_must(load_network(test, 0));
     run_must(tn_context_create(test->engine, &test->context));
     assert_int_equal(tn_context_set_element(test->context, 0), TN_ERROR_STATE);
     assert_int_equal(tn_context_set_element(test->context, 1), TN_ERROR_ARGUMENT);

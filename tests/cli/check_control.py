@@ -162,6 +162,17 @@ def windows():
                        [info("x", F, 5), info("n", I)], [("y", F, None), ("t", F, "n")]))
 
 
+def ranks_in_turn():
+    """What is carried has another rank in each iteration; one branch takes even extents alone, which the ends of a profile are not."""
+    rank = node("If", "is_even", "w", then_branch=graph("then", [node("Reshape", "v halves", "t")], [], [("t", F, None)]),
+                else_branch=graph("else", [node("Reshape", "v flat", "e")], [], [("e", F, None)]))
+    body = graph("body", [node("Identity", "go", "go_out"), node("Mod", "i two", "rest"), node("Equal", "rest zero", "is_even"), rank],
+                 [info("i", I), info("go", B), info("v", F, None)], [("go_out", B), ("w", F, None)],
+                 [("two", scalar(2)), ("zero", scalar(0)), ("halves", i64(2, -1)), ("flat", i64(-1))])
+    return model(graph("g", [node("Loop", "n  x", "y", body=body), node("Shape", "y", "s")], [info("x", F, "k"), info("n", I)],
+                       [("y", F, None), ("s", I, None)]))
+
+
 def without_a_count():
     body = graph("body", [node("Add", "v one", "v_out"), node("Less", "v_out ten", "go_out")],
                  [info("i", I), info("go", B), info("v", F)], [("go_out", B), ("v_out", F), ("v_out", F)],
@@ -246,6 +257,7 @@ CASES = [
     (rate, {"x": random(1, 1, 64), "sr": scalar(16000)}, {"x": random(1, 1, 64), "sr": scalar(8000)}),
     (while_states, *({"x": random(3), "limit": scalar(n, np.int32)} for n in (0, 1, 4, 9))),
     (for_over_extent, *({"x": random(n, 3)} for n in (4, 1, 30))),
+    (ranks_in_turn, *({"x": random(6), "n": scalar(n)} for n in (0, 1, 2, 3))),
     (windows, *({"x": random(5), "n": scalar(n)} for n in (1, 3, 4))),
     (without_a_count, {"c": flag(True), "v": scalar(3, np.float32)}, {"c": flag(False), "v": scalar(3, np.float32)},
      {"c": flag(True), "v": scalar(-100, np.float32)}),

@@ -100,7 +100,7 @@ def growing_words():
 
 
 def swapped_words():
-    """Two tensors of strings change places in each iteration, and one goes through as it is."""
+    """Two tensors of strings are swapped in each iteration, and one goes through as it is."""
     body = graph("body", [KEEP, node("Identity", "b", "a_out"), node("StringConcat", "a same", "b_out"), node("Identity", "same", "s_out"),
                           node("Equal", "a b", "is_same")],
                  [*COUNT, info("a", S, None), info("b", S, None), info("same", S, None)],
@@ -190,7 +190,7 @@ def lists_of_words_by_hand(x, tail, c):
 # ---- optionals of sequences -----------------------------------------------------------------------------------------
 
 def optional_list(kind):
-    """An optional in and out; what is in it, or a list in its place."""
+    """An optional in and out; what is in it, or another list."""
     return model([node("OptionalHasElement", "o", "has"),
                   branches("has", [node("OptionalGetElement", "o", "got")], [node("SequenceConstruct", "x x", "made")], [list_of("got", kind)],
                            [list_of("made", kind)], "list"),

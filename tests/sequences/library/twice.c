@@ -34,5 +34,6 @@ static tn_status run(tn_call *call) {
 
 static const tn_port inputs[] = {TN_PORT("map", "map(string,f32)", 0, "a map")};
 static const tn_port outputs[] = {TN_PORT("list", "seq(map(i64|string,f32))", 0, "three maps")};
+static const char *const cases[] = {"| map=string[2]{a,} map=f32[2]", "| map=string[0] map=f32[0]"};
 const tn_operator twice_operator = {SEQUENCE_OPERATOR("MapTwice", "a map in a list"),
-                                    TN_INPUTS(inputs), TN_OUTPUTS(outputs)};
+                                    TN_INPUTS(inputs), TN_OUTPUTS(outputs), TN_CASES(cases)};
