@@ -31,19 +31,20 @@ static double now_ms(clockid_t clock) {
     return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
 }
 
-/* Inputs of zeros, in the shapes that the plan is made for. */
+/* Inputs of zeros in 32-bit floats, in the shapes that the plan is made for. */
 static tn_status bind_inputs(timed_plan *plan) {
     for (uint32_t i = 0; i < tn_engine_input_count(plan->engine); i++) {
         const tn_port_info *info = tn_engine_input(plan->engine, i);
+        const tn_profile_input *range = tn_engine_profile(plan->engine, i);
         uint64_t count = 1;
-        for (uint32_t axis = 0; axis < info->rank; axis++) {
-            if (info->extents[axis] < 1) return TN_ERROR_UNSUPPORTED;
-            count *= (uint64_t)info->extents[axis];
-        }
-        float *data = info->type == TN_F32 ? calloc(count, sizeof *data) : NULL;
-        if (!data) return TN_ERROR_UNSUPPORTED;
-        const tn_status status =
-            tn_context_bind_input(plan->context, i, data, count * sizeof *data);
+        if (!range || info->type != TN_F32) return TN_ERROR_UNSUPPORTED;
+        for (uint32_t axis = 0; axis < range->rank; axis++)
+            count *= (uint64_t)range->optimum[axis];
+        float *data = calloc(count, sizeof *data);
+        if (!data) return TN_ERROR_MEMORY;
+        tn_status status = tn_context_set_shape(plan->context, i, range->rank, range->optimum);
+        if (status == TN_OK)
+            status = tn_context_bind_input(plan->context, i, data, count * sizeof *data);
         if (status != TN_OK) return status;
     }
     return TN_OK;

@@ -10,6 +10,9 @@ set(level_options_avx512 ${level_optimisation} -mavx512f -mavx512bw -mavx512vl -
 set(level_options_avx512vnni ${level_optimisation} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx2 -mfma
     -mf16c -mprefer-vector-width=512 -ffp-contract=fast)
 
+# Beside the levels of tenon/kit/levels.h, and of Tenon's own loops alone: products on AMX's tiles.
+set(level_options_amx ${level_options_avx512vnni} -mamx-tile -mamx-int8)
+
 # Writes the file of one header at one level, `source`.
 function(tenon_level_file source header names level)
     set(defines "")

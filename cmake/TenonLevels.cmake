@@ -12,6 +12,9 @@ if(NOT TENON_SANITIZE AND NOT TENON_BUILD_FUZZERS)
     endif()
 endif()
 
+# Headers of loops that compute what their references do to the last bit: products are rounded before they are added.
+set(levels_of_exact_loops "kit/int8/tile_product" "layers/resize/quantized/bytes")
+
 # The header; what it is to be given the name of, with the name but for the level; the levels.
 set(tenon_levels
     "kit/elementwise/rows_body.h: TN_ROWS_LEVEL=tn_rows: baseline avx2 avx512"
@@ -20,6 +23,7 @@ set(tenon_levels
     "kit/int8/dot_body.h: TN_DOT_LEVEL=tn_dot: baseline avx2 avx512vnni"
     "kit/int8/narrow_dot_body.h: TN_DOT_LEVEL=tn_narrow_dot: avx2"
     "kit/operator/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512"
+    "kit/int8/tile_product_body.h: TN_TILE_LEVEL=tn_tile: amx"
     "kit/order/order_body.h: TN_ORDER_LEVEL=tn_order: baseline avx2 avx512"
     "kit/int8/integer_rows_body.h: TN_INTEGER_ROWS_LEVEL=tn_integer_rows: baseline avx2 avx512vnni"
     "kit/math/byte_table_body.h: TN_BYTE_TABLE_APPLY=tn_byte_table_apply: avx2 avx512"
@@ -42,8 +46,10 @@ set(tenon_levels
     "layers/linear_attention/step_body.h: TN_LINEAR_LEVEL=tn_linear: baseline avx2 avx512"
     "layers/lrn/columns_body.h: TN_LRN_LEVEL=tn_lrn: baseline avx2 avx512"
     "kit/gemm/matrix_types_body.h: TN_MATRIX_TYPES=tn_matrix_types: baseline avx2 avx512"
+    "layers/pool/quantized/means_body.h: TN_MEANS_LEVEL=tn_means: baseline avx2 avx512"
     "layers/pool/rows_body.h: TN_POOL_ROWS_LEVEL=tn_pool_rows: baseline avx2 avx512"
     "layers/recurrent/step_body.h: TN_RECURRENT_STEP_LEVEL=tn_recurrent_step: baseline avx2 avx512"
+    "layers/resize/quantized/bytes_body.h: TN_RESIZE_BYTES_LEVEL=tn_resize_bytes: baseline avx2 avx512"
     "layers/rotary_embedding/rotate_body.h: TN_ROTARY_FUNCTION=tn_rotary: baseline avx2 avx512"
     "layers/softmax/bytes_body.h: TN_SOFTMAX_BYTES_LEVEL=tn_softmax_bytes: baseline avx2 avx512"
     "layers/softmax/lanes_body.h: TN_SOFTMAX_LEVEL=tn_softmax: baseline avx2 avx512")
@@ -90,6 +96,10 @@ macro(tenon_level_sources variable)
                 if(stem IN_LIST levels_of_short_loops)
                     set_property(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c APPEND PROPERTY COMPILE_OPTIONS
                         ${short_loops_options})
+                endif()
+                if(stem IN_LIST levels_of_exact_loops)
+                    set_property(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c APPEND PROPERTY COMPILE_OPTIONS
+                        -ffp-contract=off)
                 endif()
                 list(APPEND ${variable} ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c)
             endif()

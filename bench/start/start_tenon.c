@@ -115,10 +115,11 @@ int main(int argc, char **argv) {
         return fail("engine");
     if (tn_context_create(engine, &context) != TN_OK) return fail("context");
     const tn_port_info *port = tn_engine_input(engine, 0);
+    const tn_profile_input *made_for = tn_engine_profile(engine, 0);
     int64_t extents[16];
     size_t count = 1;
     for (uint32_t i = 0; i < port->rank && i < 16; i++) {
-        extents[i] = port->extents[i] < 0 ? 1 : port->extents[i];
+        extents[i] = made_for ? made_for->optimum[i] : port->extents[i] < 0 ? 1 : port->extents[i];
         count *= (size_t)extents[i];
     }
     if (range.greatest > 0) {

@@ -2,6 +2,7 @@
 /* Reading test cases; see case.h. */
 #include "case.h"
 #include "strings/strings.h"
+#include "base/decimal.h"
 #include "base/status.h"
 #include "plugin/fields/fields_private.h"
 #include "plugin/sequences/kinds.h"
@@ -165,7 +166,7 @@ static tn_status read_values(reader *r, tn_case_input *input, size_t count) {
     size_t read = 0;
     for (; *r->at && *r->at != '}'; read++) {
         char *end;
-        const double value = strtod(r->at, &end);
+        const double value = tn_decimal_read(r->at, &end);
         if (end == r->at || read == count)
             return fail_at(r, "as many numbers as the shape has elements");
         if (tn_type_is_float(input->type))

@@ -4,7 +4,8 @@
  * x=f32[1,3,8,8] sizes=i64[2]{4,4}": NAME=TYPE[EXTENTS], then the values in braces where they
  * matter; all others are drawn at random, the same ones every time. Behind a second '|' may stand
  * what comes out: outputs, with values or without. The items of a sequence, and of an optional, are
- * tensors that repeat its name, "list=f32[2,3] list=f32[1,3]"; "list=f32": it has none.
+ * tensors that repeat its name, "list=f32[2,3] list=f32[1,3]"; "list=f32": it has none. Of maps
+ * they are the keys, each once, and the values in turn: "map=string[2]{a,b} map=f32[2]".
  */
 #ifndef TN_CONFORMANCE_CASES_CASE_H
 #define TN_CONFORMANCE_CASES_CASE_H
@@ -19,7 +20,8 @@ typedef struct tn_case_input {
     void *data; /* linear, 64-byte aligned */
     size_t bytes;
     bool has_values;
-    bool is_none; /* of a sequence or an optional: it has no item, of this type */
+    bool is_none;  /* of a sequence, an optional or maps: it has no item, of this type */
+    bool is_empty; /* the same, but of an optional of a sequence, which has one without items */
 } tn_case_input;
 
 typedef struct tn_case {

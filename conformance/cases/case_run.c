@@ -59,18 +59,23 @@ static tn_status add_input(tn_graph *graph, const tn_operator *op, const tn_case
 static tn_status add_port(tn_graph *graph, const tn_operator *op, const tn_case *c, uint32_t port,
                           const tn_case_options *w, tn_tensor_id *inputs, uint32_t *inout_count) {
     const uint32_t kind = tn_case_kind(&op->inputs[port]), first = *inout_count;
-    uint32_t count = first;
-    tn_type type = TN_NONE;
+    uint32_t count = first, seen = 0;
+    tn_case_list list = {0};
     for (uint32_t i = 0; i < c->input_count && count < MOST; i++) {
         if (c->inputs[i].port != port) continue;
-        type = c->inputs[i].type;
+        if (tn_kind_is_map(kind) && seen++ % 2 == 0)
+            list.key_type = c->inputs[i].type;
+        else
+            list.type = c->inputs[i].type;
+        list.has_element =
+            kind == TN_KIND_OPTIONAL_SEQUENCE && (!c->inputs[i].is_none || c->inputs[i].is_empty);
         if (!c->inputs[i].is_none) TN_TRY(add_input(graph, op, c, i, w, &inputs[count++]));
     }
-    if (kind && type != TN_NONE) {
-        TN_TRY(tn_case_add_list(graph, kind, type, count - first, &inputs[first], &inputs[first]));
+    if (kind && list.type != TN_NONE) {
+        TN_TRY(tn_case_add_list(graph, kind, &list, count - first, &inputs[first], &inputs[first]));
         count = first + 1;
     }
-    if (type == TN_NONE && !(op->inputs[port].flags & TN_PORT_VARIADIC))
+    if (list.type == TN_NONE && !(op->inputs[port].flags & TN_PORT_VARIADIC))
         inputs[count++] = TN_NO_TENSOR;
     *inout_count = count;
     return TN_OK;

@@ -30,24 +30,31 @@ size_t tn_outcome_elements(const tn_outcome *outcome, uint32_t output);
 typedef struct tn_case_options {
     const char *pin; /* "Op=kernel", or null */
     bool is_reference, are_constant;
-    bool asks_all;    /* for optional outputs, too */
-    bool is_guarded;  /* the engine's guarded runs */
-    bool reads_lists; /* sequences and optionals that the node reads are outputs as well, behind its
-                         own, as they are when it has run */
+    bool asks_all;     /* for optional outputs, too */
+    bool is_guarded;   /* the engine's guarded runs */
+    bool reads_lists;  /* sequences, optionals and maps that the node reads are outputs as well,
+                          behind its  own, as they are when it has run */
     uint32_t provided; /* 1 + the case's input that is no constant in any event; 0: none */
     uint32_t threads;
 } tn_case_options;
 
 /* The node's name, which a model may have, too: who takes it for a format reads what is no text. */
 #define TN_CASE_NODE "node %s%s%s%s%s%s%s%s"
-/* --- lists.c: around nodes that read or write sequences and optionals --- */
+/* --- lists.c: around nodes that read or write sequences, optionals and maps --- */
 uint32_t tn_case_kind(const tn_port *port); /* TN_KIND_... */
 /* The operators that the graph of such a case needs; nothing for others. */
 tn_status tn_case_take_lists(tn_runtime *runtime, const tn_operator *op);
-tn_status tn_case_add_list(tn_graph *graph, uint32_t kind, tn_type type, uint32_t count,
+/* What is said of a list beside its items. */
+typedef struct tn_case_list {
+    tn_type type, key_type; /* key_type: of maps, else TN_NONE */
+    bool has_element;       /* of an optional of a sequence */
+} tn_case_list;
+tn_status tn_case_add_list(tn_graph *graph, uint32_t kind, const tn_case_list *list, uint32_t count,
                            const tn_tensor_id *items, tn_tensor_id *out_list);
+/* As how many outputs of the graph tn_case_add_outputs has a tensor of this kind. */
+uint32_t tn_case_spread_count(uint32_t kind);
 /* A tensor as an output of the graph; a list as two: all shapes, each with its rank before it, and
- * all elements. */
+ * all elements; maps as a third one: all keys, where the elements are the values. */
 tn_status tn_case_add_outputs(tn_graph *graph, uint32_t kind, tn_tensor_id tensor);
 
 /* A graph of one node; its inputs are named "in" and the case's input's number. With sequences

@@ -106,9 +106,10 @@ static bool is_for_lists(const char *id) {
 
 const char *tn_needs_missing(const tn_rule *rule, const tn_test *test) {
     if (test->op && test->op->outputs && tn_operator_has_kinds(test->op)) {
-        if (!is_for_lists(rule->id)) return "of sequences and optionals: see the rule sequences";
+        if (!is_for_lists(rule->id))
+            return "of sequences, optionals and maps: see the rule sequences";
     } else if (test->op && strcmp(rule->id, "sequences") == 0) {
-        return "the operator has neither sequences nor optionals";
+        return "the operator has neither sequences nor optionals nor maps";
     }
     for (size_t i = 0; test->op && i < sizeof(needs) / sizeof(needs[0]); i++)
         if (strcmp(needs[i].rule, rule->id) == 0 && !needs[i].is_met(test)) return needs[i].missing;

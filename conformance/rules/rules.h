@@ -165,6 +165,12 @@ void tn_rule_run_types(const tn_test *test, tn_verdict *verdict);
 /* --- rules_flush.c --- */
 /* A part of matches-reference: nothing is read between a tensor's end and its alignment's. */
 void tn_rule_run_flush(const tn_test *test, tn_verdict *verdict);
+/* --- rules_commas.c --- */
+/* A part of matches-reference: in a locale with decimal commas. */
+void tn_rule_run_with_commas(const tn_test *test, tn_verdict *verdict);
+/* --- rules_stead.c --- */
+/* A part of plan: a node at the addresses of one that is gone. */
+void tn_rule_run_in_stead(const tn_test *test, tn_verdict *verdict);
 /* --- rules_sharing.c --- */
 /* A part of plan: two nodes that have constants in common. */
 void tn_rule_run_sharing(const tn_test *test, tn_verdict *verdict);
@@ -229,6 +235,13 @@ void tn_rule_has_reference(const tn_test *test, tn_verdict *verdict);
 void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict);
 /* A part of shape-rule, in rules_sizes.c: extents and needed values that no case has. */
 void tn_rule_infer_sizes(const tn_test *test, tn_verdict *verdict);
+/* Gives the inputs of a probe a longer axis, and the outputs the shapes that the shape rule says;
+ * false: it is refused, or is a constant's. */
+bool tn_sizes_infer(tn_probe *probe, uint32_t axis, int64_t extent, const char *during,
+                    tn_verdict *verdict);
+/* --- rules_workspace.c --- */
+/* A part of reshape: the workspace of shapes beyond 32 bits. */
+void tn_rule_run_workspace(const tn_test *test, tn_verdict *verdict);
 void tn_rule_row(const tn_test *test, tn_verdict *verdict);
 void tn_rule_expression(const tn_test *test, tn_verdict *verdict);
 void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict);

@@ -256,6 +256,31 @@ static void add_nearly(tn_variant_values *v, const tn_test *test, const tn_field
     add(v, text);
 }
 
+/* What other cases give, and the case's own with other digits: of a text that has a grammar most
+ * others are refused. */
+static void add_related(tn_variant_values *v, const tn_test *test, const tn_field *field) {
+    enum { MOST_CASES = 12 };
+    const char *given = tn_variant_given(test->text, field->name);
+    const char *own = given ? given + strlen(field->name) + 1 : field->fallback;
+    const size_t length = given ? (size_t)(end_of_value(given) - own) : own ? strlen(own) : 0;
+    char text[TN_VARIANT_VALUE];
+    for (uint64_t i = 0; i < test->op->case_count && i < MOST_CASES; i++) {
+        const char *other = tn_variant_given(test->op->cases[i], field->name);
+        if (!other || test->op->cases[i] == test->text) continue;
+        const char *value = other + strlen(field->name) + 1;
+        if (snprintf(text, sizeof(text), "%.*s", (int)(end_of_value(other) - value), value) <
+            TN_VARIANT_VALUE)
+            add(v, text);
+    }
+    if (length == 0 || length + 1 > sizeof(text) || !memchr(own, '.', length) ||
+        memchr(own, ' ', length))
+        return;
+    snprintf(text, sizeof(text), "%.*s", (int)length, own);
+    for (char *at = text; *at; at++)
+        if (*at >= '0' && *at <= '8') ++*at;
+    add(v, text);
+}
+
 /* Short ones and long ones, or lists of them. */
 static void add_texts(tn_variant_values *v, bool is_list) {
     static const size_t lengths[] = {1, MANY + 1, TN_VARIANT_VALUE - 8};
@@ -297,4 +322,6 @@ void tn_variant_list(const tn_test *test, const tn_field *field, bool is_large,
     if ((type == TN_FIELD_STRING || type == TN_FIELD_STRINGS) && !field->choices && !is_large)
         add_texts(v, type == TN_FIELD_STRINGS);
     if (type == TN_FIELD_STRING && !field->choices && !is_large) add_nearly(v, test, field);
+    if ((type == TN_FIELD_STRING || type == TN_FIELD_STRINGS) && !field->choices && !is_large)
+        add_related(v, test, field);
 }

@@ -22,20 +22,31 @@ static double draw_fraction(uint64_t *state) {
 }
 
 const char *tn_values_name(uint32_t values) {
-    static const char *const names[] = {"the case's", "small", "wide",     "large",    "extreme",
-                                        "equal",      "zeros", "negative", "positive", "huge",
-                                        "special",    "tied",  "sorted",   "high"};
+    static const char *const names[] = {
+        "the case's", "small", "wide",    "large", "extreme", "equal", "zeros", "negative",
+        "positive",   "huge",  "special", "tied",  "sorted",  "high",  "tiny",  "one of all"};
     return values < TN_VALUES_ALL_COUNT ? names[values] : "";
+}
+
+/* The texts of a kind of values. */
+static uint32_t text_kind(uint32_t values) {
+    static const uint32_t kinds[TN_VALUES_ALL_COUNT] = {
+        [TN_VALUES_SMALL] = TN_CASE_ANY_TEXTS,   [TN_VALUES_WIDE] = TN_CASE_ANY_TEXTS,
+        [TN_VALUES_EQUAL] = TN_CASE_ANY_TEXTS,   [TN_VALUES_SAME] = TN_CASE_ANY_TEXTS,
+        [TN_VALUES_TIES] = TN_CASE_PREFIXES,     [TN_VALUES_BELOW] = TN_CASE_BLANKS,
+        [TN_VALUES_ABOVE] = TN_CASE_NUMBERS,     [TN_VALUES_LARGE] = TN_CASE_LENGTHS,
+        [TN_VALUES_ENDS] = TN_CASE_BROKEN_TEXTS,
+    };
+    return values < TN_VALUES_ALL_COUNT ? kinds[values] : TN_CASE_NO_TEXTS;
 }
 
 bool tn_values_apply(tn_type type, uint32_t values) {
     if (type == TN_NONE) return values <= TN_VALUES_SMALL;
     if (type == TN_BOOL)
         return values <= TN_VALUES_SMALL || values == TN_VALUES_BELOW || values == TN_VALUES_ABOVE;
-    if (type == TN_STRING)
-        return values == TN_VALUES_CASE || values == TN_VALUES_SMALL || values == TN_VALUES_WIDE ||
-               values == TN_VALUES_EQUAL;
-    if (values == TN_VALUES_SORTED) return true;
+    if (type == TN_STRING) return text_kind(values) != TN_CASE_NO_TEXTS || values == TN_VALUES_CASE;
+    if (values == TN_VALUES_SORTED || values == TN_VALUES_SAME) return true;
+    if (values == TN_VALUES_TINY) return tn_type_is_float(type) && tn_type_bits(type) >= 16;
     if (values == TN_VALUES_HIGH) return tn_type_is_integer(type) && tn_type_bits(type) >= 32;
     if (values == TN_VALUES_BELOW && tn_type_is_integer(type)) return tn_type_is_signed(type);
     if (values > TN_VALUES_EQUAL)
@@ -56,8 +67,21 @@ static double draw_special(uint64_t *state, double fraction) {
     return drawn < SPECIALS ? specials[drawn] : 2 * fraction;
 }
 
+/* A million units of the least number at most, so that their ratios are as exact as those of
+ * others. */
+static double draw_tiny(tn_type type, double fraction) {
+    const double unit = type == TN_F16    ? 0x1p-24
+                        : type == TN_BF16 ? 0x1p-133
+                        : type == TN_F64  ? 0x1p-1074
+                                          : 0x1p-149;
+    const double most = type == TN_F16 ? 1023 : type == TN_BF16 ? 127 : 1 << 20;
+    return rint(fraction * most) * unit;
+}
+
 static double draw_float(tn_type type, uint32_t values, uint64_t *state) {
     const double fraction = draw_fraction(state);
+    if (values == TN_VALUES_TINY) return draw_tiny(type, fraction);
+    if (values == TN_VALUES_SAME) return 1;
     if (values == TN_VALUES_EQUAL) return rint(4 * fraction) / 2;
     if (values == TN_VALUES_ZEROS)
         return tn_random_below(state, 2) ? -0.0 : fraction + copysign(1, fraction);
@@ -125,13 +149,15 @@ static int64_t draw_integer(tn_type type, uint32_t values, uint64_t *state) {
     if (values == TN_VALUES_ENDS) return draw_end(type, state);
     if (values == TN_VALUES_HIGH) return draw_high(type, state);
     if (values == TN_VALUES_EQUAL) return (int64_t)tn_random_below(state, 3);
+    if (values == TN_VALUES_SAME) return 1;
     if (values == TN_VALUES_BELOW) return -1 - (int64_t)tn_random_below(state, 8);
     return (int64_t)tn_random_below(state, 8);
 }
 
 /* All false, all true, or any. */
 static int64_t draw_truth(uint32_t values, uint64_t *state) {
-    if (values == TN_VALUES_BELOW || values == TN_VALUES_ABOVE) return values == TN_VALUES_ABOVE;
+    if (values == TN_VALUES_BELOW) return 0;
+    if (values == TN_VALUES_ABOVE || values == TN_VALUES_SAME) return 1;
     return (int64_t)tn_random_below(state, 2);
 }
 
@@ -145,6 +171,20 @@ static void store(void *data, tn_type type, size_t index, int64_t value) {
         tn_element_set_i64(data, type, index, (int64_t)((uint64_t)value << unused) >> unused);
     } else {
         tn_element_set_i64(data, type, index, (int64_t)((uint64_t)value << unused >> unused));
+    }
+}
+
+/* The last ones of very many are the greatest and the least: their positions take more than 16
+ * bits.
+ */
+static void put_peaks(void *data, tn_type type, size_t count) {
+    enum { PEAKS = 16, MANY = 1 << 16, ABOVE = 8 };
+    for (size_t i = count - PEAKS; count > MANY && i < count; i++) {
+        const int64_t rest = (int64_t)(count - i), peak = i % 2 ? ABOVE + rest : -ABOVE - rest;
+        if (tn_type_is_float(type))
+            tn_element_set_f64(data, type, i, (double)peak);
+        else if (tn_type_is_integer(type) && (peak > 0 || tn_type_is_signed(type)))
+            tn_element_set_i64(data, type, i, peak);
     }
 }
 
@@ -177,14 +217,20 @@ static uint64_t draw_equal(uint64_t *state) {
     return tn_random_below(state, 3) + tn_random_below(state, 2) * TN_CASE_SECOND_STRING;
 }
 
+static tn_string draw_string(uint32_t values, size_t index, uint64_t *state) {
+    const uint32_t kind = text_kind(values);
+    const uint64_t number = values == TN_VALUES_EQUAL  ? draw_equal(state)
+                            : values == TN_VALUES_SAME ? 1
+                            : values == TN_VALUES_WIDE ? draw_text(index, state)
+                                                       : tn_random_next(state);
+    return kind > TN_CASE_ANY_TEXTS ? tn_case_draw_text(kind, number) : tn_case_draw_string(number);
+}
+
 void tn_values_draw(void *data, tn_type type, size_t count, uint32_t values,
                     uint64_t *inout_state) {
     if (type == TN_STRING) {
         for (size_t i = 0; i < count; i++)
-            ((tn_string *)data)[i] =
-                tn_case_draw_string(values == TN_VALUES_EQUAL  ? draw_equal(inout_state)
-                                    : values == TN_VALUES_WIDE ? draw_text(i, inout_state)
-                                                               : tn_random_next(inout_state));
+            ((tn_string *)data)[i] = draw_string(values, i, inout_state);
         return;
     }
     if (values == TN_VALUES_SORTED && type != TN_BOOL) {
@@ -200,4 +246,5 @@ void tn_values_draw(void *data, tn_type type, size_t count, uint32_t values,
         else
             store(data, type, i, draw_integer(type, values, inout_state));
     }
+    if (values == TN_VALUES_EQUAL) put_peaks(data, type, count);
 }

@@ -34,8 +34,14 @@ enum {
     /* of what averages: integers of 32 and 64 bits of which two leave the type when they are added,
      * all above 0 */
     TN_VALUES_HIGH = 13,
-    TN_VALUES_ALL_COUNT = 14
+    TN_VALUES_TINY = 14, /* floats: subnormal ones, whose reciprocals are infinite */
+    TN_VALUES_SAME = 15, /* one value alone, so that more than 65,536 are counted together */
+    TN_VALUES_ALL_COUNT = 16
 };
+
+/* Of strings the kinds are others (strings/strings.h): tied ones have common prefixes and equal
+ * lengths, negative ones are blanks, positive ones decimal numbers, large ones have lengths around
+ * powers of two, extreme ones are no UTF-8. */
 
 /* A generator of 64 bits (splitmix64, Steele et al., "Fast Splittable Pseudorandom Number
  * Generators", 2014). */

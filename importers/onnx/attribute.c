@@ -89,10 +89,14 @@ static tn_status read_int(const tn_onnx_attribute *from, const tn_field *field, 
     return field && field->type == TN_FIELD_TYPE ? set_type(from->i, to) : TN_OK;
 }
 
-/* That of a tensor's elements, which is all that an operator's field can have. */
+/* That of the elements of a tensor, or of a sequence's, which is all that an operator's field can
+ * have. */
 static tn_status read_type(const tn_onnx_attribute *from, tn_attribute *to) {
-    if (from->tp && from->tp->tensor_type) return set_type(from->tp->tensor_type->elem_type, to);
-    return tn_fail(TN_ERROR_UNSUPPORTED, "types are supported of tensors alone");
+    const Tenon__Onnx__TypeProto *type = from->tp;
+    if (type && type->sequence_type) type = type->sequence_type->elem_type;
+    if (type && type->tensor_type) return set_type(type->tensor_type->elem_type, to);
+    return tn_fail(TN_ERROR_UNSUPPORTED,
+                   "types are supported of tensors and of sequences of tensors alone");
 }
 
 static tn_status read_string(tn_arena *arena, const tn_onnx_attribute *from, const tn_field *field,

@@ -102,7 +102,7 @@ static tn_status read_graph(tn_onnx_reader *reader, tn_onnx_scope *scope,
  * before shapes are inferred. */
 static tn_status capture_kind(tn_onnx_reader *reader, const char *name,
                               const tn_import_tensor_info *outer, tn_import_tensor *out_tensor) {
-    if (outer->kind != TN_KIND_SEQUENCE && outer->kind != TN_KIND_OPTIONAL)
+    if (outer->kind == TN_KIND_MAP || outer->kind == TN_KIND_MAPS)
         return tn_fail(TN_ERROR_UNSUPPORTED, "a body captures '%s', which is a map", outer->name);
     return reader->import->services->add_kind_input(reader->graph, name, outer->kind, TN_NONE,
                                                     outer->type, out_tensor);

@@ -196,7 +196,8 @@ static tn_status read_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const t
     bool is_done;
     TN_TRY(tn_error_in(tn_onnx_constant_strings_read(reader, scope, node, &is_done), .node = name));
     if (!is_done) TN_TRY(tn_onnx_zip_map_read(reader, scope, node, name, &is_done));
-    if (!is_done) TN_TRY(tn_error_in(tn_onnx_hand_on(reader, scope, node, &is_done), .node = name));
+    if (!is_done)
+        TN_TRY(tn_error_in(tn_onnx_hand_on(reader, scope, node, name, &is_done), .node = name));
     return is_done ? TN_OK : read_operator_node(reader, scope, node, name);
 }
 

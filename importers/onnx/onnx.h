@@ -110,10 +110,10 @@ tn_status tn_onnx_zip_map_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                const tn_onnx_node *node, const char *name, bool *out_is_done);
 
 /* --- hand_on.c --- */
-/* Whether the node hands on a value of a kind that its operator does not take; then its output's
- * name means the input, or a constant. */
+/* Whether the node was read here, since its operator depends on the kind of value: it hands it on,
+ * so that its output's name means the input, or a constant; or one for sequences was added. */
 tn_status tn_onnx_hand_on(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node,
-                          bool *out_is_done);
+                          const char *name, bool *out_is_done);
 
 /* --- attribute.c --- */
 /* What a node's attribute is once references to the function's attributes are followed; a null

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types of values that are no dense tensors: sequences and optionals of tensors, maps, and
- * sequences of maps. What a file says of the items' shapes is not read.
+ * Types of values that are no dense tensors: sequences and optionals of tensors, optionals
+ * of sequences, maps, and sequences of maps. What a file says of the items' shapes is not read.
  */
 #include "base/status.h"
 #include "importers/onnx/onnx.h"
@@ -41,6 +41,12 @@ tn_status tn_onnx_value_type_read(const Tenon__Onnx__TypeProto *type,
     if (type->sequence_type) {
         out_type->kind = TN_KIND_SEQUENCE;
         return read_items(type->sequence_type->elem_type, "a sequence", out_type);
+    }
+    if (type->optional_type && type->optional_type->elem_type &&
+        type->optional_type->elem_type->sequence_type) {
+        out_type->kind = TN_KIND_OPTIONAL_SEQUENCE;
+        return read_items(type->optional_type->elem_type->sequence_type->elem_type,
+                          "an optional of a sequence", out_type);
     }
     if (type->optional_type) {
         out_type->kind = TN_KIND_OPTIONAL;

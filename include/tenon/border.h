@@ -76,9 +76,10 @@ TN_EXPORT tn_status tn_context_bind_output_strided(tn_context *context, uint32_t
  * values of other kinds
  *
  * Inputs and outputs may be sequences, optionals and maps: tn_port_info.kind says which are. Such a
- * value is made of items (tenon/plugin/sequence.h): the tensors of a sequence, the one of an
- * optional or none, the keys and the values of a map, and one after the other the keys and values
- * of a sequence of maps. They are in the host's memory, for engines on a device as well.
+ * value is made of items (tenon/plugin/sequence.h): the tensors of a sequence, or of the one that
+ * an optional has, the one of an optional or none, the keys and the values of a map, and one after
+ * the other the keys and values of a sequence of maps. They are in the host's memory, for engines
+ * on a device as well.
  *
  *     tn_context_clear_items -> tn_context_append_item, for each item -> tn_context_run
  *         -> tn_context_output_length -> tn_context_output_item, for each item */
@@ -106,6 +107,14 @@ TN_EXPORT tn_status tn_context_clear_items(tn_context *context, uint32_t input);
 TN_EXPORT tn_status tn_context_append_item(tn_context *context, uint32_t input, tn_type type,
                                            uint32_t rank, const int64_t *extents, const void *data,
                                            uint64_t bytes);
+/* Gives an input that is an optional of a sequence its element, which has no items yet: an optional
+ * without one and one of an empty sequence differ. An item that is added does so, too.
+ * TN_ERROR_STATE as of tn_context_append_item; TN_ERROR_ARGUMENT: the input is none such. */
+TN_EXPORT tn_status tn_context_set_element(tn_context *context, uint32_t input);
+/* Whether an output that is an optional, of a tensor or a sequence, has an element. Errors as of
+ * tn_context_output_length; TN_ERROR_ARGUMENT: it is no optional. */
+TN_EXPORT tn_status tn_context_output_has_element(tn_context *context, uint32_t output,
+                                                  bool *out_has_element);
 /* How many items an output has after a run. TN_ERROR_STATE before; TN_ERROR_ARGUMENT: there is no
  * such output, or it is dense. */
 TN_EXPORT tn_status tn_context_output_length(tn_context *context, uint32_t output,

@@ -38,9 +38,9 @@ typedef struct tn_profile {
 
 typedef struct tn_builder_options {
     uint32_t size;
-    uint32_t threads; /* kernels are timed with so many; 0: one for each core that this process may
-                         use */
-    const char *device;       /* null: "cpu" */
+    uint32_t threads;   /* kernels are timed with so many, at most 1024; 0: one for each core that
+                           this process may use */
+    const char *device; /* null: "cpu" */
     const char *timing_cache; /* a file that keeps timings between builds, safe between processes
                                  (by a lock beside it, FILE.lock); one that is damaged or cannot be
                                  written is a warning in the log. Null: none */

@@ -20,9 +20,9 @@ typedef struct tn_context tn_context;
 
 typedef struct tn_engine_options {
     uint32_t size;
-    uint32_t threads; /* of parallel_for and the numerical libraries; 0: as the plan was built. For
-                         another number than that, kernels are chosen again, without timing, and
-                         the log warns */
+    uint32_t threads; /* of parallel_for and the numerical libraries, at most 1024; 0: as the plan
+                         was built. For another number than that, kernels are chosen again, without
+                         timing, and the log warns */
     uint32_t flags;   /* TN_ENGINE_... */
     uint32_t allowed_count;
     const char *const *

@@ -28,7 +28,7 @@ typedef struct tn_operation_description {
      * data, which is read once. Kernels that pack weights (of convolutions, say) are there for
      * constants alone. */
     uint64_t constant_inputs;
-    uint32_t threads;  /* 0: one for each core that this process may use */
+    uint32_t threads;  /* at most 1024; 0: one for each core that this process may use */
     uint32_t reserved; /* 0 */
 } tn_operation_description;
 

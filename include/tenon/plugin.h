@@ -713,12 +713,12 @@ enum {
  *
  * A combination is text: types and formats of the inputs, "->", those of the outputs, like
  * "f32:c16, f32, f32 -> f32:c16". A port is TYPE[:FORMAT][:strided][:counted]; TYPE may join
- * several by '|' or be '*' (those of the group any that the operator allows); FORMAT joins some of
- * linear (the default), nhwc, c2, c4 ... c64; `strided`: its rows may lie apart
- * (tenon/plugin/view.h); `counted`: counted.h; '?' lets a port be absent; "..." after the last port
- * of a side repeats it. Of several types (f32|f16), or formats (f32:nhwc|c8), a node has the same
- * one at every port that lists the same. No combinations: all types that the operator allows,
- * linear.
+ * several by '|' or be '*' (those of the group any that the operator allows) or "*|string"
+ * (strings, too); FORMAT joins some of linear (the default), nhwc, c2, c4 ... c64; `strided`: its
+ * rows may lie apart (tenon/plugin/view.h); `counted`: counted.h; '?' lets a port be absent; "..."
+ * after the last port of a side repeats it. Of several types (f32|f16), or formats (f32:nhwc|c8), a
+ * node has the same one at every port that lists the same. No combinations: all types that the
+ * operator allows, linear.
  *
  * Where the operator has 32-bit floats and the build's precision allows less, a port may name a
  * lower type: f16, bf16, or qi8 and qu8, which are 8-bit integers that stand for floats. Such

@@ -23,8 +23,8 @@ extern "C" {
  * that the runtime's engines share, sleep between runs. */
 typedef struct tn_threads tn_threads;
 
-/* `count` threads, 0: as many as this process has processors. The caller releases it; engines hold
- * one of their own. TN_ERROR_MEMORY. [thread: any] */
+/* `count` threads, at most 1024, 0: as many as this process has processors. The caller releases it;
+ * engines hold one of their own. TN_ERROR_ARGUMENT, TN_ERROR_MEMORY. [thread: any] */
 TN_EXPORT tn_status tn_threads_create(uint32_t count, tn_threads **out_threads);
 TN_EXPORT tn_threads *tn_threads_retain(tn_threads *threads);
 TN_EXPORT void tn_threads_release(tn_threads *threads); /* null is fine */

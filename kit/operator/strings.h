@@ -26,4 +26,26 @@ static inline tn_status tn_strings_append(tn_call *call, int64_t to, const tn_te
     return tn_strings_of(call)->append(call, 0, text, element->bytes, &element->offset);
 }
 
+/* Elements of output `output` become those of a tensor, one after the other in `to`; the bytes that
+ * they name are appended, once each where elements share them. */
+static inline tn_status tn_strings_append_all(tn_call *call, uint32_t output,
+                                              const tn_tensor *tensor, tn_string *to) {
+    const tn_string *from = (const tn_string *)tensor->data;
+    const uint64_t count = tensor->bytes / sizeof(*from), heap_bytes = tensor->heap->bytes;
+    uint64_t bytes = 0, offset = 0;
+    for (uint64_t i = 0; i < count && bytes <= heap_bytes; i++)
+        bytes = from[i].bytes > heap_bytes - bytes ? heap_bytes + 1 : bytes + from[i].bytes;
+    const bool is_shared = bytes > heap_bytes;
+    if (is_shared)
+        TN_TRY(tn_strings_of(call)->append(call, output, tensor->heap->data, heap_bytes, &offset));
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t length;
+        const char *text = tn_string_at(tensor, i, &length);
+        to[i] = (tn_string){offset + from[i].offset, length};
+        if (!is_shared)
+            TN_TRY(tn_strings_of(call)->append(call, output, text, length, &to[i].offset));
+    }
+    return TN_OK;
+}
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See strings.h. */
 #include "cast/strings.h"
+#include "kit/operator/decimal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +24,8 @@ static int write_real(const tn_tensor *x, int64_t element, char *text) {
     if (isinf(value)) return snprintf(text, TEXT_BYTES, value < 0 ? "-INF" : "INF");
     for (int digits = 1; digits <= 17; digits++) {
         length = snprintf(text, TEXT_BYTES, "%.*g", digits, value);
-        tn_element_store_f64(&same, x->type, 0, strtod(text, NULL));
+        tn_decimal_set_point(text);
+        tn_element_store_f64(&same, x->type, 0, tn_decimal_read(text, NULL));
         if (tn_element_load_f64(&same, x->type, 0) == value) break;
     }
     return length;
@@ -65,7 +67,7 @@ static bool read_number(const tn_tensor *y, int64_t element, const char *text) {
     const bool is_real = tn_element_is_real(y->type);
     char *end;
     if (!is_real && read_integer(y, element, text)) return true;
-    const double value = strtod(text, &end);
+    const double value = tn_decimal_read(text, &end);
     if (end == text || *end != '\0') return false;
     if (is_real || y->type == TN_BOOL)
         tn_element_set_f64(y, element, value);

@@ -8,6 +8,7 @@
 #define TN_LAYERS_CONTROL_H
 
 #include "kit/operator/layer.h"
+#include "kit/operator/strings.h"
 #include <tenon/plugin/body.h>
 #include <tenon/plugin/output.h>
 #include <tenon/plugin/sequence.h>

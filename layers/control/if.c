@@ -95,7 +95,7 @@ static tn_status if_facet(tn_call *call, uint32_t input, const char *name, tn_fa
     return TN_OK;
 }
 
-/* What has memory is computed into it, the rest is copied. */
+/* What has memory is computed into it; the rest, and strings, are copied. */
 static tn_status if_reference(tn_call *call) {
     const if_params *params = call->params;
     const bool condition = *(const bool *)call->inputs[0]->data;
@@ -105,7 +105,8 @@ static tn_status if_reference(tn_call *call) {
     for (uint32_t i = 0; i < call->output_count; i++) {
         if (!call->outputs[i]) continue;
         made[i] = (tn_tensor){.size = sizeof(tn_tensor)};
-        const bool is_there = call->outputs[i]->data && !call->outputs[i]->kind;
+        const bool is_there = call->outputs[i]->data && !call->outputs[i]->kind &&
+                              call->outputs[i]->type != TN_STRING;
         results[i] = is_there ? call->outputs[i] : &made[i];
     }
     TN_TRY(tn_control_bodies(call)->run(call, branch, NULL, results));
@@ -121,11 +122,11 @@ static const tn_field if_fields[] = {
 };
 static const tn_port if_inputs[] = {
     TN_PORT("cond", "bool", TN_PORT_VALUE_WANTED, "one element"),
-    TN_PORT("captured", "value(any)", TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_OPTIONAL,
-            "what the branches read"),
+    TN_PORT("captured", "value(any|string)",
+            TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_OPTIONAL, "what the branches read"),
 };
 static const tn_port if_outputs[] = {
-    TN_PORT("outputs", "value(any)",
+    TN_PORT("outputs", "value(any|string)",
             TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_SIZED_BY_RUN,
             "the branch's results, of the same types in both"),
 };
@@ -138,7 +139,7 @@ const tn_operator tn_control_if = {
     TN_FIELDS(if_params, if_fields),
     TN_INPUTS(if_inputs),
     TN_OUTPUTS(if_outputs)};
-static const char *const if_combinations[] = {"bool, *?... -> *..."};
+static const char *const if_combinations[] = {"bool, *|string?... -> *|string..."};
 const tn_kernel tn_control_if_kernel = {
     TN_KERNEL_BEGIN("cpu", "", "If", "branch", 1, "runs the branch's own program"),
     TN_COMBINATIONS(if_combinations), .run = if_reference};

@@ -58,9 +58,11 @@ static tn_status stack_one(loop_run *run, uint32_t index, int64_t iteration,
         TN_TRY(tn_control_reserve(run->call, buffer, buffer->used + slice->bytes));
         to = buffer->memory;
     }
-    if (slice->bytes > 0)
-        memcpy(to + (uint64_t)iteration * slice->bytes, slice->data, slice->bytes);
+    to += (uint64_t)iteration * slice->bytes;
     buffer->used += slice->bytes;
+    if (slice->type == TN_STRING)
+        return tn_strings_append_all(run->call, index, slice, (tn_string *)(void *)to);
+    if (slice->bytes > 0) memcpy(to, slice->data, slice->bytes);
     return TN_OK;
 }
 
@@ -139,11 +141,12 @@ static const tn_port loop_inputs[] = {
             "how many iterations at most; absent: any number"),
     TN_PORT("cond", "bool", TN_PORT_OPTIONAL | TN_PORT_VALUE_WANTED,
             "whether there is a first one; absent: there is"),
-    TN_PORT("v_initial", "value(any)", TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_OPTIONAL,
+    TN_PORT("v_initial", "value(any|string)",
+            TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_OPTIONAL,
             "what is carried into the first iteration"),
 };
 static const tn_port loop_outputs[] = {
-    TN_PORT("v_final_and_scan_outputs", "value(any)",
+    TN_PORT("v_final_and_scan_outputs", "value(any|string)",
             TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_SIZED_BY_RUN,
             "what the last iteration carries out, then what all of them stacked"),
 };
@@ -155,7 +158,7 @@ const tn_operator tn_control_loop = {
     TN_FIELDS(tn_loop_params, loop_fields),
     TN_INPUTS(loop_inputs),
     TN_OUTPUTS(loop_outputs)};
-static const char *const loop_combinations[] = {"i64?, bool?, *?... -> *..."};
+static const char *const loop_combinations[] = {"i64?, bool?, *|string?... -> *|string..."};
 const tn_kernel tn_control_loop_kernel = {
     TN_KERNEL_BEGIN("cpu", "", "Loop", "iterate", 1, "runs the body's own program"),
     TN_COMBINATIONS(loop_combinations), .open = tn_control_open, .close = tn_control_close,

@@ -79,6 +79,10 @@ static tn_status hand_out_items(tn_call *call, tn_tensor *output, const tn_tenso
     const tn_sequence_service *lists =
         (const tn_sequence_service *)call->host->extension(call->host, TN_SEQUENCES);
     uint64_t length = 0;
+    bool has_element = false;
+    if (made->kind == TN_KIND_OPTIONAL_SEQUENCE)
+        TN_TRY(lists->has_element(call, made, &has_element));
+    if (has_element) TN_TRY(lists->set_element(call, output));
     TN_TRY(lists->length(call, made, &length));
     for (uint64_t i = 0; i < length; i++)
         TN_TRY(lists->append_item(call, output, made, i));
@@ -90,6 +94,7 @@ tn_status tn_control_hand_out(tn_call *call, uint32_t output, const tn_tensor *m
     if (output >= call->output_count || !call->outputs[output]) return TN_OK;
     if (made->kind) return hand_out_items(call, call->outputs[output], made);
     TN_TRY(tn_control_memory(call, output, made->rank, made->shape, &data));
+    if (made->type == TN_STRING) return tn_strings_append_all(call, output, made, data);
     if (made->bytes > 0 && data != made->data) memcpy(data, made->data, made->bytes);
     return TN_OK;
 }

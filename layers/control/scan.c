@@ -152,9 +152,21 @@ static bool fits(const scan_run *run, uint32_t output, const tn_tensor *slice) {
     return is_same;
 }
 
+/* The elements of a slice: of strings, with the output's own offsets. */
+static tn_status find_elements(scan_run *run, uint32_t output, const void **out_elements) {
+    const tn_tensor *slice = &run->made[output];
+    tn_control_buffer *buffer = &run->state->outputs[output];
+    *out_elements = slice->data;
+    if (slice->type != TN_STRING) return TN_OK;
+    TN_TRY(tn_control_reserve(run->call, buffer, slice->bytes));
+    *out_elements = buffer->memory;
+    return tn_strings_append_all(run->call, output, slice, (tn_string *)(void *)buffer->memory);
+}
+
 static tn_status stack(scan_run *run, uint32_t output) {
     const tn_scan_ports *ports = &run->ports;
     const tn_tensor *slice = &run->made[output];
+    const void *elements = NULL;
     const tn_tensor *to = run->call->outputs[output];
     const uint32_t index = output - ports->states;
     TN_TRY(lay_out(run, output, slice->rank, slice->shape));
@@ -163,8 +175,9 @@ static tn_status stack(scan_run *run, uint32_t output) {
     if (!fits(run, output, slice))
         return run->call->host->fail(run->call, TN_ERROR_SHAPE,
                                      "output %u stacks slices that differ in shape", output);
+    TN_TRY(find_elements(run, output, &elements));
     if (slice->bytes > 0)
-        scatter(&region, slice->data, (uint64_t)number_of(run, ports->output_directions, index),
+        scatter(&region, elements, (uint64_t)number_of(run, ports->output_directions, index),
                 (unsigned char *)run->memory[output] + (uint64_t)run->sequence * sequence_bytes);
     return TN_OK;
 }
@@ -180,8 +193,10 @@ static tn_status hand_out_state(const scan_run *run, uint32_t index) {
     if (!is_same)
         return run->call->host->fail(run->call, TN_ERROR_SHAPE,
                                      "state %u has another shape after the last slice", index);
-    if (bytes > 0)
-        memcpy((unsigned char *)to->data + (uint64_t)run->sequence * bytes, state->data, bytes);
+    unsigned char *data = (unsigned char *)to->data + (uint64_t)run->sequence * bytes;
+    if (to->type == TN_STRING)
+        return tn_strings_append_all(run->call, index, state, (tn_string *)(void *)data);
+    if (bytes > 0) memcpy(data, state->data, bytes);
     return TN_OK;
 }
 
@@ -287,16 +302,16 @@ static const tn_field scan_8_fields[] = {
 };
 #define STATES TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS
 static const tn_port scan_inputs[] = {
-    TN_PORT("initial_state_and_scan_inputs", "any", STATES,
+    TN_PORT("initial_state_and_scan_inputs", "any|string", STATES,
             "states, then what is scanned, then what the body captured")};
 static const tn_port scan_8_inputs[] = {
     TN_PORT("sequence_lens", "i64", TN_PORT_OPTIONAL,
             "[batch]: how many slices of each sequence are there; absent: all"),
-    TN_PORT("initial_state_and_scan_inputs", "any", STATES,
+    TN_PORT("initial_state_and_scan_inputs", "any|string", STATES,
             "states [batch, ...], then what is scanned [batch, length, ...], then what the body "
             "captured")};
 static const tn_port scan_outputs[] = {
-    TN_PORT("final_state_and_scan_outputs", "any", STATES | TN_PORT_SIZED_BY_RUN,
+    TN_PORT("final_state_and_scan_outputs", "any|string", STATES | TN_PORT_SIZED_BY_RUN,
             "the states behind the last slice, then what is stacked")};
 
 #define SCAN(version, its_params, its_fields, its_inputs)                                          \
@@ -312,8 +327,8 @@ SCAN(8, tn_scan_8_params, scan_8_fields, scan_8_inputs);
 SCAN(9, tn_scan_params, scan_fields, scan_inputs);
 SCAN(11, tn_scan_params, scan_fields, scan_inputs);
 
-static const char *const scan_combinations[] = {"*... -> *..."};
-static const char *const scan_8_combinations[] = {"i64?, *... -> *..."};
+static const char *const scan_combinations[] = {"*|string... -> *|string..."};
+static const char *const scan_8_combinations[] = {"i64?, *|string... -> *|string..."};
 #define SCAN_KERNEL                                                                                \
     TN_KERNEL_BEGIN("cpu", "", "Scan", "slices", 1, "runs the body's own program"),                \
         .open = tn_control_open, .close = tn_control_close, .run = scan_run_kernel

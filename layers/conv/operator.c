@@ -165,6 +165,9 @@ static const char *const halves[] = {"f16, f16, f16? -> f16", "bf16, bf16, bf16?
 TN_WIDENED_KERNELS(widened, tn_conv_direct, "Conv", TN_KERNEL_ANY_SHAPE, halves);
 
 static const tn_kernel *const conv_kernels[] = {
+#if defined(__x86_64__)
+    &tn_q_linear_conv_tiles,     &tn_q_linear_conv_add_tiles,
+#endif
     TN_LEVEL_LIST(widened),      &tn_conv_direct_avx512,        &tn_conv_direct_avx2,
     &tn_conv_direct_baseline,    &tn_conv_int8_avx512vnni,      &tn_conv_int8_avx2,
     &tn_conv_int8_baseline,      &tn_conv_depthwise_avx512vnni, &tn_conv_depthwise_avx2,

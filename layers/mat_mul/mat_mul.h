@@ -17,7 +17,13 @@ typedef struct tn_mat_mul_sizes {
 /* Checks the shapes of a MatMul node. TN_ERROR_SHAPE. */
 tn_status tn_mat_mul_read(tn_call *call, tn_mat_mul_sizes *out_sizes);
 
-extern const tn_kernel *const tn_mat_mul_kernels[21]; /* kernels.c; of these in batched.c: */
+#if defined(__x86_64__)
+enum { TN_MAT_MUL_KERNELS = 23 };
+#else
+enum { TN_MAT_MUL_KERNELS = 21 };
+#endif
+extern const tn_kernel
+    *const tn_mat_mul_kernels[TN_MAT_MUL_KERNELS]; /* kernels.c; of these in batched.c: */
 extern const tn_kernel tn_mat_mul_batched_baseline, tn_mat_mul_batched_avx2,
     tn_mat_mul_batched_avx512;
 /* and in types_kernel.c: */

@@ -3,6 +3,7 @@
  * Maps from keys to values (tenon/plugin/sequence.h) as rows: DictVectorizer and CastMap. zip_map.c
  * makes maps of rows.
  */
+#include "kit/operator/decimal.h"
 #include "ml/map_entry.h"
 
 #include <errno.h>
@@ -180,7 +181,7 @@ static tn_status cast_number(tn_call *call, const tn_tensor *values, int64_t at,
         text[bytes] = '\0';
         errno = 0;
         if (type == TN_F32)
-            *(float *)to = strtof(text, &end);
+            *(float *)to = tn_decimal_read_f32(text, &end);
         else
             *(int64_t *)to = strtoll(text, &end, 10);
         if (bytes > 0 && *end == '\0' && end == text + bytes && (type == TN_F32 || errno == 0))
@@ -200,6 +201,7 @@ static tn_status cast_text(tn_call *call, const tn_tensor *values, int64_t at, t
     } else {
         const int length =
             snprintf(text, sizeof(text), "%f", (double)((const float *)values->data)[at]);
+        tn_decimal_set_point(text);
         to->bytes = (uint64_t)(length > 0 ? length : 0);
     }
     return strings->append(call, 0, from, to->bytes, &to->offset);
@@ -265,10 +267,23 @@ static const tn_field cast_fields[] = {
 static const tn_port cast_inputs[] = {TN_PORT("X", "map(i64,f32|string)", 0, "the map")};
 static const tn_port cast_outputs[] = {TN_PORT("Y", "f32|string|i64", 0, "[1, columns]")};
 
+static const char *const dict_cases[] = {
+    "string_vocabulary=[b,a,cd] | X=string[2]{a,cd} X=f32[2]{0.5,-2}",
+    "int64_vocabulary=[7,-1,3] | X=i64[4]{3,8,-1,0} X=i64[4]",
+    "string_vocabulary=[b] | X=string[1]{b} X=string[1]{word}",
+    "int64_vocabulary=[1,2] | X=i64[0] X=f64[0]",
+};
+static const char *const cast_cases[] = {
+    "| X=i64[3]{3,-1,2} X=f32[3]",
+    "cast_to=TO_INT64 | X=i64[2]{3,1} X=string[2]{12,-7}",
+    "cast_to=TO_STRING map_form=SPARSE max_map=5 | X=i64[2]{4,0} X=f32[2]{0.5,2}",
+    "map_form=SPARSE max_map=3 | X=i64[1]{1} X=f32[1]",
+};
+
 TN_OPERATOR_VERSION(dict, TN_ML, "DictVectorizer", 1, "A map as a row, by a list of keys.",
                     TN_FIELDS(vectorizer_params, dict_fields), TN_INPUTS(dict_inputs),
-                    TN_OUTPUTS(dict_outputs));
+                    TN_OUTPUTS(dict_outputs), TN_CASES(dict_cases));
 TN_OPERATOR_VERSION(cast, TN_ML, "CastMap", 1, "The values of a map as a row.",
                     TN_FIELDS(cast_params, cast_fields), TN_INPUTS(cast_inputs),
-                    TN_OUTPUTS(cast_outputs));
+                    TN_OUTPUTS(cast_outputs), TN_CASES(cast_cases));
 TN_LAYER_WITHOUT_KERNELS(ml_maps, TN_OPERATORS(&dict_1, &cast_1));

@@ -109,9 +109,14 @@ static const tn_field zip_fields[] = {
 };
 static const tn_port zip_inputs[] = {TN_PORT("X", "f32", 0, "[N, C], or [C]: the values")};
 static const tn_port zip_outputs[] = {TN_PORT("Z", "seq(map(i64|string,f32))", 0, "N maps")};
+static const char *const zip_cases[] = {
+    "classlabels_strings=[a,bc,d] | X=f32[2,3]",
+    "classlabels_int64s=[4,-7] | X=f32[2]",
+    "classlabels_int64s=[0] | X=f32[0,1]",
+};
 
 TN_OPERATOR_VERSION(zip, TN_ML, "ZipMap", 1, "A map from class labels to values for each row.",
                     TN_FIELDS(zip_params, zip_fields), TN_INPUTS(zip_inputs),
-                    TN_OUTPUTS(zip_outputs));
+                    TN_OUTPUTS(zip_outputs), TN_CASES(zip_cases));
 
 TN_LAYER_WITHOUT_KERNELS(ml_zip_map, TN_OPERATORS(&zip_1));

@@ -10,6 +10,7 @@
 #include "kit/operator/layer.h"
 #include "kit/widened/widened.h"
 #include "pool/pool.h"
+#include "pool/quantized/means.h"
 #include "pool/rows.h"
 
 /* Two spatial axes, or one; false for what the rows do not do. */
@@ -219,7 +220,7 @@ TN_WIDENED_KERNELS(widened_mean_rows, mean_rows, "AveragePool", TN_KERNEL_ANY_SH
 TN_WIDENED_KERNELS(widened_planes, planes, "GlobalMaxPool", 0, halves);
 TN_WIDENED_KERNELS(widened_means, mean_planes, "GlobalAveragePool", 0, halves);
 
-const tn_kernel *const tn_pool_kernels[39] = {TN_LEVEL_LIST(rows),
+const tn_kernel *const tn_pool_kernels[45] = {TN_LEVEL_LIST(rows),
                                               TN_LEVEL_LIST(mean_rows),
                                               TN_LEVEL_LIST(widened),
                                               TN_LEVEL_LIST(widened_mean_rows),
@@ -235,4 +236,6 @@ const tn_kernel *const tn_pool_kernels[39] = {TN_LEVEL_LIST(rows),
                                               &lp_pool_planes,
                                               &global_max_pool_planes,
                                               &global_average_pool_planes,
-                                              &global_lp_pool_planes};
+                                              &global_lp_pool_planes,
+                                              TN_LEVEL_LIST(tn_quantized_average),
+                                              TN_LEVEL_LIST(tn_quantized_global_average)};

@@ -2,12 +2,13 @@
 /*
  * Pools: the largest element of each window (MaxPool), and where it was found, the mean
  * (AveragePool), or the length by the p-norm (LpPool); and the same of whole planes (GlobalMaxPool,
- * GlobalAveragePool, GlobalLpPool). The references
- * are in reference.c, kernels beside it.
+ * GlobalAveragePool, GlobalLpPool). The references are in reference.c, kernels beside it; means of
+ * 8-bit integers in quantized/.
  */
 #include <tenon/kit/known_steps.h>
 #include "kit/operator/layer.h"
 #include "pool/pool.h"
+#include "pool/quantized/means.h"
 
 #define FIELDS_OF_PADDING                                                                          \
     TN_FIELD_CHOICE(tn_pool_params, auto_pad, TN_FIELD_ENUM, TN_OPTIONAL, "NOTSET",                \
@@ -194,7 +195,9 @@ POOL(global_lp_pool, "GlobalLpPool", "The length of each channel by the p-norm."
      TN_FIELDS(tn_global_lp_pool_params, global_lp_pool_fields), pool_inputs, global_pool_outputs,
      global_pool_infer, global_lp_pool_cases, .traits = 0);
 
-TN_LAYER(pool,
-         TN_OPERATORS(&max_pool, &average_pool, &lp_pool, &global_max_pool, &global_average_pool,
-                      &global_lp_pool),
-         tn_pool_kernels);
+TN_LAYER_WITH_REWRITES(pool,
+                       TN_OPERATORS(&max_pool, &average_pool, &lp_pool, &global_max_pool,
+                                    &global_average_pool, &global_lp_pool,
+                                    &tn_quantized_average_pool_1,
+                                    &tn_quantized_global_average_pool_1),
+                       tn_pool_kernels, tn_means_rewrites);

@@ -41,6 +41,6 @@ tn_status tn_lp_pool_run(tn_call *call) TN_NOEXCEPT;
 tn_status tn_global_lp_pool_run(tn_call *call) TN_NOEXCEPT;
 
 /* kernels.c: those of all pools. */
-extern const tn_kernel *const tn_pool_kernels[39];
+extern const tn_kernel *const tn_pool_kernels[45];
 
 #endif

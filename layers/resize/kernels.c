@@ -7,6 +7,7 @@
 #include "kit/operator/layer.h"
 #include "kit/widened/widened.h"
 #include "resize/kernels.h"
+#include "resize/quantized/resize.h"
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/physical.h"
 #include <tenon/kit/levels.h>
@@ -194,6 +195,7 @@ static const char *const halves[] = {"f16, *?... -> f16", "bf16, *?... -> bf16"}
 TN_WIDENED_KERNEL(widened, separable, "Resize", 0, halves, baseline);
 TN_WIDENED_KERNEL(widened, separable, "Resize", 0, halves, avx2);
 
-const tn_kernel *const tn_resize_kernels[8] = {
-    &widened_avx2, &widened_baseline, &separable_avx2, &separable_baseline,
-    &lanes_avx512, &lanes_avx2,       &lanes_baseline, &tn_resize_int8_nearest};
+const tn_kernel *const tn_resize_kernels[11] = {
+    &widened_avx2,       &widened_baseline,       &separable_avx2,
+    &separable_baseline, &lanes_avx512,           &lanes_avx2,
+    &lanes_baseline,     &tn_resize_int8_nearest, TN_LEVEL_LIST(tn_quantized_resize)};

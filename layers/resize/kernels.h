@@ -5,7 +5,7 @@
 
 #include "resize/resize.h"
 
-extern const tn_kernel *const tn_resize_kernels[8];
+extern const tn_kernel *const tn_resize_kernels[11];
 extern const tn_kernel tn_resize_int8_nearest;
 
 /* Whether the last two axes alone change, each output of them depends on `most_taps` inputs at

@@ -7,6 +7,7 @@
 #include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "resize/kernels.h"
+#include "resize/quantized/resize.h"
 
 #define FIELD_MODE(choices)                                                                        \
     TN_FIELD_CHOICE(tn_resize_params, mode, TN_FIELD_ENUM, TN_OPTIONAL, "nearest", choices,        \
@@ -28,7 +29,7 @@
 
 static const tn_field resize_10_fields[] = {FIELD_MODE("nearest|linear")};
 static const tn_field resize_11_fields[] = {FIELDS_11};
-static const tn_field resize_18_fields[] = {
+const tn_field tn_resize_18_fields[TN_RESIZE_18_FIELDS] = {
     FIELDS_11,
     TN_FIELD(tn_resize_params, antialias, TN_FIELD_BOOL, TN_OPTIONAL, "0",
              "whether the filter is widened where the output is smaller (linear, cubic)"),
@@ -99,7 +100,7 @@ static const char *const resize_18_cases[] = {
 };
 
 #define RESIZE_OPERATOR(version, text, field_table, input_table, case_table)                       \
-    static const tn_operator resize_##version = {                                                  \
+    const tn_operator tn_resize_##version = {                                                      \
         .size = sizeof(tn_operator),                                                               \
         .since_version = version,                                                                  \
         .state_version = 1,                                                                        \
@@ -117,8 +118,9 @@ RESIZE_OPERATOR(10, "Resizes a tensor by scales.", resize_10_fields, resize_10_i
                 resize_10_cases);
 RESIZE_OPERATOR(11, "Resizes a tensor by scales or to sizes.", resize_11_fields, resize_inputs,
                 resize_11_cases);
-RESIZE_OPERATOR(18, "Resizes some axes of a tensor by scales or to sizes.", resize_18_fields,
+RESIZE_OPERATOR(18, "Resizes some axes of a tensor by scales or to sizes.", tn_resize_18_fields,
                 resize_inputs, resize_18_cases);
 
-static const tn_operator *const resize_operators[] = {&resize_10, &resize_11, &resize_18};
-TN_LAYER(resize, resize_operators, tn_resize_kernels);
+static const tn_operator *const resize_operators[] = {&tn_resize_10, &tn_resize_11, &tn_resize_18,
+                                                      &tn_quantized_resize_1};
+TN_LAYER_WITH_REWRITES(resize, resize_operators, tn_resize_kernels, tn_quantized_resize_rewrites);

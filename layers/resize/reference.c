@@ -127,7 +127,7 @@ static resize_block find_block(const tn_resize_plan *plan) {
         shape[i] = plan->axes[i].input;
     while (block.first < plan->rank && plan->axes[block.first].is_identity)
         block.count *= shape[block.first++];
-    block.input = block.largest = tn_infer_product(shape, block.first, plan->rank);
+    block.input = block.output = block.largest = tn_infer_product(shape, block.first, plan->rank);
     for (uint32_t i = block.first; i < plan->rank; i++) {
         shape[i] = plan->axes[i].output;
         block.output = tn_infer_product(shape, block.first, plan->rank);
@@ -154,24 +154,19 @@ static double *resize_one(const tn_resize_plan *plan, const resize_table *tables
     return from;
 }
 
-static tn_status resize_smooth(tn_call *call, const tn_resize_plan *plan) {
-    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+tn_status tn_resize_smooth(tn_call *call, const tn_resize_plan *plan, const tn_resize_ends *ends) {
     resize_table tables[TN_MAX_RANK] = {{0}};
     resize_block block = find_block(plan);
     void *buffers[2] = {NULL, NULL};
-    if (block.first == plan->rank) {
-        tn_element_copy(x, y);
-        return TN_OK;
-    }
     tn_status status = tn_product_allocate(call, block.largest, sizeof(double), &buffers[0]);
     if (status == TN_OK)
         status = tn_product_allocate(call, block.largest, sizeof(double), &buffers[1]);
     for (uint32_t i = block.first; i < plan->rank && status == TN_OK; i++)
         if (!plan->axes[i].is_identity) status = create_table(call, plan, i, &tables[i]);
     for (int64_t i = 0; i < block.count && status == TN_OK; i++) {
-        tn_element_read_f64(x->data, x->type, i * block.input, 1, block.input, buffers[0]);
+        ends->read(call, i * block.input, block.input, buffers[0]);
         const double *result = resize_one(plan, tables, block.first, buffers[0], buffers[1]);
-        tn_element_write_f64(y->data, y->type, i * block.output, block.output, result);
+        ends->write(call, i * block.output, block.output, result);
     }
     for (uint32_t i = 0; i < plan->rank; i++)
         destroy_table(call, &tables[i]);
@@ -180,10 +175,32 @@ static tn_status resize_smooth(tn_call *call, const tn_resize_plan *plan) {
     return status;
 }
 
+static void read_elements(const tn_call *call, int64_t begin, int64_t count, double *to) {
+    const tn_tensor *x = call->inputs[0];
+    tn_element_read_f64(x->data, x->type, begin, 1, count, to);
+}
+
+static void write_elements(const tn_call *call, int64_t begin, int64_t count, const double *from) {
+    const tn_tensor *y = call->outputs[0];
+    tn_element_write_f64(y->data, y->type, begin, count, from);
+}
+
+static bool is_copy(const tn_resize_plan *plan) {
+    uint32_t i = 0;
+    while (i < plan->rank && plan->axes[i].is_identity)
+        i++;
+    return i == plan->rank;
+}
+
 tn_status tn_resize_reference(tn_call *call) {
+    static const tn_resize_ends ends = {read_elements, write_elements};
     tn_resize_plan plan;
     TN_TRY(tn_resize_read(call, &plan));
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
     if (plan.mode == TN_RESIZE_NEAREST) return resize_nearest(call, &plan);
-    return resize_smooth(call, &plan);
+    if (is_copy(&plan)) {
+        tn_element_copy(call->inputs[0], call->outputs[0]);
+        return TN_OK;
+    }
+    return tn_resize_smooth(call, &plan, &ends);
 }

@@ -84,4 +84,16 @@ bool tn_resize_taps(const tn_resize_plan *plan, uint32_t axis, int64_t position,
 
 tn_status tn_resize_reference(tn_call *call) TN_NOEXCEPT;
 
+/* Elements begin..begin + count-1 of X as doubles, and of Y from doubles. */
+typedef struct tn_resize_ends {
+    void (*read)(const tn_call *call, int64_t begin, int64_t count, double *to);
+    void (*write)(const tn_call *call, int64_t begin, int64_t count, const double *from);
+} tn_resize_ends;
+/* Output 0 by the weights of all taps in double precision, one axis after the other. */
+tn_status tn_resize_smooth(tn_call *call, const tn_resize_plan *plan, const tn_resize_ends *ends);
+
+enum { TN_RESIZE_18_FIELDS = 9 };
+extern const tn_field tn_resize_18_fields[TN_RESIZE_18_FIELDS];
+extern const tn_operator tn_resize_10, tn_resize_11, tn_resize_18;
+
 #endif

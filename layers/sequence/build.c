@@ -29,7 +29,7 @@ static tn_status empty_reference(tn_call *call) {
 
 static const tn_field empty_fields[] = {
     TN_FIELD(empty_params, dtype, TN_FIELD_TYPE, TN_OPTIONAL, "f32", "of the items to come")};
-static const tn_port empty_outputs[] = {TN_PORT("output", "seq(any)", 0, "no items")};
+static const tn_port empty_outputs[] = {TN_PORT("output", "seq(any|string)", 0, "no items")};
 static const char *const empty_cases[] = {"dtype=i32 |", "|"};
 const tn_operator tn_sequence_empty = {
     TN_OPERATOR_BEGIN("", "SequenceEmpty", 11, "A sequence without items."),
@@ -56,11 +56,11 @@ static tn_status construct_reference(tn_call *call) {
 }
 
 static const tn_port construct_inputs[] = {
-    TN_PORT("inputs", "T:any", TN_PORT_VARIADIC, "the items")};
+    TN_PORT("inputs", "T:any|string", TN_PORT_VARIADIC, "the items")};
 static const tn_port construct_outputs[] = {TN_PORT("output_sequence", "seq(T)", 0, "all of them")};
-static const char *const construct_cases[] = {"| inputs=f32[2,3]",
-                                              "| inputs=f32[2] inputs=f32[3,1] inputs=f32[]",
-                                              "| inputs=i64[2] inputs=i64[2]"};
+static const char *const construct_cases[] = {
+    "| inputs=f32[2,3]", "| inputs=f32[2] inputs=f32[3,1] inputs=f32[]",
+    "| inputs=i64[2] inputs=i64[2]", "| inputs=string[2]{a,} inputs=string[]{bc}"};
 const tn_operator tn_sequence_construct = TN_OPERATOR_TABLE(
     construct, "", "SequenceConstruct", 11, "A sequence of the inputs.", TN_NO_FIELDS);
 
@@ -90,7 +90,7 @@ static tn_status insert_reference(tn_call *call) {
 }
 
 static const tn_port insert_inputs[] = {
-    TN_PORT("input_sequence", "seq(T:any)", 0, "the others"),
+    TN_PORT("input_sequence", "seq(T:any|string)", 0, "the others"),
     TN_PORT("tensor", "T", 0, "the new item"),
     TN_PORT("position", NUMBER, TN_PORT_OPTIONAL,
             "before which one, from the end where negative; absent: at the end"),
@@ -100,7 +100,8 @@ static const char *const insert_cases[] = {
     "| input_sequence=f32[2] input_sequence=f32[3] tensor=f32[4]",
     "| input_sequence=f32[2] input_sequence=f32[3] tensor=f32[4] position=i64[]{0}",
     "| input_sequence=f32[2] input_sequence=f32[3] tensor=f32[4] position=i32[]{-1}",
-    "| input_sequence=i8 tensor=i8[1,2]"};
+    "| input_sequence=i8 tensor=i8[1,2]",
+    "| input_sequence=string[2] tensor=string[3] position=i64[]{0}"};
 const tn_operator tn_sequence_insert = TN_OPERATOR_TABLE(
     insert, "", "SequenceInsert", 11, "A sequence with one item more.", TN_NO_FIELDS);
 
@@ -124,7 +125,7 @@ static tn_status erase_reference(tn_call *call) {
 }
 
 static const tn_port erase_inputs[] = {
-    TN_PORT("input_sequence", "seq(T:any)", 0, "all items"),
+    TN_PORT("input_sequence", "seq(T:any|string)", 0, "all items"),
     TN_PORT("position", NUMBER, TN_PORT_OPTIONAL,
             "which one, from the end where negative; absent: the last"),
 };

@@ -71,6 +71,23 @@ static tn_status concat_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, rank, shape);
 }
 
+/* Rows of items behind each other, `bytes` of an item and `pitch` of the output each; of strings
+ * their bytes are appended. */
+static tn_status put_rows(tn_call *call, const tn_tensor *item, uint64_t rows, uint64_t at) {
+    const tn_tensor *output = call->outputs[0];
+    const uint64_t bytes = item->bytes / rows, pitch = output->bytes / rows;
+    for (uint64_t row = 0; row < rows && bytes > 0; row++) {
+        const uint64_t to = row * pitch + at, from = row * bytes;
+        if (item->type != TN_STRING)
+            memcpy((unsigned char *)output->data + to, (const unsigned char *)item->data + from,
+                   bytes);
+        for (uint64_t i = 0; item->type == TN_STRING && i < bytes; i += sizeof(tn_string))
+            TN_TRY(tn_strings_append(call, (int64_t)((to + i) / sizeof(tn_string)), item,
+                                     (int64_t)((from + i) / sizeof(tn_string))));
+    }
+    return TN_OK;
+}
+
 static tn_status concat_reference(tn_call *call) {
     const concat_params *params = call->params;
     const tn_tensor *output = call->outputs[0], *item = NULL;
@@ -81,11 +98,8 @@ static tn_status concat_reference(tn_call *call) {
     const uint64_t rows = (uint64_t)tn_infer_product(output->shape, 0, axis);
     for (uint64_t i = 0; i < length && output->bytes > 0; i++) {
         TN_TRY(tn_sequence_lists(call)->item(call, call->inputs[0], i, &item));
-        const uint64_t bytes = item->bytes / rows, pitch = output->bytes / rows;
-        for (uint64_t row = 0; row < rows && bytes > 0; row++)
-            memcpy((unsigned char *)output->data + row * pitch + at,
-                   (const unsigned char *)item->data + row * bytes, bytes);
-        at += bytes;
+        TN_TRY(put_rows(call, item, rows, at));
+        at += item->bytes / rows;
     }
     return TN_OK;
 }
@@ -94,13 +108,15 @@ static const tn_field concat_fields[] = {
     TN_FIELD(concat_params, axis, TN_FIELD_I64, TN_REQUIRED, NULL, "along which they are put"),
     TN_FIELD(concat_params, new_axis, TN_FIELD_BOOL, TN_OPTIONAL, "0", "whether it is a new one"),
 };
-static const tn_port concat_inputs[] = {TN_PORT("input_sequence", "seq(T:any)", 0, "the items")};
+static const tn_port concat_inputs[] = {
+    TN_PORT("input_sequence", "seq(T:any|string)", 0, "the items")};
 static const tn_port concat_outputs[] = {TN_PORT("concat_result", "T", 0, "all of them")};
 static const char *const concat_cases[] = {
     "axis=0 | input_sequence=f32[2,3] input_sequence=f32[1,3]",
     "axis=-1 | input_sequence=f32[2,3] input_sequence=f32[2,1]",
     "axis=1 new_axis=1 | input_sequence=f32[2,3] input_sequence=f32[2,3]",
-    "axis=0 new_axis=1 | input_sequence=i64[] input_sequence=i64[]"};
+    "axis=0 new_axis=1 | input_sequence=i64[] input_sequence=i64[]",
+    "axis=1 | input_sequence=string[2,1] input_sequence=string[2,2]"};
 const tn_operator tn_sequence_concat = TN_OPERATOR_TABLE(concat, "", "ConcatFromSequence", 11,
                                                          "All items of a sequence as one tensor.",
                                                          TN_FIELDS(concat_params, concat_fields));

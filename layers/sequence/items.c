@@ -30,11 +30,42 @@ tn_status tn_sequence_position(tn_call *call, uint32_t input, uint64_t length, i
     return TN_OK;
 }
 
-tn_status tn_sequence_add(tn_call *call, tn_tensor *output, const tn_tensor *tensor) {
+tn_status tn_sequence_add_elements(tn_call *call, tn_tensor *output, const tn_tensor *tensor,
+                                   uint32_t rank, const int64_t *extents, const tn_block *block) {
+    const tn_sequence_service *lists = tn_sequence_lists(call);
+    const unsigned char *from = (const unsigned char *)tensor->data + block->offset;
+    const tn_string *strings = (const tn_string *)(const void *)from;
+    const uint64_t each = block->bytes / sizeof(tn_string),
+                   pitch = block->pitch / sizeof(tn_string);
+    uint64_t heap_bytes = 0, at = 0;
+    tn_string *to = NULL;
+    char *heap = NULL;
     void *data = NULL;
-    TN_TRY(tn_sequence_lists(call)->append(call, output, tensor->rank, tensor->shape, &data));
-    if (tensor->bytes > 0) memcpy(data, tensor->data, tensor->bytes);
+    if (tensor->type != TN_STRING) {
+        TN_TRY(lists->append(call, output, rank, extents, &data));
+        for (uint64_t row = 0; row < block->rows && block->bytes > 0; row++)
+            memcpy((unsigned char *)data + row * block->bytes, from + row * block->pitch,
+                   block->bytes);
+        return TN_OK;
+    }
+    for (uint64_t row = 0; row < block->rows; row++)
+        for (uint64_t i = 0; i < each; i++)
+            heap_bytes += strings[row * pitch + i].bytes;
+    TN_TRY(lists->append_strings(call, output, rank, extents, heap_bytes, &to, &heap));
+    for (uint64_t row = 0; row < block->rows; row++)
+        for (uint64_t i = 0; i < each; i++, to++) {
+            const tn_string *string = &strings[row * pitch + i];
+            *to = (tn_string){at, string->bytes};
+            if (string->bytes > 0)
+                memcpy(heap + at, tensor->heap->data + string->offset, string->bytes);
+            at += string->bytes;
+        }
     return TN_OK;
+}
+
+tn_status tn_sequence_add(tn_call *call, tn_tensor *output, const tn_tensor *tensor) {
+    const tn_block whole = {.rows = 1, .bytes = tensor->bytes, .pitch = tensor->bytes};
+    return tn_sequence_add_elements(call, output, tensor, tensor->rank, tensor->shape, &whole);
 }
 
 tn_status tn_sequence_add_items(tn_call *call, tn_tensor *output, const tn_tensor *input,
@@ -44,6 +75,9 @@ tn_status tn_sequence_add_items(tn_call *call, tn_tensor *output, const tn_tenso
     return TN_OK;
 }
 
-void tn_sequence_copy(const tn_tensor *output, const tn_tensor *tensor) {
+tn_status tn_sequence_copy(tn_call *call, const tn_tensor *tensor) {
+    const tn_tensor *output = call->outputs[0];
+    if (tensor->type == TN_STRING) return tn_strings_append_all(call, 0, tensor, output->data);
     if (tensor->bytes > 0) memcpy(output->data, tensor->data, tensor->bytes);
+    return TN_OK;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Optional, OptionalHasElement and OptionalGetElement, of dense elements. What opset 18 lets the
- * last two read besides, a dense tensor or a sequence, is refused: a port is of one kind.
+ * Optional, OptionalHasElement and OptionalGetElement, of dense elements; of sequences:
+ * optional_sequence.c. What opset 18 lets the last two read besides, a dense tensor or a sequence,
+ * the importer of ONNX hands on.
  */
 #include "sequence.h"
 
@@ -33,9 +34,9 @@ static const tn_field optional_fields[] = {TN_FIELD(optional_params, type, TN_FI
                                                     TN_OPTIONAL, "f32",
                                                     "of the element, where it is absent")};
 static const tn_port optional_inputs[] = {
-    TN_PORT("input", "T:any", TN_PORT_OPTIONAL, "the element; absent: there is none")};
+    TN_PORT("input", "T:any|string", TN_PORT_OPTIONAL, "the element; absent: there is none")};
 static const tn_port optional_outputs[] = {TN_PORT("output", "opt(T)", 0, "with it or without")};
-static const char *const optional_cases[] = {"| input=f32[2,3]", "type=i64 |"};
+static const char *const optional_cases[] = {"| input=f32[2,3]", "type=i64 |", "| input=string[2]"};
 const tn_operator tn_sequence_optional =
     TN_OPERATOR_TABLE(optional, "", "Optional", 15, "An optional with an element, or without.",
                       TN_FIELDS(optional_params, optional_fields));
@@ -56,9 +57,10 @@ static tn_status has_reference(tn_call *call) {
 }
 
 static const tn_port has_15_inputs[] = {
-    TN_PORT("input", "opt(any)", 0, "with an element or without")};
-static const tn_port has_18_inputs[] = {TN_PORT(
-    "input", "opt(any)", TN_PORT_OPTIONAL, "with an element or without; absent: there is none")};
+    TN_PORT("input", "opt(any|string)", 0, "with an element or without")};
+static const tn_port has_18_inputs[] = {
+    TN_PORT("input", "opt(any|string)", TN_PORT_OPTIONAL,
+            "with an element or without; absent: there is none")};
 static const tn_port has_outputs[] = {TN_PORT("output", "bool", 0, "a scalar")};
 static const char *const has_cases[] = {"| input=f32[2]", "| input=f32"};
 #define HAS(version)                                                                               \
@@ -87,12 +89,11 @@ static tn_status get_infer(tn_call *call) {
 static tn_status get_reference(tn_call *call) {
     const tn_tensor *element = NULL;
     TN_TRY(tn_sequence_lists(call)->item(call, call->inputs[0], 0, &element));
-    tn_sequence_copy(call->outputs[0], element);
-    return TN_OK;
+    return tn_sequence_copy(call, element);
 }
 
-static const tn_port get_inputs[] = {TN_PORT("input", "opt(T:any)", 0, "with an element")};
+static const tn_port get_inputs[] = {TN_PORT("input", "opt(T:any|string)", 0, "with an element")};
 static const tn_port get_outputs[] = {TN_PORT("output", "T", 0, "the element")};
-static const char *const get_cases[] = {"| input=f32[2]", "| input=i32[]"};
+static const char *const get_cases[] = {"| input=f32[2]", "| input=i32[]", "| input=string[3]"};
 const tn_operator tn_sequence_get_element = TN_OPERATOR_TABLE(
     get, "", "OptionalGetElement", 15, "The element of an optional, which has one.", TN_NO_FIELDS);

@@ -21,18 +21,18 @@ static tn_status at_infer(tn_call *call) {
 static tn_status at_reference(tn_call *call) {
     const tn_tensor *item = NULL;
     TN_TRY(find_item(call, &item));
-    tn_sequence_copy(call->outputs[0], item);
-    return TN_OK;
+    return tn_sequence_copy(call, item);
 }
 
 static const tn_port at_inputs[] = {
-    TN_PORT("input_sequence", "seq(T:any)", 0, "the items"),
+    TN_PORT("input_sequence", "seq(T:any|string)", 0, "the items"),
     TN_PORT("position", "i32|i64", TN_PORT_VALUE_NEEDED, "which one, from the end where negative"),
 };
 static const tn_port at_outputs[] = {TN_PORT("tensor", "T", 0, "that item")};
 static const char *const at_cases[] = {
     "| input_sequence=f32[2] input_sequence=f32[3,2] position=i64[]{1}",
-    "| input_sequence=u8[2] position=i32[]{-1}"};
+    "| input_sequence=u8[2] position=i32[]{-1}",
+    "| input_sequence=string[2,2] input_sequence=string[1] position=i64[]{0}"};
 const tn_operator tn_sequence_at =
     TN_OPERATOR_TABLE(at, "", "SequenceAt", 11, "One item of a sequence.", TN_NO_FIELDS);
 
@@ -47,7 +47,8 @@ static tn_status length_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const tn_port length_inputs[] = {TN_PORT("input_sequence", "seq(any)", 0, "the items")};
+static const tn_port length_inputs[] = {
+    TN_PORT("input_sequence", "seq(any|string)", 0, "the items")};
 static const tn_port length_outputs[] = {TN_PORT("length", "i64", 0, "a scalar")};
 static const char *const length_cases[] = {"| input_sequence=f32[2] input_sequence=f32[3,2]",
                                            "| input_sequence=bool"};

@@ -100,17 +100,16 @@ static tn_status split_infer(tn_call *call) {
 static tn_status add_part(tn_call *call, const split_plan *plan, int64_t begin, int64_t size) {
     const tn_tensor *x = call->inputs[0];
     int64_t extents[TN_MAX_RANK];
-    void *data = NULL;
+    tn_block block = {0};
     const uint32_t rank = part_shape(x, plan, size, extents);
-    TN_TRY(tn_sequence_lists(call)->append(call, call->outputs[0], rank, extents, &data));
-    const uint64_t rows = (uint64_t)tn_infer_product(x->shape, 0, plan->axis);
-    if (x->bytes == 0 || size == 0) return TN_OK;
-    const uint64_t pitch = x->bytes / rows, each = pitch / (uint64_t)plan->extent;
-    const uint64_t bytes = each * (uint64_t)size;
-    for (uint64_t row = 0; row < rows; row++)
-        memcpy((unsigned char *)data + row * bytes,
-               (const unsigned char *)x->data + row * pitch + (uint64_t)begin * each, bytes);
-    return TN_OK;
+    if (x->bytes > 0 && size > 0) {
+        block.rows = (uint64_t)tn_infer_product(x->shape, 0, plan->axis);
+        block.pitch = x->bytes / block.rows;
+        const uint64_t each = block.pitch / (uint64_t)plan->extent;
+        block.offset = (uint64_t)begin * each;
+        block.bytes = (uint64_t)size * each;
+    }
+    return tn_sequence_add_elements(call, call->outputs[0], x, rank, extents, &block);
 }
 
 static tn_status split_reference(tn_call *call) {
@@ -136,7 +135,7 @@ static const tn_field split_fields[] = {
              "whether the axis stays, without 'split'"),
 };
 static const tn_port split_inputs[] = {
-    TN_PORT("input", "T:any", 0, "what is split"),
+    TN_PORT("input", "T:any|string", 0, "what is split"),
     TN_PORT("split", "i32|i64", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
             "sizes of the parts, or the one of all; absent: 1"),
 };
@@ -144,7 +143,7 @@ static const tn_port split_outputs[] = {TN_PORT("output_sequence", "seq(T)", 0, 
 static const char *const split_cases[] = {
     "| input=f32[5,2] split=i64[]{2}",    "axis=-1 | input=f32[2,6] split=i64[3]{1,2,3}",
     "axis=1 keepdims=0 | input=i64[2,3]", "| input=f32[3]",
-    "| input=u8[4] split=i32[2]{4,0}",
+    "| input=u8[4] split=i32[2]{4,0}",    "axis=1 | input=string[2,3] split=i64[]{2}",
 };
 const tn_operator tn_sequence_split =
     TN_OPERATOR_TABLE(split, "", "SplitToSequence", 11, "A sequence of the parts of a tensor.",

@@ -253,6 +253,12 @@ tn_status tn_options_check_flags(uint32_t flags, uint32_t known, const char *wha
                    flags & ~known);
 }
 
+tn_status tn_options_check_threads(uint32_t threads, const char *what) {
+    if (threads <= TN_THREAD_LIMIT) return TN_OK;
+    return tn_fail(TN_ERROR_ARGUMENT, "%" PRIu32 " threads in %s: expected at most %u", threads,
+                   what, TN_THREAD_LIMIT);
+}
+
 tn_status tn_options_check_array(uint64_t count, const void *array, const char *what) {
     if (count > 0 && !array)
         return tn_fail(TN_ERROR_ARGUMENT, "%s are counted but not given", what);

@@ -81,6 +81,10 @@ void tn_error_restore(const tn_error_copy *copy);
 tn_status tn_options_read(void *to, size_t bytes, const void *given, const char *what);
 /* TN_ERROR_ARGUMENT where there are flags that are not known. */
 tn_status tn_options_check_flags(uint32_t flags, uint32_t known, const char *what);
+/* Threads of one engine: more than any machine has, and few enough to make. */
+#define TN_THREAD_LIMIT 1024u
+/* TN_ERROR_ARGUMENT where there are more. `what`: "the builder options". */
+tn_status tn_options_check_threads(uint32_t threads, const char *what);
 /* An array of texts, or of pointers to structs, that a caller counts: TN_ERROR_ARGUMENT where it is
  * not there, or has a null in it. `what`: "nodes to keep". */
 tn_status tn_options_check_array(uint64_t count, const void *array, const char *what);

@@ -59,6 +59,13 @@ tn_status tn_build_check_kept(const tn_graph *graph, const tn_builder_options *o
 /* Sets is_kept, scales and node_pins. */
 tn_status tn_build_storages(build_state *state);
 
+/* --- kernel_libraries.c --- */
+/* Before the passes: loads those that have kernels for the graph's operators; in a build that goes
+ * by estimates, for those that take no floats alone. */
+tn_status tn_build_load_kernels_first(const build_state *state);
+/* With the profiles' shapes: loads those that such a build could be better with. */
+tn_status tn_build_load_kernels(build_state *state);
+
 /* --- bodies.c --- */
 /* Before shapes are inferred: what the shape rules ask their bodies is noted. */
 void tn_bodies_record(const tn_graph *graph);

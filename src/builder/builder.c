@@ -53,6 +53,7 @@ static tn_status read_builder_options(const tn_builder_options *given,
                        "precision %" PRIu32 " beside %" PRIu32
                        ": a second one is F16 or BF16, beside I8",
                        out_options->second_precision, out_options->precision);
+    TN_TRY(tn_options_check_threads(out_options->threads, "the builder options"));
     if (out_options->threads == 0) out_options->threads = tn_cpu_core_count();
     return TN_OK;
 }
@@ -104,6 +105,7 @@ static tn_status at_profile(const build_state *state, uint32_t profile, tn_statu
 
 static tn_status lower_all(build_state *state) {
     TN_TRY(tn_build_storages(state));
+    TN_TRY(tn_build_load_kernels(state));
     tn_runtime *runtime = state->graph->runtime;
     tn_cpu_pool_init(&state->pool, state->options->threads, tn_runtime_workers(runtime),
                      tn_registry_has_trait(tn_runtime_registry(runtime), TN_KERNEL_OPENMP));
@@ -196,7 +198,7 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     state.progress = (tn_progress){.function = known.progress, .user = known.progress_user};
     TN_TRY(tn_build_check_kept(graph, &known));
     TN_TRY(tn_node_pins_check(graph, &known));
-    TN_TRY(tn_runtime_load_companions(graph->runtime, tn_graph_has_operator, graph));
+    TN_TRY(tn_build_load_kernels_first(&state));
     TN_TRY(tn_device_take(graph->runtime, known.device ? known.device : "cpu", &state.device));
     tn_status status = tn_graph_copy(graph, &state.graph);
     if (status == TN_OK) status = tn_pass_mark_refit(state.graph, &known);

@@ -124,6 +124,7 @@ static tn_status read_engine_options(const tn_engine_options *given,
     if (out_options->allowed)
         TN_TRY(tn_options_check_array(out_options->allowed_count, out_options->allowed,
                                       "allowed libraries"));
+    TN_TRY(tn_options_check_threads(out_options->threads, "the engine options"));
     return tn_options_check_flags(out_options->flags,
                                   TN_ENGINE_EXACT | TN_ENGINE_CHECKED |
                                       TN_ENGINE_CHECKED_ANY_NUMBER | TN_ENGINE_ISOLATED |

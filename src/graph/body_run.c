@@ -19,6 +19,7 @@ typedef struct body_inputs {
     tn_shape *shapes;
     tn_type *types;
     const void **values;
+    const tn_heap **heaps; /* of strings */
 } body_inputs;
 
 typedef struct tn_body_run {
@@ -41,8 +42,9 @@ const tn_tensor *tn_body_input_at(const tn_call *call, const tn_body_graph *body
 static tn_status make_inputs(tn_arena *arena, size_t count, body_inputs *out_inputs) {
     *out_inputs = (body_inputs){tn_arena_allocate(arena, count + 1, sizeof(tn_shape)),
                                 tn_arena_allocate(arena, count + 1, sizeof(tn_type)),
-                                tn_arena_allocate(arena, count + 1, sizeof(void *))};
-    return out_inputs->shapes && out_inputs->types && out_inputs->values
+                                tn_arena_allocate(arena, count + 1, sizeof(void *)),
+                                tn_arena_allocate(arena, count + 1, sizeof(tn_heap *))};
+    return out_inputs->shapes && out_inputs->types && out_inputs->values && out_inputs->heaps
                ? TN_OK
                : tn_fail_memory("the inputs of a body");
 }
@@ -58,6 +60,7 @@ static tn_status read_input(const tn_graph *graph, size_t index, const tn_tensor
         return tn_fail(TN_ERROR_ARGUMENT, "input '%s' is not linear", declared->name);
     inputs->types[index] = given->type;
     inputs->values[index] = given->data;
+    inputs->heaps[index] = given->heap;
     if (declared->kind != given->kind)
         return tn_fail(TN_ERROR_TYPE, "input '%s' is declared as %s, but %s was given",
                        declared->name, tn_kind_name(declared->kind), tn_kind_name(given->kind));
@@ -309,6 +312,7 @@ static tn_status init_run(tn_body_run *run, const tn_allocator *allocator) {
     for (int i = 0; i < 2; i++) {
         TN_TRY(tn_inference_init(&run->inferences[i], graph, &run->plan));
         run->inferences[i].input_types = run->inputs.types;
+        run->inferences[i].input_heaps = run->inputs.heaps;
         run->inferences[i].allocator = allocator;
     }
     return TN_OK;

@@ -7,6 +7,7 @@
 #include "graph/body.h"
 #include "graph/infer_private.h"
 #include "plugin/outputs.h"
+#include "plugin/strings/strings.h"
 
 #include <string.h>
 
@@ -28,6 +29,7 @@ static tn_status copy_views(const tn_graph_node *node, const tn_tensor *const *i
                            port->name);
         if (input->bytes > 0 && outputs[i]->data != input->data)
             memcpy(outputs[i]->data, input->data, (size_t)input->bytes);
+        if (outputs[i]->heap) tn_owned_heap_share((tn_owned_heap *)outputs[i]->heap, input->heap);
     }
     return TN_OK;
 }

@@ -115,10 +115,10 @@ tn_status tn_graph_add_input(tn_graph *graph, const char *name, tn_type type, ui
 }
 
 static tn_status check_kind(const char *name, uint32_t kind, tn_type key_type) {
-    if (kind < TN_KIND_SEQUENCE || kind > TN_KIND_MAPS)
+    if ((kind < TN_KIND_SEQUENCE || kind > TN_KIND_MAPS) && kind != TN_KIND_OPTIONAL_SEQUENCE)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "input '%s' is of kind %" PRIu32 ": expected one of 1 to %d", name, kind,
-                       TN_KIND_MAPS);
+                       "input '%s' is of kind %" PRIu32 ": expected one of 1 to %d, or %d", name,
+                       kind, TN_KIND_MAPS, TN_KIND_OPTIONAL_SEQUENCE);
     const bool is_key = key_type == TN_I64 || key_type == TN_STRING;
     if (tn_kind_is_map(kind) ? is_key : key_type == TN_NONE) return TN_OK;
     return tn_fail(TN_ERROR_TYPE, "input '%s' is %s with keys of type %s: expected %s", name,

@@ -14,17 +14,20 @@ static uint32_t kind_at(const tn_port_rule *rules, uint32_t count, uint32_t inde
     return count == 0 ? TN_KIND_DENSE : rules[index < count ? index : count - 1].kind;
 }
 
-/* The kind that the graphs in a node's fields say of its input: one of the first graph's, or one
- * that some graph captures. */
-static uint32_t body_input_kind(const tn_graph_node *node, uint32_t index) {
+/* How many inputs no graph in the node's fields captures: the first ones. */
+static uint32_t own_inputs(const tn_graph_node *node) {
     const tn_graph_body *body;
     uint32_t field = 0, captured = 0;
     while ((body = tn_graph_next_body(node, &field)) != NULL)
         captured += body->view.capture_count;
-    if (captured > node->input_count) return TN_KIND_DENSE;
-    uint32_t first = node->input_count - captured;
-    field = 0;
-    body = tn_graph_next_body(node, &field);
+    return captured > node->input_count ? node->input_count : node->input_count - captured;
+}
+
+/* The kind that the graphs in a node's fields say of its input: one of the first graph's, or one
+ * that some graph captures. */
+static uint32_t body_input_kind(const tn_graph_node *node, uint32_t index) {
+    uint32_t field = 0, first = own_inputs(node);
+    const tn_graph_body *body = tn_graph_next_body(node, &field);
     if (body && index < first)
         return index < body->view.input_count
                    ? body->graph->tensors[body->graph->inputs[index]].kind
@@ -49,7 +52,8 @@ static uint32_t body_output_kind(const tn_graph_node *node, uint32_t index) {
 
 uint32_t tn_graph_input_kind(const tn_graph_node *node, uint32_t index) {
     const uint32_t kind = kind_at(node->entry->inputs, node->entry->op->input_count, index);
-    return kind == TN_KIND_ANY ? body_input_kind(node, index) : kind;
+    const bool is_captured = kind == TN_KIND_EACH && index >= own_inputs(node);
+    return kind == TN_KIND_ANY || is_captured ? body_input_kind(node, index) : kind;
 }
 
 uint32_t tn_graph_output_kind(const tn_graph_node *node, uint32_t index) {
@@ -84,7 +88,8 @@ static tn_status check_input(const tn_graph *graph, const tn_graph_node *node, u
     const tn_tensor_id id = node->inputs[index];
     if (id == TN_NO_TENSOR) return TN_OK;
     const uint32_t kind = tn_graph_kind(graph, id), wanted = tn_graph_input_kind(node, index);
-    if (kind == wanted) return TN_OK;
+    const bool is_either = kind == TN_KIND_DENSE || kind == TN_KIND_SEQUENCE;
+    if (kind == wanted || (wanted == TN_KIND_EACH && is_either)) return TN_OK;
     tn_fail(TN_ERROR_TYPE, "input '%s' (tensor '%s') is %s; the port takes %s",
             tn_graph_input_port(node->entry->op, index)->name, graph->tensors[id].name,
             tn_kind_name(kind), tn_kind_name(wanted));
@@ -113,10 +118,11 @@ static tn_status check_body(const tn_graph_body *body, const tn_graph_body *firs
     return TN_OK;
 }
 
-/* All of it dense, where ports are. */
-static tn_status check_dense(const tn_graph_body *body) {
+/* All of it dense, where ports are; `is_each`: but for what is captured. */
+static tn_status check_dense(const tn_graph_body *body, bool is_each) {
     const tn_graph *graph = body->graph;
-    for (size_t i = 0; i < graph->input_count; i++) {
+    const size_t inputs = is_each ? body->view.input_count : graph->input_count;
+    for (size_t i = 0; i < inputs; i++) {
         const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[i]];
         if (tensor->kind != TN_KIND_DENSE)
             return tn_fail(TN_ERROR_TYPE, "input '%s' of graph '%s' is %s: expected a dense tensor",
@@ -134,13 +140,14 @@ static tn_status check_dense(const tn_graph_body *body) {
 
 static tn_status check_bodies(const tn_graph_node *node) {
     const tn_operator_entry *entry = node->entry;
-    const uint32_t ports = entry->op->output_count;
+    const uint32_t ports = entry->op->output_count, inputs = entry->op->input_count;
     const bool is_any = ports > 0 && entry->outputs[ports - 1].kind == TN_KIND_ANY;
+    const bool is_each = inputs > 0 && entry->inputs[inputs - 1].kind == TN_KIND_EACH;
     const tn_graph_body *body, *first = NULL;
     uint32_t field = 0;
     while ((body = tn_graph_next_body(node, &field)) != NULL) {
         if (!first) first = body;
-        const tn_status status = is_any ? check_body(body, first) : check_dense(body);
+        const tn_status status = is_any ? check_body(body, first) : check_dense(body, is_each);
         if (status != TN_OK) return tn_error_in(status, .node = node->name, .op = entry->op->name);
     }
     return TN_OK;

@@ -113,6 +113,7 @@ void tn_inference_deinit(tn_inference *inference) {
         tn_deallocate(allocator, scratch->states);
         tn_deallocate(allocator, scratch->names);
         tn_infer_lists_destroy(scratch->lists, allocator);
+        tn_infer_heaps_destroy(scratch->heaps, allocator);
         tn_deallocate(allocator, scratch);
     }
     *inference = (tn_inference){0};

@@ -58,6 +58,7 @@ typedef struct tn_inference {
     tn_inferred_tensor *tensors;
     size_t tensor_count;        /* the graph's when this was made: passes may add constants later */
     const tn_type *input_types; /* null: as the graph declares them; a body's are its caller's */
+    const struct tn_heap *const *input_heaps; /* of values that are strings; null: there are none */
     const tn_allocator *allocator;
     uint32_t *questions;                  /* as tn_call_scope has them; null: each node its own */
     const tn_run_state *run;              /* asked before each node; null: it cannot be cancelled */

@@ -106,7 +106,7 @@ static tn_status set_input(tn_inference *inference, size_t index, const tn_shape
 }
 
 static tn_status set_value(tn_inference *inference, tn_tensor_id id, const void *value) {
-    tn_inferred_tensor *inferred = &inference->tensors[id];
+    const tn_inferred_tensor *inferred = &inference->tensors[id];
     if (!value && inferred->storage.tensor.bytes > 0)
         return tn_fail(TN_ERROR_ARGUMENT, "the value of input '%s' decides shapes and is needed",
                        inference->graph->tensors[id].name);
@@ -114,6 +114,13 @@ static tn_status set_value(tn_inference *inference, tn_tensor_id id, const void 
     if (inferred->storage.tensor.bytes > 0)
         memcpy(inferred->storage.tensor.data, value, (size_t)inferred->storage.tensor.bytes);
     return TN_OK;
+}
+
+static tn_status set_input_value(tn_inference *inference, size_t index, const void *value) {
+    const tn_tensor_id id = inference->graph->inputs[index];
+    const tn_heap *heap = inference->input_heaps ? inference->input_heaps[index] : NULL;
+    return heap ? tn_infer_take_strings(inference, id, value, heap)
+                : set_value(inference, id, value);
 }
 
 tn_status tn_infer_set_inputs(tn_inference *inference, const tn_shape *shapes,
@@ -130,7 +137,7 @@ tn_status tn_infer_set_inputs(tn_inference *inference, const tn_shape *shapes,
                          ? tn_infer_take_list(inference, graph->inputs[i], values[i])
                          : TN_OK;
         else if (status == TN_OK && inference->plan->is_value_input[i])
-            status = set_value(inference, graph->inputs[i], values ? values[i] : NULL);
+            status = set_input_value(inference, i, values ? values[i] : NULL);
         if (status != TN_OK)
             return tn_error_at(status, "input '%s'", graph->tensors[graph->inputs[i]].name);
     }

@@ -87,8 +87,7 @@ tn_status tn_infer_take_list(tn_inference *inference, tn_tensor_id tensor,
     TN_TRY(tn_infer_open_items(inference, tensor));
     tn_items *items = &inference->scratch->lists->items[tensor];
     items->is_open = false;
-    for (size_t i = 0; i < given->count; i++)
-        TN_TRY(tn_items_share(items, given->items[i]));
+    TN_TRY(tn_items_share_all(items, given));
     tn_items_summarize(items, &inference->tensors[tensor].storage);
     return TN_OK;
 }

@@ -23,6 +23,7 @@ struct tn_inference_scratch {
     tn_named_extent *names;
     size_t name_count;
     struct tn_inference_lists *lists; /* of sequences that are computed; null until one is */
+    struct tn_inference_heaps *heaps; /* the same of strings */
 };
 
 /* Checks the inputs' types against their ports and binds the operator's type variables (`types`,
@@ -101,8 +102,17 @@ tn_status tn_infer_read_shape(const tn_inferred_tensor *inferred, const tn_port 
 tn_status tn_infer_at_node(tn_status status, const tn_graph_node *node);
 
 /* --- infer_values.c --- */
-/* Room for a value, kept from one run to the next. */
+/* Room for a value, kept from one run to the next: of a number of bytes, or as large as the tensor,
+ * whose data it then is. */
+tn_status tn_infer_reserve(tn_inference *inference, tn_tensor_id tensor, size_t bytes);
 tn_status tn_infer_reserve_value(tn_inference *inference, tn_tensor_id tensor);
+/* Where every value is computed: an empty heap for an output's strings. Others cannot have any:
+ * TN_ERROR_UNSUPPORTED. */
+tn_status tn_infer_open_heap(tn_inference *inference, tn_tensor_id tensor);
+/* The value of an input: elements and what they name are copied. */
+tn_status tn_infer_take_strings(tn_inference *inference, tn_tensor_id tensor, const void *elements,
+                                const struct tn_heap *heap);
+void tn_infer_heaps_destroy(struct tn_inference_heaps *heaps, const tn_allocator *allocator);
 /* Computes a node whose inputs' values are known and whose outputs have their shapes. */
 tn_status tn_infer_values(tn_inference *inference, const tn_graph_node *node);
 

@@ -4,16 +4,13 @@
 #include "base/status.h"
 #include "graph/infer_private.h"
 #include "plugin/outputs.h"
+#include "plugin/strings/strings.h"
+#include "tensor/string.h"
 
 #include <inttypes.h>
 
-static tn_status reserve(tn_inference *inference, tn_tensor_id id, size_t bytes) {
+tn_status tn_infer_reserve(tn_inference *inference, tn_tensor_id id, size_t bytes) {
     tn_inferred_tensor *inferred = &inference->tensors[id];
-    if (inferred->storage.tensor.type == TN_STRING)
-        return tn_fail(TN_ERROR_UNSUPPORTED,
-                       "the value of tensor '%s' decides shapes and is of strings: only a constant "
-                       "of strings may",
-                       inference->graph->tensors[id].name);
     if (bytes > TN_INFERENCE_VALUE_BYTES && !inference->plan->is_whole)
         return tn_fail(TN_ERROR_MEMORY,
                        "the value of tensor '%s' decides shapes and would take %zu bytes; at most "
@@ -32,10 +29,81 @@ static tn_status reserve(tn_inference *inference, tn_tensor_id id, size_t bytes)
 
 tn_status tn_infer_reserve_value(tn_inference *inference, tn_tensor_id id) {
     tn_inferred_tensor *inferred = &inference->tensors[id];
-    TN_TRY(reserve(inference, id, (size_t)inferred->storage.tensor.bytes));
+    if (inferred->storage.tensor.type == TN_STRING) TN_TRY(tn_infer_open_heap(inference, id));
+    TN_TRY(tn_infer_reserve(inference, id, (size_t)inferred->storage.tensor.bytes));
     inferred->storage.tensor.data = inferred->buffer;
     return TN_OK;
 }
+
+/* ----------------------------------------------------------------------------------------------
+ * strings: only where every value is computed, a body by references */
+
+struct tn_inference_heaps {
+    size_t count;
+    tn_owned_heap *owned; /* by tensor */
+    tn_heap *given;       /* the same, of inputs: behind their elements */
+};
+
+static tn_status make_heaps(tn_inference *inference) {
+    const size_t count = inference->tensor_count;
+    struct tn_inference_heaps *heaps = tn_allocate_zero(inference->allocator, 1, sizeof *heaps);
+    if (!heaps) return tn_fail_memory("strings");
+    inference->scratch->heaps = heaps;
+    heaps->owned = tn_allocate_zero(inference->allocator, count + 1, sizeof(*heaps->owned));
+    heaps->given = tn_allocate_zero(inference->allocator, count + 1, sizeof(*heaps->given));
+    if (!heaps->owned || !heaps->given) return tn_fail_memory("strings");
+    heaps->count = count;
+    for (size_t t = 0; t < count; t++)
+        tn_owned_heap_init(&heaps->owned[t], inference->allocator);
+    return TN_OK;
+}
+
+static tn_status find_heaps(tn_inference *inference, tn_tensor_id tensor) {
+    if (!inference->plan->is_whole)
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "the value of tensor '%s' decides shapes and is of strings: only a constant "
+                       "of strings may",
+                       inference->graph->tensors[tensor].name);
+    return inference->scratch->heaps ? TN_OK : make_heaps(inference);
+}
+
+tn_status tn_infer_open_heap(tn_inference *inference, tn_tensor_id tensor) {
+    TN_TRY(find_heaps(inference, tensor));
+    tn_owned_heap *heap = &inference->scratch->heaps->owned[tensor];
+    tn_owned_heap_clear(heap);
+    inference->tensors[tensor].storage.tensor.heap = &heap->heap;
+    return TN_OK;
+}
+
+tn_status tn_infer_take_strings(tn_inference *inference, tn_tensor_id tensor, const void *elements,
+                                const tn_heap *heap) {
+    tn_inferred_tensor *inferred = &inference->tensors[tensor];
+    const uint64_t bytes = inferred->storage.tensor.bytes, count = bytes / sizeof(tn_string);
+    const uint64_t heap_bytes = tn_strings_heap_bytes(elements, count, heap);
+    size_t all;
+    TN_TRY(find_heaps(inference, tensor));
+    if (!tn_add_size((size_t)bytes, (size_t)heap_bytes, &all)) return tn_fail_memory("strings");
+    TN_TRY(tn_infer_reserve(inference, tensor, all));
+    char *to_heap = (char *)inferred->buffer + bytes;
+    tn_heap *given = &inference->scratch->heaps->given[tensor];
+    tn_strings_copy(elements, count, heap, inferred->buffer, to_heap);
+    *given = (tn_heap){.size = sizeof *given, .bytes = heap_bytes, .data = to_heap};
+    inferred->storage.tensor.data = inferred->buffer;
+    inferred->storage.tensor.heap = given;
+    return TN_OK;
+}
+
+void tn_infer_heaps_destroy(struct tn_inference_heaps *heaps, const tn_allocator *allocator) {
+    if (!heaps) return;
+    for (size_t t = 0; t < heaps->count; t++)
+        tn_owned_heap_deinit(&heaps->owned[t]);
+    tn_deallocate(allocator, heaps->owned);
+    tn_deallocate(allocator, heaps->given);
+    tn_deallocate(allocator, heaps);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * nodes */
 
 static bool is_view_only(const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->output_count; i++) {
@@ -75,6 +143,7 @@ static tn_status take_sizes(tn_inference *inference, const tn_graph_node *node) 
         inferred->unbounded = 0;
         inferred->is_rank_guess = false;
         inferred->storage.tensor.data = bound.data;
+        inferred->storage.tensor.heap = bound.heap;
         inferred->storage.tensor.name = bound.name;
         inferred->storage.tensor.quantization = bound.quantization;
     }
@@ -111,7 +180,10 @@ static tn_status prepare_values(tn_inference *inference, const tn_graph_node *no
             continue;
         }
         tn_tensor_unbound(&inferred->storage, inferred->unbounded);
-        if (!inferred->unbounded) TN_TRY(tn_infer_reserve_value(inference, node->outputs[i]));
+        if (!inferred->unbounded)
+            TN_TRY(tn_infer_reserve_value(inference, node->outputs[i]));
+        else if (inferred->storage.tensor.type == TN_STRING)
+            TN_TRY(tn_infer_open_heap(inference, node->outputs[i]));
     }
     *out_is_needed = true;
     return TN_OK;
@@ -129,7 +201,7 @@ static tn_status allocate_value(tn_output_source *source, tn_call *call, uint32_
     const value_source *own = source->user;
     const tn_tensor_id id = own->node->outputs[index];
     (void)call;
-    TN_TRY(reserve(own->inference, id, (size_t)bytes));
+    TN_TRY(tn_infer_reserve(own->inference, id, (size_t)bytes));
     *out_data = own->inference->tensors[id].buffer;
     return TN_OK;
 }

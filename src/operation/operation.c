@@ -25,6 +25,7 @@ static tn_status read_description(const tn_operation_description *given,
                        "an operation has %u inputs and %u outputs: expected 1 output or more, and "
                        "%d of each at most",
                        out_description->input_count, out_description->output_count, PORTS_AT_MOST);
+    TN_TRY(tn_options_check_threads(out_description->threads, "an operation's description"));
     for (uint64_t i = 0; i < out_description->attribute_count; i++)
         if (out_description->attributes && out_description->attributes[i] &&
             out_description->attributes[i]->type == TN_FIELD_GRAPH)

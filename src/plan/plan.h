@@ -15,9 +15,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Threads that a program may be for: more than any machine has, and few enough to make. */
-#define TN_PLAN_THREAD_LIMIT 1024u
-
 /* What is known of an output before a run. */
 typedef struct tn_plan_output {
     tn_type type; /* TN_NONE: unknown */

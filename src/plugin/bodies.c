@@ -21,31 +21,15 @@ static bool is_own(const tn_call *call, const tn_body_graph *body) {
     return false;
 }
 
-static bool is_string(const tn_tensor *tensor) {
-    return tensor && tensor->type == TN_STRING;
-}
-
-static tn_status fail_strings(tn_call *call) {
-    return fail(call, TN_ERROR_UNSUPPORTED,
-                "strings are passed neither into bodies nor out of them");
-}
-
+/* Strings have a heap beside their elements, which is the host's. */
 static tn_status check_outputs(tn_call *call, const tn_body_graph *body,
                                tn_tensor *const *outputs) {
     for (uint32_t i = 0; outputs && i < body->output_count; i++)
-        if (is_string(outputs[i])) return fail_strings(call);
+        if (outputs[i] && outputs[i]->data && outputs[i]->type == TN_STRING)
+            return fail(call, TN_ERROR_ARGUMENT,
+                        "an output of a body that is of strings is computed into no memory of the "
+                        "operator's: expected null data");
     return TN_OK;
-}
-
-/* Into the body, its captures included. */
-static bool passes_strings(const tn_call *call, const tn_body_graph *body,
-                           const tn_tensor *const *inputs) {
-    bool is_any = false;
-    for (uint32_t i = 0; i < body->input_count; i++)
-        is_any = is_any || is_string(inputs[i]);
-    for (uint32_t i = 0; i < body->capture_count && body->capture_offset <= call->input_count; i++)
-        is_any = is_any || is_string(call->inputs[call->input_count - body->capture_offset + i]);
-    return is_any;
 }
 
 static tn_status find_executor(tn_call *call, const tn_body_graph *body,
@@ -60,7 +44,6 @@ static tn_status find_executor(tn_call *call, const tn_body_graph *body,
         return fail(call, TN_ERROR_ARGUMENT, "the body is not one of this node's");
     for (uint32_t i = 0; i < body->input_count; i++)
         if (!inputs[i]) return fail(call, TN_ERROR_ARGUMENT, "an input of a body is null");
-    if (passes_strings(call, body, inputs)) return fail_strings(call);
     *out_executor = scope->bodies;
     return TN_OK;
 }
@@ -87,8 +70,7 @@ static tn_status infer_body(tn_call *call, const tn_body_graph *body,
     tn_body_executor *executor = NULL;
     TN_TRY(find_executor(call, body, inputs, &executor));
     TN_TRY(count_question(call, TN_BODY_ASKED_WEIGHT));
-    TN_TRY(tn_call_keep(call, executor->infer(executor, call, body, inputs, outputs)));
-    return check_outputs(call, body, outputs);
+    return tn_call_keep(call, executor->infer(executor, call, body, inputs, outputs));
 }
 
 static tn_status run_body(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
@@ -99,7 +81,8 @@ static tn_status run_body(tn_call *call, const tn_body_graph *body, const tn_ten
         return fail(call, TN_ERROR_STATE, "a body can be run in the reference and in run alone");
     TN_TRY(count_question(call, TN_BODY_RUN_WEIGHT));
     for (uint32_t i = 0; i < body->input_count; i++)
-        if (!inputs[i]->data && inputs[i]->bytes > 0)
+        if ((!inputs[i]->data && inputs[i]->bytes > 0) ||
+            (inputs[i]->type == TN_STRING && !inputs[i]->kind && !inputs[i]->heap))
             return fail(call, TN_ERROR_ARGUMENT, "an input of a body has no data");
     TN_TRY(check_outputs(call, body, outputs));
     return tn_call_keep(call, executor->run(executor, call, body, inputs, outputs));

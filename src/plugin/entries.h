@@ -30,7 +30,6 @@ typedef struct tn_operator_entry {
     uint32_t variable_count;
     const char *own_domain; /* in the library's table; op->domain may be another one, which the
                                library was loaded under */
-    uint64_t name_hash;     /* of the operator's name, without its domain */
 } tn_operator_entry;
 
 typedef struct tn_kernel_entry {
@@ -41,13 +40,13 @@ typedef struct tn_kernel_entry {
                                            those that a node's kernel is asked for */
     uint32_t absorb_count;
     const tn_absorb *absorbs; /* of the kernel's text, in its order */
-    uint64_t name_hash;       /* of the kernel's name and its operator's */
 } tn_kernel_entry;
 
 typedef struct tn_rewrite_entry {
     const tn_rewrite *rewrite; /* normalised copy */
     tn_loaded_library *library;
-    const struct tn_pattern *pattern; /* of both texts: plugin/rewrite/pattern.h */
+    const struct tn_pattern *pattern; /* of both texts: plugin/rewrite/pattern.h; null until
+                                         tn_registry_read_rewrite */
 } tn_rewrite_entry;
 
 #endif

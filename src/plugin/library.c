@@ -66,7 +66,7 @@ typedef struct origin {
     const char *domain, *source;
     uint64_t modified_ns;
     bool is_wanted;
-    bool is_constant; /* its tables' texts are, and have the lifetime of the process */
+    bool is_constant; /* its tables are, and have the lifetime of the process */
 } origin;
 
 static tn_status create_library(tn_runtime *runtime, const origin *from,
@@ -90,6 +90,7 @@ static tn_status create_library(tn_runtime *runtime, const origin *from,
                                    .source = source,
                                    .modified_ns = from->modified_ns,
                                    .is_wanted = from->is_wanted,
+                                   .is_constant = from->is_constant,
                                    .private_part = own};
     own->arena = arena;
     atomic_init(&own->references, 1);

@@ -14,6 +14,7 @@ struct tn_loaded_library {
     const char *source;                /* see tn_library_load_options */
     uint64_t modified_ns;              /* likewise */
     bool is_wanted;                    /* likewise */
+    bool is_constant; /* linked in, with tables that have the lifetime of the process */
     /* A newer one of the same source, which has taken an operator over; null: none. Written by the
      * thread that loads, read by others. */
     const tn_loaded_library *_Atomic replaced_by;

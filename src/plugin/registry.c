@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Storing operators and kernels; see registry.h. Finding them is registry/registry_find.c, checking
- * and copying the tables registry/registry_tables.c.
+ * Storing operators and kernels; see registry.h. Finding them is registry/registry_find.c, making
+ * entries of what is asked for registry/registry_make.c, checking and copying the tables
+ * registry/registry_tables.c.
  */
 #include "plugin/registry.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "plugin/registry_private.h"
 #include "plugin/registry_tables.h"
@@ -36,10 +38,10 @@ static const char *file_of(const tn_loaded_library *library) {
 }
 
 /* Names both files, and the mend: another domain for the second one, where it is a file. */
-static tn_status fail_taken(const tn_operator_entry *entry, const tn_operator_entry *other) {
+static tn_status fail_taken(const tn_operator_entry *entry, const tn_loaded_library *other) {
     const tn_operator *op = entry->op;
     const tn_loaded_library *library = entry->library;
-    if (library == other->library)
+    if (library == other)
         return tn_fail(TN_ERROR_ARGUMENT,
                        "operator '%s%s%s' version %u is offered twice by library '%s'", op->domain,
                        op->domain[0] ? "::" : "", op->name, op->since_version, library->name);
@@ -48,7 +50,7 @@ static tn_status fail_taken(const tn_operator_entry *entry, const tn_operator_en
                 "operator '%s%s%s' version %u is offered by library '%s' (%.300s) and already by "
                 "library '%s' (%.300s), which keeps it",
                 op->domain, op->domain[0] ? "::" : "", op->name, op->since_version, library->name,
-                file_of(library), other->library->name, file_of(other->library));
+                file_of(library), other->name, file_of(other));
     if (!library->path[0]) return TN_ERROR_ARGUMENT;
     return tn_error_mend(status, "\n  mend: ",
                          "load one of the two, or this one under a domain of its own "
@@ -70,55 +72,73 @@ static bool may_replace(const tn_loaded_library *now, const tn_loaded_library *b
     return now != before && (yields || is_newer(now, before));
 }
 
-static tn_status add_entry(tn_registry *registry, tn_registry_list *list, const void *entry,
-                           tn_loaded_library *library) {
+static tn_status add_item(tn_registry *registry, tn_registry_list *list, tn_registry_item item) {
     TN_TRY(tn_grow(registry->allocator, (void **)&list->items, &list->capacity, list->count + 1,
                    sizeof(*list->items)));
-    list->items[list->count++] = (tn_registry_item){entry, library, ++registry->serial};
+    item.serial = ++registry->serial;
+    list->items[list->count++] = item;
     return TN_OK;
 }
 
-static tn_status add_operator(tn_registry *registry, tn_operator_entry *entry) {
+/* A table of a linked-in library: its entry is made when it is asked for first. That these tables
+ * are right, and that none is there twice, is tested: tests/unit/plugin/test_registry.c. */
+static tn_status add_constant(tn_registry *registry, tn_registry_list *list,
+                              tn_loaded_library *library, const void *table, const char *name) {
+    return add_item(registry, list,
+                    (tn_registry_item){.table = table,
+                                       .library = library,
+                                       .name_hash = tn_hash_add_text(0, name)});
+}
+
+static tn_status add_operator(tn_registry *registry, const tn_operator_entry *entry) {
     const tn_operator *op = entry->op;
+    const uint64_t name_hash = tn_hash_add_text(0, op->name);
     for (size_t i = 0; i < registry->operators.count; i++) {
-        const tn_operator *other = tn_registry_operator(registry, i)->op;
-        if (tn_registry_operator(registry, i)->name_hash != entry->name_hash) continue;
+        const tn_registry_item *item = &registry->operators.items[i];
+        const tn_operator *other = tn_registry_operator(registry, i);
+        if (item->name_hash != name_hash) continue;
         if (tn_registry_is_named(other, op->domain, op->name) &&
             other->since_version == op->since_version &&
             tn_registry_same_text(other->variant, op->variant)) {
-            if (!may_replace(entry->library, tn_registry_operator(registry, i)->library))
-                return fail_taken(entry, tn_registry_operator(registry, i));
-            atomic_store(&tn_registry_operator(registry, i)->library->replaced_by, entry->library);
+            if (!may_replace(entry->library, item->library))
+                return fail_taken(entry, item->library);
+            atomic_store(&item->library->replaced_by, entry->library);
         }
     }
-    return add_entry(registry, &registry->operators, entry, entry->library);
+    return add_item(registry, &registry->operators,
+                    (tn_registry_item){op, entry, entry->library, 0, name_hash});
 }
 
-static tn_status add_kernel(tn_registry *registry, tn_kernel_entry *entry) {
+static tn_status add_kernel(tn_registry *registry, const tn_kernel_entry *entry) {
+    const tn_kernel *kernel = entry->kernel;
+    const uint64_t name_hash = tn_hash_add_text(0, kernel->op);
     for (size_t i = 0; i < registry->kernels.count; i++) {
-        const tn_kernel_entry *other = tn_registry_kernel(registry, i);
-        if (other->name_hash == entry->name_hash && other->library == entry->library &&
-            tn_registry_same_text(other->kernel->name, entry->kernel->name) &&
-            tn_registry_same_text(other->kernel->op, entry->kernel->op) &&
-            tn_registry_same_text(other->kernel->domain, entry->kernel->domain) &&
-            tn_registry_same_text(other->kernel->device, entry->kernel->device) &&
-            other->kernel->minimum_version == entry->kernel->minimum_version)
+        const tn_registry_item *item = &registry->kernels.items[i];
+        const tn_kernel *other = tn_registry_kernel(registry, i);
+        if (item->name_hash == name_hash && item->library == entry->library &&
+            tn_registry_same_text(other->name, kernel->name) &&
+            tn_registry_same_text(other->op, kernel->op) &&
+            tn_registry_same_text(other->domain, kernel->domain) &&
+            tn_registry_same_text(other->device, kernel->device) &&
+            other->minimum_version == kernel->minimum_version)
             return tn_fail(TN_ERROR_ARGUMENT,
                            "kernel '%s' of operator '%s' is offered twice by library '%s'",
-                           entry->kernel->name, entry->kernel->op, entry->library->name);
+                           kernel->name, kernel->op, entry->library->name);
     }
-    return add_entry(registry, &registry->kernels, entry, entry->library);
+    return add_item(registry, &registry->kernels,
+                    (tn_registry_item){kernel, entry, entry->library, 0, name_hash});
 }
 
 static tn_status add_rewrite(tn_registry *registry, const tn_rewrite_entry *entry) {
     for (size_t i = 0; i < registry->rewrites.count; i++) {
-        const tn_rewrite_entry *other = registry->rewrites.items[i].entry;
-        if (other->library == entry->library &&
-            strcmp(other->rewrite->name, entry->rewrite->name) == 0)
+        const tn_rewrite *other = registry->rewrites.items[i].table;
+        if (registry->rewrites.items[i].library == entry->library &&
+            strcmp(other->name, entry->rewrite->name) == 0)
             return tn_fail(TN_ERROR_ARGUMENT, "rewrite '%s' is offered twice by library '%s'",
                            entry->rewrite->name, entry->library->name);
     }
-    return add_entry(registry, &registry->rewrites, entry, entry->library);
+    return add_item(registry, &registry->rewrites,
+                    (tn_registry_item){entry->rewrite, entry, entry->library, 0, 0});
 }
 
 /* A library's kernel for an operator of its own follows that into the library's domain. The copies
@@ -131,63 +151,72 @@ static void follow(const tn_operator_entry *entry, tn_kernel *kernel) {
 /* Puts an operator under its library's domain, and the kernels that it has already. */
 static void set_domain(const tn_registry *registry, tn_operator_entry *entry) {
     tn_operator *op = (tn_operator *)(uintptr_t)entry->op;
-    entry->own_domain = op->domain;
     if (!entry->library->domain[0]) return;
     op->domain = entry->library->domain;
     for (size_t i = 0; i < registry->kernels.count; i++)
-        if (tn_registry_kernel(registry, i)->library == entry->library)
-            follow(entry, (tn_kernel *)(uintptr_t)tn_registry_kernel(registry, i)->kernel);
+        if (registry->kernels.items[i].library == entry->library)
+            follow(entry, (tn_kernel *)(uintptr_t)tn_registry_kernel(registry, i));
 }
 
 static void set_kernel_domain(const tn_registry *registry, const tn_kernel_entry *entry) {
     for (size_t i = 0; entry->library->domain[0] && i < registry->operators.count; i++)
-        if (tn_registry_operator(registry, i)->library == entry->library)
-            follow(tn_registry_operator(registry, i), (tn_kernel *)(uintptr_t)entry->kernel);
+        if (registry->operators.items[i].library == entry->library)
+            follow(registry->operators.items[i].entry, (tn_kernel *)(uintptr_t)entry->kernel);
+}
+
+static tn_status read_operator(tn_registry *registry, tn_loaded_library *library,
+                               const tn_operator *op) {
+    tn_operator_entry *entry = NULL;
+    if (library->is_constant)
+        return add_constant(registry, &registry->operators, library, op, op->name);
+    TN_TRY(tn_registry_copy_operator(library, op, &entry));
+    set_domain(registry, entry);
+    return add_operator(registry, entry);
+}
+
+static tn_status read_kernel(tn_registry *registry, tn_loaded_library *library,
+                             const tn_kernel *kernel) {
+    tn_kernel_entry *entry = NULL;
+    if (library->is_constant)
+        return add_constant(registry, &registry->kernels, library, kernel, kernel->op);
+    const tn_registry_item *last =
+        registry->kernels.count > 0 ? &registry->kernels.items[registry->kernels.count - 1] : NULL;
+    TN_TRY(tn_registry_copy_kernel(library, kernel,
+                                   last && last->library == library ? last->entry : NULL, &entry));
+    set_kernel_domain(registry, entry);
+    return add_kernel(registry, entry);
+}
+
+static tn_status read_rewrite(tn_registry *registry, tn_loaded_library *library,
+                              const tn_rewrite *rewrite) {
+    tn_rewrite_entry *entry = NULL;
+    if (library->is_constant)
+        return add_constant(registry, &registry->rewrites, library, rewrite, rewrite->name);
+    TN_TRY(tn_registry_copy_rewrite(library, rewrite, &entry));
+    TN_TRY(tn_error_at(tn_registry_parse_rewrite(entry), "rewrite '%s'", entry->rewrite->name));
+    return add_rewrite(registry, entry);
 }
 
 tn_status tn_registry_add_operator(tn_registry *registry, tn_loaded_library *library,
                                    const tn_operator *op) {
-    tn_operator_entry *entry = NULL;
     pthread_mutex_lock(&registry->lock);
-    tn_status status =
-        tn_registry_copy_operator(tn_library_arena(library), op, tn_library_minor(library), &entry);
-    if (status == TN_OK) {
-        entry->library = library;
-        set_domain(registry, entry);
-        status = add_operator(registry, entry);
-    }
+    const tn_status status = read_operator(registry, library, op);
     pthread_mutex_unlock(&registry->lock);
     return status;
 }
 
 tn_status tn_registry_add_kernel(tn_registry *registry, tn_loaded_library *library,
                                  const tn_kernel *kernel) {
-    tn_kernel_entry *entry = NULL;
     pthread_mutex_lock(&registry->lock);
-    const tn_kernel_entry *before = registry->kernels.count > 0
-                                        ? tn_registry_kernel(registry, registry->kernels.count - 1)
-                                        : NULL;
-    tn_status status =
-        tn_registry_copy_kernel(tn_library_arena(library), kernel, tn_library_minor(library),
-                                before && before->library == library ? before : NULL, &entry);
-    if (status == TN_OK) {
-        entry->library = library;
-        set_kernel_domain(registry, entry);
-        status = add_kernel(registry, entry);
-    }
+    const tn_status status = read_kernel(registry, library, kernel);
     pthread_mutex_unlock(&registry->lock);
     return status;
 }
 
 tn_status tn_registry_add_rewrite(tn_registry *registry, tn_loaded_library *library,
                                   const tn_rewrite *rewrite) {
-    tn_rewrite_entry *entry = NULL;
     pthread_mutex_lock(&registry->lock);
-    tn_status status = tn_registry_copy_rewrite(tn_library_arena(library), rewrite, &entry);
-    if (status == TN_OK) {
-        entry->library = library;
-        status = add_rewrite(registry, entry);
-    }
+    const tn_status status = read_rewrite(registry, library, rewrite);
     pthread_mutex_unlock(&registry->lock);
     return status;
 }

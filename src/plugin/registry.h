@@ -13,7 +13,8 @@
 tn_status tn_registry_create(tn_runtime *runtime, tn_registry **out_registry);
 void tn_registry_destroy(tn_registry *registry);
 
-/* Checks the table and adds it. On any error nothing is added. */
+/* Checks the table and adds it. On any error nothing is added. Tables of a linked-in library, which
+ * are constant and tested, are checked when they are asked for first. */
 tn_status tn_registry_add_operator(tn_registry *registry, tn_loaded_library *library,
                                    const tn_operator *op);
 tn_status tn_registry_add_kernel(tn_registry *registry, tn_loaded_library *library,
@@ -51,9 +52,13 @@ void tn_registry_free_kernels(tn_registry *registry, const tn_kernel_entry **ent
                               uint32_t count);
 /* Whether a kernel for the processor, of any operator, has one of these traits. */
 bool tn_registry_has_trait(tn_registry *registry, uint32_t traits);
-/* All rewrites, in the order of registration; held and freed as kernels are. */
+/* All rewrites, in the order of registration; held and freed as kernels are. Their patterns are
+ * there after tn_registry_read_rewrite alone. */
 tn_status tn_registry_rewrites(tn_registry *registry, const tn_rewrite_entry ***out_entries,
                                uint32_t *out_count);
+/* TN_ERROR_PLUGIN: a text of the rewrite is wrong, which is so of no rewrite that was given: those
+ * are read when they are added. */
+tn_status tn_registry_read_rewrite(tn_registry *registry, const tn_rewrite_entry *entry);
 void tn_registry_free_rewrites(tn_registry *registry, const tn_rewrite_entry **entries,
                                uint32_t count);
 /* The operator of a rewrite's text, as the library itself names it: its own first, in whatever

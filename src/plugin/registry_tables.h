@@ -8,14 +8,16 @@
 
 #include "plugin/entries.h"
 
-/* TN_ERROR_PLUGIN says what is wrong with the table. The entry's library is left to the caller. */
-tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op, uint32_t minor,
+/* Into the library's arena. TN_ERROR_PLUGIN says what is wrong with the table. */
+tn_status tn_registry_copy_operator(tn_loaded_library *library, const tn_operator *op,
                                     tn_operator_entry **out_entry);
 /* `like`: another kernel of the library, of which the same parts are taken over; or null. */
-tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel, uint32_t minor,
+tn_status tn_registry_copy_kernel(tn_loaded_library *library, const tn_kernel *kernel,
                                   const tn_kernel_entry *like, tn_kernel_entry **out_entry);
-
-tn_status tn_registry_copy_rewrite(tn_arena *arena, const tn_rewrite *rewrite,
+/* Without its pattern, */
+tn_status tn_registry_copy_rewrite(tn_loaded_library *library, const tn_rewrite *rewrite,
                                    tn_rewrite_entry **out_entry);
+/* which is read of the texts here. */
+tn_status tn_registry_parse_rewrite(tn_rewrite_entry *entry);
 
 #endif

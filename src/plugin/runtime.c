@@ -19,8 +19,6 @@
 /* ----------------------------------------------------------------------------------------------
  * creation */
 
-#define MOST_THREADS 1024u /* for asynchronous runs */
-
 static tn_status read_runtime_options(const tn_runtime_options *given,
                                       tn_runtime_options *out_options) {
     TN_TRY(tn_options_read(out_options, sizeof(*out_options), given, "the runtime options"));
@@ -38,9 +36,9 @@ static void set_options(tn_runtime *runtime, tn_runtime_options all) {
     runtime->log_level = all.log_level ? all.log_level : TN_LOG_WARNING;
     runtime->log = all.log;
     runtime->log_user = all.log_user;
-    runtime->run_thread_count = !all.run_threads                 ? tn_cpu_core_count()
-                                : all.run_threads < MOST_THREADS ? (uint32_t)all.run_threads
-                                                                 : MOST_THREADS;
+    runtime->run_thread_count = !all.run_threads                    ? tn_cpu_core_count()
+                                : all.run_threads < TN_THREAD_LIMIT ? (uint32_t)all.run_threads
+                                                                    : TN_THREAD_LIMIT;
     runtime->reads_environment = !(all.flags & TN_RUNTIME_NO_ENVIRONMENT);
     runtime->without_companions = all.flags & TN_RUNTIME_NO_KERNEL_LIBRARIES;
 }

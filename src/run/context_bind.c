@@ -48,6 +48,7 @@ void tn_context_note_input(tn_context *context, uint32_t input, const void *data
     if (binding->data != data || binding->bytes != bytes) context->ports.are_set = false;
     binding->data = data;
     binding->bytes = bytes;
+    binding->heap = NULL;
 }
 
 tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void *data,

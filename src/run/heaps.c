@@ -95,15 +95,19 @@ tn_heap *tn_heaps_find(const tn_context *context, uint32_t value) {
 /* What the caller bound to an input of strings. */
 static tn_status read_input(const tn_context *context, uint32_t input) {
     const tn_input_binding *binding = &context->ports.inputs[input];
-    const tn_tensor *tensor =
-        &context->shapes.inference.tensors[context->engine->graph->inputs[input]].storage.tensor;
     const char *name = context->engine->inputs[input].name;
     if (binding->is_device)
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "input '%s' is of strings, which are read from the host's memory alone",
                        name);
-    TN_TRY(tn_bindings_check_input(context, input, tensor->bytes));
-    const uint64_t count = tensor->bytes / sizeof(tn_string);
+    size_t bytes = 0; /* of shapes that came again nothing was inferred anew */
+    TN_TRY(tn_format_bytes(TN_LINEAR, TN_STRING, &binding->shape, &bytes));
+    TN_TRY(tn_bindings_check_input(context, input, bytes));
+    const uint64_t count = bytes / sizeof(tn_string);
+    if (binding->heap) { /* of the network around this body, which made it */
+        context->heaps->inputs[input] = *binding->heap;
+        return TN_OK;
+    }
     context->heaps->inputs[input] = tn_heap_behind(binding->data, count, binding->bytes);
     const tn_status status = tn_strings_check(binding->data, count, &context->heaps->inputs[input]);
     return status == TN_OK ? TN_OK : tn_error_at(status, "input '%s'", name);

@@ -155,11 +155,11 @@ def gemm_case():
     return net.model(), x, saturate(1 / (1 + np.exp(-real.astype(np.float64))) * 256, y_zero)
 
 
-def mat_mul_case():
+def mat_mul_case(rows=6, depth=16):
     """Columns with scales of their own, then a product with the transposed result."""
     rng = np.random.RandomState(4)
-    x = rng.randint(-128, 128, (2, 6, 16)).astype(I8)
-    w = rng.randint(-127, 128, (16, 16)).astype(I8)
+    x = rng.randint(-128, 128, (2, rows, depth)).astype(I8)
+    w = rng.randint(-127, 128, (depth, 16)).astype(I8)
     scales = rng.uniform(0.002, 0.01, 16).astype(F32)
     zero = I8(-7)
     net = Net(list(x.shape), I8)
@@ -258,6 +258,48 @@ def split_case(sizes):
     return net.model(), x, np.concatenate(np.split(x, np.cumsum(sizes)[:-1], axis=1)[::-1], axis=1)
 
 
+def mean_case(kind, op, scales=(0.05, 0.05), zeros=(3, 9), **fields):
+    """Means of windows of 3 x 3, or of whole planes: the quotient of exact sums, rounded once."""
+    rng = np.random.RandomState(12)
+    info = np.iinfo(kind)
+    x = rng.randint(info.min, info.max + 1, (2, 37, 8, 6)).astype(kind)
+    (x_scale, y_scale), (zero, y_zero) = (F32(s) for s in scales), (kind(z) for z in zeros)
+    net = Net(list(x.shape), kind)
+    net.store(net.node(op, net.real("x", x_scale, zero), **fields), y_scale, y_zero, to="y")
+    steps = x.astype(np.int64) - int(zero)
+    if op == "GlobalAveragePool":
+        sums, counts = steps.sum(axis=(2, 3), keepdims=True), 48
+    else:
+        around = [(0, 0), (0, 0), (1, 1), (1, 1)]
+        windows = [np.lib.stride_tricks.sliding_window_view(np.pad(t, around), (3, 3), axis=(2, 3)) for t in (steps, np.ones_like(steps))]
+        sums, counts = (w[:, :, ::2, ::2].sum(axis=(4, 5)) for w in windows)
+        counts = 9 if fields.get("count_include_pad") else counts
+    return net.model(), x, saturate(sums * np.float64(x_scale) / (counts * np.float64(y_scale)), y_zero)
+
+
+def interpolate(x, factor, axis):
+    """Linear interpolation in double precision between the centres of elements."""
+    extent = x.shape[axis]
+    at = (np.arange(extent * factor) + 0.5) / factor - 0.5
+    left = np.floor(at).astype(int)
+    share = (at - left).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+    low, high = (np.take(x, np.clip(left + i, 0, extent - 1), axis) for i in (0, 1))
+    return (1 - share) * low + share * high
+
+
+def resize_case(kind, factors, channels=5, scales=(0.05, 0.05), zeros=(3, 9), opset=17):
+    """Rows first, then columns, rounded once."""
+    rng = np.random.RandomState(13)
+    info = np.iinfo(kind)
+    x = rng.randint(info.min, info.max + 1, (2, channels, 7, 6)).astype(kind)
+    (x_scale, y_scale), (zero, y_zero) = (F32(s) for s in scales), (kind(z) for z in zeros)
+    net = Net(list(x.shape), kind, opset=opset)
+    sizes = net.const(np.array([1, 1, *factors], F32))
+    net.store(net.node("Resize", net.real("x", x_scale, zero), "", sizes, mode="linear"), y_scale, y_zero, to="y")
+    real = interpolate(interpolate(x.astype(np.float64) - int(zero), factors[0], 2), factors[1], 3)
+    return net.model(), x, saturate(real * (np.float64(x_scale) / np.float64(y_scale)), y_zero)
+
+
 def ints(*values):
     return np.array(values, np.int64)
 
@@ -274,6 +316,18 @@ CASES = [
                                              lambda x: x.repeat(2, axis=2).repeat(3, axis=3), mode="nearest",
                                              coordinate_transformation_mode="asymmetric", nearest_mode="floor"),
      {"quantized.resize": 1}),
+    ("mean of planes of u8", mean_case(U8, "GlobalAveragePool"), {"quantized.global_average_pool": 1}),
+    ("mean of planes of i8, another scale", mean_case(I8, "GlobalAveragePool", (0.05, 0.02), (-3, 100)),
+     {"quantized.global_average_pool": 1}),
+    ("mean of windows of u8", mean_case(U8, "AveragePool", kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4),
+     {"quantized.average_pool": 1}),
+    ("mean of windows of i8, padding counts", mean_case(I8, "AveragePool", (0.05, 0.03), (0, -128), kernel_shape=[3, 3],
+                                                        strides=[2, 2], pads=[1] * 4, count_include_pad=1),
+     {"quantized.average_pool": 1}),
+    ("linear resize of u8", resize_case(U8, (2, 2)), {"quantized.resize.linear": 1}),
+    ("linear resize of i8, many channels", resize_case(I8, (2, 4), channels=70, zeros=(-128, 0)), {"quantized.resize.linear": 1}),
+    ("linear resize of u8, another scale", resize_case(U8, (3, 2), scales=(0.05, 0.03), opset=18),
+     {"quantized.resize.linear.axes": 1}),
     ("gather", selection_case((5, 8), "Gather", [ints(3, 0, 4)], lambda x: x[[3, 0, 4]], axis=0), {"quantized.gather": 1}),
     ("expand", selection_case((4, 1), "Expand", [ints(3, 4, 5)], lambda x: np.broadcast_to(x, (3, 4, 5))), {"quantized.expand": 1}),
     ("squeeze", selection_case((4, 1, 5), "Squeeze", [ints(1)], lambda x: x.reshape(4, 5)), {"quantized.squeeze": 1}),
@@ -306,7 +360,8 @@ CASES = [
     ("residual of u8, zero points", residual_case(U8, 3, False, (131, 7, 120)), None),
     ("residual of i8, the other way round", residual_case(I8, 1, False, (-3, 0, 5), swapped=True), None),
     ("flatten, gemm and sigmoid", gemm_case(), {"quantized.flatten": 1, "quantized.gemm.transposed": 1, "quantized.sigmoid": 1}),
-    ("products of matrices", mat_mul_case(), {"quantized.mat_mul": 1, "quantized.mat_mul.both": 1, "quantized.transpose": 1}),
+    *[(f"products of matrices of {rows} x {depth}", mat_mul_case(rows, depth),
+       {"quantized.mat_mul": 1, "quantized.mat_mul.both": 1, "quantized.transpose": 1}) for rows, depth in ((6, 16), (37, 16), (70, 150))],
 ]
 
 
@@ -411,6 +466,23 @@ class Checks(ProgramChecks):
             off = found if isinstance(found, str) else f"{np.count_nonzero(found != right)} of {right.size} bytes differ"
             self.report(f"{name}: bytes {libraries}", same, off)
 
+    def tiles(self):
+        """The kernels on AMX's tiles, where the processor has them: bytes, with zero points, padding, strides and rests of tiles."""
+        if "amx_int8" not in self.program("doctor").stdout:
+            return
+        cases = {name: case for name, case, _ in CASES if name.split()[0] in ("conv", "residual", "products")}
+        for name, (model, x, right) in cases.items():
+            self.build(model, "--report", "net.json")
+            with open(self.path("net.json"), encoding="utf-8") as file:
+                nodes = json.load(file)["nodes"]
+            pins = [n["name"] for n in nodes if any(c["kernel"] == "tiles_amx" for c in n.get("candidates", []))]
+            applied, why = self.build(model, *[word for pin in pins for word in ("--pin", f"{pin}=tiles_amx")])
+            self.report(f"{name} on tiles: a kernel", pins and applied is not None, f"{pins} {why}")
+            for threads in ("1", "2"):
+                found = self.run(x, "--threads", threads)
+                same = isinstance(found, np.ndarray) and np.array_equal(found, right)
+                self.report(f"{name} on tiles, {threads} threads", same, found if isinstance(found, str) else "other bytes")
+
     def inside(self):
         """Weights stay in 8 bits, and so does what lies between the nodes."""
         model, _, _ = conv_case(U8, 120, 131, True)
@@ -477,6 +549,7 @@ def main():
         checks = Checks(sys.argv[1], folder)
         for name, case, wanted in CASES:
             checks.case(name, case, wanted)
+        checks.tiles()
         checks.inside()
         checks.floats()
         checks.hostile()

@@ -2,8 +2,9 @@
 /*
  * Fuzz target: any bytes as a plan. Bytes that begin as a plan get its file size and checksums
  * written anew, so that the fuzzer gets past them; others are taken as the description section of
- * one with small weights. What loads with small shapes is also run, and refitted. Nothing may
- * crash, leak or take long. Needs the inside of the library; replay.c runs it on files.
+ * one with small weights. What loads with small shapes is also run, and refitted; libraries that it
+ * embeds are looked at as far as their digests. Nothing may crash, leak or take long. Needs the
+ * inside of the library; replay.c runs it on files.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include <tenon/tenon.h>
 
+#include "plan_fuzz.h"
 #include "plan_repair.h"
 #include "tensor/type.h"
 
@@ -156,6 +158,19 @@ static void describe(const void *plan, size_t bytes) {
         tn_plan_description_destroy(description);
 }
 
+/* There can be no such folder, so that nothing is written: what is trusted ends with that error. */
+static void load_embedded(const void *plan, size_t bytes) {
+    static const char *const trusted[] = {PLAN_FUZZ_LIBRARY_SHA256};
+    const tn_embedded_options options = {.size = sizeof(options),
+                                         .trusted_count = 1,
+                                         .trusted = trusted,
+                                         .cache_folder = "/dev/null/embedded"};
+    uint32_t count = 0;
+    const tn_status status =
+        tn_runtime_load_embedded_bytes(shared_runtime(), plan, bytes, &options, &count);
+    if (count > 0 || (status != TN_OK && !tn_last_error()->message[0])) abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     tn_engine_options options = {.size = sizeof(options), .threads = 1};
     tn_engine *engine;
@@ -169,6 +184,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         tn_engine_release(engine);
     }
     describe(plan, plan_bytes);
+    load_embedded(plan, plan_bytes);
     free(plan);
     return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes the seeds of the plan fuzz target into a folder: plans of small graphs of built-in layers,
- * whole and as their description alone, so that a fuzzer starts from what is sound.
+ * whole and as their description alone, and embedded libraries, so that a fuzzer starts from what
+ * is sound.
  *
  *     make_plan_corpus FOLDER
  */
@@ -10,6 +11,12 @@
 #include <string.h>
 
 #include <tenon/tenon.h>
+
+#include "base/code_cache/sha256.h"
+#include "base/hash.h"
+#include "plan/layout.h"
+#include "plan/plan.pb-c.h"
+#include "plan_fuzz.h"
 
 static const char *folder;
 static tn_runtime *runtime;
@@ -181,6 +188,34 @@ static void save_described(const char *name, uint32_t flags) {
     save(graph, name, flags);
 }
 
+/* A manifest of one library, and the section with that: all that loading embedded libraries looks
+ * at, in the fewest bytes. The manifest always has the digest that the target trusts. */
+static void save_embedded(const char *name, const char *content) {
+    const size_t content_bytes = strlen(content);
+    unsigned char digest[TN_SHA256_BYTES], data[1024] = {0};
+    Tenon__Plan__Library library = TENON__PLAN__LIBRARY__INIT, *libraries[] = {&library};
+    Tenon__Plan__Plan plan = TENON__PLAN__PLAN__INIT;
+    tn_sha256(PLAN_FUZZ_LIBRARY, PLAN_FUZZ_LIBRARY_BYTES, digest);
+    library.name = library.file_name = "seed";
+    library.hash = tn_hash(content, content_bytes);
+    library.sha256 = (ProtobufCBinaryData){sizeof(digest), digest};
+    library.embedded_bytes = content_bytes;
+    plan.n_libraries = 1;
+    plan.libraries = libraries;
+    const size_t bytes = tenon__plan__plan__get_packed_size(&plan), start = 32 + 2 * 32;
+    const size_t section = (start + bytes + 63) / 64 * 64;
+    const tn_plan_layout layout = {
+        .bytes = section + content_bytes,
+        .section_count = 2,
+        .sections = {{.kind = TN_SECTION_DESCRIPTION, .offset = start, .bytes = bytes},
+                     {.kind = TN_SECTION_LIBRARIES, .offset = section, .bytes = content_bytes}}};
+    if (layout.bytes > sizeof(data)) exit(1);
+    tenon__plan__plan__pack(&plan, data + start);
+    memcpy(data + section, content, content_bytes);
+    tn_plan_layout_write(&layout, data);
+    write_file(name, "plan", data, layout.bytes);
+}
+
 int main(int argument_count, char **arguments) {
     tn_runtime_options options = {.size = sizeof(options), .flags = TN_RUNTIME_NO_ENVIRONMENT};
     if (argument_count != 2) {
@@ -201,6 +236,8 @@ int main(int argument_count, char **arguments) {
     save_described("described_refit", TN_BUILD_REFIT);
     save_classifier("classifier");
     save_sum("sum");
+    save_embedded("embedded", PLAN_FUZZ_LIBRARY);
+    save_embedded("embedded_changed", "other bytes");
     tn_runtime_release(runtime);
     return 0;
 }

@@ -43,6 +43,9 @@ class Options(unittest.TestCase):
                  ({"precision": "int8"}, ValueError, "needs the range of every tensor"),
                  ({"keep": 3}, TypeError, "keep: a text or a list of texts is wanted"),
                  ({"pins": "frist=direct"}, tenon.Error, "the nearest is 'first'"),
+                 ({"threads": -3}, ValueError, "a number of threads from 0 .* not -3"),
+                 ({"threads": 2**32 + 1}, ValueError, "a number of threads"),
+                 ({"threads": 5000}, tenon.Error, "5000 threads .* at most 1024"),
                  ({"device": "tpu"}, tenon.Error, "tpu"),
                  ({"borders": {"x": "uint9"}}, ValueError, "a type, 'nhwc', or 'TYPE:nhwc' is wanted"),
                  ({"max_accuracy_loss": 0.1}, ValueError, "needs samples"),
@@ -50,6 +53,9 @@ class Options(unittest.TestCase):
         for options, kind, message in cases:
             with self.subTest(options), self.assertRaisesRegex(kind, message):
                 build(self.model, **{"shapes": SHAPE, **options})
+
+    def test_counts_are_any_integers(self):
+        build(self.model, shapes=SHAPE, threads=np.int64(1))
 
     def test_lower_precision_is_near(self):
         for precision in "bf16", "fp16":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tenon.load and a network's calls: inputs of every kind, outputs, and what wrong inputs are told."""
 
+import asyncio
 import os
 import sys
 import tempfile
@@ -45,7 +46,8 @@ class Calls(unittest.TestCase):
         self.assertAlmostEqual(float(self.y.sum()), 1, delta=1e-5)
 
     def test_takes_inputs_by_position_dict_and_keyword(self):
-        for result in self.network({"input": self.x}), self.network(input=self.x), self.network.run((self.x,)):
+        for result in self.network({"input": self.x}), self.network(input=self.x), self.network.run((self.x,)), \
+                self.network.run(self.x), asyncio.run(self.network.run_async(self.x)):
             np.testing.assert_array_equal(result, self.y)
 
     def test_takes_views_lists_and_read_only_arrays(self):
@@ -95,6 +97,7 @@ class Calls(unittest.TestCase):
     def test_writes_to_given_arrays(self):
         whole, wide = np.zeros((1, 10), np.float32), np.zeros((1, 20), np.float32)
         self.assertIs(self.network.run({"input": self.x}, out={"output": whole}), whole)
+        self.assertIs(self.network.run(self.x, out=whole), whole)
         self.network.run({"input": self.x}, out={"output": wide[:, ::2]})
         np.testing.assert_array_equal(whole, self.y)
         np.testing.assert_array_equal(wide[:, ::2], self.y)

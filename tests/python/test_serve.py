@@ -7,6 +7,7 @@ import io
 import json
 import os
 import struct
+import sys
 import tempfile
 import threading
 import time
@@ -274,6 +275,9 @@ class Pools(unittest.IsolatedAsyncioTestCase):
         gate.set()
         self.assertEqual((await run)["y"].item(), 2)
         await closing
+        for thread in pool._threads._threads:
+            thread.join(10)
+            self.assertFalse(thread.is_alive())
 
     async def test_short_runs_take_no_thread(self):
         threads = set()
@@ -391,7 +395,8 @@ class SettingsOf(unittest.TestCase):
 
     def test_what_is_wrong_is_said_on_one_line(self):
         for arguments, words in (([], "no model"), (["net.plan"], "NAME=PLAN is wanted"), (["a=/no/such.plan"], "is not there"),
-                                 ([f"a={self.plan}", "--http-port", "8081"], "three ports"), (["--settings", "/no/such.toml"], "No such file")):
+                                 ([f"a={self.plan}", "--http-port", "8081"], "three ports"), (["--settings", "/no/such.toml"], "No such file"),
+                                 (["--settings", "/"], "/: Is a directory"), (["--settings", sys.executable], f"{sys.executable}: no TOML")):
             error = io.StringIO()
             with contextlib.redirect_stderr(error):
                 self.assertEqual(_command.main(arguments), 2)

@@ -69,6 +69,11 @@ typedef struct text_list {
 /* The UTF-8 text of a str, or a path's bytes; *out_owner keeps it. False with an exception. */
 bool binding_text(PyObject *object, PyObject **out_owner, const char **out_text);
 bool binding_path(PyObject *object, PyObject **out_owner, const char **out_path);
+/* For "O&" of PyArg_Parse...: the uint32_t that an integer is, where "I" would take another one for
+ * what does not fit. 0 with
+ * ValueError; binding_threads says that a number of threads is wanted. */
+int binding_threads(PyObject *object, void *out_number);
+int binding_u32(PyObject *object, void *out_number);
 /* Of an iterable of str (or one str, a list of one); None is empty. */
 bool text_list_read(text_list *list, PyObject *iterable, const char *what);
 void text_list_free(text_list *list);

@@ -121,11 +121,12 @@ bool build_arguments_read(build_arguments *build, graph_object *graph, PyObject 
     build->max_loss = -1;
     options->size = sizeof(*options);
     if (!PyArg_ParseTupleAndKeywords(
-            arguments, keywords, "|$OzIIIOdzIOOOOOOOOdId:build", names, &profiles, &options->device,
-            &options->threads, &options->precision, &options->second_precision, &timing_cache,
-            &options->timing_seconds, &options->force_kernel, &options->flags, &lists[0], &lists[1],
-            &lists[2], &lists[3], &build->progress, &borders, &calibration, &batches,
-            &build->max_loss, &build->calibrator, &build->percentile))
+            arguments, keywords, "|$OzO&IIOdzIOOOOOOOOdId:build", names, &profiles,
+            &options->device, binding_threads, &options->threads, &options->precision,
+            &options->second_precision, &timing_cache, &options->timing_seconds,
+            &options->force_kernel, &options->flags, &lists[0], &lists[1], &lists[2], &lists[3],
+            &build->progress, &borders, &calibration, &batches, &build->max_loss,
+            &build->calibrator, &build->percentile))
         return false;
     if (timing_cache != Py_None &&
         !binding_path(timing_cache, &build->timing_cache_owner, &options->timing_cache))

@@ -194,10 +194,11 @@ static PyObject *plan_engine(PyObject *object, PyObject *arguments, PyObject *ke
     const char *path = NULL;
     int flags[5] = {0};
     text_list list;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$OIzpppppOzIO:engine", names, &plugins,
-                                     &options.threads, &options.device, &flags[0], &flags[1],
-                                     &flags[2], &flags[3], &flags[4], &allowed,
-                                     &options.checked_dump, &options.isolation_limit_ms, &trust))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$OO&zpppppOzO&O:engine", names,
+                                     &plugins, binding_threads, &options.threads, &options.device,
+                                     &flags[0], &flags[1], &flags[2], &flags[3], &flags[4],
+                                     &allowed, &options.checked_dump, binding_u32,
+                                     &options.isolation_limit_ms, &trust))
         return NULL;
     for (size_t i = 0; i < 5; i++)
         options.flags |= flags[i] ? 1u << i : 0;

@@ -101,7 +101,8 @@ bool binding_port_init(PyObject *module) {
          "None: even the rank is known at run time"},
         {"dtype", "the NumPy dtype of its arrays"},
         {"is_value", "True: an input whose values decide shapes"},
-        {"kind", "'tensor', 'sequence', 'optional', 'map' or 'sequence of maps'"},
+        {"kind",
+         "'tensor', 'sequence', 'optional', 'optional sequence', 'map' or 'sequence of maps'"},
         {"key_type", "of maps 'i64' or 'string'; else None"},
         {NULL, NULL}};
     static PyStructSequence_Desc description = {"tenon.Port", "An input or output.", fields, 5};

@@ -6,11 +6,12 @@ PyTypeObject *binding_runtime_type;
 
 static PyObject *runtime_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
     static char *names[] = {"log_level", "environment", "kernel_libraries", "run_threads", NULL};
-    unsigned level = TN_LOG_WARNING;
+    uint32_t level = TN_LOG_WARNING;
     int environment = 1, kernel_libraries = 1;
-    unsigned long long run_threads = 0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$IppK:Runtime", names, &level,
-                                     &environment, &kernel_libraries, &run_threads))
+    uint32_t run_threads = 0;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$O&ppO&:Runtime", names, binding_u32,
+                                     &level, &environment, &kernel_libraries, binding_threads,
+                                     &run_threads))
         return NULL;
     const tn_runtime_options options = {
         .size = sizeof(options),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts and paths of Python as those of C. */
+/* Texts, paths and counts of Python as those of C. */
 #include "binding.h"
 
 #include <string.h>
@@ -15,6 +15,28 @@ static bool take_bytes(PyObject *bytes, PyObject **out_owner, const char **out_t
     *out_owner = bytes;
     *out_text = text;
     return true;
+}
+
+static int take_number(PyObject *object, const char *what, uint32_t *out_number) {
+    PyObject *index = PyNumber_Index(object); /* of NumPy's integers, too */
+    const unsigned long long number = index ? PyLong_AsUnsignedLongLong(index) : 0;
+    Py_XDECREF(index);
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError)) return 0;
+    if (PyErr_Occurred() || number > UINT32_MAX) {
+        PyErr_Format(PyExc_ValueError, "%s from 0 to %lu is wanted, not %R", what,
+                     (unsigned long)UINT32_MAX, object);
+        return 0;
+    }
+    *out_number = (uint32_t)number;
+    return 1;
+}
+
+int binding_u32(PyObject *object, void *out_number) {
+    return take_number(object, "a number", out_number);
+}
+
+int binding_threads(PyObject *object, void *out_number) {
+    return take_number(object, "a number of threads", out_number);
 }
 
 bool binding_text(PyObject *object, PyObject **out_owner, const char **out_text) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inputs and outputs that are no arrays: a sequence is a list of arrays, an optional an array or
- * None, a map a dict, a sequence of maps a list of dicts. What callers give is made a list of items
- * by tenon._values.
+ * None, an optional of a sequence a list or None, a map a dict, a sequence of maps a list of dicts.
+ * What callers give is made a list of items by tenon._values.
  */
 #include "values.h"
 
@@ -10,12 +10,12 @@
 #include <tenon/plugin/string.h>
 
 const char *binding_kind_name(uint32_t kind) {
-    static const char *const names[] = {[TN_KIND_DENSE] = "tensor",
-                                        [TN_KIND_SEQUENCE] = "sequence",
-                                        [TN_KIND_OPTIONAL] = "optional",
-                                        [TN_KIND_MAP] = "map",
-                                        [TN_KIND_MAPS] = "sequence of maps"};
-    return kind < sizeof(names) / sizeof(*names) ? names[kind] : "value of an unknown kind";
+    static const char *const names[] = {
+        [TN_KIND_DENSE] = "tensor",          [TN_KIND_SEQUENCE] = "sequence",
+        [TN_KIND_OPTIONAL] = "optional",     [TN_KIND_MAP] = "map",
+        [TN_KIND_MAPS] = "sequence of maps", [TN_KIND_OPTIONAL_SEQUENCE] = "optional sequence"};
+    return kind < sizeof(names) / sizeof(*names) && names[kind] ? names[kind]
+                                                                : "value of an unknown kind";
 }
 
 static bool is_map(const tn_port_info *port) {
@@ -49,6 +49,9 @@ bool values_bind(context_object *self, uint32_t input, const tn_port_info *port,
                      binding_type_name(port->type), key_type, port->name);
     bool is_bound = items && PyList_Check(items);
     if (is_bound && tn_context_clear_items(self->context, input) != TN_OK)
+        is_bound = binding_raise() != NULL;
+    if (is_bound && port->kind == TN_KIND_OPTIONAL_SEQUENCE && object != Py_None &&
+        tn_context_set_element(self->context, input) != TN_OK)
         is_bound = binding_raise() != NULL;
     for (Py_ssize_t i = 0; is_bound && i < PyList_Size(items); i++)
         is_bound =
@@ -141,8 +144,14 @@ static PyObject *read_array(context_object *self, uint32_t output, uint64_t inde
 
 PyObject *values_take(context_object *self, uint32_t output, const tn_port_info *port) {
     map_reader reader = {0};
+    const bool is_optional = port->kind == TN_KIND_OPTIONAL;
+    const bool may_be_none = is_optional || port->kind == TN_KIND_OPTIONAL_SEQUENCE;
     uint64_t length = 0;
+    bool has_element = true;
     if (tn_context_output_length(self->context, output, &length) != TN_OK) return binding_raise();
+    if (may_be_none && tn_context_output_has_element(self->context, output, &has_element) != TN_OK)
+        return binding_raise();
+    if (!has_element) return Py_NewRef(Py_None);
     const uint64_t step = is_map(port) ? 2 : 1;
     PyObject *list = PyList_New((Py_ssize_t)(length / step));
     for (uint64_t i = 0; list && i < length; i += step) {
@@ -151,8 +160,8 @@ PyObject *values_take(context_object *self, uint32_t output, const tn_port_info 
         if (!item || PyList_SetItem(list, (Py_ssize_t)(i / step), item) != 0) Py_CLEAR(list);
     }
     Py_XDECREF(reader.objects);
-    if (!list || port->kind == TN_KIND_SEQUENCE || port->kind == TN_KIND_MAPS) return list;
-    PyObject *only = Py_NewRef(length > 0 ? PyList_GetItem(list, 0) : Py_None);
+    if (!list || (!is_optional && port->kind != TN_KIND_MAP)) return list;
+    PyObject *only = Py_NewRef(PyList_GetItem(list, 0));
     Py_DECREF(list);
     return only;
 }

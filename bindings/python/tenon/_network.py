@@ -46,19 +46,32 @@ class Network:
         """
         if named:
             if arrays:
-                raise TypeError("inputs came by position and by name: give all by name")
+                raise TypeError(f"inputs came by position and by name ({', '.join(map(repr, named))}): give all by name; run() has the options")
             arrays = named
         elif len(arrays) == 1 and isinstance(arrays[0], dict):
             arrays = arrays[0]
-        return self.run(arrays)
+        return self._only(self._run(arrays, None))
 
     def run(self, inputs, out=None):
-        """As a call, with a dict or a tuple of inputs; `out` is a dict of arrays that outputs are written to."""
-        results = self.run_named(inputs, out)
-        return results if self._one_output is None else results[self._one_output]
+        """As a call, with a dict or a tuple of inputs, or the one that there is; outputs are written to `out`, a dict of arrays, or the
+        array of the one output."""
+        return self._only(self.run_named(inputs, out))
 
     def run_named(self, inputs, out=None):
         """As run, but always a dict of arrays."""
+        return self._run(*self._arguments(inputs, out))
+
+    def _arguments(self, inputs, out):
+        if not isinstance(inputs, (dict, tuple)):
+            inputs = (inputs,)
+        if out is not None and self._one_output is not None and not isinstance(out, dict):
+            out = {self._one_output: out}
+        return inputs, out
+
+    def _only(self, results):
+        return results if self._one_output is None else results[self._one_output]
+
+    def _run(self, inputs, out):
         if self._on_device:
             from tenon import _device
             return _device.run(self, inputs, out)
@@ -73,14 +86,14 @@ class Network:
         its next node."""
         import asyncio
         context = self._context()
-        future = self._threads().submit(context.run, inputs, out)
+        future = self._threads().submit(context.run, *self._arguments(inputs, out))
         future.add_done_callback(lambda done: self._contexts.append(context))
         try:
             results = await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             context.cancel()
             raise
-        return results if self._one_output is None else results[self._one_output]
+        return self._only(results)
 
     def _context(self):
         """One that no thread has; whoever is done with it appends it to the list again."""
@@ -100,8 +113,9 @@ class Network:
         """Runs the network `runs` times with each step timed; answers a table (Profile)."""
         context = self.engine.context()
         context.set_profiling(True)
+        inputs, _ = self._arguments(inputs, None)
         for _ in range(runs):
-            context.run(inputs if isinstance(inputs, (dict, tuple)) else (inputs,))
+            context.run(inputs)
         return Profile(context.profile())
 
     def refit(self, weights):
@@ -148,7 +162,7 @@ def load(model, plugins=(), shapes=None, *, runtime=None, threads=0, device=None
     if isinstance(model, _engine.Plan) or _plan.is_plan(model):
         wrong = sorted(options) + ["shapes"] * (shapes is not None)
         if wrong:
-            raise TypeError(f"{model!r} is a plan, which is built already: {', '.join(wrong)} are for models")
+            raise TypeError(f"{model!r} is a plan, which is built already; of models alone: {', '.join(wrong)}")
         plan = model if isinstance(model, _engine.Plan) else _engine.Plan(model, runtime)
         load_plugins(plan.runtime, plugins)
     else:

@@ -63,6 +63,8 @@ def items(given, kind, type_name, key_type, name):
         return _map_items(given, type_name, key_type, name)
     if kind == "optional":
         return [] if given is None else [_array(given, wanted, name)]
+    if kind == "optional sequence" and given is None:
+        return []
     if isinstance(given, (str, bytes, dict, np.ndarray)) or not hasattr(given, "__iter__"):
         raise _refuse(name, given, "a list of dicts" if kind == "sequence of maps" else "a list of arrays")
     if kind == "sequence of maps":

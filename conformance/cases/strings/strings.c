@@ -130,6 +130,88 @@ tn_string tn_case_draw_string(uint64_t number) {
     return drawn;
 }
 
+/* A text that is given with its length, for it may hold zeros. */
+typedef struct known_text {
+    const char *text;
+    size_t bytes;
+} known_text;
+#define TEXT(literal)                                                                              \
+    { literal, sizeof(literal) - 1 }
+
+static const known_text prefixes[] = {
+    TEXT("abc"),  TEXT("abd"),   TEXT("ab"),    TEXT("abcd"),  TEXT("ABC"),      TEXT("abC"),
+    TEXT("bbc"),  TEXT("a"),     TEXT("b"),     TEXT("xabc"),  TEXT("ab\0c"),    TEXT("ab\0d"),
+    TEXT("abc "), TEXT("zabc"),  TEXT("aab"),   TEXT("aabab"), TEXT("abababab"), TEXT("ababababab"),
+    TEXT("abce"), TEXT("abcdX"), TEXT("{abc}"), TEXT("abc~"),  TEXT("[abc]"),    TEXT("Zabc"),
+};
+static const known_text blanks[] = {
+    TEXT(" "),    TEXT(""),       TEXT("  "),   TEXT("\t"),       TEXT(" \n"),  TEXT(" a"),
+    TEXT("a "),   TEXT(" a b "),  TEXT("a  b"), TEXT("\ta\tb\t"), TEXT("\r\n"), TEXT(","),
+    TEXT(",,"),   TEXT("a,,b,"),  TEXT(",a"),   TEXT(" , "),      TEXT("a, b"), TEXT("     "),
+    TEXT("a\nb"), TEXT("\v\f a"), TEXT("-"),    TEXT("a-b_c/d"),  TEXT("."),    TEXT("a. B. c"),
+};
+static const known_text numbers[] = {
+    TEXT("0"),        TEXT("-1"),    TEXT("2"),          TEXT("10"),    TEXT("9"),
+    TEXT("3.5"),      TEXT("-0.25"), TEXT("1e3"),        TEXT("-2E-2"), TEXT("007"),
+    TEXT("+4"),       TEXT("255"),   TEXT("256"),        TEXT("-129"),  TEXT("65536"),
+    TEXT("1.000"),    TEXT("-0"),    TEXT(".5"),         TEXT("5."),    TEXT("123456789"),
+    TEXT("16777217"), TEXT("0.1"),   TEXT("2147483648"), TEXT("99"),
+};
+static const known_text broken[] = {
+    TEXT("\xff"),
+    TEXT("\x80"),
+    TEXT("a\xe6\x97"),
+    TEXT("\xc3"),
+    TEXT("\xf0\x9f\x8c"),
+    TEXT("\xe6"),
+    TEXT("\xc3\xa9\xc3"),
+    TEXT("\xc3\x89"),
+    TEXT("\xe9\xe8"),
+    TEXT("a\xf0"),
+    TEXT("\xfe\xff"
+         "a"),
+    TEXT("\xed\xa0\x80"),
+    TEXT("\xc0\x80"),
+    TEXT("e\xcc\x81"),
+    TEXT("\xef\xbb\xbf"
+         "a"),
+    TEXT("\xc3\xa9"),
+};
+
+/* Of a length beside a power of two; those of the same length differ in their last byte. */
+static tn_string draw_length(uint64_t number) {
+    enum { POWERS = 11 };
+    static const int lengths[] = {-1, 0, 1};
+    static char text[(1 << (POWERS - 1)) + 2];
+    static pthread_mutex_t text_lock = PTHREAD_MUTEX_INITIALIZER;
+    const size_t bytes =
+        (size_t)((1 << number % POWERS) + lengths[number / POWERS % TN_COUNT(lengths)]);
+    tn_string drawn = {0, 0};
+    pthread_mutex_lock(&text_lock);
+    for (size_t i = 0; i < bytes; i++)
+        text[i] = (char)('a' + i % 26);
+    if (bytes > 0) text[bytes - 1] = (char)('A' + number / 64 % 4);
+    (void)tn_case_intern(text, bytes, &drawn);
+    pthread_mutex_unlock(&text_lock);
+    return drawn;
+}
+
+tn_string tn_case_draw_text(uint32_t kind, uint64_t number) {
+    const known_text *texts = kind == TN_CASE_PREFIXES  ? prefixes
+                              : kind == TN_CASE_BLANKS  ? blanks
+                              : kind == TN_CASE_NUMBERS ? numbers
+                                                        : broken;
+    const size_t count = kind == TN_CASE_PREFIXES  ? TN_COUNT(prefixes)
+                         : kind == TN_CASE_BLANKS  ? TN_COUNT(blanks)
+                         : kind == TN_CASE_NUMBERS ? TN_COUNT(numbers)
+                                                   : TN_COUNT(broken);
+    tn_string drawn = {0, 0};
+    if (kind == TN_CASE_LENGTHS) return draw_length(number);
+    const known_text *text = &texts[number % count];
+    (void)tn_case_intern(text->text, text->bytes, &drawn);
+    return drawn;
+}
+
 tn_status tn_case_take_strings(tn_string *elements, size_t count, const tn_heap *from) {
     if (tn_strings_check(elements, count, from) != TN_OK)
         return tn_fail(TN_ERROR_PLUGIN, "%s", tn_last_error()->message);

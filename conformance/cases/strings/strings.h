@@ -9,9 +9,9 @@
 
 #include <tenon/plugin/string.h>
 
-/* Added to a number below 3, it gives that text's second element. */
 /* Kinds of texts by a number's rest, one of which has bytes that are zero. */
 enum { TN_CASE_STRING_KINDS = 11, TN_CASE_ZERO_STRING = 9 };
+/* Added to a number below 3, it gives that text's second element. */
 enum { TN_CASE_SECOND_STRING = 16 * TN_CASE_STRING_KINDS };
 
 /* Never moves; nobody may write its bytes. */
@@ -22,6 +22,19 @@ tn_status tn_case_intern(const char *text, size_t bytes, tn_string *out_string);
  * bytes that are zero, long ones; numbers below 3 give short ones that differ in their end. Of each
  * text there are two elements, with bytes of their own: only inputs hold the second one. */
 tn_string tn_case_draw_string(uint64_t number);
+/* Texts of which each kind shows other mistakes. */
+enum {
+    TN_CASE_NO_TEXTS = 0,
+    TN_CASE_ANY_TEXTS, /* as above */
+    TN_CASE_PREFIXES, /* common beginnings and ends, of equal lengths, in small letters and capitals
+                       */
+    TN_CASE_BLANKS,   /* blanks alone, at either end, several in the middle, other separators */
+    TN_CASE_NUMBERS,  /* decimal ones */
+    TN_CASE_LENGTHS,  /* one less, and one more than powers of two, up to 1025 bytes */
+    TN_CASE_BROKEN_TEXTS /* bytes that are no UTF-8, cut off at the end among others */
+};
+/* One of the texts of such a kind but the first two, by any number. */
+tn_string tn_case_draw_text(uint32_t kind, uint64_t number);
 /* Whether two elements of the heap are the same text. */
 bool tn_case_same_string(const tn_string *a, const tn_string *b);
 /* Turns the elements that a run has written into those of the one heap. TN_ERROR_PLUGIN: some lie

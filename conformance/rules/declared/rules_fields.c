@@ -147,6 +147,34 @@ static uint32_t try_values(const tn_test *test, const tn_field *field, bool is_l
     return tried;
 }
 
+/* A number and extents that are both more than 8 bits count, and more than a fixed buffer holds. */
+static uint32_t try_with_extents(const tn_test *test, const tn_field *field, uint32_t rank,
+                                 tn_verdict *verdict) {
+    enum { EXTENT = 733 };
+    char text[TN_VARIANT_TEXT];
+    uint32_t tried = 0;
+    if ((field->type != TN_FIELD_I64 && field->type != TN_FIELD_I32) ||
+        !tn_variant_with(test->text, field->name, "301", text))
+        return 0;
+    for (uint32_t axis = 0; axis < rank && verdict->outcome == TN_PASSED; axis++) {
+        const tn_change change = {.axis = (int32_t)axis, .extent = EXTENT};
+        tn_trace_limit(LARGE_SECONDS, text);
+        tried += try_changed(test, text, &change, NULL, verdict);
+        tn_trace_limit(0, NULL);
+    }
+    return tried;
+}
+
+static uint32_t try_all_with_extents(const tn_test *test, tn_verdict *verdict) {
+    tn_shape shapes[TN_PROBE_PORTS];
+    tn_verdict none = {0};
+    uint32_t tried = 0, count = 0;
+    if (!test->kernel || !tn_test_shapes(test, shapes, &count, &none) || count == 0) return 0;
+    for (uint32_t i = 0; i < test->op->field_count && verdict->outcome == TN_PASSED; i++)
+        tried += try_with_extents(test, tn_fields_at(test->op, i), shapes[0].rank, verdict);
+    return tried;
+}
+
 /* Several fields at a time, and in other shapes: a mistake may need two. */
 static uint32_t try_several(const tn_test *test, tn_verdict *verdict) {
     enum { SEVERAL = 10 };
@@ -178,6 +206,7 @@ void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict) {
         for (uint32_t i = 0; i < test->op->field_count && verdict->outcome == TN_PASSED; i++)
             tried += try_values(test, tn_fields_at(test->op, i), is_large, verdict);
     tried += try_several(test, verdict);
+    tried += try_all_with_extents(test, verdict);
     if (tried == 0 && verdict->outcome == TN_PASSED)
         tn_verdict_skip(verdict, "no other values of the fields are accepted");
 }

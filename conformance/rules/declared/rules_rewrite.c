@@ -191,6 +191,7 @@ static const tn_rewrite_entry *find_entry(const tn_test *test) {
     if (tn_registry_rewrites(registry, &entries, &count) != TN_OK) return NULL;
     for (uint32_t i = 0; i < count && !found; i++)
         if (entries[i]->rewrite == test->rewrite) found = entries[i];
+    if (found && tn_registry_read_rewrite(registry, found) != TN_OK) found = NULL;
     tn_registry_free_rewrites(registry, entries, count);
     return found;
 }

@@ -24,6 +24,7 @@ typedef struct shapes {
     uint32_t count, tried;
     tn_shape base[TN_PROBE_PORTS];  /* the case's */
     bool is_fixed[TN_PROBE_PORTS];  /* inputs that keep their shapes */
+    bool has_codes;                 /* an output is of no floats: of counts, positions, texts */
     bool is_needed[TN_PROBE_PORTS]; /* by the shape rule, which computes extents of the values */
     uint64_t random;
 } shapes;
@@ -38,9 +39,14 @@ static bool read_base(const tn_test *test, shapes *all, tn_verdict *verdict) {
         all->is_fixed[i] = tn_subject_is_fixed(&subject, i);
         all->is_needed[i] = tn_subject_is_value_needed(&subject, i);
     }
+    for (uint32_t i = 0; i < subject.expected.count; i++)
+        all->has_codes = all->has_codes || !tn_type_is_float(subject.expected.types[i]);
     tn_subject_destroy(&subject);
     return true;
 }
+
+/* What runs so long in one shape may take too long in one that is four times as large. */
+static const double MOST_SECONDS = 0.004;
 
 static bool is_small(const shapes *all, const tn_shape *of) {
     for (uint32_t i = 0; i < all->count; i++) {
@@ -131,6 +137,28 @@ static bool try_shapes(shapes *all, const tn_shape *of, tn_verdict *verdict) {
     return is_taken;
 }
 
+/* Whether no case before this one has a first input of its type, and the same fields or any. */
+static bool is_first_of_kind(const tn_test *test, bool has_any_fields) {
+    const char *own = tn_test_first_type(test->text);
+    const size_t length = strcspn(own, "[") + 1;
+    const size_t fields = has_any_fields ? 0 : strcspn(test->text, "|") + 1;
+    for (uint64_t i = 0; i < test->op->case_count; i++) {
+        const char *other = test->op->cases[i];
+        if (strcmp(other, test->text) == 0) return true;
+        if (strncmp(other, test->text, fields) == 0 &&
+            strncmp(own, tn_test_first_type(other), length) == 0)
+            return false;
+    }
+    return false;
+}
+
+/* Rows as many as a row has elements take sixteen times as long where each is compared with each:
+ * once a type, after so many seconds for a quarter of them. */
+static bool has_time_for_rows(const shapes *all, double last) {
+    static const double MOST = 0.012;
+    return all->test->kernel && last < MOST && is_first_of_kind(all->test, true);
+}
+
 /* Along an axis of the first input, and of all others of its rank and its extent there. */
 static void try_axes(shapes *all, tn_verdict *verdict) {
     const tn_shape *first = &all->base[0];
@@ -138,15 +166,60 @@ static void try_axes(shapes *all, tn_verdict *verdict) {
         const int64_t extent = first->extents[axis];
         const int64_t extents[] = {extent + 1, 1, 0, 2 * extent + 3, 33, 67, 130, 131, 259, 1031};
         enum { EXTENTS = sizeof(extents) / sizeof(extents[0]) };
-        const bool is_last = axis + 1 == first->rank; /* rows alone may be as long as the last */
-        for (size_t k = 0; k < (size_t)EXTENTS - !is_last; k++) {
+        const bool is_last = axis + 1 == first->rank;
+        double last = 0;
+        for (size_t k = 0; k < EXTENTS; k++) {
+            if (k + 1 == EXTENTS && !is_last && !has_time_for_rows(all, last)) break;
             tn_shape of[TN_PROBE_PORTS];
             memcpy(of, all->base, all->count * sizeof(*of));
             for (uint32_t i = 0; i < all->count; i++)
                 if (!all->is_fixed[i] && of[i].rank == first->rank && of[i].extents[axis] == extent)
                     of[i].extents[axis] = extents[k];
+            const clock_t begin = clock();
             if (extents[k] <= 4096 && (extents[k] < 67 || is_small(all, of)))
                 try_shapes(all, of, verdict);
+            last = (double)(clock() - begin) / CLOCKS_PER_SEC;
+        }
+    }
+}
+
+/* Whether the first input's extent at an axis is one that it, or another input, has elsewhere. */
+static bool has_alike(const shapes *all, uint32_t axis) {
+    const int64_t extent = all->base[0].extents[axis];
+    for (uint32_t i = 0; i < all->count; i++)
+        for (uint32_t k = 0; k < all->base[i].rank && !all->is_fixed[i]; k++)
+            if (all->base[i].extents[k] == extent &&
+                (k != axis || (i > 0 && all->base[i].rank != all->base[0].rank)))
+                return true;
+    return false;
+}
+
+/* An extent wherever the case has another one; false: that is too much. */
+static bool replace_extent(const shapes *all, int64_t extent, int64_t by, tn_shape *out) {
+    enum { MOST_OF_TABLES = 1 << 19 };
+    memcpy(out, all->base, all->count * sizeof(*out));
+    for (uint32_t i = 0; i < all->count; i++) {
+        size_t count = 0;
+        for (uint32_t k = 0; k < out[i].rank && !all->is_fixed[i]; k++)
+            if (out[i].extents[k] == extent) out[i].extents[k] = by;
+        if (tn_shape_count(&out[i], &count) != TN_OK || count > MOST_OF_TABLES) return false;
+    }
+    return true;
+}
+
+/* An extent of the first input wherever the case has it, as tables from labels to labels have:
+ * more than 8 bits count, where there is time for the cube of it. */
+static void try_alike(shapes *all, tn_verdict *verdict) {
+    static const int64_t extents[] = {1, 0, 2, 33, 131, 523};
+    for (uint32_t axis = 0; all->count > 0 && axis < all->base[0].rank; axis++) {
+        const int64_t extent = all->base[0].extents[axis];
+        double last = 0;
+        for (size_t e = 0; e < TN_COUNT(extents) && has_alike(all, axis); e++) {
+            tn_shape of[TN_PROBE_PORTS];
+            if (last > MOST_SECONDS || !replace_extent(all, extent, extents[e], of)) break;
+            const clock_t begin = clock();
+            if (!try_shapes(all, of, verdict) && extents[e] > 1) break;
+            last = (double)(clock() - begin) / CLOCKS_PER_SEC;
         }
     }
 }
@@ -185,21 +258,6 @@ static void try_ranks(shapes *all, bool is_at_end, tn_verdict *verdict) {
     }
 }
 
-/* Whether no case before this one has a first input of its type, and the same fields or any. */
-static bool is_first_of_kind(const tn_test *test, bool has_any_fields) {
-    const char *own = tn_test_first_type(test->text);
-    const size_t length = strcspn(own, "[") + 1;
-    const size_t fields = has_any_fields ? 0 : strcspn(test->text, "|") + 1;
-    for (uint64_t i = 0; i < test->op->case_count; i++) {
-        const char *other = test->op->cases[i];
-        if (strcmp(other, test->text) == 0) return true;
-        if (strncmp(other, test->text, fields) == 0 &&
-            strncmp(own, tn_test_first_type(other), length) == 0)
-            return false;
-    }
-    return false;
-}
-
 /* With all outputs, where the kernel has them. */
 static bool run_many(const tn_test *test, tn_change *change, tn_verdict *verdict) {
     change->asks_all = true;
@@ -223,7 +281,7 @@ static bool has_time(double before, double last) {
  * says. */
 static void try_many(const shapes *all, uint32_t axis, int64_t wanted, uint32_t values,
                      tn_verdict *verdict) {
-    enum { MOST_REST = 6007 };
+    enum { MOST_REST = 6007, FEW_ROWS = 2 };
     const tn_test *test = all->test;
     const tn_shape first = all->base[0];
     const int64_t extent = first.extents[axis];
@@ -232,7 +290,7 @@ static void try_many(const shapes *all, uint32_t axis, int64_t wanted, uint32_t 
     for (uint32_t i = 0; i < first.rank; i++)
         rest *= i == axis ? 1 : first.extents[i];
     if (rest < 1 || rest > MOST_REST || extent < 1) return;
-    const int64_t most = axis == 0 ? wanted : wanted / rest + 1;
+    const int64_t most = axis == 0 || rest <= FEW_ROWS ? wanted : wanted / rest + 1;
     for (int64_t count = extent; count < most && verdict->outcome == TN_PASSED;) {
         tn_shape of[TN_PROBE_PORTS];
         tn_change change = {.seed = test->seed, .values = values, .axis = -1, .shapes = of};
@@ -262,6 +320,7 @@ static void try_numbers(const shapes *all, tn_verdict *verdict) {
     try_many(all, first->rank - 1, many, TN_VALUES_EQUAL, verdict);
     try_many(all, first->rank - 1, SORTED, TN_VALUES_SORTED, verdict);
     if (first->rank > 1) try_many(all, 0, many, TN_VALUES_EQUAL, verdict);
+    if (is_judged && all->has_codes) try_many(all, first->rank - 1, many, TN_VALUES_SAME, verdict);
 }
 
 /* All axes of all inputs at once. */
@@ -424,6 +483,7 @@ void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
     if (!read_base(test, &all, verdict)) return;
     all.random = tn_hash_add_text(test->seed, test->text);
     try_axes(&all, verdict);
+    try_alike(&all, verdict);
     try_broadcasts(&all, verdict);
     try_indices(&all, verdict);
     try_many_indices(&all, verdict);

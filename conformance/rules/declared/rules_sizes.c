@@ -107,6 +107,28 @@ static void put_extent(tn_probe *probe, uint32_t which, int64_t size, int64_t *v
     }
 }
 
+static bool has_constant_there(const tn_probe *probe, uint32_t axis) {
+    const tn_shape *first = &probe->inputs[0].shape;
+    for (uint32_t i = 0; i < probe->input_count; i++) {
+        const tn_probe_port *port = &probe->inputs[i];
+        if (port->is_given && port->is_constant && port->shape.rank == first->rank &&
+            port->shape.extents[axis] == first->extents[axis])
+            return true;
+    }
+    return false;
+}
+
+bool tn_sizes_infer(tn_probe *probe, uint32_t axis, int64_t extent, const char *during,
+                    tn_verdict *verdict) {
+    answer said;
+    if (has_constant_there(probe, axis)) return false;
+    put_extent(probe, axis, extent, NULL);
+    if (!ask(probe, during, &said, verdict) || !said.is_given) return false;
+    for (uint32_t i = 0; i < probe->output_count; i++)
+        if (probe->outputs[i].is_given) probe->outputs[i].shape = said.shapes[i];
+    return true;
+}
+
 /* As many axes as a tensor may have: of one input, or of all (`which` beyond them). */
 static void try_rank(const tn_subject *subject, uint32_t which, tn_verdict *verdict) {
     tn_probe probe = subject->probe;

@@ -333,6 +333,7 @@ void tn_rule_reshape(const tn_test *test, tn_verdict *verdict) {
             for (int64_t factor = 2; factor <= 3; factor++)
                 reshape_between(test, (int32_t)axis, extent, factor * extent, verdict);
     }
+    if (verdict->outcome == TN_PASSED) tn_rule_run_workspace(test, verdict);
     if (tried == 0 && verdict->outcome == TN_PASSED)
         tn_verdict_skip(verdict, "no other extents of input 0 are taken");
 }

@@ -182,18 +182,23 @@ static bool try_values(const tn_test *test, tn_change change, tn_verdict *verdic
 static size_t list_kinds(const tn_test *test, const uint32_t **out_kinds) {
     static const uint32_t all[] = {TN_VALUES_WIDE,  TN_VALUES_LARGE, TN_VALUES_ENDS,
                                    TN_VALUES_EQUAL, TN_VALUES_ZEROS, TN_VALUES_BELOW,
-                                   TN_VALUES_ABOVE, TN_VALUES_HIGH,  TN_VALUES_TIES},
+                                   TN_VALUES_ABOVE, TN_VALUES_HIGH,  TN_VALUES_TIES,
+                                   TN_VALUES_TINY},
                           elementwise[] = {TN_VALUES_WIDE,  TN_VALUES_LARGE, TN_VALUES_ENDS,
                                            TN_VALUES_EQUAL, TN_VALUES_ZEROS, TN_VALUES_BELOW,
                                            TN_VALUES_ABOVE, TN_VALUES_HIGH,  TN_VALUES_HUGE};
     enum { OF_LARGE_CASES = 3 };
-    *out_kinds = test->op->traits & TN_OPERATOR_ELEMENTWISE ? elementwise : all;
-    return is_large_case(test) ? OF_LARGE_CASES : TN_COUNT(all);
+    const bool is_elementwise = (test->op->traits & TN_OPERATOR_ELEMENTWISE) &&
+                                strncmp(tn_test_first_type(test->text), "string", 6) != 0;
+    *out_kinds = is_elementwise ? elementwise : all;
+    if (is_large_case(test)) return OF_LARGE_CASES;
+    return is_elementwise ? TN_COUNT(elementwise) : TN_COUNT(all);
 }
 
 static void check_values(const tn_test *test, tn_verdict *verdict) {
-    const bool is_elementwise = test->op->traits & TN_OPERATOR_ELEMENTWISE;
-    enum { ROW = 67 }; /* enough elements for all kinds of pairs */
+    const bool is_elementwise = (test->op->traits & TN_OPERATOR_ELEMENTWISE) ||
+                                strncmp(tn_test_first_type(test->text), "string", 6) == 0;
+    enum { ROW = 67 }; /* enough elements for all kinds of pairs, and of texts */
     const uint32_t rank = first_rank(test, verdict);
     const uint32_t *kinds = NULL;
     const size_t count = list_kinds(test, &kinds);
@@ -225,6 +230,7 @@ void tn_rule_matches_reference(const tn_test *test, tn_verdict *verdict) {
     if (verdict->outcome == TN_PASSED) tn_rule_run_types(test, verdict);
     if (verdict->outcome == TN_PASSED) tn_rule_run_other_inputs(test, verdict);
     if (verdict->outcome == TN_PASSED) tn_rule_run_flush(test, verdict);
+    if (verdict->outcome == TN_PASSED) tn_rule_run_with_commas(test, verdict);
 }
 
 /* What a case says of its outputs itself: the reference computes so, and the shape rule says so. */
@@ -286,6 +292,7 @@ void tn_rule_plan(const tn_test *test, tn_verdict *verdict) {
     tn_outcome_free(&found);
     tn_subject_destroy(&subject);
     if (verdict->outcome == TN_PASSED) tn_rule_run_sharing(test, verdict);
+    if (verdict->outcome == TN_PASSED) tn_rule_run_in_stead(test, verdict);
 }
 
 /* The suite for narrow types prints its failures: the first one is the verdict. */

@@ -99,6 +99,14 @@ static tn_tensor *put_tensor(frame_memory *r, const tn_probe_port *port, const c
     return tensor;
 }
 
+/* In a run an input's strings lie in a heap of its own. */
+static void put_texts(tn_tensor *tensor, const tn_guarded *texts) {
+    if (!tensor || !tensor->heap || !texts->data) return;
+    tn_heap *heap = (tn_heap *)(uintptr_t)tensor->heap;
+    heap->data = texts->data;
+    heap->bytes = texts->bytes;
+}
+
 static const char *seen_data(const tn_probe_port *port, const tn_guarded *memory, int sees) {
     const bool is_seen =
         !port->is_shape_only && (sees == TN_SEES_ALL || port->is_constant ||
@@ -173,8 +181,10 @@ static bool put_tensors(tn_frame *frame, frame_memory *r, const tn_probe *probe,
         const char *data = seen_data(port, memory ? &memory->inputs[i] : NULL, sees);
         const bool is_kept = probe->keeps_constants && port->is_constant;
         if (data && !memory && !is_kept) data = take_copy(r, data, value_bytes(port));
-        inputs[i] = put_tensor(r, port, data, sees, probe->is_open);
-        if (!inputs[i]) return false;
+        tn_tensor *input = put_tensor(r, port, data, sees, probe->is_open);
+        if (!input) return false;
+        if (memory) put_texts(input, &memory->texts[i]);
+        inputs[i] = input;
     }
     for (uint32_t i = 0; i < probe->output_count; i++) {
         if (!probe->outputs[i].is_given) continue;

@@ -6,6 +6,7 @@
 #include "worker/probe/probe.h"
 #include "worker/probe/contents.h"
 #include "worker/probe/gaps.h"
+#include "worker/probe/texts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,22 @@ static tn_status map_port(const tn_probe_port *port, const tn_position *where, t
     return tn_memory_map(bytes, where, buffer, kind, index);
 }
 
+/* The elements of an input of strings, which can be written, get a heap of the input's own. */
+static tn_status place_texts(tn_probe_memory *memory, const tn_probe *values, uint32_t input,
+                             size_t longest) {
+    const tn_probe_port *port = &values->inputs[input];
+    size_t count = 0;
+    if (!tn_texts_are_own(port)) return TN_OK;
+    TN_TRY(tn_shape_count(&port->shape, &count));
+    return tn_texts_place(&memory->texts[input], input,
+                          (tn_string *)(void *)memory->inputs[input].data, count, longest);
+}
+
+/* The distance of texts: every other memory has another layout of them. */
+static size_t text_distance(const tn_probe_memory *memory, const tn_probe *values) {
+    return memory->is_at_end ? tn_texts_longest(values) : 0;
+}
+
 static tn_status fill_input(const tn_probe_port *port, const tn_position *where, tn_guarded *buffer,
                             uint32_t kind, uint32_t index) {
     TN_TRY(map_port(port, where, buffer, kind, index));
@@ -66,11 +83,13 @@ static tn_status fill_input(const tn_probe_port *port, const tn_position *where,
 }
 
 tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *values, uint8_t poison) {
+    const size_t longest = text_distance(memory, values);
     for (uint32_t i = 0; i < values->input_count; i++) {
         const tn_probe_port *port = &values->inputs[i];
         if (!port->is_given || port->is_constant || !memory->inputs[i].data) continue;
         tn_guarded_protect(&memory->inputs[i], TN_GUARDED_WRITE);
         TN_TRY(store_input(port, &memory->inputs[i], memory->slack));
+        TN_TRY(place_texts(memory, values, i, longest));
         tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
     }
     for (uint32_t i = 0; i < values->output_count; i++)
@@ -99,10 +118,12 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *values
     memory->is_at_end = is_at_end;
     memory->shift = values->shift;
     const tn_position around_outputs = tn_memory_of_outputs(memory);
+    const size_t longest = text_distance(memory, values);
     for (uint32_t i = 0; i < values->input_count; i++) {
         const tn_probe_port *port = &values->inputs[i];
         if (!port->is_given) continue;
         TN_TRY(fill_input(port, &where, &memory->inputs[i], TN_GUARDED_INPUT, i));
+        TN_TRY(place_texts(memory, values, i, longest));
         if (!is_overwritten(memory, i)) tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
     }
     for (uint32_t i = 0; i < TN_PROBE_OPERANDS; i++) {
@@ -125,8 +146,10 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *values
 }
 
 void tn_probe_memory_destroy(tn_probe_memory *memory) {
-    for (uint32_t i = 0; i < TN_PROBE_PORTS; i++)
+    for (uint32_t i = 0; i < TN_PROBE_PORTS; i++) {
         tn_guarded_retire(&memory->inputs[i]);
+        tn_guarded_retire(&memory->texts[i]);
+    }
     for (uint32_t i = 0; i < TN_PROBE_OUTPUTS; i++) {
         tn_guarded_retire(&memory->outputs[i]);
         tn_owned_heap_deinit(&memory->heaps[i]);

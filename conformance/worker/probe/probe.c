@@ -191,21 +191,23 @@ void tn_probe_close(tn_probe_context *context) {
     *context = (tn_probe_context){.life = context->life};
 }
 
-tn_status tn_probe_reshape(tn_probe_context *context, tn_probe *shapes) {
+tn_status tn_probe_ask_workspace(tn_probe_context *context, tn_probe *shapes) {
     tn_frame frame;
     const tn_kernel *kernel = shapes->kernel;
-    tn_status status = TN_OK;
     context->workspace_bytes = 0;
     tn_guarded_retire(&context->workspace);
-    if (kernel && kernel->reshape) {
-        TN_TRY(tn_frame_open(&frame, shapes, context->life, NULL, TN_SEES_VALUES));
-        frame.call->context = context->context;
-        frame.scope.packed = NULL;
-        status = tn_frame_call(&frame, shapes, kernel->reshape, "reshape");
-        context->workspace_bytes = frame.call->workspace_bytes;
-        tn_frame_close(&frame);
-        if (status != TN_OK) return status;
-    }
+    if (!kernel || !kernel->reshape) return TN_OK;
+    TN_TRY(tn_frame_open(&frame, shapes, context->life, NULL, TN_SEES_VALUES));
+    frame.call->context = context->context;
+    frame.scope.packed = NULL;
+    const tn_status status = tn_frame_call(&frame, shapes, kernel->reshape, "reshape");
+    context->workspace_bytes = frame.call->workspace_bytes;
+    tn_frame_close(&frame);
+    return status;
+}
+
+tn_status tn_probe_reshape(tn_probe_context *context, tn_probe *shapes) {
+    TN_TRY(tn_probe_ask_workspace(context, shapes));
     if (context->workspace_bytes > (uint64_t)1 << 32) {
         memcpy(shapes->rule, "workspace-inside", sizeof("workspace-inside"));
         return tn_fail(TN_ERROR_PLUGIN, "reshape asks for a workspace of %llu bytes",

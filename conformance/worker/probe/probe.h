@@ -33,6 +33,8 @@ tn_status tn_probe_open(tn_probe_context *context, tn_probe_life *life);
 void tn_probe_close(tn_probe_context *context);
 /* The shapes are those of `shapes`, which may be another probe of the same node, kernel and
  * combination. */
+/* The first half of a reshape: the context knows how much workspace it needs, and has none. */
+tn_status tn_probe_ask_workspace(tn_probe_context *context, tn_probe *shapes);
 tn_status tn_probe_reshape(tn_probe_context *context, tn_probe *shapes);
 /* Memory with the inputs' values, outputs full of `poison`; in place: as probe->laid_on has it. */
 tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *values, bool is_at_end,

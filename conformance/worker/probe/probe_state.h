@@ -85,6 +85,7 @@ typedef struct tn_probe_memory {
     uint32_t shift;                     /* before it */
     uint8_t slack, poison;              /* around the tensors, and in outputs before the run */
     tn_owned_heap heaps[TN_PROBE_OUTPUTS]; /* of outputs of strings */
+    tn_guarded texts[TN_PROBE_PORTS];      /* the heaps of inputs of strings (texts.h) */
 } tn_probe_memory;
 
 /* A context's half. */

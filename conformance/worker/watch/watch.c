@@ -133,7 +133,9 @@ static uint64_t hash_variables(void) {
 }
 
 void tn_watch_moved(void) {
+    const char *locale = setlocale(LC_ALL, NULL);
     size_t count = 0;
+    snprintf(known.locale, sizeof(known.locale), "%s", locale ? locale : "");
     if (!getcwd(known.folder, sizeof(known.folder))) known.folder[0] = 0;
     known.variables = hash_variables();
     for (char **it = environ; it && *it && count < VARIABLES; it++)
@@ -142,10 +144,8 @@ void tn_watch_moved(void) {
 }
 
 static void note(void) {
-    const char *locale = setlocale(LC_ALL, NULL);
     known.thread = pthread_self();
     known.arithmetic = tn_watch_arithmetic();
-    snprintf(known.locale, sizeof(known.locale), "%s", locale ? locale : "");
     known.thread_locale = uselocale((locale_t)0);
     tn_watch_moved();
     tn_process_note();

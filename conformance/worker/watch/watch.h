@@ -24,7 +24,7 @@ void tn_watch_error_text(char *text, size_t bytes);
 /* Notes how things are and forgets what was printed; to be called before what is watched. The
  * calling thread is the one that is watched. */
 void tn_watch_begin(void);
-/* The program itself has changed its folder or variables: those are known anew. */
+/* The program itself has changed its folder, variables or locale: those are known anew. */
 void tn_watch_moved(void);
 /* Says what changed since, and puts it back as it was; false: nothing did. */
 bool tn_watch_changed(char *what, size_t bytes);

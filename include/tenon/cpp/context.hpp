@@ -79,6 +79,8 @@ class Context : public Owned<tn_context, tn_context_destroy> {
     }
     /* Of inputs that are no dense tensors: items are copied. */
     void clear_items(uint32_t input) { check(tn_context_clear_items(get(), input)); }
+    /* An optional of a sequence has one, without items so far. */
+    void set_element(uint32_t input) { check(tn_context_set_element(get(), input)); }
     void append_item(uint32_t input, tn_type type, uint32_t rank, const int64_t *extents,
                      const void *data, uint64_t bytes) {
         check(tn_context_append_item(get(), input, type, rank, extents, data, bytes));
@@ -97,6 +99,11 @@ class Context : public Owned<tn_context, tn_context_destroy> {
         const tn_tensor *item = nullptr;
         check(tn_context_output_item(get(), output, index, &item));
         return *item;
+    }
+    bool output_has_element(uint32_t output) {
+        bool has_element = false;
+        check(tn_context_output_has_element(get(), output, &has_element));
+        return has_element;
     }
     /* Strides count elements, one an axis. */
     void bind_input_strided(uint32_t input, const void *data, uint64_t bytes, uint32_t rank,

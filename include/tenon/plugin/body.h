@@ -91,9 +91,10 @@ typedef struct tn_body_service {
      * into it and must have the type and shape that come out (TN_ERROR_SHAPE); for one without,
      * everything in the descriptor is written, and data and shape are the host's, which stay until
      * the second run of this body after this one, or until the callback returns: so the results of
-     * a run may be inputs of the next. With TN_CALL_REFERENCE the operators of the body are
-     * computed by their references. Where shapes repeat nothing is allocated.
-     * [thread: node; called: reference, run; may fail] */
+     * a run may be inputs of the next. An output of strings has no data beforehand
+     * (TN_ERROR_ARGUMENT); its heap is the host's as its data is. With TN_CALL_REFERENCE the
+     * operators of the body are computed by their references. Where shapes repeat nothing is
+     * allocated. [thread: node; called: reference, run; may fail] */
     tn_status (*run)(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
                      tn_tensor *const *outputs) TN_NOEXCEPT;
     /* Runs a body until its condition is false or `limit` is reached. The host swaps what is

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tenon/plugin/sequence.h: tensors that are lists of tensors (ONNX's sequences), that may be absent
- * at run time (its optionals), or that are maps from keys to values, one or a list of them.
+ * at run time (its optionals, of a tensor or of a sequence), or that are maps from keys to values,
+ * one or a list of them.
  *
  * A port is of such a kind when its `types` say so: "seq(f32)", "seq(T:f32|f16)", "opt(T)",
- * "map(i64|string,f32)", "seq(map(i64,T))". What is in the parentheses are the element types of the
- * items, of a map first those of its keys (i64, string or both), with type variables as at any port
- * but for keys: one that a sequence binds may be a dense port's type. A node's tensor has the kind
- * of the port that writes it, and is read at ports of the same kind alone. A host without this
- * header refuses a library with such a port by name.
+ * "opt(seq(T))", "map(i64|string,f32)", "seq(map(i64,T))". What is in the parentheses are the
+ * element types of the items, of a map first those of its keys (i64, string or both), with type
+ * variables as at any port but for keys: one that a sequence binds may be a dense port's type. A
+ * node's tensor has the kind of the port that writes it, and is read at ports of the same kind
+ * alone. A host without this header refuses a library with such a port by name.
  *
- * Inputs and outputs of networks may be of any kind (tenon/border.h). Those of bodies
- * (tenon/plugin/body.h), what bodies capture, and constants are dense. Items are dense, in
+ * Inputs and outputs of networks may be of any kind (tenon/border.h), and those of bodies
+ * (tenon/plugin/body.h) where the operator's ports are; constants are dense. Items are dense, in
  * host memory, linear. Nodes that read or write one run on the processor, one by one; kernels of
  * them have no `prepare`, `accepts`, `tactics`, `combination` or a format but linear (the
  * operator's reference is taken instead), and do not run in a helper process (TN_ENGINE_ISOLATED).
@@ -36,11 +37,13 @@ extern "C" {
 /* tn_tensor.kind */
 enum {
     TN_KIND_DENSE = 0,
-    TN_KIND_SEQUENCE = 1, /* any number of items */
-    TN_KIND_OPTIONAL = 2, /* none or one */
-    TN_KIND_MAP = 3,      /* one map: two items, its keys and its values */
-    TN_KIND_MAPS = 4,     /* a list of maps: keys, values, keys, values ... */
-    TN_KIND_ANY = 5       /* of ports alone, "value(T)": see below */
+    TN_KIND_SEQUENCE = 1,          /* any number of items */
+    TN_KIND_OPTIONAL = 2,          /* none or one */
+    TN_KIND_MAP = 3,               /* one map: two items, its keys and its values */
+    TN_KIND_MAPS = 4,              /* a list of maps: keys, values, keys, values ... */
+    TN_KIND_ANY = 5,               /* of ports alone, "value(T)": see below */
+    TN_KIND_OPTIONAL_SEQUENCE = 6, /* none, or a sequence, which may be without items */
+    TN_KIND_EACH = 7               /* of ports alone, "each(T)": see below */
 };
 
 /* A port of an operator with graphs in its fields may be of any kind, "value(any)"; its tensors
@@ -51,6 +54,10 @@ enum {
  * third one on: input 2 + i and output 1 + i have one kind, and other outputs are dense. In `infer`
  * of a body's service (tenon/plugin/body.h) a tensor that is not dense has rank 0; `run` wants no
  * memory for one, and its results may be read, and added to outputs by append_item, as inputs are.
+ *
+ * At a port "each(any)" of such an operator the tensors are dense or sequences, as the operator
+ * sees in their `kind`: one that runs its graph for each item gives it items of the one, and all of
+ * the other. Its graphs' own inputs and outputs are dense; what they capture is of any kind.
  */
 
 /* The keys and the values of a map are vectors of the same length. Keys are of 64-bit integers or
@@ -84,11 +91,10 @@ struct tn_string;
 typedef struct tn_sequence_service {
     uint32_t size;
     uint32_t reserved;
-    /* How many items a sequence has; of an optional 1 or 0; of a map 2, of a list of maps 2 a map.
-     * `tensor` is one of the call's inputs
-     * or outputs. TN_ERROR_ARGUMENT: it is not, or is dense; TN_ERROR_STATE: its items are not
-     * known before the run. [thread: any, for inputs; called: infer, reshape, reference, run; may
-     * fail] */
+    /* How many items a sequence has; of an optional 1 or 0, of one of a sequence that sequence's,
+     * or 0; of a map 2, of a list of maps 2 a map. `tensor` is one of the call's inputs or outputs.
+     * TN_ERROR_ARGUMENT: it is not, or is dense; TN_ERROR_STATE: its items are not known before the
+     * run. [thread: any, for inputs; called: infer, reshape, reference, run; may fail] */
     tn_status (*length)(tn_call *call, const tn_tensor *tensor, uint64_t *out_length) TN_NOEXCEPT;
     /* Item `index`, from 0: dense, linear, packed, aligned to 64 bytes, with data, and not to be
      * written. It is the host's and valid until the callback returns. As length; TN_ERROR_RANGE: it
@@ -121,6 +127,15 @@ typedef struct tn_sequence_service {
     tn_status (*append_strings)(tn_call *call, tn_tensor *output, uint32_t rank,
                                 const int64_t *extents, uint64_t heap_bytes,
                                 struct tn_string **out_elements, char **out_heap) TN_NOEXCEPT;
+    /* Whether an optional, of either kind, has an element. Hosts before this function have a
+     * smaller `size`. Errors as of length; TN_ERROR_ARGUMENT: the tensor is no optional. [thread:
+     * any, for inputs; called: infer, reshape, reference, run; may fail] */
+    tn_status (*has_element)(tn_call *call, const tn_tensor *tensor,
+                             bool *out_has_element) TN_NOEXCEPT;
+    /* Gives an output that is an optional of a sequence its element, which has no items yet;
+     * an item that is added does so, too. TN_ERROR_ARGUMENT: the tensor is no such output. [thread:
+     * node, one at a time; called: reference, run; may fail] */
+    tn_status (*set_element)(tn_call *call, tn_tensor *output) TN_NOEXCEPT;
 } tn_sequence_service;
 
 #ifdef __cplusplus
@@ -130,5 +145,6 @@ typedef struct tn_sequence_service {
 TN_FROZEN(tn_sequence_service, length, 8);
 TN_FROZEN(tn_sequence_service, append_item, 32);
 TN_FROZEN(tn_sequence_service, append_strings, 40);
+TN_FROZEN(tn_sequence_service, set_element, 56);
 
 #endif

@@ -62,6 +62,15 @@ typedef struct tn_lowering {
  * node's candidates so far is the same kernel with blocks of channels, which they think no slower.
  * Asking oneDNN takes up to a millisecond. */
 bool tn_lower_is_outdone(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate);
+/* Multiplications and additions of a node with weights: each output element meets each weight of
+ * its own row of the weights, more or less. 0: it has none. */
+double tn_lower_work(const tn_graph *graph, const tn_inference *optimum, const tn_graph_node *node);
+/* What estimates take that work for, at best, where channels are blocked: over linear formats. */
+double tn_lower_blocked_factor(const tn_graph *graph, const tn_inference *optimum,
+                               const tn_graph_node *node);
+/* Whether a choice of this cost is enough better than another one to load a library for it that is
+ * not loaded. */
+bool tn_lower_is_worth_loading(double cost, double without_cost);
 /* The costs of all candidates: measured, or estimated. */
 tn_status tn_lower_costs(tn_lowering *lowering);
 /* Nanoseconds of a conversion of a tensor, from a storage to another. */

@@ -169,7 +169,58 @@ static void choose_rewrites(rewriter *r) {
         kept += stays;
     }
     r->count = kept;
+}
+
+/* Which rewrites were read so far. */
+typedef struct reading {
+    const rewriter *rewriter;
+    bool *is_read;
+} reading;
+
+/* Whether a node of the operator is there, or may be added by one of those that were read. */
+static bool may_be_there(const void *user, const char *op, size_t length) {
+    const reading *so_far = user;
+    const rewriter *r = so_far->rewriter;
+    const tn_graph *graph = r->context->graph;
+    bool is_there = false;
+    for (size_t n = 0; n < graph->node_count && !is_there; n++) {
+        const char *name = graph->nodes[n].entry->op->name;
+        is_there = strncmp(name, op, length) == 0 && name[length] == 0;
+    }
+    for (uint32_t i = 0; i < r->count && !is_there; i++)
+        is_there = so_far->is_read[i] && tn_pattern_adds(r->entries[i]->pattern, op, length);
+    return is_there;
+}
+
+/* Reads the patterns of the rewrites that may be applied, and leaves out the others, of which there
+ * are most. */
+static tn_status read_rewrites(rewriter *r) {
+    const tn_graph *graph = r->context->graph;
+    tn_status status = TN_OK;
+    uint32_t kept = 0;
+    bool is_changed = true, *is_read = tn_allocate_zero(graph->allocator, r->count + 1u, 1);
+    const reading so_far = {r, is_read};
+    if (!is_read) return tn_fail_memory("rewrites");
+    while (is_changed) {
+        is_changed = false;
+        for (uint32_t i = 0; i < r->count; i++) {
+            const char *pattern = r->entries[i]->rewrite->pattern;
+            if (is_read[i] || !tn_pattern_may_end(pattern, may_be_there, &so_far)) continue;
+            TN_GO(tn_registry_read_rewrite(tn_runtime_registry(graph->runtime), r->entries[i]));
+            is_read[i] = is_changed = true;
+        }
+    }
+    for (uint32_t i = 0; i < r->count; i++) {
+        const tn_rewrite_entry *entry = r->entries[i];
+        if (!is_read[i]) continue;
+        r->entries[i] = r->entries[kept]; /* all of them are given back */
+        r->entries[kept++] = entry;
+    }
+    r->count = kept;
     sort_entries(r->entries, kept);
+done:
+    tn_deallocate(graph->allocator, is_read);
+    return status;
 }
 
 /* A name that no rewrite has is a slip. */
@@ -224,6 +275,7 @@ static tn_status rewrite(tn_pass_context *context, bool before_folding) {
     r.matcher = tn_allocate_zero(context->graph->allocator, 1, sizeof *r.matcher);
     if (!r.matcher) TN_GO(tn_fail_memory("rewrites"));
     TN_GO(check_without(&r, held));
+    TN_GO(read_rewrites(&r));
     if (before_folding) TN_GO(choose_waiting(&r));
     while (is_changed && r.count > 0) {
         is_changed = false;

@@ -13,6 +13,8 @@
 #include "builder/timing/timing_policy.h"
 #include "plugin/devices.h"
 
+#include <tenon/kit/levels.h>
+
 #include <math.h>
 
 static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage stored) {
@@ -27,10 +29,10 @@ static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_stor
     return (double)bytes;
 }
 
-static double elements_of(const tn_lowering *lowering, tn_tensor_id tensor) {
+static double elements_of(const tn_inference *optimum, tn_tensor_id tensor) {
     size_t count = 0;
-    if (!lowering->facts->tensors[tensor] ||
-        tn_shape_count(&lowering->points[1]->tensors[tensor].storage.shape, &count) != TN_OK)
+    if (!optimum->tensors[tensor].is_known ||
+        tn_shape_count(&optimum->tensors[tensor].storage.shape, &count) != TN_OK)
         return tn_timing_policy.unknown_bytes / 4;
     return (double)count;
 }
@@ -50,17 +52,17 @@ static double type_factor(const tn_candidate *candidate, const tn_graph_node *no
     }
 }
 
-/* Each output element meets each weight of its own row of the weights, more or less. */
-static double work_of(const tn_lowering *lowering, const tn_graph_node *node) {
+double tn_lower_work(const tn_graph *graph, const tn_inference *optimum,
+                     const tn_graph_node *node) {
     double work = 0, outputs = 0;
     for (uint32_t i = 0; i < node->output_count; i++)
-        if (node->outputs[i] != TN_NO_TENSOR) outputs += elements_of(lowering, node->outputs[i]);
+        if (node->outputs[i] != TN_NO_TENSOR) outputs += elements_of(optimum, node->outputs[i]);
     for (uint32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i] == TN_NO_TENSOR) continue;
-        const tn_graph_tensor *tensor = &lowering->graph->tensors[node->inputs[i]];
+        const tn_graph_tensor *tensor = &graph->tensors[node->inputs[i]];
         if (!tensor->is_constant || tensor->shape.rank < 2 || tensor->shape.extents[0] < 1)
             continue;
-        double weights = elements_of(lowering, node->inputs[i]);
+        double weights = elements_of(optimum, node->inputs[i]);
         double row = weights / (double)tensor->shape.extents[0];
         if (outputs * row > work) work = outputs * row;
     }
@@ -68,12 +70,37 @@ static double work_of(const tn_lowering *lowering, const tn_graph_node *node) {
 }
 
 /* How much of a vector's work is for channels that the tensor does not have. */
-static double padding_of(const tn_lowering *lowering, tn_tensor_id tensor, uint32_t lanes) {
-    if (tensor == TN_NO_TENSOR || !lowering->facts->tensors[tensor]) return 1;
-    const tn_shape *shape = &lowering->points[1]->tensors[tensor].storage.shape;
+static double padding_of(const tn_inference *optimum, tn_tensor_id tensor, uint32_t lanes) {
+    if (tensor == TN_NO_TENSOR || !optimum->tensors[tensor].is_known) return 1;
+    const tn_shape *shape = &optimum->tensors[tensor].storage.shape;
     if (shape->rank < 2 || shape->extents[1] < 1) return 1;
     const double channels = (double)shape->extents[1];
     return ceil(channels / lanes) * lanes / channels;
+}
+
+/* Floats of the processor's vectors. */
+static uint32_t lanes_of(const tn_runtime *runtime) {
+    return tn_runtime_has_features(runtime, TN_KIT_FEATURES_avx512)
+               ? tn_timing_policy.wide_lanes
+               : tn_timing_policy.channel_lanes;
+}
+
+double tn_lower_blocked_factor(const tn_graph *graph, const tn_inference *optimum,
+                               const tn_graph_node *node) {
+    double least = INFINITY;
+    for (uint32_t lanes = lanes_of(graph->runtime); lanes <= tn_timing_policy.wide_lanes;
+         lanes *= 2)
+        least = fmin(least, padding_of(optimum, node->inputs[0], lanes) *
+                                padding_of(optimum, node->outputs[0], lanes));
+    return tn_timing_policy.blocked_factor * least;
+}
+
+/* Whether each channel has weights of its own, and one row of them. */
+static bool is_depthwise(const tn_graph *graph, const tn_graph_node *node) {
+    if (node->input_count < 2 || node->inputs[1] == TN_NO_TENSOR) return false;
+    const tn_graph_tensor *weights = &graph->tensors[node->inputs[1]];
+    return weights->is_constant && weights->shape.rank > 2 && weights->shape.extents[1] == 1 &&
+           weights->shape.extents[0] > 1;
 }
 
 /* Whether its kernel does this node in a format of channels, too, for which it is then made. */
@@ -92,13 +119,24 @@ static double format_factor(const tn_lowering *lowering, uint32_t index,
     const tn_graph_node *node = &lowering->graph->nodes[index];
     if (node->output_count == 0) return 1;
     if (candidate->outputs[0].format == TN_LINEAR)
-        return is_unsuited(&lowering->nodes[index], candidate) ? tn_timing_policy.unsuited_factor
-                                                               : 1;
+        return (is_unsuited(&lowering->nodes[index], candidate) ? tn_timing_policy.unsuited_factor
+                                                                : 1) *
+               (is_depthwise(lowering->graph, node) ? tn_timing_policy.depthwise_linear_factor : 1);
     const uint32_t block = candidate->outputs[0].format >> 16,
-                   lanes = block > 0 ? block : tn_timing_policy.channel_lanes;
+                   lanes = block > 0 ? block : lanes_of(lowering->graph->runtime);
     const double last = block > 0 ? 1 : tn_timing_policy.channels_last_factor;
-    return last * tn_timing_policy.blocked_factor * padding_of(lowering, node->inputs[0], lanes) *
-           padding_of(lowering, node->outputs[0], lanes);
+    return last * tn_timing_policy.blocked_factor *
+           padding_of(lowering->points[1], node->inputs[0], lanes) *
+           padding_of(lowering->points[1], node->outputs[0], lanes);
+}
+
+/* Of what a candidate takes whose block of channels is less than a vector: the rest of it is idle.
+ */
+static double idle_factor(const tn_lowering *lowering, uint32_t index,
+                          const tn_candidate *candidate) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    const uint32_t block = node->output_count > 0 ? candidate->outputs[0].format >> 16 : 0;
+    return block > 0 ? fmax(1, (double)lanes_of(lowering->graph->runtime) / block) : 1;
 }
 
 static bool is_blocked(tn_storage storage) {
@@ -173,7 +211,8 @@ double tn_lower_estimate(const tn_lowering *lowering, uint32_t index,
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_timing_rates *rates = lowering->rates;
     if (candidate->kind == TN_STEP_VIEW || candidate->is_host) return 0;
-    double bytes = moved_bytes(lowering, index, candidate), work = work_of(lowering, node);
+    double bytes = moved_bytes(lowering, index, candidate),
+           work = tn_lower_work(lowering->graph, lowering->points[1], node);
     if (tn_lower_is_on_device(candidate))
         return estimate_device(rates, candidate, node, bytes, work);
     if (!candidate->entry)
@@ -183,7 +222,9 @@ double tn_lower_estimate(const tn_lowering *lowering, uint32_t index,
     work *= type_factor(candidate, node);
     if (work > 0) work *= format_factor(lowering, index, candidate);
     const double ns =
-        step_ns(&rates->host, bytes, work / tn_timing_policy.work_a_byte) * preference(candidate);
+        (step_ns(&rates->host, bytes, work / tn_timing_policy.work_a_byte) +
+         (candidate->entry->kernel->traits & TN_KERNEL_OPENMP ? tn_timing_policy.library_ns : 0)) *
+        preference(candidate) * idle_factor(lowering, index, candidate);
     return candidate->entry->kernel->traits & TN_KERNEL_FALLBACK
                ? ns * tn_timing_policy.fallback_factor
                : ns;

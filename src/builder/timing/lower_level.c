@@ -97,11 +97,15 @@ static double new_shape_cost(const tn_lowering *lowering, uint32_t made, double 
                 cost * (tn_timing_policy.new_shapes_factor - 1));
 }
 
+bool tn_lower_is_worth_loading(double cost, double without_cost) {
+    return without_cost > cost * tn_timing_policy.without_openmp_factor;
+}
+
 bool tn_lower_is_worth_openmp(const tn_lowering *lowering, const tn_lower_openmp *openmp,
                               double cost, double without_cost) {
     const double team =
         lowering->options->threads > 1 ? openmp->steps * tn_timing_policy.team_ns : 0;
-    return without_cost > cost * tn_timing_policy.without_openmp_factor &&
+    return tn_lower_is_worth_loading(cost, without_cost) &&
            without_cost > cost + team + new_shape_cost(lowering, openmp->made, cost);
 }
 

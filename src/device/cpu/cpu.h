@@ -12,9 +12,10 @@
 
 /* The features found that the operating system supports too, joined by commas and named as gcc
  * names them: sse2 sse4.2 avx avx2 fma f16c avxvnni avx512f avx512bw avx512vl avx512dq avx512vnni
- * avx512_bf16. Lowered to a level: "baseline" (the first two), "avx2" (up to avxvnni), "avx512", or
- * null for all there are. Answers false for an unknown level, and then leaves `buffer` as it is.
- * The whole list needs less than 256 bytes; names that do not fit are left out. */
+ * avx512_bf16 amx_tile amx_int8. Lowered to a level: "baseline" (the first two), "avx2" (up to
+ * avxvnni), "avx512", or null for all there are. Answers false for an unknown level, and then
+ * leaves `buffer` as it is. The whole list needs less than 256 bytes; names that do not fit are
+ * left out. */
 bool tn_cpu_features(const char *level, char *buffer, size_t bytes);
 /* Fills a device table; `fingerprint` (lent, must outlive it) names the model, features and
  * threads' kind. */

@@ -2,6 +2,7 @@
 /* The CPU as a tn_device: host memory, and a stream on which everything is done at once. Declared
  * in cpu.h. */
 #include "device/cpu/cpu.h"
+#include "base/status.h"
 
 #include <tenon/plugin/device.h>
 
@@ -176,5 +177,6 @@ uint32_t tn_cpu_core_count(void) {
     if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
         return (uint32_t)CPU_COUNT(&set);
     const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    if (count > TN_THREAD_LIMIT) return TN_THREAD_LIMIT;
     return count > 0 ? (uint32_t)count : 1;
 }

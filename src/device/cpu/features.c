@@ -2,7 +2,8 @@
 /*
  * Processor features and the levels that lower them; declared in cpu.h. Where each stands is said
  * in the manual of the instruction CPUID (Intel's volume 2, AMD's volume 3). A feature counts when
- * the operating system saves its registers too (XGETBV).
+ * the operating system saves its registers too (XGETBV), and those of AMX's tiles when it lets this
+ * process use them, which is asked for here.
  */
 #include "device/cpu/cpu.h"
 
@@ -15,11 +16,13 @@ static const char *const level_names[] = {"baseline", "avx2", "avx512"};
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-enum { LEAF_1_C = 0, LEAF_1_D, LEAF_7_B, LEAF_7_C, LEAF_7_1_A, WORD_COUNT };
+enum { LEAF_1_C = 0, LEAF_1_D, LEAF_7_B, LEAF_7_C, LEAF_7_D, LEAF_7_1_A, WORD_COUNT };
 /* What the system must save (bits of the register XCR0): nothing beyond the baseline's, the upper
- * halves of the AVX registers, and the mask and 512-bit registers besides. */
-enum { SAVED_BASELINE = 0, SAVED_AVX = 0x06, SAVED_AVX512 = 0xe6 };
+ * halves of the AVX registers, the mask and 512-bit registers besides, and the tiles. */
+enum { SAVED_BASELINE = 0, SAVED_AVX = 0x06, SAVED_AVX512 = 0xe6, SAVED_TILES = 0x600e6 };
 
 typedef struct feature_row {
     const char *name;
@@ -40,6 +43,8 @@ static const feature_row features[] = {
     {"avx512dq", LEVEL_AVX512, LEAF_7_B, 17, SAVED_AVX512},
     {"avx512vnni", LEVEL_AVX512, LEAF_7_C, 11, SAVED_AVX512},
     {"avx512_bf16", LEVEL_AVX512, LEAF_7_1_A, 5, SAVED_AVX512},
+    {"amx_tile", LEVEL_AVX512, LEAF_7_D, 24, SAVED_TILES},
+    {"amx_int8", LEVEL_AVX512, LEAF_7_D, 25, SAVED_TILES},
 };
 
 #define SYSTEM_SAVES_STATE (1u << 27) /* of LEAF_1_C: XGETBV may be used */
@@ -49,6 +54,17 @@ static uint32_t saved_state(uint32_t leaf_1_c) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return low;
+}
+
+/* Linux gives a thread the room to save tiles once its process has asked (Documentation/arch/x86/
+ * xstate.rst). Without the permission their first use would be a signal. */
+static bool may_use_tiles(void) {
+#if defined(__linux__)
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+#else
+    return false;
+#endif
 }
 
 static uint32_t read_words(uint32_t *words) {
@@ -61,6 +77,7 @@ static uint32_t read_words(uint32_t *words) {
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return saved;
     words[LEAF_7_B] = b;
     words[LEAF_7_C] = c;
+    words[LEAF_7_D] = d;
     if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) words[LEAF_7_1_A] = a;
     return saved;
 }
@@ -72,7 +89,7 @@ static void list_features(int highest, char *buffer, size_t bytes) {
     for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++) {
         const feature_row *row = &features[i];
         if (row->level > highest || !(words[row->word] >> row->bit & 1) ||
-            (saved & row->saved) != row->saved)
+            (saved & row->saved) != row->saved || (row->saved == SAVED_TILES && !may_use_tiles()))
             continue;
         const int written = snprintf(buffer + at, bytes - at, at ? ",%s" : "%s", row->name);
         if (written < 0 || (size_t)written >= bytes - at) {

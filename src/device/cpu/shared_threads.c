@@ -31,6 +31,7 @@ struct tn_threads {
 tn_status tn_threads_create(uint32_t count, tn_threads **out_threads) {
     if (!out_threads)
         return tn_fail(TN_ERROR_ARGUMENT, "tn_threads_create needs a pointer for the threads");
+    TN_TRY(tn_options_check_threads(count, "tn_threads_create"));
     tn_threads *threads = tn_allocate_zero(tn_allocator_default(), 1, sizeof(*threads));
     if (!threads) return tn_fail_memory("threads");
     pthread_condattr_t monotonic;

@@ -103,6 +103,9 @@ static void add_value_type(tn_text *text, uint32_t kind, tn_type key_type, tn_ty
     case TN_KIND_OPTIONAL:
         tn_text_add_format(text, "\"opt(%s)\"", name);
         break;
+    case TN_KIND_OPTIONAL_SEQUENCE:
+        tn_text_add_format(text, "\"opt(seq(%s))\"", name);
+        break;
     case TN_KIND_MAP:
         tn_text_add_format(text, "\"map(%s,%s)\"", key, name);
         break;

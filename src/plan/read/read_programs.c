@@ -178,7 +178,7 @@ static tn_status read_program(tn_plan_reader *reader, const Tenon__Plan__Program
     tn_program *program = tn_arena_allocate(reader->contents.arena, 1, sizeof(*program));
     if (!program) return tn_fail_memory("a program");
     if (!*message->fingerprint) return tn_plan_reader_fail("it is for no device");
-    if (message->threads == 0 || message->threads > TN_PLAN_THREAD_LIMIT)
+    if (message->threads == 0 || message->threads > TN_THREAD_LIMIT)
         return tn_plan_reader_fail("it is for %" PRIu32 " threads", message->threads);
     program->threads = message->threads;
     if (message->profile >= reader->contents.profile_count)

@@ -119,9 +119,9 @@ static tn_status write_program(tn_plan_writer *writer, const tn_program *program
                                Tenon__Plan__Program *message) {
     void **messages;
     tenon__plan__program__init(message);
-    if (program->threads == 0 || program->threads > TN_PLAN_THREAD_LIMIT)
+    if (program->threads == 0 || program->threads > TN_THREAD_LIMIT)
         return tn_fail(TN_ERROR_RANGE, "a plan for %u threads: expected 1 to %u", program->threads,
-                       TN_PLAN_THREAD_LIMIT);
+                       TN_THREAD_LIMIT);
     message->fingerprint = tn_plan_writer_text(program->fingerprint);
     message->device = tn_plan_writer_text(
         program->device && strcmp(program->device, "cpu") != 0 ? program->device : NULL);

@@ -96,6 +96,7 @@ static tn_status parse_port(parser *p, tn_combination_port *port) {
     if (take_word(p, "*")) {
         port->types = tn_type_set_parse("any", 3, p->minor);
         port->is_every = true;
+        if (take_word(p, "|string")) port->types |= TN_TYPE_BIT(TN_STRING);
     } else {
         const size_t length = word_length(p->at, " :,?.-");
         port->types = parse_types(p->at, length, p->minor);

@@ -15,7 +15,7 @@ typedef struct tn_combination_port {
     tn_type_set types;
     tn_format format;
     bool is_optional;
-    bool is_every;   /* '*': the group any, none of those two */
+    bool is_every;   /* '*': the group any, perhaps strings, none of those two */
     bool is_strided; /* its rows may lie apart */
     bool is_counted; /* it may have a count */
 } tn_combination_port;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of fields' values: defaults, test cases, and the choices of enums. Declared in
  * fields_private.h. */
+#include "base/decimal.h"
 #include "base/status.h"
 #include "plugin/fields/fields_private.h"
 
@@ -69,7 +70,7 @@ static bool read_i64(const char *text, int64_t *out, const char **end) {
 
 static bool read_f64(const char *text, double *out, const char **end) {
     char *stop;
-    *out = strtod(text, &stop);
+    *out = tn_decimal_read(text, &stop);
     *end = stop;
     return stop != text;
 }

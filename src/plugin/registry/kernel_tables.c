@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checking and copying of kernels' tables; see registry_tables.h. */
-#include "base/hash.h"
 #include "base/status.h"
+#include "plugin/loaded_library.h"
 #include "plugin/registry/tables_private.h"
 
 #include <string.h>
@@ -96,8 +96,9 @@ static tn_status copy_kernel(tn_arena *arena, tn_kernel *kernel, uint32_t minor,
     return copy_combinations(arena, kernel, minor, like, entry);
 }
 
-tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel, uint32_t minor,
+tn_status tn_registry_copy_kernel(tn_loaded_library *library, const tn_kernel *kernel,
                                   const tn_kernel_entry *like, tn_kernel_entry **out_entry) {
+    tn_arena *arena = tn_library_arena(library);
     bool failed = false;
     if (!kernel || kernel->size < offsetof(tn_kernel, run) + sizeof(kernel->run) ||
         kernel->size > TN_TABLE_MOST_BYTES)
@@ -116,11 +117,11 @@ tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel, uint
     copy->name = tn_table_copy_text(arena, copy->name, &failed);
     copy->domain = tn_table_copy_text(arena, copy->domain ? copy->domain : "", &failed);
     if (failed) return tn_fail_memory("a kernel");
-    const tn_status status = copy_kernel(arena, copy, minor, like, entry);
+    const tn_status status = copy_kernel(arena, copy, tn_library_minor(library), like, entry);
     if (status != TN_OK)
         return tn_error_at(status, "kernel '%s' of operator %s", copy->name, copy->op);
     entry->kernel = copy;
-    entry->name_hash = tn_hash_add_text(tn_hash_add_text(0, copy->name), copy->op);
+    entry->library = library;
     *out_entry = entry;
     return TN_OK;
 }

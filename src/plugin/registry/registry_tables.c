@@ -2,10 +2,10 @@
 /* Checking and copying of operators' tables; see registry_tables.h. Those of kernels are
  * kernel_tables.c. */
 #include "plugin/registry/tables_private.h"
-#include "base/hash.h"
 #include "base/status.h"
 #include "expression/elementwise.h"
 #include "plugin/fields/elementwise_tables.h"
+#include "plugin/loaded_library.h"
 #include "plugin/sequences/kinds.h"
 
 #include <string.h>
@@ -291,8 +291,9 @@ static tn_status copy_operator(tn_arena *arena, tn_operator *op, uint32_t minor,
     return fill_cases(arena, entry, op);
 }
 
-tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op, uint32_t minor,
+tn_status tn_registry_copy_operator(tn_loaded_library *library, const tn_operator *op,
                                     tn_operator_entry **out_entry) {
+    tn_arena *arena = tn_library_arena(library);
     bool failed = false;
     if (!op || op->size < offsetof(tn_operator, infer) + sizeof(op->infer) ||
         op->size > TN_TABLE_MOST_BYTES)
@@ -309,10 +310,11 @@ tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op, uint
     copy->name = tn_table_copy_text(arena, copy->name, &failed);
     copy->domain = tn_table_copy_text(arena, copy->domain ? copy->domain : "", &failed);
     if (failed) return tn_fail_memory("an operator");
-    const tn_status status = copy_operator(arena, copy, minor, entry);
+    const tn_status status = copy_operator(arena, copy, tn_library_minor(library), entry);
     if (status != TN_OK) return tn_error_in(status, .domain = copy->domain, .op = copy->name);
     entry->op = copy;
-    entry->name_hash = tn_hash_add_text(0, copy->name);
+    entry->library = library;
+    entry->own_domain = copy->domain;
     *out_entry = entry;
     return TN_OK;
 }

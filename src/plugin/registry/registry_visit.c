@@ -29,14 +29,19 @@ void tn_registry_count_library(tn_registry *registry, const tn_loaded_library *l
     pthread_mutex_unlock(&registry->lock);
 }
 
-/* The item after one, with a count on its library; false: there is none. */
-static bool next(tn_registry *registry, const tn_registry_list *list, tn_registry_item *item) {
+/* The item after one, with its entry and a count on its library; false: there is none, or no memory
+ * for it. */
+static bool next(tn_registry *registry, tn_registry_list *list, tn_registry_item *item) {
     const uint64_t after = item->serial;
+    size_t i = 0;
     pthread_mutex_lock(&registry->lock);
-    for (size_t i = 0; i < list->count && item->serial == after; i++)
-        if (list->items[i].serial > after) *item = list->items[i];
-    const bool is_found = item->serial > after;
-    if (is_found) tn_library_retain(item->library);
+    while (i < list->count && list->items[i].serial <= after)
+        i++;
+    const bool is_found = i < list->count && tn_registry_make(registry, list, i) == TN_OK;
+    if (is_found) {
+        *item = list->items[i];
+        tn_library_retain(item->library);
+    }
     pthread_mutex_unlock(&registry->lock);
     return is_found;
 }

@@ -87,6 +87,13 @@ typedef struct tn_pattern {
 /* Reads both texts; all of it lies in `arena`. TN_ERROR_PLUGIN names the text and the column. */
 tn_status tn_pattern_parse(tn_arena *arena, const char *pattern, const char *replacement,
                            const tn_pattern **out_pattern);
+/* Whether the last statement of a pattern may stand on an operator that there `is`, by the text
+ * alone, which is not read otherwise. `op` is not ended by a zero. */
+bool tn_pattern_may_end(const char *pattern,
+                        bool (*is)(const void *user, const char *op, size_t length),
+                        const void *user);
+/* Whether the replacement adds a node of this operator. */
+bool tn_pattern_adds(const tn_pattern *pattern, const char *op, size_t length);
 /* The name's index; TN_NO_NAME: there is none. */
 uint32_t tn_pattern_find_name(const tn_pattern *pattern, const char *name);
 /* Whether some node of the pattern, of the operator `op` (null: of any), reads constants alone, so

@@ -54,6 +54,21 @@ bool tn_pattern_reads_constants(const tn_pattern *pattern, const char *op) {
     return false;
 }
 
+static bool term_adds(const tn_term *term, const char *op, size_t length) {
+    bool adds = term->kind == TN_TERM_NODE && strlen(term->op) == length &&
+                memcmp(term->op, op, length) == 0;
+    for (uint32_t i = 0; i < term->argument_count && !adds; i++)
+        adds = term_adds(term->arguments[i], op, length);
+    return adds;
+}
+
+bool tn_pattern_adds(const tn_pattern *pattern, const char *op, size_t length) {
+    bool adds = false;
+    for (uint32_t s = 0; s < pattern->replacement_count && !adds; s++)
+        adds = term_adds(pattern->replacements[s].term, op, length);
+    return adds;
+}
+
 /* Whether what stands in a replacement is known when the network is built. */
 static bool is_constant(const tn_pattern *pattern, const tn_term *term) {
     bool is_right = term->kind == TN_TERM_NODE && term->argument_count > 0;

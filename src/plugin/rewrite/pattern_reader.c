@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Marks, names and values of a rewrite's texts; see pattern_reader.h. */
 #include "plugin/rewrite/pattern_reader.h"
+#include "base/decimal.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -98,7 +99,7 @@ static tn_status take_number(tn_pattern_reader *p, double *out_number, bool *ino
     char *end = NULL;
     tn_pattern_skip(p);
     if (!is_number_next(p)) return tn_pattern_fail(p, "a number");
-    *out_number = strtod(p->at, &end);
+    *out_number = tn_decimal_read(p->at, &end);
     if (end == p->at || (isfinite(*out_number) && fabs(*out_number) > 1e300))
         return tn_pattern_fail(p, "a number");
     for (const char *c = p->at; c < end; c++)
@@ -154,4 +155,47 @@ tn_status tn_pattern_take_value(tn_pattern_reader *p, tn_term *term, bool *out_i
     if (tn_pattern_take(p, "$")) return take_computed(p, term);
     *out_is_taken = false;
     return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * the last statement, without reading the text */
+
+static const char *last_statement(const char *pattern) {
+    const char *begin = pattern;
+    for (const char *mark = strchr(pattern, ';'); mark; mark = strchr(mark + 1, ';')) {
+        const char *next = mark + 1;
+        while (is_space(*next))
+            next++;
+        if (*next) begin = next;
+    }
+    return begin;
+}
+
+/* Behind the '|' that ends an alternative; null: it is the last one. */
+static const char *next_alternative(const char *at) {
+    for (uint32_t depth = 0; *at; at++) {
+        depth += *at == '(';
+        depth -= *at == ')' && depth > 0;
+        if (*at == '|' && depth == 0) return at + 1;
+    }
+    return NULL;
+}
+
+bool tn_pattern_may_end(const char *pattern,
+                        bool (*is)(const void *user, const char *op, size_t length),
+                        const void *user) {
+    tn_pattern_reader p = {.at = last_statement(pattern)};
+    p.at += strcspn(p.at, "=");
+    bool may = !tn_pattern_take(&p, "=");
+    while (p.at && !may) {
+        tn_pattern_skip(&p);
+        size_t length = tn_pattern_name_length(&p);
+        if (strncmp(p.at + length, "::", 2) == 0) {
+            p.at += length + 2;
+            length = tn_pattern_name_length(&p);
+        }
+        may = length == 0 || is(user, p.at, length);
+        p.at = next_alternative(p.at);
+    }
+    return may;
 }

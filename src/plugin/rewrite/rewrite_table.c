@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A rewrite's table, of any size and age, checked and copied: see registry_tables.h. */
 #include "base/status.h"
+#include "plugin/loaded_library.h"
 #include "plugin/registry_tables.h"
 #include "plugin/rewrite/pattern.h"
 
@@ -55,7 +56,7 @@ static tn_status check_computed(const tn_rewrite *rewrite, const tn_pattern *pat
     return TN_OK;
 }
 
-static tn_status copy_rewrite(tn_arena *arena, tn_rewrite *copy, tn_rewrite_entry *entry) {
+static tn_status copy_rewrite(tn_arena *arena, tn_rewrite *copy) {
     bool failed = false;
     TN_TRY(check_table(copy));
     copy->domain = copy_text(arena, copy->domain ? copy->domain : "", &failed);
@@ -68,12 +69,22 @@ static tn_status copy_rewrite(tn_arena *arena, tn_rewrite *copy, tn_rewrite_entr
     copy->near_misses = copy_texts(arena, copy->near_misses, copy->near_miss_count, &failed);
     if (failed) return tn_fail_memory("a rewrite");
     if (strcmp(copy->domain, "ai.onnx") == 0) copy->domain = "";
-    TN_TRY(tn_pattern_parse(arena, copy->pattern, copy->replacement, &entry->pattern));
-    return check_computed(copy, entry->pattern);
+    return TN_OK;
 }
 
-tn_status tn_registry_copy_rewrite(tn_arena *arena, const tn_rewrite *rewrite,
+tn_status tn_registry_parse_rewrite(tn_rewrite_entry *entry) {
+    const tn_rewrite *rewrite = entry->rewrite;
+    const tn_pattern *pattern = NULL;
+    TN_TRY(tn_pattern_parse(tn_library_arena(entry->library), rewrite->pattern,
+                            rewrite->replacement, &pattern));
+    TN_TRY(check_computed(rewrite, pattern));
+    entry->pattern = pattern;
+    return TN_OK;
+}
+
+tn_status tn_registry_copy_rewrite(tn_loaded_library *library, const tn_rewrite *rewrite,
                                    tn_rewrite_entry **out_entry) {
+    tn_arena *arena = tn_library_arena(library);
     bool failed = false;
     if (!rewrite ||
         rewrite->size < offsetof(tn_rewrite, replacement) + sizeof rewrite->replacement ||
@@ -92,8 +103,9 @@ tn_status tn_registry_copy_rewrite(tn_arena *arena, const tn_rewrite *rewrite,
                        "a rewrite's name is not made of letters, digits, '_', '-' and '.'");
     copy->name = copy_text(arena, copy->name, &failed);
     if (failed) return tn_fail_memory("a rewrite");
-    TN_TRY(tn_error_at(copy_rewrite(arena, copy, entry), "rewrite '%s'", copy->name));
+    TN_TRY(tn_error_at(copy_rewrite(arena, copy), "rewrite '%s'", copy->name));
     entry->rewrite = copy;
+    entry->library = library;
     *out_entry = entry;
     return TN_OK;
 }

@@ -33,6 +33,7 @@ static void release(tn_item_store *store, tn_item *item) {
 void tn_items_clear(tn_items *items) {
     while (items->count > 0)
         release(items->store, items->items[--items->count]);
+    items->has_element = false;
 }
 
 void tn_items_drop_last(tn_items *items) {
@@ -140,6 +141,15 @@ tn_status tn_items_share(tn_items *items, tn_item *item) {
     TN_TRY(reserve(items));
     items->items[items->count++] = item;
     item->references++;
+    items->has_element = true;
+    return TN_OK;
+}
+
+tn_status tn_items_share_all(tn_items *items, const tn_items *other) {
+    tn_items_clear(items);
+    for (size_t i = 0; i < other->count; i++)
+        TN_TRY(tn_items_share(items, other->items[i]));
+    items->has_element = other->has_element;
     return TN_OK;
 }
 

@@ -27,7 +27,8 @@ typedef struct tn_items {
     tn_item_store *store;
     tn_item **items;
     size_t count, capacity;
-    bool is_open; /* a callback may append to it now */
+    bool is_open;     /* a callback may append to it now */
+    bool has_element; /* of an optional of a sequence: it has one; true of all that have an item */
 } tn_items;
 
 /* A zeroed list is empty once its `store` is set. */
@@ -41,6 +42,8 @@ void tn_item_store_deinit(tn_item_store *store);
 tn_status tn_items_append(tn_items *items, tn_type type, const tn_shape *shape, uint64_t heap_bytes,
                           void **out_data);
 tn_status tn_items_share(tn_items *items, tn_item *item);
+/* Items of another list in place of its own: both have them then. */
+tn_status tn_items_share_all(tn_items *items, const tn_items *other);
 void tn_items_drop_last(tn_items *items); /* of one that has an item */
 const tn_tensor *tn_item_tensor(const tn_item *item);
 /* Of a guarded store: whether the items of a list were written outside their memory.

@@ -5,16 +5,16 @@
 
 #include <string.h>
 
-/* How the text begins and ends. A list of maps comes before a sequence, which begins alike. */
+/* How the text begins and ends. What begins alike comes from the longest on. */
 typedef struct kind_text {
     uint32_t kind;
     const char *begin, *end;
 } kind_text;
-static const kind_text texts[] = {{TN_KIND_MAPS, "seq(map(", "))"},
-                                  {TN_KIND_MAP, "map(", ")"},
-                                  {TN_KIND_SEQUENCE, "seq(", ")"},
-                                  {TN_KIND_OPTIONAL, "opt(", ")"},
-                                  {TN_KIND_ANY, "value(", ")"}};
+static const kind_text texts[] = {
+    {TN_KIND_MAPS, "seq(map(", "))"}, {TN_KIND_MAP, "map(", ")"},
+    {TN_KIND_SEQUENCE, "seq(", ")"},  {TN_KIND_OPTIONAL_SEQUENCE, "opt(seq(", "))"},
+    {TN_KIND_OPTIONAL, "opt(", ")"},  {TN_KIND_ANY, "value(", ")"},
+    {TN_KIND_EACH, "each(", ")"}};
 
 /* What is in the parentheses. */
 static uint32_t kind_around(const char *types, const char **out_text, size_t *out_length) {
@@ -50,19 +50,23 @@ bool tn_port_keys(const char *types, const char **out_text, size_t *out_length) 
 }
 
 const char *tn_kind_name(uint32_t kind) {
-    static const char *const names[] = {
-        [TN_KIND_DENSE] = "a dense tensor",    [TN_KIND_SEQUENCE] = "a sequence",
-        [TN_KIND_OPTIONAL] = "an optional",    [TN_KIND_MAP] = "a map",
-        [TN_KIND_MAPS] = "a sequence of maps", [TN_KIND_ANY] = "a value of any kind"};
+    static const char *const names[] = {[TN_KIND_DENSE] = "a dense tensor",
+                                        [TN_KIND_SEQUENCE] = "a sequence",
+                                        [TN_KIND_OPTIONAL] = "an optional",
+                                        [TN_KIND_MAP] = "a map",
+                                        [TN_KIND_MAPS] = "a sequence of maps",
+                                        [TN_KIND_ANY] = "a value of any kind",
+                                        [TN_KIND_OPTIONAL_SEQUENCE] = "an optional of a sequence",
+                                        [TN_KIND_EACH] = "a dense tensor or a sequence"};
     return kind < sizeof names / sizeof *names ? names[kind] : "a value of an unknown kind";
 }
 
-/* Of a port of any kind nothing is to be said here. */
+/* Of a port of any kind, or of two, nothing is to be said here. */
 static uint32_t kind_of(const tn_port *port) {
     const char *text;
     size_t length;
     const uint32_t kind = tn_port_kind(port->types, &text, &length);
-    return kind == TN_KIND_ANY ? TN_KIND_DENSE : kind;
+    return kind == TN_KIND_ANY || kind == TN_KIND_EACH ? TN_KIND_DENSE : kind;
 }
 
 static bool is_any(const tn_port *ports, uint32_t count) {

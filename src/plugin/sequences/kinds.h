@@ -15,7 +15,7 @@ bool tn_port_keys(const char *types, const char **out_text, size_t *out_length);
 static inline bool tn_kind_is_map(uint32_t kind) {
     return kind == TN_KIND_MAP || kind == TN_KIND_MAPS;
 }
-/* "a dense tensor", "a sequence", "an optional", "a map", "a sequence of maps"; for messages. */
+/* "a dense tensor", "a sequence", "an optional of a sequence" and so on, for messages. */
 const char *tn_kind_name(uint32_t kind);
 /* Whether any port of the operator is of another kind than dense. */
 bool tn_operator_has_kinds(const tn_operator *op);

@@ -190,12 +190,42 @@ static tn_status append_item(tn_call *call, tn_tensor *output, const tn_tensor *
     return failed(call, tn_items_share(items, found));
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * optionals */
+
+static tn_status has_element(tn_call *call, const tn_tensor *tensor, bool *out_has_element) {
+    tn_items *items = NULL;
+    TN_TRY(find_items(call, tensor, false, &items));
+    if (!out_has_element)
+        return call->host->fail(call, TN_ERROR_ARGUMENT, "there is nowhere to write the answer to");
+    if (tensor->kind != TN_KIND_OPTIONAL && tensor->kind != TN_KIND_OPTIONAL_SEQUENCE)
+        return call->host->fail(call, TN_ERROR_ARGUMENT,
+                                "tensor '%s' is %s, of which there is no telling whether it has an "
+                                "element: expected an optional",
+                                tensor->name, tn_kind_name(tensor->kind));
+    *out_has_element = items->has_element;
+    return TN_OK;
+}
+
+static tn_status set_element(tn_call *call, tn_tensor *output) {
+    tn_items *items = NULL;
+    TN_TRY(find_items(call, output, true, &items));
+    if (output->kind != TN_KIND_OPTIONAL_SEQUENCE)
+        return call->host->fail(call, TN_ERROR_ARGUMENT,
+                                "tensor '%s' is %s: expected an optional of a sequence",
+                                output->name, tn_kind_name(output->kind));
+    items->has_element = true;
+    return TN_OK;
+}
+
 const tn_sequence_service *tn_sequence_service_table(void) {
     static const tn_sequence_service table = {.size = sizeof(table),
                                               .length = length,
                                               .item = item,
                                               .append = append_dense,
                                               .append_item = append_item,
-                                              .append_strings = append_strings};
+                                              .append_strings = append_strings,
+                                              .has_element = has_element,
+                                              .set_element = set_element};
     return &table;
 }

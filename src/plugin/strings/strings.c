@@ -21,6 +21,11 @@ void tn_owned_heap_clear(tn_owned_heap *heap) {
     heap->is_shared = false;
 }
 
+void tn_owned_heap_share(tn_owned_heap *heap, const tn_heap *other) {
+    heap->heap = *other;
+    heap->is_shared = true;
+}
+
 /* Room for `needed` bytes; what was appended moves. `*out_old`: memory to be freed once nothing is
  * copied from it. */
 static bool reserve(tn_owned_heap *heap, uint64_t needed, char **out_old) {
@@ -89,8 +94,7 @@ static tn_status share_heap(tn_call *call, uint32_t output, uint32_t input) {
     if (heap->heap.bytes > 0 && !heap->is_shared)
         return call->host->fail(call, TN_ERROR_STATE, "something was appended to output %u already",
                                 output);
-    heap->heap = *call->inputs[input]->heap;
-    heap->is_shared = true;
+    tn_owned_heap_share(heap, call->inputs[input]->heap);
     return TN_OK;
 }
 

@@ -23,6 +23,9 @@ void tn_owned_heap_deinit(tn_owned_heap *heap); /* zeroed is fine */
 /* Empty again; the memory stays. */
 void tn_owned_heap_clear(tn_owned_heap *heap);
 
+/* The bytes of another heap, which outlives what reads this one, in place of its own. */
+void tn_owned_heap_share(tn_owned_heap *heap, const tn_heap *other);
+
 /* The table of "tn.strings/1". */
 const tn_string_services *tn_string_service_table(void);
 

@@ -9,6 +9,7 @@
 #include "graph/body.h"
 #include "plugin/sequences/kinds.h"
 #include "run/sized/dynamic.h"
+#include "tensor/string.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -18,6 +19,7 @@ typedef struct body_output {
     size_t bytes[2];
     tn_tensor_storage made[2];
     tn_items lists[2]; /* of one that is not dense */
+    tn_heap heaps[2];  /* of strings: behind their elements */
 } body_output;
 
 typedef struct body_instance {
@@ -50,7 +52,9 @@ static tn_status set_input(const body_instance *instance, uint32_t index, const 
                        tn_kind_name(port->kind), tn_kind_name(given->kind));
     if (port->kind) return tn_dynamic_give_items(instance->context, index, given->data);
     TN_TRY(tn_context_set_shape(instance->context, index, given->rank, given->shape));
-    return tn_context_bind_input(instance->context, index, given->data, given->bytes);
+    TN_TRY(tn_context_bind_input(instance->context, index, given->data, given->bytes));
+    instance->context->ports.inputs[index].heap = given->heap;
+    return TN_OK;
 }
 
 /* What is cached of other shapes stays: nothing is allocated where shapes come again. */
@@ -77,8 +81,9 @@ static tn_status bind_output(const tn_context *outer, body_instance *instance, u
                              const tn_tensor *wanted) {
     const tn_tensor *made;
     body_output *output = &instance->outputs[index];
-    if (tn_engine_output(instance->context->engine, index)->kind) return TN_OK;
-    if (instance->context->dynamic) /* its shape is known after the run */
+    const tn_port_info *port = tn_engine_output(instance->context->engine, index);
+    if (port->kind) return TN_OK;
+    if (instance->context->dynamic || port->type == TN_STRING) /* taken after the run */
         return tn_context_bind_output(instance->context, index, NULL, 0);
     TN_TRY(tn_context_output(instance->context, index, &made));
     if (wanted && wanted->data) {
@@ -105,12 +110,25 @@ static tn_status take_items(const body_instance *instance, body_output *output,
     tn_items *items = &output->lists[instance->current];
     tn_tensor_storage *kept = &output->made[instance->current];
     items->store = &instance->context->dynamic->item_store;
-    tn_items_clear(items);
-    for (size_t i = 0; i < from->count; i++)
-        TN_TRY(tn_items_share(items, from->items[i]));
+    TN_TRY(tn_items_share_all(items, from));
     tn_items_describe(kept, made, made->rank, made->shape);
     kept->tensor.data = items;
     *wanted = kept->tensor;
+    return TN_OK;
+}
+
+/* The same of strings: their heap is copied behind the elements. */
+static tn_status take_strings(const tn_context *outer, body_output *output, uint32_t current,
+                              const tn_tensor *made) {
+    const uint64_t count = made->bytes / sizeof(tn_string);
+    const uint64_t heap_bytes = tn_strings_heap_bytes(made->data, count, made->heap);
+    size_t bytes;
+    if (!tn_add_size((size_t)made->bytes, (size_t)heap_bytes, &bytes))
+        return tn_fail_memory("an output of a body");
+    TN_TRY(reserve(outer, output, current, bytes));
+    char *heap = (char *)output->memory[current] + made->bytes;
+    tn_strings_copy(made->data, count, made->heap, output->memory[current], heap);
+    output->heaps[current] = (tn_heap){.size = sizeof(tn_heap), .bytes = heap_bytes, .data = heap};
     return TN_OK;
 }
 
@@ -125,13 +143,17 @@ static tn_status take_output(const tn_context *outer, body_instance *instance, u
     TN_TRY(tn_context_output(instance->context, index, &made));
     if (made->kind) return take_items(instance, output, made, wanted);
     if (wanted->data) return tn_body_deliver(instance->body, index, made, wanted);
-    TN_TRY(reserve(outer, output, current, (size_t)made->bytes));
+    const bool is_strings = made->type == TN_STRING;
+    TN_TRY(is_strings ? take_strings(outer, output, current, made)
+                      : reserve(outer, output, current, (size_t)made->bytes));
     TN_TRY(tn_shape_set(&shape, made->rank, made->shape));
     TN_TRY(tn_tensor_init(&output->made[current], made->type, TN_LINEAR, &shape));
     tn_tensor *kept = &output->made[current].tensor;
     kept->data = output->memory[current];
     kept->name = made->name;
-    if (made->data != kept->data && made->bytes > 0)
+    if (is_strings)
+        kept->heap = &output->heaps[current];
+    else if (made->data != kept->data && made->bytes > 0)
         memcpy(kept->data, made->data, (size_t)made->bytes);
     *wanted = *kept;
     return TN_OK;

@@ -123,14 +123,28 @@ tn_status tn_context_append_item(tn_context *context, uint32_t input, tn_type ty
                            : tn_error_at(status, "item %zu of input '%s'", items->count, as.name);
 }
 
+tn_status tn_context_set_element(tn_context *context, uint32_t input) {
+    tn_items *items = NULL;
+    TN_TRY(find_list(context, input, &items));
+    const tn_port_info *port = &context->engine->inputs[input];
+    if (port->kind != TN_KIND_OPTIONAL_SEQUENCE)
+        return tn_fail(TN_ERROR_ARGUMENT, "input '%s' is %s: expected an optional of a sequence",
+                       port->name, tn_kind_name(port->kind));
+    if (context->ports.inputs[input].items != items)
+        return tn_fail(TN_ERROR_STATE,
+                       "the value of input '%s' was not begun: expected "
+                       "tn_context_clear_items first",
+                       port->name);
+    items->has_element = true;
+    return TN_OK;
+}
+
 tn_status tn_dynamic_give_items(tn_context *context, uint32_t input, const tn_items *given) {
     tn_items *items = &context->dynamic->inputs[input];
     if (!given)
         return tn_fail(TN_ERROR_ARGUMENT, "input '%s' has no items",
                        context->engine->inputs[input].name);
-    tn_items_clear(items);
-    for (size_t i = 0; i < given->count; i++)
-        TN_TRY(tn_items_share(items, given->items[i]));
+    TN_TRY(tn_items_share_all(items, given));
     context->ports.inputs[input].items = items;
     return TN_OK;
 }
@@ -153,8 +167,7 @@ static tn_status take_value(tn_context *context, uint32_t value, uint32_t input)
     tn_dynamic_value *made = &context->dynamic->values[value];
     tn_tensor_storage *storage = &context->dynamic->tensors[value];
     const tn_tensor as = describe_input(context, input);
-    for (size_t i = 0; i < given->count; i++)
-        TN_TRY(tn_items_share(&made->items, given->items[i]));
+    TN_TRY(tn_items_share_all(&made->items, given));
     tn_items_describe(storage, &as, TN_RANK_UNKNOWN, NULL);
     storage->tensor.data = &made->items;
     tn_items_summarize(&made->items, storage);
@@ -221,5 +234,20 @@ tn_status tn_context_output_item(tn_context *context, uint32_t output, uint64_t 
         return tn_fail(TN_ERROR_RANGE, "output '%s' has %zu items, and no item %" PRIu64,
                        context->engine->outputs[output].name, items->count, index);
     *out_item = tn_item_tensor(items->items[index]);
+    return TN_OK;
+}
+
+tn_status tn_context_output_has_element(tn_context *context, uint32_t output,
+                                        bool *out_has_element) {
+    const tn_items *items = NULL;
+    if (!context || !out_has_element)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_context_output_has_element needs a context and out_has_element");
+    TN_TRY(find_output(context, output, &items));
+    const tn_port_info *port = &context->engine->outputs[output];
+    if (port->kind != TN_KIND_OPTIONAL && port->kind != TN_KIND_OPTIONAL_SEQUENCE)
+        return tn_fail(TN_ERROR_ARGUMENT, "output '%s' is %s: expected an optional", port->name,
+                       tn_kind_name(port->kind));
+    *out_has_element = items->has_element;
     return TN_OK;
 }

@@ -40,6 +40,8 @@ typedef struct tn_input_binding {
     int64_t *count; /* the caller's; null: all of the input is there */
     uint32_t count_axis;
     tn_strided_binding strided;   /* that `data` is gathered from, or the same */
+    const struct tn_heap *heap;   /* of strings that are not in one block: theirs; null: it is what
+                                     follows the elements */
     const struct tn_items *items; /* of one that is not dense: the caller's, kept by this context or
                                      by the one that it stands in for; null: none were given */
 } tn_input_binding;

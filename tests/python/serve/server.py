@@ -30,22 +30,23 @@ def free_ports(count):
 class Server:
     """`arguments`: of tenon-serve, `program`: how it is started. Stops with a with-statement's end."""
 
-    def __init__(self, *arguments, stops_with=0, program=None):
+    def __init__(self, *arguments, stops_with=0, program=None, host="127.0.0.1"):
         self.http_port, self.grpc_port, self.metrics_port = free_ports(3)
         self.log = tempfile.TemporaryFile("w+")
         self.stops_with = stops_with
+        self.host = host
         self.process = subprocess.Popen(
             [*(program or [sys.executable, "-m", "tenon.serve"]), *arguments, "--http-port", str(self.http_port), "--grpc-port", str(self.grpc_port),
              "--metrics-port", str(self.metrics_port)], stdout=self.log, stderr=subprocess.STDOUT,
             env={**os.environ, "PYTHONPATH": PACKAGE})
         self._local = threading.local()
-        self.grpc = tritonclient.grpc.InferenceServerClient(f"127.0.0.1:{self.grpc_port}")
+        self.grpc = tritonclient.grpc.InferenceServerClient(f"{host}:{self.grpc_port}")
 
     @property
     def http(self):
         """The thread's own: tritonclient's sockets are gevent's, which belong to one thread."""
         if not hasattr(self._local, "client"):
-            self._local.client = tritonclient.http.InferenceServerClient(f"127.0.0.1:{self.http_port}")
+            self._local.client = tritonclient.http.InferenceServerClient(f"{self.host}:{self.http_port}")
         return self._local.client
 
     def __enter__(self):
@@ -85,7 +86,7 @@ class Server:
 
     def metrics(self):
         import urllib.request
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics") as answer:
+        with urllib.request.urlopen(f"http://{self.host}:{self.metrics_port}/metrics") as answer:
             return answer.read().decode()
 
     def ask(self, client, x, *, name="net", version="", input_name="x", datatype="FP32", output="y", binary=None, **options):

@@ -17,7 +17,7 @@ import unittest
 import ml_dtypes
 import numpy as np
 import serve_nets
-from server import PACKAGE, Server, ones
+from server import PACKAGE, Server, free_ports, ones
 from tritonclient.utils import InferenceServerException
 
 BOTH = ("http", "grpc")
@@ -201,9 +201,9 @@ class Versions(Folder):
     def test_plans_are_swapped_under_load(self):
         path = serve_nets.scale(self.path("swapped.plan"), 1.0)
         plans = [serve_nets.scale(self.path(f"plan{factor}"), float(factor)) for factor in (1, 2)]
-        wrong, asked, ends = [], [0], time.monotonic() + float(os.environ.get("SWAP_SECONDS", "8"))
+        wrong, asked = [], [0]
 
-        def work(client):
+        def work(client, ends):
             while time.monotonic() < ends:
                 try:
                     if server.ask(client, ones())[0, 0] not in (1, 2):
@@ -212,7 +212,8 @@ class Versions(Folder):
                     wrong.append(str(error))
                 asked[0] += 1
         with Server(f"net={path}", "--contexts", "2") as server:
-            threads = [threading.Thread(target=work, args=(client,)) for client in (*BOTH, *BOTH)]
+            ends = time.monotonic() + float(os.environ.get("SWAP_SECONDS", "8"))
+            threads = [threading.Thread(target=work, args=(client, ends)) for client in (*BOTH, *BOTH)]
             for thread in threads:
                 thread.start()
             swaps = memory = 0
@@ -259,6 +260,43 @@ class Deadlines(Folder):
                 answers = list(threads.map(work, BOTH * 8))
             self.assertTrue(all(answers))
             self.assertRegex(server.metrics(), r'status="429"')
+
+
+class Starts(Folder):
+    def refused(self, words, *arguments):
+        run = subprocess.run([sys.executable, "-m", "tenon.serve", *arguments], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PACKAGE},
+                             timeout=60, check=False)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertRegex(run.stderr.splitlines()[-1], "^tenon-serve: " + words)
+        self.assertNotIn("Traceback", run.stderr)
+
+    def test_a_port_in_use(self):
+        with socket.socket() as used:
+            used.bind(("127.0.0.1", 0))
+            used.listen()
+            port = used.getsockname()[1]
+            for option in ("http_port", "grpc_port", "metrics_port"):
+                self.refused(f"{option}: 127.0.0.1:{port} cannot be listened on: Address already in use", f"net={self.net}",
+                             "--" + option.replace("_", "-"), str(port))
+        self.refused("http_port: no such host:8080 cannot be listened on", f"net={self.net}", "--host", "no such host")
+
+    def test_what_is_no_plan(self):
+        path = self.path("net.onnx")
+        with open(path, "wb") as file:
+            file.write(b"a network")
+        ports = [f"--{kind}-port={port}" for kind, port in zip(("http", "grpc", "metrics"), free_ports(3))]
+        self.refused(f"model 'net' is not loaded: {path}: this is no plan; tenon build makes one", f"net={path}", *ports)
+        self.refused(f"model 'net' is not loaded: {self.path('')[:-1]}: a folder for each version, as 1/net.plan", f"net={self.path('')[:-1]}", *ports)
+
+    def test_ipv6(self):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+            with Server(f"net={self.net}", "--host", "::1", host="[::1]") as server:
+                for client in BOTH:
+                    self.assertTrue(np.array_equal(server.ask(client, ones()), 2 * ones()))
+                self.assertIn("tenon_requests_total", server.metrics())
+            return
+        self.skipTest("this machine has no IPv6")
 
 
 class Libraries(Folder):

@@ -242,6 +242,10 @@ static void test_what_is_wrong_is_named(void **state) {
     assert_failed(tn_operation_create(test->runtime, &description, &operation), TN_ERROR_ARGUMENT,
                   "expected 1 output");
     description.output_count = 1;
+    description.threads = 100000;
+    assert_failed(tn_operation_create(test->runtime, &description, &operation), TN_ERROR_ARGUMENT,
+                  "expected at most 1024");
+    description.threads = 0;
     description.size = 3;
     assert_failed(tn_operation_create(test->runtime, &description, &operation), TN_ERROR_ARGUMENT,
                   "`size`");

@@ -344,7 +344,7 @@ static void test_writer_refuses_threads_that_no_reader_takes(void **state) {
     tn_graph *graph = plan_small_graph(test->runtime, 1);
     tn_program *program = plan_program(graph, arena);
     const tn_program *programs[] = {program};
-    program->threads = TN_PLAN_THREAD_LIMIT + 1;
+    program->threads = TN_THREAD_LIMIT + 1;
     assert_int_equal(tn_plan_write(graph, plan_profiles(graph, arena), 1, programs, &plan),
                      TN_ERROR_RANGE);
     assert_error("1025 threads", NULL);

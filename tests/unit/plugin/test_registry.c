@@ -182,8 +182,104 @@ static void test_registry_adds_nothing_where_memory_runs_out(void **state) {
     assert_int_equal(found_version(test, "test", "Large", 0), 1);
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * built-in tables, which are read when they are asked for first */
+
+enum { MOST_BUILTIN = 4096 };
+typedef struct builtin_tables {
+    uint32_t operator_count, kernel_count;
+    const tn_operator *operators[MOST_BUILTIN];
+    const tn_kernel *kernels[MOST_BUILTIN];
+} builtin_tables;
+
+static bool note_operator(void *user, const tn_operator *op, const tn_library_info *library) {
+    builtin_tables *all = user;
+    assert_string_equal(library->name, "builtin");
+    all->operators[all->operator_count++] = op;
+    return all->operator_count < MOST_BUILTIN;
+}
+
+static bool note_kernel(void *user, const tn_kernel *kernel, const tn_library_info *library) {
+    builtin_tables *all = user;
+    (void)library;
+    all->kernels[all->kernel_count++] = kernel;
+    return all->kernel_count < MOST_BUILTIN;
+}
+
+static bool note_counts(void *user, const tn_library_info *library) {
+    *(tn_library_info *)user = *library;
+    return false;
+}
+
+static bool are_same_texts(const char *a, const char *b) {
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static void test_registry_reads_each_built_in_table(void **state) {
+    plugin_test *test = *state;
+    builtin_tables *all = calloc(1, sizeof(*all));
+    tn_library_info info = {0};
+    assert_non_null(all);
+    tn_runtime_visit_libraries(test->runtime, note_counts, &info);
+    tn_runtime_visit_operators(test->runtime, note_operator, all);
+    tn_runtime_visit_kernels(test->runtime, note_kernel, all);
+    assert_true(info.operator_count > 200 && info.kernel_count > 400);
+    assert_int_equal(all->operator_count, info.operator_count);
+    assert_int_equal(all->kernel_count, info.kernel_count);
+    for (uint32_t i = 0; i < all->operator_count; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            const tn_operator *a = all->operators[i], *b = all->operators[k];
+            assert_false(strcmp(a->name, b->name) == 0 && strcmp(a->domain, b->domain) == 0 &&
+                         a->since_version == b->since_version &&
+                         are_same_texts(a->variant, b->variant));
+        }
+    for (uint32_t i = 0; i < all->kernel_count; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            const tn_kernel *a = all->kernels[i], *b = all->kernels[k];
+            assert_false(strcmp(a->name, b->name) == 0 && strcmp(a->op, b->op) == 0 &&
+                         strcmp(a->domain, b->domain) == 0 && strcmp(a->device, b->device) == 0 &&
+                         a->minimum_version == b->minimum_version);
+        }
+    free(all);
+}
+
+static void test_registry_reads_each_built_in_rewrite(void **state) {
+    plugin_test *test = *state;
+    const tn_rewrite_entry **entries = NULL;
+    uint32_t count = 0;
+    assert_int_equal(tn_registry_rewrites(registry_of(test), &entries, &count), TN_OK);
+    assert_true(count > 40);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(tn_registry_read_rewrite(registry_of(test), entries[i]), TN_OK);
+        assert_non_null(entries[i]->pattern);
+        for (uint32_t k = 0; k < i; k++)
+            assert_string_not_equal(entries[i]->rewrite->name, entries[k]->rewrite->name);
+    }
+    tn_registry_free_rewrites(registry_of(test), entries, count);
+}
+
+/* Entries lie in blocks of memory, so that some are made before the first block is missing. */
+static void test_registry_makes_entries_again_after_memory_ran_out(void **state) {
+    plugin_test *test = *state;
+    builtin_tables *all = calloc(1, sizeof(*all));
+    tn_library_info info = {0};
+    assert_non_null(all);
+    tn_runtime_visit_libraries(test->runtime, note_counts, &info);
+    test->allocator.fail_at = test->allocator.allocations + 1;
+    tn_runtime_visit_kernels(test->runtime, note_kernel, all);
+    test->allocator.fail_at = 0;
+    assert_true(all->kernel_count < info.kernel_count);
+    all->kernel_count = 0;
+    tn_runtime_visit_kernels(test->runtime, note_kernel, all);
+    assert_int_equal(all->kernel_count, info.kernel_count);
+    free(all);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        PLUGIN_TEST(test_registry_reads_each_built_in_table),
+        PLUGIN_TEST(test_registry_reads_each_built_in_rewrite),
+        PLUGIN_TEST(test_registry_makes_entries_again_after_memory_ran_out),
         PLUGIN_TEST(test_registry_refuses_two_operators_of_one_name),
         PLUGIN_TEST(test_registry_refuses_two_kernels_of_one_name),
         PLUGIN_TEST(test_registry_adds_all_of_a_library_or_nothing),

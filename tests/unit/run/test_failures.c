@@ -99,6 +99,30 @@ static void test_run_that_fails_on_a_thread_says_why(void **state) {
     assert_probe_error();
 }
 
+/* What is more than machines have is a mistake, like a negative number: nothing is made. */
+static void test_thread_counts_have_a_limit(void **state) {
+    run_test *test = *state;
+    const uint32_t many = UINT32_MAX - 2;
+    const tn_engine_options engine = {.size = sizeof(engine), .threads = many};
+    const tn_builder_options builder = {.size = sizeof(builder), .threads = many};
+    tn_threads *threads = NULL;
+    tn_plan *plan = NULL;
+    uint64_t bytes;
+    make_probes(test);
+    const void *data = tn_plan_bytes(test->plan, &bytes);
+    assert_int_equal(tn_engine_load_bytes(test->runtime, data, bytes, &engine, &test->engine),
+                     TN_ERROR_ARGUMENT);
+    assert_string_equal(tn_last_error()->message,
+                        "4294967293 threads in the engine options: expected at most 1024");
+    assert_int_equal(tn_build(test->graph, &builder, &plan), TN_ERROR_ARGUMENT);
+    assert_string_equal(tn_last_error()->message,
+                        "4294967293 threads in the builder options: expected at most 1024");
+    assert_int_equal(tn_threads_create(many, &threads), TN_ERROR_ARGUMENT);
+    assert_null(test->engine);
+    assert_null(plan);
+    assert_null(threads);
+}
+
 /* From the load to a second shape, with conversions, views, values and sizes. */
 static tn_status live_whole(run_test *test) {
     static run_buffer in = {.aligned = {1, -2, 3, -4, 5}, .crooked = {1, -2, 3, -4, 5}};
@@ -177,6 +201,7 @@ int main(void) {
         RUN_TEST(test_open_that_fails_undoes_the_context),
         RUN_TEST(test_run_that_fails_leaves_a_context_that_works),
         RUN_TEST(test_run_that_fails_on_a_thread_says_why),
+        RUN_TEST(test_thread_counts_have_a_limit),
         RUN_TEST(test_allocations_that_fail_one_by_one),
         RUN_TEST(test_allocations_that_fail_one_by_one_where_data_decides),
     };

@@ -37,7 +37,7 @@ static const option_row rows[] = {
     {'p', true, OPTION_LIST, "plugin", MEMBER(plugins), NULL},
     {'P', true, OPTION_LIST, "plugin-dir", MEMBER(plugin_dirs), NULL},
     {'s', true, OPTION_LIST, "shape", MEMBER(shapes), NULL},
-    {'t', true, OPTION_COUNT, "threads", MEMBER(threads), "a number of threads"},
+    {'t', true, OPTION_COUNT, "threads", MEMBER(threads), "a number of threads up to 1024"},
     {'d', false, OPTION_TEXT, "device", MEMBER(device), NULL},
     {'c', false, OPTION_OWN, "precision", 0, NULL},
     {'i', true, OPTION_LIST, "input", MEMBER(inputs), NULL},

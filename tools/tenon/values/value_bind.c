@@ -35,6 +35,7 @@ const char *value_type_print(const tn_port_info *port, char *text) {
     const char *format = "%s";
     if (port->kind == TN_KIND_SEQUENCE) format = "seq(%s)";
     if (port->kind == TN_KIND_OPTIONAL) format = "opt(%s)";
+    if (port->kind == TN_KIND_OPTIONAL_SEQUENCE) format = "opt(seq(%s))";
     if (port->kind == TN_KIND_MAP || port->kind == TN_KIND_MAPS)
         snprintf(text, VALUE_TYPE_TEXT_BYTES,
                  port->kind == TN_KIND_MAP ? "map(%s,%s)" : "seq(map(%s,%s))", key, type);
@@ -66,6 +67,7 @@ bool value_file_read(const char *path, const tn_port_info *port, file_value *out
 
 bool value_bind(tn_context *context, uint32_t input, const file_value *value) {
     if (tn_context_clear_items(context, input) != TN_OK) return false;
+    if (value->has_element && tn_context_set_element(context, input) != TN_OK) return false;
     for (size_t i = 0; i < value->count; i++) {
         const file_tensor *item = &value->items[i];
         if (tn_context_append_item(context, input, item->type, item->rank, item->shape, item->data,
@@ -79,6 +81,14 @@ bool value_compare(tn_context *context, uint32_t output, const tn_port_info *por
                    const file_value *expected, const tolerance *allowed, char *why,
                    size_t why_bytes) {
     uint64_t count = 0;
+    bool has_element = false;
+    if (port->kind == TN_KIND_OPTIONAL_SEQUENCE &&
+        (tn_context_output_has_element(context, output, &has_element) != TN_OK ||
+         has_element != expected->has_element)) {
+        snprintf(why, why_bytes, "output '%s' has %s sequence, expected %s", port->name,
+                 has_element ? "a" : "no", expected->has_element ? "one" : "none");
+        return false;
+    }
     if (tn_context_output_length(context, output, &count) != TN_OK || count != expected->count) {
         snprintf(why, why_bytes, "output '%s' has %" PRIu64 " items, expected %zu", port->name,
                  count, expected->count);

@@ -2,9 +2,9 @@
 /*
  * Inputs and outputs of networks that are sequences, optionals or maps, in files: JSON, or ONNX's
  * SequenceProto and OptionalProto as test data sets have them. In JSON a sequence is a list of
- * tensors in nested brackets, an optional one of them or null, a map an object (keys that are
- * integers stand in quotes, too), and a sequence of maps a list of objects. NaN and infinities are
- * the texts "NaN", "Infinity" and "-Infinity".
+ * tensors in nested brackets, an optional one of them or null, an optional of a sequence such a
+ * list or null, a map an object (keys that are integers stand in quotes, too), and a sequence of
+ * maps a list of objects. NaN and infinities are the texts "NaN", "Infinity" and "-Infinity".
  *
  *   value_json.c   reading JSON
  *   value_pb.c     reading ONNX's messages
@@ -20,6 +20,7 @@
 typedef struct file_value {
     size_t count, capacity;
     file_tensor *items;
+    bool has_element; /* of an optional of a sequence */
 } file_value;
 
 void file_value_free(file_value *value); /* a zeroed one is fine */

@@ -217,7 +217,10 @@ static bool read_items(const char *path, const json *list, const tn_port_info *p
 static bool read_value(const char *path, const json *value, const tn_port_info *port,
                        file_value *out) {
     if (port->kind == TN_KIND_MAP) return read_map(path, 0, value, port, out);
-    if (port->kind != TN_KIND_OPTIONAL) return read_items(path, value, port, out);
+    out->has_element = port->kind == TN_KIND_OPTIONAL_SEQUENCE && value->kind != JSON_NULL;
+    if (port->kind != TN_KIND_OPTIONAL &&
+        (port->kind != TN_KIND_OPTIONAL_SEQUENCE || out->has_element))
+        return read_items(path, value, port, out);
     if (value->kind == JSON_NULL) return true;
     reading r = {.path = path, .what = "the item", .tensor = file_value_add(out, path)};
     return r.tensor && read_tensor(&r, value, port->type);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sequences and optionals in ONNX's own messages, as test data sets have them; see value_file.h. */
+/* Sequences and optionals, of tensors and of sequences, in ONNX's own messages, as test data sets
+ * have them; see value_file.h. */
 #include "value_file.h"
 
 #include "files/tensor_pb.h"
@@ -29,18 +30,29 @@ static bool read_sequence(const char *path, const unsigned char *data, size_t by
     return is_read;
 }
 
-static bool read_optional(const char *path, const unsigned char *data, size_t bytes,
-                          file_value *out) {
-    Tenon__Onnx__OptionalProto *optional = tenon__onnx__optional_proto__unpack(NULL, bytes, data);
-    bool is_read = false;
-    if (!optional) return fail(path, "it is not an OptionalProto");
-    if (optional->sequence_value || optional->has_other_value) {
-        fail(path, "it has an optional of something that is no tensor");
-    } else {
-        file_tensor *item = optional->tensor_value ? file_value_add(out, path) : NULL;
-        is_read =
-            !optional->tensor_value || (item && tensor_pb_take(path, optional->tensor_value, item));
+/* What an optional of the port's kind has, where it has anything. */
+static bool take_element(const char *path, const Tenon__Onnx__OptionalProto *optional,
+                         bool is_sequence, file_value *out) {
+    if (is_sequence ? optional->tensor_value != NULL : optional->sequence_value != NULL)
+        return fail(path, is_sequence
+                              ? "it has an optional of a tensor: expected one of a sequence"
+                              : "it has an optional of a sequence: expected one of a tensor");
+    if (optional->has_other_value)
+        return fail(path, "it has an optional of what is neither a tensor nor a sequence");
+    if (is_sequence) {
+        out->has_element = optional->sequence_value != NULL;
+        return !out->has_element || take_sequence(path, optional->sequence_value, out);
     }
+    if (!optional->tensor_value) return true;
+    file_tensor *item = file_value_add(out, path);
+    return item && tensor_pb_take(path, optional->tensor_value, item);
+}
+
+static bool read_optional(const char *path, const unsigned char *data, size_t bytes,
+                          bool is_sequence, file_value *out) {
+    Tenon__Onnx__OptionalProto *optional = tenon__onnx__optional_proto__unpack(NULL, bytes, data);
+    if (!optional) return fail(path, "it is not an OptionalProto");
+    const bool is_read = take_element(path, optional, is_sequence, out);
     tenon__onnx__optional_proto__free_unpacked(optional, NULL);
     return is_read;
 }
@@ -48,6 +60,7 @@ static bool read_optional(const char *path, const unsigned char *data, size_t by
 bool value_pb_read(const char *path, const unsigned char *data, size_t bytes,
                    const tn_port_info *port, file_value *out_value) {
     if (port->kind == TN_KIND_SEQUENCE) return read_sequence(path, data, bytes, out_value);
-    if (port->kind == TN_KIND_OPTIONAL) return read_optional(path, data, bytes, out_value);
+    if (port->kind == TN_KIND_OPTIONAL || port->kind == TN_KIND_OPTIONAL_SEQUENCE)
+        return read_optional(path, data, bytes, port->kind == TN_KIND_OPTIONAL_SEQUENCE, out_value);
     return fail(path, "maps are read from JSON alone");
 }

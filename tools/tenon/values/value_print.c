@@ -62,12 +62,17 @@ static void print_map(FILE *to, const tn_tensor *keys, const tn_tensor *values) 
 
 bool value_print(FILE *to, tn_context *context, uint32_t output, const tn_port_info *port) {
     const bool is_map = port->kind == TN_KIND_MAP || port->kind == TN_KIND_MAPS;
-    const bool is_list = port->kind == TN_KIND_SEQUENCE || port->kind == TN_KIND_MAPS;
+    const bool is_optional =
+        port->kind == TN_KIND_OPTIONAL || port->kind == TN_KIND_OPTIONAL_SEQUENCE;
     const tn_tensor *item = NULL, *values = NULL;
+    bool has_element = true;
     uint64_t count = 0;
     if (tn_context_output_length(context, output, &count) != TN_OK) return false;
+    if (is_optional && tn_context_output_has_element(context, output, &has_element) != TN_OK)
+        return false;
+    const bool is_list = has_element && port->kind != TN_KIND_OPTIONAL && port->kind != TN_KIND_MAP;
     if (is_list) fputc('[', to);
-    if (port->kind == TN_KIND_OPTIONAL && count == 0) fputs("null", to);
+    if (!has_element) fputs("null", to);
     for (uint64_t i = 0; i < count; i += is_map ? 2 : 1) {
         if (i > 0) fputs(", ", to);
         if (tn_context_output_item(context, output, i, &item) != TN_OK) return false;

@@ -99,8 +99,9 @@ static PyObject *graph_node(PyObject *module, PyObject *arguments) {
     author_memory memory = {0};
     uint64_t count;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OssIzO!OO!", &object, &node.domain, &node.op, &node.version,
-                          &node.name, &PyList_Type, &inputs, &texts, &PyList_Type, &attributes))
+    if (!PyArg_ParseTuple(arguments, "OssO&zO!OO!", &object, &node.domain, &node.op, binding_u32,
+                          &node.version, &node.name, &PyList_Type, &inputs, &texts, &PyList_Type,
+                          &attributes))
         return NULL;
     tn_graph *graph = author_graph(object);
     if (graph && (node.inputs = read_ids(&memory, inputs, &node.input_count)) != NULL &&
@@ -137,9 +138,9 @@ static PyObject *graph_output(PyObject *module, PyObject *arguments) {
 static PyObject *graph_opset(PyObject *module, PyObject *arguments) {
     PyObject *object;
     const char *domain;
-    unsigned version;
+    uint32_t version;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OsI", &object, &domain, &version)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "OsO&", &object, &domain, binding_u32, &version)) return NULL;
     tn_graph *graph = author_graph(object);
     if (!graph) return NULL;
     if (tn_graph_set_opset(graph, domain, version) != TN_OK) return binding_raise();

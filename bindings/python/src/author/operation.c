@@ -17,9 +17,10 @@ static PyObject *operation_create(PyObject *module, PyObject *arguments) {
     tn_operation *operation = NULL;
     author_memory memory = {0};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OssIIIO!I", &object, &description.domain, &description.op,
-                          &description.version, &description.input_count, &description.output_count,
-                          &PyList_Type, &list, &description.threads))
+    if (!PyArg_ParseTuple(arguments, "OssO&IIO!O&", &object, &description.domain, &description.op,
+                          binding_u32, &description.version, &description.input_count,
+                          &description.output_count, &PyList_Type, &list, binding_threads,
+                          &description.threads))
         return NULL;
     tn_runtime *runtime = author_runtime(object);
     if (runtime &&

@@ -5,6 +5,8 @@ import argparse
 import logging
 import sys
 
+import tenon
+
 from ._settings import Model, Settings, read_file
 
 # Options of each model and of the server: fields of Model and Settings by these names.
@@ -31,10 +33,11 @@ def parser():
     for kind, options in ((Model, OF_MODELS), (Settings, OF_SERVER)):
         types = {name: field.type for name, field in kind.__dataclass_fields__.items()}
         for option, words in options.items():
-            made.add_argument("--" + option, type=types[option.replace("-", "_")], help=words)
+            made.add_argument("--" + option, type=types[option.replace("-", "_")], metavar=option.split("-")[-1].upper(), help=words)
     made.add_argument("--allow-plugin", action="append", metavar="HASH|DIR", help="a plugin library that plans may load; any number of these")
     made.add_argument("--plugin-dir", action="append", metavar="DIR", help="where plugin libraries are looked for; any number of these")
     made.add_argument("--quiet", action="store_true", help="log warnings alone")
+    made.add_argument("--version", action="version", version=f"tenon-serve {tenon.__version__}")
     return made
 
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The protocol over gRPC: MLServer's messages, with raw contents used where they lie."""
 
+import asyncio
 import time
 
 import grpc
 import numpy as np
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
 from mlserver.grpc import dataplane_pb2 as pb
-from mlserver.grpc.dataplane_pb2_grpc import add_GRPCInferenceServiceServicer_to_server
 from mlserver.grpc.server import GRPCServer
 from mlserver.grpc.servicers import InferenceServicer
 
@@ -18,7 +20,9 @@ from ._spec import check_shape
 CONTENTS = {"BOOL": "bool_contents", "UINT8": "uint_contents", "UINT16": "uint_contents", "UINT32": "uint_contents",
             "UINT64": "uint64_contents", "INT8": "int_contents", "INT16": "int_contents", "INT32": "int_contents",
             "INT64": "int64_contents", "FP32": "fp32_contents", "FP64": "fp64_contents", "BYTES": "bytes_contents"}
-SERVICE = "/inference.GRPCInferenceService/"
+SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
+PATH = f"/{SERVICE.full_name}/"
+MOST_TEXT = 600  # characters of an error: headers of HTTP/2 have 8 KiB, in which one may be 12 bytes
 
 
 def parameter(message, name):
@@ -88,21 +92,12 @@ def write(served, request, results):
 
 
 async def refuse(context, error):
-    await context.abort(getattr(grpc.StatusCode, error.grpc), str(error))
-
-
-def answers(function):
-    """A method whose RequestError is the call's status."""
-    async def method(self, request, context):
-        try:
-            return await function(self, request, context)
-        except RequestError as error:
-            await refuse(context, error)
-    return method
+    text = str(error)
+    await context.abort(getattr(grpc.StatusCode, error.grpc), text if len(text) <= MOST_TEXT else text[:MOST_TEXT] + "...")
 
 
 class Servicer(InferenceServicer):
-    """MLServer's, with the methods that reach models and the repository."""
+    """MLServer's, with the methods that reach models and the repository. A RequestError is the call's status (_handler)."""
 
     def __init__(self, data_plane, handlers, repository):
         super().__init__(data_plane, handlers)
@@ -117,7 +112,7 @@ class Servicer(InferenceServicer):
             return write(served, asked, results)
         except RequestError as error:
             status = error.status
-            await refuse(context, error)
+            raise
         finally:
             if served and served.metrics:
                 served.metrics.answered("grpc", status, time.monotonic() - start)
@@ -126,29 +121,24 @@ class Servicer(InferenceServicer):
         await refuse(context, RequestError(501, "ModelStreamInfer: streams are not had here: ModelInfer answers one request"))
         yield  # a generator, as gRPC wants it
 
-    @answers
     async def ModelReady(self, request, context):
         await self._repository.find(request.name, request.version)
         return pb.ModelReadyResponse(ready=True)
 
-    @answers
     async def ModelMetadata(self, request, context):
         served = await self._repository.find(request.name, request.version)
         return pb.ModelMetadataResponse(**served.metadata())
 
-    @answers
     async def RepositoryIndex(self, request, context):
         items = await self._repository.index(request.ready)
         return pb.RepositoryIndexResponse(models=[pb.RepositoryIndexResponse.ModelIndex(**item) for item in items])
 
-    @answers
     async def RepositoryModelLoad(self, request, context):
         if getattr(request, "parameters", None):
             raise RequestError(501, "load: parameters are not had here: what is loaded, the server's settings say")
         await self._repository.load(request.model_name)
         return pb.RepositoryModelLoadResponse()
 
-    @answers
     async def RepositoryModelUnload(self, request, context):
         await self._repository.unload(request.model_name)
         return pb.RepositoryModelUnloadResponse()
@@ -167,14 +157,46 @@ class Absent(grpc.GenericRpcHandler):
     """Methods of Triton's that are not had: refused by name."""
 
     def service(self, details):
-        if not details.method.startswith(SERVICE):
+        if not details.method.startswith(PATH):
             return None
-        name = details.method[len(SERVICE):][:128]
+        name = details.method[len(PATH):][:128]
         what = "shared memory is" if "SharedMemory" in name else f"{name} is"
 
         async def method(request, context):
             await refuse(context, RequestError(501, f"{name}: {what} not had here"))
         return grpc.unary_unary_rpc_method_handler(method)
+
+
+def handlers_of(servicer, receive_seconds):
+    """The service's methods by name."""
+    return {method.name: _handler(method, getattr(servicer, method.name), receive_seconds) for method in SERVICE.methods}
+
+
+def _handler(method, function, receive_seconds):
+    """A method with a bound on the time in which its message must have come. It is had as a stream of one, which is the same to a caller: gRPC itself
+    would wait without end, and a message that is none would be an error of the server's."""
+    read_message = GetMessageClass(method.input_type).FromString
+    write_message = GetMessageClass(method.output_type).SerializeToString
+    if method.client_streaming:
+        return grpc.stream_stream_rpc_method_handler(function, read_message, write_message)
+
+    async def answer(messages, context):
+        try:
+            return await function(await _first(messages, read_message, receive_seconds), context)
+        except RequestError as error:
+            await refuse(context, error)
+    return grpc.stream_unary_rpc_method_handler(answer, response_serializer=write_message)
+
+
+async def _first(messages, read_message, receive_seconds):
+    """Raises RequestError."""
+    try:
+        async with asyncio.timeout(receive_seconds):
+            return read_message(await anext(messages))
+    except TimeoutError:
+        raise RequestError(408, f"the message did not come within {receive_seconds} seconds") from None
+    except (DecodeError, StopAsyncIteration):
+        raise RequestError(400, f"a message of {SERVICE.full_name} is wanted, other bytes or none came") from None
 
 
 class Server(GRPCServer):
@@ -190,9 +212,10 @@ class Server(GRPCServer):
         options = [("grpc.max_receive_message_length", most), ("grpc.max_send_message_length", -1), ("grpc.so_reuseport", 0),
                    ("grpc.server_handshake_timeout_ms", int(self._bounds.receive_seconds * 1000))]
         self._server = grpc.aio.server(options=options, maximum_concurrent_rpcs=self._bounds.max_requests)
-        add_GRPCInferenceServiceServicer_to_server(Servicer(self._data_plane, self._model_repository_handlers, self._repository), self._server)
-        self._server.add_generic_rpc_handlers((Absent(),))
-        self._server.add_insecure_port(f"{self._settings.host}:{self._settings.grpc_port}")
+        methods = handlers_of(Servicer(self._data_plane, self._model_repository_handlers, self._repository), self._bounds.receive_seconds)
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE.full_name, methods), Absent()))
+        host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
+        self._server.add_insecure_port(f"{host}:{self._settings.grpc_port}")
         return self._server
 
     async def stop(self, sig=None):

@@ -6,6 +6,7 @@ Requests that run a model or change the repository end here; health, metadata an
 
 import asyncio
 import contextlib
+import http
 import re
 import time
 
@@ -22,6 +23,9 @@ PASSED = re.compile(rf"/v2(?:/health/(?:live|ready)|{MODEL[3:]}(?:/ready)?|/?)\Z
 ABSENT = {"systemsharedmemory": "shared memory", "cudasharedmemory": "shared memory of CUDA", "trace": "tracing", "logging": "settings of the log",
           "generate": "generation", "generate_stream": "streams", "infer_stream": "streams", "stats": "statistics, which are at /metrics,"}
 LENGTH = b"inference-header-content-length"
+RETRY = "retry-after: 1\r\n"
+MOST_AROUND = 64 << 10  # bytes of a request that are not its body
+AROUND_A_BYTE = 8       # of a body may come in a chunk of its own: "1", the byte, and two ends of lines
 
 
 class Application:
@@ -197,29 +201,68 @@ async def _send(send, status, parts, header_bytes=None):
 
 
 def bounded_protocol(settings):
-    """Connections of HTTP, of which there are at most settings.max_connections, and which must ask within receive_seconds."""
-    refusal = (b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\nretry-after: 1\r\n"
-               b"content-length: %d\r\n\r\n%s")
-    text = _protocol.error_body(f"{settings.max_connections} connections are open: ask later")
-
+    """Connections of HTTP: at most settings.max_connections; a request's line and headers must have come within receive_seconds after the connection,
+    or after the response before, and are bounded, as is what comes around a body: lengths of chunks, headers behind it."""
     class Bounded(HttpToolsProtocol):
         is_refused = False
+        _clock = None
+        _around = 0     # bytes since a message ended that are not its body
+        _body = 0       # of the newest read
+        _is_end = False # a message ended in the newest read
 
         def connection_made(self, transport):
             super().connection_made(transport)
             if len(self.connections) > settings.max_connections:
-                self.is_refused = True
-                transport.write(refusal % (len(text), text))
-                transport.close()
-                return
-            self.loop.call_later(settings.receive_seconds, self._end_if_silent)
+                self._refuse(503, f"{settings.max_connections} connections are open: ask later")
+            else:
+                self._watch()
 
         def data_received(self, data):
-            if not self.is_refused:
-                super().data_received(data)
+            if self.is_refused:
+                return
+            self._body, self._is_end = 0, False
+            super().data_received(data)
+            self._around = 0 if self._is_end else self._around + max(len(data) - AROUND_A_BYTE * self._body, 0)
+            if self._around > MOST_AROUND and not self.is_refused:
+                self._refuse(431, f"a request's line, headers and lengths of chunks have at most {MOST_AROUND} bytes")
+
+        def on_body(self, body):
+            self._body += len(body)
+            super().on_body(body)
+
+        def on_message_complete(self):
+            self._is_end = True
+            super().on_message_complete()
+
+        def on_response_complete(self):
+            super().on_response_complete()
+            self._watch()
+
+        def connection_lost(self, exc):
+            self._clock and self._clock.cancel()
+            super().connection_lost(exc)
+
+        def send_400_response(self, msg):
+            self._refuse(400, "this is no request of HTTP/1.1")
+
+        def _watch(self):
+            self._clock and self._clock.cancel()
+            self._clock = self.loop.call_later(settings.receive_seconds, self._end_if_silent)
 
         def _end_if_silent(self):
-            if self.cycle is None and not self.transport.is_closing():
+            if self.cycle is None or self.cycle.response_complete:
                 self.transport.close()
 
+        def _refuse(self, status, text):
+            self.is_refused = True
+            if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+                self.transport.write(_refusal(status, _protocol.error_body(text)))
+            self.transport.close()
+
     return Bounded
+
+
+def _refusal(status, body):
+    """A whole response, before which no application was."""
+    return (f"HTTP/1.1 {status} {http.HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\nconnection: close\r\n"
+            f"{RETRY if status == 503 else ''}content-length: {len(body)}\r\n\r\n").encode() + body

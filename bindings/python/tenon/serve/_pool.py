@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contexts that requests wait for: in order, joined to batches, within their deadlines.
 
-A Pool belongs to one event loop; runs are on threads of its own. A request that cannot end in time, by the time that runs take
+A Pool belongs to one event loop; runs are on threads of its own (_Threads). A request that cannot end in time, by the time that runs take
 and what waits before it, is refused when it comes, not when it is too late.
 """
 
 import asyncio
 import collections
+import contextlib
 import dataclasses
+import queue
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -36,16 +38,15 @@ class Pool:
         self._free = list(contexts)
         self._count = len(self._free)
         self._waiting = collections.deque()
-        self._queue = queue
+        self._most_waiting = queue
         self._batch = batch
         self._wait = wait_ms / 1e3
         self._metrics = metrics
-        self._running = set()
         self._timer = None
         self._is_closed = False
         self.run_seconds = 0.0  # mean of a run
         self._short_size = -1   # inputs of at most so many elements have had short runs
-        self._threads = ThreadPoolExecutor(self._count, "tenon-serve")
+        self._threads = _Threads(self._count)
 
     @property
     def waiting(self):
@@ -60,8 +61,8 @@ class Pool:
         now = time.monotonic()
         if self._is_closed:
             raise RequestError(503, "this version of the model is being unloaded: ask again")
-        if not self._free and len(self._waiting) >= self._queue:
-            raise RequestError(429, f"{len(self._waiting)} requests wait, more than the {self._queue} that may: ask later")
+        if not self._free and len(self._waiting) >= self._most_waiting:
+            raise RequestError(429, f"{len(self._waiting)} requests wait, more than the {self._most_waiting} that may: ask later")
         expected = self.expected_seconds()
         if now + expected > deadline:
             raise RequestError(429, f"the deadline in {max(deadline - now, 0) * 1e3:.1f} ms cannot be kept: "
@@ -137,22 +138,21 @@ class Pool:
 
     def _start(self, context, jobs):
         start = time.monotonic()
+        size = sum(array.size for job in jobs for array in job.arrays.values())
+        is_short = size <= self._short_size
+        if not is_short:
+            if len(jobs) == 1:
+                jobs[0].future.add_done_callback(lambda future: future.cancelled() and context.cancel())
+            self._threads.run(context, jobs, lambda *ended: self._returned(context, jobs, size, *ended))
         if self._metrics:
             self._metrics.started([start - job.since for job in jobs], sum(max(job.rows, 1) for job in jobs))
-        size = sum(array.size for job in jobs for array in job.arrays.values())
-        if size <= self._short_size:
+        if is_short:
             self._ended(context, jobs, size, *_run(context, jobs))
-            return
-        task = asyncio.get_running_loop().run_in_executor(self._threads, _run, context, jobs)
-        self._running.add(task)
-        if len(jobs) == 1:
-            jobs[0].future.add_done_callback(lambda future: future.cancelled() and context.cancel())
 
-        def done(task):
-            self._running.discard(task)
-            self._ended(context, jobs, size, *task.result())
-            self._dispatch()
-        task.add_done_callback(done)
+    def _returned(self, context, jobs, size, results, seconds):
+        """A thread's run, on the loop's thread again."""
+        self._ended(context, jobs, size, results, seconds)
+        self._dispatch()
 
     def _ended(self, context, jobs, size, results, seconds):
         self.run_seconds += (seconds - self.run_seconds) * (NEW_RUNS_WEIGHT if self.run_seconds else 1)
@@ -160,10 +160,10 @@ class Pool:
             self._short_size = min(self._short_size, size - 1)
         elif size > self._short_size and self.run_seconds < SHORT_RUN_SECONDS:
             self._short_size = size
-        if self._metrics:
-            self._metrics.ran(seconds)
         self._finish(jobs, results)
         self._free.append(context)
+        if self._metrics:
+            self._metrics.ran(seconds)
 
     @staticmethod
     def _finish(jobs, results):
@@ -178,10 +178,40 @@ class Pool:
     async def close(self):
         """Refuses new requests, and returns when those that came have their results."""
         self._is_closed = True
-        while self._waiting or self._running:
+        while self._waiting or self.running:
             await asyncio.sleep(0.01)
-        self._threads.shutdown(wait=False)
+        self._threads.end()
         self._free.clear()
+
+
+class _Threads:
+    """Threads that run what an event loop hands them. An executor has two futures and two locks between a run's end and the loop's
+    hearing of it; here it is one callback."""
+
+    def __init__(self, count):
+        self._count = count
+        self._threads = []
+        self._tasks = queue.SimpleQueue()
+
+    def run(self, context, jobs, ended):
+        """_run on a thread, then ended(results, seconds) on this one."""
+        if len(self._threads) < self._count:
+            self._threads.append(threading.Thread(target=self._work, args=(self._tasks,), name="tenon-serve", daemon=True))
+            self._threads[-1].start()
+        self._tasks.put((context, jobs, asyncio.get_running_loop(), ended))
+
+    @staticmethod
+    def _work(tasks):
+        while (task := tasks.get()) is not None:
+            context, jobs, loop, ended = task
+            returned = _run(context, jobs)
+            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
+                loop.call_soon_threadsafe(ended, *returned)
+            task = context = jobs = loop = ended = returned = None  # an idle thread keeps no plan in memory
+
+    def end(self):
+        for _ in self._threads:
+            self._tasks.put(None)
 
 
 def _form(arrays):

@@ -105,7 +105,8 @@ class Repository:
                 found = await self._prepare(name)
             except (OSError, ValueError, RuntimeError) as error:
                 self._reasons[name] = str(error)
-                raise RequestError(400, f"model '{name}' is not loaded, what was served is served on: {error}") from None
+                others = ", what was served is served on" if any(key[0] == name for key in self._states) else ""
+                raise RequestError(400, f"model '{name}' is not loaded{others}: {error}") from None
             for version in list(found):
                 if (name, version) in self._prepared:
                     await self.registry.load(self._settings(name, version))
@@ -129,7 +130,10 @@ class Repository:
         return found
 
     def _make(self, model, version):
-        return Served(model, version, self._backend(model), self._metrics and self._metrics.of(model.name, version))
+        try:
+            return Served(model, version, self._backend(model), self._metrics and self._metrics.of(model.name, version))
+        except (ValueError, RuntimeError) as error:
+            raise ValueError(f"{model.path}: {str(error).removeprefix('plan in memory: ')}") from None
 
     @staticmethod
     def _settings(name, version):

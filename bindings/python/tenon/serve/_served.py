@@ -18,8 +18,12 @@ class PlanBackend:
     def __init__(self, runtime, model, allow, plan=None):
         if plan is None:
             import tenon
+            from tenon._plan import is_plan
             with open(model.path, "rb") as file:
-                plan = tenon.Plan(file.read(), runtime)
+                data = file.read()
+            if not is_plan(data):
+                raise ValueError("this is no plan; tenon build makes one of a network")
+            plan = tenon.Plan(data, runtime)
         self.engine = plan.engine(threads=model.threads, device=model.device or None, isolated=model.isolated,
                                   allowed=list(allow) or [NO_LIBRARY])
         self.spec = Spec(tuple(tensor_of(port, "input") for port in self.engine.inputs),

@@ -4,6 +4,7 @@
 import asyncio
 import logging
 import resource
+import socket
 import time
 
 import mlserver
@@ -78,8 +79,21 @@ def _raise_file_limit():
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+def _check_ports(settings):
+    """Raises OSError where a port cannot be listened on: the servers would say so one after the other, with tracebacks, when models are loaded."""
+    for name in ("http_port", "grpc_port", "metrics_port"):
+        try:
+            family, kind, _, _, address = socket.getaddrinfo(settings.host, getattr(settings, name), type=socket.SOCK_STREAM)[0]
+            with socket.socket(family, kind) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+        except OSError as reason:
+            raise OSError(f"{name}: {settings.host}:{getattr(settings, name)} cannot be listened on: {reason.strerror}") from None
+
+
 def serve(settings, backend=None):
     """Until SIGINT or SIGTERM. Raises RequestError, OSError."""
+    _check_ports(settings)
     _raise_file_limit()
     logging.getLogger("mlserver").propagate = False  # it has a handler of its own
 

@@ -100,8 +100,13 @@ def _read(kind, table, where):
 
 def read_file(path):
     """The Settings of a TOML file: keys of the server, and a table [[model]] for each model. Paths are relative to the file."""
-    with open(path, "rb") as file:
-        table = tomllib.load(file)
+    try:
+        with open(path, "rb") as file:
+            table = tomllib.load(file)
+    except OSError as reason:
+        raise ValueError(f"{path}: {reason.strerror}") from None
+    except ValueError as reason:  # tomllib's own, and of bytes that are no UTF-8
+        raise ValueError(f"{path}: no TOML: {reason}") from None
     models = table.pop("model", [])
     if not isinstance(models, list) or not all(isinstance(model, dict) for model in models):
         raise ValueError(f"{path}: models are tables [[model]]")

@@ -67,7 +67,7 @@ class Spec:
         if datatype != wanted:
             if datatype == "BF16":
                 raise RequestError(400, f"input '{name}': BF16 is not had here, {wanted} is wanted")
-            raise RequestError(400, f"input '{name}': {datatype} came, {wanted} is wanted")
+            raise RequestError(400, f"input '{name}': {datatype[:32]} came, {wanted} is wanted")
 
     def check(self, arrays):
         """Raises the RequestError of inputs that are missing, or whose shapes no profile has."""

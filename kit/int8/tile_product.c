@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layout and packing of tile_product.h. */
+#include "kit/int8/tile_product.h"
+
+#include <string.h>
+
+enum { CHUNK = 64, LIMIT = 1 << 17 /* sums of a longer depth might not fit */ };
+
+static int64_t divide_up(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
+
+bool tn_tile_layout_make(int64_t depth, int64_t columns, bool is_packed,
+                         tn_tile_layout *out_layout) {
+    if (depth < 1 || depth > LIMIT / 2 || columns < 1 || columns > INT32_MAX / LIMIT) return false;
+    const int64_t chunks = (depth + CHUNK - 1) / CHUNK;
+    if (is_packed && depth % (chunks * 4) != 0) return false;
+    *out_layout = (tn_tile_layout){.depth = depth,
+                                   .columns = columns,
+                                   .chunks = chunks,
+                                   .chunk = is_packed ? depth / chunks : CHUNK,
+                                   .blocks = (columns + TN_TILE_COLUMNS - 1) / TN_TILE_COLUMNS};
+    return true;
+}
+
+static uint64_t weight_bytes(const tn_tile_layout *layout) {
+    return (uint64_t)(layout->blocks * layout->chunks * layout->chunk * TN_TILE_COLUMNS);
+}
+
+uint64_t tn_tile_layout_bytes(const tn_tile_layout *layout) {
+    return weight_bytes(layout) + (uint64_t)layout->blocks * TN_TILE_COLUMNS * sizeof(int32_t);
+}
+
+const int32_t *tn_tile_sums(const tn_tile_layout *layout, const void *blob) {
+    return (const int32_t *)(const void *)((const char *)blob + weight_bytes(layout));
+}
+
+void tn_tile_units_cut(int64_t rows, int64_t bytes, const tn_tile_layout *layout, uint32_t threads,
+                       tn_tile_units *out_units) {
+    enum { MOST = 128, COPIED = 192 * 1024 /* bytes, in the core's second-level cache */ };
+    const int64_t count = threads > 1 ? (int64_t)threads : 1;
+    int64_t each = bytes ? COPIED / bytes / TN_TILE_ROWS * TN_TILE_ROWS : MOST;
+    each = each < TN_TILE_ROWS ? TN_TILE_ROWS : each > MOST ? MOST : each;
+    int64_t units = divide_up(rows, each);
+    if (units % count) { /* as many for each thread */
+        units = divide_up(units, count) * count;
+        each = divide_up(divide_up(rows, units), TN_TILE_ROWS) * TN_TILE_ROWS;
+        units = divide_up(rows, each);
+    }
+    const int64_t columns = units < count ? divide_up(count, units) : 1;
+    *out_units =
+        (tn_tile_units){.rows = each,
+                        .row_units = units,
+                        .column_units = columns < layout->blocks ? columns : layout->blocks};
+}
+
+/* Bytes are at block, chunk, half of the columns, quarter of the chunk's row, column, neighbour. */
+void tn_tile_pack(const tn_tile_layout *layout, const int8_t *w, int64_t column_stride,
+                  const int32_t *elements, void *out_blob) {
+    int8_t *to = out_blob;
+    int32_t *sums = (int32_t *)(void *)(to + weight_bytes(layout));
+    memset(out_blob, 0, tn_tile_layout_bytes(layout));
+    for (int64_t c = 0; c < layout->columns; c++) {
+        const int64_t half = c / 16 % 2, column = c % 16;
+        int8_t *block = to + c / TN_TILE_COLUMNS * layout->chunks * layout->chunk * TN_TILE_COLUMNS;
+        for (int64_t k = 0; k < layout->depth; k++) {
+            int8_t *tile = block + (k / layout->chunk * 2 + half) * layout->chunk * 16;
+            const int64_t in_chunk = k % layout->chunk;
+            const int8_t weight = w[c * column_stride + elements[k]];
+            tile[in_chunk / 4 * 64 + column * 4 + in_chunk % 4] = weight;
+            sums[c] += weight;
+        }
+    }
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of 8-bit activations with signed 8-bit weights on AMX's tiles, summed exactly in 32
+ * bits, and stored as floats or in 8 bits:
+ *
+ *     v[r][c] = saturate(round((terms[c] + sum over k of a[r][k] * b[k][c]) * factors[c]) + zero)
+ *
+ * halves to the even number, the product with a factor being one of 32-bit floats; and where
+ * another tensor z is added to it
+ *
+ *     y[r][c] = saturate(round((v - zero) * own_factor + (z - z_zero) * z_factor) + sum_zero)
+ *
+ * A tile of A has 16 rows of a chunk of the depth, up to 64 bytes; one of B a quarter as many rows
+ * of 16 columns, 4 neighbours of the depth side by side. Blocks of 32 rows and 32 columns of sums
+ * stay in four tiles over all chunks. The loops are tile_product_body.h, compiled for the level
+ * amx.
+ */
+#ifndef TN_KIT_INT8_TILE_PRODUCT_H
+#define TN_KIT_INT8_TILE_PRODUCT_H
+
+#include <tenon/kit/levels.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TN_TILE_ROWS = 32, TN_TILE_COLUMNS = 32 /* of a block */ };
+
+typedef struct tn_tile_layout {
+    int64_t depth, columns;
+    int64_t chunk, chunks; /* chunk * chunks >= depth */
+    int64_t blocks;        /* of columns */
+} tn_tile_layout;
+
+/* `is_packed`: rows of A have `depth` bytes, of which chunks are equal parts; else they are as long
+ * as whole chunks of 64. False: there is nothing to multiply, it is too large, or there are no such
+ * parts. */
+bool tn_tile_layout_make(int64_t depth, int64_t columns, bool is_packed,
+                         tn_tile_layout *out_layout);
+/* Bytes of packed weights and their sums. */
+uint64_t tn_tile_layout_bytes(const tn_tile_layout *layout);
+/* The sums of the columns' weights, layout->blocks * TN_TILE_COLUMNS of them. */
+const int32_t *tn_tile_sums(const tn_tile_layout *layout, const void *blob);
+/* Packs weights: element k of column c is w[c * column_stride + elements[k]]; `elements` has
+ * layout->depth of them. */
+void tn_tile_pack(const tn_tile_layout *layout, const int8_t *w, int64_t column_stride,
+                  const int32_t *elements, void *out_blob);
+
+/* What becomes of the sums; z null: nothing is added. Arrays have layout->blocks * TN_TILE_COLUMNS
+ * elements. */
+typedef struct tn_tile_end {
+    const int32_t *terms;
+    const float *factors;
+    int32_t zero;
+    bool is_signed; /* of v, y and z */
+    const uint8_t *z;
+    int32_t z_zero, sum_zero;
+    float own_factor, z_factor;
+    uint8_t *y;          /* row 0 */
+    int64_t row_stride;  /* of y, z and floats */
+    float *floats;       /* null: bytes; else (terms + sum) * factors + biases, and no more */
+    const float *biases; /* of layout->columns; null: none */
+} tn_tile_end;
+
+/* How work is cut for threads: into units of rows and, of few rows, of columns. */
+typedef struct tn_tile_units {
+    int64_t rows; /* of a unit, a multiple of TN_TILE_ROWS; the last one may have fewer */
+    int64_t row_units, column_units;
+} tn_tile_units;
+/* `bytes`: of a row that a unit copies, 0: none; threads 0: one. */
+void tn_tile_units_cut(int64_t rows, int64_t bytes, const tn_tile_layout *layout, uint32_t threads,
+                       tn_tile_units *out_units);
+
+typedef struct tn_tile_product {
+    const tn_tile_layout *layout;
+    const void *blob;
+    const uint8_t *a;
+    int64_t a_stride; /* bytes from row to row, layout->chunks * chunk of which are read */
+    bool a_is_signed;
+    int64_t rows;     /* that are stored */
+    int64_t readable; /* rows that may be read, at least TN_TILE_ROWS */
+    int64_t skipped;  /* of them, those before the first that is stored */
+    const tn_tile_end *end;
+} tn_tile_product;
+
+/* What windows see of images, channels last, as rows of A: the kernel's rows one after the other.
+ */
+typedef struct tn_tile_window {
+    int64_t height, width, channels;
+    int64_t kernel_height, kernel_width, dilation_height;
+    int64_t run_bytes; /* of a kernel's row */
+    int64_t row_bytes; /* of a row of A: of all runs, or a multiple of 64, the end of which is 0 */
+    int64_t step;      /* from window to window */
+    uint8_t padding;
+} tn_tile_window;
+
+typedef struct tn_tile_level {
+    /* Between them a thread may multiply; they set and clear its tiles. */
+    void (*begin)(const tn_tile_layout *layout);
+    void (*end)(void);
+    /* The columns of blocks first..last-1. */
+    void (*run)(const tn_tile_product *product, int64_t first, int64_t last);
+    /* Of `count` windows beside each other, the first of which begins at (y, x) of the image; they
+     * may reach beyond it. */
+    void (*gather)(const tn_tile_window *window, const uint8_t *image, int64_t y, int64_t x,
+                   int64_t count, uint8_t *to);
+} tn_tile_level;
+
+extern const tn_tile_level tn_tile_amx;
+
+/* For tn_kernel.requires_features. */
+#define TN_KIT_FEATURES_amx TN_KIT_FEATURES_avx512vnni ",amx_tile,amx_int8"
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of tile_product.h for processors with AMX, as TN_TILE_LEVEL. Tiles 0 to 3 are sums,
+ * 4 and 5 rows of A, 6 and 7 columns of B. */
+#include "kit/int8/tile_product.h"
+#include <tenon/kit/vector.h>
+
+#include <immintrin.h>
+#include <string.h>
+
+/* The memory that LDTILECFG reads (Intel's manual, volume 1, "Tile configuration"). */
+typedef struct tile_configuration {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+} tile_configuration;
+
+/* Compilers' functions for tiles do not say which memory they read: what is stored is stored. */
+#define SETTLE_MEMORY(at) __asm__ volatile("" : : "r"(at) : "memory")
+
+static void begin(const tn_tile_layout *layout) {
+    tile_configuration configuration = {.palette = 1};
+    for (int i = 0; i < 8; i++) {
+        const bool is_a = i == 4 || i == 5, is_b = i > 5;
+        configuration.row_bytes[i] = is_a ? (uint16_t)layout->chunk : 64;
+        configuration.rows[i] = is_b ? (uint8_t)(layout->chunk / 4) : 16;
+    }
+    SETTLE_MEMORY(&configuration);
+    _tile_loadconfig(&configuration);
+}
+
+static void end(void) {
+    _tile_release();
+}
+
+/* The sums of 32 rows, 32 columns each, in `sums`. */
+#define MULTIPLY(name, dot)                                                                        \
+    static void name(const tn_tile_product *p, const uint8_t *a, const uint8_t *b,                 \
+                     int32_t *sums) {                                                              \
+        const tn_tile_layout *layout = p->layout;                                                  \
+        const int64_t chunk = layout->chunk, stride = p->a_stride;                                 \
+        const uint8_t *below = a + 16 * stride;                                                    \
+        SETTLE_MEMORY(a);                                                                          \
+        _tile_zero(0);                                                                             \
+        _tile_zero(1);                                                                             \
+        _tile_zero(2);                                                                             \
+        _tile_zero(3);                                                                             \
+        for (int64_t k = 0; k < layout->chunks; k++) {                                             \
+            _tile_loadd(6, b, 64);                                                                 \
+            _tile_loadd(4, a + k * chunk, (size_t)stride);                                         \
+            _tile_loadd(7, b + chunk * 16, 64);                                                    \
+            dot(0, 4, 6);                                                                          \
+            _tile_loadd(5, below + k * chunk, (size_t)stride);                                     \
+            dot(1, 4, 7);                                                                          \
+            dot(2, 5, 6);                                                                          \
+            dot(3, 5, 7);                                                                          \
+            b += chunk * 32;                                                                       \
+        }                                                                                          \
+        _tile_stored(0, sums, 128);                                                                \
+        _tile_stored(1, sums + 16, 128);                                                           \
+        _tile_stored(2, sums + 16 * 32, 128);                                                      \
+        _tile_stored(3, sums + 16 * 32 + 16, 128);                                                 \
+    }
+MULTIPLY(multiply_unsigned, _tile_dpbusd)
+MULTIPLY(multiply_signed, _tile_dpbssd)
+
+TN_INLINE __m512 within(__m512 value, __m512 low, __m512 high) {
+    return _mm512_min_ps(_mm512_max_ps(value, low), high);
+}
+
+/* 16 columns of all rows; `is_sum` and `is_signed` are constants wherever this is inlined. */
+TN_INLINE void finish_half(const tn_tile_end *e, const int32_t *sums, int64_t rows, int64_t column,
+                           __mmask16 mask, uint8_t *y, const uint8_t *z, const bool is_sum,
+                           const bool is_signed) {
+    const __m512i terms = _mm512_loadu_si512(e->terms + column);
+    const __m512 factors = _mm512_loadu_ps(e->factors + column);
+    const int32_t lowest = is_signed ? -128 : 0, highest = is_signed ? 127 : 255;
+    const __m512 low = _mm512_set1_ps((float)(lowest - e->zero));
+    const __m512 high = _mm512_set1_ps((float)(highest - e->zero));
+    const __m512 sum_low = _mm512_set1_ps((float)(lowest - e->sum_zero));
+    const __m512 sum_high = _mm512_set1_ps((float)(highest - e->sum_zero));
+    const __m512 own = _mm512_set1_ps(e->own_factor), other = _mm512_set1_ps(e->z_factor);
+    const __m512i z_zero = _mm512_set1_epi32(e->z_zero);
+    const __m512i zero = _mm512_set1_epi32(is_sum ? e->sum_zero : e->zero);
+    for (int64_t r = 0; r < rows; r++) {
+        const __m512i sum = _mm512_add_epi32(_mm512_loadu_si512(sums + r * 32), terms);
+        __m512 value = within(_mm512_mul_ps(_mm512_cvtepi32_ps(sum), factors), low, high);
+        if (is_sum) {
+            const __m128i bytes = _mm_maskz_loadu_epi8(mask, z + r * e->row_stride);
+            const __m512i wide =
+                is_signed ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
+            const __m512 added =
+                _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(wide, z_zero)), other);
+            value = _mm512_roundscale_ps(value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+            value = within(_mm512_add_ps(_mm512_mul_ps(value, own), added), sum_low, sum_high);
+        }
+        const __m512i whole = _mm512_add_epi32(_mm512_cvtps_epi32(value), zero);
+        _mm_mask_storeu_epi8(y + r * e->row_stride, mask, _mm512_cvtepi32_epi8(whole));
+    }
+}
+
+static void finish_floats(const tn_tile_end *e, const int32_t *sums, int64_t rows, int64_t column,
+                          __mmask16 mask, float *y) {
+    const __m512i terms = _mm512_loadu_si512(e->terms + column);
+    const __m512 factors = _mm512_loadu_ps(e->factors + column);
+    const __m512 biases =
+        e->biases ? _mm512_maskz_loadu_ps(mask, e->biases + column) : _mm512_setzero_ps();
+    for (int64_t r = 0; r < rows; r++) {
+        const __m512i sum = _mm512_add_epi32(_mm512_loadu_si512(sums + r * 32), terms);
+        const __m512 value = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), factors);
+        _mm512_mask_storeu_ps(y + r * e->row_stride, mask, _mm512_add_ps(value, biases));
+    }
+}
+
+/* A block's columns; `rows` of it from row `row` on. */
+static void finish(const tn_tile_product *p, const int32_t *sums, int64_t row, int64_t rows,
+                   int64_t block) {
+    const tn_tile_end *e = p->end;
+    for (int64_t half = 0; half < 2; half++) {
+        const int64_t column = block * TN_TILE_COLUMNS + half * 16;
+        const int64_t left = p->layout->columns - column;
+        const int64_t at = row * e->row_stride + column;
+        if (left <= 0) return;
+        const __mmask16 mask = left >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1u);
+        const int32_t *of_half = sums + half * 16;
+        if (e->floats)
+            finish_floats(e, of_half, rows, column, mask, e->floats + at);
+        else if (e->z && e->is_signed)
+            finish_half(e, of_half, rows, column, mask, e->y + at, e->z + at, true, true);
+        else if (e->z)
+            finish_half(e, of_half, rows, column, mask, e->y + at, e->z + at, true, false);
+        else if (e->is_signed)
+            finish_half(e, of_half, rows, column, mask, e->y + at, NULL, false, true);
+        else
+            finish_half(e, of_half, rows, column, mask, e->y + at, NULL, false, false);
+    }
+}
+
+/* The last rows may begin inside the block before them, so that none is read that is not there. */
+static void run(const tn_tile_product *p, int64_t first, int64_t last) {
+    const tn_tile_layout *layout = p->layout;
+    const int64_t bytes = layout->chunks * layout->chunk * TN_TILE_COLUMNS;
+    const int64_t latest = p->readable - TN_TILE_ROWS;
+    _Alignas(64) int32_t sums[TN_TILE_ROWS * 32];
+    for (int64_t block = first; block < last; block++) {
+        const uint8_t *b = (const uint8_t *)p->blob + block * bytes;
+        for (int64_t row = 0; row < p->rows; row += TN_TILE_ROWS) {
+            const int64_t at = row + p->skipped, from = at < latest ? at : latest;
+            const int64_t left = p->rows - row;
+            const uint8_t *a = p->a + from * p->a_stride;
+            if (p->a_is_signed)
+                multiply_signed(p, a, b, sums);
+            else
+                multiply_unsigned(p, a, b, sums);
+            finish(p, sums + (at - from) * 32, row, left < TN_TILE_ROWS ? left : TN_TILE_ROWS,
+                   block);
+        }
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * windows */
+
+/* `count` bytes in vectors of WIDTH bytes, at least that many; the last one may overlap. */
+#define COPY(width, type, load, store)                                                             \
+    TN_INLINE void copy_##width(uint8_t *to, const uint8_t *from, int64_t count) {                 \
+        for (int64_t i = 0; i + width < count; i += width)                                         \
+            store((type *)(void *)(to + i), load((const type *)(const void *)(from + i)));         \
+        store((type *)(void *)(to + count - width),                                                \
+              load((const type *)(const void *)(from + count - width)));                           \
+    }
+COPY(16, __m128i, _mm_loadu_si128, _mm_storeu_si128)
+COPY(64, __m512i, _mm512_loadu_si512, _mm512_storeu_si512)
+
+TN_INLINE void copy(uint8_t *to, const uint8_t *from, int64_t count) {
+    if (count >= 64)
+        copy_64(to, from, count);
+    else if (count >= 16)
+        copy_16(to, from, count);
+    else
+        for (int64_t i = 0; i < count; i++)
+            to[i] = from[i];
+}
+
+/* One row of the kernel, of which padding is a part. */
+static void copy_padded(const tn_tile_window *w, const uint8_t *image, int64_t y, int64_t x,
+                        uint8_t *to) {
+    const int64_t begin = x < 0 ? -x : 0, seen = w->width - x;
+    const int64_t last = seen < w->kernel_width ? seen : w->kernel_width;
+    memset(to, w->padding, (size_t)w->run_bytes);
+    if (y >= 0 && y < w->height && begin < last)
+        copy(to + begin * w->channels, image + (y * w->width + x + begin) * w->channels,
+             (last - begin) * w->channels);
+}
+
+static void gather(const tn_tile_window *window, const uint8_t *image, int64_t y, int64_t x,
+                   int64_t count, uint8_t *to) {
+    const int64_t run_bytes = window->run_bytes, row_bytes = window->row_bytes;
+    const int64_t kernel_height = window->kernel_height, line = window->width * window->channels;
+    const int64_t down = window->dilation_height * line;
+    const bool has_tail = row_bytes > kernel_height * run_bytes;
+    const bool are_rows_inside =
+        y >= 0 && y + (kernel_height - 1) * window->dilation_height < window->height;
+    for (int64_t i = 0; i < count; i++, x += window->step, to += row_bytes) {
+        if (has_tail) _mm512_storeu_si512(to + row_bytes - 64, _mm512_setzero_si512());
+        if (are_rows_inside && x >= 0 && x + window->kernel_width <= window->width) {
+            const uint8_t *from = image + y * line + x * window->channels;
+            for (int64_t k = 0; k < kernel_height; k++)
+                copy(to + k * run_bytes, from + k * down, run_bytes);
+        } else {
+            for (int64_t k = 0; k < kernel_height; k++)
+                copy_padded(window, image, y + k * window->dilation_height, x, to + k * run_bytes);
+        }
+    }
+}
+
+const tn_tile_level TN_TILE_LEVEL = {begin, end, run, gather};
