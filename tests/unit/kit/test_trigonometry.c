@@ -34,7 +34,7 @@ static double distance(double exact, float value) {
     if (isnan(rounded)) return isnan(value) ? 0 : INFINITY;
     if (isinf(rounded)) return value == rounded ? 0 : INFINITY;
     if (!isfinite(value)) return INFINITY;
-    if (exact == 0 && signbit(exact) != signbit(value)) return INFINITY;
+    if (exact == 0 && !signbit(exact) != !signbit(value)) return INFINITY;
     const double size = fabs((double)rounded) < 0x1p-126 ? 0x1p-126 : fabs((double)rounded);
     return fabs((double)value - exact) / ldexp(1, ilogb(size) - 23);
 }
