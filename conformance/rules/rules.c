@@ -195,8 +195,9 @@ const tn_rule tn_rules[] = {
     {"environment",
      "The thread's arithmetic, signal mask and processors, the process' locale, folder, umask, "
      "variables, signal handlers, limits, priority, timer and standard input stay as they are; the "
-     "C library's random numbers are not seeded; nothing is printed to the standard output or "
-     "error, and what is logged is one line.",
+     "C library's random numbers are not seeded; numbers of texts do not hang on the locale; "
+     "nothing "
+     "is printed to the standard output or error, and what is logged is one line.",
      TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
     {"padding",
      "The padded elements of the last block of a blocked format are written as zeros, and so are "

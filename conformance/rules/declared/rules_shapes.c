@@ -6,7 +6,7 @@
  * reference refuses is nobody's failure. See rules.h.
  */
 #include "base/hash.h"
-#include "rules/rules.h"
+#include "rules/declared/rules_shapes.h"
 #include "rules/shrink.h"
 
 #include <stdio.h>
@@ -19,17 +19,7 @@ enum {
     ATTEMPTS = 4             /* for each of these */
 };
 
-typedef struct shapes {
-    const tn_test *test;
-    uint32_t count, tried;
-    tn_shape base[TN_PROBE_PORTS];  /* the case's */
-    bool is_fixed[TN_PROBE_PORTS];  /* inputs that keep their shapes */
-    bool has_codes;                 /* an output is of no floats: of counts, positions, texts */
-    bool is_needed[TN_PROBE_PORTS]; /* by the shape rule, which computes extents of the values */
-    uint64_t random;
-} shapes;
-
-static bool read_base(const tn_test *test, shapes *all, tn_verdict *verdict) {
+static bool read_base(const tn_test *test, tn_shapes *all, tn_verdict *verdict) {
     tn_subject subject;
     if (!tn_test_subject(test, NULL, &subject, verdict)) return false;
     all->test = test;
@@ -48,7 +38,7 @@ static bool read_base(const tn_test *test, shapes *all, tn_verdict *verdict) {
 /* What runs so long in one shape may take too long in one that is four times as large. */
 static const double MOST_SECONDS = 0.004;
 
-static bool is_small(const shapes *all, const tn_shape *of) {
+static bool is_small(const tn_shapes *all, const tn_shape *of) {
     for (uint32_t i = 0; i < all->count; i++) {
         size_t count = 0;
         if (tn_shape_count(&of[i], &count) != TN_OK || count > MOST_ELEMENTS) return false;
@@ -112,7 +102,7 @@ static bool is_sized_by_run(const tn_operator *op) {
 }
 
 /* How much comes out hangs on the values: kinds of which all are alike, all above and all below. */
-static void try_sizes(const shapes *all, const tn_change *change, tn_verdict *verdict) {
+static void try_sizes(const tn_shapes *all, const tn_change *change, tn_verdict *verdict) {
     static const uint32_t kinds[] = {TN_VALUES_EQUAL, TN_VALUES_ABOVE, TN_VALUES_BELOW};
     for (size_t i = 0; i < TN_COUNT(kinds) && verdict->outcome == TN_PASSED; i++) {
         tn_change drawn = *change;
@@ -122,7 +112,7 @@ static void try_sizes(const shapes *all, const tn_change *change, tn_verdict *ve
     }
 }
 
-static bool try_shapes(shapes *all, const tn_shape *of, tn_verdict *verdict) {
+static bool try_shapes(tn_shapes *all, const tn_shape *of, tn_verdict *verdict) {
     tn_shape changed[TN_PROBE_PORTS];
     memcpy(changed, of, all->count * sizeof(*changed));
     const tn_change change = {
@@ -137,30 +127,15 @@ static bool try_shapes(shapes *all, const tn_shape *of, tn_verdict *verdict) {
     return is_taken;
 }
 
-/* Whether no case before this one has a first input of its type, and the same fields or any. */
-static bool is_first_of_kind(const tn_test *test, bool has_any_fields) {
-    const char *own = tn_test_first_type(test->text);
-    const size_t length = strcspn(own, "[") + 1;
-    const size_t fields = has_any_fields ? 0 : strcspn(test->text, "|") + 1;
-    for (uint64_t i = 0; i < test->op->case_count; i++) {
-        const char *other = test->op->cases[i];
-        if (strcmp(other, test->text) == 0) return true;
-        if (strncmp(other, test->text, fields) == 0 &&
-            strncmp(own, tn_test_first_type(other), length) == 0)
-            return false;
-    }
-    return false;
-}
-
 /* Rows as many as a row has elements take sixteen times as long where each is compared with each:
  * once a type, after so many seconds for a quarter of them. */
-static bool has_time_for_rows(const shapes *all, double last) {
+static bool has_time_for_rows(const tn_shapes *all, double last) {
     static const double MOST = 0.012;
-    return all->test->kernel && last < MOST && is_first_of_kind(all->test, true);
+    return all->test->kernel && last < MOST && tn_shapes_are_first(all->test, true);
 }
 
 /* Along an axis of the first input, and of all others of its rank and its extent there. */
-static void try_axes(shapes *all, tn_verdict *verdict) {
+static void try_axes(tn_shapes *all, tn_verdict *verdict) {
     const tn_shape *first = &all->base[0];
     for (uint32_t axis = 0; all->count > 0 && axis < first->rank; axis++) {
         const int64_t extent = first->extents[axis];
@@ -184,7 +159,7 @@ static void try_axes(shapes *all, tn_verdict *verdict) {
 }
 
 /* Whether the first input's extent at an axis is one that it, or another input, has elsewhere. */
-static bool has_alike(const shapes *all, uint32_t axis) {
+static bool has_alike(const tn_shapes *all, uint32_t axis) {
     const int64_t extent = all->base[0].extents[axis];
     for (uint32_t i = 0; i < all->count; i++)
         for (uint32_t k = 0; k < all->base[i].rank && !all->is_fixed[i]; k++)
@@ -195,7 +170,7 @@ static bool has_alike(const shapes *all, uint32_t axis) {
 }
 
 /* An extent wherever the case has another one; false: that is too much. */
-static bool replace_extent(const shapes *all, int64_t extent, int64_t by, tn_shape *out) {
+static bool replace_extent(const tn_shapes *all, int64_t extent, int64_t by, tn_shape *out) {
     enum { MOST_OF_TABLES = 1 << 19 };
     memcpy(out, all->base, all->count * sizeof(*out));
     for (uint32_t i = 0; i < all->count; i++) {
@@ -209,7 +184,7 @@ static bool replace_extent(const shapes *all, int64_t extent, int64_t by, tn_sha
 
 /* An extent of the first input wherever the case has it, as tables from labels to labels have:
  * more than 8 bits count, where there is time for the cube of it. */
-static void try_alike(shapes *all, tn_verdict *verdict) {
+static void try_alike(tn_shapes *all, tn_verdict *verdict) {
     static const int64_t extents[] = {1, 0, 2, 33, 131, 523};
     for (uint32_t axis = 0; all->count > 0 && axis < all->base[0].rank; axis++) {
         const int64_t extent = all->base[0].extents[axis];
@@ -225,7 +200,8 @@ static void try_alike(shapes *all, tn_verdict *verdict) {
 }
 
 /* Extents of 1 at every other axis of one input, so that no neighbours can be taken together. */
-static void try_alternating(shapes *all, const tn_shape *of, uint32_t rank, tn_verdict *verdict) {
+static void try_alternating(tn_shapes *all, const tn_shape *of, uint32_t rank,
+                            tn_verdict *verdict) {
     for (uint32_t i = 0; i < all->count && all->count > 1 && rank > 3; i++) {
         tn_shape changed[TN_PROBE_PORTS];
         memcpy(changed, of, all->count * sizeof(*changed));
@@ -237,7 +213,7 @@ static void try_alternating(shapes *all, const tn_shape *of, uint32_t rank, tn_v
 }
 
 /* All inputs of the first one's rank with first (or last) axes more, or without the first ones. */
-static void try_ranks(shapes *all, bool is_at_end, tn_verdict *verdict) {
+static void try_ranks(tn_shapes *all, bool is_at_end, tn_verdict *verdict) {
     const uint32_t rank = all->count > 0 ? all->base[0].rank : 0;
     const uint32_t most = rank + 2 < 6 ? 6 : rank + 2;
     for (uint32_t wanted = is_at_end ? rank + 1 : 0;
@@ -258,73 +234,8 @@ static void try_ranks(shapes *all, bool is_at_end, tn_verdict *verdict) {
     }
 }
 
-/* With all outputs, where the kernel has them. */
-static bool run_many(const tn_test *test, tn_change *change, tn_verdict *verdict) {
-    change->asks_all = true;
-    if (tn_rule_run_on_values(test, change, verdict)) return true;
-    change->asks_all = false;
-    return tn_rule_run_on_values(test, change, verdict);
-}
-
-enum { STEP = 12 /* from one count to the next */ };
-
-/* Whether there is time for the next step, where the last two took so many seconds (0: there was
- * none before): a reference may compare each element with each other. */
-static bool has_time(double before, double last) {
-    static const double LEAST = 1e-4, MOST = 0.5;
-    const double growth = before > LEAST ? last / before : STEP;
-    return last * (growth > STEP ? growth : STEP) < MOST;
-}
-
-/* At least `wanted` elements along an axis of the first input, by steps of which each shows that
- * there is time for the next: once a type and fields. Sums of so many are as near as the slack
- * says. */
-static void try_many(const shapes *all, uint32_t axis, int64_t wanted, uint32_t values,
-                     tn_verdict *verdict) {
-    enum { MOST_REST = 6007, FEW_ROWS = 2 };
-    const tn_test *test = all->test;
-    const tn_shape first = all->base[0];
-    const int64_t extent = first.extents[axis];
-    int64_t rest = 1;
-    double before = 0, last = 0;
-    for (uint32_t i = 0; i < first.rank; i++)
-        rest *= i == axis ? 1 : first.extents[i];
-    if (rest < 1 || rest > MOST_REST || extent < 1) return;
-    const int64_t most = axis == 0 || rest <= FEW_ROWS ? wanted : wanted / rest + 1;
-    for (int64_t count = extent; count < most && verdict->outcome == TN_PASSED;) {
-        tn_shape of[TN_PROBE_PORTS];
-        tn_change change = {.seed = test->seed, .values = values, .axis = -1, .shapes = of};
-        count = count < most / STEP ? count * STEP + 1 : most;
-        memcpy(of, all->base, all->count * sizeof(*of));
-        for (uint32_t i = 0; i < all->count; i++)
-            if (!all->is_fixed[i] && of[i].rank == first.rank && of[i].extents[axis] == extent)
-                of[i].extents[axis] = count;
-        const clock_t begin = clock();
-        if (!run_many(test, &change, verdict)) return;
-        before = last;
-        last = (double)(clock() - begin) / CLOCKS_PER_SEC;
-        if (!has_time(before, last)) return;
-    }
-}
-
-/* Long rows of equal and of sorted values, and many rows. More than 16 bits count are too many for
- * recursions over what is sorted; a reference agrees with itself whatever it computes. */
-static void try_numbers(const shapes *all, tn_verdict *verdict) {
-    enum { BEYOND_16_BITS = 70001, SORTED = 12001 };
-    const tn_shape *first = &all->base[0];
-    if (all->count == 0 || first->rank == 0 || !is_first_of_kind(all->test, false) ||
-        tn_test_is_repeated(all->test))
-        return;
-    const bool is_judged = all->test->kernel && is_first_of_kind(all->test, true);
-    const int64_t many = is_judged ? BEYOND_16_BITS : SORTED;
-    try_many(all, first->rank - 1, many, TN_VALUES_EQUAL, verdict);
-    try_many(all, first->rank - 1, SORTED, TN_VALUES_SORTED, verdict);
-    if (first->rank > 1) try_many(all, 0, many, TN_VALUES_EQUAL, verdict);
-    if (is_judged && all->has_codes) try_many(all, first->rank - 1, many, TN_VALUES_SAME, verdict);
-}
-
 /* All axes of all inputs at once. */
-static void try_ones(shapes *all, tn_verdict *verdict) {
+static void try_ones(tn_shapes *all, tn_verdict *verdict) {
     tn_shape of[TN_PROBE_PORTS];
     memcpy(of, all->base, all->count * sizeof(*of));
     for (uint32_t i = 0; i < all->count; i++)
@@ -334,7 +245,7 @@ static void try_ones(shapes *all, tn_verdict *verdict) {
 }
 
 /* More inputs of a port that takes any number of them. */
-static void try_more_inputs(shapes *all, tn_verdict *verdict) {
+static void try_more_inputs(tn_shapes *all, tn_verdict *verdict) {
     const tn_operator *op = all->test->op;
     static const uint32_t counts[] = {9, 17};
     if (op->input_count == 0 || !(op->inputs[op->input_count - 1].flags & TN_PORT_VARIADIC)) return;
@@ -350,7 +261,7 @@ static void try_more_inputs(shapes *all, tn_verdict *verdict) {
 
 /* Sizes, axes and the like that a case gives: others, of which the shape rule refuses what cannot
  * be. */
-static void try_needed(shapes *all, tn_verdict *verdict) {
+static void try_needed(tn_shapes *all, tn_verdict *verdict) {
     static const int64_t values[] = {1, 0, -1, 2, 7};
     for (uint32_t i = 0; i < all->count; i++)
         for (size_t k = 0; k < 2 * TN_COUNT(values) && all->is_needed[i]; k++) {
@@ -364,7 +275,7 @@ static void try_needed(shapes *all, tn_verdict *verdict) {
 
 /* Sizes that are multiples of an extent: 1 / 41 and 1 / 49, rounded to 24 or 53 bits, times 41 or
  * 49 are less than 1, so that what computes a ratio first finds the element before. */
-static void try_multiples(shapes *all, tn_verdict *verdict) {
+static void try_multiples(tn_shapes *all, tn_verdict *verdict) {
     static const int64_t factors[] = {41, 49, 61};
     const tn_shape *first = &all->base[0];
     if (all->count == 0 || first->rank == 0) return;
@@ -380,7 +291,7 @@ static void try_multiples(shapes *all, tn_verdict *verdict) {
 }
 
 /* Indices in other shapes than the case's: a scalar, one, none, with an axis more. */
-static void try_indices(shapes *all, tn_verdict *verdict) {
+static void try_indices(tn_shapes *all, tn_verdict *verdict) {
     for (uint32_t i = 0; i < all->count; i++) {
         const tn_shape own = all->base[i];
         const tn_shape others[] = {
@@ -402,7 +313,7 @@ static void try_indices(shapes *all, tn_verdict *verdict) {
 }
 
 /* Many indices, again and again the case's own, with the rows that belong to them. */
-static void try_many_indices(shapes *all, tn_verdict *verdict) {
+static void try_many_indices(tn_shapes *all, tn_verdict *verdict) {
     enum { MANY = 1031 };
     for (uint32_t i = 0; i < all->count && verdict->outcome == TN_PASSED; i++) {
         const tn_shape own = all->base[i];
@@ -420,7 +331,7 @@ static void try_many_indices(shapes *all, tn_verdict *verdict) {
 }
 
 /* One input alone: an extent of 1 or 0 against the others', or without its first axes. */
-static void try_broadcasts(shapes *all, tn_verdict *verdict) {
+static void try_broadcasts(tn_shapes *all, tn_verdict *verdict) {
     for (uint32_t i = 0; i < all->count && all->count > 1; i++) {
         const tn_shape own = all->base[i];
         if (all->is_fixed[i]) continue;
@@ -442,7 +353,7 @@ static void try_broadcasts(shapes *all, tn_verdict *verdict) {
 /* ----------------------------------------------------------------------------------------------
  * at random */
 
-static int64_t draw_extent(shapes *all) {
+static int64_t draw_extent(tn_shapes *all) {
     static const int64_t extents[] = {1,  1,  2,  3,  4,  5,  6,  7,  8,  9,   11,  13,
                                       16, 17, 19, 23, 31, 37, 64, 65, 97, 127, 257, 263};
     return extents[tn_random_below(&all->random, sizeof(extents) / sizeof(extents[0]))];
@@ -450,7 +361,7 @@ static int64_t draw_extent(shapes *all) {
 
 /* A new extent for one axis: there alone, at that axis in all inputs (counted from the last one),
  * or wherever the case has the same extent. */
-static void change_extent(shapes *all, tn_shape *of) {
+static void change_extent(tn_shapes *all, tn_shape *of) {
     const uint32_t chosen = (uint32_t)tn_random_below(&all->random, all->count);
     const tn_shape own = of[chosen];
     if (own.rank == 0) return;
@@ -466,7 +377,7 @@ static void change_extent(shapes *all, tn_shape *of) {
         }
 }
 
-static void try_random(shapes *all, tn_verdict *verdict) {
+static void try_random(tn_shapes *all, tn_verdict *verdict) {
     const uint32_t wanted = RANDOM_SHAPES * all->test->effort;
     uint32_t taken = 0;
     for (uint32_t k = 0; all->count > 0 && k < ATTEMPTS * wanted && taken < wanted; k++) {
@@ -479,7 +390,7 @@ static void try_random(shapes *all, tn_verdict *verdict) {
 }
 
 void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
-    shapes all = {0};
+    tn_shapes all = {0};
     if (!read_base(test, &all, verdict)) return;
     all.random = tn_hash_add_text(test->seed, test->text);
     try_axes(&all, verdict);
@@ -493,7 +404,7 @@ void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
     try_more_inputs(&all, verdict);
     try_needed(&all, verdict);
     try_multiples(&all, verdict);
-    try_numbers(&all, verdict);
+    tn_shapes_try_numbers(&all, verdict);
     try_random(&all, verdict);
     if (all.tried == 0 && verdict->outcome == TN_PASSED)
         tn_verdict_skip(verdict, "the shape rule, the reference or accepts takes no other shapes");

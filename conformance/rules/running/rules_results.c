@@ -118,6 +118,10 @@ static bool keeps_signs(const tn_subject *subject, const tn_outcome *found, char
     return true;
 }
 
+static bool is_of_texts(const tn_test *test) {
+    return strncmp(tn_test_first_type(test->text), "string", 6) == 0;
+}
+
 bool tn_rule_run_on_values(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
     tn_subject subject;
     tn_verdict none = {0};
@@ -133,6 +137,8 @@ bool tn_rule_run_on_values(const tn_test *test, const tn_change *change, tn_verd
               !keeps_signs(&subject, &found, why, sizeof(why))) ||
              !is_rounded(&subject.expected, &found, why, sizeof(why)))
         tn_verdict_fail(verdict, "%s: %s", during, why);
+    else if (is_of_texts(test)) /* which lie otherwise at the other end of their pages */
+        run_and_compare(&subject.probe, &subject.expected, false, false, 0xFF, during, verdict);
     tn_outcome_free(&found);
     tn_subject_destroy(&subject);
     return true;
@@ -188,16 +194,14 @@ static size_t list_kinds(const tn_test *test, const uint32_t **out_kinds) {
                                            TN_VALUES_EQUAL, TN_VALUES_ZEROS, TN_VALUES_BELOW,
                                            TN_VALUES_ABOVE, TN_VALUES_HIGH,  TN_VALUES_HUGE};
     enum { OF_LARGE_CASES = 3 };
-    const bool is_elementwise = (test->op->traits & TN_OPERATOR_ELEMENTWISE) &&
-                                strncmp(tn_test_first_type(test->text), "string", 6) != 0;
+    const bool is_elementwise = (test->op->traits & TN_OPERATOR_ELEMENTWISE) && !is_of_texts(test);
     *out_kinds = is_elementwise ? elementwise : all;
     if (is_large_case(test)) return OF_LARGE_CASES;
     return is_elementwise ? TN_COUNT(elementwise) : TN_COUNT(all);
 }
 
 static void check_values(const tn_test *test, tn_verdict *verdict) {
-    const bool is_elementwise = (test->op->traits & TN_OPERATOR_ELEMENTWISE) ||
-                                strncmp(tn_test_first_type(test->text), "string", 6) == 0;
+    const bool is_elementwise = (test->op->traits & TN_OPERATOR_ELEMENTWISE) || is_of_texts(test);
     enum { ROW = 67 }; /* enough elements for all kinds of pairs, and of texts */
     const uint32_t rank = first_rank(test, verdict);
     const uint32_t *kinds = NULL;

@@ -19,14 +19,14 @@ static const int64_t long_extents[] = {INT64_C(1) << 29, INT64_C(1) << 30, INT64
 
 /* Tables of so many elements cannot be had: what asks for them is refused. */
 static struct rlimit limit_memory(void) {
-    enum { ROOM = 1 << 30 };
+    enum { SPARE_BYTES = 1 << 30 };
     struct rlimit before = {RLIM_INFINITY, RLIM_INFINITY};
     unsigned long pages = 0;
     getrlimit(RLIMIT_AS, &before);
     FILE *file = fopen("/proc/self/statm", "r");
     if (file && fscanf(file, "%lu", &pages) == 1) {
         struct rlimit less = before;
-        less.rlim_cur = (rlim_t)pages * 4096 + ROOM;
+        less.rlim_cur = (rlim_t)pages * 4096 + SPARE_BYTES;
         if (less.rlim_cur < before.rlim_cur) setrlimit(RLIMIT_AS, &less);
     }
     if (file) fclose(file);

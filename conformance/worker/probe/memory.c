@@ -61,14 +61,14 @@ static tn_status map_port(const tn_probe_port *port, const tn_position *where, t
 }
 
 /* The elements of an input of strings, which can be written, get a heap of the input's own. */
-static tn_status place_texts(tn_probe_memory *memory, const tn_probe *values, uint32_t input,
-                             size_t longest) {
+static tn_status put_texts(tn_probe_memory *memory, const tn_probe *values, uint32_t input,
+                           size_t longest) {
     const tn_probe_port *port = &values->inputs[input];
     size_t count = 0;
     if (!tn_texts_are_own(port)) return TN_OK;
     TN_TRY(tn_shape_count(&port->shape, &count));
-    return tn_texts_place(&memory->texts[input], input,
-                          (tn_string *)(void *)memory->inputs[input].data, count, longest);
+    return tn_texts_put(&memory->texts[input], input,
+                        (tn_string *)(void *)memory->inputs[input].data, count, longest);
 }
 
 /* The distance of texts: every other memory has another layout of them. */
@@ -89,7 +89,7 @@ tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *values
         if (!port->is_given || port->is_constant || !memory->inputs[i].data) continue;
         tn_guarded_protect(&memory->inputs[i], TN_GUARDED_WRITE);
         TN_TRY(store_input(port, &memory->inputs[i], memory->slack));
-        TN_TRY(place_texts(memory, values, i, longest));
+        TN_TRY(put_texts(memory, values, i, longest));
         tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
     }
     for (uint32_t i = 0; i < values->output_count; i++)
@@ -123,7 +123,7 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *values
         const tn_probe_port *port = &values->inputs[i];
         if (!port->is_given) continue;
         TN_TRY(fill_input(port, &where, &memory->inputs[i], TN_GUARDED_INPUT, i));
-        TN_TRY(place_texts(memory, values, i, longest));
+        TN_TRY(put_texts(memory, values, i, longest));
         if (!is_overwritten(memory, i)) tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
     }
     for (uint32_t i = 0; i < TN_PROBE_OPERANDS; i++) {

@@ -11,6 +11,7 @@ enum {
     FILLER = '7',            /* of what belongs to no text: a letter, a digit and no blank */
     MOST_SPREAD = 1 << 20,   /* bytes of a heap whose elements lie at one distance */
     MOST_SEARCHED = 1 << 12, /* of a heap, for a text that lies in it */
+    GAP = 3,                 /* behind the longest text */
 };
 
 bool tn_texts_are_own(const tn_probe_port *port) {
@@ -55,30 +56,52 @@ static size_t find_or_append(char *heap, size_t *inout_bytes, const tn_string *e
     return *inout_bytes - bytes;
 }
 
-/* Into `heap`, as large as needed; the bytes that are used. */
-static size_t lay(char *heap, tn_string *elements, size_t count, size_t distance) {
+/* Each at its distance. What follows a text goes on as it ends, with blanks behind blanks and
+ * digits behind digits, but for the last one. */
+static size_t lay_apart(char *heap, tn_string *elements, size_t count, size_t distance) {
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t at = i * distance;
-        if (distance == 0) {
-            at = find_or_append(heap, &bytes, &elements[i]);
-        } else {
-            memcpy(heap + at, text_of(&elements[i]), (size_t)elements[i].bytes);
-            bytes = at + (size_t)elements[i].bytes;
-        }
-        elements[i].offset = at;
+        const size_t own = (size_t)elements[i].bytes;
+        char *at = heap + i * distance;
+        memcpy(at, text_of(&elements[i]), own);
+        if (own > 0) memset(at + own, at[own - 1], distance - own);
+        elements[i].offset = i * distance;
+        bytes = i * distance + own;
     }
     return bytes;
 }
 
-tn_status tn_texts_place(tn_guarded *heap, uint32_t input, tn_string *elements, size_t count,
-                         size_t longest) {
-    const size_t distance = longest > 0 && count < MOST_SPREAD / longest ? longest : 0;
+/* The longest first, so that others lie within them. */
+static size_t lay_within(char *heap, tn_string *elements, size_t count) {
+    size_t bytes = 0;
+    uint64_t length = 0, next = 0;
+    for (size_t i = 0; i < count; i++)
+        next = elements[i].bytes > next ? elements[i].bytes : next;
+    for (bool is_any = true; is_any;) {
+        is_any = false;
+        length = next;
+        next = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (elements[i].bytes < length && (!is_any || elements[i].bytes > next)) {
+                next = elements[i].bytes;
+                is_any = true;
+            }
+            if (elements[i].bytes == length)
+                elements[i].offset = find_or_append(heap, &bytes, &elements[i]);
+        }
+    }
+    return bytes;
+}
+
+tn_status tn_texts_put(tn_guarded *heap, uint32_t input, tn_string *elements, size_t count,
+                       size_t longest) {
+    const size_t distance = longest > 0 && count < MOST_SPREAD / longest ? longest + GAP : 0;
     const size_t most = distance > 0 ? count * distance : whole_bytes(elements, count);
     char *made = malloc(most + 1);
     if (!made) return tn_fail_memory("an input's strings");
     memset(made, FILLER, most + 1);
-    const size_t bytes = lay(made, elements, count, distance);
+    const size_t bytes = distance > 0 ? lay_apart(made, elements, count, distance)
+                                      : lay_within(made, elements, count);
     tn_status status = TN_OK;
     if (!heap->data || heap->bytes < bytes) {
         tn_guarded_retire(heap);

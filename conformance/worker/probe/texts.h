@@ -16,7 +16,7 @@ bool tn_texts_are_own(const tn_probe_port *port);
 /* Copies the texts of `count` elements of the cases' heap to the input's own one, which is made or,
  * where it is large enough, used again at its address, and gives the elements their offsets there.
  * `longest`: as above, the distance of the elements; 0: texts lie within others. */
-tn_status tn_texts_place(tn_guarded *heap, uint32_t input, tn_string *elements, size_t count,
-                         size_t longest);
+tn_status tn_texts_put(tn_guarded *heap, uint32_t input, tn_string *elements, size_t count,
+                       size_t longest);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See commas.h. A locale's numbers are a file of glibc's (locale/localeinfo.h there): a mark, the
+ * See commas.h. A locale's numbers are a file of glibc's: a mark, the
  * count of its items, where each begins, and the items. It is in no folder once it was read.
  */
 #include "commas.h"
