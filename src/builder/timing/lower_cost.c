@@ -92,10 +92,16 @@ static const tn_shape *window_of(const tn_graph *graph, const tn_graph_node *nod
     return weights->is_constant && weights->shape.rank > 2 ? &weights->shape : NULL;
 }
 
-/* Whether each channel has weights of its own, and one row of them. */
-static bool is_depthwise(const tn_graph *graph, const tn_graph_node *node) {
+/* Whether each of several channels has weights of its own, and one row of them. */
+static bool is_depthwise(const tn_graph *graph, const tn_inference *optimum,
+                         const tn_graph_node *node) {
     const tn_shape *window = window_of(graph, node);
-    return window && window->extents[1] == 1 && window->extents[0] > 1;
+    if (!window || window->extents[1] != 1 || node->inputs[0] == TN_NO_TENSOR ||
+        !optimum->tensors[node->inputs[0]].is_known)
+        return false;
+    const tn_shape *shape = &optimum->tensors[node->inputs[0]].storage.shape;
+    return shape->rank == window->rank && shape->extents[1] > 1 &&
+           shape->extents[1] == window->extents[0];
 }
 
 /* How much of a vector of pixels is idle at the end of a row; where the window is one pixel, rows
@@ -120,7 +126,7 @@ double tn_lower_linear_factor(const tn_graph *graph, const tn_inference *optimum
                               const tn_graph_node *node) {
     if (node->output_count == 0) return 1;
     return idle_pixels(graph, optimum, node) *
-           (is_depthwise(graph, node) ? tn_timing_policy.depthwise_linear_factor : 1);
+           (is_depthwise(graph, optimum, node) ? tn_timing_policy.depthwise_linear_factor : 1);
 }
 
 /* Channels of input and output are rounded up to the block; those of a depthwise window are the
@@ -128,7 +134,7 @@ double tn_lower_linear_factor(const tn_graph *graph, const tn_inference *optimum
 static double padded_channels(const tn_graph *graph, const tn_inference *optimum,
                               const tn_graph_node *node, uint32_t lanes) {
     const double input =
-        is_depthwise(graph, node) ? 1 : padding_of(optimum, node->inputs[0], lanes);
+        is_depthwise(graph, optimum, node) ? 1 : padding_of(optimum, node->inputs[0], lanes);
     return input * padding_of(optimum, node->outputs[0], lanes);
 }
 
