@@ -56,10 +56,12 @@ static bool wins_by_blocks(const tn_graph *graph, const tn_inference *optimum, c
     double work = 0, saved = 0;
     for (size_t n = 0; n < graph->node_count; n++) {
         const tn_graph_node *node = &graph->nodes[n];
-        const double own = node->is_dead ? 0 : tn_lower_work(graph, optimum, node);
+        const double figure = node->is_dead ? 0 : tn_lower_work(graph, optimum, node);
+        if (!(figure > 0)) continue;
+        const double own = figure * tn_lower_linear_factor(graph, optimum, node);
         work += own;
-        if (own > 0 && strcmp(node->entry->op->name, name) == 0)
-            saved += own * fmax(0, 1 - tn_lower_blocked_factor(graph, optimum, node));
+        if (strcmp(node->entry->op->name, name) == 0)
+            saved += fmax(0, own - figure * tn_lower_blocked_factor(graph, optimum, node));
     }
     return tn_lower_is_worth_loading(work - saved, work);
 }

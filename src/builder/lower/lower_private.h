@@ -65,7 +65,10 @@ bool tn_lower_is_outdone(const tn_lowering *lowering, uint32_t node, const tn_ca
 /* Multiplications and additions of a node with weights: each output element meets each weight of
  * its own row of the weights, more or less. 0: it has none. */
 double tn_lower_work(const tn_graph *graph, const tn_inference *optimum, const tn_graph_node *node);
-/* What estimates take that work for, at best, where channels are blocked: over linear formats. */
+/* What estimates take that work for, over its figure: in linear formats, and with blocks of
+ * channels that fill a vector. */
+double tn_lower_linear_factor(const tn_graph *graph, const tn_inference *optimum,
+                              const tn_graph_node *node);
 double tn_lower_blocked_factor(const tn_graph *graph, const tn_inference *optimum,
                                const tn_graph_node *node);
 /* Whether a choice of this cost is enough better than another one to load a library for it that is

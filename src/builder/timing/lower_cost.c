@@ -85,22 +85,66 @@ static uint32_t lanes_of(const tn_runtime *runtime) {
                : tn_timing_policy.channel_lanes;
 }
 
+/* The weights of a window, by output channel; null: it has none. */
+static const tn_shape *window_of(const tn_graph *graph, const tn_graph_node *node) {
+    if (node->input_count < 2 || node->inputs[1] == TN_NO_TENSOR) return NULL;
+    const tn_graph_tensor *weights = &graph->tensors[node->inputs[1]];
+    return weights->is_constant && weights->shape.rank > 2 ? &weights->shape : NULL;
+}
+
+/* Whether each of several channels has weights of its own, and one row of them. */
+static bool is_depthwise(const tn_graph *graph, const tn_inference *optimum,
+                         const tn_graph_node *node) {
+    const tn_shape *window = window_of(graph, node);
+    if (!window || window->extents[1] != 1 || node->inputs[0] == TN_NO_TENSOR ||
+        !optimum->tensors[node->inputs[0]].is_known)
+        return false;
+    const tn_shape *shape = &optimum->tensors[node->inputs[0]].storage.shape;
+    return shape->rank == window->rank && shape->extents[1] > 1 &&
+           shape->extents[1] == window->extents[0];
+}
+
+/* How much of a vector of pixels is idle at the end of a row; where the window is one pixel, rows
+ * are one behind the other. */
+static double idle_pixels(const tn_graph *graph, const tn_inference *optimum,
+                          const tn_graph_node *node) {
+    const tn_shape *window = window_of(graph, node);
+    if (!window || node->outputs[0] == TN_NO_TENSOR || !optimum->tensors[node->outputs[0]].is_known)
+        return 1;
+    const tn_shape *shape = &optimum->tensors[node->outputs[0]].storage.shape;
+    const double lanes = lanes_of(graph->runtime);
+    bool is_wide = false;
+    for (uint32_t i = 2; i < window->rank; i++)
+        is_wide = is_wide || window->extents[i] > 1;
+    double pixels = 1;
+    for (uint32_t i = is_wide && shape->rank > 2 ? shape->rank - 1 : 2; i < shape->rank; i++)
+        pixels *= (double)shape->extents[i];
+    return pixels < 1 ? 1 : ceil(pixels / lanes) * lanes / pixels;
+}
+
+double tn_lower_linear_factor(const tn_graph *graph, const tn_inference *optimum,
+                              const tn_graph_node *node) {
+    if (node->output_count == 0) return 1;
+    return idle_pixels(graph, optimum, node) *
+           (is_depthwise(graph, optimum, node) ? tn_timing_policy.depthwise_linear_factor : 1);
+}
+
+/* Channels of input and output are rounded up to the block; those of a depthwise window are the
+ * same ones. */
+static double padded_channels(const tn_graph *graph, const tn_inference *optimum,
+                              const tn_graph_node *node, uint32_t lanes) {
+    const double input =
+        is_depthwise(graph, optimum, node) ? 1 : padding_of(optimum, node->inputs[0], lanes);
+    return input * padding_of(optimum, node->outputs[0], lanes);
+}
+
 double tn_lower_blocked_factor(const tn_graph *graph, const tn_inference *optimum,
                                const tn_graph_node *node) {
     double least = INFINITY;
     for (uint32_t lanes = lanes_of(graph->runtime); lanes <= tn_timing_policy.wide_lanes;
          lanes *= 2)
-        least = fmin(least, padding_of(optimum, node->inputs[0], lanes) *
-                                padding_of(optimum, node->outputs[0], lanes));
+        least = fmin(least, padded_channels(graph, optimum, node, lanes));
     return tn_timing_policy.blocked_factor * least;
-}
-
-/* Whether each channel has weights of its own, and one row of them. */
-static bool is_depthwise(const tn_graph *graph, const tn_graph_node *node) {
-    if (node->input_count < 2 || node->inputs[1] == TN_NO_TENSOR) return false;
-    const tn_graph_tensor *weights = &graph->tensors[node->inputs[1]];
-    return weights->is_constant && weights->shape.rank > 2 && weights->shape.extents[1] == 1 &&
-           weights->shape.extents[0] > 1;
 }
 
 /* Whether its kernel does this node in a format of channels, too, for which it is then made. */
@@ -121,13 +165,12 @@ static double format_factor(const tn_lowering *lowering, uint32_t index,
     if (candidate->outputs[0].format == TN_LINEAR)
         return (is_unsuited(&lowering->nodes[index], candidate) ? tn_timing_policy.unsuited_factor
                                                                 : 1) *
-               (is_depthwise(lowering->graph, node) ? tn_timing_policy.depthwise_linear_factor : 1);
+               tn_lower_linear_factor(lowering->graph, lowering->points[1], node);
     const uint32_t block = candidate->outputs[0].format >> 16,
                    lanes = block > 0 ? block : lanes_of(lowering->graph->runtime);
     const double last = block > 0 ? 1 : tn_timing_policy.channels_last_factor;
     return last * tn_timing_policy.blocked_factor *
-           padding_of(lowering->points[1], node->inputs[0], lanes) *
-           padding_of(lowering->points[1], node->outputs[0], lanes);
+           padded_channels(lowering->graph, lowering->points[1], node, lanes);
 }
 
 /* Of what a candidate takes whose block of channels is less than a vector: the rest of it is idle.

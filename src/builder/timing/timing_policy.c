@@ -107,7 +107,7 @@ const struct tn_timing_policy tn_timing_policy = {
      * are too high for linear formats, so that a new size takes no longer than others. A batch of
      * any size is not counted: few sizes of it come. */
     .made_ns = 800e3,
-    .new_shapes_factor = 1.2,
+    .new_shapes_factor = 1.6,
     /* What each rank down the order of preference adds to a measured cost, up to some. */
     .rank_share = 0.005,
     .rank_limit = 4,

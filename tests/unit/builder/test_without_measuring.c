@@ -92,7 +92,7 @@ static void test_what_was_measured_of_kernels_corrects_estimates(void **state) {
 /* The kernel of a node whose input has from least to most of its extents on an axis. */
 static void check_team(graph_test *test, uint32_t axis, int64_t most, bool no_timing,
                        const char *wanted) {
-    int64_t extents[2][3] = {{1, 64, 64}, {1, 64, 64}};
+    int64_t extents[2][3] = {{1, 512, 512}, {1, 512, 512}};
     build_stage stage;
     extents[1][axis] = most;
     const tn_profile_input input = {.size = sizeof input,
@@ -115,11 +115,11 @@ static void test_kernels_that_are_made_for_each_shape(void **state) {
     graph_test *test = *state;
     const tn_tensor_id x = add_input(test->graph, "x", TN_F32, 3, EXTENTS(-1, -1, -1));
     add_output(test->graph, add_unary(test->graph, "Team", "team", x));
-    layer_pace_of("team_own")->ns = 300000;
-    check_team(test, 2, 64, true, "team_openmp");
+    layer_pace_of("team_own")->ns = 3000000;
+    check_team(test, 2, 512, true, "team_openmp");
     check_team(test, 0, 8, true, "team_openmp"); /* a batch alone */
-    check_team(test, 2, 99, true, "team_own");
-    check_team(test, 2, 99, false, "team_openmp"); /* measured */
+    check_team(test, 2, 600, true, "team_own");
+    check_team(test, 2, 600, false, "team_openmp"); /* measured */
 }
 
 #define BUILD_TEST(function)                                                                       \
