@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ray Data with tenon.ray.predictor beside a plain loop over the same images, with 1, 2 and 4 workers of one thread, and with workers that are killed.
+"""Ray Data with tenon.ray.predictor beside a plain loop over the same images: 1, 2 and 4 workers of one thread, and workers that are killed.
 
 Usage: PYTHONPATH=build/python PYTHON bench/ray_data.py [MODEL.onnx] [--rows 20000] [--batch 256] [--workers 1,2,4] [--rounds 1] [--kill-seconds 5]
 PYTHON: one with what tenon-engine[ray] needs. Without MODEL.onnx: a convolutional network of random weights for images of 3 x 32 x 32.
 
-Each image has its number in its first element, and each result is compared bit by bit with the loop's. Seconds are from the first block's begin to the
-last one's end, with all workers started before; the loop runs before each data set and after the last. `efficiency` is the loop's seconds over the data
-set's, by the workers that have a CPU of their own; `processor` is the loop's processor time over that of all workers between those two moments.
+Each image has its number in its first element, and each result is compared bit by bit with the loop's. Seconds are from the first block's begin to
+the last one's end, with all workers started before; the loop runs before each data set and after the last. The first efficiency is the loop's
+seconds over the data set's, by the workers that have a CPU of their own; `processor` is the loop's processor time over that of the workers.
 The simulation is of workers that each have a CPU of their own, beside one for Ray: blocks, in order, go to the worker that is free first; a block
 takes its measured processor time and that of its worker between two blocks; the whole takes at least the driver's processor time for each block.
 Last, a worker with work is killed every --kill-seconds: results must be the same, and what began more than once is counted.
@@ -136,8 +136,9 @@ def measure(plan, name, output, x, batch, workers, wanted, kill_seconds=0):
     blocks = np.unique(np.stack([columns[key] for key in ("pid", "begin", "end", "cpu_begin", "cpu_end")], 1), axis=0)
     same = blocks[1:, 0] == blocks[:-1, 0]
     between = (blocks[1:, 3] - blocks[:-1, 4])[same]
-    return {"seconds": blocks[:, 2].max() - blocks[:, 1].min(), "costs": blocks[:, 4] - blocks[:, 3], "between": between.mean() if len(between) else 0.0,
-            "driver": (cpu[-1] - cpu[0]) / max(len(cpu) - 1, 1), "begun": ray.get(log.begun.remote()), "killed": killed}
+    return {"seconds": blocks[:, 2].max() - blocks[:, 1].min(), "costs": blocks[:, 4] - blocks[:, 3],
+            "between": between.mean() if len(between) else 0.0, "driver": (cpu[-1] - cpu[0]) / max(len(cpu) - 1, 1),
+            "begun": ray.get(log.begun.remote()), "killed": killed}
 
 
 def simulated(costs, between, driver, workers):
@@ -151,9 +152,9 @@ def simulated(costs, between, driver, workers):
 def report(arguments, loops, found, cpus):
     seconds, cpu = (float(np.median([each[i] for each in loops])) for i in range(2))
     one = found[min(found)][0]
-    print(f"{arguments.model or 'a network of 5 convolutions'}: {arguments.rows} images in blocks of {arguments.batch}, {cpus} CPUs; a plain loop "
-          f"{seconds:.1f} s ({min(each[0] for each in loops):.1f} to {max(each[0] for each in loops):.1f}), {cpu:.1f} s of processor time; of a block "
-          f"{np.median(one['costs']) * 1e3:.0f} ms, between two {one['between'] * 1e3:.1f} ms, in the driver {one['driver'] * 1e3:.1f} ms")
+    print(f"{arguments.model or 'a network of 5 convolutions'}: {arguments.rows} images in blocks of {arguments.batch}, {cpus} CPUs; a plain "
+          f"loop {seconds:.1f} s ({min(each[0] for each in loops):.1f} to {max(each[0] for each in loops):.1f}), {cpu:.1f} s of processor time; of "
+          f"a block {np.median(one['costs']) * 1e3:.0f} ms, between two {one['between'] * 1e3:.1f} ms, in the driver {one['driver'] * 1e3:.1f} ms")
     print("| workers | seconds | efficiency | processor | simulated seconds | efficiency |\n|-|-|-|-|-|-|")
     for count in sorted({*found, 8}):
         model = simulated(one["costs"], one["between"], one["driver"], count)
@@ -168,8 +169,8 @@ def report(arguments, loops, found, cpus):
 def report_kills(killing, workers, seconds):
     blocks = [first for first, _ in killing["begun"]]
     again = len(blocks) - len(set(blocks))
-    print(f"{workers} workers, one killed every {seconds:.0f} s: {len(killing['killed'])} killed in {killing['seconds']:.0f} s, no image lost, each result as in the "
-          f"loop; {again} of {len(set(blocks))} blocks began again")
+    print(f"{workers} workers, one killed every {seconds:.0f} s: {len(killing['killed'])} killed in {killing['seconds']:.0f} s, no image lost, "
+          f"each result as in the loop; {len(set(blocks))} blocks, begun {again} times more than once")
     if again > len(killing["killed"]):
         raise RuntimeError("more blocks began again than workers were killed")
 

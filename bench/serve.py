@@ -4,12 +4,12 @@
 
 Usage: PYTHONPATH=build/python PYTHON bench/serve.py MODEL.onnx [--clients 2] [--protocol grpc|http] [--rounds 5] [--seconds 2] [--contexts 2]
 PYTHON: one with what tenon-engine[serve] needs, tritonclient and onnxruntime. The three models are asked in turns; of each figure the
-best round is shown, and the spread of requests a second over the rounds. Last comes what serving costs with one client: a request, less the echo's
-and less a plain run, request by request in turns.
+best round is shown, and the spread of requests a second over the rounds. Last comes what serving costs with one client: a request, less its
+run and less the echo, by the clock and in processor time.
 """
 
 import argparse
-import functools
+import contextlib
 import importlib
 import os
 import socket
@@ -60,6 +60,22 @@ class Echo:
         return False
 
 
+class Timed:
+    """A context whose newest run's ms, by the clock and of its thread, are in a file that the client reads."""
+
+    def __init__(self, context, plan):
+        self._context, self._ms = context, np.memmap(plan + ".ms", np.float64, "r+")
+
+    def run(self, arrays):
+        start, cpu = time.perf_counter(), time.thread_time()
+        outputs = self._context.run(arrays)
+        self._ms[:] = (time.perf_counter() - start) * 1e3, (time.thread_time() - cpu) * 1e3
+        return outputs
+
+    def cancel(self):
+        return self._context.cancel()
+
+
 class Backend:
     def __init__(self, spec, make):
         self.spec, self.context = spec, make
@@ -77,7 +93,8 @@ def serve(model, plan, contexts, threads, http_port, grpc_port, metrics_port):
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     first = ours.spec.profiles[0]
     sample = ours.context().run({name: np.zeros(bounds[1], np.float32) for name, bounds in first.items()})
-    backends = {"tenon": ours, "onnxruntime": Backend(ours.spec, lambda: Session(session)), "echo": Backend(ours.spec, lambda: Echo(sample))}
+    makes = {"tenon": lambda: Timed(ours.context(), plan), "onnxruntime": lambda: Session(session), "echo": lambda: Timed(Echo(sample), plan)}
+    backends = {name: Backend(ours.spec, make) for name, make in makes.items()}
     settings = Settings([Model(name, plan, contexts=contexts, threads=threads) for name in MODELS], http_port=http_port, grpc_port=grpc_port,
                         metrics_port=metrics_port)
     serve_settings(settings.check(), lambda served: backends[served.name])
@@ -114,24 +131,45 @@ def wait_for(protocol, address, seconds=120):
     raise RuntimeError(f"the server is not ready after {seconds} s")
 
 
-def added(arguments, engine, address, x):
-    """What serving adds to a plain run beyond the echo: (p50, p5) of requests less those of the echo's and of runs, and of the runs, all ms. One client asks
-    the two in turns and runs between them, so that other work on the machine meets all three alike."""
+def processor_ms(process):
+    """Of all its threads."""
+    total = 0
+    for task in os.listdir(f"/proc/{process}/task"):
+        with contextlib.suppress(OSError), open(f"/proc/{process}/task/{task}/schedstat", encoding="ascii") as file:
+            total += int(file.read().split()[0])
+    return total / 1e6
+
+
+def added(arguments, plan, address, x, server):
+    """Rows "clock" and "processor" of (median, 5th percentile), all ms: what serving adds to its own run beyond the echo; the echo, less its run; the
+    run in the server; a plain run.
+
+    One client asks the two in turns, each behind a plain run of the plan, read as the server reads it, so that other work on the machine, and
+    caches, meet both alike. Processor time is that of the server, and of the plain runs.
+    """
     module = importlib.import_module(f"tritonclient.{arguments.protocol}")
     tensor = module.InferInput(x[0], list(x[1].shape), "FP32")
     tensor.set_data_from_numpy(x[1])
-    context, times = engine.context(), {"tenon": [], "echo": [], "run": []}
+    with open(plan, "rb") as file:
+        context = tenon.Plan(file.read()).engine(threads=arguments.threads).context()
+    own, times = np.memmap(plan + ".ms", np.float64, "r"), {"tenon": [], "echo": [], "plain": [], "own": []}
     end = time.perf_counter() + arguments.seconds * arguments.rounds
     with module.InferenceServerClient(address) as client:
-        work = {name: functools.partial(client.infer, name, [tensor]) for name in ("tenon", "echo")}
-        work["run"] = functools.partial(context.run, {x[0]: x[1]})
         while time.perf_counter() < end:
-            for name, call in work.items():
-                start = time.perf_counter()
-                call()
-                times[name].append((time.perf_counter() - start) * 1e3)
-    points = {name: np.percentile(of, (50, 5)) for name, of in times.items()}
-    return points["tenon"] - points["echo"] - points["run"], points["run"]
+            for name in ("tenon", "echo"):
+                cpu, start = time.process_time(), time.perf_counter()
+                context.run({x[0]: x[1]})
+                times["plain"].append(((time.perf_counter() - start) * 1e3, (time.process_time() - cpu) * 1e3))
+                cpu, start = processor_ms(server), time.perf_counter()
+                client.infer(name, [tensor])
+                seconds = (time.perf_counter() - start) * 1e3
+                time.sleep(1e-3)  # in which threads of the server end their work
+                times[name].append(np.array((seconds, processor_ms(server) - cpu)) - own)
+                if name == "tenon":
+                    times["own"].append(own.copy())
+    points = {name: np.percentile(of, (50, 5), axis=0) for name, of in times.items()}
+    rows = points["tenon"] - points["echo"], points["echo"], points["own"], points["plain"]
+    return {"clock": [row[:, 0] for row in rows], "processor": [row[:, 1] for row in rows]}
 
 
 def measure(arguments, address, name, x):
@@ -163,6 +201,7 @@ def main():
         port = tenon.Graph(arguments.model).inputs[0]
         shape = tuple(extent if isinstance(extent, int) else 1 for extent in port.shape)
         tenon.build(arguments.model, shapes={port.name: shape}, threads=arguments.threads).save(plan)
+        np.zeros(2).tofile(plan + ".ms")
         x = (port.name, np.random.default_rng(0).random(shape, np.float32))
         three = ports()
         address = f"127.0.0.1:{three[arguments.protocol == 'grpc']}"
@@ -174,7 +213,7 @@ def main():
             for _ in range(arguments.rounds):
                 for name in MODELS:
                     rounds[name].append(measure(arguments, address, name, x))
-            costs, runs = added(arguments, tenon.Plan(plan).engine(threads=arguments.threads), address, x)
+            rows = added(arguments, plan, address, x, server.pid)
         finally:
             server.terminate()
             server.wait()
@@ -184,7 +223,9 @@ def main():
         rates = [rate for rate, _, _ in of]
         print(f"| {name} | {max(rates):.0f} | {min(rates):.0f}..{max(rates):.0f} | {min(p50 for _, p50, _ in of):.2f} | "
               f"{min(p99 for _, _, p99 in of):.2f} |")
-    print(f"one client: p50 {costs[0]:.2f} ms, p5 {costs[1]:.2f} ms beyond the echo and a plain run (p50 {runs[0]:.3f} ms, p5 {runs[1]:.3f} ms)")
+    print("one client, ms (median, 5th percentile): serving a run beyond the echo | the echo | the run in the server | a plain run")
+    for kind, points in rows.items():
+        print(f"{kind}: " + " | ".join(", ".join(f"{value:.3f}" for value in point) for point in points))
     return 0
 
 

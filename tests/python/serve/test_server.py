@@ -264,8 +264,8 @@ class Deadlines(Folder):
 
 class Starts(Folder):
     def refused(self, words, *arguments):
-        run = subprocess.run([sys.executable, "-m", "tenon.serve", *arguments], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PACKAGE},
-                             timeout=60, check=False)
+        run = subprocess.run([sys.executable, "-m", "tenon.serve", *arguments], capture_output=True, text=True,
+                             env={**os.environ, "PYTHONPATH": PACKAGE}, timeout=60, check=False)
         self.assertEqual(run.returncode, 2, run.stderr)
         self.assertRegex(run.stderr.splitlines()[-1], "^tenon-serve: " + words)
         self.assertNotIn("Traceback", run.stderr)
@@ -286,7 +286,7 @@ class Starts(Folder):
             file.write(b"a network")
         ports = [f"--{kind}-port={port}" for kind, port in zip(("http", "grpc", "metrics"), free_ports(3))]
         self.refused(f"model 'net' is not loaded: {path}: this is no plan; tenon build makes one", f"net={path}", *ports)
-        self.refused(f"model 'net' is not loaded: {self.path('')[:-1]}: a folder for each version, as 1/net.plan", f"net={self.path('')[:-1]}", *ports)
+        self.refused(f"model 'net' is not loaded: {self.folder}: a folder for each version, as 1/net.plan", f"net={self.folder}", *ports)
 
     def test_ipv6(self):
         with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as probe:

@@ -97,8 +97,8 @@ class Soak(unittest.TestCase):
         settled = np.array(resident[len(resident) // 4:])  # the first quarter is the allocator's
         slope = np.polyfit(settled[:, 0], settled[:, 1], 1)[0] * 60
         p50, p99 = np.percentile(times, (50, 99)) * 1e3
-        print(f"{len(times)} requests in {SECONDS:.0f} s, {np.median(share):.2f} ({share.min():.2f} to {share.max():.2f}) of {np.median(full):.0f} a second "
-              f"({full.min():.0f} to {full.max():.0f}), {swaps} swaps, 0 errors: p50 {p50:.2f} ms, p99 {p99:.2f} ms; "
+        print(f"{len(times)} requests in {SECONDS:.0f} s, {np.median(share):.2f} ({share.min():.2f} to {share.max():.2f}) of "
+              f"{np.median(full):.0f} a second ({full.min():.0f} to {full.max():.0f}), {swaps} swaps, 0 errors: p50 {p50:.2f} ms, p99 {p99:.2f} ms; "
               f"memory {settled[0, 1] / 1024:.0f} to {settled[-1, 1] / 1024:.0f} MiB, {slope:+.0f} KiB a minute")
         self.assertGreaterEqual(swaps, 8)
         self.assertGreater(np.median(share), 0.7)  # beside other work some rounds are slower than both of their measurements
