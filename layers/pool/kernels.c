@@ -10,7 +10,6 @@
 #include "kit/operator/layer.h"
 #include "kit/widened/widened.h"
 #include "pool/pool.h"
-#include "pool/quantized/means.h"
 #include "pool/rows.h"
 
 /* Two spatial axes, or one; false for what the rows do not do. */

@@ -8,7 +8,6 @@
 #include <tenon/kit/known_steps.h>
 #include "kit/operator/layer.h"
 #include "pool/pool.h"
-#include "pool/quantized/means.h"
 
 #define FIELDS_OF_PADDING                                                                          \
     TN_FIELD_CHOICE(tn_pool_params, auto_pad, TN_FIELD_ENUM, TN_OPTIONAL, "NOTSET",                \

@@ -7,7 +7,6 @@
 #include "kit/operator/layer.h"
 #include "kit/widened/widened.h"
 #include "resize/kernels.h"
-#include "resize/quantized/resize.h"
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/physical.h"
 #include <tenon/kit/levels.h>

@@ -7,7 +7,6 @@
 #include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "resize/kernels.h"
-#include "resize/quantized/resize.h"
 
 #define FIELD_MODE(choices)                                                                        \
     TN_FIELD_CHOICE(tn_resize_params, mode, TN_FIELD_ENUM, TN_OPTIONAL, "nearest", choices,        \

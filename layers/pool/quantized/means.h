@@ -45,10 +45,4 @@ typedef struct tn_means_level {
 
 extern const tn_means_level tn_means_baseline, tn_means_avx2, tn_means_avx512;
 
-extern const tn_operator tn_quantized_average_pool_1, tn_quantized_global_average_pool_1;
-extern const tn_kernel tn_quantized_average_baseline, tn_quantized_average_avx2,
-    tn_quantized_average_avx512, tn_quantized_global_average_baseline,
-    tn_quantized_global_average_avx2, tn_quantized_global_average_avx512;
-extern const tn_rewrite *const tn_means_rewrites[2];
-
 #endif

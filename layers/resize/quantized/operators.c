@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operator of resize.h: shape, reference, table. */
+#include "resize/kernels.h"
 #include "resize/quantized/resize.h"
 
 #include <math.h>

@@ -51,9 +51,4 @@ typedef struct tn_quantized_resize_level {
 extern const tn_quantized_resize_level tn_resize_bytes_baseline, tn_resize_bytes_avx2,
     tn_resize_bytes_avx512;
 
-extern const tn_operator tn_quantized_resize_1;
-extern const tn_kernel tn_quantized_resize_baseline, tn_quantized_resize_avx2,
-    tn_quantized_resize_avx512;
-extern const tn_rewrite *const tn_quantized_resize_rewrites[2];
-
 #endif

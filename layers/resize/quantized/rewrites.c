@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Linear Resize between DequantizeLinear and QuantizeLinear becomes QLinearResize, resize.h. */
 #include "kit/int8/match_quantized.h"
+#include "resize/kernels.h"
 #include "resize/quantized/resize.h"
 
 static tn_status is_linear(const tn_match *match) {

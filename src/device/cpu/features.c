@@ -56,7 +56,7 @@ static uint32_t saved_state(uint32_t leaf_1_c) {
     return low;
 }
 
-/* Linux gives a thread the room to save tiles once its process has asked (Documentation/arch/x86/
+/* Linux saves a thread's tiles once its process has asked (Documentation/arch/x86/
  * xstate.rst). Without the permission their first use would be a signal. */
 static bool may_use_tiles(void) {
 #if defined(__linux__)
