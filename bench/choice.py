@@ -5,7 +5,8 @@
     bench/choice.py [NETWORK ...] [--bin build/bin] [--threads 2] [--seconds 10] [--level avx2] [--rounds 60] [--estimates]
 
 NETWORK is a file, one of plan_quality.py's, or the name or pattern (`unet_*`) of definitions in scripts/models/networks/. Of each
-network and number of threads are built: a plan without measuring (`--timing-seconds 0`, five times, of which the least time counts), one with `--seconds` of
+network and number of threads are built: a plan without measuring (`--timing-seconds 0`, five times, of which the least time counts), one
+with `--seconds` of
 measuring, one with as much beside a process for each core that computes half of the time, and one for a lower level of the processor, which is
 chosen again when it is loaded. The plans are timed in interleaved rounds in one process (tenon-bench-plans). Printed are the seconds
 of the build without measuring, the milliseconds from a process's beginning to its first result with the plan for the other level
