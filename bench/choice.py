@@ -4,13 +4,15 @@
 
     bench/choice.py [NETWORK ...] [--bin build/bin] [--threads 2] [--seconds 10] [--level avx2] [--rounds 60] [--estimates]
 
-NETWORK is a file, one of plan_quality.py's, or the name or pattern (`unet_*`) of definitions in scripts/models/networks/. Of each network and number
-of threads are built: a plan without measuring (`--timing-seconds 0`, five times, of which the least time counts), one with `--seconds` of measuring,
-one with as much beside a process for each core that computes half of the time, and one for a lower level of the processor, which is
+NETWORK is a file, one of plan_quality.py's, or the name or pattern (`unet_*`) of definitions in scripts/models/networks/. Of each
+network and number of threads are built: a plan without measuring (`--timing-seconds 0`, five times, of which the least time counts), one
+with `--seconds` of
+measuring, one with as much beside a process for each core that computes half of the time, and one for a lower level of the processor, which is
 chosen again when it is loaded. The plans are timed in interleaved rounds in one process (tenon-bench-plans). Printed are the seconds
 of the build without measuring, the milliseconds from a process's beginning to its first result with the plan for the other level
-(tenon-start) and with the own one, the least milliseconds of a run of each plan, and two ratios: estimated over measured (bound: 1.15), and measured on a busy machine
-over the best of all (bound: 1.05). On one thread runs count by processor time. `--estimates` leaves out the busy one. Needs numpy and
+(tenon-start) and with the own one, the least milliseconds of a run of each plan, and two ratios: estimated over measured (bound:
+1.15), and measured on a busy machine over the best of all (bound: 1.05). On one thread runs count by processor
+time. `--estimates` leaves out the busy one. Needs numpy and
 onnx (.venv has them after `make test`)."""
 import argparse
 import fnmatch
@@ -29,7 +31,8 @@ import plan_quality  # noqa: E402
 
 MADE = ("resnet18", "resnet50", "mobilenet_v2")
 SHIPPED = {"lenet": "../models/lenet.onnx", "srcnn": "../models/srcnn_fixed.onnx"}
-COLUMNS = ("network", "threads", "build, s", "chosen again, ms", "own level, ms", "estimated", "measured", "busy", "estimated / measured", "busy / best")
+COLUMNS = ("network", "threads", "build, s", "chosen again, ms", "own level, ms", "estimated", "measured", "busy",
+           "estimated / measured", "busy / best")
 
 
 def family_cases(pattern, folder):

@@ -13,8 +13,6 @@
 #include "builder/timing/timing_policy.h"
 #include "plugin/devices.h"
 
-#include <tenon/kit/levels.h>
-
 #include <math.h>
 
 static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage stored) {
@@ -80,9 +78,8 @@ static double padding_of(const tn_inference *optimum, tn_tensor_id tensor, uint3
 
 /* Floats of the processor's vectors. */
 static uint32_t lanes_of(const tn_runtime *runtime) {
-    return tn_runtime_has_features(runtime, TN_KIT_FEATURES_avx512)
-               ? tn_timing_policy.wide_lanes
-               : tn_timing_policy.channel_lanes;
+    return tn_runtime_has_features(runtime, "avx512f") ? tn_timing_policy.wide_lanes
+                                                       : tn_timing_policy.channel_lanes;
 }
 
 /* The weights of a window, by output channel; null: it has none. */
