@@ -37,7 +37,8 @@ static tn_status upgrade(tn_call *call, uint32_t from) {
         if (strcmp(a->name, "htk") == 0) is_htk = a->i != 0;
         if (strcmp(a->name, "high") == 0) has_high = true;
     }
-    if (from != 1) return TN_ERROR_UNSUPPORTED;
+    if (from != 1)
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "there is no state version %u", from);
     if (!has_high && !WRONG(4)) p->high = 4000;
     p->scale = WRONG(5) ? (uint32_t)is_htk : is_htk ? HTK : SLANEY;
     return TN_OK;
