@@ -275,8 +275,9 @@ class Checker(ProgramChecks):
         erf.opset_import[0].version = 5
         self.refused("an operator of another opset", erf, "Erf", "versions 9", code=3)
         listed = helper.make_node("Optional", [], ["o"], name="none", type=helper.make_sequence_type_proto(helper.make_tensor_type_proto(F, [2])))
-        self.refused("an optional of a sequence", model([listed, node("OptionalHasElement", "o", "has")], [], [info("has", B)]),
-                     "node 'none'", "tensors alone", code=3)
+        listed.attribute.append(helper.make_attribute("kind", 3))
+        self.refused("an optional with an attribute that it has not", model([listed, node("OptionalHasElement", "o", "has")], [], [info("has", B)]),
+                     "node 'none'", "has no field 'kind'")
         body = graph_of("body", [node("Neg", "item", "n")], [anything("item")], [anything("n")])
         more = model([node("SequenceConstruct", "x", "s"), node("SequenceMap", "s", "t u", body=body), node("SequenceLength", "u", "n")],
                      [info("x", F, 2)], [info("n", I)])

@@ -7,6 +7,7 @@
 
 #include "test.h"
 
+#include "built_in_tables.h"
 #include "combination.h"
 
 #include <signal.h>
@@ -157,6 +158,7 @@ static void start_again(void) {
     for (size_t i = 0; i < TEST_COUNT(libraries); i++)
         assert_int_equal(tn_runtime_load_library(runtime, libraries[i]), TN_OK);
     assert_int_equal(tn_runtime_register_library(runtime, combination_ask), TN_OK);
+    assert_true(read_built_in_tables(runtime));
     done = refused = wrong = 0;
 }
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "built_in_tables.h"
 #include "failing_allocator.h"
 #include "graph/infer.h"
 #include "tiny_layers.h" /* before cmocka's macro `fail`, which is also a member of tn_host */
@@ -44,7 +45,8 @@ static inline int graph_test_setup(void **state) {
     *state = test;
     if (tn_runtime_create(&options, &test->runtime) != TN_OK) return -1;
     if (tn_runtime_register_library(test->runtime, tiny_entry) != TN_OK) return -1;
-    /* what the runtime keeps of importers is not what a reading leaves behind */
+    /* what the runtime keeps of operators and importers is not what a reading leaves behind */
+    if (!read_built_in_tables(test->runtime)) return -1;
     tn_runtime_visit_importers(test->runtime, graph_test_visit, NULL);
     return tn_graph_create(test->runtime, "net", &test->graph) == TN_OK ? 0 : -1;
 }

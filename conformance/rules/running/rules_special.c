@@ -232,8 +232,8 @@ static bool is_defined(tn_subject *subject, const special *what) {
     return floats == 1 && (!isnan(what->value) || is_nan_ranked(subject));
 }
 
-/* Where a NaN that is found in place of a number is no failure; nor, `or_expected`, a number in
- * place of a NaN, which infinities make in one order of steps and not in another. */
+/* Where a NaN that is found instead of a number is no failure; nor, `or_expected`, a number instead
+ * of a NaN, which infinities make in one order of steps and not in another. */
 static void allow_nan(tn_subject *subject, const tn_outcome *found, bool or_expected) {
     for (uint32_t i = 0; i < subject->slack.count && i < found->count; i++) {
         const tn_type type = subject->expected.types[i];

@@ -320,6 +320,7 @@ static void test_each_refused_allocation_is_an_error_and_nothing_leaks(void **st
     accurate_test own;
     start(test, &own, 0.05);
     own.batches.batches.count = 1;
+    assert_true(read_built_in_tables(test->runtime));
     for (uint64_t n = 1;; n += 1 + n / 40) { /* thousands: later ones in larger steps */
         char *report = NULL;
         const int64_t before = test->allocator.live;

@@ -45,6 +45,9 @@ static const exception exceptions[] = {
     {"", "StringConcat", TEXTS},
     {"", "StringNormalizer", TEXTS},
     {"", "StringSplit", TEXTS},
+    {"Tenon", "OptionalGetSequence", LISTS},
+    {"Tenon", "OptionalHasSequence", LISTS},
+    {"Tenon", "OptionalSequence", LISTS},
     {"Caffe", "DetectionOutput", "the end of a network: a few boxes, whose number only data knows"},
     {"Caffe", "PriorBox", BY_SHAPES},
 };
