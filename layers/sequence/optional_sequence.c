@@ -34,11 +34,10 @@ static tn_status optional_reference(tn_call *call) {
     return tn_sequence_add_items(call, call->outputs[0], element, 0, length);
 }
 
-static const tn_field optional_fields[] = {TN_FIELD(optional_params, type, TN_FIELD_TYPE,
-                                                    TN_OPTIONAL, "f32",
-                                                    "of the items, where it is absent")};
-static const tn_port optional_inputs[] = {TN_PORT("input", "seq(T:any|string)", TN_PORT_OPTIONAL,
-                                                  "the sequence; absent: there is none")};
+static const tn_field optional_fields[] = {TN_FIELD(
+    optional_params, type, TN_FIELD_TYPE, TN_OPTIONAL, "f32", "of the items, where it is absent")};
+static const tn_port optional_inputs[] = {
+    TN_PORT("input", "seq(T:any|string)", TN_PORT_OPTIONAL, "the sequence; absent: there is none")};
 static const tn_port optional_outputs[] = {
     TN_PORT("output", "opt(seq(T))", 0, "with it or without")};
 static const char *const optional_cases[] = {"| input=f32[2,3] input=f32[1]", "| input=i32",
@@ -62,9 +61,8 @@ static const tn_port has_inputs[] = {
     TN_PORT("input", "opt(seq(any|string))", 0, "with a sequence or without")};
 static const tn_port has_outputs[] = {TN_PORT("output", "bool", 0, "a scalar")};
 static const char *const has_cases[] = {"| input=f32[2] input=f32[3]", "| input=f32"};
-const tn_operator tn_sequence_has_sequence =
-    TN_OPERATOR_TABLE(has, "Tenon", "OptionalHasSequence", 1,
-                      "Whether an optional has a sequence.", TN_NO_FIELDS);
+const tn_operator tn_sequence_has_sequence = TN_OPERATOR_TABLE(
+    has, "Tenon", "OptionalHasSequence", 1, "Whether an optional has a sequence.", TN_NO_FIELDS);
 
 /* ----------------------------------------------------------------------------------------------
  * OptionalGetSequence */
@@ -79,8 +77,7 @@ static tn_status get_reference(tn_call *call) {
     bool has_element = false;
     uint64_t length = 0;
     TN_TRY(lists->has_element(call, call->inputs[0], &has_element));
-    if (!has_element)
-        return call->host->fail(call, TN_ERROR_RANGE, "the optional has no sequence");
+    if (!has_element) return call->host->fail(call, TN_ERROR_RANGE, "the optional has no sequence");
     TN_TRY(lists->length(call, call->inputs[0], &length));
     return tn_sequence_add_items(call, call->outputs[0], call->inputs[0], 0, length);
 }
