@@ -134,8 +134,8 @@ static const char *const average_pool_cases[] = {
     "kernel_shape=[3] pads=[1,1] ceil_mode=1 strides=[2] count_include_pad=1 | X=f32[2,2,18]",
     "kernel_shape=[2,2,2] strides=[2,2,2] | X=f16[1,2,5,5,5]",
     "kernel_shape=[2,2] | X=f32[0,3,8,8]",
-    "kernel_shape=[3,2] strides=[2,3] ceil_mode=1 count_include_pad=1 pads=[1,0,2,1] | "
-    "X=f32[2,3,9,8]",
+    ("kernel_shape=[3,2] strides=[2,3] ceil_mode=1 count_include_pad=1 pads=[1,0,2,1] | "
+     "X=f32[2,3,9,8]"),
     "kernel_shape=[2,2] dilations=[3,2] pads=[1,1,1,1] | X=f32[1,2,7,8]",
     "kernel_shape=[2,2,2] count_include_pad=1 pads=[1,0,1,0,1,1] | X=f32[1,2,5,4,3]",
     "kernel_shape=[3] pads=[2,2] strides=[2] | X=bf16[1,2,9]",

@@ -116,8 +116,8 @@ static const char *const concat_cases[] = {
     "axis=-1 | input_sequence=f32[2,3] input_sequence=f32[2,1]",
     "axis=1 new_axis=1 | input_sequence=f32[2,3] input_sequence=f32[2,3]",
     "axis=0 new_axis=1 | input_sequence=i64[] input_sequence=i64[]",
-    "axis=1 | input_sequence=string[2,1]{a,b} input_sequence=string[2,2]{c,d,e,f} | "
-    "concat_result=string[2,3]{a,c,d,b,e,f}"};
+    ("axis=1 | input_sequence=string[2,1]{a,b} input_sequence=string[2,2]{c,d,e,f} | "
+     "concat_result=string[2,3]{a,c,d,b,e,f}")};
 const tn_operator tn_sequence_concat = TN_OPERATOR_TABLE(concat, "", "ConcatFromSequence", 11,
                                                          "All items of a sequence as one tensor.",
                                                          TN_FIELDS(concat_params, concat_fields));
