@@ -13,7 +13,7 @@ if(NOT TENON_SANITIZE AND NOT TENON_BUILD_FUZZERS)
 endif()
 
 # Headers of loops that compute what their references do to the last bit: products are rounded before they are added.
-set(levels_of_exact_loops "kit/int8/tile_product" "layers/resize/quantized/bytes")
+set(levels_of_exact_loops "kit/int8/tile_product" "layers/quantized/rows" "layers/resize/quantized/bytes")
 
 # The header; what it is to be given the name of, with the name but for the level; the levels.
 set(tenon_levels

@@ -120,7 +120,7 @@ static void finish(const tn_tile_product *p, const int32_t *sums, int64_t row, i
         const int64_t left = p->layout->columns - column;
         const int64_t at = row * e->row_stride + column;
         if (left <= 0) return;
-        const __mmask16 mask = left >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1u);
+        const __mmask16 mask = (__mmask16)(left >= 16 ? 0xffffu : (1u << left) - 1u);
         const int32_t *of_half = sums + half * 16;
         if (e->floats)
             finish_floats(e, of_half, rows, column, mask, e->floats + at);
