@@ -141,7 +141,7 @@ static const char *const combinations[] = {"u8|i8:nhwc, f32, *?, f32, *? -> u8|i
                                            "u8|i8, f32, *?, f32, *? -> u8|i8"};
 #define MEANS_KERNEL(symbol, level_name, operator_name)                                            \
     const tn_kernel symbol##_##level_name = TN_LEVEL_TABLE_IN(                                     \
-        "com.microsoft", 1, level_name, tn_means, operator_name, "sums",                           \
+        "Tenon", 1, level_name, tn_means, operator_name, "sums",                                   \
         "Exact sums of bytes on all threads.", .traits = TN_KERNEL_DETERMINISTIC,                  \
         TN_COMBINATIONS(combinations), .accepts = means_accepts, .run = means_run)
 #define MEANS_KERNELS(symbol, operator_name)                                                       \

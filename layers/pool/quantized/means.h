@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QLinearAveragePool and QLinearGlobalAveragePool of onnxruntime's domain: means of windows of
+ * QLinearAveragePool and QLinearGlobalAveragePool of Tenon's domain (onnxruntime's, which have
+ * another layout too, become DequantizeLinear, the pool and QuantizeLinear): means of windows of
  * 8-bit integers that stand for floating-point values. The sums are exact, and of them
  *
  *     y = round(sum of (x - x_zero) * x_scale / (elements * y_scale)) + y_zero, saturated

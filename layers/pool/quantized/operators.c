@@ -180,7 +180,7 @@ static const char *const global_cases[] = {
     "| X=u8[1,2048,7,7] " SCALES_OF("u8", "0", "0"),
 };
 #define MEANS(name_of, of_name, words, of_cases, ...)                                              \
-    const tn_operator name_of = {TN_OPERATOR_BEGIN("com.microsoft", of_name, 1, words),            \
+    const tn_operator name_of = {TN_OPERATOR_BEGIN("Tenon", of_name, 1, words),                    \
                                  TN_INPUTS(means_inputs),                                          \
                                  TN_OUTPUTS(means_outputs),                                        \
                                  .infer = means_infer,                                             \

@@ -21,7 +21,7 @@ static tn_status is_mean(const tn_match *match) {
     TN_REWRITE(symbol, "quantized." of_name, op " between DequantizeLinear and QuantizeLinear",    \
                .pattern = "v = " op "(" TN_MATCH_REAL("x") fields "); " TN_MATCH_STORED("y", "v"), \
                .replacement =                                                                      \
-                   "y = com.microsoft::" result "(x, x_scale, x_zero, y_scale, y_zero" fields ")", \
+                   "y = Tenon::" result "(x, x_scale, x_zero, y_scale, y_zero" fields ")",         \
                .guard = is_mean, TN_REWRITE_CASES(of_cases), TN_REWRITE_MISSES(of_misses))
 
 #define WINDOW "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1] "
