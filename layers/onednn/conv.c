@@ -171,12 +171,15 @@ static tn_status can_do(tn_call *call, uint32_t tactic) {
 }
 
 /* Whether the operator's own kernel on AMX's tiles is faster: that of sums takes less than half of
- * the time, and that of windows of one element less in all of a ResNet's. */
+ * the time, and that of windows of one element less in all of a ResNet's. Tiles are not for a few
+ * channels. */
 static bool loses_to_tiles(tn_call *call) {
+    enum { LEAST_CHANNELS = 16 };
     const tn_dnnl_window_params *params = call->kernel_params;
     const int64_t *shape = weights_of(call)->shape;
     dnnl_primitive_desc_t desc;
     tn_call conv_call = *call;
+    if (shape[0] < LEAST_CHANNELS || shape[1] < LEAST_CHANNELS) return false;
     if (params->group != 1 || (!added_of(call) && (shape[2] != 1 || shape[3] != 1))) return false;
     conv_call.user = (void *)(uintptr_t)&integer_conv;
     if (conv_call.input_count > TN_DNNL_Q_Z) conv_call.input_count = TN_DNNL_Q_Z;

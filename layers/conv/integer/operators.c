@@ -288,6 +288,9 @@ static const tn_port q_linear_conv_add_outputs[] = {
 #define WEIGHTS_4                                                                                  \
     "w=i8[4,4,1,1]{1,-2,3,4,-50,6,70,8,9,10,-110,12,13,127,-15,16} "                               \
     "w_scale=f32[4]{0.011,0.02,0.03,0.017} w_zero_point=i8[]{0} y_scale=f32[]{1.7} "
+#define WEIGHTS_2                                                                                  \
+    "w=i8[4,2,1,1]{1,-2,3,4,-50,6,70,8} w_scale=f32[4]{0.011,0.02,0.03,0.017} "                    \
+    "w_zero_point=i8[]{0} y_scale=f32[]{1.7} "
 #define ADDED(type)                                                                                \
     "B=i32[4]{100,-900,3,4000} z=" type "[2,4,3,5] z_scale=f32[]{1.3} z_zero_point=" type          \
     "[]{7} s_scale=f32[]{1.9}"
@@ -302,6 +305,10 @@ static const char *const q_linear_conv_add_cases[] = {
     X_OF("i8", "0") WEIGHTS_4 "y_zero_point=u8[]{100} " ADDED("u8"),
     X_OF("i8", "-5") WEIGHTS_4 "y_zero_point=i8[]{0} " ADDED("i8"),
     X_OF("u8", "0") WEIGHTS_4 "y_zero_point=u8[]{131} " ADDED("u8") " s_zero_point=u8[]{3}",
+    "group=2 " X_OF("u8", "0") WEIGHTS_2 "y_zero_point=u8[]{131} " ADDED("u8"),
+    "group=2 " X_OF("u8", "120") WEIGHTS_2 "y_zero_point=i8[]{-3} " ADDED("i8"),
+    "group=2 " X_OF("i8", "0") WEIGHTS_2 "y_zero_point=u8[]{100} " ADDED("u8"),
+    "group=2 " X_OF("i8", "-5") WEIGHTS_2 "y_zero_point=i8[]{0} " ADDED("i8"),
     ("| x=u8[2,3,7] x_scale=f32[]{0.02} x_zero_point=u8[]{128} w=i8[1,3,1]{1,2,3} "
      "w_scale=f32[]{0.01} w_zero_point=i8[]{0} y_scale=f32[]{3} y_zero_point=i8[]{0} "
      "z=i8[2,1,7] z_scale=f32[]{0.4} s_scale=f32[]{0.5} s_zero_point=i8[]{3}"),
