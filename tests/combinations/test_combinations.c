@@ -3,11 +3,10 @@
  * Each ability beside each other one, on each network: it works, with the results of a plain run,
  * or it is refused as the table says. And a number of sets of three to six, drawn from a seed.
  */
-#include <tenon/plugin.h> /* before cmocka's macro `fail`, which is also a member of tn_host */
+#include "graph_test.h" /* before cmocka's macro `fail`, which is also a member of tn_host */
 
 #include "test.h"
 
-#include "built_in_tables.h"
 #include "combination.h"
 
 #include <signal.h>
