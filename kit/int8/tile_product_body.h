@@ -63,8 +63,10 @@ static void end(void) {
 MULTIPLY(multiply_unsigned, _tile_dpbusd)
 MULTIPLY(multiply_signed, _tile_dpbssd)
 
+/* NaN is 0. */
 TN_INLINE __m512 within(__m512 value, __m512 low, __m512 high) {
-    return _mm512_min_ps(_mm512_max_ps(value, low), high);
+    const __mmask16 is_number = _mm512_cmp_ps_mask(value, value, _CMP_ORD_Q);
+    return _mm512_min_ps(_mm512_max_ps(_mm512_maskz_mov_ps(is_number, value), low), high);
 }
 
 /* 16 columns of all rows; `is_sum` and `is_signed` are constants wherever this is inlined. */

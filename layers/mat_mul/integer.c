@@ -244,6 +244,10 @@ static const tn_port q_linear_outputs[] = {TN_PORT("y", "T3", 0, "batch axes, ro
          "y_scale=f32[3]{1,2,3} y_zero_point=i8[3]{-1,2,0}"),                                      \
         ("| a=i8[2,3,8] a_scale=f32[2,3,1] a_zero_point=i8[2,3,1] b=i8[8,5] b_scale=f32[]{0.5} "   \
          "b_zero_point=i8[]{0} y_scale=f32[2,3,1]{1,2,3,4,5,6} y_zero_point=u8[2,3,1]"),           \
+        ("| a=u8[19,70] a_scale=f32[]{0.02} a_zero_point=u8[]{128} b=i8[70,37] b_scale=f32[37] "   \
+         "b_zero_point=i8[]{0} y_scale=f32[]{3} y_zero_point=u8[]{7}"),                            \
+        ("| a=i8[2,9,33] a_scale=f32[]{0.02} a_zero_point=i8[]{-5} b=i8[33,6] b_scale=f32[]{0.5} " \
+         "b_zero_point=i8[]{0} y_scale=f32[]{3} y_zero_point=i8[]{-3}"),                           \
         ("| a=u8[1] a_scale=f32[]{1} a_zero_point=u8[]{0} b=u8[1] b_scale=f32[]{1} "               \
          "b_zero_point=u8[]{0} y_scale=f32[]{2} y_zero_point=u8[]{0}"),                            \
         ("| a=u8[2,1]{1,3} a_scale=f32[]{1} a_zero_point=u8[]{0} b=u8[1,1]{1} b_scale=f32[]{1} "   \

@@ -40,11 +40,20 @@ static int32_t zero_of(const tn_call *call, uint32_t input) {
     return zero ? (int32_t)tn_element_i64(zero, 0) : 0;
 }
 
+/* Whether scales and zero points have their numbers, as in a run. */
+static bool are_known(const tn_call *call) {
+    for (uint32_t i = TN_MEANS_X_SCALE; i <= TN_MEANS_Y_ZERO; i++) {
+        const tn_tensor *tensor = tn_infer_input(call, i);
+        if (tensor && !tensor->data) return false;
+    }
+    return true;
+}
+
 tn_status tn_means_read(tn_call *call, tn_means *out_means) {
     tn_means means = {.flip = call->inputs[TN_MEANS_X]->type == TN_I8 ? 0x80 : 0};
     TN_TRY(check_numbers(call));
     TN_TRY(read_window(call, &means.window));
-    if (call->inputs[TN_MEANS_X_SCALE]->data) { /* there is a run */
+    if (are_known(call)) {
         means.x_zero = zero_of(call, TN_MEANS_X_ZERO) + means.flip;
         means.y_zero = zero_of(call, TN_MEANS_Y_ZERO) + means.flip;
         means.x_scale = tn_element_f64(call->inputs[TN_MEANS_X_SCALE], 0);
