@@ -56,7 +56,7 @@ void tn_tile_units_cut(int64_t rows, int64_t bytes, const tn_tile_layout *layout
 
 /* Bytes are at block, chunk, half of the columns, quarter of the chunk's row, column, neighbour. */
 void tn_tile_pack(const tn_tile_layout *layout, const int8_t *w, int64_t column_stride,
-                  const int32_t *elements, void *out_blob) {
+                  int64_t inner, int64_t inner_stride, void *out_blob) {
     int8_t *to = out_blob;
     int32_t *sums = (int32_t *)(void *)(to + weight_bytes(layout));
     memset(out_blob, 0, tn_tile_layout_bytes(layout));
@@ -66,7 +66,7 @@ void tn_tile_pack(const tn_tile_layout *layout, const int8_t *w, int64_t column_
         for (int64_t k = 0; k < layout->depth; k++) {
             int8_t *tile = block + (k / layout->chunk * 2 + half) * layout->chunk * 16;
             const int64_t in_chunk = k % layout->chunk;
-            const int8_t weight = w[c * column_stride + elements[k]];
+            const int8_t weight = w[c * column_stride + k % inner * inner_stride + k / inner];
             tile[in_chunk / 4 * 64 + column * 4 + in_chunk % 4] = weight;
             sums[c] += weight;
         }

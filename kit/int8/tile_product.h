@@ -39,10 +39,10 @@ bool tn_tile_layout_make(int64_t depth, int64_t columns, bool is_packed,
 uint64_t tn_tile_layout_bytes(const tn_tile_layout *layout);
 /* The sums of the columns' weights, layout->blocks * TN_TILE_COLUMNS of them. */
 const int32_t *tn_tile_sums(const tn_tile_layout *layout, const void *blob);
-/* Packs weights: element k of column c is w[c * column_stride + elements[k]]; `elements` has
- * layout->depth of them. */
+/* Packs weights: element k of column c is w[c * column_stride + k % inner * inner_stride + k /
+ * inner], a filter's channels and taps, or, with the depth as `inner`, a matrix' rows. */
 void tn_tile_pack(const tn_tile_layout *layout, const int8_t *w, int64_t column_stride,
-                  const int32_t *elements, void *out_blob);
+                  int64_t inner, int64_t inner_stride, void *out_blob);
 
 /* What becomes of the sums; z null: nothing is added. Arrays have layout->blocks * TN_TILE_COLUMNS
  * elements. */

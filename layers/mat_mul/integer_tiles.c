@@ -82,16 +82,9 @@ static tn_status tiles_accepts(tn_call *call) {
 
 static tn_status pack(void *user, void *data, uint64_t bytes) {
     const tiles_run *run = user;
-    const tn_host *host = run->call->host;
-    int32_t *elements = host->allocate(host, (uint64_t)run->depth * sizeof(*elements), 64);
     (void)bytes;
-    if (!elements)
-        return host->fail(run->call, TN_ERROR_MEMORY, "no memory to pack %lld weights of a column",
-                          (long long)run->depth);
-    for (int64_t k = 0; k < run->depth; k++)
-        elements[k] = (int32_t)(k * run->columns);
-    tn_tile_pack(&run->layout, run->call->inputs[run->inputs->b]->data, 1, elements, data);
-    host->deallocate(host, elements);
+    tn_tile_pack(&run->layout, run->call->inputs[run->inputs->b]->data, 1, run->depth, run->columns,
+                 data);
     return TN_OK;
 }
 

@@ -179,7 +179,7 @@ static bool loses_to_tiles(tn_call *call) {
     const int64_t *shape = weights_of(call)->shape;
     dnnl_primitive_desc_t desc;
     tn_call conv_call = *call;
-    if (shape[0] < LEAST_CHANNELS || shape[1] < LEAST_CHANNELS) return false;
+    if (!tn_dnnl_has_amx() || shape[0] < LEAST_CHANNELS || shape[1] < LEAST_CHANNELS) return false;
     if (params->group != 1 || (!added_of(call) && (shape[2] != 1 || shape[3] != 1))) return false;
     conv_call.user = (void *)(uintptr_t)&integer_conv;
     if (conv_call.input_count > TN_DNNL_Q_Z) conv_call.input_count = TN_DNNL_Q_Z;

@@ -14,6 +14,16 @@ void tn_sequence_join(tn_tensor *output, const tn_tensor *with, bool is_first) {
         if (output->shape[i] != with->shape[i]) output->shape[i] = -1;
 }
 
+tn_status tn_sequence_infer_optional(tn_call *call, tn_type type) {
+    const tn_tensor *element = tn_infer_input(call, 0);
+    call->outputs[0]->rank = TN_RANK_UNKNOWN;
+    if (element)
+        tn_sequence_join(call->outputs[0], element, true);
+    else
+        tn_infer_set_type(call, 0, type);
+    return TN_OK;
+}
+
 tn_status tn_sequence_position(tn_call *call, uint32_t input, uint64_t length, int64_t most,
                                uint64_t otherwise, uint64_t *out_position) {
     const tn_tensor *position = tn_infer_input(call, input);

@@ -16,13 +16,7 @@ typedef struct optional_params {
 
 static tn_status optional_infer(tn_call *call) {
     const optional_params *params = call->params;
-    const tn_tensor *element = tn_infer_input(call, 0);
-    call->outputs[0]->rank = TN_RANK_UNKNOWN;
-    if (element)
-        tn_sequence_join(call->outputs[0], element, true);
-    else
-        tn_infer_set_type(call, 0, params->type);
-    return TN_OK;
+    return tn_sequence_infer_optional(call, params->type);
 }
 
 static tn_status optional_reference(tn_call *call) {

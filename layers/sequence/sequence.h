@@ -24,6 +24,8 @@ static inline const tn_sequence_service *tn_sequence_lists(const tn_call *call) 
 
 /* Writes what a tensor, or all items of a list, have in common with what `output` has already. */
 void tn_sequence_join(tn_tensor *output, const tn_tensor *with, bool is_first);
+/* The shape rule of an optional of input 0; `type`: of the items where that is absent. */
+tn_status tn_sequence_infer_optional(tn_call *call, tn_type type);
 /* A position of 0 .. most, which may count from the end of `length` items; absent: `otherwise`. */
 tn_status tn_sequence_position(tn_call *call, uint32_t input, uint64_t length, int64_t most,
                                uint64_t otherwise, uint64_t *out_position);

@@ -141,18 +141,10 @@ static tn_status tiles_accepts(tn_call *call) {
 /* The depth is the kernel's rows, its columns, channels. */
 static tn_status pack(void *user, void *data, uint64_t bytes) {
     const tiles_run *run = user;
-    const tn_host *host = run->call->host;
     const int64_t taps = run->window.kernel[0] * run->window.kernel[1];
-    int32_t *elements = host->allocate(host, (uint64_t)run->layout.depth * sizeof(*elements), 64);
     (void)bytes;
-    if (!elements)
-        return host->fail(run->call, TN_ERROR_MEMORY, "no memory to pack %lld weights of a filter",
-                          (long long)run->layout.depth);
-    for (int64_t k = 0; k < run->layout.depth; k++)
-        elements[k] = (int32_t)(k % run->channels * taps + k / run->channels);
-    tn_tile_pack(&run->layout, run->call->inputs[run->inputs->w]->data, run->layout.depth, elements,
-                 data);
-    host->deallocate(host, elements);
+    tn_tile_pack(&run->layout, run->call->inputs[run->inputs->w]->data, run->layout.depth,
+                 run->channels, taps, data);
     return TN_OK;
 }
 
