@@ -89,6 +89,47 @@ class Operators(unittest.TestCase):
 
         self.assertEqual(nested(np.float32([1, 2])).tolist(), [-1, -2])
 
+    def test_inputs_that_the_function_keeps_stay(self):
+        kept = []
+
+        @tenon.operator("Test::Keeps")
+        def keeps(x):
+            kept.append(x)
+            if x.size > 8:
+                raise ValueError("too large")
+            return x + 1
+
+        graph = tenon.Graph()
+        graph.output(graph.add(keeps, [graph.add("Neg", [graph.input("x", "f32", ["n"])])]), "y")
+        net = graph.load({"x": [(1,), (4,), (4096,)]}, timing=False)
+        for count in 4, 8:
+            net(np.full(count, count, np.float32))
+        with self.assertRaisesRegex(tenon.Error, "too large"):
+            net(np.full(4096, 9, np.float32))
+        del net
+        gc.collect()
+        self.assertEqual([set(each.tolist()) for each in kept], [{-4.0}, {-8.0}, {-9.0}])
+        # A debugger shows what the frames have: the engine's memory is no more in them.
+        frame = keeps.exception.__traceback__
+        while frame:
+            for value in frame.tb_frame.f_locals.values():
+                for view in value if isinstance(value, list) else ():
+                    if isinstance(view, tuple) and isinstance(view[-1], memoryview):
+                        with self.assertRaisesRegex(ValueError, "released"):
+                            view[-1].tobytes()
+            frame = frame.tb_next
+
+    def test_what_ends_programs_ends_the_run(self):
+        @tenon.operator("Test::Ends")
+        def ends(x):
+            raise (KeyboardInterrupt if x[0] else SystemExit(3))
+
+        with self.assertRaisesRegex(tenon.Error, "its Python function failed: SystemExit: 3"):
+            ends([0.0])
+        with self.assertRaises(KeyboardInterrupt):
+            ends([1.0])
+        self.assertEqual(running_sum([1.0, 2.0]).tolist(), [1, 3])
+
     def test_a_failing_function_is_an_error_with_its_reason(self):
         with self.assertRaisesRegex(tenon.Error, "Test::RunningSum.*its Python function failed: AxisError: axis 7 is out of bounds"):
             running_sum([1.0], axis=7)

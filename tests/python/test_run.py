@@ -148,6 +148,36 @@ class Calls(unittest.TestCase):
             self.assertEqual(caught.exception.code, code)
         np.testing.assert_array_equal(self.network(self.x), self.y)
 
+    def test_errors_of_shapes_say_what_would_fit(self):
+        free = load(model([helper.make_node("Relu", ["x"], ["y"])], [("x", TensorProto.FLOAT, ["n", 3, "h", "w"])],
+                          [("y", TensorProto.FLOAT, None)]), shapes={"x": [(1, 3, 8, 8), (1, 3, 16, 16), (2, 3, 64, 64)]})
+        for net, shape, mend in [(self.network, (1, 28, 28), "array[None]"), (self.network, (28, 28), "array.reshape(1, 1, 28, 28)"),
+                                 (free, (1, 8, 9, 3), "array.transpose(0, 3, 1, 2)"), (free, (8, 9, 3), "array.transpose(2, 0, 1)[None]"),
+                                 (free, (1, 3, 4, 99), "the nearest shape is (1, 3, 8, 64)"), (free, (3, 9, 9), "array[None]"),
+                                 (free, (2, 2, 3, 8, 8), None), (free, (5,), None)]:
+            array = np.ones(shape, np.float32)
+            with self.subTest(shape=shape), self.assertRaises(tenon.Error) as caught:
+                net(array)
+            found = caught.exception
+            self.assertIn(found.code, ("TN_ERROR_SHAPE", "TN_ERROR_RANGE"))
+            self.assertTrue(found.mend.startswith(mend) if mend else found.mend is None, found.mend)
+            if mend:
+                self.assertTrue(str(found).endswith(found.mend))
+                if mend.startswith("array"):  # and it is so
+                    net(eval(mend, {"array": array}))
+
+    def test_outputs_that_share_memory_are_refused(self):
+        network = load(model([helper.make_node("Neg", ["x"], ["y"]), helper.make_node("Abs", ["x"], ["z"])],
+                             [("x", TensorProto.FLOAT, (4,))], [("y", TensorProto.FLOAT, None), ("z", TensorProto.FLOAT, None)]))
+        x, memory = np.ones(4, np.float32), np.zeros(8, np.float32)
+        for y, z in (memory[:4], memory[:4]), (memory[:4], memory[3:7]), (memory[::2], memory[::2]):
+            with self.assertRaisesRegex(tenon.Error, "outputs 'y' and 'z': their arrays share memory"):
+                network.run({"x": x}, out={"y": y, "z": z})
+        self.assertFalse(memory.any())
+        for y, z in (memory[:4], memory[4:]), (memory[::2], memory[1::2]):
+            network.run({"x": x}, out={"y": y, "z": z})
+            self.assertEqual((y.tolist(), z.tolist()), ([-1] * 4, [1] * 4))
+
     def test_errors_of_reading_have_the_file(self):
         with self.assertRaisesRegex(tenon.Error, "cannot open 'none.onnx'") as caught:
             load("none.onnx")

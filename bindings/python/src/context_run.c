@@ -107,6 +107,31 @@ static bool allocate_others(context_object *self) {
     return true;
 }
 
+/* Where two packed arrays of the caller's share memory, one result would be written over the other.
+ * Strided ones may lie between each other's elements. */
+static bool share_memory(const array_view *one, const array_view *other) {
+    const char *a = one->data, *b = other->data;
+    if (!a || !b || one->is_on_device != other->is_on_device) return false;
+    return a == b ||
+           (one->is_packed && other->is_packed && a < b + other->bytes && b < a + one->bytes);
+}
+
+static bool are_outputs_apart(const context_object *self) {
+    for (uint32_t i = 1; i < self->engine->output_count; i++)
+        for (uint32_t j = 0; j < i && self->outputs[i].is_bound; j++) {
+            if (!self->outputs[j].is_bound ||
+                !share_memory(&self->outputs[i].view, &self->outputs[j].view))
+                continue;
+            binding_raise_text(TN_ERROR_ARGUMENT,
+                               "outputs '%s' and '%s': their arrays share memory; give each an "
+                               "array of its own",
+                               tn_engine_output(self->engine->engine, j)->name,
+                               tn_engine_output(self->engine->engine, i)->name);
+            return false;
+        }
+    return true;
+}
+
 static bool open_outputs(context_object *self, PyObject *out) {
     PyObject *name, *array;
     Py_ssize_t position = 0;
@@ -118,7 +143,7 @@ static bool open_outputs(context_object *self, PyObject *out) {
     }
     while (PyDict_Next(out, &position, &name, &array))
         if (!open_output(self, name, array)) return false;
-    return allocate_others(self);
+    return are_outputs_apart(self) && allocate_others(self);
 }
 
 /* Gives back what the run has; memory of outputs that became arrays is none of its any more. */
@@ -213,6 +238,17 @@ static bool check_inputs(const context_object *self, PyObject *inputs) {
     return count == (Py_ssize_t)self->engine->input_count || refuse_count(self, inputs);
 }
 
+/* Adds to an error of shapes what would fit; the error is raised in any case. */
+static void mend_shapes(const context_object *self, PyObject *inputs) {
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    if (error && PyErr_GivenExceptionMatches(error, binding_error_type))
+        Py_XDECREF(binding_call("_shapes", "add_mend", "OOO", error, self->engine, inputs));
+    PyErr_Clear();
+    PyErr_Restore(type, error, traceback);
+}
+
 PyObject *context_run(PyObject *object, PyObject *const *arguments, Py_ssize_t count,
                       PyObject *names) {
     context_object *self = (context_object *)object;
@@ -239,5 +275,6 @@ PyObject *context_run(PyObject *object, PyObject *const *arguments, Py_ssize_t c
     self->allocate = NULL;
     context_end(self);
     Py_XDECREF(out);
+    if (!result) mend_shapes(self, inputs);
     return result;
 }

@@ -65,6 +65,20 @@ static PyObject *raise(PyObject *message, const tn_error *from) {
     return NULL;
 }
 
+/* Ctrl-C that ended a Python function within the call goes before the error that it became. */
+static PyObject *prefer_interrupt(void) {
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    if (PyErr_CheckSignals() == 0) {
+        PyErr_Restore(type, error, traceback);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(traceback);
+    return NULL;
+}
+
 PyObject *binding_raise(void) {
     binding_log_flush();
     if (PyErr_Occurred()) return NULL;
@@ -77,7 +91,8 @@ PyObject *binding_raise(void) {
         Py_DECREF(message);
         message = both;
     }
-    return raise(message, from);
+    raise(message, from);
+    return prefer_interrupt();
 }
 
 PyObject *binding_raise_text(tn_status status, const char *format, ...) {

@@ -17,14 +17,14 @@ static bool take_bytes(PyObject *bytes, PyObject **out_owner, const char **out_t
     return true;
 }
 
-static int take_number(PyObject *object, const char *what, uint32_t *out_number) {
+static int take_number(PyObject *object, const char *what, unsigned long most,
+                       uint32_t *out_number) {
     PyObject *index = PyNumber_Index(object); /* of NumPy's integers, too */
     const unsigned long long number = index ? PyLong_AsUnsignedLongLong(index) : 0;
     Py_XDECREF(index);
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError)) return 0;
-    if (PyErr_Occurred() || number > UINT32_MAX) {
-        PyErr_Format(PyExc_ValueError, "%s from 0 to %lu is wanted, not %R", what,
-                     (unsigned long)UINT32_MAX, object);
+    if (PyErr_Occurred() || number > most) {
+        PyErr_Format(PyExc_ValueError, "%s from 0 to %lu is wanted, not %R", what, most, object);
         return 0;
     }
     *out_number = (uint32_t)number;
@@ -32,11 +32,11 @@ static int take_number(PyObject *object, const char *what, uint32_t *out_number)
 }
 
 int binding_u32(PyObject *object, void *out_number) {
-    return take_number(object, "a number", out_number);
+    return take_number(object, "a number", UINT32_MAX, out_number);
 }
 
 int binding_threads(PyObject *object, void *out_number) {
-    return take_number(object, "a number of threads", out_number);
+    return take_number(object, "a number of threads", 1024, out_number);
 }
 
 bool binding_text(PyObject *object, PyObject **out_owner, const char **out_text) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """@tenon.operator: an operator whose reference, and perhaps shape rule, is a Python function on NumPy arrays."""
 
+import contextlib
 import inspect
 import logging
 import traceback
@@ -27,10 +28,19 @@ class _Functions:
     def _guarded(self, function, what, *arguments):
         try:
             return function(*arguments)
-        except Exception as error:
+        except KeyboardInterrupt as error:  # the extension raises it again where the run has ended
+            self.operator.exception = error
+            raise
+        except BaseException as error:  # SystemExit, too, would end nothing: the engine is between it and the caller
             self.operator.exception = error
             logging.getLogger("tenon").debug("%s: %s", self.operator.name, traceback.format_exc())
             return f"its Python {what} failed: {type(error).__name__}: {error}"
+        finally:
+            # The engine's memory: a traceback keeps these views longer than a run.
+            for view in (each for argument in arguments if isinstance(argument, list) for each in argument):
+                with contextlib.suppress(BufferError):
+                    if view is not None and view[2] is not None:
+                        view[2].release()
 
     def _infer(self, inputs, fields, count):
         shapes = self.operator.rule(*[None if each is None else _View(*each) for each in inputs], **fields)
@@ -42,8 +52,7 @@ class _Functions:
 
     def _reference(self, inputs, outputs, fields):
         self.operator.warn()
-        arrays = [None if each is None else _array(each, False) for each in inputs]
-        results = self.operator.function(*arrays, **fields)
+        results = self.operator.function(*[None if each is None else _array(each) for each in inputs], **fields)
         ports = self.operator.outputs
         results = list(results) if len(ports) > 1 else [results]
         if len(results) != len(ports):
@@ -51,10 +60,12 @@ class _Functions:
         for port, output, result in zip(ports, outputs, results):
             if output is None:
                 continue
-            array, result = _array(output, True), np.asarray(result)
-            if result.shape != array.shape:
-                raise ValueError(f"output '{port.name}' has shape {result.shape}, and its shape rule says {array.shape}")
-            np.copyto(array, result, casting="same_kind")
+            type, extents, memory = output
+            shape, result = tuple(extents), np.asarray(result)
+            if result.shape != shape:
+                raise ValueError(f"output '{port.name}' has shape {result.shape}, and its shape rule says {shape}")
+            dtype = _types.DTYPES[_types.NAMES[type]]
+            np.copyto(_types.as_array(type, shape, memory), result.astype(dtype, casting="same_kind", copy=False))
 
 
 class PythonOperator(Operator):
@@ -121,16 +132,16 @@ class _View:
     def __init__(self, type, extents, data):
         self.shape, self.ndim = tuple(extents), len(extents)
         self.dtype = np.dtype(_types.DTYPES.get(_types.NAMES.get(type), np.void))
-        self.value = None if data is None else _array((type, extents, data), False)
+        self.value = None if data is None else _array((type, extents, data))
 
 
-def _array(view, is_written):
+def _array(view):
+    """An input as the function gets it: a copy, for a function may keep it, and the engine's memory is another one's after the run."""
     type, extents, data = view
     if data is None:  # only its shape is read
         return np.broadcast_to(np.zeros((), _types.DTYPES[_types.NAMES[type]]), tuple(extents))
-    array = _types.as_array(type, tuple(extents), data)
-    if not is_written:
-        array.flags.writeable = False
+    array = _types.as_array(type, tuple(extents), data).copy()
+    array.flags.writeable = False
     return array
 
 

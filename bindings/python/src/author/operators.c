@@ -49,12 +49,16 @@ static PyObject *views(const tn_tensor *const *tensors, uint32_t count, bool is_
     return list;
 }
 
-/* What the Python side answered, as a status: a text is a reason. Null is an exception. */
+/* What the Python side answered, as a status: a text is a reason. Null is an exception; Ctrl-C is
+ * raised again where the interpreter has the thread back. */
 static tn_status fail_by(tn_call *call, PyObject *answer) {
     tn_status status = TN_ERROR_PLUGIN;
     if (answer && PyUnicode_Check(answer)) {
         const char *text = PyUnicode_AsUTF8AndSize(answer, NULL);
         status = call->host->fail(call, TN_ERROR_PLUGIN, "%s", text ? text : "failed");
+    } else if (!answer && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+        status = call->host->fail(call, TN_ERROR_PLUGIN, "its Python function was interrupted");
+        PyErr_SetInterrupt();
     } else {
         status = call->host->fail(call, TN_ERROR_PLUGIN, "the Python function failed");
     }
