@@ -23,7 +23,7 @@ set(tenon_levels
     "kit/int8/dot_body.h: TN_DOT_LEVEL=tn_dot: baseline avx2 avx512vnni"
     "kit/int8/narrow_dot_body.h: TN_DOT_LEVEL=tn_narrow_dot: avx2"
     "kit/operator/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512"
-    "kit/int8/tile_product_body.h: TN_TILE_LEVEL=tn_tile: amx"
+    "kit/int8/tile_product_body.h: TN_TILE_LEVEL=tn_tile: avx512vnni amx"
     "kit/order/order_body.h: TN_ORDER_LEVEL=tn_order: baseline avx2 avx512"
     "kit/int8/integer_rows_body.h: TN_INTEGER_ROWS_LEVEL=tn_integer_rows: baseline avx2 avx512vnni"
     "kit/math/byte_table_body.h: TN_BYTE_TABLE_APPLY=tn_byte_table_apply: avx2 avx512"

@@ -4,22 +4,22 @@
 
 #include <string.h>
 
-enum { CHUNK = 64, LIMIT = 1 << 17 /* sums of a longer depth might not fit */ };
+enum { LIMIT = 1 << 17 /* sums of a longer depth might not fit */ };
 
 static int64_t divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
 
-bool tn_tile_layout_make(int64_t depth, int64_t columns, bool is_packed,
+bool tn_tile_layout_make(const tn_tile_level *level, int64_t depth, int64_t columns, bool is_packed,
                          tn_tile_layout *out_layout) {
     if (depth < 1 || depth > LIMIT / 2 || columns < 1 || columns > INT32_MAX / LIMIT) return false;
-    const int64_t chunks = (depth + CHUNK - 1) / CHUNK;
+    const int64_t chunks = divide_up(depth, level->chunk);
     if (is_packed && depth % (chunks * 4) != 0) return false;
     *out_layout = (tn_tile_layout){.depth = depth,
                                    .columns = columns,
                                    .chunks = chunks,
-                                   .chunk = is_packed ? depth / chunks : CHUNK,
-                                   .blocks = (columns + TN_TILE_COLUMNS - 1) / TN_TILE_COLUMNS};
+                                   .chunk = is_packed ? depth / chunks : level->chunk,
+                                   .blocks = divide_up(columns, TN_TILE_COLUMNS)};
     return true;
 }
 
@@ -35,16 +35,17 @@ const int32_t *tn_tile_sums(const tn_tile_layout *layout, const void *blob) {
     return (const int32_t *)(const void *)((const char *)blob + weight_bytes(layout));
 }
 
-void tn_tile_units_cut(int64_t rows, int64_t bytes, const tn_tile_layout *layout, uint32_t threads,
-                       tn_tile_units *out_units) {
+void tn_tile_units_cut(const tn_tile_level *level, int64_t rows, int64_t bytes,
+                       const tn_tile_layout *layout, uint32_t threads, tn_tile_units *out_units) {
     enum { MOST = 128, COPIED = 192 * 1024 /* bytes, in the core's second-level cache */ };
     const int64_t count = threads > 1 ? (int64_t)threads : 1;
-    int64_t each = bytes ? COPIED / bytes / TN_TILE_ROWS * TN_TILE_ROWS : MOST;
-    each = each < TN_TILE_ROWS ? TN_TILE_ROWS : each > MOST ? MOST : each;
+    const int64_t block = level->rows, most = MOST / block * block;
+    int64_t each = bytes ? COPIED / bytes / block * block : most;
+    each = each < block ? block : each > most ? most : each;
     int64_t units = divide_up(rows, each);
     if (units % count) { /* as many for each thread */
         units = divide_up(units, count) * count;
-        each = divide_up(divide_up(rows, units), TN_TILE_ROWS) * TN_TILE_ROWS;
+        each = divide_up(divide_up(rows, units), block) * block;
         units = divide_up(rows, each);
     }
     const int64_t columns = units < count ? divide_up(count, units) : 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of 8-bit activations with signed 8-bit weights on AMX's tiles, summed exactly in 32
- * bits, and stored as floats or in 8 bits:
+ * Products of 8-bit activations with signed 8-bit weights on tiles, summed exactly in 32 bits, and
+ * stored as floats or in 8 bits:
  *
  *     v[r][c] = saturate(round((terms[c] + sum over k of a[r][k] * b[k][c]) * factors[c]) + zero)
  *
@@ -10,10 +10,11 @@
  *
  *     y[r][c] = saturate(round((v - zero) * own_factor + (z - z_zero) * z_factor) + sum_zero)
  *
- * A tile of A has 16 rows of a chunk of the depth, up to 64 bytes; one of B a quarter as many rows
- * of 16 columns, 4 neighbours of the depth side by side. Blocks of 32 rows and 32 columns of sums
- * stay in four tiles over all chunks. The loops are tile_product_body.h, compiled for the level
- * amx.
+ * On AMX a tile of A has 16 rows of a chunk of the depth, up to 64 bytes; one of B a quarter as
+ * many rows of 16 columns, 4 neighbours of the depth side by side. Blocks of 32 rows and 32 columns
+ * of sums stay in four tiles over all chunks. With AVX-512 VNNI a chunk has 4 bytes, and blocks of
+ * up to 12 rows and 32 columns stay in vectors. The loops are tile_product_body.h, compiled once
+ * for each of the two levels.
  */
 #ifndef TN_KIT_INT8_TILE_PRODUCT_H
 #define TN_KIT_INT8_TILE_PRODUCT_H
@@ -22,7 +23,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TN_TILE_ROWS = 32, TN_TILE_COLUMNS = 32 /* of a block */ };
+enum { TN_TILE_COLUMNS = 32 /* of a block */ };
+
+typedef struct tn_tile_level tn_tile_level;
 
 typedef struct tn_tile_layout {
     int64_t depth, columns;
@@ -31,9 +34,9 @@ typedef struct tn_tile_layout {
 } tn_tile_layout;
 
 /* `is_packed`: rows of A have `depth` bytes, of which chunks are equal parts; else they are as long
- * as whole chunks of 64. False: there is nothing to multiply, it is too large, or there are no such
- * parts. */
-bool tn_tile_layout_make(int64_t depth, int64_t columns, bool is_packed,
+ * as whole chunks of the level's most bytes. False: there is nothing to multiply, it is too large,
+ * or there are no such parts. */
+bool tn_tile_layout_make(const tn_tile_level *level, int64_t depth, int64_t columns, bool is_packed,
                          tn_tile_layout *out_layout);
 /* Bytes of packed weights and their sums. */
 uint64_t tn_tile_layout_bytes(const tn_tile_layout *layout);
@@ -62,12 +65,12 @@ typedef struct tn_tile_end {
 
 /* How work is cut for threads: into units of rows and, of few rows, of columns. */
 typedef struct tn_tile_units {
-    int64_t rows; /* of a unit, a multiple of TN_TILE_ROWS; the last one may have fewer */
+    int64_t rows; /* of a unit, a multiple of the level's; the last one may have fewer */
     int64_t row_units, column_units;
 } tn_tile_units;
 /* `bytes`: of a row that a unit copies, 0: none; threads 0: one. */
-void tn_tile_units_cut(int64_t rows, int64_t bytes, const tn_tile_layout *layout, uint32_t threads,
-                       tn_tile_units *out_units);
+void tn_tile_units_cut(const tn_tile_level *level, int64_t rows, int64_t bytes,
+                       const tn_tile_layout *layout, uint32_t threads, tn_tile_units *out_units);
 
 typedef struct tn_tile_product {
     const tn_tile_layout *layout;
@@ -76,7 +79,7 @@ typedef struct tn_tile_product {
     int64_t a_stride; /* bytes from row to row, layout->chunks * chunk of which are read */
     bool a_is_signed;
     int64_t rows;     /* that are stored */
-    int64_t readable; /* rows that may be read, at least TN_TILE_ROWS */
+    int64_t readable; /* rows that may be read, at least the level's least_rows */
     int64_t skipped;  /* of them, those before the first that is stored */
     const tn_tile_end *end;
 } tn_tile_product;
@@ -92,7 +95,10 @@ typedef struct tn_tile_window {
     uint8_t padding;
 } tn_tile_window;
 
-typedef struct tn_tile_level {
+struct tn_tile_level {
+    int64_t rows;       /* the most of a block */
+    int64_t least_rows; /* of A that may be read, however few are stored */
+    int64_t chunk;      /* the most bytes of one */
     /* Between them a thread may multiply; they set and clear its tiles. */
     void (*begin)(const tn_tile_layout *layout);
     void (*end)(void);
@@ -102,9 +108,9 @@ typedef struct tn_tile_level {
      * may reach beyond it. */
     void (*gather)(const tn_tile_window *window, const uint8_t *image, int64_t y, int64_t x,
                    int64_t count, uint8_t *to);
-} tn_tile_level;
+};
 
-extern const tn_tile_level tn_tile_amx;
+extern const tn_tile_level tn_tile_amx, tn_tile_avx512vnni;
 
 /* For tn_kernel.requires_features. */
 #define TN_KIT_FEATURES_amx TN_KIT_FEATURES_avx512vnni ",amx_tile,amx_int8"

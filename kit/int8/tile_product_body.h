@@ -1,67 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of tile_product.h for processors with AMX, as TN_TILE_LEVEL. Tiles 0 to 3 are sums,
- * 4 and 5 rows of A, 6 and 7 columns of B. */
+/* The functions of tile_product.h for one processor level, as TN_TILE_LEVEL: what becomes of sums,
+ * and windows. The products are tile_multiply_amx.h or tile_multiply_vnni.h. */
 #include "kit/int8/tile_product.h"
 #include <tenon/kit/vector.h>
 
 #include <immintrin.h>
+#include <math.h>
 #include <string.h>
-
-/* The memory that LDTILECFG reads (Intel's manual, volume 1, "Tile configuration"). */
-typedef struct tile_configuration {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t row_bytes[16];
-    uint8_t rows[16];
-} tile_configuration;
-
-/* Compilers' functions for tiles do not say which memory they read: what is stored is stored. */
-#define SETTLE_MEMORY(at) __asm__ volatile("" : : "r"(at) : "memory")
-
-static void begin(const tn_tile_layout *layout) {
-    tile_configuration configuration = {.palette = 1};
-    for (int i = 0; i < 8; i++) {
-        const bool is_a = i == 4 || i == 5, is_b = i > 5;
-        configuration.row_bytes[i] = is_a ? (uint16_t)layout->chunk : 64;
-        configuration.rows[i] = is_b ? (uint8_t)(layout->chunk / 4) : 16;
-    }
-    SETTLE_MEMORY(&configuration);
-    _tile_loadconfig(&configuration);
-}
-
-static void end(void) {
-    _tile_release();
-}
-
-/* The sums of 32 rows, 32 columns each, in `sums`. */
-#define MULTIPLY(name, dot)                                                                        \
-    static void name(const tn_tile_product *p, const uint8_t *a, const uint8_t *b,                 \
-                     int32_t *sums) {                                                              \
-        const tn_tile_layout *layout = p->layout;                                                  \
-        const int64_t chunk = layout->chunk, stride = p->a_stride;                                 \
-        const uint8_t *below = a + 16 * stride;                                                    \
-        SETTLE_MEMORY(a);                                                                          \
-        _tile_zero(0);                                                                             \
-        _tile_zero(1);                                                                             \
-        _tile_zero(2);                                                                             \
-        _tile_zero(3);                                                                             \
-        for (int64_t k = 0; k < layout->chunks; k++) {                                             \
-            _tile_loadd(6, b, 64);                                                                 \
-            _tile_loadd(4, a + k * chunk, (size_t)stride);                                         \
-            _tile_loadd(7, b + chunk * 16, 64);                                                    \
-            dot(0, 4, 6);                                                                          \
-            _tile_loadd(5, below + k * chunk, (size_t)stride);                                     \
-            dot(1, 4, 7);                                                                          \
-            dot(2, 5, 6);                                                                          \
-            dot(3, 5, 7);                                                                          \
-            b += chunk * 32;                                                                       \
-        }                                                                                          \
-        _tile_stored(0, sums, 128);                                                                \
-        _tile_stored(1, sums + 16, 128);                                                           \
-        _tile_stored(2, sums + 16 * 32, 128);                                                      \
-        _tile_stored(3, sums + 16 * 32 + 16, 128);                                                 \
-    }
-MULTIPLY(multiply_unsigned, _tile_dpbusd)
-MULTIPLY(multiply_signed, _tile_dpbssd)
 
 /* NaN is 0. */
 TN_INLINE __m512 within(__m512 value, __m512 low, __m512 high) {
@@ -70,10 +15,9 @@ TN_INLINE __m512 within(__m512 value, __m512 low, __m512 high) {
 }
 
 /* 16 columns of all rows; `is_sum` and `is_signed` are constants wherever this is inlined. */
-TN_INLINE void finish_half(const tn_tile_end *e, const int32_t *sums, int64_t rows, int64_t column,
-                           __mmask16 mask, uint8_t *y, const uint8_t *z, const bool is_sum,
-                           const bool is_signed) {
-    const __m512i terms = _mm512_loadu_si512(e->terms + column);
+TN_INLINE void finish_half(const tn_tile_end *e, __m512i terms, const int32_t *sums, int64_t rows,
+                           int64_t column, __mmask16 mask, uint8_t *y, const uint8_t *z,
+                           const bool is_sum, const bool is_signed) {
     const __m512 factors = _mm512_loadu_ps(e->factors + column);
     const int32_t lowest = is_signed ? -128 : 0, highest = is_signed ? 127 : 255;
     const __m512 low = _mm512_set1_ps((float)(lowest - e->zero));
@@ -100,9 +44,8 @@ TN_INLINE void finish_half(const tn_tile_end *e, const int32_t *sums, int64_t ro
     }
 }
 
-static void finish_floats(const tn_tile_end *e, const int32_t *sums, int64_t rows, int64_t column,
-                          __mmask16 mask, float *y) {
-    const __m512i terms = _mm512_loadu_si512(e->terms + column);
+static void finish_floats(const tn_tile_end *e, __m512i terms, const int32_t *sums, int64_t rows,
+                          int64_t column, __mmask16 mask, float *y) {
     const __m512 factors = _mm512_loadu_ps(e->factors + column);
     const __m512 biases =
         e->biases ? _mm512_maskz_loadu_ps(mask, e->biases + column) : _mm512_setzero_ps();
@@ -113,9 +56,9 @@ static void finish_floats(const tn_tile_end *e, const int32_t *sums, int64_t row
     }
 }
 
-/* A block's columns; `rows` of it from row `row` on. */
-static void finish(const tn_tile_product *p, const int32_t *sums, int64_t row, int64_t rows,
-                   int64_t block) {
+/* A block's columns; `rows` of it from row `row` on. `terms` are the block's. */
+static void finish(const tn_tile_product *p, const int32_t *terms, const int32_t *sums, int64_t row,
+                   int64_t rows, int64_t block) {
     const tn_tile_end *e = p->end;
     for (int64_t half = 0; half < 2; half++) {
         const int64_t column = block * TN_TILE_COLUMNS + half * 16;
@@ -124,40 +67,27 @@ static void finish(const tn_tile_product *p, const int32_t *sums, int64_t row, i
         if (left <= 0) return;
         const __mmask16 mask = (__mmask16)(left >= 16 ? 0xffffu : (1u << left) - 1u);
         const int32_t *of_half = sums + half * 16;
+        const __m512i of_columns = _mm512_loadu_si512(terms + half * 16);
         if (e->floats)
-            finish_floats(e, of_half, rows, column, mask, e->floats + at);
+            finish_floats(e, of_columns, of_half, rows, column, mask, e->floats + at);
         else if (e->z && e->is_signed)
-            finish_half(e, of_half, rows, column, mask, e->y + at, e->z + at, true, true);
+            finish_half(e, of_columns, of_half, rows, column, mask, e->y + at, e->z + at, true,
+                        true);
         else if (e->z)
-            finish_half(e, of_half, rows, column, mask, e->y + at, e->z + at, true, false);
+            finish_half(e, of_columns, of_half, rows, column, mask, e->y + at, e->z + at, true,
+                        false);
         else if (e->is_signed)
-            finish_half(e, of_half, rows, column, mask, e->y + at, NULL, false, true);
+            finish_half(e, of_columns, of_half, rows, column, mask, e->y + at, NULL, false, true);
         else
-            finish_half(e, of_half, rows, column, mask, e->y + at, NULL, false, false);
+            finish_half(e, of_columns, of_half, rows, column, mask, e->y + at, NULL, false, false);
     }
 }
 
-/* The last rows may begin inside the block before them, so that none is read that is not there. */
-static void run(const tn_tile_product *p, int64_t first, int64_t last) {
-    const tn_tile_layout *layout = p->layout;
-    const int64_t bytes = layout->chunks * layout->chunk * TN_TILE_COLUMNS;
-    const int64_t latest = p->readable - TN_TILE_ROWS;
-    _Alignas(64) int32_t sums[TN_TILE_ROWS * 32];
-    for (int64_t block = first; block < last; block++) {
-        const uint8_t *b = (const uint8_t *)p->blob + block * bytes;
-        for (int64_t row = 0; row < p->rows; row += TN_TILE_ROWS) {
-            const int64_t at = row + p->skipped, from = at < latest ? at : latest;
-            const int64_t left = p->rows - row;
-            const uint8_t *a = p->a + from * p->a_stride;
-            if (p->a_is_signed)
-                multiply_signed(p, a, b, sums);
-            else
-                multiply_unsigned(p, a, b, sums);
-            finish(p, sums + (at - from) * 32, row, left < TN_TILE_ROWS ? left : TN_TILE_ROWS,
-                   block);
-        }
-    }
-}
+#if defined(__AMX_INT8__)
+#include "kit/int8/tile_multiply_amx.h"
+#else
+#include "kit/int8/tile_multiply_vnni.h"
+#endif
 
 /* ----------------------------------------------------------------------------------------------
  * windows */
@@ -203,7 +133,7 @@ static void gather(const tn_tile_window *window, const uint8_t *image, int64_t y
     const bool are_rows_inside =
         y >= 0 && y + (kernel_height - 1) * window->dilation_height < window->height;
     for (int64_t i = 0; i < count; i++, x += window->step, to += row_bytes) {
-        if (has_tail) _mm512_storeu_si512(to + row_bytes - 64, _mm512_setzero_si512());
+        if (has_tail) memset(to + row_bytes - CHUNK, 0, CHUNK);
         if (are_rows_inside && x >= 0 && x + window->kernel_width <= window->width) {
             const uint8_t *from = image + y * line + x * window->channels;
             for (int64_t k = 0; k < kernel_height; k++)
@@ -215,4 +145,10 @@ static void gather(const tn_tile_window *window, const uint8_t *image, int64_t y
     }
 }
 
-const tn_tile_level TN_TILE_LEVEL = {begin, end, run, gather};
+const tn_tile_level TN_TILE_LEVEL = {.rows = BLOCK_ROWS,
+                                     .least_rows = LEAST_ROWS,
+                                     .chunk = CHUNK,
+                                     .begin = begin,
+                                     .end = end,
+                                     .run = run,
+                                     .gather = gather};

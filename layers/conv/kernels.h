@@ -18,7 +18,9 @@ extern const tn_kernel tn_conv_integer_baseline, tn_conv_integer_avx2, tn_conv_i
     tn_q_linear_conv_baseline, tn_q_linear_conv_avx2, tn_q_linear_conv_avx512vnni;
 
 #if defined(__x86_64__)
-extern const tn_kernel tn_q_linear_conv_tiles, tn_q_linear_conv_add_tiles; /* integer/tiles.c */
+/* integer/tiles.c */
+extern const tn_kernel tn_q_linear_conv_tiles_amx, tn_q_linear_conv_add_tiles_amx,
+    tn_q_linear_conv_tiles_avx512vnni, tn_q_linear_conv_add_tiles_avx512vnni;
 #endif
 
 extern const tn_rewrite *const tn_conv_rewrites[4]; /* integer/rewrites.c */

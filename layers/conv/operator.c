@@ -166,13 +166,26 @@ TN_WIDENED_KERNELS(widened, tn_conv_direct, "Conv", TN_KERNEL_ANY_SHAPE, halves)
 
 static const tn_kernel *const conv_kernels[] = {
 #if defined(__x86_64__)
-    &tn_q_linear_conv_tiles,     &tn_q_linear_conv_add_tiles,
+    &tn_q_linear_conv_tiles_amx,
+    &tn_q_linear_conv_add_tiles_amx,
+    &tn_q_linear_conv_tiles_avx512vnni,
+    &tn_q_linear_conv_add_tiles_avx512vnni,
 #endif
-    TN_LEVEL_LIST(widened),      &tn_conv_direct_avx512,        &tn_conv_direct_avx2,
-    &tn_conv_direct_baseline,    &tn_conv_int8_avx512vnni,      &tn_conv_int8_avx2,
-    &tn_conv_int8_baseline,      &tn_conv_depthwise_avx512vnni, &tn_conv_depthwise_avx2,
-    &tn_conv_depthwise_baseline, &tn_conv_integer_avx512vnni,   &tn_conv_integer_avx2,
-    &tn_conv_integer_baseline,   &tn_q_linear_conv_avx512vnni,  &tn_q_linear_conv_avx2,
+    TN_LEVEL_LIST(widened),
+    &tn_conv_direct_avx512,
+    &tn_conv_direct_avx2,
+    &tn_conv_direct_baseline,
+    &tn_conv_int8_avx512vnni,
+    &tn_conv_int8_avx2,
+    &tn_conv_int8_baseline,
+    &tn_conv_depthwise_avx512vnni,
+    &tn_conv_depthwise_avx2,
+    &tn_conv_depthwise_baseline,
+    &tn_conv_integer_avx512vnni,
+    &tn_conv_integer_avx2,
+    &tn_conv_integer_baseline,
+    &tn_q_linear_conv_avx512vnni,
+    &tn_q_linear_conv_avx2,
     &tn_q_linear_conv_baseline,
 };
 TN_LAYER_WITH_REWRITES(conv, conv_operators, conv_kernels, tn_conv_rewrites);

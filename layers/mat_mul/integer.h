@@ -50,7 +50,9 @@ extern const tn_kernel tn_mat_mul_integer_baseline, tn_mat_mul_integer_avx2,
     tn_q_linear_mat_mul_avx512vnni, tn_mat_mul_to_float_baseline, tn_mat_mul_to_float_avx2,
     tn_mat_mul_to_float_avx512vnni;
 #if defined(__x86_64__)
-extern const tn_kernel tn_q_linear_mat_mul_tiles, tn_mat_mul_to_float_tiles; /* integer_tiles.c */
+/* integer_tiles.c */
+extern const tn_kernel tn_q_linear_mat_mul_tiles_amx, tn_mat_mul_to_float_tiles_amx,
+    tn_q_linear_mat_mul_tiles_avx512vnni, tn_mat_mul_to_float_tiles_avx512vnni;
 #endif
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QLinearMatMul and MatMulIntegerToFloat on AMX's tiles (kit/int8/tile_product.h): of a constant
+ * QLinearMatMul and MatMulIntegerToFloat on tiles (kit/int8/tile_product.h): of a constant
  * matrix B of signed bytes without zero points, and scales of one number or one a column of B. Rows
  * of all matrices of A are those of one product.
  */
@@ -8,6 +8,8 @@
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/layer.h"
 #include "mat_mul/integer.h"
+
+#include <stdio.h>
 
 #if defined(__x86_64__)
 
@@ -52,6 +54,7 @@ static bool are_parameters(const tn_call *call, const tn_integer_inputs *inputs)
 }
 
 static bool read_run(tn_call *call, tiles_run *run) {
+    const tn_tile_level *level = call->user;
     tn_mat_mul_sizes sizes;
     *run = (tiles_run){.call = call, .inputs = tn_integer_inputs_of(call)};
     if (tn_integer_mat_mul_read(call, &sizes) != TN_OK || sizes.b_batch_rank != 0 ||
@@ -61,13 +64,13 @@ static bool read_run(tn_call *call, tiles_run *run) {
     run->columns = sizes.columns;
     run->rows = tn_infer_product(sizes.batch, 0, sizes.batch_rank) * sizes.rows;
     if (run->rows < 1 || run->depth < 1) return false;
-    const bool is_packed = tn_tile_layout_make(run->depth, run->columns, true, &run->layout);
-    if (!is_packed && !tn_tile_layout_make(run->depth, run->columns, false, &run->layout))
+    const bool is_packed = tn_tile_layout_make(level, run->depth, run->columns, true, &run->layout);
+    if (!is_packed && !tn_tile_layout_make(level, run->depth, run->columns, false, &run->layout))
         return false;
-    run->is_direct = is_packed && run->rows >= TN_TILE_ROWS;
+    run->is_direct = is_packed && run->rows >= level->least_rows;
     run->row_bytes = run->layout.chunk * run->layout.chunks;
-    tn_tile_units_cut(run->rows, run->is_direct ? 0 : run->row_bytes, &run->layout, call->threads,
-                      &run->units);
+    tn_tile_units_cut(level, run->rows, run->is_direct ? 0 : run->row_bytes, &run->layout,
+                      call->threads, &run->units);
     return true;
 }
 
@@ -94,11 +97,14 @@ static tn_status refuse(tn_call *call) {
 }
 
 static tn_status tiles_prepare(tn_call *call) {
+    const tn_tile_level *level = call->user;
     tiles_run run;
+    char key[64];
     if (!read_run(call, &run)) return refuse(call);
     TN_TRY(tn_kernel_state_create(call, sizeof(tiles_state)));
+    snprintf(key, sizeof(key), "tiles of columns, chunks of %lld", (long long)level->chunk);
     tiles_state *state = call->state;
-    return tn_kernel_state_finish(call, call->host->packed(call, run.inputs->b, "tiles of columns",
+    return tn_kernel_state_finish(call, call->host->packed(call, run.inputs->b, key,
                                                            tn_tile_layout_bytes(&run.layout), pack,
                                                            &run, &state->blob));
 }
@@ -159,7 +165,8 @@ static void read_end(tiles_run *run) {
 
 /* The last row again up to whole blocks. */
 static void copy_rows(const tiles_run *run, const uint8_t *from, int64_t count, uint8_t *to) {
-    for (int64_t r = 0; r < count || r % TN_TILE_ROWS; r++, to += run->row_bytes) {
+    const tn_tile_level *level = run->call->user;
+    for (int64_t r = 0; r < count || r % level->least_rows; r++, to += run->row_bytes) {
         const int64_t row = r < count ? r : count - 1;
         memcpy(to, from + row * run->depth, (size_t)run->depth);
         memset(to + run->depth, 0, (size_t)(run->row_bytes - run->depth));
@@ -178,13 +185,13 @@ static void do_unit(const tiles_run *run, int64_t unit, uint8_t *scratch) {
     product.end = &end;
     product.rows = count;
     if (run->is_direct) { /* of the last unit, rows before it are read, too */
-        product.skipped = count < TN_TILE_ROWS ? TN_TILE_ROWS - count : 0;
+        product.skipped = count < level->least_rows ? level->least_rows - count : 0;
         product.a = a - product.skipped * run->depth;
         product.readable = count + product.skipped;
     } else {
         copy_rows(run, a, count, scratch);
         product.a = scratch;
-        product.readable = (count + TN_TILE_ROWS - 1) / TN_TILE_ROWS * TN_TILE_ROWS;
+        product.readable = (count + level->least_rows - 1) / level->least_rows * level->least_rows;
     }
     if (end.y) end.y += first * end.row_stride;
     if (end.floats) end.floats += first * end.row_stride;
@@ -222,21 +229,24 @@ static tn_status tiles_run_units(tn_call *call) {
 static const char *const q_linear_combinations[] = {MULTIPLIED("u8") " -> u8|i8",
                                                     MULTIPLIED("i8") " -> u8|i8"};
 static const char *const to_float_combinations[] = {"u8|i8, i8, f32, f32, *?, *?, f32? -> f32"};
-#define TILES_KERNEL(symbol, domain_name, operator_name, table)                                    \
-    const tn_kernel symbol = {                                                                     \
-        TN_KERNEL_BEGIN("cpu", domain_name, operator_name, "tiles_amx", 1,                         \
-                        "Products of bytes by AMX's tiles with exact sums."),                      \
-        .requires_features = TN_KIT_FEATURES_amx,                                                  \
+#define TILES_KERNEL(prefix, level, domain_name, operator_name, table)                             \
+    const tn_kernel prefix##_##level = {                                                           \
+        TN_KERNEL_BEGIN("cpu", domain_name, operator_name, "tiles_" #level, 1,                     \
+                        "Products of bytes on tiles with exact sums."),                            \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .user = (void *)(uintptr_t)&tn_tile_amx,                                                   \
+        .user = (void *)(uintptr_t)&tn_tile_##level,                                               \
         TN_COMBINATIONS(table),                                                                    \
         .accepts = tiles_accepts,                                                                  \
         .prepare = tiles_prepare,                                                                  \
         .release = tn_kernel_state_destroy,                                                        \
         .reshape = tiles_reshape,                                                                  \
         .run = tiles_run_units}
-TILES_KERNEL(tn_q_linear_mat_mul_tiles, "", "QLinearMatMul", q_linear_combinations);
-TILES_KERNEL(tn_mat_mul_to_float_tiles, "com.microsoft", "MatMulIntegerToFloat",
-             to_float_combinations);
+#define TILES_KERNELS(level)                                                                       \
+    TILES_KERNEL(tn_q_linear_mat_mul_tiles, level, "", "QLinearMatMul", q_linear_combinations);    \
+    TILES_KERNEL(tn_mat_mul_to_float_tiles, level, "com.microsoft", "MatMulIntegerToFloat",        \
+                 to_float_combinations)
+TILES_KERNELS(avx512vnni);
+TILES_KERNELS(amx);
 
 #endif

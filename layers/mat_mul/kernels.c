@@ -37,8 +37,10 @@ TN_INT8_MATRIX_KERNELS(int8, "", "MatMul", read_mat_mul, int8_combinations);
 
 const tn_kernel *const tn_mat_mul_kernels[TN_MAT_MUL_KERNELS] = {
 #if defined(__x86_64__)
-    &tn_q_linear_mat_mul_tiles,
-    &tn_mat_mul_to_float_tiles,
+    &tn_q_linear_mat_mul_tiles_amx,
+    &tn_mat_mul_to_float_tiles_amx,
+    &tn_q_linear_mat_mul_tiles_avx512vnni,
+    &tn_mat_mul_to_float_tiles_avx512vnni,
 #endif
     TN_LEVEL_LIST(tn_mat_mul_types_kernel),
     &packed_avx512,

@@ -18,7 +18,7 @@ typedef struct tn_mat_mul_sizes {
 tn_status tn_mat_mul_read(tn_call *call, tn_mat_mul_sizes *out_sizes);
 
 #if defined(__x86_64__)
-enum { TN_MAT_MUL_KERNELS = 23 };
+enum { TN_MAT_MUL_KERNELS = 25 };
 #else
 enum { TN_MAT_MUL_KERNELS = 21 };
 #endif

@@ -124,6 +124,11 @@ bool tn_dnnl_has_amx(void) {
            dnnl_cpu_isa_avx512_core_amx;
 }
 
+bool tn_dnnl_has_vnni(void) {
+    return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_vnni) ==
+           dnnl_cpu_isa_avx512_core_vnni;
+}
+
 bool tn_dnnl_is_amx(const_dnnl_primitive_desc_t desc) {
     const char *name = NULL;
     return implementation_of(desc, &name) && strstr(name, "amx");

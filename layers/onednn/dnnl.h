@@ -164,6 +164,8 @@ bool tn_dnnl_is_product(const_dnnl_primitive_desc_t desc);
 bool tn_dnnl_is_amx(const_dnnl_primitive_desc_t desc);
 /* Whether any implementation here may be by AMX's tiles; describes nothing. */
 bool tn_dnnl_has_amx(void);
+/* Whether any may be by AVX-512 VNNI. */
+bool tn_dnnl_has_vnni(void);
 bool tn_dnnl_is_avx512(const_dnnl_primitive_desc_t desc);
 /* Copies its name, cut to the bytes there are. */
 void tn_dnnl_implementation(const_dnnl_primitive_desc_t desc, char *text, size_t bytes);

@@ -162,7 +162,9 @@ static const tn_port dequantize_linear_outputs[] = {
         "| x=f32[4]{0,1,300,-5} y_scale=f32[]{1}",                                                 \
         "| x=i32[3]{10,-7,1000} y_scale=f32[]{3} y_zero_point=i8[]{0}",                            \
         "| x=f32[0,3] y_scale=f32[]{1} y_zero_point=i8[]{0}",                                      \
-        "| x=f32[1,64,56,56] y_scale=f32[]{0.0078} y_zero_point=u8[]{128}"
+        "| x=f32[1,64,56,56] y_scale=f32[]{0.0078} y_zero_point=u8[]{128}",                        \
+        "| x=f32[2,3,19,31] y_scale=f32[]{0.01} y_zero_point=u8[]{120}",                           \
+        "| x=f32[2,5,7,9] y_scale=f32[]{0.01} y_zero_point=i8[]{3}"
 #define QUANTIZE_13                                                                                \
     QUANTIZE_10, "| x=f32[2,3,5] y_scale=f32[3]{0.1,0.02,0.003} y_zero_point=u8[3]{84,24,196}",    \
         "axis=-1 | x=f32[4,37] y_scale=f32[37] y_zero_point=i8[37]",                               \
@@ -239,10 +241,8 @@ DEQUANTIZE(23, 19, 23, FIELDS(dequantize_linear_23_fields));
                      .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(prefix##_combinations),    \
                      .accepts = tn_quantize_accepts, .run = tn_quantize_run)
 static const char *const quantize_linear_combinations[] = {
-    "f32, f32, u8? -> u8",
-    "f32, f32, i8? -> i8",
-    "f32:nhwc, f32, u8? -> u8:nhwc",
-    "f32:nhwc, f32, i8? -> i8:nhwc",
+    "f32, f32, u8? -> u8",           "f32, f32, i8? -> i8",      "f32:nhwc, f32, u8? -> u8:nhwc",
+    "f32:nhwc, f32, i8? -> i8:nhwc", "f32, f32, u8? -> u8:nhwc", "f32, f32, i8? -> i8:nhwc",
 };
 static const char *const dequantize_linear_combinations[] = {
     "u8, f32, u8? -> f32",

@@ -81,11 +81,19 @@ tn_status tn_quantize_compute(tn_call *call, tn_quantize_element element) {
 /* ----------------------------------------------------------------------------------------------
  * kernels */
 
+enum { PIXELS = 512 /* done at once */, MOST_CHANNELS = 8 /* of images */ };
+
+static bool is_turned(const tn_call *call) {
+    return call->inputs[TN_QUANTIZE_X]->format == TN_LINEAR && call->outputs[0]->format == TN_NHWC;
+}
+
 /* Other formats than linear are done in the order of their memory, for which one scale must serve.
- */
+ * Channels that come to lie last are few: others are transposed faster on their own. */
 tn_status tn_quantize_accepts(tn_call *call) {
     tn_quantize_plan plan = {0};
     if (tn_quantize_read(call, &plan) != TN_OK || plan.is_blocked) return TN_ERROR_UNSUPPORTED;
+    if (is_turned(call) && call->inputs[TN_QUANTIZE_X]->shape[1] > MOST_CHANNELS)
+        return TN_ERROR_UNSUPPORTED;
     const bool is_linear = call->outputs[0]->format == TN_LINEAR;
     return is_linear || plan.scale_count == 1 ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
@@ -122,6 +130,41 @@ static tn_status do_rows(void *user, int64_t begin, int64_t end, uint32_t thread
     return TN_OK;
 }
 
+typedef struct pixels_job {
+    quantize_job of; /* count: pixels of an image */
+    int64_t channels, parts;
+    const tn_quantize_level *level;
+} pixels_job;
+
+/* An item is a part of an image: its channels one after the other, then side by side. */
+static tn_status do_pixels(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const pixels_job *job = user;
+    const quantize_job *of = &job->of;
+    uint8_t bytes[MOST_CHANNELS * PIXELS];
+    (void)thread;
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t image = item / job->parts, first = item % job->parts * PIXELS;
+        const int64_t left = of->count - first, count = left < PIXELS ? left : PIXELS;
+        const int64_t at = image * job->channels * of->count;
+        for (int64_t c = 0; c < job->channels; c++)
+            of->row(count, of->x + (at + c * of->count + first) * of->x_bytes, of->scale, of->zero,
+                    0, bytes + c * PIXELS);
+        job->level->interleave(count, job->channels, bytes, PIXELS,
+                               (uint8_t *)of->y + at + first * job->channels);
+    }
+    return TN_OK;
+}
+
+static tn_status run_turned(tn_call *call, const quantize_job *of, int64_t grain) {
+    const tn_tensor *x = call->inputs[TN_QUANTIZE_X];
+    pixels_job job = {.of = *of, .channels = x->shape[1], .level = call->user};
+    job.of.count = tn_infer_product(x->shape, 2, x->rank);
+    job.parts = (job.of.count + PIXELS - 1) / PIXELS;
+    return call->host->parallel_for(call, x->shape[0] * job.parts,
+                                    tn_parallel_grain(grain, PIXELS * job.channels), do_pixels,
+                                    &job);
+}
+
 static tn_quantize_row choose_row(const tn_call *call) {
     const tn_quantize_level *level = call->user;
     const tn_type from = call->inputs[TN_QUANTIZE_X]->type, to = call->outputs[0]->type;
@@ -146,6 +189,7 @@ tn_status tn_quantize_run(tn_call *call) {
                         .count = plan.lanes.inner,
                         .scales = plan.scale_count};
     if (total == 0) return TN_OK;
+    if (is_turned(call)) return run_turned(call, &job, GRAIN);
     if (plan.scale_count == 1)
         return call->host->parallel_for(call, total, GRAIN, do_elements, &job);
     if (job.count == 1) { /* along the last axis: a row has all scales */

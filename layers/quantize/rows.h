@@ -17,6 +17,9 @@ typedef struct tn_quantize_level {
     tn_quantize_row to_i8, to_u8, from_i8, from_u8;
     /* The least and the greatest of 0 and the elements; NaN is passed over. */
     void (*range)(int64_t count, const float *x, float *out_low, float *out_high);
+    /* to[i * channels + c] = from[c * stride + i] for all i < count. */
+    void (*interleave)(int64_t count, int64_t channels, const uint8_t *from, int64_t stride,
+                       uint8_t *to);
 } tn_quantize_level;
 
 extern const tn_quantize_level tn_quantize_baseline, tn_quantize_avx2, tn_quantize_avx512;

@@ -114,4 +114,23 @@ static void range(int64_t count, const float *x, float *out_low, float *out_high
     }
 }
 
-const tn_quantize_level TN_QUANTIZE_LEVEL = {to_i8, to_u8, from_i8, from_u8, range};
+TN_INLINE void interleave_channels(int64_t count, const int64_t channels,
+                                   const uint8_t *restrict from, int64_t stride,
+                                   uint8_t *restrict to) {
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t c = 0; c < channels; c++)
+            to[i * channels + c] = from[c * stride + i];
+}
+
+/* Images' numbers of channels are known to the compiler. */
+static void interleave(int64_t count, int64_t channels, const uint8_t *from, int64_t stride,
+                       uint8_t *to) {
+    if (channels == 3)
+        interleave_channels(count, 3, from, stride, to);
+    else if (channels == 4)
+        interleave_channels(count, 4, from, stride, to);
+    else
+        interleave_channels(count, channels, from, stride, to);
+}
+
+const tn_quantize_level TN_QUANTIZE_LEVEL = {to_i8, to_u8, from_i8, from_u8, range, interleave};

@@ -467,21 +467,25 @@ class Checks(ProgramChecks):
             self.report(f"{name}: bytes {libraries}", same, off)
 
     def tiles(self):
-        """The kernels on AMX's tiles, where the processor has them: bytes, with zero points, padding, strides and rests of tiles."""
-        if "amx_int8" not in self.program("doctor").stdout:
-            return
+        """The kernels on tiles, where the processor has them: bytes, with zero points, padding, strides and rests of tiles."""
+        features = self.program("doctor").stdout
+        for kernel, feature in (("tiles_amx", "amx_int8"), ("tiles_avx512vnni", "avx512vnni")):
+            if feature in features:
+                self.tiles_of(kernel)
+
+    def tiles_of(self, kernel):
         cases = {name: case for name, case, _ in CASES if name.split()[0] in ("conv", "residual", "products")}
         for name, (model, x, right) in cases.items():
             self.build(model, "--report", "net.json")
             with open(self.path("net.json"), encoding="utf-8") as file:
                 nodes = json.load(file)["nodes"]
-            pins = [n["name"] for n in nodes if any(c["kernel"] == "tiles_amx" for c in n.get("candidates", []))]
-            applied, why = self.build(model, *[word for pin in pins for word in ("--pin", f"{pin}=tiles_amx")])
-            self.report(f"{name} on tiles: a kernel", pins and applied is not None, f"{pins} {why}")
+            pins = [n["name"] for n in nodes if any(c["kernel"] == kernel for c in n.get("candidates", []))]
+            applied, why = self.build(model, *[word for pin in pins for word in ("--pin", f"{pin}={kernel}")])
+            self.report(f"{name} by {kernel}: a kernel", pins and applied is not None, f"{pins} {why}")
             for threads in ("1", "2"):
                 found = self.run(x, "--threads", threads)
                 same = isinstance(found, np.ndarray) and np.array_equal(found, right)
-                self.report(f"{name} on tiles, {threads} threads", same, found if isinstance(found, str) else "other bytes")
+                self.report(f"{name} by {kernel}, {threads} threads", same, found if isinstance(found, str) else "other bytes")
 
     def inside(self):
         """Weights stay in 8 bits, and so does what lies between the nodes."""

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QLinearConv and QLinearConvAdd on AMX's tiles (kit/int8/tile_product.h), channels last, of signed
+ * QLinearConv and QLinearConvAdd on tiles (kit/int8/tile_product.h), channels last, of signed
  * weights and one group. Rows of the product are positions, its depth is what a window sees. A
  * window of one element with stride 1 is read where it is; others are gathered, a unit of positions
  * at a time, with the zero point as padding.
@@ -84,6 +84,7 @@ static int64_t divide_up(int64_t a, int64_t b) {
 
 static bool read_run(tn_call *call, tiles_run *run) {
     const tn_conv_params *params = call->params;
+    const tn_tile_level *level = call->user;
     *run = (tiles_run){.call = call, .inputs = tn_conv_inputs_of(call)};
     const tn_tensor *x = call->inputs[TN_CONV_X], *w = call->inputs[run->inputs->w];
     if (tn_conv_integer_read(call, &run->window) != TN_OK || params->group != 1 ||
@@ -99,13 +100,14 @@ static bool read_run(tn_call *call, tiles_run *run) {
     if (run->rows < 1 || run->channels > INT32_MAX / 64 ||
         __builtin_mul_overflow(run->channels * window->kernel[0], window->kernel[1], &depth))
         return false;
-    const bool is_packed =
-        is_single_tap(window) && tn_tile_layout_make(depth, run->filters, true, &run->layout);
-    if (!is_packed && !tn_tile_layout_make(depth, run->filters, false, &run->layout)) return false;
-    run->is_direct = is_packed && is_element(window) && run->rows >= TN_TILE_ROWS;
+    const bool is_packed = is_single_tap(window) &&
+                           tn_tile_layout_make(level, depth, run->filters, true, &run->layout);
+    if (!is_packed && !tn_tile_layout_make(level, depth, run->filters, false, &run->layout))
+        return false;
+    run->is_direct = is_packed && is_element(window) && run->rows >= level->least_rows;
     run->row_bytes = run->layout.chunk * run->layout.chunks;
-    tn_tile_units_cut(run->rows, run->is_direct ? 0 : run->row_bytes, &run->layout, call->threads,
-                      &run->units);
+    tn_tile_units_cut(level, run->rows, run->is_direct ? 0 : run->row_bytes, &run->layout,
+                      call->threads, &run->units);
     return true;
 }
 
@@ -154,11 +156,14 @@ static tn_status refuse(tn_call *call) {
 }
 
 static tn_status tiles_prepare(tn_call *call) {
+    const tn_tile_level *level = call->user;
     tiles_run run;
+    char key[64];
     if (!read_run(call, &run)) return refuse(call);
     TN_TRY(tn_kernel_state_create(call, sizeof(tiles_state)));
+    snprintf(key, sizeof(key), "tiles, chunks of %lld", (long long)level->chunk);
     tiles_state *state = call->state;
-    return tn_kernel_state_finish(call, call->host->packed(call, run.inputs->w, "tiles",
+    return tn_kernel_state_finish(call, call->host->packed(call, run.inputs->w, key,
                                                            tn_tile_layout_bytes(&run.layout), pack,
                                                            &run, &state->blob));
 }
@@ -254,7 +259,7 @@ static void gather(const tiles_run *run, int64_t first, int64_t count, uint8_t *
         row += part;
         to += part * run->row_bytes;
     }
-    for (int64_t i = count; i % TN_TILE_ROWS; i++, to += run->row_bytes)
+    for (int64_t i = count; i % level->least_rows; i++, to += run->row_bytes)
         memcpy(to, to - run->row_bytes, (size_t)run->row_bytes);
 }
 
@@ -269,7 +274,7 @@ static void do_unit(const tiles_run *run, int64_t unit, uint8_t *scratch) {
     product.end = &end;
     product.rows = count;
     if (run->is_direct) { /* of the last unit, rows before it are read, too */
-        const int64_t more = count < TN_TILE_ROWS ? TN_TILE_ROWS - count : 0;
+        const int64_t more = count < level->least_rows ? level->least_rows - count : 0;
         product.a =
             (const uint8_t *)run->call->inputs[TN_CONV_X]->data + (first - more) * run->row_bytes;
         product.skipped = more;
@@ -277,7 +282,7 @@ static void do_unit(const tiles_run *run, int64_t unit, uint8_t *scratch) {
     } else {
         gather(run, first, count, scratch);
         product.a = scratch;
-        product.readable = divide_up(count, TN_TILE_ROWS) * TN_TILE_ROWS;
+        product.readable = divide_up(count, level->least_rows) * level->least_rows;
     }
     end.y += first * end.row_stride;
     if (end.z) end.z += first * end.row_stride;
@@ -318,13 +323,13 @@ static const char *const conv_combinations[] = {
 #define SUM(x, y) CONV(x, y) ", " y ":nhwc, f32, " y "?, f32, " y "? -> " y ":nhwc"
 static const char *const sum_combinations[] = {SUM("u8", "u8"), SUM("i8", "i8"), SUM("u8", "i8"),
                                                SUM("i8", "u8")};
-#define TILES_KERNEL(symbol, domain_name, operator_name, table)                                    \
-    const tn_kernel symbol = {                                                                     \
-        TN_KERNEL_BEGIN("cpu", domain_name, operator_name, "tiles_amx", 1,                         \
-                        "Products of bytes by AMX's tiles with exact sums."),                      \
-        .requires_features = TN_KIT_FEATURES_amx,                                                  \
+#define TILES_KERNEL(prefix, level, domain_name, operator_name, table)                             \
+    const tn_kernel prefix##_##level = {                                                           \
+        TN_KERNEL_BEGIN("cpu", domain_name, operator_name, "tiles_" #level, 1,                     \
+                        "Products of bytes on tiles with exact sums."),                            \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .user = (void *)(uintptr_t)&tn_tile_amx,                                                   \
+        .user = (void *)(uintptr_t)&tn_tile_##level,                                               \
         TN_COMBINATIONS(table),                                                                    \
         .accepts = tiles_accepts,                                                                  \
         .prepare = tiles_prepare,                                                                  \
@@ -333,7 +338,10 @@ static const char *const sum_combinations[] = {SUM("u8", "u8"), SUM("i8", "i8"),
         .close = tn_kernel_context_destroy,                                                        \
         .reshape = tiles_reshape,                                                                  \
         .run = tiles_run_units}
-TILES_KERNEL(tn_q_linear_conv_tiles, "", "QLinearConv", conv_combinations);
-TILES_KERNEL(tn_q_linear_conv_add_tiles, "Tenon", "QLinearConvAdd", sum_combinations);
+#define TILES_KERNELS(level)                                                                       \
+    TILES_KERNEL(tn_q_linear_conv_tiles, level, "", "QLinearConv", conv_combinations);             \
+    TILES_KERNEL(tn_q_linear_conv_add_tiles, level, "Tenon", "QLinearConvAdd", sum_combinations)
+TILES_KERNELS(avx512vnni);
+TILES_KERNELS(amx);
 
 #endif
