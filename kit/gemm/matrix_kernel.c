@@ -52,15 +52,19 @@ tn_status tn_matrix_kernel_accepts(tn_call *call) {
 static tn_status fill_packed(void *user, void *data, uint64_t bytes) {
     const tn_call *call = user;
     const matrix_state *state = call->state;
+    const tn_matrix_kernel_user *of = call->user;
     const tn_matrix_problem *problem = &state->problem;
     const tn_host *host = call->host;
     const tn_tensor *b = call->inputs[1];
     const int64_t count = problem->depth * problem->columns;
-    const bool is_wide = b->type == TN_F32;
+    const bool is_wide = b->type == TN_F32 && !of->weights;
     float *wide = is_wide ? b->data : host->allocate(host, (uint64_t)count * sizeof(float), 64);
     (void)bytes;
     if (!wide) return TN_ERROR_MEMORY;
-    if (!is_wide) widen(b, count, wide);
+    if (of->weights)
+        of->weights(call, wide);
+    else if (!is_wide)
+        widen(b, count, wide);
     tn_matrix_pack(state->level, problem->depth, problem->columns, wide, problem->b_row_stride,
                    problem->b_column_stride, problem->scale, data);
     if (!is_wide) host->deallocate(host, wide);
@@ -68,13 +72,16 @@ static tn_status fill_packed(void *user, void *data, uint64_t bytes) {
 }
 
 /* Whoever shares a packed right side must have packed it the same way. */
-static void packed_key(const tn_matrix_problem *problem, char key[32]) {
+static void packed_key(const tn_call *call, const tn_matrix_problem *problem, char key[48]) {
+    const tn_matrix_kernel_user *user = call->user;
     uint32_t bits;
     memcpy(&bits, &problem->scale, sizeof(bits));
-    const uint64_t parts[2] = {(uint64_t)problem->b_row_stride, bits};
-    for (int i = 0; i < 31; i++)
+    const uint64_t parts[3] = {(uint64_t)problem->b_row_stride, bits,
+                               user->mark ? user->mark(call) : 0};
+    const int length = user->mark ? 47 : 31;
+    for (int i = 0; i < length; i++)
         key[i] = (char)('a' + (parts[i / 16] >> (i % 16 * 4) & 15));
-    key[31] = 0;
+    key[length] = 0;
 }
 
 tn_status tn_matrix_kernel_prepare(tn_call *call) {
@@ -89,8 +96,8 @@ tn_status tn_matrix_kernel_prepare(tn_call *call) {
                              "this node does not read as a product with a constant"));
     const int64_t floats =
         tn_matrix_packed_floats(state->level, state->problem.depth, state->problem.columns);
-    char key[32];
-    packed_key(&state->problem, key);
+    char key[48];
+    packed_key(call, &state->problem, key);
     const void *packed = NULL;
     const tn_status status =
         host->packed(call, 1, key, (uint64_t)floats * sizeof(float), fill_packed, call, &packed);
@@ -168,7 +175,9 @@ tn_status tn_matrix_kernel_run(tn_call *call) {
     const matrix_state *state = call->state;
     matrix_context *context = call->context;
     const tn_matrix_problem *problem = &state->problem;
-    const float *own = problem->has_bias ? call->inputs[2]->data : NULL;
+    const tn_matrix_kernel_user *user = call->user;
+    const uint32_t bias = user->bias ? user->bias : 2;
+    const float *own = problem->has_bias ? call->inputs[bias]->data : NULL;
     if (context->rows == 0) return TN_OK;
     if (own && is_widened(call)) own = widen_bias(call, problem, context->rows);
     tn_epilogue_gather_bias(call, &state->epilogue, own, !problem->bias_is_scalar,

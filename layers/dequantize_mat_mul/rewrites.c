@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MatMul whose weights come out of DequantizeLinear, by blocks or of 4 bits or of 8-bit floats: the
- * guard writes the weights down as DequantizeMatMul has them, in 4 bits where they fit.
+ * MatMul or Gemm whose weights come out of DequantizeLinear, by blocks or of 4 bits or of 8-bit
+ * floats: the guard writes the weights down as DequantizeMatMul has them, in 4 bits where they fit.
  */
 #include "dequantize_mat_mul/dequantize_mat_mul.h"
 #include "kit/math/small.h"
@@ -129,23 +129,17 @@ static tn_status set_matrix(const tn_match *match, const char *name, const sourc
     return status;
 }
 
-/* Few rows of A do not pay for the floats that each run makes of the weights anew. */
-static bool has_rows(const tn_match *match) {
-    enum { LEAST_ROWS = 16 };
-    int64_t rows = 1;
-    for (int32_t axis = 0; axis + 1 < tn_match_rank(match, "a"); axis++) {
-        const int64_t extent = tn_match_extent(match, "a", axis);
-        if (extent < 1) return false;
-        rows = rows < LEAST_ROWS ? rows * extent : rows;
-    }
-    return rows >= LEAST_ROWS;
+static tn_status check_bias(const tn_match *match, const source *of) {
+    const tn_tensor *bias = match->tensor(match, "bias");
+    if (!bias || (bias->type == TN_F32 && bias->rank == 1 && bias->shape[0] == of->columns))
+        return TN_OK;
+    return match->refuse(match, "the bias is not one number a column");
 }
 
 static tn_status set_all(const tn_match *match, bool is_turned) {
     source of;
-    if (!has_rows(match))
-        return match->refuse(match, "A has fewer rows than 16, or their number is not fixed");
     tn_status status = read_source(match, is_turned, &of);
+    if (status == TN_OK) status = check_bias(match, &of);
     if (status != TN_OK) return status;
     const tn_type type = stored_type(&of);
     status = set_matrix(match, "weights", &of, type, of.depth, of.w);
@@ -166,7 +160,8 @@ static tn_status is_turned(const tn_match *match) {
 
 #define WEIGHTS                                                                                    \
     "DequantizeLinear@21(w:const, scale:const, zero?:const, axis=?axis, block_size=?block, ...)"
-#define REPLACEMENT "y = Tenon::DequantizeMatMul(a, $weights, $scales, $zeros, block_size=$size)"
+#define REPLACEMENT(bias)                                                                          \
+    "y = Tenon::DequantizeMatMul(a, $weights, $scales, $zeros" bias ", block_size=$size)"
 static const char *const cases[] = {
     "a=f32[2,9,8] w=u8[8,6] scale=f32[4,6] zero=u8[4,6] axis=0 block=2",
     "a=f32[17,8] w=i4[8,5] scale=f32[3,5] axis=-2 block=3",
@@ -182,11 +177,30 @@ static const char *const turned_misses[] = {"a=f32[17,8] w=i8[6,8] scale=f32[6] 
                                             "a=f32[17,8] w=i4[6,8] scale=f32[3,8] axis=0 block=2"};
 TN_REWRITE(as_stored, "dequantize.mat_mul",
            "MatMul with weights of 4 bits, of blocks, or of 8-bit floats",
-           .pattern = "y = MatMul(a, " WEIGHTS ")", .replacement = REPLACEMENT,
+           .pattern = "y = MatMul(a, " WEIGHTS ")", .replacement = REPLACEMENT(""),
            .guard = is_as_stored, TN_REWRITE_CASES(cases), TN_REWRITE_MISSES(misses));
 TN_REWRITE(turned, "dequantize.mat_mul.transposed", "the same, stored column after column",
            .pattern = "y = MatMul(a, Transpose(" WEIGHTS ", perm=[1, 0]))",
-           .replacement = REPLACEMENT, .guard = is_turned, TN_REWRITE_CASES(turned_cases),
+           .replacement = REPLACEMENT(""), .guard = is_turned, TN_REWRITE_CASES(turned_cases),
            TN_REWRITE_MISSES(turned_misses));
 
-const tn_rewrite *const tn_dequantize_mat_mul_rewrites[2] = {&as_stored, &turned};
+static const char *const gemm_cases[] = {
+    "a=f32[9,8] w=u8[8,6] scale=f32[4,6] zero=u8[4,6] axis=0 block=2 bias=f32[6]",
+    "a=f32[17,8] w=f8e4m3[8,6] scale=f32[]{0.5} axis=1 block=0"};
+static const char *const gemm_misses[] = {
+    "a=f32[9,8] w=u8[8,6] scale=f32[4,6] axis=0 block=2 bias=f32[9,1]"};
+static const char *const gemm_turned_cases[] = {
+    "a=f32[3,8] w=i4[5,8] scale=f32[5,3] axis=-1 block=3 bias=f32[5]",
+    "a=f32[1,8] w=f8e5m2[6,8] scale=f32[6] axis=0 block=0"};
+static const char *const gemm_turned_misses[] = {
+    "a=f32[9,8] w=u8[6,8] scale=f32[6,4] axis=1 block=2 bias=f32[1,6]"};
+TN_REWRITE(gemm, "dequantize.gemm", "the same of Gemm, and its bias",
+           .pattern = "y = Gemm(a, " WEIGHTS ", bias?)", .replacement = REPLACEMENT(", bias"),
+           .guard = is_as_stored, TN_REWRITE_CASES(gemm_cases), TN_REWRITE_MISSES(gemm_misses));
+TN_REWRITE(gemm_turned, "dequantize.gemm.transposed", "the same, stored column after column",
+           .pattern = "y = Gemm(a, " WEIGHTS ", bias?, transB=1)",
+           .replacement = REPLACEMENT(", bias"), .guard = is_turned,
+           TN_REWRITE_CASES(gemm_turned_cases), TN_REWRITE_MISSES(gemm_turned_misses));
+
+const tn_rewrite *const tn_dequantize_mat_mul_rewrites[4] = {&as_stored, &turned, &gemm,
+                                                             &gemm_turned};

@@ -13,6 +13,8 @@ typedef struct tn_dequantize_row {
     int64_t count, width;
     uint8_t bits, flip; /* 8 or 4; the sign's bit of signed integers, else 0 */
     const float *table; /* floats of 8 bits by their code; null: integers */
+    uint8_t half_shift; /* by which the bits below the sign become those of a 16-bit float: 8 for
+                           e5m2, 7 for e4m3, whose numbers then are 1/256; 0: another type */
     const float *zeros; /* null: 0 */
     const float *scales;
 } tn_dequantize_row;

@@ -518,8 +518,16 @@ class Checks(ProgramChecks):
                     self.near(f"weights of {name}, transposed {turned}, zero points {zeros}", block_model(kind, turned, zeros),
                               "dequantize.mat_mul.transposed" if turned else "dequantize.mat_mul", "DequantizeMatMul",
                               "DequantizeLinear")
-        applied, why = self.build(block_model(TensorProto.UINT4, False, True, rows=15)[0])
-        self.report("weights of u4, few rows: left as they are", applied == {}, f"{applied} {why}")
+        for rows, pin in ((1, "packed"), (1, "blocks"), (30, "packed"), (30, "blocks")):
+            model, x, right = block_model(TensorProto.UINT4, False, True, rows=rows)
+            self.build(model, "--report", "net.json")
+            with open(self.path("net.json"), encoding="utf-8") as file:
+                node = json.load(file)["nodes"][0]
+            kernel = next((c["kernel"] for c in node["candidates"] if c["kernel"].startswith(pin)), None)
+            applied, why = self.build(model, "--pin", f"{node['name']}={kernel}")
+            found = self.run(x)
+            near = isinstance(found, np.ndarray) and np.allclose(found, right, rtol=1e-5, atol=1e-5 * np.abs(right).max())
+            self.report(f"weights of u4, {rows} rows, {pin}", near, f"{kernel} {applied} {why} {str(found)[:200]}")
 
     def hostile(self):
         for name, value in (("0", F32(0)), ("negative", F32(-0.1)), ("NaN", F32("nan")), ("subnormal", F32(1e-41)), ("infinite", F32("inf"))):

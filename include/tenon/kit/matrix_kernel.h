@@ -28,10 +28,17 @@ typedef struct tn_matrix_problem {
 
 /* What a kernel's `user` points at. `read` answers false for nodes that do not read as such a
  * product. In `accepts` and `prepare` extents of input 0 may be unknown (-1; tenon/kit/open.h);
- * `rows` counts in `reshape` only. */
+ * `rows` counts in `reshape` only.
+ *
+ * Where b is made of several constants, `weights` writes it as depth x columns floats, row after
+ * row, and `mark` is a number that is another one for other constants beside input 1; null: input 1
+ * has the floats. */
 typedef struct tn_matrix_kernel_user {
     const tn_matrix_level *level;
     bool (*read)(const tn_call *call, tn_matrix_problem *out_problem);
+    void (*weights)(const tn_call *call, float *out_weights);
+    uint64_t (*mark)(const tn_call *call);
+    uint32_t bias; /* which input; 0: input 2 */
 } tn_matrix_kernel_user;
 
 /* The callbacks of a tn_kernel by these names. `accepts` answers TN_ERROR_UNSUPPORTED for other
@@ -47,8 +54,8 @@ tn_status tn_matrix_kernel_run(tn_call *call) TN_NOEXCEPT;
 
 /* Defines the kernel PREFIX_LEVEL and what its `user` points at. */
 #define TN_MATRIX_KERNEL(prefix, domain_name, operator_name, read_function, table, level)          \
-    static const tn_matrix_kernel_user prefix##_user_##level = {&tn_matrix_##level,                \
-                                                                read_function};                    \
+    static const tn_matrix_kernel_user prefix##_user_##level = {&tn_matrix_##level, read_function, \
+                                                                NULL, NULL, 0};                    \
     static const tn_kernel prefix##_##level = {                                                    \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
