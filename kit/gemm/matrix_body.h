@@ -7,14 +7,30 @@
 #include <tenon/kit/matrix.h>
 #include <tenon/kit/activation.h>
 
-static __attribute__((noinline)) void tile_finish(const tn_matrix_tile *tile, const tn_vector *sums,
-                                                  int rows, int vectors) {
+/* Sums of whole vectors without an activation, while they are in registers. */
+TN_INLINE void tile_store(const int rows, const int vectors, const tn_matrix_tile *tile,
+                          tn_vector sums[][TN_MATRIX_VECTORS]) {
+    TN_UNROLL for (int v = 0; v < vectors; v++) {
+        const tn_vector bias = tn_vector_load(tile->bias + v * TN_LANES);
+        TN_UNROLL for (int m = 0; m < rows; m++) sums[m][v] += bias;
+    }
+    if (tile->residual) {
+        TN_UNROLL for (int m = 0; m < rows; m++) TN_UNROLL for (int v = 0; v < vectors; v++)
+            sums[m][v] += tn_vector_load(tile->residual + m * tile->output_stride + v * TN_LANES);
+    }
+    TN_UNROLL for (int m = 0; m < rows; m++) TN_UNROLL for (int v = 0; v < vectors; v++)
+        tn_vector_store(tile->output + m * tile->output_stride + v * TN_LANES, sums[m][v]);
+}
+
+static __attribute__((noinline)) void tile_finish(const tn_matrix_tile *tile,
+                                                  tn_vector sums[][TN_MATRIX_VECTORS], int rows,
+                                                  int vectors) {
     for (int m = 0; m < rows; m++) {
         for (int v = 0; v < vectors; v++) {
             const int64_t left = tile->columns - v * TN_LANES;
             const int64_t at = m * tile->output_stride + v * TN_LANES;
             if (left <= 0) break;
-            tn_vector value = sums[m * vectors + v];
+            tn_vector value = sums[m][v];
             if (left >= TN_LANES) {
                 value += tn_vector_load(tile->bias + v * TN_LANES);
                 if (tile->residual) value += tn_vector_load(tile->residual + at);
@@ -32,6 +48,9 @@ static __attribute__((noinline)) void tile_finish(const tn_matrix_tile *tile, co
     }
 }
 
+/* Into the second level of the cache: a block is larger than the first. */
+#define AHEAD_LOCALITY 2
+
 TN_INLINE void tile_run(const int rows, const int vectors, const tn_matrix_tile *tile) {
     const int chains = rows * vectors >= 6 ? 1 : rows * vectors >= 3 ? 2 : 4;
     tn_vector sums[4][TN_MATRIX_ROWS][TN_MATRIX_VECTORS];
@@ -41,8 +60,12 @@ TN_INLINE void tile_run(const int rows, const int vectors, const tn_matrix_tile 
         }
     }
     const float *b = tile->b, *a = tile->a;
+    /* B itself stands for nothing: it is in the cache as soon as it is used. */
+    uintptr_t ahead = (uintptr_t)(tile->ahead ? tile->ahead : b);
     int64_t k = 0;
     for (; k + chains <= tile->depth; k += chains) {
+        __builtin_prefetch((const void *)ahead, 0, AHEAD_LOCALITY);
+        ahead += (uintptr_t)(chains * tile->ahead_step) * sizeof(float);
         TN_UNROLL for (int u = 0; u < chains; u++) {
             tn_vector weights[TN_MATRIX_VECTORS];
             TN_UNROLL for (int v = 0; v < vectors; v++) weights[v] =
@@ -61,15 +84,12 @@ TN_INLINE void tile_run(const int rows, const int vectors, const tn_matrix_tile 
                 x * tn_vector_load(b + v * TN_LANES);
         }
     }
-    tn_vector results[TN_MATRIX_ROWS * TN_MATRIX_VECTORS];
-    TN_UNROLL for (int m = 0; m < rows; m++) {
-        TN_UNROLL for (int v = 0; v < vectors; v++) {
-            tn_vector sum = sums[0][m][v];
-            TN_UNROLL for (int u = 1; u < chains; u++) sum += sums[u][m][v];
-            results[m * vectors + v] = sum;
-        }
-    }
-    tile_finish(tile, results, rows, vectors);
+    TN_UNROLL for (int u = 1; u < chains; u++) TN_UNROLL for (int m = 0; m < rows; m++)
+        TN_UNROLL for (int v = 0; v < vectors; v++) sums[0][m][v] += sums[u][m][v];
+    if (tile->columns >= vectors * TN_LANES && tile->activation == 0)
+        tile_store(rows, vectors, tile, sums[0]);
+    else
+        tile_finish(tile, sums[0], rows, vectors);
 }
 
 #define TILE(M, V)                                                                                 \

@@ -13,8 +13,15 @@ static int64_t block_columns(const tn_matrix_product *product) {
     return (int64_t)product->level->lanes * product->level->vectors;
 }
 
-void tn_matrix_block_run(const tn_matrix_product *product, const float *packed, int64_t first,
-                         int64_t from, int64_t to) {
+/* Of the next tile, where so many are left. The last two tiles share what is left evenly: one of
+ * few rows would wait for B, which it reads at the speed of the cache. */
+static int64_t tile_rows(int64_t left) {
+    if (left <= TN_MATRIX_ROWS) return left;
+    return left < 2 * TN_MATRIX_ROWS ? (left + 1) / 2 : TN_MATRIX_ROWS;
+}
+
+void tn_matrix_block_run(const tn_matrix_product *product, const float *packed, const float *ahead,
+                         int64_t first, int64_t from, int64_t to) {
     const int64_t lanes = product->level->lanes, width = block_columns(product);
     const int64_t columns = product->columns - first < width ? product->columns - first : width;
     const int64_t vectors = (columns + lanes - 1) / lanes;
@@ -27,11 +34,16 @@ void tn_matrix_block_run(const tn_matrix_product *product, const float *packed, 
                            .activation = product->activation,
                            .alpha = product->alpha,
                            .beta = product->beta};
-    for (int64_t row = from; row < to; row += TN_MATRIX_ROWS) {
-        const int64_t rows = to - row < TN_MATRIX_ROWS ? to - row : TN_MATRIX_ROWS;
+    /* A tile of rows fetches its share of the next block, which all of them together fetch. */
+    const int64_t tiles = (product->rows + TN_MATRIX_ROWS - 1) / TN_MATRIX_ROWS;
+    tile.ahead_step = ahead ? (width + tiles - 1) / tiles : 0;
+    for (int64_t row = from, rows; row < to; row += rows) {
+        rows = tile_rows(to - row);
         const int64_t at = row * product->columns + first;
         tile.a = product->a + row * product->depth;
         tile.output = product->output + at;
+        const int64_t share = row / TN_MATRIX_ROWS * tile.ahead_step; /* columns */
+        tile.ahead = ahead && share < width ? ahead + share * product->depth : NULL;
         tile.residual = product->residual ? product->residual + at : NULL;
         product->level->functions[rows - 1][vectors - 1](&tile);
     }
@@ -45,8 +57,14 @@ static tn_status run_units(void *user, int64_t begin, int64_t end, uint32_t thre
         const int64_t unit = product->reverse ? begin + end - 1 - i : i;
         const int64_t from = unit % units->row_chunks * ROW_CHUNK;
         const int64_t to = from + ROW_CHUNK < product->rows ? from + ROW_CHUNK : product->rows;
-        const int64_t first = unit / units->row_chunks * block_columns(product);
-        tn_matrix_block_run(product, product->packed + first * product->depth, first, from, to);
+        const int64_t width = block_columns(product);
+        const int64_t first = unit / units->row_chunks * width;
+        const int64_t next = product->reverse ? first - width : first + width;
+        const float *ahead = next < 0 || next >= product->columns
+                                 ? NULL
+                                 : product->packed + next * product->depth;
+        tn_matrix_block_run(product, product->packed + first * product->depth, ahead, first, from,
+                            to);
     }
     return TN_OK;
 }

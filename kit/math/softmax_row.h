@@ -21,9 +21,12 @@
         int64_t i = 0;                                                                             \
         for (; i + LANES <= count; i += LANES)                                                     \
             most = vector##_max(most, vector##_load(x + i));                                       \
-        NUMBER value = (NUMBER)-INFINITY;                                                          \
-        for (int k = 0; k < LANES; k++)                                                            \
-            value = value < most[k] ? most[k] : value;                                             \
+        NUMBER lanes[LANES];                                                                       \
+        vector##_store(lanes, most);                                                               \
+        TN_UNROLL for (int half = LANES / 2; half > 0; half /= 2)                                  \
+            TN_UNROLL for (int k = 0; k < half; k++) lanes[k] =                                    \
+                lanes[k] < lanes[k + half] ? lanes[k + half] : lanes[k];                           \
+        NUMBER value = lanes[0];                                                                   \
         for (; i < count; i++)                                                                     \
             value = value < x[i] ? x[i] : value;                                                   \
         return value;                                                                              \
@@ -31,17 +34,21 @@
     TN_INLINE NUMBER prefix##_exponentials(int64_t count, const NUMBER *x, NUMBER offset,          \
                                            NUMBER *y) {                                            \
         vector sums = {0};                                                                         \
-        NUMBER sum = 0;                                                                            \
+        NUMBER lanes[LANES];                                                                       \
         int64_t i = 0;                                                                             \
         for (; i + LANES <= count; i += LANES) {                                                   \
             const vector value = vector##_exp(vector##_load(x + i) - offset);                      \
             vector##_store(y + i, value);                                                          \
             sums += value;                                                                         \
         }                                                                                          \
-        const vector rest = vector##_exp(vector##_load_part(x + i, count - i) - offset);           \
-        vector##_store_part(y + i, rest, count - i);                                               \
-        for (int k = 0; k < LANES; k++)                                                            \
-            sum += sums[k];                                                                        \
+        if (i < count) {                                                                           \
+            const vector rest = vector##_exp(vector##_load_part(x + i, count - i) - offset);       \
+            vector##_store_part(y + i, rest, count - i);                                           \
+        }                                                                                          \
+        vector##_store(lanes, sums);                                                               \
+        TN_UNROLL for (int half = LANES / 2; half > 0; half /= 2)                                  \
+            TN_UNROLL for (int k = 0; k < half; k++) lanes[k] += lanes[k + half];                  \
+        NUMBER sum = lanes[0];                                                                     \
         for (; i < count; i++)                                                                     \
             sum += y[i];                                                                           \
         return sum;                                                                                \

@@ -183,7 +183,8 @@ static void soften(const unit_state *unit, const key_block *block, int64_t row) 
     const float before = unit->largest[row], here = level->largest(count, scores);
     const float largest = here > before ? here : before;
     const float offset = largest == -INFINITY ? 0 : largest;
-    const float factor = expf(before - offset);
+    /* Most rows keep what they have, or have nothing yet. */
+    const float factor = before == offset ? 1 : before == -INFINITY ? 0 : expf(before - offset);
     unit->largest[row] = largest;
     unit->totals[row] = unit->totals[row] * factor + level->exponentials(count, offset, scores);
     if (factor != 1) level->scale(v_depth, factor, unit->sums + row * v_depth);

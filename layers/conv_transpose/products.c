@@ -194,7 +194,7 @@ static void do_chunk(const products_run *run, const float *x, const float *weigh
     for (int64_t at = 0; at < count; at += width) {
         tn_matrix_pack(run->level, run->channels, count - at < width ? count - at : width,
                        x + first + at, run->plane, 1, 1.0f, scratch);
-        tn_matrix_block_run(&product, scratch, at, 0, product.rows);
+        tn_matrix_block_run(&product, scratch, NULL, at, 0, product.rows);
     }
     for (int64_t f = 0; f < filters; f++)
         for (int64_t tap = 0; tap < run->taps; tap++)

@@ -122,7 +122,7 @@ static void multiply(const deform_job *job, int64_t image, int64_t first, int64_
             .rows = filters,
             .depth = depth,
             .columns = geometry->positions};
-        tn_matrix_block_run(&product, panel + group * depth * columns, first, 0, filters);
+        tn_matrix_block_run(&product, panel + group * depth * columns, NULL, first, 0, filters);
         for (int64_t row = 0; b && row < filters; row++)
             for (int64_t j = 0; j < count; j++)
                 output[row * geometry->positions + first + j] +=

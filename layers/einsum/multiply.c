@@ -39,7 +39,7 @@ static tn_status do_blocks(void *user, int64_t begin, int64_t end, uint32_t thre
                        (const float *)(const void *)operand_at(run, &run->right, batch) +
                            first * run->right.stride,
                        run->right.depth_stride, run->right.stride, 1.0f, panel);
-        tn_matrix_block_run(&product, panel, first, 0, s->row_count);
+        tn_matrix_block_run(&product, panel, NULL, first, 0, s->row_count);
     }
     return TN_OK;
 }

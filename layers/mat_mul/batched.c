@@ -86,7 +86,7 @@ static void do_block(const batched_run *run, const tn_broadcast_rows *products, 
                                        .activation = run->epilogue.activation,
                                        .alpha = run->epilogue.alpha,
                                        .beta = run->epilogue.beta};
-    tn_matrix_block_run(&product, panel, first, 0, sizes->rows);
+    tn_matrix_block_run(&product, panel, NULL, first, 0, sizes->rows);
 }
 
 static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t thread) {

@@ -34,6 +34,10 @@ typedef struct tn_matrix_tile {
     int64_t columns;       /* valid ones of the tile */
     uint32_t activation;
     float alpha, beta;
+    /* What is read next is fetched into the cache meanwhile: from `ahead` on, `ahead_step` floats
+     * for each of the depth's. Null: nothing. */
+    const float *ahead;
+    int64_t ahead_step;
 } tn_matrix_tile;
 
 typedef void (*tn_matrix_function)(const tn_matrix_tile *tile);
