@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of runs that share threads: first in, first out. Declared in
- * shared_threads.h. */
+/*
+ * The queue of runs that share threads: first in, first out. A run that gives its threads back hands
+ * them to the first that waits, which alone is woken. Declared in shared_threads.h.
+ */
 #include "device/cpu/shared_threads.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
+#include "device/cpu/futex.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <time.h>
 
 #define ASK_AFTER_NS 5000000 /* a cancel, which may come from a signal handler, wakes nobody */
 
@@ -16,14 +17,14 @@
 typedef struct waiting {
     struct waiting *next;
     uint32_t count;
-    bool is_admitted;
+    bool is_admitted;   /* under the lock: off the list, and its threads are taken */
+    atomic_uint may_go; /* the futex it sleeps on; once it is set, this may be gone */
 } waiting;
 
 struct tn_threads {
     atomic_uint references;
     uint32_t count;
     pthread_mutex_t lock; /* of all below */
-    pthread_cond_t changed;
     uint32_t free;
     waiting *first, *last;
 };
@@ -34,14 +35,9 @@ tn_status tn_threads_create(uint32_t count, tn_threads **out_threads) {
     TN_TRY(tn_options_check_threads(count, "tn_threads_create"));
     tn_threads *threads = tn_allocate_zero(tn_allocator_default(), 1, sizeof(*threads));
     if (!threads) return tn_fail_memory("threads");
-    pthread_condattr_t monotonic;
     atomic_init(&threads->references, 1);
     threads->count = threads->free = count ? count : tn_cpu_core_count();
     pthread_mutex_init(&threads->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&threads->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
     *out_threads = threads;
     return TN_OK;
 }
@@ -53,7 +49,6 @@ tn_threads *tn_threads_retain(tn_threads *threads) {
 
 void tn_threads_release(tn_threads *threads) {
     if (!threads || atomic_fetch_sub(&threads->references, 1) != 1) return;
-    pthread_cond_destroy(&threads->changed);
     pthread_mutex_destroy(&threads->lock);
     tn_deallocate(tn_allocator_default(), threads);
 }
@@ -70,21 +65,34 @@ uint32_t tn_threads_free(tn_threads *threads) {
     return free_now;
 }
 
-/* Admits those that came first, as far as there are threads. [holds the lock] */
-static void admit(tn_threads *threads) {
-    bool is_any = false;
+/* Those that came first, as far as there are threads, as a list. [holds the lock] */
+static waiting *admit(tn_threads *threads) {
+    waiting *admitted = NULL, **end = &admitted;
     while (threads->first && threads->first->count <= threads->free) {
         waiting *next = threads->first;
         threads->free -= next->count;
         threads->first = next->next;
         if (!threads->first) threads->last = NULL;
-        next->is_admitted = is_any = true;
+        next->is_admitted = true;
+        *end = next;
+        end = &next->next;
     }
-    if (is_any) pthread_cond_broadcast(&threads->changed);
+    *end = NULL;
+    return admitted;
 }
 
-/* [holds the lock] */
-static void leave(tn_threads *threads, waiting *own) {
+/* Without the lock, which those that are woken may need at once. */
+static void wake_all(waiting *admitted) {
+    while (admitted) {
+        atomic_uint *may_go = &admitted->may_go;
+        admitted = admitted->next;
+        atomic_store(may_go, 1);
+        tn_futex_wake(may_go);
+    }
+}
+
+/* Off the list; answers who may begin instead. [holds the lock] */
+static waiting *leave(tn_threads *threads, const waiting *own) {
     waiting *before = NULL;
     for (waiting *at = threads->first; at && at != own; at = at->next)
         before = at;
@@ -93,42 +101,45 @@ static void leave(tn_threads *threads, waiting *own) {
     else
         threads->first = own->next;
     if (threads->last == own) threads->last = before;
-    admit(threads);
+    return admit(threads);
 }
 
-static struct timespec soon(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    time.tv_nsec += ASK_AFTER_NS;
-    time.tv_sec += time.tv_nsec / 1000000000;
-    time.tv_nsec %= 1000000000;
-    return time;
+/* False: it was admitted before, and is about to be woken. */
+static bool leave_if_waiting(tn_threads *threads, const waiting *own) {
+    pthread_mutex_lock(&threads->lock);
+    const bool leaves = !own->is_admitted;
+    waiting *admitted = leaves ? leave(threads, own) : NULL;
+    pthread_mutex_unlock(&threads->lock);
+    wake_all(admitted);
+    return leaves;
 }
 
 bool tn_threads_take(tn_threads *threads, uint32_t count, bool (*is_cancelled)(const void *user),
                      const void *user) {
     waiting own = {.count = count < threads->count ? count : threads->count};
     pthread_mutex_lock(&threads->lock);
-    /* It is off the list before this returns. */
-    if (threads->last)
-        threads->last->next = &own; /* cppcheck-suppress autoVariables */
-    else
-        threads->first = &own; /* cppcheck-suppress autoVariables */
-    threads->last = &own;      /* cppcheck-suppress autoVariables */
-    admit(threads);
-    bool is_ended = false;
-    while (!own.is_admitted && !(is_ended = is_cancelled(user))) {
-        const struct timespec until = soon();
-        pthread_cond_timedwait(&threads->changed, &threads->lock, &until);
+    const bool is_free = !threads->first && own.count <= threads->free;
+    if (is_free) {
+        threads->free -= own.count;
+    } else { /* it is off the list before this returns */
+        if (threads->last)
+            threads->last->next = &own; /* cppcheck-suppress autoVariables */
+        else
+            threads->first = &own; /* cppcheck-suppress autoVariables */
+        threads->last = &own;      /* cppcheck-suppress autoVariables */
     }
-    if (is_ended) leave(threads, &own);
     pthread_mutex_unlock(&threads->lock);
-    return !is_ended;
+    while (!is_free && !atomic_load(&own.may_go)) {
+        if (is_cancelled(user) && leave_if_waiting(threads, &own)) return false;
+        tn_futex_wait(&own.may_go, 0, ASK_AFTER_NS);
+    }
+    return true;
 }
 
 void tn_threads_give(tn_threads *threads, uint32_t count) {
     pthread_mutex_lock(&threads->lock);
     threads->free += count < threads->count ? count : threads->count;
-    admit(threads);
+    waiting *admitted = admit(threads);
     pthread_mutex_unlock(&threads->lock);
+    wake_all(admitted);
 }

@@ -15,13 +15,12 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
+#include "device/cpu/futex.h"
 #include "device/cpu/parallel_job.h"
 #include "device/cpu/thread_start.h"
 
-#include <linux/futex.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* How long a worker looks for the next loop, and a caller for the end of its own. Between two loops
@@ -53,16 +52,6 @@ struct tn_workers {
     worker workers[MOST_WORKERS];
 };
 
-/* --- waiting --- */
-
-static void futex_wait(atomic_uint *word, unsigned value) {
-    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
-}
-
-static void futex_wake(atomic_uint *word) {
-    (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
 /* Whether there may be a processor for a worker beside all callers. */
 static bool has_processor(tn_workers *all) {
     return atomic_load_explicit(&all->callers, memory_order_relaxed) < all->processors;
@@ -86,7 +75,7 @@ static void sleep_until_woken(worker *self) {
     const unsigned wakes = atomic_load(&self->wakes);
     uintptr_t expected = IDLE;
     if (!atomic_compare_exchange_strong(&self->state, &expected, ASLEEP)) return;
-    if (!atomic_load(&self->all->is_ending)) futex_wait(&self->wakes, wakes);
+    if (!atomic_load(&self->all->is_ending)) tn_futex_wait(&self->wakes, wakes, UINT64_MAX);
     expected = ASLEEP;
     atomic_compare_exchange_strong(&self->state, &expected, IDLE);
 }
@@ -110,7 +99,7 @@ static tn_parallel_job *next_job(worker *self) {
 /* The worker's last look at a job. Only the futex's address is used after the caller may have gone.
  */
 static void leave_job(tn_parallel_job *job) {
-    if (atomic_fetch_sub(&job->attending, 1) == (CALLER_SLEEPS | 1u)) futex_wake(&job->attending);
+    if (atomic_fetch_sub(&job->attending, 1) == (CALLER_SLEEPS | 1u)) tn_futex_wake(&job->attending);
 }
 
 static void *worker_main(void *user) {
@@ -149,7 +138,7 @@ static bool offer(worker *to, tn_parallel_job *job) {
     }
     if (state == ASLEEP) {
         atomic_fetch_add(&to->wakes, 1);
-        futex_wake(&to->wakes);
+        tn_futex_wake(&to->wakes);
     }
     return true;
 }
@@ -187,7 +176,7 @@ static void wait_for_workers(tn_parallel_job *job) {
     } while (tn_now_ns() < until);
     unsigned left = atomic_fetch_or(&job->attending, CALLER_SLEEPS) | CALLER_SLEEPS;
     for (; left != CALLER_SLEEPS; left = atomic_load(&job->attending))
-        futex_wait(&job->attending, left);
+        tn_futex_wait(&job->attending, left, UINT64_MAX);
 }
 
 /* Where callers are fewer than processors each may have all that its loop has parts for. */
@@ -238,7 +227,7 @@ void tn_workers_destroy(tn_workers *workers) {
     atomic_store(&workers->is_ending, true);
     for (uint32_t i = 0; i < started && workers->process == getpid(); i++) {
         atomic_fetch_add(&workers->workers[i].wakes, 1);
-        futex_wake(&workers->workers[i].wakes);
+        tn_futex_wake(&workers->workers[i].wakes);
         pthread_join(workers->workers[i].thread, NULL);
     }
     const tn_allocator allocator = workers->allocator;
