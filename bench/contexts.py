@@ -6,8 +6,9 @@
 
 One engine (session, compiled model) of that many threads, which so many callers share, each on a thread of its own with a context (an infer
 request) of its own, in a process of its own: first with the machine as it is, then beside a process for each processor that computes all the
-time. Printed are runs a second of all callers, the median and the 99th percentile of milliseconds, and the second over the first; of several
-rounds the median of each. Without models LeNet; it takes a second and a half for each figure, half a minute to a minute in all. Needs numpy,
+time. "In order": an engine of one thread, whose runs share as many threads as there are processors (tn_threads) and begin in the order in
+which they come. Printed are runs a second of all callers, the median and the 99th percentile of milliseconds, and the second over the first;
+of several rounds the median of each. Without models LeNet; it takes a second and a half for each figure, half a minute to a minute in all. Needs numpy,
 onnx and onnxruntime (.venv has them after `make test`); OpenVINO is left out where it is not installed."""
 import argparse
 import importlib.util
@@ -19,6 +20,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+TENON = ("tenon", "tenon in order")
 COLUMNS = ("runs a second", "median, ms", "p99, ms", "p99 / median")
 
 # Arguments: the engine's name, model, threads, callers, seconds. Prints runs a second, median and 99th percentile.
@@ -92,11 +94,12 @@ def output_of(command):
 
 
 def measure(engine, model, plan, callers, options):
-    if engine != "tenon":
+    if engine not in TENON:
         return [float(word) for word in output_of([sys.executable, "-c", PEER, engine, model, str(options.threads), str(callers),
                                                    str(options.seconds)]).split()]
-    text = output_of([f"{options.bin}/tenon", "bench", plan, "-t", str(options.threads), "--contexts", str(callers),
-                      "--seconds", str(options.seconds)])
+    in_order = [] if engine == "tenon" else ["--shared-threads", str(len(os.sched_getaffinity(0)))]
+    text = output_of([f"{options.bin}/tenon", "bench", plan, "-t", str(1 if in_order else options.threads), "--contexts", str(callers),
+                      "--seconds", str(options.seconds), *in_order])
     found = dict(re.findall(r"(\w+)=([\d.]+)", text.splitlines()[-1]))
     return [float(found["runs"]) / options.seconds, float(found["median_ms"]), float(found["p99_ms"])]
 
@@ -111,7 +114,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--build-option", action="append", default=[], help="passed on to `tenon build`")
     options = parser.parse_args()
-    engines = ["tenon", "onnxruntime"] + (["openvino"] if importlib.util.find_spec("openvino") else [])
+    engines = [*TENON, "onnxruntime"] + (["openvino"] if importlib.util.find_spec("openvino") else [])
     with tempfile.TemporaryDirectory(prefix="tenon-contexts.") as folder:
         for model in options.models:
             name, plan = os.path.basename(model).removesuffix(".onnx"), f"{folder}/network.plan"

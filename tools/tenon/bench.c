@@ -16,6 +16,7 @@ static const char help[] =
     "  -t, --threads N       threads of the engine\n"
     "      --seconds S       how long to measure (default 1); 0: one inference\n"
     "      --contexts N      that run at once, each on a thread of its own\n"
+    "      --shared-threads N   threads that they share: runs begin in the order in which they come, while there are any\n"
     "      --profile         the time of each node\n"
     "      --html FILE       with --profile: a page with the network, the time of each node and "
     "the "
@@ -252,7 +253,7 @@ static int bench(tn_runtime *runtime, tn_engine *engine, const cli_options *opti
 int command_bench(int argc, char **argv) {
     cli_options options;
     int code =
-        cli_options_read(argc, argv, "pPwsbiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzZeH06", &options);
+        cli_options_read(argc, argv, "pPwsbiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzZeH067", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

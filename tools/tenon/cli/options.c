@@ -93,6 +93,8 @@ static const option_row rows[] = {
     {'4', false, OPTION_TEXT, "missing", MEMBER(missing), NULL},
     {'5', false, OPTION_FLAG, "embed-libraries", MEMBER(embed_libraries), NULL},
     {'6', false, OPTION_LIST, "trust-embedded", MEMBER(trusted), NULL},
+    {'7', false, OPTION_COUNT, "shared-threads", MEMBER(shared_threads),
+     "a number of threads up to 1024"},
 };
 #undef MEMBER
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))

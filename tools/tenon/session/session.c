@@ -79,11 +79,12 @@ tn_status session_load_embedded(tn_runtime *runtime, const char *path, const cli
     return tn_runtime_load_embedded(runtime, path, &embedded, NULL);
 }
 
-tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_options *options,
-                          bool with_timing, int *out_exit) {
-    const tn_engine_options engine_options = session_engine_options(options);
+static tn_engine *load_engine(tn_runtime *runtime, const char *path, const cli_options *options,
+                              bool with_timing, tn_threads *threads, int *out_exit) {
+    tn_engine_options engine_options = session_engine_options(options);
     tn_engine *engine = NULL;
     tn_status status;
+    engine_options.shared_threads = threads;
     if (model_is_named(path)) {
         cli_options build = *options;
         build.no_timing |= !with_timing || options->isolate; /* timings would run here */
@@ -97,6 +98,19 @@ tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_optio
         if (status == TN_OK) status = tn_engine_load(runtime, path, &engine_options, &engine);
     }
     if (status != TN_OK) *out_exit = cli_fail(path);
+    return engine;
+}
+
+tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_options *options,
+                          bool with_timing, int *out_exit) {
+    tn_threads *threads = NULL;
+    if (options->shared_threads > 0 &&
+        tn_threads_create(options->shared_threads, &threads) != TN_OK) {
+        *out_exit = cli_fail(path);
+        return NULL;
+    }
+    tn_engine *engine = load_engine(runtime, path, options, with_timing, threads, out_exit);
+    tn_threads_release(threads); /* the engine holds them */
     return engine;
 }
 
