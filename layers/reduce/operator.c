@@ -271,10 +271,9 @@ static const char *const sums_as_input[] = {
     static tn_status prefix##_run(tn_call *call) {                                                 \
         return tn_reduce_compute_parallel(call, &prefix##_function);                               \
     }                                                                                              \
-    static const tn_kernel prefix##_any = {                                                        \
-        TN_KERNEL_BEGIN("cpu", "", name, "lanes_of_any_type", 1,                                   \
-                        "Any axes and types, lane by lane, on all threads."),                      \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_FALLBACK, .run = prefix##_run};              \
+    TN_CPU_KERNEL_OF(prefix##_any, TN_KERNEL_DETERMINISTIC | TN_KERNEL_FALLBACK, "", name,         \
+                     "lanes_of_any_type", "Any axes and types, lane by lane, on all threads.",     \
+                     .run = prefix##_run);                                                         \
     static const tn_port prefix##_inputs[] = {                                                     \
         TN_PORT("data", "T:" types, 0, "any tensor"),                                              \
         TN_PORT("axes", "i64", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED, "axes to reduce")};        \
@@ -305,50 +304,16 @@ REDUCTION(reduce_sum, "ReduceSum", 13, "number", "Sums along axes.", "the sums; 
 REDUCTION(reduce_sum_square, "ReduceSumSquare", 18, "number", "Sums of squares along axes.",
           "the sums; integers wrap", lanes_as_field, as_input);
 
-#define KERNELS(...) TN_REDUCE_KERNELS(__VA_ARGS__);
-#include "reduce/kernels.h"
-#undef KERNELS
-
-/* In any type (kit/reduce/reduce_types.h): what joins two cells, what is done with them before, and
- * with the result. */
-#define TYPES(prefix, name, combine, map, finish)                                                  \
+#define FLOATS(...) TN_REDUCE_KERNELS(__VA_ARGS__);
+#define TYPES(prefix, name, combine, map, finish, ...)                                             \
     TN_REDUCE_TYPES_KERNELS(prefix##_types, name, TN_COMBINE_##combine, TN_REDUCE_TYPES_##map,     \
-                            TN_REDUCE_TYPES_##finish)
-TYPES(reduce_l1, "ReduceL1", ADD, ABSOLUTE, AS_IT_IS);
-TYPES(reduce_l2, "ReduceL2", ADD, SQUARE, ROOT);
-TYPES(reduce_log_sum, "ReduceLogSum", ADD, PLAIN, LOG);
-TYPES(reduce_log_sum_exp, "ReduceLogSumExp", ADD, PLAIN, LOG_SUM_EXP);
-TYPES(reduce_max, "ReduceMax", MAX, PLAIN, AS_IT_IS);
-TYPES(reduce_mean, "ReduceMean", ADD, PLAIN, MEAN);
-TYPES(reduce_min, "ReduceMin", MIN, PLAIN, AS_IT_IS);
-TYPES(reduce_prod, "ReduceProd", MUL, PLAIN, AS_IT_IS);
-TYPES(reduce_sum, "ReduceSum", ADD, PLAIN, AS_IT_IS);
-TYPES(reduce_sum_square, "ReduceSumSquare", ADD, SQUARE, AS_IT_IS);
-#undef TYPES
-
-#define KERNELS(prefix, ...) TN_LEVEL_LIST(prefix),
-static const tn_kernel *const reduce_kernels[] = {
+                            TN_REDUCE_TYPES_##finish);
 #include "reduce/kernels.h"
-    TN_LEVEL_LIST(reduce_l1_types),
-    TN_LEVEL_LIST(reduce_l2_types),
-    TN_LEVEL_LIST(reduce_log_sum_types),
-    TN_LEVEL_LIST(reduce_log_sum_exp_types),
-    TN_LEVEL_LIST(reduce_max_types),
-    TN_LEVEL_LIST(reduce_mean_types),
-    TN_LEVEL_LIST(reduce_min_types),
-    TN_LEVEL_LIST(reduce_prod_types),
-    TN_LEVEL_LIST(reduce_sum_types),
-    TN_LEVEL_LIST(reduce_sum_square_types),
-    &reduce_l1_any,
-    &reduce_l2_any,
-    &reduce_log_sum_any,
-    &reduce_log_sum_exp_any,
-    &reduce_max_any,
-    &reduce_mean_any,
-    &reduce_min_any,
-    &reduce_prod_any,
-    &reduce_sum_any,
-    &reduce_sum_square_any,
+
+static const tn_kernel *const reduce_kernels[] = {
+#define FLOATS(prefix, ...) TN_LEVEL_LIST(prefix),
+#define TYPES(prefix, ...)  TN_LEVEL_LIST(prefix##_types), &prefix##_any,
+#include "reduce/kernels.h"
 };
 TN_LAYER(reduce,
          TN_OPERATORS(&reduce_l1_1, &reduce_l1_18, &reduce_l2_1, &reduce_l2_18, &reduce_log_sum_1,
