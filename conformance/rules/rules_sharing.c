@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NODES_OF_A_FIELD = 2 }; /* that are tried beside the case's */
-
 /* The second node's constants become the first one's; false: they are others. */
 static bool share_constants(const tn_probe *first, tn_probe *second) {
     uint32_t shared = 0;
@@ -121,33 +119,6 @@ static bool try_beside(const tn_test *other, const tn_change *change, tn_subject
     return true;
 }
 
-/* Whether the case has the value, by its text or by default. */
-static bool is_own_value(const tn_test *test, const tn_field *field, const char *value) {
-    const char *given = tn_variant_given(test->text, field->name);
-    const char *own = given ? given + strlen(field->name) + 1 : field->fallback;
-    const size_t length = strlen(value);
-    return own && strncmp(own, value, length) == 0 &&
-           (own[length] == 0 || own[length] == ' ' || own[length] == '|');
-}
-
-static void try_fields(const tn_test *test, tn_subject *first, tn_verdict *verdict) {
-    const tn_change copy = {.axis = -1};
-    for (uint32_t i = 0; i < test->op->field_count; i++) {
-        const tn_field *field = tn_fields_at(test->op, i);
-        char text[TN_VARIANT_TEXT];
-        tn_variant_values v;
-        uint32_t tried = 0;
-        tn_variant_list(test, field, false, &v);
-        for (size_t k = 0; k < v.count && tried < NODES_OF_A_FIELD; k++) {
-            tn_test other = *test;
-            other.text = text;
-            if (!is_own_value(test, field, v.texts[k]) &&
-                tn_variant_with(test->text, field->name, v.texts[k], text))
-                tried += try_beside(&other, &copy, first, verdict);
-        }
-    }
-}
-
 /* One axis longer, as far as constants stay as they are. */
 static void try_shapes(const tn_test *test, tn_subject *first, tn_verdict *verdict) {
     const tn_shape *shape = first->c.input_count > 0 ? &first->c.inputs[0].shape : NULL;
@@ -175,7 +146,7 @@ void tn_rule_run_sharing(const tn_test *test, tn_verdict *verdict) {
     tn_subject first;
     if (!kernel || !(kernel->prepare || kernel->open || kernel->reshape)) return;
     if (!tn_test_subject(test, &copy, &first, verdict)) return;
-    try_fields(test, &first, verdict);
+    tn_variant_try_fields(test, try_beside, &first, verdict);
     try_shapes(test, &first, verdict);
     try_combinations(test, &first, verdict);
     if (test->are_constant) try_beside(test, &drawn, &first, verdict);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NODES_OF_A_FIELD = 2, OTHER_CASES = 3 };
+enum { OTHER_CASES = 3 };
 
 /* A whole life at the stead's addresses, compared with `alone`. */
 static void live(tn_stead *stead, tn_subject *subject, const tn_outcome *alone,
@@ -57,23 +57,6 @@ static bool try_after(const tn_test *other, const tn_change *change, tn_subject 
     return true;
 }
 
-static void try_fields(const tn_test *test, tn_subject *first, tn_verdict *verdict) {
-    const tn_change copy = {.axis = -1};
-    for (uint32_t i = 0; i < test->op->field_count; i++) {
-        const tn_field *field = tn_fields_at(test->op, i);
-        char text[TN_VARIANT_TEXT];
-        tn_variant_values v;
-        uint32_t tried = 0;
-        tn_variant_list(test, field, false, &v);
-        for (size_t k = 0; k < v.count && tried < NODES_OF_A_FIELD; k++) {
-            tn_test other = *test;
-            other.text = text;
-            if (tn_variant_with(test->text, field->name, v.texts[k], text))
-                tried += try_after(&other, &copy, first, verdict);
-        }
-    }
-}
-
 /* The operator's other cases, which have several fields otherwise. */
 static void try_cases(const tn_test *test, tn_subject *first, tn_verdict *verdict) {
     const tn_change copy = {.axis = -1};
@@ -95,7 +78,7 @@ void tn_rule_run_in_stead(const tn_test *test, tn_verdict *verdict) {
                     drawn = {.seed = test->seed + 1, .values = TN_VALUES_WIDE, .axis = -1};
     tn_subject first;
     if (!is_of_fields(test->op) || !tn_test_subject(test, &copy, &first, verdict)) return;
-    try_fields(test, &first, verdict);
+    tn_variant_try_fields(test, try_after, &first, verdict);
     if (test->op->field_count > 0) try_cases(test, &first, verdict);
     if (test->are_constant) try_after(test, &drawn, &first, verdict);
     tn_subject_destroy(&first);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other fields for a case; see variants.h. */
+#include "plugin/fields/fields.h"
 #include "variants.h"
 
 #include <math.h>
@@ -324,4 +325,36 @@ void tn_variant_list(const tn_test *test, const tn_field *field, bool is_large,
     if (type == TN_FIELD_STRING && !field->choices && !is_large) add_nearly(v, test, field);
     if ((type == TN_FIELD_STRING || type == TN_FIELD_STRINGS) && !field->choices && !is_large)
         add_related(v, test, field);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * nodes of them */
+
+/* Whether the case has the value, by its text or by default. */
+static bool is_own_value(const tn_test *test, const tn_field *field, const char *value) {
+    const char *given = tn_variant_given(test->text, field->name);
+    const char *own = given ? given + strlen(field->name) + 1 : field->fallback;
+    const size_t length = strlen(value);
+    return own && strncmp(own, value, length) == 0 &&
+           (own[length] == 0 || own[length] == ' ' || own[length] == '|');
+}
+
+void tn_variant_try_fields(const tn_test *test, tn_variant_try try_node, tn_subject *first,
+                           tn_verdict *verdict) {
+    enum { NODES_OF_A_FIELD = 2 };
+    const tn_change copy = {.axis = -1};
+    for (uint32_t i = 0; i < test->op->field_count; i++) {
+        const tn_field *field = tn_fields_at(test->op, i);
+        char text[TN_VARIANT_TEXT];
+        tn_variant_values v;
+        uint32_t tried = 0;
+        tn_variant_list(test, field, false, &v);
+        for (size_t k = 0; k < v.count && tried < NODES_OF_A_FIELD; k++) {
+            tn_test other = *test;
+            other.text = text;
+            if (!is_own_value(test, field, v.texts[k]) &&
+                tn_variant_with(test->text, field->name, v.texts[k], text))
+                tried += try_node(&other, &copy, first, verdict);
+        }
+    }
 }

@@ -30,6 +30,14 @@ void tn_variant_list(const tn_test *test, const tn_field *field, bool is_large,
  * large; or `all` of them. `out` has TN_VARIANT_TEXT bytes. */
 void tn_variant_draw(const tn_test *test, bool all, uint64_t *random, char *out);
 
+/* What tries the node of another case beside the node of this one, or after it; answers whether
+ * there was one. */
+typedef bool (*tn_variant_try)(const tn_test *other, const tn_change *change, tn_subject *first,
+                               tn_verdict *verdict);
+/* The case with other values of one field than its own, two values a field. */
+void tn_variant_try_fields(const tn_test *test, tn_variant_try try_node, tn_subject *first,
+                           tn_verdict *verdict);
+
 /* What is checked of one variant; it asks for its subject by tn_test_subject, with this change. */
 typedef void (*tn_claim)(const tn_test *test, const tn_change *change, tn_verdict *verdict);
 
