@@ -4,15 +4,12 @@
  * may index with a program's numbers, every value is there when it is read, and every node's work
  * is done once. What kernels and operators make of it is checked where they are called.
  */
-#include "tensor/quantization.h"
 #include "base/status.h"
-#include "program/calibration_table.h"
 #include "program/node_call.h"
-#include "program/program.h"
+#include "program/check/program_check.h"
 #include "plugin/sequences/kinds.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 typedef struct program_checker {
     const tn_program *program;
@@ -25,74 +22,6 @@ typedef struct program_checker {
 
 static tn_status fail_step(uint32_t step, const char *why) {
     return tn_fail(TN_ERROR_FORMAT, "step %" PRIu32 " of the program %s", step, why);
-}
-
-/* As callers provide it, and constants: these an engine has in both memories. */
-static bool is_own_linear(const tn_program_value *value, const tn_graph_tensor *tensor) {
-    return (value->space == TN_SPACE_HOST || tensor->is_constant) && value->format == TN_LINEAR &&
-           !value->quantization &&
-           (value->type == tensor->type || value->type == TN_NONE || tensor->type == TN_NONE);
-}
-
-/* One scale that numbers can be divided by. */
-static bool is_quantization_sound(const tn_program_value *value) {
-    const tn_quantization *quantization = value->quantization;
-    if (!quantization) return true;
-    return (value->type == TN_I8 || value->type == TN_U8) &&
-           tn_quantization_is_plain(quantization) &&
-           tn_calibration_table_is_scale((float)tn_quantization_scale(quantization, 0));
-}
-
-static bool has_device(const tn_program *program) {
-    return program->device && strcmp(program->device, "cpu") != 0;
-}
-
-static tn_status check_values(program_checker *checker) {
-    const tn_program *program = checker->program;
-    for (uint32_t v = 0; v < program->value_count; v++) {
-        const tn_program_value *value = &program->values[v];
-        if (value->tensor >= checker->graph->tensor_count || !tn_format_is_valid(value->format) ||
-            value->space > (has_device(program) ? TN_SPACE_DEVICE : TN_SPACE_HOST) ||
-            (value->type != TN_NONE && !tn_type_is_valid(value->type)))
-            return tn_fail(TN_ERROR_FORMAT, "value %" PRIu32 " of the program is damaged", v);
-        const tn_graph_tensor *tensor = &checker->graph->tensors[value->tensor];
-        if ((value->type == TN_STRING || tensor->type == TN_STRING) &&
-            (value->space != TN_SPACE_HOST || value->format != TN_LINEAR))
-            return tn_fail(TN_ERROR_FORMAT,
-                           "value %" PRIu32 " of the program is of strings, which are linear and "
-                           "in the host's memory",
-                           v);
-        if (tn_graph_kind(checker->graph, value->tensor) &&
-            (value->format != TN_LINEAR || value->space != TN_SPACE_HOST || value->quantization))
-            return tn_fail(TN_ERROR_FORMAT,
-                           "value %" PRIu32
-                           " of the program is %s, stored as only dense tensors are",
-                           v, tn_kind_name(tn_graph_kind(checker->graph, value->tensor)));
-        if (!is_quantization_sound(value) || !tn_program_value_fits(value, tensor->type))
-            return tn_fail(TN_ERROR_FORMAT,
-                           "value %" PRIu32 " of the program has a damaged type or scale", v);
-        if ((tensor->is_constant || tensor->is_input) && is_own_linear(value, tensor))
-            checker->is_made[v] = true;
-    }
-    return TN_OK;
-}
-
-static bool is_port_value(const program_checker *checker, uint32_t value, tn_tensor_id tensor) {
-    return value < checker->program->value_count &&
-           checker->program->values[value].tensor == tensor &&
-           checker->program->values[value].space == TN_SPACE_HOST &&
-           is_own_linear(&checker->program->values[value], &checker->graph->tensors[tensor]);
-}
-
-static tn_status check_ports(const program_checker *checker) {
-    const tn_graph *graph = checker->graph;
-    for (size_t i = 0; i < graph->input_count; i++)
-        if (!is_port_value(checker, checker->program->input_values[i], graph->inputs[i]))
-            return tn_fail(TN_ERROR_FORMAT, "the program has no value for input %zu", i);
-    for (size_t i = 0; i < graph->output_count; i++)
-        if (!is_port_value(checker, checker->program->output_values[i], graph->outputs[i]))
-            return tn_fail(TN_ERROR_FORMAT, "the program has no value for output %zu", i);
-    return TN_OK;
 }
 
 /* A value read for tensor `wanted` (TN_NO_TENSOR: absent). */
@@ -294,7 +223,8 @@ static tn_status check_node_step(program_checker *checker, uint32_t index) {
         return fail_step(index, "fuses what it cannot");
     if (step->kind == TN_STEP_VIEW && (step->absorbed_count > 0 || !tn_graph_node_is_view(node)))
         return fail_step(index, "is a view of something that is none");
-    if (step->is_device && (!step->kernel || step->is_host || !has_device(checker->program)))
+    if (step->is_device &&
+        (!step->kernel || step->is_host || !tn_program_has_device(checker->program)))
         return fail_step(index, "is for a device that it cannot be for");
     if (tn_graph_node_has_kinds(node) &&
         (step->is_device || step->is_in_place || step->aliased || step->absorbed_count > 0 ||
@@ -402,8 +332,7 @@ tn_status tn_program_check(const tn_program *program, const tn_graph *graph) {
     checker.is_done = tn_allocate_zero(graph->allocator, graph->node_count + 1, sizeof(bool));
     if (!checker.is_made || !checker.is_own || !checker.last_read || !checker.is_done)
         TN_GO(tn_fail_memory("the check of a program"));
-    TN_GO(check_values(&checker));
-    TN_GO(check_ports(&checker));
+    TN_GO(tn_program_check_values(program, graph, checker.is_made));
     TN_GO(check_steps(&checker));
 done:
     tn_deallocate(graph->allocator, checker.is_made);
