@@ -33,32 +33,21 @@ tn_status tn_combine_rows(tn_call *call, tn_broadcast_rows *rows, int64_t *out_e
 
 #define TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, level)               \
     static const tn_combine_kernel_user prefix##_user_##level = {&tn_rows_##level, number};        \
-    static const tn_kernel prefix##_##level = {                                                    \
-        TN_KERNEL_BEGIN("cpu", "", operator_name, "rows_" #level, 1,                               \
-                        "Rows of floats on all threads."),                                         \
-        .minimum_version = first_version,                                                          \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE,              \
-        .absorbs = TN_ROW_ABSORBS,                                                                 \
-        TN_COMBINATIONS(tn_combine_kernel_combinations),                                           \
-        .accepts = tn_combine_kernel_accepts,                                                      \
-        .prepare = tn_combine_kernel_prepare,                                                      \
-        .release = tn_kernel_state_destroy,                                                        \
-        .run = tn_combine_kernel_run,                                                              \
-        .user = (void *)(uintptr_t)&prefix##_user_##level};                                        \
-    static const tn_kernel prefix##_bytes_##level = {                                              \
-        TN_KERNEL_BEGIN("cpu", "", operator_name, "int8_" #level, 1,                               \
-                        "Rows of 8-bit elements on all threads."),                                 \
-        .minimum_version = first_version,                                                          \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .absorbs = TN_ROW_ABSORBS,                                                                 \
-        TN_COMBINATIONS(tn_combine_bytes_combinations),                                            \
-        .accepts = tn_combine_bytes_accepts,                                                       \
-        .prepare = tn_combine_kernel_prepare,                                                      \
-        .release = tn_kernel_state_destroy,                                                        \
-        .run = tn_combine_bytes_run,                                                               \
-        .user = (void *)(uintptr_t)&prefix##_user_##level}
+    TN_CPU_KERNEL_OF(                                                                              \
+        prefix##_##level, TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE, "",  \
+        operator_name, "rows_" #level, "Rows of floats on all threads.",                           \
+        .minimum_version = first_version, .requires_features = TN_KIT_FEATURES_##level,            \
+        .absorbs = TN_ROW_ABSORBS, TN_COMBINATIONS(tn_combine_kernel_combinations),                \
+        .accepts = tn_combine_kernel_accepts, .prepare = tn_combine_kernel_prepare,                \
+        .release = tn_kernel_state_destroy, .run = tn_combine_kernel_run,                          \
+        .user = (void *)(uintptr_t)&prefix##_user_##level);                                        \
+    TN_CPU_KERNEL(prefix##_bytes_##level, "", operator_name, "int8_" #level,                       \
+                  "Rows of 8-bit elements on all threads.", .minimum_version = first_version,      \
+                  .requires_features = TN_KIT_FEATURES_##level, .absorbs = TN_ROW_ABSORBS,         \
+                  TN_COMBINATIONS(tn_combine_bytes_combinations),                                  \
+                  .accepts = tn_combine_bytes_accepts, .prepare = tn_combine_kernel_prepare,       \
+                  .release = tn_kernel_state_destroy, .run = tn_combine_bytes_run,                 \
+                  .user = (void *)(uintptr_t)&prefix##_user_##level)
 
 /* Defines the array PREFIX_kernels of an operator: kernels a level. `number` is a combination of
  * rows.h, `first_version` the operator's lowest since_version that they serve. */

@@ -42,33 +42,23 @@ extern const char *const tn_map_kernel_combinations[4];
 #define TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function, level)  \
     static const tn_map_kernel_user prefix##_user_##level = {&tn_rows_##level, map_number,         \
                                                              read_function};                       \
-    static const tn_kernel prefix##_##level = {                                                    \
-        TN_KERNEL_BEGIN("cpu", domain_name, operator_name, "rows_" #level, 1,                      \
-                        "Rows of floats on all threads."),                                         \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE,              \
-        .absorbs = TN_ROW_ABSORBS,                                                                 \
-        TN_COMBINATIONS(tn_map_kernel_combinations),                                               \
-        .accepts = tn_map_kernel_accepts,                                                          \
-        .prepare = tn_row_epilogue_prepare,                                                        \
-        .release = tn_kernel_state_destroy,                                                        \
-        .run = tn_map_kernel_run,                                                                  \
-        .user = (void *)(uintptr_t)&prefix##_user_##level}
+    TN_CPU_KERNEL_OF(                                                                              \
+        prefix##_##level, TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE,      \
+        domain_name, operator_name, "rows_" #level, "Rows of floats on all threads.",              \
+        .requires_features = TN_KIT_FEATURES_##level, .absorbs = TN_ROW_ABSORBS,                   \
+        TN_COMBINATIONS(tn_map_kernel_combinations), .accepts = tn_map_kernel_accepts,             \
+        .prepare = tn_row_epilogue_prepare, .release = tn_kernel_state_destroy,                    \
+        .run = tn_map_kernel_run, .user = (void *)(uintptr_t)&prefix##_user_##level)
 
 /* The table is made by floats of the lowest level: it is the same at all. */
 #define TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name, suffix, features)                  \
-    static const tn_kernel prefix##_bytes##suffix = {                                              \
-        TN_KERNEL_BEGIN("cpu", domain_name, operator_name, "int8_table" #suffix, 1,                \
-                        "8-bit elements looked up in a table."),                                   \
-        .requires_features = features,                                                             \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        .absorbs = TN_ROW_ABSORBS,                                                                 \
-        TN_COMBINATIONS(tn_map_bytes_combinations),                                                \
-        .accepts = tn_map_bytes_accepts,                                                           \
-        .prepare = tn_map_bytes_prepare,                                                           \
-        .release = tn_kernel_state_destroy,                                                        \
-        .run = tn_map_bytes_run##suffix,                                                           \
-        .user = (void *)(uintptr_t)&prefix##_user_baseline}
+    TN_CPU_KERNEL_OF(prefix##_bytes##suffix, TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,         \
+                     domain_name, operator_name, "int8_table" #suffix,                             \
+                     "8-bit elements looked up in a table.", .requires_features = features,        \
+                     .absorbs = TN_ROW_ABSORBS, TN_COMBINATIONS(tn_map_bytes_combinations),        \
+                     .accepts = tn_map_bytes_accepts, .prepare = tn_map_bytes_prepare,             \
+                     .release = tn_kernel_state_destroy, .run = tn_map_bytes_run##suffix,          \
+                     .user = (void *)(uintptr_t)&prefix##_user_baseline)
 
 /* Defines the array PREFIX_kernels of an operator: one kernel a level for floats and for 8 bits.
  * `map_number` is one of rows.h. */

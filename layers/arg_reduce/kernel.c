@@ -59,12 +59,10 @@ static tn_status arg_run(tn_call *call) {
 
 #define ARG_KERNEL(prefix, operator_name, of_best, level)                                          \
     static const arg_user prefix##_user_##level = {&tn_order_##level, of_best};                    \
-    const tn_kernel tn_##prefix##_##level = {                                                      \
-        TN_KERNEL_BEGIN("cpu", "", operator_name, "keys_" #level, 1,                               \
-                        "Elements as keys, in rows or columns, on all threads."),                  \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, .run = arg_run,                   \
-        .user = (void *)(uintptr_t)&prefix##_user_##level}
+    const tn_kernel tn_##prefix##_##level =                                                        \
+        TN_LEVEL_TABLE(level, prefix##_user, operator_name, "keys",                                \
+                       "Elements as keys, in rows or columns, on all threads.",                    \
+                       .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, .run = arg_run)
 #define ARG_KERNELS(prefix, operator_name, of_best)                                                \
     ARG_KERNEL(prefix, operator_name, of_best, baseline);                                          \
     ARG_KERNEL(prefix, operator_name, of_best, avx2);                                              \

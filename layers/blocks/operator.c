@@ -157,15 +157,8 @@ static const tn_kernel space_to_depth_runs = TN_REGION_KERNEL("SpaceToDepth", sp
 #define SPLIT         "r = Reshape(x, ?in_blocks[], ...);"
 #define JOINED(order) "y = Reshape(Transpose(r, perm=[" order "]), ?shape[], ...)"
 #define BLOCKS_REWRITE(prefix, rewrite_name, words, text, result, is_it, ...)                      \
-    static const tn_rewrite prefix = {                                                             \
-        .size = sizeof(tn_rewrite),                                                                \
-        .name = rewrite_name,                                                                      \
-        .doc = words,                                                                              \
-        .pattern = text,                                                                           \
-        .replacement = result,                                                                     \
-        .guard = is_it,                                                                            \
-        __VA_ARGS__,                                                                               \
-    }
+    TN_REWRITE(prefix, rewrite_name, words, .pattern = text, .replacement = result,                \
+               .guard = is_it, __VA_ARGS__)
 
 /* The channel is split into what stays a channel, row in block and column in block. */
 static tn_status are_blocks_of_channels(const tn_match *match, int32_t row, int32_t column) {

@@ -217,17 +217,9 @@ static const char *const cast_like_cases[] = {
     "round_mode=down | input=f32[4]{1,1.5,1.4,3} target_type=f8e8m0[1]",
 };
 
-static const tn_operator cast_like_15 = {
-    TN_OPERATOR_BEGIN("", "CastLike", 15, "A tensor's elements in the type of another tensor."),
-    .traits = TN_OPERATOR_IDENTITY,
-    TN_FIELDS(cast_like_params, cast_like_fields),
-    TN_INPUTS(cast_like_inputs),
-    TN_OUTPUTS(cast_like_outputs),
-    .infer = cast_like_infer,
-    .reference = cast_like_reference,
-    .is_identity = cast_like_is_identity,
-    TN_CASES(cast_like_cases),
-};
+TN_OPERATOR(cast_like, "", "CastLike", 15, "A tensor's elements in the type of another tensor.",
+            .traits = TN_OPERATOR_IDENTITY, TN_FIELDS(cast_like_params, cast_like_fields),
+            .is_identity = cast_like_is_identity);
 
 TN_LAYER(cast, TN_OPERATORS(&cast_6, &cast_19, &cast_24, &cast_like_15),
          TN_KERNELS(TN_LEVEL_LIST(tn_cast), TN_LEVEL_LIST(tn_cast_like)));

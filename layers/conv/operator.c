@@ -143,12 +143,7 @@ static tn_status conv_operations(tn_call *call, double *out_operations) {
 }
 
 static const tn_operator conv_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "",
-    .name = "Conv",
-    .doc = "Convolution of a batch with a bank of filters.",
+    TN_OPERATOR_BEGIN("", "Conv", 1, "Convolution of a batch with a bank of filters."),
     TN_FIELDS(tn_conv_params, tn_conv_fields),
     TN_INPUTS(conv_inputs),
     TN_OUTPUTS(conv_outputs),

@@ -17,54 +17,32 @@
 static const char *const fused_combinations[] = {"f32... -> f32", "f32:nhwc... -> f32:nhwc",
                                                  "f32:c16... -> f32:c16", "f32:c8... -> f32:c8"};
 
-#define FUSED_LEVEL(level)                                                                         \
-    static const tn_kernel fused_##level = {                                                       \
-        TN_KERNEL_BEGIN("cpu", "*", "*", "fused_" #level, 1,                                       \
-                        "Any elementwise operator, and a chain of them, from their expressions."), \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        .absorbs = TN_ELEMENTWISE_ABSORBS,                                                         \
-        TN_COMBINATIONS(fused_combinations),                                                       \
-        .accepts = tn_fused_rows_accepts,                                                          \
-        .prepare = tn_fused_rows_prepare,                                                          \
-        .release = tn_kernel_state_destroy,                                                        \
-        .reshape = tn_fused_rows_reshape,                                                          \
-        .run = tn_fused_rows_run,                                                                  \
-        .user = (void *)(uintptr_t)&tn_rows_##level}
-FUSED_LEVEL(baseline);
-FUSED_LEVEL(avx2);
-FUSED_LEVEL(avx512);
+TN_LEVEL_KERNELS_IN("*", fused, tn_rows, "*", "fused",
+                    "Any elementwise operator, and a chain of them, from their expressions.",
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+                    .absorbs = TN_ELEMENTWISE_ABSORBS, TN_COMBINATIONS(fused_combinations),
+                    .accepts = tn_fused_rows_accepts, .prepare = tn_fused_rows_prepare,
+                    .release = tn_kernel_state_destroy, .reshape = tn_fused_rows_reshape,
+                    .run = tn_fused_rows_run);
 
 #define FUSED_BYTES(suffix, features)                                                              \
-    static const tn_kernel fused_bytes##suffix = {                                                 \
-        TN_KERNEL_BEGIN("cpu", "*", "*", "fused_int8" #suffix, 1,                                  \
-                        "Any elementwise operator of one 8-bit tensor, looked up in a table."),    \
-        .requires_features = features,                                                             \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        .absorbs = TN_ROW_ABSORBS ", " TN_FACET_EXPRESSION,                                        \
-        TN_COMBINATIONS(tn_map_bytes_combinations),                                                \
-        .accepts = tn_fused_bytes_accepts,                                                         \
-        .prepare = tn_fused_bytes_prepare,                                                         \
-        .release = tn_kernel_state_destroy,                                                        \
-        .run = tn_map_bytes_run##suffix}
+    TN_CPU_KERNEL_OF(fused_bytes##suffix, TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, "*", "*",  \
+                     "fused_int8" #suffix,                                                         \
+                     "Any elementwise operator of one 8-bit tensor, looked up in a table.",        \
+                     .requires_features = features,                                                \
+                     .absorbs = TN_ROW_ABSORBS ", " TN_FACET_EXPRESSION,                           \
+                     TN_COMBINATIONS(tn_map_bytes_combinations),                                   \
+                     .accepts = tn_fused_bytes_accepts, .prepare = tn_fused_bytes_prepare,         \
+                     .release = tn_kernel_state_destroy, .run = tn_map_bytes_run##suffix)
 FUSED_BYTES(, NULL);
 FUSED_BYTES(_avx2, TN_KIT_FEATURES_avx2);
 FUSED_BYTES(_avx512, TN_KIT_FEATURES_avx512);
 
-#define FUSED_TYPES(level)                                                                         \
-    static const tn_kernel fused_types_##level = {                                                 \
-        TN_KERNEL_BEGIN("cpu", "*", "*", "fused_types_" #level, 1,                                 \
-                        "Any elementwise operator of other types than 32-bit floats alone."),      \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .accepts = tn_fused_types_accepts,                                                         \
-        .prepare = tn_fused_types_prepare,                                                         \
-        .release = tn_kernel_state_destroy,                                                        \
-        .run = tn_fused_types_run,                                                                 \
-        .user = (void *)(uintptr_t)&tn_cell_##level}
-FUSED_TYPES(baseline);
-FUSED_TYPES(avx2);
-FUSED_TYPES(avx512);
+TN_LEVEL_KERNELS_IN("*", fused_types, tn_cell, "*", "fused_types",
+                    "Any elementwise operator of other types than 32-bit floats alone.",
+                    .traits = TN_KERNEL_DETERMINISTIC, .accepts = tn_fused_types_accepts,
+                    .prepare = tn_fused_types_prepare, .release = tn_kernel_state_destroy,
+                    .run = tn_fused_types_run);
 
 static const tn_kernel *const fused_kernels[] = {TN_LEVEL_LIST(fused), TN_LEVEL_LIST(fused_types),
                                                  &fused_bytes_avx512, &fused_bytes_avx2,

@@ -147,25 +147,11 @@ static tn_status gemm_operations(tn_call *call, double *out_operations) {
 }
 
 #define GEMM_OPERATOR(version, fields_count, case_table, facet_function)                           \
-    static const tn_operator gemm_##version = {                                                    \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "Gemm",                                                                            \
-        .doc = "General matrix product.",                                                          \
-        .params_bytes = sizeof(tn_gemm_params),                                                    \
-        .field_size = sizeof(tn_field),                                                            \
-        .field_count = fields_count,                                                               \
-        .fields = gemm_fields,                                                                     \
-        TN_INPUTS(gemm_inputs),                                                                    \
-        TN_OUTPUTS(gemm_outputs),                                                                  \
-        .infer = gemm_infer,                                                                       \
-        .reference = gemm_reference,                                                               \
-        TN_CASES(case_table),                                                                      \
-        .operations = gemm_operations,                                                             \
-        .facet = facet_function,                                                                   \
-    }
+    TN_OPERATOR_VERSION(gemm, "", "Gemm", version, "General matrix product.",                      \
+                        .params_bytes = sizeof(tn_gemm_params), .field_size = sizeof(tn_field),    \
+                        .field_count = fields_count, .fields = gemm_fields,                        \
+                        TN_INPUTS(gemm_inputs), TN_OUTPUTS(gemm_outputs), TN_CASES(case_table),    \
+                        .operations = gemm_operations, .facet = facet_function)
 GEMM_OPERATOR(1, GEMM_FIELDS_1, gemm_1_cases, NULL);
 GEMM_OPERATOR(7, GEMM_FIELDS_7, gemm_cases, gemm_facet);
 

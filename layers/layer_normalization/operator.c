@@ -237,10 +237,8 @@ static tn_status wide_run(tn_call *call) {
 }
 
 #define WIDE_KERNEL(prefix, name)                                                                  \
-    static const tn_kernel prefix = {                                                              \
-        TN_KERNEL_BEGIN("cpu", "", name, "wide_lanes", 1,                                          \
-                        "Lanes on all threads, in double precision."),                             \
-        .traits = TN_KERNEL_DETERMINISTIC, .accepts = lanes_accepts, .run = wide_run}
+    TN_CPU_KERNEL(prefix, "", name, "wide_lanes", "Lanes on all threads, in double precision.",    \
+                  .accepts = lanes_accepts, .run = wide_run)
 WIDE_KERNEL(wide_lanes, "LayerNormalization");
 WIDE_KERNEL(rms_wide_lanes, "RMSNormalization");
 

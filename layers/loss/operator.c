@@ -243,13 +243,9 @@ static const char *const cross_entropy_cases[] = {
                                        .infer = loss_infer,                                        \
                                        .reference = prefix##_reference,                            \
                                        TN_CASES(prefix##_cases)};                                  \
-    static const tn_kernel prefix##_blocks = {                                                     \
-        TN_KERNEL_BEGIN("cpu", "", of_name, "blocks", 1,                                           \
-                        "Blocks of lanes on all threads, in double precision."),                   \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .reshape = loss_reshape,                                                                   \
-        .run = prefix##_run,                                                                       \
-    }
+    TN_CPU_KERNEL(prefix##_blocks, "", of_name, "blocks",                                          \
+                  "Blocks of lanes on all threads, in double precision.", .reshape = loss_reshape, \
+                  .run = prefix##_run)
 LOSS_OPERATOR(likelihood, "NegativeLogLikelihoodLoss",
               "Weighted losses of logarithms of probabilities.", false);
 LOSS_OPERATOR(cross_entropy, "SoftmaxCrossEntropyLoss",

@@ -132,21 +132,8 @@ static tn_status mat_mul_operations(tn_call *call, double *out_operations) {
     return TN_OK;
 }
 
-static const tn_operator mat_mul_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "",
-    .name = "MatMul",
-    .doc = "Matrix product, batches broadcast.",
-    TN_NO_FIELDS,
-    TN_INPUTS(mat_mul_inputs),
-    TN_OUTPUTS(mat_mul_outputs),
-    .infer = mat_mul_infer,
-    .reference = mat_mul_reference,
-    TN_CASES(mat_mul_cases),
-    .operations = mat_mul_operations,
-};
+TN_OPERATOR(mat_mul, "", "MatMul", 1, "Matrix product, batches broadcast.", TN_NO_FIELDS,
+            .operations = mat_mul_operations);
 
 static const tn_operator *const mat_mul_operators[] = {
     &mat_mul_1, &tn_mat_mul_integer_10, &tn_q_linear_mat_mul_10, &tn_q_linear_mat_mul_21,

@@ -281,15 +281,11 @@ static const tn_operator mapper_1 = {
 };
 
 #define SORTED(kernel, operator_name, prefix, types)                                               \
-    static const tn_kernel kernel##_sorted = {                                                     \
-        TN_KERNEL_BEGIN("cpu", TN_ML, operator_name, "sorted", 1,                                  \
-                        "Keys sorted and bisected; elements on all threads."),                     \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        TN_COMBINATIONS(types##_combinations),                                                     \
-        .prepare = prefix##_prepare,                                                               \
-        .release = tn_kernel_state_destroy,                                                        \
-        .run = prefix##_run,                                                                       \
-    }
+    TN_CPU_KERNEL_OF(kernel##_sorted, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,        \
+                     operator_name, "sorted",                                                      \
+                     "Keys sorted and bisected; elements on all threads.",                         \
+                     TN_COMBINATIONS(types##_combinations), .prepare = prefix##_prepare,           \
+                     .release = tn_kernel_state_destroy, .run = prefix##_run)
 static const char *const encode_combinations[] = {
     "string -> string", "string -> i64", "string -> f32",
     "string -> i16",    "string -> f64", "i64|f32|i32|i16|f64 -> string",

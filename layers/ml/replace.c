@@ -24,11 +24,8 @@ static tn_status for_all(tn_call *call, elements_body body, void *user, bool is_
     static tn_status prefix##_run(tn_call *call) {                                                 \
         return prefix##_compute(call, true);                                                       \
     }                                                                                              \
-    static const tn_kernel prefix##_elements = {                                                   \
-        TN_KERNEL_BEGIN("cpu", TN_ML, operator_name, "elements", 1, "Elements on all threads."),   \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        .run = prefix##_run,                                                                       \
-    }
+    TN_CPU_KERNEL_OF(prefix##_elements, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,      \
+                     operator_name, "elements", "Elements on all threads.", .run = prefix##_run)
 
 /* ----------------------------------------------------------------------------------------------
  * Binarizer */

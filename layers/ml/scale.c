@@ -27,12 +27,9 @@ static tn_status reshape_rows(tn_call *call) {
     static const tn_port prefix##_outputs[] = {TN_PORT("Y", "f32", 0, "of X's shape")}
 
 #define KERNEL(prefix, operator_name)                                                              \
-    static const tn_kernel prefix##_rows = {                                                       \
-        TN_KERNEL_BEGIN("cpu", TN_ML, operator_name, "rows", 1, "Rows on all threads."),           \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        .reshape = reshape_rows,                                                                   \
-        .run = prefix##_run,                                                                       \
-    }
+    TN_CPU_KERNEL_OF(prefix##_rows, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,          \
+                     operator_name, "rows", "Rows on all threads.", .reshape = reshape_rows,       \
+                     .run = prefix##_run)
 
 /* ----------------------------------------------------------------------------------------------
  * Scaler */

@@ -173,14 +173,11 @@ static tn_status rows_run(tn_call *call) {
 
 static const char *const rows_combinations[] = {"f32, f32, f32 -> f32"};
 #define ROWS_KERNEL(prefix, operator_name, level)                                                  \
-    const tn_kernel tn_##prefix##_rows_##level = {                                                 \
-        TN_KERNEL_BEGIN("cpu", "", operator_name, "rows_" #level, 1,                               \
-                        "Groups of elements by vectors, on all threads."),                         \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        TN_COMBINATIONS(rows_combinations),                                                        \
-        .run = rows_run,                                                                           \
-        .user = (void *)(uintptr_t)&tn_normalize_##level}
+    const tn_kernel tn_##prefix##_rows_##level =                                                   \
+        TN_LEVEL_TABLE(level, tn_normalize, operator_name, "rows",                                 \
+                       "Groups of elements by vectors, on all threads.",                           \
+                       .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                     \
+                       TN_COMBINATIONS(rows_combinations), .run = rows_run)
 #define ROWS_KERNELS(level)                                                                        \
     ROWS_KERNEL(instance, "InstanceNormalization", level);                                         \
     ROWS_KERNEL(group, "GroupNormalization", level)

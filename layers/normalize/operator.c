@@ -173,10 +173,9 @@ TN_OPERATOR(lp_normalization, "", "LpNormalization", 1,
             TN_FIELDS(tn_lp_normalization_params, lp_normalization_fields));
 
 #define LANES_KERNEL(prefix, operator_name)                                                        \
-    static const tn_kernel prefix##_lanes = {                                                      \
-        TN_KERNEL_BEGIN("cpu", "", operator_name, "lanes", 1,                                      \
-                        "Lanes on all threads, in double precision."),                             \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, .run = prefix##_run}
+    TN_CPU_KERNEL_OF(prefix##_lanes, TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, "",             \
+                     operator_name, "lanes", "Lanes on all threads, in double precision.",         \
+                     .run = prefix##_run)
 LANES_KERNEL(mean_variance, "MeanVarianceNormalization");
 LANES_KERNEL(lp_normalization, "LpNormalization");
 static const char *const mean_variance_combinations[] = {"f32 -> f32"};

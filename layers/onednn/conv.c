@@ -349,28 +349,17 @@ static const char *const add_combinations[] = {INTEGERS_ADD("u8", "u8"), INTEGER
 #define CONV_KERNEL(name_of, operator_name, table, kind, of_absorbs, text)                         \
     CONV_KERNEL_IN("", name_of, operator_name, table, kind, of_absorbs, text)
 #define CONV_KERNEL_IN(of_domain, name_of, operator_name, table, kind, of_absorbs, text)           \
-    const tn_kernel name_of = {                                                                    \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 3,                                                                             \
-        .domain = of_domain,                                                                       \
-        .op = operator_name,                                                                       \
-        .device = "cpu",                                                                           \
-        .name = "onednn",                                                                          \
-        .doc = text,                                                                               \
-        .absorbs = of_absorbs,                                                                     \
-        .traits = TN_KERNEL_OPENMP,                                                                \
-        TN_COMBINATIONS(table),                                                                    \
-        .accepts = conv_accepts,                                                                   \
-        .tactics = conv_tactics,                                                                   \
-        .prepare = conv_prepare,                                                                   \
-        .release = conv_release,                                                                   \
-        .open = tn_dnnl_node_open,                                                                 \
-        .close = tn_dnnl_node_close,                                                               \
-        .reshape = conv_reshape,                                                                   \
-        .run = conv_run,                                                                           \
-        .user = (void *)(uintptr_t) & (kind),                                                      \
-        TN_FIELDS(tn_dnnl_window_params, tn_dnnl_window_fields),                                   \
-    }
+    const tn_kernel name_of = {TN_DNNL_KERNEL_BEGIN(of_domain, operator_name, 3, text),            \
+                               .absorbs = of_absorbs,                                              \
+                               TN_COMBINATIONS(table),                                             \
+                               .accepts = conv_accepts,                                            \
+                               .tactics = conv_tactics,                                            \
+                               .prepare = conv_prepare,                                            \
+                               .release = conv_release,                                            \
+                               .reshape = conv_reshape,                                            \
+                               .run = conv_run,                                                    \
+                               .user = (void *)(uintptr_t) & (kind),                               \
+                               TN_FIELDS(tn_dnnl_window_params, tn_dnnl_window_fields)}
 CONV_KERNEL(tn_dnnl_conv_kernel, "Conv", combinations, conv, TN_DNNL_ABSORBS,
             "oneDNN's convolution, direct or Winograd.");
 CONV_KERNEL(tn_dnnl_conv_transpose_kernel, "ConvTranspose", combinations, conv_transpose,

@@ -12,6 +12,7 @@
 #ifndef TN_LAYERS_ONEDNN_DNNL_H
 #define TN_LAYERS_ONEDNN_DNNL_H
 
+#include "kit/operator/layer.h"
 #include "kit/window/window.h"
 
 #include <oneapi/dnnl/dnnl.h>
@@ -146,6 +147,10 @@ tn_status tn_dnnl_primitive_run(tn_call *call, const tn_dnnl_primitive *primitiv
  * and what `reshape` and `run` do (node.c). An addition is operand 0. */
 tn_status tn_dnnl_node_open(tn_call *call);
 void tn_dnnl_node_close(tn_call *call);
+/* The members with which the table of such a kernel begins. */
+#define TN_DNNL_KERNEL_BEGIN(domain_name, operator_name, number, words)                            \
+    TN_KERNEL_BEGIN("cpu", domain_name, operator_name, "onednn", number, words),                   \
+        .traits = TN_KERNEL_OPENMP, .open = tn_dnnl_node_open, .close = tn_dnnl_node_close
 /* `describe` as tn_dnnl_describe, for one of `parts` parts of the call; `bias` null: none; `added`:
  * that of a requantisation, or null. */
 tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights, const tn_tensor *bias,

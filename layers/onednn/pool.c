@@ -93,18 +93,9 @@ static const char *const max_combinations[] = {
     "u8:nhwc -> u8:nhwc", "i8:nhwc -> i8:nhwc"};
 
 #define POOL_KERNEL(name_of, operator_name, table, kind, ...)                                      \
-    const tn_kernel name_of = {.size = sizeof(tn_kernel),                                          \
-                               .revision = 1,                                                      \
-                               .domain = "",                                                       \
-                               .op = operator_name,                                                \
-                               .device = "cpu",                                                    \
-                               .name = "onednn",                                                   \
-                               .traits = TN_KERNEL_OPENMP,                                         \
-                               .doc = "oneDNN's pooling.",                                         \
+    const tn_kernel name_of = {TN_DNNL_KERNEL_BEGIN("", operator_name, 1, "oneDNN's pooling."),    \
                                TN_COMBINATIONS(table),                                             \
                                .accepts = pool_accepts,                                            \
-                               .open = tn_dnnl_node_open,                                          \
-                               .close = tn_dnnl_node_close,                                        \
                                .reshape = pool_reshape,                                            \
                                .run = pool_run,                                                    \
                                .user = (void *)(uintptr_t) & (kind),                               \

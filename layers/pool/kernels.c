@@ -202,10 +202,8 @@ TN_BYTE_POOL_KERNELS(global_average, "GlobalAveragePool", mean, read_global_aver
  * any window and type */
 
 #define WINDOWS(prefix, operator_name)                                                             \
-    static const tn_kernel prefix##_planes = {                                                     \
-        TN_KERNEL_BEGIN("cpu", "", operator_name, "planes", 1,                                     \
-                        "Planes on all threads, in double precision."),                            \
-        .traits = TN_KERNEL_DETERMINISTIC, .run = tn_##prefix##_run}
+    TN_CPU_KERNEL(prefix##_planes, "", operator_name, "planes",                                    \
+                  "Planes on all threads, in double precision.", .run = tn_##prefix##_run)
 WINDOWS(max_pool, "MaxPool");
 WINDOWS(average_pool, "AveragePool");
 WINDOWS(lp_pool, "LpPool");

@@ -88,10 +88,15 @@ PAIR_KERNELS(product, "QLinearMul");
 /* ----------------------------------------------------------------------------------------------
  * LookUp */
 
-typedef void (*apply_function)(const tn_byte_table *table, int64_t count, const int8_t *from,
-                               int8_t *to);
+typedef struct look_up_level {
+    void (*apply)(const tn_byte_table *table, int64_t count, const int8_t *from, int8_t *to);
+} look_up_level;
+static const look_up_level apply_baseline = {tn_byte_table_apply},
+                           apply_avx2 = {tn_byte_table_apply_avx2},
+                           apply_avx512 = {tn_byte_table_apply_avx512};
+
 typedef struct look_up_job {
-    apply_function apply;
+    const look_up_level *level;
     tn_byte_table table;
     const int8_t *from;
     int8_t *to;
@@ -100,42 +105,26 @@ typedef struct look_up_job {
 static tn_status look_up_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const look_up_job *job = user;
     (void)thread;
-    job->apply(&job->table, end - begin, job->from + begin, job->to + begin);
+    job->level->apply(&job->table, end - begin, job->from + begin, job->to + begin);
     return TN_OK;
 }
 
 /* The byte table is in the order of signed bytes. */
-static tn_status look_up(tn_call *call, apply_function apply) {
+static tn_status look_up_run(tn_call *call) {
     const int8_t *table = call->inputs[1]->data;
-    look_up_job job = {.apply = apply, .from = call->inputs[0]->data, .to = call->outputs[0]->data};
+    look_up_job job = {
+        .level = call->user, .from = call->inputs[0]->data, .to = call->outputs[0]->data};
     for (int i = 0; i < 256; i++)
         job.table.values[i] = table[i ^ 0x80];
     return call->host->parallel_for(call, (int64_t)call->outputs[0]->bytes, GRAIN, look_up_elements,
                                     &job);
 }
 
-static tn_status look_up_run_baseline(tn_call *call) {
-    return look_up(call, tn_byte_table_apply);
-}
-static tn_status look_up_run_avx2(tn_call *call) {
-    return look_up(call, tn_byte_table_apply_avx2);
-}
-static tn_status look_up_run_avx512(tn_call *call) {
-    return look_up(call, tn_byte_table_apply_avx512);
-}
-
 static const char *const look_up_combinations[] = {"u8|i8, u8|i8 -> u8|i8",
                                                    "u8|i8:nhwc, u8|i8 -> u8|i8:nhwc"};
-#define LOOK_UP_KERNEL(level)                                                                      \
-    static const tn_kernel look_up_##level = {                                                     \
-        TN_KERNEL_BEGIN("cpu", "Tenon", "LookUp", "table_" #level, 1,                              \
-                        "Bytes looked up on all threads."),                                        \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        TN_COMBINATIONS(look_up_combinations), .run = look_up_run_##level}
-LOOK_UP_KERNEL(baseline);
-LOOK_UP_KERNEL(avx2);
-LOOK_UP_KERNEL(avx512);
+TN_LEVEL_KERNELS_IN("Tenon", look_up, apply, "LookUp", "table", "Bytes looked up on all threads.",
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+                    TN_COMBINATIONS(look_up_combinations), .run = look_up_run);
 
 const tn_kernel *const tn_quantized_kernels[9] = {TN_LEVEL_LIST(sum), TN_LEVEL_LIST(product),
                                                   TN_LEVEL_LIST(look_up)};

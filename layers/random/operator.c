@@ -242,12 +242,8 @@ static const char *const multinomial_cases[] = {
                                        .infer = of_infer,                                          \
                                        .reference = prefix##_reference,                            \
                                        TN_CASES(prefix##_cases)};                                  \
-    static const tn_kernel prefix##_elements = {                                                   \
-        TN_KERNEL_BEGIN("cpu", "", of_name, "elements", 1,                                         \
-                        "Elements on all threads, in double precision."),                          \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .run = prefix##_run,                                                                       \
-    }
+    TN_CPU_KERNEL(prefix##_elements, "", of_name, "elements",                                      \
+                  "Elements on all threads, in double precision.", .run = prefix##_run)
 RANDOM(uniform, "RandomUniform", 1, "Uniform random numbers.", uniform_fields, shape_infer,
        TN_NO_INPUTS, random_outputs, uniform_element);
 RANDOM(normal, "RandomNormal", 1, "Normal random numbers.", normal_fields, shape_infer,

@@ -48,38 +48,25 @@ static const char *const caffe_rnn_combinations[] = {
     "f32, f32, f32, f32, f32, f32, f32, f32?, f32?, f32? -> f32?, f32?"};
 
 #define RECURRENT_KERNEL(prefix, operator_domain, operator_name, more_traits, level)               \
-    static const tn_kernel prefix##_##level = {                                                    \
-        TN_KERNEL_BEGIN("cpu", operator_domain, operator_name, "packed_" #level, 3,                \
-                        "Packed weights; the input's product for all steps at once."),             \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC | (more_traits),                                         \
-        TN_COMBINATIONS(prefix##_combinations),                                                    \
-        .accepts = recurrent_accepts,                                                              \
-        .prepare = tn_recurrent_prepare,                                                           \
-        .release = tn_kernel_state_destroy,                                                        \
-        .reshape = recurrent_reshape,                                                              \
-        .run = tn_recurrent_run,                                                                   \
-        .user = (void *)(uintptr_t)&level_##level,                                                 \
-    }
+    static const tn_kernel prefix##_##level = TN_LEVEL_TABLE_IN(                                   \
+        operator_domain, 3, level, levels, operator_name, "packed",                                \
+        "Packed weights; the input's product for all steps at once.",                              \
+        .traits = TN_KERNEL_DETERMINISTIC | (more_traits), TN_COMBINATIONS(prefix##_combinations), \
+        .accepts = recurrent_accepts, .prepare = tn_recurrent_prepare,                             \
+        .release = tn_kernel_state_destroy, .reshape = recurrent_reshape, .run = tn_recurrent_run)
 static const char *const lstm_doubles_combinations[] = {
     "f64, f64, f64, f64?, i32?, f64?, f64?, f64? -> f64?, f64?, f64?"};
 static const char *const gru_doubles_combinations[] = {
     "f64, f64, f64, f64?, i32?, f64? -> f64?, f64?"};
 #define rnn_doubles_combinations gru_doubles_combinations
 #define DOUBLES_KERNEL(prefix, operator_name, level)                                               \
-    static const tn_kernel prefix##_doubles_##level = {                                            \
-        TN_KERNEL_BEGIN("cpu", "", operator_name, "doubles_" #level, 1,                            \
-                        "64-bit floats; some streams of a direction a unit of work."),             \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        TN_COMBINATIONS(prefix##_doubles_combinations),                                            \
-        .accepts = recurrent_accepts,                                                              \
-        .reshape = tn_recurrent_doubles_reshape,                                                   \
-        .run = tn_recurrent_doubles_run,                                                           \
-        .user = (void *)(uintptr_t)&level_##level,                                                 \
-    }
+    TN_LEVEL_KERNEL(level, prefix##_doubles, levels, operator_name, "doubles",                     \
+                    "64-bit floats; some streams of a direction a unit of work.",                  \
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                       \
+                    TN_COMBINATIONS(prefix##_doubles_combinations), .accepts = recurrent_accepts,  \
+                    .reshape = tn_recurrent_doubles_reshape, .run = tn_recurrent_doubles_run)
 #define RECURRENT_KERNELS(level)                                                                   \
-    static const tn_recurrent_level level_##level = {                                              \
+    static const tn_recurrent_level levels_##level = {                                             \
         &tn_matrix_##level, &tn_rows_##level, &tn_recurrent_step_##level, &tn_cells_##level};      \
     RECURRENT_KERNEL(lstm, "", "LSTM", TN_KERNEL_ANY_SHAPE, level);                                \
     RECURRENT_KERNEL(gru, "", "GRU", TN_KERNEL_ANY_SHAPE, level);                                  \

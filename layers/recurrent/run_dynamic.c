@@ -298,22 +298,16 @@ static const char *const dynamic_combinations[] = {
     "f32, u8, u8, f32?, i32?, f32?, f32?, f32?, f32, u8?, f32, u8? -> f32?, f32?, f32?"};
 
 #define DYNAMIC_KERNEL(level, floats)                                                              \
-    static const dynamic_level level_##level = {                                                   \
+    static const dynamic_level levels_##level = {                                                  \
         {&tn_matrix_##floats, &tn_rows_##floats, &tn_recurrent_step_##floats, &tn_cells_##floats}, \
         &tn_integer_##level};                                                                      \
-    const tn_kernel tn_dynamic_lstm_##level = {                                                    \
-        TN_KERNEL_BEGIN("cpu", "com.microsoft", "DynamicQuantizeLSTM", "integer_" #level, 1,       \
-                        "Products of bytes with exact sums, weights packed."),                     \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        TN_COMBINATIONS(dynamic_combinations),                                                     \
-        .accepts = dynamic_accepts,                                                                \
-        .prepare = dynamic_prepare,                                                                \
-        .release = tn_kernel_state_destroy,                                                        \
-        .reshape = dynamic_reshape,                                                                \
-        .run = tn_recurrent_run,                                                                   \
-        .user = (void *)(uintptr_t)&level_##level,                                                 \
-    }
+    const tn_kernel tn_dynamic_lstm_##level =                                                      \
+        TN_LEVEL_TABLE_IN("com.microsoft", 1, level, levels, "DynamicQuantizeLSTM", "integer",     \
+                          "Products of bytes with exact sums, weights packed.",                    \
+                          .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                 \
+                          TN_COMBINATIONS(dynamic_combinations), .accepts = dynamic_accepts,       \
+                          .prepare = dynamic_prepare, .release = tn_kernel_state_destroy,          \
+                          .reshape = dynamic_reshape, .run = tn_recurrent_run)
 DYNAMIC_KERNEL(baseline, baseline);
 DYNAMIC_KERNEL(avx2, avx2);
 DYNAMIC_KERNEL(avx512vnni, avx512);

@@ -9,6 +9,7 @@
 #include "kit/cuda/iteration.h"
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
+#include "kit/operator/layer.h"
 #include "resize/cuda_job.h"
 
 /* The plan with the image's axes last, whatever the format. */
@@ -69,13 +70,8 @@ static const char *const combinations[] = {"f32, *?... -> f32",   "f32:nhwc, *?.
                                            "bf16, *?... -> bf16", "bf16:nhwc, *?... -> bf16:nhwc"};
 
 static const tn_kernel resample = {
-    .size = sizeof(tn_kernel),
-    .revision = 2,
-    .domain = "",
-    .op = "Resize",
-    .device = "cuda",
-    .name = "resample",
-    .doc = "Rows resampled across once and joined down, four columns a thread.",
+    TN_KERNEL_BEGIN("cuda", "", "Resize", "resample", 2,
+                    "Rows resampled across once and joined down, four columns a thread."),
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
     TN_COMBINATIONS(combinations),
     .accepts = resample_accepts,

@@ -6,6 +6,7 @@
  */
 #include "kit/math/byte_table.h"
 #include "kit/operator/kernel_memory.h"
+#include "kit/operator/layer.h"
 #include "resize/kernels.h"
 
 /* The input's row of each output row, and the input's column of each output column. */
@@ -133,13 +134,8 @@ static const char *const combinations[] = {"qi8, *?... -> qi8", "qi8:nhwc, *?...
                                            "u8|i8:nhwc, *?... -> u8|i8:nhwc"};
 
 const tn_kernel tn_resize_int8_nearest = {
-    .size = sizeof(tn_kernel),
-    .revision = 2,
-    .domain = "",
-    .op = "Resize",
-    .device = "cpu",
-    .name = "int8_nearest",
-    .doc = "The nearest 8-bit elements copied by tables of indices.",
+    TN_KERNEL_BEGIN("cpu", "", "Resize", "int8_nearest", 2,
+                    "The nearest 8-bit elements copied by tables of indices."),
     .traits = TN_KERNEL_DETERMINISTIC,
     TN_COMBINATIONS(combinations),
     .accepts = nearest_accepts,

@@ -100,12 +100,7 @@ static const char *const resize_18_cases[] = {
 
 #define RESIZE_OPERATOR(version, text, field_table, input_table, case_table)                       \
     const tn_operator tn_resize_##version = {                                                      \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "Resize",                                                                          \
-        .doc = text,                                                                               \
+        TN_OPERATOR_BEGIN("", "Resize", version, text),                                            \
         TN_FIELDS(tn_resize_params, field_table),                                                  \
         TN_INPUTS(input_table),                                                                    \
         TN_OUTPUTS(resize_outputs),                                                                \

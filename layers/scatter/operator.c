@@ -257,14 +257,11 @@ ND(18, TN_FIELDS(scatter_params, scatter_nd_18_fields));
 
 /* Updates are applied in the order of the indices, by one thread: an index may occur twice. */
 #define UPDATES_KERNEL(prefix, name)                                                               \
-    static const tn_kernel prefix##_updates = {                                                    \
-        TN_KERNEL_BEGIN(                                                                           \
-            "cpu", "", name, "in_place_updates", 1,                                                \
-            "Updates on the data's own memory where nobody else reads it, else on a copy."),       \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        TN_COMBINATIONS(prefix##_combinations),                                                    \
-        .run = prefix##_run,                                                                       \
-    }
+    TN_CPU_KERNEL_OF(                                                                              \
+        prefix##_updates, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, "", name,                 \
+        "in_place_updates",                                                                        \
+        "Updates on the data's own memory where nobody else reads it, else on a copy.",            \
+        TN_COMBINATIONS(prefix##_combinations), .run = prefix##_run)
 static const char *const scatter_elements_combinations[] = {"*, i64|i32, * -> *"};
 static const char *const scatter_nd_combinations[] = {"*, i64, * -> *"};
 UPDATES_KERNEL(scatter_elements, "ScatterElements");

@@ -16,6 +16,7 @@ extern "C" {
 #endif
 
 #include <tenon/kit/epilogue.h>
+#include "kit/operator/layer.h"
 #include "kit/window/window.h"
 
 /* Whether there are such kernels: they are compiled where cuDNN's headers are (9.8 or newer), and
@@ -54,13 +55,7 @@ extern const char *const tn_cudnn_conv_float_combinations[2]; /* those that may_
 #define TN_CUDNN_CONV_KERNEL(variable, operator_name, name_text, user_table, traits_of,            \
                              combination_table, text)                                              \
     static const tn_kernel variable = {                                                            \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = operator_name,                                                                       \
-        .device = "cuda",                                                                          \
-        .name = name_text,                                                                         \
-        .doc = text,                                                                               \
+        TN_KERNEL_BEGIN("cuda", "", operator_name, name_text, 1, text),                            \
         .traits = traits_of,                                                                       \
         .absorbs = TN_FLOAT_ABSORBS(TN_ACTIVATIONS_1_0),                                           \
         TN_COMBINATIONS(combination_table),                                                        \

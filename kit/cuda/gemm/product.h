@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 #include <tenon/kit/epilogue.h>
+#include "kit/operator/layer.h"
 
 /* Where rows of a are what a window sees of an image with its channels last: element k of row
  * (image, y, x) is channel k % channels of tap k / channels. Of two axes, rows first. */
@@ -93,13 +94,7 @@ TN_CUDA_PRODUCT_DECLARE_STATE(int8);
 #define TN_CUDA_PRODUCT_KERNEL(variable, operator_name, name_text, callbacks, user_table,          \
                                traits_of, more_facets, combination_table, text)                    \
     static const tn_kernel variable = {                                                            \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = operator_name,                                                                       \
-        .device = "cuda",                                                                          \
-        .name = name_text,                                                                         \
-        .doc = text,                                                                               \
+        TN_KERNEL_BEGIN("cuda", "", operator_name, name_text, 1, text),                            \
         .traits = traits_of,                                                                       \
         .absorbs = TN_FLOAT_ABSORBS(TN_ACTIVATIONS_1_0) more_facets,                               \
         TN_COMBINATIONS(combination_table),                                                        \

@@ -30,13 +30,7 @@ static const char *const kn2row_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f
 
 #define OWN_KERNEL(technique, more_traits, more_facets, activation_names, text)                    \
     static const tn_kernel technique = {                                                           \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = "Conv",                                                                              \
-        .device = "cuda",                                                                          \
-        .name = #technique,                                                                        \
-        .doc = text,                                                                               \
+        TN_KERNEL_BEGIN("cuda", "", "Conv", #technique, 1, text),                                  \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | (more_traits),                  \
         .absorbs = TN_FLOAT_ABSORBS(activation_names) more_facets,                                 \
         TN_COMBINATIONS(technique##_combinations),                                                 \
@@ -136,14 +130,10 @@ static const tn_cuda_product_user pixels = {read_pixels, false, 1};
 static const char *const implicit_gemm_int8_combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",
                                                               "qi8:nhwc, f32, f32? -> f32:nhwc"};
 static const tn_kernel implicit_gemm_int8 = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "Conv",
-    .device = "cuda",
-    .name = "implicit_gemm_int8",
-    .doc = "Implicit GEMM in 8 bits with exact sums; channels in whole 16s, or a window of 1x1. "
-           "Limited by the latency of tiles to shared memory.",
+    TN_KERNEL_BEGIN(
+        "cuda", "", "Conv", "implicit_gemm_int8", 1,
+        "Implicit GEMM in 8 bits with exact sums; channels in whole 16s, or a window of 1x1. "
+        "Limited by the latency of tiles to shared memory."),
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
     .absorbs = TN_FLOAT_ABSORBS(TN_ACTIVATIONS_1_0),
     TN_COMBINATIONS(implicit_gemm_int8_combinations),

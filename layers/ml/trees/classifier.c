@@ -205,16 +205,11 @@ static const char *const classifier_3_cases[] = {
 };
 
 #define CLASSIFIER(version)                                                                        \
-    static const tn_operator classifier_##version = {                                              \
-        TN_OPERATOR_BEGIN(TN_ML, "TreeEnsembleClassifier", version,                                \
-                          "The class of each row by trees whose leaves have weights."),            \
-        TN_FIELDS(tn_tree_params, classifier_##version##_fields),                                  \
-        TN_INPUTS(classifier_inputs),                                                              \
-        TN_OUTPUTS(classifier_outputs),                                                            \
-        .infer = classifier_infer,                                                                 \
-        .reference = classifier_reference,                                                         \
-        TN_CASES(classifier_##version##_cases),                                                    \
-    }
+    TN_OPERATOR_VERSION(classifier, TN_ML, "TreeEnsembleClassifier", version,                      \
+                        "The class of each row by trees whose leaves have weights.",               \
+                        TN_FIELDS(tn_tree_params, classifier_##version##_fields),                  \
+                        TN_INPUTS(classifier_inputs), TN_OUTPUTS(classifier_outputs),              \
+                        TN_CASES(classifier_##version##_cases))
 CLASSIFIER(1);
 CLASSIFIER(3);
 

@@ -130,16 +130,11 @@ static const char *const regressor_1_cases[] = {
 static const char *const regressor_3_cases[] = {ONE X, TWO " | X=f64[5,3]"};
 
 #define REGRESSOR(version)                                                                         \
-    static const tn_operator regressor_##version = {                                               \
-        TN_OPERATOR_BEGIN(TN_ML, "TreeEnsembleRegressor", version,                                 \
-                          "Numbers for each row by trees whose leaves have weights."),             \
-        TN_FIELDS(tn_tree_params, regressor_##version##_fields),                                   \
-        TN_INPUTS(regressor_inputs),                                                               \
-        TN_OUTPUTS(regressor_outputs),                                                             \
-        .infer = regressor_infer,                                                                  \
-        .reference = regressor_reference,                                                          \
-        TN_CASES(regressor_##version##_cases),                                                     \
-    }
+    TN_OPERATOR_VERSION(regressor, TN_ML, "TreeEnsembleRegressor", version,                        \
+                        "Numbers for each row by trees whose leaves have weights.",                \
+                        TN_FIELDS(tn_tree_params, regressor_##version##_fields),                   \
+                        TN_INPUTS(regressor_inputs), TN_OUTPUTS(regressor_outputs),                \
+                        TN_CASES(regressor_##version##_cases))
 REGRESSOR(1);
 REGRESSOR(3);
 

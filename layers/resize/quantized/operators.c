@@ -103,16 +103,8 @@ static const char *const quantized_resize_cases[] = {
     "mode=linear | X=u8[1,64,28,28] sizes=i64[4]{1,64,56,56}" SAME("u8"),
 };
 
-const tn_operator tn_quantized_resize_1 = {
-    TN_OPERATOR_BEGIN("Tenon", "QLinearResize", 1,
-                      "Resizes 8-bit integers that stand for floating-point values."),
-    .params_bytes = sizeof(tn_resize_params),
-    .field_size = sizeof(tn_field),
-    .field_count = TN_RESIZE_18_FIELDS,
-    .fields = tn_resize_18_fields,
-    TN_INPUTS(quantized_resize_inputs),
-    TN_OUTPUTS(quantized_resize_outputs),
-    .infer = quantized_resize_infer,
-    .reference = quantized_resize_reference,
-    TN_CASES(quantized_resize_cases),
-};
+const tn_operator tn_quantized_resize_1 =
+    TN_OPERATOR_TABLE(quantized_resize, "Tenon", "QLinearResize", 1,
+                      "Resizes 8-bit integers that stand for floating-point values.",
+                      .params_bytes = sizeof(tn_resize_params), .field_size = sizeof(tn_field),
+                      .field_count = TN_RESIZE_18_FIELDS, .fields = tn_resize_18_fields);
