@@ -6,6 +6,7 @@
 #include "kit/math/wide_math.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Rows are apart from each other or the same: no element of a loop waits for another one's result.
  */
@@ -14,6 +15,16 @@
 #else
 #define TN_CELLS_INDEPENDENT
 #endif
+
+/* The row's first element in all of them. */
+static __attribute__((noinline)) void repeat_first(void *row, size_t element_bytes, int64_t count) {
+    const size_t bytes = (size_t)count * element_bytes;
+    char *to = row;
+    for (size_t done = element_bytes, more; done < bytes; done += more) {
+        more = done < bytes - done ? done : bytes - done;
+        memcpy(to + done, to, more);
+    }
+}
 
 /* ----------------------------------------------------------------------------------------------
  * double precision */

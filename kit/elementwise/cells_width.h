@@ -27,8 +27,8 @@
             y[i] = (RESULT)(expression);                                                           \
         }                                                                                          \
     }
-#define COMBINE(name, expression) COMBINE_TO(combine_##name, CELL, expression)
-#define TRUTH(name, expression)   COMBINE_TO(truth_##name, uint8_t, expression)
+/* An operand whose stride is 0 is the same everywhere. Where both are, so is the result: one
+ * element is computed and repeated. */
 #define COMBINE_TO(name, RESULT, expression)                                                       \
     static void WIDTH(name)(int64_t count, const void *left, int64_t a_stride, const void *right,  \
                             int64_t b_stride, void *to) {                                          \
@@ -41,18 +41,40 @@
             LOOP(RESULT, first[i], other, expression)                                              \
         else if (b_stride)                                                                         \
             LOOP(RESULT, one, second[i], expression)                                               \
-        else                                                                                       \
-            LOOP(RESULT, one, other, expression)                                                   \
+        else if (count > 0) {                                                                      \
+            WIDTH(name)(1, left, 1, right, 1, to);                                                 \
+            repeat_first(to, sizeof(RESULT), count);                                               \
+        }                                                                                          \
     }
+/* The same of operands that may be swapped. */
+#define SYMMETRIC_TO(name, RESULT, expression)                                                     \
+    static void WIDTH(name)(int64_t count, const void *left, int64_t a_stride, const void *right,  \
+                            int64_t b_stride, void *to) {                                          \
+        const CELL *first = a_stride ? left : right, *second = a_stride ? right : left;            \
+        RESULT *y = to;                                                                            \
+        const CELL other = a_stride && b_stride ? 0 : second[0];                                   \
+        if (a_stride && b_stride)                                                                  \
+            LOOP(RESULT, first[i], second[i], expression)                                          \
+        else if (a_stride || b_stride)                                                             \
+            LOOP(RESULT, first[i], other, expression)                                              \
+        else if (count > 0) {                                                                      \
+            WIDTH(name)(1, left, 1, right, 1, to);                                                 \
+            repeat_first(to, sizeof(RESULT), count);                                               \
+        }                                                                                          \
+    }
+#define COMBINE(name, expression)         COMBINE_TO(combine_##name, CELL, expression)
+#define SYMMETRIC(name, expression)       SYMMETRIC_TO(combine_##name, CELL, expression)
+#define TRUTH(name, expression)           COMBINE_TO(truth_##name, uint8_t, expression)
+#define SYMMETRIC_TRUTH(name, expression) SYMMETRIC_TO(truth_##name, uint8_t, expression)
 
 #if HAS_TRUTHS
 TRUTH(less, a < b)
 TRUTH(less_equal, a <= b)
 #if HAS_SIGNLESS
-TRUTH(equal, a == b)
-TRUTH(not_equal, a != b)
-TRUTH(and, (a != 0) & (b != 0))
-TRUTH(or, (a != 0) | (b != 0))
+SYMMETRIC_TRUTH(equal, a == b)
+SYMMETRIC_TRUTH(not_equal, a != b)
+SYMMETRIC_TRUTH(and, (a != 0) & (b != 0))
+SYMMETRIC_TRUTH(or, (a != 0) | (b != 0))
 #endif
 #endif
 
@@ -61,15 +83,20 @@ MAP(abs, MAGNITUDE(x))
 MAP(sign, SIGN(x))
 
 COMBINE(div, DIVIDE(a, b))
+#ifdef UNSIGNED
+SYMMETRIC(max, LARGER(a, b))
+SYMMETRIC(min, SMALLER(a, b))
+#else /* zeros differ by their signs */
 COMBINE(max, LARGER(a, b))
 COMBINE(min, SMALLER(a, b))
+#endif
 COMBINE(fmod, REMAINDER(a, b))
 #if HAS_SIGNLESS
 MAP(neg, NEGATE(x))
 MAP(floor, FLOOR(x))
-COMBINE(add, ADD(a, b))
+SYMMETRIC(add, ADD(a, b))
 COMBINE(sub, SUBTRACT(a, b))
-COMBINE(mul, MULTIPLY(a, b))
+SYMMETRIC(mul, MULTIPLY(a, b))
 #endif
 #endif
 
@@ -99,9 +126,9 @@ COMBINE(mod, MODULO(a, b))
 COMBINE(shift_right, SHIFT_RIGHT(a, b))
 #if HAS_SIGNLESS
 MAP(bit_not, ~x)
-COMBINE(bit_and, (a) & (b))
-COMBINE(bit_or, (a) | (b))
-COMBINE(bit_xor, (a) ^ (b))
+SYMMETRIC(bit_and, (a) & (b))
+SYMMETRIC(bit_or, (a) | (b))
+SYMMETRIC(bit_xor, (a) ^ (b))
 COMBINE(shift_left, (UNSIGNED)(b) >= (UNSIGNED)BITS ? 0 : (UNSIGNED)(a) << (b))
 #endif
 #undef BITS
@@ -113,10 +140,10 @@ COMBINE(less_equal, a <= b)
 #endif
 #if HAS_ROWS && HAS_SIGNLESS
 MAP(not, x == 0)
-COMBINE(equal, a == b)
-COMBINE(not_equal, a != b)
-COMBINE(and, (a != 0) & (b != 0))
-COMBINE(or, (a != 0) | (b != 0))
+SYMMETRIC(equal, a == b)
+SYMMETRIC(not_equal, a != b)
+SYMMETRIC(and, (a != 0) & (b != 0))
+SYMMETRIC(or, (a != 0) | (b != 0))
 
 #define CHOOSE(a_of, b_of)                                                                         \
     {                                                                                              \
@@ -154,5 +181,8 @@ static void WIDTH(choose)(int64_t count, const void *const rows[3], const int64_
 #undef MAP
 #undef LOOP
 #undef COMBINE
+#undef SYMMETRIC
 #undef TRUTH
+#undef SYMMETRIC_TRUTH
+#undef SYMMETRIC_TO
 #undef COMBINE_TO
