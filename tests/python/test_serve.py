@@ -10,8 +10,9 @@ import struct
 import sys
 import tempfile
 import threading
-import time
+import types
 import unittest
+import unittest.mock
 
 import numpy as np
 import serve_nets
@@ -158,16 +159,32 @@ class Write(unittest.TestCase):
                 _protocol.write("net", "1", _protocol.Request("", {}, {}), {"a": array})
 
 
-class Fake:
-    """A context that doubles x, and waits for `gate` first."""
+class Clock:
+    """The pool's clock within a with-statement: it stands still unless a test moves it, however slow the machine is."""
 
-    def __init__(self, gate=None, seconds=0.0):
-        self.gate, self.seconds, self.rows, self.cancelled = gate, seconds, [], 0
+    def __init__(self):
+        self.seconds = 1000.0
+
+    def __enter__(self):
+        self._patch = unittest.mock.patch("tenon.serve._pool.time", types.SimpleNamespace(monotonic=lambda: self.seconds))
+        self._patch.start()
+        return self
+
+    def __exit__(self, *_):
+        self._patch.stop()
+
+
+class Fake:
+    """A context that doubles x, and waits for `gate` first. A run takes `seconds` by `clock`."""
+
+    def __init__(self, gate=None, clock=None, seconds=0.0):
+        self.gate, self.clock, self.seconds, self.rows, self.cancelled = gate, clock, seconds, [], 0
 
     def run(self, arrays):
         if self.gate:
             self.gate.wait()
-        time.sleep(self.seconds)
+        if self.clock:
+            self.clock.seconds += self.seconds
         self.rows.append(arrays["x"].shape[0])
         if (arrays["x"] < 0).any():
             raise ValueError("a negative number")
@@ -175,6 +192,12 @@ class Fake:
 
     def cancel(self):
         self.cancelled += 1
+
+
+async def begun():
+    """All tasks have come as far as they can without a thread's answer."""
+    for _ in range(3):
+        await asyncio.sleep(0)
 
 
 def rows(*values):
@@ -187,9 +210,9 @@ class Pools(unittest.IsolatedAsyncioTestCase):
         context = Fake(gate)
         pool = Pool([context], batch=(2, 4))
         first = asyncio.ensure_future(pool.run(rows(0)))
-        await asyncio.sleep(0.01)
+        await begun()
         others = [asyncio.ensure_future(pool.run(rows(*values))) for values in ((1,), (2, 3), (4, 5))]
-        await asyncio.sleep(0.01)
+        await begun()
         gate.set()
         results = await asyncio.gather(first, *others)
         self.assertEqual([result["y"].ravel().tolist() for result in results], [[0], [2], [4, 6], [8, 10]])
@@ -199,7 +222,7 @@ class Pools(unittest.IsolatedAsyncioTestCase):
         gate = threading.Event()
         pool = Pool([Fake(gate)], batch=(4, 4))
         runs = [asyncio.ensure_future(pool.run(rows(value))) for value in (0, 1, -1, 2)]
-        await asyncio.sleep(0.01)
+        await begun()
         gate.set()
         results = await asyncio.gather(*runs, return_exceptions=True)
         self.assertEqual([result["y"].item() for result in (results[0], results[1], results[3])], [0, 2, 4])
@@ -207,18 +230,20 @@ class Pools(unittest.IsolatedAsyncioTestCase):
 
     async def test_an_incomplete_batch_waits_for_more(self):
         context = Fake()
-        pool = Pool([context], batch=(3, 8), wait_ms=2000)
-        runs = [asyncio.ensure_future(pool.run(rows(value))) for value in range(3)]
-        await asyncio.wait_for(asyncio.gather(*runs), 1)
+        pool = Pool([context], batch=(3, 8), wait_ms=1e7)
+        runs = [asyncio.ensure_future(pool.run(rows(value))) for value in range(2)]
+        await begun()
+        self.assertEqual((pool.waiting, context.rows), (2, []))
+        await asyncio.wait_for(asyncio.gather(*runs, pool.run(rows(2))), 60)
         self.assertEqual(context.rows, [3])
         pool = Pool([context], batch=(3, 8), wait_ms=20)
-        self.assertEqual((await asyncio.wait_for(pool.run(rows(1)), 1))["y"].item(), 2)
+        self.assertEqual((await asyncio.wait_for(pool.run(rows(1)), 60))["y"].item(), 2)
 
     async def test_a_full_queue_refuses(self):
         gate = threading.Event()
         pool = Pool([Fake(gate)], queue=2)
         runs = [asyncio.ensure_future(pool.run(rows(1))) for _ in range(3)]
-        await asyncio.sleep(0.01)
+        await begun()
         with self.assertRaisesRegex(RequestError, "2 requests wait") as caught:
             await pool.run(rows(1))
         self.assertEqual((caught.exception.status, caught.exception.grpc), (429, "RESOURCE_EXHAUSTED"))
@@ -226,23 +251,23 @@ class Pools(unittest.IsolatedAsyncioTestCase):
         await asyncio.gather(*runs)
 
     async def test_deadlines_that_cannot_be_kept_are_refused_at_once(self):
-        pool = Pool([Fake(seconds=0.05)])
+        clock = self.enterContext(Clock())
+        context = Fake(clock=clock, seconds=0.05)
+        pool = Pool([context])
         await pool.run(rows(1))
-        self.assertGreater(pool.run_seconds, 0.04)
-        begin = time.monotonic()
-        with self.assertRaisesRegex(RequestError, "cannot be kept") as caught:
-            await pool.run(rows(1), begin + 0.02)
-        self.assertEqual(caught.exception.status, 429)
-        self.assertLess(time.monotonic() - begin, 0.02)
-        await pool.run(rows(1), time.monotonic() + 10)
+        self.assertAlmostEqual(pool.run_seconds, 0.05)
+        with self.assertRaisesRegex(RequestError, "the deadline in 20.0 ms cannot be kept: 0 requests wait and a run takes 50.0 ms") as caught:
+            await pool.run(rows(1), clock.seconds + 0.02)
+        self.assertEqual((caught.exception.status, len(context.rows)), (429, 1))
+        await pool.run(rows(1), clock.seconds + 0.06)
 
     async def test_a_deadline_that_goes_by_in_the_queue(self):
-        gate = threading.Event()
+        clock, gate = self.enterContext(Clock()), threading.Event()
         pool = Pool([Fake(gate)])
-        first = asyncio.ensure_future(pool.run(rows(1)))
-        await asyncio.sleep(0.01)
-        late = asyncio.ensure_future(pool.run(rows(1), time.monotonic() + 0.01))
-        await asyncio.sleep(0.05)
+        first, late = (asyncio.ensure_future(pool.run(rows(1), deadline)) for deadline in (float("inf"), clock.seconds + 1))
+        await begun()
+        self.assertEqual(pool.waiting, 1)
+        clock.seconds += 2
         gate.set()
         await first
         with self.assertRaises(RequestError) as caught:
@@ -254,10 +279,10 @@ class Pools(unittest.IsolatedAsyncioTestCase):
         context = Fake(gate)
         pool = Pool([context])
         first, second = (asyncio.ensure_future(pool.run(rows(1))) for _ in range(2))
-        await asyncio.sleep(0.01)
+        await begun()
         second.cancel()
         first.cancel()
-        await asyncio.sleep(0.01)
+        await begun()
         self.assertEqual((pool.waiting, context.cancelled), (0, 1))
         gate.set()
         self.assertEqual((await pool.run(rows(3)))["y"].item(), 6)
@@ -267,19 +292,20 @@ class Pools(unittest.IsolatedAsyncioTestCase):
         gate = threading.Event()
         pool = Pool([Fake(gate)])
         run = asyncio.ensure_future(pool.run(rows(1)))
-        await asyncio.sleep(0.01)
+        await begun()
         closing = asyncio.ensure_future(pool.close())
-        await asyncio.sleep(0.01)
+        await begun()
         with self.assertRaisesRegex(RequestError, "unloaded"):
             await pool.run(rows(1))
         gate.set()
         self.assertEqual((await run)["y"].item(), 2)
         await closing
         for thread in pool._threads._threads:
-            thread.join(10)
+            thread.join(60)
             self.assertFalse(thread.is_alive())
 
     async def test_short_runs_take_no_thread(self):
+        self.enterContext(Clock())
         threads = set()
 
         class Short(Fake):
