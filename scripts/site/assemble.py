@@ -20,13 +20,14 @@ FENCE = re.compile(r"(^```.*?^```$)", re.M | re.S)
 LANGUAGES = {".c": "c", ".h": "c", ".hpp": "cpp", ".cpp": "cpp", ".cu": "cpp", ".py": "python", ".json": "json", ".proto": "protobuf"}
 # Every document of docs/ is in one of these, which are the tabs.
 TABS = {
-    "First steps": ["first-layer", "python", "python-layers", "run-from-c", "from-tensorrt", "serving", "which-engine"],
-    "How to": ["command-line", "dynamic-shapes", "quantization", "cuda", "scaling", "embedding", "control-flow", "machine-learning", "python-onnxruntime",
+    "First steps": ["install", "first-layer", "python", "python-layers", "tensorrt-step-by-step", "pytorch-to-service", "run-from-c", "which-engine"],
+    "How to": ["command-line", "serving", "dynamic-shapes", "quantization", "cuda", "scaling", "embedding", "control-flow", "machine-learning", "python-onnxruntime",
                "python-debug", "reports", "guarded-running", "when-loading-fails", "networks"],
-    "Models": ["plans", "uff", "caffe", "importers", "contributed-operators"],
+    "Models": ["plans", "from-tensorrt", "uff", "caffe", "importers", "contributed-operators"],
     "Layers": ["conformance", "kernel-kit", "expressions", "compile-from-source", "bodies", "sequences", "strings", "rewrites"],
     "Project": ["architecture", "abi", "threat-model"],
 }
+WITHOUT_STUBS = ("torch", "onnxruntime", "serve", "ray", "mmdeploy", "backend")  # of the Python package's modules
 TOP = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "examples/README.md", "models/README.md")
 
 
@@ -128,21 +129,35 @@ def check_tabs():
 def references(site):
     """The generated pages; their part of the navigation."""
     groups = {"C": [], "Plugins": [], "Kernel kit": [], "C++": []}
+    functions, pages_of_cpp = {}, {}
     for path, title in reference.headers(ROOT):
-        text, _ = reference.header_page(os.path.join(ROOT, "include", path), title)
+        text, names = reference.header_page(os.path.join(ROOT, "include", path), title)
         page = f"reference/{path}.md"
-        site.write(page, text)
+        if path.endswith(".hpp"):
+            pages_of_cpp[page] = text
+        else:
+            functions.update({name: page for name in names if name.startswith("tn_")})
+            site.write(page, text)
         group = "C++" if path.endswith(".hpp") else "Kernel kit" if "/kit/" in path else \
             "Plugins" if "/plugin/" in path or path.endswith(("plugin.h", "layer.h")) else "C"
         groups[group].append({title.removeprefix("tenon/"): page})
+    for page, text in pages_of_cpp.items():
+        site.write(page, reference.with_calls(text, functions, page))
+    return [{"All operators": "docs/operators.md"}, *({name: pages} for name, pages in groups.items()), {"Python": python_references(site)}]
+
+
+def python_references(site):
     import tenon
     import tenon.debug
-    pages = []
+    package, pages = os.path.dirname(tenon.__file__), []
     for module in (tenon, tenon.debug):
         with open(os.path.join(os.path.dirname(module.__file__), "__init__.pyi"), encoding="utf-8") as file:
             site.write(f"reference/{module.__name__}.md", reference.python_page(module, file.read()))
         pages.append({module.__name__: f"reference/{module.__name__}.md"})
-    return [{"All operators": "docs/operators.md"}, *({name: pages} for name, pages in groups.items()), {"Python": pages}]
+    for name in WITHOUT_STUBS:
+        site.write(f"reference/tenon.{name}.md", reference.source_page(package, name))
+        pages.append({f"tenon.{name}": f"reference/tenon.{name}.md"})
+    return pages
 
 
 def yaml(value, depth=0):

@@ -102,32 +102,79 @@ def header_page(path, title):
     return "\n".join(parts), names
 
 
+def calls(code, pages, page):
+    """Of a declaration in C++: the functions of C that it calls, where shapes, units, errors and threads are described."""
+    names = [name for name in dict.fromkeys(re.findall(r"\btn_\w+(?=\s*[(,>])", code)) if name in pages]
+    links = [f"[`{name}`]({os.path.relpath(pages[name], os.path.dirname(page))}#{name})" for name in names]
+    return f"In C: {', '.join(links)}.\n" if links else ""
+
+
+def with_calls(text, pages, page):
+    """A page of C++ with these below each declaration."""
+    return re.sub(r"^```cpp\n(.*?)^```\n", lambda found: found[0] + "\n" + calls(found[1], pages, page), text, flags=re.M | re.S)
+
+
 def python_page(module, stub):
     """Of a module: each public name with its signature from the stub, and its docstring."""
     tree = ast.parse(stub)
-    parts = [f"# `{module.__name__}`\n", f"```text\n{inspect.getdoc(module) or ''}\n```\n"]
+    parts = [f"# `{module.__name__}`\n", _doc(inspect.getdoc(module))]
     tops = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
     for name in sorted(module.__all__, key=str.lower):
-        node, value = tops.get(name), getattr(module, name)
-        parts.append(f"## `{name}` {{#{name}}}\n")
-        if isinstance(node, ast.FunctionDef):
-            parts.append(_function(node, value))
-        else:
-            parts.append(_doc(value))
-            for member in node.body if node else []:
-                if isinstance(member, ast.FunctionDef) and not (member.name.startswith("_") and member.name not in ("__init__", "__call__")):
-                    parts.append(f"### `{name}.{member.name}` {{#{name}.{member.name.strip('_')}}}\n")
-                    parts.append(_function(member, getattr(value, member.name, None)))
+        value = getattr(module, name)
+        parts += _entry(name, tops.get(name), inspect.getdoc(value), lambda member, value=value: inspect.getdoc(getattr(value, member, None)))
     return "\n".join(parts)
 
 
-def _function(node, value):
-    signature = ast.unparse(ast.FunctionDef(node.name, node.args, [ast.Expr(ast.Constant(...))], [], node.returns, lineno=0))
-    return f"```python\n{signature.replace(chr(10) + '    ...', '').rstrip(':')}\n```\n\n{_doc(value)}"
+def source_page(package, name):
+    """The same of a module without a stub, from its sources: it need not be imported. package: the folder tenon/."""
+    path = os.path.join(package, name)
+    path = os.path.join(path, "__init__.py") if os.path.isdir(path) else path + ".py"
+    tree = _parsed(path)
+    listed = next((ast.literal_eval(node.value) for node in tree.body
+                   if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"), None)
+    tops = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module and (node.level or node.module.startswith(f"tenon.{name}.")):
+            there = {each.name: each for each in _parsed(os.path.join(os.path.dirname(path), node.module.split(".")[-1] + ".py")).body
+                     if isinstance(each, (ast.ClassDef, ast.FunctionDef))}
+            tops.update({each.asname or each.name: there[each.name] for each in node.names if each.name in there})
+    if listed is None:
+        listed = [each for each in tops if not each.startswith("_")]
+    missing = [each for each in listed if each not in tops]
+    if missing or not listed:
+        raise SystemExit(f"site: tenon.{name}: {', '.join(missing) or 'public names'} not found in its sources")
+    parts = [f"# `tenon.{name}`\n", _doc(ast.get_docstring(tree))]
+    for each in sorted(listed, key=str.lower):
+        members = {node.name: node for node in tops[each].body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        parts += _entry(each, tops[each], ast.get_docstring(tops[each]),
+                        lambda member, members=members: ast.get_docstring(members[member]))
+    return "\n".join(parts)
 
 
-def _doc(value):
-    text = inspect.getdoc(value) if value is not None else None
+def _parsed(path):
+    with open(path, encoding="utf-8") as file:
+        return ast.parse(file.read())
+
+
+def _entry(name, node, text, text_of):
+    """The lines of a function, or of a class with its methods; text_of answers a method's docstring."""
+    parts = [f"## `{name}` {{#{name}}}\n"]
+    if isinstance(node, ast.FunctionDef):
+        return [*parts, _signature(node), _doc(text)]
+    parts.append(_doc(text))
+    for member in node.body if node else []:
+        if isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef)) and (not member.name.startswith("_") or member.name in ("__init__", "__call__")):
+            parts += [f"### `{name}.{member.name}` {{#{name}.{member.name.strip('_')}}}\n", _signature(member), _doc(text_of(member.name))]
+    return parts
+
+
+def _signature(node):
+    kind = ast.AsyncFunctionDef if isinstance(node, ast.AsyncFunctionDef) else ast.FunctionDef
+    signature = ast.unparse(kind(node.name, node.args, [ast.Expr(ast.Constant(...))], [], node.returns, lineno=0))
+    return f"```python\n{signature.replace(chr(10) + '    ...', '').rstrip(':')}\n```\n"
+
+
+def _doc(text):
     text = re.sub(r"^\w+\(.*?\)\n--\n+", "", text or "", flags=re.S)
     return f"```text\n{text}\n```\n" if text else ""
 

@@ -7,6 +7,9 @@ further wheel has. Prints a line for each and "N passed, N failed".
 Usage: use_wheels.py MODELS [onednn] [cuda]    names: the wheels that are there beside tenon-engine; the others must not be
 """
 
+import hashlib
+import importlib.metadata
+import json
 import os
 import subprocess
 import sys
@@ -95,6 +98,27 @@ def onednn():
         assert len(teams) == 1, teams
 
 
+def licences():
+    """Of each library that a wheel bundles, and of what is compiled in, the wheel has the licence and the version."""
+    compiled_in = {"tenon-engine": {"libstb-dev"}, "tenon-engine-onednn": set(), "tenon-engine-cuda": {"cudart"}}
+    least = {"tenon-engine": 2, "tenon-engine-onednn": 2, "tenon-engine-cuda": 0}
+    for name in ["tenon-engine", *("tenon-engine-" + wheel for wheel in WHEELS)]:
+        files = importlib.metadata.files(name)
+        texts = {file.name: file.read_text() for file in files if file.parent.name == "licenses"}
+        assert "Apache License" in texts["LICENSE"], texts.keys()
+        bom = json.loads(next(file for file in files if file.name == "tenon.cdx.json").read_text())
+        others = {each["name"]: each for each in bom["components"] if each["type"] == "library"}
+        bundled = [file for file in files if file.parent.name.endswith(".libs")]
+        assert len(bundled) >= least[name], (name, bundled)
+        by_hash = {each["hashes"][0]["content"]: each["name"] for each in bom["components"] if "hashes" in each}
+        has = compiled_in[name] | {by_hash[hashlib.sha256(file.read_binary()).hexdigest()] for file in bundled}
+        for each in has:
+            assert others[each]["version"], (name, each)
+            assert len(texts[each + ".txt"]) > 500, (name, each)
+        for file in (file for file in files if file.suffix == ".so" and file not in bundled):
+            assert hashlib.sha256(file.read_binary()).hexdigest() in by_hash, (name, file)
+
+
 def start():
     """Importing takes less than 30 ms of processor time beside NumPy; the least of several, for other work disturbs it."""
     code = "import numpy, time; start = time.process_time(); import tenon; print(time.process_time() - start)"
@@ -118,7 +142,7 @@ def cuda():
 
 def main():
     failed = 0
-    checks = [is_in_environment, onnx, caffe, free_sizes, plan_of_the_command_line, layer, start, onednn, cuda]
+    checks = [is_in_environment, onnx, caffe, free_sizes, plan_of_the_command_line, layer, licences, start, onednn, cuda]
     for check in checks:
         try:
             check()
