@@ -9,6 +9,7 @@ import re
 NAMES = (r"\btypedef\s+(?:struct|enum|union)\s+\w*\s*\{.*\}\s*(\w+)\s*;", r"^typedef [^;{]*\(\*\s*(\w+)\)", r"^typedef [^;{]*?(\w+)\s*;",
          r"^#\s*define\s+(\w+)", r"\b(\w+)\s*\([^;{]*\)\s*[;{]", r"^(?:struct|class|enum(?: class)?)\s+(\w+)", r"\benum\s*\{\s*(\w+)")
 SKIPPED = re.compile(r"#\s*(?:if|endif|include|else|elif|undef|pragma)|extern \"C\"|\}\s*(?:$|//)|namespace ")
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LICENCE = re.compile(r"/\* SPDX[^\n]*\*/\n")
 
 
@@ -132,11 +133,12 @@ def source_page(package, name):
     tree = _parsed(path)
     listed = next((ast.literal_eval(node.value) for node in tree.body
                    if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"), None)
-    tops = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    tops = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, *FUNCTIONS))}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module and (node.level or node.module.startswith(f"tenon.{name}.")):
-            there = {each.name: each for each in _parsed(os.path.join(os.path.dirname(path), node.module.split(".")[-1] + ".py")).body
-                     if isinstance(each, (ast.ClassDef, ast.FunctionDef))}
+            there = {getattr(each, "name", None) or each.targets[0].id: each
+                     for each in _parsed(os.path.join(os.path.dirname(path), node.module.split(".")[-1] + ".py")).body
+                     if isinstance(each, (ast.ClassDef, *FUNCTIONS)) or isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)}
             tops.update({each.asname or each.name: there[each.name] for each in node.names if each.name in there})
     if listed is None:
         listed = [each for each in tops if not each.startswith("_")]
@@ -145,7 +147,10 @@ def source_page(package, name):
         raise SystemExit(f"site: tenon.{name}: {', '.join(missing) or 'public names'} not found in its sources")
     parts = [f"# `tenon.{name}`\n", _doc(ast.get_docstring(tree))]
     for each in sorted(listed, key=str.lower):
-        members = {node.name: node for node in tops[each].body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        if isinstance(tops[each], ast.Assign):
+            parts += [f"## `{each}` {{#{each}}}\n", f"```python\n{ast.unparse(tops[each])}\n```\n"]
+            continue
+        members = {node.name: node for node in tops[each].body if isinstance(node, FUNCTIONS)}
         parts += _entry(each, tops[each], ast.get_docstring(tops[each]),
                         lambda member, members=members: ast.get_docstring(members[member]))
     return "\n".join(parts)
@@ -159,11 +164,11 @@ def _parsed(path):
 def _entry(name, node, text, text_of):
     """The lines of a function, or of a class with its methods; text_of answers a method's docstring."""
     parts = [f"## `{name}` {{#{name}}}\n"]
-    if isinstance(node, ast.FunctionDef):
+    if isinstance(node, FUNCTIONS):
         return [*parts, _signature(node), _doc(text)]
     parts.append(_doc(text))
     for member in node.body if node else []:
-        if isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef)) and (not member.name.startswith("_") or member.name in ("__init__", "__call__")):
+        if isinstance(member, FUNCTIONS) and (not member.name.startswith("_") or member.name in ("__init__", "__call__")):
             parts += [f"### `{name}.{member.name}` {{#{name}.{member.name.strip('_')}}}\n", _signature(member), _doc(text_of(member.name))]
     return parts
 
