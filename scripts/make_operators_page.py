@@ -27,11 +27,15 @@ INTROS = {"ai.onnx.ml": "A library of its own, which is loaded when a model need
 LEVEL = re.compile(r"_(baseline|avx2|avx512|vnni|avx512_vnni)$")
 
 
+def libraries(tenon):
+    """The options that load the libraries of operators beside the program."""
+    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(tenon))), "lib", "tenon", "operators")
+    return [word for path in sorted(glob.glob(f"{folder}/*.so")) for word in ("--plugin", path)]
+
+
 def read_list(tenon):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TENON_")}
-    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(tenon))), "lib", "tenon", "operators")
-    libraries = [word for path in sorted(glob.glob(f"{folder}/*.so")) for word in ("--plugin", path)]
-    text = subprocess.run([tenon, "plugin", "list", "--json", *libraries], stdout=subprocess.PIPE, check=True, env=environment).stdout
+    text = subprocess.run([tenon, "plugin", "list", "--json", *libraries(tenon)], stdout=subprocess.PIPE, check=True, env=environment).stdout
     return json.loads(text)
 
 

@@ -13,7 +13,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 
+import cpp  # noqa: E402
 import reference  # noqa: E402
+
+sys.path.insert(1, os.path.join(ROOT, "scripts"))
+
+import make_operators_page as operators_page  # noqa: E402
 
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s]+)\)")
 FENCE = re.compile(r"(^```.*?^```$)", re.M | re.S)
@@ -129,21 +134,50 @@ def check_tabs():
 def references(site):
     """The generated pages; their part of the navigation."""
     groups = {"C": [], "Plugins": [], "Kernel kit": [], "C++": []}
-    functions, pages_of_cpp = {}, {}
-    for path, title in reference.headers(ROOT):
-        text, names = reference.header_page(os.path.join(ROOT, "include", path), title)
+    of_c, headers = {}, list(reference.headers(ROOT))
+    for path, title in headers:
         page = f"reference/{path}.md"
-        if path.endswith(".hpp"):
-            pages_of_cpp[page] = text
-        else:
-            functions.update({name: page for name in names if name.startswith("tn_")})
+        if not path.endswith(".hpp"):
+            text, names = reference.header_page(os.path.join(ROOT, "include", path), title)
+            of_c.update({name: page for name in names})
             site.write(page, text)
         group = "C++" if path.endswith(".hpp") else "Kernel kit" if "/kit/" in path else \
             "Plugins" if "/plugin/" in path or path.endswith(("plugin.h", "layer.h")) else "C"
         groups[group].append({title.removeprefix("tenon/"): page})
-    for page, text in pages_of_cpp.items():
-        site.write(page, reference.with_calls(text, functions, page))
+    missing = [f"include/{path}: {name}" for path, _ in headers if not path.endswith(".hpp")
+               for name in re.findall(r"TN_EXPORT\s[^;{(]*?\b(tn_\w+)(?=\()", read(f"include/{path}")) if name not in of_c]
+    if missing:
+        raise SystemExit("site: no heading for " + ", ".join(missing))
+    for path, title in headers:
+        if path.endswith(".hpp"):
+            site.write(f"reference/{path}.md", cpp.page(os.path.join(ROOT, "include", path), f"reference/{path}.md", title, of_c))
     return [{"All operators": "docs/operators.md"}, *({name: pages} for name, pages in groups.items()), {"Python": python_references(site)}]
+
+
+def operators(site):
+    """A page for each operator, with ports, fields, kernels and cases, as the program shows them; the table of all links to them."""
+    tenon = os.path.join(ROOT, "build", "bin", "tenon")
+    libraries = operators_page.libraries(tenon)
+    pages = {}
+    for item in operators_page.read_list(tenon)["operators"]:
+        domain, name = item["domain"], item["name"]
+        if item["library"] not in operators_page.OWN or (domain, name) in pages:
+            continue
+        full = f"{domain}::{name}" if domain else name
+        text = subprocess.run([tenon, "plugin", "show", full, "--markdown", *libraries], check=True, stdout=subprocess.PIPE, text=True).stdout
+        pages[domain, name] = f"reference/operators/{domain + '.' if domain else ''}{name}.md"
+        site.write(pages[domain, name], f"# {full}\n\n{text}")
+    domains, domain, lines = {title: name for name, title in operators_page.DOMAINS.items()}, "", []
+    with open(os.path.join(site.folder, "docs/operators.md"), encoding="utf-8") as file:
+        for line in file.read().split("\n"):
+            heading, row = re.match(r"## (.+)", line), re.match(r"\| (\w+) \|", line)
+            domain = domains.get(heading[1], heading[1]) if heading else domain
+            if row and (domain, row[1]) in pages:
+                line = f"| [{row[1]}](../{pages.pop((domain, row[1]))}) |" + line[row.end():]
+            lines.append(line)
+    if pages:
+        raise SystemExit(f"site: docs/operators.md has no row for {', '.join('::'.join(each) for each in pages)}")
+    site.write("docs/operators.md", "\n".join(lines))
 
 
 def python_references(site):
@@ -181,6 +215,7 @@ def main():
     decisions = [f"docs/decisions/{name}.md" for name in documents("docs/decisions")]
     for path in (*TOP, *results, *decisions, *(f"docs/{name}.md" for name in documents("docs"))):
         site.page(path)
+    operators(site)
     for name in ("site.css", "iframe-worker.js"):
         shutil.copy(os.path.join(HERE, name), site.folder)
     nav = [{"Tenon": "README.md"}]

@@ -8,7 +8,8 @@ import re
 
 NAMES = (r"\btypedef\s+(?:struct|enum|union)\s+\w*\s*\{.*\}\s*(\w+)\s*;", r"^typedef [^;{]*\(\*\s*(\w+)\)", r"^typedef [^;{]*?(\w+)\s*;",
          r"^#\s*define\s+(\w+)", r"\b(\w+)\s*\([^;{]*\)\s*[;{]", r"^(?:struct|class|enum(?: class)?)\s+(\w+)", r"\benum\s*\{\s*(\w+)")
-SKIPPED = re.compile(r"#\s*(?:if|endif|include|else|elif|undef|pragma)|extern \"C\"|\}\s*(?:$|//)|namespace ")
+SKIPPED = re.compile(r"#\s*(?:if|endif|include|else|elif|undef|pragma)")
+FOR_CPP = re.compile(r'^#ifdef __cplusplus\n(?:extern "C" \{|\})\n#endif\n', re.M)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LICENCE = re.compile(r"/\* SPDX[^\n]*\*/\n")
 
@@ -53,6 +54,11 @@ def split(code):
             comment.append(line)
             in_comment = "*/" not in line
             continue
+        if not current and not line.strip():
+            if comment:
+                parts.append(("\n".join(comment), ""))
+                comment = []
+            continue
         current.append(line)
         bare = re.sub(r"/\*.*?\*/|\"(?:\\.|[^\"])*\"", "", line)
         depth += bare.count("{") + bare.count("(") - bare.count("}") - bare.count(")")
@@ -82,7 +88,7 @@ def name_of(code):
 def header_page(path, title):
     """The page of a header: its first comment, then a heading for each declaration."""
     with open(path, encoding="utf-8") as file:
-        text = LICENCE.sub("", file.read())
+        text = FOR_CPP.sub("\n", LICENCE.sub("", file.read()))
     parts, names, is_first = [f"# {title}\n"], [], True
     for comment, code in blocks(text):
         code = "\n".join(line for line in code.split("\n") if not SKIPPED.match(line))
@@ -101,18 +107,6 @@ def header_page(path, title):
             if declaration.strip():
                 parts.append(f"```{'cpp' if path.endswith('.hpp') else 'c'}\n{declaration.rstrip()}\n```\n")
     return "\n".join(parts), names
-
-
-def calls(code, pages, page):
-    """Of a declaration in C++: the functions of C that it calls, where shapes, units, errors and threads are described."""
-    names = [name for name in dict.fromkeys(re.findall(r"\btn_\w+(?=\s*[(,>])", code)) if name in pages]
-    links = [f"[`{name}`]({os.path.relpath(pages[name], os.path.dirname(page))}#{name})" for name in names]
-    return f"In C: {', '.join(links)}.\n" if links else ""
-
-
-def with_calls(text, pages, page):
-    """A page of C++ with these below each declaration."""
-    return re.sub(r"^```cpp\n(.*?)^```\n", lambda found: found[0] + "\n" + calls(found[1], pages, page), text, flags=re.M | re.S)
 
 
 def python_page(module, stub):
@@ -180,8 +174,26 @@ def _signature(node):
 
 
 def _doc(text):
+    """A docstring as Markdown: paragraphs, a list of what begins with a name and a colon, blocks that are indented."""
     text = re.sub(r"^\w+\(.*?\)\n--\n+", "", text or "", flags=re.S)
-    return f"```text\n{text}\n```\n" if text else ""
+    parts = []
+    for paragraph in re.split(r"\n\s*\n", text.strip("\n")) if text else []:
+        lines = paragraph.split("\n")
+        if all(line.startswith("    ") for line in lines):
+            parts.append(paragraph)
+            continue
+        joined = []
+        for line in lines:
+            named = re.match(r"(\w+(?:, \w+)*):(?: |$)", line)
+            if named and (len(lines) > 1 or joined):
+                joined.append(f"- `{named[1]}`:{escaped(line[named.end(1) + 1:])}")
+            elif joined:
+                joined[-1] += " " + escaped(line.strip())
+            else:
+                joined.append(escaped(line.strip()))
+        at = next((i for i, line in enumerate(joined) if line.startswith("- `")), len(joined))
+        parts.append("\n".join(joined[:at]) + "\n" * (2 if 0 < at < len(joined) else 0) + "\n".join(joined[at:]))
+    return "\n\n".join(parts) + "\n"
 
 
 def headers(root):
