@@ -10,7 +10,7 @@ from reference import LICENCE, comment_text, escaped
 INTERNAL = re.compile(r"^namespace detail \{\n(?:[^{}]*\}\n|.*?^\} // namespace detail\n)", re.M | re.S)
 TEMPLATE = re.compile(r"^template <(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>\s*")
 CLASS = re.compile(r"^(?:template <[^>]*>\s*)?(?:class|struct) (\w+)[^;{]*\{", re.S)
-SKIPPED = re.compile(r"\s*(?:#|namespace |\} // namespace|using Owned::Owned;)")
+SKIPPED = re.compile(r"\s*(?:#|namespace |\} // namespace|using (\w+)::\1;|(?:class|struct) \w+;)")
 
 
 def bare(line):
@@ -75,7 +75,7 @@ class Page:
 
     def entry(self, comment, code, of=None):
         name = name_of(code)
-        if not name:
+        if not name or f"detail::{name}(" in code.partition("{")[0]:
             return
         title = f"{of}::{name}" if of else name
         if title not in self.names:
