@@ -20,7 +20,7 @@ WIDTH, ROW, BOX_WIDTH, BOX_HEIGHT, MARGIN = 860, 64, 158, 38, 12
 WHAT = {
     "conformance": "cases, rules, worker, bench", "importers": "onnx, caffe, uff", "include/tenon": "the public interface",
     "kit": "what kernels share", "layers": "operators and kernels", "tools": "the command line", "src/base": "errors, memory, files",
-    "src/builder": "from a graph to a plan", "src/calibrate": "ranges of values", "src/compile": "layers from source",
+    "src/builder": "from a graph to a plan", "src/calibrate": "ranges of values", "src/tune": "builds that run", "src/compile": "layers from source",
     "src/device": "processor, CUDA", "src/engine": "a loaded plan", "src/graph": "nodes, shapes, types",
     "src/guard": "calls in guarded memory", "src/helper": "a helper process", "src/isolation": "kernels in a process", "src/plan": "the file",
     "src/import": "reading models", "src/memory": "offsets in arenas", "src/operation": "one operator", "src/plugin": "registry, fields, libraries", "src/program": "steps and storages",

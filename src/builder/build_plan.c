@@ -2,7 +2,10 @@
 /* The end of a build: the memory of runs, the plan (src/plan) and the report beside it. */
 #include "base/status.h"
 #include "builder/build_state.h"
+#include "builder/builder.h"
+#include "graph/body.h"
 #include "builder/report/report.h"
+#include "builder/timing/timing_policy.h"
 #include "plan/plan.h"
 
 #include <tenon/plugin/sequence.h>
@@ -62,7 +65,7 @@ static tn_status make_report(const build_state *state, char **out_report) {
     return tn_report_make(sources, count, out_report);
 }
 
-static tn_status write_plan(build_state *state) {
+static tn_status write_parts(const build_state *state, tn_plan **out_plan) {
     const tn_graph *graph = state->graph;
     const uint32_t count = state->sets.count;
     tn_plan_output *outputs =
@@ -80,11 +83,15 @@ static tn_status write_plan(build_state *state) {
                                  .program_count = count,
                                  .programs = programs,
                                  .is_lent = true};
+    return tn_plan_write_parts(&parts, out_plan);
+}
+
+static tn_status write_plan(build_state *state) {
     char *report = NULL;
     TN_TRY(make_report(state, &report));
-    tn_status status = tn_plan_write_parts(&parts, &state->plan);
+    tn_status status = write_parts(state, &state->plan);
     if (status != TN_OK) {
-        tn_deallocate(graph->allocator, report);
+        tn_deallocate(state->graph->allocator, report);
         return status;
     }
     tn_deallocate(state->plan->allocator, state->plan->report);
@@ -103,4 +110,60 @@ tn_status tn_build_plan(build_state *state) {
     for (uint32_t p = 0; p < state->sets.count; p++)
         TN_TRY(plan_memory(state, &state->profiles[p]));
     return write_plan(state);
+}
+
+bool tn_build_can_run(const build_state *state) {
+    const tn_graph *graph = state->graph;
+    if (!state->runner || state->sets.count != 1 || state->options->flags & TN_BUILD_CHECKED ||
+        state->device.device != tn_runtime_cpu(graph->runtime))
+        return false;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < graph->tensor_count; i++)
+        if (graph->tensors[i].is_constant) bytes += graph->tensors[i].bytes;
+    for (size_t n = 0; n < graph->node_count; n++)
+        if (!graph->nodes[n].is_dead && tn_graph_node_has_bodies(&graph->nodes[n])) return false;
+    return bytes <= tn_timing_policy.open_bytes; /* kernels pack them once more */
+}
+
+/* A program as a network; its plan lends from the build. */
+typedef struct opened_program {
+    tn_plan *plan;
+    void *network; /* the runner's */
+} opened_program;
+
+static void close_program(void *user, void *network) {
+    const build_state *state = user;
+    opened_program *opened = network;
+    if (opened->network) state->runner->close(state->runner->user, opened->network);
+    tn_plan_destroy(opened->plan);
+    tn_deallocate(state->graph->allocator, opened);
+}
+
+static tn_status open_program(void *user, const tn_program *program, void **out_network) {
+    build_state *state = user;
+    opened_program *opened = tn_allocate_zero(state->graph->allocator, 1, sizeof *opened);
+    if (!opened) return tn_fail_memory("a network");
+    state->profiles[0].program = *program;
+    tn_status status = write_parts(state, &opened->plan);
+    if (status == TN_OK)
+        status = state->runner->open(state->runner->user, state->graph->runtime, opened->plan,
+                                     &opened->network);
+    if (status == TN_OK)
+        *out_network = opened;
+    else
+        close_program(state, opened);
+    return status;
+}
+
+static tn_status race_programs(void *user, void *const *networks, uint32_t count,
+                               double *const *out_step_ns, bool *out_is_faster) {
+    const build_state *state = user;
+    void *inner[2] = {NULL, NULL};
+    for (uint32_t i = 0; i < count; i++)
+        inner[i] = ((const opened_program *)networks[i])->network;
+    return state->runner->race(state->runner->user, inner, count, out_step_ns, out_is_faster);
+}
+
+tn_lower_runner tn_build_runner(build_state *state) {
+    return (tn_lower_runner){open_program, close_program, race_programs, state};
 }

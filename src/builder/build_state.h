@@ -42,6 +42,7 @@ typedef struct build_state {
     bool *is_kept;          /* by node of the graph that is lowered */
     float *scales;          /* by tensor of it */
     tn_node_pin *node_pins; /* by node of it */
+    const struct tn_plan_runner *runner; /* null: none */
     tn_plan *plan;
 } build_state;
 
@@ -74,6 +75,10 @@ void tn_bodies_record(const tn_graph *graph);
 tn_status tn_bodies_build(build_state *state);
 
 /* --- build_plan.c --- */
+/* Whether programs of this build can be run while it is under way: of one profile, on the
+ * processor, with no bodies, and with constants of no more than half a gigabyte. */
+bool tn_build_can_run(const build_state *state);
+tn_lower_runner tn_build_runner(build_state *state);
 /* Plans the memory of each profile's runs, writes the plan, and its report. */
 tn_status tn_build_plan(build_state *state);
 

@@ -2,7 +2,7 @@
 /*
  * The builder: from a graph to a plan. Copies the graph, reads the profiles, infers, runs the
  * passes (build_passes.c), infers again, lowers, and has the plan written with a report beside it
- * (build_plan.c).
+ * (build_plan.c). tn_build itself is src/tune's, which runs plans.
  */
 #include "builder/builder.h"
 #include "base/status.h"
@@ -71,6 +71,7 @@ static void warn_without_scale(const build_state *state) {
 static tn_status lower(build_state *state, built_profile *profile) {
     const tn_builder_options *options = state->options;
     const char *forced = options->force_kernel;
+    const tn_lower_runner runner = tn_build_runner(state);
     tn_lower_options lower_options = {
         .device = state->device.device,
         .threads = options->threads,
@@ -91,7 +92,8 @@ static tn_status lower(build_state *state, built_profile *profile) {
         .is_kept = state->is_kept,
         .node_pins = state->node_pins,
         .notes = &profile->notes,
-        .progress = &state->progress};
+        .progress = &state->progress,
+        .runner = tn_build_can_run(state) ? &runner : NULL};
     return tn_lower(state->graph, &profile->shapes.plan,
                     (const tn_inference *const *)profile->shapes.points, &lower_options,
                     state->arena, &profile->program);
@@ -176,25 +178,25 @@ static tn_status build(build_state *state) {
 
 /* A build of a copy that has the borders which the options ask for. */
 static tn_status build_bordered(tn_graph *graph, tn_builder_options options, tn_timing_cache *cache,
-                                tn_plan **out_plan) {
+                                const tn_plan_runner *runner, tn_plan **out_plan) {
     tn_graph *copy;
     TN_TRY(tn_graph_copy(graph, &copy));
     tn_status status = TN_OK;
     for (uint32_t i = 0; i < options.border_count && status == TN_OK; i++)
         status = tn_graph_set_border(copy, options.borders[i]);
     options.border_count = 0;
-    if (status == TN_OK) status = tn_build_with_cache(copy, &options, cache, out_plan);
+    if (status == TN_OK) status = tn_build_with(copy, &options, cache, runner, out_plan);
     tn_graph_destroy(copy);
     return status;
 }
 
-tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options,
-                              tn_timing_cache *cache, tn_plan **out_plan) {
+tn_status tn_build_with(tn_graph *graph, const tn_builder_options *options, tn_timing_cache *cache,
+                        const tn_plan_runner *runner, tn_plan **out_plan) {
     tn_builder_options known;
-    build_state state = {.options = &known, .given = graph, .cache = cache};
+    build_state state = {.options = &known, .given = graph, .cache = cache, .runner = runner};
     if (!graph || !out_plan) return tn_fail(TN_ERROR_ARGUMENT, "tn_build needs a graph and a plan");
     TN_TRY(read_builder_options(options, &known));
-    if (known.border_count > 0) return build_bordered(graph, known, cache, out_plan);
+    if (known.border_count > 0) return build_bordered(graph, known, cache, runner, out_plan);
     state.progress = (tn_progress){.function = known.progress, .user = known.progress_user};
     TN_TRY(tn_build_check_kept(graph, &known));
     TN_TRY(tn_node_pins_check(graph, &known));
@@ -223,6 +225,7 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     return status;
 }
 
-tn_status tn_build(tn_graph *graph, const tn_builder_options *options, tn_plan **out_plan) {
-    return tn_build_with_cache(graph, options, NULL, out_plan);
+tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options,
+                              tn_timing_cache *cache, tn_plan **out_plan) {
+    return tn_build_with(graph, options, cache, NULL, out_plan);
 }

@@ -30,6 +30,7 @@ static tn_status lower(tn_lowering *lowering, tn_arena *arena, tn_program *out_p
     if (!choice) return tn_fail_memory("the choice of kernels");
     TN_TRY(tn_progress_tell(lowering->options->progress, "choose", 0, 2));
     TN_TRY(tn_lower_choose(lowering, choice));
+    TN_TRY(tn_lower_try(lowering, choice));
     TN_TRY(tn_progress_tell(lowering->options->progress, "choose", 1, 2));
     if (lowering->options->notes) {
         TN_TRY(tn_lower_note(lowering, choice, arena, lowering->options->notes));

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/clock.h"
 #include "run/execution_private.h"
+#include "run/profile_steps.h"
 
 void tn_execution_note_time(tn_context *context, uint32_t index, uint64_t ns) {
     tn_profile_entry *entry = &context->profile.entries[index];
@@ -28,6 +29,10 @@ void tn_execution_note_time(tn_context *context, uint32_t index, uint64_t ns) {
     entry->runs++;
     entry->total_ns += ns;
     if (ns < entry->minimum_ns) entry->minimum_ns = ns;
+}
+
+uint32_t tn_context_profile_step(const tn_context *context, uint32_t index) {
+    return context->profile.steps[index];
 }
 
 static tn_status profile_host(tn_context *context) {

@@ -85,7 +85,9 @@ __attribute__((destructor)) static void say_goodbye(void) {
 static tn_status load(const tn_host *host, tn_library *library) {
     (void)library;
     helper.is_over = false;
-    if (WITH(load_lowers_limit)) setrlimit(RLIMIT_CORE, &(const struct rlimit){0, 0});
+    struct rlimit files;
+    if (WITH(load_lowers_limit) && getrlimit(RLIMIT_NOFILE, &files) == 0)
+        setrlimit(RLIMIT_NOFILE, &(const struct rlimit){files.rlim_cur / 2, files.rlim_max});
     helper.lent = host->allocate(host, 256, 64); /* it does without where there is none */
     helper.names = malloc(64);
     if (!helper.names && !WITH(load_believes_in_malloc)) {

@@ -16,6 +16,19 @@
 
 typedef struct tn_timing_cache tn_timing_cache; /* builder/timing/timing_cache.h */
 
+/* Runs programs of the lowered graph as networks, made-up inputs and all. Anything but TN_OK: they
+ * cannot be run. */
+typedef struct tn_lower_runner {
+    /* What the program points to stays until it is closed; the struct itself does not. */
+    tn_status (*open)(void *user, const tn_program *program, void **out_network);
+    void (*close)(void *user, void *network);
+    /* Runs one or two in turns. `out_step_ns`, by network: the least nanoseconds of each step; what
+     * does not run is left as it is. `out_is_faster`: whether the second one is, beyond doubt. */
+    tn_status (*race)(void *user, void *const *networks, uint32_t count, double *const *out_step_ns,
+                      bool *out_is_faster);
+    void *user;
+} tn_lower_runner;
+
 typedef struct tn_lower_options {
     const tn_device *device; /* null: the processor */
     uint32_t threads;
@@ -38,6 +51,7 @@ typedef struct tn_lower_options {
     const bool *is_unfused;       /* by node: no kernel absorbs it; null: any may */
     tn_lower_notes *notes;        /* null, or to be filled, in the program's arena */
     tn_progress *progress;        /* null: nobody is told */
+    const tn_lower_runner *runner; /* null: no choice is tried as a network */
 } tn_lower_options;
 
 /* `inferences`: by TN_POINT_..., the same one where nothing varies. The program lies in `arena`. */

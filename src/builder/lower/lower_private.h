@@ -12,6 +12,7 @@
  *   candidate_call.h    the call of a candidate, for questions to its kernel and for timing
  *   timing/             what candidates and conversions cost: measured or estimated
  *   lower_problem.c     the choice for the whole graph, stated for choose.h
+ *   trials/             other choices, run as whole networks
  *   lower_emit.c        the program of a choice; lower_in_place.c: what it computes in place
  *   notes/              what the report says of the choice
  *
@@ -55,6 +56,7 @@ typedef struct tn_lowering {
     bool is_resident;         /* likewise: the network's constants stay in the processor's caches */
     struct tn_timing *timing; /* timing/timing_private.h; null: nothing is measured */
     const void **aligned;     /* timing/timing_tensors.c's: copies of constants, by tensor */
+    struct tn_lower_trials *trials; /* trials/'s; null: no network ran */
 } tn_lowering;
 
 /* --- timing/ --- */
@@ -96,6 +98,16 @@ double tn_lower_left_out_cost(void); /* of what is not chosen while there is any
  * program's steps, in `arena`. */
 tn_status tn_lower_states(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
                           tn_program *program);
+/* --- trials/ --- */
+/* Runs other choices than `choice` as networks, as long as they are new and time is left, and
+ * leaves the fastest one in it. Nothing where the build has no runner. */
+tn_status tn_lower_try(tn_lowering *lowering, uint32_t *choice);
+/* What the cost of a candidate (by its number) and of a conversion (by the numbers of the storages)
+ * is, by what ran so far. */
+double tn_lower_trials_cost(const tn_lowering *lowering, uint32_t node, size_t candidate,
+                            double cost);
+double tn_lower_trials_reformat_cost(const tn_lowering *lowering, tn_tensor_id tensor,
+                                     uint32_t from, uint32_t to, double cost);
 /* --- lower_problem.c --- */
 /* A candidate for each node, TN_CHOOSE_NONE for absorbed ones. */
 tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice);

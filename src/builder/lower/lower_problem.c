@@ -110,7 +110,8 @@ static tn_status state_node(const tn_lowering *lowering, uint32_t index, stated_
     for (uint32_t i = 0; i < node->candidate_count; i++) {
         const uint32_t owner = owner_of(index, &node->candidates[i]);
         const uint32_t at = stated->nodes[owner].candidate_count++;
-        TN_TRY(state_candidate(lowering, index, &node->candidates[i], costs[i],
+        const double cost = tn_lower_trials_cost(lowering, index, i, costs[i]);
+        TN_TRY(state_candidate(lowering, index, &node->candidates[i], cost,
                                &stated->candidates[owner][at]));
         stated->kernel_nodes[owner][at] = index;
         stated->numbers[owner][at] = i;
@@ -183,11 +184,12 @@ static tn_status price_conversions(tn_lowering *lowering, const tn_choose_proble
         for (uint32_t from = 0; from < storages; from++)
             for (uint32_t to = 0; to < storages; to++) {
                 bool is_measured = false;
+                double *cost = &costs[(t * storages + from) * storages + to];
                 if (from == to || !(written[t] & 1u << from) || !(read[t] & 1u << to)) continue;
                 TN_TRY(tn_lower_reformat_cost(lowering, t, tn_lower_storage_at(lowering, from),
-                                              tn_lower_storage_at(lowering, to),
-                                              &costs[(t * storages + from) * storages + to],
+                                              tn_lower_storage_at(lowering, to), cost,
                                               &is_measured));
+                *cost = tn_lower_trials_reformat_cost(lowering, t, from, to, *cost);
             }
     return TN_OK;
 }

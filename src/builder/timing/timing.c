@@ -18,9 +18,13 @@ static void start_clock(tn_lowering *lowering) {
                  usual = has_device ? tn_timing_policy.device_all_s : tn_timing_policy.all_s;
     const uint32_t shares = lowering->options->timing_shares;
     struct tn_timing_clock *clock = &lowering->timing->clock;
-    clock->begin_ns = clock->end_ns = clock->nodes_end_ns = tn_timing_now_ns(lowering);
+    const double all_ns = (asked > 0 ? asked : usual) * 1e9 / (shares > 0 ? shares : 1);
+    clock->begin_ns = clock->end_ns = clock->nodes_end_ns = clock->trials_end_ns =
+        tn_timing_now_ns(lowering);
     if (lowering->options->no_timing) return; /* it is over at once */
-    clock->end_ns = clock->begin_ns + (asked > 0 ? asked : usual) * 1e9 / (shares > 0 ? shares : 1);
+    clock->trials_end_ns = clock->begin_ns + all_ns;
+    clock->end_ns = clock->trials_end_ns -
+                    (lowering->options->runner ? tn_timing_policy.trials_share * all_ns : 0);
     clock->nodes_end_ns =
         clock->end_ns - tn_timing_policy.conversion_share * (clock->end_ns - clock->begin_ns);
 }
@@ -35,6 +39,10 @@ tn_status tn_timing_begin(tn_lowering *lowering) {
     lowering->timing = timing;
     start_clock(lowering);
     return TN_OK;
+}
+
+double tn_timing_trials_end_ns(const tn_lowering *lowering) {
+    return lowering->timing->clock.trials_end_ns;
 }
 
 void tn_timing_limit(tn_lowering *lowering) {

@@ -30,6 +30,9 @@ tn_status tn_timing_recall(tn_lowering *lowering, uint32_t node, tn_candidate *c
 bool tn_timing_is_over_for_nodes(const tn_lowering *lowering);
 /* What `prepare` of a kernel took so far, on average; 0: it did not run. */
 double tn_timing_prepare_ns(const tn_lowering *lowering, const tn_kernel *kernel);
+/* When the time for networks as a whole is over. */
+double tn_timing_trials_end_ns(const tn_lowering *lowering);
+double tn_timing_now_ns(const tn_lowering *lowering); /* timing_clock.c's */
 /* Measures candidates of one node once more and beside each other, the first ones of
  * the list where the memory for all is too large; nothing when the time is over. *out_failed: by
  * its number in the list, whose kernel failed. */

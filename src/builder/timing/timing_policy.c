@@ -47,6 +47,18 @@ const struct tn_timing_policy tn_timing_policy = {
     .conversion_share = 0.08,
     /* Of the tensors of all candidates that are open at once: little of a machine's memory. */
     .open_bytes = (uint64_t)512 << 20,
+    /* Networks that are run whole, and what is kept of the time for them. */
+    .most_trials = 8,
+    .trials_share = 0.15,
+    /* Of one network: so many runs at least, until the two shortest agree, but no longer. A load
+     * that comes and goes by tenths of a second spares some of them. */
+    .trial_ns = 300e6,
+    .trial_runs = 20,
+    .trial_tolerance = 0.01,
+    /* By how much a network has to be faster than the best before. */
+    .trial_gain = 0.003,
+    /* Of the cost of a candidate that did not run in a network yet, over one that did. */
+    .trial_eagerness = 0.93,
     /* At least, at most, tolerance, enough_ns, prune_after, pruned_factor. 10 ms are many runs of
      * all but the largest kernels. A device's clock disturbs less, and its samples vary less. */
     .alone = {2, 30, 0.03, 10e6, 2, 2, 0, 0},

@@ -62,6 +62,11 @@ struct tn_timing_policy {
     double all_s, device_all_s;
     double rounds_share, conversion_share;
     uint64_t open_bytes;
+    uint32_t most_trials;
+    double trials_share;
+    double trial_ns;
+    uint32_t trial_runs;
+    double trial_tolerance, trial_gain, trial_eagerness;
     tn_timing_bounds alone, alone_on_device, beside;
     double conversion_enough_ns;
     /* How a sample is taken. */

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tn_build: a builder that runs the networks which it considers, through an engine, and learns what
+ * their steps take there. Inputs are made up: at the optimum of the profile, floats between 0 and
+ * 1, integers 0.
+ */
+#include "base/clock.h"
+#include "base/status.h"
+#include "builder/builder.h"
+#include "builder/timing/timing_policy.h"
+#include "plugin/runtime.h"
+#include "run/profile_steps.h"
+#include "tensor/shape.h"
+#include "tensor/type.h"
+
+#include <tenon/engine.h>
+
+enum { MOST_RUNS = 400 }; /* of a network in one race */
+
+/* A network that runs to be timed. */
+typedef struct network {
+    tn_runtime *runtime;
+    tn_engine *engine;
+    tn_context *context;
+    void **inputs;
+    double runs_ns[MOST_RUNS]; /* of one race, the shortest first */
+    uint32_t run_count;
+} network;
+
+static void close_network(void *user, void *opened) {
+    network *known = opened;
+    const tn_allocator *allocator = tn_runtime_allocator(known->runtime);
+    (void)user;
+    for (uint32_t i = 0; known->inputs && i < tn_engine_input_count(known->engine); i++)
+        tn_deallocate(allocator, known->inputs[i]);
+    tn_deallocate(allocator, known->inputs);
+    tn_context_destroy(known->context);
+    tn_engine_release(known->engine);
+    tn_deallocate(allocator, known);
+}
+
+static void fill(tn_type type, void *data, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++) {
+        const float value = (float)(i % tn_timing_policy.period) / (float)tn_timing_policy.period;
+        if (type == TN_F32) ((float *)data)[i] = value;
+        if (type == TN_F64) ((double *)data)[i] = value;
+        if (type == TN_F16) ((uint16_t *)data)[i] = 0x3800; /* 0.5 */
+        if (type == TN_BF16) ((uint16_t *)data)[i] = 0x3f00;
+    }
+}
+
+static tn_status bind_input(network *opened, uint32_t index) {
+    const tn_port_info *port = tn_engine_input(opened->engine, index);
+    const tn_profile_input *range = tn_engine_profile(opened->engine, index);
+    size_t bytes = 0;
+    tn_shape shape;
+    if (!range || range->optimum_value)
+        return tn_fail(TN_ERROR_UNSUPPORTED, "input '%s' cannot be made up", port->name);
+    TN_TRY(tn_shape_set(&shape, range->rank, range->optimum));
+    TN_TRY(tn_format_bytes(TN_LINEAR, port->type, &shape, &bytes));
+    void *data = tn_allocate_zero(tn_runtime_allocator(opened->runtime), bytes + 1, 1);
+    if (!data) return tn_fail_memory("an input");
+    opened->inputs[index] = data;
+    if (tn_type_bytes(port->type) > 0) fill(port->type, data, bytes / tn_type_bytes(port->type));
+    TN_TRY(tn_context_set_shape(opened->context, index, range->rank, range->optimum));
+    return tn_context_bind_input(opened->context, index, data, bytes);
+}
+
+/* Its first run warms it; then it is profiled. */
+static tn_status start_network(network *opened, const tn_plan *plan) {
+    TN_TRY(tn_engine_load_plan(opened->runtime, plan, NULL, &opened->engine));
+    TN_TRY(tn_context_create(opened->engine, &opened->context));
+    const uint32_t count = tn_engine_input_count(opened->engine);
+    opened->inputs = tn_allocate_zero(tn_runtime_allocator(opened->runtime), count + (size_t)1,
+                                      sizeof *opened->inputs);
+    if (!opened->inputs) return tn_fail_memory("inputs");
+    for (uint32_t i = 0; i < count; i++)
+        TN_TRY(bind_input(opened, i));
+    TN_TRY(tn_context_run(opened->context));
+    return tn_context_set_profiling(opened->context, true);
+}
+
+static tn_status open_network(void *user, tn_runtime *runtime, const tn_plan *plan,
+                              void **out_network) {
+    network *opened = tn_allocate_zero(tn_runtime_allocator(runtime), 1, sizeof *opened);
+    (void)user;
+    if (!opened) return tn_fail_memory("a network");
+    opened->runtime = runtime;
+    const tn_status status = start_network(opened, plan);
+    if (status == TN_OK)
+        *out_network = opened;
+    else
+        close_network(NULL, opened);
+    return status;
+}
+
+static tn_status run_once(network *opened) {
+    const double before_ns = (double)tn_now_ns();
+    TN_TRY(tn_context_run(opened->context));
+    const double ns = (double)tn_now_ns() - before_ns;
+    uint32_t at = opened->run_count++;
+    for (; at > 0 && opened->runs_ns[at - 1] > ns; at--)
+        opened->runs_ns[at] = opened->runs_ns[at - 1];
+    opened->runs_ns[at] = ns;
+    return TN_OK;
+}
+
+/* Whether the two shortest runs agree. */
+static bool is_known(const network *opened) {
+    return opened->run_count >= tn_timing_policy.trial_runs &&
+           opened->runs_ns[1] <= opened->runs_ns[0] * (1 + tn_timing_policy.trial_tolerance);
+}
+
+/* By the shortest run and by a quarter of all: a load disturbs one and then the other. */
+static bool is_faster(const network *a, const network *b) {
+    const uint32_t quarter = b->run_count / 4;
+    return b->runs_ns[0] < a->runs_ns[0] * (1 - tn_timing_policy.trial_gain) &&
+           b->runs_ns[quarter] < a->runs_ns[quarter];
+}
+
+static tn_status race(void *user, void *const *networks, uint32_t count, double *const *out_step_ns,
+                      bool *out_is_faster) {
+    network *const *raced = (network *const *)networks;
+    const double end_ns = (double)tn_now_ns() + count * tn_timing_policy.trial_ns;
+    bool is_over = false;
+    (void)user;
+    for (uint32_t i = 0; i < count; i++)
+        raced[i]->run_count = 0;
+    for (uint32_t round = 0; !is_over; round++) {
+        for (uint32_t i = 0; i < count; i++)
+            TN_TRY(run_once(raced[(i + round) % count]));
+        is_over = (is_known(raced[0]) && is_known(raced[count - 1])) || round + 1 == MOST_RUNS ||
+                  (round > 0 && (double)tn_now_ns() >= end_ns);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t entry = 0; entry < tn_context_profile_count(raced[i]->context); entry++)
+            out_step_ns[i][tn_context_profile_step(raced[i]->context, entry)] =
+                (double)tn_context_profile(raced[i]->context, entry)->minimum_ns;
+    *out_is_faster = count > 1 && is_faster(raced[0], raced[1]);
+    return TN_OK;
+}
+
+tn_status tn_build(tn_graph *graph, const tn_builder_options *options, tn_plan **out_plan) {
+    static const tn_plan_runner runner = {open_network, close_network, race, NULL};
+    return tn_build_with(graph, options, NULL, &runner, out_plan);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Networks that are run whole during a build decide against what kernels take by themselves. */
+#include "build_test.h"
+
+/* --- a runner whose steps take what the test says --- */
+
+typedef struct network {
+    double plain_ns, fused_ns, relu_ns; /* of each step in its network */
+    double run_ns;                      /* that a trial takes */
+    tn_status status;
+    uint32_t runs, open, plain_runs;
+} network;
+
+static tn_status open_network(void *user, const tn_program *program, void **out_network) {
+    network *fake = user;
+    if (fake->status != TN_OK) return tn_fail(fake->status, "of the test's making");
+    tn_program *copy = malloc(sizeof *copy);
+    assert_non_null(copy);
+    *copy = *program;
+    fake->open++;
+    *out_network = copy;
+    return TN_OK;
+}
+
+static void close_network(void *user, void *opened) {
+    network *fake = user;
+    free(opened);
+    fake->open--;
+}
+
+static double time_steps(network *fake, const tn_program *program, double *out_step_ns) {
+    double sum = 0;
+    for (uint32_t i = 0; i < program->step_count; i++) {
+        const char *kernel = program->steps[i].kernel;
+        const bool is_plain = kernel && strcmp(kernel, "mix_plain") == 0,
+                   is_fused = kernel && strcmp(kernel, "mix_fused") == 0;
+        out_step_ns[i] = is_plain ? fake->plain_ns : is_fused ? fake->fused_ns : fake->relu_ns;
+        sum += out_step_ns[i];
+        fake->plain_runs += is_plain;
+    }
+    return sum;
+}
+
+static tn_status race(void *user, void *const *networks, uint32_t count, double *const *out_step_ns,
+                      bool *out_is_faster) {
+    network *fake = user;
+    double sums[2] = {0, 0};
+    fake->runs++;
+    test_clock_ns += (uint64_t)fake->run_ns;
+    for (uint32_t i = 0; i < count; i++)
+        sums[i] = time_steps(fake, networks[i], out_step_ns[i]);
+    *out_is_faster = count == 2 && sums[1] < sums[0];
+    return TN_OK;
+}
+
+/* Mix and an activation: mix_fused, which absorbs it, takes 1,020 ns by itself, and mix_plain with
+ * a step for the activation a little less or more, by `plain_ns`. */
+static void add_network(graph_test *test, uint64_t plain_ns) {
+    tn_tensor_id x = add_input(test->graph, "x", TN_F32, 4, EXTENTS(1, 20, 3, 3)),
+                 w = add_floats(test->graph, "w", 1, (const int64_t[]){20}),
+                 mixed = add_node(test->graph, "Mix", "mix", 2, TENSORS(x, w));
+    add_output(test->graph, add_unary(test->graph, "Relu", "relu", mixed));
+    layer_pace_of("mix_c16")->ns = 5000000; /* never worth it here */
+    layer_pace_of("mix_plain")->ns = plain_ns;
+    layer_pace_of("mix_fused")->ns = 1020000;
+}
+
+static tn_status lower_with(build_stage *stage, network *fake, tn_timing_cache *cache) {
+    const tn_lower_runner runner = {open_network, close_network, race, fake};
+    return stage_lower(stage, (tn_lower_options){.runner = &runner, .cache = cache});
+}
+
+static bool is_fused(graph_test *test, network *fake) {
+    build_stage stage;
+    stage_infer(&stage, test->graph, NULL);
+    if (lower_with(&stage, fake, NULL) != TN_OK) fail_msg("%s", tn_last_error()->message);
+    const bool answer = step_of(&stage, "relu") == NULL;
+    assert_int_equal(fake->open, 0);
+    stage_end(&stage);
+    return answer;
+}
+
+/* --- tests --- */
+
+static void test_a_network_overrules_times_alone(void **state) {
+    network fused_wins = {.plain_ns = 2000e3, .fused_ns = 1000e3, .relu_ns = 1e3},
+            plain_wins = {.plain_ns = 900e3, .fused_ns = 2000e3, .relu_ns = 1e3};
+    add_network(*state, 1000000);
+    assert_true(is_fused(*state, &fused_wins));
+    assert_false(is_fused(*state, &plain_wins));
+    assert_true(fused_wins.runs >= 1 && plain_wins.runs >= 2);
+}
+
+/* What is far behind by itself is not tried, whatever it would take. */
+static void test_what_is_far_behind_does_not_run(void **state) {
+    network fake = {.plain_ns = 1e3, .fused_ns = 1000e3, .relu_ns = 1e3};
+    add_network(*state, 4000000);
+    assert_true(is_fused(*state, &fake));
+    assert_int_equal(fake.plain_runs, 0);
+}
+
+static void test_a_network_that_cannot_run_changes_nothing(void **state) {
+    network fake = {.status = TN_ERROR_RANGE};
+    add_network(*state, 4000000);
+    assert_true(is_fused(*state, &fake));
+    assert_int_equal(fake.runs, 0);
+}
+
+static void test_no_memory_ends_the_build(void **state) {
+    graph_test *test = *state;
+    network fake = {.status = TN_ERROR_MEMORY};
+    build_stage stage;
+    add_network(test, 1000000);
+    stage_infer(&stage, test->graph, NULL);
+    assert_int_equal(lower_with(&stage, &fake, NULL), TN_ERROR_MEMORY);
+    stage_end(&stage);
+}
+
+/* 20 seconds are all the time. */
+static void test_trials_end_with_the_time(void **state) {
+    network fake = {.plain_ns = 900e3, .fused_ns = 2000e3, .relu_ns = 1e3, .run_ns = 21e9};
+    add_network(*state, 1000000);
+    (void)is_fused(*state, &fake);
+    assert_int_equal(fake.runs, 1);
+}
+
+/* The same choice from the cache, and nothing runs. */
+static void test_a_cache_remembers_networks(void **state) {
+    graph_test *test = *state;
+    network fake = {.plain_ns = 900e3, .fused_ns = 2000e3, .relu_ns = 1e3};
+    tn_timing_cache *cache;
+    build_stage stage;
+    add_network(test, 1000000);
+    assert_int_equal(tn_timing_cache_open(test->runtime, NULL, &cache), TN_OK);
+    stage_infer(&stage, test->graph, NULL);
+    assert_int_equal(lower_with(&stage, &fake, cache), TN_OK);
+    const uint32_t runs = fake.runs;
+    assert_non_null(step_of(&stage, "relu"));
+    fake = (network){.status = TN_ERROR_INTERNAL, .runs = runs};
+    assert_int_equal(lower_with(&stage, &fake, cache), TN_OK);
+    assert_int_equal(fake.runs, runs);
+    assert_non_null(step_of(&stage, "relu"));
+    stage_end(&stage);
+    tn_timing_cache_close(cache);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {BUILD_TEST(test_a_network_overrules_times_alone),
+                                       BUILD_TEST(test_what_is_far_behind_does_not_run),
+                                       BUILD_TEST(test_a_network_that_cannot_run_changes_nothing),
+                                       BUILD_TEST(test_no_memory_ends_the_build),
+                                       BUILD_TEST(test_trials_end_with_the_time),
+                                       BUILD_TEST(test_a_cache_remembers_networks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
