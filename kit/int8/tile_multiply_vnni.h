@@ -10,7 +10,7 @@
  *
  *     sum of a * w = sum of (a + 128) * w - 128 * sum of w
  */
-enum { BLOCK_ROWS = 12, LEAST_ROWS = 1, CHUNK = 4 };
+enum { BLOCK_ROWS = 12, LEAST_ROWS = 1, CHUNK = 4, HAS_LINES = true };
 
 static void begin(const tn_tile_layout *layout) {
     (void)layout;
@@ -33,6 +33,7 @@ typedef struct block_rows {
     const int32_t *terms;
     const uint8_t *a, *b, *ahead;
     int64_t ahead_step;
+    int64_t segments, chunks; /* chunks of a segment */
 } block_rows;
 
 /* Rows are three a pointer, which the compiler shall not take apart: there are registers for these.
@@ -40,7 +41,8 @@ typedef struct block_rows {
 TN_INLINE void multiply_rows(const int rows, const bool is_signed, const block_rows *of,
                              int32_t *sums) {
     const int chains = rows == 1 ? 4 : rows < 5 ? 2 : 1;
-    const int64_t chunks = of->p->layout->chunks, stride = of->p->a_stride;
+    const int64_t chunks = of->chunks, stride = of->p->a_stride;
+    const int64_t skip = of->p->segment_step - chunks * CHUNK;
     const uint8_t *b = of->b, *ahead = of->ahead, *a[BLOCK_ROWS / 3];
     const int64_t ahead_step = of->ahead_step;
     __m512i sum[4][BLOCK_ROWS][2];
@@ -56,29 +58,32 @@ TN_INLINE void multiply_rows(const int rows, const bool is_signed, const block_r
         a[i] = of->a + i * 3 * stride;
         __asm__("" : "+r"(a[i]));
     }
-    int64_t k = 0;
-    for (; k + chains <= chunks; k += chains) {
-        TN_UNROLL for (int u = 0; u < chains; u++) {
+    for (int64_t segment = 0; segment < of->segments; segment++) {
+        int64_t k = 0;
+        for (; k + chains <= chunks; k += chains) {
+            TN_UNROLL for (int u = 0; u < chains; u++) {
+                const __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + 64);
+                _mm_prefetch((const char *)ahead, _MM_HINT_T1);
+                TN_UNROLL for (int r = 0; r < rows; r++) {
+                    const __m512i four = load_chunk(a[r / 3] + r % 3 * stride, is_signed);
+                    sum[u][r][0] = _mm512_dpbusd_epi32(sum[u][r][0], four, left);
+                    sum[u][r][1] = _mm512_dpbusd_epi32(sum[u][r][1], four, right);
+                }
+                TN_UNROLL for (int i = 0; i * 3 < rows; i++) a[i] += CHUNK;
+                b += CHUNK * TN_TILE_COLUMNS;
+                ahead += ahead_step;
+            }
+        }
+        for (; k < chunks; k++, b += CHUNK * TN_TILE_COLUMNS) {
             const __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + 64);
-            _mm_prefetch((const char *)ahead, _MM_HINT_T1);
             TN_UNROLL for (int r = 0; r < rows; r++) {
                 const __m512i four = load_chunk(a[r / 3] + r % 3 * stride, is_signed);
-                sum[u][r][0] = _mm512_dpbusd_epi32(sum[u][r][0], four, left);
-                sum[u][r][1] = _mm512_dpbusd_epi32(sum[u][r][1], four, right);
+                sum[0][r][0] = _mm512_dpbusd_epi32(sum[0][r][0], four, left);
+                sum[0][r][1] = _mm512_dpbusd_epi32(sum[0][r][1], four, right);
             }
             TN_UNROLL for (int i = 0; i * 3 < rows; i++) a[i] += CHUNK;
-            b += CHUNK * TN_TILE_COLUMNS;
-            ahead += ahead_step;
         }
-    }
-    for (; k < chunks; k++, b += CHUNK * TN_TILE_COLUMNS) {
-        const __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + 64);
-        TN_UNROLL for (int r = 0; r < rows; r++) {
-            const __m512i four = load_chunk(a[r / 3] + r % 3 * stride, is_signed);
-            sum[0][r][0] = _mm512_dpbusd_epi32(sum[0][r][0], four, left);
-            sum[0][r][1] = _mm512_dpbusd_epi32(sum[0][r][1], four, right);
-        }
-        TN_UNROLL for (int i = 0; i * 3 < rows; i++) a[i] += CHUNK;
+        TN_UNROLL for (int i = 0; i * 3 < rows; i++) a[i] += skip;
     }
     TN_UNROLL for (int r = 0; r < rows; r++) {
         TN_UNROLL for (int half = 0; half < 2; half++) {
@@ -223,30 +228,55 @@ static void finish_bytes(const tn_tile_product *p, const block_end *of, const in
         finish_block(of, sums, rows, e->y + at, NULL, false, false);
 }
 
-/* Rows are cut into blocks of about the same size. */
-static void run(const tn_tile_product *p, int64_t first, int64_t last) {
+/* What is the same for all lines of a block of columns. */
+typedef struct block_run {
+    block_rows rows; /* `b` is the block's, `ahead` moves on */
+    block_end end;
+    bool is_whole;
+    int64_t block;
+} block_run;
+
+/* A line's rows are cut into blocks of about the same size. */
+static void do_line(block_run *run, const tn_tile_line *line, int64_t across, int64_t first_row) {
     static const int32_t nothing[TN_TILE_COLUMNS];
-    const int64_t chunks = p->layout->chunks, bytes = chunks * CHUNK * TN_TILE_COLUMNS;
-    const int64_t blocks = (p->rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
-    const uint8_t *a = p->a + p->skipped * p->a_stride;
-    _Alignas(64) int32_t sums[BLOCK_ROWS * TN_TILE_COLUMNS], terms[TN_TILE_COLUMNS];
-    for (int64_t block = first; block < last; block++) {
-        block_rows of = {.p = p, .terms = terms, .b = (const uint8_t *)p->blob + block * bytes};
-        block_end end_of_block;
-        const bool is_whole = read_block_end(p, block, &end_of_block);
-        const bool has_next = block + 1 < last;
-        of.ahead_step = has_next ? CHUNK * TN_TILE_COLUMNS / blocks : 0;
-        read_terms(p, block, terms);
-        for (int64_t i = 0, row = 0; i < blocks; i++) {
-            const int64_t rows = (p->rows - row + blocks - i - 1) / (blocks - i);
-            of.a = a + row * p->a_stride;
-            of.ahead = of.b + (has_next ? bytes + i * chunks * of.ahead_step : 0);
-            multiply[p->a_is_signed][rows - 1](&of, sums);
-            if (is_whole)
-                finish_bytes(p, &end_of_block, sums, row, rows, block);
-            else
-                finish(p, nothing, sums, row, rows, block);
-            row += rows;
-        }
+    const tn_tile_product *p = run->rows.p;
+    const int64_t blocks = (across + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    _Alignas(64) int32_t sums[BLOCK_ROWS * TN_TILE_COLUMNS];
+    block_rows of = run->rows;
+    of.b += line->first * of.chunks * CHUNK * TN_TILE_COLUMNS;
+    of.segments = line->count;
+    for (int64_t i = 0, row = 0; i < blocks; i++) {
+        const int64_t rows = (across - row + blocks - i - 1) / (blocks - i);
+        of.a = p->a + line->offset + row * p->a_stride;
+        multiply[p->a_is_signed][rows - 1](&of, sums);
+        of.ahead += of.ahead_step * of.segments * of.chunks;
+        if (run->is_whole)
+            finish_bytes(p, &run->end, sums, first_row + row, rows, run->block);
+        else
+            finish(p, nothing, sums, first_row + row, rows, run->block);
+        row += rows;
+    }
+    run->rows.ahead = of.ahead;
+}
+
+static void run(const tn_tile_product *p, int64_t first, int64_t last) {
+    const tn_tile_line all = {.offset = p->skipped * p->a_stride, .count = 1};
+    const tn_tile_line *lines = p->lines ? p->lines : &all;
+    const int64_t count = p->lines ? p->line_count : 1, across = p->lines ? p->across : p->rows;
+    const int64_t bytes = p->layout->chunks * CHUNK * TN_TILE_COLUMNS;
+    const int64_t products = (across + BLOCK_ROWS - 1) / BLOCK_ROWS * count;
+    _Alignas(64) int32_t terms[TN_TILE_COLUMNS];
+    block_run of = {.rows = {.p = p,
+                             .terms = terms,
+                             .chunks = p->layout->chunks / (p->lines ? p->segments : 1)}};
+    for (of.block = first; of.block < last; of.block++) {
+        const bool has_next = of.block + 1 < last;
+        of.rows.b = (const uint8_t *)p->blob + of.block * bytes;
+        of.rows.ahead = of.rows.b + (has_next ? bytes : 0);
+        of.rows.ahead_step = has_next ? CHUNK * TN_TILE_COLUMNS / products : 0;
+        of.is_whole = read_block_end(p, of.block, &of.end);
+        read_terms(p, of.block, terms);
+        for (int64_t i = 0; i < count; i++)
+            do_line(&of, &lines[i], across, i * across);
     }
 }

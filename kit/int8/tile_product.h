@@ -72,6 +72,14 @@ typedef struct tn_tile_units {
 void tn_tile_units_cut(const tn_tile_level *level, int64_t rows, int64_t bytes,
                        const tn_tile_layout *layout, uint32_t threads, tn_tile_units *out_units);
 
+/* Rows of A that lie apart as those of a product do, such as windows beside each other in an image.
+ * The depth is cut into equal segments, such as rows of a kernel, each `segment_step` bytes behind
+ * the one before; those that see zeros alone need not be read. */
+typedef struct tn_tile_line {
+    int64_t offset;       /* of the first segment that is read, from product.a */
+    int64_t first, count; /* segments that are read */
+} tn_tile_line;
+
 typedef struct tn_tile_product {
     const tn_tile_layout *layout;
     const void *blob;
@@ -81,6 +89,10 @@ typedef struct tn_tile_product {
     int64_t rows;     /* that are stored */
     int64_t readable; /* rows that may be read, at least the level's least_rows */
     int64_t skipped;  /* of them, those before the first that is stored */
+    /* Where the level has lines: line_count of them, of `across` rows each; null: all rows are one,
+     * and the depth is one segment. Rows and `readable` then do not count. */
+    const tn_tile_line *lines;
+    int64_t line_count, across, segments, segment_step;
     const tn_tile_end *end;
 } tn_tile_product;
 
@@ -99,6 +111,7 @@ struct tn_tile_level {
     int64_t rows;       /* the most of a block */
     int64_t least_rows; /* of A that may be read, however few are stored */
     int64_t chunk;      /* the most bytes of one */
+    bool has_lines;
     /* Between them a thread may multiply; they set and clear its tiles. */
     void (*begin)(const tn_tile_layout *layout);
     void (*end)(void);

@@ -148,6 +148,7 @@ static void gather(const tn_tile_window *window, const uint8_t *image, int64_t y
 const tn_tile_level TN_TILE_LEVEL = {.rows = BLOCK_ROWS,
                                      .least_rows = LEAST_ROWS,
                                      .chunk = CHUNK,
+                                     .has_lines = HAS_LINES,
                                      .begin = begin,
                                      .end = end,
                                      .run = run,

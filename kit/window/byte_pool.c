@@ -145,16 +145,7 @@ void tn_byte_pool_column_factors(const tn_byte_pool *pool, float *out_factors) {
                               pool->dilation_width, pool->in_width, pool->pad_right));
 }
 
-/* Unsigned integers less 128, or the larger of them and those that are there. */
-static void take_unsigned(int8_t *restrict to, const int8_t *restrict from, int64_t count,
-                          bool is_any) {
-    for (int64_t i = 0; i < count; i++) {
-        const int8_t value = (int8_t)(from[i] ^ -128);
-        to[i] = is_any && to[i] > value ? to[i] : value;
-    }
-}
-
-/* Joins the rows that output row y of an image sees. */
+/* Joins the rows that output row y of an image sees; unsigned integers less 128. */
 static void join_rows(const pool_job *job, const int8_t *image, int64_t y, void *row) {
     const tn_byte_pool *pool = &job->pool;
     const int64_t channels = pool->channels, seen = columns_seen(pool);
@@ -170,10 +161,8 @@ static void join_rows(const pool_job *job, const int8_t *image, int64_t y, void 
         const int8_t *from = image + at * pool->in_width * channels;
         if (pool->is_mean)
             job->level->add(sums, from, valid);
-        else if (job->flip)
-            take_unsigned(bytes, from, valid, is_any);
-        else if (is_any)
-            job->level->larger(bytes, from, valid);
+        else if (is_any || job->flip)
+            job->level->larger(bytes, from, job->flip, valid);
         else
             memcpy(bytes, from, (size_t)valid);
         is_any = true;

@@ -35,7 +35,8 @@ void tn_byte_pool_column_factors(const tn_byte_pool *pool, float *out_factors);
  * columns that are seen, padding written out, and may be read 64 elements past its end; so may
  * `out` be written. */
 typedef struct tn_byte_pool_level {
-    void (*larger)(int8_t *to, const int8_t *from, int64_t count); /* to = max(to, from) */
+    /* to = max(to, from ^ flip); flip is 0 or -128. */
+    void (*larger)(int8_t *to, const int8_t *from, int8_t flip, int64_t count);
     void (*larger_columns)(const tn_byte_pool *pool, const int8_t *row, int8_t *out);
     void (*add)(int32_t *to, const int8_t *from, int64_t count);
     /* `scales` has one a column of the output. */

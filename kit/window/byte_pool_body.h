@@ -17,6 +17,9 @@ TN_INLINE void bytes_store(int8_t *to, byte_vector value) {
 TN_INLINE byte_vector bytes_larger(byte_vector a, byte_vector b) {
     return _mm512_max_epi8(a, b);
 }
+TN_INLINE byte_vector bytes_flip(byte_vector a, int8_t flip) {
+    return _mm512_xor_si512(a, _mm512_set1_epi8(flip));
+}
 #elif defined(__AVX2__)
 typedef __m256i byte_vector;
 TN_INLINE byte_vector bytes_load(const int8_t *from) {
@@ -27,6 +30,9 @@ TN_INLINE void bytes_store(int8_t *to, byte_vector value) {
 }
 TN_INLINE byte_vector bytes_larger(byte_vector a, byte_vector b) {
     return _mm256_max_epi8(a, b);
+}
+TN_INLINE byte_vector bytes_flip(byte_vector a, int8_t flip) {
+    return _mm256_xor_si256(a, _mm256_set1_epi8(flip));
 }
 #else
 typedef int8_t byte_vector __attribute__((vector_size(16)));
@@ -42,15 +48,21 @@ TN_INLINE byte_vector bytes_larger(byte_vector a, byte_vector b) {
     const byte_vector mask = a > b;
     return (a & mask) | (b & ~mask);
 }
+TN_INLINE byte_vector bytes_flip(byte_vector a, int8_t flip) {
+    return a ^ flip;
+}
 #endif
 enum { BYTES = sizeof(byte_vector) };
 
-static void larger(int8_t *restrict to, const int8_t *restrict from, int64_t count) {
+static void larger(int8_t *restrict to, const int8_t *restrict from, int8_t flip, int64_t count) {
     int64_t i = 0;
     for (; i + BYTES <= count; i += BYTES)
-        bytes_store(to + i, bytes_larger(bytes_load(to + i), bytes_load(from + i)));
-    for (; i < count; i++)
-        to[i] = to[i] > from[i] ? to[i] : from[i];
+        bytes_store(to + i,
+                    bytes_larger(bytes_load(to + i), bytes_flip(bytes_load(from + i), flip)));
+    for (; i < count; i++) {
+        const int8_t value = (int8_t)(from[i] ^ flip);
+        to[i] = to[i] > value ? to[i] : value;
+    }
 }
 
 /* Few channels: element by element. */

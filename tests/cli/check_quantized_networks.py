@@ -304,6 +304,26 @@ def ints(*values):
     return np.array(values, np.int64)
 
 
+def hostile_products(kind, y_kind):
+    """Columns of scales that are 0, negative, infinite or no number, and zero points at the ends of their types: NaN is 0 before the zero
+    point, all else saturates."""
+    rng = np.random.RandomState(12)
+    info = np.iinfo(kind)
+    x = rng.randint(info.min, info.max + 1, (30, 68)).astype(kind)
+    w = rng.randint(-128, 128, (68, 70)).astype(I8)
+    w[:, 3] = 0
+    scale = rng.uniform(0.002, 0.01, 70).astype(F32)
+    scale[:8] = [0, -0.01, np.inf, np.inf, np.nan, 1e-45, 3e38, -np.inf]
+    x_zero, y_zero = kind(info.max), y_kind(np.iinfo(y_kind).min)
+    net = Net(list(x.shape), kind)
+    one = [net.const(value) for value in (F32(0.5), x_zero, w, scale, np.zeros(70, I8), F32(0.7), y_zero)]
+    net.node("QLinearMatMul", "x", *one, to="y")
+    with np.errstate(all="ignore"):
+        sums = (x.astype(np.int64) - int(x_zero)) @ w.astype(np.int64)
+        steps = sums.astype(F32) * (F32(0.5) * scale / F32(0.7))
+    return net.model(y_kind), x, saturate(np.where(np.isnan(steps), 0, steps), y_zero)
+
+
 CASES = [
     ("slice", selection_case((2, 6, 9), "Slice", [ints(1, 8), ints(5, 0), ints(1, 2), ints(2, -3)], lambda x: x[:, 1:5:2, 8:0:-3]),
      {"quantized.slice": 1}),
@@ -360,6 +380,8 @@ CASES = [
     ("residual of u8, zero points", residual_case(U8, 3, False, (131, 7, 120)), None),
     ("residual of i8, the other way round", residual_case(I8, 1, False, (-3, 0, 5), swapped=True), None),
     ("flatten, gemm and sigmoid", gemm_case(), {"quantized.flatten": 1, "quantized.gemm.transposed": 1, "quantized.sigmoid": 1}),
+    *[(f"hostile scales of products, {kind.__name__} to {y_kind.__name__}", hostile_products(kind, y_kind), None)
+      for kind in (U8, I8) for y_kind in (U8, I8)],
     *[(f"products of matrices of {rows} x {depth}", mat_mul_case(rows, depth),
        {"quantized.mat_mul": 1, "quantized.mat_mul.both": 1, "quantized.transpose": 1}) for rows, depth in ((6, 16), (37, 16), (70, 150))],
 ]
@@ -474,7 +496,7 @@ class Checks(ProgramChecks):
                 self.tiles_of(kernel)
 
     def tiles_of(self, kernel):
-        cases = {name: case for name, case, _ in CASES if name.split()[0] in ("conv", "residual", "products")}
+        cases = {name: case for name, case, _ in CASES if name.split()[0] in ("conv", "residual", "products", "hostile")}
         for name, (model, x, right) in cases.items():
             self.build(model, "--report", "net.json")
             with open(self.path("net.json"), encoding="utf-8") as file:

@@ -2,10 +2,11 @@
 /*
  * QLinearConv and QLinearConvAdd on tiles (kit/int8/tile_product.h), channels last, of signed
  * weights and one group. Rows of the product are positions, its depth is what a window sees. A
- * window of one element with stride 1 is read where it is; others are gathered, a unit of positions
- * at a time, with the zero point as padding.
+ * window of one element with stride 1 is read where it is; others as lines (lines.h), or where the
+ * level has none they are gathered, a unit of positions at a time, with the zero point as padding.
  */
 #include "conv/integer/integer.h"
+#include "conv/integer/lines.h"
 #include "conv/kernels.h"
 #include "kit/int8/tile_product.h"
 #include "kit/operator/kernel_memory.h"
@@ -32,7 +33,9 @@ typedef struct tiles_run {
     int64_t channels, filters, height, width; /* of X */
     int64_t rows;                             /* positions of all images */
     bool is_direct;                           /* X is read where it is */
-    int64_t row_bytes;                        /* of A */
+    bool is_by_lines;
+    tn_conv_lines lines;
+    int64_t row_bytes; /* of A */
     tn_tile_units units;
     tn_tile_product product;
     tn_tile_end end;
@@ -106,8 +109,20 @@ static bool read_run(tn_call *call, tiles_run *run) {
         return false;
     run->is_direct = is_packed && is_element(window) && run->rows >= level->least_rows;
     run->row_bytes = run->layout.chunk * run->layout.chunks;
+    run->is_by_lines =
+        !run->is_direct &&
+        tn_conv_lines_make(level, window, x, tn_conv_integer_zero(call, run->inputs->x_zero, 0),
+                           call->threads, &run->lines);
     tn_tile_units_cut(level, run->rows, run->is_direct ? 0 : run->row_bytes, &run->layout,
                       call->threads, &run->units);
+    if (run->is_by_lines) {
+        const int64_t count = run->lines.images * run->lines.units, threads = call->threads;
+        const int64_t columns = count < threads ? divide_up(threads, count) : 1;
+        run->units = (tn_tile_units){
+            .rows = run->lines.count * window->output[1],
+            .row_units = count,
+            .column_units = columns < run->layout.blocks ? columns : run->layout.blocks};
+    }
     return true;
 }
 
@@ -177,6 +192,7 @@ static int64_t padded_filters(const tiles_run *run) {
 }
 
 static uint64_t unit_bytes(const tiles_run *run) {
+    if (run->is_by_lines) return tn_conv_lines_bytes(&run->lines);
     return run->is_direct ? 0 : (uint64_t)(run->units.rows * run->row_bytes + 63) / 64 * 64;
 }
 
@@ -263,27 +279,35 @@ static void gather(const tiles_run *run, int64_t first, int64_t count, uint8_t *
         memcpy(to, to - run->row_bytes, (size_t)run->row_bytes);
 }
 
+/* Sets the product's rows to those of a unit, and answers the first one. */
+static int64_t read_rows(const tiles_run *run, int64_t unit, uint8_t *scratch,
+                         tn_tile_product *product) {
+    const tn_tile_level *level = run->call->user;
+    const uint8_t *x = run->call->inputs[TN_CONV_X]->data;
+    if (run->is_by_lines) return tn_conv_lines_read(&run->lines, x, unit, scratch, product);
+    const int64_t first = unit * run->units.rows, left = run->rows - first;
+    const int64_t count = left < run->units.rows ? left : run->units.rows;
+    product->rows = count;
+    if (run->is_direct) { /* of the last unit, rows before it are read, too */
+        const int64_t more = count < level->least_rows ? level->least_rows - count : 0;
+        product->a = x + (first - more) * run->row_bytes;
+        product->skipped = more;
+        product->readable = count + more;
+    } else {
+        gather(run, first, count, scratch);
+        product->a = scratch;
+        product->readable = divide_up(count, level->least_rows) * level->least_rows;
+    }
+    return first;
+}
+
 static void do_unit(const tiles_run *run, int64_t unit, uint8_t *scratch) {
     const tn_tile_level *level = run->call->user;
-    const int64_t first = unit / run->units.column_units * run->units.rows,
-                  left = run->rows - first;
-    const int64_t count = left < run->units.rows ? left : run->units.rows;
     const int64_t column = unit % run->units.column_units, blocks = run->layout.blocks;
     tn_tile_product product = run->product;
     tn_tile_end end = run->end;
     product.end = &end;
-    product.rows = count;
-    if (run->is_direct) { /* of the last unit, rows before it are read, too */
-        const int64_t more = count < level->least_rows ? level->least_rows - count : 0;
-        product.a =
-            (const uint8_t *)run->call->inputs[TN_CONV_X]->data + (first - more) * run->row_bytes;
-        product.skipped = more;
-        product.readable = count + more;
-    } else {
-        gather(run, first, count, scratch);
-        product.a = scratch;
-        product.readable = divide_up(count, level->least_rows) * level->least_rows;
-    }
+    const int64_t first = read_rows(run, unit / run->units.column_units, scratch, &product);
     end.y += first * end.row_stride;
     if (end.z) end.z += first * end.row_stride;
     level->run(&product, column * blocks / run->units.column_units,
