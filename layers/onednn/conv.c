@@ -172,11 +172,12 @@ static tn_status can_do(tn_call *call, uint32_t tactic) {
 
 /* Whether the operator's own kernel on tiles is faster. On AMX that of sums takes less than half of
  * the time, and that of windows of one element less in all of a ResNet's. With AVX-512 VNNI those
- * take 0.9 of the time within a network, and others of many weights 0.8: tiles fetch weights while
- * they multiply, where oneDNN waits for memory. A measurement, which runs the same weights again
- * and again, does not show that. Tiles are not for a few channels. */
+ * take 0.9 of the time within a network, and windows of 3 x 3 between 0.75, where there are many
+ * weights, and 1.03: tiles fetch weights while they multiply, where oneDNN waits for memory, which
+ * a measurement of the same weights again and again does not show; and a plan that has no other
+ * kernel by OpenMP has no team that waits. Tiles are not for a few channels. */
 static bool loses_to_tiles(tn_call *call) {
-    enum { LEAST_CHANNELS = 16, MANY_WEIGHTS = 1 << 20, MOST_DEPTH = 1 << 16 };
+    enum { LEAST_CHANNELS = 16, MOST_DEPTH = 1 << 16 };
     const tn_dnnl_window_params *params = call->kernel_params;
     const int64_t *shape = weights_of(call)->shape;
     const int64_t *of_output = call->outputs[0]->shape;
@@ -188,8 +189,7 @@ static bool loses_to_tiles(tn_call *call) {
     if (params->group != 1 || shape[0] < LEAST_CHANNELS || shape[1] < LEAST_CHANNELS) return false;
     if (!tn_dnnl_has_amx())
         return tn_dnnl_has_vnni() && tn_dnnl_integer_conv_window(call, &window) == TN_OK &&
-               window.dilation[1] == 1 && !is_row && shape[1] * shape[2] * shape[3] <= MOST_DEPTH &&
-               (is_product || weights_of(call)->bytes >= MANY_WEIGHTS);
+               window.dilation[1] == 1 && !is_row && shape[1] * shape[2] * shape[3] <= MOST_DEPTH;
     if (!is_product) return false;
     conv_call.user = (void *)(uintptr_t)&integer_conv;
     if (conv_call.input_count > TN_DNNL_Q_Z) conv_call.input_count = TN_DNNL_Q_Z;

@@ -324,6 +324,22 @@ def hostile_products(kind, y_kind):
     return net.model(y_kind), x, saturate(np.where(np.isnan(steps), 0, steps), y_zero)
 
 
+def lines_case(kind, x_zero, taps, stride, pads, extents):
+    """Channels in whole fours, so that windows are read as lines: with padding of zeros, which is left out, and of other bytes."""
+    rng = np.random.RandomState(13)
+    info = np.iinfo(kind)
+    x = rng.randint(info.min, info.max + 1, (2, 8, *extents)).astype(kind)
+    w = rng.randint(-127, 128, (40, 8, taps, taps)).astype(I8)
+    x_scale, y_scale, w_scale = F32(0.03), F32(0.9), rng.uniform(0.002, 0.01, 40).astype(F32)
+    zero, y_zero = kind(x_zero), kind(3)
+    net = Net(list(x.shape), kind)
+    real_w = net.node("DequantizeLinear", net.const(w), net.const(w_scale), net.const(np.zeros(40, I8)), axis=0)
+    net.store(net.node("Conv", net.real("x", x_scale, zero), real_w, pads=[pads] * 4, strides=[stride] * 2), y_scale, y_zero, to="y")
+    factor = ((x_scale * w_scale) / y_scale).astype(F32).reshape(-1, 1, 1)
+    sums = convolve(x.astype(np.int64) - int(x_zero), w, pads, stride)
+    return net.model(), x, saturate(sums.astype(F32) * factor, y_zero)
+
+
 CASES = [
     ("slice", selection_case((2, 6, 9), "Slice", [ints(1, 8), ints(5, 0), ints(1, 2), ints(2, -3)], lambda x: x[:, 1:5:2, 8:0:-3]),
      {"quantized.slice": 1}),
@@ -380,6 +396,10 @@ CASES = [
     ("residual of u8, zero points", residual_case(U8, 3, False, (131, 7, 120)), None),
     ("residual of i8, the other way round", residual_case(I8, 1, False, (-3, 0, 5), swapped=True), None),
     ("flatten, gemm and sigmoid", gemm_case(), {"quantized.flatten": 1, "quantized.gemm.transposed": 1, "quantized.sigmoid": 1}),
+    *[(f"conv by lines, {kind.__name__}, zero point {zero}, {taps} x {taps}, stride {stride}, padding {pads}, {extents}",
+       lines_case(kind, zero, taps, stride, pads, extents), {"quantized.conv": 1})
+      for kind, zero in ((U8, 0), (U8, 120), (I8, 0), (I8, -7))
+      for taps, stride, pads, extents in ((3, 1, 1, (7, 8)), (3, 2, 1, (15, 17)), (1, 2, 0, (15, 17)), (5, 1, 2, (3, 29)), (3, 1, 1, (9, 3)))],
     *[(f"hostile scales of products, {kind.__name__} to {y_kind.__name__}", hostile_products(kind, y_kind), None)
       for kind in (U8, I8) for y_kind in (U8, I8)],
     *[(f"products of matrices of {rows} x {depth}", mat_mul_case(rows, depth),

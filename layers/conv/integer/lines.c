@@ -6,7 +6,10 @@
 
 #if defined(__x86_64__)
 
-enum { ROWS = 400 /* of a unit, about: its lines stay in the second-level cache */ };
+enum {
+    ROWS = 400,      /* of a unit, about: its lines stay in the second-level cache */
+    LEAST_ACROSS = 6 /* shorter lines are blocks of few rows, each of which reads all weights */
+};
 
 static uint64_t whole(uint64_t bytes) {
     return (bytes + 63) / 64 * 64;
@@ -28,7 +31,9 @@ bool tn_conv_lines_make(const tn_tile_level *level, const tn_window *window, con
     const int64_t channels = x->shape[1], across = window->output[1], down = window->output[0];
     const int64_t seen = (across - 1) * window->stride[1] + window->kernel[1];
     const int64_t right = seen - window->pad_begin[1] - window->input[1];
-    if (!level->has_lines || channels * window->kernel[1] % level->chunk != 0) return false;
+    if (!level->has_lines || (across < LEAST_ACROSS && down > 1) ||
+        channels * window->kernel[1] % level->chunk != 0)
+        return false;
     const int64_t last = input_line(window, down - 1, window->kernel[0] - 1);
     const bool has_rows = window->pad_begin[0] > 0 || last >= window->input[0];
     tn_conv_lines lines = {.window = *window,
