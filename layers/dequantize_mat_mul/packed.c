@@ -73,21 +73,14 @@ static const char *const combinations[] = {"f32, " TN_DEQUANTIZE_TYPES ", f32, "
 #define PACKED(level)                                                                              \
     static const tn_matrix_kernel_user user_##level = {                                            \
         &tn_matrix_##level, read_product, write_weights, mark_scales, TN_DEQUANTIZE_BIAS};         \
-    const tn_kernel tn_dequantize_packed_##level = {                                               \
-        TN_KERNEL_BEGIN("cpu", "Tenon", "DequantizeMatMul", "packed_" #level, 1,                   \
-                        "Weights turned into floats once."),                                       \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
+    const tn_kernel tn_dequantize_packed_##level = TN_LEVEL_TABLE_IN(                              \
+        "Tenon", 1, level, user, "DequantizeMatMul", "packed", "Weights turned into floats once.", \
         .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        TN_COMBINATIONS(combinations),                                                             \
-        .accepts = tn_matrix_kernel_accepts,                                                       \
-        .prepare = tn_matrix_kernel_prepare,                                                       \
-        .release = tn_matrix_kernel_release,                                                       \
-        .open = tn_matrix_kernel_open,                                                             \
-        .close = tn_matrix_kernel_close,                                                           \
-        .reshape = tn_matrix_kernel_reshape,                                                       \
-        .run = tn_matrix_kernel_run,                                                               \
-        .user = (void *)(uintptr_t)&user_##level}
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_COMBINATIONS(combinations),    \
+        .accepts = tn_matrix_kernel_accepts, .prepare = tn_matrix_kernel_prepare,                  \
+        .release = tn_matrix_kernel_release, .open = tn_matrix_kernel_open,                        \
+        .close = tn_matrix_kernel_close, .reshape = tn_matrix_kernel_reshape,                      \
+        .run = tn_matrix_kernel_run)
 PACKED(baseline);
 PACKED(avx2);
 PACKED(avx512);

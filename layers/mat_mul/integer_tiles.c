@@ -230,18 +230,11 @@ static const char *const q_linear_combinations[] = {MULTIPLIED("u8") " -> u8|i8"
                                                     MULTIPLIED("i8") " -> u8|i8"};
 static const char *const to_float_combinations[] = {"u8|i8, i8, f32, f32, *?, *?, f32? -> f32"};
 #define TILES_KERNEL(prefix, level, domain_name, operator_name, table)                             \
-    const tn_kernel prefix##_##level = {                                                           \
-        TN_KERNEL_BEGIN("cpu", domain_name, operator_name, "tiles_" #level, 1,                     \
-                        "Products of bytes on tiles with exact sums."),                            \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .user = (void *)(uintptr_t)&tn_tile_##level,                                               \
-        TN_COMBINATIONS(table),                                                                    \
-        .accepts = tiles_accepts,                                                                  \
-        .prepare = tiles_prepare,                                                                  \
-        .release = tn_kernel_state_destroy,                                                        \
-        .reshape = tiles_reshape,                                                                  \
-        .run = tiles_run_units}
+    const tn_kernel prefix##_##level = TN_LEVEL_TABLE_IN(                                          \
+        domain_name, 1, level, tn_tile, operator_name, "tiles",                                    \
+        "Products of bytes on tiles with exact sums.", .traits = TN_KERNEL_DETERMINISTIC,          \
+        TN_COMBINATIONS(table), .accepts = tiles_accepts, .prepare = tiles_prepare,                \
+        .release = tn_kernel_state_destroy, .reshape = tiles_reshape, .run = tiles_run_units)
 #define TILES_KERNELS(level)                                                                       \
     TILES_KERNEL(tn_q_linear_mat_mul_tiles, level, "", "QLinearMatMul", q_linear_combinations);    \
     TILES_KERNEL(tn_mat_mul_to_float_tiles, level, "com.microsoft", "MatMulIntegerToFloat",        \

@@ -157,11 +157,7 @@ static const char *const classifier_cases[] = {
 TN_OPERATOR(classifier, TN_ML, "LinearClassifier", 1, "The class of each row by linear functions.",
             TN_FIELDS(linear_params, classifier_fields));
 
-static const char *const combinations[] = {"f32|f64|i64|i32 -> i64, f32?",
-                                           "f32|f64|i64|i32 -> string, f32?"};
-TN_CPU_KERNEL_OF(classifier_rows, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,
-                 "LinearClassifier", "rows", "Rows on all threads.", TN_COMBINATIONS(combinations),
-                 .reshape = classifier_reshape, .run = classifier_run);
+TN_ML_ROWS_KERNEL(classifier, "LinearClassifier", TN_COMBINATIONS(tn_ml_label_combinations));
 
 /* ----------------------------------------------------------------------------------------------
  * LinearRegressor */
@@ -227,9 +223,7 @@ static const char *const regressor_cases[] = {
 TN_OPERATOR(regressor, TN_ML, "LinearRegressor", 1, "Linear functions of each row.",
             TN_FIELDS(linear_params, regressor_fields));
 
-TN_CPU_KERNEL_OF(regressor_rows, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,
-                 "LinearRegressor", "rows", "Rows on all threads.", .reshape = regressor_reshape,
-                 .run = regressor_run);
+TN_ML_ROWS_KERNEL(regressor, "LinearRegressor", .combinations = NULL);
 
 TN_LAYER(ml_linear, TN_OPERATORS(&classifier_1, &regressor_1),
          TN_KERNELS(&classifier_rows, &regressor_rows));

@@ -7,6 +7,7 @@
 #ifndef TN_LAYERS_ML_ROWS_H
 #define TN_LAYERS_ML_ROWS_H
 
+#include "kit/operator/layer.h"
 #include "ml/scores.h"
 
 /* A row of input 0 as doubles, which may be changed; behind it is the scratch that was asked for.
@@ -36,5 +37,11 @@ tn_status tn_ml_rows_open(tn_call *call, int64_t scratch, uint64_t labels, bool 
 void tn_ml_rows_close(tn_ml_rows *rows);
 /* `work`: about how many operations a row takes. */
 tn_status tn_ml_rows_run(tn_ml_rows *rows, int64_t work, tn_ml_row_function function, void *user);
+
+/* Defines PREFIX_rows, the kernel of PREFIX_reshape and PREFIX_run. */
+#define TN_ML_ROWS_KERNEL(prefix, operator_name, ...)                                              \
+    TN_CPU_KERNEL_OF(prefix##_rows, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,          \
+                     operator_name, "rows", "Rows on all threads.", .reshape = prefix##_reshape,   \
+                     .run = prefix##_run, __VA_ARGS__)
 
 #endif

@@ -115,3 +115,6 @@ tn_status tn_label_writer_init(tn_call *call, const tn_labels *labels, tn_string
     }
     return TN_OK;
 }
+
+const char *const tn_ml_label_combinations[2] = {"f32|f64|i64|i32 -> i64, f32?",
+                                                 "f32|f64|i64|i32 -> string, f32?"};

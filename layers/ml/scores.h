@@ -74,4 +74,7 @@ static inline void tn_label_write(const tn_label_writer *writer, int64_t row, in
     if (writer->numbers) writer->numbers[row] = writer->labels->numbers[label];
 }
 
+/* The combinations of kernels whose labels are numbers or strings. */
+extern const char *const tn_ml_label_combinations[2];
+
 #endif

@@ -155,8 +155,6 @@ static const char *const regressor_cases[] = {
 TN_OPERATOR(regressor, TN_ML, "SVMRegressor", 1, "A number for each row by support vectors.",
             TN_FIELDS(tn_svm_params, regressor_fields));
 
-TN_CPU_KERNEL_OF(regressor_rows, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,
-                 "SVMRegressor", "rows", "Rows on all threads.", .reshape = regressor_reshape,
-                 .run = regressor_run);
+TN_ML_ROWS_KERNEL(regressor, "SVMRegressor", .combinations = NULL);
 
 TN_LAYER(ml_svm_regressor, TN_OPERATORS(&regressor_1), TN_KERNELS(&regressor_rows));

@@ -230,10 +230,6 @@ static const char *const classifier_cases[] = {
 TN_OPERATOR(classifier, TN_ML, "SVMClassifier", 1, "The class of each row by support vectors.",
             TN_FIELDS(tn_svm_params, classifier_fields));
 
-static const char *const combinations[] = {"f32|f64|i64|i32 -> i64, f32?",
-                                           "f32|f64|i64|i32 -> string, f32?"};
-TN_CPU_KERNEL_OF(classifier_rows, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,
-                 "SVMClassifier", "rows", "Rows on all threads.", TN_COMBINATIONS(combinations),
-                 .reshape = classifier_reshape, .run = classifier_run);
+TN_ML_ROWS_KERNEL(classifier, "SVMClassifier", TN_COMBINATIONS(tn_ml_label_combinations));
 
 TN_LAYER(ml_svm_classifier, TN_OPERATORS(&classifier_1), TN_KERNELS(&classifier_rows));

@@ -217,22 +217,23 @@ TN_WIDENED_KERNELS(widened_mean_rows, mean_rows, "AveragePool", TN_KERNEL_ANY_SH
 TN_WIDENED_KERNELS(widened_planes, planes, "GlobalMaxPool", 0, halves);
 TN_WIDENED_KERNELS(widened_means, mean_planes, "GlobalAveragePool", 0, halves);
 
+/* By operator: MaxPool, AveragePool, LpPool, and the global ones. */
 const tn_kernel *const tn_pool_kernels[45] = {TN_LEVEL_LIST(rows),
-                                              TN_LEVEL_LIST(mean_rows),
                                               TN_LEVEL_LIST(widened),
+                                              TN_BYTE_POOL_LIST(max),
+                                              &max_pool_planes,
+                                              TN_LEVEL_LIST(mean_rows),
                                               TN_LEVEL_LIST(widened_mean_rows),
-                                              TN_LEVEL_LIST(widened_planes),
+                                              TN_BYTE_POOL_LIST(average),
+                                              &average_pool_planes,
+                                              TN_LEVEL_LIST(tn_quantized_average),
+                                              &lp_pool_planes,
                                               TN_LEVEL_LIST(planes),
+                                              TN_LEVEL_LIST(widened_planes),
+                                              &global_max_pool_planes,
                                               TN_LEVEL_LIST(mean_planes),
                                               TN_LEVEL_LIST(widened_means),
-                                              TN_BYTE_POOL_LIST(max),
-                                              TN_BYTE_POOL_LIST(average),
                                               TN_BYTE_POOL_LIST(global_average),
-                                              &max_pool_planes,
-                                              &average_pool_planes,
-                                              &lp_pool_planes,
-                                              &global_max_pool_planes,
                                               &global_average_pool_planes,
-                                              &global_lp_pool_planes,
-                                              TN_LEVEL_LIST(tn_quantized_average),
-                                              TN_LEVEL_LIST(tn_quantized_global_average)};
+                                              TN_LEVEL_LIST(tn_quantized_global_average),
+                                              &global_lp_pool_planes};

@@ -348,20 +348,12 @@ static const char *const conv_combinations[] = {
 static const char *const sum_combinations[] = {SUM("u8", "u8"), SUM("i8", "i8"), SUM("u8", "i8"),
                                                SUM("i8", "u8")};
 #define TILES_KERNEL(prefix, level, domain_name, operator_name, table)                             \
-    const tn_kernel prefix##_##level = {                                                           \
-        TN_KERNEL_BEGIN("cpu", domain_name, operator_name, "tiles_" #level, 1,                     \
-                        "Products of bytes on tiles with exact sums."),                            \
-        .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .user = (void *)(uintptr_t)&tn_tile_##level,                                               \
-        TN_COMBINATIONS(table),                                                                    \
-        .accepts = tiles_accepts,                                                                  \
-        .prepare = tiles_prepare,                                                                  \
-        .release = tn_kernel_state_destroy,                                                        \
-        .open = tiles_open,                                                                        \
-        .close = tn_kernel_context_destroy,                                                        \
-        .reshape = tiles_reshape,                                                                  \
-        .run = tiles_run_units}
+    const tn_kernel prefix##_##level = TN_LEVEL_TABLE_IN(                                          \
+        domain_name, 1, level, tn_tile, operator_name, "tiles",                                    \
+        "Products of bytes on tiles with exact sums.", .traits = TN_KERNEL_DETERMINISTIC,          \
+        TN_COMBINATIONS(table), .accepts = tiles_accepts, .prepare = tiles_prepare,                \
+        .release = tn_kernel_state_destroy, .open = tiles_open,                                    \
+        .close = tn_kernel_context_destroy, .reshape = tiles_reshape, .run = tiles_run_units)
 #define TILES_KERNELS(level)                                                                       \
     TILES_KERNEL(tn_q_linear_conv_tiles, level, "", "QLinearConv", conv_combinations);             \
     TILES_KERNEL(tn_q_linear_conv_add_tiles, level, "Tenon", "QLinearConvAdd", sum_combinations)

@@ -213,14 +213,7 @@ static const char *const classifier_3_cases[] = {
 CLASSIFIER(1);
 CLASSIFIER(3);
 
-static const char *const combinations[] = {"f32|f64|i64|i32 -> i64, f32?",
-                                           "f32|f64|i64|i32 -> string, f32?"};
-TN_CPU_KERNEL_OF(classifier_forest, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,
-                 "TreeEnsembleClassifier", "forest",
-                 "Trees packed level by level; rows or trees side by side, on all threads.",
-                 TN_COMBINATIONS(combinations), .prepare = classifier_prepare,
-                 .release = tn_forest_destroy, .reshape = classifier_reshape,
-                 .run = classifier_run);
+TN_FOREST_KERNEL(classifier, "TreeEnsembleClassifier", TN_COMBINATIONS(tn_ml_label_combinations));
 
 TN_LAYER(ml_tree_classifier, TN_OPERATORS(&classifier_1, &classifier_3),
          TN_KERNELS(&classifier_forest));

@@ -73,6 +73,14 @@ void *tn_forest_workspace(tn_call *call);
 /* Computes all rows on the engine's threads. [called: run] */
 tn_status tn_forest_run(tn_call *call, tn_ensemble_finish finish, void *user);
 
+/* Defines PREFIX_forest, the kernel of PREFIX_prepare, PREFIX_reshape and PREFIX_run. */
+#define TN_FOREST_KERNEL(prefix, operator_name, ...)                                               \
+    TN_CPU_KERNEL_OF(prefix##_forest, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,        \
+                     operator_name, "forest",                                                      \
+                     "Trees packed level by level; rows or trees side by side, on all threads.",   \
+                     .prepare = prefix##_prepare, .release = tn_forest_destroy,                    \
+                     .reshape = prefix##_reshape, .run = prefix##_run, __VA_ARGS__)
+
 /* Rows of elements, `stride` apart. */
 typedef struct tn_forest_rows {
     const void *x; /* floats or doubles, as the nodes are */

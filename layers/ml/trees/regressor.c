@@ -138,11 +138,7 @@ static const char *const regressor_3_cases[] = {ONE X, TWO " | X=f64[5,3]"};
 REGRESSOR(1);
 REGRESSOR(3);
 
-TN_CPU_KERNEL_OF(regressor_forest, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,
-                 "TreeEnsembleRegressor", "forest",
-                 "Trees packed level by level; rows or trees side by side, on all threads.",
-                 .prepare = regressor_prepare, .release = tn_forest_destroy,
-                 .reshape = regressor_reshape, .run = regressor_run);
+TN_FOREST_KERNEL(regressor, "TreeEnsembleRegressor", .combinations = NULL);
 
 TN_LAYER(ml_tree_regressor, TN_OPERATORS(&regressor_1, &regressor_3),
          TN_KERNELS(&regressor_forest));

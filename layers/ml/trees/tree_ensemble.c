@@ -107,10 +107,6 @@ TN_OPERATOR(tree_ensemble, TN_ML, "TreeEnsemble", 5,
             "Numbers for each row by trees whose leaves have weights.",
             TN_FIELDS(params, tree_ensemble_fields));
 
-TN_CPU_KERNEL_OF(tree_ensemble_forest, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_ML,
-                 "TreeEnsemble", "forest",
-                 "Trees packed level by level; rows or trees side by side, on all threads.",
-                 .prepare = tree_ensemble_prepare, .release = tn_forest_destroy,
-                 .reshape = tree_ensemble_reshape, .run = tree_ensemble_run);
+TN_FOREST_KERNEL(tree_ensemble, "TreeEnsemble", .combinations = NULL);
 
 TN_LAYER(ml_tree_ensemble, TN_OPERATORS(&tree_ensemble_5), TN_KERNELS(&tree_ensemble_forest));
