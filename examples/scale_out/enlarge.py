@@ -69,7 +69,7 @@ def worker(plan, results, factor):
 
 def start_here(nodes, cpus):
     from ray.cluster_utils import Cluster
-    local = Cluster(initialize_head=True, head_node_args={"num_cpus": cpus})
+    local = Cluster(initialize_head=True, head_node_args={"num_cpus": cpus, "include_dashboard": False})
     for _ in range(nodes - 1):
         local.add_node(num_cpus=cpus)
     return local

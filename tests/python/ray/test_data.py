@@ -105,6 +105,7 @@ class Data(OnCluster):
 
     def test_a_killed_node_loses_nothing(self):
         node = self.add_node()
+        self.added.append(node)
         counter, base = Counter.remote(), tenon.ray.predictor(self.scale(2.0))
 
         class Slow(base):
@@ -118,7 +119,7 @@ class Data(OnCluster):
         for row in dataset().map_batches(Slow, batch_size=ROWS // BLOCKS, compute=workers(6)).iter_rows():
             found.append(row)
             if node is not None and lost in ray.get(counter.all.remote()):
-                self.cluster.remove_node(node, allow_graceful=False)
+                self.kill_node(node)
                 node = None
         self.assertIsNone(node, "the node that was to be killed had no work")
         self.check(found)

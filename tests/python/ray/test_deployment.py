@@ -80,15 +80,15 @@ class Deployment(OnCluster):
             self.assertTrue(json.loads(answer)["error"])
         with self.assertRaisesRegex(ValueError, "contexts: 0 is not within"):
             tenon.ray.deployment(self.scale(2.0), contexts=0)
-        with self.assertRaisesRegex(ValueError, "cannot be kept|at least 1"):
-            self.ask(handle, attempts=0)
 
-    def _under_load(self, handle, seconds, meanwhile):
-        """Asks from 3 threads while `meanwhile` runs: (values, errors)."""
-        values, errors, ends = [], [], time.monotonic() + seconds
+    def _under_load(self, handle, meanwhile):
+        """Asks three at a time until `meanwhile` has returned and each has asked once more: (values, errors)."""
+        values, errors, ends = [], [], threading.Event()
 
         async def work():
-            while time.monotonic() < ends:
+            is_last = False
+            while not is_last:
+                is_last = ends.is_set()
                 try:
                     values.append(float((await tenon.ray.ask(handle, {"x": ones()}))["y"][0, 0]))
                 except Exception as error:
@@ -99,30 +99,59 @@ class Deployment(OnCluster):
             await asyncio.gather(work(), work(), work())
         thread = threading.Thread(target=asyncio.run, args=(main(),))
         thread.start()
-        meanwhile()
-        thread.join()
+        try:
+            meanwhile()
+        finally:
+            ends.set()
+            thread.join()
         return values, errors
 
-    def test_killed_replicas_lose_no_request(self):
-        handle = self.run_plan(2.0)
+    def _replicas(self, count, without=(), node=None):
+        """The processes of replicas, when there are `count` beside those of `without`."""
+        ends = time.monotonic() + 180
+        while time.monotonic() < ends:
+            found = set(self.workers("ray::ServeReplica:app:", node)) - set(without)
+            if len(found) >= count:
+                return found
+            time.sleep(0.2)
+        raise AssertionError(f"{count} replicas did not come back")
 
-        killed = []
+    def test_killed_replicas_lose_no_request(self):
+        handle, killed = self.run_plan(2.0), []
 
         def kill():
             for _ in range(3):
-                time.sleep(5)
-                killed.append(self.workers("ray::ServeReplica:app:")[-1])
+                killed.append(min(self._replicas(2, killed)))
                 os.kill(killed[-1], signal.SIGKILL)
-        values, errors = self._under_load(handle, 25, kill)
+            self._replicas(2, killed)
+        values, errors = self._under_load(handle, kill)
         self.assertEqual(len(set(killed)), 3)
         self.assertEqual(errors, [])
         self.assertEqual(set(values), {2.0})
         print(f"3 replicas killed: {len(values)} requests, none lost")
 
+    def test_a_killed_node_loses_no_request(self):
+        handle = self.run_plan(2.0, num_replicas=3)
+        self._replicas(3)
+        node = next(each for each in self.added if self.workers("ray::ServeReplica:app:", each))
+        before = set(self.workers("ray::", node))
+        lost = before & self._replicas(3)
+
+        def kill():
+            self.kill_node(node)
+            self._replicas(3, before)
+        values, errors = self._under_load(handle, kill)
+        self.added.append(self.add_node())
+        self.assertGreater(len(lost), 0)
+        self.assertEqual(errors, [])
+        self.assertEqual(set(values), {2.0})
+        self.assertEqual(self.ask(handle)[0, 0], 2)
+        print(f"a node with {len(lost)} of 3 replicas killed: {len(values)} requests, none lost")
+
     def test_another_plan_while_requests_come(self):
         handle = self.run_plan(2.0)
         self.assertEqual(self.ask(handle)[0, 0], 2)
-        values, errors = self._under_load(handle, 25, lambda: self.run_plan(3.0))
+        values, errors = self._under_load(handle, lambda: self.run_plan(3.0))
         self.assertEqual(errors, [])
         self.assertEqual(set(values), {2.0, 3.0})
         self.assertEqual(self.ask(handle)[0, 0], 3)

@@ -1,21 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request to a deployment that is asked again when its replica dies: a run changes nothing, so it may be repeated."""
+"""A request to a deployment that is asked again when its replica, or the node of it, dies: a run changes nothing, so it may be repeated."""
 
-from ray.exceptions import ActorUnavailableError, NodeDiedError, RayActorError, WorkerCrashedError
+import asyncio
+import time
 
-LOST = (RayActorError, ActorUnavailableError, NodeDiedError, WorkerCrashedError)
+from ray.exceptions import NodeDiedError, ObjectLostError, RayActorError, WorkerCrashedError
+from ray.serve.exceptions import DeploymentUnavailableError
+from tenon.serve import RequestError
+
+# A result may be lost, too, with the object store of the node that computed it.
+LOST = (RayActorError, NodeDiedError, WorkerCrashedError, ObjectLostError, DeploymentUnavailableError)
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0  # seconds, doubled each time: replicas that start elsewhere take some
 
 
-async def ask(handle, inputs, *, timeout=None, attempts=5):
+async def ask(handle, inputs, *, timeout=None, retry_seconds=60.0):
     """The outputs by name of a deployment's handle, for {input: array}.
 
-    timeout: seconds in which the run must have ended (tenon.serve.RequestError with status 429 where that cannot be kept).
-    attempts: how often it is asked where a replica dies. Raises tenon.serve.RequestError, and Ray's own where all attempts were lost.
+    timeout: seconds in which the run must have ended, over all attempts (tenon.serve.RequestError with status 429 where that cannot be kept,
+    504 where it went by).
+    retry_seconds: from the first loss on it is asked again for so long; 0: never. Raises tenon.serve.RequestError, and Ray's own where
+    the replicas are still lost then.
     """
-    for attempt in range(attempts):
+    ends, lost, pause = None if timeout is None else time.monotonic() + timeout, None, FIRST_PAUSE
+    while True:
         try:
-            return await handle.infer.remote(inputs, timeout)
+            return await handle.infer.remote(inputs, None if ends is None else ends - time.monotonic())
         except LOST:
-            if attempt + 1 == attempts:
+            now = time.monotonic()
+            lost = lost or now
+            if now + pause > lost + retry_seconds:
                 raise
-    raise ValueError(f"attempts: {attempts}: at least 1 is wanted")
+            if ends is not None and now + pause > ends:
+                raise RequestError(504, "the deadline went by while replicas were lost") from None
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
