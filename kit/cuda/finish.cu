@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bias, residual, activation and rounding after a library's sums; see finish.h. */
 #include "kit/cuda/finish.h"
+#include <tenon/kit/cuda/launch.cuh>
 #include <tenon/kit/cuda/number.cuh>
 
 namespace {
@@ -29,6 +30,8 @@ template <typename S, typename T, int N>
 __global__ void __launch_bounds__(256) finish_kernel(const tn_cuda_finish f, uint32_t packs) {
     const uint32_t channels = (uint32_t)f.channels, inner = (uint32_t)f.inner;
     const float inverse = 1.0f / f.y_scale;
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
     for (uint32_t at = blockIdx.x * blockDim.x + threadIdx.x; at < packs;
          at += gridDim.x * blockDim.x) {
         const uint32_t first = at * N;
@@ -58,11 +61,8 @@ cudaError_t launch(const tn_cuda_finish *finish, cudaStream_t stream) {
     if (count > UINT32_MAX - 4 * 256 * most) return cudaErrorInvalidValue;
     const int64_t blocks = (packs + 255) / 256;
     const unsigned int grid = (unsigned int)(blocks < most ? blocks : most);
-    if (is_wide)
-        finish_kernel<S, T, 4><<<grid, 256, 0, stream>>>(*finish, (uint32_t)packs);
-    else
-        finish_kernel<S, T, 1><<<grid, 256, 0, stream>>>(*finish, (uint32_t)packs);
-    return cudaGetLastError();
+    return tn_cuda_launch_early(is_wide ? finish_kernel<S, T, 4> : finish_kernel<S, T, 1>, grid,
+                                256, 0, stream, *finish, (uint32_t)packs);
 }
 
 } // namespace

@@ -26,11 +26,14 @@ bool tn_cuda_iteration_knows(const tn_tensor *tensor);
 
 void tn_cuda_iteration_init(tn_cuda_iteration *iteration, const tn_tensor *output);
 /* One more input, seen with these extents, which broadcast to the output's aligned at the last
- * axis; it lies in `format`. `output` as in init. */
-void tn_cuda_iteration_add(tn_cuda_iteration *iteration, const tn_tensor *output, tn_format format,
-                           uint32_t rank, const int64_t *shape);
+ * axis; `tensor` says how it lies: packed, or, with its channels last and these extents its own, in
+ * rows at one distance. `output` as in init. */
+void tn_cuda_iteration_add(tn_cuda_iteration *iteration, const tn_tensor *output,
+                           const tn_tensor *tensor, uint32_t rank, const int64_t *shape);
 /* Drops axes of one element and merges others; rank is at least 1 then. False: no elements. */
 bool tn_cuda_iteration_finish(tn_cuda_iteration *iteration);
+/* Whether 32-bit numbers count the elements up to the last one of each input. */
+bool tn_cuda_iteration_is_small(const tn_cuda_iteration *iteration);
 
 #ifdef __cplusplus
 }

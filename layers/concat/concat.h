@@ -5,7 +5,14 @@
 
 #include <tenon/kit/region.h>
 
-/* Copies every input to its offset in the output, in any format. */
-tn_status tn_concat_move(tn_call *call, tn_region_mover mover);
+/* The inputs' boxes in the output one after the other, in any format. Zero before the first. */
+typedef struct tn_concat_iterator {
+    uint32_t input;   /* the next one */
+    int64_t offset;   /* of its box, in elements */
+    tn_region region; /* what tn_concat_next found */
+    void *to;
+    const void *from;
+} tn_concat_iterator;
+tn_status tn_concat_next(tn_call *call, tn_concat_iterator *iterator);
 
 #endif

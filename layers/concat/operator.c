@@ -45,26 +45,31 @@ static tn_status concat_infer(tn_call *call) {
 }
 
 /* In any format: the tensors are moved in their own layout. */
-tn_status tn_concat_move(tn_call *call, tn_region_mover mover) {
-    const tn_tensor *output = call->outputs[0];
-    const size_t bytes = tn_element_bytes(output->type);
-    int64_t strides[TN_MAX_RANK + 1], offset = 0;
+tn_status tn_concat_next(tn_call *call, tn_concat_iterator *iterator) {
+    const tn_tensor *output = call->outputs[0], *input = call->inputs[iterator->input];
+    int64_t strides[TN_MAX_RANK + 1];
     uint32_t axis = 0;
     tn_physical physical;
     TN_TRY(tn_axis_read(call, output->rank, &axis));
-    tn_physical_init(&physical, output->format, output->rank, output->shape);
     tn_strided_physical(output, strides);
-    for (uint32_t k = 0; k < call->input_count; k++) {
-        const tn_tensor *input = call->inputs[k];
-        tn_region region;
-        tn_physical_init(&physical, output->format, input->rank, input->shape);
-        tn_region_init(&region, physical.rank, physical.shape, input->type);
-        memcpy(region.to_strides, strides, physical.rank * sizeof(*strides));
-        tn_strided_physical(input, region.from_strides);
-        if (tn_element_count(input) > 0)
-            TN_TRY(
-                mover(call, &region, (char *)output->data + (size_t)offset * bytes, input->data));
-        offset += physical.shape[physical.positions[axis]] * strides[physical.positions[axis]];
+    tn_physical_init(&physical, output->format, input->rank, input->shape);
+    tn_region_init(&iterator->region, physical.rank, physical.shape, input->type);
+    memcpy(iterator->region.to_strides, strides, physical.rank * sizeof(*strides));
+    tn_strided_physical(input, iterator->region.from_strides);
+    iterator->from = input->data;
+    iterator->to = (char *)output->data + (size_t)iterator->offset * tn_element_bytes(output->type);
+    iterator->offset +=
+        physical.shape[physical.positions[axis]] * strides[physical.positions[axis]];
+    iterator->input++;
+    return TN_OK;
+}
+
+static tn_status concat_move(tn_call *call, tn_region_mover mover) {
+    tn_concat_iterator iterator = {0};
+    while (iterator.input < call->input_count) {
+        const bool is_empty = tn_element_count(call->inputs[iterator.input]) == 0;
+        TN_TRY(tn_concat_next(call, &iterator));
+        if (!is_empty) TN_TRY(mover(call, &iterator.region, iterator.to, iterator.from));
     }
     return TN_OK;
 }
@@ -111,11 +116,11 @@ static tn_status concat_strings(tn_call *call) {
 
 static tn_status concat_reference(tn_call *call) {
     return call->outputs[0]->type == TN_STRING ? concat_strings(call)
-                                               : tn_concat_move(call, tn_region_copy);
+                                               : concat_move(call, tn_region_copy);
 }
 
 static tn_status concat_run(tn_call *call) {
-    return tn_concat_move(call, tn_region_copy_parallel);
+    return concat_move(call, tn_region_copy_parallel);
 }
 
 static const tn_port concat_inputs[] = {

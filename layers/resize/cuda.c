@@ -43,7 +43,7 @@ static tn_status resample_reshape(tn_call *call) {
     if (!read_plan(call, &plan))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this kernel does not resize to these sizes");
-    call->workspace_bytes = tn_resize_cuda_table_bytes(&plan);
+    call->workspace_bytes = plan.mode == TN_RESIZE_NEAREST ? 0 : tn_resize_cuda_table_bytes(&plan);
     return TN_OK;
 }
 
@@ -59,8 +59,11 @@ static tn_status resample_run(tn_call *call) {
     if (tn_element_count(y) == 0) return TN_OK;
     if (!read_plan(call, &job.plan)) return resample_reshape(call);
     job.planes = is_linear ? tn_infer_product(x->shape, 0, x->rank - 2) : x->shape[0];
+    job.x_pitch = job.y_pitch = job.channels;
     const int before = tn_cuda_enter(call);
-    const cudaError_t error = tn_resize_cuda_launch(&job, call->stream);
+    const cudaError_t error = job.plan.mode == TN_RESIZE_NEAREST
+                                  ? tn_resize_cuda_nearest_launch(&job, call->stream)
+                                  : tn_resize_cuda_launch(&job, call->stream);
     tn_cuda_leave(call, before);
     return tn_cuda_status(call, error, "launching a resize");
 }

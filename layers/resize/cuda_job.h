@@ -22,12 +22,16 @@ typedef struct tn_resize_cuda_job {
     void *y;
     void *workspace;
     int64_t planes, channels;
-    tn_resize_plan plan; /* the last two axes are the image's */
+    int64_t x_pitch, y_pitch; /* elements from one pixel to the next: `channels`, or more; the
+                                 nearest element's */
+    tn_resize_plan plan;      /* the last two axes are the image's */
 } tn_resize_cuda_job;
 
 /* Bytes of both tables. */
 uint64_t tn_resize_cuda_table_bytes(const tn_resize_plan *plan);
 cudaError_t tn_resize_cuda_launch(const tn_resize_cuda_job *job, cudaStream_t stream);
+/* By the nearest element, with neither tables nor workspace. */
+cudaError_t tn_resize_cuda_nearest_launch(const tn_resize_cuda_job *job, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

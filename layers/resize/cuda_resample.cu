@@ -35,12 +35,6 @@ __device__ void fill_position(const tn_resize_plan &plan, const tn_resize_axis &
     }
     const double x = tn_resize_axis_find_position(&plan, &axis, i);
     const double last = (double)(axis.input - 1);
-    if (plan.mode == TN_RESIZE_NEAREST) {
-        t.first[i] = (int32_t)tn_resize_axis_clamp(tn_resize_axis_round_position(&plan, &axis, x),
-                                                   0, axis.input - 1);
-        t.weight[i] = 1;
-        return;
-    }
     const double left = floor(x);
     const bool is_scaled = plan.exclude_outside || plan.antialias;
     double sum = 0;

@@ -3,4 +3,10 @@
 #include "kit/cuda/region/region.h"
 #include "slice/slice.h"
 
-TN_CUDA_MOVE_LAYER(slice, "Slice", tn_cuda_region_placed_combinations, tn_slice_move);
+static const char *const combinations[] = {
+    "*:linear|nhwc:strided, *?... -> *:linear|nhwc:strided",
+    "f16:linear|nhwc:strided, *?... -> f16:linear|nhwc:strided",
+    "bf16:linear|nhwc:strided, *?... -> bf16:linear|nhwc:strided",
+    "qi8:linear|nhwc:strided, *?... -> qi8:linear|nhwc:strided"};
+
+TN_CUDA_MOVE_LAYER(slice, "Slice", combinations, tn_slice_move);

@@ -6,6 +6,8 @@
  */
 #include "slice/slice.h"
 #include "kit/operator/moves.h"
+#include "kit/operator/physical.h"
+#include <tenon/kit/strided.h>
 #include "kit/operator/window_facet.h"
 
 typedef struct slice_params {
@@ -116,18 +118,23 @@ static tn_status slice_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, call->inputs[0]->rank, plan.count);
 }
 
+/* Linear or with the channels last: the elements are moved in their own layout. */
 tn_status tn_slice_move(tn_call *call, tn_region_mover mover) {
     const tn_tensor *data = call->inputs[0], *output = call->outputs[0];
-    int64_t strides[TN_MAX_RANK], offset = 0;
+    int64_t strides[TN_MAX_RANK + 1], offset = 0;
     slice_plan plan;
+    tn_physical physical;
     tn_region region;
     TN_TRY(read_plan(call, &plan));
     if (tn_element_count(output) == 0) return TN_OK;
-    tn_region_init(&region, output->rank, output->shape, output->type);
-    tn_region_strides(data->rank, data->shape, strides);
+    tn_physical_init(&physical, output->format, output->rank, output->shape);
+    tn_region_init(&region, physical.rank, physical.shape, output->type);
+    tn_strided_physical(data, strides);
+    tn_strided_physical(output, region.to_strides);
     for (uint32_t i = 0; i < data->rank; i++) {
-        offset += plan.start[i] * strides[i];
-        region.from_strides[i] = strides[i] * plan.step[i];
+        const uint32_t at = physical.positions[i];
+        offset += plan.start[i] * strides[at];
+        region.from_strides[at] = strides[at] * plan.step[i];
     }
     return mover(call, &region, output->data,
                  (const char *)data->data + offset * (int64_t)region.element_bytes);

@@ -5,7 +5,7 @@
 
 #include <tenon/kit/region.h>
 
-/* Moves the elements of the output, of linear tensors. */
+/* Moves the elements of the output: linear tensors, or those with their channels last. */
 tn_status tn_slice_move(tn_call *call, tn_region_mover mover);
 
 #endif

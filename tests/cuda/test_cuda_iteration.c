@@ -44,7 +44,7 @@ static void check_pair(tn_format y_format, uint32_t rank, const int64_t *y_shape
     describe(&y, y_format, rank, y_shape);
     describe(&x, x_format, x_rank, x_shape);
     tn_cuda_iteration_init(&iteration, &y.tensor);
-    tn_cuda_iteration_add(&iteration, &y.tensor, x.tensor.format, x_rank, x.tensor.shape);
+    tn_cuda_iteration_add(&iteration, &y.tensor, &x.tensor, x_rank, x.tensor.shape);
     assert_true(tn_cuda_iteration_finish(&iteration));
     assert_int_equal(iteration.rank, expected_rank);
     check(&y.tensor, &x.tensor, &iteration);
@@ -74,6 +74,25 @@ static void test_iteration_crosses_formats(void **state) {
     check_pair(TN_NHWC, 4, shape, TN_LINEAR, 3, channels, 2);
 }
 
+/* Pixels of three channels in a tensor of eight. */
+static void test_iteration_follows_rows_that_lie_apart(void **state) {
+    const int64_t shape[] = {2, 3, 5, 7};
+    tn_tensor_storage y, x;
+    tn_cuda_iteration iteration;
+    (void)state;
+    describe(&y, TN_NHWC, 4, shape);
+    describe(&x, TN_NHWC, 4, shape);
+    x.strides[3] = 8, x.strides[2] = 8 * 7, x.strides[0] = 8 * 7 * 5;
+    tn_cuda_iteration_init(&iteration, &y.tensor);
+    tn_cuda_iteration_add(&iteration, &y.tensor, &x.tensor, 4, x.tensor.shape);
+    assert_true(tn_cuda_iteration_finish(&iteration));
+    assert_int_equal(iteration.rank, 2);
+    check(&y.tensor, &x.tensor, &iteration);
+    assert_true(tn_cuda_iteration_is_small(&iteration));
+    iteration.strides[0][0] = INT64_C(1) << 40;
+    assert_false(tn_cuda_iteration_is_small(&iteration));
+}
+
 static void test_iteration_of_nothing_ends_at_once(void **state) {
     const int64_t shape[] = {2, 0, 3};
     tn_tensor_storage y;
@@ -81,7 +100,7 @@ static void test_iteration_of_nothing_ends_at_once(void **state) {
     (void)state;
     describe(&y, TN_LINEAR, 3, shape);
     tn_cuda_iteration_init(&iteration, &y.tensor);
-    tn_cuda_iteration_add(&iteration, &y.tensor, TN_LINEAR, 3, shape);
+    tn_cuda_iteration_add(&iteration, &y.tensor, &y.tensor, 3, shape);
     assert_false(tn_cuda_iteration_finish(&iteration));
 }
 
@@ -90,6 +109,7 @@ int main(void) {
         cmocka_unit_test(test_iteration_merges_axes_that_lie_alike),
         cmocka_unit_test(test_iteration_broadcasts),
         cmocka_unit_test(test_iteration_crosses_formats),
+        cmocka_unit_test(test_iteration_follows_rows_that_lie_apart),
         cmocka_unit_test(test_iteration_of_nothing_ends_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,8 @@ extern "C" {
  * strides of all other axes are those of the larger tensor. Such a window is lent to kernels whose
  * combination says `strided` at that port ("f32:strided", "f32:nhwc:strided"); its tensor's strides
  * say which of the two it is, and whether it is packed after all. The first row is aligned as
- * tn_tensor says, and the distance is a multiple of TN_VIEW_ROW_BYTES bytes. `bytes` then counts
+ * tn_tensor says, in a device's memory to TN_VIEW_ROW_BYTES bytes, and the distance is a multiple
+ * of TN_VIEW_ROW_BYTES bytes. `bytes` then counts
  * from the first element to behind the last one. What lies between the rows belongs to other
  * tensors: a kernel neither writes it nor relies on it, and other threads may write there
  * meanwhile. Other windows of rows are copied. */

@@ -15,7 +15,7 @@ static bool read_tensors(tn_call *call, uint32_t first, uint32_t count, bool is_
     tn_cuda_iteration_init(&iteration, y);
     for (uint32_t i = 0; i < count; i++) {
         const tn_tensor *x = is_again && i == 0 ? y : call->inputs[first + i - is_again];
-        tn_cuda_iteration_add(&iteration, y, x->format, x->rank, x->shape);
+        tn_cuda_iteration_add(&iteration, y, x, x->rank, x->shape);
         job->from[i] = x->data;
         job->types[i] = x->type;
     }

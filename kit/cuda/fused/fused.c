@@ -95,7 +95,7 @@ static void make_iteration(const tn_call *call, const tn_tensor *const *tensors,
             find_shape(call, tensors[i], i - inputs, &rank, shape);
         else
             memcpy(shape, tensors[i]->shape, rank * sizeof(*shape));
-        tn_cuda_iteration_add(iteration, y, tensors[i]->format, rank, shape);
+        tn_cuda_iteration_add(iteration, y, tensors[i], rank, shape);
     }
 }
 
@@ -108,6 +108,9 @@ static tn_status fused_run(tn_call *call) {
         return call->host->fail(call, TN_ERROR_INTERNAL, "too many tensors");
     make_iteration(call, tensors, count, &iteration);
     if (!tn_cuda_iteration_finish(&iteration)) return TN_OK;
+    if (!tn_cuda_iteration_is_small(&iteration))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                "a tensor that an input is a part of has too many elements");
     tn_cuda_elements_fill(&iteration, tensors, call->outputs[0], &job);
     const uint32_t each = tn_cuda_fused_each(call);
     const bool wide = tn_cuda_elements_are_wide(&iteration, each);
@@ -125,7 +128,7 @@ static tn_status fused_run(tn_call *call) {
 /* Constants stay in 32-bit floats where a build lowers the others. */
 static const char *const fused_combinations[] = {
     "f32|f16|bf16|qi8... -> f32|f16|bf16|qi8",
-    "f32|f16|bf16|qi8:nhwc... -> f32|f16|bf16|qi8:nhwc",
+    "f32|f16|bf16|qi8:nhwc:strided... -> f32|f16|bf16|qi8:nhwc",
     "f16|bf16|qi8, f32... -> f16|bf16|qi8",
     "f32|f16|bf16|qi8:nhwc, f32... -> f32|f16|bf16|qi8:nhwc",
     "f32|f16|bf16... -> bool",

@@ -25,6 +25,7 @@ struct tn_cuda_fused_program {
     cudaLibrary_t library;
     cudaKernel_t wide, narrow;
     uint32_t device; /* that the kernels were made ready on */
+    int capability;  /* its compute capability, as in 90 */
 };
 
 /* All programs in use. */
@@ -137,7 +138,8 @@ static tn_status create(tn_call *call, const char *source, int capability, char 
         call->host->deallocate(call->host, key);
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a kernel");
     }
-    *program = (tn_cuda_fused_program){.key = key, .users = 1, .device = call->device->index};
+    *program = (tn_cuda_fused_program){
+        .key = key, .users = 1, .device = call->device->index, .capability = capability};
     const tn_status status = fill(call, program, source, capability);
     if (status != TN_OK) {
         destroy(call->host, program);
@@ -185,9 +187,14 @@ cudaError_t tn_cuda_fused_program_launch(const tn_cuda_fused_program *program, b
                                          const tn_cuda_elements_job *job, unsigned int blocks,
                                          cudaStream_t stream) {
     void *arguments[] = {(void *)(uintptr_t)job};
-    const dim3 grid = {blocks, 1, 1}, threads = {TN_CUDA_ELEMENTS_THREADS, 1, 1};
-    return cudaLaunchKernel(is_wide ? program->wide : program->narrow, grid, threads, arguments, 0,
-                            stream);
+    cudaLaunchAttribute early = {.id = cudaLaunchAttributeProgrammaticStreamSerialization};
+    early.val.programmaticStreamSerializationAllowed = 1;
+    const cudaLaunchConfig_t config = {.gridDim = {blocks, 1, 1},
+                                       .blockDim = {TN_CUDA_ELEMENTS_THREADS, 1, 1},
+                                       .stream = stream,
+                                       .attrs = &early,
+                                       .numAttrs = program->capability >= 90 ? 1 : 0};
+    return cudaLaunchKernelExC(&config, is_wide ? program->wide : program->narrow, arguments);
 }
 
 #else

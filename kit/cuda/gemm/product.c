@@ -9,12 +9,13 @@ static bool is_float(tn_type type) {
     return type == TN_F32 || type == TN_F16 || type == TN_BF16;
 }
 
-static bool is_dense(const tn_tensor *tensor) {
-    return tensor->format == TN_LINEAR && !tensor->quantization && is_float(tensor->type);
+static bool is_dense(const tn_tensor *tensor, tn_format format) {
+    return tensor->format == format && !tensor->quantization && is_float(tensor->type);
 }
 
 static bool read_epilogue(const tn_call *call, tn_cuda_product_node *node) {
-    if (!tn_float_epilogue_read(call, -1, &node->epilogue)) return false;
+    const tn_cuda_product_user *user = call->user;
+    if (!tn_float_epilogue_read(call, user->channel_axis, &node->epilogue)) return false;
     const tn_cuda_product *product = &node->product;
     for (uint32_t i = 0; i < node->epilogue.bias_count; i++) {
         const tn_tensor *bias = call->operands[node->epilogue.bias[i]];
@@ -36,8 +37,9 @@ bool tn_cuda_product_read(const tn_call *call, tn_cuda_product_node *out_node) {
     const tn_cuda_product_user *user = call->user;
     const tn_tensor *a = call->inputs[A], *b = call->inputs[B], *y = call->outputs[0];
     tn_cuda_product_node node = {0};
-    if (!a || !b || !y || !is_dense(a) || !is_dense(b) || !is_dense(y) || a->type != y->type ||
-        !user->read(call, &node.product))
+    const tn_format format = user->channel_axis == 1 ? TN_NHWC : TN_LINEAR;
+    if (!a || !b || !y || !is_dense(a, format) || !is_dense(b, TN_LINEAR) || !is_dense(y, format) ||
+        a->type != y->type || !user->read(call, &node.product))
         return false;
     node.type = a->type;
     const tn_cuda_product *p = &node.product;

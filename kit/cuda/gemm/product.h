@@ -46,7 +46,8 @@ typedef struct tn_cuda_product {
 typedef struct tn_cuda_product_user {
     bool (*read)(const tn_call *call, tn_cuda_product *out_product);
     bool may_round;       /* 32-bit floats may be rounded to tf32 before they are multiplied */
-    int32_t channel_axis; /* of the output, along which the columns lie; the int8 kernels' */
+    int32_t channel_axis; /* of the output, along which the columns lie: -1, or 1 of images with
+                             their channels last; the int8 and tensor kernels' */
 } tn_cuda_product_user;
 
 /* A product with its epilogue; `has_bias`: of the constant c or the chain, one a column. */

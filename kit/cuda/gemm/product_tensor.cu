@@ -16,6 +16,7 @@
 
 extern "C" {
 #include "kit/math/element.h"
+#include <tenon/kit/strided.h>
 }
 
 namespace {
@@ -34,6 +35,7 @@ enum {
 
 struct tensor_launch : product_job {
     int32_t depth_bytes, stage_bits, stages; /* bytes of a stage: 2^stage_bits; stages in all */
+    int32_t a_pitch, y_pitch; /* from one row to the next: bytes of a, elements of y */
 };
 
 template <typename T> struct stored { typedef T type; };
@@ -69,15 +71,17 @@ __host__ __device__ __forceinline__ int pitch_of(const tensor_launch &l) {
 /* What a thread copies of an operand: one pack of each line that is `step` behind the last one. */
 template <typename F> struct copier {
     const char *from; /* of the first stage */
-    int line, step, deep, offset;
+    int line, step, deep, offset, pitch;
 
-    __device__ __forceinline__ copier(const tensor_launch &l, const void *operand, int first) {
+    __device__ __forceinline__ copier(const tensor_launch &l, const void *operand, int first,
+                                      int operand_pitch) {
         const int pack_bits = l.stage_bits - 4;
         line = (int)threadIdx.x >> pack_bits;
         step = F::THREADS >> pack_bits;
         deep = ((int)threadIdx.x & ((1 << pack_bits) - 1)) * PACK;
         offset = line * pitch_of(l) + deep;
-        from = (const char *)operand + (int64_t)(first + line) * l.depth_bytes + deep;
+        pitch = operand_pitch;
+        from = (const char *)operand + (int64_t)(first + line) * pitch + deep;
     }
     /* Begins to copy LINES lines of a stage, `count` of which are there: zeros behind those and
      * behind the depth. */
@@ -92,7 +96,7 @@ template <typename F> struct copier {
             const bool is_wanted = is_deep && i < count;
             tn_copy_sixteen(to, is_wanted ? source : from, is_wanted);
             to += step * pitch_of(l);
-            source += (int64_t)step * l.depth_bytes;
+            source += (int64_t)step * pitch;
         }
     }
 };
@@ -213,7 +217,7 @@ __device__ __forceinline__ void finish_quad(const tensor_launch &l, const positi
 #pragma unroll
     for (int k = 0; k < 4; k++)
         tn_number_store(&result.items[k], four[k], 0);
-    type *y = (type *)l.y + (int64_t)row * l.columns + at.column;
+    type *y = (type *)l.y + (int64_t)row * l.y_pitch + at.column;
     if (l.columns % 4 == 0)
         *(quad<type> *)y = result;
     else
@@ -230,7 +234,7 @@ __global__ void __launch_bounds__(F::THREADS)
     char *ring = (char *)shared_memory;
     const int bytes = F::LINES * pitch_of(l), of_b = F::ROWS * pitch_of(l);
     const int row = (int)blockIdx.x * F::ROWS, column = (int)blockIdx.y * F::COLUMNS;
-    const copier<F> a(l, l.a, row), b(l, l.b, column);
+    const copier<F> a(l, l.a, row, l.a_pitch), b(l, l.b, column, l.depth_bytes);
     const position<F> at(row, column);
     tn_cuda_start_next();
     for (int s = 0; s < RING && s < l.stages; s++)
@@ -326,8 +330,26 @@ cudaError_t launch(const tensor_launch &l, uint32_t tactic, cudaStream_t stream)
 bool read(const tn_call *call, tn_cuda_product_node *out_node) {
     return tn_cuda_product_read(call, out_node) && out_node->product.batch == 1 &&
            !out_node->product.a_is_transposed && !out_node->epilogue.has_softmax &&
-           out_node->product.columns <= MOST_COLUMNS && out_node->product.depth <= INT32_MAX / 4 &&
+           out_node->product.image.taps == 0 && out_node->product.columns <= MOST_COLUMNS &&
+           out_node->product.depth <= INT32_MAX / 4 &&
            out_node->product.depth * (int64_t)tn_element_bytes(out_node->type) % PACK == 0;
+}
+
+/* Of images with their channels last rows may lie apart. */
+bool find_pitches(const tn_call *call, const tn_cuda_product_node *node, tensor_launch *l) {
+    const tn_cuda_product_user *user = (const tn_cuda_product_user *)call->user;
+    tn_strided a, y;
+    l->a_pitch = l->depth_bytes;
+    l->y_pitch = l->columns;
+    if (user->channel_axis != 1) return true;
+    tn_strided_init(&a, call->inputs[0]);
+    tn_strided_init(&y, call->outputs[0]);
+    const int64_t a_pitch = a.pitch == a.row ? l->depth : a.pitch;
+    const int64_t y_pitch = y.pitch == y.row ? l->columns : y.pitch;
+    const int64_t bytes = a_pitch * (int64_t)tn_element_bytes(node->type);
+    l->a_pitch = (int32_t)bytes;
+    l->y_pitch = (int32_t)y_pitch;
+    return bytes <= INT32_MAX && y_pitch <= INT32_MAX;
 }
 
 } // namespace
@@ -357,6 +379,9 @@ tn_status tn_cuda_product_tensor_run(tn_call *call) TN_NOEXCEPT {
     tensor_launch l = {};
     (product_job &)l = product_job_of(call);
     l.depth_bytes = l.depth * (int32_t)tn_element_bytes(node->type);
+    if (!find_pitches(call, node, &l))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                "the tensor that this one is a part of is too large");
     const int before = tn_cuda_enter(call);
     const cudaStream_t stream = (cudaStream_t)call->stream;
     const cudaError_t error = node->type == TN_F32 ? launch<tn_tf32_number>(l, call->tactic, stream)

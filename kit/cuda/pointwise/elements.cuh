@@ -9,6 +9,7 @@
 #define TN_KIT_CUDA_POINTWISE_ELEMENTS_CUH
 
 #ifndef __CUDACC_RTC__
+#include <tenon/kit/cuda/dependent.cuh>
 #include <tenon/kit/cuda/number.cuh>
 #include "kit/cuda/pointwise/elements_job.h"
 #endif
@@ -94,6 +95,8 @@ static __device__ __forceinline__ void tn_elements_one(const tn_cuda_elements_jo
 template <typename Y, typename INPUTS, typename FUNCTION>
 static __device__ __forceinline__ void tn_elements_narrow(const tn_cuda_elements_job &job,
                                                           const FUNCTION &function) {
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
     for (uint32_t at = blockIdx.x * TN_CUDA_ELEMENTS_THREADS + threadIdx.x; at < job.count;
          at += gridDim.x * TN_CUDA_ELEMENTS_THREADS)
         tn_elements_one<Y, INPUTS>(job, at, function);
@@ -105,6 +108,8 @@ template <int N, typename Y, typename INPUTS, typename FUNCTION>
 static __device__ __forceinline__ void tn_elements_wide(const tn_cuda_elements_job &job,
                                                         const FUNCTION &function) {
     constexpr int PACK = N < tn_pack<Y>::count ? N : tn_pack<Y>::count;
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
     for (uint32_t at = (blockIdx.x * TN_CUDA_ELEMENTS_THREADS + threadIdx.x) * N; at < job.count;
          at += gridDim.x * TN_CUDA_ELEMENTS_THREADS * N) {
         if (job.count - at < N) {

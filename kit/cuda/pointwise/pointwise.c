@@ -34,21 +34,22 @@ const char *const tn_cuda_clip_combinations[16] = {"f32 -> f32",
                                                    "qi8:nhwc, f32?, f32? -> qi8:nhwc"};
 
 /* The output may lie on the first input, which therefore has its format. */
-const char *const tn_cuda_combine_combinations[15] = {"f32, f32 -> f32",
-                                                      "f32:nhwc, f32:nhwc -> f32:nhwc",
-                                                      "f32:nhwc, f32 -> f32:nhwc",
-                                                      "f16, f16 -> f16",
-                                                      "f16:nhwc, f16:nhwc -> f16:nhwc",
-                                                      "f16:nhwc, f32 -> f16:nhwc",
-                                                      "f16, f32 -> f16",
-                                                      "bf16, bf16 -> bf16",
-                                                      "bf16:nhwc, bf16:nhwc -> bf16:nhwc",
-                                                      "bf16:nhwc, f32 -> bf16:nhwc",
-                                                      "bf16, f32 -> bf16",
-                                                      "qi8, qi8 -> qi8",
-                                                      "qi8:nhwc, qi8:nhwc -> qi8:nhwc",
-                                                      "qi8, f32 -> qi8",
-                                                      "qi8:nhwc, f32 -> qi8:nhwc"};
+const char *const tn_cuda_combine_combinations[15] = {
+    "f32, f32 -> f32",
+    "f32:nhwc:strided, f32:nhwc:strided -> f32:nhwc",
+    "f32:nhwc, f32 -> f32:nhwc",
+    "f16, f16 -> f16",
+    "f16:nhwc:strided, f16:nhwc:strided -> f16:nhwc",
+    "f16:nhwc, f32 -> f16:nhwc",
+    "f16, f32 -> f16",
+    "bf16, bf16 -> bf16",
+    "bf16:nhwc:strided, bf16:nhwc:strided -> bf16:nhwc",
+    "bf16:nhwc, f32 -> bf16:nhwc",
+    "bf16, f32 -> bf16",
+    "qi8, qi8 -> qi8",
+    "qi8:nhwc:strided, qi8:nhwc:strided -> qi8:nhwc",
+    "qi8, f32 -> qi8",
+    "qi8:nhwc, f32 -> qi8:nhwc"};
 
 const char *const tn_cuda_sum_combinations[8] = {
     "f32... -> f32",   "f32:nhwc... -> f32:nhwc",   "f16... -> f16", "f16:nhwc... -> f16:nhwc",
@@ -171,8 +172,8 @@ static tn_status init_iteration(tn_call *call, tn_cuda_iteration *iteration) {
     if (call->op->params_bytes != 0 && call->op->since_version < 7)
         TN_TRY(tn_axis_broadcast_shape(call, &rank, shape));
     tn_cuda_iteration_init(iteration, y);
-    tn_cuda_iteration_add(iteration, y, a->format, a->rank, a->shape);
-    tn_cuda_iteration_add(iteration, y, b->format, rank, shape);
+    tn_cuda_iteration_add(iteration, y, a, a->rank, a->shape);
+    tn_cuda_iteration_add(iteration, y, b, rank, shape);
     return TN_OK;
 }
 
@@ -183,6 +184,9 @@ tn_status tn_cuda_combine_run(tn_call *call) {
     tn_cuda_iteration iteration;
     TN_TRY(init_iteration(call, &iteration));
     if (!tn_cuda_iteration_finish(&iteration)) return TN_OK;
+    if (!tn_cuda_iteration_is_small(&iteration))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                "a tensor that an input is a part of has too many elements");
     if (!tn_cuda_chain_read(call, &job.chain))
         return call->host->fail(call, TN_ERROR_INTERNAL, "an epilogue is no activation");
     const int before = tn_cuda_enter(call);

@@ -4,6 +4,7 @@
  * so the operation is a number that is looked at once for four elements, and one kernel a type
  * serves all operators.
  */
+#include <tenon/kit/cuda/launch.cuh>
 #include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/pointwise/elements.cuh"
 #include "kit/cuda/pointwise/map.cuh"
@@ -20,6 +21,8 @@ __global__ void __launch_bounds__(THREADS) map(const __grid_constant__ tn_cuda_m
     const T *from = (const T *)job.x;
     T *to = (T *)job.y;
     const int64_t step = (int64_t)gridDim.x * THREADS * EACH;
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
     for (int64_t at = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * EACH; at < job.count;
          at += step) {
         if (at + EACH <= job.count) {
@@ -117,17 +120,14 @@ template <typename T, typename B>
 cudaError_t combine_as(bool is_wide, const tn_cuda_combine_job *job, cudaStream_t stream) {
     const int64_t each = is_wide ? THREADS * tn_pack<T>::count : THREADS;
     const unsigned int blocks = tn_cuda_blocks(job->elements.count, each, MOST_BLOCKS);
-    if (is_wide)
-        combine_wide<T, B><<<blocks, THREADS, 0, stream>>>(*job);
-    else
-        combine_narrow<T, B><<<blocks, THREADS, 0, stream>>>(*job);
-    return cudaGetLastError();
+    return tn_cuda_launch_early(is_wide ? combine_wide<T, B> : combine_narrow<T, B>, blocks,
+                                THREADS, 0, stream, *job);
 }
 
 template <typename T> cudaError_t map_as(const tn_cuda_map_job *job, cudaStream_t stream) {
     const int64_t each = THREADS * tn_pack<T>::count;
-    map<T><<<tn_cuda_blocks(job->count, each, MOST_BLOCKS), THREADS, 0, stream>>>(*job);
-    return cudaGetLastError();
+    return tn_cuda_launch_early(map<T>, tn_cuda_blocks(job->count, each, MOST_BLOCKS), THREADS, 0,
+                                stream, *job);
 }
 
 template <typename T>

@@ -8,8 +8,15 @@
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
+#include <tenon/kit/strided.h>
 
 const char *const tn_cuda_pool_combinations[9] = {
+    "f32 -> f32",   "f32:nhwc:strided -> f32:nhwc:strided",
+    "f16 -> f16",   "f16:nhwc:strided -> f16:nhwc:strided",
+    "bf16 -> bf16", "bf16:nhwc:strided -> bf16:nhwc:strided",
+    "qi8 -> qi8",   "qi8:nhwc:strided -> qi8:nhwc:strided",
+    "i8 -> i8"};
+const char *const tn_cuda_plane_combinations[9] = {
     "f32 -> f32",           "f32:nhwc -> f32:nhwc", "f16 -> f16",
     "f16:nhwc -> f16:nhwc", "bf16 -> bf16",         "bf16:nhwc -> bf16:nhwc",
     "qi8 -> qi8",           "qi8:nhwc -> qi8:nhwc", "i8 -> i8"};
@@ -61,6 +68,13 @@ static bool read_axes(const tn_window *window, tn_cuda_pool_job *job) {
     return true;
 }
 
+/* Elements from one pixel to the next, channels last. */
+static int64_t pitch_of(const tn_tensor *tensor) {
+    tn_strided rows;
+    tn_strided_init(&rows, tensor);
+    return rows.pitch == rows.row ? tensor->shape[1] : rows.pitch;
+}
+
 static bool read_pool(tn_call *call, tn_cuda_pool_job *job) {
     const tn_cuda_pool_user *user = call->user;
     const tn_tensor *x = call->inputs[0];
@@ -74,6 +88,8 @@ static bool read_pool(tn_call *call, tn_cuda_pool_job *job) {
     job->type = x->type;
     job->batch = (int32_t)images;
     job->channels = is_linear ? 1 : (int32_t)x->shape[1];
+    job->x_pitch = is_linear ? 1 : pitch_of(x);
+    job->y_pitch = is_linear ? 1 : pitch_of(call->outputs[0]);
     job->is_mean = user->is_mean;
     job->counts_pads = user->counts_pads && user->counts_pads(call);
     return read_scales(call, &job->x_scale, &job->y_inverse);

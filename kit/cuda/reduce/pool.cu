@@ -62,8 +62,8 @@ __global__ void __launch_bounds__(THREADS)
     tn_cuda_wait_for_last();
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.count; i += step) {
         uint32_t group, x, y, z;
-        uint32_t rest = tn_divide_rest((uint32_t)i, p.groups, &group);
-        rest = tn_divide_rest(rest, p.output[WIDTH], &x);
+        const uint32_t pixel = tn_divide_rest((uint32_t)i, p.groups, &group);
+        uint32_t rest = tn_divide_rest(pixel, p.output[WIDTH], &x);
         rest = tn_divide_rest(rest, p.output[HEIGHT], &y);
         const uint32_t image = tn_divide_rest(rest, p.output[DEPTH], &z);
         const span d = look(job, DEPTH, (int32_t)z), h = look(job, HEIGHT, (int32_t)y),
@@ -78,8 +78,8 @@ __global__ void __launch_bounds__(THREADS)
                 const int64_t plane =
                     (int64_t)image * job.input[DEPTH] + d.begin + a * job.dilation[DEPTH];
                 const int64_t row = plane * job.input[HEIGHT] + h.begin + b * job.dilation[HEIGHT];
-                const T *at = from + (row * job.input[WIDTH] + w.begin) * job.channels;
-                const int64_t next = (int64_t)job.dilation[WIDTH] * job.channels;
+                const T *at = from + (row * job.input[WIDTH] + w.begin) * job.x_pitch;
+                const int64_t next = (int64_t)job.dilation[WIDTH] * job.x_pitch;
                 for (int c = 0; c < w.count; c++, at += next) {
                     if (EACH == 1) {
                         take(job.is_mean, tn_number_load(*at, job.x_scale), result);
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(THREADS)
             for (int k = 0; k < EACH; k++)
                 result[k] = __fdiv_rn(result[k], count);
         }
-        T *to = (T *)job.y + i * EACH;
+        T *to = (T *)job.y + pixel * job.y_pitch + (int64_t)group * EACH;
         if (EACH == 1) {
             tn_number_store(to, result[0], job.y_inverse);
             continue;
@@ -125,26 +125,91 @@ __global__ void __launch_bounds__(THREADS)
     tn_cuda_wait_for_last();
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.count; i += step) {
         uint32_t group, x, y, z, largest = 0x80808080u;
-        uint32_t rest = tn_divide_rest((uint32_t)i, p.groups, &group);
-        rest = tn_divide_rest(rest, p.output[WIDTH], &x);
+        const uint32_t pixel = tn_divide_rest((uint32_t)i, p.groups, &group);
+        uint32_t rest = tn_divide_rest(pixel, p.output[WIDTH], &x);
         rest = tn_divide_rest(rest, p.output[HEIGHT], &y);
         const uint32_t image = tn_divide_rest(rest, p.output[DEPTH], &z);
         const span d = look(job, DEPTH, (int32_t)z), h = look(job, HEIGHT, (int32_t)y),
                    w = look(job, WIDTH, (int32_t)x);
         const int8_t *from = (const int8_t *)job.x + (int64_t)group * 4;
-        const int64_t next = (int64_t)job.dilation[WIDTH] * job.channels;
+        const int64_t next = (int64_t)job.dilation[WIDTH] * job.x_pitch;
         for (int a = 0; a < d.count; a++)
             for (int b = 0; b < h.count; b++) {
                 const int64_t plane =
                     (int64_t)image * job.input[DEPTH] + d.begin + a * job.dilation[DEPTH];
                 const int64_t row = plane * job.input[HEIGHT] + h.begin + b * job.dilation[HEIGHT];
-                const int8_t *at = from + (row * job.input[WIDTH] + w.begin) * job.channels;
+                const int8_t *at = from + (row * job.input[WIDTH] + w.begin) * job.x_pitch;
 #pragma unroll 4
                 for (int c = 0; c < w.count; c++)
                     largest = __vmaxs4(largest, *(const uint32_t *)(at + c * next));
             }
-        ((uint32_t *)job.y)[i] = largest;
+        *(uint32_t *)((int8_t *)job.y + pixel * job.y_pitch + group * 4) = largest;
     }
+}
+
+/* The larger of each of eight 16-bit floats; NaN where one is. */
+__device__ __forceinline__ uint32_t most(__half, uint32_t a, uint32_t b) {
+    uint32_t larger;
+    asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
+    return larger;
+}
+__device__ __forceinline__ uint32_t most(__nv_bfloat16, uint32_t a, uint32_t b) {
+    uint32_t larger;
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
+    return larger;
+}
+template <typename T> __device__ __forceinline__ void take_eight(uint4 &largest, const uint4 &x) {
+    largest.x = most(T(), largest.x, x.x), largest.y = most(T(), largest.y, x.y);
+    largest.z = most(T(), largest.z, x.z), largest.w = most(T(), largest.w, x.w);
+}
+
+/* AT_ONCE: elements of the window that a thread asks for before it needs the first one; small
+ * blocks, so that few pixels are on many multiprocessors. */
+enum { AT_ONCE = 9, FEW_THREADS = 64 };
+
+/* The largest of 16-bit floats of two axes, channels last: eight channels of one output a thread.
+ * `lowest`: two times minus infinity. */
+template <typename T>
+__global__ void __launch_bounds__(FEW_THREADS)
+    slide_eight(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ pixels p,
+                uint32_t lowest) {
+    const int64_t step = (int64_t)gridDim.x * FEW_THREADS;
+    tn_cuda_start_next();
+    bool is_first = true;
+    for (int64_t i = (int64_t)blockIdx.x * FEW_THREADS + threadIdx.x; i < p.count; i += step) {
+        uint32_t group, x, y;
+        const uint32_t pixel = tn_divide_rest((uint32_t)i, p.groups, &group);
+        const uint32_t line = tn_divide_rest(pixel, p.output[WIDTH], &x);
+        const uint32_t image = tn_divide_rest(line, p.output[HEIGHT], &y);
+        const span h = look(job, HEIGHT, (int32_t)y), w = look(job, WIDTH, (int32_t)x);
+        const int64_t next = (int64_t)job.dilation[WIDTH] * job.x_pitch;
+        const int64_t row = (int64_t)job.dilation[HEIGHT] * job.input[WIDTH] * job.x_pitch;
+        const T *at =
+            (const T *)job.x + (int64_t)group * 8 +
+            (((int64_t)image * job.input[HEIGHT] + h.begin) * job.input[WIDTH] + w.begin) *
+                job.x_pitch;
+        const int64_t to_next_row = row - (w.count - 1) * next;
+        int left = h.count > 0 && w.count > 0 ? h.count * w.count : 0, column = 0;
+        uint4 largest = make_uint4(lowest, lowest, lowest, lowest);
+        if (is_first) tn_cuda_wait_for_last();
+        is_first = false;
+        for (; left > 0; left -= AT_ONCE) {
+            uint4 seen[AT_ONCE];
+#pragma unroll
+            for (int n = 0; n < AT_ONCE; n++) {
+                seen[n] = make_uint4(lowest, lowest, lowest, lowest);
+                if (n < left) seen[n] = *(const uint4 *)at;
+                const bool is_last = ++column == w.count;
+                at += is_last ? to_next_row : next;
+                if (is_last) column = 0;
+            }
+#pragma unroll
+            for (int n = 0; n < AT_ONCE; n++)
+                take_eight<T>(largest, seen[n]);
+        }
+        *(uint4 *)((T *)job.y + pixel * job.y_pitch + (int64_t)group * 8) = largest;
+    }
+    if (is_first) tn_cuda_wait_for_last();
 }
 
 /* Rows of single channels in which windows of two stand side by side, and pads are not seen across:
@@ -209,15 +274,21 @@ pixels pixels_of(const tn_cuda_pool_job *job, int64_t groups, int64_t width) {
 }
 
 bool is_halved(const tn_cuda_pool_job *job, int each) {
-    return job->channels == 1 && job->kernel[WIDTH] == 2 && job->stride[WIDTH] == 2 &&
-           job->dilation[WIDTH] == 1 && job->pad_begin[WIDTH] == 0 &&
-           job->input[WIDTH] % each == 0 && job->output[WIDTH] * 2 == job->input[WIDTH];
+    return job->channels == 1 && job->x_pitch == 1 && job->y_pitch == 1 &&
+           job->kernel[WIDTH] == 2 && job->stride[WIDTH] == 2 && job->dilation[WIDTH] == 1 &&
+           job->pad_begin[WIDTH] == 0 && job->input[WIDTH] % each == 0 &&
+           job->output[WIDTH] * 2 == job->input[WIDTH];
 }
 
 /* One scale, as operators that select have: steps are what they were. */
 bool keeps_steps(const tn_cuda_pool_job *job) {
     return job->type == TN_I8 && !job->is_mean && job->channels % 4 == 0 &&
            fabsf(job->x_scale * job->y_inverse - 1.0f) < 1e-6f;
+}
+
+/* Two times minus infinity of a type of 16 bits. */
+uint32_t lowest_of(tn_type type) {
+    return type == TN_F16 ? 0xFC00FC00u : 0xFF80FF80u;
 }
 
 template <typename T> cudaError_t launch_as(const tn_cuda_pool_job *job, cudaStream_t stream) {
@@ -231,6 +302,15 @@ template <typename T> cudaError_t launch_as(const tn_cuda_pool_job *job, cudaStr
         const pixels p = pixels_of(job, job->channels / 4, job->output[WIDTH]);
         return tn_cuda_launch_early(slide_bytes, tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS),
                                     THREADS, 0, stream, *job, p);
+    }
+    if constexpr (sizeof(T) == 2) {
+        if (!job->is_mean && job->channels % EACH == 0 && job->input[DEPTH] == 1 &&
+            job->kernel[DEPTH] == 1 && job->output[DEPTH] == 1 && job->pad_begin[DEPTH] == 0) {
+            const pixels p = pixels_of(job, job->channels / EACH, job->output[WIDTH]);
+            return tn_cuda_launch_early(slide_eight<T>,
+                                        tn_cuda_blocks(p.count, FEW_THREADS, MOST_BLOCKS),
+                                        FEW_THREADS, 0, stream, *job, p, lowest_of(job->type));
+        }
     }
     if (job->channels % EACH == 0) {
         const pixels p = pixels_of(job, job->channels / EACH, job->output[WIDTH]);

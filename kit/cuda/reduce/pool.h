@@ -30,26 +30,26 @@ tn_status tn_cuda_pool_run(tn_call *call) TN_NOEXCEPT;
 tn_status tn_cuda_plane_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_cuda_plane_run(tn_call *call) TN_NOEXCEPT;
 
-extern const char *const tn_cuda_pool_combinations[9];
+extern const char *const tn_cuda_pool_combinations[9], *const tn_cuda_plane_combinations[9];
 
-#define TN_CUDA_POOL_KERNEL_AS(prefix, operator_name, ...)                                         \
+#define TN_CUDA_POOL_KERNEL_AS(prefix, operator_name, table, ...)                                  \
     static const tn_kernel prefix = {                                                              \
         TN_KERNEL_BEGIN(                                                                           \
             "cuda", "", operator_name, "pool", 1,                                                  \
             "A window a thread; 16 bytes of channels at once where they lie beside each other."),  \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,                                  \
-        TN_COMBINATIONS(tn_cuda_pool_combinations), .user = (void *)(uintptr_t)&prefix##_user,     \
-        __VA_ARGS__}
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE, TN_COMBINATIONS(table),          \
+        .user = (void *)(uintptr_t)&prefix##_user, __VA_ARGS__}
 
 /* Define PREFIX, the kernel of a pool of windows, or of whole planes. */
 #define TN_CUDA_POOL_KERNEL(prefix, operator_name, window, counts_pads, is_mean)                   \
     static const tn_cuda_pool_user prefix##_user = {window, counts_pads, is_mean};                 \
-    TN_CUDA_POOL_KERNEL_AS(prefix, operator_name, .accepts = tn_cuda_pool_accepts,                 \
-                           .reshape = tn_cuda_pool_reshape, .run = tn_cuda_pool_run)
+    TN_CUDA_POOL_KERNEL_AS(prefix, operator_name, tn_cuda_pool_combinations,                       \
+                           .accepts = tn_cuda_pool_accepts, .reshape = tn_cuda_pool_reshape,       \
+                           .run = tn_cuda_pool_run)
 #define TN_CUDA_PLANE_KERNEL(prefix, operator_name, is_mean)                                       \
     static const tn_cuda_pool_user prefix##_user = {NULL, NULL, is_mean};                          \
-    TN_CUDA_POOL_KERNEL_AS(prefix, operator_name, .accepts = tn_cuda_plane_accepts,                \
-                           .run = tn_cuda_plane_run)
+    TN_CUDA_POOL_KERNEL_AS(prefix, operator_name, tn_cuda_plane_combinations,                      \
+                           .accepts = tn_cuda_plane_accepts, .run = tn_cuda_plane_run)
 
 #ifdef __cplusplus
 }

@@ -20,6 +20,7 @@ typedef struct tn_cuda_pool_job {
     void *y;
     float x_scale, y_inverse; /* of 8-bit numbers: the scale, and one over the output's */
     bool is_mean, counts_pads;
+    int64_t x_pitch, y_pitch; /* elements from one pixel to the next: `channels`, or more */
     int32_t batch, channels;
     int32_t input[TN_CUDA_POOL_AXES], output[TN_CUDA_POOL_AXES], kernel[TN_CUDA_POOL_AXES];
     int32_t stride[TN_CUDA_POOL_AXES], dilation[TN_CUDA_POOL_AXES];

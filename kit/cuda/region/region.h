@@ -18,6 +18,11 @@ extern "C" {
  */
 tn_status tn_cuda_region_copy(tn_call *call, const tn_region *region, void *to, const void *from);
 
+/* The same for several, in one launch where they are rows at one distance; each simplified
+ * (tn_region_simplify) and not empty, all with elements of one size. [called: run] */
+tn_status tn_cuda_region_copy_all(tn_call *call, uint32_t count, const tn_region *regions,
+                                  void *const *to, const void *const *from);
+
 /* TN_OK where the node's tensors are linear or have their channels last, have few enough elements,
  * and 8-bit numbers have one scale on both sides. [called: build, load] */
 tn_status tn_cuda_region_accepts(tn_call *call) TN_NOEXCEPT;

@@ -15,6 +15,18 @@ extern "C" {
 cudaError_t tn_cuda_region_launch(const tn_region *region, void *to, const void *from,
                                   cudaStream_t stream);
 
+/* Rows of contiguous elements that lie at one distance on either side, counted in elements. */
+typedef struct tn_cuda_strip {
+    const void *from;
+    void *to;
+    int64_t rows, columns, from_pitch, to_pitch;
+} tn_cuda_strip;
+enum { TN_CUDA_STRIPS = 16 };
+/* `count` of them, at most TN_CUDA_STRIPS, in one launch; elements as above, together at most
+ * TN_CUDA_MOST_ELEMENTS. */
+cudaError_t tn_cuda_strips_launch(uint32_t count, const tn_cuda_strip *strips, size_t element_bytes,
+                                  cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,10 +8,12 @@
 #include <tenon/kit/epilogue.h>
 
 static const char *const direct_combinations[] = {"f32, f32, f32? -> f32"};
-static const char *const implicit_gemm_combinations[] = {"f16:nhwc, f32, f32? -> f16:nhwc",
-                                                         "bf16:nhwc, f32, f32? -> bf16:nhwc",
-                                                         "f32:nhwc, f32, f32? -> f32:nhwc"};
-static const char *const implicit_gemm_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32:nhwc"};
+static const char *const implicit_gemm_combinations[] = {
+    "f16:nhwc:strided, f32, f32? -> f16:nhwc:strided",
+    "bf16:nhwc:strided, f32, f32? -> bf16:nhwc:strided",
+    "f32:nhwc:strided, f32, f32? -> f32:nhwc:strided"};
+static const char *const implicit_gemm_tf32_combinations[] = {
+    "f32:nhwc:strided, f32, f32? -> f32:nhwc:strided"};
 static const char *const row_stationary_combinations[] = {
     "f16:nhwc, f32, f32? -> f16:nhwc", "f16, f32, f32? -> f16:nhwc",
     "f32, f32, f32? -> f16:nhwc",      "bf16:nhwc, f32, f32? -> bf16:nhwc",
@@ -141,6 +143,20 @@ static const tn_kernel implicit_gemm_int8 = {
     .user = (void *)(uintptr_t)&pixels,
 };
 
+static const tn_cuda_product_user rounded_pixels = {read_pixels, true, 1};
+static const char *const gemm_tensor_combinations[] = {
+    "f16:nhwc:strided, f32, f32? -> f16:nhwc:strided",
+    "bf16:nhwc:strided, f32, f32? -> bf16:nhwc:strided"};
+TN_CUDA_PRODUCT_KERNEL(gemm_tensor, "Conv", "gemm_tensor",
+                       TN_CUDA_PRODUCT_CALLBACKS(tensor, constants), pixels, TN_CUDA_PRODUCT_OWN,
+                       "", gemm_tensor_combinations,
+                       "A window of 1x1 as a product on tensor cores; many pixels. Limited by the "
+                       "latency of tiles to shared memory.");
+TN_CUDA_PRODUCT_KERNEL(gemm_tensor_tf32, "Conv", "gemm_tensor_tf32",
+                       TN_CUDA_PRODUCT_CALLBACKS(tensor, constants), rounded_pixels,
+                       TN_CUDA_PRODUCT_OWN | TN_KERNEL_TF32, "", implicit_gemm_tf32_combinations,
+                       TF32_TEXT "see gemm_tensor.");
+
 extern const tn_kernel *const tn_conv_cuda_kernels[];
 const tn_kernel *const tn_conv_cuda_kernels[] = {&direct,
                                                  &implicit_gemm,
@@ -150,6 +166,8 @@ const tn_kernel *const tn_conv_cuda_kernels[] = {&direct,
                                                  &kn2row,
                                                  &kn2row_tf32,
                                                  &implicit_gemm_int8,
+                                                 &gemm_tensor,
+                                                 &gemm_tensor_tf32,
 #if TN_HAS_CUDNN
                                                  &cudnn,
                                                  &cudnn_tf32,

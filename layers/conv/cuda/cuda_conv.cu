@@ -12,6 +12,7 @@ extern "C" {
 #include "kit/operator/epilogue_bias.h"
 #include "kit/operator/kernel_memory.h"
 #include <tenon/kit/epilogue.h>
+#include <tenon/kit/strided.h>
 }
 
 #include <string.h>
@@ -215,6 +216,16 @@ extern "C" tn_status tn_cuda_conv_reshape(tn_call *call) TN_NOEXCEPT {
     return TN_OK;
 }
 
+/* Elements from one pixel to the next, of an image with its channels last; false: so many that
+ * 32-bit numbers do not count an image's. */
+static bool find_pitch(const tn_tensor *tensor, int64_t pixels, int32_t *out_pitch) {
+    tn_strided rows;
+    tn_strided_init(&rows, tensor);
+    const int64_t pitch = rows.pitch == rows.row ? tensor->shape[1] : rows.pitch;
+    *out_pitch = (int32_t)pitch;
+    return tensor->format == TN_LINEAR || pitch <= INT32_MAX / pixels;
+}
+
 extern "C" tn_status tn_cuda_conv_run(tn_call *call) TN_NOEXCEPT {
     const conv_state *state = (const conv_state *)call->state;
     conv_context *context = (conv_context *)call->context;
@@ -226,6 +237,11 @@ extern "C" tn_status tn_cuda_conv_run(tn_call *call) TN_NOEXCEPT {
     conv->residual = state->epilogue.residual == UINT32_MAX
                          ? NULL
                          : (const float *)call->operands[state->epilogue.residual]->data;
+    if (!find_pitch(call->inputs[TN_CONV_X], (int64_t)conv->in_height * conv->in_width,
+                    &conv->x_pitch) ||
+        !find_pitch(call->outputs[0], (int64_t)conv->y_height * conv->y_width, &conv->y_pitch))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                "the tensor that this one is a part of is too large");
     const int before = tn_cuda_enter(call);
     const cudaError_t error =
         kind_of(call)->launch(conv, &context->config, (cudaStream_t)call->stream);

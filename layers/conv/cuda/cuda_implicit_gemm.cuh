@@ -61,7 +61,7 @@ struct task {
 template <typename type>
 __device__ __forceinline__ const type *image_of(const tn_cuda_conv &d, const task &at) {
     const type *image = (const type *)(const void *)d.x +
-                        (int64_t)at.image * (d.in_height * d.in_width * d.channels);
+                        (int64_t)at.image * (d.in_height * d.in_width) * d.x_pitch;
     tn_cuda_keep(image);
     return image;
 }
@@ -90,7 +90,7 @@ __device__ __forceinline__ void load_patch(const tn_cuda_conv &d, const gemm_sha
             const bool is_inside = y >= 0 && y < d.in_height && x >= 0 && x < d.in_width;
             if (index < t.packs) to[i] = (int)(position * t.pitch + pack * 16);
             if (is_inside && index < t.packs && channel < d.channels)
-                from[i] = (y * d.in_width + x) * d.channels + channel;
+                from[i] = (y * d.in_width + x) * d.x_pitch + channel;
             tn_cuda_keep(from[i]);
         }
         if (first == 0) tn_cuda_wait_for_last();
@@ -136,7 +136,7 @@ __device__ __forceinline__ void find_pixels(const tn_cuda_conv &d, const gemm_sh
     const bool is_inside = y >= 0 && y < d.in_height && x >= 0 && x < d.in_width;
     const int position = (row - at.row) * t.stride_y * t.columns + (int)column * t.stride_x;
     offsets[threadIdx.x] = !IS_POINT   ? position * t.pitch
-                           : is_inside ? (y * d.in_width + x) * d.channels
+                           : is_inside ? (y * d.in_width + x) * d.x_pitch
                                        : -1;
 }
 

@@ -89,16 +89,20 @@ __device__ __noinline__ float4 activate(uint32_t kind, float alpha, float beta, 
                        tn_cuda_activate(how, v.z), tn_cuda_activate(how, v.w));
 }
 
-/* Where this thread's `n`th four filters of a pixel are in the image's output, in elements; -1:
- * there are not so many. */
+__device__ __forceinline__ float4 swish(float alpha, float4 v) {
+    return make_float4(tn_cuda_swish_short(alpha, v.x), tn_cuda_swish_short(alpha, v.y),
+                       tn_cuda_swish_short(alpha, v.z), tn_cuda_swish_short(alpha, v.w));
+}
+
+/* Where this thread's `n`th four filters of a pixel are in an image whose pixels lie `pitch`
+ * elements apart; -1: there are not so many. */
 __device__ __forceinline__ int output_of(const tn_cuda_conv &d, const gemm_shape &t, const task &at,
-                                         int n) {
+                                         int n, int pitch) {
     const int i = n * THREADS + (int)threadIdx.x, pixel = i / FOURS;
     const int filter = (int)blockIdx.y * FILTERS + i % FOURS * 4;
     const int of_image = at.first + (int)blockIdx.x * t.share + pixel;
-    return pixel < t.share && of_image < at.end && filter < d.filters
-               ? of_image * d.filters + filter
-               : -1;
+    return pixel < t.share && of_image < at.end && filter < d.filters ? of_image * pitch + filter
+                                                                      : -1;
 }
 
 /* What is added to the sums of the pixels of this block. Nothing here waits for what is loaded. */
@@ -119,7 +123,7 @@ __device__ __forceinline__ void load_rest(const tn_cuda_conv &d, const gemm_shap
     if (!d.residual) return;
 #pragma unroll
     for (int n = 0; n < ITEMS; n++) {
-        const int from = output_of(d, t, at, n);
+        const int from = output_of(d, t, at, n, d.filters);
         if (from >= 0) more.residual[n] = __ldcg((const bits *)(const void *)(residual + from));
     }
 }
@@ -129,10 +133,10 @@ template <int ACROSS, typename type, int ITEMS>
 __device__ __forceinline__ void finish(const tn_cuda_conv &d, const gemm_shape &t, const task &at,
                                        const float *own, const float *joined,
                                        const rest<type, ITEMS> &more) {
-    type *y = (type *)(void *)d.y + (int64_t)at.image * (at.end * d.filters);
+    type *y = (type *)(void *)d.y + (int64_t)at.image * at.end * d.y_pitch;
 #pragma unroll
     for (int n = 0; n < ITEMS; n++) {
-        const int to = output_of(d, t, at, n), i = n * THREADS + (int)threadIdx.x;
+        const int to = output_of(d, t, at, n, d.y_pitch), i = n * THREADS + (int)threadIdx.x;
         if (to < 0) break;
         float4 sum = more.bias;
         if (t.splits == 1)
@@ -145,6 +149,8 @@ __device__ __forceinline__ void finish(const tn_cuda_conv &d, const gemm_shape &
         if (d.activation.kind == TN_ACTIVATION_RELU)
             sum = make_float4(sum.x < 0 ? 0 : sum.x, sum.y < 0 ? 0 : sum.y, sum.z < 0 ? 0 : sum.z,
                               sum.w < 0 ? 0 : sum.w);
+        else if (sizeof(type) < 4 && d.activation.kind == TN_ACTIVATION_SWISH)
+            sum = swish(d.activation.alpha, sum);
         else if (d.activation.kind != 0)
             sum = activate(d.activation.kind, d.activation.alpha, d.activation.beta, sum);
         store_four(y + to, sum);

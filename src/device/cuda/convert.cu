@@ -9,6 +9,7 @@
  * go through shared memory; all else is gathered element by element.
  */
 #include "cuda.h"
+#include "early.cuh"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -120,6 +121,7 @@ __device__ __forceinline__ void store_zero(const storage &t, void *data, int64_t
 
 /* One thread an element of `to`, in its order. */
 __global__ void gather(job j, const void *from, void *to) {
+    wait_for_last();
     const int64_t step = (int64_t)gridDim.x * THREADS;
     for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < j.stored; at += step) {
         int64_t n, c, s;
@@ -202,6 +204,7 @@ __device__ __forceinline__ void store_eight(const storage &t, void *data, int64_
 }
 
 __global__ void follow(job j, const void *from, void *to) {
+    wait_for_last();
     const int64_t step = (int64_t)gridDim.x * THREADS * 8;
     for (int64_t at = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * 8; at < j.stored;
          at += step) {
@@ -220,6 +223,7 @@ __global__ void follow(job j, const void *from, void *to) {
  * for elements of 8 bytes. */
 __global__ void turn(job j, int64_t rows, int64_t columns, const void *from, void *to) {
     __shared__ uint32_t tile[TILE][TILE + 1];
+    wait_for_last();
     const int64_t across = (columns + TILE - 1) / TILE, down = (rows + TILE - 1) / TILE;
     const int64_t count = across * down * j.n;
     for (int64_t t = blockIdx.x; t < count; t += gridDim.x) {
@@ -354,18 +358,17 @@ bool keeps_order(const job *j) {
 cudaError_t launch(const job *j, const void *from, void *to, uint64_t bytes, cudaStream_t stream) {
     if (keeps_order(j) && j->from.element <= MOVE_8)
         return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
-    if (keeps_order(j)) {
-        follow<<<blocks_for(j->stored, THREADS * 8), THREADS, 0, stream>>>(*j, from, to);
-    } else if (is_turned(j)) {
+    if (keeps_order(j))
+        return launch_early(follow, blocks_for(j->stored, THREADS * 8), THREADS, stream, *j, from,
+                            to);
+    if (is_turned(j)) {
         const bool is_linear = j->from.layout == TN_LAYOUT_LINEAR;
         const int64_t rows = is_linear ? j->c : j->s, columns = is_linear ? j->s : j->c;
         const int64_t tiles = (rows + TILE - 1) / TILE * ((columns + TILE - 1) / TILE) * j->n;
-        turn<<<blocks_for(tiles, 1), dim3(TILE, TILE_ROWS), 0, stream>>>(*j, rows, columns, from,
-                                                                         to);
-    } else {
-        gather<<<blocks_for(j->stored, THREADS), THREADS, 0, stream>>>(*j, from, to);
+        return launch_early(turn, blocks_for(tiles, 1), dim3(TILE, TILE_ROWS), stream, *j, rows,
+                            columns, from, to);
     }
-    return cudaGetLastError();
+    return launch_early(gather, blocks_for(j->stored, THREADS), THREADS, stream, *j, from, to);
 }
 
 } // namespace

@@ -5,21 +5,13 @@
  * GPU's copy engines costs the change from one to the other and back. Declared in cuda.h.
  */
 #include "cuda.h"
+#include "early.cuh"
 
 #include <stdint.h>
 
 namespace {
 
 enum { THREADS = 256 };
-
-/* It is launched while the kernel before it still runs, and waits for what that one writes: as
- * kernels of tenon/kit/cuda/launch.cuh, which a device does not stand on. */
-__device__ __forceinline__ void wait_for_last() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
 
 __global__ void __launch_bounds__(THREADS)
     copy_pieces(uint4 *to, const uint4 *from, uint32_t pieces, uint32_t rest) {
@@ -48,19 +40,6 @@ extern "C" cudaError_t tn_cuda_small_copy(void *to, const void *from, uint64_t b
     const uint32_t pieces = (uint32_t)(bytes / sizeof(uint4));
     const uint32_t rest = (uint32_t)(bytes % sizeof(uint4));
     const uint32_t threads = pieces > rest ? pieces : rest;
-    int device = 0, major = 0;
-    cudaError_t error = cudaGetDevice(&device);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    if (error != cudaSuccess) return error;
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = (threads + THREADS - 1) / THREADS;
-    config.blockDim = THREADS;
-    config.stream = stream;
-    config.attrs = &early;
-    config.numAttrs = major == 9 ? 1 : 0;
-    return cudaLaunchKernelEx(&config, copy_pieces, (uint4 *)to, (const uint4 *)from, pieces, rest);
+    return launch_early(copy_pieces, (threads + THREADS - 1) / THREADS, THREADS, stream,
+                        (uint4 *)to, (const uint4 *)from, pieces, rest);
 }

@@ -41,6 +41,13 @@ static size_t alignment_of(const windows_maker *maker, uint32_t value) {
                : 64;
 }
 
+/* What a window's offset has to be a multiple of. Rows of a device lie as its kernels that accept
+ * rows want them, which are fewer bytes than its tensors are aligned to. */
+static size_t step_of(const windows_maker *maker, uint32_t larger, const tn_window *window) {
+    const bool is_device = maker->context->engine->program->values[larger].space == TN_SPACE_DEVICE;
+    return window->row_count > 1 && is_device ? TN_VIEW_ROW_BYTES : alignment_of(maker, larger);
+}
+
 static bool are_stored_alike(const windows_maker *maker, uint32_t a, uint32_t b) {
     const tn_program_value *values = maker->context->engine->program->values;
     return values[a].space == values[b].space && values[a].format == values[b].format &&
@@ -64,7 +71,7 @@ static bool find_window(const windows_maker *maker, uint32_t step, uint32_t valu
     if (found.row_count > 1 &&
         !tn_strided_rows_allowed(maker->context, maker->state, value, step, &found))
         return false;
-    return found.row_count == 0 || found.offset_bytes % alignment_of(maker, larger) == 0;
+    return found.row_count == 0 || found.offset_bytes % step_of(maker, larger, &found) == 0;
 }
 
 static bool find_windows(const windows_maker *maker, uint32_t index, uint32_t kind, uint32_t count,

@@ -70,18 +70,29 @@ static __device__ __forceinline__ float tn_cuda_gelu_short(float x) {
     return whole == 0 ? -0.0f : x * whole; /* -inf too; NaN stays NaN */
 }
 
+/* x / (1 + exp(-alpha * x)), for results of 16 or 8 bits. */
+static __device__ __forceinline__ float tn_cuda_swish_short(float alpha, float x) {
+    return x * __fdividef(1.0f, 1.0f + __expf(-alpha * x));
+}
+
 /* N results of type T. */
 template <typename T, int N>
 static __device__ __forceinline__ void tn_cuda_activate_all(const tn_cuda_activation &how,
                                                             float (&x)[N]) {
     if (how.kind == 0) return;
-    const bool is_short = sizeof(T) < 4 && how.kind == TN_ACTIVATION_GELU_ERF;
+    if (sizeof(T) < 4 && how.kind == TN_ACTIVATION_GELU_ERF) {
 #pragma unroll
-    for (int i = 0; i < N && is_short; i++)
-        x[i] = tn_cuda_gelu_short(x[i]);
+        for (int i = 0; i < N; i++)
+            x[i] = tn_cuda_gelu_short(x[i]);
+    } else if (sizeof(T) < 4 && how.kind == TN_ACTIVATION_SWISH) {
 #pragma unroll
-    for (int i = 0; i < N && !is_short; i++)
-        x[i] = tn_cuda_activate(how, x[i]);
+        for (int i = 0; i < N; i++)
+            x[i] = tn_cuda_swish_short(how.alpha, x[i]);
+    } else {
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            x[i] = tn_cuda_activate(how, x[i]);
+    }
 }
 
 #endif

@@ -12,21 +12,9 @@
 #ifndef TENON_KIT_CUDA_LAUNCH_CUH
 #define TENON_KIT_CUDA_LAUNCH_CUH
 
+#include <tenon/kit/cuda/dependent.cuh>
+
 #include <cuda_runtime.h>
-
-/* The next kernel may start when all blocks are here. */
-static __device__ __forceinline__ void tn_cuda_start_next() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-
-/* Returns when the kernel before is done and its writes are seen. */
-static __device__ __forceinline__ void tn_cuda_wait_for_last() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
 
 /* Has a number computed here, not where it is used: before the wait, while there is time. */
 static __device__ __forceinline__ void tn_cuda_keep(int &number) {
