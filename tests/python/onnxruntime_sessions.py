@@ -9,12 +9,13 @@ import tempfile
 import threading
 import unittest
 import warnings
+from unittest import mock
 
 import numpy as np
-import onnx
 import tenon
 import tenon.onnxruntime as ours
 from onnx import TensorProto, helper
+from onnxruntime_networks import RANDOM, model, network_of_two_rates, open_network, unnamed_network
 from tenon.onnxruntime.capi import onnxruntime_pybind11_state as errors
 
 try:
@@ -24,34 +25,7 @@ except ImportError:  # the tests say so
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LENET = os.path.join(ROOT, "models", "lenet.onnx")
-RANDOM = np.random.default_rng(7)
 DIGIT = RANDOM.standard_normal((1, 1, 28, 28), np.float32)
-
-
-def model(nodes, inputs, outputs, initializers=(), metadata=None):
-    """The bytes of an ONNX model; ports are (name, type, shape)."""
-    def ports(them):
-        return [helper.make_tensor_value_info(*port) for port in them]
-    graph = helper.make_graph(nodes, "test", ports(inputs), ports(outputs), [onnx.numpy_helper.from_array(a, n) for n, a in initializers])
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10, producer_name="the tests")
-    helper.set_model_props(made, metadata or {})
-    return made.SerializeToString()
-
-
-def open_network():
-    """Shapes follow from a value that only a run knows: how often rows are repeated."""
-    return model([helper.make_node("Tile", ["x", "times"], ["t"]), helper.make_node("MatMul", ["t", "w"], ["m"]),
-                  helper.make_node("Relu", ["m"], ["y"])],
-                 [("x", TensorProto.FLOAT, [None, 6]), ("times", TensorProto.INT64, [2])], [("y", TensorProto.FLOAT, None)],
-                 [("w", RANDOM.standard_normal((6, 4), np.float32))])
-
-
-def unnamed_network():
-    """A window that needs height 12 exactly, so that the extents of the input are not guessed."""
-    return model([helper.make_node("Conv", ["x", "w"], ["c"], kernel_shape=[12, 3], strides=[12, 1], pads=[0, 1, 0, 1]),
-                  helper.make_node("Squeeze", ["c", "axis"], ["s"]), helper.make_node("Relu", ["s"], ["y"])],
-                 [("x", TensorProto.FLOAT, [None, 2, None, None])], [("y", TensorProto.FLOAT, None)],
-                 [("w", RANDOM.standard_normal((5, 2, 12, 3), np.float32)), ("axis", np.array([2], np.int64))])
 
 
 def both(path_or_bytes):
@@ -111,6 +85,26 @@ class BesideOnnxruntime(unittest.TestCase):
         sessions = both(open_network())
         for rows, times in ((3, 2), (3, 2), (3, 2), (5, 2), (5, 1), (2, 7), (3, 2), (1, 1)):
             self.compare(sessions, {"x": RANDOM.standard_normal((rows, 6), np.float32), "times": np.array([times, 1])})
+
+    def test_builds_once_for_a_condition_between_two_networks(self):
+        sessions = both(network_of_two_rates())
+        networks = sessions[0]._networks
+        with mock.patch.object(networks, "_build", side_effect=networks._build) as build:
+            for rows, rate in ((3, 16000), (3, 16000), (3, 8000), (2, 16000), (5, 8000), (3, 16000), (3, 16000)):
+                self.compare(sessions, {"x": RANDOM.standard_normal((rows, 6), np.float32), "rate": np.array(rate)})
+            self.assertEqual((build.call_count, len(networks._ranged)), (2, 2))  # of three rows, and of a range
+
+    def test_gives_up_where_no_build_knows_the_shapes(self):
+        sessions = both(model([helper.make_node("NonZero", ["x"], ["n"]), helper.make_node("Cast", ["n"], ["f"], to=TensorProto.FLOAT),
+                               helper.make_node("Exp", ["f"], ["y"])],
+                              [("x", TensorProto.FLOAT, [None])], [("y", TensorProto.FLOAT, None)]))
+        networks, counts = sessions[0]._networks, []
+        build = networks._build
+        with mock.patch.object(networks, "_build", side_effect=lambda *shapes: counts.append(shapes) or build(*shapes)):
+            for count in list(range(1, 12)) * 3:
+                self.compare(sessions, {"x": RANDOM.standard_normal(count, np.float32)})
+            self.assertLessEqual(len(counts), 3 * 4)  # three builds an attempt
+            self.assertIsNone(networks._build)
 
     def test_runs_lists_whose_sizes_only_a_run_knows(self):
         sessions = both(model([helper.make_node("SplitToSequence", ["x", "sizes"], ["s"]), helper.make_node("SequenceLength", ["s"], ["y"]),

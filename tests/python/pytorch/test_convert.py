@@ -58,6 +58,8 @@ CASES = {
     "sum-integers": (lambda x: x.sum(1), INTEGERS), "amax": (lambda x: [x.amax(1), x.amin((0, 2)), x.amax()], X), "extremes": (lambda x: [x.max(), x.min()], X),
     "max-dim": (lambda x: list(x.max(1)) + list(x.min(2, keepdim=True)), X), "argmax": (lambda x: [x.argmax(1), x.argmin(-1, keepdim=True), x.argmax()], X),
     "prod": (lambda x: x.prod(1), X), "var": (lambda x: [x.var(1), x.std((1, 2))], X), "norm": (lambda x: x.norm(dim=1), X),
+    "vector-norm": (lambda x: [torch.linalg.vector_norm(x, order, dim) for order, dim in ((2, None), (1, 1), (0, 1), (3, (0, 2)), (torch.inf, 2),
+                                                                                          (-torch.inf, -1))], X),
     "topk": (lambda x: list(x.topk(2, 1)), X), "cumsum": (lambda x: x.cumsum(1), X), "softmax": (lambda x: [x.softmax(1), x.log_softmax(-1)], X),
     "logsumexp": (lambda x: x.logsumexp(1), X), "matmul": (lambda x, y: [x @ y.transpose(1, 2), x[0] @ y[0].t()], X, Y), "mv": (lambda x, y: x[0] @ y[0, 0], X, Y),
     "bmm": (lambda x, y: torch.bmm(x, y.mT), X, Y), "einsum": (lambda x, y: torch.einsum("bij,bkj->bik", x, y), X, Y),

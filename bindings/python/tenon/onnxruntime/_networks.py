@@ -13,13 +13,19 @@ import threading
 import tenon
 from tenon._network import Network
 
-LIMIT = 4  # networks beside the one for any shapes
+LIMIT = 4  # networks beside the one for any shapes, and builds in sequence that may come to nothing
+BODIES = ("If", "Loop", "Scan")  # what they return may have another shape in each run, while all within is built for what they read
 
 
-def has_unknown_shapes(plan):
-    """Whether the build left shapes open, so that kernels could not be chosen for them."""
-    outputs = (output for node in plan.report["nodes"] if node["kind"] == "kernel" for output in node["outputs"])
-    return any(output and output["shape"] is None for output in outputs)
+def _shapes_of(tensors):
+    return [tensor["shape"] for tensor in tensors if tensor]
+
+
+def has_unknown_shapes(plan, but=()):
+    """Whether the build left shapes open, so that kernels could not be chosen for them. but: operators whose outputs may be open where
+    their inputs are not."""
+    return any(None in _shapes_of(node["outputs"]) and (node["op"] not in but or None in _shapes_of(node["inputs"]))
+               for node in plan.report["nodes"] if node["kind"] == "kernel")
 
 
 class _Ranged:
@@ -52,6 +58,7 @@ class Networks:
         self._ranged = []
         self._seen = []  # (shapes, values) of runs that had no network of their own
         self._waiting = 0
+        self._refused = 0  # builds since the last one that gave a network
         self._lock = threading.Lock()
         try:
             self.first = self._network(None, None)
@@ -94,10 +101,11 @@ class Networks:
                 if not self.first and all(least == greatest for least, greatest in ranges.values()):
                     raise  # nothing else is left to try
                 continue
-            if self.first and has_unknown_shapes(made.network.plan):
+            if self.first and has_unknown_shapes(made.network.plan, but=BODIES):
                 continue
-            self._ranged = [made, *self._ranged][:LIMIT]
+            self._ranged, self._refused = [made, *self._ranged][:LIMIT], 0
             return made
+        self._refused += 1
         return None
 
     def _is_worth_it(self):
@@ -105,10 +113,11 @@ class Networks:
         if self._waiting < 2:
             return False
         self._waiting = 0
-        self._is_open = bool(self._ranged) or has_unknown_shapes(self.first.plan)
-        if not self._is_open:
+        has_given_up = self._refused >= LIMIT
+        self._is_open = bool(self._ranged) or not has_given_up and has_unknown_shapes(self.first.plan)
+        if has_given_up or not self._is_open:
             self._build = None
-        return self._is_open
+        return self._is_open and not has_given_up
 
     def _candidates(self, shapes, values):
         """From the widest ranges to these shapes alone, each with the values of inputs that decide shapes, or None."""

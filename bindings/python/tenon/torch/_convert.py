@@ -4,6 +4,7 @@ graph runs in PyTorch."""
 
 import io
 import operator
+import warnings
 
 import numpy as np
 import torch
@@ -53,12 +54,12 @@ def convert(module, example_inputs, *, shapes=None, kwargs=None, plugins=(), run
         module.train(was_training)
     original = exported
     exported, missing = _with_converters(exported)
-    if missing and fallback == "onnx":
-        return _by_onnx(original, shapes, plugins, runtime, options)
     if missing and fallback is None:
         raise MissingConverters(missing)
     if options.get("device") is None:
         options["device"] = _device_of(example_inputs, kwargs or {})
+    if missing and fallback == "onnx":
+        return _by_onnx(original, shapes, plugins, runtime, options)
     common = {"plugins": plugins, "runtime": runtime, "options": options}
     return _mixed(exported, missing, shapes, **common) if fallback == "torch" else _whole(exported, shapes, **common)
 
@@ -160,9 +161,9 @@ def _with_converters(exported):
             return exported, []
         if not decomposed:
             break
-        exported = exported.run_decompositions(decomposed)
+        exported = _parts.decomposed(exported, decomposed)
     if _missing(exported):
-        exported = exported.run_decompositions({})  # without operators that write to their inputs
+        exported = _parts.decomposed(exported, {})  # without operators that write to their inputs
     return exported, [(name_of(node.target), _where(node)) for node in _missing(exported)]
 
 
@@ -259,7 +260,9 @@ def _arguments(node):
 
 def _by_onnx(exported, shapes, plugins, runtime, options):
     """By PyTorch's exporter to ONNX (it needs the package onnxscript)."""
-    program = torch.onnx.export(exported, dynamo=True, verbose=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of PyTorch 2.11's own classes
+        program = torch.onnx.export(exported, dynamo=True, verbose=False)
     data = io.BytesIO()
     program.save(data)
     plan = _build.build(data.getvalue(), plugins, shapes, runtime=runtime, format="onnx", **options)

@@ -174,6 +174,22 @@ def variance(net, x, axes=None, correction=None, keep=False):
 converter("aten.std.correction")(lambda net, *arguments: net.add("Sqrt", [variance(net, *arguments)]))
 
 
+@converter("aten.linalg_vector_norm")
+def vector_norm(net, x, order=2, axes=None, keep=False, dtype=None):
+    """(sum |x|^order)^(1/order), and its limits: the largest and the least magnitude, and the count of what is not 0."""
+    x = x if dtype is None else net.cast(x, dtype)
+    named = {1: "ReduceL1", 2: "ReduceL2", math.inf: "ReduceMax", -math.inf: "ReduceMin"}
+    if order in (1, 2):
+        return reduce(net, named[order], x, axes, keep)
+    magnitude = net.add("Abs", [x])
+    if order in named:
+        return reduce(net, named[order], magnitude, axes, keep)
+    if order == 0:
+        return reduce(net, "ReduceSum", net.add("Sign", [magnitude]), axes, keep)
+    power = net.add("Pow", [magnitude, net.cast(float(order), x.dtype)])
+    return net.add("Pow", [reduce(net, "ReduceSum", power, axes, keep), net.cast(1 / order, x.dtype)])
+
+
 def _summed(net, op, x):
     return net.cast(x, torch.int64) if op == "ReduceSum" and x.dtype not in FLOATS else x
 

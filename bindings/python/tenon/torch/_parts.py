@@ -4,6 +4,7 @@ returns, and the parts of PyTorch as programs. _convert.py makes the networks of
 
 import io
 import operator
+import warnings
 
 import torch
 from torch.export.graph_signature import InputKind
@@ -29,6 +30,13 @@ def constant_of(exported, node):
     target = targets[node.name]
     tensor = exported.state_dict.get(target)
     return exported.constants[target] if tensor is None else tensor
+
+
+def decomposed(exported, table):
+    """The program with operators decomposed, without the warnings of PyTorch 2.11 about its own copies of its own classes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return exported.run_decompositions(table)
 
 
 def results(exported):
