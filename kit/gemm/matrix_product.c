@@ -60,9 +60,8 @@ static tn_status run_units(void *user, int64_t begin, int64_t end, uint32_t thre
         const int64_t width = block_columns(product);
         const int64_t first = unit / units->row_chunks * width;
         const int64_t next = product->reverse ? first - width : first + width;
-        const float *ahead = next < 0 || next >= product->columns
-                                 ? NULL
-                                 : product->packed + next * product->depth;
+        const float *ahead =
+            next < 0 || next >= product->columns ? NULL : product->packed + next * product->depth;
         tn_matrix_block_run(product, product->packed + first * product->depth, ahead, first, from,
                             to);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue of runs that share threads: first in, first out. A run that gives its threads back hands
- * them to the first that waits, which alone is woken. Declared in shared_threads.h.
+ * The queue of runs that share threads: first in, first out. A run that gives its threads back
+ * hands them to the first that waits, which alone is woken. Declared in shared_threads.h.
  */
 #include "device/cpu/shared_threads.h"
 #include "base/memory.h"

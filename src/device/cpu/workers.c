@@ -99,7 +99,8 @@ static tn_parallel_job *next_job(worker *self) {
 /* The worker's last look at a job. Only the futex's address is used after the caller may have gone.
  */
 static void leave_job(tn_parallel_job *job) {
-    if (atomic_fetch_sub(&job->attending, 1) == (CALLER_SLEEPS | 1u)) tn_futex_wake(&job->attending);
+    if (atomic_fetch_sub(&job->attending, 1) == (CALLER_SLEEPS | 1u))
+        tn_futex_wake(&job->attending);
 }
 
 static void *worker_main(void *user) {

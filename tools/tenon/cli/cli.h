@@ -57,8 +57,8 @@ typedef struct cli_options {
     double percentile, max_loss;                       /* 0: the calibrator's own */
     uint32_t precision, second_precision, calibrator;  /* TN_PRECISION_..., TN_CALIBRATOR_... */
     uint32_t threads, contexts, isolate_limit_ms, top; /* top 0: not asked for */
-    uint32_t shared_threads; /* 0: contexts share none */
-    uint32_t use_profile;    /* of the plan's, to run with; TN_PROFILE_AUTOMATIC */
+    uint32_t shared_threads;                           /* 0: contexts share none */
+    uint32_t use_profile; /* of the plan's, to run with; TN_PROFILE_AUTOMATIC */
     bool has_max_loss, has_scale, markdown, prints, refit_all;
     bool no_kernel_libraries, has_mean, has_rtol, has_atol, profile, exact, checked, isolate, json,
         isolate_reading, help, no_timing, measures_nothing, no_fusion, reference, verbose,
