@@ -86,6 +86,7 @@ CASES = {
     "grid-sample": (lambda x: F.grid_sample(x, torch.sin(x[:, :2].permute(0, 2, 3, 1) * 2), align_corners=False), IMAGE),
     "attention": (lambda x, y: [F.scaled_dot_product_attention(x, y, x), F.scaled_dot_product_attention(x, y, x, is_causal=True)], X, Y),
     "attention-layer": (nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), X), "dropout": (nn.Dropout(0.5), X), "lstm": (nn.LSTM(4, 5, batch_first=True), X),
+    "lstm-two-layers": (nn.LSTM(4, 5, 2, bidirectional=True), X), "lstm-no-biases": (nn.LSTM(4, 5, bias=False), X),
 }
 
 

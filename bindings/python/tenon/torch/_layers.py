@@ -182,3 +182,42 @@ def attention(net, query, key, value, mask=None, dropout=0.0, is_causal=False, s
     if mask is not None:
         scores = net.add("Where", [mask, scores, low]) if mask.dtype == "bool" else net.add("Add", [scores, mask])
     return net.add("MatMul", [net.add("Softmax", [scores], axis=-1), value])
+
+
+# --- recurrent layers -----------------------------------------------------------------------------
+
+
+def _directions(net, params, per_direction):
+    """The weights of a layer's directions as ONNX has them: gates in the order i, o, f, c (PyTorch's is i, f, g, o), stacked."""
+    hidden = int(params[1].val.shape[1])
+    order = net.axes([gate * hidden + row for gate in (0, 3, 1, 2) for row in range(hidden)])
+    ordered = [net.add("Gather", [each, order], axis=0) for each in params]
+    directions = [ordered[at:at + per_direction] for at in range(0, len(ordered), per_direction)]
+
+    def stacked(tensors):
+        return net.add("Concat", [net.add("Unsqueeze", [each, net.axes([0])]) for each in tensors], axis=0)
+
+    biases = [net.add("Concat", each[2:], axis=0) for each in directions if len(each) == 4]
+    return hidden, stacked([each[0] for each in directions]), stacked([each[1] for each in directions]), stacked(biases) if biases else None
+
+
+@converter("aten.lstm.input")
+def lstm(net, x, states, params, has_biases, layers, dropout, train, bidirectional, batch_first):
+    per_direction, count = 4 if has_biases else 2, 2 if bidirectional else 1
+    if len(params) != per_direction * count * layers:
+        raise ValueError("an LSTM with projections: expected proj_size=0")
+    if train and dropout:
+        raise ValueError("an LSTM with dropout in training: expected a module in eval mode")
+    y = net.add("Transpose", [x], perm=[1, 0, 2]) if batch_first else x
+    last = []
+    for layer in range(layers):
+        at = layer * per_direction * count
+        hidden, weights, recurrent, biases = _directions(net, params[at:at + per_direction * count], per_direction)
+        own = net.axes(range(layer * count, (layer + 1) * count))
+        begin = [net.add("Gather", [state, own], axis=0) for state in states]
+        y, *ends = net.add("LSTM", [y, weights, recurrent, biases, None, *begin], outputs=3, hidden_size=hidden,
+                           direction="bidirectional" if bidirectional else "forward")
+        y = net.add("Reshape", [net.add("Transpose", [y], perm=[0, 2, 1, 3]), net.axes([0, 0, -1])])
+        last.append(ends)
+    ends = [net.add("Concat", list(each), axis=0) for each in zip(*last)]
+    return [net.add("Transpose", [y], perm=[1, 0, 2]) if batch_first else y, *ends]
