@@ -3,6 +3,7 @@
 
 import os
 import re
+import warnings
 
 import numpy as np
 import torch
@@ -88,8 +89,10 @@ def _register(operator, namespace):
         results = _described(operator, operator.flat(inputs), {key: value for key, value in fields.items() if value is not None})
         return results[0] if len(results) == 1 else tuple(results)
 
-    made.impl(operator.op, compute, "CPU", allow_override=True)
-    torch.library.register_fake(name, describe, lib=made, allow_override=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of PyTorch 2.11, that a later registration takes the part of an earlier one
+        made.impl(operator.op, compute, "CPU", allow_override=True)
+        torch.library.register_fake(name, describe, lib=made, allow_override=True)
     _libraries.append(made)
     names = list(operator.fields)
 
