@@ -12,6 +12,7 @@
 #include <tenon/kit/activation.h>
 #include <tenon/kit/levels.h>
 #include <tenon/kit/parallel.h>
+#include <tenon/plugin/cost.h>
 
 #include <stdio.h>
 
@@ -31,6 +32,17 @@ static tn_status direct_accepts(tn_call *call) {
         tn_direct_plan_make(level, &geometry, tn_direct_plan_block(level, &geometry),
                             call->threads ? call->threads : 1, &plan);
     return is_read ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+static tn_status direct_tactics(tn_call *call) {
+    const tn_cost_service *costs = call->host->extension(call->host, TN_COSTS);
+    tn_cost cost = {.size = sizeof(cost)};
+    tn_conv_geometry geometry;
+    call->tactic_count = 1;
+    if (!costs || !tn_conv_geometry_read(call, &geometry)) return TN_OK;
+    cost.work = tn_direct_plan_work(call->user, &geometry);
+    costs->set(call, 0, &cost);
+    return TN_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -165,9 +177,9 @@ static const char *const combinations[] = {"f32:strided, f32, f32? -> f32:stride
         "Tiles of output positions times filters in registers.",                                   \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
         .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS), TN_COMBINATIONS(combinations),         \
-        .accepts = direct_accepts, .prepare = direct_prepare, .release = tn_kernel_state_destroy,  \
-        .open = direct_open, .close = tn_kernel_context_destroy, .reshape = direct_reshape,        \
-        .run = direct_run)
+        .accepts = direct_accepts, .tactics = direct_tactics, .prepare = direct_prepare,           \
+        .release = tn_kernel_state_destroy, .open = direct_open,                                   \
+        .close = tn_kernel_context_destroy, .reshape = direct_reshape, .run = direct_run)
 DIRECT_KERNEL(baseline);
 DIRECT_KERNEL(avx2);
 DIRECT_KERNEL(avx512);

@@ -4,8 +4,11 @@
 
 /* The copies of COLUMN_COPIES must stay near the core's second-level cache. */
 #define COLUMN_COPIES_LIMIT_FLOATS (256 * 1024)
-/* To lay a float out, in rows of a few vectors. */
-#define COPIED_FLOAT_CYCLES 0.25
+/* To lay a float out, in rows of a few vectors; one by one, where a window has strides. */
+#define COPIED_FLOAT_CYCLES  0.25
+#define STRIDED_FLOAT_CYCLES 1.5
+/* To begin with a group. */
+#define GROUP_CYCLES 300
 
 static int64_t divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
@@ -67,13 +70,17 @@ static double block_cycles(const tn_direct_level *level, const tn_conv_geometry 
     return cycles;
 }
 
+/* Cycles of a load that crosses a cache line. */
+#define CROSSING_CYCLES 2.5
+
 /* Cycles of a group of an image in a layout, but for what is the same in all of them. */
 static double layout_cycles(const tn_direct_level *level, const tn_conv_geometry *g, int64_t block,
-                            uint32_t layout) {
+                            uint32_t layout, double crossing_cycles) {
     const double columns = (double)(g->channels * g->kernel_width);
     if (layout == TN_DIRECT_LINE_BUFFER)
         return columns * (double)seen_rows(g) *
-               block_cycles(level, g, block, divide_up(g->out_width, level->lanes), 2.5);
+               block_cycles(level, g, block, divide_up(g->out_width, level->lanes),
+                            crossing_cycles);
     return columns * (double)g->kernel_height *
                block_cycles(level, g, block, divide_up(g->out_width * g->out_height, level->lanes),
                             1.0) +
@@ -86,8 +93,8 @@ static uint32_t choose_layout(const tn_direct_level *level, const tn_conv_geomet
     if (g->out_width >= 8 * (int64_t)level->lanes ||
         column_copies_floats(g) > COLUMN_COPIES_LIMIT_FLOATS)
         return TN_DIRECT_LINE_BUFFER;
-    return layout_cycles(level, g, block, TN_DIRECT_LINE_BUFFER) <=
-                   layout_cycles(level, g, block, TN_DIRECT_COLUMN_COPIES)
+    return layout_cycles(level, g, block, TN_DIRECT_LINE_BUFFER, CROSSING_CYCLES) <=
+                   layout_cycles(level, g, block, TN_DIRECT_COLUMN_COPIES, CROSSING_CYCLES)
                ? TN_DIRECT_LINE_BUFFER
                : TN_DIRECT_COLUMN_COPIES;
 }
@@ -96,13 +103,39 @@ int64_t tn_direct_plan_block(const tn_direct_level *level, const tn_conv_geometr
     double best_cycles = 0;
     int64_t best = 1;
     for (int64_t block = 1; block <= level->maximum_channels && block <= g->filters; block++) {
-        const double cycles = layout_cycles(level, g, block, choose_layout(level, g, block));
+        const double cycles =
+            layout_cycles(level, g, block, choose_layout(level, g, block), CROSSING_CYCLES);
         if (block == 1 || cycles < best_cycles) {
             best = block;
             best_cycles = cycles;
         }
     }
     return best;
+}
+
+/* To lay out what layout_cycles leaves out: rows of the ring, floats one by one. */
+static double copy_cycles(const tn_conv_geometry *g, uint32_t layout) {
+    const double line = (double)(g->channels * g->in_height * g->in_width);
+    const bool is_strided = g->stride_width > 1;
+    if (layout == TN_DIRECT_POINTWISE)
+        return -(double)column_copies_floats(g) * COPIED_FLOAT_CYCLES;
+    if (layout == TN_DIRECT_LINE_BUFFER)
+        return line * (is_strided ? STRIDED_FLOAT_CYCLES : COPIED_FLOAT_CYCLES);
+    return is_strided
+               ? (double)column_copies_floats(g) * (STRIDED_FLOAT_CYCLES - COPIED_FLOAT_CYCLES)
+               : 0;
+}
+
+double tn_direct_plan_work(const tn_direct_level *level, const tn_conv_geometry *g) {
+    /* of three columns of a window one is aligned, and of half a cache line every other load */
+    const double crossing = level->lanes > 8 ? 2 : 1.5;
+    const int64_t block = tn_direct_plan_block(level, g);
+    const uint32_t layout = choose_layout(level, g, block);
+    const double macs = (double)(g->filters * g->channels * g->kernel_height * g->kernel_width) *
+                        (double)(g->out_height * g->out_width);
+    const double cycles =
+        layout_cycles(level, g, block, layout, crossing) + copy_cycles(g, layout) + GROUP_CYCLES;
+    return macs > 0 ? cycles * 2 * level->lanes / macs : 1;
 }
 
 static void plan_column_copies(tn_direct_plan *plan) {
@@ -156,31 +189,52 @@ bool tn_direct_plan_make(const tn_direct_level *level, const tn_conv_geometry *g
     return true;
 }
 
-static int64_t tap_offset(const tn_direct_plan *plan, int64_t table, int64_t c, int64_t row,
-                          int64_t column) {
+/* Where the first channel's first column lies in a row of the kernel, and how far one is from the
+ * next: a new shape waits for all of these offsets, so that nothing is divided for each tap. */
+typedef struct tap_row {
+    int64_t first, channel;
+} tap_row;
+
+static tap_row tap_row_of(const tn_direct_plan *plan, int64_t table, int64_t row) {
     const tn_conv_geometry *g = &plan->geometry;
-    int64_t down = row * g->dilation_height, right = column * g->dilation_width;
+    const int64_t down = row * g->dilation_height, stride = g->stride_height;
     if (plan->layout == TN_DIRECT_COLUMN_COPIES)
-        return ((c * g->kernel_width + column) * g->stride_height + down % g->stride_height) *
-                   plan->plane_floats +
-               down / g->stride_height * plan->row_floats;
-    return ((table + down) % plan->slots * g->channels + c) * plan->row_floats +
-           right % g->stride_width * plan->phase_floats + right / g->stride_width;
+        return (tap_row){down % stride * plan->plane_floats + down / stride * plan->row_floats,
+                         g->kernel_width * stride * plan->plane_floats};
+    return (tap_row){(table + down) % plan->slots * g->channels * plan->row_floats,
+                     plan->row_floats};
+}
+
+static int64_t column_offset(const tn_direct_plan *plan, int64_t column) {
+    const tn_conv_geometry *g = &plan->geometry;
+    const int64_t right = column * g->dilation_width;
+    if (plan->layout == TN_DIRECT_COLUMN_COPIES)
+        return column * g->stride_height * plan->plane_floats;
+    return right % g->stride_width * plan->phase_floats + right / g->stride_width;
+}
+
+/* Of one table of COLUMN_COPIES or LINE_BUFFER. */
+static void fill_table(const tn_direct_plan *plan, int64_t table, int32_t *offsets) {
+    const tn_conv_geometry *g = &plan->geometry;
+    for (int64_t column = 0; column < g->kernel_width; column++) {
+        const int64_t right = column_offset(plan, column);
+        int32_t *offset = offsets + column;
+        for (int64_t row = 0; row < g->kernel_height; row++) {
+            const tap_row taps = tap_row_of(plan, table, row);
+            for (int64_t c = 0; c < g->channels; c++, offset += g->kernel_width)
+                *offset = (int32_t)(taps.first + c * taps.channel + right);
+        }
+    }
 }
 
 void tn_direct_plan_offsets(const tn_direct_plan *plan, int32_t *offsets) {
-    const tn_conv_geometry *g = &plan->geometry;
-    for (int64_t table = 0; table < plan->table_count; table++) {
-        for (int64_t row = 0; row < g->kernel_height; row++) {
-            for (int64_t c = 0; c < g->channels; c++) {
-                if (plan->layout == TN_DIRECT_POINTWISE) {
-                    *offsets++ = (int32_t)(table == 0 ? c * plan->positions : c * 16);
-                    continue;
-                }
-                for (int64_t column = 0; column < g->kernel_width; column++)
-                    *offsets++ = (int32_t)tap_offset(plan, table, c, row, column);
-            }
+    for (int64_t table = 0; table < plan->table_count; table++, offsets += plan->taps) {
+        if (plan->layout != TN_DIRECT_POINTWISE) {
+            fill_table(plan, table, offsets);
+            continue;
         }
+        for (int64_t c = 0; c < plan->taps; c++)
+            offsets[c] = (int32_t)(table == 0 ? c * plan->positions : c * 16);
     }
 }
 

@@ -51,6 +51,10 @@ typedef struct tn_direct_plan {
 /* The size of the channel blocks that costs least for a geometry: 1..level->maximum_channels. */
 int64_t tn_direct_plan_block(const tn_direct_level *level, const tn_conv_geometry *geometry);
 
+/* What the tiles and the layout of a group take, over what its multiplications would with all lanes
+ * of both units at work. */
+double tn_direct_plan_work(const tn_direct_level *level, const tn_conv_geometry *geometry);
+
 /* False when the geometry is beyond what offsets of 32 bits can say. */
 bool tn_direct_plan_make(const tn_direct_level *level, const tn_conv_geometry *geometry,
                          int64_t block, uint32_t threads, tn_direct_plan *out_plan);

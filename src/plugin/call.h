@@ -11,6 +11,15 @@
 #include "plugin/entries.h"
 #include "plugin/weights/packed_store.h"
 
+#include <tenon/plugin/cost.h>
+
+/* Room for what a kernel says of its tactics (tenon/plugin/cost.h); there may be fewer of them.
+ * Size 0: nothing was said. */
+typedef struct tn_tactic_costs {
+    uint32_t count;
+    tn_cost *items;
+} tn_tactic_costs;
+
 /* call->host_private points at one of these. */
 typedef struct tn_call_scope {
     tn_runtime *runtime;
@@ -27,6 +36,7 @@ typedef struct tn_call_scope {
                                          run, which is not counted */
     struct tn_output_source *outputs; /* who has memory for unbounded outputs; null: nobody is to
                                          ask (outputs.h) */
+    const tn_tactic_costs *costs;     /* `tactics`: who listens null: nobody */
     bool
         is_types_only; /* `infer` is asked for types: shapes are examples, of bodies' inputs, too */
     tn_status failed;  /* what `fail` recorded for this call, TN_OK when it was not called */

@@ -13,6 +13,7 @@
 
 #include <tenon/plugin/importer.h>
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,21 @@ static const char *environment_get(const tn_host *host, const char *name) {
     return name ? getenv(name) : NULL;
 }
 
+static bool is_sound(const tn_cost *cost) {
+    return isfinite(cost->work) && cost->work > 0 && isfinite(cost->passed) && cost->passed >= 0 &&
+           isfinite(cost->grown) && cost->grown >= 0;
+}
+
+static void set_cost(tn_call *call, uint32_t tactic, const tn_cost *cost) {
+    const tn_call_scope *scope = call ? call->host_private : NULL;
+    const tn_tactic_costs *costs = scope ? scope->costs : NULL;
+    tn_cost known = {0};
+    if (!costs || tactic >= costs->count || !cost || cost->size < sizeof(cost->size)) return;
+    memcpy(&known, cost, cost->size < sizeof(known) ? cost->size : sizeof(known));
+    known.size = sizeof(known);
+    if (is_sound(&known)) costs->items[tactic] = known;
+}
+
 static const tn_rewrite_services rewrite_services;
 static tn_status acquire_resource(tn_call *call, const tn_resource *resource, void **out_resource);
 static void release_resource(tn_call *call, const tn_resource *resource, void *acquired);
@@ -35,6 +51,7 @@ static const void *host_extension(const tn_host *host, const char *name) {
     static const tn_environment environment = {.size = sizeof(environment), .get = environment_get};
     static const tn_resources resources = {
         .size = sizeof(resources), .acquire = acquire_resource, .release = release_resource};
+    static const tn_cost_service costs = {.size = sizeof(costs), .set = set_cost};
     if (name && strcmp(name, TN_ENVIRONMENT) == 0 && runtime_of(host)->reads_environment)
         return &environment;
     if (name && strcmp(name, TN_REWRITES) == 0) return &rewrite_services;
@@ -42,6 +59,7 @@ static const void *host_extension(const tn_host *host, const char *name) {
     if (name && strcmp(name, TN_IMPORTERS) == 0) return tn_importers_services();
     if (name && strcmp(name, TN_BODIES) == 0) return tn_body_service_table();
     if (name && strcmp(name, TN_OUTPUT_MEMORY) == 0) return tn_output_memory_table();
+    if (name && strcmp(name, TN_COSTS) == 0) return &costs;
     if (name && strcmp(name, TN_STRINGS) == 0) return tn_string_service_table();
     if (name && strcmp(name, TN_SEQUENCES) == 0) return tn_sequence_service_table();
     return NULL;

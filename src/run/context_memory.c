@@ -30,17 +30,38 @@ static tn_status fail_lent(const tn_context *context, const tn_lent_memory *lent
                    whose, lent->bytes, bytes);
 }
 
+/* How much more an arena that grows takes than it needs now, at most. */
+#define MOST_SPARE_BYTES ((size_t)64 << 20)
+
+/* An arena that grows again and again has new memory each time, all of whose pages are then met for
+ * the first time, a microsecond each. What is spared costs no memory until a run needs it. */
+static tn_status take_growing(tn_context *context, size_t bytes, size_t before) {
+    const size_t spare = before < MOST_SPARE_BYTES ? before : MOST_SPARE_BYTES;
+    tn_error_copy error;
+    size_t wanted;
+    tn_error_save(&error);
+    if (context->isolation || !tn_add_size(bytes, spare, &wanted)) wanted = bytes;
+    if (wanted > bytes &&
+        tn_context_take_data(context, wanted, "the arena", &context->arena.memory) == TN_OK) {
+        context->arena.memory_bytes = wanted;
+        return TN_OK;
+    }
+    if (wanted > bytes) tn_error_restore(&error);
+    TN_TRY(tn_context_take_data(context, bytes, "the arena", &context->arena.memory));
+    context->arena.memory_bytes = bytes;
+    return TN_OK;
+}
+
 tn_status tn_context_reserve_arena(tn_context *context, size_t bytes) {
     const tn_lent_memory *lent = &context->arena.lent;
-    if (bytes <= context->arena.memory_bytes) return TN_OK;
+    const size_t before = context->arena.memory_bytes;
+    if (bytes <= before) return TN_OK;
     if (lent->memory || context->arena.is_without_memory)
         return fail_lent(context, lent, bytes, "host");
     tn_context_give_data(context, context->arena.memory);
     context->arena.memory = NULL;
     context->arena.memory_bytes = 0;
-    TN_TRY(tn_context_take_data(context, bytes, "the arena", &context->arena.memory));
-    context->arena.memory_bytes = bytes;
-    return TN_OK;
+    return take_growing(context, bytes, before);
 }
 
 static void give_device_memory(tn_context *context) {

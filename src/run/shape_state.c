@@ -169,61 +169,6 @@ static tn_status make_items(tn_context *context, tn_shape_state *state) {
     return TN_OK;
 }
 
-/* Workspaces are planned once: what a kernel answers for the same shapes later must fit in. */
-static tn_status reshape_item(const tn_shape_state *state, uint32_t item, tn_callback reshape) {
-    tn_call *call = state->items[item].call;
-    call->workspace_bytes = 0;
-    TN_TRY(tn_call_invoke(call, reshape, "reshape"));
-    const uint64_t answered = call->workspace_bytes, planned = state->workspace_bytes[item];
-    if (!state->is_placed) {
-        state->workspace_bytes[item] = answered;
-        return TN_OK;
-    }
-    call->workspace_bytes = planned;
-    if (answered <= planned) return TN_OK;
-    return tn_error_in(tn_fail(TN_ERROR_PLUGIN,
-                               "reshape answered %llu bytes of workspace, and %llu for the same "
-                               "shapes before",
-                               (unsigned long long)answered, (unsigned long long)planned),
-                       .node = call->node);
-}
-
-/* A shape that a kernel for any shape does not take after all runs by the reference. */
-static tn_status take_reference(tn_context *context, tn_shape_state *state, uint32_t item,
-                                tn_status status, const tn_error_copy *before) {
-    tn_call *call = state->items[item].call;
-    if (status != TN_ERROR_UNSUPPORTED || state->is_placed ||
-        !tn_context_has_reference(context, state->item_steps[item]))
-        return status;
-    tn_call_scope *scope = tn_arena_copy(state->arena, call->host_private, sizeof(*scope));
-    if (!scope) return tn_fail_memory("a set of shapes");
-    tn_error_restore(before);
-    tn_context_use_reference(call, scope);
-    state->items[item].run = call->op->reference;
-    state->workspace_bytes[item] = 0;
-    return TN_OK;
-}
-
-static tn_status reshape_kernel(tn_context *context, tn_shape_state *state, uint32_t item,
-                                const tn_kernel *kernel) {
-    tn_error_copy before;
-    if (state->items[item].call->flags & TN_CALL_REFERENCE) return TN_OK;
-    tn_error_save(&before);
-    const tn_status status = reshape_item(state, item, kernel->reshape);
-    return status == TN_OK ? TN_OK : take_reference(context, state, item, status, &before);
-}
-
-tn_status tn_shape_state_reshape(tn_context *context, tn_shape_state *state) {
-    for (uint32_t i = 0; i < state->item_count; i++) {
-        const tn_open_kernel *kernel = &context->kernels[state->item_steps[i]];
-        if (state->items[i].run == tn_isolated_run)
-            TN_TRY(reshape_item(state, i, tn_isolated_reshape));
-        else if (kernel->is_open && kernel->prepared->kernel && kernel->prepared->kernel->reshape)
-            TN_TRY(reshape_kernel(context, state, i, kernel->prepared->kernel));
-    }
-    return TN_OK;
-}
-
 /* Descriptors of the outputs as the caller sees them. */
 static tn_status describe_outputs(tn_context *context, tn_shape_state *state) {
     const tn_engine *engine = context->engine;
@@ -252,6 +197,8 @@ static tn_status allocate_state(tn_context *context, tn_shape_state *state) {
     state->items = tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->items));
     state->item_steps =
         tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->item_steps));
+    state->is_told =
+        tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->is_told));
     state->workspaces =
         tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->workspaces));
     state->workspace_bytes =
@@ -262,8 +209,8 @@ static tn_status allocate_state(tn_context *context, tn_shape_state *state) {
     state->copies = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->copies));
     if (!state->tensors || !state->locations || !state->rows || !state->last_read ||
         !state->is_dropped || !state->updated || !state->items || !state->item_steps ||
-        !state->workspaces || !state->workspace_bytes || !state->patches || !state->outputs ||
-        !state->copies)
+        !state->is_told || !state->workspaces || !state->workspace_bytes || !state->patches ||
+        !state->outputs || !state->copies)
         return tn_fail_memory("a set of shapes");
     return TN_OK;
 }

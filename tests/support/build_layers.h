@@ -12,6 +12,7 @@
 
 #include <string.h>
 #include <tenon/plugin.h>
+#include <tenon/plugin/cost.h>
 
 /* Nanoseconds that a kernel of the name takes at least, how often it ran, and bytes that it packs
  * of its weights (mix_plain). */
@@ -290,7 +291,11 @@ static const tn_operator layer_scale = {.size = sizeof(tn_operator),
                                         .reference = layer_scale_run,
                                         .row = layer_scale_row};
 static uint32_t layer_tactic_seen;
+static tn_cost layer_scale_said[3]; /* size 0: nothing */
 static tn_status layer_scale_tactics(tn_call *call) {
+    const tn_cost_service *costs = call->host->extension(call->host, TN_COSTS);
+    for (uint32_t tactic = 0; tactic < 3; tactic++)
+        if (layer_scale_said[tactic].size > 0) costs->set(call, tactic, &layer_scale_said[tactic]);
     call->tactic_count = 3;
     return TN_OK;
 }
@@ -575,6 +580,10 @@ static tn_status layer_team_openmp_run(tn_call *call) {
     layer_take_time("team_openmp");
     return layer_copy_run(call);
 }
+static tn_status layer_team_openmp_prepare(tn_call *call) {
+    (void)call;
+    return TN_OK;
+}
 static tn_status layer_team_openmp_reshape(tn_call *call) {
     (void)call;
     return TN_OK;
@@ -601,6 +610,7 @@ static const tn_kernel layer_team_openmp_kernel = {.size = sizeof(tn_kernel),
                                                    .device = "cpu",
                                                    .name = "team_openmp",
                                                    .traits = TN_KERNEL_OPENMP,
+                                                   .prepare = layer_team_openmp_prepare,
                                                    .reshape = layer_team_openmp_reshape,
                                                    .run = layer_team_openmp_run};
 static const tn_kernel layer_team_own_kernel = {.size = sizeof(tn_kernel),

@@ -14,12 +14,14 @@ typedef struct failing_allocator {
     _Atomic uint64_t allocations; /* asked for so far */
     _Atomic uint64_t fail_at;     /* the number of the one to refuse, from 1; 0: none */
     _Atomic int64_t live;         /* blocks not yet given back */
+    _Atomic uint64_t largest;     /* bytes asked for at once, until a test forgets it */
 } failing_allocator;
 
 static inline void *failing_allocate(void *user, uint64_t bytes, uint64_t alignment) {
     failing_allocator *allocator = user;
     if (++allocator->allocations == allocator->fail_at) return NULL;
     if (bytes > (uint64_t)1 << 32) return NULL;
+    if (bytes > allocator->largest) allocator->largest = bytes;
     uint64_t padded_bytes = (bytes + alignment - 1) / alignment * alignment;
     void *memory =
         aligned_alloc((size_t)alignment, (size_t)(padded_bytes ? padded_bytes : alignment));

@@ -5,6 +5,8 @@
 
 #include "builder/lower/lower_private.h"
 
+#include <tenon/plugin/cost.h>
+
 /* One implementation of a node, and the first `chain_count` nodes of its chain with it, which are
  * all those before its input, if any. */
 struct tn_candidate {
@@ -13,6 +15,7 @@ struct tn_candidate {
     const tn_kernel_entry *entry; /* null: the operator's reference, or no work at all */
     const void *kernel_params;    /* the kernel's own, for this node */
     uint32_t rank;                /* of its kernel, for estimates: 0 is preferred */
+    tn_cost said;                 /* of its tactic by the kernel; size 0: nothing */
     uint32_t tactic, chain_count; /* steps: those before an input count, too */
     const tn_chain *chain;        /* its kernel's whole chain; null: none */
     const tn_storage *inputs, *outputs, *operands; /* as many as the node has, with this chain */

@@ -65,7 +65,7 @@ static bool has_one_tactic(const tn_candidate *candidate) {
 }
 
 static tn_status accepts(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
-                         bool *out_answer, uint32_t *out_tactics) {
+                         const tn_tactic_costs *costs, bool *out_answer, uint32_t *out_tactics) {
     const tn_kernel *kernel = candidate->entry->kernel;
     tn_arena *arena = NULL;
     tn_status status = TN_OK;
@@ -83,6 +83,7 @@ static tn_status accepts(tn_lowering *lowering, uint32_t index, const tn_candida
             *out_answer = tn_call_ask(&call.call, kernel->accepts, "accepts") == TN_OK;
         if (!*out_answer || i > 0 || !kernel->tactics || has_one_tactic(candidate)) continue;
         call.call.tactic_count = 1;
+        call.scope.costs = costs;
         TN_GO(tn_call_invoke(&call.call, kernel->tactics, "tactics"));
         *out_tactics = call.call.tactic_count;
     }
@@ -103,11 +104,14 @@ static tn_status add_storages(tn_lowering *lowering, uint32_t index,
     bool is_accepted = true;
     uint32_t tactics = 1;
     tn_candidate each = *candidate;
+    tn_cost said[TACTIC_LIMIT] = {{0}};
+    const tn_tactic_costs costs = {TACTIC_LIMIT, said};
     if (tn_lower_is_outdone(lowering, index, candidate)) return TN_OK;
     if (lowering->facts->is_shaped[index] || needs_a_question(candidate->entry->kernel))
-        TN_TRY(accepts(lowering, index, candidate, &is_accepted, &tactics));
+        TN_TRY(accepts(lowering, index, candidate, &costs, &is_accepted, &tactics));
     for (uint32_t tactic = 0; is_accepted && tactic < tactics; tactic++) {
         each.tactic = tactic;
+        each.said = said[tactic];
         TN_TRY(add_candidate(lowering, index, &each));
     }
     return TN_OK;

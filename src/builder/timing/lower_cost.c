@@ -14,6 +14,7 @@
 #include "plugin/devices.h"
 
 #include <math.h>
+#include <string.h>
 
 static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage stored) {
     size_t bytes = 0;
@@ -101,8 +102,8 @@ static bool is_depthwise(const tn_graph *graph, const tn_inference *optimum,
            shape->extents[1] == window->extents[0];
 }
 
-/* How much of a vector of pixels is idle at the end of a row; where the window is one pixel, rows
- * are one behind the other. */
+/* How much of a vector of pixels is idle at the end of a row; where the window is one pixel, or all
+ * channels are summed up, rows are laid out one behind the other. */
 static double idle_pixels(const tn_graph *graph, const tn_inference *optimum,
                           const tn_graph_node *node) {
     const tn_shape *window = window_of(graph, node);
@@ -113,8 +114,9 @@ static double idle_pixels(const tn_graph *graph, const tn_inference *optimum,
     bool is_wide = false;
     for (uint32_t i = 2; i < window->rank; i++)
         is_wide = is_wide || window->extents[i] > 1;
+    const bool is_by_rows = is_wide && shape->rank > 2 && is_depthwise(graph, optimum, node);
     double pixels = 1;
-    for (uint32_t i = is_wide && shape->rank > 2 ? shape->rank - 1 : 2; i < shape->rank; i++)
+    for (uint32_t i = is_by_rows ? shape->rank - 1 : 2; i < shape->rank; i++)
         pixels *= (double)shape->extents[i];
     return pixels < 1 ? 1 : ceil(pixels / lanes) * lanes / pixels;
 }
@@ -126,21 +128,27 @@ double tn_lower_linear_factor(const tn_graph *graph, const tn_inference *optimum
            (is_depthwise(graph, optimum, node) ? tn_timing_policy.depthwise_linear_factor : 1);
 }
 
-/* Channels of input and output are rounded up to the block; those of a depthwise window are the
- * same ones. */
+/* Channels of the output are rounded up to the block, and those of the input where they are read in
+ * blocks; those of a depthwise window are the same ones. */
 static double padded_channels(const tn_graph *graph, const tn_inference *optimum,
-                              const tn_graph_node *node, uint32_t lanes) {
-    const double input =
-        is_depthwise(graph, optimum, node) ? 1 : padding_of(optimum, node->inputs[0], lanes);
+                              const tn_graph_node *node, uint32_t lanes, bool reads_blocks) {
+    const double input = !reads_blocks || is_depthwise(graph, optimum, node)
+                             ? 1
+                             : padding_of(optimum, node->inputs[0], lanes);
     return input * padding_of(optimum, node->outputs[0], lanes);
+}
+
+static bool is_begin(const tn_graph *graph, tn_tensor_id tensor) {
+    return graph->tensors[tensor].is_input;
 }
 
 double tn_lower_blocked_factor(const tn_graph *graph, const tn_inference *optimum,
                                const tn_graph_node *node) {
     double least = INFINITY;
+    const bool reads_blocks = node->inputs[0] == TN_NO_TENSOR || !is_begin(graph, node->inputs[0]);
     for (uint32_t lanes = lanes_of(graph->runtime); lanes <= tn_timing_policy.wide_lanes;
          lanes *= 2)
-        least = fmin(least, padded_channels(graph, optimum, node, lanes));
+        least = fmin(least, padded_channels(graph, optimum, node, lanes, reads_blocks));
     return tn_timing_policy.blocked_factor * least;
 }
 
@@ -154,11 +162,16 @@ static bool is_unsuited(const tn_lower_node *node, const tn_candidate *candidate
 }
 
 /* Of work on weights, by the format that a candidate writes: vectors of channels are faster than
- * vectors of pixels, but for the channels that fill them up, of the input as of the output. */
+ * vectors of pixels, but for the channels that fill them up, of the input as of the output. What a
+ * kernel says of its own vectors of pixels counts in place of what is known of all. */
 static double format_factor(const tn_lowering *lowering, uint32_t index,
                             const tn_candidate *candidate) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
+    const bool is_said = candidate->said.size > 0;
+    const double said = is_said ? candidate->said.work : 1;
     if (node->output_count == 0) return 1;
+    if (candidate->outputs[0].format == TN_LINEAR && is_said)
+        return tn_timing_policy.blocked_factor * said;
     if (candidate->outputs[0].format == TN_LINEAR)
         return (is_unsuited(&lowering->nodes[index], candidate) ? tn_timing_policy.unsuited_factor
                                                                 : 1) *
@@ -166,15 +179,18 @@ static double format_factor(const tn_lowering *lowering, uint32_t index,
     const uint32_t block = candidate->outputs[0].format >> 16,
                    lanes = block > 0 ? block : lanes_of(lowering->graph->runtime);
     const double last = block > 0 ? 1 : tn_timing_policy.channels_last_factor;
-    return last * tn_timing_policy.blocked_factor *
-           padded_channels(lowering->graph, lowering->points[1], node, lanes);
+    return last * tn_timing_policy.blocked_factor * said *
+           padded_channels(lowering->graph, lowering->points[1], node, lanes,
+                           candidate->inputs[0].format != TN_LINEAR);
 }
 
 /* Of what a candidate takes whose block of channels is less than a vector: the rest of it is idle.
+ * What has neither weights nor a library's code for blocks goes over elements one behind the other.
  */
 static double idle_factor(const tn_lowering *lowering, uint32_t index,
-                          const tn_candidate *candidate) {
+                          const tn_candidate *candidate, double work) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
+    if (work == 0 && !(candidate->entry->kernel->traits & TN_KERNEL_OPENMP)) return 1;
     const uint32_t block = node->output_count > 0 ? candidate->outputs[0].format >> 16 : 0;
     return block > 0 ? fmax(1, (double)lanes_of(lowering->graph->runtime) / block) : 1;
 }
@@ -246,6 +262,26 @@ static double estimate_device(const tn_timing_rates *rates, const tn_candidate *
            preference(candidate);
 }
 
+/* What a kernel says that its tactic moves beside the node's tensors. */
+static double said_ns(const tn_lowering *lowering, const tn_candidate *candidate) {
+    const double grown =
+        lowering->is_resident ? 0 : candidate->said.grown / lowering->rates->memory.bytes_a_ns;
+    return grown + candidate->said.passed / lowering->rates->host.bytes_a_ns;
+}
+
+/* Multiplications and additions in the time of a byte. */
+static double work_a_byte(const tn_lowering *lowering) {
+    return tn_timing_policy.work_a_byte * lanes_of(lowering->graph->runtime) /
+           tn_timing_policy.wide_lanes;
+}
+
+/* Of work by a kernel for vectors that are less than the processor's. */
+static double level_factor(const tn_lowering *lowering, const tn_candidate *candidate) {
+    const char *needed = candidate->entry->kernel->requires_features;
+    if (!needed || strstr(needed, "avx512") || !strstr(needed, "avx2")) return 1;
+    return (double)lanes_of(lowering->graph->runtime) / tn_timing_policy.channel_lanes;
+}
+
 double tn_lower_estimate(const tn_lowering *lowering, uint32_t index,
                          const tn_candidate *candidate) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
@@ -258,13 +294,14 @@ double tn_lower_estimate(const tn_lowering *lowering, uint32_t index,
     if (!candidate->entry)
         return step_ns(&rates->host, 0,
                        (bytes / 4 + work) * tn_timing_policy.reference_factor /
-                           tn_timing_policy.work_a_byte);
+                           work_a_byte(lowering));
     work *= type_factor(candidate, node);
-    if (work > 0) work *= format_factor(lowering, index, candidate);
+    if (work > 0)
+        work *= format_factor(lowering, index, candidate) * level_factor(lowering, candidate);
     const double ns =
-        (step_ns(&rates->host, bytes, work / tn_timing_policy.work_a_byte) +
+        (step_ns(&rates->host, bytes, work / work_a_byte(lowering)) + said_ns(lowering, candidate) +
          (candidate->entry->kernel->traits & TN_KERNEL_OPENMP ? tn_timing_policy.library_ns : 0)) *
-        preference(candidate) * idle_factor(lowering, index, candidate);
+        preference(candidate) * idle_factor(lowering, index, candidate, work);
     return candidate->entry->kernel->traits & TN_KERNEL_FALLBACK
                ? ns * tn_timing_policy.fallback_factor
                : ns;

@@ -89,12 +89,11 @@ void tn_lower_level(const tn_lowering *lowering, uint32_t index, double *ranked,
     }
 }
 
-/* Estimates are of one thread: what a thread alone does counts as often as there are threads. */
-static double new_shape_cost(const tn_lowering *lowering, uint32_t made, double cost) {
-    const uint32_t threads = lowering->options->threads ? lowering->options->threads : 1;
-    if (!lowering->options->no_timing) return 0;
-    return fmin(made * threads * tn_timing_policy.made_ns,
-                cost * (tn_timing_policy.new_shapes_factor - 1));
+/* Estimates are of one thread, and kernels are made on all of them: both are shared alike. */
+static double new_shape_cost(const tn_lowering *lowering, uint32_t made) {
+    return lowering->options->no_timing
+               ? made * tn_timing_policy.made_ns / tn_timing_policy.runs_a_size
+               : 0;
 }
 
 bool tn_lower_is_worth_loading(double cost, double without_cost) {
@@ -106,7 +105,7 @@ bool tn_lower_is_worth_openmp(const tn_lowering *lowering, const tn_lower_openmp
     const double team =
         lowering->options->threads > 1 ? openmp->steps * tn_timing_policy.team_ns : 0;
     return tn_lower_is_worth_loading(cost, without_cost) &&
-           without_cost > cost + team + new_shape_cost(lowering, openmp->made, cost);
+           without_cost > cost + team + new_shape_cost(lowering, openmp->made);
 }
 
 double tn_lower_left_out_cost(void) {

@@ -113,13 +113,12 @@ const struct tn_timing_policy tn_timing_policy = {
      * processors, too, a loop waits 60 to 90 us for OpenMP's team, and 1 or 2 for the runtime's
      * workers, which is seldom seen in the shortest of many runs of one kernel. */
     .team_ns = 3e3,
-    /* Where images are of any size and nothing is measured: what a thread takes to make such a
-     * kernel for a new size (oneDNN generates its code in 0.25 to 0.4 ms, on processors that are
-     * twice as fast as the rates below), and how much longer a network may take, by estimates that
-     * are too high for linear formats, so that a new size takes no longer than others. A batch of
-     * any size is not counted: few sizes of it come. */
-    .made_ns = 800e3,
-    .new_shapes_factor = 1.6,
+    /* Where images are of any size and nothing is measured: what it takes to make a kernel with
+     * weights for a new size (oneDNN generates its code in 0.1 to 0.4 ms), and how many runs of
+     * each size are thought to share that. A batch of any size is not counted: few sizes of it
+     * come. */
+    .made_ns = 400e3,
+    .runs_a_size = 3,
     /* What each rank down the order of preference adds to a measured cost, up to some. */
     .rank_share = 0.005,
     .rank_limit = 4,
@@ -135,7 +134,7 @@ const struct tn_timing_policy tn_timing_policy = {
     /* Where nothing may be measured, as in a build without timing: of a common core, of a common
      * device, and of the bus between them. Nanoseconds of a step, and bytes a nanosecond, those
      * that are read and those that are written. */
-    .rates = {.host = {150, 30},
+    .rates = {.host = {150, 60},
               .device = {2000, 1000},
               .transfer = {8000, 40},
               .memory = {500, 10}},
@@ -147,8 +146,8 @@ const struct tn_timing_policy tn_timing_policy = {
      * matter of the machine. */
     .least_fit = 0.05,
     .most_fit = 20,
-    /* Multiplications and additions in 32-bit floats in the time of a byte: where a kernel with
-     * weights is limited by its work. */
+    /* Multiplications and additions in 32-bit floats in the time of a byte, with vectors of
+     * wide_lanes: where a kernel with weights is limited by its work. */
     .work_a_byte = 1,
     .device_work_a_byte = 5,
     /* Each rank and each tactic down the order of preference adds. */

@@ -78,6 +78,7 @@ typedef struct tn_shape_state {
     uint32_t *updated;   /* by graph output: 1 + the input whose update it is, alone; 0 */
     tn_execution_item *items;
     uint32_t *item_steps;       /* the step of each item */
+    bool *is_told;              /* by item, while kernels are told of the shapes: it was */
     tn_execution_graph *graphs; /* in the order of execution; null on the processor */
     uint32_t graph_count;
     tn_execution_border *borders;
