@@ -11,7 +11,7 @@
 #include "onednn/dnnl.h"
 #include "onednn/requantisation.h"
 #include "onednn/window_fields.h"
-#include <tenon/plugin/cost.h>
+#include <string.h>
 
 enum { X = 0 };
 enum { DIRECT = 0, WINOGRAD = 1, SECOND = 1 /* implementation, of integers */ }; /* tactics */
@@ -221,46 +221,26 @@ static tn_status conv_accepts(tn_call *call) {
     return tn_dnnl_ask(call, can_do, DIRECT, &window) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
+/* How the weights of Winograd's algorithm are laid out depends on the image: other sizes could not
+ * be run with them. */
+static bool has_one_shape(const tn_call *call) {
+    const tn_tensor *x = call->inputs[X];
+    const tn_tensor *const *const ends[] = {call->minimum_inputs, call->maximum_inputs};
+    for (size_t i = 0; i < TN_COUNT(ends); i++)
+        if (ends[i] && ends[i][X] &&
+            memcmp(ends[i][X]->shape, x->shape, x->rank * sizeof(*x->shape)) != 0)
+            return false;
+    return true;
+}
+
 /* What oneDNN's implementations by Winograd's algorithm are for. */
 static bool may_be_winograd(const tn_call *call, const tn_window *window) {
     const tn_dnnl_window_params *params = call->kernel_params;
-    bool may_be = window->rank == 2 && params->group == 1;
+    bool may_be = window->rank == 2 && params->group == 1 && has_one_shape(call);
     for (uint32_t i = 0; i < window->rank; i++)
         may_be =
             may_be && window->kernel[i] == 3 && window->stride[i] == 1 && window->dilation[i] == 1;
     return may_be;
-}
-
-/* Over tiles of 2 x 2 outputs Winograd's algorithm does 16 multiplications where 36 are, and
- * between its parts it writes and reads the tiles. (Tiles of 4 x 4, which oneDNN may take, do fewer
- * multiplications, but took as long.) */
-static void tell_winograd(tn_call *call, const tn_window *window) {
-    const tn_cost_service *costs = call->host->extension(call->host, TN_COSTS);
-    const tn_tensor *x = call->inputs[X], *y = call->outputs[0];
-    double outputs = 1, tiled = 1;
-    for (uint32_t i = 0; i < window->rank; i++) {
-        outputs *= (double)window->output[i];
-        tiled *= (double)((window->output[i] + 1) / 2 * 2);
-    }
-    if (!costs || !(outputs > 0)) return;
-    const double tiles = (double)x->shape[0] * tiled / 4;
-    const double floats = 16 * tiles * (double)(x->shape[1] + y->shape[1]);
-    const tn_cost cost = {.size = sizeof(cost),
-                          .work = 16.0 / 36 * tiled / outputs,
-                          .passed = 2 * sizeof(float) * floats,
-                          .grown = (16.0 / 9 - 1) * (double)weights_of(call)->bytes};
-    costs->set(call, WINOGRAD, &cost);
-}
-
-/* Of a network's stem: weights beyond the first-level cache are read again for each few pixels. */
-static void tell_stem(tn_call *call) {
-    enum { FIRST_LEVEL_BYTES = 48 * 1024 };
-    const tn_cost_service *costs = call->host->extension(call->host, TN_COSTS);
-    const tn_cost cost = {.size = sizeof(cost), .work = 1.5};
-    const bool is_stem =
-        call->inputs[X]->format == TN_LINEAR && call->outputs[0]->format != TN_LINEAR;
-    if (costs && is_stem && weights_of(call)->bytes > FIRST_LEVEL_BYTES)
-        costs->set(call, DIRECT, &cost);
 }
 
 static tn_status conv_tactics(tn_call *call) {
@@ -270,11 +250,11 @@ static tn_status conv_tactics(tn_call *call) {
     if (is_of_integers(kind) && can_do(call, SECOND) == TN_OK) call->tactic_count = 2;
     if (kind != &conv) return TN_OK;
     TN_TRY(kind->read_window(call, &window));
-    tell_stem(call);
+    tn_dnnl_tell_stem(call, weights_of(call), DIRECT);
     if (!may_be_winograd(call, &window) || !tn_dnnl_ask(call, can_do, WINOGRAD, &window))
         return TN_OK;
     call->tactic_count = 2;
-    tell_winograd(call, &window);
+    tn_dnnl_tell_winograd(call, weights_of(call), &window, WINOGRAD);
     return TN_OK;
 }
 

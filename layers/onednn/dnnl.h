@@ -161,6 +161,12 @@ tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights, const tn_tensor 
 tn_status tn_dnnl_node_run(tn_call *call, const void *weights, const tn_tensor *bias,
                            const tn_tensor *added);
 
+/* Tell the builder what a tactic takes (conv_cost.c): Winograd's algorithm, and a stem's weights.
+ */
+void tn_dnnl_tell_winograd(tn_call *call, const tn_tensor *weights, const tn_window *window,
+                           uint32_t tactic);
+void tn_dnnl_tell_stem(tn_call *call, const tn_tensor *weights, uint32_t tactic);
+
 /* Whether the implementation is one of oneDNN's plain ones, which our own kernels beat. */
 bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc);
 /* Whether it is done as a product of matrices ("x64:gemm:jit"), by AMX's tiles, by AVX-512

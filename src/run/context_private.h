@@ -14,7 +14,6 @@
  *   heaps.c                 the bytes of its strings
  *   describe.c              descriptors of values, what was fused at these shapes
  *   shape_state.c           what is made for one set of shapes
- *   shape_state_reshape.c   its kernels are told of them
  *   sharing/sharing.h       where its values lie: shape_state_locations.c, and
  *   sharing/shape_state_windows.c   those that lie in larger ones
  *   sharing/strided_rows.c          of those, the ones that are rows apart
