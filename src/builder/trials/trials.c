@@ -320,7 +320,7 @@ static tn_status try_all(tn_lowering *lowering, uint32_t *choice, uint32_t *next
     return TN_OK;
 }
 
-static bool has_rivals(const tn_lowering *lowering) {
+static bool has_alternatives(const tn_lowering *lowering) {
     for (size_t n = 0; n < lowering->graph->node_count; n++)
         if (lowering->nodes[n].candidate_count > 1) return true;
     return false;
@@ -328,7 +328,7 @@ static bool has_rivals(const tn_lowering *lowering) {
 
 tn_status tn_lower_try(tn_lowering *lowering, uint32_t *choice) {
     const tn_lower_options *options = lowering->options;
-    if (!options->runner || !lowering->timing || !has_rivals(lowering)) return TN_OK;
+    if (!options->runner || !lowering->timing || !has_alternatives(lowering)) return TN_OK;
     uint32_t *next =
         tn_arena_allocate(lowering->arena, lowering->graph->node_count + 1, sizeof *next);
     if (!next) return tn_fail_memory("trials");
