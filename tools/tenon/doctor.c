@@ -39,8 +39,8 @@ static bool note_library(void *user, const tn_library_info *library) {
     return true;
 }
 
-/* By building a network of an operator that all kernel libraries are for (their listings say so).
- */
+/* By building a network of an operator that all kernel libraries are for (their listings say so),
+ * in a lower precision: in 32-bit floats and without timing, only what could win is loaded. */
 void cli_load_kernels(tn_runtime *runtime) {
     const int64_t shape[4] = {1, 1, 1, 1};
     tn_graph *graph = NULL;
@@ -54,8 +54,10 @@ void cli_load_kernels(tn_runtime *runtime) {
                                           .input_count = 1,
                                           .output_count = 1,
                                           .inputs = &input};
-        const tn_builder_options options = {
-            .size = sizeof(options), .threads = 1, .flags = TN_BUILD_NO_TIMING};
+        const tn_builder_options options = {.size = sizeof(options),
+                                            .threads = 1,
+                                            .flags = TN_BUILD_NO_TIMING,
+                                            .precision = TN_PRECISION_BF16};
         if (tn_graph_add_node(graph, &pool, &output) == TN_OK &&
             tn_graph_add_output(graph, output, NULL) == TN_OK &&
             tn_build(graph, &options, &plan) == TN_OK)
