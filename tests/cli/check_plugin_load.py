@@ -265,6 +265,15 @@ def doctor(checks, number, changed):
     checks.expect("doctor of a damaged plan", ["doctor", "damaged.plan"], 1, "damaged.plan")
 
 
+def kernel_libraries(checks, program):
+    """Those beside the program are listed, though no network has asked for them."""
+    beside = os.path.join(os.path.dirname(os.path.dirname(program)), "lib", "tenon", "kernels")
+    listed = subprocess.run([program, "doctor"], capture_output=True, text=True, check=True).stdout
+    for name in os.listdir(beside) if os.path.isdir(beside) else []:
+        if name.endswith(".so"):
+            checks.say(name in listed, f"doctor lists {name}")
+
+
 def main():
     folder = tempfile.mkdtemp(prefix="tenon-plugin-load.")
     checks = Checks(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), folder)
@@ -276,6 +285,7 @@ def main():
         shutil.copytree(checks.path("c"), checks.path("a2"))
         trust(checks, run, number, changed)
         doctor(checks, number, changed)
+        kernel_libraries(checks, os.path.abspath(sys.argv[1]))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return checks.end()
