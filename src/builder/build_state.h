@@ -39,9 +39,9 @@ typedef struct build_state {
     tn_used_device device;
     tn_thread_pool pool;
     tn_progress progress;
-    bool *is_kept;          /* by node of the graph that is lowered */
-    float *scales;          /* by tensor of it */
-    tn_node_pin *node_pins; /* by node of it */
+    bool *is_kept;                       /* by node of the graph that is lowered */
+    float *scales;                       /* by tensor of it */
+    tn_node_pin *node_pins;              /* by node of it */
     const struct tn_plan_runner *runner; /* null: none */
     tn_plan *plan;
 } build_state;

@@ -48,40 +48,40 @@ class Refit(unittest.TestCase):
         for given in (twice, with_gaps[..., :1], twice.tolist()):
             context = self.engine.context()
             engine = self.engine.refit({"w2": given})
-            np.testing.assert_allclose(self.run_engine(engine), 2 * self.y, rtol=1e-5)
+            np.testing.assert_allclose(self.run_engine(engine), 2 * self.y, rtol=1e-5, atol=1e-5)
             np.testing.assert_array_equal(context.run({"x": X})["y"], self.y)  # the old one stays as it is
         again = engine.refit({"w2": twice / 2})
-        np.testing.assert_allclose(self.run_engine(again), self.y, rtol=1e-5)
+        np.testing.assert_allclose(self.run_engine(again), self.y, rtol=1e-5, atol=1e-5)
 
     def test_another_checkpoint_is_read(self):
-        np.testing.assert_allclose(self.run_engine(self.engine.refit(checkpoint(3))), 3 * self.y, rtol=1e-5)
+        np.testing.assert_allclose(self.run_engine(self.engine.refit(checkpoint(3))), 3 * self.y, rtol=1e-5, atol=1e-5)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "other.onnx")
             with open(path, "wb") as file:
                 file.write(checkpoint(4).SerializeToString())
-            np.testing.assert_allclose(self.run_engine(self.engine.refit(path)), 4 * self.y, rtol=1e-5)
+            np.testing.assert_allclose(self.run_engine(self.engine.refit(path)), 4 * self.y, rtol=1e-5, atol=1e-5)
 
     def test_plan_is_written_with_other_data(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "twice.plan")
             made = self.plan.refit({"w2": 2 * weights(small_convolution(), "w2")}, path)
             self.assertEqual(made.path, path)
-            np.testing.assert_allclose(self.run_engine(tenon.Plan(path).engine()), 2 * self.y, rtol=1e-5)
+            np.testing.assert_allclose(self.run_engine(tenon.Plan(path).engine()), 2 * self.y, rtol=1e-5, atol=1e-5)
             again = made.refit(checkpoint(1), os.path.join(folder, "once.plan"))
-            np.testing.assert_allclose(self.run_engine(again.engine()), self.y, rtol=1e-5)
+            np.testing.assert_allclose(self.run_engine(again.engine()), self.y, rtol=1e-5, atol=1e-5)
 
     def test_network_is_refitted_and_saved(self):
         net = tenon.load(self.plan)
         twice = {"w2": 2 * weights(small_convolution(), "w2")}
         made = net.refit(twice)
         twice["w2"][:] = 0  # it was copied
-        np.testing.assert_allclose(made(X), 2 * self.y, rtol=1e-5)
+        np.testing.assert_allclose(made(X), 2 * self.y, rtol=1e-5, atol=1e-5)
         np.testing.assert_array_equal(net(X), self.y)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "net.plan")
             for other, factor in ((made, 2), (net.refit(checkpoint(3)), 3), (made.refit(checkpoint(5)).refit({}), 5), (net, 1)):
                 other.save(path)
-                np.testing.assert_allclose(tenon.load(path)(X), factor * self.y, rtol=1e-5)
+                np.testing.assert_allclose(tenon.load(path)(X), factor * self.y, rtol=1e-5, atol=1e-5)
 
     def test_wrong_data_is_refused_and_nothing_written(self):
         right = weights(small_convolution(), "w2")

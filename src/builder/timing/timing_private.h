@@ -119,9 +119,9 @@ typedef struct tn_timing_subject {
 /* timing.c's: when the time is over. */
 struct tn_timing_clock {
     double begin_ns, end_ns; /* of kernels and conversions */
-    double nodes_end_ns;  /* for all but conversions */
-    double rounds_end_ns; /* for measuring again in rounds */
-    double trials_end_ns; /* for networks as a whole */
+    double nodes_end_ns;     /* for all but conversions */
+    double rounds_end_ns;    /* for measuring again in rounds */
+    double trials_end_ns;    /* for networks as a whole */
 };
 /* timing_device.c's. */
 struct tn_timing_device {
