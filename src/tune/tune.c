@@ -8,6 +8,8 @@
 #include "base/status.h"
 #include "builder/builder.h"
 #include "builder/timing/timing_policy.h"
+#include "graph/graph.h"
+#include "plan/plan.h"
 #include "plugin/runtime.h"
 #include "run/profile_steps.h"
 #include "tensor/shape.h"
