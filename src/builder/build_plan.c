@@ -117,53 +117,26 @@ bool tn_build_can_run(const build_state *state) {
     if (!state->runner || state->sets.count != 1 || state->options->flags & TN_BUILD_CHECKED ||
         state->device.device != tn_runtime_cpu(graph->runtime))
         return false;
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < graph->tensor_count; i++)
-        if (graph->tensors[i].is_constant) bytes += graph->tensors[i].bytes;
     for (size_t n = 0; n < graph->node_count; n++)
         if (!graph->nodes[n].is_dead && tn_graph_node_has_bodies(&graph->nodes[n])) return false;
-    return bytes <= tn_timing_policy.open_bytes; /* kernels pack them once more */
+    /* Kernels pack them once more. */
+    return tn_graph_constant_bytes(graph) <= tn_timing_policy.open_bytes;
 }
 
-/* A program as a network; its plan lends from the build. */
-typedef struct opened_program {
-    tn_plan *plan;
-    void *network; /* the runner's */
-} opened_program;
-
-static void close_program(void *user, void *network) {
-    const build_state *state = user;
-    opened_program *opened = network;
-    if (opened->network) state->runner->close(state->runner->user, opened->network);
-    tn_plan_destroy(opened->plan);
-    tn_deallocate(state->graph->allocator, opened);
-}
-
+/* Its plan lends from the build, which outlives the network. */
 static tn_status open_program(void *user, const tn_program *program, void **out_network) {
     build_state *state = user;
-    opened_program *opened = tn_allocate_zero(state->graph->allocator, 1, sizeof *opened);
-    if (!opened) return tn_fail_memory("a network");
+    tn_plan *plan;
     state->profiles[0].program = *program;
-    tn_status status = write_parts(state, &opened->plan);
-    if (status == TN_OK)
-        status = state->runner->open(state->runner->user, state->graph->runtime, opened->plan,
-                                     &opened->network);
-    if (status == TN_OK)
-        *out_network = opened;
-    else
-        close_program(state, opened);
+    TN_TRY(write_parts(state, &plan));
+    const tn_status status = state->runner->open(state->graph->runtime, plan, out_network);
+    tn_plan_destroy(plan);
     return status;
 }
 
-static tn_status race_programs(void *user, void *const *networks, uint32_t count,
-                               double *const *out_step_ns, bool *out_is_faster) {
-    const build_state *state = user;
-    void *inner[2] = {NULL, NULL};
-    for (uint32_t i = 0; i < count; i++)
-        inner[i] = ((const opened_program *)networks[i])->network;
-    return state->runner->race(state->runner->user, inner, count, out_step_ns, out_is_faster);
-}
-
 tn_lower_runner tn_build_runner(build_state *state) {
-    return (tn_lower_runner){open_program, close_program, race_programs, state};
+    return (tn_lower_runner){.open = open_program,
+                             .user = state,
+                             .close = state->runner->close,
+                             .race = state->runner->race};
 }

@@ -71,7 +71,8 @@ static void warn_without_scale(const build_state *state) {
 static tn_status lower(build_state *state, built_profile *profile) {
     const tn_builder_options *options = state->options;
     const char *forced = options->force_kernel;
-    const tn_lower_runner runner = tn_build_runner(state);
+    const bool can_run = tn_build_can_run(state);
+    const tn_lower_runner runner = can_run ? tn_build_runner(state) : (tn_lower_runner){0};
     tn_lower_options lower_options = {
         .device = state->device.device,
         .threads = options->threads,
@@ -93,7 +94,7 @@ static tn_status lower(build_state *state, built_profile *profile) {
         .node_pins = state->node_pins,
         .notes = &profile->notes,
         .progress = &state->progress,
-        .runner = tn_build_can_run(state) ? &runner : NULL};
+        .runner = can_run ? &runner : NULL};
     return tn_lower(state->graph, &profile->shapes.plan,
                     (const tn_inference *const *)profile->shapes.points, &lower_options,
                     state->arena, &profile->program);

@@ -16,12 +16,12 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
 
 /* Runs plans, for builds that try what they choose. */
 typedef struct tn_plan_runner {
-    /* As tn_lower_runner's, of plans with one program. A network does not outlive its plan. */
-    tn_status (*open)(void *user, tn_runtime *runtime, const tn_plan *plan, void **out_network);
-    void (*close)(void *user, void *network);
-    tn_status (*race)(void *user, void *const *networks, uint32_t count, double *const *out_step_ns,
+    /* Of a plan with one program, which the network keeps. */
+    tn_status (*open)(tn_runtime *runtime, const tn_plan *plan, void **out_network);
+    /* As tn_lower_runner's. */
+    void (*close)(void *network);
+    tn_status (*race)(void *const *networks, uint32_t count, double *const *out_step_ns,
                       bool *out_is_faster);
-    void *user;
 } tn_plan_runner;
 
 /* The same with a runner; null: nothing is run as a whole. */

@@ -209,12 +209,9 @@ static void release_engine(void *engine, const tn_allocator *allocator) {
 }
 
 static tn_status describe_engine(tn_description *description, tn_engine *engine) {
-    const tn_graph *graph = engine->graph;
     description->model.size = sizeof(description->model);
     TN_TRY(tn_engine_get_model_info(engine, &description->model));
-    for (size_t t = 0; t < graph->tensor_count; t++)
-        if (graph->tensors[t].is_constant)
-            description->view.constant_bytes += graph->tensors[t].bytes;
+    description->view.constant_bytes = tn_graph_constant_bytes(engine->graph);
     TN_TRY(describe_libraries(description, engine));
     TN_TRY(describe_nodes(description, engine));
     TN_TRY(describe_ports(description, engine));

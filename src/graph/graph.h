@@ -157,6 +157,8 @@ uint32_t tn_graph_kind(const tn_graph *graph, tn_tensor_id tensor);
 bool tn_graph_has_kind_inputs(const tn_graph *graph);
 /* Whether a tensor is one of the graph's outputs. */
 bool tn_graph_is_output(const tn_graph *graph, tn_tensor_id tensor);
+/* Of all constants together, as their tensors have them. */
+uint64_t tn_graph_constant_bytes(const tn_graph *graph);
 /* Nodes that read one tensor read the other one; the graph's outputs stay. */
 void tn_graph_replace_reads(tn_graph *graph, tn_tensor_id from, tn_tensor_id to);
 /* Whether a node has its first output and no other. */

@@ -77,6 +77,13 @@ bool tn_graph_is_output(const tn_graph *graph, tn_tensor_id tensor) {
     return false;
 }
 
+uint64_t tn_graph_constant_bytes(const tn_graph *graph) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < graph->tensor_count; i++)
+        if (graph->tensors[i].is_constant) bytes += graph->tensors[i].bytes;
+    return bytes;
+}
+
 void tn_graph_replace_reads(tn_graph *graph, tn_tensor_id from, tn_tensor_id to) {
     for (size_t n = 0; n < graph->node_count; n++)
         for (uint32_t i = 0; i < graph->nodes[n].input_count; i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tn_build: a builder that runs the networks which it considers, through an engine, and learns what
- * their steps take there. Inputs are made up: at the optimum of the profile, floats between 0 and
- * 1, integers 0.
+ * their steps take there. Inputs are made up, at the optimum of the profile.
  */
 #include "base/clock.h"
 #include "base/status.h"
 #include "builder/builder.h"
+#include "builder/timing/timing.h"
 #include "builder/timing/timing_policy.h"
 #include "graph/graph.h"
 #include "plan/plan.h"
@@ -17,38 +17,25 @@
 
 #include <tenon/engine.h>
 
-enum { MOST_RUNS = 400 }; /* of a network in one race */
-
 /* A network that runs to be timed. */
 typedef struct network {
     tn_runtime *runtime;
     tn_engine *engine;
     tn_context *context;
     void **inputs;
-    double runs_ns[MOST_RUNS]; /* of one race, the shortest first */
+    double runs_ns[TN_TIMING_MOST_TRIAL_RUNS]; /* of one race, the shortest first */
     uint32_t run_count;
 } network;
 
-static void close_network(void *user, void *opened) {
+static void close_network(void *opened) {
     network *known = opened;
     const tn_allocator *allocator = tn_runtime_allocator(known->runtime);
-    (void)user;
     for (uint32_t i = 0; known->inputs && i < tn_engine_input_count(known->engine); i++)
         tn_deallocate(allocator, known->inputs[i]);
     tn_deallocate(allocator, known->inputs);
     tn_context_destroy(known->context);
     tn_engine_release(known->engine);
     tn_deallocate(allocator, known);
-}
-
-static void fill(tn_type type, void *data, uint64_t count) {
-    for (uint64_t i = 0; i < count; i++) {
-        const float value = (float)(i % tn_timing_policy.period) / (float)tn_timing_policy.period;
-        if (type == TN_F32) ((float *)data)[i] = value;
-        if (type == TN_F64) ((double *)data)[i] = value;
-        if (type == TN_F16) ((uint16_t *)data)[i] = 0x3800; /* 0.5 */
-        if (type == TN_BF16) ((uint16_t *)data)[i] = 0x3f00;
-    }
 }
 
 static tn_status bind_input(network *opened, uint32_t index) {
@@ -63,7 +50,7 @@ static tn_status bind_input(network *opened, uint32_t index) {
     void *data = tn_allocate_zero(tn_runtime_allocator(opened->runtime), bytes + 1, 1);
     if (!data) return tn_fail_memory("an input");
     opened->inputs[index] = data;
-    if (tn_type_bytes(port->type) > 0) fill(port->type, data, bytes / tn_type_bytes(port->type));
+    tn_timing_fill(&(tn_tensor){.type = port->type, .data = data, .bytes = bytes});
     TN_TRY(tn_context_set_shape(opened->context, index, range->rank, range->optimum));
     return tn_context_bind_input(opened->context, index, data, bytes);
 }
@@ -82,17 +69,15 @@ static tn_status start_network(network *opened, const tn_plan *plan) {
     return tn_context_set_profiling(opened->context, true);
 }
 
-static tn_status open_network(void *user, tn_runtime *runtime, const tn_plan *plan,
-                              void **out_network) {
+static tn_status open_network(tn_runtime *runtime, const tn_plan *plan, void **out_network) {
     network *opened = tn_allocate_zero(tn_runtime_allocator(runtime), 1, sizeof *opened);
-    (void)user;
     if (!opened) return tn_fail_memory("a network");
     opened->runtime = runtime;
     const tn_status status = start_network(opened, plan);
     if (status == TN_OK)
         *out_network = opened;
     else
-        close_network(NULL, opened);
+        close_network(opened);
     return status;
 }
 
@@ -120,18 +105,18 @@ static bool is_faster(const network *a, const network *b) {
            b->runs_ns[quarter] < a->runs_ns[quarter];
 }
 
-static tn_status race(void *user, void *const *networks, uint32_t count, double *const *out_step_ns,
+static tn_status race(void *const *networks, uint32_t count, double *const *out_step_ns,
                       bool *out_is_faster) {
     network *const *raced = (network *const *)networks;
     const double end_ns = (double)tn_now_ns() + count * tn_timing_policy.trial_ns;
     bool is_over = false;
-    (void)user;
     for (uint32_t i = 0; i < count; i++)
         raced[i]->run_count = 0;
     for (uint32_t round = 0; !is_over; round++) {
         for (uint32_t i = 0; i < count; i++)
             TN_TRY(run_once(raced[(i + round) % count]));
-        is_over = (is_known(raced[0]) && is_known(raced[count - 1])) || round + 1 == MOST_RUNS ||
+        is_over = (is_known(raced[0]) && is_known(raced[count - 1])) ||
+                  round + 1 == TN_TIMING_MOST_TRIAL_RUNS ||
                   (round > 0 && (double)tn_now_ns() >= end_ns);
     }
     for (uint32_t i = 0; i < count; i++)
@@ -143,6 +128,6 @@ static tn_status race(void *user, void *const *networks, uint32_t count, double 
 }
 
 tn_status tn_build(tn_graph *graph, const tn_builder_options *options, tn_plan **out_plan) {
-    static const tn_plan_runner runner = {open_network, close_network, race, NULL};
+    static const tn_plan_runner runner = {open_network, close_network, race};
     return tn_build_with(graph, options, NULL, &runner, out_plan);
 }

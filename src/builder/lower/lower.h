@@ -21,12 +21,12 @@ typedef struct tn_timing_cache tn_timing_cache; /* builder/timing/timing_cache.h
 typedef struct tn_lower_runner {
     /* What the program points to stays until it is closed; the struct itself does not. */
     tn_status (*open)(void *user, const tn_program *program, void **out_network);
-    void (*close)(void *user, void *network);
+    void *user;
+    void (*close)(void *network);
     /* Runs one or two in turns. `out_step_ns`, by network: the least nanoseconds of each step; what
      * does not run is left as it is. `out_is_faster`: whether the second one is, beyond doubt. */
-    tn_status (*race)(void *user, void *const *networks, uint32_t count, double *const *out_step_ns,
+    tn_status (*race)(void *const *networks, uint32_t count, double *const *out_step_ns,
                       bool *out_is_faster);
-    void *user;
 } tn_lower_runner;
 
 typedef struct tn_lower_options {

@@ -33,6 +33,8 @@ double tn_timing_prepare_ns(const tn_lowering *lowering, const tn_kernel *kernel
 /* When the time for networks as a whole is over. */
 double tn_timing_trials_end_ns(const tn_lowering *lowering);
 double tn_timing_now_ns(const tn_lowering *lowering); /* timing_clock.c's */
+/* Made-up numbers in a tensor of the host; zeros where integers are read. */
+void tn_timing_fill(const tn_tensor *tensor);
 /* Measures candidates of one node once more and beside each other, the first ones of
  * the list where the memory for all is too large; nothing when the time is over. *out_failed: by
  * its number in the list, whose kernel failed. */

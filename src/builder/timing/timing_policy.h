@@ -12,6 +12,8 @@
 
 /* Up to so many candidates are open and measured beside each other. */
 #define TN_TIMING_MOST_OPEN 12
+/* Runs of a network in one trial: with those of a microsecond it ends before its time. */
+#define TN_TIMING_MOST_TRIAL_RUNS 400
 
 /* The order: all nodes have their part of a stage before the next one begins. */
 enum {

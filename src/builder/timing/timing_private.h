@@ -41,7 +41,6 @@ typedef struct tn_timing_blocks {
 } tn_timing_blocks;
 
 /* --- timing_clock.c --- */
-double tn_timing_now_ns(const tn_lowering *lowering);
 /* Nanoseconds of a run on the processor. On one thread, what others on a busy machine had of the
  * time is not counted: else kernels longer than a slice of time would look too slow. Where the
  * thread slept of its own accord all is counted, since others may have worked for it. On several
@@ -59,8 +58,6 @@ void tn_timing_leave_threads(struct tn_timing_threads *threads);
 bool tn_timing_is_over(const tn_lowering *lowering);
 
 /* --- timing_tensors.c --- */
-/* Numbers in a tensor of the host. */
-void tn_timing_fill(const tn_tensor *tensor);
 /* The next block, at least so large. Blocks that were given before are given again where `used` is
  * set to zero. */
 tn_status tn_timing_take_block(tn_lowering *lowering, tn_timing_blocks *blocks, size_t bytes,

@@ -54,13 +54,6 @@ static void log_rate(const tn_lowering *lowering, const char *what, const tn_tim
                    rate->bytes_a_ns);
 }
 
-static bool stays_in_caches(const tn_graph *graph) {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < graph->tensor_count; i++)
-        if (graph->tensors[i].is_constant) bytes += graph->tensors[i].bytes;
-    return bytes <= tn_timing_policy.resident_bytes;
-}
-
 static tn_status time_host_rates(tn_lowering *lowering, tn_timing_rates *rates) {
     TN_TRY(time_rate(lowering, tn_timing_policy.rate_bytes, TN_SPACE_HOST, TN_SPACE_HOST,
                      &rates->host));
@@ -78,7 +71,8 @@ tn_status tn_timing_rates_find(tn_lowering *lowering) {
     if (!rates) return tn_fail_memory("lowering a graph");
     *rates = tn_timing_policy.rates;
     lowering->rates = rates;
-    lowering->is_resident = stays_in_caches(lowering->graph);
+    lowering->is_resident =
+        tn_graph_constant_bytes(lowering->graph) <= tn_timing_policy.resident_bytes;
     if (!lowering->timing || lowering->options->now_ns) return TN_OK;
     TN_TRY(time_host_rates(lowering, rates));
     if (!tn_lower_has_device(lowering)) return TN_OK;

@@ -209,12 +209,12 @@ static tn_status race(tn_lowering *lowering, trial *tried, bool *out_is_faster) 
     if (!is_first) TN_TRY(open_network(lowering, best));
     void *const networks[2] = {is_first ? tried->network : best->network, tried->network};
     double *const ns[2] = {is_first ? tried->ns : best->ns, tried->ns};
-    return runner->race(runner->user, networks, is_first ? 1 : 2, ns, out_is_faster);
+    return runner->race(networks, is_first ? 1 : 2, ns, out_is_faster);
 }
 
 static void close(const tn_lowering *lowering, trial *tried) {
     const tn_lower_runner *runner = lowering->options->runner;
-    if (tried->network) runner->close(runner->user, tried->network);
+    if (tried->network) runner->close(tried->network);
     tn_arena_destroy(tried->arena);
     *tried = (trial){0};
 }

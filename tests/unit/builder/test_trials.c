@@ -10,25 +10,31 @@ typedef struct network {
     tn_status status;
     uint32_t runs, open, plain_runs;
 } network;
+typedef struct opened_program {
+    tn_program program;
+    network *fake;
+} opened_program;
 
 static tn_status open_network(void *user, const tn_program *program, void **out_network) {
     network *fake = user;
     if (fake->status != TN_OK) return tn_fail(fake->status, "of the test's making");
-    tn_program *copy = malloc(sizeof *copy);
-    assert_non_null(copy);
-    *copy = *program;
+    opened_program *opened = malloc(sizeof *opened);
+    assert_non_null(opened);
+    *opened = (opened_program){*program, fake};
     fake->open++;
-    *out_network = copy;
+    *out_network = opened;
     return TN_OK;
 }
 
-static void close_network(void *user, void *opened) {
-    network *fake = user;
+static void close_network(void *user) {
+    opened_program *opened = user;
+    opened->fake->open--;
     free(opened);
-    fake->open--;
 }
 
-static double time_steps(network *fake, const tn_program *program, double *out_step_ns) {
+static double time_steps(const opened_program *opened, double *out_step_ns) {
+    const tn_program *program = &opened->program;
+    network *fake = opened->fake;
     double sum = 0;
     for (uint32_t i = 0; i < program->step_count; i++) {
         const char *kernel = program->steps[i].kernel;
@@ -41,14 +47,14 @@ static double time_steps(network *fake, const tn_program *program, double *out_s
     return sum;
 }
 
-static tn_status race(void *user, void *const *networks, uint32_t count, double *const *out_step_ns,
+static tn_status race(void *const *networks, uint32_t count, double *const *out_step_ns,
                       bool *out_is_faster) {
-    network *fake = user;
+    network *fake = ((const opened_program *)networks[0])->fake;
     double sums[2] = {0, 0};
     fake->runs++;
     test_clock_ns += (uint64_t)fake->run_ns;
     for (uint32_t i = 0; i < count; i++)
-        sums[i] = time_steps(fake, networks[i], out_step_ns[i]);
+        sums[i] = time_steps(networks[i], out_step_ns[i]);
     *out_is_faster = count == 2 && sums[1] < sums[0];
     return TN_OK;
 }
@@ -66,7 +72,7 @@ static void add_network(graph_test *test, uint64_t plain_ns) {
 }
 
 static tn_status lower_with(build_stage *stage, network *fake, tn_timing_cache *cache) {
-    const tn_lower_runner runner = {open_network, close_network, race, fake};
+    const tn_lower_runner runner = {open_network, fake, close_network, race};
     return stage_lower(stage, (tn_lower_options){.runner = &runner, .cache = cache});
 }
 
