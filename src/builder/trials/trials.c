@@ -168,11 +168,15 @@ static bool recall_one(const tn_lowering *lowering, uint64_t key, double *out_ns
     return true;
 }
 
-/* What a race of two gave; `against` has no key where it was one alone. */
+/* Whether what a race gave is known beyond this build; `against` null: of one alone. */
+static bool is_kept(const trial *against, const trial *tried) {
+    return tried->key != 0 && (!against || against->key != 0);
+}
+
 static bool recall(const tn_lowering *lowering, const trial *against, trial *tried,
                    bool *out_is_faster) {
     double is_faster = 0;
-    if (tried->key == 0) return false;
+    if (!is_kept(against, tried)) return false;
     for (uint32_t i = 0; i < tried->program.step_count; i++)
         if (!recall_one(lowering, tn_hash_add_u64(tried->key, i), &tried->ns[i])) return false;
     if (against && !recall_one(lowering, tn_hash_add_u64(against->key, tried->key), &is_faster))
@@ -184,7 +188,7 @@ static bool recall(const tn_lowering *lowering, const trial *against, trial *tri
 static tn_status keep(const tn_lowering *lowering, const trial *against, const trial *tried,
                       bool is_faster) {
     tn_timing_cache *cache = lowering->options->cache;
-    if (!cache || tried->key == 0) return TN_OK;
+    if (!cache || !is_kept(against, tried)) return TN_OK;
     for (uint32_t i = 0; i < tried->program.step_count; i++)
         TN_TRY(
             tn_timing_cache_set(cache, tn_hash_add_u64(tried->key, i),
