@@ -7,7 +7,7 @@
 #include <tenon/kit/matrix_product.h>
 
 /* Rows from..to-1 of the block of columns that begins at `first`, a multiple of a block's columns;
- * `packed` is that block alone, in place of product->packed, and `ahead` the one that comes next,
+ * `packed` is that block alone, instead of product->packed, and `ahead` the one that comes next,
  * which is fetched into the cache meanwhile; or null. */
 void tn_matrix_block_run(const tn_matrix_product *product, const float *packed, const float *ahead,
                          int64_t first, int64_t from, int64_t to);

@@ -2,6 +2,7 @@
 /* Packing, and bands of sums; see integer_product.h. */
 #include "kit/int8/integer_product.h"
 #include "kit/int8/dot_rows.h"
+#include "kit/math/round_up.h"
 #include <tenon/kit/infer.h>
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -26,10 +27,6 @@ bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, in
                               &out_product->layout);
 }
 
-static uint64_t whole(uint64_t bytes) {
-    return (bytes + 63) / 64 * 64;
-}
-
 int64_t tn_integer_product_elements(const tn_integer_product *product) {
     return product->layout.groups * product->level->dot->group;
 }
@@ -52,7 +49,7 @@ void tn_integer_product_pack(const tn_integer_product *product, const void *b, i
 }
 
 uint64_t tn_integer_product_element_bytes(const tn_integer_product *product) {
-    return whole((uint64_t)tn_integer_product_elements(product) * sizeof(int32_t));
+    return tn_whole_lines((uint64_t)tn_integer_product_elements(product) * sizeof(int32_t));
 }
 
 static tn_status allocate_elements(tn_call *call, const tn_integer_product *product,
@@ -108,17 +105,18 @@ static uint64_t row_bytes(const tn_integer_product *product) {
 uint64_t tn_integer_band_bytes(const tn_integer_product *product) {
     const uint64_t elements = (uint64_t)tn_integer_product_elements(product); /* bounded */
     const uint64_t padded = (uint64_t)product->layout.padded;                 /* below 2^32 */
-    return whole(TN_INTEGER_BAND * row_bytes(product)) + whole(elements) +
-           (TN_INTEGER_BAND + 2) * whole(padded * sizeof(int32_t)) +
-           whole((uint64_t)product->layout.groups * sizeof(int32_t));
+    return tn_whole_lines(TN_INTEGER_BAND * row_bytes(product)) + tn_whole_lines(elements) +
+           (TN_INTEGER_BAND + 2) * tn_whole_lines(padded * sizeof(int32_t)) +
+           tn_whole_lines((uint64_t)product->layout.groups * sizeof(int32_t));
 }
 
 static band_memory lay_out(const tn_integer_product *product, char *scratch) {
-    const uint64_t column_bytes = whole((uint64_t)product->layout.padded * sizeof(int32_t));
+    const uint64_t column_bytes =
+        tn_whole_lines((uint64_t)product->layout.padded * sizeof(int32_t));
     band_memory memory = {.x = scratch};
-    scratch += whole(TN_INTEGER_BAND * row_bytes(product));
+    scratch += tn_whole_lines(TN_INTEGER_BAND * row_bytes(product));
     memory.bytes = (int8_t *)scratch;
-    scratch += whole((uint64_t)tn_integer_product_elements(product));
+    scratch += tn_whole_lines((uint64_t)tn_integer_product_elements(product));
     memory.sums = (int32_t *)(void *)scratch;
     scratch += TN_INTEGER_BAND * column_bytes;
     memory.zeros = (int32_t *)(void *)scratch;
@@ -177,7 +175,8 @@ void tn_integer_band_run(const tn_integer_product *product, tn_integer_band *ban
     const int64_t padding = tn_integer_product_elements(product) - product->depth;
     const uint8_t flip = product->a_is_unsigned ? 0x80 : 0;
     int32_t of_rows[TN_INTEGER_BAND];
-    band->stride = (int64_t)(whole((uint64_t)product->layout.padded * sizeof(int32_t)) / 4);
+    band->stride =
+        (int64_t)(tn_whole_lines((uint64_t)product->layout.padded * sizeof(int32_t)) / 4);
     band->sums = memory.sums;
     const bool has_zeros = read_columns(product, band, &memory);
     for (int64_t r = 0; r < band->rows; r++) {

@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layout and packing of tile_product.h. */
 #include "kit/int8/tile_product.h"
+#include "kit/math/round_up.h"
 
 #include <string.h>
 
 enum { LIMIT = 1 << 17 /* sums of a longer depth might not fit */ };
 
-static int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
-
 bool tn_tile_layout_make(const tn_tile_level *level, int64_t depth, int64_t columns, bool is_packed,
                          tn_tile_layout *out_layout) {
     if (depth < 1 || depth > LIMIT / 2 || columns < 1 || columns > INT32_MAX / LIMIT) return false;
-    const int64_t chunks = divide_up(depth, level->chunk);
+    const int64_t chunks = tn_divide_up(depth, level->chunk);
     if (is_packed && depth % (chunks * 4) != 0) return false;
     *out_layout = (tn_tile_layout){.depth = depth,
                                    .columns = columns,
                                    .chunks = chunks,
                                    .chunk = is_packed ? depth / chunks : level->chunk,
-                                   .blocks = divide_up(columns, TN_TILE_COLUMNS)};
+                                   .blocks = tn_divide_up(columns, TN_TILE_COLUMNS)};
     return true;
 }
 
@@ -42,13 +39,13 @@ void tn_tile_units_cut(const tn_tile_level *level, int64_t rows, int64_t bytes,
     const int64_t block = level->rows, most = MOST / block * block;
     int64_t each = bytes ? COPIED / bytes / block * block : most;
     each = each < block ? block : each > most ? most : each;
-    int64_t units = divide_up(rows, each);
+    int64_t units = tn_divide_up(rows, each);
     if (units % count) { /* as many for each thread */
-        units = divide_up(units, count) * count;
-        each = divide_up(divide_up(rows, units), block) * block;
-        units = divide_up(rows, each);
+        units = tn_divide_up(units, count) * count;
+        each = tn_divide_up(tn_divide_up(rows, units), block) * block;
+        units = tn_divide_up(rows, each);
     }
-    const int64_t columns = units < count ? divide_up(count, units) : 1;
+    const int64_t columns = units < count ? tn_divide_up(count, units) : 1;
     *out_units =
         (tn_tile_units){.rows = each,
                         .row_units = units,

@@ -24,6 +24,12 @@ typedef struct tn_layer {
 
 extern const tn_layer *const tn_layer_table[]; /* null-terminated */
 
+/* An input of a node that is there, and known before a run; else null. */
+static inline const tn_tensor *tn_layer_known_input(const tn_call *call, uint32_t input) {
+    const tn_tensor *tensor = tn_infer_input(call, input);
+    return tensor && tensor->data ? tensor : NULL;
+}
+
 /* A library's `load`: registers all of a null-terminated table. */
 tn_status tn_layers_register(const tn_host *host, tn_library *library,
                              const tn_layer *const *layers);

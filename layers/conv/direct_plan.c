@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layout and tiling of the direct convolution; see direct_plan.h. */
 #include "conv/direct_plan.h"
+#include "kit/math/round_up.h"
 
 /* The copies of COLUMN_COPIES must stay near the core's second-level cache. */
 #define COLUMN_COPIES_LIMIT_FLOATS (256 * 1024)
@@ -9,10 +10,6 @@
 #define STRIDED_FLOAT_CYCLES 1.5
 /* To begin with a group. */
 #define GROUP_CYCLES 300
-
-static int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
 
 /* Cycles a tap of a tile: two multiply-adds a cycle, four to cover their latency; a load that
  * crosses a cache line costs about two and a half, a broadcast half a cycle (measured on Zen 5,
@@ -26,7 +23,7 @@ static double tile_cycles(int64_t vectors, int64_t channels, double load_cycles)
 
 static double run_cycles(int64_t vectors, int64_t tile_vectors, int64_t channels,
                          double load_cycles) {
-    int64_t tiles = divide_up(vectors, tile_vectors);
+    int64_t tiles = tn_divide_up(vectors, tile_vectors);
     int64_t low = vectors / tiles, larger = vectors % tiles;
     return (double)larger * tile_cycles(low + 1, channels, load_cycles) +
            (double)(tiles - larger) * tile_cycles(low, channels, load_cycles);
@@ -60,7 +57,7 @@ static int64_t seen_rows(const tn_conv_geometry *g) {
 /* Cycles of all filters over `vectors` vectors, for a tap. */
 static double block_cycles(const tn_direct_level *level, const tn_conv_geometry *g, int64_t block,
                            int64_t vectors, double load_cycles) {
-    const int64_t blocks = divide_up(g->filters, block), small = g->filters / blocks,
+    const int64_t blocks = tn_divide_up(g->filters, block), small = g->filters / blocks,
                   larger = g->filters % blocks;
     double cycles = (double)(blocks - larger) *
                     run_cycles(vectors, level->maximum_vectors[small - 1], small, load_cycles);
@@ -79,11 +76,11 @@ static double layout_cycles(const tn_direct_level *level, const tn_conv_geometry
     const double columns = (double)(g->channels * g->kernel_width);
     if (layout == TN_DIRECT_LINE_BUFFER)
         return columns * (double)seen_rows(g) *
-               block_cycles(level, g, block, divide_up(g->out_width, level->lanes),
+               block_cycles(level, g, block, tn_divide_up(g->out_width, level->lanes),
                             crossing_cycles);
     return columns * (double)g->kernel_height *
-               block_cycles(level, g, block, divide_up(g->out_width * g->out_height, level->lanes),
-                            1.0) +
+               block_cycles(level, g, block,
+                            tn_divide_up(g->out_width * g->out_height, level->lanes), 1.0) +
            (double)column_copies_floats(g) * COPIED_FLOAT_CYCLES;
 }
 
@@ -152,7 +149,7 @@ static void plan_line_buffer(tn_direct_plan *plan, uint32_t lanes, uint32_t thre
     int64_t span =
         (g->out_width - 1) * g->stride_width + (g->kernel_width - 1) * g->dilation_width + 1;
     plan->positions = g->out_width;
-    plan->phase_floats = divide_up(span, g->stride_width) + lanes;
+    plan->phase_floats = tn_divide_up(span, g->stride_width) + lanes;
     plan->row_floats = plan->phase_floats * g->stride_width;
     plan->slots = (g->kernel_height - 1) * g->dilation_height + 1;
     plan->copy_floats = plan->slots * g->channels * plan->row_floats;
@@ -181,7 +178,7 @@ bool tn_direct_plan_make(const tn_direct_level *level, const tn_conv_geometry *g
         plan.table_count = 2;
         plan.copies = threads;
     }
-    plan.copy_floats = divide_up(plan.copy_floats + TN_DIRECT_VECTORS * level->lanes, 16) * 16;
+    plan.copy_floats = tn_divide_up(plan.copy_floats + TN_DIRECT_VECTORS * level->lanes, 16) * 16;
     int64_t reach =
         plan.layout == TN_DIRECT_POINTWISE ? g->channels * plan.positions : plan.copy_floats;
     if (reach > INT32_MAX || plan.taps > INT32_MAX / 4) return false;
@@ -242,8 +239,8 @@ void tn_direct_plan_rows(const tn_conv_geometry *g, int64_t first, int64_t last,
                          int64_t *out_end) {
     const int64_t above = g->pad_top - last * g->stride_height;
     const int64_t below = g->in_height + g->pad_top - first * g->stride_height;
-    int64_t begin = above > 0 ? divide_up(above, g->dilation_height) : 0;
-    int64_t end = below > 0 ? divide_up(below, g->dilation_height) : 0;
+    int64_t begin = above > 0 ? tn_divide_up(above, g->dilation_height) : 0;
+    int64_t end = below > 0 ? tn_divide_up(below, g->dilation_height) : 0;
     if (end > g->kernel_height) end = g->kernel_height;
     if (begin > end) begin = end;
     *out_begin = begin;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layout and bands of the quantised convolution; see int8_plan.h. */
 #include "conv/int8_plan.h"
+#include "kit/math/round_up.h"
 
 /* A band's input stays in the core's second-level cache beside a block's weights. */
 #define BAND_BYTES (192 * 1024)
@@ -10,10 +11,6 @@
 #define LONG_ROW 24
 /* What rounding and storing a vector costs, in products. */
 #define END_COST 10
-
-static int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
 
 static bool multiply(int64_t a, int64_t b, int64_t *out_product) {
     return !__builtin_mul_overflow(a, b, out_product);
@@ -33,19 +30,19 @@ static void cut_bands(tn_int8_plan *plan, int64_t row_bytes, uint32_t threads) {
                         (double)g->out_width * (double)(images > 0 ? images : 1);
     int64_t wanted = threads;
     if (work / THREAD_WORK < (double)wanted) wanted = (int64_t)(work / THREAD_WORK);
-    if (wanted > 1 && images > 0 && images * divide_up(g->out_height, rows) < wanted) {
-        const int64_t each = divide_up(wanted, images);
-        rows = divide_up(g->out_height, each < g->out_height ? each : g->out_height);
+    if (wanted > 1 && images > 0 && images * tn_divide_up(g->out_height, rows) < wanted) {
+        const int64_t each = tn_divide_up(wanted, images);
+        rows = tn_divide_up(g->out_height, each < g->out_height ? each : g->out_height);
     }
-    plan->bands = divide_up(g->out_height, rows);
-    plan->band_rows = divide_up(g->out_height, plan->bands);
+    plan->bands = tn_divide_up(g->out_height, rows);
+    plan->band_rows = tn_divide_up(g->out_height, plan->bands);
 }
 
 /* Vectors' products an output, those of its end among them. */
 static double join_cost(const tn_dot_level *level, const tn_conv_geometry *g, int64_t join) {
     const int64_t width = g->kernel_width + (join - 1) * g->stride_width;
-    const int64_t groups = g->kernel_height * divide_up(width * g->channels, level->group);
-    const int64_t vectors = divide_up(g->filters * join, level->lanes);
+    const int64_t groups = g->kernel_height * tn_divide_up(width * g->channels, level->group);
+    const int64_t vectors = tn_divide_up(g->filters * join, level->lanes);
     return (double)(vectors * (groups + END_COST)) / (double)join;
 }
 
@@ -71,7 +68,7 @@ static void join_outputs(tn_int8_plan *plan, const tn_conv_geometry *g, int64_t 
     joined->filters *= join;
     joined->kernel_width += (join - 1) * g->stride_width;
     joined->stride_width *= join;
-    joined->out_width = divide_up(g->out_width, join);
+    joined->out_width = tn_divide_up(g->out_width, join);
     plan->join = join;
     plan->out_width = g->out_width;
     plan->last_outputs = g->out_width - (joined->out_width - 1) * join;
@@ -90,7 +87,7 @@ bool tn_int8_plan_make(const tn_dot_level *level, const tn_conv_geometry *geomet
         !multiply(g->kernel_height, is_joined ? 1 : g->kernel_width, &plan.runs) ||
         plan.runs > TN_DOT_DEPTH_LIMIT)
         return false;
-    plan.run_groups = divide_up(run_elements, group);
+    plan.run_groups = tn_divide_up(run_elements, group);
     plan.groups = plan.runs * plan.run_groups;
     const int64_t span =
         (g->out_width - 1) * g->stride_width + (g->kernel_width - 1) * g->dilation_width + 1;
@@ -104,7 +101,7 @@ bool tn_int8_plan_make(const tn_dot_level *level, const tn_conv_geometry *geomet
         elements > INT32_MAX - group || plan.band_rows * g->out_width > INT32_MAX)
         return false;
     plan.positions = plan.is_by_row ? g->out_width : plan.band_rows * g->out_width;
-    plan.copy_bytes = divide_up((elements + group) * level->element_bytes, 64) * 64;
+    plan.copy_bytes = tn_divide_up((elements + group) * level->element_bytes, 64) * 64;
     *out_plan = plan;
     return true;
 }

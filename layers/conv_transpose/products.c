@@ -8,6 +8,7 @@
 #include "conv_transpose/conv_transpose.h"
 #include "kit/gemm/matrix_block.h"
 #include "kit/math/element.h"
+#include "kit/math/round_up.h"
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/layer.h"
 #include <tenon/kit/levels.h>
@@ -33,10 +34,6 @@ typedef struct products_run {
     const float *x, *weights, *bias, *zeros;
     float *y, *scratch;
 } products_run;
-
-static int64_t whole(int64_t floats) {
-    return (floats + 15) / 16 * 16;
-}
 
 static bool read_run(tn_call *call, products_run *run) {
     const tn_conv_transpose_params *params = call->params;
@@ -79,7 +76,7 @@ static void transpose_weights(const tn_call *call, const products_run *run, floa
 }
 
 static int64_t weight_floats(const products_run *run) {
-    return whole(run->groups * run->filters * run->taps * run->channels);
+    return tn_whole_vectors(run->groups * run->filters * run->taps * run->channels);
 }
 
 typedef struct pack_job {
@@ -118,7 +115,7 @@ static tn_status products_reshape(tn_call *call) {
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a transposed convolution");
     const int64_t weights = state->weights ? 0 : weight_floats(&run);
-    const int64_t each = whole(run.panel_floats) + run.product_floats;
+    const int64_t each = tn_whole_vectors(run.panel_floats) + run.product_floats;
     call->workspace_bytes =
         (uint64_t)(weights + 2 * CHUNK + each * (int64_t)call->threads) * sizeof(float);
     return TN_OK;
@@ -183,7 +180,7 @@ static void add_tap(const products_run *run, int64_t tap, int64_t first, int64_t
 static void do_chunk(const products_run *run, const float *x, const float *weights, int64_t filters,
                      int64_t first, int64_t count, float *scratch, float *y) {
     const int64_t width = (int64_t)run->level->lanes * run->level->vectors;
-    float *products = scratch + whole(run->panel_floats);
+    float *products = scratch + tn_whole_vectors(run->panel_floats);
     const tn_matrix_product product = {.level = run->level,
                                        .a = weights,
                                        .bias = run->zeros,
@@ -218,8 +215,8 @@ static void do_unit(const products_run *run, int64_t item, int64_t first, int64_
 
 static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const products_run *run = user;
-    float *scratch =
-        run->scratch + (whole(run->panel_floats) + run->product_floats) * (int64_t)thread;
+    float *scratch = run->scratch +
+                     (tn_whole_vectors(run->panel_floats) + run->product_floats) * (int64_t)thread;
     for (int64_t unit = begin; unit < end; unit++) {
         const int64_t first = unit % run->units * run->unit_filters, left = run->filters - first;
         do_unit(run, unit / run->units, first, left < run->unit_filters ? left : run->unit_filters,

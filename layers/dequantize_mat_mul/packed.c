@@ -9,18 +9,14 @@
 #include <tenon/kit/infer.h>
 #include <tenon/kit/matrix_kernel.h>
 
-static const tn_tensor *constant_of(const tn_call *call, uint32_t input) {
-    const tn_tensor *tensor = tn_infer_input(call, input);
-    return tensor && tensor->data ? tensor : NULL;
-}
-
 /* The extents of A may be unknown. */
 static bool read_product(const tn_call *call, tn_matrix_problem *out_problem) {
     const tn_tensor *a = call->inputs[TN_DEQUANTIZE_A], *w = call->inputs[TN_DEQUANTIZE_W];
     const tn_tensor *zero = tn_infer_input(call, TN_DEQUANTIZE_ZERO);
     const tn_tensor *bias = tn_infer_input(call, TN_DEQUANTIZE_BIAS);
-    if (!constant_of(call, TN_DEQUANTIZE_W) || !constant_of(call, TN_DEQUANTIZE_SCALE) ||
-        (zero && !zero->data) || a->rank < 1 || w->rank != 2)
+    if (!tn_layer_known_input(call, TN_DEQUANTIZE_W) ||
+        !tn_layer_known_input(call, TN_DEQUANTIZE_SCALE) || (zero && !zero->data) || a->rank < 1 ||
+        w->rank != 2)
         return false;
     int64_t rows = 1;
     for (uint32_t i = 0; i + 1 < a->rank; i++)

@@ -10,6 +10,7 @@
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/levels.h>
 #include "kit/math/element.h"
+#include "kit/math/round_up.h"
 
 #include <stdio.h>
 
@@ -28,12 +29,8 @@ typedef struct integer_run {
     uint64_t scratch_bytes; /* of a thread: what a band needs, then two numbers a column */
 } integer_run;
 
-static uint64_t whole(uint64_t bytes) {
-    return (bytes + 63) / 64 * 64;
-}
-
 static uint64_t column_bytes(const integer_run *run) {
-    return whole((uint64_t)run->product.layout.padded * sizeof(float));
+    return tn_whole_lines((uint64_t)run->product.layout.padded * sizeof(float));
 }
 
 /* The product that the shapes mean; false: there is nothing to multiply, or it is too large. */
@@ -98,7 +95,7 @@ static tn_status integer_prepare(tn_call *call) {
 static uint64_t packed_bytes(const tn_call *call, const integer_run *run) {
     const integer_state *state = call->state;
     return state->blob ? 0
-                       : whole(tn_dot_layout_bytes(&run->product.layout)) +
+                       : tn_whole_lines(tn_dot_layout_bytes(&run->product.layout)) +
                              tn_integer_product_element_bytes(&run->product);
 }
 
@@ -205,7 +202,7 @@ static tn_status integer_run_products(tn_call *call) {
     run.product.blob = state->blob;
     if (!state->blob) {
         char *blob = call->workspace;
-        void *elements = blob + whole(tn_dot_layout_bytes(&run.product.layout));
+        void *elements = blob + tn_whole_lines(tn_dot_layout_bytes(&run.product.layout));
         tn_integer_product_pack(&run.product, b->data, elements, blob);
         run.product.blob = blob;
     }

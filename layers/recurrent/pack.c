@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packed weights of recurrent layers, in the gates' order of kernels.h. */
 #include "kit/math/element.h"
+#include "kit/math/round_up.h"
 #include "kit/operator/kernel_memory.h"
 #include "recurrent/kernels.h"
 
@@ -68,10 +69,6 @@ typedef struct pack_memory {
     float *ordered, *at;
 } pack_memory;
 
-static int64_t whole(int64_t floats) {
-    return (floats + 15) / 16 * 16;
-}
-
 static tn_status pack(tn_call *call, uint32_t input, const char *what, int64_t direction,
                       pack_job *job, pack_memory *memory, const float **out_packed) {
     char key[48];
@@ -80,7 +77,7 @@ static tn_status pack(tn_call *call, uint32_t input, const char *what, int64_t d
     if (memory->at) {
         pack_ordered(job, memory->ordered, memory->at);
         *out_packed = memory->at;
-        memory->at += whole(floats);
+        memory->at += tn_whole_vectors(floats);
         return TN_OK;
     }
     snprintf(key, sizeof(key), "%s %lld", what, (long long)direction);
@@ -160,15 +157,18 @@ tn_status tn_recurrent_prepare(tn_call *call) {
  * weights that vary: columns in order, then the packed weights of each direction */
 
 static int64_t ordered_floats(const tn_recurrent *node) {
-    return whole(node->columns * (node->depth > node->hidden ? node->depth : node->hidden));
+    return tn_whole_vectors(node->columns *
+                            (node->depth > node->hidden ? node->depth : node->hidden));
 }
 
 int64_t tn_recurrent_packed_floats(const tn_recurrent_level *level, const tn_recurrent *node) {
     const int64_t first = tn_recurrent_first_gates(node) * node->hidden;
-    int64_t each = whole(tn_matrix_packed_floats(level->matrix, node->depth, node->columns)) +
-                   whole(tn_matrix_packed_floats(level->matrix, node->hidden, first));
+    int64_t each =
+        tn_whole_vectors(tn_matrix_packed_floats(level->matrix, node->depth, node->columns)) +
+        tn_whole_vectors(tn_matrix_packed_floats(level->matrix, node->hidden, first));
     if (first < node->columns)
-        each += whole(tn_matrix_packed_floats(level->matrix, node->hidden, node->columns - first));
+        each += tn_whole_vectors(
+            tn_matrix_packed_floats(level->matrix, node->hidden, node->columns - first));
     return ordered_floats(node) + node->directions * each;
 }
 

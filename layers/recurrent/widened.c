@@ -2,6 +2,7 @@
 /* Nodes of 16-bit floats: run.c computes them in 32 bits, from copies in the workspace. Weights are
  * widened where they are packed (pack.c). */
 #include "kit/math/element.h"
+#include "kit/math/round_up.h"
 #include "recurrent/kernels.h"
 #include <tenon/kit/infer.h>
 
@@ -17,12 +18,8 @@ static void list_tensors(tn_recurrent *node, const tn_tensor **inputs[INPUTS],
     memcpy(outputs, written, sizeof(written));
 }
 
-static int64_t whole(int64_t floats) {
-    return (floats + 15) / 16 * 16;
-}
-
 static bool add_tensor(const tn_tensor *tensor, int64_t *floats) {
-    return !tensor || tn_infer_add(*floats, whole(tn_element_count(tensor)), floats);
+    return !tensor || tn_infer_add(*floats, tn_whole_vectors(tn_element_count(tensor)), floats);
 }
 
 bool tn_recurrent_widened_floats(const tn_recurrent *node, int64_t *out_floats) {
@@ -53,7 +50,7 @@ void tn_recurrent_widen(const tn_recurrent_level *level, float *memory, tn_recur
         wide->type = TN_F32;
         wide->data = memory;
         level->cells->load(TN_CELL_F32, from->type, tn_element_count(from), from->data, memory);
-        memory += whole(tn_element_count(from));
+        memory += tn_whole_vectors(tn_element_count(from));
         *inputs[i] = wide++;
     }
     for (int i = 0; i < TN_RECURRENT_OUTPUTS; i++) {
@@ -62,7 +59,7 @@ void tn_recurrent_widen(const tn_recurrent_level *level, float *memory, tn_recur
         *wide = *to;
         wide->type = TN_F32;
         wide->data = memory;
-        memory += whole(tn_element_count(to));
+        memory += tn_whole_vectors(tn_element_count(to));
         *outputs[i] = wide++;
     }
 }

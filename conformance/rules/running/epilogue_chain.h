@@ -12,7 +12,7 @@
 typedef struct tn_epilogue_chain {
     const tn_test *test;
     tn_subject *subject;
-    bool is_large; /* operands within 96 in place of 2 */
+    bool is_large; /* operands within 96 instead of 2 */
     uint32_t count;
     tn_chain_step steps[TN_PROBE_STEPS]; /* with `operand` as the chain has it */
 } tn_epilogue_chain;

@@ -6,6 +6,7 @@
  * product_int8_tactics.h.
  */
 #include "kit/cuda/gemm/product_int8_tactics.h"
+#include "kit/math/round_up.h"
 
 enum { MULTIPROCESSORS = 132, SHARED_BYTES = 227 * 1024, MOST_BLOCKS = 12, MOST_STAGES = 5 };
 
@@ -22,10 +23,6 @@ static const struct {
     int64_t rows, columns;
 } tiles[TN_CUDA_INT8_TILES] = {{32, 32}, {64, 32}, {64, 64}};
 
-static int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
-
 static double larger(double a, double b) {
     return a > b ? a : b;
 }
@@ -33,14 +30,15 @@ static double larger(double a, double b) {
 /* What a multiprocessor takes that has its share of the blocks, so many at once. */
 static double estimate(const tn_cuda_product *product, tn_cuda_int8_tactic tactic) {
     const int64_t rows = tiles[tactic.tile].rows, columns = tiles[tactic.tile].columns;
-    const int64_t steps = divide_up(divide_up(product->depth, TN_CUDA_INT8_DEPTH), tactic.splits);
+    const int64_t steps =
+        tn_divide_up(tn_divide_up(product->depth, TN_CUDA_INT8_DEPTH), tactic.splits);
     const int64_t stages = steps < MOST_STAGES ? steps : MOST_STAGES;
     const int64_t blocks =
-        divide_up(product->rows, rows) * divide_up(product->columns, columns) * tactic.splits;
+        tn_divide_up(product->rows, rows) * tn_divide_up(product->columns, columns) * tactic.splits;
     int64_t at_once = SHARED_BYTES / (stages * (rows + columns) * TN_CUDA_INT8_LINE + 1024);
     if (at_once > MOST_BLOCKS) at_once = MOST_BLOCKS;
-    const int64_t each = divide_up(blocks, MULTIPROCESSORS);
-    const int64_t waves = divide_up(each, at_once);
+    const int64_t each = tn_divide_up(blocks, MULTIPROCESSORS);
+    const int64_t waves = tn_divide_up(each, at_once);
     const double depth =
         product->depth < TN_CUDA_INT8_DEPTH ? (double)product->depth : (double)TN_CUDA_INT8_DEPTH;
     const double loaded = (double)(rows + columns) * depth * LOADED_NS;
@@ -66,7 +64,7 @@ static void insert(tn_cuda_int8_tactic *tactics, double *costs, uint32_t *count,
 
 uint32_t tn_cuda_int8_tactics(const tn_cuda_product *product,
                               tn_cuda_int8_tactic tactics[TN_CUDA_INT8_MOST_TACTICS]) {
-    const int64_t steps = divide_up(product->depth, TN_CUDA_INT8_DEPTH);
+    const int64_t steps = tn_divide_up(product->depth, TN_CUDA_INT8_DEPTH);
     double costs[TN_CUDA_INT8_MOST_TACTICS];
     tn_cuda_int8_tactic tactic = {0};
     uint32_t count = 0;

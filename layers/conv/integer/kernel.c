@@ -3,6 +3,7 @@
 #include "conv/integer/run.h"
 #include "conv/kernels.h"
 #include "kit/math/element.h"
+#include "kit/math/round_up.h"
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/layer.h"
 #include <tenon/kit/levels.h>
@@ -14,10 +15,6 @@ typedef struct integer_state {
     const tn_integer_level *level;
     const void *blob; /* null: W varies, or the convolution is depthwise */
 } integer_state;
-
-static uint64_t whole(uint64_t bytes) {
-    return (bytes + 63) / 64 * 64;
-}
 
 /* ----------------------------------------------------------------------------------------------
  * reading a node */
@@ -115,7 +112,7 @@ static void list_elements(const tn_integer_conv *run, int32_t *to) {
 }
 
 static uint64_t element_list_bytes(const tn_integer_conv *run) {
-    return whole((uint64_t)run->layout.groups * run->level->dot->group * sizeof(int32_t));
+    return tn_whole_lines((uint64_t)run->layout.groups * run->level->dot->group * sizeof(int32_t));
 }
 
 static tn_dot_source source_of(const tn_integer_conv *run, int32_t *elements) {
@@ -190,7 +187,7 @@ static tn_status integer_prepare(tn_call *call) {
 
 static char *take(char *base, uint64_t *inout_bytes, uint64_t bytes) {
     char *at = base ? base + *inout_bytes : NULL;
-    *inout_bytes += whole(bytes);
+    *inout_bytes += tn_whole_lines(bytes);
     return at;
 }
 
@@ -216,7 +213,7 @@ static uint64_t set_memory(tn_integer_conv *run, char *base, const void **out_pa
     /* A thread's: first rows of X, later a band. */
     const uint64_t row = (uint64_t)(run->window.input[run->window.rank - 1] * run->channels);
     const uint64_t band = TN_INTEGER_BAND * (uint64_t)run->padded * 5;
-    run->scratch_bytes = whole(row > band ? row : band);
+    run->scratch_bytes = tn_whole_lines(row > band ? row : band);
     run->scratch = take(base, &bytes, run->call->threads * run->scratch_bytes);
     return bytes;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See lines.h. */
 #include "conv/integer/lines.h"
+#include "kit/math/round_up.h"
 
 #include <string.h>
 
@@ -10,10 +11,6 @@ enum {
     ROWS = 400,      /* of a unit, about: its lines stay in the second-level cache */
     LEAST_ACROSS = 6 /* shorter lines are blocks of few rows, each of which reads all weights */
 };
-
-static uint64_t whole(uint64_t bytes) {
-    return (bytes + 63) / 64 * 64;
-}
 
 /* The input's line that row `k` of the kernel sees for a line of the output. */
 static int64_t input_line(const tn_window *window, int64_t line, int64_t k) {
@@ -58,13 +55,13 @@ bool tn_conv_lines_make(const tn_tile_level *level, const tn_window *window, con
 }
 
 static uint64_t table_bytes(const tn_conv_lines *lines) {
-    return whole((uint64_t)lines->count * sizeof(tn_tile_line));
+    return tn_whole_lines((uint64_t)lines->count * sizeof(tn_tile_line));
 }
 
 uint64_t tn_conv_lines_bytes(const tn_conv_lines *lines) {
     const uint64_t copied =
         lines->is_copied ? (uint64_t)(lines_seen(lines) * lines->line_bytes) : 0;
-    return table_bytes(lines) + whole(copied);
+    return table_bytes(lines) + tn_whole_lines(copied);
 }
 
 static void copy_lines(const tn_conv_lines *lines, const uint8_t *image, int64_t first,

@@ -9,6 +9,7 @@
 #include "conv/integer/lines.h"
 #include "conv/kernels.h"
 #include "kit/int8/tile_product.h"
+#include "kit/math/round_up.h"
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/layer.h"
 
@@ -44,17 +45,12 @@ typedef struct tiles_run {
 /* ----------------------------------------------------------------------------------------------
  * reading a node */
 
-static const tn_tensor *constant_of(const tn_call *call, uint32_t input) {
-    const tn_tensor *tensor = tn_infer_input(call, input);
-    return tensor && tensor->data ? tensor : NULL;
-}
-
 static bool are_constant(const tn_call *call, const tn_conv_inputs *inputs) {
     const uint32_t needed[] = {inputs->w,       inputs->x_scale, inputs->x_zero,
                                inputs->w_scale, inputs->y_scale, inputs->y_zero};
     for (size_t i = 0; i < TN_COUNT(needed); i++)
-        if (!constant_of(call, needed[i])) return false;
-    return !tn_infer_input(call, inputs->bias) || constant_of(call, inputs->bias);
+        if (!tn_layer_known_input(call, needed[i])) return false;
+    return !tn_infer_input(call, inputs->bias) || tn_layer_known_input(call, inputs->bias);
 }
 
 static bool is_zero(const tn_tensor *tensor) {
@@ -79,10 +75,6 @@ static bool is_element(const tn_window *window) {
 
 static bool is_single_tap(const tn_window *window) {
     return window->kernel[0] == 1 && window->kernel[1] == 1;
-}
-
-static int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
 }
 
 static bool read_run(tn_call *call, tiles_run *run) {
@@ -117,7 +109,7 @@ static bool read_run(tn_call *call, tiles_run *run) {
                       call->threads, &run->units);
     if (run->is_by_lines) {
         const int64_t count = run->lines.images * run->lines.units, threads = call->threads;
-        const int64_t columns = count < threads ? divide_up(threads, count) : 1;
+        const int64_t columns = count < threads ? tn_divide_up(threads, count) : 1;
         run->units = (tn_tile_units){
             .rows = run->lines.count * window->output[1],
             .row_units = count,
@@ -146,7 +138,7 @@ static bool is_finite_sum(const tn_call *call, const tn_conv_inputs *inputs) {
 static tn_status tiles_accepts(tn_call *call) {
     const tn_conv_inputs *inputs = tn_conv_inputs_of(call);
     tiles_run run;
-    return are_constant(call, inputs) && is_zero(constant_of(call, inputs->w_zero)) &&
+    return are_constant(call, inputs) && is_zero(tn_layer_known_input(call, inputs->w_zero)) &&
                    read_run(call, &run) && has_factors(&run) && is_finite_sum(call, inputs)
                ? TN_OK
                : TN_ERROR_UNSUPPORTED;
@@ -296,7 +288,7 @@ static int64_t read_rows(const tiles_run *run, int64_t unit, uint8_t *scratch,
     } else {
         gather(run, first, count, scratch);
         product->a = scratch;
-        product->readable = divide_up(count, level->least_rows) * level->least_rows;
+        product->readable = tn_divide_up(count, level->least_rows) * level->least_rows;
     }
     return first;
 }

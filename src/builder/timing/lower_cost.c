@@ -163,7 +163,7 @@ static bool is_unsuited(const tn_lower_node *node, const tn_candidate *candidate
 
 /* Of work on weights, by the format that a candidate writes: vectors of channels are faster than
  * vectors of pixels, but for the channels that fill them up, of the input as of the output. What a
- * kernel says of its own vectors of pixels counts in place of what is known of all. */
+ * kernel says of its own vectors of pixels counts instead of what is known of all. */
 static double format_factor(const tn_lowering *lowering, uint32_t index,
                             const tn_candidate *candidate) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
