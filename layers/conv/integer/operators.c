@@ -262,6 +262,13 @@ static const tn_port q_linear_conv_add_ports[] = {
 };
 static const tn_port q_linear_conv_outputs[] = {
     TN_PORT("y", "T3", 0, "batch, filters, spatial axes")};
+/* Weights, scales and zero points are constants where there is such a node. */
+#define WEIGHTS_2                                                                                  \
+    "w=i8[4,2,1,1]{1,-2,3,4,-50,6,70,8} w_scale=f32[4]{0.011,0.02,0.03,0.017} "                    \
+    "w_zero_point=i8[]{0} y_scale=f32[]{1.7} "
+#define X_OF(type, zero)                                                                           \
+    "| x=" type "[2,4,3,5] x_scale=f32[]{0.9} x_zero_point=" type "[]{" zero "} "
+#define SUMS "B=i32[4]{100,-900,3,4000}"
 static const char *const q_linear_conv_cases[] = {
     ("| x=u8[1,1,2,3]{255,174,162,25,203,168} x_scale=f32[]{0.00369} x_zero_point=u8[]{132} "
      "w=u8[1,1,1,1]{0} w_scale=f32[1]{0.00173} w_zero_point=u8[1]{255} y_scale=f32[]{0.00162} "
@@ -280,22 +287,20 @@ static const char *const q_linear_conv_cases[] = {
     ("pads=[1,1,1,1] | x=u8[1,24,14,14] x_scale=f32[]{0.02} x_zero_point=u8[]{128} "
      "w=i8[40,24,3,3] w_scale=f32[]{0.01} w_zero_point=i8[]{0} y_scale=f32[]{3} "
      "y_zero_point=u8[]{128} B=i32[40]"),
+    /* With groups, which tiles have not: others' kernels are tried on every processor. */
+    "group=2 " X_OF("u8", "0") WEIGHTS_2 "y_zero_point=u8[]{131} " SUMS,
+    "group=2 " X_OF("u8", "120") WEIGHTS_2 "y_zero_point=i8[]{-3} " SUMS,
+    "group=2 " X_OF("i8", "0") WEIGHTS_2 "y_zero_point=u8[]{100} " SUMS,
+    "group=2 " X_OF("i8", "-5") WEIGHTS_2 "y_zero_point=i8[]{0} " SUMS,
 };
 
 static const tn_port q_linear_conv_add_outputs[] = {
     TN_PORT("s", "T3", 0, "the sums in steps of s_scale")};
-/* Weights, scales and zero points are constants where there is such a node. */
 #define WEIGHTS_4                                                                                  \
     "w=i8[4,4,1,1]{1,-2,3,4,-50,6,70,8,9,10,-110,12,13,127,-15,16} "                               \
     "w_scale=f32[4]{0.011,0.02,0.03,0.017} w_zero_point=i8[]{0} y_scale=f32[]{1.7} "
-#define WEIGHTS_2                                                                                  \
-    "w=i8[4,2,1,1]{1,-2,3,4,-50,6,70,8} w_scale=f32[4]{0.011,0.02,0.03,0.017} "                    \
-    "w_zero_point=i8[]{0} y_scale=f32[]{1.7} "
 #define ADDED(type)                                                                                \
-    "B=i32[4]{100,-900,3,4000} z=" type "[2,4,3,5] z_scale=f32[]{1.3} z_zero_point=" type          \
-    "[]{7} s_scale=f32[]{1.9}"
-#define X_OF(type, zero)                                                                           \
-    "| x=" type "[2,4,3,5] x_scale=f32[]{0.9} x_zero_point=" type "[]{" zero "} "
+    SUMS " z=" type "[2,4,3,5] z_scale=f32[]{1.3} z_zero_point=" type "[]{7} s_scale=f32[]{1.9}"
 static const char *const q_linear_conv_add_cases[] = {
     ("| x=u8[1,1,1,2]{1,3} x_scale=f32[]{1} x_zero_point=u8[]{0} w=i8[1,1,1,1]{4} "
      "w_scale=f32[]{1} w_zero_point=i8[]{0} y_scale=f32[]{2} y_zero_point=u8[]{1} "
