@@ -32,6 +32,11 @@ if(TENON_BUILD_FUZZERS)
     target_compile_options(tenon_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# For what the core is linked from: no unwind tables, a twelfth of it (docs/decisions/no-unwind-tables.md), and a section for each
+# function, so that those which nothing uses are left out.
+set(tenon_small $<$<CONFIG:Release>:-fno-asynchronous-unwind-tables> $<$<CONFIG:Release>:-fno-unwind-tables>
+    -ffunction-sections -fdata-sections)
+
 # Relative relocations, of which the tables of operators have many, as a bitmap: a tenth of the library, and less to do at a start.
 # Where the loader knows them (glibc 2.36).
 option(TENON_PORTABLE "Need nothing of the C library that glibc 2.34 does not have, for binaries that go elsewhere" OFF)

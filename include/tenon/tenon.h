@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All of the C interface. Layers need tenon/plugin.h alone. */
+/* All of the C interface. Layers need tenon/plugin.h alone. No callback may let out a C++ exception
+ * or a longjmp: the core has no tables to unwind by (tenon.hpp passes exceptions around it). */
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
 
