@@ -4,7 +4,8 @@
 
 Builds ResNet-18 and MobileNetV2 (random weights) again and again, without a timing cache, beside a process for each core that computes
 half of the time in slices of 10 to 100 ms. Then the load stops, and all plans that differ are timed by the first program in interleaved
-rounds. A plan's time is the least of its rounds. Prints for each build the seconds that it took, its plan's time, the nodes that stayed
+rounds. A plan's time is the least of its rounds; where a virtual machine's neighbours
+disturb, the medians say more. Prints for each build the seconds that it took, its plan's time, the nodes that stayed
 beside a kernel that could absorb them, and which kernels differ between builds; then the slowest plan over the best one. With a baseline
 both programs build alternately and all plans of both are timed in the same rounds. --output FILE.md writes the page for bench/results.
 Needs onnx and numpy (.venv has them after `make test`)."""
@@ -218,8 +219,9 @@ def show_builds(page, sides, times):
 def show_sums(page, sides, times):
     best = min(least for least, _ in times.values())
     for side, builds in sides.items():
-        own = [times[build.choice][0] for build in builds]
-        page.add(f"- {side}: slowest / best of its plans **{max(own) / min(own):.3f}**, slowest / best of all {max(own) / best:.3f}, "
+        own, medians = zip(*(times[build.choice] for build in builds))
+        page.add(f"- {side}: slowest / best of its plans **{max(own) / min(own):.3f}** (by medians {max(medians) / min(medians):.3f}), "
+                 f"slowest / best of all {max(own) / best:.3f}, "
                  f"{len({build.choice for build in builds})} different plans in {len(builds)} builds, "
                  f"{statistics.mean(build.seconds for build in builds):.1f} s a build")
         for name, taken in differing(builds).items():

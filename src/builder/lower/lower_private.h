@@ -78,7 +78,10 @@ double tn_lower_blocked_factor(const tn_graph *graph, const tn_inference *optimu
 bool tn_lower_is_worth_loading(double cost, double without_cost);
 /* The costs of all candidates: measured, or estimated. */
 tn_status tn_lower_costs(tn_lowering *lowering);
-/* Nanoseconds of a conversion of a tensor, from a storage to another. */
+/* Nanoseconds of a conversion of a tensor, from a storage to another: by what it moves, and
+ * measured where timing can. */
+double tn_lower_estimate_reformat(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
+                                  tn_storage to);
 tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
                                  tn_storage to, double *out_cost, bool *out_is_measured);
 /* The costs of a node's candidates for the choice: as measured, but for those that are equal within
@@ -106,8 +109,8 @@ tn_status tn_lower_try(tn_lowering *lowering, uint32_t *choice);
  * is, by what ran so far. */
 double tn_lower_trials_cost(const tn_lowering *lowering, uint32_t node, size_t candidate,
                             double cost);
-double tn_lower_trials_reformat_cost(const tn_lowering *lowering, tn_tensor_id tensor,
-                                     uint32_t from, uint32_t to, double cost);
+tn_status tn_lower_trials_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, uint32_t from,
+                                        uint32_t to, double *out_cost);
 /* --- lower_problem.c --- */
 /* A candidate for each node, TN_CHOOSE_NONE for absorbed ones. */
 tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice);

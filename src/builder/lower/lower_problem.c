@@ -183,13 +183,9 @@ static tn_status price_conversions(tn_lowering *lowering, const tn_choose_proble
     for (uint32_t t = 0; t < problem->tensor_count; t++)
         for (uint32_t from = 0; from < storages; from++)
             for (uint32_t to = 0; to < storages; to++) {
-                bool is_measured = false;
                 double *cost = &costs[(t * storages + from) * storages + to];
                 if (from == to || !(written[t] & 1u << from) || !(read[t] & 1u << to)) continue;
-                TN_TRY(tn_lower_reformat_cost(lowering, t, tn_lower_storage_at(lowering, from),
-                                              tn_lower_storage_at(lowering, to), cost,
-                                              &is_measured));
-                *cost = tn_lower_trials_reformat_cost(lowering, t, from, to, *cost);
+                TN_TRY(tn_lower_trials_reformat_cost(lowering, t, from, to, cost));
             }
     return TN_OK;
 }

@@ -307,13 +307,18 @@ double tn_lower_estimate(const tn_lowering *lowering, uint32_t index,
                : ns;
 }
 
-tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
-                                 tn_storage to, double *out_cost, bool *out_is_measured) {
+double tn_lower_estimate_reformat(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
+                                  tn_storage to) {
     const double bytes = bytes_of(lowering, tensor, from) + bytes_of(lowering, tensor, to);
     const tn_timing_rate *rate = from.space != to.space          ? &lowering->rates->transfer
                                  : from.space == TN_SPACE_DEVICE ? &lowering->rates->device
                                                                  : &lowering->rates->host;
-    *out_cost = step_ns(rate, bytes, 0);
+    return step_ns(rate, bytes, 0);
+}
+
+tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
+                                 tn_storage to, double *out_cost, bool *out_is_measured) {
+    *out_cost = tn_lower_estimate_reformat(lowering, tensor, from, to);
     if (!lowering->timing) {
         *out_is_measured = false;
         return TN_OK;

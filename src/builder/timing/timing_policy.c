@@ -48,8 +48,8 @@ const struct tn_timing_policy tn_timing_policy = {
     /* Of the tensors of all candidates that are open at once: little of a machine's memory. */
     .open_bytes = (uint64_t)512 << 20,
     /* Networks that are run whole, and what is kept of the time for them. */
-    .most_trials = 8,
-    .trials_share = 0.15,
+    .most_trials = 16,
+    .trials_share = 0.35,
     /* Of one network: so many runs at least, until the two shortest agree, but no longer. A load
      * that comes and goes by tenths of a second spares some of them. */
     .trial_ns = 300e6,

@@ -5,7 +5,8 @@
  * that it runs on; in a network they were written by other steps, in part by other cores, and its
  * weights have left the nearest caches. What a step took in a network is known of what ran. Others
  * of its node are thought to take as much longer in the network as that one did, less a little, so
- * that those that are nearly as good run, too; the last choice goes without that.
+ * that those that are nearly as good run, too; the last choice goes without that. The second
+ * network is what estimates would choose: where a load disturbed the times, all builds have that.
  */
 #include "base/hash.h"
 #include "base/status.h"
@@ -13,6 +14,7 @@
 #include "builder/lower/lower_candidates.h"
 #include "builder/lower/lower_facts.h"
 #include "builder/lower/lower_storages.h"
+#include "builder/timing/lower_compare.h"
 #include "builder/timing/timing.h"
 #include "builder/timing/timing_cache.h"
 #include "builder/timing/timing_policy.h"
@@ -29,13 +31,19 @@ typedef struct trial {
     double *ns;    /* by step; 0: it does not run */
 } trial;
 
+/* What steps that ran took alone, and in a network. */
+typedef struct sums {
+    double isolated, in_place;
+} sums;
+
 /* What is known of networks that ran; 0: nothing. */
 struct tn_lower_trials {
     double **ns;       /* by node and candidate */
     double *ratios;    /* by node: what one took in a network over what it took alone, the least */
     double *reformats; /* [tensor][from][to], as the choice's problem has them */
-    double all_isolated, all_in_place;
+    sums kernels, conversions;
     double eagerness; /* of the cost of what did not run yet */
+    bool is_by_estimates;
     trial best;       /* of those that ran */
     uint32_t *chosen; /* the choices that ran, one after the other */
     uint32_t count;
@@ -47,13 +55,19 @@ static double ratio_of(double in_place, double isolated) {
     return isolated > 0 && in_place > 0 ? in_place / isolated : 0;
 }
 
+static double ratio_of_all(const sums *known) {
+    return ratio_of(known->in_place, known->isolated);
+}
+
 double tn_lower_trials_cost(const tn_lowering *lowering, uint32_t node, size_t candidate,
                             double cost) {
     const struct tn_lower_trials *trials = lowering->trials;
     if (!trials || trials->count == 0) return cost;
+    if (trials->is_by_estimates)
+        return tn_lower_estimate(lowering, node, &lowering->nodes[node].candidates[candidate]);
     if (trials->ns[node][candidate] > 0) return trials->ns[node][candidate];
     double ratio = trials->ratios[node];
-    if (ratio == 0) ratio = ratio_of(trials->all_in_place, trials->all_isolated);
+    if (ratio == 0) ratio = ratio_of_all(&trials->kernels);
     return ratio == 0 ? cost : cost * ratio * trials->eagerness;
 }
 
@@ -63,14 +77,27 @@ static size_t reformat_at(const tn_lowering *lowering, tn_tensor_id tensor, uint
     return (tensor * storages + from) * storages + to;
 }
 
-double tn_lower_trials_reformat_cost(const tn_lowering *lowering, tn_tensor_id tensor,
-                                     uint32_t from, uint32_t to, double cost) {
+tn_status tn_lower_trials_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, uint32_t from,
+                                        uint32_t to, double *out_cost) {
     const struct tn_lower_trials *trials = lowering->trials;
-    if (!trials || trials->count == 0) return cost;
+    const tn_storage storages[2] = {tn_lower_storage_at(lowering, from),
+                                    tn_lower_storage_at(lowering, to)};
+    bool is_measured = false;
+    if (trials && trials->is_by_estimates) {
+        *out_cost = tn_lower_estimate_reformat(lowering, tensor, storages[0], storages[1]);
+        return TN_OK;
+    }
+    TN_TRY(
+        tn_lower_reformat_cost(lowering, tensor, storages[0], storages[1], out_cost, &is_measured));
+    if (!trials || trials->count == 0) return TN_OK;
     const double known = trials->reformats[reformat_at(lowering, tensor, from, to)];
-    if (known > 0) return known;
-    const double ratio = ratio_of(trials->all_in_place, trials->all_isolated);
-    return ratio == 0 ? cost : cost * ratio;
+    double ratio = ratio_of_all(&trials->conversions);
+    if (ratio == 0) ratio = ratio_of_all(&trials->kernels);
+    if (known > 0)
+        *out_cost = known;
+    else if (ratio > 0)
+        *out_cost *= ratio;
+    return TN_OK;
 }
 
 /* --- what a program took --- */
@@ -87,42 +114,52 @@ static tn_storage storage_of(const tn_program_value *value, const tn_lowering *l
     return (tn_storage){value->type == own ? TN_NONE : value->type, value->format, value->space};
 }
 
-static void note_reformat(tn_lowering *lowering, const tn_program *program,
-                          const tn_program_step *step, double ns) {
+/* The least time counts. */
+static void note_ns(double *known, sums *all, double isolated, double ns) {
+    all->isolated += *known > 0 ? 0 : isolated;
+    all->in_place += *known > 0 ? fmin(ns - *known, 0) : ns;
+    if (*known == 0 || ns < *known) *known = ns;
+}
+
+static tn_status note_reformat(tn_lowering *lowering, const tn_program *program,
+                               const tn_program_step *step, double ns) {
     const tn_program_value *from = &program->values[step->inputs[0]],
                            *to = &program->values[step->outputs[0]];
-    const size_t at = reformat_at(lowering, from->tensor,
-                                  tn_lower_storage_number(lowering, storage_of(from, lowering)),
-                                  tn_lower_storage_number(lowering, storage_of(to, lowering)));
-    double *known = &lowering->trials->reformats[at];
-    if (*known == 0 || ns < *known) *known = ns;
+    const tn_storage storages[2] = {storage_of(from, lowering), storage_of(to, lowering)};
+    const size_t at =
+        reformat_at(lowering, from->tensor, tn_lower_storage_number(lowering, storages[0]),
+                    tn_lower_storage_number(lowering, storages[1]));
+    double isolated = 0;
+    bool is_measured = false;
+    TN_TRY(tn_lower_reformat_cost(lowering, from->tensor, storages[0], storages[1], &isolated,
+                                  &is_measured));
+    note_ns(&lowering->trials->reformats[at], &lowering->trials->conversions, isolated, ns);
+    return TN_OK;
 }
 
 static void note_candidate(tn_lowering *lowering, uint32_t node, uint32_t number, double ns) {
     struct tn_lower_trials *trials = lowering->trials;
     const double cost = lowering->nodes[node].candidates[number].cost, ratio = ratio_of(ns, cost);
-    double *known = &trials->ns[node][number];
-    trials->all_isolated += *known > 0 ? 0 : cost;
-    trials->all_in_place += *known > 0 ? fmin(ns - *known, 0) : ns;
-    if (*known == 0 || ns < *known) *known = ns;
+    note_ns(&trials->ns[node][number], &trials->kernels, cost, ns);
     if (ratio > 0 && (trials->ratios[node] == 0 || ratio < trials->ratios[node]))
         trials->ratios[node] = ratio;
 }
 
-static void note_steps(tn_lowering *lowering, const uint32_t *choice, const trial *tried) {
+static tn_status note_steps(tn_lowering *lowering, const uint32_t *choice, const trial *tried) {
     double sum = 0;
     for (uint32_t i = 0; i < tried->program.step_count; i++) {
         const tn_program_step *step = &tried->program.steps[i];
         sum += tried->ns[i];
         if (tried->ns[i] <= 0) continue;
         if (step->node == TN_NO_NODE)
-            note_reformat(lowering, &tried->program, step, tried->ns[i]);
+            TN_TRY(note_reformat(lowering, &tried->program, step, tried->ns[i]));
         else
             note_candidate(lowering, step->node, choice[step->node], tried->ns[i]);
     }
     tn_runtime_log(lowering->graph->runtime, TN_LOG_DEBUG,
                    "trial %u: the steps of the network take %.1f us", lowering->trials->count,
                    sum * 1e-3);
+    return TN_OK;
 }
 
 /* --- the timing cache: a second build with the same one has the same times --- */
@@ -239,6 +276,7 @@ static tn_status run_trial(tn_lowering *lowering, const uint32_t *choice, trial 
     const size_t nodes = lowering->graph->node_count;
     const trial *against = trials->best.arena ? &trials->best : NULL;
     bool is_faster = false;
+    memcpy(trials->chosen + trials->count++ * nodes, choice, nodes * sizeof *choice);
     TN_TRY(prepare(lowering, choice, tried));
     if (!recall(lowering, against, tried, &is_faster)) {
         *out_is_over = tn_timing_now_ns(lowering) >= tn_timing_trials_end_ns(lowering);
@@ -246,8 +284,7 @@ static tn_status run_trial(tn_lowering *lowering, const uint32_t *choice, trial 
         TN_TRY(race(lowering, tried, &is_faster));
         TN_TRY(keep(lowering, against, tried, is_faster));
     }
-    memcpy(trials->chosen + trials->count++ * nodes, choice, nodes * sizeof *choice);
-    note_steps(lowering, choice, tried);
+    TN_TRY(note_steps(lowering, choice, tried));
     if (against && !is_faster) return TN_OK;
     tn_runtime_log(lowering->graph->runtime, TN_LOG_DEBUG, "trial %u is the best so far",
                    trials->count);
@@ -265,8 +302,10 @@ static tn_status try_choice(tn_lowering *lowering, const uint32_t *choice, uint3
     const tn_status status = run_trial(lowering, choice, &tried, best_choice, out_is_over);
     close(lowering, &tried);
     if (status == TN_OK || status == TN_ERROR_MEMORY || status == TN_ERROR_CANCELLED) return status;
-    tn_error_clear(); /* a network that does not take made-up inputs: times alone decide */
-    *out_is_over = true;
+    tn_error_clear();
+    /* The network takes no made-up inputs, and times alone decide; or a kernel that did not run
+     * before fails, which others need not. */
+    *out_is_over = lowering->trials->count == 1;
     return TN_OK;
 }
 
@@ -298,13 +337,27 @@ static tn_status begin_trials(tn_lowering *lowering) {
     return TN_OK;
 }
 
+/* What estimates would choose: the same in each build, whatever else the machine does. */
+static tn_status find_by_estimates(tn_lowering *lowering, uint32_t *next) {
+    struct tn_lower_trials *trials = lowering->trials;
+    trials->is_by_estimates = true;
+    const tn_status status = tn_lower_choose(lowering, next);
+    trials->is_by_estimates = false;
+    return status;
+}
+
 /* The next choice that did not run; false: there is none. */
 static tn_status find_next(tn_lowering *lowering, uint32_t *next, bool *out_is_new) {
     struct tn_lower_trials *trials = lowering->trials;
     const bool is_last = trials->count + 1 == tn_timing_policy.most_trials;
-    const double eagerness[2] = {is_last ? 1 : tn_timing_policy.trial_eagerness, 1};
+    const double eager = tn_timing_policy.trial_eagerness,
+                 eagerness[3] = {is_last ? 1 : eager, 1, eager * eager};
     *out_is_new = false;
-    for (int i = 0; i < 2 && !*out_is_new; i++) {
+    if (trials->count == 1) {
+        TN_TRY(find_by_estimates(lowering, next));
+        *out_is_new = !is_tried(trials, next, lowering->graph->node_count);
+    }
+    for (int i = 0; i < 3 && !*out_is_new; i++) {
         trials->eagerness = eagerness[i];
         TN_TRY(tn_lower_choose(lowering, next));
         *out_is_new = !is_tried(trials, next, lowering->graph->node_count);

@@ -8,6 +8,7 @@ typedef struct network {
     double plain_ns, fused_ns, relu_ns; /* of each step in its network */
     double run_ns;                      /* that a trial takes */
     tn_status status;
+    const char *refused; /* networks with this kernel do not open */
     uint32_t runs, open, plain_runs;
 } network;
 typedef struct opened_program {
@@ -18,6 +19,9 @@ typedef struct opened_program {
 static tn_status open_network(void *user, const tn_program *program, void **out_network) {
     network *fake = user;
     if (fake->status != TN_OK) return tn_fail(fake->status, "of the test's making");
+    for (uint32_t i = 0; i < program->step_count && fake->refused; i++)
+        if (program->steps[i].kernel && strcmp(program->steps[i].kernel, fake->refused) == 0)
+            return tn_fail(TN_ERROR_RANGE, "a kernel of the test's making");
     opened_program *opened = malloc(sizeof *opened);
     assert_non_null(opened);
     *opened = (opened_program){*program, fake};
@@ -105,6 +109,27 @@ static void test_what_is_far_behind_does_not_run(void **state) {
     assert_int_equal(fake.plain_runs, 0);
 }
 
+/* But what estimates choose does. */
+static void test_what_estimates_choose_runs(void **state) {
+    network fake = {.plain_ns = 1000e3, .fused_ns = 100e3, .relu_ns = 1e3};
+    add_network(*state, 1000000);
+    layer_pace_of("mix_fused")->ns = 4000000;
+    assert_true(is_fused(*state, &fake));
+}
+
+static void test_a_network_that_fails_leaves_others(void **state) {
+    graph_test *test = *state;
+    network fake = {.plain_ns = 1000e3, .fused_ns = 100e3, .relu_ns = 1e3, .refused = "mix_fused"};
+    build_stage stage;
+    add_network(test, 1000000);
+    layer_pace_of("mix_c16")->ns = 1001000;
+    stage_infer(&stage, test->graph, NULL);
+    assert_int_equal(lower_with(&stage, &fake, NULL), TN_OK);
+    assert_string_equal(kernel_of(&stage, "mix"), "mix_c16"); /* it takes the others' 1 us */
+    assert_int_equal(fake.open, 0);
+    stage_end(&stage);
+}
+
 static void test_a_network_that_cannot_run_changes_nothing(void **state) {
     network fake = {.status = TN_ERROR_RANGE};
     add_network(*state, 4000000);
@@ -153,6 +178,8 @@ static void test_a_cache_remembers_networks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {BUILD_TEST(test_a_network_overrules_times_alone),
                                        BUILD_TEST(test_what_is_far_behind_does_not_run),
+                                       BUILD_TEST(test_what_estimates_choose_runs),
+                                       BUILD_TEST(test_a_network_that_fails_leaves_others),
                                        BUILD_TEST(test_a_network_that_cannot_run_changes_nothing),
                                        BUILD_TEST(test_no_memory_ends_the_build),
                                        BUILD_TEST(test_trials_end_with_the_time),
