@@ -27,6 +27,13 @@ static tn_profile_input show_profile(const char *name, const tn_plan_profile *pr
                               .maximum_value = profile->maximum_value};
 }
 
+/* What the model does not say of an output, the plan does. */
+static void show_shape(tn_port_info *output, const tn_plan_output *known) {
+    if (output->rank != UINT32_MAX || !known->has_shape) return;
+    output->rank = known->shape.rank;
+    output->extents = known->shape.extents;
+}
+
 tn_status tn_engine_make_ports(const tn_engine_loading *loading) {
     tn_engine *engine = loading->engine;
     const tn_graph *graph = engine->graph;
@@ -57,6 +64,7 @@ tn_status tn_engine_make_ports(const tn_engine_loading *loading) {
         }
         engine->outputs[i].type =
             known ? known->type : engine->program->values[engine->program->output_values[i]].type;
+        show_shape(&engine->outputs[i], &engine->contents.outputs[i]);
     }
     return TN_OK;
 }

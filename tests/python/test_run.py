@@ -201,6 +201,12 @@ class Shapes(unittest.TestCase):
         results["y"][0] = 7
         self.assertEqual((x[0], results["z"][0]), (1, 1))
 
+    def test_shapes_of_outputs_that_the_model_does_not_say(self):
+        for shapes, expected in ({"x": [(1, 3, 8), (2, 3, 8), (4, 3, 8)]}, (None, 8, 3)), ({"x": (2, 3, 8)}, (2, 8, 3)), (None, (None, None, 3)):
+            network = load(model([helper.make_node("Transpose", ["x"], ["y"], perm=[0, 2, 1])], [("x", TensorProto.FLOAT, ("n", 3, "w"))],
+                                 [("y", TensorProto.FLOAT, None)]), shapes=shapes)
+            self.assertEqual(network.outputs[0].shape, expected)
+
     def test_outputs_sized_by_their_data(self):
         network = load(model([helper.make_node("NonZero", ["x"], ["y"])], [("x", TensorProto.FLOAT, ("n",))],
                              [("y", TensorProto.INT64, None)]))
