@@ -209,7 +209,10 @@ class Server(GRPCServer):
 
     def _create_server(self):
         most = self._bounds.max_request_mib * MIB
+        # gRPC core counts a stream until it is freed, also one that was reset: without a bound, streams that are reset at once pile up.
+        # What is beyond max_requests is refused; beyond this a client of one connection waits.
         options = [("grpc.max_receive_message_length", most), ("grpc.max_send_message_length", -1), ("grpc.so_reuseport", 0),
+                   ("grpc.max_concurrent_streams", 2 * self._bounds.max_requests),
                    ("grpc.server_handshake_timeout_ms", int(self._bounds.receive_seconds * 1000))]
         self._server = grpc.aio.server(options=options, maximum_concurrent_rpcs=self._bounds.max_requests)
         methods = handlers_of(Servicer(self._data_plane, self._model_repository_handlers, self._repository), self._bounds.receive_seconds)
