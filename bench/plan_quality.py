@@ -4,10 +4,10 @@
 
 Builds ResNet-18 and MobileNetV2 (random weights) again and again, without a timing cache, beside a process for each core that computes
 half of the time in slices of 10 to 100 ms. Then the load stops, and all plans that differ are timed by the first program in interleaved
-rounds. A plan's time is the least of its rounds; where a virtual machine's neighbours
-disturb, the medians say more. Prints for each build the seconds that it took, its plan's time, the nodes that stayed
-beside a kernel that could absorb them, and which kernels differ between builds; then the slowest plan over the best one. With a baseline
-both programs build alternately and all plans of both are timed in the same rounds. --output FILE.md writes the page for bench/results.
+rounds. A plan's time is the least of its rounds; where a virtual machine's neighbours disturb, the medians say more. Prints for each build
+the seconds that it took, its plan's time, the nodes that stayed beside a kernel that could absorb them, and which kernels differ between
+builds; then the slowest plan over the best one. With a baseline both programs build alternately and all plans of both are timed in the same
+rounds. --output FILE.md writes the page for bench/results.
 Needs onnx and numpy (.venv has them after `make test`)."""
 import argparse
 import collections

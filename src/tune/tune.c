@@ -17,13 +17,15 @@
 
 #include <tenon/engine.h>
 
+#include <math.h>
+
 /* A network that runs to be timed. */
 typedef struct network {
     tn_runtime *runtime;
     tn_engine *engine;
     tn_context *context;
     void **inputs;
-    double runs_ns[TN_TIMING_MOST_TRIAL_RUNS]; /* of one race, the shortest first */
+    double least_ns[2]; /* of the runs of one race, the shortest first */
     uint32_t run_count;
 } network;
 
@@ -55,7 +57,7 @@ static tn_status bind_input(network *opened, uint32_t index) {
     return tn_context_bind_input(opened->context, index, data, bytes);
 }
 
-/* Its first run warms it; then it is profiled. */
+/* Its first run warms it. */
 static tn_status start_network(network *opened, const tn_plan *plan) {
     TN_TRY(tn_engine_load_plan(opened->runtime, plan, NULL, &opened->engine));
     TN_TRY(tn_context_create(opened->engine, &opened->context));
@@ -65,8 +67,7 @@ static tn_status start_network(network *opened, const tn_plan *plan) {
     if (!opened->inputs) return tn_fail_memory("inputs");
     for (uint32_t i = 0; i < count; i++)
         TN_TRY(bind_input(opened, i));
-    TN_TRY(tn_context_run(opened->context));
-    return tn_context_set_profiling(opened->context, true);
+    return tn_context_run(opened->context);
 }
 
 static tn_status open_network(tn_runtime *runtime, const tn_plan *plan, void **out_network) {
@@ -85,22 +86,22 @@ static tn_status run_once(network *opened) {
     const double before_ns = (double)tn_now_ns();
     TN_TRY(tn_context_run(opened->context));
     const double ns = (double)tn_now_ns() - before_ns;
-    uint32_t at = opened->run_count++;
-    for (; at > 0 && opened->runs_ns[at - 1] > ns; at--)
-        opened->runs_ns[at] = opened->runs_ns[at - 1];
-    opened->runs_ns[at] = ns;
+    opened->run_count++;
+    opened->least_ns[1] = fmin(opened->least_ns[1], fmax(opened->least_ns[0], ns));
+    opened->least_ns[0] = fmin(opened->least_ns[0], ns);
     return TN_OK;
 }
 
 /* Whether the two shortest runs agree. */
 static bool is_known(const network *opened) {
     return opened->run_count >= tn_timing_policy.trial_runs &&
-           opened->runs_ns[1] <= opened->runs_ns[0] * (1 + tn_timing_policy.trial_tolerance);
+           opened->least_ns[1] <= opened->least_ns[0] * (1 + tn_timing_policy.trial_tolerance);
 }
 
 /* Begins its profile anew: the networks of a race run equally often. */
 static tn_status begin_race(network *opened) {
     opened->run_count = 0;
+    opened->least_ns[0] = opened->least_ns[1] = INFINITY;
     TN_TRY(tn_context_set_profiling(opened->context, false));
     return tn_context_set_profiling(opened->context, true);
 }
@@ -129,7 +130,7 @@ static tn_status race(void *const *networks, uint32_t count, double *const *out_
         for (uint32_t i = 0; i < count; i++)
             TN_TRY(run_once(raced[(i + round) % count]));
         is_over = (is_known(raced[0]) && is_known(raced[count - 1])) ||
-                  round + 1 == TN_TIMING_MOST_TRIAL_RUNS ||
+                  round + 1 == tn_timing_policy.trial_most_runs ||
                   (round > 0 && (double)tn_now_ns() >= end_ns);
     }
     for (uint32_t i = 0; i < count; i++)

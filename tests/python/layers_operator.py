@@ -123,6 +123,7 @@ class Operators(unittest.TestCase):
     def test_what_ends_programs_ends_the_run(self):
         # Programs that a shell starts in the background ignore the signal, as theirs do.
         self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+
         @tenon.operator("Test::Ends")
         def ends(x):
             raise (KeyboardInterrupt if x[0] else SystemExit(3))

@@ -12,8 +12,6 @@
 
 /* Up to so many candidates are open and measured beside each other. */
 #define TN_TIMING_MOST_OPEN 12
-/* Runs of a network in one trial: with those of a microsecond it ends before its time. */
-#define TN_TIMING_MOST_TRIAL_RUNS 400
 
 /* The order: all nodes have their part of a stage before the next one begins. */
 enum {
@@ -67,7 +65,7 @@ struct tn_timing_policy {
     uint32_t most_trials;
     double trials_share;
     double trial_ns;
-    uint32_t trial_runs;
+    uint32_t trial_runs, trial_most_runs;
     double trial_tolerance, trial_gain, trial_eagerness;
     tn_timing_bounds alone, alone_on_device, beside;
     double conversion_enough_ns;

@@ -62,7 +62,7 @@ static double ratio_of_all(const sums *known) {
 double tn_lower_trials_cost(const tn_lowering *lowering, uint32_t node, size_t candidate,
                             double cost) {
     const struct tn_lower_trials *trials = lowering->trials;
-    if (!trials || trials->count == 0) return cost;
+    if (!trials) return cost;
     if (trials->is_by_estimates)
         return tn_lower_estimate(lowering, node, &lowering->nodes[node].candidates[candidate]);
     if (trials->ns[node][candidate] > 0) return trials->ns[node][candidate];
@@ -87,16 +87,13 @@ tn_status tn_lower_trials_reformat_cost(tn_lowering *lowering, tn_tensor_id tens
         *out_cost = tn_lower_estimate_reformat(lowering, tensor, storages[0], storages[1]);
         return TN_OK;
     }
+    *out_cost = trials ? trials->reformats[reformat_at(lowering, tensor, from, to)] : 0;
+    if (*out_cost > 0) return TN_OK;
     TN_TRY(
         tn_lower_reformat_cost(lowering, tensor, storages[0], storages[1], out_cost, &is_measured));
-    if (!trials || trials->count == 0) return TN_OK;
-    const double known = trials->reformats[reformat_at(lowering, tensor, from, to)];
-    double ratio = ratio_of_all(&trials->conversions);
-    if (ratio == 0) ratio = ratio_of_all(&trials->kernels);
-    if (known > 0)
-        *out_cost = known;
-    else if (ratio > 0)
-        *out_cost *= ratio;
+    double ratio = trials ? ratio_of_all(&trials->conversions) : 0;
+    if (trials && ratio == 0) ratio = ratio_of_all(&trials->kernels);
+    if (ratio > 0) *out_cost *= ratio;
     return TN_OK;
 }
 
