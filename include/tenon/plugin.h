@@ -421,7 +421,8 @@ typedef struct tn_linear {
 enum {
     TN_OPERAND_VECTOR = 1,   /* a constant, linear: one element for each index of `axis` of y */
     TN_OPERAND_WHOLE = 2,    /* of y's shape and type, stored as y is */
-    TN_OPERAND_BROADCAST = 3 /* of y's type, stored as y is, or linear and broadcast to y's shape */
+    TN_OPERAND_BROADCAST = 3, /* of y's type, stored as y is, or linear and broadcast to y's shape */
+    TN_OPERAND_CONSTANT = 4   /* a constant, linear, of the shape that the facet has for it */
 };
 typedef struct tn_facet_operand {
     uint32_t input, form; /* of the node; TN_OPERAND_... */

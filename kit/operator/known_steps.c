@@ -62,24 +62,27 @@ static bool read_inputs(const tn_step *step, uint32_t before, tn_known_step *out
 }
 
 bool tn_known_steps_read(const tn_call *call, tn_known_steps *out_steps) {
+    uint32_t first = 0;
     out_steps->count = 0;
-    if (call->step_count > TN_KNOWN_STEPS_LIMIT) return false;
-    for (uint32_t i = 0; i < call->step_count; i++) {
+    while (first < call->step_count && call->steps[first]->port != 0)
+        first++;
+    if (call->step_count - first > TN_KNOWN_STEPS_LIMIT) return false;
+    for (uint32_t i = first; i < call->step_count; i++) {
         const tn_step *step = call->steps[i];
-        tn_known_step *known = &out_steps->items[i];
+        tn_known_step *known = &out_steps->items[i - first];
         memset(known, 0, sizeof(*known));
         known->kind = kind_of(step->facet);
         known->operand = UINT32_MAX;
         known->type = step->output ? step->output->type : (tn_type)TN_NONE;
         if (!known->kind || step->port != 0 ||
-            !read_inputs(step, i == 0 ? TN_STEP_VALUE : i - 1, known))
+            !read_inputs(step, i == first ? TN_STEP_VALUE : i - 1, known))
             return false;
         const bool has_operand = known->operand != UINT32_MAX;
         if (known->kind != TN_KNOWN_EXPRESSION && has_operand != (known->kind <= TN_KNOWN_RESIDUAL))
             return false;
         read_what(step, known);
     }
-    out_steps->count = call->step_count;
+    out_steps->count = call->step_count - first;
     return true;
 }
 

@@ -24,5 +24,8 @@ enum { TN_CONV_X = 0, TN_CONV_W = 1, TN_CONV_B = 2 };
 tn_status tn_conv_window(tn_call *call, tn_window *out_window);
 
 tn_status tn_conv_reference(tn_call *call) TN_NOEXCEPT;
+/* tn.linear/1, and tn.convolution/1 of tenon/plugin/before.h. */
+tn_status tn_conv_facet(tn_call *call, uint32_t input, const char *name,
+                        tn_facet *out_facet) TN_NOEXCEPT;
 
 #endif

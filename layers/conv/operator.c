@@ -110,6 +110,7 @@ static const char *const conv_cases[] = {
     "pads=[1,1,1,1] | X=f32[1,64,56,56] W=f32[64,64,3,3] B=f32[64]",
     "pads=[1,0,2,1] strides=[1,2] dilations=[2,1] | X=f32[2,56,9,13] W=f32[44,56,3,2] B=f32[44]",
     "strides=[2,1] | X=f32[3,24,17,15] W=f32[20,24,1,1] B=f32[20]",
+    "| X=f32[2,48,9,7] W=f32[20,48,1,1] B=f32[20]",
     "pads=[1,1,1,1] strides=[2,2] | X=f32[1,160,15,15] W=f32[72,160,3,3]",
     "pads=[1,1] strides=[3] | X=f32[2,80,101] W=f32[36,80,5]",
     /* rows of the kernel that see padding alone, in some output rows or in all of them */
@@ -117,18 +118,6 @@ static const char *const conv_cases[] = {
     "pads=[5,1,4,1] | X=f32[2,8,1,21] W=f32[9,8,3,3] B=f32[9]",
     "pads=[4,2,7,2] strides=[2,1] dilations=[3,2] | X=f32[1,8,5,19] W=f32[9,8,3,3] B=f32[9]",
 };
-
-static tn_status conv_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
-    if (!tn_known_is(name, TN_FACET_LINEAR)) return TN_ERROR_UNSUPPORTED;
-    tn_linear *out_linear = out_facet->what;
-    (void)input;
-    (void)call;
-    out_linear->axis = 1;
-    out_linear->weights = TN_CONV_W;
-    out_linear->weights_axis = 0;
-    out_linear->bias = TN_CONV_B;
-    return TN_OK;
-}
 
 /* Each output takes a filter's taps, each a multiplication and an addition. */
 static tn_status conv_operations(tn_call *call, double *out_operations) {
@@ -150,7 +139,7 @@ static const tn_operator conv_1 = {
     .infer = conv_infer,
     .reference = tn_conv_reference,
     TN_CASES(conv_cases),
-    .facet = conv_facet,
+    .facet = tn_conv_facet,
     .operations = conv_operations,
 };
 

@@ -106,9 +106,9 @@ static bool is_closed(const tn_link *link, const tn_facet *facet) {
         const tn_facet_operand *operand = &facet->operands[i];
         if (operand->input >= node->input_count || operand->input == link->input ||
             node->inputs[operand->input] == TN_NO_TENSOR || operand->form < TN_OPERAND_VECTOR ||
-            operand->form > TN_OPERAND_BROADCAST)
+            operand->form > TN_OPERAND_CONSTANT)
             return false;
-        if (operand->form == TN_OPERAND_VECTOR &&
+        if ((operand->form == TN_OPERAND_VECTOR || operand->form == TN_OPERAND_CONSTANT) &&
             !link->graph->tensors[node->inputs[operand->input]].is_constant)
             return false;
     }
@@ -184,6 +184,7 @@ bool tn_link_is_alike(const tn_facet *a, const tn_facet *b) {
 
 bool tn_link_operand_fits(const tn_facet_operand *operand, const tn_shape *shape,
                           const tn_shape *output) {
+    if (operand->form == TN_OPERAND_CONSTANT) return true;
     if (operand->form == TN_OPERAND_WHOLE) return tn_shape_equal(shape, output);
     if (operand->form == TN_OPERAND_BROADCAST) return tn_shape_is_broadcast(shape, output);
     const int64_t rank = output->rank;

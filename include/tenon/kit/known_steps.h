@@ -46,7 +46,9 @@ typedef struct tn_known_steps {
     tn_known_step items[TN_KNOWN_STEPS_LIMIT];
 } tn_known_steps;
 
-/* False: a step that is none of these, does not read the one before it, or has several operands. */
+/* The steps after the kernel; those before an input (tenon/plugin/before.h), which a kernel that
+ * lists them reads itself, are left out. False: a step that is none of these, does not read the one
+ * before it, or has several operands. */
 bool tn_known_steps_read(const tn_call *call, tn_known_steps *out_steps);
 
 /* --- for operators that describe themselves --- */

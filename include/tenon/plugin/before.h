@@ -40,4 +40,16 @@
  * alone, a uint32_t. */
 #define TN_FACET_CONVERT "tn.convert/1"
 
+/* y = the convolution of x [batch, channels, spatial...] with operand 0, the weights [filters,
+ * channels / groups, kernel...] (CONSTANT), and operand 1, where there is one, added along the
+ * filters (VECTOR). Extents of the 1 to 3 spatial axes; what is past them is 0. */
+#define TN_FACET_CONVOLUTION "tn.convolution/1"
+typedef struct tn_facet_convolution {
+    uint32_t size;
+    uint32_t rank; /* of the window: spatial axes */
+    int32_t groups, filters;
+    int32_t kernel[3], stride[3], dilation[3];
+    int32_t pad_begin[3], pad_end[3];
+} tn_facet_convolution;
+
 #endif

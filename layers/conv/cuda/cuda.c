@@ -6,6 +6,7 @@
 #include "kit/cuda/cudnn/cudnn_conv.h"
 #include "kit/cuda/gemm/product.h"
 #include <tenon/kit/epilogue.h>
+#include <tenon/plugin/before.h>
 
 static const char *const direct_combinations[] = {"f32, f32, f32? -> f32"};
 static const char *const implicit_gemm_combinations[] = {
@@ -55,6 +56,26 @@ OWN_KERNEL(kn2row, 0, "", TN_ACTIVATIONS_1_0,
            "A product for all taps of a row, then shifted sums, on tensor cores; few filters. "
            "Limited by registers.");
 OWN_KERNEL(kn2row_tf32, TN_KERNEL_TF32, "", TN_ACTIVATIONS_1_0, TF32_TEXT "see kn2row.");
+
+static const char *const separable_combinations[] = {"f16:nhwc, f32, f32? -> f16:nhwc",
+                                                     "bf16:nhwc, f32, f32? -> bf16:nhwc"};
+static const tn_kernel separable = {
+    TN_KERNEL_BEGIN("cuda", "", "Conv", "separable", 1,
+                    "A window of 1x1 with the windows of single channels before it, and those of "
+                    "1x1 before these, in one launch on tensor cores. Limited by latency."),
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
+    .absorbs = "@1 " TN_FACET_CONVOLUTION ", @1 " TN_FACET_ACTIVATION
+               "(relu|clip), " TN_FLOAT_ABSORBS("relu|clip"),
+    TN_COMBINATIONS(separable_combinations),
+    .accepts = tn_cuda_separable_accepts,
+    .tactics = tn_cuda_separable_tactics,
+    .prepare = tn_cuda_separable_prepare,
+    .release = tn_cuda_separable_release,
+    .open = tn_cuda_separable_open,
+    .close = tn_cuda_separable_close,
+    .reshape = tn_cuda_separable_reshape,
+    .run = tn_cuda_separable_run,
+};
 
 #if TN_HAS_CUDNN
 TN_CUDNN_CONV_KERNELS("Conv", tn_conv_window, false, "cuDNN's convolution");
@@ -166,6 +187,7 @@ const tn_kernel *const tn_conv_cuda_kernels[] = {&direct,
                                                  &kn2row,
                                                  &kn2row_tf32,
                                                  &implicit_gemm_int8,
+                                                 &separable,
                                                  &gemm_tensor,
                                                  &gemm_tensor_tf32,
 #if TN_HAS_CUDNN

@@ -23,6 +23,16 @@ tn_status tn_cuda_conv_run(tn_call *call) TN_NOEXCEPT;
     .prepare = tn_cuda_conv_prepare, .release = tn_cuda_conv_release, .open = tn_cuda_conv_open,   \
     .close = tn_cuda_conv_close, .reshape = tn_cuda_conv_reshape, .run = tn_cuda_conv_run
 
+/* Those of separable convolutions (cuda_separable_node.cu). */
+tn_status tn_cuda_separable_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_separable_tactics(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_separable_prepare(tn_call *call) TN_NOEXCEPT;
+void tn_cuda_separable_release(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_separable_open(tn_call *call) TN_NOEXCEPT;
+void tn_cuda_separable_close(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_separable_reshape(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_separable_run(tn_call *call) TN_NOEXCEPT;
+
 /* cuda_any.c */
 extern const tn_kernel tn_conv_cuda_any, tn_conv_integer_cuda_any, tn_q_linear_conv_cuda_any;
 

@@ -75,7 +75,7 @@ static bool are_operands_sound(const tn_lowering *lowering, const tn_facet *face
     for (uint32_t i = 0; i < facet->operand_count; i++) {
         const tn_facet_operand *form = &facet->operands[i];
         const tn_tensor_id operand = link->inputs[form->input], output = link->outputs[0];
-        if (form->form != TN_OPERAND_VECTOR &&
+        if ((form->form == TN_OPERAND_WHOLE || form->form == TN_OPERAND_BROADCAST) &&
             lowering->facts->types[operand] != lowering->facts->types[output])
             return false;
         if (!fits_everywhere(lowering, form, operand, output)) return false;

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel of separable convolutions and its tactics; see cuda_separable.h. Limited by latency: a
+ * block goes once through memory, three products and, where it shares its pixels, the sums of its
+ * cluster; but in place of three kernels. Code for compute capability 9.0 alone.
+ */
+#include "conv/cuda/cuda_separable.cuh"
+
+namespace {
+
+enum { MOST_SHARED = 226 * 1024, MOST_PIXELS = 256, TACTICS = 4 };
+
+template <typename T, int STRIDE, bool HAS_EXPAND, bool HAS_WINDOW>
+__global__ void __launch_bounds__(THREADS)
+    separable_kernel(const __grid_constant__ separable_job s) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    extern __shared__ uint4 shared_memory[];
+    char *memory = (char *)shared_memory;
+    int *pixels = (int *)(memory + s.at_pixels);
+    uint32_t column;
+    task at;
+    tn_cuda_start_next();
+    at.channel = (int)blockIdx.x * s.slice;
+    at.channels = min(s.slice, s.middle - at.channel);
+    at.image = (int)blockIdx.z;
+    at.row = (int)tn_divide_rest(blockIdx.y, s.by_tiles_x, &column) * s.height;
+    at.column = (int)column * s.width;
+    copy_weights<HAS_EXPAND, HAS_WINDOW>(s, at, memory);
+    find_pixels(s, at, pixels);
+    __syncthreads();
+    tn_cuda_wait_for_last();
+    if constexpr (HAS_EXPAND)
+        copy_patch(s, at, pixels, 0, s.channels * 2, memory + s.at_x, pitch_of(s.depth));
+    else
+        copy_patch(s, at, pixels, at.channel, at.channels * 2,
+                   memory + (HAS_WINDOW ? s.at_e : s.at_d), pitch_of(s.slice));
+    tn_copy_wait();
+    __syncthreads();
+    if constexpr (HAS_EXPAND) {
+        expand<T>(s, at, memory);
+        __syncthreads();
+    }
+    if constexpr (HAS_WINDOW) {
+        apply_window<T, STRIDE>(s, at, memory);
+        __syncthreads();
+    }
+    int index = (int)(blockIdx.x * THREADS + threadIdx.x);
+    output to = find_output(s, at, index);
+    uint2 residual = load_residual(s, to);
+    project<T>(s, at, memory);
+    if (s.splits > 1)
+        tn_cuda_cluster_sync();
+    else
+        __syncthreads();
+    const int count = s.pixels * (int)s.by_fours.divisor, step = s.splits * THREADS;
+    while (index < count) {
+        finish<T>(s, to, residual, memory);
+        index += step;
+        to = find_output(s, at, index);
+        residual = load_residual(s, to);
+    }
+    if (s.splits > 1) tn_cuda_cluster_sync(); /* the others read this block's sums */
+#endif
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * how the work is cut */
+
+/* Lays out the shared memory; returns its bytes. */
+int64_t lay_out(separable_job *j) {
+    const int64_t of_slice = pitch_of(j->slice), of_depth = pitch_of(j->depth);
+    const int64_t patch = round_up(j->patch_pixels, 16), pixels = round_up(j->pixels, 16);
+    int64_t at = 0;
+    const auto add = [&](int64_t bytes) {
+        const int64_t begin = at;
+        at += bytes;
+        return (int32_t)begin;
+    };
+    j->at_rows = add(j->has_window ? TN_SEPARABLE_ROWS * j->slice * 4 : 0);
+    j->at_bias = add(j->filters * 4);
+    j->at_project = add(round_up(j->filters, COLUMNS) * of_slice);
+    j->at_d = add(pixels * of_slice);
+    j->at_pixels = add(patch * 4);
+    j->at_sums = (int32_t)at;
+    const int64_t sums = at + pixels * sums_pitch(j->filters) * 4;
+    j->at_expand = add(j->has_expand ? round_up(j->slice, COLUMNS) * of_depth : 0);
+    j->at_x = add(j->has_expand ? patch * of_depth : 0);
+    j->at_e = add(j->has_window ? patch * of_slice : 0);
+    return at > sums ? at : sums;
+}
+
+separable_job cut(const tn_cuda_separable *s, const tn_cuda_separable_config *config,
+                  int64_t *out_bytes) {
+    separable_job j = {};
+    (tn_cuda_separable &)j = *s;
+    const int more = s->has_window ? WINDOW - 1 : 0;
+    j.height = config->height, j.width = config->width, j.slice = config->slice;
+    j.splits = (s->middle + j.slice - 1) / j.slice;
+    j.patch_width = (j.width - 1) * s->stride + more + 1;
+    j.patch_pixels = ((j.height - 1) * s->stride + more + 1) * j.patch_width;
+    j.pixels = j.height * j.width;
+    j.tiles_x = (s->out_width + j.width - 1) / j.width;
+    j.by_tiles_x = tn_divider_make((uint32_t)j.tiles_x);
+    j.by_patch_width = tn_divider_make((uint32_t)j.patch_width);
+    j.by_width = tn_divider_make((uint32_t)j.width);
+    j.by_packs = tn_divider_make((uint32_t)(s->has_expand ? s->depth : j.slice) / 8);
+    j.by_fours = tn_divider_make((uint32_t)s->filters / 4);
+    *out_bytes = lay_out(&j);
+    return j;
+}
+
+int64_t tiles_of(const separable_job *j) {
+    return (int64_t)j->tiles_x * ((j->out_height + j->height - 1) / j->height);
+}
+
+int multiprocessors() {
+    int device = 0, major = 0, count = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    return major == 9 ? count : 0;
+}
+
+int64_t quotient(int64_t number, int64_t divisor) {
+    return (number + divisor - 1) / divisor;
+}
+
+/* Cycles that a warp's share of a product takes, about. */
+double cycles_of(int64_t rows, int64_t columns, int64_t depth) {
+    return (double)(quotient(quotient(rows, 16) * quotient(columns, COLUMNS), WARPS) *
+                    (depth / 16)) *
+               40 +
+           100;
+}
+
+/* Cycles that a tactic takes, about, to order tactics by; a negative number: it cannot be done. */
+double cost_of(const tn_cuda_separable *s, const tn_cuda_separable_config *config,
+               int processors) {
+    int64_t bytes;
+    const separable_job j = cut(s, config, &bytes);
+    if (bytes > MOST_SHARED || j.splits > MOST_SPLITS || tiles_of(&j) > 65535) return -1;
+    const int64_t blocks = j.splits * tiles_of(&j) * s->batch;
+    const int64_t each = bytes <= MOST_SHARED / 2 ? 2 : 1;
+    const int64_t waves = quotient(blocks, processors * each);
+    const int64_t loaded = (int64_t)j.patch_pixels * (s->has_expand ? s->depth : j.slice) / 8;
+    double cycles = 700 + 20 * (double)quotient(loaded, THREADS);
+    if (s->has_expand) cycles += cycles_of(j.patch_pixels, j.slice, s->depth);
+    if (s->has_window)
+        cycles += 150 + 200 * (double)quotient(j.width * quotient(j.height, HIGH),
+                                               THREADS / (j.slice / 4));
+    cycles += cycles_of(j.pixels, s->filters, j.slice);
+    cycles += 200 + 60 * (double)quotient((int64_t)j.pixels * s->filters / 4,
+                                          (int64_t)THREADS * j.splits);
+    if (j.splits > 1) cycles += 700 + 30 * j.splits;
+    cycles += (double)(j.slice * ((s->has_expand ? s->depth : 0) + s->filters)) * 0.02;
+    const bool are_pairs = blocks > processors && each == 2;
+    return (double)waves * cycles * (are_pairs ? 1.4 : 1.0);
+}
+
+template <typename T, int STRIDE, bool HAS_EXPAND, bool HAS_WINDOW>
+cudaError_t launch_as(const separable_job &j, int64_t bytes, cudaStream_t stream) {
+    const auto kernel = separable_kernel<T, STRIDE, HAS_EXPAND, HAS_WINDOW>;
+    const cudaError_t error =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (error != cudaSuccess) return error;
+    cudaLaunchAttribute attributes[2] = {};
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim.x = (unsigned int)j.splits;
+    attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
+    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[1].val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned int)j.splits, (unsigned int)tiles_of(&j), (unsigned int)j.batch);
+    config.blockDim = dim3(THREADS);
+    config.dynamicSmemBytes = (size_t)bytes;
+    config.stream = stream;
+    config.attrs = attributes;
+    config.numAttrs = 2;
+    return cudaLaunchKernelEx(&config, kernel, j);
+}
+
+template <typename T>
+cudaError_t launch(const separable_job &j, int64_t bytes, cudaStream_t stream) {
+    if (!j.has_window) return launch_as<T, 1, false, false>(j, bytes, stream);
+    if (j.has_expand)
+        return j.stride == 2 ? launch_as<T, 2, true, true>(j, bytes, stream)
+                             : launch_as<T, 1, true, true>(j, bytes, stream);
+    return j.stride == 2 ? launch_as<T, 2, false, true>(j, bytes, stream)
+                         : launch_as<T, 1, false, true>(j, bytes, stream);
+}
+
+const int32_t heights[] = {1, 2, 3, 4, 5, 7, 8, 14}, widths[] = {4, 7, 8, 14, 16, 28};
+
+} // namespace
+
+extern "C" bool tn_cuda_separable_fits(const tn_cuda_separable *s,
+                                       const tn_cuda_separable_config *config) {
+    return cost_of(s, config, 1) >= 0;
+}
+
+extern "C" bool tn_cuda_separable_choose(const tn_cuda_separable *s, uint32_t index,
+                                         tn_cuda_separable_config *out_config) {
+    const int processors = multiprocessors();
+    double before = -1;
+    if (processors == 0 || index >= (s->has_window ? TACTICS : 1)) return false;
+    for (uint32_t rank = 0; rank <= index; rank++) {
+        double best = -1;
+        for (const int32_t height : heights)
+            for (const int32_t width : widths)
+                for (int32_t splits = 1; splits <= MOST_SPLITS; splits++) {
+                    const tn_cuda_separable_config config = {
+                        height, width, round_up((s->middle + splits - 1) / splits, 16)};
+                    if (height * width > MOST_PIXELS || config.slice > 4 * THREADS) continue;
+                    const double own = cost_of(s, &config, processors);
+                    const double cost = own + 1e-4 * (height * 64 + width + splits * 1024);
+                    if (own < 0 || cost <= before || (best >= 0 && cost >= best)) continue;
+                    best = cost;
+                    *out_config = config;
+                }
+        if (best < 0) return false;
+        before = best;
+    }
+    return true;
+}
+
+extern "C" cudaError_t tn_cuda_separable_launch(const tn_cuda_separable *s,
+                                                const tn_cuda_separable_config *config,
+                                                cudaStream_t stream) {
+    int64_t bytes;
+    const separable_job j = cut(s, config, &bytes);
+    return s->type == TN_F16 ? launch<__half>(j, bytes, stream)
+                             : launch<__nv_bfloat16>(j, bytes, stream);
+}
