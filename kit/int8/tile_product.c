@@ -58,7 +58,8 @@ typedef struct pack_quarter {
     int count;
 } pack_quarter;
 
-/* Element k + 1 is the next one of `inner` that are `stride` apart, or the first of the next run. */
+/* Element k + 1 is the next one of `inner` that are `stride` apart, or the first of the next run.
+ */
 typedef struct pack_cursor {
     int64_t inner, stride;
     int64_t index, run; /* of the next element */

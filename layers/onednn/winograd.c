@@ -33,13 +33,12 @@ tn_status tn_dnnl_pack_winograd(tn_call *call, tn_dnnl_view to, const float *wei
 enum { BLOCK = 16, TAPS = 9, MOST_ALPHA = 6 };
 
 static const float g_of_4[4][3] = {{1, 0, 0}, {0.5f, 0.5f, 0.5f}, {0.5f, -0.5f, 0.5f}, {0, 0, 1}};
-static const float g_of_6[6][3] = {
-    {1.13777777777778f, 0, 0},
-    {-0.688403361344538f, -0.430252100840336f, -0.26890756302521f},
-    {-0.688403361344538f, 0.430252100840336f, -0.26890756302521f},
-    {0.119514472455649f, 0.179271708683473f, 0.26890756302521f},
-    {0.119514472455649f, -0.179271708683473f, 0.26890756302521f},
-    {0, 0, 1}};
+static const float g_of_6[6][3] = {{1.13777777777778f, 0, 0},
+                                   {-0.688403361344538f, -0.430252100840336f, -0.26890756302521f},
+                                   {-0.688403361344538f, 0.430252100840336f, -0.26890756302521f},
+                                   {0.119514472455649f, 0.179271708683473f, 0.26890756302521f},
+                                   {0.119514472455649f, -0.179271708683473f, 0.26890756302521f},
+                                   {0, 0, 1}};
 
 typedef struct winograd_job {
     const dnnl_wino_desc_t *to;
@@ -114,8 +113,8 @@ static bool is_known(tn_dnnl_view to) {
         to->extra.flags != dnnl_memory_extra_flag_none || w->r != 3 || w->oc_block != BLOCK ||
         w->ic_block != BLOCK || w->oc2_block < 1 || w->ic2_block < 1 ||
         w->oc % (BLOCK * w->oc2_block) != 0 || w->ic % (BLOCK * w->ic2_block) != 0 ||
-        w->size != sizeof(float) * (size_t)w->alpha * (size_t)w->alpha * (size_t)w->oc *
-                       (size_t)w->ic)
+        w->size !=
+            sizeof(float) * (size_t)w->alpha * (size_t)w->alpha * (size_t)w->oc * (size_t)w->ic)
         return false;
     return w->wino_format == dnnl_wino_wei_OBaaIBOIio
                ? w->alpha == 6
