@@ -101,8 +101,8 @@ static ssize_t write_some(int descriptor, size_t count, const tn_file_part *part
     return writev(descriptor, vectors, taken);
 }
 
-/* Each piece is on its way to the disk while the next one is copied: fsync then waits for the last
- * ones alone. */
+/* Each piece is being written to the disk while the next one is copied: fsync then waits for the
+ * last ones alone. */
 static tn_status write_all(int descriptor, const char *path, size_t count,
                            const tn_file_part *parts) {
     size_t part = 0, done = 0; /* of that part */
