@@ -12,10 +12,10 @@ if(NOT TENON_SANITIZE AND NOT TENON_BUILD_FUZZERS)
     endif()
 endif()
 
-# gcc's -O3 copies loops for each turn that they may take, an eighth of the levels' code, without a measured gain but in the headers
+# gcc's -O3 copies loops for each turn that they may take, a tenth of the levels' code, without a measured gain but in the headers
 # that are named here (bench/results/2026-11-28-core-size.md).
-set(levels_of_copied_loops "kit/operator/tiles" "kit/resample/separable" "layers/batch_normalization/channels" "layers/fourier/fft"
-    "layers/fourier/rows" "layers/lrn/columns")
+set(levels_of_copied_loops "kit/gemm/matrix" "kit/operator/tiles" "kit/resample/separable" "layers/batch_normalization/channels"
+    "layers/conv/depthwise" "layers/conv/direct" "layers/fourier/fft" "layers/fourier/rows" "layers/lrn/columns")
 set(single_loops_options "")
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     set(single_loops_options -fno-peel-loops -fno-unswitch-loops -fno-split-loops -fno-ipa-cp-clone)
