@@ -51,13 +51,13 @@ if(tenon_packs_relocations)
     target_link_options(tenon_flags INTERFACE -Wl,-z,pack-relative-relocs)
 endif()
 
-# Lowers the release's -O3 for sources (paths from the project's root) that match: what runs once a network, or when something is
-# wrong, need not be fast. Other build types keep their own level.
-function(tenon_optimise level pattern)
+# Lowers the release's -O3 for sources (paths from the project's root) that match, the last call wins: what runs once a network, or
+# when something is wrong, need not be fast. Other build types keep their own level.
+function(tenon_optimise options pattern)
     foreach(source ${ARGN})
         file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
         if(name MATCHES "${pattern}")
-            set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:${level}>)
+            set_property(SOURCE ${source} PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:${options}>")
         endif()
     endforeach()
 endfunction()

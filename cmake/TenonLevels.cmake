@@ -12,6 +12,15 @@ if(NOT TENON_SANITIZE AND NOT TENON_BUILD_FUZZERS)
     endif()
 endif()
 
+# gcc's -O3 copies loops for each turn that they may take, a tenth of the levels' code, without a measured gain but in the headers
+# that are named here (bench/results/2026-11-28-core-size.md).
+set(levels_of_copied_loops "kit/gemm/matrix" "kit/operator/tiles" "kit/resample/separable" "layers/batch_normalization/channels"
+    "layers/conv/depthwise" "layers/conv/direct" "layers/fourier/fft" "layers/fourier/rows" "layers/lrn/columns")
+set(single_loops_options "")
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    set(single_loops_options -fno-peel-loops -fno-unswitch-loops -fno-split-loops -fno-ipa-cp-clone)
+endif()
+
 # Headers of loops that compute what their references do to the last bit: products are rounded before they are added.
 set(levels_of_exact_loops "kit/int8/tile_product" "layers/quantized/rows" "layers/resize/quantized/bytes")
 
@@ -96,6 +105,10 @@ macro(tenon_level_sources variable)
                 if(stem IN_LIST levels_of_short_loops)
                     set_property(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c APPEND PROPERTY COMPILE_OPTIONS
                         ${short_loops_options})
+                endif()
+                if(NOT stem IN_LIST levels_of_copied_loops)
+                    set_property(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c APPEND PROPERTY COMPILE_OPTIONS
+                        ${single_loops_options})
                 endif()
                 if(stem IN_LIST levels_of_exact_loops)
                     set_property(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c APPEND PROPERTY COMPILE_OPTIONS

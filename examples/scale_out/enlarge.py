@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Enlarges a folder of images with a plan, on all nodes of a Ray cluster: as many workers as there are CPUs, a bar for progress. Images whose
-result is there already are left out, so a run that was killed is gone on with by the same command.
+result is there already are left out, so a run that was killed is gone on with by the same command; one at a time writes to RESULTS.
 
     enlarge.py IMAGES RESULTS --plan srcnn.plan [--factor 2] [--address HOST:PORT | --nodes 3 --cpus 1]
 
@@ -18,6 +18,7 @@ and the exit status is 1.
 import argparse
 import contextlib
 import os
+import socket
 import sys
 import time
 
@@ -26,6 +27,7 @@ import ray
 import tenon.ray
 from PIL import Image
 
+PART = ".part"  # ends the name of a result that is being written
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".webp")
 BAR = 30
 FILES_A_BLOCK = 4
@@ -44,9 +46,25 @@ def read(path):
 def write(array, path):
     """Beside the file, then renamed: what is there is whole."""
     pixels = (np.clip(array, 0, 1) * 255 + 0.5).astype(np.uint8).transpose(1, 2, 0)
-    beside = f"{path}.{os.getpid()}.part"
+    beside = f"{path}.{socket.gethostname()}.{os.getpid()}{PART}"
     Image.fromarray(pixels).save(beside, "PNG")
     os.replace(beside, path)
+
+
+def check_names(paths, results):
+    """Ends the program where two images would have one result."""
+    sources = {}
+    for path in paths:
+        first = sources.setdefault(result_of(path, results), path)
+        if first != path:
+            sys.exit(f"{first} and {path} would both be written to {result_of(path, results)}: give one another name")
+
+
+def remove_parts(results):
+    """What workers that were killed had begun to write."""
+    for name in os.listdir(results):
+        if name.endswith(PART):
+            os.remove(os.path.join(results, name))
 
 
 def worker(plan, results, factor):
@@ -67,11 +85,22 @@ def worker(plan, results, factor):
     return Enlarge
 
 
+def started(start, attempts=4):
+    """What `start` starts. Ray gives a node 30 s, which is too little on a machine that does much else."""
+    for _ in range(attempts - 1):
+        try:
+            return start()
+        except Exception as error:
+            if "timed out during startup" not in str(error):
+                raise
+    return start()
+
+
 def start_here(nodes, cpus):
     from ray.cluster_utils import Cluster
-    local = Cluster(initialize_head=True, head_node_args={"num_cpus": cpus, "include_dashboard": False})
+    local = started(lambda: Cluster(initialize_head=True, head_node_args={"num_cpus": cpus, "include_dashboard": False}))
     for _ in range(nodes - 1):
-        local.add_node(num_cpus=cpus)
+        started(lambda: local.add_node(num_cpus=cpus))
     return local
 
 
@@ -120,6 +149,8 @@ def main():
     images, results = os.path.abspath(arguments.images), os.path.abspath(arguments.results)
     os.makedirs(results, exist_ok=True)
     paths = [os.path.join(images, name) for name in sorted(os.listdir(images)) if name.lower().endswith(ENDINGS)]
+    check_names(paths, results)
+    remove_parts(results)
     todo = [path for path in paths if not os.path.exists(result_of(path, results))]
     print(f"{len(paths)} images, {len(paths) - len(todo)} of them done before")
     if not todo:

@@ -52,21 +52,68 @@ void tn_tile_units_cut(const tn_tile_level *level, int64_t rows, int64_t bytes,
                         .column_units = columns < layout->blocks ? columns : layout->blocks};
 }
 
+/* Four neighbours of the depth: where they are from the beginning of a column, fewer at its end. */
+typedef struct pack_quarter {
+    int64_t offsets[4];
+    int count;
+} pack_quarter;
+
+/* Element k + 1 is the next one of `inner` that are `stride` apart, or the first of the next run.
+ */
+typedef struct pack_cursor {
+    int64_t inner, stride;
+    int64_t index, run; /* of the next element */
+} pack_cursor;
+
+static pack_quarter next_quarter(pack_cursor *cursor, int64_t left) {
+    pack_quarter quarter = {.count = left < 4 ? (int)left : 4};
+    for (int i = 0; i < quarter.count; i++) {
+        quarter.offsets[i] = cursor->index * cursor->stride + cursor->run;
+        if (++cursor->index < cursor->inner) continue;
+        cursor->index = 0;
+        cursor->run++;
+    }
+    return quarter;
+}
+
+/* The same four elements of `columns` columns, side by side, and added to the columns' sums. */
+static void pack_row(const pack_quarter *quarter, const int8_t *w, int64_t column_stride,
+                     int64_t columns, int8_t *to, int32_t *sums) {
+    const int64_t *at = quarter->offsets;
+    if (quarter->count < 4) {
+        for (int64_t c = 0; c < columns; c++)
+            for (int i = 0; i < quarter->count; i++)
+                sums[c] += to[c * 4 + i] = w[c * column_stride + at[i]];
+        return;
+    }
+    for (int64_t c = 0; c < columns; c++, w += column_stride, to += 4) {
+        const int8_t four[4] = {w[at[0]], w[at[1]], w[at[2]], w[at[3]]};
+        memcpy(to, four, 4);
+        sums[c] += four[0] + four[1] + four[2] + four[3];
+    }
+}
+
 /* Bytes are at block, chunk, half of the columns, quarter of the chunk's row, column, neighbour. */
 void tn_tile_pack(const tn_tile_layout *layout, const int8_t *w, int64_t column_stride,
                   int64_t inner, int64_t inner_stride, void *out_blob) {
-    int8_t *to = out_blob;
-    int32_t *sums = (int32_t *)(void *)(to + weight_bytes(layout));
+    const int64_t half = layout->chunk * 16;
+    int8_t *block = out_blob;
+    int32_t *sums = (int32_t *)(void *)(block + weight_bytes(layout));
     memset(out_blob, 0, tn_tile_layout_bytes(layout));
-    for (int64_t c = 0; c < layout->columns; c++) {
-        const int64_t half = c / 16 % 2, column = c % 16;
-        int8_t *block = to + c / TN_TILE_COLUMNS * layout->chunks * layout->chunk * TN_TILE_COLUMNS;
-        for (int64_t k = 0; k < layout->depth; k++) {
-            int8_t *tile = block + (k / layout->chunk * 2 + half) * layout->chunk * 16;
-            const int64_t in_chunk = k % layout->chunk;
-            const int8_t weight = w[c * column_stride + k % inner * inner_stride + k / inner];
-            tile[in_chunk / 4 * 64 + column * 4 + in_chunk % 4] = weight;
-            sums[c] += weight;
+    for (int64_t c = 0; c < layout->columns; c += TN_TILE_COLUMNS) {
+        const int64_t columns =
+            layout->columns - c < TN_TILE_COLUMNS ? layout->columns - c : TN_TILE_COLUMNS;
+        const int64_t first = columns < 16 ? columns : 16;
+        pack_cursor cursor = {.inner = inner, .stride = inner_stride};
+        for (int64_t k = 0; k < layout->depth; k += 4) {
+            const pack_quarter quarter = next_quarter(&cursor, layout->depth - k);
+            const int8_t *from = w + c * column_stride;
+            int8_t *to = block + k / layout->chunk * 2 * half + k % layout->chunk * 16;
+            pack_row(&quarter, from, column_stride, first, to, sums + c);
+            if (columns > 16)
+                pack_row(&quarter, from + 16 * column_stride, column_stride, columns - 16,
+                         to + half, sums + c + 16);
         }
+        block += layout->chunks * half * 2;
     }
 }

@@ -267,13 +267,11 @@ typedef struct reorder_job {
     const void *weights;
 } reorder_job;
 
-static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
-    const reorder_job *job = user;
+static tn_status reorder_weights(const reorder_job *job, void *data) {
     tn_call *call = job->call;
     const tn_dnnl_address addresses[] = {{(void *)(uintptr_t)job->weights, 0}, {data, 0}};
     tn_dnnl_primitive primitive = {0};
     dnnl_primitive_desc_t desc;
-    (void)bytes;
     const int before = tn_dnnl_set_threads(call->threads); /* which the description notes */
     const dnnl_status_t described = dnnl_reorder_primitive_desc_create(
         &desc, job->from, tn_dnnl_engine(), job->to, tn_dnnl_engine(), NULL);
@@ -286,6 +284,14 @@ static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
     if (status == TN_OK) status = tn_dnnl_primitive_run(call, &primitive, addresses);
     tn_dnnl_primitive_destroy(&primitive);
     return status;
+}
+
+static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
+    const reorder_job *job = user;
+    bool is_done;
+    (void)bytes;
+    TN_TRY(tn_dnnl_pack_winograd(job->call, job->to, job->weights, data, &is_done));
+    return is_done ? TN_OK : reorder_weights(job, data);
 }
 
 static tn_status pack(tn_call *call, conv_state *state) {

@@ -54,6 +54,12 @@ tn_dnnl_view tn_dnnl_layout_view(const tn_dnnl_layout *layout); /* null when it 
 #define TN_DNNL_NAME_BYTES 64 /* of an implementation */
 bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key);
 
+/* Lays out the plain weights of a convolution of 3 x 3 as Winograd's algorithm reads them, on the
+ * call's threads (winograd.c). *out_is_done false: `to` is no such layout, and nothing is written.
+ * [called: prepare] */
+tn_status tn_dnnl_pack_winograd(tn_call *call, tn_dnnl_view to, const float *weights, float *data,
+                                bool *out_is_done);
+
 /* The bytes added to a hash, which begins as TN_DNNL_HASH_BASIS. */
 #define TN_DNNL_HASH_BASIS 1469598103934665603u
 uint64_t tn_dnnl_hash(uint64_t hash, const void *data, size_t bytes);

@@ -83,23 +83,30 @@ bool tn_file_exists(const char *path) {
     return stat(path, &info) == 0;
 }
 
-/* Parts that one call of the system's takes. */
-#define MOST_PARTS 64
+/* What one call of the system's takes: parts, and bytes of them. */
+enum { MOST_PARTS = 64, PIECE_BYTES = 8 << 20 };
 
-/* As many as one call takes, of the first one what is behind `skipped` bytes. */
+/* As much as one call takes, of the first part what is behind `skipped` bytes. */
 static ssize_t write_some(int descriptor, size_t count, const tn_file_part *parts, size_t skipped) {
     struct iovec vectors[MOST_PARTS];
-    const int taken = count < MOST_PARTS ? (int)count : MOST_PARTS;
-    vectors[0] =
-        (struct iovec){(char *)(uintptr_t)parts[0].data + skipped, parts[0].bytes - skipped};
-    for (int i = 1; i < taken; i++)
-        vectors[i] = (struct iovec){(void *)(uintptr_t)parts[i].data, parts[i].bytes};
+    size_t left = PIECE_BYTES;
+    int taken = 0;
+    while (taken < MOST_PARTS && (size_t)taken < count && left > 0) {
+        const tn_file_part *part = &parts[taken];
+        const size_t bytes = part->bytes - skipped < left ? part->bytes - skipped : left;
+        vectors[taken++] = (struct iovec){(char *)(uintptr_t)part->data + skipped, bytes};
+        left -= bytes;
+        skipped = 0;
+    }
     return writev(descriptor, vectors, taken);
 }
 
+/* Each piece is being written to the disk while the next one is copied: fsync then waits for the
+ * last ones alone. */
 static tn_status write_all(int descriptor, const char *path, size_t count,
                            const tn_file_part *parts) {
     size_t part = 0, done = 0; /* of that part */
+    off_t begun = 0, end = 0;
     while (part < count) {
         if (done == parts[part].bytes) {
             part++;
@@ -112,6 +119,10 @@ static tn_status write_all(int descriptor, const char *path, size_t count,
         if (written <= 0) return fail_io("write", path);
         for (done += (size_t)written; part < count && done > parts[part].bytes; part++)
             done -= parts[part].bytes;
+        end += written;
+        if (end - begun < PIECE_BYTES) continue;
+        (void)sync_file_range(descriptor, begun, end - begun, SYNC_FILE_RANGE_WRITE);
+        begun = end;
     }
     return fsync(descriptor) == 0 ? TN_OK : fail_io("write", path);
 }

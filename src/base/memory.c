@@ -3,8 +3,14 @@
 #include "base/memory.h"
 #include "base/status.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older systems answer EINVAL */
+#endif
 
 static void *default_allocate(void *user, uint64_t bytes, uint64_t alignment) {
     void *memory = NULL;
@@ -40,6 +46,16 @@ void *tn_allocate_zero(const tn_allocator *allocator, size_t count, size_t bytes
     void *memory = tn_allocate(allocator, total);
     if (memory) memset(memory, 0, total);
     return memory;
+}
+
+void tn_memory_populate(void *memory, size_t bytes) {
+    enum { PAGE = 4096, LEAST = 32 * PAGE };
+    if (bytes < LEAST) return;
+    char *begin = (char *)memory + (PAGE - (uintptr_t)memory % PAGE) % PAGE;
+    const size_t left = bytes - (size_t)(begin - (char *)memory);
+    const int error = errno;
+    (void)madvise(begin, left - left % PAGE, MADV_POPULATE_WRITE);
+    errno = error;
 }
 
 void tn_deallocate(const tn_allocator *allocator, void *memory) {

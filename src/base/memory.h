@@ -17,6 +17,9 @@ void *tn_allocate(const tn_allocator *allocator,
 void *tn_allocate_zero(const tn_allocator *allocator, size_t count,
                        size_t bytes); /* null when count * bytes overflows */
 void *tn_allocate_aligned(const tn_allocator *allocator, size_t bytes, size_t alignment);
+/* For memory that is about to be written whole: has the system map its pages at once, where they
+ * are many, instead of at a fault for each. Contents stay; a hint. */
+void tn_memory_populate(void *memory, size_t bytes);
 void tn_deallocate(const tn_allocator *allocator, void *memory);
 char *tn_duplicate_text(const tn_allocator *allocator, const char *text);
 

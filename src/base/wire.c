@@ -168,7 +168,10 @@ typedef struct wire_memory {
 static void *wire_allocate(void *user, size_t bytes) {
     wire_memory *memory = user;
     void *block = tn_allocate_aligned(memory->allocator, bytes ? bytes : 1, bytes < 64 ? 16 : 64);
-    if (!block) memory->is_failed = true;
+    if (block)
+        tn_memory_populate(block, bytes);
+    else
+        memory->is_failed = true;
     return block;
 }
 

@@ -29,7 +29,7 @@ def plugin():
 
 
 def with_plugin(path, layer):
-    """y = x + 1, by the operator."""
+    """y of x, by the operator."""
     graph = tenon.Graph(plugins=[layer])
     graph.output(graph.add(layer, [graph.input("x", "f32", ("n", 4))]), "y")
     graph.build({"x": [(1, 4), (4, 4), (8, 4)]}, timing=False).save(path)
@@ -43,3 +43,20 @@ def with_list(path):
     graph.output(graph.add("SequenceConstruct", [x, -x]), "both")
     graph.build(timing=False).save(path)
     return path
+
+
+def trouble():
+    """An operator that takes 50 ms, y = 2 x, and does what x[0] says: 666 breaks it for the rest of the process, 777 never returns, 888 ends
+    the process."""
+    return tenon.Plugin("Served::Trouble", headers=["signal.h", "unistd.h"], extra_src="static int is_broken;", forward="""
+        const float *from = x->data;
+        is_broken |= from[0] == 666;
+        while (from[0] == 777)
+            usleep(1000);
+        if (from[0] == 888)
+            raise(SIGKILL);
+        usleep(50000);
+        for (int64_t i = 0; i < tn_layer_count(x); i++)
+            ((float *)y->data)[i] = 2 * from[i];
+        if (is_broken)
+            return call->host->fail(call, TN_ERROR_INTERNAL, "broken"), TN_ERROR_INTERNAL;""")

@@ -288,6 +288,39 @@ class Pools(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((await pool.run(rows(3)))["y"].item(), 6)
         self.assertEqual(context.rows, [1, 1])
 
+    async def test_a_check_runs_each_context_ahead_of_what_waits(self):
+        gate, contexts = threading.Event(), []
+        contexts += [Fake(gate), Fake()]
+        pool = Pool(contexts)
+        pool._free.reverse()
+        runs = [asyncio.ensure_future(pool.run(rows(1, 2)))]  # on the first, which has the gate
+        await begun()
+        check = asyncio.ensure_future(pool.check(rows(1)))
+        await begun()
+        self.assertEqual(pool.running, 2)
+        runs += [asyncio.ensure_future(pool.run(rows(1, 2, 3))) for _ in range(2)]
+        gate.set()
+        await asyncio.wait_for(asyncio.gather(check, *runs), 60)
+        self.assertEqual(contexts[0].rows[:2], [2, 1])
+        self.assertEqual(contexts[1].rows[:1], [1])
+        self.assertEqual((pool.running, pool.waiting), (0, 0))
+
+    async def test_a_check_fails_where_one_context_does(self):
+        class Broken(Fake):
+            def run(self, arrays):
+                raise ValueError("broken")
+        pool = Pool([Fake(), Broken(), Fake()])
+        with self.assertRaisesRegex(RequestError, "broken"):
+            await pool.check(rows(1))
+        gate = threading.Event()
+        pool = Pool([Fake(), Fake(gate)], queue=0)  # a full queue is no reason to be called well
+        run = asyncio.ensure_future(pool.run(rows(1)))
+        await begun()
+        with self.assertRaises(TimeoutError):
+            await asyncio.wait_for(pool.check(rows(1)), 0.1)
+        gate.set()
+        await asyncio.wait_for(asyncio.gather(run, pool.check(rows(1))), 60)
+
     async def test_close_ends_what_came(self):
         gate = threading.Event()
         pool = Pool([Fake(gate)])

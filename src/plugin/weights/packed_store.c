@@ -76,6 +76,16 @@ static const tn_packed_blob *find_in_plan(const tn_packed_store *store, const tn
     return NULL;
 }
 
+/* By parts that the second-level cache still has when their pages were just cleared. */
+static void fill_first(char *data, unsigned char filler, size_t bytes) {
+    enum { PART = 512 * 1024 };
+    for (size_t at = 0; at < bytes; at += PART) {
+        const size_t part = bytes - at < PART ? bytes - at : PART;
+        tn_memory_populate(data + at, part);
+        memset(data + at, filler, part);
+    }
+}
+
 /* Of one filler, so that bytes which `fill` leaves out are the same ones each time. */
 static tn_status create_blob(tn_packed_store *store, const tn_weight_key *key, tn_fill fill,
                              void *user, tn_shared_weight **out_item) {
@@ -84,7 +94,7 @@ static tn_status create_blob(tn_packed_store *store, const tn_weight_key *key, t
     if (!data)
         return tn_fail(TN_ERROR_MEMORY, "no memory for %llu bytes of packed weights",
                        (unsigned long long)key->bytes);
-    memset(data, store->filler, bytes);
+    fill_first(data, store->filler, bytes);
     tn_status status = fill(user, data, key->bytes);
     if (status != TN_OK)
         status = tn_fail(TN_ERROR_PLUGIN, "the weights '%s' could not be packed (status %d)",

@@ -1,57 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tenon.ray.deployment with Ray Serve: requests by handle and HTTP, replicas that are killed, another plan while requests come."""
+"""tenon.ray.deployment with Ray Serve: requests by handle and HTTP, replicas that are killed or fail, another plan while requests come."""
 
 import asyncio
+import contextlib
 import json
 import os
-import signal
-import socket
-import threading
+import re
 import time
 import unittest
-import urllib.error
 import urllib.request
 
 import numpy as np
 import ray
+import serve_nets
 import tenon.ray
-from cluster import OnCluster
 from ray import serve
+from service import OnServe, ones, table
 from tenon.serve import RequestError
 
-
-def ones(rows=1):
-    return np.ones((rows, 4), np.float32)
+ROOT = os.environ.get("TENON_SOURCE", os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))))
 
 
-class Deployment(OnCluster):
-    nodes, cpus = 2, 2
+def private_bytes(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return 1024 * sum(int(line.split()[1]) for line in file if line.startswith("Private"))
 
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        with socket.socket() as unused:
-            unused.bind(("127.0.0.1", 0))
-            cls.port = unused.getsockname()[1]
-        serve.start(http_options={"host": "127.0.0.1", "port": cls.port})
-        cls.addClassCleanup(serve.shutdown)
 
-    def run_plan(self, factor, **options):
-        plan = self.scale(factor, f"{factor}.plan")
-        return serve.run(tenon.ray.deployment(plan, name="net", **{"num_replicas": 2, "health_check_period_s": 1, **options}), name="app",
-                         route_prefix="/net")
-
-    def ask(self, handle, x=None, **options):
-        return asyncio.run(tenon.ray.ask(handle, {"x": ones() if x is None else x}, **options))["y"]
-
-    def post(self, table, body=b"", headers=None, path="/v2/models/net/infer"):
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/net{path}", json.dumps(table).encode() + body, headers or {})
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return answer.status, answer.read(), answer.headers
-        except urllib.error.HTTPError as error:
-            return error.code, error.read(), {}
-
+class Deployment(OnServe):
     def test_requests(self):
         handle = self.run_plan(2.0)
         np.testing.assert_array_equal(self.ask(handle, ones(5)), 2 * ones(5))
@@ -81,50 +56,9 @@ class Deployment(OnCluster):
         with self.assertRaisesRegex(ValueError, "contexts: 0 is not within"):
             tenon.ray.deployment(self.scale(2.0), contexts=0)
 
-    def _under_load(self, handle, meanwhile):
-        """Asks three at a time until `meanwhile` has returned and each has asked once more: (values, errors)."""
-        values, errors, ends = [], [], threading.Event()
-
-        async def work():
-            is_last = False
-            while not is_last:
-                is_last = ends.is_set()
-                try:
-                    values.append(float((await tenon.ray.ask(handle, {"x": ones()}))["y"][0, 0]))
-                except Exception as error:
-                    errors.append(repr(error))
-                await asyncio.sleep(0.02)
-
-        async def main():
-            await asyncio.gather(work(), work(), work())
-        thread = threading.Thread(target=asyncio.run, args=(main(),))
-        thread.start()
-        try:
-            meanwhile()
-        finally:
-            ends.set()
-            thread.join()
-        return values, errors
-
-    def _replicas(self, count, without=(), node=None):
-        """The processes of replicas, when there are `count` beside those of `without`."""
-        ends = time.monotonic() + 180
-        while time.monotonic() < ends:
-            found = set(self.workers("ray::ServeReplica:app:", node)) - set(without)
-            if len(found) >= count:
-                return found
-            time.sleep(0.2)
-        raise AssertionError(f"{count} replicas did not come back")
-
     def test_killed_replicas_lose_no_request(self):
         handle, killed = self.run_plan(2.0), []
-
-        def kill():
-            for _ in range(3):
-                killed.append(min(self._replicas(2, killed)))
-                os.kill(killed[-1], signal.SIGKILL)
-            self._replicas(2, killed)
-        values, errors = self._under_load(handle, kill)
+        values, errors = self.under_load(self.by_handle(handle), lambda: self.kill_replicas(3, killed))
         self.assertEqual(len(set(killed)), 3)
         self.assertEqual(errors, [])
         self.assertEqual(set(values), {2.0})
@@ -132,15 +66,15 @@ class Deployment(OnCluster):
 
     def test_a_killed_node_loses_no_request(self):
         handle = self.run_plan(2.0, num_replicas=3)
-        self._replicas(3)
+        self.replicas(3)
         node = next(each for each in self.added if self.workers("ray::ServeReplica:app:", each))
         before = set(self.workers("ray::", node))
-        lost = before & self._replicas(3)
+        lost = before & self.replicas(3)
 
         def kill():
             self.kill_node(node)
-            self._replicas(3, before)
-        values, errors = self._under_load(handle, kill)
+            self.replicas(3, before)
+        values, errors = self.under_load(self.by_handle(handle), kill)
         self.added.append(self.add_node())
         self.assertGreater(len(lost), 0)
         self.assertEqual(errors, [])
@@ -151,10 +85,92 @@ class Deployment(OnCluster):
     def test_another_plan_while_requests_come(self):
         handle = self.run_plan(2.0)
         self.assertEqual(self.ask(handle)[0, 0], 2)
-        values, errors = self._under_load(handle, lambda: self.run_plan(3.0))
+        values, errors = self.under_load(self.by_handle(handle), lambda: self.run_plan(3.0))
         self.assertEqual(errors, [])
         self.assertEqual(set(values), {2.0, 3.0})
         self.assertEqual(self.ask(handle)[0, 0], 3)
+
+    def test_a_plan_that_fails_on_the_nodes_leaves_replicas_of_the_last(self):
+        handle = self.run_plan(2.0)
+        plan = serve_nets.with_plugin(self.path("lacking.plan"), serve_nets.plugin())  # of a library that no node is told of
+
+        def run_it():
+            with self.assertRaisesRegex(RuntimeError, "failed"):
+                self.run_path(plan)
+        values, errors = self.under_load(self.by_handle(handle), run_it)
+        self.assertEqual(errors, [])
+        self.assertEqual(set(values), {2.0})
+        self.assertEqual(self.ask(self.run_plan(3.0))[0, 0], 3)
+
+    def test_replicas_come_and_go_with_requests_and_lose_none(self):
+        layer = serve_nets.trouble()
+        scaling = {"min_replicas": 1, "max_replicas": 2, "target_ongoing_requests": 1, "upscale_delay_s": 1, "downscale_delay_s": 1}
+        serve.delete("app")  # else it begins with as many replicas as there are
+        handle = self.run_path(serve_nets.with_plugin(self.path("slow.plan"), layer), plugins=[layer.path], num_replicas=None,
+                               autoscaling_config=scaling)
+        before = self.replicas(1)
+        values, errors = self.under_load(self.by_handle(handle), lambda: self.replicas(2), clients=6)
+        more = self.replicas(2)
+        self.assertEqual((len(before), len(more)), (1, 2))
+
+        def wait():
+            ends = time.monotonic() + 120
+            while len(self.replicas(1)) > 1 and time.monotonic() < ends:
+                time.sleep(0.5)
+        again, errors_then = self.under_load(self.by_handle(handle), wait, clients=1)
+        self.assertEqual(len(self.replicas(1)), 1)
+        self.assertEqual(errors + errors_then, [])
+        self.assertEqual(set(values + again), {2.0})
+
+    def test_a_replica_with_a_context_that_fails_is_replaced(self):
+        layer = serve_nets.trouble()
+        options = {"plugins": [layer.path], "contexts": 2, "num_replicas": 1, "health_check_timeout_s": 2, "graceful_shutdown_timeout_s": 2}
+        handle = self.run_path(serve_nets.with_plugin(self.path("trouble.plan"), layer), **options)
+        for value in (666, 777):  # fails from now on; never returns, in one of two contexts
+            before = self.replicas(1)
+
+            async def ask():
+                with contextlib.suppress(Exception):
+                    await asyncio.wait_for(handle.infer.remote({"x": value * ones()}), 5)
+            asyncio.run(ask())
+            self.replicas(1, before)
+            self.assertEqual(self.ask(handle)[0, 0], 2)
+
+    def test_a_plan_is_in_memory_once_a_node(self):
+        # What replicas of a plan of 64 MiB have of their own is not more than what those of a small one have.
+        owned = []
+        for count in (1, 1 << 14):
+            graph = tenon.Graph()
+            weights = graph.constant(np.ones((count, 1024), np.float32))
+            graph.output(graph.add("Gather", [weights, graph.input("x", "i64", (1,))]), "y")
+            path = self.path("table.plan")
+            graph.build(timing=False).save(path)
+            self.run_path(path, num_replicas=3)
+            owned.append([private_bytes(pid) >> 20 for pid in self.replicas(3)])
+        print("MiB of a replica's own, small plan and 64 MiB:", owned)
+        self.assertLess(max(owned[1]), max(owned[0]) + 32)
+
+    def test_the_client_of_the_document(self):
+        # Over HTTP, without http_retries: what a client sees of killed replicas, and the document's client, which sees nothing.
+        with open(os.path.join(ROOT, "docs", "scaling.md"), encoding="utf-8") as file:
+            block = next(block for block in re.findall(r"```python\n(.*?)```", file.read(), re.S) if "HTTPAdapter" in block)
+        names = {}
+        exec(block.split("answer =")[0], names)
+        layer = serve_nets.trouble()
+        self.run_path(serve_nets.with_plugin(self.path("trouble.plan"), layer), plugins=[layer.path])
+        url, killed = f"http://127.0.0.1:{self.port}/net/v2/models/net/infer", []
+
+        def by_document():
+            answer = names["session"].post(url, json=table(ones()), timeout=60)
+            answer.raise_for_status()
+            return answer.json()["outputs"][0]["data"][0]
+        values, errors = self.under_load(by_document, lambda: self.kill_replicas(3, killed))
+        self.assertEqual(errors, [])
+        self.assertEqual(set(values), {2.0})
+        _, errors = self.under_load(self.post_one, lambda: self.kill_replicas(3, killed))
+        print(f"3 replicas killed: {len(values)} requests by the document's client, none lost; a plain client saw {errors}")
+        for error in errors:
+            self.assertRegex(error, "OSError..50[03] ")
 
     def test_the_kept_plan_outlives_its_keeper(self):
         array = tenon.ray._plans.read(self.scale(5.0, "kept.plan"))

@@ -84,6 +84,30 @@ static void test_what_is_written_is_mapped(void **state) {
     }
 }
 
+/* Parts end within what one call writes, and one is longer than that. */
+static void test_parts_of_any_size_are_written_in_order(void **state) {
+    file_test *test = *state;
+    enum { COUNT = 150 };
+    size_t sizes[COUNT] = {[0] = 1, [70] = 20u << 20, [71] = 0, [140] = (8u << 20) + 5};
+    tn_file_part parts[COUNT];
+    tn_file file;
+    size_t bytes = 0, at = 0;
+    for (size_t i = 0; i < COUNT; i++)
+        bytes += sizes[i] = sizes[i] > 0 || i == 71 ? sizes[i] : 1000 + i;
+    unsigned char *data = malloc(bytes);
+    assert_non_null(data);
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = (unsigned char)(i * 7 + i / 4099);
+    for (size_t i = 0; i < COUNT; at += sizes[i++])
+        parts[i] = (tn_file_part){data + at, sizes[i]};
+    assert_int_equal(tn_file_write_parts(&test->memory.functions, test->path, COUNT, parts), TN_OK);
+    assert_int_equal(tn_file_map(&test->memory.functions, test->path, &file), TN_OK);
+    assert_int_equal(file.bytes, bytes);
+    assert_memory_equal(file.data, data, bytes);
+    tn_file_unmap(&file);
+    free(data);
+}
+
 static void test_an_empty_file_has_a_pointer(void **state) {
     file_test *test = *state;
     tn_file file;
@@ -284,6 +308,7 @@ static void test_paths_that_leave_their_folder_are_known(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         FILE_TEST(test_what_is_written_is_mapped),
+        FILE_TEST(test_parts_of_any_size_are_written_in_order),
         FILE_TEST(test_an_empty_file_has_a_pointer),
         FILE_TEST(test_a_copy_is_aligned_and_its_own),
         FILE_TEST(test_what_is_not_a_file_is_not_mapped),

@@ -5,6 +5,8 @@
 #include "random.h"
 #include "test.h"
 
+#include <errno.h>
+
 static void test_sizes_that_overflow_are_refused(void **state) {
     (void)state;
     size_t out = 7;
@@ -50,6 +52,22 @@ static void test_the_default_allocator_aligns(void **state) {
     tn_deallocate(allocator, NULL);
     assert_null(tn_allocate(allocator, SIZE_MAX / 2));
     assert_null(tn_allocate_zero(allocator, SIZE_MAX / 2, 3));
+}
+
+static void test_memory_whose_pages_are_mapped_keeps_its_contents(void **state) {
+    (void)state;
+    enum { BYTES = 1 << 20 };
+    unsigned char *memory = malloc(BYTES);
+    assert_non_null(memory);
+    memset(memory, 3, BYTES);
+    errno = 0;
+    for (size_t skipped = 0; skipped < 3; skipped++)
+        for (size_t bytes = 0; bytes + skipped <= BYTES; bytes = 3 * bytes + 1)
+            tn_memory_populate(memory + skipped, bytes);
+    assert_int_equal(errno, 0);
+    for (size_t i = 0; i < BYTES; i++)
+        assert_int_equal(memory[i], 3);
+    free(memory);
 }
 
 static void test_text_is_duplicated(void **state) {
@@ -185,6 +203,7 @@ int main(void) {
         cmocka_unit_test(test_sizes_that_overflow_are_refused),
         cmocka_unit_test(test_numbers_that_overflow_are_refused),
         cmocka_unit_test(test_the_default_allocator_aligns),
+        cmocka_unit_test(test_memory_whose_pages_are_mapped_keeps_its_contents),
         cmocka_unit_test(test_text_is_duplicated),
         cmocka_unit_test(test_arrays_grow_and_keep_what_they_hold),
         cmocka_unit_test(test_the_arena_gives_aligned_zeroed_pieces),

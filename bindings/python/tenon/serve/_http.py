@@ -5,7 +5,6 @@ Requests that run a model or change the repository end here; health, metadata an
 """
 
 import asyncio
-import contextlib
 import http
 import re
 import time
@@ -13,8 +12,8 @@ import time
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from . import _protocol
+from ._bodies import Bodies, error_headers, header, number
 from ._errors import RequestError
-from ._settings import MIB
 
 MODEL = r"/v2/models/(?P<name>[^/]+)(?:/versions/(?P<version>[^/]+))?"
 INFER = re.compile(MODEL + r"/infer\Z")
@@ -35,7 +34,7 @@ class Application:
         self._inner = inner
         self._repository = repository
         self._settings = settings
-        self._buffered = 0  # bytes of requests that are not answered yet
+        self._bodies = Bodies(settings)
         self._requests = 0
 
     async def __call__(self, scope, receive, send):
@@ -58,12 +57,12 @@ class Application:
         except RequestError as error:
             status = error.status
             if status == 413:
-                await self._discard(receive)
+                await self._bodies.discard(receive)
             await _send(send, status, [_protocol.error_body(str(error))])
             metrics = metrics or getattr(error, "metrics", None)
         finally:
             self._requests -= 1
-            self._buffered -= held[0]
+            self._bodies.release(held)
             if metrics:
                 metrics.answered("http", status, time.monotonic() - start)
 
@@ -80,8 +79,8 @@ class Application:
         came = time.monotonic()
         served = await self._repository.find(match["name"], match["version"])
         try:
-            body = await self._body(scope, receive, held)
-            header_bytes = _number(_header(scope, LENGTH), "Inference-Header-Content-Length")
+            body = await self._bodies.read(scope, receive, held)
+            header_bytes = number(header(scope, LENGTH), "Inference-Header-Content-Length")
             request = _protocol.read(body, header_bytes, served.spec)
             deadline = came + request.timeout_us / 1e6 if request.timeout_us else float("inf")
             results = await _until_disconnected(served.run(request, deadline), receive)
@@ -105,50 +104,8 @@ class Application:
         raise RequestError(404, f"{method} {path[:256]}: no such path; POST /v2/models/NAME/infer runs a model")
 
     async def _object(self, scope, receive, held):
-        body = await self._body(scope, receive, held)
+        body = await self._bodies.read(scope, receive, held)
         return _protocol._json(body) if body.strip() else {}
-
-    async def _body(self, scope, receive, held):
-        """The whole body, within the bounds on bytes and time. `held`: what of self._buffered is this request's."""
-        if _header(scope, b"content-encoding") not in (None, b"identity"):
-            raise RequestError(415, "Content-Encoding: compressed requests are not had here, identity is wanted")
-        most = self._settings.max_request_mib * MIB
-        said = _number(_header(scope, b"content-length"), "Content-Length")
-        if said is not None and said > most:
-            raise RequestError(413, f"a body of {said} bytes; at most {most} are taken")
-        try:
-            async with asyncio.timeout(self._settings.receive_seconds):
-                return await self._chunks(receive, most, held)
-        except TimeoutError:
-            raise RequestError(408, f"the body did not come within {self._settings.receive_seconds} seconds") from None
-
-    async def _discard(self, receive):
-        """What is left of a body, as many bytes again as are taken: a client that still writes when the connection is closed would not
-        see the answer."""
-        left = self._settings.max_request_mib * MIB
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._settings.receive_seconds):
-                while left > 0:
-                    message = await receive()
-                    left -= len(message.get("body", b""))
-                    if not message.get("more_body", False):
-                        return
-
-    async def _chunks(self, receive, most, held):
-        chunks, is_more = [], True
-        while is_more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise RequestError(400, "the connection ended within the body")
-            chunk, is_more = message.get("body", b""), message.get("more_body", False)
-            held[0] += len(chunk)
-            self._buffered += len(chunk)
-            if held[0] > most:
-                raise RequestError(413, f"a body of more than {most} bytes, which is the most that is taken")
-            if self._buffered > self._settings.max_buffered_mib * MIB:
-                raise RequestError(503, f"requests of {self._settings.max_buffered_mib} MiB are being received: ask later")
-            chunks.append(chunk)
-        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 def refuse_parameters(table, change):
@@ -172,30 +129,12 @@ async def _until_disconnected(coroutine, receive):
         gone.cancel()
 
 
-def _header(scope, name):
-    for key, value in scope["headers"]:
-        if key == name:
-            return value
-    return None
-
-
-def _number(text, name):
-    if text is None:
-        return None
-    if not text.isdigit() or len(text) > 18:
-        raise RequestError(400, f"{name}: a whole number is wanted")
-    return int(text)
-
-
 async def _send(send, status, parts, header_bytes=None):
     kind = b"application/json" if header_bytes is None else b"application/octet-stream"
     headers = [(b"content-type", kind), (b"content-length", str(sum(map(len, parts))).encode())]
     if header_bytes is not None:
         headers.append((LENGTH, str(header_bytes).encode()))
-    if status in (408, 413):
-        headers.append((b"connection", b"close"))  # what is left of the body is not read
-    if status in (429, 503):
-        headers.append((b"retry-after", b"1"))
+    headers += error_headers(status)
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": parts[0] if len(parts) == 1 else b"".join(parts)})
 

@@ -35,8 +35,10 @@ class Pool:
     """`contexts`: objects with run(dict of arrays) -> dict, and cancel(). `batch`: (optimal, greatest) rows or None."""
 
     def __init__(self, contexts, *, queue=128, batch=None, wait_ms=0.0, metrics=None):
-        self._free = list(contexts)
+        self._contexts = list(contexts)
+        self._free = list(self._contexts)
         self._count = len(self._free)
+        self._checks = {}       # by a context's id: the check that it runs before anything else
         self._waiting = collections.deque()
         self._most_waiting = queue
         self._batch = batch
@@ -75,6 +77,22 @@ class Pool:
         finally:
             if job in self._waiting:  # cancelled
                 self._waiting.remove(job)
+
+    async def check(self, arrays):
+        """Runs each context once, ahead of what waits for it. Raises the RequestError of the first that fails; does not return while one
+        does not."""
+        now, jobs = time.monotonic(), []
+        for context in self._contexts:
+            jobs.append(Job(arrays, 0, float("inf"), asyncio.get_running_loop().create_future(), now))
+            if context in self._free:
+                self._free.remove(context)
+                self._start(context, jobs[-1:])
+            else:
+                self._checks[id(context)] = jobs[-1]
+        try:
+            await asyncio.gather(*(job.future for job in jobs))
+        finally:
+            self._dispatch()
 
     def expected_seconds(self):
         """Until a request that came now would have its result."""
@@ -161,7 +179,11 @@ class Pool:
         elif size > self._short_size and self.run_seconds < SHORT_RUN_SECONDS:
             self._short_size = size
         self._finish(jobs, results)
-        self._free.append(context)
+        check = self._checks.pop(id(context), None)
+        if check and not check.future.done():
+            self._start(context, [check])
+        else:
+            self._free.append(context)
         if self._metrics:
             self._metrics.ran(seconds)
 

@@ -50,8 +50,9 @@ class Served:
         batch = self.spec.batch_rows() if model.batch else None
         if model.batch:
             _check_batch(model, self.spec, batch, contexts[0])
-        for context in contexts:
-            _warm(self.spec, context)
+        sample = _sample(self.spec)
+        is_run = [sample is not None and _warm(sample, context) for context in contexts]
+        self.sample = sample if all(is_run) else None  # inputs that ran once
         self.metrics = metrics
         self.pool = Pool(contexts, queue=model.queue, batch=batch, wait_ms=model.batch_wait_ms, metrics=metrics)
 
@@ -82,14 +83,13 @@ def _sample(spec, rows=None, random=None):
     return arrays
 
 
-def _warm(spec, context):
-    """One run, so that the first request finds memory and kernels prepared. Zeros may be no valid values: that is no fault."""
-    arrays = _sample(spec)
-    if arrays is not None:
-        try:
-            context.run(arrays)
-        except RuntimeError:
-            pass
+def _warm(sample, context):
+    """One run, so that the first request finds memory and kernels prepared. Zeros may be no valid values: that is no fault, but False."""
+    try:
+        context.run(sample)
+    except RuntimeError:
+        return False
+    return True
 
 
 def _check_batch(model, spec, batch, context):

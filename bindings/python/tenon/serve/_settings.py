@@ -54,10 +54,14 @@ class Settings:
     allow: list = dataclasses.field(default_factory=list)         # hashes or folders of plugin libraries that plans may load
     plugin_dirs: list = dataclasses.field(default_factory=list)   # where they are looked for
 
-    def check(self):
+    def check_bounds(self):
+        """All but models and folders."""
         ports = dict.fromkeys(("http_port", "grpc_port", "metrics_port"), (1, 65535))
         _bounded(self, **ports, max_request_mib=(1, 2047), max_buffered_mib=(1, 1 << 20), max_requests=(1, 65536),
                  max_connections=(1, 65536), receive_seconds=(0.1, 3600), drain_seconds=(0, 3600))
+
+    def check(self):
+        self.check_bounds()
         if len({self.http_port, self.grpc_port, self.metrics_port}) < 3:
             raise ValueError("http_port, grpc_port and metrics_port must be three ports")
         if not self.models:
