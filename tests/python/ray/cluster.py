@@ -95,9 +95,9 @@ class OnCluster(unittest.TestCase):
         return serve_nets.scale(cls.path(name), factor)
 
 
-@ray.remote(num_cpus=0)
+@ray.remote(num_cpus=0, resources={"node:__internal_head__": 0.001})
 class Counter:
-    """What workers on all nodes tell."""
+    """What workers on all nodes tell; on the head, which no test kills."""
 
     def __init__(self):
         self._seen = []

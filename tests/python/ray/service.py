@@ -42,9 +42,9 @@ class OnServe(OnCluster):
     def run_plan(self, factor, **options):
         return self.run_path(self.scale(factor, f"{factor}.plan"), **options)
 
-    def run_path(self, plan, **options):
-        return serve.run(tenon.ray.deployment(plan, name="net", **{"num_replicas": 2, "health_check_period_s": 1, **options}), name="app",
-                         route_prefix="/net")
+    def run_path(self, plan, app="app", **options):
+        return serve.run(tenon.ray.deployment(plan, name="net", **{"num_replicas": 2, "health_check_period_s": 1, **options}), name=app,
+                         route_prefix="/net" if app == "app" else f"/{app}")
 
     def ask(self, handle, x=None, **options):
         return asyncio.run(tenon.ray.ask(handle, {"x": ones() if x is None else x}, **options))["y"]
@@ -94,11 +94,11 @@ class OnServe(OnCluster):
         """A function that asks it once."""
         return lambda: float(self.ask(handle)[0, 0])
 
-    def replicas(self, count, without=(), node=None):
-        """The processes of replicas, when there are `count` beside those of `without`."""
+    def replicas(self, count, without=(), node=None, app="app"):
+        """The processes of an application's replicas, when there are `count` beside those of `without`."""
         ends = time.monotonic() + 180
         while time.monotonic() < ends:
-            found = set(self.workers("ray::ServeReplica:app:", node)) - set(without)
+            found = set(self.workers(f"ray::ServeReplica:{app}:", node)) - set(without)
             if len(found) >= count:
                 return found
             time.sleep(0.2)
