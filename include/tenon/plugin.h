@@ -419,9 +419,9 @@ typedef struct tn_linear {
 
 /* Forms of an operand. */
 enum {
-    TN_OPERAND_VECTOR = 1,   /* a constant, linear: one element for each index of `axis` of y */
-    TN_OPERAND_WHOLE = 2,    /* of y's shape and type, stored as y is */
-    TN_OPERAND_BROADCAST = 3, /* of y's type, stored as y is, or linear and broadcast to y's shape */
+    TN_OPERAND_VECTOR = 1,    /* a constant, linear: one element for each index of `axis` of y */
+    TN_OPERAND_WHOLE = 2,     /* of y's shape and type, stored as y is */
+    TN_OPERAND_BROADCAST = 3, /* of y's type, stored as y is, or linear: broadcast to y */
     TN_OPERAND_CONSTANT = 4   /* a constant, linear, of the shape that the facet has for it */
 };
 typedef struct tn_facet_operand {
@@ -431,9 +431,8 @@ typedef struct tn_facet_operand {
 } tn_facet_operand;
 
 enum {
-    TN_FACET_RESHAPES = 1u, /* y has another shape than x: the host asks for every shape, and fuses
-                               where the answers are the same */
-    TN_FACET_POINTERS = 2u, /* `what` holds pointers: timings are kept by operator and fields */
+    TN_FACET_RESHAPES = 1u,   /* y's shape is not x's: fused where the answers for all agree */
+    TN_FACET_POINTERS = 2u,   /* `what` holds pointers: timings are kept by operator and fields */
     TN_FACET_NODE_INPUTS = 4u /* the step's inputs are parallel to the node's */
 };
 

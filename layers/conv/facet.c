@@ -45,8 +45,7 @@ static tn_status describe_convolution(tn_call *call, uint32_t input, tn_facet *o
     what->filters = (int32_t)w->shape[0];
     out_facet->flags = TN_FACET_RESHAPES;
     out_facet->operand_count = b ? 2 : 1;
-    out_facet->operands[0] =
-        (tn_facet_operand){.input = TN_CONV_W, .form = TN_OPERAND_CONSTANT};
+    out_facet->operands[0] = (tn_facet_operand){.input = TN_CONV_W, .form = TN_OPERAND_CONSTANT};
     out_facet->operands[1] =
         (tn_facet_operand){.input = TN_CONV_B, .form = TN_OPERAND_VECTOR, .axis = 1};
     return TN_OK;

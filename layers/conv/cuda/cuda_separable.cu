@@ -137,8 +137,7 @@ double cycles_of(int64_t rows, int64_t columns, int64_t depth) {
 }
 
 /* Cycles that a tactic takes, about, to order tactics by; a negative number: it cannot be done. */
-double cost_of(const tn_cuda_separable *s, const tn_cuda_separable_config *config,
-               int processors) {
+double cost_of(const tn_cuda_separable *s, const tn_cuda_separable_config *config, int processors) {
     int64_t bytes;
     const separable_job j = cut(s, config, &bytes);
     if (bytes > MOST_SHARED || j.splits > MOST_SPLITS || tiles_of(&j) > 65535) return -1;
@@ -173,7 +172,8 @@ cudaError_t launch_as(const separable_job &j, int64_t bytes, cudaStream_t stream
     attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[1].val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned int)j.splits, (unsigned int)tiles_of(&j), (unsigned int)j.batch);
+    config.gridDim =
+        dim3((unsigned int)j.splits, (unsigned int)tiles_of(&j), (unsigned int)j.batch);
     config.blockDim = dim3(THREADS);
     config.dynamicSmemBytes = (size_t)bytes;
     config.stream = stream;

@@ -3,8 +3,8 @@
  * What a block of a separable convolution does (cuda_separable.h): it loads its slice of the
  * weights before the kernel in front is done, then the pixels of x that its output pixels see, and
  * goes through the three products in shared memory. The last one is of its slice of the channels
- * alone; the blocks of a cluster read each other's sums and finish a part of the pixels each, in the
- * same order always. Private to cuda_separable.cu.
+ * alone; the blocks of a cluster read each other's sums and finish a part of the pixels each, in
+ * the same order always. Private to cuda_separable.cu.
  */
 #ifndef TN_LAYERS_CONV_CUDA_CUDA_SEPARABLE_CUH
 #define TN_LAYERS_CONV_CUDA_CUDA_SEPARABLE_CUH
@@ -20,7 +20,7 @@ namespace {
 enum {
     THREADS = 256,
     WARPS = THREADS / 32,
-    PACK = 16,    /* bytes of a copy; rows in shared memory have one more, so that 8 use all banks */
+    PACK = 16, /* bytes of a copy; rows in shared memory have one more, so that 8 use all banks */
     COLUMNS = 32, /* of a warp's product; rows: 16 */
     WINDOW = 3,
     HIGH = 2,        /* output rows that a thread has of a window */
@@ -53,7 +53,7 @@ __host__ __device__ __forceinline__ int sums_pitch(int filters) {
 
 /* The part that a block has of an image. */
 struct task {
-    int channel, channels; /* of the middle: the first, how many */
+    int channel, channels;  /* of the middle: the first, how many */
     int image, row, column; /* of the output's first pixel */
 };
 
@@ -100,8 +100,8 @@ __device__ __forceinline__ void find_pixels(const separable_job &s, const task &
 __device__ __forceinline__ void copy_patch(const separable_job &s, const task &at,
                                            const int *pixels, int first, int bytes, char *to,
                                            int pitch) {
-    const char *image = (const char *)s.x +
-                        ((int64_t)at.image * s.in_height * s.in_width * s.channels + first) * 2;
+    const char *image =
+        (const char *)s.x + ((int64_t)at.image * s.in_height * s.in_width * s.channels + first) * 2;
     const int count = s.patch_pixels * (int)s.by_packs.divisor;
     for (int i = threadIdx.x; i < count; i += THREADS) {
         uint32_t pack;
@@ -116,15 +116,15 @@ __device__ __forceinline__ void copy_patch(const separable_job &s, const task &a
 
 /* NaN stays NaN. */
 template <int N>
-__device__ __forceinline__ void keep_between(const tn_cuda_separable_clamp &bounds,
-                                             float (&x)[N]) {
+__device__ __forceinline__ void keep_between(const tn_cuda_separable_clamp &bounds, float (&x)[N]) {
 #pragma unroll
     for (int i = 0; i < N; i++)
         x[i] = tn_number_least(tn_number_most(x[i], bounds.least), bounds.most);
 }
 
 /* Rows of a times rows of b, `depth` elements of each, 16 x 32 results at a time, which a warp
- * hands to `store(row, column, sums)`: of row lane / 4 and 8 below it, two columns of each eight. */
+ * hands to `store(row, column, sums)`: of row lane / 4 and 8 below it, two columns of each eight.
+ */
 template <typename T, typename Store>
 __device__ __forceinline__ void multiply(const char *a, int a_pitch, int rows, const char *b,
                                          int b_pitch, int columns, int depth, const Store &store) {
@@ -158,24 +158,23 @@ __device__ __forceinline__ void expand(const separable_job &s, const task &at, c
     char *e = memory + s.at_e;
     const int pitch = pitch_of(s.slice);
     const float *biases = (const float *)(memory + s.at_rows) + (TN_SEPARABLE_TAPS + 1) * s.slice;
-    multiply<T>(memory + s.at_x, pitch_of(s.depth), s.patch_pixels, memory + s.at_expand,
-                pitch_of(s.depth), at.channels, s.depth,
-                [&](int row, int column, const float(&sums)[4][4]) {
-                    const bool is_there = pixels[row] >= 0, is_next = pixels[row + 8] >= 0;
+    multiply<T>(
+        memory + s.at_x, pitch_of(s.depth), s.patch_pixels, memory + s.at_expand, pitch_of(s.depth),
+        at.channels, s.depth, [&](int row, int column, const float(&sums)[4][4]) {
+            const bool is_there = pixels[row] >= 0, is_next = pixels[row + 8] >= 0;
 #pragma unroll
-                    for (int j = 0; j < 4; j++) {
-                        const int channel = column + j * 8;
-                        if (channel >= at.channels) break;
-                        const float2 bias = *(const float2 *)(biases + channel);
-                        float four[4] = {sums[j][0] + bias.x, sums[j][1] + bias.y,
-                                         sums[j][2] + bias.x, sums[j][3] + bias.y};
-                        keep_between(s.of_expand, four);
-                        char *to = e + row * pitch + channel * 2;
-                        *(uint32_t *)to = is_there ? stored<T>::join(four[0], four[1]) : 0;
-                        *(uint32_t *)(to + 8 * pitch) =
-                            is_next ? stored<T>::join(four[2], four[3]) : 0;
-                    }
-                });
+            for (int j = 0; j < 4; j++) {
+                const int channel = column + j * 8;
+                if (channel >= at.channels) break;
+                const float2 bias = *(const float2 *)(biases + channel);
+                float four[4] = {sums[j][0] + bias.x, sums[j][1] + bias.y, sums[j][2] + bias.x,
+                                 sums[j][3] + bias.y};
+                keep_between(s.of_expand, four);
+                char *to = e + row * pitch + channel * 2;
+                *(uint32_t *)to = is_there ? stored<T>::join(four[0], four[1]) : 0;
+                *(uint32_t *)(to + 8 * pitch) = is_next ? stored<T>::join(four[2], four[3]) : 0;
+            }
+        });
 }
 
 template <typename T> __device__ __forceinline__ float4 load_four(const char *from) {
@@ -216,8 +215,7 @@ __device__ __forceinline__ void slide(const separable_job &s, const char *e, int
 
 /* A thread has four channels, whose weights stay in registers. */
 template <typename T, int STRIDE>
-__device__ __forceinline__ void apply_window(const separable_job &s, const task &at,
-                                             char *memory) {
+__device__ __forceinline__ void apply_window(const separable_job &s, const task &at, char *memory) {
     const int quads = at.channels / 4, groups = THREADS / quads;
     const int group = (int)threadIdx.x / quads, quad = (int)threadIdx.x - group * quads;
     const int units = s.width * ((s.height + HIGH - 1) / HIGH), pitch = pitch_of(s.slice);
@@ -242,9 +240,8 @@ __device__ __forceinline__ void apply_window(const separable_job &s, const task 
         for (int i = 0; i < HIGH; i++) {
             if (row + i >= s.height) break;
             keep_between(s.of_window, sums[i]);
-            *(uint2 *)(to + i * s.width * pitch) =
-                make_uint2(stored<T>::join(sums[i][0], sums[i][1]),
-                           stored<T>::join(sums[i][2], sums[i][3]));
+            *(uint2 *)(to + i * s.width * pitch) = make_uint2(
+                stored<T>::join(sums[i][0], sums[i][1]), stored<T>::join(sums[i][2], sums[i][3]));
         }
     }
 }

@@ -30,9 +30,9 @@ typedef struct tn_cuda_separable_clamp {
 typedef struct tn_cuda_separable {
     const void *x, *residual; /* residual null: none; stored as y is */
     void *y;
-    const void *expand, *project; /* [middle][depth], [filters][middle], of x's type */
-    const float *rows;            /* [TN_SEPARABLE_ROWS][middle] */
-    const float *bias;            /* [filters] */
+    const void *expand, *project;   /* [middle][depth], [filters][middle], of x's type */
+    const float *rows;              /* [TN_SEPARABLE_ROWS][middle] */
+    const float *bias;              /* [filters] */
     int32_t batch, channels, depth; /* depth: channels in whole 16s */
     int32_t middle, filters;
     int32_t in_height, in_width, out_height, out_width;

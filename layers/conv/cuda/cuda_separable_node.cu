@@ -36,7 +36,7 @@ struct chain {
 };
 
 struct separable_state {
-    chain links; /* what lies in it has the node's lifetime */
+    chain links;                     /* what lies in it has the node's lifetime */
     tn_cuda_separable_config config; /* at the optimum */
     char *constants;
     int64_t at_project, at_rows, at_bias; /* bytes; the first are expand's */
@@ -148,8 +148,7 @@ void set_window(const tn_facet_convolution *what, tn_cuda_separable *s) {
 bool read_node(const tn_call *call, const chain *links, tn_cuda_separable *s) {
     const tn_tensor *x = call->inputs[TN_CONV_X], *w = call->inputs[TN_CONV_W];
     const tn_tensor *y = call->outputs[0];
-    if (!x || x->rank != 4 || !w || !is_own_point(call) || y->rank != 4 ||
-        !are_extents_small(x, y))
+    if (!x || x->rank != 4 || !w || !is_own_point(call) || y->rank != 4 || !are_extents_small(x, y))
         return false;
     memset((void *)s, 0, sizeof(*s));
     s->batch = (int32_t)x->shape[0], s->channels = (int32_t)x->shape[1];
@@ -163,10 +162,10 @@ bool read_node(const tn_call *call, const chain *links, tn_cuda_separable *s) {
     s->of_project =
         clamp_of(links->epilogue.activation, links->epilogue.alpha, links->epilogue.beta);
     s->type = x->type;
-    const bool is_expanded =
-        s->has_expand ? links->expand.what->filters == s->middle &&
-                            links->expand.weights->shape[1] == s->channels && s->channels % 8 == 0
-                      : s->channels == s->middle;
+    const bool is_expanded = s->has_expand ? links->expand.what->filters == s->middle &&
+                                                 links->expand.weights->shape[1] == s->channels &&
+                                                 s->channels % 8 == 0
+                                           : s->channels == s->middle;
     return is_expanded && (!s->has_window || links->window.what->filters == s->middle) &&
            s->middle % 16 == 0 && s->filters % 4 == 0 && s->out_height == y->shape[2] &&
            s->out_width == y->shape[3];
