@@ -289,20 +289,22 @@ class Pools(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(context.rows, [1, 1])
 
     async def test_a_check_runs_each_context_ahead_of_what_waits(self):
-        gate, contexts = threading.Event(), []
-        contexts += [Fake(gate), Fake()]
+        gates = [threading.Event(), threading.Event()]
+        busy, free = contexts = [Fake(gate) for gate in gates]
         pool = Pool(contexts)
-        pool._free.reverse()
-        runs = [asyncio.ensure_future(pool.run(rows(1, 2)))]  # on the first, which has the gate
+        pool._free.reverse()  # the first request is on the first context
+        runs = [asyncio.ensure_future(pool.run(rows(1, 2)))]
         await begun()
         check = asyncio.ensure_future(pool.check(rows(1)))
         await begun()
         self.assertEqual(pool.running, 2)
         runs += [asyncio.ensure_future(pool.run(rows(1, 2, 3))) for _ in range(2)]
-        gate.set()
+        await begun()
+        self.assertEqual(pool.waiting, 2)
+        for gate in gates:
+            gate.set()
         await asyncio.wait_for(asyncio.gather(check, *runs), 60)
-        self.assertEqual(contexts[0].rows[:2], [2, 1])
-        self.assertEqual(contexts[1].rows[:1], [1])
+        self.assertEqual((busy.rows[:2], free.rows[:1]), ([2, 1], [1]))
         self.assertEqual((pool.running, pool.waiting), (0, 0))
 
     async def test_a_check_fails_where_one_context_does(self):
