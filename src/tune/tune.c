@@ -25,7 +25,8 @@ typedef struct network {
     tn_engine *engine;
     tn_context *context;
     void **inputs;
-    double sum_ns; /* of the least times of its steps, as it was last looked at */
+    double least_ns[2]; /* of the runs of one race, the shortest first */
+    uint32_t run_count;
 } network;
 
 static void close_network(void *opened) {
@@ -81,51 +82,60 @@ static tn_status open_network(tn_runtime *runtime, const tn_plan *plan, void **o
     return status;
 }
 
+static tn_status run_once(network *opened) {
+    const double before_ns = (double)tn_now_ns();
+    TN_TRY(tn_context_run(opened->context));
+    const double ns = (double)tn_now_ns() - before_ns;
+    opened->run_count++;
+    opened->least_ns[1] = fmin(opened->least_ns[1], fmax(opened->least_ns[0], ns));
+    opened->least_ns[0] = fmin(opened->least_ns[0], ns);
+    return TN_OK;
+}
+
+/* Whether the two shortest runs agree. */
+static bool is_known(const network *opened) {
+    return opened->run_count >= tn_timing_policy.trial_runs &&
+           opened->least_ns[1] <= opened->least_ns[0] * (1 + tn_timing_policy.trial_tolerance);
+}
+
 /* Begins its profile anew: the networks of a race run equally often. */
 static tn_status begin_race(network *opened) {
-    opened->sum_ns = INFINITY;
+    opened->run_count = 0;
+    opened->least_ns[0] = opened->least_ns[1] = INFINITY;
     TN_TRY(tn_context_set_profiling(opened->context, false));
     return tn_context_set_profiling(opened->context, true);
 }
 
-/* What its steps take at least. A load of tenths of a second leaves alone each step in some run
- * long before it leaves alone a run. */
-static void read_steps(const network *opened, double *out_step_ns) {
-    for (uint32_t entry = 0; entry < tn_context_profile_count(opened->context); entry++)
-        out_step_ns[tn_context_profile_step(opened->context, entry)] =
-            (double)tn_context_profile(opened->context, entry)->minimum_ns;
+/* What its steps take at least, in all. A load of tenths of a second leaves alone each step in some
+ * run long before it leaves alone a run. */
+static double read_steps(const network *opened, double *out_step_ns) {
+    double sum = 0;
+    for (uint32_t entry = 0; entry < tn_context_profile_count(opened->context); entry++) {
+        const double ns = (double)tn_context_profile(opened->context, entry)->minimum_ns;
+        out_step_ns[tn_context_profile_step(opened->context, entry)] = ns;
+        sum += ns;
+    }
+    return sum;
 }
 
-/* Whether its last runs told little that those before did not. */
-static bool is_settled(network *opened) {
-    const double before_ns = opened->sum_ns;
-    opened->sum_ns = 0;
-    for (uint32_t entry = 0; entry < tn_context_profile_count(opened->context); entry++)
-        opened->sum_ns += (double)tn_context_profile(opened->context, entry)->minimum_ns;
-    return opened->sum_ns >= before_ns * (1 - tn_timing_policy.trial_tolerance);
-}
-
-static tn_status run_in_turns(network *const *raced, uint32_t count) {
-    for (uint32_t round = 0; round < tn_timing_policy.trial_runs; round++)
-        for (uint32_t i = 0; i < count; i++)
-            TN_TRY(tn_context_run(raced[(i + round) % count]->context));
-    return TN_OK;
-}
-
-static tn_status race(void *const *networks, uint32_t count, double *const *out_step_ns) {
+static tn_status race(void *const *networks, uint32_t count, double *const *out_step_ns,
+                      bool *out_is_faster) {
     network *const *raced = (network *const *)networks;
     const double end_ns = (double)tn_now_ns() + count * tn_timing_policy.trial_ns;
-    uint32_t settled = 0;
+    bool is_over = false;
+    double sums[2] = {0, 0};
     for (uint32_t i = 0; i < count; i++)
         TN_TRY(begin_race(raced[i]));
-    while (settled < count && (double)tn_now_ns() < end_ns) {
-        TN_TRY(run_in_turns(raced, count));
-        settled = 0;
+    for (uint32_t round = 0; !is_over; round++) {
         for (uint32_t i = 0; i < count; i++)
-            settled += is_settled(raced[i]);
+            TN_TRY(run_once(raced[(i + round) % count]));
+        is_over = (is_known(raced[0]) && is_known(raced[count - 1])) ||
+                  round + 1 == tn_timing_policy.trial_most_runs ||
+                  (round > 0 && (double)tn_now_ns() >= end_ns);
     }
     for (uint32_t i = 0; i < count; i++)
-        read_steps(raced[i], out_step_ns[i]);
+        sums[i] = read_steps(raced[i], out_step_ns[i]);
+    *out_is_faster = count > 1 && sums[1] < sums[0] * (1 - tn_timing_policy.trial_gain);
     return TN_OK;
 }
 

@@ -24,8 +24,9 @@ typedef struct tn_lower_runner {
     void *user;
     void (*close)(void *network);
     /* Runs one or two in turns. `out_step_ns`, by network: the least nanoseconds of each step; what
-     * does not run is left as it is. */
-    tn_status (*race)(void *const *networks, uint32_t count, double *const *out_step_ns);
+     * does not run is left as it is. `out_is_faster`: whether the second one is, beyond doubt. */
+    tn_status (*race)(void *const *networks, uint32_t count, double *const *out_step_ns,
+                      bool *out_is_faster);
 } tn_lower_runner;
 
 typedef struct tn_lower_options {

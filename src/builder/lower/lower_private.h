@@ -106,9 +106,9 @@ tn_status tn_lower_states(tn_lowering *lowering, const uint32_t *choice, tn_aren
  * leaves the fastest one in it. Nothing where the build has no runner. */
 tn_status tn_lower_try(tn_lowering *lowering, uint32_t *choice);
 /* What the cost of a candidate (by its number) and of a conversion (by the numbers of the storages)
- * is, by what ran so far. `is_short`: others do more of the chain. */
+ * is, by what ran so far. */
 double tn_lower_trials_cost(const tn_lowering *lowering, uint32_t node, size_t candidate,
-                            double cost, bool is_short);
+                            double cost);
 tn_status tn_lower_trials_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, uint32_t from,
                                         uint32_t to, double *out_cost);
 /* --- lower_problem.c --- */

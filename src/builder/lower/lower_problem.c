@@ -110,7 +110,8 @@ static tn_status state_node(const tn_lowering *lowering, uint32_t index, stated_
     for (uint32_t i = 0; i < node->candidate_count; i++) {
         const uint32_t owner = owner_of(index, &node->candidates[i]);
         const uint32_t at = stated->nodes[owner].candidate_count++;
-        TN_TRY(state_candidate(lowering, index, &node->candidates[i], costs[i],
+        const double cost = tn_lower_trials_cost(lowering, index, i, costs[i]);
+        TN_TRY(state_candidate(lowering, index, &node->candidates[i], cost,
                                &stated->candidates[owner][at]));
         stated->kernel_nodes[owner][at] = index;
         stated->numbers[owner][at] = i;

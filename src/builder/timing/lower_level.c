@@ -2,18 +2,15 @@
 /*
  * What measured costs mean for the choice. Two that differ by less than their noise, or by less
  * than matters, are equal, and the one that is better by rule is taken: the one that does more of
- * its chain, then the one with the lower estimate, which comes first in the node's list. What steps
- * took in networks that ran is levelled in the same way.
+ * its chain, then the one with the lower estimate, which comes first in the node's list.
  */
 #include "builder/timing/lower_compare.h"
 #include "builder/timing/timing_policy.h"
 
 #include <math.h>
 
-/* The noise is that of times alone. */
-static double tolerance(const tn_lowering *lowering, const tn_candidate *a, const tn_candidate *b) {
-    const double noise = lowering->trials ? 0 : fmax(a->noise, b->noise);
-    return fmax(tn_timing_policy.least_difference, noise);
+static double tolerance(const tn_candidate *a, const tn_candidate *b) {
+    return fmax(tn_timing_policy.least_difference, fmax(a->noise, b->noise));
 }
 
 /* What the processor's memory takes for what it makes weights larger by. */
@@ -58,10 +55,8 @@ static bool is_same_use(const tn_graph_node *node, const tn_candidate *a, const 
 
 /* Among those that could stand for each other, the first one that is equal to the fastest has the
  * fastest one's cost, and what else is equal to it costs more. */
-static double level_same(const tn_lowering *lowering, uint32_t node_index, size_t index,
+static double level_same(const tn_graph_node *graph_node, const tn_lower_node *node, size_t index,
                          const double *ranked) {
-    const tn_lower_node *node = &lowering->nodes[node_index];
-    const tn_graph_node *graph_node = &lowering->graph->nodes[node_index];
     const tn_candidate *own = &node->candidates[index];
     size_t best = index, first = node->candidate_count;
     for (size_t i = 0; i < node->candidate_count; i++)
@@ -69,12 +64,11 @@ static double level_same(const tn_lowering *lowering, uint32_t node_index, size_
             best = i;
     for (size_t i = 0; i < node->candidate_count && first == node->candidate_count; i++)
         if (is_same_use(graph_node, &node->candidates[i], own) &&
-            ranked[i] <= (1 + tolerance(lowering, &node->candidates[i], &node->candidates[best])) *
-                             ranked[best])
+            ranked[i] <=
+                (1 + tolerance(&node->candidates[i], &node->candidates[best])) * ranked[best])
             first = i;
     if (index == first) return ranked[best];
-    return fmax(ranked[index],
-                (1 + tolerance(lowering, own, &node->candidates[first])) * ranked[best]);
+    return fmax(ranked[index], (1 + tolerance(own, &node->candidates[first])) * ranked[best]);
 }
 
 void tn_lower_level(const tn_lowering *lowering, uint32_t index, double *ranked,
@@ -82,17 +76,16 @@ void tn_lower_level(const tn_lowering *lowering, uint32_t index, double *ranked,
     const tn_lower_node *node = &lowering->nodes[index];
     const tn_candidate *fused = best_fused(node);
     const bool is_by_estimate = !has_measured(node); /* which has the rule in it */
+    for (size_t i = 0; i < node->candidate_count; i++)
+        ranked[i] =
+            is_by_estimate ? node->candidates[i].cost : ranked_cost(lowering, &node->candidates[i]);
     for (size_t i = 0; i < node->candidate_count; i++) {
         const tn_candidate *candidate = &node->candidates[i];
-        ranked[i] = tn_lower_trials_cost(
-            lowering, index, i, is_by_estimate ? candidate->cost : ranked_cost(lowering, candidate),
-            fused && candidate->chain_count < fused->chain_count);
-    }
-    for (size_t i = 0; i < node->candidate_count; i++) {
-        const tn_candidate *candidate = &node->candidates[i];
-        out_costs[i] = candidate->is_measured ? level_same(lowering, index, i, ranked) : ranked[i];
+        out_costs[i] = candidate->is_measured
+                           ? level_same(&lowering->graph->nodes[index], node, i, ranked)
+                           : ranked[i];
         if (fused && candidate->chain_count < fused->chain_count)
-            out_costs[i] *= 1 + tolerance(lowering, candidate, fused);
+            out_costs[i] *= 1 + tolerance(candidate, fused);
     }
 }
 

@@ -50,12 +50,15 @@ const struct tn_timing_policy tn_timing_policy = {
     /* Networks that are run whole, and what is kept of the time for them. */
     .most_trials = 16,
     .trials_share = 0.35,
-    /* Of one network: runs by so many, until those of a turn make the sum of its steps' least times
-     * less by no more than this share, but no longer. A load that comes and goes by tenths of a
-     * second leaves none of a turn's runs alone, or some. */
-    .trial_ns = 800e6,
-    .trial_runs = 10,
-    .trial_tolerance = 0.003,
+    /* Of one network: so many runs at least, until the two shortest agree, but no longer. A load
+     * that comes and goes by tenths of a second spares some of them. With so many runs at most,
+     * those of a microsecond end before the time. */
+    .trial_ns = 300e6,
+    .trial_runs = 20,
+    .trial_most_runs = 400,
+    .trial_tolerance = 0.01,
+    /* By how much a network has to be faster than the best before. */
+    .trial_gain = 0.003,
     /* Of the cost of a candidate that did not run in a network yet, over one that did. */
     .trial_eagerness = 0.93,
     /* At least, at most, tolerance, enough_ns, prune_after, pruned_factor. 10 ms are many runs of

@@ -65,8 +65,8 @@ struct tn_timing_policy {
     uint32_t most_trials;
     double trials_share;
     double trial_ns;
-    uint32_t trial_runs;
-    double trial_tolerance, trial_eagerness;
+    uint32_t trial_runs, trial_most_runs;
+    double trial_tolerance, trial_gain, trial_eagerness;
     tn_timing_bounds alone, alone_on_device, beside;
     double conversion_enough_ns;
     /* How a sample is taken. */

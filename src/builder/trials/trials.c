@@ -7,90 +7,295 @@
  * of its node are thought to take as much longer in the network as that one did, less a little, so
  * that those that are nearly as good run, too; the last choice goes without that. The second
  * network is what estimates would choose: where a load disturbed the times, all builds have that.
- *
- * Each network runs in turns with the best so far; trial_times.c keeps what the races give, and
- * what is known in the end decides.
  */
+#include "base/hash.h"
 #include "base/status.h"
 #include "builder/choose/choose.h"
 #include "builder/lower/lower_candidates.h"
 #include "builder/lower/lower_facts.h"
 #include "builder/lower/lower_storages.h"
+#include "builder/timing/lower_compare.h"
 #include "builder/timing/timing.h"
+#include "builder/timing/timing_cache.h"
 #include "builder/timing/timing_policy.h"
-#include "builder/trials/trial_times.h"
 
 #include <math.h>
 #include <string.h>
 
+/* A choice as a network. */
+typedef struct trial {
+    tn_program program;
+    tn_arena *arena;
+    void *network; /* the runner's; null: not open */
+    uint64_t key;  /* 0: what its times depend on is not known beyond this build */
+    double *ns;    /* by step; 0: it does not run */
+} trial;
+
+/* What steps that ran took alone, and in a network. */
+typedef struct sums {
+    double isolated, in_place;
+} sums;
+
+/* What is known of networks that ran; 0: nothing. */
+struct tn_lower_trials {
+    double **ns;       /* by node and candidate */
+    double *ratios;    /* by node: what one took in a network over what it took alone, the least */
+    double *reformats; /* [tensor][from][to], as the choice's problem has them */
+    sums kernels, conversions;
+    double eagerness; /* of the cost of what did not run yet */
+    bool is_by_estimates;
+    trial best;       /* of those that ran */
+    uint32_t *chosen; /* the choices that ran, one after the other */
+    uint32_t count;
+};
+
+/* --- what the choice asks --- */
+
+static double ratio_of(double in_place, double isolated) {
+    return isolated > 0 && in_place > 0 ? in_place / isolated : 0;
+}
+
+static double ratio_of_all(const sums *known) {
+    return ratio_of(known->in_place, known->isolated);
+}
+
+double tn_lower_trials_cost(const tn_lowering *lowering, uint32_t node, size_t candidate,
+                            double cost) {
+    const struct tn_lower_trials *trials = lowering->trials;
+    if (!trials) return cost;
+    if (trials->is_by_estimates)
+        return tn_lower_estimate(lowering, node, &lowering->nodes[node].candidates[candidate]);
+    if (trials->ns[node][candidate] > 0) return trials->ns[node][candidate];
+    double ratio = trials->ratios[node];
+    if (ratio == 0) ratio = ratio_of_all(&trials->kernels);
+    return ratio == 0 ? cost : cost * ratio * trials->eagerness;
+}
+
+static size_t reformat_at(const tn_lowering *lowering, tn_tensor_id tensor, uint32_t from,
+                          uint32_t to) {
+    const size_t storages = tn_lower_storage_count(lowering);
+    return (tensor * storages + from) * storages + to;
+}
+
+tn_status tn_lower_trials_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, uint32_t from,
+                                        uint32_t to, double *out_cost) {
+    const struct tn_lower_trials *trials = lowering->trials;
+    const tn_storage storages[2] = {tn_lower_storage_at(lowering, from),
+                                    tn_lower_storage_at(lowering, to)};
+    bool is_measured = false;
+    if (trials && trials->is_by_estimates) {
+        *out_cost = tn_lower_estimate_reformat(lowering, tensor, storages[0], storages[1]);
+        return TN_OK;
+    }
+    *out_cost = trials ? trials->reformats[reformat_at(lowering, tensor, from, to)] : 0;
+    if (*out_cost > 0) return TN_OK;
+    TN_TRY(
+        tn_lower_reformat_cost(lowering, tensor, storages[0], storages[1], out_cost, &is_measured));
+    double ratio = trials ? ratio_of_all(&trials->conversions) : 0;
+    if (trials && ratio == 0) ratio = ratio_of_all(&trials->kernels);
+    if (ratio > 0) *out_cost *= ratio;
+    return TN_OK;
+}
+
+/* --- what a program took --- */
+
+/* The candidate whose step it is; null: a conversion, or a node that does not run. */
+static const tn_candidate *candidate_of(const tn_lowering *lowering, const uint32_t *choice,
+                                        const tn_program_step *step) {
+    return step->node == TN_NO_NODE ? NULL
+                                    : &lowering->nodes[step->node].candidates[choice[step->node]];
+}
+
+static tn_storage storage_of(const tn_program_value *value, const tn_lowering *lowering) {
+    const tn_type own = lowering->facts->types[value->tensor];
+    return (tn_storage){value->type == own ? TN_NONE : value->type, value->format, value->space};
+}
+
+/* The least time counts. */
+static void note_ns(double *known, sums *all, double isolated, double ns) {
+    all->isolated += *known > 0 ? 0 : isolated;
+    all->in_place += *known > 0 ? fmin(ns - *known, 0) : ns;
+    if (*known == 0 || ns < *known) *known = ns;
+}
+
+static tn_status note_reformat(tn_lowering *lowering, const tn_program *program,
+                               const tn_program_step *step, double ns) {
+    const tn_program_value *from = &program->values[step->inputs[0]],
+                           *to = &program->values[step->outputs[0]];
+    const tn_storage storages[2] = {storage_of(from, lowering), storage_of(to, lowering)};
+    const size_t at =
+        reformat_at(lowering, from->tensor, tn_lower_storage_number(lowering, storages[0]),
+                    tn_lower_storage_number(lowering, storages[1]));
+    double isolated = 0;
+    bool is_measured = false;
+    TN_TRY(tn_lower_reformat_cost(lowering, from->tensor, storages[0], storages[1], &isolated,
+                                  &is_measured));
+    note_ns(&lowering->trials->reformats[at], &lowering->trials->conversions, isolated, ns);
+    return TN_OK;
+}
+
+static void note_candidate(tn_lowering *lowering, uint32_t node, uint32_t number, double ns) {
+    struct tn_lower_trials *trials = lowering->trials;
+    const double cost = lowering->nodes[node].candidates[number].cost, ratio = ratio_of(ns, cost);
+    note_ns(&trials->ns[node][number], &trials->kernels, cost, ns);
+    if (ratio > 0 && (trials->ratios[node] == 0 || ratio < trials->ratios[node]))
+        trials->ratios[node] = ratio;
+}
+
+static tn_status note_steps(tn_lowering *lowering, const uint32_t *choice, const trial *tried) {
+    double sum = 0;
+    for (uint32_t i = 0; i < tried->program.step_count; i++) {
+        const tn_program_step *step = &tried->program.steps[i];
+        sum += tried->ns[i];
+        if (tried->ns[i] <= 0) continue;
+        if (step->node == TN_NO_NODE)
+            TN_TRY(note_reformat(lowering, &tried->program, step, tried->ns[i]));
+        else
+            note_candidate(lowering, step->node, choice[step->node], tried->ns[i]);
+    }
+    tn_runtime_log(lowering->graph->runtime, TN_LOG_DEBUG,
+                   "trial %u: the steps of the network take %.1f us", lowering->trials->count,
+                   sum * 1e-3);
+    return TN_OK;
+}
+
+/* --- the timing cache: a second build with the same one has the same times --- */
+
+static uint64_t add_value(const tn_lowering *lowering, uint64_t key,
+                          const tn_program_value *value) {
+    const tn_shape *shape = &lowering->points[1]->tensors[value->tensor].storage.shape;
+    key = tn_timing_key_storage(lowering, tn_hash_add_u64(key, value->tensor), value->tensor,
+                                storage_of(value, lowering));
+    for (uint32_t axis = 0; axis < shape->rank; axis++)
+        key = tn_hash_add_u64(key, (uint64_t)shape->extents[axis]);
+    return key;
+}
+
+/* 0: what a step's time depends on is not known beyond this build. */
+static tn_status key_of(const tn_lowering *lowering, const uint32_t *choice,
+                        const tn_program *program, uint64_t *out_key) {
+    uint64_t key = tn_hash_add_text(tn_timing_key_device(lowering, 0, false), "a network");
+    *out_key = 0;
+    for (uint32_t i = 0; i < program->step_count; i++) {
+        const tn_program_step *step = &program->steps[i];
+        tn_candidate *candidate = (tn_candidate *)candidate_of(lowering, choice, step);
+        uint64_t own = 0;
+        if (candidate) TN_TRY(tn_timing_key(lowering, step->node, candidate, &own));
+        if (candidate && candidate->is_unkeyed) return TN_OK;
+        key = tn_hash_add_u64(key, own);
+        for (uint32_t port = 0; port < step->input_count; port++)
+            if (step->inputs[port] != TN_NO_VALUE)
+                key = add_value(lowering, key, &program->values[step->inputs[port]]);
+        for (uint32_t port = 0; port < step->output_count; port++)
+            if (step->outputs[port] != TN_NO_VALUE)
+                key = add_value(lowering, key, &program->values[step->outputs[port]]);
+    }
+    *out_key = key;
+    return TN_OK;
+}
+
+static bool recall_one(const tn_lowering *lowering, uint64_t key, double *out_ns) {
+    tn_timing_result result;
+    if (!lowering->options->cache || !tn_timing_cache_get(lowering->options->cache, key, &result))
+        return false;
+    *out_ns = result.ns;
+    return true;
+}
+
+/* Whether what a race gave is known beyond this build; `against` null: of one alone. */
+static bool is_kept(const trial *against, const trial *tried) {
+    return tried->key != 0 && (!against || against->key != 0);
+}
+
+static bool recall(const tn_lowering *lowering, const trial *against, trial *tried,
+                   bool *out_is_faster) {
+    double is_faster = 0;
+    if (!is_kept(against, tried)) return false;
+    for (uint32_t i = 0; i < tried->program.step_count; i++)
+        if (!recall_one(lowering, tn_hash_add_u64(tried->key, i), &tried->ns[i])) return false;
+    if (against && !recall_one(lowering, tn_hash_add_u64(against->key, tried->key), &is_faster))
+        return false;
+    *out_is_faster = is_faster > 0;
+    return true;
+}
+
+static tn_status keep(const tn_lowering *lowering, const trial *against, const trial *tried,
+                      bool is_faster) {
+    tn_timing_cache *cache = lowering->options->cache;
+    if (!cache || !is_kept(against, tried)) return TN_OK;
+    for (uint32_t i = 0; i < tried->program.step_count; i++)
+        TN_TRY(
+            tn_timing_cache_set(cache, tn_hash_add_u64(tried->key, i),
+                                (tn_timing_result){.ns = tried->ns[i], .floor_ns = tried->ns[i]}));
+    return against ? tn_timing_cache_set(cache, tn_hash_add_u64(against->key, tried->key),
+                                         (tn_timing_result){.ns = is_faster})
+                   : TN_OK;
+}
+
 /* --- trials --- */
 
-static tn_status open_network(const tn_lowering *lowering, tn_trial *tried) {
+static tn_status open_network(const tn_lowering *lowering, trial *tried) {
     const tn_lower_runner *runner = lowering->options->runner;
     return tried->network ? TN_OK : runner->open(runner->user, &tried->program, &tried->network);
 }
 
-static tn_status race(tn_lowering *lowering, tn_trial *tried) {
+static tn_status race(tn_lowering *lowering, trial *tried, bool *out_is_faster) {
     const tn_lower_runner *runner = lowering->options->runner;
-    tn_trial *best = &lowering->trials->best;
+    trial *best = &lowering->trials->best;
+    const bool is_first = !best->arena;
     TN_TRY(open_network(lowering, tried));
-    if (best->arena) TN_TRY(open_network(lowering, best));
-    void *const networks[2] = {tried->network, best->network};
-    double *const ns[2] = {tried->ns, best->ns};
-    return runner->race(networks, best->arena ? 2 : 1, ns);
+    if (!is_first) TN_TRY(open_network(lowering, best));
+    void *const networks[2] = {is_first ? tried->network : best->network, tried->network};
+    double *const ns[2] = {is_first ? tried->ns : best->ns, tried->ns};
+    return runner->race(networks, is_first ? 1 : 2, ns, out_is_faster);
 }
 
-static void close(const tn_lowering *lowering, tn_trial *tried) {
+static void close(const tn_lowering *lowering, trial *tried) {
     const tn_lower_runner *runner = lowering->options->runner;
     if (tried->network) runner->close(tried->network);
     tn_arena_destroy(tried->arena);
-    *tried = (tn_trial){0};
+    *tried = (trial){0};
 }
 
-static tn_status prepare(tn_lowering *lowering, const uint32_t *choice, tn_trial *tried) {
+static tn_status prepare(tn_lowering *lowering, const uint32_t *choice, trial *tried) {
     TN_TRY(tn_arena_create(lowering->graph->allocator, &tried->arena));
     TN_TRY(tn_lower_emit(lowering, choice, tried->arena, &tried->program));
     tried->ns =
         tn_arena_allocate(tried->arena, tried->program.step_count + (size_t)1, sizeof(double));
     if (!tried->ns) return tn_fail_memory("the trial of a choice");
-    return tn_trial_key(lowering, choice, &tried->program, &tried->key);
+    return key_of(lowering, choice, &tried->program, &tried->key);
 }
 
-/* With the best so far; is the best afterwards where it takes less. */
-static tn_status run_trial(tn_lowering *lowering, const uint32_t *choice, tn_trial *tried,
+/* Against the best so far; is the best afterwards where it is faster. */
+static tn_status run_trial(tn_lowering *lowering, const uint32_t *choice, trial *tried,
                            uint32_t *best_choice, bool *out_is_over) {
     struct tn_lower_trials *trials = lowering->trials;
     const size_t nodes = lowering->graph->node_count;
-    const uint32_t number = trials->count++;
-    memcpy(trials->chosen + number * nodes, choice, nodes * sizeof *choice);
+    const trial *against = trials->best.arena ? &trials->best : NULL;
+    bool is_faster = false;
+    memcpy(trials->chosen + trials->count++ * nodes, choice, nodes * sizeof *choice);
     TN_TRY(prepare(lowering, choice, tried));
-    if (!tn_trial_recall(lowering, tried)) {
+    if (!recall(lowering, against, tried, &is_faster)) {
         *out_is_over = tn_timing_now_ns(lowering) >= tn_timing_trials_end_ns(lowering);
         if (*out_is_over) return TN_OK;
-        TN_TRY(race(lowering, tried));
-        TN_TRY(tn_trial_keep(lowering, tried));
+        TN_TRY(race(lowering, tried, &is_faster));
+        TN_TRY(keep(lowering, against, tried, is_faster));
     }
-    TN_TRY(tn_trial_note_race(lowering, choice, tried, best_choice));
-    trials->has_run[number] = true;
-    const double ns = tn_trial_known_ns(lowering, choice, &tried->program, NULL),
-                 best_ns = trials->best.arena ? tn_trial_known_ns(lowering, best_choice,
-                                                                  &trials->best.program, NULL)
-                                              : INFINITY;
-    tn_runtime_log(lowering->graph->runtime, TN_LOG_DEBUG,
-                   "trial %u: the steps of the network take %.1f us, those of the best %.1f",
-                   number + 1, ns * 1e-3, fmin(ns, best_ns) * 1e-3);
-    if (ns >= best_ns) return TN_OK;
+    TN_TRY(note_steps(lowering, choice, tried));
+    if (against && !is_faster) return TN_OK;
+    tn_runtime_log(lowering->graph->runtime, TN_LOG_DEBUG, "trial %u is the best so far",
+                   trials->count);
     memcpy(best_choice, choice, nodes * sizeof *choice);
     close(lowering, &trials->best);
     trials->best = *tried;
-    *tried = (tn_trial){0};
+    *tried = (trial){0};
     return TN_OK;
 }
 
 /* *out_is_over: networks cannot be run, or not any more. */
 static tn_status try_choice(tn_lowering *lowering, const uint32_t *choice, uint32_t *best_choice,
                             bool *out_is_over) {
-    tn_trial tried = {0};
+    trial tried = {0};
     const tn_status status = run_trial(lowering, choice, &tried, best_choice, out_is_over);
     close(lowering, &tried);
     if (status == TN_OK || status == TN_ERROR_MEMORY || status == TN_ERROR_CANCELLED) return status;
@@ -112,22 +317,18 @@ static tn_status begin_trials(tn_lowering *lowering) {
     tn_arena *arena = lowering->arena;
     struct tn_lower_trials *trials = tn_arena_allocate(arena, 1, sizeof *trials);
     if (!trials) return tn_fail_memory("trials");
-    trials->candidates = tn_arena_allocate(arena, nodes + 1, sizeof *trials->candidates);
-    trials->ratios = tn_arena_allocate(arena, nodes + 1, sizeof *trials->ratios);
-    trials->reformats =
-        tn_arena_allocate(arena, (lowering->graph->tensor_count + 1) * storages * storages,
-                          sizeof *trials->reformats);
-    trials->has_run =
-        tn_arena_allocate(arena, tn_timing_policy.most_trials + (size_t)1, sizeof *trials->has_run);
+    trials->ns = tn_arena_allocate(arena, nodes + 1, sizeof *trials->ns);
+    trials->ratios = tn_arena_allocate(arena, nodes + 1, sizeof(double));
+    trials->reformats = tn_arena_allocate(
+        arena, (lowering->graph->tensor_count + 1) * storages * storages, sizeof(double));
     trials->chosen =
         tn_arena_allocate(arena, nodes * tn_timing_policy.most_trials + 1, sizeof *trials->chosen);
-    if (!trials->candidates || !trials->ratios || !trials->reformats || !trials->has_run ||
-        !trials->chosen)
+    if (!trials->ns || !trials->ratios || !trials->reformats || !trials->chosen)
         return tn_fail_memory("trials");
     for (size_t n = 0; n < nodes; n++) {
-        trials->candidates[n] = tn_arena_allocate(arena, lowering->nodes[n].candidate_count + 1,
-                                                  sizeof **trials->candidates);
-        if (!trials->candidates[n]) return tn_fail_memory("trials");
+        trials->ns[n] =
+            tn_arena_allocate(arena, lowering->nodes[n].candidate_count + 1, sizeof(double));
+        if (!trials->ns[n]) return tn_fail_memory("trials");
     }
     lowering->trials = trials;
     return TN_OK;
@@ -161,42 +362,6 @@ static tn_status find_next(tn_lowering *lowering, uint32_t *next, bool *out_is_n
     return TN_OK;
 }
 
-/* By what is known now, as the choice takes it: what is equal is not told apart. */
-static tn_status level_all(tn_lowering *lowering, double **costs) {
-    lowering->trials->eagerness = 1;
-    for (uint32_t n = 0; n < lowering->graph->node_count; n++) {
-        const size_t count = lowering->nodes[n].candidate_count;
-        costs[n] = tn_arena_allocate(lowering->arena, 2 * count + 1, sizeof(double));
-        if (!costs[n]) return tn_fail_memory("trials");
-        tn_lower_level(lowering, n, costs[n] + count, costs[n]);
-    }
-    return TN_OK;
-}
-
-/* Of those that ran: what ran later may have changed what is known of its steps. */
-static tn_status take_best(tn_lowering *lowering, uint32_t *choice) {
-    const struct tn_lower_trials *trials = lowering->trials;
-    const size_t nodes = lowering->graph->node_count;
-    double best_ns = INFINITY,
-           **costs = tn_arena_allocate(lowering->arena, nodes + 1, sizeof *costs);
-    if (!costs) return tn_fail_memory("trials");
-    TN_TRY(level_all(lowering, costs));
-    for (uint32_t i = 0; i < trials->count; i++) {
-        const uint32_t *tried_choice = trials->chosen + i * nodes;
-        tn_trial tried = {0};
-        if (!trials->has_run[i]) continue;
-        const tn_status status = prepare(lowering, tried_choice, &tried);
-        const double ns =
-            status ? 0 : tn_trial_known_ns(lowering, tried_choice, &tried.program, costs);
-        close(lowering, &tried);
-        TN_TRY(status);
-        if (ns >= best_ns) continue;
-        best_ns = ns;
-        memcpy(choice, tried_choice, nodes * sizeof *choice);
-    }
-    return TN_OK;
-}
-
 static tn_status try_all(tn_lowering *lowering, uint32_t *choice, uint32_t *next) {
     bool is_over = false, is_new = true;
     memcpy(next, choice, lowering->graph->node_count * sizeof *next);
@@ -206,7 +371,7 @@ static tn_status try_all(tn_lowering *lowering, uint32_t *choice, uint32_t *next
         if (is_over || lowering->trials->count == tn_timing_policy.most_trials) break;
         TN_TRY(find_next(lowering, next, &is_new));
     }
-    return take_best(lowering, choice);
+    return TN_OK;
 }
 
 static bool has_alternatives(const tn_lowering *lowering) {
