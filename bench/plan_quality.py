@@ -143,6 +143,12 @@ def storage(value):
     return f"{value['type']}:{value['format']}" if value else "-"
 
 
+def environment_of(program):
+    """With the library beside the program: a copied program names its build tree's, and two programs would run one library."""
+    beside = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(program))), "lib")
+    return {**os.environ, "LD_LIBRARY_PATH": beside} if os.path.isdir(beside) else None
+
+
 class Build:
     """A plan, and what the report says of it."""
 
@@ -151,7 +157,7 @@ class Build:
         report = f"{folder}/{name}.json"
         before = time.perf_counter()
         subprocess.run([program, "build", model, "-o", self.plan, "--threads", str(threads), "--report", report, *options],
-                       check=True, stdout=subprocess.DEVNULL)
+                       check=True, stdout=subprocess.DEVNULL, env=environment_of(program))
         self.seconds = time.perf_counter() - before
         with open(report) as file:
             self.report = json.load(file)
@@ -174,7 +180,7 @@ def time_plans(plans, threads, options):
     program = os.path.join(os.path.dirname(os.path.realpath(options.program)), "tenon-bench-plans")
     command = [program, "--threads", str(threads), "--rounds", str(options.rounds), *plans.values()]
     times, choices = {}, {plan: choice for choice, plan in plans.items()}
-    for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines():
+    for line in subprocess.run(command, check=True, capture_output=True, text=True, env=environment_of(program)).stdout.splitlines():
         path, _, figures = line.partition(" ")
         found = {name: float(value) for name, value in re.findall(r"(\w+)=([\d.]+)", figures)}
         least = found["worked_ms"] if options.by_work else found["min_ms"]
