@@ -200,10 +200,8 @@ static void set_operand(const tn_link_case *link, const tn_facet_operand *operan
     const uint32_t index = case_input(link, operand->input);
     const tn_case_input *input = &link->c.inputs[index];
     const tn_graph *graph = link->graph;
-    const bool is_whole =
-        link->absorb->port == 0 &&
-        (operand->form == TN_OPERAND_WHOLE || operand->form == TN_OPERAND_BROADCAST) &&
-        tn_shape_equal(&input->shape, &y->shape);
+    const bool is_whole = link->absorb->port == 0 && !tn_link_is_constant(operand) &&
+                          tn_shape_equal(&input->shape, &y->shape);
     const bool is_constant = graph->tensors[node_of(link)->inputs[operand->input]].is_constant;
     *out_port = (tn_probe_port){.is_given = true,
                                 .type = TN_F32,

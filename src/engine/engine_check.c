@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "engine/engine_private.h"
 #include "program/kernel_fit.h"
+#include "program/link.h"
 #include "program/node_call.h"
 
 static tn_status fail_step(const tn_engine_loading *loading, const tn_program_step *step,
@@ -177,10 +178,8 @@ static tn_status check_operand(const tn_engine_loading *loading, const tn_progra
     const bool is_as_output = operand->format == output->format && operand->type == output->type &&
                               !operand->quantization == !output->quantization;
     const bool is_plain = operand->format == TN_LINEAR && !operand->quantization;
-    const bool wants_constant =
-        form->form == TN_OPERAND_VECTOR || form->form == TN_OPERAND_CONSTANT;
     const bool is_sound = is_before ? is_plain && is_own(loading, step->operands[index]) &&
-                                          (is_constant || !wants_constant)
+                                          (is_constant || !tn_link_is_constant(form))
                           : form->form == TN_OPERAND_WHOLE     ? is_as_output
                           : form->form == TN_OPERAND_BROADCAST ? is_as_output || is_plain
                                                                : is_plain && is_constant;

@@ -108,7 +108,7 @@ static bool is_closed(const tn_link *link, const tn_facet *facet) {
             node->inputs[operand->input] == TN_NO_TENSOR || operand->form < TN_OPERAND_VECTOR ||
             operand->form > TN_OPERAND_CONSTANT)
             return false;
-        if ((operand->form == TN_OPERAND_VECTOR || operand->form == TN_OPERAND_CONSTANT) &&
+        if (tn_link_is_constant(operand) &&
             !link->graph->tensors[node->inputs[operand->input]].is_constant)
             return false;
     }

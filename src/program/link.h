@@ -36,6 +36,11 @@ typedef struct tn_link {
     tn_link_facet *facets; /* those that were asked for */
 } tn_link;
 
+/* Whether the operand is a constant of the graph, linear, rather than a tensor as the output is. */
+static inline bool tn_link_is_constant(const tn_facet_operand *operand) {
+    return operand->form == TN_OPERAND_VECTOR || operand->form == TN_OPERAND_CONSTANT;
+}
+
 /* `chained`: a tensor that the node reads. `tensors` by id, null where nothing is known; they, and
  * the arena, live longer than the link, which must not be moved. TN_ERROR_MEMORY. */
 tn_status tn_link_init(tn_link *link, tn_arena *arena, const tn_graph *graph, uint32_t node,

@@ -72,7 +72,7 @@ static const tn_kernel separable = {
     .prepare = tn_cuda_separable_prepare,
     .release = tn_cuda_separable_release,
     .open = tn_cuda_separable_open,
-    .close = tn_cuda_separable_close,
+    .close = tn_cuda_conv_close,
     .reshape = tn_cuda_separable_reshape,
     .run = tn_cuda_separable_run,
 };

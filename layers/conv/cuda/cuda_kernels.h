@@ -23,13 +23,12 @@ tn_status tn_cuda_conv_run(tn_call *call) TN_NOEXCEPT;
     .prepare = tn_cuda_conv_prepare, .release = tn_cuda_conv_release, .open = tn_cuda_conv_open,   \
     .close = tn_cuda_conv_close, .reshape = tn_cuda_conv_reshape, .run = tn_cuda_conv_run
 
-/* Those of separable convolutions (cuda_separable_node.cu). */
+/* Those of separable convolutions (cuda_separable_node.cu), whose contexts close as others do. */
 tn_status tn_cuda_separable_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_cuda_separable_tactics(tn_call *call) TN_NOEXCEPT;
 tn_status tn_cuda_separable_prepare(tn_call *call) TN_NOEXCEPT;
 void tn_cuda_separable_release(tn_call *call) TN_NOEXCEPT;
 tn_status tn_cuda_separable_open(tn_call *call) TN_NOEXCEPT;
-void tn_cuda_separable_close(tn_call *call) TN_NOEXCEPT;
 tn_status tn_cuda_separable_reshape(tn_call *call) TN_NOEXCEPT;
 tn_status tn_cuda_separable_run(tn_call *call) TN_NOEXCEPT;
 

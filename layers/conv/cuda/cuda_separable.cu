@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernel of separable convolutions and its tactics; see cuda_separable.h. Limited by latency: a
- * block goes once through memory, three products and, where it shares its pixels, the sums of its
- * cluster; but in place of three kernels. Code for compute capability 9.0 alone.
+ * block reads memory once, computes three products and, where it shares its pixels, adds up the
+ * sums of its cluster, which three kernels would do otherwise. Code for compute capability 9.0
+ * alone.
  */
 #include "conv/cuda/cuda_separable.cuh"
 

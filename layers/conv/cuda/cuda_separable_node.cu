@@ -288,10 +288,6 @@ extern "C" tn_status tn_cuda_separable_open(tn_call *call) TN_NOEXCEPT {
     return tn_kernel_context_create(call, sizeof(separable_context));
 }
 
-extern "C" void tn_cuda_separable_close(tn_call *call) TN_NOEXCEPT {
-    call->host->deallocate(call->host, call->context);
-}
-
 extern "C" tn_status tn_cuda_separable_reshape(tn_call *call) TN_NOEXCEPT {
     const separable_state *state = (const separable_state *)call->state;
     separable_context *context = (separable_context *)call->context;

@@ -10,6 +10,7 @@ import re
 import time
 
 from tenon.serve import _protocol
+from tenon.serve._bodies import error_headers
 
 INFER = re.compile(r"/v2/models/[^/]+(?:/versions/[^/]+)?/infer/?\Z")
 WAITED = b"tenon-waited-microseconds"  # since the request came, for its deadline
@@ -103,7 +104,7 @@ class _Answer:
     async def lost(self, text):
         body = _protocol.error_body(text + ": ask again")
         await self._send({"type": "http.response.start", "status": 503, "headers": [
-            (b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"retry-after", b"1")]})
+            (b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *error_headers(503)]})
         await self._send({"type": "http.response.body", "body": body})
 
 
