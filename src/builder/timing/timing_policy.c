@@ -51,16 +51,19 @@ const struct tn_timing_policy tn_timing_policy = {
     .most_trials = 16,
     .trials_share = 0.35,
     /* Of one network: so many runs at least, until the two shortest agree, but no longer. A load
-     * that comes and goes by tenths of a second spares some of them. With so many runs at most,
-     * those of a microsecond end before the time. */
+     * that comes and goes by tenths of a second spares some of them: on two threads that are each
+     * disturbed half of the time a step has 15 of 60 alone. With so many runs at most, those of a
+     * microsecond end before the time. */
     .trial_ns = 300e6,
-    .trial_runs = 20,
+    .trial_runs = 60,
     .trial_most_runs = 400,
     .trial_tolerance = 0.01,
     /* By how much a network has to be faster than the best before. */
     .trial_gain = 0.003,
-    /* Of the cost of a candidate that did not run in a network yet, over one that did. */
+    /* Of the cost of a candidate that did not run in a network yet, over one that did; where that
+     * gives no new network, its powers up to this one. */
     .trial_eagerness = 0.93,
+    .trial_eagerness_powers = 4,
     /* At least, at most, tolerance, enough_ns, prune_after, pruned_factor. 10 ms are many runs of
      * all but the largest kernels. A device's clock disturbs less, and its samples vary less. */
     .alone = {2, 30, 0.03, 10e6, 2, 2, 0, 0},

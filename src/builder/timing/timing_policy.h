@@ -67,6 +67,7 @@ struct tn_timing_policy {
     double trial_ns;
     uint32_t trial_runs, trial_most_runs;
     double trial_tolerance, trial_gain, trial_eagerness;
+    uint32_t trial_eagerness_powers;
     tn_timing_bounds alone, alone_on_device, beside;
     double conversion_enough_ns;
     /* How a sample is taken. */

@@ -343,19 +343,20 @@ static tn_status find_by_estimates(tn_lowering *lowering, uint32_t *next) {
     return status;
 }
 
-/* The next choice that did not run; false: there is none. */
+/* The next choice that did not run; false: there is none. Costs as they are come second, and then
+ * ever more eager ones. */
 static tn_status find_next(tn_lowering *lowering, uint32_t *next, bool *out_is_new) {
     struct tn_lower_trials *trials = lowering->trials;
     const bool is_last = trials->count + 1 == tn_timing_policy.most_trials;
-    const double eager = tn_timing_policy.trial_eagerness,
-                 eagerness[3] = {is_last ? 1 : eager, 1, eager * eager};
+    const double eager = tn_timing_policy.trial_eagerness;
     *out_is_new = false;
     if (trials->count == 1) {
         TN_TRY(find_by_estimates(lowering, next));
         *out_is_new = !is_tried(trials, next, lowering->graph->node_count);
     }
-    for (int i = 0; i < 3 && !*out_is_new; i++) {
-        trials->eagerness = eagerness[i];
+    for (uint32_t i = 0; i <= tn_timing_policy.trial_eagerness_powers && !*out_is_new; i++) {
+        const uint32_t power = i == 0 ? !is_last : i == 1 ? 0 : i;
+        trials->eagerness = pow(eager, power);
         TN_TRY(tn_lower_choose(lowering, next));
         *out_is_new = !is_tried(trials, next, lowering->graph->node_count);
     }
