@@ -81,6 +81,8 @@ tn_status tn_onnx_declare(tn_onnx_reader *reader, const tn_onnx_value_info *info
         rank = (uint32_t)declared->shape->n_dim;
     }
     if (type == TN_NONE && rank == UINT32_MAX) return TN_OK;
+    if (is_output && rank != UINT32_MAX)
+        TN_TRY(reader->import->services->name_extents(reader->graph, tensor, rank, names));
     return reader->import->services->declare(reader->graph, tensor, info->name, is_output, type,
                                              rank, extents);
 }

@@ -40,7 +40,8 @@ typedef struct tn_tensor_info {
     uint32_t rank;          /* UINT32_MAX: not known before shapes are */
     uint32_t producer;      /* the node that computes it; TN_NO_NODE: none */
     const int64_t *extents; /* -1: known at run time. Of what a node computes: as declared */
-    const char *const *extent_names; /* of inputs; each may be null */
+    const char *const *extent_names; /* of inputs, and of outputs as the model declares them; each
+                                        may be null */
     const void *data; /* of a constant: linear elements. Null for others, and with no elements */
     uint64_t bytes;   /* of data */
     uint32_t is_constant, is_input, is_output;

@@ -19,7 +19,8 @@ typedef struct tn_graph_tensor {
     bool is_constant, is_input;
     tn_shape shape; /* of constants, and as declared by inputs (extent -1: unknown) */
     bool has_shape;
-    const char *extent_names[TN_MAX_RANK]; /* of inputs: null or a name */
+    const char *extent_names[TN_MAX_RANK]; /* of inputs, and of what nodes compute as the model
+                                              declares it: null or a name */
     const void *data; /* of constants: linear elements, in the arena or in a mapped file of the
                          graph; aligned to the element. Null when the constant has no elements */
     size_t bytes;     /* of data, the heap of strings included */
@@ -119,6 +120,10 @@ typedef struct tn_graph_declaration {
 } tn_graph_declaration;
 /* Notes a declaration; the name is copied. TN_ERROR_MEMORY. */
 tn_status tn_graph_declare(tn_graph *graph, const tn_graph_declaration *declaration);
+/* Notes what a model calls the extents of a tensor that a node computes; an axis whose name is null
+ * or empty has none. Nothing is inferred from them. The names are copied. TN_ERROR_MEMORY. */
+tn_status tn_graph_name_extents(tn_graph *graph, tn_tensor_id tensor, uint32_t rank,
+                                const char *const *names);
 /* In the order in which they came; valid until the next one. */
 const tn_graph_declaration *tn_graph_declarations(const tn_graph *graph, size_t *out_count);
 /* They are compared once: after this there are none to compare. */

@@ -51,6 +51,16 @@ tn_status tn_graph_set_opset(tn_graph *graph, const char *domain, uint32_t versi
     return TN_OK;
 }
 
+tn_status tn_graph_copy_extent_names(tn_graph *graph, tn_graph_tensor *tensor, uint32_t rank,
+                                     const char *const *names) {
+    for (uint32_t i = 0; names && i < rank; i++) {
+        if (!names[i] || !*names[i]) continue;
+        tensor->extent_names[i] = tn_arena_text(graph->arena, names[i]);
+        if (!tensor->extent_names[i]) return tn_fail_memory("an extent's name");
+    }
+    return TN_OK;
+}
+
 static tn_status copy_extents(tn_graph *graph, tn_graph_tensor *tensor, uint32_t rank,
                               const int64_t *extents, const char *const *names) {
     tensor->shape.rank = rank;
@@ -60,11 +70,8 @@ static tn_status copy_extents(tn_graph *graph, tn_graph_tensor *tensor, uint32_t
                            "extent %" PRIu32 " is %" PRId64 "; -1 stands for one that is not known",
                            i, extents[i]);
         tensor->shape.extents[i] = extents[i];
-        if (!names || !names[i] || !*names[i]) continue;
-        tensor->extent_names[i] = tn_arena_text(graph->arena, names[i]);
-        if (!tensor->extent_names[i]) return tn_fail_memory("an extent's name");
     }
-    return TN_OK;
+    return tn_graph_copy_extent_names(graph, tensor, rank, names);
 }
 
 /* Room in both arrays first, so that nothing is half added. */

@@ -134,6 +134,9 @@ static void put_declarations(packing *p, const tn_graph *graph) {
         tn_isolated_put_u32(&p->records, items[i].is_output);
         tn_isolated_put_u32(&p->records, items[i].type);
         put_shape(p, items[i].has_shape, &items[i].shape);
+        const tn_graph_tensor *tensor = &graph->tensors[items[i].tensor];
+        for (uint32_t k = 0; items[i].has_shape && k < items[i].shape.rank; k++)
+            tn_isolated_put_text(&p->records, tensor->extent_names[k]);
     }
 }
 

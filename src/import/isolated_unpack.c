@@ -200,8 +200,14 @@ static tn_status take_declaration(unpacking *u, tn_import_graph *graph) {
     const bool is_output = tn_isolated_take_u32(&u->cursor) != 0;
     const tn_type type = tn_isolated_take_u32(&u->cursor);
     uint32_t rank;
+    const char *names[TN_MAX_RANK] = {NULL};
     int64_t extents[TN_MAX_RANK];
     TN_TRY(take_shape(u, &rank, extents));
+    for (uint32_t i = 0; rank != UINT32_MAX && i < rank; i++)
+        names[i] = tn_isolated_take_text(&u->cursor);
+    TN_TRY(u->cursor.status);
+    if (is_output && rank != UINT32_MAX)
+        TN_TRY(u->services->name_extents(graph, tensor, rank, names));
     return u->services->declare(graph, tensor, name, is_output, type, rank, extents);
 }
 

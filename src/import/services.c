@@ -214,6 +214,20 @@ static tn_status reading_declare(tn_import_graph *graph, tn_import_tensor tensor
     return tn_graph_declare(own, &declared);
 }
 
+static tn_status reading_name_extents(tn_import_graph *graph, tn_import_tensor tensor,
+                                      uint32_t rank, const char *const *names) {
+    tn_graph *own = tn_reading_graph_of(graph)->graph;
+    if (tensor >= own->tensor_count || own->tensors[tensor].is_input ||
+        own->tensors[tensor].is_constant || (rank > 0 && !names))
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tensor number %" PRIu32 " is none that a node computes, or has no names",
+                       tensor);
+    if (rank > TN_MAX_RANK)
+        return tn_fail(TN_ERROR_SHAPE, "rank %" PRIu32 "; at most %d is possible", rank,
+                       TN_MAX_RANK);
+    return tn_graph_name_extents(own, tensor, rank, names);
+}
+
 static bool reading_find_tensor(const tn_import_graph *graph, const char *name,
                                 tn_import_tensor *out_tensor) {
     uint64_t id;
@@ -297,4 +311,5 @@ const tn_import_services tn_reading_services = {.size = sizeof(tn_import_service
                                                 .begin_body = tn_reading_begin_body,
                                                 .end_body = tn_reading_end_body,
                                                 .check = tn_reading_check,
-                                                .add_kind_input = reading_add_kind_input};
+                                                .add_kind_input = reading_add_kind_input,
+                                                .name_extents = reading_name_extents};

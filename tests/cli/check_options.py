@@ -520,7 +520,7 @@ def inspect_as_tables(checks):
     checks.expect("a plan", ["build", "open.onnx", "-o", "open.plan", "--timing-seconds", "0.2", "-s",
                              "x=1x3x4x4:1x3x8x8:2x3x16x16"], DONE)
     said = checks.expect("inspect", ["inspect", "open.plan"], DONE, "open.plan: graph 'small'",
-                         "\n  x  f32  [n, 3, h, w]  1x3x8x8 (1x3x4x4 to 2x3x16x16)\n", "\noutputs\n  y  f32  [?, 3, ?, ?]\n",
+                         "\n  x  f32  [n, 3, h, w]  1x3x8x8 (1x3x4x4 to 2x3x16x16)\n", "\noutputs\n  y  f32  [n, 3, h, w]\n",
                          "builtin  1", "\n  Conv  version 1").stdout
     lines = said[said.index("steps, in their order"):].splitlines()[1:]
     document = json.loads(checks.run("inspect", "open.plan", "--json").stdout)
@@ -534,7 +534,8 @@ def inspect_as_tables(checks):
         cells = [line[at:end].rstrip() for at, end in zip(starts, starts[1:] + [None])]
         good = cells[0] == (step["name"] or "-") and (step["kernel"] or step["kind"]) in cells[2] and "f32" in cells[-1]
         checks.say(good and all(at == 0 or line[at - 1] == " " for at in starts), f"aligned: {line} for {step['kernel']}")
-    checks.say(document["outputs"] == [{"name": "y", "tensor": "y", "type": "f32", "shape": [-1, 3, -1, -1]}], "as JSON")
+    checks.say(document["outputs"] == [{"name": "y", "tensor": "y", "type": "f32", "shape": [-1, 3, -1, -1],
+                                        "extent_names": ["n", "", "h", "w"]}], "as JSON")
     checks.expect("a fixed model", ["inspect", "m.onnx"], DONE, "\n  x  f32  [1, 3, 8, 8]\n", "\n  y  f32  [1, 3, 8, 8]\n",
                   "Conv + Relu")
 

@@ -59,11 +59,11 @@ class BesideOnnxruntime(unittest.TestCase):
         names = [f"x{i}" for i in range(len(types))]
         sessions = both(model([helper.make_node("Identity", [name], [f"y{name}"]) for name in names],
                               [(name, getattr(TensorProto, t), ["n", 3, None]) for name, t in zip(names, types)],
-                              [(f"y{name}", getattr(TensorProto, t), None) for name, t in zip(names, types)]))
+                              [(f"y{name}", getattr(TensorProto, t), ["n", 3, "w"]) for name, t in zip(names, types)]))
         for ports in zip(*(session.get_inputs() for session in sessions)):
             self.assertEqual(*((port.name, port.type, port.shape) for port in ports))
         for ports in zip(*(session.get_outputs() for session in sessions)):
-            self.assertEqual(*((port.name, port.type) for port in ports))
+            self.assertEqual(*((port.name, port.type, port.shape) for port in ports))
 
     def test_takes_nested_lists_strings_and_scalars(self):
         sessions = both(model([helper.make_node("Add", ["x", "x"], ["y"]), helper.make_node("Identity", ["s"], ["t"]),

@@ -156,7 +156,7 @@ static void add_outputs(text_table *table, const json *document) {
         if (strchr(type_of_output(document, it), '('))
             text_table_cell(table, "");
         else
-            add_shape(table, json_member(it, "shape"), NULL);
+            add_shape(table, json_member(it, "shape"), json_member(it, "extent_names"));
         if (strcmp(name, tensor) != 0) text_table_format(table, "tensor %s", tensor);
     }
 }

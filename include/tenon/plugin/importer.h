@@ -273,6 +273,11 @@ typedef struct tn_import_services {
     tn_status (*add_kind_input)(tn_import_graph *graph, const char *name, uint32_t kind,
                                 tn_type key_type, tn_type type,
                                 tn_import_tensor *out_tensor) TN_NOEXCEPT;
+    /* What the file calls the extents of a tensor that a node computes, for those who ask what an
+     * output is; null or empty: no name. Copied. TN_ERROR_ARGUMENT: no such tensor, or it is an
+     * input or a constant; TN_ERROR_SHAPE: more than TN_MAX_RANK. */
+    tn_status (*name_extents)(tn_import_graph *graph, tn_import_tensor tensor, uint32_t rank,
+                              const char *const *names) TN_NOEXCEPT;
 } tn_import_services;
 
 /* A reading. `data`, `path` and `params` live until `read` returns. */

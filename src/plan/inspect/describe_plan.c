@@ -65,13 +65,13 @@ static tn_status describe_nodes(tn_description *description, const Tenon__Plan__
     return TN_OK;
 }
 
-static tn_status set_extent_names(tn_description *description, const Tenon__Plan__Tensor *tensor,
+static tn_status set_extent_names(tn_description *description, size_t count, char *const *texts,
                                   tn_port_info *port) {
     const uint32_t rank = port->rank == UINT32_MAX ? 0 : port->rank;
     const char **names = tn_arena_allocate(description->arena, rank, sizeof(*names));
     if (!names) return tn_fail_memory("a description");
-    for (uint32_t i = 0; i < rank && i < tensor->n_extent_names; i++)
-        if (*tensor->extent_names[i]) names[i] = tensor->extent_names[i];
+    for (uint32_t i = 0; i < rank && i < count; i++)
+        if (*texts[i]) names[i] = texts[i];
     port->names = names;
     return TN_OK;
 }
@@ -131,7 +131,7 @@ static tn_status describe_inputs(tn_description *description, const Tenon__Plan_
         port->name = tensor->name;
         port->is_value = profile && profile->optimum && profile->optimum->has_value;
         set_shape(port, tensor->has_shape, tensor->n_shape, tensor->shape);
-        TN_TRY(set_extent_names(description, tensor, port));
+        TN_TRY(set_extent_names(description, tensor->n_extent_names, tensor->extent_names, port));
         if (profile) TN_TRY(describe_profile(description, tensor->name, profile, &profiles[count]));
         for (size_t p = 1; p < sets; p++) {
             const Tenon__Plan__ProfileSet *set = plan->further_profiles[p - 1];
@@ -149,7 +149,6 @@ static tn_status describe_inputs(tn_description *description, const Tenon__Plan_
 }
 
 static tn_status describe_outputs(tn_description *description, const Tenon__Plan__Plan *plan) {
-    static const char *const no_names[TN_MAX_RANK];
     tn_port_info **ports = tn_description_list(description, plan->n_outputs, sizeof(tn_port_info));
     if (!ports) return tn_fail_memory("a description");
     for (size_t i = 0; i < plan->n_outputs; i++) {
@@ -158,8 +157,9 @@ static tn_status describe_outputs(tn_description *description, const Tenon__Plan
         ports[i]->kind = output->value_kind;
         ports[i]->key_type = output->key_type;
         ports[i]->name = output->name;
-        ports[i]->names = no_names;
         set_shape(ports[i], output->has_shape, output->n_shape, output->shape);
+        TN_TRY(
+            set_extent_names(description, output->n_extent_names, output->extent_names, ports[i]));
     }
     description->view.output_count = (uint32_t)plan->n_outputs;
     description->view.outputs = (const tn_port_info *const *)ports;

@@ -83,11 +83,11 @@ static void add_operators(tn_text *text, const Tenon__Plan__Plan *plan) {
     tn_text_add(text, "],\n");
 }
 
-static void add_extent_names(tn_text *text, const Tenon__Plan__Tensor *tensor) {
+static void add_extent_names(tn_text *text, size_t count, char *const *names) {
     tn_text_add(text, ", \"extent_names\": [");
-    for (size_t i = 0; i < tensor->n_extent_names; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (i > 0) tn_text_add(text, ", ");
-        tn_text_add_json(text, tensor->extent_names[i]);
+        tn_text_add_json(text, names[i]);
     }
     tn_text_add(text, "]");
 }
@@ -178,7 +178,7 @@ static void add_inputs(tn_text *text, const Tenon__Plan__Plan *plan) {
         const Tenon__Plan__Tensor *tensor = plan->tensors[plan->inputs[i]];
         tn_text_add_format(text, "%s{\"name\": ", between(written++));
         add_declaration(text, tensor);
-        add_extent_names(text, tensor);
+        add_extent_names(text, tensor->n_extent_names, tensor->extent_names);
         if (i < plan->n_profiles) add_range(text, plan->profiles[i]);
         tn_text_add(text, "}");
     }
@@ -207,6 +207,7 @@ static void add_outputs(tn_text *text, const Tenon__Plan__Plan *plan) {
         tn_text_add(text, ", \"tensor\": ");
         tn_inspect_tensor_name(text, plan, plan->outputs[i]->tensor);
         add_output_facts(text, plan->outputs[i]);
+        add_extent_names(text, plan->outputs[i]->n_extent_names, plan->outputs[i]->extent_names);
         tn_text_add(text, "}");
     }
     tn_text_add(text, "],\n");

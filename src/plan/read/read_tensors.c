@@ -197,6 +197,9 @@ static tn_status read_facts(const Tenon__Plan__Output *output, tn_plan_output *o
     if (output->n_shape > TN_MAX_RANK)
         return tn_plan_reader_fail("a shape has rank %zu; at most %d is possible", output->n_shape,
                                    TN_MAX_RANK);
+    if (output->n_extent_names > 0 && output->n_extent_names != output->n_shape)
+        return tn_plan_reader_fail("there are %zu extents and %zu names of extents",
+                                   output->n_shape, output->n_extent_names);
     *out_facts = (tn_plan_output){.type = output->type, .has_shape = output->has_shape};
     out_facts->kind = output->value_kind;
     out_facts->key_type = output->key_type;
@@ -204,6 +207,14 @@ static tn_status read_facts(const Tenon__Plan__Output *output, tn_plan_output *o
     for (size_t i = 0; i < output->n_shape; i++)
         out_facts->shape.extents[i] = output->shape[i];
     return TN_OK;
+}
+
+/* An output that is an input has the input's. */
+static tn_status read_extent_names(tn_plan_reader *reader, const Tenon__Plan__Output *output) {
+    tn_graph *graph = reader->contents.graph;
+    if (output->n_extent_names == 0 || graph->tensors[output->tensor].is_input) return TN_OK;
+    return tn_graph_name_extents(graph, output->tensor, (uint32_t)output->n_extent_names,
+                                 (const char *const *)output->extent_names);
 }
 
 tn_status tn_plan_read_outputs(tn_plan_reader *reader) {
@@ -219,6 +230,7 @@ tn_status tn_plan_read_outputs(tn_plan_reader *reader) {
                                        output->name, output->tensor);
         TN_TRY(tn_graph_add_output(reader->contents.graph, output->tensor, output->name));
         TN_TRY(tn_error_at(read_facts(output, &facts[i]), "output '%s'", output->name));
+        TN_TRY(read_extent_names(reader, output));
     }
     return TN_OK;
 }

@@ -37,18 +37,18 @@ tn_status tn_plan_write_quantization(tn_plan_writer *writer, const tn_quantizati
     return write_blocks(writer, from, message);
 }
 
+/* None, or one for each extent. */
 static tn_status write_extent_names(tn_plan_writer *writer, const tn_graph_tensor *tensor,
-                                    Tenon__Plan__Tensor *message) {
+                                    uint32_t rank, size_t *out_count, char ***out_names) {
     bool has_names = false;
-    for (uint32_t i = 0; i < tensor->shape.rank; i++)
+    for (uint32_t i = 0; i < rank; i++)
         has_names = has_names || tensor->extent_names[i];
     if (!has_names) return TN_OK;
-    message->extent_names =
-        tn_arena_allocate(writer->arena, tensor->shape.rank, sizeof(*message->extent_names));
-    if (!message->extent_names) return tn_fail_memory("writing a plan");
-    message->n_extent_names = tensor->shape.rank;
-    for (uint32_t i = 0; i < tensor->shape.rank; i++)
-        message->extent_names[i] = tn_plan_writer_text(tensor->extent_names[i]);
+    *out_names = tn_arena_allocate(writer->arena, rank, sizeof(**out_names));
+    if (!*out_names) return tn_fail_memory("writing a plan");
+    *out_count = rank;
+    for (uint32_t i = 0; i < rank; i++)
+        (*out_names)[i] = tn_plan_writer_text(tensor->extent_names[i]);
     return TN_OK;
 }
 
@@ -64,7 +64,8 @@ static tn_status write_tensor(tn_plan_writer *writer, const tn_graph_tensor *ten
         message->has_shape = true;
         message->n_shape = tensor->shape.rank;
         message->shape = (int64_t *)(uintptr_t)tensor->shape.extents;
-        TN_TRY(write_extent_names(writer, tensor, message));
+        TN_TRY(write_extent_names(writer, tensor, tensor->shape.rank, &message->n_extent_names,
+                                  &message->extent_names));
     }
     if (tensor->is_constant) {
         message->bytes = tensor->bytes;
@@ -114,6 +115,9 @@ tn_status tn_plan_write_outputs(tn_plan_writer *writer) {
         output->shape = (int64_t *)(uintptr_t)known->shape.extents;
         output->value_kind = known->kind;
         output->key_type = known->key_type;
+        if (known->has_shape)
+            TN_TRY(write_extent_names(writer, &graph->tensors[graph->outputs[i]], known->shape.rank,
+                                      &output->n_extent_names, &output->extent_names));
     }
     return TN_OK;
 }

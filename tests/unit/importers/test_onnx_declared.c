@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <tenon/builder.h>
+#include <tenon/engine.h>
 
 typedef struct declared_test {
     tn_runtime *runtime;
@@ -133,11 +134,39 @@ static void test_a_graph_is_compared_once(void **state) {
     tn_graph_destroy(graph);
 }
 
+/* In the graph, and in a plan of it. Axes are called "N", not at all, and by what is no name. */
+static void test_outputs_keep_the_names_of_their_extents(void **state) {
+    declared_test *test = *state;
+    const declared_row row = {"N,3,?", ONNX_F32, ONNX_I64, "N,3,?", "N,3,=unk__7", ""};
+    const tn_builder_options options = {
+        .size = sizeof(options), .threads = 1, .flags = TN_BUILD_NO_TIMING};
+    tn_plan *plan = NULL;
+    tn_engine *engine = NULL;
+    tn_graph *graph = read(test, &row);
+    const tn_port_info *output = tn_graph_output(graph, 0);
+    assert_string_equal(output->names[0], "N");
+    assert_null(output->names[1]);
+    assert_null(output->names[2]);
+    assert_int_equal(tn_build(graph, &options, &plan), TN_OK);
+    assert_int_equal(tn_engine_load_plan(test->runtime, plan, NULL, &engine), TN_OK);
+    output = tn_engine_output(engine, 0);
+    assert_int_equal(output->rank, 3);
+    assert_int_equal(output->extents[0], -1);
+    assert_string_equal(output->names[0], "N");
+    assert_null(output->names[1]);
+    assert_null(output->names[2]);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+    tn_graph_destroy(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_differences_are_said_and_are_no_errors, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_graph_is_compared_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_outputs_keep_the_names_of_their_extents, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,6 +218,8 @@ CHANGE(input_is_nowhere, plan->inputs[0] = 1 << 30)
 CHANGE(input_is_missing, plan->n_inputs--)
 CHANGE(output_nowhere, plan->outputs[0]->tensor = 1 << 30)
 CHANGE(output_nobody_makes, plan->n_nodes = 3)
+CHANGE(output_names_alone, plan->outputs[0]->extent_names = plan->tensors[0]->extent_names;
+       plan->outputs[0]->n_extent_names = plan->tensors[0]->n_extent_names)
 CHANGE(output_twice, plan->outputs[1]->name = "result")
 CHANGE(no_profile, plan->n_profiles--)
 CHANGE(no_point, plan->profiles[0]->optimum = NULL)
@@ -370,6 +372,7 @@ static const damage_case damage_cases[] = {
     {input_is_missing, "2 inputs are listed, but 3 tensors are inputs"},
     {output_nowhere, "which no node computes"},
     {output_nobody_makes, "which no node computes"},
+    {output_names_alone, "0 extents and 3 names of extents"},
     {output_twice, "there is an output 'result' already"},
     {no_profile, "2 profiles for 3 inputs"},
     {no_point, "a point of the profile is not there"},

@@ -140,6 +140,9 @@ static void test_what_is_known_of_outputs_comes_back(void **state) {
         {.type = TN_F32, .has_shape = true, .shape = {.rank = 2, .extents = {-1, 7}}}, {0}, {0}};
     assert_in_range(graph->output_count, 1, 3);
     assert_int_equal(
+        tn_graph_name_extents(graph, graph->outputs[0], 2, (const char *const[]){"rows", NULL}),
+        TN_OK);
+    assert_int_equal(
         tn_plan_write_described(graph, plan_profiles(graph, arena), outputs, 1, programs, &plan),
         TN_OK);
     const void *data = tn_plan_bytes(plan, &bytes);
@@ -149,6 +152,8 @@ static void test_what_is_known_of_outputs_comes_back(void **state) {
     assert_int_equal(contents.outputs[0].shape.rank, 2);
     assert_int_equal(contents.outputs[0].shape.extents[0], -1);
     assert_int_equal(contents.outputs[0].shape.extents[1], 7);
+    assert_string_equal(tn_graph_output(contents.graph, 0)->names[0], "rows");
+    assert_null(tn_graph_output(contents.graph, 0)->names[1]);
     assert_int_equal(tn_plan_write_described(contents.graph, contents.profiles, contents.outputs,
                                              contents.program_count, contents.programs, &again),
                      TN_OK);
