@@ -207,9 +207,10 @@ static tn_status read_stft(tn_call *call, tn_fourier *out_node) {
     const stft_params *params = call->params;
     tn_fourier node = {0};
     int64_t step = 0;
-    TN_TRY(tn_infer_require_rank(call, 0, 3, 3));
+    TN_TRY(tn_infer_require_rank(call, 0, 2, 3));
     const tn_tensor *x = node.input = call->inputs[0];
-    TN_TRY(read_parts(call, &node.in_parts));
+    node.in_parts = 1;
+    if (x->rank == 3) TN_TRY(read_parts(call, &node.in_parts));
     TN_TRY(read_frame_length(call, &node, x->shape[1]));
     TN_TRY(read_scalar(call, STFT_STEP, 0, &step));
     if (step < 1)
@@ -241,8 +242,10 @@ static tn_status stft_infer(tn_call *call) {
 }
 
 static const tn_port stft_inputs[] = {
-    TN_PORT("signal", "T1:float", 0,
-            "batch, elements, then 1 (real) or 2 (complex); shorter than a frame: no frames"),
+    TN_PORT(
+        "signal", "T1:float", 0,
+        "batch, elements, then 1 (real) or 2 (complex), or no such axis, as exporters write real "
+        "ones; shorter than a frame: no frames"),
     TN_PORT("frame_step", "T2:i64|i32", TN_PORT_VALUE_NEEDED, "elements between two frames"),
     TN_PORT("window", "T1", TN_PORT_OPTIONAL, "a factor for each element of a frame; absent: 1"),
     TN_PORT("frame_length", "T2", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
@@ -258,6 +261,10 @@ static const char *const stft_17_cases[] = {
     "onesided=0 | signal=f32[2,64,2] frame_step=i32[]{7} window=f32[15] frame_length=i32[]{15}",
     "onesided=0 | signal=f64[1,40,1] frame_step=i64[]{40} frame_length=i64[]{17}",
     "| signal=f64[3,40,1] frame_step=i64[]{3}",
+    /* without an axis for the parts: real */
+    ("| signal=f32[1,6]{1,2,3,4,5,6} frame_step=i64[]{2} frame_length=i64[]{2} | "
+     "output=f32[1,3,2,2]{3,0,-1,0,7,0,-1,0,11,0,-1,0}"),
+    "| signal=f32[2,500] frame_step=i64[]{160} window=f32[400]",
     "| signal=f16[1,40,1] frame_step=i64[]{4} window=f16[8]",
     "| signal=bf16[1,40,1] frame_step=i64[]{4} frame_length=i64[]{10}",
     "| signal=f32[0,40,1] frame_step=i64[]{4} frame_length=i64[]{10}",
