@@ -275,11 +275,26 @@ static double work_a_byte(const tn_lowering *lowering) {
            tn_timing_policy.wide_lanes;
 }
 
+/* Whether the kernel's library has one for this node that needs vectors of its own: those that need
+ * none are then for every processor. Others may look for themselves what there is. */
+static bool is_of_levels(const tn_lower_node *node, const tn_candidate *candidate) {
+    for (size_t i = 0; i < node->candidate_count; i++) {
+        const tn_kernel_entry *other = node->candidates[i].entry;
+        if (other && other->library == candidate->entry->library &&
+            other->kernel->requires_features && strstr(other->kernel->requires_features, "avx"))
+            return true;
+    }
+    return false;
+}
+
 /* Of work by a kernel for vectors that are less than the processor's. */
-static double level_factor(const tn_lowering *lowering, const tn_candidate *candidate) {
+static double level_factor(const tn_lowering *lowering, const tn_lower_node *node,
+                           const tn_candidate *candidate) {
     const char *needed = candidate->entry->kernel->requires_features;
-    if (!needed || strstr(needed, "avx512") || !strstr(needed, "avx2")) return 1;
-    return (double)lanes_of(lowering->graph->runtime) / tn_timing_policy.channel_lanes;
+    const double lanes = lanes_of(lowering->graph->runtime);
+    if (!needed) return is_of_levels(node, candidate) ? lanes / tn_timing_policy.baseline_lanes : 1;
+    if (strstr(needed, "avx512") || !strstr(needed, "avx2")) return 1;
+    return lanes / tn_timing_policy.channel_lanes;
 }
 
 double tn_lower_estimate(const tn_lowering *lowering, uint32_t index,
@@ -297,7 +312,8 @@ double tn_lower_estimate(const tn_lowering *lowering, uint32_t index,
                            work_a_byte(lowering));
     work *= type_factor(candidate, node);
     if (work > 0)
-        work *= format_factor(lowering, index, candidate) * level_factor(lowering, candidate);
+        work *= format_factor(lowering, index, candidate) *
+                level_factor(lowering, &lowering->nodes[index], candidate);
     const double ns =
         (step_ns(&rates->host, bytes, work / work_a_byte(lowering)) + said_ns(lowering, candidate) +
          (candidate->entry->kernel->traits & TN_KERNEL_OPENMP ? tn_timing_policy.library_ns : 0)) *

@@ -167,8 +167,9 @@ const struct tn_timing_policy tn_timing_policy = {
      * bits, with AVX-512 of one of 512. Where they are blocked the block says it. Fewer channels
      * take as long as so many. With a block of half a vector kernels took 1.3 to 2.6 times as long
      * as with a whole one (convolutions), and 6 to 7 times (pools, products with a factor for each
-     * channel).
+     * channel). A library's kernels for every processor have those of 128 bits.
      */
+    .baseline_lanes = 4,
     .channel_lanes = 8,
     .wide_lanes = 16,
     /* Of a convolution of each channel by itself, by vectors of pixels: their rows are short. On

@@ -98,7 +98,7 @@ struct tn_timing_policy {
     double work_a_byte, device_work_a_byte;
     double rank_factor, tactic_factor;
     double blocked_factor, narrow_device_factor, tf32_factor;
-    uint32_t channel_lanes, wide_lanes;
+    uint32_t baseline_lanes, channel_lanes, wide_lanes;
     double depthwise_linear_factor, library_ns;
     double channels_last_factor, unsuited_factor;
     double fallback_factor, reference_factor;
