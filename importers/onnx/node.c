@@ -182,6 +182,16 @@ static tn_status read_operator_node(tn_onnx_reader *reader, tn_onnx_scope *scope
                                           : status;
 }
 
+static tn_status read_loop_or_node(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                                   const tn_onnx_node *node, const char *name) {
+    tn_onnx_node **behind = NULL;
+    size_t count = 0;
+    TN_TRY(
+        tn_error_in(tn_onnx_loop_invariants(reader, node, &node, &count, &behind), .node = name));
+    TN_TRY(read_operator_node(reader, scope, node, name));
+    return count > 0 ? tn_onnx_nodes_read(reader, scope, count, behind) : TN_OK;
+}
+
 static tn_status read_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node) {
     const char *name = tn_onnx_node_name(reader, scope, node);
     if (!name) return tn_fail_memory("a node's name");
@@ -201,7 +211,7 @@ static tn_status read_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const t
     if (!is_done) TN_TRY(tn_onnx_zip_map_read(reader, scope, node, name, &is_done));
     if (!is_done)
         TN_TRY(tn_error_in(tn_onnx_hand_on(reader, scope, node, name, &is_done), .node = name));
-    return is_done ? TN_OK : read_operator_node(reader, scope, node, name);
+    return is_done ? TN_OK : read_loop_or_node(reader, scope, node, name);
 }
 
 tn_status tn_onnx_nodes_read(tn_onnx_reader *reader, tn_onnx_scope *scope, size_t count,

@@ -6,6 +6,7 @@ onnxruntime by kernels and by references; and bodies that are wrong.
 Usage: check_control.py TENON. Needs NumPy, onnx and onnxruntime.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -152,6 +153,20 @@ def for_over_extent():
                         ("w", np.arange(6, dtype=np.float32).reshape(3, 2))]))
 
 
+def carried_unchanged(inner="u"):
+    """As tf2onnx carries weights: returned as they came, directly and by way of Identity; also handed out, and stacked. One is called
+    "t" around the body, and may be another tensor within."""
+    body = graph("body", [node("MatMul", "h w_in", "p"), node("Add", "p b_in", inner), node("Mul", f"{inner} k_in", "h_out"),
+                          node("Identity", "b_in", "b_out"), node("Identity", "go", "go_out")],
+                 [info("i", I), info("go", B), info("h", F, None), info("w_in", F, None), info("b_in", F, None), info("k_in", F, None)],
+                 [("go_out", B), ("h_out", F, None), ("w_in", F, None), ("b_out", F, None), ("k_in", F, None), ("b_in", F, None)])
+    return model(graph("g", [node("Relu", "k", "t"), node("Loop", "n  h0 w b t", "h w_after b_after k_after bs", body=body),
+                             node("Add", "w_after w", "w_sum")],
+                       [info("h0", F, 1, 3), info("n", I), info("k", F, 3)],
+                       [("h", F, 1, 3), ("w_sum", F, 3, 3), ("b_after", F, 3), ("k_after", F, 3), ("bs", F, "n", 3)],
+                       [("w", np.arange(9, dtype=np.float32).reshape(3, 3) / 16), ("b", np.float32([1, 2, 3]))]))
+
+
 def windows():
     """The iteration's number decides the shape of what is carried."""
     body = graph("body", [node("Unsqueeze", "i axis", "from"), node("Add", "from two", "to"), node("Slice", "x from to", "part"),
@@ -257,6 +272,7 @@ CASES = [
     (rate, {"x": random(1, 1, 64), "sr": scalar(16000)}, {"x": random(1, 1, 64), "sr": scalar(8000)}),
     (while_states, *({"x": random(3), "limit": scalar(n, np.int32)} for n in (0, 1, 4, 9))),
     (for_over_extent, *({"x": random(n, 3)} for n in (4, 1, 30))),
+    (carried_unchanged, *({"h0": random(1, 3), "n": scalar(n), "k": np.abs(random(3))} for n in (1, 2, 5))),
     (ranks_in_turn, *({"x": random(6), "n": scalar(n)} for n in (0, 1, 2, 3))),
     (windows, *({"x": random(5), "n": scalar(n)} for n in (1, 3, 4))),
     (without_a_count, {"c": flag(True), "v": scalar(3, np.float32)}, {"c": flag(False), "v": scalar(3, np.float32)},
@@ -316,6 +332,23 @@ class Checker(ProgramChecks):
         done = self.call("build", "m.onnx", "-o", "m.plan", "--report", "m.json")
         with open(self.path("m.json")) as file:
             self.report("a branch that is known", done.returncode == 0 and '"op": "If"' not in file.read(), done.stderr)
+
+    def unchanged(self):
+        """What a loop returns as it came is no state: its body reads it where it is, constants among them. Where the body has its name
+        for another tensor it is one."""
+        values = {"h0": random(1, 3), "n": scalar(3), "k": np.abs(random(3))}
+        session = onnxruntime.InferenceSession(carried_unchanged().SerializeToString(), providers=["CPUExecutionProvider"])
+        names = [o.name for o in session.get_outputs()]
+        for inner, states in (("u", 1), ("t", 2)):
+            onnx.save(carried_unchanged(inner), self.path("m.onnx"))
+            done = self.call("build", "m.onnx", "-o", "m.plan", "--report", "m.json")
+            with open(self.path("m.json")) as file:
+                loops = [n for n in json.load(file)["nodes"] if n["op"] == "Loop"]
+            captured = 2 - states  # t
+            self.report("states that do not change", done.returncode == 0 and len(loops) == 1 and
+                        len(loops[0]["inputs"]) == 2 + states + captured and len(loops[0]["outputs"]) == states + 1,
+                        f"{loops} {done.stderr}")
+            self.compare(f"states that do not change, {inner}", values, dict(zip(names, session.run(names, values))), "m.plan")
 
     def refused(self, name, whole, *says, code=1):
         onnx.save(whole, self.path("m.onnx"))
@@ -447,6 +480,7 @@ def main():
             checker.network(f"bodies, {name}", make(), [check_bodies.values_of(make(), c) for c in conditions])
         checker.exact()
         checker.inlined()
+        checker.unchanged()
         checker.hostile_branches()
         checker.hostile_loops()
         checker.hostile_scans()
