@@ -94,6 +94,40 @@ class BesideOnnxruntime(unittest.TestCase):
                 self.compare(sessions, {"x": RANDOM.standard_normal((rows, 6), np.float32), "rate": np.array(rate)})
             self.assertEqual((build.call_count, len(networks._ranged)), (2, 2))  # of three rows, and of a range
 
+    def test_builds_for_a_size_of_images_that_comes_back(self):
+        nodes = [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), helper.make_node("Relu", ["c"], ["y"])]
+        weights = [("w", RANDOM.standard_normal((6, 3, 3, 3), np.float32))]
+        image = model(nodes, [("x", TensorProto.FLOAT, ["n", 3, "h", "w"])], [("y", TensorProto.FLOAT, None)], weights)
+        batch = model(nodes, [("x", TensorProto.FLOAT, ["n", 3, 8, 8])], [("y", TensorProto.FLOAT, None)], weights)
+        row = model([helper.make_node("Relu", ["x"], ["y"])], [("x", TensorProto.FLOAT, ["n", "w"])], [("y", TensorProto.FLOAT, None)])
+        for whole, shapes, builds in ((image, [(1, 3, 8, 8)] * 9, 1), (image, [(1, 3, 8, 8), (1, 3, 8, 9)] * 9, 0),
+                                      (image, [(1, 3, 8, k) for k in range(8, 20) for _ in range(10)], 8), (batch, [(2, 3, 8, 8)] * 9, 0),
+                                      (row, [(2, 3)] * 9, 0)):
+            sessions = both(whole)
+            networks = sessions[0]._networks
+            with mock.patch.object(networks, "_build", side_effect=networks._build) as build:
+                for shape in shapes:
+                    self.compare(sessions, {"x": RANDOM.standard_normal(shape, np.float32)})
+                self.assertEqual((build.call_count, len(networks._ranged)), (builds, min(builds, 4)))
+
+    def test_threads_run_while_one_builds_for_a_size(self):
+        session = both(model([helper.make_node("Conv", ["x", "w"], ["y"])], [("x", TensorProto.FLOAT, ["n", 3, "h", "w"])],
+                             [("y", TensorProto.FLOAT, None)], [("w", RANDOM.standard_normal((6, 3, 3, 3), np.float32))]))[0]
+        networks, feed, others = session._networks, {"x": RANDOM.standard_normal((1, 3, 8, 8), np.float32)}, []
+        build = networks._build
+
+        def build_slowly(*shapes):
+            other = threading.Thread(target=lambda: others.append(session.run(None, feed)[0]))
+            other.start()
+            other.join()  # which would not end if it waited for this build
+            return build(*shapes)
+
+        with mock.patch.object(networks, "_build", side_effect=build_slowly):
+            results = [session.run(None, feed)[0] for _ in range(9)]
+        self.assertEqual((len(others), len(networks._ranged)), (1, 1))
+        for result in results + others:
+            np.testing.assert_allclose(result, results[0], rtol=1e-5, atol=1e-6)
+
     def test_gives_up_where_no_build_knows_the_shapes(self):
         sessions = both(model([helper.make_node("NonZero", ["x"], ["n"]), helper.make_node("Cast", ["n"], ["f"], to=TensorProto.FLOAT),
                                helper.make_node("Exp", ["f"], ["y"])],

@@ -6,6 +6,9 @@ a run, the network for any shapes runs operators' references and kernels that ar
 nothing better builds a network for the shapes seen so far: extents that never changed are fixed, the others get a range. It serves
 whatever lies within; the first run with other shapes never waits for a build. A model that is not built for any shapes, since its nodes
 refuse the extents that are tried, is built for those of its first run.
+
+Convolutions of images of any size run kernels that are not made anew for each size, which those for one size are faster than. Where a
+size comes back RETURNS times in sequence, a network is built for it.
 """
 
 import threading
@@ -14,6 +17,9 @@ import tenon
 from tenon._network import Network
 
 LIMIT = 4  # networks beside the one for any shapes, and builds in sequence that may come to nothing
+RETURNS = 8  # runs of one size until a network for it pays: a build takes as long as some tens of runs, of which it saves a half
+SIZES = 8  # builds for such sizes
+RESIDENT_BYTES = 256 << 20  # of weights: a network more has them once more
 BODIES = ("If", "Loop", "Scan")  # what they return may have another shape in each run, while all within is built for what they read
 
 
@@ -26,6 +32,11 @@ def has_unknown_shapes(plan, but=()):
     their inputs are not."""
     return any(None in _shapes_of(node["outputs"]) and (node["op"] not in but or None in _shapes_of(node["inputs"]))
                for node in plan.report["nodes"] if node["kind"] == "kernel")
+
+
+def has_dear_kernels(plan):
+    """Whether kernels may be in it that are slower than those made for one size, and its weights are few enough to have twice."""
+    return plan.report["totals"]["constant_bytes"] <= RESIDENT_BYTES and any("Conv" in node["op"] for node in plan.report["nodes"])
 
 
 class _Ranged:
@@ -59,6 +70,9 @@ class Networks:
         self._seen = []  # (shapes, values) of runs that had no network of their own
         self._waiting = 0
         self._refused = 0  # builds since the last one that gave a network
+        self._is_unknown = None  # whether the network for any shapes knows too little of them; None: nobody asked
+        self._has_sizes = any(not isinstance(extent, int) for port in ports for extent in (port.shape or ())[1:])
+        self._sizes_left = 0  # builds for sizes that come back
         self._lock = threading.Lock()
         try:
             self.first = self._network(None, None)
@@ -81,19 +95,30 @@ class Networks:
         values = {name: arrays[name].tobytes() for name in self._value_names}
         found = self._made(shapes, values)
         if found is None:
-            with self._lock:
-                found = self._made(shapes, values) or self._make(shapes, values, arrays)
+            found = self._find_or_make(shapes, values, arrays)
         return found.network if found else self.first
+
+    def _find_or_make(self, shapes, values, arrays):
+        """While one thread builds the others run what there is."""
+        if not self._lock.acquire(blocking=self.first is None):
+            return None
+        try:
+            return self._made(shapes, values) or (self._make(shapes, values, arrays) if self._build else None)
+        finally:
+            self._lock.release()
 
     def _made(self, shapes, values):
         return next((ranged for ranged in self._ranged if ranged.accepts(shapes, values)), None)
 
     def _make(self, shapes, values, arrays):
         """A network for these shapes, or None where this run is not to wait for one."""
-        self._seen = [*self._seen, (shapes, values)][-8:]
-        if self.first and not self._is_worth_it():
+        self._seen = [*self._seen, (shapes, values)][-RETURNS:]
+        candidates = self._candidates(shapes, values)
+        if self._comes_back(shapes, values):
+            candidates = [*candidates][-1:]
+        elif self.first and not self._is_worth_it():
             return None
-        for ranges, fixed in self._candidates(shapes, values):
+        for ranges, fixed in candidates:
             try:
                 three = {name: (least, shapes[name], greatest) for name, (least, greatest) in ranges.items()}
                 made = _Ranged(self._network(three, {name: (arrays[name],) * 3 for name in fixed or ()}), ranges, fixed)
@@ -108,16 +133,27 @@ class Networks:
         self._refused += 1
         return None
 
+    def _comes_back(self, shapes, values):
+        """Whether a network is to be built for this size of images."""
+        if not self._sizes_left or len(self._seen) < RETURNS or any(seen != (shapes, values) for seen in self._seen):
+            return False
+        self._sizes_left -= 1
+        return True
+
     def _is_worth_it(self):
         self._waiting += 1
         if self._waiting < 2:
             return False
         self._waiting = 0
         has_given_up = self._refused >= LIMIT
-        self._is_open = bool(self._ranged) or not has_given_up and has_unknown_shapes(self.first.plan)
-        if has_given_up or not self._is_open:
+        if self._is_unknown is None:
+            self._is_unknown = has_unknown_shapes(self.first.plan)
+            self._sizes_left = SIZES if self._has_sizes and has_dear_kernels(self.first.plan) else 0
+        is_worth_it = self._is_unknown and not has_given_up
+        self._is_open = bool(self._ranged) or is_worth_it or self._sizes_left > 0
+        if not is_worth_it and not self._sizes_left:
             self._build = None
-        return self._is_open and not has_given_up
+        return is_worth_it
 
     def _candidates(self, shapes, values):
         """From the widest ranges to these shapes alone, each with the values of inputs that decide shapes, or None."""
