@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "run/context_private.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 void tn_shape_state_destroy(const tn_context *context, tn_shape_state *state) {
@@ -215,12 +216,13 @@ static tn_status reshape_kernel(tn_context *context, tn_shape_state *state, uint
 /* ----------------------------------------------------------------------------------------------
  * on all threads */
 
-/* Kernels that use OpenMP are those of libraries that generate code for a shape, which takes 0.1 to
- * 0.4 ms each. What fails there has its turn again on the calling thread, whose error is then the
+/* Kernels that use OpenMP are those of libraries that generate code for a shape, which takes 20 to
+ * 400 us each. What fails there has its turn again on the calling thread, whose error is then the
  * run's. */
 typedef struct reshape_job {
     const tn_context *context;
     tn_shape_state *state;
+    atomic_uint next; /* twice through all items, see reshape_next */
 } reshape_job;
 
 static const tn_kernel *kernel_of(const tn_context *context, const tn_shape_state *state,
@@ -233,34 +235,43 @@ static const tn_kernel *kernel_of(const tn_context *context, const tn_shape_stat
                : NULL;
 }
 
-static bool may_take_long(const reshape_job *job, uint32_t item) {
+static const tn_kernel *long_kernel_of(const reshape_job *job, uint32_t item) {
     const tn_kernel *kernel = kernel_of(job->context, job->state, item);
-    return kernel && kernel->traits & TN_KERNEL_OPENMP;
+    return kernel && kernel->traits & TN_KERNEL_OPENMP ? kernel : NULL;
 }
 
-static tn_status reshape_items(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const reshape_job *job = user;
-    (void)thread;
-    for (int64_t i = begin; i < end; i++) {
-        tn_error_copy before;
-        if (!may_take_long(job, (uint32_t)i)) continue;
-        tn_error_save(&before);
-        const tn_kernel *kernel = kernel_of(job->context, job->state, (uint32_t)i);
-        job->state->is_told[i] = reshape_item(job->state, (uint32_t)i, kernel->reshape) == TN_OK;
-        if (!job->state->is_told[i]) tn_error_restore(&before);
+static void reshape_long(const reshape_job *job, uint32_t item, const tn_kernel *kernel) {
+    tn_error_copy before;
+    tn_error_save(&before);
+    job->state->is_told[item] = reshape_item(job->state, item, kernel->reshape) == TN_OK;
+    if (!job->state->is_told[item]) tn_error_restore(&before);
+}
+
+/* Each thread takes the next one when it has done one: first those with something to prepare, which
+ * are weights and take ten times as long, so that no thread begins with such a one when the others
+ * are about to end. */
+static tn_status reshape_next(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    reshape_job *job = user;
+    const uint32_t count = job->state->item_count;
+    (void)begin, (void)end, (void)thread;
+    for (;;) {
+        const uint32_t at = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
+        if (at >= 2 * count) return TN_OK;
+        const uint32_t item = at % count;
+        const tn_kernel *kernel = long_kernel_of(job, item);
+        if (kernel && (kernel->prepare != NULL) == (at < count)) reshape_long(job, item, kernel);
     }
-    return TN_OK;
 }
 
 static void reshape_together(const tn_context *context, tn_shape_state *state) {
     const tn_thread_pool *pool = &context->engine->pool;
-    reshape_job job = {context, state};
+    reshape_job job = {context, state, 0};
     uint32_t count = 0;
     memset(state->is_told, 0, state->item_count * sizeof(*state->is_told));
     if (pool->threads <= 1 || context->device.stream || context->checked) return;
     for (uint32_t i = 0; i < state->item_count; i++)
-        count += may_take_long(&job, i);
-    if (count > 1) (void)pool->parallel_for(pool, state->item_count, 1, reshape_items, &job);
+        count += long_kernel_of(&job, i) != NULL;
+    if (count > 1) (void)pool->parallel_for(pool, pool->threads, 1, reshape_next, &job);
 }
 
 tn_status tn_shape_state_reshape(tn_context *context, tn_shape_state *state) {

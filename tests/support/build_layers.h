@@ -621,14 +621,44 @@ static const tn_kernel layer_team_own_kernel = {.size = sizeof(tn_kernel),
                                                 .name = "team_own",
                                                 .run = layer_team_own_run};
 
+/* --- Bare: as Team; its kernel "bare_openmp" has nothing to prepare --- */
+static const tn_operator layer_bare = {.size = sizeof(tn_operator),
+                                       .since_version = 1,
+                                       .state_version = 1,
+                                       .domain = "tiny",
+                                       .name = "Bare",
+                                       .doc = "x",
+                                       TN_NO_FIELDS,
+                                       TN_INPUTS(layer_unary_inputs),
+                                       TN_OUTPUTS(layer_unary_outputs),
+                                       .infer = layer_same_shape,
+                                       .reference = layer_copy_run};
+static const tn_kernel layer_bare_openmp_kernel = {.size = sizeof(tn_kernel),
+                                                   .revision = 1,
+                                                   .domain = "tiny",
+                                                   .op = "Bare",
+                                                   .device = "cpu",
+                                                   .name = "bare_openmp",
+                                                   .traits = TN_KERNEL_OPENMP,
+                                                   .reshape = layer_team_openmp_reshape,
+                                                   .run = layer_copy_run};
+static const tn_kernel layer_bare_own_kernel = {.size = sizeof(tn_kernel),
+                                                .revision = 1,
+                                                .domain = "tiny",
+                                                .op = "Bare",
+                                                .device = "cpu",
+                                                .name = "bare_own",
+                                                .run = layer_copy_run};
+
 static const tn_operator *const layer_operators[] = {
     &layer_mix,     &layer_relu,     &layer_leaky, &layer_scale, &layer_plus,
     &layer_only16,  &layer_same,     &layer_noise, &layer_fill,  &layer_pair,
-    &layer_fragile, &layer_twelfths, &layer_team};
+    &layer_fragile, &layer_twelfths, &layer_team,  &layer_bare};
 static const tn_kernel *const layer_kernels[] = {
-    &layer_mix_plain_kernel,   &layer_mix_fused_kernel, &layer_mix_c16_kernel, &layer_relu_kernel,
-    &layer_scale_kernel,       &layer_only16_kernel,    &layer_fragile_kernel, &layer_copy_kernel,
-    &layer_team_openmp_kernel, &layer_team_own_kernel};
+    &layer_mix_plain_kernel, &layer_mix_fused_kernel,   &layer_mix_c16_kernel,
+    &layer_relu_kernel,      &layer_scale_kernel,       &layer_only16_kernel,
+    &layer_fragile_kernel,   &layer_copy_kernel,        &layer_team_openmp_kernel,
+    &layer_team_own_kernel,  &layer_bare_openmp_kernel, &layer_bare_own_kernel};
 static tn_library layer_library = {.size = sizeof(tn_library),
                                    .abi_major = TN_ABI_MAJOR,
                                    .abi_minor = TN_ABI_MINOR,

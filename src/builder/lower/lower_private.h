@@ -87,6 +87,13 @@ tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_
 /* The costs of a node's candidates for the choice: as measured, but for those that are equal within
  * their noise. `scratch`: as many. */
 void tn_lower_level(const tn_lowering *lowering, uint32_t node, double *scratch, double *out_costs);
+/* Whether a kernel is made anew for a shape of its node, whose first input varies within the
+ * profile, and not in its batch alone. */
+bool tn_lower_is_made_again(const tn_lowering *lowering, uint32_t node, const tn_kernel *kernel);
+/* What a run pays for such a kernel that uses OpenMP and has no weights, where nothing is measured:
+ * nanoseconds. Those with weights decide about all together, below. */
+double tn_lower_made_cost(const tn_lowering *lowering, uint32_t node,
+                          const tn_candidate *candidate);
 /* A choice with kernels that use OpenMP: how many steps it has, all of which have their loops done
  * by OpenMP's team, and how many of those kernels are made anew for each new shape (0 where nothing
  * but a batch varies). */

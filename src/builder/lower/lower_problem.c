@@ -110,7 +110,8 @@ static tn_status state_node(const tn_lowering *lowering, uint32_t index, stated_
     for (uint32_t i = 0; i < node->candidate_count; i++) {
         const uint32_t owner = owner_of(index, &node->candidates[i]);
         const uint32_t at = stated->nodes[owner].candidate_count++;
-        const double cost = tn_lower_trials_cost(lowering, index, i, costs[i]);
+        const double cost = tn_lower_trials_cost(lowering, index, i, costs[i]) +
+                            tn_lower_made_cost(lowering, index, &node->candidates[i]);
         TN_TRY(state_candidate(lowering, index, &node->candidates[i], cost,
                                &stated->candidates[owner][at]));
         stated->kernel_nodes[owner][at] = index;
@@ -198,21 +199,6 @@ static const tn_kernel *openmp_kernel(const tn_lowering *lowering, const stated_
     return entry && entry->kernel->traits & TN_KERNEL_OPENMP ? entry->kernel : NULL;
 }
 
-/* Whether a kernel with weights is made anew for a shape of its node, whose first input varies
- * within the profile, and not in its batch alone. What has none is made in a tenth of the time. */
-static bool is_made_again(const tn_lowering *lowering, uint32_t index, const tn_kernel *kernel) {
-    const tn_graph_node *node = &lowering->graph->nodes[index];
-    if (!kernel->reshape || !kernel->prepare || node->input_count == 0 ||
-        node->inputs[0] == TN_NO_TENSOR)
-        return false;
-    const tn_inferred_tensor *least = &lowering->points[TN_POINT_MINIMUM]->tensors[node->inputs[0]];
-    const tn_inferred_tensor *most = &lowering->points[TN_POINT_MAXIMUM]->tensors[node->inputs[0]];
-    if (!least->is_known || !most->is_known) return false;
-    for (uint32_t axis = 1; axis < least->storage.shape.rank; axis++)
-        if (least->storage.shape.extents[axis] != most->storage.shape.extents[axis]) return true;
-    return false;
-}
-
 /* Whether a choice has kernels that use OpenMP; makes all of them as good as impossible. */
 static bool leave_out_openmp(const tn_lowering *lowering, const stated_nodes *stated,
                              const uint32_t *choice, tn_lower_openmp *out_openmp) {
@@ -227,7 +213,9 @@ static bool leave_out_openmp(const tn_lowering *lowering, const stated_nodes *st
             stated->candidates[n][i].cost = tn_lower_left_out_cost();
             if (choice[n] != i) continue;
             has = true;
-            out_openmp->made += is_made_again(lowering, stated->kernel_nodes[n][i], kernel);
+            out_openmp->made +=
+                kernel->prepare &&
+                tn_lower_is_made_again(lowering, stated->kernel_nodes[n][i], kernel);
         }
     }
     return has;

@@ -89,6 +89,26 @@ void tn_lower_level(const tn_lowering *lowering, uint32_t index, double *ranked,
     }
 }
 
+bool tn_lower_is_made_again(const tn_lowering *lowering, uint32_t index, const tn_kernel *kernel) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    if (!kernel->reshape || node->input_count == 0 || node->inputs[0] == TN_NO_TENSOR) return false;
+    const tn_inferred_tensor *least = &lowering->points[TN_POINT_MINIMUM]->tensors[node->inputs[0]];
+    const tn_inferred_tensor *most = &lowering->points[TN_POINT_MAXIMUM]->tensors[node->inputs[0]];
+    if (!least->is_known || !most->is_known) return false;
+    for (uint32_t axis = 1; axis < least->storage.shape.rank; axis++)
+        if (least->storage.shape.extents[axis] != most->storage.shape.extents[axis]) return true;
+    return false;
+}
+
+double tn_lower_made_cost(const tn_lowering *lowering, uint32_t index,
+                          const tn_candidate *candidate) {
+    const tn_kernel *kernel = candidate->entry ? candidate->entry->kernel : NULL;
+    if (!lowering->options->no_timing || !kernel || kernel->prepare ||
+        !(kernel->traits & TN_KERNEL_OPENMP) || !tn_lower_is_made_again(lowering, index, kernel))
+        return 0;
+    return tn_timing_policy.made_plain_ns / tn_timing_policy.runs_a_size;
+}
+
 /* Estimates are of one thread, and kernels are made on all of them: both are shared alike. */
 static double new_shape_cost(const tn_lowering *lowering, uint32_t made) {
     return lowering->options->no_timing

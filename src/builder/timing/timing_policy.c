@@ -119,10 +119,11 @@ const struct tn_timing_policy tn_timing_policy = {
      * workers, which is seldom seen in the shortest of many runs of one kernel. */
     .team_ns = 3e3,
     /* Where images are of any size and nothing is measured: what it takes to make a kernel with
-     * weights for a new size (oneDNN generates its code in 0.1 to 0.4 ms), and how many runs of
-     * each size are thought to share that. A batch of any size is not counted: few sizes of it
-     * come. */
+     * weights for a new size, and one without (oneDNN generates the code of a convolution in 0.1 to
+     * 0.4 ms, of a pooling in 0.03 to 0.12), and how many runs of each size are thought to share
+     * that. A batch of any size is not counted: few sizes of it come. */
     .made_ns = 400e3,
+    .made_plain_ns = 40e3,
     .runs_a_size = 3,
     /* What each rank down the order of preference adds to a measured cost, up to some. */
     .rank_share = 0.005,

@@ -87,7 +87,7 @@ struct tn_timing_policy {
     double least_difference;
     double without_openmp_factor;
     double team_ns;
-    double made_ns, runs_a_size;
+    double made_ns, made_plain_ns, runs_a_size;
     double rank_share;
     uint32_t rank_limit;
     uint64_t resident_bytes;

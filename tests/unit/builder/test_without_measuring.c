@@ -90,7 +90,7 @@ static void test_what_was_measured_of_kernels_corrects_estimates(void **state) {
 }
 
 /* The kernel of a node whose input has from least to most of its extents on an axis. */
-static void check_team(graph_test *test, uint32_t axis, int64_t most, bool no_timing,
+static void check_node(graph_test *test, uint32_t axis, int64_t most, bool no_timing,
                        const char *wanted) {
     int64_t extents[2][3] = {{1, 512, 512}, {1, 512, 512}};
     build_stage stage;
@@ -106,7 +106,7 @@ static void check_team(graph_test *test, uint32_t axis, int64_t most, bool no_ti
         .size = sizeof options, .profile_input_count = 1, .profile_inputs = inputs};
     stage_infer(&stage, test->graph, &options);
     assert_int_equal(stage_lower(&stage, (tn_lower_options){.no_timing = no_timing}), TN_OK);
-    assert_string_equal(kernel_of(&stage, "team"), wanted);
+    assert_string_equal(kernel_of(&stage, "node"), wanted);
     stage_end(&stage);
 }
 
@@ -114,12 +114,22 @@ static void check_team(graph_test *test, uint32_t axis, int64_t most, bool no_ti
 static void test_kernels_that_are_made_for_each_shape(void **state) {
     graph_test *test = *state;
     const tn_tensor_id x = add_input(test->graph, "x", TN_F32, 3, EXTENTS(-1, -1, -1));
-    add_output(test->graph, add_unary(test->graph, "Team", "team", x));
+    add_output(test->graph, add_unary(test->graph, "Team", "node", x));
     layer_pace_of("team_own")->ns = 3000000;
-    check_team(test, 2, 512, true, "team_openmp");
-    check_team(test, 0, 8, true, "team_openmp"); /* a batch alone */
-    check_team(test, 2, 600, true, "team_own");
-    check_team(test, 2, 600, false, "team_openmp"); /* measured */
+    check_node(test, 2, 512, true, "team_openmp");
+    check_node(test, 0, 8, true, "team_openmp"); /* a batch alone */
+    check_node(test, 2, 600, true, "team_own");
+    check_node(test, 2, 600, false, "team_openmp"); /* measured */
+}
+
+/* Without weights they are made in less, which decides for each node. */
+static void test_kernels_without_weights_that_are_made_for_each_shape(void **state) {
+    graph_test *test = *state;
+    const tn_tensor_id x = add_input(test->graph, "x", TN_F32, 3, EXTENTS(-1, -1, -1));
+    add_output(test->graph, add_unary(test->graph, "Bare", "node", x));
+    check_node(test, 2, 512, true, "bare_openmp");
+    check_node(test, 0, 8, true, "bare_openmp");
+    check_node(test, 2, 600, true, "bare_own");
 }
 
 #define BUILD_TEST(function)                                                                       \
@@ -130,6 +140,7 @@ int main(void) {
         BUILD_TEST(test_what_the_cache_has_decides),
         BUILD_TEST(test_what_was_measured_of_kernels_corrects_estimates),
         BUILD_TEST(test_kernels_that_are_made_for_each_shape),
+        BUILD_TEST(test_kernels_without_weights_that_are_made_for_each_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

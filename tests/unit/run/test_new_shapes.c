@@ -11,7 +11,9 @@ enum { COUNT = 8, MOST = 1 << 16 };
 
 /* --- Made: y = x by a kernel that uses OpenMP and is made for each shape --- */
 static atomic_int made, at_once, most_at_once;
-static int failing; /* the extent that it fails at */
+static atomic_int packed;        /* of kernels with something to prepare */
+static atomic_int packed_before; /* when the first of the others began; -1: none did */
+static int failing;              /* the extent that it fails at */
 
 static double seconds(void) {
     struct timespec now;
@@ -34,6 +36,19 @@ static tn_status made_reshape(tn_call *call) {
         return (call->host->fail)(call, TN_ERROR_DEVICE, "there is no code for this shape");
     return TN_OK;
 }
+static tn_status bare_reshape(tn_call *call) {
+    int none = -1;
+    atomic_compare_exchange_strong(&packed_before, &none, atomic_load(&packed));
+    return made_reshape(call);
+}
+static tn_status packed_prepare(tn_call *call) {
+    (void)call;
+    return TN_OK;
+}
+static tn_status packed_reshape(tn_call *call) {
+    atomic_fetch_add(&packed, 1);
+    return made_reshape(call);
+}
 static tn_status made_run(tn_call *call) {
     memcpy(call->outputs[0]->data, call->inputs[0]->data, (size_t)call->inputs[0]->bytes);
     return TN_OK;
@@ -41,9 +56,16 @@ static tn_status made_run(tn_call *call) {
 static const tn_operator made_operator = {
     RUN_OPERATOR("Made", run_unary_inputs, run_unary_outputs, run_same_infer, made_run)};
 static const tn_kernel made_kernel = {RUN_KERNEL("Made", "made"), .traits = TN_KERNEL_OPENMP,
-                                      .reshape = made_reshape, .run = made_run};
-static const tn_operator *const made_operators[] = {&made_operator};
-static const tn_kernel *const made_kernels[] = {&made_kernel};
+                                      .reshape = bare_reshape, .run = made_run};
+
+/* --- Packed: the same, of a kernel with something to prepare --- */
+static const tn_operator packed_operator = {
+    RUN_OPERATOR("Packed", run_unary_inputs, run_unary_outputs, run_same_infer, made_run)};
+static const tn_kernel packed_kernel = {RUN_KERNEL("Packed", "packed"), .traits = TN_KERNEL_OPENMP,
+                                        .prepare = packed_prepare, .reshape = packed_reshape,
+                                        .run = made_run};
+static const tn_operator *const made_operators[] = {&made_operator, &packed_operator};
+static const tn_kernel *const made_kernels[] = {&made_kernel, &packed_kernel};
 
 static tn_library *made_entry(const tn_host *host) {
     static tn_library library = {.size = sizeof(library),
@@ -59,8 +81,8 @@ static tn_library *made_entry(const tn_host *host) {
     return &library;
 }
 
-/* A chain of them, for so many threads. */
-static void start(run_test *test, uint32_t threads) {
+/* A chain of them, `last` of the last ones with something to prepare, for so many threads. */
+static void start_with(run_test *test, uint32_t threads, int last) {
     const tn_profile_input *const profiles[] = {
         &(tn_profile_input){.size = sizeof(tn_profile_input),
                             .name = "x",
@@ -78,13 +100,18 @@ static void start(run_test *test, uint32_t threads) {
     char name[16];
     for (int i = 0; i < COUNT; i++) {
         snprintf(name, sizeof(name), "made%d", i);
-        x = run_unary(test->graph, "Made", name, x);
+        x = run_unary(test->graph, i < COUNT - last ? "Made" : "Packed", name, x);
     }
     run_output(test->graph, x, "y");
     run_must(tn_build(test->graph, &options, &test->plan));
     run_load(test);
     run_must(tn_context_create(test->engine, &test->context));
-    made = at_once = most_at_once = failing = 0;
+    made = at_once = most_at_once = failing = packed = 0;
+    packed_before = -1;
+}
+
+static void start(run_test *test, uint32_t threads) {
+    start_with(test, threads, 0);
 }
 
 static tn_status run_with(run_test *test, int64_t extent) {
@@ -108,6 +135,17 @@ static void test_kernels_are_made_on_all_threads(void **state) {
     assert_int_equal(made, COUNT);
     run_must(run_with(test, 6));
     assert_int_equal(made, 2 * COUNT);
+}
+
+/* Those that take longest begin first, wherever they are: the other thread may not have counted its
+ * own yet. */
+static void test_kernels_with_weights_are_made_first(void **state) {
+    run_test *test = *state;
+    start_with(test, 2, 3);
+    run_must(run_with(test, 5));
+    assert_int_equal(made, COUNT);
+    assert_int_equal(packed, 3);
+    assert_true(packed_before >= 2);
 }
 
 static void test_one_thread_makes_them_itself(void **state) {
@@ -148,6 +186,7 @@ static void test_a_growing_arena_moves_seldom(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_kernels_are_made_on_all_threads),
+        RUN_TEST(test_kernels_with_weights_are_made_first),
         RUN_TEST(test_one_thread_makes_them_itself),
         RUN_TEST(test_a_kernel_that_is_not_made_says_so),
         RUN_TEST(test_a_growing_arena_moves_seldom),
