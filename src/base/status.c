@@ -79,6 +79,14 @@ static void forget(tn_error_copy *error) {
     error->node[0] = error->op[0] = error->library[0] = error->file[0] = 0;
 }
 
+/* Errors are several kilobytes; most of what is kept and set back is that there is none. */
+static void copy_error(tn_error_copy *to, const tn_error_copy *from) {
+    if (from->status == TN_OK)
+        forget(to);
+    else
+        *to = *from;
+}
+
 static tn_status fail_with(tn_status status, const char *format, va_list arguments) {
     tn_error_copy *error = get_error();
     char text[sizeof(error->message)]; /* the arguments may point into the last error */
@@ -86,7 +94,7 @@ static tn_status fail_with(tn_status status, const char *format, va_list argumen
     vsnprintf(text, sizeof(text), format, arguments);
     if (!error) return status;
     forget(error);
-    memcpy(error->message, text, sizeof(text));
+    memcpy(error->message, text, strlen(text) + 1);
     error->status = status;
     return status;
 }
@@ -107,7 +115,8 @@ tn_status tn_fail_memory(const char *what) {
 static void prepend(char *text, size_t capacity, const char *before) {
     char joined[sizeof(((tn_error_copy *)0)->where)];
     const int length = snprintf(joined, sizeof(joined), text[0] ? "%s: %s" : "%s", before, text);
-    if (length >= 0) memcpy(text, joined, capacity); /* cut where it is longer */
+    const size_t bytes = length >= 0 ? strlen(joined) + 1 : 0; /* cut where it is longer */
+    memcpy(text, joined, bytes < capacity ? bytes : capacity);
 }
 
 tn_status tn_error_at(tn_status status, const char *format, ...) {
@@ -215,14 +224,14 @@ tn_status tn_error_mend_nearest(tn_status status, const char *joint, const char 
 void tn_error_save(tn_error_copy *out_copy) {
     const tn_error_state *state = tn_error_store_find();
     if (state)
-        *out_copy = state->error;
+        copy_error(out_copy, &state->error);
     else
         forget(out_copy);
 }
 
 void tn_error_restore(const tn_error_copy *copy) {
     tn_error_copy *error = get_error();
-    if (error) *error = *copy;
+    if (error) copy_error(error, copy);
 }
 
 void tn_error_clear(void) {

@@ -249,6 +249,16 @@ static tn_status ask_types(tn_inference *inference, const tn_graph_node *node) {
     return status;
 }
 
+/* Whether there is something to ask a shape rule about. */
+static bool has_shapes(const tn_inference *inference, const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i] == TN_NO_TENSOR) continue;
+        const tn_inferred_tensor *input = &inference->tensors[node->inputs[i]];
+        if (!input->is_known && !input->is_described) return false;
+    }
+    return true;
+}
+
 tn_status tn_infer_estimate(tn_inference *inference, uint32_t index) {
     const tn_graph_node *node = &inference->graph->nodes[index];
     tn_error_copy before;
@@ -258,7 +268,7 @@ tn_status tn_infer_estimate(tn_inference *inference, uint32_t index) {
     if (status != TN_OK) return tn_infer_at_node(status, node);
     tn_infer_lay_out(inference, node);
     tn_error_save(&before);
-    if (tn_inference_node(inference, index) == TN_OK) return TN_OK;
+    if (has_shapes(inference, node) && tn_inference_node(inference, index) == TN_OK) return TN_OK;
     const bool is_whole = keep_types(inference, node) && !tn_graph_node_has_bodies(node);
     status = is_typed && !is_whole ? ask_types(inference, node) : TN_OK;
     if (status == TN_ERROR_MEMORY || status == TN_ERROR_TYPE) return status;

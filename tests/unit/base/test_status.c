@@ -168,6 +168,26 @@ static void test_an_error_can_be_kept_and_forgotten(void **state) {
     assert_string_equal(tn_last_error()->where, "");
 }
 
+static void test_that_there_was_no_error_can_be_kept(void **state) {
+    (void)state;
+    tn_error_copy copy;
+    memset(&copy, 0xff, sizeof(copy));
+    tn_error_clear();
+    tn_error_save(&copy);
+    tn_fail(TN_ERROR_FORMAT, "tried");
+    tn_error_in(TN_ERROR_FORMAT, .node = "n", .op = "o", .library = "l", .file = "f", .line = 3);
+    tn_error_at_byte(TN_ERROR_FORMAT, 7);
+    tn_error_mend(TN_ERROR_FORMAT, ": ", "again");
+    tn_error_restore(&copy);
+    const tn_error *error = tn_last_error();
+    assert_int_equal(error->status, TN_OK);
+    assert_true(error->offset == UINT64_MAX && error->line == 0);
+    const char *const texts[] = {error->message, error->where, error->node, error->op,
+                                 error->library, error->file,  error->mend};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_string_equal(texts[i], "");
+}
+
 static void *fail_elsewhere(void *user) {
     for (int i = 0; i < 1000; i++) {
         tn_fail(TN_ERROR_DEVICE, "%s", (const char *)user);
@@ -270,6 +290,7 @@ int main(void) {
         cmocka_unit_test(test_the_error_may_be_quoted_in_the_next),
         cmocka_unit_test(test_long_texts_are_cut_not_overrun),
         cmocka_unit_test(test_an_error_can_be_kept_and_forgotten),
+        cmocka_unit_test(test_that_there_was_no_error_can_be_kept),
         cmocka_unit_test(test_each_thread_has_its_own_error),
         cmocka_unit_test(test_more_threads_than_slots_keep_their_errors),
         cmocka_unit_test(test_a_new_thread_has_no_error),
