@@ -135,7 +135,8 @@ TN_EXPORT tn_status tn_engine_find_output(const tn_engine *engine, const char *n
  * several profiles it is the first one (tenon/profiles.h). Has the lifetime of the engine. Null
  * past the end, and for an input that accepts any shape. [thread: any] */
 TN_EXPORT const tn_profile_input *tn_engine_profile(const tn_engine *engine, uint32_t input);
-/* The nodes as they will run, in order: name, kernel, formats. JSON, owned by the engine. */
+/* The nodes as they will run, in order: name, kernel, formats. JSON, owned by the engine, which
+ * makes it when it is asked for first; "{}" where there is no memory for it. [thread: any] */
 TN_EXPORT const char *tn_engine_report(const tn_engine *engine);
 
 /* A context, which holds its engine; the caller destroys it. TN_ERROR_MEMORY, and what a kernel's

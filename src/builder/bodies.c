@@ -63,11 +63,11 @@ static tn_status build_as_asked(const tn_graph_body *body, bool is_after_run,
                                 tn_plan **out_plan) {
     tn_error_copy before;
     TN_TRY(set_inputs(body, is_after_run));
-    const tn_status status = tn_build_with_cache(body->graph, options, cache, out_plan);
+    const tn_status status = tn_build_body(body->graph, options, cache, out_plan);
     if ((status != TN_ERROR_SHAPE && status != TN_ERROR_RANGE) || is_after_run) return status;
     tn_error_save(&before);
     TN_TRY(set_inputs(body, true));
-    const tn_status again = tn_build_with_cache(body->graph, options, cache, out_plan);
+    const tn_status again = tn_build_body(body->graph, options, cache, out_plan);
     if (again == TN_OK) return TN_OK;
     tn_error_restore(&before);
     return status;

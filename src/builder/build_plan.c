@@ -88,7 +88,7 @@ static tn_status write_parts(const build_state *state, tn_plan **out_plan) {
 
 static tn_status write_plan(build_state *state) {
     char *report = NULL;
-    TN_TRY(make_report(state, &report));
+    if (state->has_report) TN_TRY(make_report(state, &report));
     tn_status status = write_parts(state, &state->plan);
     if (status != TN_OK) {
         tn_deallocate(state->graph->allocator, report);

@@ -43,6 +43,7 @@ typedef struct build_state {
     float *scales;                       /* by tensor of it */
     tn_node_pin *node_pins;              /* by node of it */
     const struct tn_plan_runner *runner; /* null: none */
+    bool has_report;                     /* the plan is to have one */
     tn_plan *plan;
 } build_state;
 
@@ -66,6 +67,11 @@ tn_status tn_build_storages(build_state *state);
 tn_status tn_build_load_kernels_first(const build_state *state);
 /* With the profiles' shapes: loads those that such a build could be better with. */
 tn_status tn_build_load_kernels(build_state *state);
+
+/* --- builder.c --- */
+/* As tn_build_with_cache, without a report, which nobody could ask for. */
+tn_status tn_build_body(tn_graph *graph, const tn_builder_options *options, tn_timing_cache *cache,
+                        tn_plan **out_plan);
 
 /* --- bodies.c --- */
 /* Before shapes are inferred: what the shape rules ask their bodies is noted. */

@@ -177,27 +177,37 @@ static tn_status build(build_state *state) {
     return tn_progress_tell(&state->progress, "write", 1, 1);
 }
 
+static tn_status build_for(tn_graph *graph, const tn_builder_options *options,
+                           tn_timing_cache *cache, const tn_plan_runner *runner, bool has_report,
+                           tn_plan **out_plan);
+
 /* A build of a copy that has the borders which the options ask for. */
 static tn_status build_bordered(tn_graph *graph, tn_builder_options options, tn_timing_cache *cache,
-                                const tn_plan_runner *runner, tn_plan **out_plan) {
+                                const tn_plan_runner *runner, bool has_report, tn_plan **out_plan) {
     tn_graph *copy;
     TN_TRY(tn_graph_copy(graph, &copy));
     tn_status status = TN_OK;
     for (uint32_t i = 0; i < options.border_count && status == TN_OK; i++)
         status = tn_graph_set_border(copy, options.borders[i]);
     options.border_count = 0;
-    if (status == TN_OK) status = tn_build_with(copy, &options, cache, runner, out_plan);
+    if (status == TN_OK) status = build_for(copy, &options, cache, runner, has_report, out_plan);
     tn_graph_destroy(copy);
     return status;
 }
 
-tn_status tn_build_with(tn_graph *graph, const tn_builder_options *options, tn_timing_cache *cache,
-                        const tn_plan_runner *runner, tn_plan **out_plan) {
+static tn_status build_for(tn_graph *graph, const tn_builder_options *options,
+                           tn_timing_cache *cache, const tn_plan_runner *runner, bool has_report,
+                           tn_plan **out_plan) {
     tn_builder_options known;
-    build_state state = {.options = &known, .given = graph, .cache = cache, .runner = runner};
+    build_state state = {.options = &known,
+                         .given = graph,
+                         .cache = cache,
+                         .runner = runner,
+                         .has_report = has_report};
     if (!graph || !out_plan) return tn_fail(TN_ERROR_ARGUMENT, "tn_build needs a graph and a plan");
     TN_TRY(read_builder_options(options, &known));
-    if (known.border_count > 0) return build_bordered(graph, known, cache, runner, out_plan);
+    if (known.border_count > 0)
+        return build_bordered(graph, known, cache, runner, has_report, out_plan);
     state.progress = (tn_progress){.function = known.progress, .user = known.progress_user};
     TN_TRY(tn_build_check_kept(graph, &known));
     TN_TRY(tn_node_pins_check(graph, &known));
@@ -226,7 +236,17 @@ tn_status tn_build_with(tn_graph *graph, const tn_builder_options *options, tn_t
     return status;
 }
 
+tn_status tn_build_with(tn_graph *graph, const tn_builder_options *options, tn_timing_cache *cache,
+                        const tn_plan_runner *runner, tn_plan **out_plan) {
+    return build_for(graph, options, cache, runner, true, out_plan);
+}
+
 tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options,
                               tn_timing_cache *cache, tn_plan **out_plan) {
     return tn_build_with(graph, options, cache, NULL, out_plan);
+}
+
+tn_status tn_build_body(tn_graph *graph, const tn_builder_options *options, tn_timing_cache *cache,
+                        tn_plan **out_plan) {
+    return build_for(graph, options, cache, NULL, false, out_plan);
 }

@@ -129,10 +129,6 @@ tn_status tn_engine_find_output(const tn_engine *engine, const char *name, uint3
                      out_index);
 }
 
-const char *tn_engine_report(const tn_engine *engine) {
-    return engine ? engine->report : "{}";
-}
-
 /* ----------------------------------------------------------------------------------------------
  * life */
 
@@ -161,6 +157,7 @@ void tn_engine_release(tn_engine *engine) {
         tn_arena_destroy(engine->arena);
     pthread_mutex_destroy(&engine->opening);
     pthread_mutex_destroy(&engine->splitting);
+    pthread_mutex_destroy(&engine->reporting);
     tn_threads_release(engine->shared_threads);
     if (engine->plan_descriptor >= 0 && !engine->lender) close(engine->plan_descriptor);
     tn_runtime *runtime = engine->runtime;

@@ -99,8 +99,7 @@ tn_status tn_engine_complete(tn_engine_loading *loading) {
     if (!engine->is_serving) TN_TRY(tn_engine_open_device(engine));
     TN_TRY(tn_engine_load_bodies(loading));
     TN_TRY(tn_engine_prepare(loading));
-    TN_TRY(tn_engine_upload_constants(loading));
-    return tn_engine_make_report(engine);
+    return tn_engine_upload_constants(loading);
 }
 
 static tn_status set_up_engine(tn_engine *engine, tn_engine_source *from,
@@ -139,6 +138,7 @@ tn_engine *tn_engine_new(tn_runtime *runtime) {
     engine->profile_count = 1;
     pthread_mutex_init(&engine->opening, NULL);
     pthread_mutex_init(&engine->splitting, NULL);
+    pthread_mutex_init(&engine->reporting, NULL);
     engine->runtime = tn_runtime_retain(runtime);
     engine->allocator = tn_runtime_allocator(runtime);
     engine->plan_descriptor = -1;

@@ -90,7 +90,9 @@ struct tn_engine {
     size_t plan_mapped_bytes;    /* that it is a mapping of; 0: a copy */
     void (*release_plan)(void *user); /* of borrowed memory, when all else is gone; or null */
     void *release_user;
-    char *report;
+    pthread_mutex_t reporting;
+    char *report; /* made when it is asked for first, under that lock; or null. The loaded engine's
+                     where this one is a refit */
     tn_engine_body *bodies; /* of nodes that run by kernels; counted */
     uint32_t body_count;
     bool has_bodies;          /* some node has, by a kernel or by its reference */
@@ -213,8 +215,4 @@ void tn_engine_release_refits(tn_engine *engine);
 tn_status tn_engine_make_ports(const tn_engine_loading *loading);
 /* A description that does not hold a count of the engine, which must outlive it. */
 tn_status tn_engine_describe_lent(tn_engine *engine, tn_description **out_description);
-/* The JSON of tn_engine_report, which replaces what there was; with those of all profiles once
- * they are there. */
-tn_status tn_engine_make_report(tn_engine *engine);
-
 #endif

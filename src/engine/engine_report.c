@@ -54,7 +54,7 @@ static void add_steps(tn_text *text, const tn_described_program *program) {
     tn_text_add(text, "\n]");
 }
 
-tn_status tn_engine_make_report(tn_engine *engine) {
+static tn_status make_report(tn_engine *engine) {
     tn_description *description;
     tn_text text;
     char *report = NULL;
@@ -72,8 +72,19 @@ tn_status tn_engine_make_report(tn_engine *engine) {
     const tn_status status = tn_text_take(&text, &report);
     tn_text_deinit(&text);
     tn_plan_description_destroy(&description->view);
-    if (status != TN_OK) return status;
-    tn_deallocate(engine->allocator, engine->report);
-    engine->report = report;
-    return TN_OK;
+    if (status == TN_OK) engine->report = report;
+    return status;
+}
+
+/* Most engines are never asked. */
+const char *tn_engine_report(const tn_engine *engine) {
+    if (!engine) return "{}";
+    tn_engine *loaded = engine->loaded ? engine->loaded : (tn_engine *)(uintptr_t)engine;
+    tn_error_copy before;
+    pthread_mutex_lock(&loaded->reporting);
+    tn_error_save(&before);
+    if (!loaded->report && make_report(loaded) != TN_OK) tn_error_restore(&before);
+    const char *report = loaded->report ? loaded->report : "{}";
+    pthread_mutex_unlock(&loaded->reporting);
+    return report;
 }

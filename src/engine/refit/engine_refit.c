@@ -322,8 +322,7 @@ static tn_status fill(refitting *r) {
     tn_arena_destroy(r->loading.arena);
     TN_TRY(status);
     hold_all(r);
-    engine->report = tn_duplicate_text(engine->allocator, r->from->report);
-    return engine->report ? TN_OK : tn_fail_memory("a refit");
+    return TN_OK;
 }
 
 /* Makes r->engine; null on failure and where it is stuck. */

@@ -188,6 +188,32 @@ static void test_report_tells_of_each_step(void **state) {
     assert_string_equal(tn_engine_report(NULL), "{}");
 }
 
+static void *ask_report(void *user) {
+    return (void *)(uintptr_t)tn_engine_report(user);
+}
+
+/* By whichever thread is first; without memory there is none yet. */
+static void test_report_is_made_when_it_is_asked_for(void **state) {
+    run_test *test = *state;
+    pthread_t threads[4];
+    make_network(test->graph);
+    run_start(test, 0, NULL);
+    tn_fail(TN_ERROR_RANGE, "before");
+    test->allocator.fail_at = test->allocator.allocations + 1;
+    assert_string_equal(tn_engine_report(test->engine), "{}");
+    assert_error("before", NULL);
+    test->allocator.fail_at = 0;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_report, test->engine), 0);
+    const char *report = tn_engine_report(test->engine);
+    assert_non_null(strstr(report, "\"kernel\": \"probe\""));
+    for (int i = 0; i < 4; i++) {
+        void *other;
+        assert_int_equal(pthread_join(threads[i], &other), 0);
+        assert_ptr_equal(other, report);
+    }
+}
+
 static void test_description_says_what_the_report_says(void **state) {
     run_test *test = *state;
     const tn_plan_description *description = NULL;
@@ -252,6 +278,7 @@ int main(void) {
         RUN_TEST(test_plans_load_from_files),
         RUN_TEST(test_what_is_no_plan_is_refused),
         RUN_TEST(test_report_tells_of_each_step),
+        RUN_TEST(test_report_is_made_when_it_is_asked_for),
         RUN_TEST(test_description_says_what_the_report_says),
         RUN_TEST(test_profile_counts_and_times),
     };
