@@ -148,3 +148,13 @@ tn_shape tn_probe_further(const tn_probe *probe, size_t input, uint32_t number, 
 bool tn_probe_is_apart(const tn_probe *probe) {
     return probe->count > 1;
 }
+
+bool tn_probe_is_varying(const tn_probe *probe) {
+    for (size_t i = 0; i < probe->graph->input_count; i++) {
+        const tn_plan_profile *profile = &probe->profiles[i];
+        if (!profile->is_free && !tn_shape_equal(&profile->minimum, &profile->maximum)) return true;
+        for (uint32_t axis = 0; profile->is_free && axis < profile->optimum.rank; axis++)
+            if (probe->numbers[i * TN_MAX_RANK + axis]) return true;
+    }
+    return false;
+}

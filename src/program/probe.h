@@ -39,5 +39,8 @@ tn_shape tn_probe_shape(const tn_probe *probe, size_t input, int point, int roun
 tn_shape tn_probe_further(const tn_probe *probe, size_t input, uint32_t number, int round);
 /* Whether the point "apart" differs from what the other points have already. */
 bool tn_probe_is_apart(const tn_probe *probe);
+/* Whether some shape differs between the points at all: of inputs of which nothing is declared none
+ * does. */
+bool tn_probe_is_varying(const tn_probe *probe);
 
 #endif

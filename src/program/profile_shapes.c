@@ -92,10 +92,10 @@ static bool has_free(const tn_graph *graph, const tn_plan_profile *profiles) {
 }
 
 /* Whether anything at all differs between the points. */
-static bool is_varying(const tn_graph *graph, const tn_plan_profile *profiles) {
-    for (size_t i = 0; i < graph->input_count; i++)
-        if (!tn_profile_is_fixed(&profiles[i]) || profiles[i].optimum_value) return true;
-    return false;
+static bool is_varying(const tn_probe *probe) {
+    for (size_t i = 0; i < probe->graph->input_count; i++)
+        if (probe->profiles[i].optimum_value) return true;
+    return tn_probe_is_varying(probe);
 }
 
 static void forget_point(tn_profile_shapes *shapes, int point) {
@@ -116,7 +116,7 @@ static tn_status run_ends(tn_profile_shapes *shapes, const tn_probe *probe, int 
                                : "at the profile's optimum"));
     for (int point = 0; point < TN_POINTS; point++)
         shapes->points[point] = shapes->points[TN_POINT_OPTIMUM];
-    if (!is_varying(probe->graph, probe->profiles)) return TN_OK;
+    if (!is_varying(probe)) return TN_OK;
     TN_TRY(
         tn_error_at(run_point(shapes, probe, TN_POINT_MINIMUM, round), "at the profile's minimum"));
     return tn_error_at(run_point(shapes, probe, TN_POINT_MAXIMUM, round),

@@ -32,10 +32,9 @@ tn_status tn_extent_proof_init(tn_extent_proof *proof, const tn_graph *graph,
     tn_probe probe;
     *proof = (tn_extent_proof){0};
     TN_TRY(tn_probe_init(&probe, graph, profiles, arena));
-    for (size_t i = 0; i < graph->input_count; i++) {
-        proof->is_varying = proof->is_varying || !tn_profile_is_fixed(&profiles[i]);
+    proof->is_varying = tn_probe_is_varying(&probe);
+    for (size_t i = 0; i < graph->input_count; i++)
         proof->has_values = proof->has_values || profiles[i].optimum_value;
-    }
     for (uint32_t i = 0; proof->is_varying && i < TN_PROOF_PROBES; i++) {
         const tn_status status = infer_extents(proof, &probe, shapes, i, arena);
         if (status == TN_ERROR_MEMORY) return status;

@@ -2,6 +2,7 @@
 /* Profiles: what a caller says against what the graph declares, and the shapes at the three points.
  */
 #include "build_test.h"
+#include "graph/body.h"
 
 static tn_profile_input range(const char *name, uint32_t rank, const int64_t *minimum,
                               const int64_t *optimum, const int64_t *maximum) {
@@ -145,6 +146,29 @@ static void test_an_extent_that_fails_at_1_asks_for_a_profile(void **state) {
     stage_end(&stage);
 }
 
+/* There is nothing to try of an input of which nothing is declared, or whose named extent is
+ * fixed. */
+static void test_points_that_do_not_differ_are_inferred_once(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    build_stage stage;
+    tn_tensor_id open, x = add_input(graph, "x", TN_F32, 2, EXTENTS(3, 4));
+    assert_int_equal(tn_graph_add_body_input(graph, "open", TN_F32, &open), TN_OK);
+    add_output(graph, add_unary(graph, "Relu", "one", x));
+    add_output(graph, add_unary(graph, "Relu", "other", open));
+    stage_infer(&stage, graph, NULL);
+    for (int point = 0; point < TN_POINTS; point++)
+        assert_ptr_equal(stage.shapes.points[point], stage.shapes.points[TN_POINT_OPTIMUM]);
+    stage_end(&stage);
+    add_output(graph,
+               add_unary(graph, "Relu", "third", add_input(graph, "y", TN_F32, 2, EXTENTS(-1, 4))));
+    stage_infer(&stage, graph, NULL);
+    for (int point = 0; point < TN_POINTS; point++)
+        if (point != TN_POINT_OPTIMUM && point != TN_POINT_APART)
+            assert_ptr_not_equal(stage.shapes.points[point], stage.shapes.points[TN_POINT_OPTIMUM]);
+    stage_end(&stage);
+}
+
 static int64_t extent_at(const build_stage *stage, int point, tn_tensor_id tensor) {
     return stage->shapes.points[point]->tensors[tensor].storage.shape.extents[0];
 }
@@ -237,6 +261,7 @@ int main(void) {
         BUILD_TEST(test_values_at_the_points_decide_shapes),
         BUILD_TEST(test_a_value_that_is_not_given_leaves_shapes_open),
         BUILD_TEST(test_an_extent_that_fails_at_1_asks_for_a_profile),
+        BUILD_TEST(test_points_that_do_not_differ_are_inferred_once),
         BUILD_TEST(test_extents_with_different_names_are_apart),
         BUILD_TEST(test_extents_of_a_profile_are_apart_within_it),
         BUILD_TEST(test_extents_that_must_be_equal_are_known_all_the_same),
