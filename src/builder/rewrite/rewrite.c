@@ -185,7 +185,7 @@ static bool may_be_there(const void *user, const char *op, size_t length) {
     bool is_there = false;
     for (size_t n = 0; n < graph->node_count && !is_there; n++) {
         const char *name = graph->nodes[n].entry->op->name;
-        is_there = strncmp(name, op, length) == 0 && name[length] == 0;
+        is_there = *name == *op && strncmp(name, op, length) == 0 && name[length] == 0;
     }
     for (uint32_t i = 0; i < r->count && !is_there; i++)
         is_there = so_far->is_read[i] && tn_pattern_adds(r->entries[i]->pattern, op, length);
