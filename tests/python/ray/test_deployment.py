@@ -102,22 +102,24 @@ class Deployment(OnServe):
         self.assertEqual(set(values), {2.0})
         self.assertEqual(self.ask(self.run_plan(3.0))[0, 0], 3)
 
+    def wait_for_one(self, app):
+        ends = time.monotonic() + 120
+        while len(self.replicas(1, app=app)) > 1 and time.monotonic() < ends:
+            time.sleep(0.5)
+        self.assertEqual(len(self.replicas(1, app=app)), 1)
+
     def test_replicas_come_and_go_with_requests_and_lose_none(self):
         layer = serve_nets.trouble()
         scaling = {"min_replicas": 1, "max_replicas": 2, "target_ongoing_requests": 1, "upscale_delay_s": 1, "downscale_delay_s": 1}
-        # Of its own: Ray does not always scale one that had a fixed number of replicas before.
-        handle = self.run_path(serve_nets.with_plugin(self.path("slow.plan"), layer), app="scaled", plugins=[layer.path], num_replicas=None,
-                               autoscaling_config=scaling)
+        path = serve_nets.with_plugin(self.path("slow.plan"), layer)
+        options = {"plugins": [layer.path], "num_replicas": None, "autoscaling_config": scaling}
+        self.run_plan(2.0, app="scaled")  # had a fixed number before
         self.addCleanup(serve.delete, "scaled")
-        self.assertEqual(len(self.replicas(1, app="scaled")), 1)
+        handle = self.run_path(path, app="scaled", **options)
+        self.wait_for_one("scaled")
+        # All clients use the handle for the first time at once.
         values, errors = self.under_load(self.by_handle(handle), lambda: self.replicas(2, app="scaled"), clients=6)
-
-        def wait():
-            ends = time.monotonic() + 120
-            while len(self.replicas(1, app="scaled")) > 1 and time.monotonic() < ends:
-                time.sleep(0.5)
-        again, errors_then = self.under_load(self.by_handle(handle), wait, clients=1)
-        self.assertEqual(len(self.replicas(1, app="scaled")), 1)
+        again, errors_then = self.under_load(self.by_handle(handle), lambda: self.wait_for_one("scaled"), clients=1)
         self.assertEqual(errors + errors_then, [])
         self.assertEqual(set(values + again), {2.0})
 

@@ -4,6 +4,8 @@
 import asyncio
 import os
 import tempfile
+import threading
+import time
 import unittest
 import unittest.mock
 
@@ -137,6 +139,21 @@ class Handle:
         return Response()
 
 
+class LazyHandle:
+    """One that makes its router as Ray's does, when it is first used."""
+
+    def __init__(self):
+        self.routers, self._router = 0, None
+
+    @property
+    def infer(self):
+        if self._router is None:
+            time.sleep(0.05)
+            self.routers += 1
+            self._router = Handle(*range(9))
+        return self._router
+
+
 def died(number):
     error = ActorDiedError()
     error.actor_id = str(number)
@@ -157,6 +174,15 @@ class ByHandle(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(len(handle.timeouts), 5)
         one = Handle(*[died(0)] * 7, 1)  # whose death was not heard of
         self.assertEqual(await tenon.ray.ask(one, {}, retry_seconds=9999), {"y": 1})
+
+    async def test_threads_that_use_a_handle_first_make_one_router(self):
+        handle, barrier = LazyHandle(), threading.Barrier(4)
+
+        def ask(timeout):
+            barrier.wait()
+            asyncio.run(tenon.ray.ask(handle, {}, timeout=timeout))
+        await asyncio.gather(*(asyncio.to_thread(ask, timeout) for timeout in (None, None, 60, 60)))
+        self.assertEqual((handle.routers, len(handle.infer.timeouts)), (1, 4))
 
     async def test_deadlines_hold_before_a_replica_has_the_request(self):
         handle = Handle(60.0)

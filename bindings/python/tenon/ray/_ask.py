@@ -2,6 +2,7 @@
 """A request to a deployment that is asked again when its replica, or the node of it, dies: a run changes nothing, so it may be repeated."""
 
 import asyncio
+import threading
 import time
 
 from ray.exceptions import NodeDiedError, ObjectLostError, RayActorError, WorkerCrashedError
@@ -11,6 +12,9 @@ from tenon.serve import RequestError
 # A result may be lost, too, with the object store of the node that computed it.
 LOST = (RayActorError, NodeDiedError, WorkerCrashedError, ObjectLostError, DeploymentUnavailableError)
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0  # seconds, doubled each time: replicas that start elsewhere take some
+# A handle makes its router when it is first used, without a lock: threads that do so at once make several of one name, whose reports hide
+# each other's from Ray's controller, which then never scales the deployment.
+FIRST_USE = threading.Lock()
 MOST_DEAD = 5  # replicas: a request that ends the process that runs it would end them all
 
 
@@ -41,9 +45,11 @@ async def ask(handle, inputs, *, timeout=None, retry_seconds=60.0):
 
 
 async def _once(handle, inputs, ends):
+    with FIRST_USE:
+        infer = handle.infer
     if ends is None:
-        return await handle.infer.remote(inputs)
-    response = handle.infer.remote(inputs, max(ends - time.monotonic(), 0))
+        return await infer.remote(inputs)
+    response = infer.remote(inputs, max(ends - time.monotonic(), 0))
     try:
         async with asyncio.timeout_at(asyncio.get_running_loop().time() + ends - time.monotonic()):
             return await response
