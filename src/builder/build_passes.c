@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The passes of a build, in their order, and what they may rely on; see build_state.h. */
+#include "base/hash.h"
 #include "base/status.h"
 #include "builder/build_state.h"
 #include "builder/declared.h"
@@ -133,6 +134,31 @@ static tn_status rewrite_all(build_state *state) {
     return TN_OK;
 }
 
+/* Below that many bytes a constant's hash costs less than a note of it. */
+enum { NOTED_BYTES = 4096 };
+
+/* What was hashed once is known to the passes, to what packs it, and to the plan. */
+static tn_status note_constants(const build_state *state) {
+    const tn_graph *graph = state->graph;
+    for (size_t n = 0; n < graph->node_count; n++)
+        for (uint32_t i = 0; i < graph->nodes[n].input_count && !graph->nodes[n].is_dead; i++) {
+            const tn_tensor_id id = graph->nodes[n].inputs[i];
+            tn_graph_tensor *tensor = id == TN_NO_TENSOR ? NULL : &graph->tensors[id];
+            if (!tensor || !tensor->is_constant || tensor->note || tensor->bytes < NOTED_BYTES)
+                continue;
+            tn_constant_note *note = tn_arena_allocate(state->arena, 1, sizeof *note);
+            if (!note) return tn_fail_memory("a build");
+            note->kind = "constant";
+            note->name = tensor->name;
+            note->data = tensor->data;
+            note->bytes = tensor->bytes;
+            note->checksum = tn_hash(tensor->data, tensor->bytes);
+            note->is_verified = true;
+            tensor->note = note;
+        }
+    return TN_OK;
+}
+
 tn_status tn_build_run_passes(build_state *state) {
     tn_pass_context *passes = &state->passes;
     const bool is_fused = is_fused_build(state);
@@ -149,6 +175,7 @@ tn_status tn_build_run_passes(build_state *state) {
         TN_TRY(rewrite_all(state));
         TN_TRY(tn_pass_fold_affine(passes));
     }
+    TN_TRY(note_constants(state));
     if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_merge_equal(passes));
     return tn_pass_drop_dead(passes);
 }

@@ -25,6 +25,21 @@ static tn_status open_stream(state_subject *subject, const tn_device *device) {
     return TN_OK;
 }
 
+/* What is known of the constants among a call's inputs. */
+static tn_status note_constants(const tn_lowering *lowering, uint32_t index,
+                                const tn_candidate *candidate, tn_arena *arena,
+                                tn_call_scope *scope) {
+    const uint32_t count = lowering->graph->nodes[index].input_count;
+    tn_constant_note **notes = tn_arena_allocate(arena, count + 1u, sizeof *notes);
+    if (!notes) return tn_fail_memory("packed weights");
+    for (uint32_t i = 0; i < count; i++) {
+        const tn_tensor_id id = tn_lower_input(lowering, index, candidate, i);
+        if (id != TN_NO_TENSOR) notes[i] = lowering->graph->tensors[id].note;
+    }
+    scope->constants = notes;
+    return TN_OK;
+}
+
 static tn_status prepare_state(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
                                tn_packed_store *packed, state_subject *subject) {
     tn_prepared_kernel *prepared = &subject->prepared;
@@ -37,6 +52,7 @@ static tn_status prepare_state(tn_lowering *lowering, uint32_t index, const tn_c
     prepared->call = subject->candidate_call.call;
     prepared->scope = subject->candidate_call.scope;
     prepared->scope.packed = packed;
+    TN_TRY(note_constants(lowering, index, candidate, subject->arena, &prepared->scope));
     return tn_prepared_kernel_init(prepared);
 }
 

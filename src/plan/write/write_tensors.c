@@ -70,8 +70,10 @@ static tn_status write_tensor(tn_plan_writer *writer, const tn_graph_tensor *ten
     if (tensor->is_constant) {
         message->bytes = tensor->bytes;
         message->refit_name = tn_plan_writer_text(tensor->refit_name);
+        const bool is_noted = tensor->note && tensor->note->is_verified;
         TN_TRY(tn_plan_writer_weight(writer, tensor->data, tensor->bytes, &message->offset,
-                                     &message->checksum));
+                                     is_noted ? NULL : &message->checksum));
+        if (is_noted) message->checksum = tensor->note->checksum;
     }
     if (!tensor->quantization) return TN_OK;
     return tn_plan_write_quantization(writer, tensor->quantization, tensor->type,
