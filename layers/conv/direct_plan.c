@@ -44,12 +44,16 @@ static int64_t column_copies_floats(const tn_conv_geometry *g) {
     return g->channels * g->kernel_width * g->stride_height * phase_rows_of(g) * g->out_width;
 }
 
-/* Rows of the kernel that an output row sees, summed over all output rows. */
+/* Rows of the kernel that an output row sees, summed over all output rows: of each row of the
+ * kernel the output rows for which it lies in the image. */
 static int64_t seen_rows(const tn_conv_geometry *g) {
-    int64_t sum = 0, begin, end;
-    for (int64_t y = 0; y < g->out_height; y++) {
-        tn_direct_plan_rows(g, y, y, &begin, &end);
-        sum += end - begin;
+    int64_t sum = 0;
+    for (int64_t row = 0; row < g->kernel_height; row++) {
+        const int64_t above = g->pad_top - row * g->dilation_height, below = above + g->in_height;
+        const int64_t first = above > 0 ? tn_divide_up(above, g->stride_height) : 0;
+        int64_t end = below > 0 ? tn_divide_up(below, g->stride_height) : 0;
+        if (end > g->out_height) end = g->out_height;
+        if (end > first) sum += end - first;
     }
     return sum;
 }
