@@ -115,7 +115,7 @@ tn_status tn_onnx_zip_map_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
 tn_status tn_onnx_hand_on(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node,
                           const char *name, bool *out_is_done);
 
-/* --- loop_invariant.c --- */
+/* --- loop.c --- */
 /* A Loop without what its body returns as it came, which the body then reads from the graph around
  * it, and the nodes to read behind it, which give the names of the loop's outputs to the tensors
  * that went in; all other nodes are `node` itself, with none. */
@@ -123,7 +123,6 @@ tn_status tn_onnx_loop_invariants(tn_onnx_reader *reader, const tn_onnx_node *no
                                   const tn_onnx_node **out_node, size_t *out_count,
                                   tn_onnx_node ***out_behind);
 
-/* --- loop_optional.c --- */
 /* Output `index` of a body: put into an optional where the file says that the input which it is
  * carried to is one, and the output is none. */
 tn_status tn_onnx_optional_put(tn_onnx_reader *reader, const tn_onnx_graph *graph, size_t index,

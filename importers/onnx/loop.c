@@ -1,33 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Loops that are read otherwise than they are written.
+ *
  * What a Loop hands from iteration to iteration and its body returns as it came: tf2onnx carries
  * weights so, which would be copied in each iteration and be constants for nobody. The body reads
  * the tensor around the loop instead, and behind the loop it is the same tensor.
+ *
+ * Loops that begin with an optional and go on with a value: ONNX lets a body return a tensor or a
+ * sequence for what it was given as an optional. The value is put into one at the body's end, and
+ * taken out of it behind the loop.
  */
 #include "base/status.h"
 #include "importers/onnx/onnx.h"
 
 #include <tenon/plugin/body.h>
+#include <tenon/plugin/sequence.h>
 
 #include <string.h>
 
-enum { LOOP_CARRIED_INPUT = 2, BODY_CARRIED_INPUT = 2, BODY_CARRIED_OUTPUT = 1 };
-
-/* The attribute with the body of a Loop; null: the node is none, or has none that makes sense,
- * which others say. */
+/* The attribute with the body of a Loop; null: the node is none, or has none. */
 static const Tenon__Onnx__AttributeProto *body_of(const tn_onnx_node *node) {
     if (strcmp(node->op_type, "Loop") != 0 || *tn_onnx_domain(node->domain)) return NULL;
-    for (size_t i = 0; i < node->n_attribute; i++) {
-        const Tenon__Onnx__AttributeProto *attribute = node->attribute[i];
-        const tn_onnx_graph *body = attribute->g;
-        if (!body || !attribute->name || strcmp(attribute->name, "body") != 0) continue;
-        return body->n_input > BODY_CARRIED_INPUT && body->n_input == node->n_input &&
-                       body->n_input <= BODY_CARRIED_INPUT + TN_BODY_MAX_PORTS &&
-                       body->n_output >= body->n_input - 1
-                   ? attribute
-                   : NULL;
-    }
+    for (size_t i = 0; i < node->n_attribute; i++)
+        if (node->attribute[i]->g && node->attribute[i]->name &&
+            strcmp(node->attribute[i]->name, "body") == 0)
+            return node->attribute[i];
     return NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * what does not change */
+
+enum { LOOP_CARRIED_INPUT = 2, BODY_CARRIED_INPUT = 2, BODY_CARRIED_OUTPUT = 1 };
+
+/* How many tensors a loop carries; 0 also where its ports make no sense, which others say. */
+static size_t carried_of(const tn_onnx_node *node, const tn_onnx_graph *body) {
+    return body && body->n_input > BODY_CARRIED_INPUT && body->n_input == node->n_input &&
+                   body->n_input <= BODY_CARRIED_INPUT + TN_BODY_MAX_PORTS &&
+                   body->n_output >= body->n_input - 1
+               ? body->n_input - BODY_CARRIED_INPUT
+               : 0;
 }
 
 static bool is_named(const char *name) {
@@ -172,7 +184,7 @@ tn_status tn_onnx_loop_invariants(tn_onnx_reader *reader, const tn_onnx_node *no
                                   tn_onnx_node ***out_behind) {
     const Tenon__Onnx__AttributeProto *attribute = body_of(node);
     const tn_onnx_graph *body = attribute ? attribute->g : NULL;
-    const size_t carried = body ? body->n_input - BODY_CARRIED_INPUT : 0;
+    const size_t carried = carried_of(node, body);
     bool is_kept[TN_BODY_MAX_PORTS];
     size_t dropped = 0;
     copies made;
@@ -188,5 +200,90 @@ tn_status tn_onnx_loop_invariants(tn_onnx_reader *reader, const tn_onnx_node *no
     copy_results(body, carried, is_kept, &made);
     TN_TRY(copy_outputs(reader, node, carried, is_kept, &made, out_count, *out_behind));
     *out_node = made.node;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * optionals */
+
+/* The operators that make and open an optional of what output `index` of a graph is declared as. */
+typedef struct optional_operators {
+    const char *domain, *put, *get;
+    uint32_t version;
+} optional_operators;
+
+static bool find_operators(const tn_onnx_graph *graph, size_t index,
+                           optional_operators *out_operators) {
+    if (index == 0 || index + 1 >= graph->n_input || index >= graph->n_output) return false;
+    const Tenon__Onnx__TypeProto *given = graph->input[index + 1]->type;
+    const Tenon__Onnx__TypeProto *made = graph->output[index]->type;
+    if (!given || !made || !given->optional_type) return false;
+    if (made->sequence_type)
+        *out_operators =
+            (optional_operators){"Tenon", "OptionalSequence", "OptionalGetSequence", 1};
+    else if (made->tensor_type)
+        *out_operators = (optional_operators){"", "Optional", "OptionalGetElement", 15};
+    else
+        return false;
+    return true;
+}
+
+static tn_status add_unary(tn_onnx_reader *reader, const optional_operators *operators,
+                           const char *op_name, const char *name, tn_import_tensor input,
+                           tn_import_tensor output) {
+    const tn_operator *op;
+    TN_TRY(reader->import->services->find_operator(reader->import, operators->domain, op_name,
+                                                   operators->version, &op));
+    return tn_import_add_node(reader->graph, name, op, 0, NULL, 1, &input, 1, &output);
+}
+
+/* A tensor that the file has no name for. */
+static tn_status add_tensor(tn_onnx_reader *reader, const char *name,
+                            tn_import_tensor *out_tensor) {
+    const char *own = tn_import_free_name(reader->graph, name);
+    if (!own) return tn_fail_memory("a tensor's name");
+    return tn_import_add_tensor(reader->graph, own, out_tensor);
+}
+
+tn_status tn_onnx_optional_put(tn_onnx_reader *reader, const tn_onnx_graph *graph, size_t index,
+                               tn_import_tensor *inout_tensor) {
+    optional_operators operators;
+    tn_import_tensor made;
+    if (!find_operators(graph, index, &operators)) return TN_OK;
+    TN_TRY(add_tensor(reader, graph->output[index]->name, &made));
+    TN_TRY(add_unary(reader, &operators, operators.put, graph->output[index]->name, *inout_tensor,
+                     made));
+    *inout_tensor = made;
+    return TN_OK;
+}
+
+tn_status tn_onnx_optional_outputs(tn_onnx_reader *reader, const tn_onnx_node *node, uint32_t count,
+                                   const tn_import_tensor *outputs,
+                                   const tn_import_tensor **out_made) {
+    const Tenon__Onnx__AttributeProto *attribute = body_of(node);
+    const tn_onnx_graph *body = attribute ? attribute->g : NULL;
+    optional_operators operators;
+    tn_import_tensor *made = NULL;
+    *out_made = outputs;
+    for (uint32_t i = 0; body && i < count; i++) {
+        if (outputs[i] == TN_IMPORT_NO_TENSOR || !find_operators(body, i + 1, &operators)) continue;
+        if (!made) made = tn_arena_copy(reader->arena, outputs, count * sizeof(*made));
+        if (!made) return tn_fail_memory("a node");
+        TN_TRY(add_tensor(reader, node->output[i], &made[i]));
+        *out_made = made;
+    }
+    return TN_OK;
+}
+
+tn_status tn_onnx_optional_get(tn_onnx_reader *reader, const tn_onnx_node *node, const char *name,
+                               uint32_t count, const tn_import_tensor *outputs,
+                               const tn_import_tensor *made) {
+    const Tenon__Onnx__AttributeProto *attribute = body_of(node);
+    const tn_onnx_graph *body = attribute ? attribute->g : NULL;
+    optional_operators operators;
+    for (uint32_t i = 0; i < count && made != outputs; i++) {
+        if (made[i] == outputs[i] || !find_operators(body, i + 1, &operators)) continue;
+        TN_TRY(add_unary(reader, &operators, operators.get, name, made[i], outputs[i]));
+    }
     return TN_OK;
 }
