@@ -15,7 +15,7 @@ from PIL import Image
 
 ROOT = os.environ.get("TENON_SOURCE", os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))))
 PACKAGE = os.path.dirname(os.path.dirname(tenon.__file__))
-IMAGES = 60
+IMAGES = 300  # more than workers do before they hear that their driver was killed
 MODEL = os.path.join(ROOT, "models", "srcnn_resize.onnx")
 
 
@@ -31,7 +31,7 @@ class Enlarge(unittest.TestCase):
         random = np.random.default_rng(0)
         for i in range(IMAGES):
             pixels = random.integers(0, 256, (40 + i % 3, 48, 3), np.uint8)
-            Image.fromarray(pixels).save(os.path.join(cls.images, f"{i:02}.png"))
+            Image.fromarray(pixels).save(os.path.join(cls.images, f"{i:03}.png"))
 
     def command_line(self):
         return [sys.executable, os.path.join(ROOT, "examples", "scale_out", "enlarge.py"), self.images, self.results, "--plan", self.plan,
@@ -65,7 +65,7 @@ class Enlarge(unittest.TestCase):
         before = self.written()
         self.assertGreaterEqual(len(before), 5, errors.read())
         self.assertLess(len(before), IMAGES, "it was killed too late")
-        with open(os.path.join(self.results, "59.png.node.1.part"), "wb") as file:  # as of a worker that was killed within it
+        with open(os.path.join(self.results, "299.png.node.1.part"), "wb") as file:  # as of a worker that was killed within it
             file.write(b"half")
         with open(os.path.join(self.images, "broken.png"), "wb") as file:
             file.write(b"no image")
@@ -78,14 +78,14 @@ class Enlarge(unittest.TestCase):
         self.assertIn(f"{IMAGES + 2 - left}/{IMAGES + 2 - left}", text)
         self.assertIn("broken.png: cannot identify image file", errors)
         self.assertRegex(errors, r"large.png: .*shape")
-        self.assertEqual(self.done(), [f"{i:02}.png" for i in range(IMAGES)])
+        self.assertEqual(self.done(), [f"{i:03}.png" for i in range(IMAGES)])
         after = self.written()
         self.assertEqual([name for name in before if after[name][0] != before[name][0]], [], "done again")
         self.assertEqual([name for name in os.listdir(self.results) if not name.endswith(".png")], [], "left behind")
         for i in range(IMAGES):
-            image = np.asarray(Image.open(os.path.join(self.images, f"{i:02}.png")), np.float32).transpose(2, 0, 1)[None] / 255
+            image = np.asarray(Image.open(os.path.join(self.images, f"{i:03}.png")), np.float32).transpose(2, 0, 1)[None] / 255
             wanted = self.network({"image": image, "size": np.zeros((1, 1, image.shape[2] * 2, image.shape[3] * 2), np.float32)})[0]
-            got = after[f"{i:02}.png"][1].transpose(2, 0, 1)
+            got = after[f"{i:03}.png"][1].transpose(2, 0, 1)
             np.testing.assert_allclose(got, np.clip(wanted, 0, 1) * 255, atol=0.51)
 
     def test_two_images_with_one_result_are_refused(self):
