@@ -11,12 +11,10 @@
 #define TN_LAYERS_ATTENTION_CUDA_CUDA_ONLINE_CUH
 
 #include "attention/cuda/cuda_attention.h"
+#include "attention/cuda/cuda_score.cuh"
 #include "attention/cuda/cuda_tile.cuh"
 #include <tenon/kit/cuda/copy.cuh>
 #include <tenon/kit/cuda/launch.cuh>
-
-#include <float.h>
-#include <math.h>
 
 namespace {
 
@@ -55,28 +53,6 @@ template <typename M, int D, bool IS_SHARED> struct form {
         BLOCKS = D <= 32 && sizeof(type) == 2 && !IS_SHARED ? 6 : 1 /* of a multiprocessor */
     };
 };
-
-/* The keys that a row sees. */
-struct seen {
-    int begin, end;
-};
-
-__device__ __forceinline__ seen seen_of(const tn_cuda_attention &job, int batch, int row) {
-    seen range = {0, 0};
-    if (row >= job.group * job.queries) return range;
-    int length = job.keys;
-    if (job.lengths) {
-        const int64_t given = job.lengths[batch];
-        length = given < 0 ? 0 : given < job.keys ? (int)given : job.keys;
-    }
-    const int position = row % job.queries + (job.lengths ? length - job.queries : job.past);
-    range.end = min(length, job.mask_keys);
-    if (job.right >= 0) range.end = min(range.end, position + job.right + 1);
-    range.end = max(range.end, 0);
-    if (job.left >= 0) range.begin = max(position - job.left, 0);
-    range.begin = min(range.begin, range.end);
-    return range;
-}
 
 /* `rows` rows of up to D elements to shared memory, zeros behind them and for rows that are null;
  * `find` answers where a row begins. */
@@ -118,92 +94,30 @@ __device__ __forceinline__ void load_tile(const tn_cuda_attention &job, int batc
                  [&](int row) { return find(job.v, job.past_v, job.v_step, job.v_depth, row); });
 }
 
-__device__ __forceinline__ float mask_at(const tn_cuda_attention &job, int64_t at) {
-    switch (job.mask_type) {
-    case TN_CUDA_MASK_BOOL:
-        return ((const uint8_t *)job.mask)[at] ? 0.0f : -INFINITY;
-    case TN_CUDA_MASK_F32:
-        return ((const float *)job.mask)[at];
-    case TN_CUDA_MASK_F16:
-        return __half2float(((const __half *)job.mask)[at]);
-    default:
-        return __bfloat162float(((const __nv_bfloat16 *)job.mask)[at]);
-    }
-}
-
-/* What a warp has of its rows: row g and row g + 8 of this lane. */
-template <typename F, int D> struct rows_state {
-    float largest[2], total[2];
-    float sums[D / 8][4];
-    seen range[2];
-    int64_t mask[2]; /* where the rows of the mask begin */
-};
-
-/* Whether a row sees all of a warp's keys of a tile. */
-template <typename F> __device__ __forceinline__ bool sees_all(const seen &range, int first) {
-    return range.begin <= first && first + F::OWN <= range.end;
-}
-
-/* Finite where the bias is: the lowest number, as masks have it, stays above minus infinity. */
-__device__ __forceinline__ float in_units(float bias, float unit) {
-    const float scaled = bias * unit;
-    return isinf(scaled) && !isinf(bias) ? copysignf(FLT_MAX, bias) : scaled;
-}
-
-/* The products become scores: scaled, capped, masked; minus infinity where a key is not seen. */
+/* What a row sees, in its state and the block's bounds. */
 template <typename F, int D>
-__device__ __forceinline__ void finish_scores(const tn_cuda_attention &job, int first,
-                                              const rows_state<F, D> &rows, float (&s)[F::NT][4]) {
-    const int t = threadIdx.x & 3;
-    const float unit = F::powers::UNIT, scale = job.scale * unit;
-    const bool is_plain = job.softcap <= 0 && job.mask_type == TN_CUDA_NO_MASK &&
-                          sees_all<F>(rows.range[0], first) && sees_all<F>(rows.range[1], first);
-#pragma unroll
-    for (int n = 0; n < F::NT; n++)
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            const int key = first + n * 8 + 2 * t + i % 2;
-            float score = s[n][i] * scale;
-            s[n][i] = score;
-            if (is_plain) continue;
-            if (job.softcap > 0) score = job.softcap * unit * tanhf(score / (job.softcap * unit));
-            if (key < rows.range[i / 2].begin || key >= rows.range[i / 2].end) {
-                score = -INFINITY;
-            } else if (job.mask_type != TN_CUDA_NO_MASK) {
-                const float bias = mask_at(job, rows.mask[i / 2] + key * job.mask_step[3]);
-                score = bias == -INFINITY ? bias : score + in_units(bias, unit);
-            }
-            s[n][i] = score;
-        }
-}
-
-/* Scores become weights, and what there is of earlier tiles is scaled to the same offset. */
-template <typename F, int D>
-__device__ __forceinline__ void soften(rows_state<F, D> &rows, float (&s)[F::NT][4]) {
+__device__ __forceinline__ void begin_rows(const tn_cuda_attention &job, int batch, int head,
+                                           int first, rows_state<F, D> &rows, int (&bounds)[2]) {
+    const int lane = threadIdx.x & 31;
+    int begin = job.keys, end = 0;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        float largest = -INFINITY, total = 0;
-#pragma unroll
-        for (int n = 0; n < F::NT; n++)
-            largest = fmaxf(largest, fmaxf(s[n][2 * half], s[n][2 * half + 1]));
-        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
-        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
-        largest = fmaxf(largest, rows.largest[half]);
-        const float offset = largest == -INFINITY ? 0.0f : largest;
-        const float factor = F::powers::of(rows.largest[half] - offset);
-#pragma unroll
-        for (int n = 0; n < F::NT; n++)
-#pragma unroll
-            for (int i = 2 * half; i < 2 * half + 2; i++)
-                total += s[n][i] = F::powers::of(s[n][i] - offset);
-        rows.largest[half] = largest;
-        rows.total[half] = rows.total[half] * factor + total;
-#pragma unroll
-        for (int d = 0; d < D / 8; d++) {
-            rows.sums[d][2 * half] *= factor;
-            rows.sums[d][2 * half + 1] *= factor;
-        }
+        const int row = first + (lane >> 2) + 8 * half;
+        const int query_head = head * job.group + row / job.queries;
+        const seen range = seen_of(job, batch, row);
+        rows.range[half] = range;
+        rows.mask[half] = batch * job.mask_step[0] + query_head * job.mask_step[1] +
+                          row % job.queries * job.mask_step[2];
+        rows.largest[half] = -INFINITY;
+        rows.total[half] = 0;
+        if (range.begin < range.end) begin = min(begin, range.begin), end = max(end, range.end);
     }
+#pragma unroll
+    for (int d = 0; d < D / 8; d++)
+        rows.sums[d][0] = rows.sums[d][1] = rows.sums[d][2] = rows.sums[d][3] = 0;
+    begin = __reduce_min_sync(0xffffffffu, begin);
+    end = __reduce_max_sync(0xffffffffu, end);
+    if (lane == 0) atomicMin(&bounds[0], begin), atomicMax(&bounds[1], end);
 }
 
 /* Where a row of y begins; null: there is no such row. */
@@ -274,7 +188,7 @@ __device__ __forceinline__ void store_joined(const tn_cuda_attention &job, int b
 
 template <typename M, int D, bool IS_SHARED>
 __global__ void __launch_bounds__(THREADS, form<M, D, IS_SHARED>::BLOCKS)
-    online(const tn_cuda_attention job) {
+    online(const __grid_constant__ tn_cuda_attention job) {
     typedef form<M, D, IS_SHARED> F;
     typedef typename F::type type;
     extern __shared__ uint4 memory[];
@@ -289,23 +203,8 @@ __global__ void __launch_bounds__(THREADS, form<M, D, IS_SHARED>::BLOCKS)
     if (job.lengths) tn_cuda_wait_for_last(); /* else all ranges are known before */
     __syncthreads();
     rows_state<F, D> rows;
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        const int row = first_row + own_row + (lane >> 2) + 8 * half;
-        const int query_head = head * job.group + row / job.queries;
-        rows.range[half] = seen_of(job, batch, row);
-        rows.mask[half] = batch * job.mask_step[0] + query_head * job.mask_step[1] +
-                          row % job.queries * job.mask_step[2];
-        rows.largest[half] = -INFINITY;
-        rows.total[half] = 0;
-        if (rows.range[half].begin < rows.range[half].end) {
-            atomicMin(&bounds[0], rows.range[half].begin);
-            atomicMax(&bounds[1], rows.range[half].end);
-        }
-    }
-#pragma unroll
-    for (int d = 0; d < D / 8; d++)
-        rows.sums[d][0] = rows.sums[d][1] = rows.sums[d][2] = rows.sums[d][3] = 0;
+    begin_rows<F, D>(job, batch, head, first_row + own_row, rows, bounds);
+    __syncthreads();
     tn_cuda_wait_for_last();
     load_rows<F>(queries, F::QUERIES, job.depth, job.is_q_aligned, [&](int row) -> const type * {
         const int index = first_row + row;
@@ -314,16 +213,19 @@ __global__ void __launch_bounds__(THREADS, form<M, D, IS_SHARED>::BLOCKS)
                (head * job.group + index / job.queries) * job.q_step.head +
                index % job.queries * job.q_step.position;
     });
-    __syncthreads();
     const int end = bounds[1];
     int first = bounds[0] / F::KEYS * F::KEYS, stage = 0;
-    if (first < end) load_tile<F>(job, batch, head, first, tiles);
+#pragma unroll
+    for (int ahead = 0; ahead < F::STAGES; ahead++) {
+        if (first + ahead * F::KEYS < end)
+            load_tile<F>(job, batch, head, first + ahead * F::KEYS, tiles + ahead * 2 * F::TILE);
+        tn_copy_group();
+    }
     for (; first < end; first += F::KEYS) {
         type *keys = tiles + stage * 2 * F::TILE, *values = keys + F::TILE;
-        tn_copy_wait();
+        const int next = first + F::STAGES * F::KEYS;
+        tn_copy_wait_for_group<F::STAGES - 1>();
         __syncthreads();
-        if (F::STAGES == 2 && first + F::KEYS < end)
-            load_tile<F>(job, batch, head, first + F::KEYS, tiles + (1 - stage) * 2 * F::TILE);
         float s[F::NT][4];
 #pragma unroll
         for (int n = 0; n < F::NT; n++)
@@ -332,12 +234,12 @@ __global__ void __launch_bounds__(THREADS, form<M, D, IS_SHARED>::BLOCKS)
         finish_scores<F, D>(job, first + own_key, rows, s);
         soften<F, D>(rows, s);
         F::tiles::add(s, values + own_key * F::PITCH, rows.sums);
-        if (F::STAGES == 2) {
-            stage = 1 - stage;
-        } else if (first + F::KEYS < end) {
+        if (next < end) {
             __syncthreads();
-            load_tile<F>(job, batch, head, first + F::KEYS, tiles);
+            load_tile<F>(job, batch, head, next, keys);
         }
+        tn_copy_group();
+        if (F::STAGES == 2) stage = 1 - stage;
     }
 #pragma unroll
     for (int half = 0; half < 2; half++) {
