@@ -114,8 +114,12 @@ tn_status tn_build_plan(build_state *state) {
 
 bool tn_build_can_run(const build_state *state) {
     const tn_graph *graph = state->graph;
-    if (!state->runner || state->sets.count != 1 || state->options->flags & TN_BUILD_CHECKED ||
-        state->device.device != tn_runtime_cpu(graph->runtime))
+    if (!state->runner || state->sets.count != 1 || state->options->flags & TN_BUILD_CHECKED)
+        return false;
+    /* On another device the only question is whether less precision is faster at all. */
+    if (state->device.device != tn_runtime_cpu(graph->runtime) &&
+        (state->options->precision == TN_PRECISION_F32 ||
+         state->options->precision == TN_PRECISION_TF32))
         return false;
     for (size_t n = 0; n < graph->node_count; n++)
         if (!graph->nodes[n].is_dead && tn_graph_node_has_bodies(&graph->nodes[n])) return false;

@@ -146,16 +146,15 @@ static tn_status choose_reduced(const tn_allocator *allocator, tn_arena *arena,
     return TN_OK;
 }
 
-/* More candidates may lead a local search astray: where it ends above the end of that without the
- * lower storages, that one counts. */
+/* More candidates may lead a local search astray: where it ends above the end of that without some
+ * storages, that one counts. */
 static tn_status bound_by_wide(const tn_allocator *allocator, tn_arena *arena,
-                               const tn_choose_problem *problem, bool is_local_only,
-                               uint32_t *out_choice, double *out_cost) {
+                               const tn_choose_problem *problem, uint32_t left_out,
+                               bool is_local_only, uint32_t *out_choice, double *out_cost) {
     double cost = INFINITY;
     uint32_t *choice = tn_arena_allocate(arena, problem->node_count + 1u, sizeof *choice);
     if (!choice) return tn_fail_memory("the choice of kernels");
-    TN_TRY(choose_reduced(allocator, arena, problem, problem->lower_storages, is_local_only, choice,
-                          &cost));
+    TN_TRY(choose_reduced(allocator, arena, problem, left_out, is_local_only, choice, &cost));
     if (cost >= *out_cost) return TN_OK;
     *out_cost = cost;
     memcpy(out_choice, choice, problem->node_count * sizeof *choice);
@@ -168,8 +167,11 @@ tn_status tn_choose(const tn_allocator *allocator, const tn_choose_problem *prob
     TN_TRY(tn_arena_create(allocator, &arena));
     tn_status status =
         choose_reduced(allocator, arena, problem, 0, is_local_only, out_choice, out_cost);
-    if (status == TN_OK && problem->lower_storages)
-        status = bound_by_wide(allocator, arena, problem, is_local_only, out_choice, out_cost);
+    const uint32_t left_out[2] = {problem->lower_storages, problem->lowest_storages};
+    for (int i = 0; i < 2 && status == TN_OK; i++)
+        if (left_out[i] && (i == 0 || left_out[i] != left_out[0]))
+            status = bound_by_wide(allocator, arena, problem, left_out[i], is_local_only,
+                                   out_choice, out_cost);
     tn_arena_destroy(arena);
     return status;
 }

@@ -46,13 +46,15 @@ typedef struct tn_choose_problem {
     uint32_t node_count, tensor_count, storage_count;
     const tn_choose_node *nodes;
     const tn_choose_tensor *tensors;
-    const double *reformat;  /* [tensor][from][to] */
-    bool is_coarse;          /* costs are estimates: the search tries no pairs of neighbours */
-    uint32_t lower_storages; /* by bit: of less precision, which the choice may do without */
+    const double *reformat; /* [tensor][from][to] */
+    bool is_coarse;         /* costs are estimates: the search tries no pairs of neighbours */
+    /* By bit: of less precision, which the choice may do without, and those of the least. */
+    uint32_t lower_storages, lowest_storages;
 } tn_choose_problem;
 
 /* Answers a candidate for each node, TN_CHOOSE_NONE for those in somebody's chain, and the sum,
- * which is never more than that of the same search without the lower storages, where there is one.
+ * which is never more than that of the same search without the lower or the lowest storages, where
+ * there is one.
  * Small problems are solved exactly, others by local search from several starts, unless
  * `is_local_only` (for tests). The same problem gives the same answer. TN_ERROR_MEMORY. */
 tn_status tn_choose(const tn_allocator *allocator, const tn_choose_problem *problem,

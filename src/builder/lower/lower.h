@@ -24,7 +24,8 @@ typedef struct tn_lower_runner {
     void *user;
     void (*close)(void *network);
     /* Runs one or two in turns. `out_step_ns`, by network: the least nanoseconds of each step; what
-     * does not run is left as it is. `out_is_faster`: whether the second one is, beyond doubt. */
+     * does not run is left as it is; null: whole runs are compared. `out_is_faster`: whether the
+     * second one is, beyond doubt. */
     tn_status (*race)(void *const *networks, uint32_t count, double *const *out_step_ns,
                       bool *out_is_faster);
 } tn_lower_runner;

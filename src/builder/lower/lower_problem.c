@@ -164,11 +164,14 @@ static void note_storages(const tn_choose_problem *problem, uint32_t *written, u
         }
 }
 
-/* Those of another type than the tensors' own. */
-static uint32_t lower_storages(const tn_lowering *lowering) {
+/* Those of another type than the tensors' own, or of the least exact one alone. */
+static uint32_t lower_storages(const tn_lowering *lowering, bool is_lowest) {
     uint32_t storages = 0;
-    for (uint32_t s = 0; s < tn_lower_storage_count(lowering); s++)
-        if (tn_lower_storage_at(lowering, s).type != TN_NONE) storages |= 1u << s;
+    for (uint32_t s = 0; s < tn_lower_storage_count(lowering); s++) {
+        const tn_type type = tn_lower_storage_at(lowering, s).type;
+        if (type != TN_NONE && (!is_lowest || type == lowering->precision->lower_type))
+            storages |= 1u << s;
+    }
     return storages;
 }
 
@@ -257,7 +260,8 @@ tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
                                  .tensors = tensors,
                                  .reformat = reformat,
                                  .is_coarse = lowering->options->no_timing,
-                                 .lower_storages = lower_storages(lowering)};
+                                 .lower_storages = lower_storages(lowering, false),
+                                 .lowest_storages = lower_storages(lowering, true)};
     TN_TRY(price_conversions(lowering, &problem, reformat));
     TN_TRY(choose_best(lowering, &stated, &problem, out_choice));
     give_to_kernels(lowering, &stated, out_choice);

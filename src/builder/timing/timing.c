@@ -23,8 +23,9 @@ static void start_clock(tn_lowering *lowering) {
         tn_timing_now_ns(lowering);
     if (lowering->options->no_timing) return; /* it is over at once */
     clock->trials_end_ns = clock->begin_ns + all_ns;
-    clock->end_ns = clock->trials_end_ns -
-                    (lowering->options->runner ? tn_timing_policy.trials_share * all_ns : 0);
+    const double share =
+        has_device ? tn_timing_policy.device_trials_share : tn_timing_policy.trials_share;
+    clock->end_ns = clock->trials_end_ns - (lowering->options->runner ? share * all_ns : 0);
     clock->nodes_end_ns =
         clock->end_ns - tn_timing_policy.conversion_share * (clock->end_ns - clock->begin_ns);
 }

@@ -63,7 +63,7 @@ struct tn_timing_policy {
     double rounds_share, conversion_share;
     uint64_t open_bytes;
     uint32_t most_trials;
-    double trials_share;
+    double trials_share, device_trials_share;
     double trial_ns;
     uint32_t trial_runs, trial_most_runs;
     double trial_tolerance, trial_gain, trial_eagerness;

@@ -7,8 +7,9 @@
  * of its node are thought to take as much longer in the network as that one did, less a little, so
  * that those that are nearly as good run, too; the last choice goes without that. The second
  * network is what estimates would choose: where a load disturbed the times, all builds have that.
+ * Where the build may use less precision the third one, and on another device the only other one,
+ * is the best that does without it: what is allowed makes no network slower.
  */
-#include "base/hash.h"
 #include "base/status.h"
 #include "builder/choose/choose.h"
 #include "builder/lower/lower_candidates.h"
@@ -16,20 +17,11 @@
 #include "builder/lower/lower_storages.h"
 #include "builder/timing/lower_compare.h"
 #include "builder/timing/timing.h"
-#include "builder/timing/timing_cache.h"
 #include "builder/timing/timing_policy.h"
+#include "builder/trials/trials_private.h"
 
 #include <math.h>
 #include <string.h>
-
-/* A choice as a network. */
-typedef struct trial {
-    tn_program program;
-    tn_arena *arena;
-    void *network; /* the runner's; null: not open */
-    uint64_t key;  /* 0: what its times depend on is not known beyond this build */
-    double *ns;    /* by step; 0: it does not run */
-} trial;
 
 /* What steps that ran took alone, and in a network. */
 typedef struct sums {
@@ -42,10 +34,10 @@ struct tn_lower_trials {
     double *ratios;    /* by node: what one took in a network over what it took alone, the least */
     double *reformats; /* [tensor][from][to], as the choice's problem has them */
     sums kernels, conversions;
-    double eagerness; /* of the cost of what did not run yet */
-    bool is_by_estimates;
-    trial best;       /* of those that ran */
-    uint32_t *chosen; /* the choices that ran, one after the other */
+    double eagerness;                             /* of the cost of what did not run yet */
+    bool is_by_estimates, is_wide, is_wide_known; /* wide: without the least exact type */
+    tn_trial best;                                /* of those that ran */
+    uint32_t *chosen;                             /* the choices that ran, one after the other */
     uint32_t count;
 };
 
@@ -59,10 +51,23 @@ static double ratio_of_all(const sums *known) {
     return ratio_of(known->in_place, known->isolated);
 }
 
+/* Whether a candidate stores something in the least exact type that the build may use. */
+static bool is_lowest(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate) {
+    const tn_graph_node *of = &lowering->graph->nodes[node];
+    const tn_type lowest = lowering->precision->lower_type;
+    for (uint32_t i = 0; i < of->input_count; i++)
+        if (candidate->inputs[i].type == lowest) return true;
+    for (uint32_t i = 0; i < of->output_count; i++)
+        if (candidate->outputs[i].type == lowest) return true;
+    return false;
+}
+
 double tn_lower_trials_cost(const tn_lowering *lowering, uint32_t node, size_t candidate,
                             double cost) {
     const struct tn_lower_trials *trials = lowering->trials;
     if (!trials) return cost;
+    if (trials->is_wide && is_lowest(lowering, node, &lowering->nodes[node].candidates[candidate]))
+        return tn_lower_left_out_cost();
     if (trials->is_by_estimates)
         return tn_lower_estimate(lowering, node, &lowering->nodes[node].candidates[candidate]);
     if (trials->ns[node][candidate] > 0) return trials->ns[node][candidate];
@@ -99,18 +104,6 @@ tn_status tn_lower_trials_reformat_cost(tn_lowering *lowering, tn_tensor_id tens
 
 /* --- what a program took --- */
 
-/* The candidate whose step it is; null: a conversion, or a node that does not run. */
-static const tn_candidate *candidate_of(const tn_lowering *lowering, const uint32_t *choice,
-                                        const tn_program_step *step) {
-    return step->node == TN_NO_NODE ? NULL
-                                    : &lowering->nodes[step->node].candidates[choice[step->node]];
-}
-
-static tn_storage storage_of(const tn_program_value *value, const tn_lowering *lowering) {
-    const tn_type own = lowering->facts->types[value->tensor];
-    return (tn_storage){value->type == own ? TN_NONE : value->type, value->format, value->space};
-}
-
 /* The least time counts. */
 static void note_ns(double *known, sums *all, double isolated, double ns) {
     all->isolated += *known > 0 ? 0 : isolated;
@@ -122,7 +115,8 @@ static tn_status note_reformat(tn_lowering *lowering, const tn_program *program,
                                const tn_program_step *step, double ns) {
     const tn_program_value *from = &program->values[step->inputs[0]],
                            *to = &program->values[step->outputs[0]];
-    const tn_storage storages[2] = {storage_of(from, lowering), storage_of(to, lowering)};
+    const tn_storage storages[2] = {tn_trial_storage(from, lowering),
+                                    tn_trial_storage(to, lowering)};
     const size_t at =
         reformat_at(lowering, from->tensor, tn_lower_storage_number(lowering, storages[0]),
                     tn_lower_storage_number(lowering, storages[1]));
@@ -142,7 +136,7 @@ static void note_candidate(tn_lowering *lowering, uint32_t node, uint32_t number
         trials->ratios[node] = ratio;
 }
 
-static tn_status note_steps(tn_lowering *lowering, const uint32_t *choice, const trial *tried) {
+static tn_status note_steps(tn_lowering *lowering, const uint32_t *choice, const tn_trial *tried) {
     double sum = 0;
     for (uint32_t i = 0; i < tried->program.step_count; i++) {
         const tn_program_step *step = &tried->program.steps[i];
@@ -159,127 +153,59 @@ static tn_status note_steps(tn_lowering *lowering, const uint32_t *choice, const
     return TN_OK;
 }
 
-/* --- the timing cache: a second build with the same one has the same times --- */
-
-static uint64_t add_value(const tn_lowering *lowering, uint64_t key,
-                          const tn_program_value *value) {
-    const tn_shape *shape = &lowering->points[1]->tensors[value->tensor].storage.shape;
-    key = tn_timing_key_storage(lowering, tn_hash_add_u64(key, value->tensor), value->tensor,
-                                storage_of(value, lowering));
-    for (uint32_t axis = 0; axis < shape->rank; axis++)
-        key = tn_hash_add_u64(key, (uint64_t)shape->extents[axis]);
-    return key;
-}
-
-/* 0: what a step's time depends on is not known beyond this build. */
-static tn_status key_of(const tn_lowering *lowering, const uint32_t *choice,
-                        const tn_program *program, uint64_t *out_key) {
-    uint64_t key = tn_hash_add_text(tn_timing_key_device(lowering, 0, false), "a network");
-    *out_key = 0;
-    for (uint32_t i = 0; i < program->step_count; i++) {
-        const tn_program_step *step = &program->steps[i];
-        tn_candidate *candidate = (tn_candidate *)candidate_of(lowering, choice, step);
-        uint64_t own = 0;
-        if (candidate) TN_TRY(tn_timing_key(lowering, step->node, candidate, &own));
-        if (candidate && candidate->is_unkeyed) return TN_OK;
-        key = tn_hash_add_u64(key, own);
-        for (uint32_t port = 0; port < step->input_count; port++)
-            if (step->inputs[port] != TN_NO_VALUE)
-                key = add_value(lowering, key, &program->values[step->inputs[port]]);
-        for (uint32_t port = 0; port < step->output_count; port++)
-            if (step->outputs[port] != TN_NO_VALUE)
-                key = add_value(lowering, key, &program->values[step->outputs[port]]);
-    }
-    *out_key = key;
-    return TN_OK;
-}
-
-static bool recall_one(const tn_lowering *lowering, uint64_t key, double *out_ns) {
-    tn_timing_result result;
-    if (!lowering->options->cache || !tn_timing_cache_get(lowering->options->cache, key, &result))
-        return false;
-    *out_ns = result.ns;
-    return true;
-}
-
-/* Whether what a race gave is known beyond this build; `against` null: of one alone. */
-static bool is_kept(const trial *against, const trial *tried) {
-    return tried->key != 0 && (!against || against->key != 0);
-}
-
-static bool recall(const tn_lowering *lowering, const trial *against, trial *tried,
-                   bool *out_is_faster) {
-    double is_faster = 0;
-    if (!is_kept(against, tried)) return false;
-    for (uint32_t i = 0; i < tried->program.step_count; i++)
-        if (!recall_one(lowering, tn_hash_add_u64(tried->key, i), &tried->ns[i])) return false;
-    if (against && !recall_one(lowering, tn_hash_add_u64(against->key, tried->key), &is_faster))
-        return false;
-    *out_is_faster = is_faster > 0;
-    return true;
-}
-
-static tn_status keep(const tn_lowering *lowering, const trial *against, const trial *tried,
-                      bool is_faster) {
-    tn_timing_cache *cache = lowering->options->cache;
-    if (!cache || !is_kept(against, tried)) return TN_OK;
-    for (uint32_t i = 0; i < tried->program.step_count; i++)
-        TN_TRY(
-            tn_timing_cache_set(cache, tn_hash_add_u64(tried->key, i),
-                                (tn_timing_result){.ns = tried->ns[i], .floor_ns = tried->ns[i]}));
-    return against ? tn_timing_cache_set(cache, tn_hash_add_u64(against->key, tried->key),
-                                         (tn_timing_result){.ns = is_faster})
-                   : TN_OK;
-}
-
 /* --- trials --- */
 
-static tn_status open_network(const tn_lowering *lowering, trial *tried) {
+static tn_status open_network(const tn_lowering *lowering, tn_trial *tried) {
     const tn_lower_runner *runner = lowering->options->runner;
     return tried->network ? TN_OK : runner->open(runner->user, &tried->program, &tried->network);
 }
 
-static tn_status race(tn_lowering *lowering, trial *tried, bool *out_is_faster) {
+static tn_status race(tn_lowering *lowering, tn_trial *tried, bool *out_is_faster) {
     const tn_lower_runner *runner = lowering->options->runner;
-    trial *best = &lowering->trials->best;
+    tn_trial *best = &lowering->trials->best;
     const bool is_first = !best->arena;
     TN_TRY(open_network(lowering, tried));
     if (!is_first) TN_TRY(open_network(lowering, best));
     void *const networks[2] = {is_first ? tried->network : best->network, tried->network};
-    double *const ns[2] = {is_first ? tried->ns : best->ns, tried->ns};
+    /* A device's steps run beside each other: they are not asked for. */
+    const bool has_steps = !tn_lower_has_device(lowering);
+    double *const ns[2] = {!has_steps ? NULL
+                           : is_first ? tried->ns
+                                      : best->ns,
+                           has_steps ? tried->ns : NULL};
     return runner->race(networks, is_first ? 1 : 2, ns, out_is_faster);
 }
 
-static void close(const tn_lowering *lowering, trial *tried) {
+static void close(const tn_lowering *lowering, tn_trial *tried) {
     const tn_lower_runner *runner = lowering->options->runner;
     if (tried->network) runner->close(tried->network);
     tn_arena_destroy(tried->arena);
-    *tried = (trial){0};
+    *tried = (tn_trial){0};
 }
 
-static tn_status prepare(tn_lowering *lowering, const uint32_t *choice, trial *tried) {
+static tn_status prepare(tn_lowering *lowering, const uint32_t *choice, tn_trial *tried) {
     TN_TRY(tn_arena_create(lowering->graph->allocator, &tried->arena));
     TN_TRY(tn_lower_emit(lowering, choice, tried->arena, &tried->program));
     tried->ns =
         tn_arena_allocate(tried->arena, tried->program.step_count + (size_t)1, sizeof(double));
     if (!tried->ns) return tn_fail_memory("the trial of a choice");
-    return key_of(lowering, choice, &tried->program, &tried->key);
+    return tn_trial_key(lowering, choice, &tried->program, &tried->key);
 }
 
 /* Against the best so far; is the best afterwards where it is faster. */
-static tn_status run_trial(tn_lowering *lowering, const uint32_t *choice, trial *tried,
+static tn_status run_trial(tn_lowering *lowering, const uint32_t *choice, tn_trial *tried,
                            uint32_t *best_choice, bool *out_is_over) {
     struct tn_lower_trials *trials = lowering->trials;
     const size_t nodes = lowering->graph->node_count;
-    const trial *against = trials->best.arena ? &trials->best : NULL;
+    const tn_trial *against = trials->best.arena ? &trials->best : NULL;
     bool is_faster = false;
     memcpy(trials->chosen + trials->count++ * nodes, choice, nodes * sizeof *choice);
     TN_TRY(prepare(lowering, choice, tried));
-    if (!recall(lowering, against, tried, &is_faster)) {
+    if (!tn_trial_recall(lowering, against, tried, &is_faster)) {
         *out_is_over = tn_timing_now_ns(lowering) >= tn_timing_trials_end_ns(lowering);
         if (*out_is_over) return TN_OK;
         TN_TRY(race(lowering, tried, &is_faster));
-        TN_TRY(keep(lowering, against, tried, is_faster));
+        TN_TRY(tn_trial_keep(lowering, against, tried, is_faster));
     }
     TN_TRY(note_steps(lowering, choice, tried));
     if (against && !is_faster) return TN_OK;
@@ -288,14 +214,14 @@ static tn_status run_trial(tn_lowering *lowering, const uint32_t *choice, trial 
     memcpy(best_choice, choice, nodes * sizeof *choice);
     close(lowering, &trials->best);
     trials->best = *tried;
-    *tried = (trial){0};
+    *tried = (tn_trial){0};
     return TN_OK;
 }
 
 /* *out_is_over: networks cannot be run, or not any more. */
 static tn_status try_choice(tn_lowering *lowering, const uint32_t *choice, uint32_t *best_choice,
                             bool *out_is_over) {
-    trial tried = {0};
+    tn_trial tried = {0};
     const tn_status status = run_trial(lowering, choice, &tried, best_choice, out_is_over);
     close(lowering, &tried);
     if (status == TN_OK || status == TN_ERROR_MEMORY || status == TN_ERROR_CANCELLED) return status;
@@ -343,22 +269,41 @@ static tn_status find_by_estimates(tn_lowering *lowering, uint32_t *next) {
     return status;
 }
 
+/* The best without the least exact type: more candidates may lead the search astray, and times of
+ * single kernels leave out what they cost each other. */
+static tn_status find_wide(tn_lowering *lowering, uint32_t *next) {
+    struct tn_lower_trials *trials = lowering->trials;
+    trials->is_wide = true;
+    trials->eagerness = 1;
+    const tn_status status = tn_lower_choose(lowering, next);
+    trials->is_wide = false;
+    return status;
+}
+
 /* The next choice that did not run; false: there is none. Costs as they are come second, and then
  * ever more eager ones. */
 static tn_status find_next(tn_lowering *lowering, uint32_t *next, bool *out_is_new) {
     struct tn_lower_trials *trials = lowering->trials;
-    const bool is_last = trials->count + 1 == tn_timing_policy.most_trials;
+    const bool is_last = trials->count + 1 == tn_timing_policy.most_trials,
+               has_steps = !tn_lower_has_device(lowering); /* whose times the others go by */
     const double eager = tn_timing_policy.trial_eagerness;
+    const size_t nodes = lowering->graph->node_count;
     *out_is_new = false;
-    if (trials->count == 1) {
+    if (trials->count == 1 && has_steps) {
         TN_TRY(find_by_estimates(lowering, next));
-        *out_is_new = !is_tried(trials, next, lowering->graph->node_count);
+        *out_is_new = !is_tried(trials, next, nodes);
     }
-    for (uint32_t i = 0; i <= tn_timing_policy.trial_eagerness_powers && !*out_is_new; i++) {
+    if (!*out_is_new && !trials->is_wide_known && lowering->precision->lower_type != TN_NONE) {
+        trials->is_wide_known = true;
+        TN_TRY(find_wide(lowering, next));
+        *out_is_new = !is_tried(trials, next, nodes);
+    }
+    for (uint32_t i = 0; has_steps && i <= tn_timing_policy.trial_eagerness_powers && !*out_is_new;
+         i++) {
         const uint32_t power = i == 0 ? !is_last : i == 1 ? 0 : i;
         trials->eagerness = pow(eager, power);
         TN_TRY(tn_lower_choose(lowering, next));
-        *out_is_new = !is_tried(trials, next, lowering->graph->node_count);
+        *out_is_new = !is_tried(trials, next, nodes);
     }
     return TN_OK;
 }

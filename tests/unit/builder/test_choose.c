@@ -201,14 +201,14 @@ static void test_local_search_alone_is_within_5_percent(void **state) {
     assert_true(worst <= 1.05);
 }
 
-/* Keeps the node's candidates that read and write none but the first FORMATS storages. */
-static void leave_out_lower(random_problem *random, uint32_t n) {
+/* Keeps the node's candidates that read and write none but the first `kept_storages`. */
+static void leave_out_lower(random_problem *random, uint32_t n, uint32_t kept_storages) {
     uint32_t kept = 0;
     for (uint32_t c = 0; c < random->nodes[n].candidate_count; c++) {
         const tn_choose_candidate candidate = random->candidates[n][c];
-        bool is_lower = candidate.outputs[0].storage >= FORMATS;
+        bool is_lower = candidate.outputs[0].storage >= kept_storages;
         for (uint32_t i = 0; i < candidate.input_count; i++)
-            is_lower = is_lower || candidate.inputs[i].storage >= FORMATS;
+            is_lower = is_lower || candidate.inputs[i].storage >= kept_storages;
         if (!is_lower) random->candidates[n][kept++] = candidate;
     }
     random->nodes[n].candidate_count = kept;
@@ -218,12 +218,12 @@ static void leave_out_lower(random_problem *random, uint32_t n) {
  * least, nor where the lower types are slow. */
 static void test_less_precision_never_costs_more(void **state) {
     (void)state;
-    enum { LOWER = ((1u << STORAGES) - 1) ^ ((1u << FORMATS) - 1) };
+    enum { LOWER = ((1u << STORAGES) - 1) ^ ((1u << FORMATS) - 1), LOWEST = 1u << (STORAGES - 1) };
     static random_problem random;
-    uint32_t seed = 17, lower = 0, wide = 0;
+    uint32_t seed = 17, lowest = 0, lower = 0, wide = 0;
     for (int round = 0; round < 600; round++) {
         uint32_t choice[NODES];
-        double cost = 0, without = 0;
+        double cost = 0, without[2] = {0, 0}; /* without the lowest, and without all lower ones */
         draw_problem(&random, NODES, CANDIDATES, STORAGES, &seed);
         for (uint32_t n = 0; n < NODES; n++) { /* the first candidate is of no lower type */
             tn_choose_candidate *first = &random.candidates[n][0];
@@ -232,21 +232,27 @@ static void test_less_precision_never_costs_more(void **state) {
             random.outputs[n][0][0].storage %= FORMATS;
         }
         random.problem.lower_storages = LOWER;
+        random.problem.lowest_storages = LOWEST;
         assert_int_equal(tn_choose(tn_allocator_default(), &random.problem, true, choice, &cost),
                          TN_OK);
         assert_sound(&random.problem, choice);
         assert_true(tn_choose_cost(&random.problem, choice) == cost);
-        for (uint32_t n = 0; n < NODES; n++)
-            leave_out_lower(&random, n);
-        random.problem.lower_storages = 0;
-        assert_int_equal(tn_choose(tn_allocator_default(), &random.problem, true, choice, &without),
-                         TN_OK);
-        assert_true(cost <= without * (1 + 1e-9));
-        lower += cost < without;
-        wide += cost == without;
+        random.problem.lower_storages = random.problem.lowest_storages = 0;
+        for (int i = 0; i < 2; i++) {
+            for (uint32_t n = 0; n < NODES; n++)
+                leave_out_lower(&random, n, i == 0 ? STORAGES - 1 : FORMATS);
+            assert_int_equal(
+                tn_choose(tn_allocator_default(), &random.problem, true, choice, &without[i]),
+                TN_OK);
+            assert_true(cost <= without[i] * (1 + 1e-9));
+        }
+        lowest += cost < without[0];
+        lower += cost < without[1];
+        wide += cost == without[1];
     }
-    print_message("less precision is chosen in %u of 600, none in %u\n", lower, wide);
-    assert_true(lower > 0 && wide > 0);
+    print_message("less precision is chosen in %u of 600, the least in %u, none in %u\n", lower,
+                  lowest, wide);
+    assert_true(lower > 0 && lowest > 0 && lowest < 600 && wide > 0);
 }
 
 static void test_same_problem_gives_same_choice(void **state) {
@@ -322,7 +328,7 @@ static void test_a_whole_chain_changes_its_storage(void **state) {
                                                      .outputs = &uses[n + 1][c]};
         nodes[n] = (tn_choose_node){2, candidates[n]};
     }
-    tn_choose_problem problem = {LENGTH, LENGTH + 1, 2, nodes, tensors, reformat, false, 0};
+    tn_choose_problem problem = {LENGTH, LENGTH + 1, 2, nodes, tensors, reformat, false, 0, 0};
     assert_int_equal(tn_choose(tn_allocator_default(), &problem, false, choice, &cost), TN_OK);
     assert_true(cost == LENGTH * 20 + 100);
     for (uint32_t n = 0; n < LENGTH; n++)
@@ -342,7 +348,7 @@ static void test_a_reformat_is_paid_once_for_all_readers(void **state) {
             .cost = 1, .input_count = 1, .output_count = 1, .inputs = &in, .outputs = &out[n]};
         nodes[n] = (tn_choose_node){1, &candidates[n]};
     }
-    tn_choose_problem problem = {3, 4, 2, nodes, tensors, reformat, false, 0};
+    tn_choose_problem problem = {3, 4, 2, nodes, tensors, reformat, false, 0, 0};
     uint32_t choice[3];
     double cost = 0;
     assert_int_equal(tn_choose(tn_allocator_default(), &problem, false, choice, &cost), TN_OK);
@@ -374,7 +380,8 @@ static void test_a_tensor_of_many_readers_is_converted_for_all(void **state) {
                                                      .outputs = &out[n]};
         nodes[n] = (tn_choose_node){2, candidates[n]};
     }
-    const tn_choose_problem problem = {READERS, READERS + 1, 2, nodes, tensors, reformat, false, 0};
+    const tn_choose_problem problem = {READERS,  READERS + 1, 2, nodes, tensors,
+                                       reformat, false,       0, 0};
     assert_int_equal(tn_choose(tn_allocator_default(), &problem, false, choice, &cost), TN_OK);
     assert_true(cost == 150 + 9 * READERS);
     for (uint32_t n = 0; n < READERS; n++)

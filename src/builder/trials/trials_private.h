@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A choice that runs as a network (trials.c), and what the timing cache keeps of it
+ * (trials_kept.c). Private to this folder. */
+#ifndef TN_BUILDER_TRIALS_TRIALS_PRIVATE_H
+#define TN_BUILDER_TRIALS_TRIALS_PRIVATE_H
+
+#include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_private.h"
+
+/* A choice as a network. */
+typedef struct tn_trial {
+    tn_program program;
+    tn_arena *arena;
+    void *network; /* the runner's; null: not open */
+    uint64_t key;  /* 0: what its times depend on is not known beyond this build */
+    double *ns;    /* by step; 0: it does not run */
+} tn_trial;
+
+/* The candidate whose step it is; null: a conversion, or a node that does not run. */
+static inline const tn_candidate *tn_trial_candidate(const tn_lowering *lowering,
+                                                     const uint32_t *choice,
+                                                     const tn_program_step *step) {
+    return step->node == TN_NO_NODE ? NULL
+                                    : &lowering->nodes[step->node].candidates[choice[step->node]];
+}
+
+static inline tn_storage tn_trial_storage(const tn_program_value *value,
+                                          const tn_lowering *lowering) {
+    const tn_type own = lowering->facts->types[value->tensor];
+    return (tn_storage){value->type == own ? TN_NONE : value->type, value->format, value->space};
+}
+
+/* What its times are kept under; 0: what a step's time depends on is not known beyond this build.
+ */
+tn_status tn_trial_key(const tn_lowering *lowering, const uint32_t *choice,
+                       const tn_program *program, uint64_t *out_key);
+/* What a race against another network (null: alone) gave before; false: it is not known. */
+bool tn_trial_recall(const tn_lowering *lowering, const tn_trial *against, tn_trial *tried,
+                     bool *out_is_faster);
+tn_status tn_trial_keep(const tn_lowering *lowering, const tn_trial *against, const tn_trial *tried,
+                        bool is_faster);
+
+#endif
