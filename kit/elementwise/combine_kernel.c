@@ -5,9 +5,9 @@
 #include <tenon/kit/infer.h>
 #include "kit/operator/physical.h"
 
-const char *const tn_combine_kernel_combinations[4] = {
-    "f32, f32 -> f32", "f32:nhwc, f32:nhwc -> f32:nhwc", "f32:c16, f32:c16 -> f32:c16",
-    "f32:c8, f32:c8 -> f32:c8"};
+static const char *const combinations[] = {"f32, f32 -> f32", "f32:nhwc, f32:nhwc -> f32:nhwc",
+                                           "f32:c16, f32:c16 -> f32:c16",
+                                           "f32:c8, f32:c8 -> f32:c8"};
 
 /* Other formats than linear are traversed in memory order: the inputs have all axes of the output,
  * and its channels. */
@@ -16,7 +16,7 @@ static bool fits_format(const tn_call *call, uint32_t input) {
     return y->format == TN_LINEAR || (x->rank == y->rank && x->shape[1] == y->shape[1]);
 }
 
-tn_status tn_combine_kernel_accepts(tn_call *call) {
+static tn_status combine_accepts(tn_call *call) {
     const tn_combine_kernel_user *user = call->user;
     tn_row_program program;
     if (!tn_row_program_make(call, TN_ROW_START_COMBINE, user->combine, &program, NULL, 0) ||
@@ -26,7 +26,7 @@ tn_status tn_combine_kernel_accepts(tn_call *call) {
     return TN_OK;
 }
 
-tn_status tn_combine_kernel_prepare(tn_call *call) {
+static tn_status combine_prepare(tn_call *call) {
     const tn_combine_kernel_user *user = call->user;
     return tn_row_program_prepare(call, TN_ROW_START_COMBINE, user->combine);
 }
@@ -54,7 +54,7 @@ tn_status tn_combine_rows(tn_call *call, tn_broadcast_rows *rows, int64_t *out_e
     return TN_OK;
 }
 
-tn_status tn_combine_kernel_run(tn_call *call) {
+static tn_status combine_run(tn_call *call) {
     const tn_combine_kernel_user *user = call->user;
     const float *const tensors[] = {call->inputs[0]->data, call->inputs[1]->data};
     tn_broadcast_rows rows;
@@ -62,4 +62,57 @@ tn_status tn_combine_kernel_run(tn_call *call) {
     TN_TRY(tn_combine_rows(call, &rows, &elements));
     if (elements == 0) return TN_OK;
     return tn_row_program_run_broadcast(call, call->state, user->level, &rows, tensors, elements);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * tables */
+
+static const struct {
+    const tn_rows_level *rows;
+    const char *features, *rows_name, *bytes_name;
+} levels[TN_COMBINE_KERNEL_LEVELS] = {
+    {&tn_rows_avx512, TN_KIT_FEATURES_avx512, "rows_avx512", "int8_avx512"},
+    {&tn_rows_avx2, TN_KIT_FEATURES_avx2, "rows_avx2", "int8_avx2"},
+    {&tn_rows_baseline, TN_KIT_FEATURES_baseline, "rows_baseline", "int8_baseline"}};
+
+static const tn_kernel rows_kernel = {
+    TN_KERNEL_BEGIN("cpu", "", NULL, NULL, 1, "Rows of floats on all threads."),
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE,
+    .absorbs = TN_ROW_ABSORBS,
+    TN_COMBINATIONS(combinations),
+    .accepts = combine_accepts,
+    .prepare = combine_prepare,
+    .release = tn_kernel_state_destroy,
+    .run = combine_run};
+
+static const tn_kernel bytes_kernel = {
+    TN_KERNEL_BEGIN("cpu", "", NULL, NULL, 1, "Rows of 8-bit elements on all threads."),
+    .traits = TN_KERNEL_DETERMINISTIC,
+    .absorbs = TN_ROW_ABSORBS,
+    TN_COMBINATIONS(tn_combine_bytes_combinations),
+    .accepts = tn_combine_bytes_accepts,
+    .prepare = combine_prepare,
+    .release = tn_kernel_state_destroy,
+    .run = tn_combine_bytes_run};
+
+static tn_kernel kernel_of(const tn_kernel *like, const tn_combine_kernel_row *row, int level,
+                           const char *name, tn_combine_kernel_user *user) {
+    tn_kernel kernel = *like;
+    kernel.op = row->op;
+    kernel.name = name;
+    kernel.minimum_version = row->minimum_version;
+    kernel.requires_features = levels[level].features;
+    kernel.user = user;
+    return kernel;
+}
+
+void tn_combine_kernels_make(const tn_combine_kernel_row *row,
+                             tn_combine_kernel_user users[TN_COMBINE_KERNEL_LEVELS],
+                             tn_kernel kernels[TN_COMBINE_KERNEL_COUNT]) {
+    for (int i = 0; i < TN_COMBINE_KERNEL_LEVELS; i++) {
+        users[i] = (tn_combine_kernel_user){levels[i].rows, row->combine};
+        kernels[i] = kernel_of(&rows_kernel, row, i, levels[i].rows_name, &users[i]);
+        kernels[TN_COMBINE_KERNEL_LEVELS + i] =
+            kernel_of(&bytes_kernel, row, i, levels[i].bytes_name, &users[i]);
+    }
 }

@@ -5,7 +5,9 @@
 #include "kit/operator/physical.h"
 #include <tenon/kit/strided.h>
 
-const char *const tn_map_kernel_combinations[4] = {
+/* Inputs after the first are bounds and the like: for 8 bits and padded lanes, of known values.
+ * The formats are all the same to a map, but for the lanes that must stay zero. */
+static const char *const map_combinations[] = {
     "f32:strided, f32?... -> f32:strided", "f32:nhwc:strided, f32?... -> f32:nhwc:strided",
     "f32:c16:strided, f32?... -> f32:c16:strided", "f32:c8:strided, f32?... -> f32:c8:strided"};
 
@@ -27,7 +29,7 @@ static bool keeps_zero(tn_call *call) {
     return tn_row_epilogue_keeps_zero(call, y);
 }
 
-tn_status tn_map_kernel_accepts(tn_call *call) {
+static tn_status map_accepts(tn_call *call) {
     if (!tn_row_epilogue_accepts(call)) return TN_ERROR_UNSUPPORTED;
     if (!tn_physical_is_padded(call->outputs[0])) return TN_OK;
     return keeps_zero(call) ? TN_OK : TN_ERROR_UNSUPPORTED;
@@ -66,7 +68,7 @@ static tn_status map_elements(void *user, int64_t begin, int64_t end, uint32_t t
     return TN_OK;
 }
 
-tn_status tn_map_kernel_run(tn_call *call) {
+static tn_status map_run(tn_call *call) {
     enum { GRAIN = 16384 };
     const tn_map_kernel_user *user = call->user;
     map_job job = {.epilogue = call->state,
@@ -157,4 +159,61 @@ tn_status tn_map_bytes_run_avx2(tn_call *call) {
 }
 tn_status tn_map_bytes_run_avx512(tn_call *call) {
     return run_bytes(call, tn_byte_table_apply_avx512);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * tables */
+
+static const struct {
+    const tn_rows_level *rows;
+    const char *features, *rows_name, *table_name;
+    tn_status (*run_table)(tn_call *call) TN_NOEXCEPT;
+} levels[TN_MAP_KERNEL_LEVELS] = {
+    {&tn_rows_avx512, TN_KIT_FEATURES_avx512, "rows_avx512", "int8_table_avx512",
+     tn_map_bytes_run_avx512},
+    {&tn_rows_avx2, TN_KIT_FEATURES_avx2, "rows_avx2", "int8_table_avx2", tn_map_bytes_run_avx2},
+    {&tn_rows_baseline, TN_KIT_FEATURES_baseline, "rows_baseline", "int8_table", tn_map_bytes_run}};
+
+static const tn_kernel rows_kernel = {
+    TN_KERNEL_BEGIN("cpu", NULL, NULL, NULL, 1, "Rows of floats on all threads."),
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE,
+    .absorbs = TN_ROW_ABSORBS,
+    TN_COMBINATIONS(map_combinations),
+    .accepts = map_accepts,
+    .prepare = tn_row_epilogue_prepare,
+    .release = tn_kernel_state_destroy,
+    .run = map_run};
+
+static const tn_kernel table_kernel = {
+    TN_KERNEL_BEGIN("cpu", NULL, NULL, NULL, 1, "8-bit elements looked up in a table."),
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+    .absorbs = TN_ROW_ABSORBS,
+    TN_COMBINATIONS(tn_map_bytes_combinations),
+    .accepts = tn_map_bytes_accepts,
+    .prepare = tn_map_bytes_prepare,
+    .release = tn_kernel_state_destroy};
+
+static tn_kernel kernel_of(const tn_kernel *like, const tn_map_kernel_row *row, int level,
+                           const char *name, tn_map_kernel_user *user) {
+    tn_kernel kernel = *like;
+    kernel.domain = row->domain;
+    kernel.op = row->op;
+    kernel.name = name;
+    kernel.requires_features = levels[level].features;
+    kernel.user = user;
+    return kernel;
+}
+
+void tn_map_kernels_make(const tn_map_kernel_row *row,
+                         tn_map_kernel_user users[TN_MAP_KERNEL_LEVELS],
+                         tn_kernel kernels[TN_MAP_KERNEL_COUNT]) {
+    for (int i = 0; i < TN_MAP_KERNEL_LEVELS; i++) {
+        tn_kernel *table = kernels + TN_MAP_KERNEL_LEVELS + i;
+        users[i] = (tn_map_kernel_user){levels[i].rows, row->map, row->read};
+        kernels[i] = kernel_of(&rows_kernel, row, i, levels[i].rows_name, &users[i]);
+        /* The table is made by floats of the lowest level: it is the same at all. */
+        *table = kernel_of(&table_kernel, row, i, levels[i].table_name,
+                           &users[TN_MAP_KERNEL_LEVELS - 1]);
+        table->run = levels[i].run_table;
+    }
 }

@@ -12,9 +12,14 @@ static tn_status add_operators(const tn_host *host, tn_library *library,
 
 static tn_status add_kernels(const tn_host *host, tn_library *library,
                              const tn_layer *const *layers) {
-    for (const tn_layer *const *layer = layers; *layer; layer++)
+    for (const tn_layer *const *layer = layers; *layer; layer++) {
+        uint64_t count = 0;
+        const tn_kernel *made = (*layer)->make_kernels ? (*layer)->make_kernels(&count) : NULL;
+        for (uint64_t i = 0; i < count; i++)
+            TN_TRY(host->register_kernel(host, library, made + i));
         for (uint64_t i = 0; i < (*layer)->kernel_count; i++)
             TN_TRY(host->register_kernel(host, library, (*layer)->kernels[i]));
+    }
     return TN_OK;
 }
 

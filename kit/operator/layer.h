@@ -20,6 +20,9 @@ typedef struct tn_layer {
     const tn_kernel *const *kernels;
     uint64_t rewrite_count;
     const tn_rewrite *const *rewrites;
+    /* Null, or more kernels, beside each other, which it makes at its first call: they are
+     * registered before the others. [thread: any] */
+    const tn_kernel *(*make_kernels)(uint64_t *out_count);
 } tn_layer;
 
 extern const tn_layer *const tn_layer_table[]; /* null-terminated */
@@ -36,16 +39,26 @@ tn_status tn_layers_register(const tn_host *host, tn_library *library,
 
 #define TN_LAYER(folder, operator_table, kernel_table)                                             \
     extern const tn_layer tn_layer_##folder;                                                       \
-    const tn_layer tn_layer_##folder = {                                                           \
-        TN_COUNT(operator_table), operator_table, TN_COUNT(kernel_table), kernel_table, 0, NULL}
+    const tn_layer tn_layer_##folder = {TN_COUNT(operator_table),                                  \
+                                        operator_table,                                            \
+                                        TN_COUNT(kernel_table),                                    \
+                                        kernel_table,                                              \
+                                        0,                                                         \
+                                        NULL,                                                      \
+                                        NULL}
 #define TN_LAYER_WITH_REWRITES(folder, operator_table, kernel_table, rewrite_table)                \
     extern const tn_layer tn_layer_##folder;                                                       \
-    const tn_layer tn_layer_##folder = {TN_COUNT(operator_table), operator_table,                  \
-                                        TN_COUNT(kernel_table),   kernel_table,                    \
-                                        TN_COUNT(rewrite_table),  rewrite_table}
+    const tn_layer tn_layer_##folder = {TN_COUNT(operator_table),                                  \
+                                        operator_table,                                            \
+                                        TN_COUNT(kernel_table),                                    \
+                                        kernel_table,                                              \
+                                        TN_COUNT(rewrite_table),                                   \
+                                        rewrite_table,                                             \
+                                        NULL}
 #define TN_LAYER_WITHOUT_KERNELS(folder, operator_table)                                           \
     extern const tn_layer tn_layer_##folder;                                                       \
-    const tn_layer tn_layer_##folder = {TN_COUNT(operator_table), operator_table, 0, NULL, 0, NULL}
+    const tn_layer tn_layer_##folder = {                                                           \
+        TN_COUNT(operator_table), operator_table, 0, NULL, 0, NULL, NULL}
 
 /* Tables where they are used: TN_LAYER(lrn, TN_OPERATORS(&lrn_1), tn_lrn_kernels). */
 #define TN_OPERATORS(...) ((const tn_operator *const[]){__VA_ARGS__})

@@ -18,6 +18,7 @@
 #include "src/expression/elementwise.h"
 
 #include <math.h>
+#include <pthread.h>
 
 /* ----------------------------------------------------------------------------------------------
  * operators of one input */
@@ -93,11 +94,7 @@ static tn_status map_facet(tn_call *call, uint32_t input, const char *name, tn_f
         .row = prefix##_row,                                                                       \
         .user = (void *)(uintptr_t)(map),                                                          \
         TN_CASES(prefix##_cases),                                                                  \
-    };                                                                                             \
-    TN_MAP_KERNELS(prefix, of_domain, of_name, map,                                                \
-                   (numbers_count) == 0 ? NULL                                                     \
-                   : IS_ACTIVATION(map) ? read_activation                                          \
-                                        : read_numbers)
+    }
 
 #define MAP(prefix, domain, name, version, map, text, type, in, out, result, words, ...)           \
     MAP_OPERATOR(prefix, domain, name, version, map, text, type, in, out, result, words, 0, NULL,  \
@@ -218,8 +215,7 @@ static const tn_field bit_shift_fields[] = {
                                                   .facet = of_facet,                               \
                                                   .expression = text,                              \
                                                   .row = prefix##_row,                             \
-                                                  TN_CASES(prefix##_cases)};                       \
-    TN_COMBINE_KERNELS_FROM(prefix, name, combine, first);
+                                                  TN_CASES(prefix##_cases)};
 #define PAIR(prefix, name, version, of_traits, field_table, text, ta, tb, tc, a, b, c, about_a,    \
              about_b, about_c, words, ...)                                                         \
     PAIR_TABLES(prefix, ta, tb, tc, a, b, c, about_a, about_b, about_c, __VA_ARGS__)               \
@@ -329,24 +325,61 @@ static const tn_operator *const elementwise_operators[] = {
 #undef LEGACY
 #undef VARIADIC
 
-#define MAP(prefix, ...)                                                                           \
-    &prefix##_avx512, &prefix##_avx2, &prefix##_baseline, &prefix##_bytes_avx512,                  \
-        &prefix##_bytes_avx2, &prefix##_bytes,
-#define CURVE  MAP
-#define CHOICE MAP
-#define CLIP   MAP
-#define COMBINE(prefix, ...)                                                                       \
-    &prefix##_avx512, &prefix##_avx2, &prefix##_baseline, &prefix##_bytes_avx512,                  \
-        &prefix##_bytes_avx2, &prefix##_bytes_baseline,
+/* What differs in the kernels of maps and pairs. */
+#define READ_OF(map)                                 (IS_ACTIVATION(map) ? read_activation : read_numbers)
+#define MAP(prefix, domain, name, version, map, ...) {domain, name, map, NULL},
+#define CURVE(prefix, domain, name, version, map, text, type, in, out, result, words, count, ...)  \
+    {domain, name, map, (count) == 0 ? NULL : READ_OF(map)},
+#define CHOICE(prefix, domain, name, version, map, ...) {domain, name, map, READ_OF(map)},
+#define CLIP                                            CURVE
+static const tn_map_kernel_row map_rows[] = {
+#include "elementwise/maps.h"
+};
+#undef MAP
+#undef CURVE
+#undef CHOICE
+#define COMBINE(prefix, name, version, combine, first, ...) {name, combine, first},
 #define PAIR(...)
 #define LEGACY(...)
+static const tn_combine_kernel_row combine_rows[] = {
+#include "elementwise/pairs.h"
+};
+
+enum { MAPS = TN_COUNT(map_rows), COMBINES = TN_COUNT(combine_rows) };
+static tn_map_kernel_user map_users[MAPS][TN_MAP_KERNEL_LEVELS];
+static tn_combine_kernel_user combine_users[COMBINES][TN_COMBINE_KERNEL_LEVELS];
+static tn_kernel made_kernels[MAPS * TN_MAP_KERNEL_COUNT + COMBINES * TN_COMBINE_KERNEL_COUNT];
+
+static void make_once(void) {
+    tn_kernel *kernels = made_kernels;
+    for (int i = 0; i < MAPS; i++, kernels += TN_MAP_KERNEL_COUNT)
+        tn_map_kernels_make(&map_rows[i], map_users[i], kernels);
+    for (int i = 0; i < COMBINES; i++, kernels += TN_COMBINE_KERNEL_COUNT)
+        tn_combine_kernels_make(&combine_rows[i], combine_users[i], kernels);
+}
+
+static const tn_kernel *make_kernels(uint64_t *out_count) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_once);
+    *out_count = TN_COUNT(made_kernels);
+    return made_kernels;
+}
+
 #define VARIADIC(prefix, ...) TN_LEVEL_LIST(prefix), TN_LEVEL_LIST(prefix##_types),
 static const char *const halves[] = {"f16, f16?, f16? -> f16", "bf16, bf16?, bf16? -> bf16"};
+/* Clip's for floats, of which those for 16 bits are made. */
+#define MAP(prefix, ...) ROW_##prefix,
+#define CURVE            MAP
+#define CHOICE           MAP
+enum {
+#include "elementwise/maps.h"
+};
+#define clip_avx512   made_kernels[ROW_clip * TN_MAP_KERNEL_COUNT]
+#define clip_avx2     made_kernels[ROW_clip * TN_MAP_KERNEL_COUNT + 1]
+#define clip_baseline made_kernels[ROW_clip * TN_MAP_KERNEL_COUNT + 2]
 TN_WIDENED_KERNELS(clip_widened, clip, "Clip", TN_KERNEL_ANY_SHAPE, halves);
 
 static const tn_kernel *const elementwise_kernels[] = {
-#include "elementwise/maps.h"
-#include "elementwise/pairs.h"
 #include "elementwise/variadic.h"
     TN_LEVEL_LIST(clip_types),
     TN_LEVEL_LIST(clip_widened),
@@ -354,5 +387,11 @@ static const tn_kernel *const elementwise_kernels[] = {
 
 #include "elementwise/rewrites.h"
 
-TN_LAYER_WITH_REWRITES(elementwise, elementwise_operators, elementwise_kernels,
-                       elementwise_rewrites);
+extern const tn_layer tn_layer_elementwise;
+const tn_layer tn_layer_elementwise = {TN_COUNT(elementwise_operators),
+                                       elementwise_operators,
+                                       TN_COUNT(elementwise_kernels),
+                                       elementwise_kernels,
+                                       TN_COUNT(elementwise_rewrites),
+                                       elementwise_rewrites,
+                                       make_kernels};

@@ -49,4 +49,4 @@ static const tn_kernel *const fused_kernels[] = {TN_LEVEL_LIST(fused), TN_LEVEL_
                                                  &fused_bytes};
 
 extern const tn_layer tn_layer_fused;
-const tn_layer tn_layer_fused = {0, NULL, TN_COUNT(fused_kernels), fused_kernels, 0, NULL};
+const tn_layer tn_layer_fused = {.kernel_count = TN_COUNT(fused_kernels), .kernels = fused_kernels};
