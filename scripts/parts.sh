@@ -7,8 +7,8 @@
 # integration sets, a skip is a failure. A part that skips everything has passed, one that tries nothing has failed. Lines that
 # begin with WARN are printed.
 #
-# Parts run one after the other; between `together [MORE]` and `apart` as many at a time as there are processors, and MORE,
-# each reported when it has ended. Those need nothing of each other, and most are programs of one thread.
+# Parts run one after the other; between `together` and `apart` as many at a time as there are processors, each reported
+# when it has ended. Those need nothing of each other, and most are programs of one thread.
 shopt -s inherit_errexit
 parts_passed=0
 parts_failed=0
@@ -29,7 +29,7 @@ part() {
         report_part "$name"
         return
     fi
-    while [ ${#parts_running[@]} -ge "$parts_at_a_time" ]; do report_next; done
+    while [ ${#parts_running[@]} -ge "$jobs" ]; do report_next; done
     run_part "$@" &
     parts_running[$!]=$name
 }
@@ -40,10 +40,7 @@ chosen() {
     part "$@"
 }
 
-together() {
-    parts_together=yes
-    parts_at_a_time=$((jobs + ${1:-0}))
-}
+together() { parts_together=yes; }
 
 apart() {
     while [ ${#parts_running[@]} -gt 0 ]; do report_next; done
