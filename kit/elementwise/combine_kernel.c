@@ -95,24 +95,16 @@ static const tn_kernel bytes_kernel = {
     .release = tn_kernel_state_destroy,
     .run = tn_combine_bytes_run};
 
-static tn_kernel kernel_of(const tn_kernel *like, const tn_combine_kernel_row *row, int level,
-                           const char *name, tn_combine_kernel_user *user) {
-    tn_kernel kernel = *like;
-    kernel.op = row->op;
-    kernel.name = name;
-    kernel.minimum_version = row->minimum_version;
-    kernel.requires_features = levels[level].features;
-    kernel.user = user;
-    return kernel;
-}
-
 void tn_combine_kernels_make(const tn_combine_kernel_row *row,
                              tn_combine_kernel_user users[TN_COMBINE_KERNEL_LEVELS],
                              tn_kernel kernels[TN_COMBINE_KERNEL_COUNT]) {
     for (int i = 0; i < TN_COMBINE_KERNEL_LEVELS; i++) {
+        tn_kernel *rows = kernels + i, *bytes = rows + TN_COMBINE_KERNEL_LEVELS;
         users[i] = (tn_combine_kernel_user){levels[i].rows, row->combine};
-        kernels[i] = kernel_of(&rows_kernel, row, i, levels[i].rows_name, &users[i]);
-        kernels[TN_COMBINE_KERNEL_LEVELS + i] =
-            kernel_of(&bytes_kernel, row, i, levels[i].bytes_name, &users[i]);
+        *rows = tn_kernel_like(&rows_kernel, row->op, levels[i].rows_name, levels[i].features,
+                               &users[i]);
+        *bytes = tn_kernel_like(&bytes_kernel, row->op, levels[i].bytes_name, levels[i].features,
+                                &users[i]);
+        rows->minimum_version = bytes->minimum_version = row->minimum_version;
     }
 }

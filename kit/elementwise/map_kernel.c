@@ -193,27 +193,18 @@ static const tn_kernel table_kernel = {
     .prepare = tn_map_bytes_prepare,
     .release = tn_kernel_state_destroy};
 
-static tn_kernel kernel_of(const tn_kernel *like, const tn_map_kernel_row *row, int level,
-                           const char *name, tn_map_kernel_user *user) {
-    tn_kernel kernel = *like;
-    kernel.domain = row->domain;
-    kernel.op = row->op;
-    kernel.name = name;
-    kernel.requires_features = levels[level].features;
-    kernel.user = user;
-    return kernel;
-}
-
 void tn_map_kernels_make(const tn_map_kernel_row *row,
                          tn_map_kernel_user users[TN_MAP_KERNEL_LEVELS],
                          tn_kernel kernels[TN_MAP_KERNEL_COUNT]) {
     for (int i = 0; i < TN_MAP_KERNEL_LEVELS; i++) {
-        tn_kernel *table = kernels + TN_MAP_KERNEL_LEVELS + i;
+        tn_kernel *rows = kernels + i, *table = rows + TN_MAP_KERNEL_LEVELS;
         users[i] = (tn_map_kernel_user){levels[i].rows, row->map, row->read};
-        kernels[i] = kernel_of(&rows_kernel, row, i, levels[i].rows_name, &users[i]);
+        *rows = tn_kernel_like(&rows_kernel, row->op, levels[i].rows_name, levels[i].features,
+                               &users[i]);
         /* The table is made by floats of the lowest level: it is the same at all. */
-        *table = kernel_of(&table_kernel, row, i, levels[i].table_name,
-                           &users[TN_MAP_KERNEL_LEVELS - 1]);
+        *table = tn_kernel_like(&table_kernel, row->op, levels[i].table_name, levels[i].features,
+                                &users[TN_MAP_KERNEL_LEVELS - 1]);
+        rows->domain = table->domain = row->domain;
         table->run = levels[i].run_table;
     }
 }

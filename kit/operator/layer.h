@@ -96,6 +96,17 @@ tn_status tn_layers_register(const tn_host *host, tn_library *library,
 /* ----------------------------------------------------------------------------------------------
  * kernels */
 
+/* A kernel as another one, of an operator and a processor level. */
+static inline tn_kernel tn_kernel_like(const tn_kernel *like, const char *op, const char *name,
+                                       const char *features, void *user) {
+    tn_kernel kernel = *like;
+    kernel.op = op;
+    kernel.name = name;
+    kernel.requires_features = features;
+    kernel.user = user;
+    return kernel;
+}
+
 /* The members with which a kernel's table begins. */
 #define TN_KERNEL_BEGIN(device_name, domain_name, operator_name, kernel_name, number, words)       \
     .size = sizeof(tn_kernel), .revision = number, .domain = domain_name, .op = operator_name,     \
