@@ -120,9 +120,10 @@ typedef struct tn_graph_declaration {
 } tn_graph_declaration;
 /* Notes a declaration; the name is copied. TN_ERROR_MEMORY. */
 tn_status tn_graph_declare(tn_graph *graph, const tn_graph_declaration *declaration);
-/* Notes what a model calls the extents of a tensor that a node computes; an axis whose name is null
- * or empty has none. Nothing is inferred from them. The names are copied. TN_ERROR_MEMORY. */
-tn_status tn_graph_name_extents(tn_graph *graph, tn_tensor_id tensor, uint32_t rank,
+/* Notes what a model calls the extents of a tensor of the graph; an axis whose name is null or
+ * empty has none, and `names` may be null. The names are copied; of what nodes compute nothing is
+ * inferred from them. TN_ERROR_MEMORY. (graph_add.c) */
+tn_status tn_graph_name_extents(tn_graph *graph, tn_graph_tensor *tensor, uint32_t rank,
                                 const char *const *names);
 /* In the order in which they came; valid until the next one. */
 const tn_graph_declaration *tn_graph_declarations(const tn_graph *graph, size_t *out_count);

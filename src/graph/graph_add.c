@@ -51,8 +51,8 @@ tn_status tn_graph_set_opset(tn_graph *graph, const char *domain, uint32_t versi
     return TN_OK;
 }
 
-tn_status tn_graph_copy_extent_names(tn_graph *graph, tn_graph_tensor *tensor, uint32_t rank,
-                                     const char *const *names) {
+tn_status tn_graph_name_extents(tn_graph *graph, tn_graph_tensor *tensor, uint32_t rank,
+                                const char *const *names) {
     for (uint32_t i = 0; names && i < rank; i++) {
         if (!names[i] || !*names[i]) continue;
         tensor->extent_names[i] = tn_arena_text(graph->arena, names[i]);
@@ -71,7 +71,7 @@ static tn_status copy_extents(tn_graph *graph, tn_graph_tensor *tensor, uint32_t
                            i, extents[i]);
         tensor->shape.extents[i] = extents[i];
     }
-    return tn_graph_copy_extent_names(graph, tensor, rank, names);
+    return tn_graph_name_extents(graph, tensor, rank, names);
 }
 
 /* Room in both arrays first, so that nothing is half added. */

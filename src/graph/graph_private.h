@@ -34,10 +34,6 @@ void tn_graph_destroy_bodies(tn_graph *graph);
 /* Binds the bodies in a node's attributes to its last inputs; each serves one node. */
 tn_status tn_graph_bind_bodies(const tn_graph_node *node);
 
-/* Copies names of extents, of which each may be null or empty: not named. TN_ERROR_MEMORY. */
-tn_status tn_graph_copy_extent_names(tn_graph *graph, tn_graph_tensor *tensor, uint32_t rank,
-                                     const char *const *names);
-
 /* Gives back what a node holds: parameters made outside the arena, the count on its library. */
 void tn_graph_release_node(tn_graph_node *node);
 

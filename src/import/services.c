@@ -225,7 +225,7 @@ static tn_status reading_name_extents(tn_import_graph *graph, tn_import_tensor t
     if (rank > TN_MAX_RANK)
         return tn_fail(TN_ERROR_SHAPE, "rank %" PRIu32 "; at most %d is possible", rank,
                        TN_MAX_RANK);
-    return tn_graph_name_extents(own, tensor, rank, names);
+    return tn_graph_name_extents(own, &own->tensors[tensor], rank, names);
 }
 
 static bool reading_find_tensor(const tn_import_graph *graph, const char *name,

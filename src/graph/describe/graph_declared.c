@@ -17,11 +17,6 @@ tn_status tn_graph_declare(tn_graph *graph, const tn_graph_declaration *declarat
     return TN_OK;
 }
 
-tn_status tn_graph_name_extents(tn_graph *graph, tn_tensor_id tensor, uint32_t rank,
-                                const char *const *names) {
-    return tn_graph_copy_extent_names(graph, &graph->tensors[tensor], rank, names);
-}
-
 const tn_graph_declaration *tn_graph_declarations(const tn_graph *graph, size_t *out_count) {
     const struct tn_graph_private *own = graph->private_part;
     *out_count = own->is_declaration_forgotten ? 0 : own->declaration_count;

@@ -213,7 +213,8 @@ static tn_status read_facts(const Tenon__Plan__Output *output, tn_plan_output *o
 static tn_status read_extent_names(tn_plan_reader *reader, const Tenon__Plan__Output *output) {
     tn_graph *graph = reader->contents.graph;
     if (output->n_extent_names == 0 || graph->tensors[output->tensor].is_input) return TN_OK;
-    return tn_graph_name_extents(graph, output->tensor, (uint32_t)output->n_extent_names,
+    return tn_graph_name_extents(graph, &graph->tensors[output->tensor],
+                                 (uint32_t)output->n_extent_names,
                                  (const char *const *)output->extent_names);
 }
 
