@@ -19,13 +19,18 @@
 #include <string.h>
 
 /* The attribute with the body of a Loop; null: the node is none, or has none. */
-static const Tenon__Onnx__AttributeProto *body_of(const tn_onnx_node *node) {
+static const Tenon__Onnx__AttributeProto *body_field(const tn_onnx_node *node) {
     if (strcmp(node->op_type, "Loop") != 0 || *tn_onnx_domain(node->domain)) return NULL;
     for (size_t i = 0; i < node->n_attribute; i++)
         if (node->attribute[i]->g && node->attribute[i]->name &&
             strcmp(node->attribute[i]->name, "body") == 0)
             return node->attribute[i];
     return NULL;
+}
+
+static const tn_onnx_graph *body_of(const tn_onnx_node *node) {
+    const Tenon__Onnx__AttributeProto *field = body_field(node);
+    return field ? field->g : NULL;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -182,8 +187,7 @@ static bool has_result(const tn_onnx_node *node, size_t carried, const bool *is_
 tn_status tn_onnx_loop_invariants(tn_onnx_reader *reader, const tn_onnx_node *node,
                                   const tn_onnx_node **out_node, size_t *out_count,
                                   tn_onnx_node ***out_behind) {
-    const Tenon__Onnx__AttributeProto *attribute = body_of(node);
-    const tn_onnx_graph *body = attribute ? attribute->g : NULL;
+    const tn_onnx_graph *body = body_of(node);
     const size_t carried = carried_of(node, body);
     bool is_kept[TN_BODY_MAX_PORTS];
     size_t dropped = 0;
@@ -193,7 +197,7 @@ tn_status tn_onnx_loop_invariants(tn_onnx_reader *reader, const tn_onnx_node *no
     for (size_t i = 0; i < carried; i++)
         dropped += !(is_kept[i] = !is_invariant(node, body, i));
     if (dropped == 0 || !has_result(node, carried, is_kept)) return TN_OK;
-    TN_TRY(copy_loop(reader, node, attribute, &made));
+    TN_TRY(copy_loop(reader, node, body_field(node), &made));
     *out_behind = tn_arena_allocate(reader->arena, dropped, sizeof(**out_behind));
     if (!*out_behind) return tn_fail_memory("a loop");
     TN_TRY(copy_inputs(reader, node, body, is_kept, &made));
@@ -260,8 +264,7 @@ tn_status tn_onnx_optional_put(tn_onnx_reader *reader, const tn_onnx_graph *grap
 tn_status tn_onnx_optional_outputs(tn_onnx_reader *reader, const tn_onnx_node *node, uint32_t count,
                                    const tn_import_tensor *outputs,
                                    const tn_import_tensor **out_made) {
-    const Tenon__Onnx__AttributeProto *attribute = body_of(node);
-    const tn_onnx_graph *body = attribute ? attribute->g : NULL;
+    const tn_onnx_graph *body = body_of(node);
     optional_operators operators;
     tn_import_tensor *made = NULL;
     *out_made = outputs;
@@ -278,8 +281,7 @@ tn_status tn_onnx_optional_outputs(tn_onnx_reader *reader, const tn_onnx_node *n
 tn_status tn_onnx_optional_get(tn_onnx_reader *reader, const tn_onnx_node *node, const char *name,
                                uint32_t count, const tn_import_tensor *outputs,
                                const tn_import_tensor *made) {
-    const Tenon__Onnx__AttributeProto *attribute = body_of(node);
-    const tn_onnx_graph *body = attribute ? attribute->g : NULL;
+    const tn_onnx_graph *body = body_of(node);
     optional_operators operators;
     for (uint32_t i = 0; i < count && made != outputs; i++) {
         if (made[i] == outputs[i] || !find_operators(body, i + 1, &operators)) continue;
