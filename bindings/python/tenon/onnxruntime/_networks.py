@@ -34,7 +34,7 @@ def has_unknown_shapes(plan, but=()):
                for node in plan.report["nodes"] if node["kind"] == "kernel")
 
 
-def has_dear_kernels(plan):
+def may_be_faster_for_one_size(plan):
     """Whether kernels may be in it that are slower than those made for one size, and its weights are few enough to have twice."""
     return plan.report["totals"]["constant_bytes"] <= RESIDENT_BYTES and any("Conv" in node["op"] for node in plan.report["nodes"])
 
@@ -148,7 +148,7 @@ class Networks:
         has_given_up = self._refused >= LIMIT
         if self._is_unknown is None:
             self._is_unknown = has_unknown_shapes(self.first.plan)
-            self._sizes_left = SIZES if self._has_sizes and has_dear_kernels(self.first.plan) else 0
+            self._sizes_left = SIZES if self._has_sizes and may_be_faster_for_one_size(self.first.plan) else 0
         is_worth_it = self._is_unknown and not has_given_up
         self._is_open = bool(self._ranged) or is_worth_it or self._sizes_left > 0
         if not is_worth_it and not self._sizes_left:
