@@ -101,8 +101,8 @@ static void test_inspection_shows_nonsense_as_null(void **state) {
     plan_test *test = *state;
     static const char *const parts[] = {
         "quote \\\" backslash \\\\ newline \\u000a bell \\u0007 not UTF-8 \\ufffd\"",
-        "{\"name\": \"result\", \"tensor\": null, \"type\": null, \"shape\": null, "
-        "\"extent_names\": []}",
+        ("{\"name\": \"result\", \"tensor\": null, \"type\": null, \"shape\": null, "
+         "\"extent_names\": []}"),
         "\"inputs\": [null], \"outputs\"",
         "\"fields\": {\"factor\": null",
         "\"table\": null",

@@ -106,7 +106,8 @@ static void start_with(run_test *test, uint32_t threads, int last) {
     run_must(tn_build(test->graph, &options, &test->plan));
     run_load(test);
     run_must(tn_context_create(test->engine, &test->context));
-    made = at_once = most_at_once = failing = packed = 0;
+    made = at_once = most_at_once = packed = 0;
+    failing = 0;
     packed_before = -1;
 }
 
