@@ -269,7 +269,11 @@ def started(arguments, option, plan):
         yield address, server.pid
     finally:
         server.terminate()
-        server.wait()
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:  # MLServer alone loses a signal now and then
+            server.kill()
+            server.wait()
 
 
 def report(arguments, rounds, rows):

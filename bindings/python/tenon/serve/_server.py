@@ -2,14 +2,17 @@
 """MLServer with our repository and our two protocols in it."""
 
 import asyncio
+import contextlib
 import logging
 import resource
+import signal
 import socket
 import time
 
 import mlserver
 import uvloop
-from mlserver.rest import RESTServer
+from mlserver.metrics import server as metrics_server
+from mlserver.rest import RESTServer, server as rest_server
 
 from . import _grpc, _http
 from ._errors import RequestError
@@ -17,6 +20,13 @@ from ._metrics import Metrics
 from ._repository import Repository
 
 log = logging.getLogger("tenon.serve")
+
+
+def _leave_signals():
+    """MLServer keeps uvicorn from signals by a method that uvicorn no longer calls. Each of the two servers would take them from the other, and hand
+    them on when it has ended: some were lost, and the process stayed."""
+    for module in (rest_server, metrics_server):
+        module._NoSignalServer.capture_signals = lambda _: contextlib.nullcontext()
 
 
 class RestServer(RESTServer):
@@ -43,6 +53,8 @@ class Server(mlserver.MLServer):
     def __init__(self, settings, backend=None):
         self.bounds = settings
         self.repository = Repository(settings, backend, Metrics())
+        self._serving = self._stopping = None
+        _leave_signals()
         super().__init__(mlserver.Settings(
             host=settings.host, http_port=settings.http_port, grpc_port=settings.grpc_port, metrics_port=settings.metrics_port,
             parallel_workers=0, debug=False, load_models_at_startup=False, gzip_enabled=False, server_name="tenon",
@@ -58,8 +70,21 @@ class Server(mlserver.MLServer):
         self._rest_server = RestServer(*arguments)
         self._grpc_server = _grpc.Server(*arguments)
 
+    def _add_signal_handlers(self):
+        loop = asyncio.get_event_loop()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(each, self._begin_to_stop, each)
+
+    def _begin_to_stop(self, number):
+        """Once: the loop alone would not keep the task. Before all listen there is nothing to end but the loading."""
+        if not all(hasattr(each, "_server") for each in (self._rest_server, self._grpc_server, self._metrics_server)):
+            self._serving.cancel()
+        elif not self._stopping:
+            self._stopping = asyncio.ensure_future(self.stop(number))
+
     async def serve(self):
         """Loads all models, then listens until a signal. Raises RequestError where a model is not loaded, OSError."""
+        self._serving = asyncio.current_task()
         start = time.monotonic()
         for model in self.bounds.models:
             await self.repository.load(model.name)
@@ -98,7 +123,8 @@ def serve(settings, backend=None):
     logging.getLogger("mlserver").propagate = False  # it has a handler of its own
 
     async def main():
-        await Server(settings, backend).serve()
+        with contextlib.suppress(asyncio.CancelledError):  # by a signal before it listens
+            await Server(settings, backend).serve()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(main())
 
