@@ -21,7 +21,7 @@ typedef struct tn_plan_runner {
     /* As tn_lower_runner's. */
     void (*close)(void *network);
     tn_status (*race)(void *const *networks, uint32_t count, double *const *out_step_ns,
-                      bool *out_is_faster);
+                      double *out_ns);
 } tn_plan_runner;
 
 /* The same with a runner; null: nothing is run as a whole. */

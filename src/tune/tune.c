@@ -19,14 +19,16 @@
 
 #include <math.h>
 
+enum { MOST_KEPT = 64 }; /* of a race's runs, the quickest */
+
 /* A network that runs to be timed. */
 typedef struct network {
     tn_runtime *runtime;
     tn_engine *engine;
     tn_context *context;
     void **inputs;
-    double least_ns[2]; /* of the runs of one race, the shortest first */
-    uint32_t run_count;
+    double quickest_ns[MOST_KEPT + 1]; /* of the runs of one race, the shortest first */
+    uint32_t run_count, kept_count;
 } network;
 
 static void close_network(void *opened) {
@@ -87,21 +89,24 @@ static tn_status run_once(network *opened) {
     TN_TRY(tn_context_run(opened->context));
     const double ns = (double)tn_now_ns() - before_ns;
     opened->run_count++;
-    opened->least_ns[1] = fmin(opened->least_ns[1], fmax(opened->least_ns[0], ns));
-    opened->least_ns[0] = fmin(opened->least_ns[0], ns);
+    uint32_t at = opened->kept_count;
+    for (; at > 0 && opened->quickest_ns[at - 1] > ns; at--)
+        opened->quickest_ns[at] = opened->quickest_ns[at - 1];
+    opened->quickest_ns[at] = ns;
+    if (opened->kept_count < MOST_KEPT) opened->kept_count++;
     return TN_OK;
 }
 
 /* Whether the two shortest runs agree. */
 static bool is_known(const network *opened) {
     return opened->run_count >= tn_timing_policy.trial_runs &&
-           opened->least_ns[1] <= opened->least_ns[0] * (1 + tn_timing_policy.trial_tolerance);
+           opened->quickest_ns[1] <=
+               opened->quickest_ns[0] * (1 + tn_timing_policy.trial_tolerance);
 }
 
 /* Begins its profile anew: the networks of a race run equally often. */
 static tn_status begin_race(network *opened, bool has_steps) {
-    opened->run_count = 0;
-    opened->least_ns[0] = opened->least_ns[1] = INFINITY;
+    opened->run_count = opened->kept_count = 0;
     TN_TRY(tn_context_set_profiling(opened->context, false));
     return has_steps ? tn_context_set_profiling(opened->context, true) : TN_OK;
 }
@@ -110,7 +115,6 @@ static tn_status begin_race(network *opened, bool has_steps) {
  * run long before it leaves alone a run. */
 static double read_steps(const network *opened, double *out_step_ns) {
     double sum = 0;
-    if (!out_step_ns) return opened->least_ns[0];
     for (uint32_t entry = 0; entry < tn_context_profile_count(opened->context); entry++) {
         const double ns = (double)tn_context_profile(opened->context, entry)->minimum_ns;
         out_step_ns[tn_context_profile_step(opened->context, entry)] = ns;
@@ -119,12 +123,35 @@ static double read_steps(const network *opened, double *out_step_ns) {
     return sum;
 }
 
+/* What whole runs take: the mean of the quickest ones; 0: there are too few for that. */
+static double read_runs(const network *opened) {
+    const uint32_t wanted = (uint32_t)(opened->run_count * tn_timing_policy.trial_quickest_share),
+                   count = wanted < MOST_KEPT ? wanted : MOST_KEPT;
+    double sum = 0;
+    if (count < tn_timing_policy.trial_least_quickest) return 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += opened->quickest_ns[i];
+    return sum / count;
+}
+
+/* What it takes, and its steps. The least times of many steps are luck in part, and
+ * do not have what lies between steps: the more steps, the less their sum says. That part is
+ * shared by the steps where enough whole runs are known. */
+static double read_time(const network *opened, double *out_step_ns) {
+    const double whole = read_runs(opened), sum = out_step_ns ? read_steps(opened, out_step_ns) : 0;
+    if (!out_step_ns) return opened->quickest_ns[0];
+    const uint32_t steps = tn_context_profile_count(opened->context);
+    for (uint32_t entry = 0; entry < steps; entry++)
+        out_step_ns[tn_context_profile_step(opened->context, entry)] +=
+            fmax(whole - sum, 0) / steps;
+    return whole > 0 ? whole : sum;
+}
+
 static tn_status race(void *const *networks, uint32_t count, double *const *out_step_ns,
-                      bool *out_is_faster) {
+                      double *out_ns) {
     network *const *raced = (network *const *)networks;
     const double end_ns = (double)tn_now_ns() + count * tn_timing_policy.trial_ns;
     bool is_over = false;
-    double sums[2] = {0, 0};
     for (uint32_t i = 0; i < count; i++)
         TN_TRY(begin_race(raced[i], out_step_ns[i]));
     for (uint32_t round = 0; !is_over; round++) {
@@ -135,8 +162,7 @@ static tn_status race(void *const *networks, uint32_t count, double *const *out_
                   (round > 0 && (double)tn_now_ns() >= end_ns);
     }
     for (uint32_t i = 0; i < count; i++)
-        sums[i] = read_steps(raced[i], out_step_ns[i]);
-    *out_is_faster = count > 1 && sums[1] < sums[0] * (1 - tn_timing_policy.trial_gain);
+        out_ns[i] = read_time(raced[i], out_step_ns[i]);
     return TN_OK;
 }
 

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -116,4 +117,47 @@ tn_timing_sample tn_timing_watch_stop(const tn_lowering *lowering, const tn_timi
     count_switches(RUSAGE_SELF, &own, &forced);
     const bool is_disturbed = !lowering->options->now_ns && forced != watch->forced_switches;
     return (tn_timing_sample){ns, is_disturbed, is_disturbed ? ns : 0};
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * how fast the machine is: a virtual one may lend the two halves of one core as two for seconds,
+ * where all that computes takes up to twice as long, and no clock of the system tells. A loop in
+ * registers, on all threads of the build, beside each sample. */
+
+/* Sums that are independent of each other, enough to keep all units busy: a chain of additions
+ * alone is as fast on half a core. */
+enum { SUMS = 64, STEPS = 128, PARTS = 2 /* a thread */ };
+
+static tn_status compute(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    float sums[SUMS];
+    (void)thread;
+    for (int i = 0; i < SUMS; i++)
+        sums[i] = (float)i;
+    for (int64_t step = begin * STEPS; step < end * STEPS; step++)
+        for (int i = 0; i < SUMS; i++)
+            sums[i] = sums[i] * 0.5f + 1;
+    for (int i = 1; i < SUMS; i++)
+        sums[0] += sums[i];
+    ((volatile float *)user)[0] = sums[0];
+    return TN_OK;
+}
+
+static double compute_ns(const tn_thread_pool *pool) {
+    float result = 0;
+    const double before = (double)tn_now_ns();
+    if (pool && pool->threads > 1)
+        pool->parallel_for(pool, PARTS * (int64_t)pool->threads, 1, compute, &result);
+    else
+        compute(&result, 0, PARTS, 0);
+    return (double)tn_now_ns() - before;
+}
+
+double tn_timing_pace(const tn_lowering *lowering) {
+    struct tn_timing *timing = lowering->timing;
+    if (lowering->options->now_ns) return 1; /* nothing is known of the machine of that clock */
+    double ns = compute_ns(lowering->options->pool);
+    if (ns > tn_timing_policy.slow_pace * timing->least_pace_ns) /* threads slept, it may be */
+        ns = fmin(ns, compute_ns(lowering->options->pool));
+    if (timing->least_pace_ns == 0 || ns < timing->least_pace_ns) timing->least_pace_ns = ns;
+    return timing->least_pace_ns > 0 ? ns / timing->least_pace_ns : 1;
 }

@@ -66,6 +66,8 @@ struct tn_timing_policy {
     double trials_share, device_trials_share;
     double trial_ns;
     uint32_t trial_runs, trial_most_runs;
+    double trial_quickest_share;
+    uint32_t trial_least_quickest;
     double trial_tolerance, trial_gain, trial_eagerness;
     uint32_t trial_eagerness_powers;
     tn_timing_bounds alone, alone_on_device, beside;
@@ -75,7 +77,7 @@ struct tn_timing_policy {
     uint32_t most_runs, device_most_runs;
     double warmed_ns, long_run_ns;
     uint32_t most_disturbed;
-    double wait_share;
+    double wait_share, slow_pace;
     double prune_tolerance;
     uint32_t captured_runs;
     double device_warm_ns;

@@ -54,6 +54,9 @@ tn_timing_sample tn_timing_watch_stop(const tn_lowering *lowering, const tn_timi
 /* Looks for threads of the process that are not followed yet. */
 void tn_timing_follow_threads(tn_lowering *lowering);
 void tn_timing_leave_threads(struct tn_timing_threads *threads);
+/* How much longer computing takes now than when the machine was fastest in this build: 1 or more.
+ */
+double tn_timing_pace(const tn_lowering *lowering);
 
 bool tn_timing_is_over(const tn_lowering *lowering);
 
@@ -137,6 +140,7 @@ struct tn_timing {
     uint64_t *beside_keys; /* timing.c's: of candidates that were measured beside others */
     size_t beside_count, beside_capacity;
     struct tn_timing_threads threads; /* timing_clock.c's */
+    double least_pace_ns;             /* timing_clock.c's: of its loop; 0: it did not run */
     tn_timing_shares shares;          /* timing.c's */
     struct tn_timing_device device;
 };

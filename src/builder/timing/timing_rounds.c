@@ -38,6 +38,11 @@ static tn_status run_on_host(const tn_lowering *lowering, const tn_timing_work *
     *out_sample = tn_timing_watch_stop(lowering, &watch);
     out_sample->ns /= count;
     out_sample->waited_ns /= count;
+    const double pace = out_sample->is_disturbed ? 1 : tn_timing_pace(lowering);
+    if (pace > tn_timing_policy.slow_pace) {
+        out_sample->is_disturbed = true;
+        out_sample->waited_ns = out_sample->ns * (1 - 1 / pace);
+    }
     return TN_OK;
 }
 

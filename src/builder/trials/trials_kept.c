@@ -52,27 +52,29 @@ static bool is_kept(const tn_trial *against, const tn_trial *tried) {
     return tried->key != 0 && (!against || against->key != 0);
 }
 
+/* The steps' times come first, and then that of the whole. */
 bool tn_trial_recall(const tn_lowering *lowering, const tn_trial *against, tn_trial *tried,
-                     bool *out_is_faster) {
-    double is_faster = 0;
+                     double *out_ratio) {
+    const uint32_t steps = tried->program.step_count;
+    *out_ratio = 1;
     if (!is_kept(against, tried)) return false;
-    for (uint32_t i = 0; i < tried->program.step_count; i++)
+    for (uint32_t i = 0; i < steps; i++)
         if (!recall_one(lowering, tn_hash_add_u64(tried->key, i), &tried->ns[i])) return false;
-    if (against && !recall_one(lowering, tn_hash_add_u64(against->key, tried->key), &is_faster))
-        return false;
-    *out_is_faster = is_faster > 0;
-    return true;
+    return recall_one(lowering, tn_hash_add_u64(tried->key, steps), &tried->all_ns) &&
+           (!against || recall_one(lowering, tn_hash_add_u64(against->key, tried->key), out_ratio));
+}
+
+static tn_status keep_one(const tn_lowering *lowering, uint64_t key, double value) {
+    return tn_timing_cache_set(lowering->options->cache, key,
+                               (tn_timing_result){.ns = value, .floor_ns = value});
 }
 
 tn_status tn_trial_keep(const tn_lowering *lowering, const tn_trial *against, const tn_trial *tried,
-                        bool is_faster) {
-    tn_timing_cache *cache = lowering->options->cache;
-    if (!cache || !is_kept(against, tried)) return TN_OK;
-    for (uint32_t i = 0; i < tried->program.step_count; i++)
-        TN_TRY(
-            tn_timing_cache_set(cache, tn_hash_add_u64(tried->key, i),
-                                (tn_timing_result){.ns = tried->ns[i], .floor_ns = tried->ns[i]}));
-    return against ? tn_timing_cache_set(cache, tn_hash_add_u64(against->key, tried->key),
-                                         (tn_timing_result){.ns = is_faster})
-                   : TN_OK;
+                        double ratio) {
+    const uint32_t steps = tried->program.step_count;
+    if (!lowering->options->cache || !is_kept(against, tried)) return TN_OK;
+    for (uint32_t i = 0; i < steps; i++)
+        TN_TRY(keep_one(lowering, tn_hash_add_u64(tried->key, i), tried->ns[i]));
+    TN_TRY(keep_one(lowering, tn_hash_add_u64(tried->key, steps), tried->all_ns));
+    return against ? keep_one(lowering, tn_hash_add_u64(against->key, tried->key), ratio) : TN_OK;
 }

@@ -13,7 +13,9 @@ typedef struct tn_trial {
     tn_arena *arena;
     void *network; /* the runner's; null: not open */
     uint64_t key;  /* 0: what its times depend on is not known beyond this build */
-    double *ns;    /* by step; 0: it does not run */
+    double *ns;    /* by step, of the race that gave them; 0: it does not run */
+    double all_ns; /* of the network, likewise */
+    double share;  /* of what the first network took, when both ran as fast as they can */
 } tn_trial;
 
 /* The candidate whose step it is; null: a conversion, or a node that does not run. */
@@ -34,10 +36,11 @@ static inline tn_storage tn_trial_storage(const tn_program_value *value,
  */
 tn_status tn_trial_key(const tn_lowering *lowering, const uint32_t *choice,
                        const tn_program *program, uint64_t *out_key);
-/* What a race against another network (null: alone) gave before; false: it is not known. */
+/* What a race against another network (null: alone) gave before, and what it took over what the
+ * other one took; false: it is not known. */
 bool tn_trial_recall(const tn_lowering *lowering, const tn_trial *against, tn_trial *tried,
-                     bool *out_is_faster);
+                     double *out_ratio);
 tn_status tn_trial_keep(const tn_lowering *lowering, const tn_trial *against, const tn_trial *tried,
-                        bool is_faster);
+                        double ratio);
 
 #endif
