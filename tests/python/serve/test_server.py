@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -287,6 +288,28 @@ class Starts(Folder):
         ports = [f"--{kind}-port={port}" for kind, port in zip(("http", "grpc", "metrics"), free_ports(3))]
         self.refused(f"model 'net' is not loaded: {path}: this is no plan; tenon build makes one", f"net={path}", *ports)
         self.refused(f"model 'net' is not loaded: {self.folder}: a folder for each version, as 1/net.plan", f"net={self.folder}", *ports)
+
+    def test_a_signal_at_any_time_ends_it(self):
+        """While modules are imported Python's own handlers end it; from then on it ends by itself, whether it loads, begins to listen or serves."""
+        for number, delay in enumerate(np.linspace(0.3, 3, 10)):
+            wanted = (signal.SIGINT, signal.SIGTERM)[number % 2]
+            with tempfile.TemporaryFile("w+") as log:
+                ports = [f"--{kind}-port={port}" for kind, port in zip(("http", "grpc", "metrics"), free_ports(3))]
+                process = subprocess.Popen([sys.executable, "-m", "tenon.serve", f"net={self.net}", *ports], stdout=log, stderr=log,
+                                           env={**os.environ, "PYTHONPATH": PACKAGE})
+                time.sleep(delay)
+                process.send_signal(wanted)
+                try:
+                    code = process.wait(40)
+                finally:
+                    process.kill()
+                log.seek(0)
+                text = log.read()
+            if "loaded" in text:
+                self.assertEqual(code, 0, text)
+                self.assertNotIn("Traceback", text)
+            else:
+                self.assertIn(code, (0, 1, -wanted), text)
 
     def test_ipv6(self):
         with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as probe:
