@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A choice that runs as a network (trials.c), and what the timing cache keeps of it
- * (trials_kept.c). Private to this folder. */
+/* A choice that runs as a network (trials.c), what others cost by that (trials_costs.c), and what
+ * the timing cache keeps of it (trials_kept.c). Private to this folder. */
 #ifndef TN_BUILDER_TRIALS_TRIALS_PRIVATE_H
 #define TN_BUILDER_TRIALS_TRIALS_PRIVATE_H
 
@@ -18,6 +18,35 @@ typedef struct tn_trial {
     double share;  /* of what the first network took, when both ran as fast as they can */
 } tn_trial;
 
+/* What steps that ran took alone, and in a network, as shares of it. */
+typedef struct tn_trial_sums {
+    double isolated, in_place;
+} tn_trial_sums;
+
+/* What a choice may be asked to do without: candidates with the least exact type, and those that do
+ * less of a chain than the same kernel could. */
+enum { TN_WITHOUT_LOWEST = 1, TN_WITHOUT_PARTIAL = 2 };
+
+/* What is known of networks that ran; 0: nothing. A machine with neighbours takes twice as long for
+ * seconds: what a step takes is known as a share of what the first network would have taken. */
+struct tn_lower_trials {
+    double first_ns;   /* what that takes, where nothing disturbs: the unit of all shares */
+    double **shares;   /* by node and candidate */
+    double *ratios;    /* by node: the share of one over what it took alone, the least */
+    double *reformats; /* shares [tensor][from][to], as the choice's problem has them */
+    tn_trial_sums kernels, conversions;
+    uint32_t power; /* of the eagerness, for what did not run yet */
+    bool is_by_estimates;
+    uint32_t without, were_without; /* of the choice that is asked for, and of all before: by bit */
+    tn_trial best;                  /* of those that ran */
+    uint32_t *chosen;               /* the choices that ran, one after the other */
+    uint32_t count;
+};
+
+/* --- trials_costs.c --- */
+/* Learns from a network that ran; `share` is set. */
+tn_status tn_trial_note(tn_lowering *lowering, const uint32_t *choice, const tn_trial *tried);
+
 /* The candidate whose step it is; null: a conversion, or a node that does not run. */
 static inline const tn_candidate *tn_trial_candidate(const tn_lowering *lowering,
                                                      const uint32_t *choice,
@@ -32,6 +61,7 @@ static inline tn_storage tn_trial_storage(const tn_program_value *value,
     return (tn_storage){value->type == own ? TN_NONE : value->type, value->format, value->space};
 }
 
+/* --- trials_kept.c --- */
 /* What its times are kept under; 0: what a step's time depends on is not known beyond this build.
  */
 tn_status tn_trial_key(const tn_lowering *lowering, const uint32_t *choice,
