@@ -121,8 +121,8 @@ tn_timing_sample tn_timing_watch_stop(const tn_lowering *lowering, const tn_timi
 
 /* ----------------------------------------------------------------------------------------------
  * how fast the machine is: a virtual one may lend the two halves of one core as two for seconds,
- * where all that computes takes up to twice as long, and no clock of the system tells. A short loop of
- * products, on all threads of the build, beside each sample. */
+ * where all that computes takes up to twice as long, and no clock of the system tells. A short loop
+ * of products, on all threads of the build, beside each sample. */
 
 /* Sums that are independent of each other, enough to keep all units busy: a chain of additions
  * alone is as fast on half a core. */
