@@ -9,6 +9,7 @@ typedef struct network {
     double run_ns;                      /* that a trial takes */
     tn_status status;
     const char *refused; /* networks with this kernel do not open */
+    uint32_t slow_race;  /* in which the machine has half its speed; from 1, 0: none */
     uint32_t runs, open, plain_runs;
 } network;
 typedef struct opened_program {
@@ -45,6 +46,7 @@ static double time_steps(const opened_program *opened, double *out_step_ns) {
         const bool is_plain = kernel && strcmp(kernel, "mix_plain") == 0,
                    is_fused = kernel && strcmp(kernel, "mix_fused") == 0;
         out_step_ns[i] = is_plain ? fake->plain_ns : is_fused ? fake->fused_ns : fake->relu_ns;
+        if (fake->runs == fake->slow_race) out_step_ns[i] *= 2;
         sum += out_step_ns[i];
         fake->plain_runs += is_plain;
     }
@@ -115,6 +117,27 @@ static void test_what_estimates_choose_runs(void **state) {
     assert_true(is_fused(*state, &fake));
 }
 
+/* The same networks run, and the same one is chosen. */
+static void test_a_slow_second_of_the_machine_decides_nothing(void **state) {
+    add_network(*state, 1000000);
+    layer_pace_of("mix_c16")->ns = 1001000;
+    for (int is_fused_better = 0; is_fused_better < 2; is_fused_better++) {
+        network quiet = {.plain_ns = is_fused_better ? 1500e3 : 300e3,
+                         .fused_ns = 1300e3,
+                         .relu_ns = 800e3},
+                slow = quiet;
+        const bool expected = is_fused(*state, &quiet);
+        assert_int_equal(expected, is_fused_better);
+        assert_true(quiet.runs > 3);
+        for (uint32_t race = 1; race <= quiet.runs; race++) {
+            slow.slow_race = race;
+            slow.runs = 0;
+            assert_int_equal(is_fused(*state, &slow), expected);
+            assert_int_equal(slow.runs, quiet.runs);
+        }
+    }
+}
+
 static void test_a_network_that_fails_leaves_others(void **state) {
     graph_test *test = *state;
     network fake = {.plain_ns = 1000e3, .fused_ns = 100e3, .relu_ns = 1e3, .refused = "mix_fused"};
@@ -174,13 +197,15 @@ static void test_a_cache_remembers_networks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {BUILD_TEST(test_a_network_overrules_times_alone),
-                                       BUILD_TEST(test_what_is_far_behind_does_not_run),
-                                       BUILD_TEST(test_what_estimates_choose_runs),
-                                       BUILD_TEST(test_a_network_that_fails_leaves_others),
-                                       BUILD_TEST(test_a_network_that_cannot_run_changes_nothing),
-                                       BUILD_TEST(test_no_memory_ends_the_build),
-                                       BUILD_TEST(test_trials_end_with_the_time),
-                                       BUILD_TEST(test_a_cache_remembers_networks)};
+    const struct CMUnitTest tests[] = {
+        BUILD_TEST(test_a_network_overrules_times_alone),
+        BUILD_TEST(test_what_is_far_behind_does_not_run),
+        BUILD_TEST(test_what_estimates_choose_runs),
+        BUILD_TEST(test_a_slow_second_of_the_machine_decides_nothing),
+        BUILD_TEST(test_a_network_that_fails_leaves_others),
+        BUILD_TEST(test_a_network_that_cannot_run_changes_nothing),
+        BUILD_TEST(test_no_memory_ends_the_build),
+        BUILD_TEST(test_trials_end_with_the_time),
+        BUILD_TEST(test_a_cache_remembers_networks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
