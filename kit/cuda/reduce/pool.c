@@ -16,10 +16,13 @@ const char *const tn_cuda_pool_combinations[9] = {
     "bf16 -> bf16", "bf16:nhwc:strided -> bf16:nhwc:strided",
     "qi8 -> qi8",   "qi8:nhwc:strided -> qi8:nhwc:strided",
     "i8 -> i8"};
-const char *const tn_cuda_plane_combinations[9] = {
-    "f32 -> f32",           "f32:nhwc -> f32:nhwc", "f16 -> f16",
-    "f16:nhwc -> f16:nhwc", "bf16 -> bf16",         "bf16:nhwc -> bf16:nhwc",
-    "qi8 -> qi8",           "qi8:nhwc -> qi8:nhwc", "i8 -> i8"};
+/* A pixel an image has its channels in the same order in both formats. */
+const char *const tn_cuda_plane_combinations[13] = {
+    "f32 -> f32",   "f32:nhwc -> f32:nhwc",   "f32:nhwc -> f32",
+    "f16 -> f16",   "f16:nhwc -> f16:nhwc",   "f16:nhwc -> f16",
+    "bf16 -> bf16", "bf16:nhwc -> bf16:nhwc", "bf16:nhwc -> bf16",
+    "qi8 -> qi8",   "qi8:nhwc -> qi8:nhwc",   "qi8:nhwc -> qi8",
+    "i8 -> i8"};
 
 /* Equal scales do nothing to a largest element, and plain integers have none. */
 static bool read_scales(const tn_call *call, float *out_x, float *out_inverse) {

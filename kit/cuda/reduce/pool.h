@@ -30,7 +30,7 @@ tn_status tn_cuda_pool_run(tn_call *call) TN_NOEXCEPT;
 tn_status tn_cuda_plane_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_cuda_plane_run(tn_call *call) TN_NOEXCEPT;
 
-extern const char *const tn_cuda_pool_combinations[9], *const tn_cuda_plane_combinations[9];
+extern const char *const tn_cuda_pool_combinations[9], *const tn_cuda_plane_combinations[13];
 
 #define TN_CUDA_POOL_KERNEL_AS(prefix, operator_name, table, ...)                                  \
     static const tn_kernel prefix = {                                                              \

@@ -4,6 +4,7 @@
  * long. Lanes beside each other: a block does 32 packs of them, eight threads of which share the
  * elements.
  */
+#include <tenon/kit/cuda/launch.cuh>
 #include <tenon/kit/cuda/launch.h>
 #include <tenon/kit/cuda/number.cuh>
 #include "kit/cuda/reduce/reduce_job.h"
@@ -55,6 +56,8 @@ template <typename T>
 __global__ void __launch_bounds__(WARP *WARPS)
     warp_lanes(const __grid_constant__ tn_cuda_reduce_job job) {
     const int64_t count = job.lanes.count, step = (int64_t)gridDim.x * WARPS;
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
     for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.y; row < job.lanes.outer;
          row += step) {
         const T *from = (const T *)job.x + row * count;
@@ -71,6 +74,8 @@ __global__ void __launch_bounds__(WARP *WARPS)
     block_lanes(const __grid_constant__ tn_cuda_reduce_job job) {
     __shared__ float shared[WARPS];
     const int64_t count = job.lanes.count;
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
     for (int64_t row = blockIdx.x; row < job.lanes.outer; row += gridDim.x) {
         const T *from = (const T *)job.x + row * count;
         float result = begin(job.kind);
@@ -93,6 +98,8 @@ __global__ void __launch_bounds__(WARP *WARPS)
     columns(const __grid_constant__ tn_cuda_reduce_job job, int64_t groups) {
     __shared__ float shared[WARPS][EACH][WARP];
     const int64_t blocks = (groups + WARP - 1) / WARP, inner = job.lanes.inner;
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
     for (int64_t t = blockIdx.x; t < blocks * job.lanes.outer; t += gridDim.x) {
         const int64_t outer = t / blocks, group = t % blocks * WARP + threadIdx.x;
         const bool is_there = group < groups;
@@ -129,10 +136,11 @@ __global__ void __launch_bounds__(WARP *WARPS)
 }
 
 template <typename T, int EACH>
-void launch_columns(const tn_cuda_reduce_job *job, cudaStream_t stream) {
+cudaError_t launch_columns(const tn_cuda_reduce_job *job, cudaStream_t stream) {
     const int64_t groups = job->lanes.inner / EACH, blocks = (groups + WARP - 1) / WARP;
-    columns<T, EACH><<<tn_cuda_blocks(blocks * job->lanes.outer, 1, MOST_BLOCKS), dim3(WARP, WARPS),
-                       0, stream>>>(*job, groups);
+    return tn_cuda_launch_early(columns<T, EACH>,
+                                tn_cuda_blocks(blocks * job->lanes.outer, 1, MOST_BLOCKS),
+                                dim3(WARP, WARPS), 0, stream, *job, groups);
 }
 
 template <typename T> cudaError_t launch_as(const tn_cuda_reduce_job *job, cudaStream_t stream) {
@@ -140,14 +148,13 @@ template <typename T> cudaError_t launch_as(const tn_cuda_reduce_job *job, cudaS
     const dim3 threads(WARP, WARPS);
     const int64_t outer = job->lanes.outer;
     if (job->lanes.inner != 1 && job->lanes.inner % EACH == 0)
-        launch_columns<T, EACH>(job, stream);
-    else if (job->lanes.inner != 1)
-        launch_columns<T, 1>(job, stream);
-    else if (job->lanes.count <= LONGEST_OF_A_WARP)
-        warp_lanes<T><<<tn_cuda_blocks(outer, WARPS, MOST_BLOCKS), threads, 0, stream>>>(*job);
-    else
-        block_lanes<T><<<tn_cuda_blocks(outer, 1, MOST_BLOCKS), threads, 0, stream>>>(*job);
-    return cudaGetLastError();
+        return launch_columns<T, EACH>(job, stream);
+    if (job->lanes.inner != 1) return launch_columns<T, 1>(job, stream);
+    if (job->lanes.count <= LONGEST_OF_A_WARP)
+        return tn_cuda_launch_early(warp_lanes<T>, tn_cuda_blocks(outer, WARPS, MOST_BLOCKS),
+                                    threads, 0, stream, *job);
+    return tn_cuda_launch_early(block_lanes<T>, tn_cuda_blocks(outer, 1, MOST_BLOCKS), threads, 0,
+                                stream, *job);
 }
 
 } // namespace
