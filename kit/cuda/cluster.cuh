@@ -70,16 +70,6 @@ static __device__ __forceinline__ uint32_t tn_cuda_cluster_address(uint32_t addr
     return theirs;
 }
 
-/* 16 bytes of another block's shared memory. */
-static __device__ __forceinline__ float4 tn_cuda_cluster_load(uint32_t address) {
-    float4 value;
-    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
-                 : "r"(address)
-                 : "memory");
-    return value;
-}
-
 /* 16 bytes to another block, whose barrier counts them; both are addresses there. */
 static __device__ __forceinline__ void tn_cuda_cluster_push(uint32_t to, float4 value,
                                                             uint32_t barrier) {

@@ -16,11 +16,19 @@ __global__ void __launch_bounds__(THREADS)
     separable_kernel(const __grid_constant__ separable_job s) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     extern __shared__ uint4 shared_memory[];
+    __shared__ uint64_t are_joined;
     char *memory = (char *)shared_memory;
     int *pixels = (int *)(memory + s.at_pixels);
     uint32_t column;
     task at;
     tn_cuda_start_next();
+    const int first = (int)blockIdx.x * s.share; /* of the fours that the block finishes */
+    const int own = max(min(s.pixels * (int)s.by_fours.divisor - first, s.share), 0);
+    if (s.splits > 1) {
+        if (threadIdx.x == 0) tn_cuda_barrier_expect(&are_joined, (uint32_t)(own * s.splits) * 16);
+        __syncwarp();
+        tn_cuda_cluster_arrive();
+    }
     at.channel = (int)blockIdx.x * s.slice;
     at.channels = min(s.slice, s.middle - at.channel);
     at.image = (int)blockIdx.z;
@@ -45,22 +53,22 @@ __global__ void __launch_bounds__(THREADS)
         apply_window<T, STRIDE>(s, at, memory);
         __syncthreads();
     }
-    int index = (int)(blockIdx.x * THREADS + threadIdx.x);
-    output to = find_output(s, at, index);
+    int index = (int)threadIdx.x;
+    output to = find_output(s, at, first + index);
     uint2 residual = load_residual(s, to);
     project<T>(s, at, memory);
-    if (s.splits > 1)
-        tn_cuda_cluster_sync();
-    else
-        __syncthreads();
-    const int count = s.pixels * (int)s.by_fours.divisor, step = s.splits * THREADS;
-    while (index < count) {
-        finish<T>(s, to, residual, memory);
-        index += step;
-        to = find_output(s, at, index);
+    __syncthreads();
+    if (s.splits > 1) {
+        tn_cuda_cluster_wait(); /* the others' barriers are there */
+        share_out(s, memory, &are_joined);
+        tn_cuda_barrier_wait(&are_joined);
+    }
+    while (index < own) {
+        finish<T>(s, to, index, residual, memory);
+        index += THREADS;
+        to = find_output(s, at, first + index);
         residual = load_residual(s, to);
     }
-    if (s.splits > 1) tn_cuda_cluster_sync(); /* the others read this block's sums */
 #endif
 }
 
@@ -87,7 +95,9 @@ int64_t lay_out(separable_job *j) {
     j->at_expand = add(j->has_expand ? round_up(j->slice, COLUMNS) * of_depth : 0);
     j->at_x = add(j->has_expand ? patch * of_depth : 0);
     j->at_e = add(j->has_window ? patch * of_slice : 0);
-    return at > sums ? at : sums;
+    at = at > sums ? at : sums;
+    j->at_joined = add(j->splits > 1 ? j->splits * j->share * 16 : 0); /* comes while others work */
+    return at;
 }
 
 separable_job cut(const tn_cuda_separable *s, const tn_cuda_separable_config *config,
@@ -106,6 +116,8 @@ separable_job cut(const tn_cuda_separable *s, const tn_cuda_separable_config *co
     j.by_width = tn_divider_make((uint32_t)j.width);
     j.by_packs = tn_divider_make((uint32_t)(s->has_expand ? s->depth : j.slice) / 8);
     j.by_fours = tn_divider_make((uint32_t)s->filters / 4);
+    j.share = (j.pixels * (s->filters / 4) + j.splits - 1) / j.splits;
+    j.by_share = tn_divider_make((uint32_t)j.share);
     *out_bytes = lay_out(&j);
     return j;
 }

@@ -3,8 +3,8 @@
  * What a block of a separable convolution does (cuda_separable.h): it loads its slice of the
  * weights before the kernel in front is done, then the pixels of x that its output pixels see, and
  * goes through the three products in shared memory. The last one is of its slice of the channels
- * alone; the blocks of a cluster read each other's sums and finish a part of the pixels each, in
- * the same order always. Private to cuda_separable.cu.
+ * alone; the blocks of a cluster send each other their sums and finish a part of the pixels each,
+ * added up in the same order always. Private to cuda_separable.cu.
  */
 #ifndef TN_LAYERS_CONV_CUDA_CUDA_SEPARABLE_CUH
 #define TN_LAYERS_CONV_CUDA_CUDA_SEPARABLE_CUH
@@ -33,8 +33,10 @@ enum {
 struct separable_job : tn_cuda_separable {
     int32_t height, width, slice, splits; /* of a block's output; channels; blocks that share it */
     int32_t patch_width, patch_pixels, pixels, tiles_x;
-    int32_t at_rows, at_bias, at_project, at_expand, at_pixels, at_x, at_e, at_d, at_sums;
-    tn_divider by_tiles_x, by_patch_width, by_width, by_packs, by_fours;
+    int32_t share; /* fours of the output that a block of the cluster finishes */
+    int32_t at_rows, at_bias, at_project, at_expand, at_pixels, at_x, at_e, at_d, at_sums,
+        at_joined;
+    tn_divider by_tiles_x, by_patch_width, by_width, by_packs, by_fours, by_share;
 };
 
 __host__ __device__ __forceinline__ int round_up(int number, int to) {
@@ -285,27 +287,41 @@ __device__ __forceinline__ uint2 load_residual(const separable_job &s, const out
     return __ldcg((const uint2 *)((const char *)s.residual + at.to * 2));
 }
 
-/* All loads of other blocks' sums are in flight at once. */
-__device__ __forceinline__ float4 add_sums(const separable_job &s, const float *own) {
-    if (s.splits == 1) return *(const float4 *)own;
-    const uint32_t address = tn_cuda_shared_address(own);
-    float4 all[MOST_SPLITS], sum = make_float4(0, 0, 0, 0);
-#pragma unroll
-    for (int i = 0; i < MOST_SPLITS; i++)
-        if (i < s.splits)
-            all[i] = tn_cuda_cluster_load(tn_cuda_cluster_address(address, (uint32_t)i));
-#pragma unroll
-    for (int i = 0; i < MOST_SPLITS; i++)
-        if (i < s.splits)
-            sum.x += all[i].x, sum.y += all[i].y, sum.z += all[i].z, sum.w += all[i].w;
+/* The sums to the blocks that finish them, `barrier` of which counts them. */
+__device__ __forceinline__ void share_out(const separable_job &s, const char *memory,
+                                          const uint64_t *barrier) {
+    const float *sums = (const float *)(memory + s.at_sums);
+    const uint32_t joined = tn_cuda_shared_address(memory + s.at_joined);
+    const int count = s.pixels * (int)s.by_fours.divisor;
+    for (int i = threadIdx.x; i < count; i += THREADS) {
+        uint32_t four, rest;
+        const uint32_t pixel = tn_divide_rest((uint32_t)i, s.by_fours, &four);
+        const uint32_t block = tn_divide_rest((uint32_t)i, s.by_share, &rest);
+        const uint32_t to = blockIdx.x * (uint32_t)s.share + rest;
+        tn_cuda_cluster_push(tn_cuda_cluster_address(joined + to * 16, block),
+                             *(const float4 *)(sums + pixel * sums_pitch(s.filters) + four * 4),
+                             tn_cuda_cluster_address(tn_cuda_shared_address(barrier), block));
+    }
+}
+
+/* `index`: of the fours that the block finishes. */
+__device__ __forceinline__ float4 add_sums(const separable_job &s, const output &at, int index,
+                                           const char *memory) {
+    if (s.splits == 1) return *(const float4 *)((const float *)(memory + s.at_sums) + at.sums);
+    const float4 *from = (const float4 *)(memory + s.at_joined) + index;
+    float4 sum = *from;
+    for (int i = 1; i < s.splits; i++) {
+        const float4 more = from[i * s.share];
+        sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
+    }
     return sum;
 }
 
 template <typename T>
-__device__ __forceinline__ void finish(const separable_job &s, const output &at, uint2 residual,
-                                       const char *memory) {
+__device__ __forceinline__ void finish(const separable_job &s, const output &at, int index,
+                                       uint2 residual, const char *memory) {
     if (at.to < 0) return;
-    const float4 sum = add_sums(s, (const float *)(memory + s.at_sums) + at.sums);
+    const float4 sum = add_sums(s, at, index, memory);
     const float4 bias = *(const float4 *)(memory + s.at_bias + at.filter * 4);
     const float4 more = load_four<T>((const char *)&residual);
     float four[4] = {sum.x + bias.x + more.x, sum.y + bias.y + more.y, sum.z + bias.z + more.z,
