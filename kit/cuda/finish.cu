@@ -11,8 +11,12 @@ template <typename T, int N>
 __device__ __forceinline__ void load(const void *from, uint32_t at, float (&v)[N]) {
     if constexpr (N == 1)
         v[0] = tn_number_load(((const T *)from)[at], 1.0f);
-    else
-        tn_pack_read(tn_pack_load<T, N>((const T *)from + (size_t)at * N), 0, 1.0f, v);
+    else {
+        const tn_pack<T, N> pack = tn_pack_load<T, N>((const T *)from + (size_t)at * N);
+#pragma unroll
+        for (int i = 0; i < N; i += 4)
+            tn_pack_read(pack, i, 1.0f, v + i);
+    }
 }
 template <typename T, int N>
 __device__ __forceinline__ void store(void *to, uint32_t at, const float (&v)[N], float inverse) {
@@ -20,7 +24,9 @@ __device__ __forceinline__ void store(void *to, uint32_t at, const float (&v)[N]
         tn_number_store((T *)to + at, v[0], inverse);
     } else {
         tn_pack<T, N> pack;
-        tn_pack_write(pack, 0, v, inverse);
+#pragma unroll
+        for (int i = 0; i < N; i += 4)
+            tn_pack_write(pack, i, v + i, inverse);
         tn_pack_store((T *)to + (size_t)at * N, pack);
     }
 }
@@ -55,14 +61,18 @@ __global__ void __launch_bounds__(256) finish_kernel(const tn_cuda_finish f, uin
 template <typename S, typename T>
 cudaError_t launch(const tn_cuda_finish *finish, cudaStream_t stream) {
     const int64_t count = finish->outer * finish->channels * finish->inner;
-    const bool is_wide = (finish->inner == 1 ? finish->channels : finish->inner) % 4 == 0;
-    const int64_t packs = is_wide ? count / 4 : count, most = 132 * 16;
+    /* 16 bytes a thread, where these fill the GPU */
+    enum { MOST = sizeof(S) == 2 && sizeof(T) == 2 ? 8 : 4 };
+    const int64_t row = finish->inner == 1 ? finish->channels : finish->inner, most = 132 * 16;
+    const int each = row % MOST == 0 && count >= 1 << 20 ? MOST : row % 4 == 0 ? 4 : 1;
+    const int64_t packs = count / each, blocks = (packs + 255) / 256;
     if (count == 0) return cudaSuccess;
-    if (count > UINT32_MAX - 4 * 256 * most) return cudaErrorInvalidValue;
-    const int64_t blocks = (packs + 255) / 256;
+    if (count > UINT32_MAX - MOST * 256 * most) return cudaErrorInvalidValue;
     const unsigned int grid = (unsigned int)(blocks < most ? blocks : most);
-    return tn_cuda_launch_early(is_wide ? finish_kernel<S, T, 4> : finish_kernel<S, T, 1>, grid,
-                                256, 0, stream, *finish, (uint32_t)packs);
+    return tn_cuda_launch_early(each == MOST ? finish_kernel<S, T, MOST>
+                                : each == 4  ? finish_kernel<S, T, 4>
+                                             : finish_kernel<S, T, 1>,
+                                grid, 256, 0, stream, *finish, (uint32_t)packs);
 }
 
 } // namespace

@@ -52,20 +52,23 @@ static __device__ __forceinline__ float tn_cuda_activate(const tn_cuda_activatio
 
 /* x / 2 * erfc(-x / sqrt(2)) within 2e-5 of its value, for results of 16 or 8 bits: erfc(z) for z
  * >= 0 is t * exp(a polynomial of t - z * z), t = 1 / (1 + z / 2), by W. H. Press et al.,
- * "Numerical recipes in C", 6.2. */
+ * "Numerical recipes in C", 6.2. Here exp is a power of 2: z is times sqrt(log2(e)), the polynomial
+ * times log2(e), and less 1 for the half. */
 static __device__ __forceinline__ float tn_cuda_gelu_short(float x) {
-    const float z = fabsf(x) * 0.70710678118654752f, t = __fdividef(1.0f, 1.0f + 0.5f * z);
-    float power = 0.17087277f;
-    power = fmaf(power, t, -0.82215223f);
-    power = fmaf(power, t, 1.48851587f);
-    power = fmaf(power, t, -1.13520398f);
-    power = fmaf(power, t, 0.27886807f);
-    power = fmaf(power, t, -0.18628806f);
-    power = fmaf(power, t, 0.09678418f);
-    power = fmaf(power, t, 0.37409196f);
-    power = fmaf(power, t, 1.00002368f);
-    power = fmaf(power, t, -1.26551223f);
-    const float tail = 0.5f * t * __expf(fmaf(-z, z, power));
+    const float z = fabsf(x) * 0.8493218f;
+    float t, tail, power = 0.246517298f;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(t) : "f"(fmaf(z, 0.416277306f, 1.0f)));
+    power = fmaf(power, t, -1.18611495f);
+    power = fmaf(power, t, 2.14747446f);
+    power = fmaf(power, t, -1.63775315f);
+    power = fmaf(power, t, 0.402321582f);
+    power = fmaf(power, t, -0.26875686f);
+    power = fmaf(power, t, 0.139630057f);
+    power = fmaf(power, t, 0.539700616f);
+    power = fmaf(power, t, 1.4427292f);
+    power = fmaf(power, t, -2.82574822f);
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(tail) : "f"(fmaf(-z, z, power)));
+    tail *= t;
     const float whole = x < 0 ? tail : 1.0f - tail;
     return whole == 0 ? -0.0f : x * whole; /* -inf too; NaN stays NaN */
 }
