@@ -8,9 +8,11 @@
 #include <tenon/kit/broadcast.h>
 #include "layer_normalization/layer_normalization.h"
 #include "kit/operator/layer.h"
+#include <tenon/kit/known_steps.h>
 #include <tenon/kit/parallel.h>
 #include "layer_normalization/lanes.h"
 #include "layer_normalization/rewrites.h"
+#include <tenon/plugin/normalize.h>
 
 #include <math.h>
 
@@ -267,9 +269,32 @@ static const char *const layer_normalization_cases[] = {
     "| X=f32[1,197,768] Scale=f32[768] B=f32[768]",
 };
 
+/* Along the last axis, by vectors of it. */
+static tn_status layer_normalization_facet(tn_call *call, uint32_t input, const char *name,
+                                           tn_facet *out_facet) {
+    const tn_layer_normalization_params *params = call->params;
+    const tn_tensor *x = call->inputs[X], *b = tn_infer_input(call, B);
+    uint32_t axis = 0;
+    if (input != X || !tn_known_is(name, TN_FACET_NORMALIZE) ||
+        layer_normalization_read(call, &axis) != TN_OK || axis + 1 != x->rank ||
+        !tn_layer_normalization_is_lane(call->inputs[SCALE], x, axis) ||
+        !tn_layer_normalization_is_lane(b, x, axis))
+        return TN_ERROR_UNSUPPORTED;
+    tn_facet_normalize *what = out_facet->what;
+    what->size = sizeof(*what);
+    what->axis = (int32_t)axis;
+    what->epsilon = params->epsilon;
+    out_facet->operand_count = b ? 2 : 1;
+    for (uint32_t i = 0; i < out_facet->operand_count; i++)
+        out_facet->operands[i] = (tn_facet_operand){
+            .input = SCALE + i, .form = TN_OPERAND_VECTOR, .axis = (int32_t)axis};
+    return TN_OK;
+}
+
 TN_OPERATOR(layer_normalization, "", "LayerNormalization", 17,
             "Normalises trailing axes by their mean and variance.",
-            TN_FIELDS(tn_layer_normalization_params, layer_normalization_fields));
+            TN_FIELDS(tn_layer_normalization_params, layer_normalization_fields),
+            .facet = layer_normalization_facet);
 
 static const tn_port rms_normalization_inputs[] = {
     TN_PORT("X", "T:float", 0, "any tensor"),

@@ -3,6 +3,8 @@
 #include "kit/cuda/gemm/product.h"
 #include "mat_mul/cuda_any.h"
 #include "mat_mul/mat_mul.h"
+#include <tenon/plugin/before.h>
+#include <tenon/plugin/normalize.h>
 
 /* The batch as one stride from product to product, where the broadcast is one: B for all, A for
  * all, or both alike. */
@@ -51,7 +53,21 @@ static const char *const half_combinations[] = {"f16, f32 -> f16", "bf16, f32 ->
 TN_CUDA_PRODUCT_KERNELS("MatMul", read_mat_mul, combinations, half_combinations, float_combinations,
                         byte_combinations);
 
+static const tn_kernel gemm_cluster = {
+    TN_KERNEL_BEGIN("cuda", "", "MatMul", "gemm_cluster", 1,
+                    "Few rows times a constant matrix of up to 384 columns, with the product "
+                    "before it and the normalisation behind it, on tensor cores. Limited by "
+                    "latency: the blocks of a cluster share the depth and exchange sums once."),
+    .traits = TN_CUDA_PRODUCT_OWN,
+    .absorbs =
+        "@1 " TN_FACET_MATRIX_PRODUCT ", @1 " TN_FACET_BIAS ", @1 " TN_FACET_ACTIVATION
+        "(" TN_ACTIVATIONS_1_0 "), " TN_FACET_BIAS ", " TN_FACET_RESIDUAL ", " TN_FACET_NORMALIZE,
+    TN_COMBINATIONS(half_combinations),
+    TN_CUDA_PRODUCT_CALLBACKS(cluster, cluster),
+};
+
 extern const tn_kernel *const tn_mat_mul_cuda_kernels[];
 const tn_kernel *const tn_mat_mul_cuda_kernels[] = {
-    TN_CUDA_PRODUCT_KERNEL_LIST, &tn_mat_mul_cuda_any, &tn_mat_mul_integer_cuda_any,
+    TN_CUDA_PRODUCT_KERNEL_LIST,   &gemm_cluster,
+    &tn_mat_mul_cuda_any,          &tn_mat_mul_integer_cuda_any,
     &tn_q_linear_mat_mul_cuda_any, NULL};

@@ -8,6 +8,8 @@
 #include "kit/gemm/product.h"
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/infer.h>
+#include <tenon/kit/known_steps.h>
+#include <tenon/plugin/before.h>
 #include "kit/operator/layer.h"
 
 static tn_status refuse_shapes(tn_call *call) {
@@ -103,6 +105,8 @@ static const tn_port mat_mul_outputs[] = {
 static const char *const mat_mul_cases[] = {
     "| A=f32[1] B=f32[1]",
     "| A=f32[3,5] B=f32[5,4]",
+    "| A=f32[3,19,104] B=f32[104,44]",
+    "| A=f32[37,1200] B=f32[1200,384]",
     "| A=f32[5] B=f32[2,5,4]",
     "| A=f32[2,3,5] B=f32[5]",
     "| A=f32[2,1,3,5] B=f32[4,5,2]",
@@ -123,6 +127,19 @@ static const char *const mat_mul_cases[] = {
     "| A=i32[1,2]{2147483647,2} B=i32[2,1]{3,-2147483648}",
 };
 
+/* Rows by a constant matrix. */
+static tn_status mat_mul_facet(tn_call *call, uint32_t input, const char *name,
+                               tn_facet *out_facet) {
+    if (input != 0 || !tn_known_is(name, TN_FACET_MATRIX_PRODUCT) || call->inputs[0]->rank < 2 ||
+        call->inputs[1]->rank != 2)
+        return TN_ERROR_UNSUPPORTED;
+    *(uint32_t *)out_facet->what = sizeof(uint32_t);
+    out_facet->flags = TN_FACET_RESHAPES;
+    out_facet->operand_count = 1;
+    out_facet->operands[0] = (tn_facet_operand){.input = 1, .form = TN_OPERAND_CONSTANT};
+    return TN_OK;
+}
+
 static tn_status mat_mul_operations(tn_call *call, double *out_operations) {
     const tn_tensor *a = call->inputs[0], *y = call->outputs[0];
     double operations = 2.0 * (double)a->shape[a->rank - 1];
@@ -133,7 +150,7 @@ static tn_status mat_mul_operations(tn_call *call, double *out_operations) {
 }
 
 TN_OPERATOR(mat_mul, "", "MatMul", 1, "Matrix product, batches broadcast.", TN_NO_FIELDS,
-            .operations = mat_mul_operations);
+            .facet = mat_mul_facet, .operations = mat_mul_operations);
 
 static const tn_operator *const mat_mul_operators[] = {
     &mat_mul_1, &tn_mat_mul_integer_10, &tn_q_linear_mat_mul_10, &tn_q_linear_mat_mul_21,

@@ -52,4 +52,8 @@ typedef struct tn_facet_convolution {
     int32_t pad_begin[3], pad_end[3];
 } tn_facet_convolution;
 
+/* y [..., columns] = the matrix product of x [..., depth] with operand 0 [depth, columns]
+ * (CONSTANT). The struct is its size alone, a uint32_t. */
+#define TN_FACET_MATRIX_PRODUCT "tn.matrix_product/1"
+
 #endif

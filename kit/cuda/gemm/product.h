@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matrix products on CUDA for operators that read as one (Gemm, MatMul): what a node means, and the
- * callbacks of four kernels, through cuBLASLt (product_library.cu), and our own for a constant
- * matrix times few rows (product_gemv.cu), times rows on tensor cores (product_tensor.cu) and for
- * 8-bit numbers (product_int8.cu). The operator's folder says how its node reads as a product.
+ * callbacks of five kernels, through cuBLASLt (product_library.cu), and our own for a constant
+ * matrix times few rows (product_gemv.cu), times rows on tensor cores (product_tensor.cu), for two
+ * of them and a normalisation (product_cluster.h; MatMul's) and for 8-bit numbers
+ * (product_int8.cu). The operator's folder says how its node reads as a product.
  */
 #ifndef TN_KIT_CUDA_GEMM_PRODUCT_H
 #define TN_KIT_CUDA_GEMM_PRODUCT_H
@@ -81,9 +82,11 @@ TN_CUDA_PRODUCT_DECLARE(library);
 TN_CUDA_PRODUCT_DECLARE(gemv);
 TN_CUDA_PRODUCT_DECLARE(tensor);
 TN_CUDA_PRODUCT_DECLARE(int8);
+TN_CUDA_PRODUCT_DECLARE(cluster);
 TN_CUDA_PRODUCT_DECLARE_STATE(library);
 TN_CUDA_PRODUCT_DECLARE_STATE(constants); /* gemv's and tensor's; product_constants.h */
 TN_CUDA_PRODUCT_DECLARE_STATE(int8);
+TN_CUDA_PRODUCT_DECLARE_STATE(cluster);
 
 /* `state`: whose prepare, release, open and close. */
 #define TN_CUDA_PRODUCT_CALLBACKS(name, state)                                                     \

@@ -4,6 +4,7 @@
 #include "base/status.h"
 
 #include <tenon/plugin/before.h>
+#include <tenon/plugin/normalize.h>
 
 #include <string.h>
 
@@ -14,11 +15,12 @@ enum { MOST_ABSORBS = 64, MOST_VARIANTS = 64, MOST_NAME = 100, MOST_PORT = 64 };
 static const struct {
     const char *name, *variants;
 } known[] = {
-    {TN_FACET_BIAS, NULL},       {TN_FACET_SCALE, NULL},
-    {TN_FACET_RESIDUAL, NULL},   {TN_FACET_ACTIVATION, TN_ACTIVATIONS_1_0},
-    {TN_FACET_ROW, NULL},        {TN_FACET_EXPRESSION, NULL},
-    {TN_FACET_WINDOW_MAX, NULL}, {TN_FACET_SOFTMAX, NULL},
-    {TN_FACET_CONVERT, NULL},    {TN_FACET_CONVOLUTION, NULL},
+    {TN_FACET_BIAS, NULL},        {TN_FACET_SCALE, NULL},
+    {TN_FACET_RESIDUAL, NULL},    {TN_FACET_ACTIVATION, TN_ACTIVATIONS_1_0},
+    {TN_FACET_ROW, NULL},         {TN_FACET_EXPRESSION, NULL},
+    {TN_FACET_WINDOW_MAX, NULL},  {TN_FACET_SOFTMAX, NULL},
+    {TN_FACET_NORMALIZE, NULL},   {TN_FACET_CONVERT, NULL},
+    {TN_FACET_CONVOLUTION, NULL}, {TN_FACET_MATRIX_PRODUCT, NULL},
 };
 
 typedef struct parser {
