@@ -188,6 +188,7 @@ static tn_status read_loop_or_node(tn_onnx_reader *reader, tn_onnx_scope *scope,
     size_t count = 0;
     TN_TRY(
         tn_error_in(tn_onnx_loop_invariants(reader, node, &node, &count, &behind), .node = name));
+    TN_TRY(tn_error_in(tn_onnx_loop_count(reader, scope, name, node, &node), .node = name));
     TN_TRY(read_operator_node(reader, scope, node, name));
     return count > 0 ? tn_onnx_nodes_read(reader, scope, count, behind) : TN_OK;
 }

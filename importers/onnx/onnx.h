@@ -115,14 +115,17 @@ tn_status tn_onnx_zip_map_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
 tn_status tn_onnx_hand_on(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node,
                           const char *name, bool *out_is_done);
 
-/* --- loop.c --- */
+/* --- loop/ --- */
 /* A Loop without what its body returns as it came, which the body then reads from the graph around
  * it, and the nodes to read behind it, which give the names of the loop's outputs to the tensors
  * that went in; all other nodes are `node` itself, with none. */
 tn_status tn_onnx_loop_invariants(tn_onnx_reader *reader, const tn_onnx_node *node,
                                   const tn_onnx_node **out_node, size_t *out_count,
                                   tn_onnx_node ***out_behind);
-
+/* A Loop whose condition is that counters have not reached their ends, with their number of
+ * iterations as its limit, for which nodes are added; all other nodes are `node` itself. */
+tn_status tn_onnx_loop_count(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
+                             const tn_onnx_node *node, const tn_onnx_node **out_node);
 /* Output `index` of a body: put into an optional where the file says that the input which it is
  * carried to is one, and the output is none. */
 tn_status tn_onnx_optional_put(tn_onnx_reader *reader, const tn_onnx_graph *graph, size_t index,

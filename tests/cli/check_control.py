@@ -6,6 +6,7 @@ onnxruntime by kernels and by references; and bodies that are wrong.
 Usage: check_control.py TENON. Needs NumPy, onnx and onnxruntime.
 """
 
+import functools
 import json
 import os
 import subprocess
@@ -195,6 +196,38 @@ def without_a_count():
     return model(graph("g", [node("Loop", " c v", "y ys", body=body)], [info("c", B), info("v", F)], [("y", F), ("ys", F, "n")]))
 
 
+def counted(form="less", extents=("n", 2, 8, 8)):
+    """A counter ends the loop, as converters write it: compared after it was raised or before, by other relations, with other conditions
+    beside it, or the iteration's own number. What is stacked goes through a convolution."""
+    condition = {
+        "less": [node("Less", "k_out steps", "go_out")],
+        "before": [node("Identity", "k", "k1"), node("Less", "k1 steps", "go_out")],
+        "greater": [node("Greater", "steps k_out", "less"), node("Cast", "less", "go_out", to=B)],
+        "or_equal": [node("LessOrEqual", "k_out steps", "go_out")],
+        "number": [node("Add", "one64 i", "i1"), node("Less", "i1 steps64", "go_out")],
+        "both": [node("Add", "k_out one", "k2"), node("GreaterOrEqual", "steps k2", "a"), node("Less", "i six", "b"), node("And", "b go", "c"),
+                 node("And", "a c", "go_out")],
+        "data": [node("Less", "k_out steps", "a"), node("ReduceMax", "v_out", "top", keepdims=0), node("Less", "top much", "b"),
+                 node("And", "a b", "go_out")],
+        "by_two": [node("Add", "k_out one", "k2"), node("Less", "k2 steps", "go_out")],
+        "other": [node("Less", "h steps", "go_out")],
+    }[form]
+    step = "k2" if form == "by_two" else "k_out"
+    body = graph("body", [node("Add", "k one", "k_out"), node("Sub", "h one", "h_out"), node("Mul", "v half", "v_out"), *condition],
+                 [info("i", I), info("go", B), info("k", TensorProto.INT32), info("h", TensorProto.INT32), info("v", F, None)],
+                 [("go_out", B), (step, TensorProto.INT32), ("h_out", TensorProto.INT32), ("v_out", F, None), ("v_out", F, None)],
+                 [("one", scalar(1, np.int32)), ("half", scalar(0.5, np.float32)), ("one64", i64(1)), ("six", i64(6))])
+    return model(graph("g", [node("Shape", "x", "s"), node("Gather", "s zero", "steps64", axis=0), node("Cast", "steps64", "steps", to=TensorProto.INT32),
+                             node("Gather", "x zero", "v0", axis=0), node("Less", "first steps", "go"),
+                             node("Loop", "most go first steps v0", "k h v rows", body=body), node("Conv", "rows w", "y", pads=[1, 1, 1, 1])],
+                       [info("x", F, *extents)], [("k", TensorProto.INT32), ("y", F, "m", 3, 8, 8), ("v", F, 2, 8, 8)],
+                       [("zero", scalar(0)), ("first", scalar(0, np.int32)), ("most", scalar(2**63 - 1)), ("much", scalar(1, np.float32)),
+                        ("w", np.linspace(-1, 1, 54, dtype=np.float32).reshape(3, 2, 3, 3))]))
+
+
+COUNTED = ("less", "before", "greater", "or_equal", "number", "both")  # the others end by data, or by other steps than 1
+
+
 def stacks_of_data():
     """What is stacked has a shape that only the data knows."""
     body = graph("body", [node("ReduceSum", "x", "sum", keepdims=0), node("Greater", "sum zero", "c"),
@@ -277,6 +310,8 @@ CASES = [
     (windows, *({"x": random(5), "n": scalar(n)} for n in (1, 3, 4))),
     (without_a_count, {"c": flag(True), "v": scalar(3, np.float32)}, {"c": flag(False), "v": scalar(3, np.float32)},
      {"c": flag(True), "v": scalar(-100, np.float32)}),
+    *((functools.partial(counted, form), *({"x": random(n, 2, 8, 8)} for n in (5, 1, 2, 11))) for form in (*COUNTED, "data", "by_two")),
+    (functools.partial(counted, "other"), {"x": random(5, 2, 8, 8)}),
     (stacks_of_data, {"x": np.abs(random(6)), "n": scalar(3)}, {"x": -np.abs(random(6)), "n": scalar(2)}),
     (fixed_behind_counted, {"x": random(1, 2, 8, 8)}, {"x": 100 * random(1, 2, 8, 8)}),
     (loop_in_loop, *({"x": random(3), "n": scalar(n)} for n in (3, 0))),
@@ -325,6 +360,14 @@ class Checker(ProgramChecks):
         onnx.save(fixed_behind_counted(), self.path("m.onnx"))
         done = self.call("build", "m.onnx", "-o", "m.plan", "-v")
         self.report("a convolution behind a loop", done.returncode == 0 and "reference" not in done.stdout, done.stdout + done.stderr)
+
+        for form in (*COUNTED, "data"):
+            onnx.save(counted(form, (5, 2, 8, 8)), self.path("m.onnx"))
+            done = self.call("build", "m.onnx", "-o", "m.plan", "--report", "m.json")
+            with open(self.path("m.json")) as file:
+                found = [n["outputs"][3]["shape"] for n in json.load(file)["nodes"] if n["op"] == "Loop"]
+            expected = None if form == "data" else [6 if form in ("before", "or_equal") else 5, 2, 8, 8]
+            self.report(f"what a counted loop stacks, {form}", found == [expected], f"{found} {done.stderr}")
 
     def inlined(self):
         """A branch that is chosen by constants is built as the nodes around it."""
@@ -474,7 +517,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tenon-control.") as folder:
         checker = Checker(os.path.abspath(sys.argv[1]), folder)
         for make, *cases in CASES:
-            checker.network(make.__name__, make(), cases)
+            checker.network(getattr(make, "__name__", f"counted, {make.args[0]}" if hasattr(make, "args") else ""), make(), cases)
         for name, make in check_bodies.NETWORKS.items():
             conditions = (True,) if name == "conditional_loop" else (True, False)  # onnxruntime stacks nothing in another shape
             checker.network(f"bodies, {name}", make(), [check_bodies.values_of(make(), c) for c in conditions])
