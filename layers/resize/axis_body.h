@@ -22,9 +22,12 @@ TN_RESIZE_FUNCTION double tn_resize_axis_wanted_extent(const tn_resize_axis *axi
     return (double)axis->input * axis->scale_numerator / axis->scale_denominator;
 }
 
-/* `x` output elements in input elements. */
+/* `x` output elements in input elements. A scale like 1.6 is 1.60000002 as a float, by which output
+ * 8 would lie slightly before input 5: as a float it is 5, as those who wrote the network saw it.
+ */
 TN_RESIZE_FUNCTION double tn_resize_axis_unscale(const tn_resize_axis *axis, double x) {
-    return x * axis->scale_denominator / axis->scale_numerator;
+    const double exact = x * axis->scale_denominator / axis->scale_numerator;
+    return axis->is_float ? (double)(float)exact : exact;
 }
 
 TN_RESIZE_FUNCTION double tn_resize_axis_crop_position(const tn_resize_axis *axis, double x) {

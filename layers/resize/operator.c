@@ -77,6 +77,9 @@ static const char *const resize_10_cases[] = {
         " | X=f32[1,2,5,7] sizes=i64[4]{1,2,9,3}",                                                 \
         "nearest_mode=ceil coordinate_transformation_mode=asymmetric"                              \
         " | X=i8[2,1,5,7] sizes=i64[4]{2,1,8,3}",                                                  \
+        "nearest_mode=floor coordinate_transformation_mode=asymmetric"                             \
+        " | X=f32[7]{0,1,2,3,4,5,6} scales=f32[1]{1.6} | Y=f32[11]{0,0,1,1,2,3,3,4,5,5,6}",        \
+        "| X=f32[1,1,1,6]{0,1,2,3,4,5} scales=f32[4]{1,1,1,0.7} | Y=f32[1,1,1,4]{0,2,3,4}",        \
         "mode=linear | X=f32[1,3,9,11] sizes=i64[4]{1,3,17,5}",                                    \
         "mode=linear coordinate_transformation_mode=align_corners"                                 \
         " | X=f64[2,3,4,5] scales=f32[4]{1,1,2,3}",                                                \

@@ -101,6 +101,7 @@ static tn_status read_scales(tn_call *call, const tn_tensor *scales, const resiz
         axis->output = (int64_t)extent;
         axis->scale_numerator = (double)scale;
         axis->scale_denominator = 1;
+        axis->is_float = plan->mode == TN_RESIZE_NEAREST && scale != floorf(scale);
     }
     return TN_OK;
 }

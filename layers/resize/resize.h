@@ -62,6 +62,7 @@ typedef struct tn_resize_axis {
     int64_t first_tap;   /* where they begin, relative to the element left of the position */
     double filter_scale; /* 1, or the scale where antialiasing widens the filter */
     bool is_identity;    /* output i is input i */
+    bool is_float;       /* positions are rounded to 32-bit floats; see axis_body.h */
 } tn_resize_axis;
 
 typedef struct tn_resize_plan {
