@@ -2,6 +2,7 @@
 /* A node that one primitive does: made for the shapes of a context, then run; see dnnl.h. */
 #include "onednn/dnnl.h"
 #include "kit/operator/kernel_memory.h"
+#include <tenon/kit/infer.h>
 #include <tenon/kit/strided.h>
 
 enum { X = 0 };
@@ -34,6 +35,12 @@ static bool are_images_apart(const tn_tensor *tensor) {
 static int64_t parts_of(const tn_call *call) {
     const tn_tensor *x = call->inputs[X];
     return are_images_apart(x) || are_images_apart(call->outputs[0]) ? x->shape[0] : 1;
+}
+
+/* A batch of none, in a network for any: oneDNN describes no such tensors. */
+static bool is_empty(const tn_call *call) {
+    const tn_tensor *y = call->outputs[0];
+    return tn_infer_product(y->shape, 0, y->rank) == 0;
 }
 
 /* The arguments in the order in which tn_dnnl_node_run gives their addresses. */
@@ -74,6 +81,8 @@ tn_status tn_dnnl_node_reshape(tn_call *call, bool has_weights, const tn_tensor 
     tn_dnnl_primitive *primitive = &context->primitive;
     const int64_t *shape = call->inputs[X]->shape, parts = parts_of(call);
     dnnl_primitive_desc_t desc;
+    call->workspace_bytes = 0;
+    if (is_empty(call)) return TN_OK;
     if (!primitive->primitive || primitive->parts != parts ||
         memcmp(context->shape, shape, sizeof(context->shape)) != 0) {
         tn_dnnl_primitive_destroy(primitive);
@@ -105,6 +114,7 @@ tn_status tn_dnnl_node_run(tn_call *call, const void *weights, const tn_tensor *
     tn_dnnl_address addresses[TN_DNNL_ARGUMENTS] = {address_of(call->inputs[X]),
                                                     address_of(call->outputs[0])};
     uint32_t count = 2;
+    if (is_empty(call)) return TN_OK;
     if (weights) addresses[count++] = (tn_dnnl_address){(void *)(uintptr_t)weights, 0};
     if (bias) addresses[count++] = (tn_dnnl_address){bias->data, 0};
     if (added || call->operand_count)

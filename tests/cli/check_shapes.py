@@ -108,6 +108,22 @@ def main(tenon, folder):
             [{"a": [3, 4], "b": [3, 4]}, {"a": [3, 4], "b": [1, 4]}, {"a": [1, 4], "b": [3, 4]}])
 
 
+def no_images(tenon, folder):
+    """Each kernel of a convolution in a network for any batch has nothing to do for a batch of 0."""
+    for op, filters, shape in (("Conv", (8, 16, 3, 3), (0, 8, 6, 6)), ("ConvTranspose", (16, 8, 3, 3), (0, 8, 10, 10))):
+        model, plan = f"{folder}/none.onnx", f"{folder}/none.plan"
+        nodes = [helper.make_node(op, ["x", "w", "b"], ["c"], "n"), helper.make_node("Relu", ["c"], ["y"])]
+        save(model, nodes, {"x": ["n", 16, 8, 8]}, {"w": np.ones(filters), "b": np.ones(8)})
+        call(tenon, "build", model, "-o", plan, "--no-timing", "--report", f"{folder}/report.json")
+        with open(f"{folder}/report.json") as file:
+            kernels = {c["kernel"] for node in json.load(file)["nodes"] for c in node.get("candidates", ())}
+        check(f"{op} has kernels", kernels, kernels)
+        for kernel in sorted(kernels):
+            if call(tenon, "build", model, "-o", plan, "--no-timing", "--pin", f"n={kernel}").returncode == 0:
+                found = run(tenon, folder, plan, {"x": np.ones((0, 16, 8, 8), np.float32)})
+                check(f"{op} by {kernel} of no images", isinstance(found, np.ndarray) and found.shape == shape, found)
+
+
 def sized(tenon, folder, stub):
     """y = Concat(kept, kept), where NonMaxSuppression is the processor's, and Relu before it and Concat behind it the device's."""
     values = [helper.make_tensor_value_info("boxes", FLOAT, [1, 5, 4]), helper.make_tensor_value_info("scores", FLOAT, [1, 1, 5])]
@@ -146,6 +162,7 @@ def sized(tenon, folder, stub):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
         main(os.path.abspath(sys.argv[1]), temporary)
+        no_images(os.path.abspath(sys.argv[1]), temporary)
         if len(sys.argv) > 2:
             sized(os.path.abspath(sys.argv[1]), temporary, os.path.abspath(sys.argv[2]))
     print(f"{passed} passed, {failed} failed")
