@@ -9,8 +9,9 @@ static tn_status constant_of_shape_infer(tn_call *call) {
     uint32_t rank = 0;
     if (params->value && (tn_element_count(params->value) != 1 || !params->value->data))
         return call->host->fail(call, TN_ERROR_ARGUMENT, "field 'value' must have one element");
-    TN_TRY(tn_infer_integers(call, 0, TN_MAX_RANK, shape, &rank));
+    /* first: asked for types alone, nobody has the value */
     tn_infer_set_type(call, 0, params->value ? params->value->type : TN_F32);
+    TN_TRY(tn_infer_integers(call, 0, TN_MAX_RANK, shape, &rank));
     return tn_infer_set_shape(call, 0, rank, shape);
 }
 

@@ -5,7 +5,7 @@
  */
 #include "base/status.h"
 #include "graph/body.h"
-#include "graph/infer.h"
+#include "graph/infer_private.h"
 #include "plugin/outputs.h"
 #include "plugin/sequences/kinds.h"
 
@@ -103,7 +103,7 @@ static void record(tn_graph_body *body, const body_inputs *inputs) {
 }
 
 static tn_status write_shape(const tn_graph *graph, size_t index, const tn_inferred_tensor *known,
-                             tn_tensor *output) {
+                             bool is_bound, tn_tensor *output) {
     const bool may_be_open = output->rank == TN_RANK_UNKNOWN;
     output->type = known->storage.tensor.type;
     output->kind = known->storage.tensor.kind;
@@ -118,17 +118,11 @@ static tn_status write_shape(const tn_graph *graph, size_t index, const tn_infer
                        graph->output_names[index]);
     output->rank = known->storage.shape.rank;
     for (uint32_t axis = 0; axis < output->rank; axis++)
-        output->shape[axis] = known->is_guess || (known->unbounded >> axis & 1)
+        output->shape[axis] = is_bound || known->is_guess || (known->unbounded >> axis & 1)
                                   ? TN_UNBOUNDED
                                   : known->storage.shape.extents[axis];
     if (known->is_rank_guess) output->rank |= TN_RANK_OPEN;
     return TN_OK;
-}
-
-static bool reads(const tn_graph_node *node, const bool *is_marked) {
-    for (uint32_t i = 0; i < node->input_count; i++)
-        if (node->inputs[i] != TN_NO_TENSOR && is_marked[node->inputs[i]]) return true;
-    return false;
 }
 
 /* What follows from values that the caller does not have, though they decide shapes, is known to a
@@ -149,7 +143,7 @@ static tn_status open_values(const tn_graph *graph, const body_inputs *inputs, t
     }
     for (size_t n = 0; n < graph->node_count; n++) {
         const tn_graph_node *node = &graph->nodes[n];
-        if (node->is_dead || !reads(node, is_marked)) continue;
+        if (node->is_dead || !tn_infer_reads(node, is_marked)) continue;
         after[n] = true;
         hosts[n] = false;
         for (uint32_t i = 0; i < node->output_count; i++)
@@ -168,19 +162,22 @@ static tn_status infer_body(const tn_call *call, tn_graph_body *body, tn_arena *
     tn_inference_plan plan;
     tn_inference inference;
     body_inputs inputs;
+    const bool *is_bound;
     TN_TRY(make_inputs(arena, graph->input_count, &inputs));
     TN_TRY(read_inputs(call, body, given, &inputs));
     if (body->is_recording) (scope->is_types_only ? record_types : record)(body, &inputs);
     TN_TRY(tn_inference_plan_create(graph, arena, &plan));
     plan.is_types_only = scope->is_types_only;
     if (!plan.is_types_only) TN_TRY(open_values(graph, &inputs, arena, &plan));
+    TN_TRY(tn_inference_find_bounds(graph, &plan, arena, &is_bound));
     TN_TRY(tn_inference_init(&inference, graph, &plan));
     inference.input_types = inputs.types;
     inference.questions = scope->questions;
     tn_status status = tn_inference_run(&inference, inputs.shapes, inputs.values);
     for (size_t i = 0; i < graph->output_count && status == TN_OK; i++)
         if (outputs && outputs[i])
-            status = write_shape(graph, i, &inference.tensors[graph->outputs[i]], outputs[i]);
+            status = write_shape(graph, i, &inference.tensors[graph->outputs[i]],
+                                 is_bound[graph->outputs[i]], outputs[i]);
     tn_inference_deinit(&inference);
     return status;
 }

@@ -20,9 +20,17 @@ static void mark_tensor(value_marker *marker, tn_tensor_id id) {
     marker->queue[marker->count++] = id;
 }
 
-static void mark_needed(value_marker *marker, const tn_graph_node *node) {
-    for (uint32_t i = 0; i < node->input_count; i++)
-        if (tn_graph_needs_value(node, i)) mark_tensor(marker, node->inputs[i]);
+/* What a body captured whose shape a run decides has no value before it, and what of the body's
+ * shapes follows from it is found by the run, too. `is_open` by tensor; null: of none. */
+static void mark_needed(value_marker *marker, const tn_graph_node *node, const bool *is_open) {
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const tn_port *port = tn_graph_input_port(node->entry->op, i);
+        if (!tn_graph_needs_value(node, i)) continue;
+        if (is_open && node->inputs[i] != TN_NO_TENSOR && is_open[node->inputs[i]] &&
+            !(port->flags & TN_PORT_VALUE_NEEDED))
+            continue;
+        mark_tensor(marker, node->inputs[i]);
+    }
 }
 
 static void mark_read(value_marker *marker, const tn_graph_node *node) {
@@ -110,20 +118,29 @@ static bool find_free(const tn_graph *graph, const value_knowledge *known) {
     return is_any;
 }
 
-/* Of a sorted graph one round finds all; of others the rounds are bounded, and then no value is
- * known. */
+/* Of a sorted graph one round finds all; of others the rounds are bounded. */
+enum { MOST_ROUNDS = 16 };
+
+/* The array is the caller's to free; answers the rounds that it took. */
+static tn_status find_all_open(const tn_graph *graph, bool **out_is_open, int *out_rounds) {
+    bool *is_open = tn_allocate_zero(graph->allocator, graph->tensor_count + 1, sizeof(bool));
+    if (!is_open) return tn_fail_memory("finding values that decide shapes");
+    for (size_t t = 0; t < graph->tensor_count; t++)
+        is_open[t] = graph->tensors[t].kind != 0;
+    *out_rounds = 0;
+    while (*out_rounds < MOST_ROUNDS && find_open(graph, is_open))
+        ++*out_rounds;
+    *out_is_open = is_open;
+    return TN_OK;
+}
+
+/* After too many rounds no value is known. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): written through the knowledge */
 static tn_status find_all_free(const tn_graph *graph, bool *is_free) {
-    enum { ROUNDS = 16 };
-    int round = 0;
+    int round;
     value_knowledge known = {.is_free = is_free};
-    known.is_open = tn_allocate_zero(graph->allocator, graph->tensor_count + 1, sizeof(bool));
-    if (!known.is_open) return tn_fail_memory("finding values that decide shapes");
-    for (size_t t = 0; t < graph->tensor_count; t++)
-        known.is_open[t] = graph->tensors[t].kind != 0;
-    while (round < ROUNDS && find_open(graph, known.is_open))
-        round++;
-    while (round < ROUNDS && find_free(graph, &known))
+    TN_TRY(find_all_open(graph, &known.is_open, &round));
+    while (round < MOST_ROUNDS && find_free(graph, &known))
         round++;
     tn_deallocate(graph->allocator, known.is_open);
     return TN_OK;
@@ -168,13 +185,24 @@ static void follow(value_marker *marker, bool *nodes) {
     tn_deallocate(graph->allocator, marker->queue);
 }
 
+static bool has_bodies(const tn_graph *graph) {
+    for (size_t n = 0; n < graph->node_count; n++)
+        if (!graph->nodes[n].is_dead && tn_graph_node_has_bodies(&graph->nodes[n])) return true;
+    return false;
+}
+
 /* NOLINTNEXTLINE(readability-non-const-parameter): written through the marker */
 tn_status tn_graph_mark_values(const tn_graph *graph, bool *tensors, bool *nodes) {
     value_marker marker;
-    TN_TRY(start(&marker, graph, tensors));
-    for (size_t n = 0; n < graph->node_count; n++)
-        if (!graph->nodes[n].is_dead) mark_needed(&marker, &graph->nodes[n]);
-    const tn_status status = mark_wanted(&marker);
+    bool *is_open = NULL;
+    int rounds;
+    if (has_bodies(graph)) TN_TRY(find_all_open(graph, &is_open, &rounds));
+    tn_status status = start(&marker, graph, tensors);
+    for (size_t n = 0; status == TN_OK && n < graph->node_count; n++)
+        if (!graph->nodes[n].is_dead) mark_needed(&marker, &graph->nodes[n], is_open);
+    tn_deallocate(graph->allocator, is_open);
+    if (status != TN_OK) return status;
+    status = mark_wanted(&marker);
     follow(&marker, nodes);
     return status;
 }

@@ -31,6 +31,11 @@ typedef struct tn_inference_plan {
 tn_status tn_inference_plan_create(const tn_graph *graph, tn_arena *arena,
                                    tn_inference_plan *out_plan);
 
+/* By tensor: what inference finds of its extents are bounds, since a run sizes it, or what it
+ * follows from. The array is in `arena`. */
+tn_status tn_inference_find_bounds(const tn_graph *graph, const tn_inference_plan *plan,
+                                   tn_arena *arena, const bool **out_bounds);
+
 /* The state of one inference: an entry a tensor. The value (storage.tensor.data) is host memory
  * (linear) or null: constants' data, values given for inputs (copied), and what host nodes
  * computed. */

@@ -5,7 +5,7 @@
  * size.
  */
 #include "base/status.h"
-#include "graph/infer.h"
+#include "graph/infer_private.h"
 #include "plugin/sequences/kinds.h"
 
 typedef struct plan_arrays {
@@ -13,9 +13,9 @@ typedef struct plan_arrays {
     bool *is_bound; /* by tensor: its shape is a bound */
 } plan_arrays;
 
-static bool reads_bound(const tn_graph_node *node, const bool *is_bound) {
+bool tn_infer_reads(const tn_graph_node *node, const bool *is_marked) {
     for (uint32_t i = 0; i < node->input_count; i++)
-        if (node->inputs[i] != TN_NO_TENSOR && is_bound[node->inputs[i]]) return true;
+        if (node->inputs[i] != TN_NO_TENSOR && is_marked[node->inputs[i]]) return true;
     return false;
 }
 
@@ -27,7 +27,7 @@ static bool mark_after_run(const tn_graph *graph, plan_arrays *arrays) {
     for (size_t n = 0; n < graph->node_count; n++) {
         const tn_graph_node *node = &graph->nodes[n];
         if (node->is_dead) continue;
-        bool is_after = reads_bound(node, arrays->is_bound);
+        bool is_after = tn_infer_reads(node, arrays->is_bound);
         arrays->is_after_run[n] = is_after;
         for (uint32_t i = 0; i < node->output_count; i++) {
             if (node->outputs[i] == TN_NO_TENSOR) continue;
@@ -77,5 +77,23 @@ tn_status tn_inference_plan_create(const tn_graph *graph, tn_arena *arena,
                                     .is_value_input = arrays.is_value_input,
                                     .is_sized_by_run = is_sized_by_run,
                                     .is_after_run = arrays.is_after_run};
+    return TN_OK;
+}
+
+tn_status tn_inference_find_bounds(const tn_graph *graph, const tn_inference_plan *plan,
+                                   tn_arena *arena, const bool **out_bounds) {
+    bool *is_bound = tn_arena_allocate(arena, graph->tensor_count + 1, sizeof(bool));
+    if (!is_bound) return tn_fail_memory("planning the inference of shapes");
+    for (size_t n = 0; plan->is_sized_by_run && n < graph->node_count; n++) {
+        const tn_graph_node *node = &graph->nodes[n];
+        if (node->is_dead) continue;
+        const bool is_after = tn_infer_reads(node, is_bound);
+        const bool is_exact = (node->entry->op->traits & TN_OPERATOR_EXACT) != 0;
+        for (uint32_t i = 0; i < node->output_count; i++)
+            if (node->outputs[i] != TN_NO_TENSOR)
+                is_bound[node->outputs[i]] = is_after || (!is_exact && !plan->is_host_node[n] &&
+                                                          tn_graph_output_is_sized(node, i));
+    }
+    *out_bounds = is_bound;
     return TN_OK;
 }

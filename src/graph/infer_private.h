@@ -86,6 +86,10 @@ bool tn_infer_memo_recall(tn_infer_memo *memo, const tn_graph_node *node,
 /* The answer to what was not recalled. */
 void tn_infer_memo_note(tn_infer_memo *memo, const tn_graph_node *node, tn_tensor *const *outputs);
 
+/* --- infer_plan.c --- */
+/* Whether an input of the node is one of the tensors that are marked. */
+bool tn_infer_reads(const tn_graph_node *node, const bool *is_marked);
+
 /* --- infer.c --- */
 /* Lays out the inputs; the shape rule sees values where its ports need them, the reference all but
  * those of which only the shape is read. Answers false when an input is not known. */

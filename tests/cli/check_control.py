@@ -22,6 +22,7 @@ import check_bodies
 from check_bodies import B, F, I, branches, graph, info, node
 from checks import ProgramChecks
 
+ONE = numpy_helper.from_array(np.float32([1]), "one")
 FORCED = "If=reference,Loop=reference,Scan=reference"
 
 
@@ -228,6 +229,40 @@ def counted(form="less", extents=("n", 2, 8, 8)):
 COUNTED = ("less", "before", "greater", "or_equal", "number", "both")  # the others end by data, or by other steps than 1
 
 
+def bounded_branches():
+    """What each branch finds has the same bound, and another size."""
+    found = node("If", "c", "r", then_branch=graph("then", [node("NonZero", "x", "t")], [], [("t", I, None)]),
+                 else_branch=graph("else", [node("Sub", "x one", "d"), node("NonZero", "d", "e")], [], [("e", I, None)]))
+    return model(graph("g", [found, node("Abs", "r", "y")], [info("x", F, 2, 3), info("c", B)], [("y", I, None)], [("one", scalar(1, np.float32))]))
+
+
+def bounded_iterations():
+    """What is carried and what is stacked are parts of bounded size."""
+    body = graph("body", [node("Compress", "v keep", "w", axis=0), node("Compress", "x keep", "s", axis=0), node("Identity", "go", "go_out")],
+                 [info("i", I), info("go", B), info("v", F, None)], [("go_out", B), ("w", F, None), ("s", F, None)],
+                 [("keep", np.array([True, False, True]))])
+    return model(graph("g", [node("Loop", "n  x", "v s", body=body)], [info("x", F, 3), info("n", I)], [("v", F, None), ("s", F, None)]))
+
+
+def pasted():
+    """Masks are pasted into an image, as torchvision's detectors do: the boxes, which the data finds, decide shapes in the loop's body, and
+    a filled tensor before them has a type where nobody knows its shape."""
+    body = graph("body", [node("Gather", "boxes i", "box", axis=0), node("Split", "box", "from size", axis=0), node("ConstantOfShape", "size", "ones", value=ONE),
+                          node("Sub", "limit from", "rest"), node("Sub", "rest size", "behind"), node("Concat", "from behind", "pads", axis=0),
+                          node("Pad", "ones pads", "mask"), node("Unsqueeze", "mask first", "row"), node("Concat", "v row", "w", axis=0),
+                          node("Identity", "go", "go_out")],
+                 [info("i", I), info("go", B), info("v", F, None)], [("go_out", B), ("w", F, None)])
+    return model(graph("g", [node("Conv", "x k", "h", pads=[1, 1, 1, 1]), node("Shape", "h", "hs"), node("ConstantOfShape", "hs", "low"),
+                             node("ReduceMax", "h", "top", keepdims=0), node("Greater", "top high", "c"),
+                             branches("c", [node("Sub", "h low", "t")], [node("Add", "low h", "e")], "f"), node("Greater", "f low", "found"), node("NonZero", "found", "at"), node("Transpose", "at", "rows", perm=[1, 0]),
+                             node("Slice", "rows two four axis", "corners"), node("Add", "corners one", "sizes"), node("Min", "sizes three", "small"),
+                             node("Concat", "corners small", "boxes", axis=1), node("Shape", "boxes", "bs"), node("Gather", "bs zero", "n", axis=0),
+                             node("Loop", "n  none", "y", body=body)],
+                       [info("x", F, 1, 1, "h", 5)], [("y", F, "n", 9, 9)],
+                       [("k", np.float32([[[[0, 0, 0], [0, 1, 0], [0, 0, 0]]]])), ("two", i64(2)), ("four", i64(4)), ("axis", i64(1)), ("one", i64(1)),
+                        ("three", i64(3)), ("zero", scalar(0)), ("high", scalar(1, np.float32)), ("none", np.zeros((0, 9, 9), np.float32)), ("limit", i64(9, 9)), ("first", i64(0))]))
+
+
 def stacks_of_data():
     """What is stacked has a shape that only the data knows."""
     body = graph("body", [node("ReduceSum", "x", "sum", keepdims=0), node("Greater", "sum zero", "c"),
@@ -312,6 +347,9 @@ CASES = [
      {"c": flag(True), "v": scalar(-100, np.float32)}),
     *((functools.partial(counted, form), *({"x": random(n, 2, 8, 8)} for n in (5, 1, 2, 11))) for form in (*COUNTED, "data", "by_two")),
     (functools.partial(counted, "other"), {"x": random(5, 2, 8, 8)}),
+    (bounded_branches, *({"x": np.float32([[1, 0, 2], [0, 0, 0]]), "c": flag(c)} for c in (True, False))),
+    (bounded_iterations, *({"x": random(3), "n": scalar(n)} for n in (1, 0))),
+    (pasted, *({"x": 0.2 * abs(x) - 0.15} for x in (random(1, 1, 5, 5), random(1, 1, 3, 5)))),
     (stacks_of_data, {"x": np.abs(random(6)), "n": scalar(3)}, {"x": -np.abs(random(6)), "n": scalar(2)}),
     (fixed_behind_counted, {"x": random(1, 2, 8, 8)}, {"x": 100 * random(1, 2, 8, 8)}),
     (loop_in_loop, *({"x": random(3), "n": scalar(n)} for n in (3, 0))),
