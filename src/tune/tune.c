@@ -19,7 +19,8 @@
 
 #include <math.h>
 
-enum { MOST_KEPT = 64 }; /* of a race's runs, the quickest */
+/* Of a race's runs, the quickest: more than the policy's share of the most runs. */
+enum { MOST_KEPT = 64 };
 
 /* A network that runs to be timed. */
 typedef struct network {
@@ -134,13 +135,13 @@ static double read_runs(const network *opened) {
     return sum / count;
 }
 
-/* What it takes, and its steps. The least times of many steps are luck in part, and
- * do not have what lies between steps: the more steps, the less their sum says. That part is
- * shared by the steps where enough whole runs are known. */
+/* What it takes, and its steps. The least times of many steps are luck in part, and do not have
+ * what lies between steps: the more steps, the less their sum says. That part is shared by the
+ * steps where enough whole runs are known. */
 static double read_time(const network *opened, double *out_step_ns) {
-    const double whole = read_runs(opened), sum = out_step_ns ? read_steps(opened, out_step_ns) : 0;
     if (!out_step_ns) return opened->quickest_ns[0];
     const uint32_t steps = tn_context_profile_count(opened->context);
+    const double whole = read_runs(opened), sum = read_steps(opened, out_step_ns);
     for (uint32_t entry = 0; entry < steps; entry++)
         out_step_ns[tn_context_profile_step(opened->context, entry)] +=
             fmax(whole - sum, 0) / steps;

@@ -58,15 +58,15 @@ const struct tn_timing_policy tn_timing_policy = {
     .trial_ns = 300e6,
     .trial_runs = 60,
     .trial_most_runs = 400,
+    .trial_tolerance = 0.01,
     /* Of the runs of a race: the mean of these is what a network takes, where they are so many at
      * least. On two threads that are each disturbed half of the time a quarter is not. */
     .trial_quickest_share = 0.125,
     .trial_least_quickest = 3,
-    .trial_tolerance = 0.01,
     /* By how much a network has to be faster than the best before. */
     .trial_gain = 0.003,
     /* Of the cost of a candidate that did not run in a network yet, over one that did; where that
-     * gives no new network, its powers up to this one. */
+     * gives no new network, its powers by chance, for each candidate one, up to this one. */
     .trial_eagerness = 0.93,
     .trial_eagerness_powers = 8,
     /* At least, at most, tolerance, enough_ns, prune_after, pruned_factor. 10 ms are many runs of
@@ -96,7 +96,7 @@ const struct tn_timing_policy tn_timing_policy = {
     /* Of a sample: waiting for a core that is part of any run, for a thread that slept is woken. */
     .wait_share = 0.02,
     /* From this pace on a sample is disturbed. Turbo clocks differ by less, halves of a core by
-       more. */
+     * more. */
     .slow_pace = 1.25,
     /* In which two samples agree of what is left off. */
     .prune_tolerance = 0.03,

@@ -66,9 +66,10 @@ struct tn_timing_policy {
     double trials_share, device_trials_share;
     double trial_ns;
     uint32_t trial_runs, trial_most_runs;
+    double trial_tolerance;
     double trial_quickest_share;
     uint32_t trial_least_quickest;
-    double trial_tolerance, trial_gain, trial_eagerness;
+    double trial_gain, trial_eagerness;
     uint32_t trial_eagerness_powers;
     tn_timing_bounds alone, alone_on_device, beside;
     double conversion_enough_ns;

@@ -293,18 +293,16 @@ class Starts(Folder):
         """While modules are imported Python's own handlers end it; from then on it ends by itself, whether it loads, begins to listen or serves."""
         for number, delay in enumerate(np.linspace(0.3, 3, 10)):
             wanted = (signal.SIGINT, signal.SIGTERM)[number % 2]
-            with tempfile.TemporaryFile("w+") as log:
-                ports = [f"--{kind}-port={port}" for kind, port in zip(("http", "grpc", "metrics"), free_ports(3))]
-                process = subprocess.Popen([sys.executable, "-m", "tenon.serve", f"net={self.net}", *ports], stdout=log, stderr=log,
-                                           env={**os.environ, "PYTHONPATH": PACKAGE})
-                time.sleep(delay)
-                process.send_signal(wanted)
-                try:
-                    code = process.wait(40)
-                finally:
-                    process.kill()
-                log.seek(0)
-                text = log.read()
+            server = Server(f"net={self.net}")
+            time.sleep(delay)
+            server.process.send_signal(wanted)
+            try:
+                code = server.process.wait(40)
+            finally:
+                server.process.kill()
+                server.grpc.close()
+            text = server.text()
+            server.log.close()
             if "loaded" in text:
                 self.assertEqual(code, 0, text)
                 self.assertNotIn("Traceback", text)
