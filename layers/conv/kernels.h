@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conv's kernels on the processor, one a level: direct_kernel.c, int8_kernel.c, depthwise.c; and
- * the convolutions of integers, which are in integer/.
+ * Conv's kernels on the processor, one a level: direct_kernel.c, int8_kernel.c, depthwise.c,
+ * winograd/; and the convolutions of integers, which are in integer/.
  */
 #ifndef TN_LAYERS_CONV_KERNELS_H
 #define TN_LAYERS_CONV_KERNELS_H
@@ -18,6 +18,7 @@ extern const tn_kernel tn_conv_integer_baseline, tn_conv_integer_avx2, tn_conv_i
     tn_q_linear_conv_baseline, tn_q_linear_conv_avx2, tn_q_linear_conv_avx512vnni;
 
 #if defined(__x86_64__)
+extern const tn_kernel tn_conv_winograd_avx2, tn_conv_winograd_avx512; /* winograd/ */
 /* integer/tiles.c */
 extern const tn_kernel tn_q_linear_conv_tiles_amx, tn_q_linear_conv_add_tiles_amx,
     tn_q_linear_conv_tiles_avx512vnni, tn_q_linear_conv_add_tiles_avx512vnni;

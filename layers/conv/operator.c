@@ -117,6 +117,11 @@ static const char *const conv_cases[] = {
     "pads=[1,1,1,1] | X=f32[1,32,2,33] W=f32[24,32,3,3] B=f32[24]",
     "pads=[5,1,4,1] | X=f32[2,8,1,21] W=f32[9,8,3,3] B=f32[9]",
     "pads=[4,2,7,2] strides=[2,1] dilations=[3,2] | X=f32[1,8,5,19] W=f32[9,8,3,3] B=f32[9]",
+    /* tiles that are not whole, channels and filters that are not, more tiles than a block has */
+    "pads=[1,1,1,1] | X=f32[2,20,13,18] W=f32[27,20,3,3] B=f32[27]",
+    "pads=[2,0,1,3] | X=f32[3,3,9,7] W=f32[40,3,3,3]",
+    "| X=f32[1,70,6,31] W=f32[5,70,3,3] B=f32[5]",
+    "pads=[1,1,1,1] | X=f32[1,40,14,14] W=f32[72,40,3,3] B=f32[72]",
 };
 
 /* Each output takes a filter's taps, each a multiplication and an addition. */
@@ -150,6 +155,8 @@ TN_WIDENED_KERNELS(widened, tn_conv_direct, "Conv", TN_KERNEL_ANY_SHAPE, halves)
 
 static const tn_kernel *const conv_kernels[] = {
 #if defined(__x86_64__)
+    &tn_conv_winograd_avx512,
+    &tn_conv_winograd_avx2,
     &tn_q_linear_conv_tiles_amx,
     &tn_q_linear_conv_add_tiles_amx,
     &tn_q_linear_conv_tiles_avx512vnni,
