@@ -121,7 +121,7 @@ static const char *const conv_cases[] = {
     "pads=[1,1,1,1] | X=f32[2,20,13,18] W=f32[27,20,3,3] B=f32[27]",
     "pads=[2,0,1,3] | X=f32[3,3,9,7] W=f32[40,3,3,3]",
     "| X=f32[1,70,6,31] W=f32[5,70,3,3] B=f32[5]",
-    "pads=[1,1,1,1] | X=f32[1,40,14,14] W=f32[72,40,3,3] B=f32[72]",
+    "pads=[1,1,1,1] | X=f32[1,24,14,14] W=f32[72,24,3,3] B=f32[72]",
 };
 
 /* Each output takes a filter's taps, each a multiplication and an addition. */

@@ -16,15 +16,16 @@ enum {
     ELEMENTS = TN_WINOGRAD_ELEMENTS
 };
 
-/* A tile's place, and where its corner is. */
-typedef struct tile_place {
+/* A tile by its image, and the row and column of its corner in the output. */
+typedef struct tile_position {
     int64_t image, row, column;
-} tile_place;
+} tile_position;
 
-static tile_place place_of(const tn_winograd_context *context, int64_t tile) {
+static tile_position position_of(const tn_winograd_context *context, int64_t tile) {
     const int64_t in_image = tile % (context->down * context->across);
-    return (tile_place){tile / (context->down * context->across),
-                        in_image / context->across * OUTPUTS, in_image % context->across * OUTPUTS};
+    return (tile_position){tile / (context->down * context->across),
+                           in_image / context->across * OUTPUTS,
+                           in_image % context->across * OUTPUTS};
 }
 
 /* What a tile at an edge sees of a block of channels, zeros where there is nothing. */
@@ -47,11 +48,11 @@ static void transform_tile(const tn_winograd_run *run, int64_t tile, float *v, f
     const tn_conv_geometry *g = &context->geometry;
     const tn_winograd_level *level = run->state->level;
     const int64_t lanes = level->lanes, plane = g->in_height * g->in_width * lanes;
-    const tile_place place = place_of(context, tile);
-    const int64_t top = place.row - g->pad_top, left = place.column - g->pad_left;
+    const tile_position position = position_of(context, tile);
+    const int64_t top = position.row - g->pad_top, left = position.column - g->pad_left;
     const bool is_inside =
         top >= 0 && left >= 0 && top + POINTS <= g->in_height && left + POINTS <= g->in_width;
-    const float *x = run->x + place.image * (context->channels / lanes) * plane;
+    const float *x = run->x + position.image * (context->channels / lanes) * plane;
     for (int64_t c = 0; c < context->channels; c += lanes, x += plane) {
         if (!is_inside) copy_edge(g, x, lanes, top, left, edge);
         level->transform(is_inside ? x + (top * g->in_width + left) * lanes : edge,
@@ -68,11 +69,11 @@ static void store_tile(const tn_winograd_run *run, int64_t tile, int64_t begin, 
     const tn_conv_geometry *g = &context->geometry;
     const int64_t lanes = state->level->lanes, panel = TN_WINOGRAD_VECTORS * lanes,
                   blocks = tn_divide_up(g->filters, lanes);
-    const tile_place place = place_of(context, tile);
+    const tile_position position = position_of(context, tile);
     tn_winograd_output output = {.element_floats = context->sums_floats,
                                  .row_floats = g->out_width * lanes,
-                                 .height = g->out_height - place.row,
-                                 .width = g->out_width - place.column,
+                                 .height = g->out_height - position.row,
+                                 .width = g->out_width - position.column,
                                  .activation = state->epilogue.activation,
                                  .alpha = state->epilogue.alpha,
                                  .beta = state->epilogue.beta};
@@ -80,8 +81,8 @@ static void store_tile(const tn_winograd_run *run, int64_t tile, int64_t begin, 
     if (output.width > OUTPUTS) output.width = OUTPUTS;
     for (int64_t f = begin * panel; f < end * panel && f < g->filters; f += lanes) {
         const int64_t at =
-            (((place.image * blocks + f / lanes) * g->out_height + place.row) * g->out_width +
-             place.column) *
+            (((position.image * blocks + f / lanes) * g->out_height + position.row) * g->out_width +
+             position.column) *
             lanes;
         output.sums = sums + f - begin * panel;
         output.bias = run->bias + f;

@@ -35,7 +35,7 @@ typedef struct tn_winograd_output {
     int64_t element_floats; /* from an element to the next one */
     const float *bias;      /* a vector */
     float *y;               /* its corner */
-    const float *residual;  /* the same place of another tensor; null: none */
+    const float *residual;  /* the same elements of another tensor; null: none */
     int64_t row_floats;     /* of y and residual */
     int64_t height, width;  /* that y has of it, up to 4 */
     int64_t filters;        /* that there are from here on; lanes behind them are zeros in y */
