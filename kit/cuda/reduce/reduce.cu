@@ -13,7 +13,7 @@
 
 namespace {
 
-enum { WARP = 32, WARPS = 8, LONGEST_OF_A_WARP = 2048 };
+enum { WARP = 32, WARPS = 8, LONGEST_OF_A_WARP = 2048, AHEAD = 8 };
 const int64_t MOST_BLOCKS = 1 << 20;
 
 __device__ __forceinline__ float begin(uint32_t kind) {
@@ -93,6 +93,36 @@ __global__ void __launch_bounds__(WARP *WARPS)
     }
 }
 
+/* One more element of each of a pack's lanes; `kind` is known where sums are taken. */
+template <typename T>
+__device__ __forceinline__ void take_pack(uint32_t kind, float scale, const tn_pack<T> &pack,
+                                          float (&result)[tn_pack<T>::count]) {
+#pragma unroll
+    for (int k = 0; k + 3 < tn_pack<T>::count; k += 4) {
+        float v[4];
+        tn_pack_read(pack, k, scale, v);
+#pragma unroll
+        for (int n = 0; n < 4; n++)
+            result[k + n] = take(kind, result[k + n], v[n]);
+    }
+}
+
+/* Of elements i, i + WARPS and so on, AHEAD of them are loaded before the first one is added: one
+ * trip to memory for the planes at the end of most networks. */
+template <typename T>
+__device__ __forceinline__ void add_packs(const T *from, int64_t i, int64_t count, int64_t inner,
+                                          float scale, float (&result)[tn_pack<T>::count]) {
+    for (; i < count; i += WARPS * AHEAD) {
+        tn_pack<T> packs[AHEAD];
+#pragma unroll
+        for (int a = 0; a < AHEAD; a++)
+            if (i + a * WARPS < count) packs[a] = tn_pack_load(from + (i + a * WARPS) * inner);
+#pragma unroll
+        for (int a = 0; a < AHEAD; a++)
+            if (i + a * WARPS < count) take_pack<T>(TN_REDUCE_SUM, scale, packs[a], result);
+    }
+}
+
 template <typename T, int EACH>
 __global__ void __launch_bounds__(WARP *WARPS)
     columns(const __grid_constant__ tn_cuda_reduce_job job, int64_t groups) {
@@ -106,20 +136,17 @@ __global__ void __launch_bounds__(WARP *WARPS)
         float result[EACH];
         for (int k = 0; k < EACH; k++)
             result[k] = begin(job.kind);
-        for (int64_t i = threadIdx.y; is_there && i < job.lanes.count; i += WARPS) {
-            const T *at = (const T *)job.x + (outer * job.lanes.count + i) * inner + group * EACH;
-            if (EACH == 1) {
-                result[0] = take(job.kind, result[0], tn_number_load(*at, job.x_scale));
-                continue;
-            }
-            const tn_pack<T> pack = tn_pack_load(at);
-#pragma unroll
-            for (int k = 0; k + 3 < EACH; k += 4) {
-                float v[4];
-                tn_pack_read(pack, k, job.x_scale, v);
-                for (int n = 0; n < 4; n++)
-                    result[k + n] = take(job.kind, result[k + n], v[n]);
-            }
+        const T *from = (const T *)job.x + outer * job.lanes.count * inner + group * EACH;
+        const int64_t count = is_there ? job.lanes.count : 0;
+        int64_t i = threadIdx.y;
+        if constexpr (EACH == 1) {
+            for (; i < count; i += WARPS)
+                result[0] = take(job.kind, result[0], tn_number_load(from[i * inner], job.x_scale));
+        } else if (job.kind == TN_REDUCE_SUM) {
+            add_packs<T>(from, i, count, inner, job.x_scale, result);
+        } else {
+            for (; i < count; i += WARPS)
+                take_pack<T>(job.kind, job.x_scale, tn_pack_load(from + i * inner), result);
         }
         for (int k = 0; k < EACH; k++)
             shared[threadIdx.y][k][threadIdx.x] = result[k];
