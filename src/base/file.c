@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -155,11 +157,14 @@ static tn_status create_beside(tn_arena *arena, const char *path, const char **o
     return fail_io("create a file beside", path);
 }
 
+/* A link stays, and what it names is replaced. */
 static tn_status write_beside(tn_arena *arena, const char *path, size_t count,
                               const tn_file_part *parts) {
     struct stat info;
+    char target[PATH_MAX];
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return tn_fail(TN_ERROR_IO, "cannot write '%s': it is not a regular file", path);
+    if (realpath(path, target)) path = target;
     const char *beside = NULL;
     int descriptor = -1;
     TN_TRY(create_beside(arena, path, &beside, &descriptor));

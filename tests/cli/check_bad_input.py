@@ -180,6 +180,28 @@ def check_full_disk(checks):
     checks.refused("no such folder", FAULT, ["nowhere"], "build", LENET, "-o", "nowhere/a.plan", *LENET_SHAPE)
 
 
+def check_what_is_there(checks):
+    """What is written over: a link stays one, and what is no regular file, as /dev/null is not, is written and not replaced."""
+    run = ("run", LENET, "--input", DIGITS, "--print")
+    for name, arguments in (("y.npy", (*run, "--output")), ("p.html", ("inspect", LENET, "--html")), ("c.json", ("plugin", "check", LENET, "--json"))):
+        link, target, pipe = checks.path(f"link-{name}"), checks.path(f"target-{name}"), checks.path(f"pipe-{name}")
+        with open(target, "w", encoding="ascii") as file:
+            file.write("old")
+        os.symlink(target, link)
+        os.mkfifo(pipe)
+        checks.program(*arguments, link)
+        checks.say(os.path.islink(link) and os.path.getsize(target) > 3, f"{arguments[0]} writes what a link names")
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        checks.program(*arguments, pipe)
+        checks.say(not os.path.isfile(pipe) and len(os.read(reader, 16)) == 16, f"{arguments[0]} writes to a pipe")
+        os.close(reader)
+    link, plan = checks.path("link.plan"), checks.path("target.plan")
+    open(plan, "wb").close()
+    os.symlink(plan, link)
+    checks.accepted("a build to a link", "build", LENET, *LENET_SHAPE, "--no-timing", "-o", link)
+    checks.say(os.path.islink(link) and os.path.getsize(plan) > 0, "a plan is written where a link leads")
+
+
 def main():
     if len(sys.argv) != 3:
         print(__doc__, file=sys.stderr)
@@ -187,7 +209,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="tenon-bad-input.")
     try:
         checks = Checks(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), folder)
-        for check in (check_usage, check_models, check_runs, check_plans, check_plugins, check_full_disk):
+        for check in (check_usage, check_models, check_runs, check_plans, check_plugins, check_full_disk, check_what_is_there):
             check(checks)
     finally:
         shutil.rmtree(folder)

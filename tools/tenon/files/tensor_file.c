@@ -5,6 +5,7 @@
 #include "foreign_file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -121,29 +122,45 @@ bool whole_file_read(const char *path, unsigned char **out_data, size_t *out_byt
     return is_read;
 }
 
+static bool write_all(FILE *file, const void *head, size_t head_bytes, const void *data,
+                      size_t bytes) {
+    return (!head_bytes || fwrite(head, 1, head_bytes, file) == head_bytes) &&
+           (!bytes || fwrite(data, 1, bytes, file) == bytes) && fflush(file) == 0;
+}
+
 static bool write_stream(const void *head, size_t head_bytes, const void *data, size_t bytes) {
-    if ((!head_bytes || fwrite(head, 1, head_bytes, stdout) == head_bytes) &&
-        (!bytes || fwrite(data, 1, bytes, stdout) == bytes) && fflush(stdout) == 0)
-        return true;
+    if (write_all(stdout, head, head_bytes, data, bytes)) return true;
     return cli_fault("cannot write to stdout: %s", strerror(errno)), false;
+}
+
+/* Where the file is, by PATH_MAX characters; false: what is there is no regular file. */
+static bool find_target(const char *path, char *target) {
+    struct stat info;
+    if (!realpath(path, target)) { /* not there yet */
+        snprintf(target, PATH_MAX, "%s", path);
+        return true;
+    }
+    return stat(path, &info) != 0 || S_ISREG(info.st_mode);
 }
 
 bool whole_file_write(const char *path, const void *head, size_t head_bytes, const void *data,
                       size_t bytes) {
-    char beside[4096];
+    char beside[PATH_MAX + 32], target[PATH_MAX];
     if (tensor_file_is_stream(path)) return write_stream(head, head_bytes, data, bytes);
-    if ((size_t)snprintf(beside, sizeof(beside), "%s.%ld.part", path, (long)getpid()) >=
-        sizeof(beside))
-        return cli_fault("the path '%s' is too long", path), false;
-    FILE *file = fopen(beside, "wbx");
-    if (!file) return cli_fault("cannot create '%s': %s", beside, strerror(errno)), false;
-    bool is_written = (!head_bytes || fwrite(head, 1, head_bytes, file) == head_bytes) &&
-                      (!bytes || fwrite(data, 1, bytes, file) == bytes) && fflush(file) == 0;
+    if (strlen(path) >= sizeof(target)) return cli_fault("the path '%s' is too long", path), false;
+    const bool is_replaced = find_target(path, target);
+    snprintf(beside, sizeof(beside), is_replaced ? "%s.%ld.part" : "%s", target, (long)getpid());
+    FILE *file = fopen(beside, is_replaced ? "wbx" : "wb");
+    if (!file)
+        return cli_fault("cannot %s '%s': %s", is_replaced ? "create" : "write", beside,
+                         strerror(errno)),
+               false;
+    bool is_written = write_all(file, head, head_bytes, data, bytes);
     int reason = errno;
     is_written = fclose(file) == 0 && is_written;
-    if (is_written && rename(beside, path) == 0) return true;
+    if (is_written && (!is_replaced || rename(beside, target) == 0)) return true;
     reason = is_written ? errno : reason;
-    unlink(beside);
+    if (is_replaced) unlink(beside);
     return cli_fault("cannot write '%s': %s", path, strerror(reason)), false;
 }
 

@@ -50,7 +50,8 @@ bool image_write(const char *path, const cli_options *options, const tn_tensor *
 /* Whether a path stands for stdin or stdout. */
 bool tensor_file_is_stream(const char *path);
 /* Whole files, or stdin and stdout as "-"; `*out_data` is freed by the caller. Written beside and
- * renamed into place. */
+ * renamed into place; where a link leads there, the link stays, and what is no regular file, like
+ * /dev/null, is written itself. */
 bool whole_file_read(const char *path, unsigned char **out_data, size_t *out_bytes);
 bool whole_file_write(const char *path, const void *head, size_t head_bytes, const void *data,
                       size_t bytes);

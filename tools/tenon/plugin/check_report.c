@@ -2,6 +2,7 @@
 /* What a check found, in three forms; see check_report.h. */
 #include "check_report.h"
 #include "cli/cli.h"
+#include "files/tensor_file.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -145,23 +146,18 @@ void check_report_table(const check_results *results, const char *library) {
 }
 
 /* ----------------------------------------------------------------------------------------------
- * files: written beside, and renamed */
+ * files: in memory until they are whole */
 
-static FILE *open_beside(const char *path, char *beside, size_t bytes) {
-    if (strcmp(path, "-") == 0) return stdout;
-    snprintf(beside, bytes, "%s.XXXXXX", path);
-    const int file = mkstemp(beside);
-    return file < 0 ? NULL : fdopen(file, "w");
-}
-
-static int close_beside(FILE *file, const char *path, const char *beside) {
-    if (file == stdout)
-        return fflush(file) == 0 ? EXIT_DONE : cli_fault("cannot write the results");
-    const bool is_written = !ferror(file);
-    if (fclose(file) == 0 && is_written && rename(beside, path) == 0) return EXIT_DONE;
-    const int error = errno;
-    unlink(beside);
-    return cli_fault("cannot write '%s': %s", path, strerror(error));
+static int write_text(FILE *file, const char *path, char *const *text, const size_t *bytes) {
+    const bool is_whole = !ferror(file);
+    const bool is_written = fclose(file) == 0 && is_whole;
+    int code = EXIT_DONE;
+    if (!is_written)
+        code = cli_fault("no memory for the results");
+    else if (!whole_file_write(path, NULL, 0, *text, *bytes))
+        code = EXIT_FAULT;
+    free(*text);
+    return code;
 }
 
 static void write_json_text(FILE *file, const char *text) {
@@ -184,9 +180,10 @@ static void write_member(FILE *file, const char *name, const char *text) {
 }
 
 int check_report_json(const check_results *results, const char *library, const char *path) {
-    char beside[4096];
-    FILE *file = open_beside(path, beside, sizeof(beside));
-    if (!file) return cli_fault("cannot write '%s': %s", path, strerror(errno));
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file) return cli_fault("no memory for the results");
     fprintf(file, "{\"library\": ");
     write_json_text(file, library);
     fprintf(file, ", \"passed\": %zu, \"failed\": %zu, \"skipped\": %zu, \"results\": [",
@@ -208,7 +205,7 @@ int check_report_json(const check_results *results, const char *library, const c
         fputc('}', file);
     }
     fprintf(file, "\n]}\n");
-    return close_beside(file, path, beside);
+    return write_text(file, path, &text, &bytes);
 }
 
 static void write_xml_text(FILE *file, const char *text) {
@@ -222,9 +219,10 @@ static void write_xml_text(FILE *file, const char *text) {
 }
 
 int check_report_junit(const check_results *results, const char *library, const char *path) {
-    char beside[4096];
-    FILE *file = open_beside(path, beside, sizeof(beside));
-    if (!file) return cli_fault("cannot write '%s': %s", path, strerror(errno));
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file) return cli_fault("no memory for the results");
     fprintf(file, "<?xml version=\"1.0\"?>\n<testsuite name=\"");
     write_xml_text(file, library);
     fprintf(file, "\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n", results->count,
@@ -251,5 +249,5 @@ int check_report_junit(const check_results *results, const char *library, const 
         fprintf(file, "</testcase>\n");
     }
     fprintf(file, "</testsuite>\n");
-    return close_beside(file, path, beside);
+    return write_text(file, path, &text, &bytes);
 }
