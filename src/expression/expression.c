@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading and computing expressions; see expression.h. A reader of one token ahead, with one
- * function for each level of binding, as in C's grammar (ISO/IEC 9899:2011, 6.5).
+ * Reading expressions; see expression.h. A reader of one token ahead, with one function for each
+ * level of binding, as in C's grammar (ISO/IEC 9899:2011, 6.5).
  */
-#include "src/expression/expression_integer.h"
+#include "src/expression/expression.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -17,86 +17,6 @@ typedef struct expression_reader {
     char *why;
     size_t why_bytes;
 } expression_reader;
-
-/* ----------------------------------------------------------------------------------------------
- * functions */
-
-static double sigmoid(double x) {
-    return 1 / (1 + exp(-x));
-}
-
-static double softplus(double x) {
-    return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
-}
-
-static double sign(double x) {
-    return x > 0 ? 1 : x < 0 ? -1 : x;
-}
-
-/* NaN where one of both is, which C's functions take for a missing value. */
-static double smaller(double a, double b) {
-    return isnan(a) || a < b ? a : b;
-}
-static double larger(double a, double b) {
-    return isnan(a) || a > b ? a : b;
-}
-
-/* The remainder with the divisor's sign. */
-static double floor_mod(double a, double b) {
-    const double rest = fmod(a, b);
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-static const tn_expression_function functions[] = {
-    {"exp", 1, exp, NULL},
-    {"expm1", 1, expm1, NULL},
-    {"log", 1, log, NULL},
-    {"log1p", 1, log1p, NULL},
-    {"sqrt", 1, sqrt, NULL},
-    {"erf", 1, erf, NULL},
-    {"erfc", 1, erfc, NULL},
-    {"pow", 2, NULL, pow},
-    {"sin", 1, sin, NULL},
-    {"cos", 1, cos, NULL},
-    {"tan", 1, tan, NULL},
-    {"asin", 1, asin, NULL},
-    {"acos", 1, acos, NULL},
-    {"atan", 1, atan, NULL},
-    {"sinh", 1, sinh, NULL},
-    {"cosh", 1, cosh, NULL},
-    {"tanh", 1, tanh, NULL},
-    {"asinh", 1, asinh, NULL},
-    {"acosh", 1, acosh, NULL},
-    {"atanh", 1, atanh, NULL},
-    {"floor", 1, floor, NULL},
-    {"ceil", 1, ceil, NULL},
-    {"rint", 1, rint, NULL},
-    {"fabs", 1, fabs, NULL},
-    {"fmin", 2, NULL, fmin},
-    {"fmax", 2, NULL, fmax},
-    {"fmod", 2, NULL, fmod},
-    {"mod", 2, NULL, floor_mod},
-    {"min", 2, NULL, smaller},
-    {"max", 2, NULL, larger},
-    {"sign", 1, sign, NULL},
-    {"sigmoid", 1, sigmoid, NULL},
-    {"softplus", 1, softplus, NULL},
-    {"bitand", 2, NULL, tn_expression_bitand},
-    {"bitor", 2, NULL, tn_expression_bitor},
-    {"bitxor", 2, NULL, tn_expression_bitxor},
-    {"bitnot", 1, tn_expression_bitnot, NULL},
-    {"shift_left", 2, NULL, tn_expression_shift_left},
-    {"shift_right", 2, NULL, tn_expression_shift_right},
-};
-enum { FUNCTION_COUNT = sizeof(functions) / sizeof(functions[0]) };
-
-const tn_expression_function *tn_expression_function_of(uint32_t function) {
-    return function < FUNCTION_COUNT ? &functions[function] : NULL;
-}
-
-const char *tn_expression_function_name(uint32_t function) {
-    return function < FUNCTION_COUNT ? functions[function].name : "";
-}
 
 /* ----------------------------------------------------------------------------------------------
  * tokens */
@@ -213,15 +133,16 @@ static bool read_number(expression_reader *reader, uint32_t *out_step) {
 static bool read_arguments(expression_reader *reader, uint32_t function, uint32_t *out_step) {
     tn_expression_step step = {.kind = TN_EXPRESSION_CALL,
                                .function = function,
-                               .operand_count = functions[function].operand_count};
+                               .operand_count = tn_expression_function_of(function)->operand_count};
     for (uint32_t i = 0; i < step.operand_count; i++) {
         if (i > 0 && !take_token(reader, ","))
             return fail(reader, "expected ',' and a second argument of %s",
-                        functions[function].name);
+                        tn_expression_function_name(function));
         if (!read_choice(reader, &step.operands[i])) return false;
     }
     if (!take_token(reader, ")"))
-        return fail(reader, "expected ')' after the arguments of %s", functions[function].name);
+        return fail(reader, "expected ')' after the arguments of %s",
+                    tn_expression_function_name(function));
     return add_step(reader, &step, out_step);
 }
 
@@ -234,8 +155,9 @@ static bool read_name(expression_reader *reader, uint32_t *out_step) {
     while (*after == ' ')
         after++;
     if (*after == '(') {
-        for (uint32_t i = 0; i < FUNCTION_COUNT; i++) {
-            if (strlen(functions[i].name) != length || memcmp(functions[i].name, name, length) != 0)
+        const tn_expression_function *function;
+        for (uint32_t i = 0; (function = tn_expression_function_of(i)) != NULL; i++) {
+            if (strlen(function->name) != length || memcmp(function->name, name, length) != 0)
                 continue;
             reader->at = after;
             return take_token(reader, "(") && read_arguments(reader, i, out_step);

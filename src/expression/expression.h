@@ -5,12 +5,13 @@
  * third party's: what is not of the language is refused with its column, and nesting and length are
  * bounded. Names are only looked up by those who use it.
  */
-#ifndef TN_KIT_EXPRESSION_EXPRESSION_H
-#define TN_KIT_EXPRESSION_EXPRESSION_H
+#ifndef TN_EXPRESSION_EXPRESSION_H
+#define TN_EXPRESSION_EXPRESSION_H
+
+#include "src/expression/expression_functions.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,6 +57,13 @@ typedef struct tn_expression {
     tn_expression_step steps[TN_EXPRESSION_MOST_STEPS];
 } tn_expression;
 
+/* One element of a step; of integers in the text it is `whole`. */
+typedef union tn_expression_value {
+    double real;
+    int64_t whole;
+    uint64_t natural;
+} tn_expression_value;
+
 /* Reads the text, which must outlive what is read. False: it is no such expression, and
  * `out_why` (of `why_bytes`, may be null) says what was expected and where. */
 bool tn_expression_read(const char *text, tn_expression *out_expression, char *out_why,
@@ -63,16 +71,6 @@ bool tn_expression_read(const char *text, tn_expression *out_expression, char *o
 
 /* Whether a step is this name. */
 bool tn_expression_is_name(const tn_expression *expression, uint32_t step, const char *name);
-
-/* A function of the language: one of C's library by its name there, or one of its own. */
-typedef struct tn_expression_function {
-    const char *name;
-    uint32_t operand_count;
-    double (*one)(double); /* with one operand; else null */
-    double (*two)(double, double);
-} tn_expression_function;
-const tn_expression_function *tn_expression_function_of(uint32_t function); /* null: none */
-const char *tn_expression_function_name(uint32_t function);
 
 static inline bool tn_expression_is_truth(tn_expression_kind kind) {
     return kind >= TN_EXPRESSION_NOT;

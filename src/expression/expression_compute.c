@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computing expressions; see expression_compute.h. The arithmetic of integers is in
  * expression_integer.c. */
+#include "src/expression/expression_compute.h"
 #include "src/expression/expression_integer.h"
 
 #include <math.h>

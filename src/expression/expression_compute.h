@@ -28,13 +28,6 @@ typedef enum tn_expression_domain {
     TN_EXPRESSION_LITERAL /* integers in the text, truths: of the other operand's arithmetic */
 } tn_expression_domain;
 
-/* One element of a step; LITERAL uses `whole`. */
-typedef union tn_expression_value {
-    double real;
-    int64_t whole;
-    uint64_t natural;
-} tn_expression_value;
-
 /* Fills in the domains of all steps from those of the names; answers the last step's. */
 tn_expression_domain tn_expression_domains(const tn_expression *expression,
                                            tn_expression_domain *inout_domains);

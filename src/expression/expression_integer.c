@@ -59,50 +59,15 @@ uint64_t tn_expression_power(value x, value exponent, bool is_signed, bool is_ex
 /* ----------------------------------------------------------------------------------------------
  * bits */
 
-/* By a negative number of bits, or by all of them: what the sign alone leaves. */
-static uint64_t shift_left(uint64_t a, uint64_t b) {
-    return b < 64 ? a << b : 0;
-}
-static int64_t shift_right(int64_t a, uint64_t b) {
-    const uint64_t sign = a < 0 ? UINT64_MAX : 0;
-    return (int64_t)(b < 64 ? (((uint64_t)a ^ sign) >> b) ^ sign : sign);
-}
-static uint64_t shift_right_natural(uint64_t a, uint64_t b) {
-    return b < 64 ? a >> b : 0;
-}
-
-static int64_t whole_of(double x) {
-    if (!(x >= -0x1p63)) return INT64_MIN;
-    return x < 0x1p63 ? (int64_t)x : INT64_MAX;
-}
-double tn_expression_bitand(double a, double b) {
-    return (double)(whole_of(a) & whole_of(b));
-}
-double tn_expression_bitor(double a, double b) {
-    return (double)(whole_of(a) | whole_of(b));
-}
-double tn_expression_bitxor(double a, double b) {
-    return (double)(whole_of(a) ^ whole_of(b));
-}
-double tn_expression_bitnot(double a) {
-    return (double)~whole_of(a);
-}
-double tn_expression_shift_left(double a, double b) {
-    return (double)(int64_t)shift_left((uint64_t)whole_of(a), (uint64_t)whole_of(b));
-}
-double tn_expression_shift_right(double a, double b) {
-    return (double)shift_right(whole_of(a), (uint64_t)whole_of(b));
-}
-
 static void call_shift(bool is_left, bool is_unsigned, uint32_t count, const value *a,
                        const value *b, value *y) {
     if (is_left) {
-        EACH(natural, shift_left(a[k].natural, b[k].natural));
+        EACH(natural, tn_expression_shift_left(a[k].natural, b[k].natural));
     }
     if (is_unsigned) {
-        EACH(natural, shift_right_natural(a[k].natural, b[k].natural));
+        EACH(natural, tn_expression_shift_right_natural(a[k].natural, b[k].natural));
     }
-    EACH(whole, shift_right(a[k].whole, b[k].natural));
+    EACH(whole, tn_expression_shift_right(a[k].whole, b[k].natural));
 }
 
 static void call_bits(const char *name, uint32_t count, const value *a, const value *b, value *y) {

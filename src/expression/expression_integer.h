@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The arithmetic of integers of 64 bits in expressions: blocks of steps, for expression_compute.c,
- * and the functions of bits as the table of functions has them, of floating-point values without
- * their fraction.
+/* The arithmetic of integers of 64 bits in expressions: blocks of steps, for expression_compute.c.
  */
 #ifndef TN_EXPRESSION_EXPRESSION_INTEGER_H
 #define TN_EXPRESSION_EXPRESSION_INTEGER_H
 
-#include "src/expression/expression_compute.h"
+#include "src/expression/expression.h"
 
 /* Whether integers have a function of this name; of others the value is floating-point. */
 bool tn_expression_is_whole(const char *name);
@@ -20,12 +17,5 @@ void tn_expression_compute_integer(const tn_expression_step *step, bool is_unsig
  */
 uint64_t tn_expression_power(tn_expression_value x, tn_expression_value exponent, bool is_signed,
                              bool is_exponent_signed);
-
-double tn_expression_bitand(double a, double b);
-double tn_expression_bitor(double a, double b);
-double tn_expression_bitxor(double a, double b);
-double tn_expression_bitnot(double a);
-double tn_expression_shift_left(double a, double b);
-double tn_expression_shift_right(double a, double b);
 
 #endif
