@@ -15,10 +15,19 @@ static void read_list(const tn_field *field, const char *member, tn_attribute *o
     out->items = list.items;
 }
 
+static tn_status read_choice(tn_arena *arena, const tn_field *field, uint32_t number,
+                             tn_attribute *out) {
+    char buffer[64];
+    const char *name = tn_field_choice_name(field->choices, number, buffer, sizeof(buffer));
+    if (!name) return tn_fail(TN_ERROR_INTERNAL, "field '%s' holds no choice", field->name);
+    out->type = TN_FIELD_STRING;
+    out->s = tn_arena_text(arena, name);
+    return out->s ? TN_OK : tn_fail_memory("a field");
+}
+
 tn_status tn_field_read(tn_arena *arena, const tn_field *field, const void *params,
                         tn_attribute *out) {
     const char *member = (const char *)params + field->offset;
-    char buffer[64];
     *out = (tn_attribute){.size = sizeof(*out), .name = field->name, .type = TN_FIELD_I64};
     switch (field->type) {
     case TN_FIELD_BOOL:
@@ -46,16 +55,8 @@ tn_status tn_field_read(tn_arena *arena, const tn_field *field, const void *para
         out->type = TN_FIELD_STRING;
         out->s = tn_type_name(*(const tn_type *)(const void *)member);
         break;
-    case TN_FIELD_ENUM: {
-        const uint32_t number = *(const uint32_t *)(const void *)member;
-        const char *name = tn_field_choice_name(field->choices, number, buffer, sizeof(buffer));
-        out->type = TN_FIELD_STRING;
-        out->s = name ? tn_arena_text(arena, name) : NULL;
-        if (!out->s)
-            return name ? tn_fail_memory("a field")
-                        : tn_fail(TN_ERROR_INTERNAL, "field '%s' holds no choice", field->name);
-        break;
-    }
+    case TN_FIELD_ENUM:
+        return read_choice(arena, field, *(const uint32_t *)(const void *)member, out);
     case TN_FIELD_TENSOR:
         out->type = TN_FIELD_TENSOR;
         out->tensor = *(const tn_tensor *const *)(const void *)member;

@@ -96,6 +96,30 @@ static bool read_count(const char *text, unsigned least, unsigned *out) {
            number <= MOST_SEED;
 }
 
+/* An option with a number. */
+static int read_check_number(int letter, request *r) {
+    double number = 0;
+    switch (letter) {
+    case 'n':
+        if (!read_number(optarg, &number))
+            return cli_usage("option --only: '%s' is not a test's number", optarg);
+        r->run.only = (size_t)number;
+        return EXIT_DONE;
+    case 'S':
+        if (!read_count(optarg, 0, &r->run.seed))
+            return cli_usage("option --seed: '%s' is no number from 0 to %u", optarg, MOST_SEED);
+        return EXIT_DONE;
+    case 'e':
+        if (!read_count(optarg, 1, &r->run.effort))
+            return cli_usage("option --effort: '%s' is no number from 1 to %u", optarg, MOST_SEED);
+        return EXIT_DONE;
+    default:
+        if (!read_number(optarg, &r->run.time_limit))
+            return cli_usage("option --time-limit: '%s' is not a time", optarg);
+        return EXIT_DONE;
+    }
+}
+
 static int read_check_options(int argc, char **argv, request *r) {
     static const struct option longs[] = {
         {"rule", 1, NULL, 'r'},  {"operator", 1, NULL, 'o'}, {"only", 1, NULL, 'n'},
@@ -103,7 +127,7 @@ static int read_check_options(int argc, char **argv, request *r) {
         {"json", 1, NULL, 'j'},  {"junit", 1, NULL, 'u'},    {"sanitize", 1, NULL, 's'},
         {"rules", 0, NULL, 'l'}, {"device", 1, NULL, 'd'},   {"until", 1, NULL, 'U'},
         {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0}};
-    double number = 0;
+    int code = EXIT_DONE;
     optind = 1;
     r->run.time_limit = 10;
     r->run.seed = r->run.effort = 1;
@@ -137,23 +161,11 @@ static int read_check_options(int argc, char **argv, request *r) {
             fputs(help, stdout);
             return -1;
         case 'n':
-            if (!read_number(optarg, &number))
-                return cli_usage("option --only: '%s' is not a test's number", optarg);
-            r->run.only = (size_t)number;
-            break;
         case 'S':
-            if (!read_count(optarg, 0, &r->run.seed))
-                return cli_usage("option --seed: '%s' is no number from 0 to %u", optarg,
-                                 MOST_SEED);
-            break;
         case 'e':
-            if (!read_count(optarg, 1, &r->run.effort))
-                return cli_usage("option --effort: '%s' is no number from 1 to %u", optarg,
-                                 MOST_SEED);
-            break;
         case 't':
-            if (!read_number(optarg, &r->run.time_limit))
-                return cli_usage("option --time-limit: '%s' is not a time", optarg);
+            code = read_check_number(letter, r);
+            if (code != EXIT_DONE) return code;
             break;
         default:
             return cli_usage(letter == ':'

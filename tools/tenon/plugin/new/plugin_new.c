@@ -145,38 +145,37 @@ static int check_beside_expression(const new_layer *layer, const char *devices) 
     return EXIT_DONE;
 }
 
-int plugin_new(int argc, char **argv) {
+typedef struct new_request {
+    const char *fields, *inputs, *outputs, *devices, *like, *expression;
+} new_request;
+
+/* Below 0: help was asked for. */
+static int read_new_options(int argc, char **argv, new_layer *layer, new_request *request) {
     static const struct option longs[] = {{"fields", 1, NULL, 'f'},     {"inputs", 1, NULL, 'i'},
                                           {"outputs", 1, NULL, 'o'},    {"devices", 1, NULL, 'd'},
                                           {"like", 1, NULL, 'l'},       {"domain", 1, NULL, 'D'},
                                           {"expression", 1, NULL, 'e'}, {"kit", 0, NULL, 'k'},
                                           {"help", 0, NULL, 'h'},       {NULL, 0, NULL, 0}};
-    const char *fields = "", *inputs = NULL, *outputs = NULL, *devices = NULL, *like = NULL,
-               *expression = NULL;
-    new_layer *layer = calloc(1, sizeof(*layer));
-    int code = layer ? EXIT_DONE : cli_fault("no memory");
-    if (layer) layer->domain = "Custom";
     optind = 1;
-    for (int letter;
-         code == EXIT_DONE && (letter = getopt_long(argc, argv, ":h", longs, NULL)) != -1;)
+    for (int letter; (letter = getopt_long(argc, argv, ":h", longs, NULL)) != -1;)
         switch (letter) {
         case 'f':
-            fields = optarg;
+            request->fields = optarg;
             break;
         case 'i':
-            inputs = optarg;
+            request->inputs = optarg;
             break;
         case 'o':
-            outputs = optarg;
+            request->outputs = optarg;
             break;
         case 'd':
-            devices = optarg;
+            request->devices = optarg;
             break;
         case 'l':
-            like = optarg;
+            request->like = optarg;
             break;
         case 'e':
-            expression = optarg;
+            request->expression = optarg;
             break;
         case 'D':
             layer->domain = optarg;
@@ -186,36 +185,51 @@ int plugin_new(int argc, char **argv) {
             break;
         case 'h':
             fputs(help, stdout);
-            free(layer);
-            return EXIT_DONE;
+            return -1;
         default:
-            code =
-                cli_usage(letter == ':' ? "plugin new: option '%s' needs a value"
-                                        : "plugin new: unknown option '%s' (tenon plugin new -h)",
-                          argv[optind - 1]);
+            return cli_usage(letter == ':'
+                                 ? "plugin new: option '%s' needs a value"
+                                 : "plugin new: unknown option '%s' (tenon plugin new -h)",
+                             argv[optind - 1]);
         }
-    if (code == EXIT_DONE && optind + 1 != argc)
-        code = cli_usage("plugin new takes one name (tenon plugin new -h)");
-    if (code == EXIT_DONE && (!layer->domain[0] || strpbrk(layer->domain, "\"\\ @:")))
-        code = cli_usage("option --domain: '%s' is not a domain like Custom or ai.mine",
+    if (optind + 1 != argc) return cli_usage("plugin new takes one name (tenon plugin new -h)");
+    if (!layer->domain[0] || strpbrk(layer->domain, "\"\\ @:"))
+        return cli_usage("option --domain: '%s' is not a domain like Custom or ai.mine",
                          layer->domain);
-    if (code == EXIT_DONE) code = new_layer_set_name(layer, argv[optind]);
-    if (code == EXIT_DONE) code = new_layer_set_kind(layer, like ? like : "elementwise");
-    if (code == EXIT_DONE && expression) code = check_beside_expression(layer, devices);
-    if (code == EXIT_DONE) code = new_layer_set_devices(layer, devices ? devices : "cpu");
+    return EXIT_DONE;
+}
+
+static int make_new_layer(new_layer *layer, const char *name, const new_request *request) {
+    int code = new_layer_set_name(layer, name);
+    if (code == EXIT_DONE)
+        code = new_layer_set_kind(layer, request->like ? request->like : "elementwise");
+    if (code == EXIT_DONE && request->expression)
+        code = check_beside_expression(layer, request->devices);
+    if (code == EXIT_DONE)
+        code = new_layer_set_devices(layer, request->devices ? request->devices : "cpu");
     if (code == EXIT_DONE && layer->has_cuda && !layer->kind->is_variable)
         code = cli_unsupported("--devices cuda with --like %s: there is a template for elementwise "
                                "alone",
-                               like);
+                               request->like);
     if (code == EXIT_DONE) code = new_layer_add_fields(layer, layer->kind->fields);
-    if (code == EXIT_DONE) code = new_layer_add_fields(layer, fields);
+    if (code == EXIT_DONE) code = new_layer_add_fields(layer, request->fields);
     if (code == EXIT_DONE)
-        code = expression ? new_expression_set(layer, expression, inputs, outputs)
-                          : new_ports_set(layer, inputs, outputs);
+        code = request->expression ? new_expression_set(layer, request->expression, request->inputs,
+                                                        request->outputs)
+                                   : new_ports_set(layer, request->inputs, request->outputs);
     if (code == EXIT_DONE && layer->has_cuda && new_ports_are_general(layer))
         code = cli_unsupported("--devices cuda with several outputs or types: there is a template "
                                "for one output, all ports of one type, alone");
-    if (code == EXIT_DONE) code = write_project(layer);
+    return code == EXIT_DONE ? write_project(layer) : code;
+}
+
+int plugin_new(int argc, char **argv) {
+    new_request request = {.fields = ""};
+    new_layer *layer = calloc(1, sizeof(*layer));
+    if (!layer) return cli_fault("no memory");
+    layer->domain = "Custom";
+    int code = read_new_options(argc, argv, layer, &request);
+    if (code == EXIT_DONE) code = make_new_layer(layer, argv[optind], &request);
     free(layer);
-    return code;
+    return code < 0 ? EXIT_DONE : code;
 }
