@@ -21,7 +21,7 @@ tn_status tn_variadic_kernel_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_variadic_kernel_combinations[2];
 
-/* Defines the array PREFIX_kernels of an operator: one kernel a level. */
+/* Defines the kernels PREFIX of an operator. */
 #define TN_VARIADIC_KERNELS(prefix, operator_name, number, mean)                                   \
     static const tn_variadic_kernel_user prefix##_user_baseline = {&tn_rows_baseline, number,      \
                                                                    mean},                          \
@@ -32,7 +32,6 @@ extern const char *const tn_variadic_kernel_combinations[2];
                      .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                      \
                      .absorbs = TN_ROW_ABSORBS, TN_COMBINATIONS(tn_variadic_kernel_combinations),  \
                      .accepts = tn_variadic_kernel_accepts, .prepare = tn_row_epilogue_prepare,    \
-                     .release = tn_kernel_state_destroy, .run = tn_variadic_kernel_run);           \
-    static const tn_kernel *const prefix##_kernels[] = {TN_LEVEL_LIST(prefix)}
+                     .release = tn_kernel_state_destroy, .run = tn_variadic_kernel_run)
 
 #endif

@@ -24,7 +24,7 @@ tn_cell tn_fold_cell(tn_type type);
 tn_status tn_fold_types_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_fold_types_run(tn_call *call) TN_NOEXCEPT;
 
-/* Defines the kernels of an operator: PREFIX_baseline, PREFIX_avx2, PREFIX_avx512. The first input
+/* Defines the kernels PREFIX of an operator. The first input
  * is the first operand; absent inputs are passed over. */
 #define TN_FOLD_TYPES_KERNELS(prefix, operator_name, second, others, mean, integers)               \
     static const tn_fold_types_user                                                                \

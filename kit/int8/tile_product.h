@@ -125,7 +125,4 @@ struct tn_tile_level {
 
 extern const tn_tile_level tn_tile_amx, tn_tile_avx512vnni;
 
-/* For tn_kernel.requires_features. */
-#define TN_KIT_FEATURES_amx TN_KIT_FEATURES_avx512vnni ",amx_tile,amx_int8"
-
 #endif

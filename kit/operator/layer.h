@@ -98,19 +98,23 @@ tn_status tn_layers_register(const tn_host *host, tn_library *library,
 
 /* A kernel as another one, of an operator and a processor level. */
 static inline tn_kernel tn_kernel_like(const tn_kernel *like, const char *op, const char *name,
-                                       const char *features, void *user) {
+                                       const char *features, const void *user) {
     tn_kernel kernel = *like;
+    kernel.size = sizeof(tn_kernel);
     kernel.op = op;
     kernel.name = name;
     kernel.requires_features = features;
-    kernel.user = user;
+    kernel.user = (void *)(uintptr_t)user;
     return kernel;
 }
 
 /* The members with which a kernel's table begins. */
 #define TN_KERNEL_BEGIN(device_name, domain_name, operator_name, kernel_name, number, words)       \
-    .size = sizeof(tn_kernel), .revision = number, .domain = domain_name, .op = operator_name,     \
-    .device = device_name, .name = kernel_name, .doc = words
+    .size = sizeof(tn_kernel),                                                                     \
+    TN_KERNEL_NAMES(device_name, domain_name, operator_name, kernel_name, number, words)
+#define TN_KERNEL_NAMES(device_name, domain_name, operator_name, kernel_name, number, words)       \
+    .revision = number, .domain = domain_name, .op = operator_name, .device = device_name,         \
+    .name = kernel_name, .doc = words
 
 /* Defines a kernel on the processor that is deterministic and has one revision so far. What else it
  * has are members that follow. */
@@ -134,37 +138,68 @@ static inline tn_kernel tn_kernel_like(const tn_kernel *like, const char *op, co
         return compute(call, true);                                                                \
     }
 
-/* Defines PREFIX_baseline, PREFIX_avx2 and PREFIX_avx512, a kernel for each of these levels
- * (tenon/kit/levels.h) named after it. Its `user` is TABLE_LEVEL; what else it has are members that
- * follow. */
+/* ----------------------------------------------------------------------------------------------
+ * kernels of an operator that differ in their processor level alone (tenon/kit/levels.h) */
+
+enum { TN_LEVELS_MOST = 3 };
+
+typedef struct tn_level {
+    const char *name, *features;
+} tn_level;
+#define TN_KIT_FEATURES_amx TN_KIT_FEATURES_avx512vnni ",amx_tile,amx_int8"
+extern const tn_level tn_levels[TN_LEVELS_MOST], tn_levels_vnni[TN_LEVELS_MOST],
+    tn_levels_tiles[TN_LEVELS_MOST];
+
+typedef struct tn_made_kernel {
+    tn_kernel kernel;
+    char name[40]; /* "rows_avx2" */
+} tn_made_kernel;
+
+/* In a table of kernels it stands for one a level, which are made when they are registered. */
+typedef struct tn_level_kernels {
+    tn_kernel like; /* without the level in its name; its size tells what it is part of */
+    const tn_level *levels;
+    const void *users[TN_LEVELS_MOST]; /* null: there is none of this level */
+    tn_made_kernel *made;
+} tn_level_kernels;
+
+/* The levels, and the tables that their kernels' `user` points at: TABLE_baseline and so on; for
+ * kernels of kernels those of PREFIX, as registering makes them. */
+#define TN_LEVELS(table)                                                                           \
+    .levels = tn_levels, .users = {&table##_baseline, &table##_avx2, &table##_avx512}
+#define TN_LEVELS_AVX2(table) .levels = tn_levels, .users = {&table##_baseline, &table##_avx2}
+#define TN_LEVELS_VNNI(table)                                                                      \
+    .levels = tn_levels_vnni, .users = {&table##_baseline, &table##_avx2, &table##_avx512vnni}
+#define TN_LEVELS_TILES(table)                                                                     \
+    .levels = tn_levels_tiles, .users = {&table##_avx512vnni, &table##_amx}
+#define TN_LEVELS_MADE(prefix)                                                                     \
+    .levels = tn_levels, .users = {&prefix##_made[0], &prefix##_made[1], &prefix##_made[2]}
+#define TN_LEVELS_MADE_AVX2(prefix)                                                                \
+    .levels = tn_levels, .users = {&prefix##_made[0], &prefix##_made[1]}
+
+/* Defines the kernels PREFIX of an operator of ONNX's; what else they have are members that follow.
+ * TN_LEVEL_LIST(PREFIX) is their entry in a table. */
 #define TN_LEVEL_KERNELS(prefix, table, operator_name, kernel_name, words, ...)                    \
     TN_LEVEL_KERNELS_IN("", prefix, table, operator_name, kernel_name, words, __VA_ARGS__)
-#define TN_LEVEL_KERNEL(level, prefix, table, operator_name, kernel_name, words, ...)              \
-    TN_LEVEL_KERNEL_IN("", level, prefix, table, operator_name, kernel_name, words, __VA_ARGS__)
-#define TN_LEVEL_TABLE(level, table, operator_name, kernel_name, words, ...)                       \
-    TN_LEVEL_TABLE_OF(1, level, table, operator_name, kernel_name, words, __VA_ARGS__)
-/* The same with a revision of its own. */
-#define TN_LEVEL_TABLE_OF(number, level, table, operator_name, kernel_name, words, ...)            \
-    TN_LEVEL_TABLE_IN("", number, level, table, operator_name, kernel_name, words, __VA_ARGS__)
-/* The same of another domain than ONNX's. */
+/* The same of another domain. */
 #define TN_LEVEL_KERNELS_IN(domain, prefix, table, operator_name, kernel_name, words, ...)         \
-    TN_LEVEL_KERNEL_IN(domain, baseline, prefix, table, operator_name, kernel_name, words,         \
-                       __VA_ARGS__);                                                               \
-    TN_LEVEL_KERNEL_IN(domain, avx2, prefix, table, operator_name, kernel_name, words,             \
-                       __VA_ARGS__);                                                               \
-    TN_LEVEL_KERNEL_IN(domain, avx512, prefix, table, operator_name, kernel_name, words,           \
-                       __VA_ARGS__)
-#define TN_LEVEL_KERNEL_IN(domain, level, prefix, table, operator_name, kernel_name, words, ...)   \
-    static const tn_kernel prefix##_##level =                                                      \
-        TN_LEVEL_TABLE_IN(domain, 1, level, table, operator_name, kernel_name, words, __VA_ARGS__)
-#define TN_LEVEL_TABLE_IN(domain, number, level, table, operator_name, kernel_name, words, ...)    \
-    {                                                                                              \
-        TN_KERNEL_BEGIN("cpu", domain, operator_name, kernel_name "_" #level, number, words),      \
-            .requires_features = TN_KIT_FEATURES_##level,                                          \
-            .user = (void *)(uintptr_t)&table##_##level, __VA_ARGS__                               \
-    }
-/* Their pointers, for a table. */
-#define TN_LEVEL_LIST(prefix) &prefix##_avx512, &prefix##_avx2, &prefix##_baseline
+    TN_LEVEL_KERNELS_OF(static, prefix, TN_LEVELS(table), domain, 1, operator_name, kernel_name,   \
+                        words, __VA_ARGS__)
+/* The same of any levels, with a revision; `storage`: static, or nothing for what
+ * TN_LEVEL_KERNELS_EXTERN declares. */
+#define TN_LEVEL_KERNELS_OF(storage, prefix, of_levels, domain, number, operator_name,             \
+                            kernel_name, words, ...)                                               \
+    storage tn_made_kernel prefix##_made[TN_LEVELS_MOST];                                          \
+    storage const tn_level_kernels prefix##_levels = {                                             \
+        .like = {.size = sizeof(tn_level_kernels),                                                 \
+                 TN_KERNEL_NAMES("cpu", domain, operator_name, kernel_name, number, words),        \
+                 __VA_ARGS__},                                                                     \
+        of_levels,                                                                                 \
+        .made = prefix##_made}
+#define TN_LEVEL_KERNELS_EXTERN(prefix)                                                            \
+    extern tn_made_kernel prefix##_made[TN_LEVELS_MOST];                                           \
+    extern const tn_level_kernels prefix##_levels
+#define TN_LEVEL_LIST(prefix) &prefix##_levels.like
 
 /* Defines a rewrite (tenon/plugin/rewrite.h) whose pattern, replacement and cases are its members.
  */

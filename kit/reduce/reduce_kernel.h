@@ -29,7 +29,7 @@ tn_status tn_reduce_kernel_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_reduce_kernel_combinations[2];
 
-/* Defines the kernels of an operator: PREFIX_baseline, PREFIX_avx2, PREFIX_avx512. */
+/* Defines the kernels PREFIX of an operator. */
 #define TN_REDUCE_KERNELS(prefix, operator_name, kind, finish)                                     \
     static const tn_reduce_kernel_user prefix##_user_baseline = {&tn_reduce_baseline, kind,        \
                                                                  finish},                          \

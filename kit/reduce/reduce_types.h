@@ -43,7 +43,7 @@ tn_status tn_reduce_types_run(tn_call *call) TN_NOEXCEPT;
 #define TN_REDUCE_TYPES_USER(prefix, level, ...)                                                   \
     static const tn_reduce_types_user prefix##_user_##level = {                                    \
         &tn_cells_##level, &tn_rows_##level, {__VA_ARGS__}}
-/* Defines the kernels of an operator: PREFIX_baseline, PREFIX_avx2, PREFIX_avx512; what follows the
+/* Defines the kernels PREFIX of an operator; what follows the
  * name is a tn_reduce_types_row. */
 #define TN_REDUCE_TYPES_KERNELS(prefix, operator_name, ...)                                        \
     TN_REDUCE_TYPES_USER(prefix, baseline, __VA_ARGS__);                                           \

@@ -19,18 +19,17 @@ void tn_widened_close(tn_call *call) TN_NOEXCEPT;
 tn_status tn_widened_reshape(tn_call *call) TN_NOEXCEPT;
 tn_status tn_widened_run(tn_call *call) TN_NOEXCEPT;
 
-/* Defines PREFIX_baseline, PREFIX_avx2 and PREFIX_avx512 of an operator of ONNX's by the kernels
- * BASE_... of the same levels; `table`: the combinations, of f16 and bf16. */
-#define TN_WIDENED_KERNEL(prefix, base, operator_name, more_traits, table, level)                  \
-    TN_LEVEL_KERNEL(                                                                               \
-        level, prefix, base, operator_name, "widened", "16-bit floats, computed in 32 bits.",      \
-        .traits = TN_KERNEL_DETERMINISTIC | (more_traits), TN_COMBINATIONS(table),                 \
-        .accepts = tn_widened_accepts, .prepare = tn_widened_prepare,                              \
+/* Defines the kernels PREFIX of an operator of ONNX's by the kernels BASE of the same levels;
+ * `table`: the combinations, of f16 and bf16. */
+#define TN_WIDENED_KERNELS(prefix, base, operator_name, more_traits, table)                        \
+    TN_WIDENED_KERNELS_OF(prefix, TN_LEVELS_MADE, base, operator_name, more_traits, table)
+/* The same of any levels: `levels` is the macro. */
+#define TN_WIDENED_KERNELS_OF(prefix, levels, base, operator_name, more_traits, table)             \
+    TN_LEVEL_KERNELS_OF(                                                                           \
+        static, prefix, levels(base), "", 1, operator_name, "widened",                             \
+        "16-bit floats, computed in 32 bits.", .traits = TN_KERNEL_DETERMINISTIC | (more_traits),  \
+        TN_COMBINATIONS(table), .accepts = tn_widened_accepts, .prepare = tn_widened_prepare,      \
         .release = tn_widened_release, .open = tn_widened_open, .close = tn_widened_close,         \
         .reshape = tn_widened_reshape, .run = tn_widened_run)
-#define TN_WIDENED_KERNELS(prefix, base, operator_name, more_traits, table)                        \
-    TN_WIDENED_KERNEL(prefix, base, operator_name, more_traits, table, baseline);                  \
-    TN_WIDENED_KERNEL(prefix, base, operator_name, more_traits, table, avx2);                      \
-    TN_WIDENED_KERNEL(prefix, base, operator_name, more_traits, table, avx512)
 
 #endif

@@ -58,20 +58,18 @@ tn_status tn_byte_pool_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_byte_pool_mean_combinations[3], *const tn_byte_pool_max_combinations[7];
 
-#define TN_BYTE_POOL_KERNEL(level, prefix, operator_name, kind, read_function)                     \
+#define TN_BYTE_POOL_USER(prefix, read_function, level)                                            \
     static const tn_byte_pool_user prefix##_bytes_user_##level = {&tn_byte_pool_##level,           \
-                                                                  read_function};                  \
-    TN_LEVEL_KERNEL(                                                                               \
-        level, prefix##_bytes, prefix##_bytes_user, operator_name, "int8",                         \
+                                                                  read_function}
+/* Defines the kernels PREFIX_bytes of an operator. `kind`: max or mean. */
+#define TN_BYTE_POOL_KERNELS(prefix, operator_name, kind, read_function)                           \
+    TN_BYTE_POOL_USER(prefix, read_function, baseline);                                            \
+    TN_BYTE_POOL_USER(prefix, read_function, avx2);                                                \
+    TN_BYTE_POOL_USER(prefix, read_function, avx512vnni);                                          \
+    TN_LEVEL_KERNELS_OF(                                                                           \
+        static, prefix##_bytes, TN_LEVELS_VNNI(prefix##_bytes_user), "", 1, operator_name, "int8", \
         "8-bit rows of a window joined first, then its columns.",                                  \
         .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(tn_byte_pool_##kind##_combinations),    \
         .accepts = tn_byte_pool_accepts, .reshape = tn_byte_pool_reshape, .run = tn_byte_pool_run)
-/* Defines the kernels of an operator, PREFIX_bytes_LEVEL, and lists them. `kind`: max or mean. */
-#define TN_BYTE_POOL_KERNELS(prefix, operator_name, kind, read_function)                           \
-    TN_BYTE_POOL_KERNEL(baseline, prefix, operator_name, kind, read_function);                     \
-    TN_BYTE_POOL_KERNEL(avx2, prefix, operator_name, kind, read_function);                         \
-    TN_BYTE_POOL_KERNEL(avx512vnni, prefix, operator_name, kind, read_function)
-#define TN_BYTE_POOL_LIST(prefix)                                                                  \
-    &prefix##_bytes_avx512vnni, &prefix##_bytes_avx2, &prefix##_bytes_baseline
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef TN_LAYERS_ARG_REDUCE_ARG_REDUCE_H
 #define TN_LAYERS_ARG_REDUCE_ARG_REDUCE_H
 
+#include "kit/operator/layer.h"
 #include <tenon/kit/lanes.h>
 
 typedef struct tn_arg_reduce_params {
@@ -17,7 +18,7 @@ bool tn_arg_reduce_is_last(const tn_call *call);
 /* The lanes along the axis; a scalar is one of one element. */
 tn_status tn_arg_reduce_read(tn_call *call, tn_lanes *out_lanes);
 
-extern const tn_kernel tn_arg_max_baseline, tn_arg_max_avx2, tn_arg_max_avx512;
-extern const tn_kernel tn_arg_min_baseline, tn_arg_min_avx2, tn_arg_min_avx512;
+TN_LEVEL_KERNELS_EXTERN(tn_arg_max);
+TN_LEVEL_KERNELS_EXTERN(tn_arg_min);
 
 #endif

@@ -57,15 +57,14 @@ static tn_status arg_run(tn_call *call) {
                        find_columns, &job);
 }
 
-#define ARG_KERNEL(prefix, operator_name, of_best, level)                                          \
-    static const arg_user prefix##_user_##level = {&tn_order_##level, of_best};                    \
-    const tn_kernel tn_##prefix##_##level =                                                        \
-        TN_LEVEL_TABLE(level, prefix##_user, operator_name, "keys",                                \
-                       "Elements as keys, in rows or columns, on all threads.",                    \
-                       .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, .run = arg_run)
+#define ARG_USER(prefix, of_best, level)                                                           \
+    static const arg_user prefix##_user_##level = {&tn_order_##level, of_best}
 #define ARG_KERNELS(prefix, operator_name, of_best)                                                \
-    ARG_KERNEL(prefix, operator_name, of_best, baseline);                                          \
-    ARG_KERNEL(prefix, operator_name, of_best, avx2);                                              \
-    ARG_KERNEL(prefix, operator_name, of_best, avx512)
+    ARG_USER(prefix, of_best, baseline);                                                           \
+    ARG_USER(prefix, of_best, avx2);                                                               \
+    ARG_USER(prefix, of_best, avx512);                                                             \
+    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS(prefix##_user), "", 1, operator_name, "keys",     \
+                        "Elements as keys, in rows or columns, on all threads.",                   \
+                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, .run = arg_run)
 ARG_KERNELS(arg_max, "ArgMax", TN_ORDER_LARGEST);
 ARG_KERNELS(arg_min, "ArgMin", TN_ORDER_SMALLEST_OR_NAN);

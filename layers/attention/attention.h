@@ -113,6 +113,6 @@ tn_status tn_attention_reference(tn_call *call) TN_NOEXCEPT;
 tn_status tn_attention_rows_reshape(tn_call *call) TN_NOEXCEPT;
 tn_status tn_attention_rows_run(tn_call *call) TN_NOEXCEPT;
 
-extern const tn_kernel *const tn_attention_kernels[6]; /* kernels.c */
+extern const tn_kernel *const tn_attention_kernels[2]; /* kernels.c */
 
 #endif

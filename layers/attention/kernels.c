@@ -91,4 +91,4 @@ static tn_status online_run(tn_call *call) {
 ONLINE(online, "", "Attention");
 ONLINE(packed, "Tenon", "PackedQkvAttention");
 
-const tn_kernel *const tn_attention_kernels[6] = {TN_LEVEL_LIST(online), TN_LEVEL_LIST(packed)};
+const tn_kernel *const tn_attention_kernels[2] = {TN_LEVEL_LIST(online), TN_LEVEL_LIST(packed)};

@@ -38,6 +38,6 @@ typedef struct tn_batch_normalization_sizes {
 tn_status tn_batch_normalization_read(tn_call *call, tn_batch_normalization_sizes *out_sizes);
 
 /* kernels.c */
-extern const tn_kernel *const tn_batch_normalization_kernels[6];
+extern const tn_kernel *const tn_batch_normalization_kernels[2];
 
 #endif

@@ -137,5 +137,5 @@ static const char *const halves[] = {
     "bf16, f32, f32, f32, f32 -> bf16", "bf16, bf16, bf16, f32, f32 -> bf16"};
 TN_WIDENED_KERNELS(widened, channels, "BatchNormalization", 0, halves);
 
-const tn_kernel *const tn_batch_normalization_kernels[6] = {TN_LEVEL_LIST(channels),
+const tn_kernel *const tn_batch_normalization_kernels[2] = {TN_LEVEL_LIST(channels),
                                                             TN_LEVEL_LIST(widened)};

@@ -5,8 +5,8 @@
 
 #include "kit/operator/layer.h"
 
-extern const tn_kernel tn_cast_baseline, tn_cast_avx2, tn_cast_avx512, tn_cast_like_baseline,
-    tn_cast_like_avx2, tn_cast_like_avx512;
+TN_LEVEL_KERNELS_EXTERN(tn_cast);
+TN_LEVEL_KERNELS_EXTERN(tn_cast_like);
 
 /* Types of at least 8 bits, floats of at least 16. */
 tn_status tn_cast_accepts(tn_call *call) TN_NOEXCEPT;

@@ -94,15 +94,10 @@ static tn_status cast_run(tn_call *call) {
     return call->host->parallel_for(call, tn_element_count(y), GRAIN, cast_elements, &job);
 }
 
-#define CAST_KERNEL(prefix, operator_name, level)                                                  \
-    const tn_kernel tn_##prefix##_##level =                                                        \
-        TN_LEVEL_TABLE(level, tn_cells, operator_name, "rows",                                     \
-                       "Rows of elements in another type, on all threads.",                        \
-                       .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                    \
-                       .accepts = tn_cast_accepts, .run = cast_run)
 #define CAST_KERNELS(prefix, operator_name)                                                        \
-    CAST_KERNEL(prefix, operator_name, baseline);                                                  \
-    CAST_KERNEL(prefix, operator_name, avx2);                                                      \
-    CAST_KERNEL(prefix, operator_name, avx512)
+    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS(tn_cells), "", 1, operator_name, "rows",          \
+                        "Rows of elements in another type, on all threads.",                       \
+                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
+                        .accepts = tn_cast_accepts, .run = cast_run)
 CAST_KERNELS(cast, "Cast");
 CAST_KERNELS(cast_like, "CastLike");

@@ -231,14 +231,10 @@ static tn_status depthwise_run_node(tn_call *call) {
 static const char *const combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",
                                            "qi8:nhwc, f32, f32? -> f32:nhwc"};
 
-#define DEPTHWISE_KERNEL(level)                                                                    \
-    const tn_kernel tn_conv_depthwise_##level = TN_LEVEL_TABLE(                                    \
-        level, tn_depthwise, "Conv", "int8_depthwise",                                             \
-        "8-bit products of a channel with its own filter.", .traits = TN_KERNEL_DETERMINISTIC,     \
-        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS), TN_COMBINATIONS(combinations),         \
-        .accepts = depthwise_accepts, .prepare = depthwise_prepare,                                \
-        .release = tn_kernel_state_destroy, .reshape = depthwise_reshape,                          \
-        .run = depthwise_run_node)
-DEPTHWISE_KERNEL(baseline);
-DEPTHWISE_KERNEL(avx2);
-DEPTHWISE_KERNEL(avx512vnni);
+TN_LEVEL_KERNELS_OF(, tn_conv_depthwise, TN_LEVELS_VNNI(tn_depthwise), "", 1, "Conv",
+                    "int8_depthwise", "8-bit products of a channel with its own filter.",
+                    .traits = TN_KERNEL_DETERMINISTIC,
+                    .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),
+                    TN_COMBINATIONS(combinations), .accepts = depthwise_accepts,
+                    .prepare = depthwise_prepare, .release = tn_kernel_state_destroy,
+                    .reshape = depthwise_reshape, .run = depthwise_run_node);

@@ -171,15 +171,12 @@ static tn_status direct_run(tn_call *call) {
 
 static const char *const combinations[] = {"f32:strided, f32, f32? -> f32:strided"};
 
-#define DIRECT_KERNEL(level)                                                                       \
-    const tn_kernel tn_conv_direct_##level = TN_LEVEL_TABLE_OF(                                    \
-        2, level, tn_direct, "Conv", "direct",                                                     \
-        "Tiles of output positions times filters in registers.",                                   \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS), TN_COMBINATIONS(combinations),         \
-        .accepts = direct_accepts, .tactics = direct_tactics, .prepare = direct_prepare,           \
-        .release = tn_kernel_state_destroy, .open = direct_open,                                   \
-        .close = tn_kernel_context_destroy, .reshape = direct_reshape, .run = direct_run)
-DIRECT_KERNEL(baseline);
-DIRECT_KERNEL(avx2);
-DIRECT_KERNEL(avx512);
+TN_LEVEL_KERNELS_OF(, tn_conv_direct, TN_LEVELS(tn_direct), "", 2, "Conv", "direct",
+                    "Tiles of output positions times filters in registers.",
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                    .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),
+                    TN_COMBINATIONS(combinations), .accepts = direct_accepts,
+                    .tactics = direct_tactics, .prepare = direct_prepare,
+                    .release = tn_kernel_state_destroy, .open = direct_open,
+                    .close = tn_kernel_context_destroy, .reshape = direct_reshape,
+                    .run = direct_run);

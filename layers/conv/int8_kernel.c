@@ -185,13 +185,11 @@ static const char *const combinations[] = {
     "qi8, f32, f32? -> f32:nhwc",      "qi8, f32, f32? -> f32",
 };
 
-#define INT8_KERNEL(level)                                                                         \
-    const tn_kernel tn_conv_int8_##level = TN_LEVEL_TABLE(                                         \
-        level, tn_dot, "Conv", "int8", "8-bit products, exact sums; weights quantised a filter.",  \
-        .traits = TN_KERNEL_DETERMINISTIC, .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),     \
-        TN_COMBINATIONS(combinations), .accepts = int8_accepts, .prepare = int8_prepare,           \
-        .release = tn_kernel_state_destroy, .open = int8_open, .close = tn_kernel_context_destroy, \
-        .reshape = int8_reshape, .run = int8_run_node)
-INT8_KERNEL(baseline);
-INT8_KERNEL(avx2);
-INT8_KERNEL(avx512vnni);
+TN_LEVEL_KERNELS_OF(, tn_conv_int8, TN_LEVELS_VNNI(tn_dot), "", 1, "Conv", "int8",
+                    "8-bit products, exact sums; weights quantised a filter.",
+                    .traits = TN_KERNEL_DETERMINISTIC,
+                    .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),
+                    TN_COMBINATIONS(combinations), .accepts = int8_accepts, .prepare = int8_prepare,
+                    .release = tn_kernel_state_destroy, .open = int8_open,
+                    .close = tn_kernel_context_destroy, .reshape = int8_reshape,
+                    .run = int8_run_node);

@@ -3,6 +3,7 @@
 #ifndef TN_LAYERS_CONV_TRANSPOSE_CONV_TRANSPOSE_H
 #define TN_LAYERS_CONV_TRANSPOSE_CONV_TRANSPOSE_H
 
+#include "kit/operator/layer.h"
 #include "kit/window/window.h"
 
 typedef struct tn_conv_transpose_params {
@@ -22,7 +23,6 @@ enum { TN_CONV_TRANSPOSE_X = 0, TN_CONV_TRANSPOSE_W = 1, TN_CONV_TRANSPOSE_B = 2
 tn_status tn_conv_transpose_window(tn_call *call, tn_window *out_window);
 
 /* products.c */
-extern const tn_kernel tn_conv_transpose_products_baseline, tn_conv_transpose_products_avx2,
-    tn_conv_transpose_products_avx512;
+TN_LEVEL_KERNELS_EXTERN(tn_conv_transpose_products);
 
 #endif

@@ -253,13 +253,9 @@ static tn_status products_run_units(tn_call *call) {
 
 static const char *const combinations[] = {"f32, f32, f32? -> f32"};
 
-#define PRODUCTS_KERNEL(level)                                                                     \
-    const tn_kernel tn_conv_transpose_products_##level = TN_LEVEL_TABLE(                           \
-        level, tn_matrix, "ConvTranspose", "products",                                             \
-        "Matrix products, added to the output tap by tap.", .traits = TN_KERNEL_DETERMINISTIC,     \
-        TN_COMBINATIONS(combinations), .accepts = products_accepts, .prepare = products_prepare,   \
-        .release = tn_kernel_state_destroy, .reshape = products_reshape,                           \
-        .run = products_run_units)
-PRODUCTS_KERNEL(baseline);
-PRODUCTS_KERNEL(avx2);
-PRODUCTS_KERNEL(avx512);
+TN_LEVEL_KERNELS_OF(, tn_conv_transpose_products, TN_LEVELS(tn_matrix), "", 1, "ConvTranspose",
+                    "products", "Matrix products, added to the output tap by tap.",
+                    .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(combinations),
+                    .accepts = products_accepts, .prepare = products_prepare,
+                    .release = tn_kernel_state_destroy, .reshape = products_reshape,
+                    .run = products_run_units);

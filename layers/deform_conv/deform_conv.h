@@ -6,6 +6,7 @@
 #ifndef TN_LAYERS_DEFORM_CONV_DEFORM_CONV_H
 #define TN_LAYERS_DEFORM_CONV_DEFORM_CONV_H
 
+#include "kit/operator/layer.h"
 #include "kit/window/window.h"
 
 typedef struct tn_deform_conv_params {
@@ -51,6 +52,6 @@ double tn_deform_conv_mask(const tn_call *call, const tn_deform_geometry *geomet
 
 tn_status tn_deform_conv_reference(tn_call *call) TN_NOEXCEPT;
 
-extern const tn_kernel tn_deform_conv_baseline, tn_deform_conv_avx2, tn_deform_conv_avx512;
+TN_LEVEL_KERNELS_EXTERN(tn_deform_conv);
 
 #endif

@@ -148,7 +148,7 @@ static tn_status do_blocks(void *user, int64_t begin, int64_t end, uint32_t thre
 static tn_status fill_with_bias(const deform_job *job) {
     const tn_tensor *b = tn_infer_input(job->call, TN_DEFORM_B);
     float *y = job->call->outputs[0]->data;
-    for (int64_t i = 0; i < tn_element_count(job->call->outputs[0]); i++)
+    for (int64_t i = 0, end = tn_element_count(job->call->outputs[0]); i < end; i++)
         y[i] =
             b ? ((const float *)b->data)[i / job->geometry.positions % job->geometry.filters] : 0;
     return TN_OK;
@@ -164,12 +164,7 @@ static tn_status deform_run(tn_call *call) {
 }
 
 static const char *const deform_combinations[] = {"f32, f32, f32, f32?, f32? -> f32"};
-#define DEFORM(level_name)                                                                         \
-    const tn_kernel tn_deform_conv_##level_name =                                                  \
-        TN_LEVEL_TABLE(level_name, level, "DeformConv", "im2col",                                  \
-                       "Blocks of windows' elements times the filters, on all threads.",           \
-                       .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(deform_combinations),    \
-                       .accepts = deform_accepts, .reshape = deform_reshape, .run = deform_run)
-DEFORM(baseline);
-DEFORM(avx2);
-DEFORM(avx512);
+TN_LEVEL_KERNELS_OF(, tn_deform_conv, TN_LEVELS(level), "", 1, "DeformConv", "im2col",
+                    "Blocks of windows' elements times the filters, on all threads.",
+                    .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(deform_combinations),
+                    .accepts = deform_accepts, .reshape = deform_reshape, .run = deform_run);

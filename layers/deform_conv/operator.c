@@ -74,5 +74,4 @@ TN_OPERATOR(deform_conv, "", "DeformConv", 19, "Convolution with windows moved b
             TN_FIELDS(tn_deform_conv_params, deform_conv_fields),
             .operations = deform_conv_operations);
 
-TN_LAYER(deform_conv, TN_OPERATORS(&deform_conv_19),
-         TN_KERNELS(&tn_deform_conv_avx512, &tn_deform_conv_avx2, &tn_deform_conv_baseline));
+TN_LAYER(deform_conv, TN_OPERATORS(&deform_conv_19), TN_KERNELS(TN_LEVEL_LIST(tn_deform_conv)));

@@ -35,9 +35,8 @@ tn_status tn_dequantize_mat_mul_read(tn_call *call, tn_dequantize_sizes *out_siz
 /* Element `at` of weights or zero points, as a number. */
 double tn_dequantize_stored(const tn_tensor *tensor, int64_t at);
 
-extern const tn_kernel *const tn_dequantize_mat_mul_kernels[6];
-extern const tn_kernel tn_dequantize_packed_baseline, tn_dequantize_packed_avx2,
-    tn_dequantize_packed_avx512; /* packed.c */
+extern const tn_kernel *const tn_dequantize_mat_mul_kernels[2];
+TN_LEVEL_KERNELS_EXTERN(tn_dequantize_packed); /* packed.c */
 extern const tn_rewrite *const tn_dequantize_mat_mul_rewrites[4];
 
 #endif

@@ -172,5 +172,5 @@ TN_LEVEL_KERNELS_IN("Tenon", blocks, tn_dequantize_rows, "DequantizeMatMul", "bl
                     .accepts = accepts, .reshape = reshape, .run = run);
 
 /* Where times are equal or not measured the first is taken. */
-const tn_kernel *const tn_dequantize_mat_mul_kernels[6] = {TN_LEVEL_LIST(tn_dequantize_packed),
+const tn_kernel *const tn_dequantize_mat_mul_kernels[2] = {TN_LEVEL_LIST(tn_dequantize_packed),
                                                            TN_LEVEL_LIST(blocks)};

@@ -66,17 +66,17 @@ static uint64_t mark_scales(const tn_call *call) {
 
 static const char *const combinations[] = {"f32, " TN_DEQUANTIZE_TYPES ", f32, " TN_DEQUANTIZE_TYPES
                                            "?, f32? -> f32"};
-#define PACKED(level)                                                                              \
+#define PACKED_USER(level)                                                                         \
     static const tn_matrix_kernel_user user_##level = {                                            \
-        &tn_matrix_##level, read_product, write_weights, mark_scales, TN_DEQUANTIZE_BIAS};         \
-    const tn_kernel tn_dequantize_packed_##level = TN_LEVEL_TABLE_IN(                              \
-        "Tenon", 1, level, user, "DequantizeMatMul", "packed", "Weights turned into floats once.", \
-        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, TN_COMBINATIONS(combinations),    \
-        .accepts = tn_matrix_kernel_accepts, .prepare = tn_matrix_kernel_prepare,                  \
-        .release = tn_matrix_kernel_release, .open = tn_matrix_kernel_open,                        \
-        .close = tn_matrix_kernel_close, .reshape = tn_matrix_kernel_reshape,                      \
-        .run = tn_matrix_kernel_run)
-PACKED(baseline);
-PACKED(avx2);
-PACKED(avx512);
+        &tn_matrix_##level, read_product, write_weights, mark_scales, TN_DEQUANTIZE_BIAS}
+PACKED_USER(baseline);
+PACKED_USER(avx2);
+PACKED_USER(avx512);
+TN_LEVEL_KERNELS_OF(, tn_dequantize_packed, TN_LEVELS(user), "Tenon", 1, "DequantizeMatMul",
+                    "packed", "Weights turned into floats once.",
+                    .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                    TN_COMBINATIONS(combinations), .accepts = tn_matrix_kernel_accepts,
+                    .prepare = tn_matrix_kernel_prepare, .release = tn_matrix_kernel_release,
+                    .open = tn_matrix_kernel_open, .close = tn_matrix_kernel_close,
+                    .reshape = tn_matrix_kernel_reshape, .run = tn_matrix_kernel_run);

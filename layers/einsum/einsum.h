@@ -67,6 +67,6 @@ tn_status tn_einsum_gather_run(tn_call *call, const tn_einsum_gather *gather);
 /* operator.c */
 extern const tn_kernel tn_einsum_elements;
 /* products.c */
-extern const tn_kernel *const tn_einsum_kernels[10];
+extern const tn_kernel *const tn_einsum_kernels[4];
 
 #endif

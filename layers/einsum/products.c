@@ -225,23 +225,20 @@ static const char *const products_combinations[] = {"f32... -> f32"};
 static const char *const types_combinations[] = {"f64... -> f64", "i64... -> i64", "u64... -> u64",
                                                  "i32... -> i32", "u32... -> u32"};
 static const char *const halves[] = {"f16... -> f16", "bf16... -> bf16"};
-#define EINSUM(prefix, level_name, matrix, types, name, words)                                     \
-    static const products_user prefix##_user_##level_name = {matrix, types};                       \
-    static const tn_kernel tn_einsum_##prefix##_##level_name = TN_LEVEL_TABLE(                     \
-        level_name, prefix##_user, "Einsum", name, words, .traits = TN_KERNEL_DETERMINISTIC,       \
-        TN_COMBINATIONS(prefix##_combinations), .accepts = products_accepts,                       \
-        .reshape = products_reshape, .run = products_run_all)
-#define PRODUCTS(level)                                                                            \
-    EINSUM(products, level, &tn_matrix_##level, NULL, "products",                                  \
-           "A matrix product of two operands, on all threads.");                                   \
-    EINSUM(types, level, NULL, &tn_matrix_types_##level, "types",                                  \
-           "A matrix product of two operands of doubles or integers, on all threads.")
-PRODUCTS(baseline);
-PRODUCTS(avx2);
-PRODUCTS(avx512);
-TN_WIDENED_KERNELS(widened, tn_einsum_products, "Einsum", 0, halves);
+#define USERS(level)                                                                               \
+    static const products_user products_user_##level = {&tn_matrix_##level, NULL};                 \
+    static const products_user types_user_##level = {NULL, &tn_matrix_types_##level}
+USERS(baseline);
+USERS(avx2);
+USERS(avx512);
+#define EINSUM(prefix, words)                                                                      \
+    TN_LEVEL_KERNELS(prefix, prefix##_user, "Einsum", #prefix, words,                              \
+                     .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(prefix##_combinations),    \
+                     .accepts = products_accepts, .reshape = products_reshape,                     \
+                     .run = products_run_all)
+EINSUM(products, "A matrix product of two operands, on all threads.");
+EINSUM(types, "A matrix product of two operands of doubles or integers, on all threads.");
+TN_WIDENED_KERNELS(widened, products, "Einsum", 0, halves);
 
-const tn_kernel *const tn_einsum_kernels[10] = {
-    &tn_einsum_products_avx512, &tn_einsum_products_avx2, &tn_einsum_products_baseline,
-    &tn_einsum_types_avx512,    &tn_einsum_types_avx2,    &tn_einsum_types_baseline,
-    TN_LEVEL_LIST(widened),     &tn_einsum_elements};
+const tn_kernel *const tn_einsum_kernels[4] = {TN_LEVEL_LIST(products), TN_LEVEL_LIST(types),
+                                               TN_LEVEL_LIST(widened), &tn_einsum_elements};

@@ -374,10 +374,11 @@ static const char *const halves[] = {"f16, f16?, f16? -> f16", "bf16, bf16?, bf1
 enum {
 #include "elementwise/maps.h"
 };
-#define clip_avx512   made_kernels[ROW_clip * TN_MAP_KERNEL_COUNT]
-#define clip_avx2     made_kernels[ROW_clip * TN_MAP_KERNEL_COUNT + 1]
-#define clip_baseline made_kernels[ROW_clip * TN_MAP_KERNEL_COUNT + 2]
-TN_WIDENED_KERNELS(clip_widened, clip, "Clip", TN_KERNEL_ANY_SHAPE, halves);
+#define MADE_LEVELS(row)                                                                           \
+    .levels = tn_levels, .users = {&made_kernels[(row)*TN_MAP_KERNEL_COUNT + 2],                   \
+                                   &made_kernels[(row)*TN_MAP_KERNEL_COUNT + 1],                   \
+                                   &made_kernels[(row)*TN_MAP_KERNEL_COUNT]}
+TN_WIDENED_KERNELS_OF(clip_widened, MADE_LEVELS, ROW_clip, "Clip", TN_KERNEL_ANY_SHAPE, halves);
 
 static const tn_kernel *const elementwise_kernels[] = {
 #include "elementwise/variadic.h"

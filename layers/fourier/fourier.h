@@ -88,6 +88,6 @@ typedef struct tn_fourier_work {
 void tn_fourier_transform(const tn_fourier_work *work, int64_t begin, int64_t end, double *memory);
 
 tn_status tn_fourier_reference(tn_call *call) TN_NOEXCEPT;
-extern const tn_kernel *const tn_fourier_kernels[6];
+extern const tn_kernel *const tn_fourier_kernels[2];
 
 #endif

@@ -162,4 +162,4 @@ FOURIER_LEVEL(avx512);
 FOURIER_KERNELS(dft, "DFT");
 FOURIER_KERNELS(stft, "STFT");
 
-const tn_kernel *const tn_fourier_kernels[6] = {TN_LEVEL_LIST(dft), TN_LEVEL_LIST(stft)};
+const tn_kernel *const tn_fourier_kernels[2] = {TN_LEVEL_LIST(dft), TN_LEVEL_LIST(stft)};

@@ -163,4 +163,4 @@ TN_LEVEL_KERNELS(columns, tn_linear, "LinearAttention", "columns",
                  "Blocks of columns of the state on all threads, in double precision.",
                  .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
                  .reshape = columns_reshape, .run = columns_run);
-const tn_kernel *const tn_linear_attention_kernels[3] = {TN_LEVEL_LIST(columns)};
+const tn_kernel *const tn_linear_attention_kernels[1] = {TN_LEVEL_LIST(columns)};

@@ -37,6 +37,6 @@ typedef struct tn_linear_attention_sizes {
 /* Checks shapes and fields. TN_ERROR_ARGUMENT, TN_ERROR_SHAPE, TN_ERROR_RANGE. */
 tn_status tn_linear_attention_read(tn_call *call, tn_linear_attention_sizes *out_sizes);
 
-extern const tn_kernel *const tn_linear_attention_kernels[3]; /* kernels.c */
+extern const tn_kernel *const tn_linear_attention_kernels[1]; /* kernels.c */
 
 #endif

@@ -146,12 +146,9 @@ static tn_status batched_run_products(tn_call *call) {
 static const char *const combinations[] = {"f32, f32 -> f32", "f16, f16 -> f16",
                                            "bf16, bf16 -> bf16"};
 
-#define BATCHED_KERNEL(level)                                                                      \
-    const tn_kernel tn_mat_mul_batched_##level = TN_LEVEL_TABLE(                                   \
-        level, tn_matrix, "MatMul", "batched", "Any A and B, B packed block by block.",            \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS), TN_COMBINATIONS(combinations),         \
-        .accepts = batched_accepts, .reshape = batched_reshape, .run = batched_run_products)
-BATCHED_KERNEL(baseline);
-BATCHED_KERNEL(avx2);
-BATCHED_KERNEL(avx512);
+TN_LEVEL_KERNELS_OF(, tn_mat_mul_batched, TN_LEVELS(tn_matrix), "", 1, "MatMul", "batched",
+                    "Any A and B, B packed block by block.",
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                    .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),
+                    TN_COMBINATIONS(combinations), .accepts = batched_accepts,
+                    .reshape = batched_reshape, .run = batched_run_products);

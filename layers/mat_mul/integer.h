@@ -8,6 +8,7 @@
 #ifndef TN_LAYERS_MAT_MUL_INTEGER_H
 #define TN_LAYERS_MAT_MUL_INTEGER_H
 
+#include "kit/operator/layer.h"
 #include "mat_mul/mat_mul.h"
 
 enum { TN_NO_INPUT = 8 }; /* more than any has */
@@ -45,14 +46,13 @@ static inline float tn_integer_factor(float a_scale, float b_scale, float y_scal
 
 extern const tn_operator tn_mat_mul_integer_10, tn_q_linear_mat_mul_10, tn_q_linear_mat_mul_21,
     tn_mat_mul_to_float_1;
-extern const tn_kernel tn_mat_mul_integer_baseline, tn_mat_mul_integer_avx2,
-    tn_mat_mul_integer_avx512vnni, tn_q_linear_mat_mul_baseline, tn_q_linear_mat_mul_avx2,
-    tn_q_linear_mat_mul_avx512vnni, tn_mat_mul_to_float_baseline, tn_mat_mul_to_float_avx2,
-    tn_mat_mul_to_float_avx512vnni;
+TN_LEVEL_KERNELS_EXTERN(tn_mat_mul_integer);
+TN_LEVEL_KERNELS_EXTERN(tn_q_linear_mat_mul);
+TN_LEVEL_KERNELS_EXTERN(tn_mat_mul_to_float);
 #if defined(__x86_64__)
 /* integer_tiles.c */
-extern const tn_kernel tn_q_linear_mat_mul_tiles_amx, tn_mat_mul_to_float_tiles_amx,
-    tn_q_linear_mat_mul_tiles_avx512vnni, tn_mat_mul_to_float_tiles_avx512vnni;
+TN_LEVEL_KERNELS_EXTERN(tn_q_linear_mat_mul_tiles);
+TN_LEVEL_KERNELS_EXTERN(tn_mat_mul_to_float_tiles);
 #endif
 
 #endif

@@ -212,17 +212,12 @@ static tn_status integer_run_products(tn_call *call) {
                                     &run);
 }
 
-#define INTEGER_KERNEL(of_domain, prefix, operator_name, level)                                    \
-    const tn_kernel tn_##prefix##_##level =                                                        \
-        TN_LEVEL_TABLE_IN(of_domain, 2, level, tn_integer, operator_name, "integer",               \
-                          "Products of bytes with exact sums, B packed.",                          \
-                          .traits = TN_KERNEL_DETERMINISTIC, .accepts = integer_accepts,           \
-                          .prepare = integer_prepare, .release = tn_kernel_state_destroy,          \
-                          .reshape = integer_reshape, .run = integer_run_products)
 #define INTEGER_KERNELS(of_domain, prefix, operator_name)                                          \
-    INTEGER_KERNEL(of_domain, prefix, operator_name, baseline);                                    \
-    INTEGER_KERNEL(of_domain, prefix, operator_name, avx2);                                        \
-    INTEGER_KERNEL(of_domain, prefix, operator_name, avx512vnni)
+    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(tn_integer), of_domain, 2, operator_name,    \
+                        "integer", "Products of bytes with exact sums, B packed.",                 \
+                        .traits = TN_KERNEL_DETERMINISTIC, .accepts = integer_accepts,             \
+                        .prepare = integer_prepare, .release = tn_kernel_state_destroy,            \
+                        .reshape = integer_reshape, .run = integer_run_products)
 INTEGER_KERNELS("", mat_mul_integer, "MatMulInteger");
 INTEGER_KERNELS("", q_linear_mat_mul, "QLinearMatMul");
 INTEGER_KERNELS("com.microsoft", mat_mul_to_float, "MatMulIntegerToFloat");

@@ -40,7 +40,7 @@ static bool is_one(const tn_call *call, uint32_t input, bool is_scale) {
 
 static bool are_zero(const tn_tensor *tensor) {
     if (!tensor) return true;
-    for (int64_t i = 0; tensor->data && i < tn_element_count(tensor); i++)
+    for (int64_t i = 0, end = tensor->data ? tn_element_count(tensor) : 0; i < end; i++)
         if (tn_element_i64(tensor, i) != 0) return false;
     return tensor->data != NULL;
 }
@@ -229,17 +229,14 @@ static tn_status tiles_run_units(tn_call *call) {
 static const char *const q_linear_combinations[] = {MULTIPLIED("u8") " -> u8|i8",
                                                     MULTIPLIED("i8") " -> u8|i8"};
 static const char *const to_float_combinations[] = {"u8|i8, i8, f32, f32, *?, *?, f32? -> f32"};
-#define TILES_KERNEL(prefix, level, domain_name, operator_name, table)                             \
-    const tn_kernel prefix##_##level = TN_LEVEL_TABLE_IN(                                          \
-        domain_name, 1, level, tn_tile, operator_name, "tiles",                                    \
+#define TILES_KERNELS(prefix, domain_name, operator_name, table)                                   \
+    TN_LEVEL_KERNELS_OF(                                                                           \
+        , prefix, TN_LEVELS_TILES(tn_tile), domain_name, 1, operator_name, "tiles",                \
         "Products of bytes on tiles with exact sums.", .traits = TN_KERNEL_DETERMINISTIC,          \
         TN_COMBINATIONS(table), .accepts = tiles_accepts, .prepare = tiles_prepare,                \
         .release = tn_kernel_state_destroy, .reshape = tiles_reshape, .run = tiles_run_units)
-#define TILES_KERNELS(level)                                                                       \
-    TILES_KERNEL(tn_q_linear_mat_mul_tiles, level, "", "QLinearMatMul", q_linear_combinations);    \
-    TILES_KERNEL(tn_mat_mul_to_float_tiles, level, "com.microsoft", "MatMulIntegerToFloat",        \
-                 to_float_combinations)
-TILES_KERNELS(avx512vnni);
-TILES_KERNELS(amx);
+TILES_KERNELS(tn_q_linear_mat_mul_tiles, "", "QLinearMatMul", q_linear_combinations);
+TILES_KERNELS(tn_mat_mul_to_float_tiles, "com.microsoft", "MatMulIntegerToFloat",
+              to_float_combinations);
 
 #endif

@@ -37,27 +37,17 @@ TN_INT8_MATRIX_KERNELS(int8, "", "MatMul", read_mat_mul, int8_combinations);
 
 const tn_kernel *const tn_mat_mul_kernels[TN_MAT_MUL_KERNELS] = {
 #if defined(__x86_64__)
-    &tn_q_linear_mat_mul_tiles_amx,
-    &tn_mat_mul_to_float_tiles_amx,
-    &tn_q_linear_mat_mul_tiles_avx512vnni,
-    &tn_mat_mul_to_float_tiles_avx512vnni,
+    TN_LEVEL_LIST(tn_q_linear_mat_mul_tiles),
+    TN_LEVEL_LIST(tn_mat_mul_to_float_tiles),
 #endif
     TN_LEVEL_LIST(tn_mat_mul_types_kernel),
     &packed_avx512,
     &packed_avx2,
     &packed_baseline,
-    &tn_mat_mul_batched_avx512,
-    &tn_mat_mul_batched_avx2,
-    &tn_mat_mul_batched_baseline,
+    TN_LEVEL_LIST(tn_mat_mul_batched),
     &int8_avx512vnni,
     &int8_avx2,
     &int8_baseline,
-    &tn_mat_mul_integer_avx512vnni,
-    &tn_mat_mul_integer_avx2,
-    &tn_mat_mul_integer_baseline,
-    &tn_q_linear_mat_mul_avx512vnni,
-    &tn_q_linear_mat_mul_avx2,
-    &tn_q_linear_mat_mul_baseline,
-    &tn_mat_mul_to_float_avx512vnni,
-    &tn_mat_mul_to_float_avx2,
-    &tn_mat_mul_to_float_baseline};
+    TN_LEVEL_LIST(tn_mat_mul_integer),
+    TN_LEVEL_LIST(tn_q_linear_mat_mul),
+    TN_LEVEL_LIST(tn_mat_mul_to_float)};

@@ -3,7 +3,7 @@
 #ifndef TN_LAYERS_MAT_MUL_MAT_MUL_H
 #define TN_LAYERS_MAT_MUL_MAT_MUL_H
 
-#include <tenon/plugin.h>
+#include "kit/operator/layer.h"
 
 /* A batch of products, rows x depth times depth x columns. A vector A counts as one row, a vector B
  * as one column; that axis is not in the output. */
@@ -17,17 +17,16 @@ typedef struct tn_mat_mul_sizes {
 /* Checks the shapes of a MatMul node. TN_ERROR_SHAPE. */
 tn_status tn_mat_mul_read(tn_call *call, tn_mat_mul_sizes *out_sizes);
 
+/* integer_tiles.c has two for this architecture. */
 #if defined(__x86_64__)
-enum { TN_MAT_MUL_KERNELS = 25 };
+enum { TN_MAT_MUL_KERNELS = 13 };
 #else
-enum { TN_MAT_MUL_KERNELS = 21 };
+enum { TN_MAT_MUL_KERNELS = 11 };
 #endif
 extern const tn_kernel
     *const tn_mat_mul_kernels[TN_MAT_MUL_KERNELS]; /* kernels.c; of these in batched.c: */
-extern const tn_kernel tn_mat_mul_batched_baseline, tn_mat_mul_batched_avx2,
-    tn_mat_mul_batched_avx512;
+TN_LEVEL_KERNELS_EXTERN(tn_mat_mul_batched);
 /* and in types_kernel.c: */
-extern const tn_kernel tn_mat_mul_types_kernel_baseline, tn_mat_mul_types_kernel_avx2,
-    tn_mat_mul_types_kernel_avx512;
+TN_LEVEL_KERNELS_EXTERN(tn_mat_mul_types_kernel);
 
 #endif

@@ -67,12 +67,7 @@ static tn_status types_run_products(tn_call *call) {
 static const char *const combinations[] = {"f64, f64 -> f64", "i32, i32 -> i32", "i64, i64 -> i64",
                                            "u32, u32 -> u32", "u64, u64 -> u64"};
 
-#define TYPES_KERNEL(level)                                                                        \
-    const tn_kernel tn_mat_mul_types_kernel_##level =                                              \
-        TN_LEVEL_TABLE(level, tn_matrix_types, "MatMul", "types",                                  \
-                       "Double precision and integers, B as it is in memory.",                     \
-                       .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                    \
-                       TN_COMBINATIONS(combinations), .run = types_run_products)
-TYPES_KERNEL(baseline);
-TYPES_KERNEL(avx2);
-TYPES_KERNEL(avx512);
+TN_LEVEL_KERNELS_OF(, tn_mat_mul_types_kernel, TN_LEVELS(tn_matrix_types), "", 1, "MatMul", "types",
+                    "Double precision and integers, B as it is in memory.",
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                    TN_COMBINATIONS(combinations), .run = types_run_products);

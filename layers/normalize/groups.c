@@ -172,18 +172,13 @@ static tn_status rows_run(tn_call *call) {
 }
 
 static const char *const rows_combinations[] = {"f32, f32, f32 -> f32"};
-#define ROWS_KERNEL(prefix, operator_name, level)                                                  \
-    const tn_kernel tn_##prefix##_rows_##level =                                                   \
-        TN_LEVEL_TABLE(level, tn_normalize, operator_name, "rows",                                 \
-                       "Groups of elements by vectors, on all threads.",                           \
-                       .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                     \
-                       TN_COMBINATIONS(rows_combinations), .run = rows_run)
-#define ROWS_KERNELS(level)                                                                        \
-    ROWS_KERNEL(instance, "InstanceNormalization", level);                                         \
-    ROWS_KERNEL(group, "GroupNormalization", level)
-ROWS_KERNELS(baseline);
-ROWS_KERNELS(avx2);
-ROWS_KERNELS(avx512);
+#define ROWS_KERNELS(prefix, operator_name)                                                        \
+    TN_LEVEL_KERNELS_OF(, tn_##prefix##_rows, TN_LEVELS(tn_normalize), "", 1, operator_name,       \
+                        "rows", "Groups of elements by vectors, on all threads.",                  \
+                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                    \
+                        TN_COMBINATIONS(rows_combinations), .run = rows_run)
+ROWS_KERNELS(instance, "InstanceNormalization");
+ROWS_KERNELS(group, "GroupNormalization");
 
 /* ----------------------------------------------------------------------------------------------
  * tables */

@@ -4,13 +4,13 @@
 #ifndef TN_LAYERS_NORMALIZE_GROUPS_H
 #define TN_LAYERS_NORMALIZE_GROUPS_H
 
-#include <tenon/plugin.h>
+#include "kit/operator/layer.h"
 
 extern const tn_operator tn_instance_normalization_6, tn_group_normalization_18,
     tn_group_normalization_21;
 extern const tn_kernel tn_instance_normalization_planes, tn_group_normalization_groups;
-/* Of 32-bit floats: one a level of each operator. */
-extern const tn_kernel tn_instance_rows_baseline, tn_instance_rows_avx2, tn_instance_rows_avx512,
-    tn_group_rows_baseline, tn_group_rows_avx2, tn_group_rows_avx512;
+/* Of 32-bit floats. */
+TN_LEVEL_KERNELS_EXTERN(tn_instance_rows);
+TN_LEVEL_KERNELS_EXTERN(tn_group_rows);
 
 #endif

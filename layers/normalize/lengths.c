@@ -82,12 +82,7 @@ static tn_status lengths_run(tn_call *call) {
 }
 
 static const char *const lengths_combinations[] = {"f32 -> f32"};
-#define LENGTHS(level_name)                                                                        \
-    const tn_kernel tn_lp_normalization_##level_name =                                             \
-        TN_LEVEL_TABLE(level_name, tn_normalize, "LpNormalization", "rows",                        \
-                       "Lanes of floats by vectors, on all threads.",                              \
-                       .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                     \
-                       TN_COMBINATIONS(lengths_combinations), .run = lengths_run)
-LENGTHS(baseline);
-LENGTHS(avx2);
-LENGTHS(avx512);
+TN_LEVEL_KERNELS_OF(, tn_lp_normalization, TN_LEVELS(tn_normalize), "", 1, "LpNormalization",
+                    "rows", "Lanes of floats by vectors, on all threads.",
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+                    TN_COMBINATIONS(lengths_combinations), .run = lengths_run);

@@ -3,12 +3,11 @@
 #ifndef TN_LAYERS_NORMALIZE_LENGTHS_H
 #define TN_LAYERS_NORMALIZE_LENGTHS_H
 
-#include <tenon/plugin.h>
+#include "kit/operator/layer.h"
 
 /* The axis of a node. TN_ERROR_SHAPE, TN_ERROR_RANGE. */
 tn_status tn_lp_normalization_axis(tn_call *call, uint32_t *out_axis);
 
-extern const tn_kernel tn_lp_normalization_baseline, tn_lp_normalization_avx2,
-    tn_lp_normalization_avx512;
+TN_LEVEL_KERNELS_EXTERN(tn_lp_normalization);
 
 #endif

@@ -218,13 +218,13 @@ TN_WIDENED_KERNELS(widened_planes, planes, "GlobalMaxPool", 0, halves);
 TN_WIDENED_KERNELS(widened_means, mean_planes, "GlobalAveragePool", 0, halves);
 
 /* By operator: MaxPool, AveragePool, LpPool, and the global ones. */
-const tn_kernel *const tn_pool_kernels[45] = {TN_LEVEL_LIST(rows),
+const tn_kernel *const tn_pool_kernels[19] = {TN_LEVEL_LIST(rows),
                                               TN_LEVEL_LIST(widened),
-                                              TN_BYTE_POOL_LIST(max),
+                                              TN_LEVEL_LIST(max_bytes),
                                               &max_pool_planes,
                                               TN_LEVEL_LIST(mean_rows),
                                               TN_LEVEL_LIST(widened_mean_rows),
-                                              TN_BYTE_POOL_LIST(average),
+                                              TN_LEVEL_LIST(average_bytes),
                                               &average_pool_planes,
                                               TN_LEVEL_LIST(tn_quantized_average),
                                               &lp_pool_planes,
@@ -233,7 +233,7 @@ const tn_kernel *const tn_pool_kernels[45] = {TN_LEVEL_LIST(rows),
                                               &global_max_pool_planes,
                                               TN_LEVEL_LIST(mean_planes),
                                               TN_LEVEL_LIST(widened_means),
-                                              TN_BYTE_POOL_LIST(global_average),
+                                              TN_LEVEL_LIST(global_average_bytes),
                                               &global_average_pool_planes,
                                               TN_LEVEL_LIST(tn_quantized_global_average),
                                               &global_lp_pool_planes};

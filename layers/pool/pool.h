@@ -3,6 +3,7 @@
 #ifndef TN_LAYERS_POOL_POOL_H
 #define TN_LAYERS_POOL_POOL_H
 
+#include "kit/operator/layer.h"
 #include "kit/window/byte_pool.h"
 
 typedef struct tn_pool_params {
@@ -41,13 +42,12 @@ tn_status tn_lp_pool_run(tn_call *call) TN_NOEXCEPT;
 tn_status tn_global_lp_pool_run(tn_call *call) TN_NOEXCEPT;
 
 /* kernels.c: those of all pools. */
-extern const tn_kernel *const tn_pool_kernels[45];
+extern const tn_kernel *const tn_pool_kernels[19];
 
 /* quantized/: means of 8-bit integers. */
 extern const tn_operator tn_quantized_average_pool_1, tn_quantized_global_average_pool_1;
-extern const tn_kernel tn_quantized_average_baseline, tn_quantized_average_avx2,
-    tn_quantized_average_avx512, tn_quantized_global_average_baseline,
-    tn_quantized_global_average_avx2, tn_quantized_global_average_avx512;
+TN_LEVEL_KERNELS_EXTERN(tn_quantized_average);
+TN_LEVEL_KERNELS_EXTERN(tn_quantized_global_average);
 extern const tn_rewrite *const tn_means_rewrites[2];
 
 #endif

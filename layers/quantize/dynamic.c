@@ -35,12 +35,12 @@ static tn_status dynamic_reference(tn_call *call) {
     const float *values = x->data;
     float low = 0, high = 0, scale;
     uint8_t zero;
-    for (int64_t i = 0; i < tn_element_count(x); i++) {
+    for (int64_t i = 0, end = tn_element_count(x); i < end; i++) {
         low = values[i] < low ? values[i] : low;
         high = values[i] > high ? values[i] : high;
     }
     choose(call, low, high, &scale, &zero);
-    for (int64_t i = 0; y && i < tn_element_count(x); i++) {
+    for (int64_t i = 0, end = y ? tn_element_count(x) : 0; i < end; i++) {
         const float quotient = values[i] / scale;
         tn_element_set_f64(y, i, (isnan(quotient) ? 0 : nearbyint((double)quotient)) + zero);
     }
@@ -125,11 +125,6 @@ const tn_operator tn_dynamic_quantize_11 = TN_OPERATOR_TABLE(
     dynamic, "", "DynamicQuantizeLinear", 11,
     "A tensor as bytes, with the scale and the zero point of its range.", TN_NO_FIELDS);
 
-#define DYNAMIC_KERNEL(level)                                                                      \
-    const tn_kernel tn_dynamic_quantize_##level =                                                  \
-        TN_LEVEL_TABLE(level, tn_quantize, "DynamicQuantizeLinear", "rows",                        \
-                       "The range of parts, then rows, on all threads.",                           \
-                       .traits = TN_KERNEL_DETERMINISTIC, .run = dynamic_run)
-DYNAMIC_KERNEL(baseline);
-DYNAMIC_KERNEL(avx2);
-DYNAMIC_KERNEL(avx512);
+TN_LEVEL_KERNELS_OF(, tn_dynamic_quantize, TN_LEVELS(tn_quantize), "", 1, "DynamicQuantizeLinear",
+                    "rows", "The range of parts, then rows, on all threads.",
+                    .traits = TN_KERNEL_DETERMINISTIC, .run = dynamic_run);

@@ -3,10 +3,9 @@
 #ifndef TN_LAYERS_QUANTIZE_DYNAMIC_H
 #define TN_LAYERS_QUANTIZE_DYNAMIC_H
 
-#include <tenon/plugin.h>
+#include "kit/operator/layer.h"
 
 extern const tn_operator tn_dynamic_quantize_11;
-extern const tn_kernel tn_dynamic_quantize_baseline, tn_dynamic_quantize_avx2,
-    tn_dynamic_quantize_avx512;
+TN_LEVEL_KERNELS_EXTERN(tn_dynamic_quantize);
 
 #endif

@@ -126,5 +126,5 @@ TN_LEVEL_KERNELS_IN("Tenon", look_up, apply, "LookUp", "table", "Bytes looked up
                     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
                     TN_COMBINATIONS(look_up_combinations), .run = look_up_run);
 
-const tn_kernel *const tn_quantized_kernels[9] = {TN_LEVEL_LIST(sum), TN_LEVEL_LIST(product),
+const tn_kernel *const tn_quantized_kernels[3] = {TN_LEVEL_LIST(sum), TN_LEVEL_LIST(product),
                                                   TN_LEVEL_LIST(look_up)};

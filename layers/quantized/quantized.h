@@ -27,7 +27,7 @@ void tn_quantized_pair_read(const tn_call *call, tn_quantized_pair *out_pair);
 /* Whether it is QLinearMul. */
 bool tn_quantized_is_product(const tn_call *call);
 
-extern const tn_kernel *const tn_quantized_kernels[9];
+extern const tn_kernel *const tn_quantized_kernels[3];
 
 enum { TN_QUANTIZED_REWRITES = 46 };
 extern const tn_rewrite *const tn_quantized_rewrites[TN_QUANTIZED_REWRITES];

@@ -8,6 +8,7 @@
 #ifndef TN_LAYERS_RECURRENT_DYNAMIC_H
 #define TN_LAYERS_RECURRENT_DYNAMIC_H
 
+#include "kit/operator/layer.h"
 #include "recurrent/recurrent.h"
 
 /* Inputs behind those of an LSTM. */
@@ -43,6 +44,6 @@ static inline bool tn_dynamic_counts(const tn_recurrent *node, bool is_reverse, 
 void tn_dynamic_round(int64_t count, double *values);
 
 extern const tn_operator tn_dynamic_lstm_1;
-extern const tn_kernel tn_dynamic_lstm_baseline, tn_dynamic_lstm_avx2, tn_dynamic_lstm_avx512vnni;
+TN_LEVEL_KERNELS_EXTERN(tn_dynamic_lstm);
 
 #endif

@@ -47,41 +47,42 @@ static const char *const caffe_lstm_combinations[] = {
 static const char *const caffe_rnn_combinations[] = {
     "f32, f32, f32, f32, f32, f32, f32, f32?, f32?, f32? -> f32?, f32?"};
 
-#define RECURRENT_KERNEL(prefix, operator_domain, operator_name, more_traits, level)               \
-    static const tn_kernel prefix##_##level = TN_LEVEL_TABLE_IN(                                   \
-        operator_domain, 3, level, levels, operator_name, "packed",                                \
-        "Packed weights; the input's product for all steps at once.",                              \
-        .traits = TN_KERNEL_DETERMINISTIC | (more_traits), TN_COMBINATIONS(prefix##_combinations), \
-        .accepts = recurrent_accepts, .prepare = tn_recurrent_prepare,                             \
-        .release = tn_kernel_state_destroy, .reshape = recurrent_reshape, .run = tn_recurrent_run)
+#define RECURRENT_LEVEL(level)                                                                     \
+    static const tn_recurrent_level levels_##level = {                                             \
+        &tn_matrix_##level, &tn_rows_##level, &tn_recurrent_step_##level, &tn_cells_##level}
+RECURRENT_LEVEL(baseline);
+RECURRENT_LEVEL(avx2);
+RECURRENT_LEVEL(avx512);
+
+#define RECURRENT_KERNELS(prefix, operator_domain, operator_name, more_traits)                     \
+    TN_LEVEL_KERNELS_OF(static, prefix, TN_LEVELS(levels), operator_domain, 3, operator_name,      \
+                        "packed", "Packed weights; the input's product for all steps at once.",    \
+                        .traits = TN_KERNEL_DETERMINISTIC | (more_traits),                         \
+                        TN_COMBINATIONS(prefix##_combinations), .accepts = recurrent_accepts,      \
+                        .prepare = tn_recurrent_prepare, .release = tn_kernel_state_destroy,       \
+                        .reshape = recurrent_reshape, .run = tn_recurrent_run)
+RECURRENT_KERNELS(lstm, "", "LSTM", TN_KERNEL_ANY_SHAPE);
+RECURRENT_KERNELS(gru, "", "GRU", TN_KERNEL_ANY_SHAPE);
+RECURRENT_KERNELS(rnn, "", "RNN", TN_KERNEL_ANY_SHAPE);
+RECURRENT_KERNELS(caffe_lstm, "Caffe", "LSTM", 0);
+RECURRENT_KERNELS(caffe_rnn, "Caffe", "RNN", 0);
+
 static const char *const lstm_doubles_combinations[] = {
     "f64, f64, f64, f64?, i32?, f64?, f64?, f64? -> f64?, f64?, f64?"};
 static const char *const gru_doubles_combinations[] = {
     "f64, f64, f64, f64?, i32?, f64? -> f64?, f64?"};
 #define rnn_doubles_combinations gru_doubles_combinations
-#define DOUBLES_KERNEL(prefix, operator_name, level)                                               \
-    TN_LEVEL_KERNEL(level, prefix##_doubles, levels, operator_name, "doubles",                     \
-                    "64-bit floats; some streams of a direction a unit of work.",                  \
-                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                       \
-                    TN_COMBINATIONS(prefix##_doubles_combinations), .accepts = recurrent_accepts,  \
-                    .reshape = tn_recurrent_doubles_reshape, .run = tn_recurrent_doubles_run)
-#define RECURRENT_KERNELS(level)                                                                   \
-    static const tn_recurrent_level levels_##level = {                                             \
-        &tn_matrix_##level, &tn_rows_##level, &tn_recurrent_step_##level, &tn_cells_##level};      \
-    RECURRENT_KERNEL(lstm, "", "LSTM", TN_KERNEL_ANY_SHAPE, level);                                \
-    RECURRENT_KERNEL(gru, "", "GRU", TN_KERNEL_ANY_SHAPE, level);                                  \
-    RECURRENT_KERNEL(rnn, "", "RNN", TN_KERNEL_ANY_SHAPE, level);                                  \
-    DOUBLES_KERNEL(lstm, "LSTM", level);                                                           \
-    DOUBLES_KERNEL(gru, "GRU", level);                                                             \
-    DOUBLES_KERNEL(rnn, "RNN", level);                                                             \
-    RECURRENT_KERNEL(caffe_lstm, "Caffe", "LSTM", 0, level);                                       \
-    RECURRENT_KERNEL(caffe_rnn, "Caffe", "RNN", 0, level)
-RECURRENT_KERNELS(baseline);
-RECURRENT_KERNELS(avx2);
-RECURRENT_KERNELS(avx512);
+#define DOUBLES_KERNELS(prefix, operator_name)                                                     \
+    TN_LEVEL_KERNELS(prefix##_doubles, levels, operator_name, "doubles",                           \
+                     "64-bit floats; some streams of a direction a unit of work.",                 \
+                     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                      \
+                     TN_COMBINATIONS(prefix##_doubles_combinations), .accepts = recurrent_accepts, \
+                     .reshape = tn_recurrent_doubles_reshape, .run = tn_recurrent_doubles_run)
+DOUBLES_KERNELS(lstm, "LSTM");
+DOUBLES_KERNELS(gru, "GRU");
+DOUBLES_KERNELS(rnn, "RNN");
 
-const tn_kernel *const tn_recurrent_kernels[27] = {
+const tn_kernel *const tn_recurrent_kernels[9] = {
     TN_LEVEL_LIST(lstm),         TN_LEVEL_LIST(gru),         TN_LEVEL_LIST(rnn),
     TN_LEVEL_LIST(lstm_doubles), TN_LEVEL_LIST(gru_doubles), TN_LEVEL_LIST(rnn_doubles),
-    TN_LEVEL_LIST(caffe_lstm),   TN_LEVEL_LIST(caffe_rnn),   &tn_dynamic_lstm_baseline,
-    &tn_dynamic_lstm_avx2,       &tn_dynamic_lstm_avx512vnni};
+    TN_LEVEL_LIST(caffe_lstm),   TN_LEVEL_LIST(caffe_rnn),   TN_LEVEL_LIST(tn_dynamic_lstm)};

@@ -131,6 +131,6 @@ tn_status tn_recurrent_read_caffe(tn_call *call, tn_recurrent *out_node);
 
 extern const tn_field tn_lstm_fields[7]; /* version 7's */
 extern const tn_operator tn_caffe_lstm_1, tn_caffe_rnn_1;
-extern const tn_kernel *const tn_recurrent_kernels[27];
+extern const tn_kernel *const tn_recurrent_kernels[9];
 
 #endif

@@ -297,17 +297,17 @@ static const char *const dynamic_combinations[] = {
     "f32, i8, i8, f32?, i32?, f32?, f32?, f32?, f32, i8?, f32, i8? -> f32?, f32?, f32?",
     "f32, u8, u8, f32?, i32?, f32?, f32?, f32?, f32, u8?, f32, u8? -> f32?, f32?, f32?"};
 
-#define DYNAMIC_KERNEL(level, floats)                                                              \
+#define DYNAMIC_LEVEL(level, floats)                                                               \
     static const dynamic_level levels_##level = {                                                  \
         {&tn_matrix_##floats, &tn_rows_##floats, &tn_recurrent_step_##floats, &tn_cells_##floats}, \
-        &tn_integer_##level};                                                                      \
-    const tn_kernel tn_dynamic_lstm_##level =                                                      \
-        TN_LEVEL_TABLE_IN("com.microsoft", 1, level, levels, "DynamicQuantizeLSTM", "integer",     \
-                          "Products of bytes with exact sums, weights packed.",                    \
-                          .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                 \
-                          TN_COMBINATIONS(dynamic_combinations), .accepts = dynamic_accepts,       \
-                          .prepare = dynamic_prepare, .release = tn_kernel_state_destroy,          \
-                          .reshape = dynamic_reshape, .run = tn_recurrent_run)
-DYNAMIC_KERNEL(baseline, baseline);
-DYNAMIC_KERNEL(avx2, avx2);
-DYNAMIC_KERNEL(avx512vnni, avx512);
+        &tn_integer_##level}
+DYNAMIC_LEVEL(baseline, baseline);
+DYNAMIC_LEVEL(avx2, avx2);
+DYNAMIC_LEVEL(avx512vnni, avx512);
+TN_LEVEL_KERNELS_OF(, tn_dynamic_lstm, TN_LEVELS_VNNI(levels), "com.microsoft", 1,
+                    "DynamicQuantizeLSTM", "integer",
+                    "Products of bytes with exact sums, weights packed.",
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                    TN_COMBINATIONS(dynamic_combinations), .accepts = dynamic_accepts,
+                    .prepare = dynamic_prepare, .release = tn_kernel_state_destroy,
+                    .reshape = dynamic_reshape, .run = tn_recurrent_run);

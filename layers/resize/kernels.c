@@ -175,26 +175,19 @@ static const char *const separable_combinations[] = {"f32, *?... -> f32"};
 static const char *const lanes_combinations[] = {
     "f32:nhwc, *?... -> f32:nhwc", "f32:c16, *?... -> f32:c16", "f32:c8, *?... -> f32:c8"};
 
-#define RESAMPLE_KERNEL(prefix, level, text)                                                       \
-    static const tn_kernel prefix##_##level = TN_LEVEL_TABLE(                                      \
-        level, tn_resample, "Resize", #prefix, text, .traits = TN_KERNEL_DETERMINISTIC,            \
-        TN_COMBINATIONS(prefix##_combinations), .accepts = prefix##_accepts,                       \
-        .open = resample_open, .close = tn_kernel_context_destroy, .reshape = resample_reshape,    \
-        .run = prefix##_run)
-#define SEPARABLE_TEXT "Rows resampled across once, then joined down."
-#define LANES_TEXT     "Channels beside each other resampled at once."
+#define RESAMPLE_KERNELS(prefix, levels, text)                                                     \
+    TN_LEVEL_KERNELS_OF(static, prefix, levels(tn_resample), "", 1, "Resize", #prefix, text,       \
+                        .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(prefix##_combinations), \
+                        .accepts = prefix##_accepts, .open = resample_open,                        \
+                        .close = tn_kernel_context_destroy, .reshape = resample_reshape,           \
+                        .run = prefix##_run)
 /* Gathers along a row are no faster with AVX-512 (bench/results/2026-11-24-kernels.md). */
-RESAMPLE_KERNEL(separable, baseline, SEPARABLE_TEXT);
-RESAMPLE_KERNEL(separable, avx2, SEPARABLE_TEXT);
-RESAMPLE_KERNEL(lanes, baseline, LANES_TEXT);
-RESAMPLE_KERNEL(lanes, avx2, LANES_TEXT);
-RESAMPLE_KERNEL(lanes, avx512, LANES_TEXT);
+RESAMPLE_KERNELS(separable, TN_LEVELS_AVX2, "Rows resampled across once, then joined down.");
+RESAMPLE_KERNELS(lanes, TN_LEVELS, "Channels beside each other resampled at once.");
 
 static const char *const halves[] = {"f16, *?... -> f16", "bf16, *?... -> bf16"};
-TN_WIDENED_KERNEL(widened, separable, "Resize", 0, halves, baseline);
-TN_WIDENED_KERNEL(widened, separable, "Resize", 0, halves, avx2);
+TN_WIDENED_KERNELS_OF(widened, TN_LEVELS_MADE_AVX2, separable, "Resize", 0, halves);
 
-const tn_kernel *const tn_resize_kernels[11] = {
-    &widened_avx2,       &widened_baseline,       &separable_avx2,
-    &separable_baseline, &lanes_avx512,           &lanes_avx2,
-    &lanes_baseline,     &tn_resize_int8_nearest, TN_LEVEL_LIST(tn_quantized_resize)};
+const tn_kernel *const tn_resize_kernels[5] = {TN_LEVEL_LIST(widened), TN_LEVEL_LIST(separable),
+                                               TN_LEVEL_LIST(lanes), &tn_resize_int8_nearest,
+                                               TN_LEVEL_LIST(tn_quantized_resize)};

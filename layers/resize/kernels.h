@@ -3,16 +3,16 @@
 #ifndef TN_LAYERS_RESIZE_KERNELS_H
 #define TN_LAYERS_RESIZE_KERNELS_H
 
+#include "kit/operator/layer.h"
 #include "resize/resize.h"
 #include <tenon/plugin/rewrite.h>
 
-extern const tn_kernel *const tn_resize_kernels[11];
+extern const tn_kernel *const tn_resize_kernels[5];
 extern const tn_kernel tn_resize_int8_nearest;
 
 /* quantized/: of 8-bit integers by weights. */
 extern const tn_operator tn_quantized_resize_1;
-extern const tn_kernel tn_quantized_resize_baseline, tn_quantized_resize_avx2,
-    tn_quantized_resize_avx512;
+TN_LEVEL_KERNELS_EXTERN(tn_quantized_resize);
 extern const tn_rewrite *const tn_quantized_resize_rewrites[2];
 
 /* Whether the last two axes alone change, each output of them depends on `most_taps` inputs at

@@ -57,10 +57,6 @@ static tn_status hardmax_run(tn_call *call) {
                        mark_columns, &job);
 }
 
-#define HARDMAX(level_name)                                                                        \
-    const tn_kernel tn_hardmax_##level_name = TN_LEVEL_TABLE(                                      \
-        level_name, tn_order, "Hardmax", "keys", "Elements as keys, in rows or columns.",          \
-        .traits = TN_KERNEL_DETERMINISTIC, .run = hardmax_run)
-HARDMAX(baseline);
-HARDMAX(avx2);
-HARDMAX(avx512);
+TN_LEVEL_KERNELS_OF(, tn_hardmax, TN_LEVELS(tn_order), "", 1, "Hardmax", "keys",
+                    "Elements as keys, in rows or columns.", .traits = TN_KERNEL_DETERMINISTIC,
+                    .run = hardmax_run);

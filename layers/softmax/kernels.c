@@ -233,5 +233,5 @@ TN_LEVEL_KERNELS(bytes, tn_softmax_bytes, "Softmax", "int8",
                  TN_COMBINATIONS(bytes_combinations), .accepts = bytes_accepts,
                  .prepare = bytes_prepare, .release = bytes_release, .run = bytes_run);
 
-const tn_kernel *const tn_softmax_kernels[12] = {TN_LEVEL_LIST(lanes), TN_LEVEL_LIST(log_lanes),
-                                                 TN_LEVEL_LIST(bytes), TN_LEVEL_LIST(tn_hardmax)};
+const tn_kernel *const tn_softmax_kernels[4] = {TN_LEVEL_LIST(lanes), TN_LEVEL_LIST(log_lanes),
+                                                TN_LEVEL_LIST(bytes), TN_LEVEL_LIST(tn_hardmax)};

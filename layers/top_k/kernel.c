@@ -87,10 +87,6 @@ static tn_status top_k_run(tn_call *call) {
                                     tn_parallel_grain(GRAIN, job.lanes.count), choose_lanes, &job);
 }
 
-#define TOP_K_KERNEL(level)                                                                        \
-    const tn_kernel tn_top_k_##level = TN_LEVEL_TABLE(                                             \
-        level, tn_order, "TopK", "keys", "A heap of keys for each lane.",                          \
-        .traits = TN_KERNEL_DETERMINISTIC, .reshape = top_k_reshape, .run = top_k_run)
-TOP_K_KERNEL(baseline);
-TOP_K_KERNEL(avx2);
-TOP_K_KERNEL(avx512);
+TN_LEVEL_KERNELS_OF(, tn_top_k, TN_LEVELS(tn_order), "", 1, "TopK", "keys",
+                    "A heap of keys for each lane.", .traits = TN_KERNEL_DETERMINISTIC,
+                    .reshape = top_k_reshape, .run = top_k_run);

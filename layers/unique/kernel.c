@@ -93,10 +93,6 @@ static tn_status unique_run(tn_call *call) {
     return TN_OK;
 }
 
-#define UNIQUE_KERNEL(level)                                                                       \
-    const tn_kernel tn_unique_##level = TN_LEVEL_TABLE(                                            \
-        level, tn_order, "Unique", "keys", "Keys sorted by their digits.",                         \
-        .traits = TN_KERNEL_DETERMINISTIC, .reshape = unique_reshape, .run = unique_run)
-UNIQUE_KERNEL(baseline);
-UNIQUE_KERNEL(avx2);
-UNIQUE_KERNEL(avx512);
+TN_LEVEL_KERNELS_OF(, tn_unique, TN_LEVELS(tn_order), "", 1, "Unique", "keys",
+                    "Keys sorted by their digits.", .traits = TN_KERNEL_DETERMINISTIC,
+                    .reshape = unique_reshape, .run = unique_run);

@@ -6,6 +6,7 @@
 #ifndef TN_LAYERS_UNIQUE_UNIQUE_H
 #define TN_LAYERS_UNIQUE_UNIQUE_H
 
+#include "kit/operator/layer.h"
 #include <tenon/kit/lanes.h>
 
 typedef struct tn_unique_params {
@@ -36,6 +37,6 @@ tn_unique_order tn_unique_order_in(void *memory, int64_t count);
 void tn_unique_write(tn_call *call, const tn_lanes *lanes, uint32_t axis,
                      const tn_unique_order *order);
 
-extern const tn_kernel tn_unique_baseline, tn_unique_avx2, tn_unique_avx512;
+TN_LEVEL_KERNELS_EXTERN(tn_unique);
 
 #endif

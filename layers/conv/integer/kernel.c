@@ -274,18 +274,17 @@ static const char *const q_linear_conv_combinations[] = {
     "u8|i8:nhwc, f32, *, *, f32, *, f32, *, i32? -> u8|i8",
     "u8|i8, f32, *, *, f32, *, f32, *, i32? -> u8|i8",
 };
-#define INTEGER_KERNEL(prefix, operator_name, level_name)                                          \
-    const tn_kernel tn_##prefix##_##level_name = TN_LEVEL_TABLE_OF(                                \
-        2, level_name, level, operator_name, "integer",                                            \
-        "Products of bytes with exact sums over a copy of X with channels last.",                  \
-        .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(prefix##_combinations),                 \
-        .accepts = integer_accepts, .prepare = integer_prepare,                                    \
-        .release = tn_kernel_state_destroy, .reshape = integer_reshape, .run = integer_run_bands)
-#define INTEGER_KERNELS(level)                                                                     \
-    static const tn_integer_conv_level level_##level = {&tn_integer_##level,                       \
-                                                        &tn_depthwise_##level};                    \
-    INTEGER_KERNEL(conv_integer, "ConvInteger", level);                                            \
-    INTEGER_KERNEL(q_linear_conv, "QLinearConv", level)
-INTEGER_KERNELS(baseline);
-INTEGER_KERNELS(avx2);
-INTEGER_KERNELS(avx512vnni);
+#define INTEGER_LEVEL(name)                                                                        \
+    static const tn_integer_conv_level level_##name = {&tn_integer_##name, &tn_depthwise_##name}
+INTEGER_LEVEL(baseline);
+INTEGER_LEVEL(avx2);
+INTEGER_LEVEL(avx512vnni);
+#define INTEGER_KERNELS(prefix, operator_name)                                                     \
+    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(level), "", 2, operator_name, "integer",     \
+                        "Products of bytes with exact sums over a copy of X with channels last.",  \
+                        .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(prefix##_combinations), \
+                        .accepts = integer_accepts, .prepare = integer_prepare,                    \
+                        .release = tn_kernel_state_destroy, .reshape = integer_reshape,            \
+                        .run = integer_run_bands)
+INTEGER_KERNELS(conv_integer, "ConvInteger");
+INTEGER_KERNELS(q_linear_conv, "QLinearConv");

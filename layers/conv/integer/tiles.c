@@ -54,7 +54,7 @@ static bool are_constant(const tn_call *call, const tn_conv_inputs *inputs) {
 }
 
 static bool is_zero(const tn_tensor *tensor) {
-    for (int64_t i = 0; tensor && i < tn_element_count(tensor); i++)
+    for (int64_t i = 0, end = tensor ? tn_element_count(tensor) : 0; i < end; i++)
         if (tn_element_i64(tensor, i) != 0) return false;
     return true;
 }
@@ -339,17 +339,14 @@ static const char *const conv_combinations[] = {
 #define SUM(x, y) CONV(x, y) ", " y ":nhwc, f32, " y "?, f32, " y "? -> " y ":nhwc"
 static const char *const sum_combinations[] = {SUM("u8", "u8"), SUM("i8", "i8"), SUM("u8", "i8"),
                                                SUM("i8", "u8")};
-#define TILES_KERNEL(prefix, level, domain_name, operator_name, table)                             \
-    const tn_kernel prefix##_##level = TN_LEVEL_TABLE_IN(                                          \
-        domain_name, 1, level, tn_tile, operator_name, "tiles",                                    \
+#define TILES_KERNELS(prefix, domain_name, operator_name, table)                                   \
+    TN_LEVEL_KERNELS_OF(                                                                           \
+        , prefix, TN_LEVELS_TILES(tn_tile), domain_name, 1, operator_name, "tiles",                \
         "Products of bytes on tiles with exact sums.", .traits = TN_KERNEL_DETERMINISTIC,          \
         TN_COMBINATIONS(table), .accepts = tiles_accepts, .prepare = tiles_prepare,                \
         .release = tn_kernel_state_destroy, .open = tiles_open,                                    \
         .close = tn_kernel_context_destroy, .reshape = tiles_reshape, .run = tiles_run_units)
-#define TILES_KERNELS(level)                                                                       \
-    TILES_KERNEL(tn_q_linear_conv_tiles, level, "", "QLinearConv", conv_combinations);             \
-    TILES_KERNEL(tn_q_linear_conv_add_tiles, level, "Tenon", "QLinearConvAdd", sum_combinations)
-TILES_KERNELS(avx512vnni);
-TILES_KERNELS(amx);
+TILES_KERNELS(tn_q_linear_conv_tiles, "", "QLinearConv", conv_combinations);
+TILES_KERNELS(tn_q_linear_conv_add_tiles, "Tenon", "QLinearConvAdd", sum_combinations);
 
 #endif

@@ -245,13 +245,24 @@ static tn_status winograd_run_node(tn_call *call) {
 #define WINOGRAD_KERNEL(level, format)                                                             \
     static const char *const combinations_##level[] = {"f32:" format                               \
                                                        ", f32, f32? -> f32:" format};              \
-    const tn_kernel tn_conv_winograd_##level = TN_LEVEL_TABLE(                                     \
-        level, tn_winograd, "Conv", "winograd", "Tiles of 4 x 4 outputs by Winograd's algorithm.", \
+    const tn_kernel tn_conv_winograd_##level = {                                                   \
+        TN_KERNEL_BEGIN("cpu", "", "Conv", "winograd_" #level, 1,                                  \
+                        "Tiles of 4 x 4 outputs by Winograd's algorithm."),                        \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
+        .user = (void *)(uintptr_t)&tn_winograd_##level,                                           \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS), TN_COMBINATIONS(combinations_##level), \
-        .accepts = winograd_accepts, .tactics = winograd_tactics, .prepare = winograd_prepare,     \
-        .release = tn_kernel_state_destroy, .open = winograd_open,                                 \
-        .close = tn_kernel_context_destroy, .reshape = winograd_reshape, .run = winograd_run_node)
+        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
+        TN_COMBINATIONS(combinations_##level),                                                     \
+        .accepts = winograd_accepts,                                                               \
+        .tactics = winograd_tactics,                                                               \
+        .prepare = winograd_prepare,                                                               \
+        .release = tn_kernel_state_destroy,                                                        \
+        .open = winograd_open,                                                                     \
+        .close = tn_kernel_context_destroy,                                                        \
+        .reshape = winograd_reshape,                                                               \
+        .run = winograd_run_node,                                                                  \
+    }
+/* Beside the level they differ in the format that its vectors fill. */
 WINOGRAD_KERNEL(avx2, "c8");
 WINOGRAD_KERNEL(avx512, "c16");
 

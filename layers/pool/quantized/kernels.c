@@ -139,14 +139,9 @@ static tn_status means_run(tn_call *call) {
 static const char *const combinations[] = {"u8|i8:nhwc, f32, *?, f32, *? -> u8|i8:nhwc",
                                            "u8|i8:nhwc, f32, *?, f32, *? -> u8|i8",
                                            "u8|i8, f32, *?, f32, *? -> u8|i8"};
-#define MEANS_KERNEL(symbol, level_name, operator_name)                                            \
-    const tn_kernel symbol##_##level_name = TN_LEVEL_TABLE_IN(                                     \
-        "Tenon", 1, level_name, tn_means, operator_name, "sums",                                   \
-        "Exact sums of bytes on all threads.", .traits = TN_KERNEL_DETERMINISTIC,                  \
-        TN_COMBINATIONS(combinations), .accepts = means_accepts, .run = means_run)
 #define MEANS_KERNELS(symbol, operator_name)                                                       \
-    MEANS_KERNEL(symbol, baseline, operator_name);                                                 \
-    MEANS_KERNEL(symbol, avx2, operator_name);                                                     \
-    MEANS_KERNEL(symbol, avx512, operator_name)
+    TN_LEVEL_KERNELS_OF(, symbol, TN_LEVELS(tn_means), "Tenon", 1, operator_name, "sums",          \
+                        "Exact sums of bytes on all threads.", .traits = TN_KERNEL_DETERMINISTIC,  \
+                        TN_COMBINATIONS(combinations), .accepts = means_accepts, .run = means_run)
 MEANS_KERNELS(tn_quantized_average, "QLinearAveragePool");
 MEANS_KERNELS(tn_quantized_global_average, "QLinearGlobalAveragePool");

@@ -127,12 +127,9 @@ static tn_status resize_run(tn_call *call) {
 
 static const char *const combinations[] = {"u8|i8:nhwc, *?, *?, *?, f32, *?, f32, *? -> u8|i8:nhwc",
                                            "u8|i8, *?, *?, *?, f32, *?, f32, *? -> u8|i8"};
-#define RESIZE_KERNEL(level)                                                                       \
-    const tn_kernel tn_quantized_resize_##level = TN_LEVEL_TABLE_IN(                               \
-        "Tenon", 1, level, tn_resize_bytes, "QLinearResize", "rows",                               \
-        "Rows joined in double precision, then columns.", .traits = TN_KERNEL_DETERMINISTIC,       \
-        TN_COMBINATIONS(combinations), .accepts = resize_accepts, .open = resize_open,             \
-        .close = tn_kernel_context_destroy, .reshape = resize_reshape, .run = resize_run)
-RESIZE_KERNEL(baseline);
-RESIZE_KERNEL(avx2);
-RESIZE_KERNEL(avx512);
+TN_LEVEL_KERNELS_OF(, tn_quantized_resize, TN_LEVELS(tn_resize_bytes), "Tenon", 1, "QLinearResize",
+                    "rows", "Rows joined in double precision, then columns.",
+                    .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(combinations),
+                    .accepts = resize_accepts, .open = resize_open,
+                    .close = tn_kernel_context_destroy, .reshape = resize_reshape,
+                    .run = resize_run);
