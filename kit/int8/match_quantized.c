@@ -70,7 +70,7 @@ tn_status tn_match_weights_check(const tn_match *match, const char *name, uint32
         !are_along(match, w, scales, axis) ||
         (zeros && (zeros->rank > 1 || tn_element_count(zeros) != tn_element_count(scales))))
         return match->refuse(match, "the weights have no scale of the tensor or of each channel");
-    for (int64_t i = 0; i < tn_element_count(scales); i++) {
+    for (int64_t i = 0, end = tn_element_count(scales); i < end; i++) {
         const float scale = (float)tn_element_f64(scales, i), product = x->scale * scale;
         if (!tn_match_is_scale(scale) || !tn_match_is_scale(product) ||
             !tn_match_is_scale(product / y->scale))

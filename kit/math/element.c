@@ -4,6 +4,13 @@
 
 #include <math.h>
 
+int64_t tn_element_count(const tn_tensor *tensor) {
+    uint64_t count = 1;
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        count *= (uint64_t)tensor->shape[i];
+    return (int64_t)count;
+}
+
 double tn_element_f64_from_f16(uint16_t bits) {
     double sign = bits & 0x8000 ? -1.0 : 1.0;
     int exponent = bits >> 10 & 31;
@@ -64,6 +71,38 @@ int64_t tn_element_round_i64(double value, tn_type type) {
     if (nearest <= low) return low == -ldexp(1, 63) ? INT64_MIN : (int64_t)low;
     if (nearest >= above) return above == ldexp(1, 63) ? INT64_MAX : (int64_t)above - 1;
     return (int64_t)nearest;
+}
+
+double tn_element_load_any_f64(const void *data, tn_type type, int64_t index) {
+    switch (type) {
+    case TN_F64:
+        return ((const double *)data)[index];
+    case TN_F32:
+        return (double)((const float *)data)[index];
+    case TN_F16:
+        return tn_element_f64_from_f16(((const uint16_t *)data)[index]);
+    case TN_BF16:
+        return tn_element_f64_from_bf16(((const uint16_t *)data)[index]);
+    case TN_I64:
+        return (double)((const int64_t *)data)[index];
+    case TN_I32:
+        return (double)((const int32_t *)data)[index];
+    case TN_I16:
+        return (double)((const int16_t *)data)[index];
+    case TN_I8:
+        return (double)((const int8_t *)data)[index];
+    case TN_U64:
+        return (double)((const uint64_t *)data)[index];
+    case TN_U32:
+        return (double)((const uint32_t *)data)[index];
+    case TN_U16:
+        return (double)((const uint16_t *)data)[index];
+    case TN_U8:
+    case TN_BOOL:
+        return (double)((const uint8_t *)data)[index];
+    default:
+        return 0;
+    }
 }
 
 int64_t tn_element_load_i64(const void *data, tn_type type, int64_t index) {
@@ -151,7 +190,7 @@ void tn_element_read_f64(const void *data, tn_type type, int64_t first, int64_t 
         return;
     }
     for (int64_t i = 0; i < count; i++)
-        out_values[i] = tn_element_load_f64(data, type, first + i * step);
+        out_values[i] = tn_element_load_any_f64(data, type, first + i * step);
 }
 
 void tn_element_write_f64(void *data, tn_type type, int64_t first, int64_t count,

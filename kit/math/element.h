@@ -23,12 +23,7 @@ static inline bool tn_element_is_real(tn_type type) {
 
 /* The number of elements of a tensor. Shapes that reach a callback have been checked to fit, but
  * part of a product with a zero in it may not: hence the unsigned numbers. */
-static inline int64_t tn_element_count(const tn_tensor *tensor) {
-    uint64_t count = 1;
-    for (uint32_t i = 0; i < tensor->rank; i++)
-        count *= (uint64_t)tensor->shape[i];
-    return (int64_t)count;
-}
+int64_t tn_element_count(const tn_tensor *tensor);
 
 /* binary16 and bfloat16. */
 double tn_element_f64_from_f16(uint16_t bits);
@@ -44,36 +39,13 @@ int64_t tn_element_round_i64(double value, tn_type type);
 
 /* Element `index` of linear data. Integers of 64 bits lose digits beyond 2^53 as doubles: use the
  * i64 pair for them. */
+double tn_element_load_any_f64(const void *data, tn_type type, int64_t index);
+/* The same: of the types that most elements have without a call. */
 static inline double tn_element_load_f64(const void *data, tn_type type, int64_t index) {
-    switch (type) {
-    case TN_F64:
-        return ((const double *)data)[index];
-    case TN_F32:
-        return (double)((const float *)data)[index];
-    case TN_F16:
-        return tn_element_f64_from_f16(((const uint16_t *)data)[index]);
-    case TN_BF16:
-        return tn_element_f64_from_bf16(((const uint16_t *)data)[index]);
-    case TN_I64:
-        return (double)((const int64_t *)data)[index];
-    case TN_I32:
-        return (double)((const int32_t *)data)[index];
-    case TN_I16:
-        return (double)((const int16_t *)data)[index];
-    case TN_I8:
-        return (double)((const int8_t *)data)[index];
-    case TN_U64:
-        return (double)((const uint64_t *)data)[index];
-    case TN_U32:
-        return (double)((const uint32_t *)data)[index];
-    case TN_U16:
-        return (double)((const uint16_t *)data)[index];
-    case TN_U8:
-    case TN_BOOL:
-        return (double)((const uint8_t *)data)[index];
-    default:
-        return 0;
-    }
+    if (type == TN_F32) return (double)((const float *)data)[index];
+    if (type == TN_F64) return ((const double *)data)[index];
+    return type == TN_BF16 ? tn_element_f64_from_bf16(((const uint16_t *)data)[index])
+                           : tn_element_load_any_f64(data, type, index);
 }
 
 /* Integers as they are (u64 as the int64 of the same bits), bool as 0 or 1, floats truncated and

@@ -15,7 +15,7 @@ static int64_t integer_from_real(double value, tn_type type) {
 
 static void cast_from_real(const tn_tensor *x, const tn_tensor *y) {
     const bool is_real = tn_element_is_real(y->type) || y->type == TN_BOOL;
-    for (int64_t i = 0; i < tn_element_count(y); i++) {
+    for (int64_t i = 0, end = tn_element_count(y); i < end; i++) {
         double value = tn_element_f64(x, i);
         if (is_real)
             tn_element_set_f64(y, i, value);
@@ -27,7 +27,7 @@ static void cast_from_real(const tn_tensor *x, const tn_tensor *y) {
 /* u64 to floats: above the highest int64 they would change their sign. */
 static void cast_from_integer(const tn_tensor *x, const tn_tensor *y) {
     const bool is_real = tn_element_is_real(y->type);
-    for (int64_t i = 0; i < tn_element_count(y); i++) {
+    for (int64_t i = 0, end = tn_element_count(y); i < end; i++) {
         int64_t value = tn_element_i64(x, i);
         if (is_real && x->type == TN_U64 && y->type == TN_F32)
             ((float *)y->data)[i] = (float)(uint64_t)value;
@@ -41,7 +41,7 @@ static void cast_from_integer(const tn_tensor *x, const tn_tensor *y) {
 static void cast_small(const tn_tensor *x, const tn_tensor *y, tn_small_mode mode) {
     const bool is_real = tn_element_is_real(y->type) || y->type == TN_BOOL;
     if (y->bytes > 0) memset(y->data, 0, (size_t)y->bytes); /* the bits behind the last one, too */
-    for (int64_t i = 0; i < tn_element_count(y); i++) {
+    for (int64_t i = 0, end = tn_element_count(y); i < end; i++) {
         const double value = tn_small_is(x->type)          ? tn_small_load(x->data, x->type, i)
                              : x->type == TN_U64           ? (double)((const uint64_t *)x->data)[i]
                              : tn_element_is_real(x->type) ? tn_element_f64(x, i)

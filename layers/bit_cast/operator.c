@@ -31,7 +31,7 @@ static tn_status bit_cast_move(tn_call *call, tn_region_mover mover) {
     tn_region_init(&region, y->rank, y->shape, y->type);
     TN_TRY(mover(call, &region, y->data, x->data));
     if (y->type != TN_BOOL || x->type == TN_BOOL) return TN_OK;
-    for (int64_t i = 0; i < tn_element_count(y); i++)
+    for (int64_t i = 0, end = tn_element_count(y); i < end; i++)
         tn_element_set_i64(y, i, tn_element_i64(x, i));
     return TN_OK;
 }

@@ -41,7 +41,7 @@ static int write_number(const tn_tensor *x, int64_t element, char *text) {
 static tn_status write_strings(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
     tn_string *y = call->outputs[0]->data;
-    for (int64_t i = 0; i < tn_element_count(x); i++) {
+    for (int64_t i = 0, end = tn_element_count(x); i < end; i++) {
         char text[TEXT_BYTES];
         y[i].bytes = (uint64_t)write_number(x, i, text);
         TN_TRY(tn_strings_of(call)->append(call, 0, text, y[i].bytes, &y[i].offset));
@@ -87,7 +87,7 @@ static bool is_number(const char *text) {
 
 static tn_status read_strings(tn_call *call) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-    for (int64_t i = 0; i < tn_element_count(x); i++) {
+    for (int64_t i = 0, end = tn_element_count(x); i < end; i++) {
         char text[TEXT_BYTES];
         uint64_t bytes;
         const char *from = tn_string_at(x, (uint64_t)i, &bytes);

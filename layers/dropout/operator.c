@@ -59,7 +59,7 @@ static tn_status dropout_reference(tn_call *call) {
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "training_mode is true: elements are only dropped in training");
     tn_element_copy(call->inputs[0], call->outputs[0]);
-    for (int64_t i = 0; mask && i < tn_element_count(mask); i++)
+    for (int64_t i = 0, end = mask ? tn_element_count(mask) : 0; i < end; i++)
         tn_element_set_i64(mask, i, 1);
     return TN_OK;
 }

@@ -66,7 +66,7 @@ static tn_status gather_slices(void *user, int64_t begin, int64_t end, uint32_t 
 
 static tn_status check_indices(tn_call *call, int64_t extent) {
     const tn_tensor *indices = call->inputs[INDICES];
-    for (int64_t i = 0; i < tn_element_count(indices); i++) {
+    for (int64_t i = 0, end = tn_element_count(indices); i < end; i++) {
         int64_t index = tn_element_i64(indices, i);
         if (index < -extent || index >= extent)
             return call->host->fail(

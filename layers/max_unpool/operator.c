@@ -90,7 +90,7 @@ static tn_status unpool_reference(tn_call *call) {
     tn_region_strides(y->rank, y->shape, strides);
     if (tn_element_count(y) > 0) memset(y->data, 0, (size_t)tn_element_count(y) * bytes);
     const int64_t limit = tn_infer_product(pooled, 0, x->rank);
-    for (int64_t i = 0; i < tn_element_count(x); i++) {
+    for (int64_t i = 0, end = tn_element_count(x); i < end; i++) {
         int64_t rest = tn_element_i64(indices, i), to = 0;
         if (rest < 0 || rest >= limit)
             return call->host->fail(call, TN_ERROR_RANGE, "index %lld is outside 0..%lld",

@@ -113,7 +113,7 @@ static tn_status extractor_reference(tn_call *call) {
     const int64_t extent = x->shape[x->rank - 1], count = tn_element_count(call->inputs[1]);
     const size_t bytes = tn_element_bytes(x->type);
     TN_TRY(check_indices(call, extent, count));
-    for (int64_t i = 0; i < tn_element_count(z); i++)
+    for (int64_t i = 0, end = tn_element_count(z); i < end; i++)
         memcpy((char *)z->data + (size_t)i * bytes,
                (const char *)x->data + (size_t)(i / count * extent + indices[i % count]) * bytes,
                bytes);

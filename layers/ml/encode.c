@@ -146,7 +146,7 @@ static tn_status append_texts(const encoder *e) {
     tn_call *call = e->call;
     const tn_string_services *strings = call->host->extension(call->host, TN_STRINGS);
     tn_string *y = call->outputs[0]->data;
-    for (int64_t i = 0; i < tn_element_count(call->outputs[0]); i++) {
+    for (int64_t i = 0, end = tn_element_count(call->outputs[0]); i < end; i++) {
         const tn_ml_list *list = y[i].offset == 0 ? &e->fallback : &e->values;
         const uint64_t at = y[i].offset == 0 ? 0 : y[i].offset - 1;
         const char *text = ((const char *const *)list->items)[at];

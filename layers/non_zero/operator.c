@@ -21,9 +21,9 @@ static bool is_zero(const tn_tensor *x, int64_t at) {
 static tn_status non_zero_reference(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
     int64_t *y = call->outputs[0]->data, found = 0, number = 0;
-    for (int64_t i = 0; i < tn_element_count(x); i++)
+    for (int64_t i = 0, end = tn_element_count(x); i < end; i++)
         found += !is_zero(x, i);
-    for (int64_t i = 0; i < tn_element_count(x); i++) {
+    for (int64_t i = 0, end = tn_element_count(x); i < end; i++) {
         int64_t rest = i;
         if (is_zero(x, i)) continue;
         for (uint32_t k = x->rank; k-- > 0; rest /= x->shape[k])

@@ -18,7 +18,7 @@ static bool are_constant(const tn_call *call) {
 }
 
 static bool are_zero(const tn_tensor *tensor) {
-    for (int64_t i = 0; i < tn_element_count(tensor); i++)
+    for (int64_t i = 0, end = tn_element_count(tensor); i < end; i++)
         if (tn_element_i64(tensor, i) != 0) return false;
     return true;
 }

@@ -155,7 +155,7 @@ static tn_status look_up_reference(tn_call *call) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     const uint8_t *from = x->data, *table = call->inputs[1]->data;
     uint8_t *to = y->data;
-    for (int64_t i = 0; i < tn_element_count(y); i++)
+    for (int64_t i = 0, end = tn_element_count(y); i < end; i++)
         to[i] = table[from[i]];
     return TN_OK;
 }

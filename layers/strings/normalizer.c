@@ -83,7 +83,7 @@ static tn_status normalize(tn_call *call, text_buffer *buffers) {
     tn_tensor *y = call->outputs[0];
     tn_string *elements = y->data;
     int64_t count = 0;
-    for (int64_t i = 0; i < tn_element_count(x); i++) {
+    for (int64_t i = 0, end = tn_element_count(x); i < end; i++) {
         uint64_t bytes;
         bool is_out;
         const char *text = tn_string_at(x, (uint64_t)i, &bytes);

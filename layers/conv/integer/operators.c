@@ -186,7 +186,7 @@ static tn_status integer_reference(tn_call *call) {
     if (tn_element_count(y) == 0) return TN_OK;
     const int64_t positions = tn_window_count(window.rank, window.output);
     output_at at = {0};
-    for (int64_t to = 0; to < tn_element_count(y); to++) {
+    for (int64_t to = 0, end = tn_element_count(y); to < end; to++) {
         at.filter = to / positions % y->shape[1];
         at.image = to / positions / y->shape[1];
         store_element(call, &at, to, sum_element(call, &window, &at));
