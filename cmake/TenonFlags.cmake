@@ -62,6 +62,15 @@ function(tenon_optimise options pattern)
     endforeach()
 endfunction()
 
+# For loops over elements: vectors as of -O3, and little else of it. gcc's -O2 makes next to none, clang's does.
+set(tenon_loops "")
+if(NOT TENON_SANITIZE AND NOT TENON_BUILD_FUZZERS)
+    set(tenon_loops -O2)
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        list(APPEND tenon_loops -ftree-loop-vectorize -fvect-cost-model=dynamic)
+    endif()
+endif()
+
 # The core's threads are its own, and libgomp's for kernels that use it, which is loaded and not linked.
 add_library(tenon_threads INTERFACE)
 find_package(Threads REQUIRED)

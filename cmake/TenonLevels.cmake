@@ -2,18 +2,12 @@
 # is made here. Which one runs is chosen at run time, by the features that a kernel requires. How a level is
 # compiled is in TenonKitLevels.cmake.
 
-# Headers of many short loops that the compiler turns into vectors: what -O3 does beside that makes them larger, not faster.
-set(levels_of_short_loops "kit/elementwise/cells")
-set(short_loops_options "")
-if(NOT TENON_SANITIZE AND NOT TENON_BUILD_FUZZERS)
-    set(short_loops_options -O2)
-    if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # whose -O2 turns next to none into vectors
-        list(APPEND short_loops_options -ftree-loop-vectorize -fvect-cost-model=dynamic)
-    endif()
-endif()
-
-# gcc's -O3 copies loops for each turn that they may take, a tenth of the levels' code, without a measured gain but in the headers
-# that are named here (bench/results/2026-11-28-core-size.md).
+# What gcc's -O3 does to loops beside turning them into vectors makes them larger, seldom faster: most headers have tenon_loops
+# (TenonFlags.cmake). These have -O3, without copies of loops for each turn that they may take; the last ones with them
+# (bench/results/2026-11-29-core-size.md).
+set(levels_of_long_loops "kit/elementwise/rows" "kit/gemm/matrix_types" "kit/int8/dot" "kit/int8/narrow_dot" "kit/int8/tile_product"
+    "kit/order/order" "kit/reduce/reduce_rows" "layers/attention/online" "layers/conv/winograd/tiles" "layers/layer_normalization/lanes"
+    "layers/pool/rows" "layers/quantize/rows" "layers/recurrent/step" "layers/softmax/lanes")
 set(levels_of_copied_loops "kit/gemm/matrix" "kit/operator/tiles" "kit/resample/separable" "layers/batch_normalization/channels"
     "layers/conv/depthwise" "layers/conv/direct" "layers/fourier/fft" "layers/fourier/rows" "layers/lrn/columns")
 set(single_loops_options "")
@@ -103,18 +97,16 @@ macro(tenon_level_sources variable)
         foreach(level ${levels})
             if(EXISTS ${PROJECT_SOURCE_DIR}/${stem}_body.h)
                 tenon_level_file(${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c ${stem}_body.h "${names}" ${level})
-                if(stem IN_LIST levels_of_short_loops)
-                    set_property(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c APPEND PROPERTY COMPILE_OPTIONS
-                        ${short_loops_options})
-                endif()
-                if(NOT stem IN_LIST levels_of_copied_loops)
-                    set_property(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c APPEND PROPERTY COMPILE_OPTIONS
-                        ${single_loops_options})
+                set(options ${tenon_loops})
+                if(stem IN_LIST levels_of_long_loops)
+                    set(options ${single_loops_options})
+                elseif(stem IN_LIST levels_of_copied_loops)
+                    set(options "")
                 endif()
                 if(stem IN_LIST levels_of_exact_loops)
-                    set_property(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c APPEND PROPERTY COMPILE_OPTIONS
-                        -ffp-contract=off)
+                    list(APPEND options -ffp-contract=off)
                 endif()
+                set_property(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c APPEND PROPERTY COMPILE_OPTIONS ${options})
                 list(APPEND ${variable} ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c)
             endif()
         endforeach()
