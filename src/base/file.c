@@ -85,6 +85,14 @@ bool tn_file_exists(const char *path) {
     return stat(path, &info) == 0;
 }
 
+/* What is asked of tn_file_write_parts. */
+typedef struct file_writing {
+    size_t count;
+    const tn_file_part *parts;
+    tn_status (*finish)(void *user);
+    void *user;
+} file_writing;
+
 /* What one call of the system's takes: parts, and bytes of them. */
 enum { MOST_PARTS = 64, PIECE_BYTES = 8 << 20 };
 
@@ -103,12 +111,13 @@ static ssize_t write_some(int descriptor, size_t count, const tn_file_part *part
     return writev(descriptor, vectors, taken);
 }
 
-/* Each piece is being written to the disk while the next one is copied: fsync then waits for the
- * last ones alone. */
-static tn_status write_all(int descriptor, const char *path, size_t count,
-                           const tn_file_part *parts) {
+/* From byte `begun` of the file. Each piece is being written to the disk while the next one is
+ * copied: fsync then waits for the last ones alone. */
+static tn_status write_at(int descriptor, const char *path, off_t begun, size_t count,
+                          const tn_file_part *parts) {
     size_t part = 0, done = 0; /* of that part */
-    off_t begun = 0, end = 0;
+    off_t end = begun;
+    if (lseek(descriptor, begun, SEEK_SET) < 0) return fail_io("write", path);
     while (part < count) {
         if (done == parts[part].bytes) {
             part++;
@@ -126,6 +135,15 @@ static tn_status write_all(int descriptor, const char *path, size_t count,
         (void)sync_file_range(descriptor, begun, end - begun, SYNC_FILE_RANGE_WRITE);
         begun = end;
     }
+    return TN_OK;
+}
+
+static tn_status write_all(int descriptor, const char *path, const file_writing *writing) {
+    const tn_file_part *parts = writing->parts;
+    if (writing->count > 1)
+        TN_TRY(write_at(descriptor, path, (off_t)parts->bytes, writing->count - 1, parts + 1));
+    if (writing->finish) TN_TRY(writing->finish(writing->user));
+    if (writing->count > 0) TN_TRY(write_at(descriptor, path, 0, 1, parts));
     return fsync(descriptor) == 0 ? TN_OK : fail_io("write", path);
 }
 
@@ -158,8 +176,7 @@ static tn_status create_beside(tn_arena *arena, const char *path, const char **o
 }
 
 /* A link stays, and what it names is replaced. */
-static tn_status write_beside(tn_arena *arena, const char *path, size_t count,
-                              const tn_file_part *parts) {
+static tn_status write_beside(tn_arena *arena, const char *path, const file_writing *writing) {
     struct stat info;
     char target[PATH_MAX];
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
@@ -168,7 +185,7 @@ static tn_status write_beside(tn_arena *arena, const char *path, size_t count,
     const char *beside = NULL;
     int descriptor = -1;
     TN_TRY(create_beside(arena, path, &beside, &descriptor));
-    tn_status status = write_all(descriptor, path, count, parts);
+    tn_status status = write_all(descriptor, path, writing);
     if (close(descriptor) != 0 && status == TN_OK) status = fail_io("write", path);
     if (status == TN_OK && rename(beside, path) != 0) status = fail_io("replace", path);
     if (status != TN_OK)
@@ -179,17 +196,19 @@ static tn_status write_beside(tn_arena *arena, const char *path, size_t count,
 }
 
 tn_status tn_file_write_parts(const tn_allocator *allocator, const char *path, size_t count,
-                              const tn_file_part *parts) {
+                              const tn_file_part *parts, tn_status (*finish)(void *user),
+                              void *user) {
+    const file_writing writing = {count, parts, finish, user};
     tn_arena *arena;
     TN_TRY(tn_arena_create(allocator, &arena));
-    const tn_status status = write_beside(arena, path, count, parts);
+    const tn_status status = write_beside(arena, path, &writing);
     tn_arena_destroy(arena);
     return status;
 }
 
 tn_status tn_file_write(const tn_allocator *allocator, const char *path, const void *data,
                         size_t bytes) {
-    return tn_file_write_parts(allocator, path, 1, &(tn_file_part){data, bytes});
+    return tn_file_write_parts(allocator, path, 1, &(tn_file_part){data, bytes}, NULL, NULL);
 }
 
 const char *tn_path_name(const char *path) {

@@ -33,8 +33,11 @@ typedef struct tn_file_part {
     const void *data;
     size_t bytes;
 } tn_file_part;
+/* The first part is written last, behind a call of `finish` (null: there is nothing to finish),
+ * which may fill it; its failure is the answer, and `path` stays as it was. */
 tn_status tn_file_write_parts(const tn_allocator *allocator, const char *path, size_t count,
-                              const tn_file_part *parts);
+                              const tn_file_part *parts, tn_status (*finish)(void *user),
+                              void *user);
 bool tn_file_exists(const char *path);
 
 /* The path's folder and last part; "." and the path when there is no '/'. Text in `arena`. Null: no

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "base/thread_start.h"
 
 static void release_pieces(tn_plan *plan) {
     tn_plan_pieces_deinit(&plan->pieces);
@@ -53,9 +54,41 @@ tn_status tn_plan_share(const tn_plan *plan, bool needs_bytes, const tn_plan_pie
     return TN_OK;
 }
 
+/* Checksums that are computed while the system copies the weights into the file. */
+typedef struct plan_sums {
+    tn_plan_pieces *pieces;
+    pthread_t thread;
+    bool is_running;
+    tn_status status;
+} plan_sums;
+
+static void *compute_sums(void *user) {
+    plan_sums *sums = user;
+    sums->status = tn_plan_pieces_sum(sums->pieces);
+    return NULL;
+}
+
+static void wait_for_sums(plan_sums *sums) {
+    if (sums->is_running) pthread_join(sums->thread, NULL);
+    sums->is_running = false;
+}
+
+/* Without the thread, or where it had no memory, here and now: the reason is this thread's. */
+static tn_status finish_sums(void *user) {
+    plan_sums *sums = user;
+    wait_for_sums(sums);
+    return sums->status == TN_OK ? TN_OK : tn_plan_pieces_sum(sums->pieces);
+}
+
 static tn_status save_pieces(tn_plan *plan, const char *path) {
-    TN_TRY(tn_plan_pieces_sum(&plan->pieces));
-    return tn_file_write_parts(plan->allocator, path, plan->pieces.part_count, plan->pieces.parts);
+    tn_plan_pieces *pieces = &plan->pieces;
+    plan_sums sums = {.pieces = pieces, .status = TN_ERROR_STATE};
+    if (!pieces->has_checksums)
+        sums.is_running = tn_thread_start(&sums.thread, compute_sums, &sums);
+    const tn_status status = tn_file_write_parts(plan->allocator, path, pieces->part_count,
+                                                 pieces->parts, finish_sums, &sums);
+    wait_for_sums(&sums);
+    return status;
 }
 
 tn_status tn_plan_save(const tn_plan *plan, const char *path) {

@@ -170,7 +170,7 @@ static tn_status host_packed(tn_call *call, uint32_t input, const char *key, uin
                                   .owner = scope->library,
                                   .packer = tn_packer_hash(scope->entry)};
     const tn_status status =
-        tn_packed_store_get(scope->packed, &wanted, known, fill, user, out_data);
+        tn_packed_store_get(scope->packed, &wanted, known, scope->pool, fill, user, out_data);
     if (status != TN_OK) scope->failed = status;
     return status;
 }

@@ -3,7 +3,7 @@
 #include "device/cpu/host_threads.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "device/cpu/thread_start.h"
+#include "base/thread_start.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -17,7 +17,7 @@
 #include "device/cpu/cpu.h"
 #include "device/cpu/futex.h"
 #include "device/cpu/parallel_job.h"
-#include "device/cpu/thread_start.h"
+#include "base/thread_start.h"
 
 #include <pthread.h>
 #include <stdint.h>

@@ -76,31 +76,55 @@ static const tn_packed_blob *find_in_plan(const tn_packed_store *store, const tn
     return NULL;
 }
 
-/* By parts that the second-level cache still has when their pages were just cleared. */
-static void fill_first(char *data, unsigned char filler, size_t bytes) {
-    enum { PART = 512 * 1024 };
-    for (size_t at = 0; at < bytes; at += PART) {
-        const size_t part = bytes - at < PART ? bytes - at : PART;
-        tn_memory_populate(data + at, part);
-        memset(data + at, filler, part);
+/* A blob that is filled for the first time, by parts that the second-level cache still has when
+ * their pages were just cleared. */
+typedef struct first_filling {
+    char *data;
+    size_t bytes;
+    unsigned char filler;
+} first_filling;
+
+#define FILLED_PART ((size_t)512 * 1024)
+
+static tn_status fill_parts(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const first_filling *filling = user;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        const size_t at = (size_t)i * FILLED_PART, left = filling->bytes - at;
+        const size_t part = left < FILLED_PART ? left : FILLED_PART;
+        tn_memory_populate(filling->data + at, part);
+        memset(filling->data + at, filling->filler, part);
     }
+    return TN_OK;
+}
+
+static tn_status fill_first(first_filling *filling, const tn_thread_pool *pool) {
+    const int64_t count = (int64_t)((filling->bytes + FILLED_PART - 1) / FILLED_PART);
+    if (!pool || pool->threads <= 1 || count <= 1) return fill_parts(filling, 0, count, 0);
+    return pool->parallel_for(pool, count, 1, fill_parts, filling);
 }
 
 /* Of one filler, so that bytes which `fill` leaves out are the same ones each time. */
-static tn_status create_blob(tn_packed_store *store, const tn_weight_key *key, tn_fill fill,
-                             void *user, tn_shared_weight **out_item) {
+static tn_status fill_blob(const tn_packed_store *store, const tn_weight_key *key,
+                           const tn_thread_pool *pool, tn_fill fill, void *user, void *data) {
+    first_filling filling = {data, (size_t)key->bytes, store->filler};
+    TN_TRY(fill_first(&filling, pool));
+    const tn_status status = fill(user, data, key->bytes);
+    if (status == TN_OK) return TN_OK;
+    return tn_fail(TN_ERROR_PLUGIN, "the weights '%s' could not be packed (status %d)", key->key,
+                   status);
+}
+
+static tn_status create_blob(tn_packed_store *store, const tn_weight_key *key,
+                             const tn_thread_pool *pool, tn_fill fill, void *user,
+                             tn_shared_weight **out_item) {
     const size_t bytes = key->bytes ? (size_t)key->bytes : 1;
     void *data = key->bytes > SIZE_MAX ? NULL : tn_allocate_aligned(&store->allocator, bytes, 64);
     if (!data)
         return tn_fail(TN_ERROR_MEMORY, "no memory for %llu bytes of packed weights",
                        (unsigned long long)key->bytes);
-    fill_first(data, store->filler, bytes);
-    tn_status status = fill(user, data, key->bytes);
-    if (status != TN_OK)
-        status = tn_fail(TN_ERROR_PLUGIN, "the weights '%s' could not be packed (status %d)",
-                         key->key, status);
-    else
-        status = tn_weight_store_add(store->weights, key, data, out_item);
+    tn_status status = fill_blob(store, key, pool, fill, user, data);
+    if (status == TN_OK) status = tn_weight_store_add(store->weights, key, data, out_item);
     if (status != TN_OK || tn_shared_weight_data(*out_item) != data)
         tn_deallocate(&store->allocator, data);
     return status;
@@ -124,8 +148,8 @@ static tn_status hold_blob(tn_packed_store *store, tn_shared_weight *item, const
 }
 
 tn_status tn_packed_store_get(tn_packed_store *store, const tn_weight_key *key,
-                              tn_constant_note *constant, tn_fill fill, void *user,
-                              const void **out_data) {
+                              tn_constant_note *constant, const tn_thread_pool *pool, tn_fill fill,
+                              void *user, const void **out_data) {
     const tn_packed_blob *blob = find_in_plan(store, key);
     if (blob) {
         TN_TRY(tn_constant_note_verify(blob->note));
@@ -134,7 +158,7 @@ tn_status tn_packed_store_get(tn_packed_store *store, const tn_weight_key *key,
     }
     TN_TRY(tn_constant_note_verify(constant));
     tn_shared_weight *item = tn_weight_store_find(store->weights, key);
-    if (!item) TN_TRY(create_blob(store, key, fill, user, &item));
+    if (!item) TN_TRY(create_blob(store, key, pool, fill, user, &item));
     return hold_blob(store, item, out_data);
 }
 

@@ -6,6 +6,7 @@
 #ifndef TN_PLUGIN_WEIGHTS_PACKED_STORE_H
 #define TN_PLUGIN_WEIGHTS_PACKED_STORE_H
 
+#include "base/thread_pool.h"
 #include "plugin/weights/constant_note.h"
 #include "plugin/weights/weight_store.h"
 
@@ -28,10 +29,11 @@ void tn_packed_store_lend(tn_packed_store *store, uint32_t count, const tn_packe
 void tn_packed_store_set_filler(tn_packed_store *store, unsigned char filler);
 void tn_packed_store_destroy(tn_packed_store *store);
 /* Finds the blob or makes it by `fill`, after the constant was checked (null: it was). It has the
- * lifetime of the store. TN_ERROR_FORMAT: the plan is damaged. */
+ * lifetime of the store. `pool` maps its pages; null: the calling thread. TN_ERROR_FORMAT: the plan
+ * is damaged. */
 tn_status tn_packed_store_get(tn_packed_store *store, const tn_weight_key *key,
-                              tn_constant_note *constant, tn_fill fill, void *user,
-                              const void **out_data);
+                              tn_constant_note *constant, const tn_thread_pool *pool, tn_fill fill,
+                              void *user, const void **out_data);
 /* How often something was found or made in this store, but for what a plan has. */
 size_t tn_packed_store_count(const tn_packed_store *store);
 /* Shows all of that in order, but for the first `skipped` times. */

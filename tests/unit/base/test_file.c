@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files: mapped, written whole or not at all, and paths. Each test has a folder of its own. */
 #include "base/file.h"
+#include "base/status.h"
 
 #include "test.h"
 
@@ -84,7 +85,18 @@ static void test_what_is_written_is_mapped(void **state) {
     }
 }
 
-/* Parts end within what one call writes, and one is longer than that. */
+static tn_status set_first(void *user) {
+    *(unsigned char *)user = 42;
+    return TN_OK;
+}
+
+static tn_status refuse_to_finish(void *user) {
+    (void)user;
+    return tn_fail(TN_ERROR_MEMORY, "there is nothing to finish with");
+}
+
+/* Parts end within what one call writes, and one is longer than that. What could not be finished
+ * leaves the file as it was. */
 static void test_parts_of_any_size_are_written_in_order(void **state) {
     file_test *test = *state;
     enum { COUNT = 150 };
@@ -100,9 +112,15 @@ static void test_parts_of_any_size_are_written_in_order(void **state) {
         data[i] = (unsigned char)(i * 7 + i / 4099);
     for (size_t i = 0; i < COUNT; at += sizes[i++])
         parts[i] = (tn_file_part){data + at, sizes[i]};
-    assert_int_equal(tn_file_write_parts(&test->memory.functions, test->path, COUNT, parts), TN_OK);
+    assert_int_equal(
+        tn_file_write_parts(&test->memory.functions, test->path, COUNT, parts, set_first, data),
+        TN_OK);
+    assert_failed(tn_file_write_parts(&test->memory.functions, test->path, COUNT - 1, parts,
+                                      refuse_to_finish, NULL),
+                  TN_ERROR_MEMORY, "nothing to finish with");
     assert_int_equal(tn_file_map(&test->memory.functions, test->path, &file), TN_OK);
     assert_int_equal(file.bytes, bytes);
+    assert_int_equal(data[0], 42); /* the first part was written behind its call */
     assert_memory_equal(file.data, data, bytes);
     tn_file_unmap(&file);
     free(data);

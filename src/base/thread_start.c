@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declared in thread_start.h. */
-#include "device/cpu/thread_start.h"
+#include "base/thread_start.h"
 
 #include <signal.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the engine's own threads are started, those of host_threads.h and of workers.h. */
-#ifndef TN_DEVICE_THREAD_START_H
-#define TN_DEVICE_THREAD_START_H
+/* How the library's own threads are started. */
+#ifndef TN_BASE_THREAD_START_H
+#define TN_BASE_THREAD_START_H
 
 #include <pthread.h>
 #include <stdbool.h>
