@@ -11,7 +11,7 @@ set(level_options_avx512vnni ${level_optimisation} -mavx512f -mavx512bw -mavx512
     -mf16c -mprefer-vector-width=512 -ffp-contract=fast)
 
 # Beside the levels of tenon/kit/levels.h, and of Tenon's own loops alone: products on AMX's tiles.
-set(level_options_amx ${level_options_avx512vnni} -mamx-tile -mamx-int8)
+set(level_options_amx ${level_options_avx512vnni} -mavx512vbmi -mamx-tile -mamx-int8)
 
 # Writes the file of one header at one level, `source`.
 function(tenon_level_file source header names level)

@@ -182,6 +182,8 @@ void tn_rule_absorbs(const tn_test *test, tn_verdict *verdict);
 void tn_rule_absorbs_before(const tn_test *test, tn_verdict *verdict);
 /* The facets of libraries that a kernel lists, on a subject of it: a part of tn_rule_absorbs. */
 void tn_rule_facets(const tn_test *test, tn_subject *subject, tn_verdict *verdict);
+/* Of the same rule: facets behind a kernel of bytes. */
+void tn_rule_byte_facets(const tn_test *test, tn_subject *subject, tn_verdict *verdict);
 
 /* --- rules_describes.c --- */
 void tn_rule_describes(const tn_test *test, tn_verdict *verdict);

@@ -145,18 +145,18 @@ static bool ask(tn_link_case *link) {
            link->facet != NULL && tn_absorb_has(link->absorb, link->facet->variant);
 }
 
-/* Whether a build would let a kernel have it: floats, and operands that fit. */
+/* Whether a build would let a kernel have it: of one type, and operands that fit. */
 static bool is_sound(tn_link_case *link, const tn_shape *to) {
     const tn_graph_node *node = node_of(link);
     const tn_tensor_storage *y = &link->inference.tensors[node->outputs[0]].storage;
     link->shape = y->shape;
-    if (node->input_count > TN_CHAIN_INPUTS || y->tensor.type != TN_F32 ||
-        (link->absorb->port == 0 && link->c.inputs[link->chained].type != TN_F32))
+    if (node->input_count > TN_CHAIN_INPUTS || y->tensor.type != link->type ||
+        (link->absorb->port == 0 && link->c.inputs[link->chained].type != link->type))
         return false;
     for (uint32_t i = 0; i < link->facet->operand_count; i++) {
         const tn_facet_operand *operand = &link->facet->operands[i];
         const tn_case_input *input = &link->c.inputs[case_input(link, operand->input)];
-        if (input->type != TN_F32 || !tn_link_operand_fits(operand, &input->shape, &y->shape))
+        if (input->type != link->type || !tn_link_operand_fits(operand, &input->shape, &y->shape))
             return false;
     }
     return (link->facet->flags & TN_FACET_RESHAPES) ? y->shape.rank == to->rank
@@ -172,10 +172,10 @@ bool tn_link_case_may_answer(const tn_operator *op, const char *facet) {
 }
 
 bool tn_link_case_create(tn_link_case *link, tn_runtime *runtime, const tn_operator *op,
-                         const char *text, const tn_absorb *absorb, uint32_t chained,
+                         const char *text, const tn_absorb *absorb, uint32_t chained, tn_type type,
                          const tn_shape *shape) {
     for (int variant = 0; variant < VARIANTS; variant++) {
-        *link = (tn_link_case){.op = op, .absorb = absorb, .chained = chained};
+        *link = (tn_link_case){.op = op, .absorb = absorb, .chained = chained, .type = type};
         if (make_node(link, runtime, text, shape, variant) && ask(link) && is_sound(link, shape))
             return true;
         tn_link_case_destroy(link);
@@ -204,8 +204,8 @@ static void set_operand(const tn_link_case *link, const tn_facet_operand *operan
                           tn_shape_equal(&input->shape, &y->shape);
     const bool is_constant = graph->tensors[node_of(link)->inputs[operand->input]].is_constant;
     *out_port = (tn_probe_port){.is_given = true,
-                                .type = TN_F32,
-                                .own_type = TN_F32,
+                                .type = link->type,
+                                .own_type = link->type,
                                 .format = is_whole ? y->format : TN_LINEAR,
                                 .shape = input->shape,
                                 .own = input->data};
@@ -249,10 +249,10 @@ static bool run_reference(tn_link_case *link, const void *x, void *y) {
     return link->op->reference(&call) == TN_OK;
 }
 
-float *tn_link_case_compute(tn_link_case *link, const void *x) {
+void *tn_link_case_compute(tn_link_case *link, const void *x) {
     size_t bytes = 0;
-    if (tn_format_bytes(TN_LINEAR, TN_F32, &link->shape, &bytes) != TN_OK) return NULL;
-    float *y = malloc(bytes + sizeof(*y));
+    if (tn_format_bytes(TN_LINEAR, link->type, &link->shape, &bytes) != TN_OK) return NULL;
+    void *y = malloc(bytes + 1);
     if (y && run_reference(link, x, y)) return y;
     free(y);
     return NULL;

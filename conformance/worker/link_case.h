@@ -23,6 +23,7 @@ typedef struct tn_link_case {
     const tn_absorb *absorb;
     const tn_facet *facet;
     uint32_t chained; /* of the case's inputs */
+    tn_type type;     /* of operands and output, and behind a kernel of the chained input */
     tn_shape shape;   /* after it */
 } tn_link_case;
 
@@ -32,15 +33,15 @@ bool tn_link_case_may_answer(const tn_operator *op, const char *facet);
 /* False: the case cannot be one, or the operator does not describe itself so there; then nothing is
  * to be destroyed. The link must not be moved. */
 bool tn_link_case_create(tn_link_case *link, tn_runtime *runtime, const tn_operator *op,
-                         const char *text, const tn_absorb *absorb, uint32_t chained,
+                         const char *text, const tn_absorb *absorb, uint32_t chained, tn_type type,
                          const tn_shape *shape);
 void tn_link_case_destroy(tn_link_case *link);
 
 /* The link as a step of a probe, whose operands begin with `first`. After the kernel the probe's
  * output 0 is what is chained. */
 tn_chain_step tn_link_case_step(const tn_link_case *link, uint32_t first, tn_probe *probe);
-/* What the reference computes of `x`, which has the chained shape and type (floats, but for what is
- * before an input): elements of link->shape, freed by free(). Null: it fails. */
-float *tn_link_case_compute(tn_link_case *link, const void *x);
+/* What the reference computes of `x`, which has the chained shape and type: elements of link->type
+ * and link->shape, freed by free(). Null: it fails. */
+void *tn_link_case_compute(tn_link_case *link, const void *x);
 
 #endif

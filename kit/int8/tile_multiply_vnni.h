@@ -132,113 +132,15 @@ static void read_terms(const tn_tile_product *p, int64_t block, int32_t *terms) 
     }
 }
 
-/* ----------------------------------------------------------------------------------------------
- * whole blocks of finite factors as bytes: what is out of 16 bits saturates as the byte does */
-
-/* Bytes of two rows, of which vectors of columns are a and b, c and d. */
-TN_INLINE __m512i to_bytes(__m512i a, __m512i b, __m512i c, __m512i d, int32_t zero,
-                           const bool is_signed) {
-    const __m512i zeros = _mm512_set1_epi16((int16_t)zero);
-    const __m512i first = _mm512_adds_epi16(_mm512_packs_epi32(a, b), zeros);
-    const __m512i second = _mm512_adds_epi16(_mm512_packs_epi32(c, d), zeros);
-    const __m512i bytes =
-        is_signed ? _mm512_packs_epi16(first, second) : _mm512_packus_epi16(first, second);
-    return _mm512_permutexvar_epi32(
-        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes);
-}
-
-/* What is the same for a block. */
-typedef struct block_end {
-    const tn_tile_end *e;
-    __m512 factors[2], low, high, own, other, most;
-    __m512i z_zero;
-} block_end;
-
-/* 16 columns of a row before their zero point is added; z null: nothing else is. */
-TN_INLINE __m512i requantise(const block_end *of, const int32_t *sums, const uint8_t *z,
-                             const int half, const bool is_sum, const bool is_signed) {
-    __m512 value =
-        _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_load_si512(sums + half * 16)), of->factors[half]);
-    if (is_sum) {
-        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(z + half * 16));
-        const __m512i wide = is_signed ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
-        const __m512 added =
-            _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(wide, of->z_zero)), of->other);
-        value = _mm512_min_ps(_mm512_max_ps(value, of->low), of->high);
-        value = _mm512_roundscale_ps(value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-        value = _mm512_add_ps(_mm512_mul_ps(value, of->own), added);
-    }
-    return _mm512_cvtps_epi32(_mm512_min_ps(value, of->most));
-}
-
-TN_INLINE void finish_block(const block_end *of, const int32_t *sums, int64_t rows, uint8_t *y,
-                            const uint8_t *z, const bool is_sum, const bool is_signed) {
-    const int32_t zero = is_sum ? of->e->sum_zero : of->e->zero;
-    const int64_t stride = of->e->row_stride;
-    for (int64_t r = 0; r < rows; r += 2) {
-        const int64_t next = r + 1 < rows; /* the last of an odd number is done twice */
-        const int32_t *above = sums + r * TN_TILE_COLUMNS, *below = above + next * TN_TILE_COLUMNS;
-        const uint8_t *z_above = is_sum ? z + r * stride : NULL;
-        const uint8_t *z_below = is_sum ? z_above + next * stride : NULL;
-        const __m512i bytes =
-            to_bytes(requantise(of, above, z_above, 0, is_sum, is_signed),
-                     requantise(of, above, z_above, 1, is_sum, is_signed),
-                     requantise(of, below, z_below, 0, is_sum, is_signed),
-                     requantise(of, below, z_below, 1, is_sum, is_signed), zero, is_signed);
-        uint8_t *to = y + r * stride;
-        _mm256_storeu_si256((void *)to, _mm512_castsi512_si256(bytes));
-        _mm256_storeu_si256((void *)(to + next * stride), _mm512_extracti64x4_epi64(bytes, 1));
-    }
-}
-
-/* Whether finish_block computes what finish does: no value is NaN. */
-static bool read_block_end(const tn_tile_product *p, int64_t block, block_end *of) {
-    const tn_tile_end *e = p->end;
-    const int64_t column = block * TN_TILE_COLUMNS;
-    const int32_t lowest = e->is_signed ? -128 : 0, highest = e->is_signed ? 127 : 255;
-    const __m512 limit = _mm512_set1_ps(3e38f);
-    if (e->floats || column + TN_TILE_COLUMNS > p->layout->columns) return false;
-    *of = (block_end){.e = e,
-                      .low = _mm512_set1_ps((float)(lowest - e->zero)),
-                      .high = _mm512_set1_ps((float)(highest - e->zero)),
-                      .own = _mm512_set1_ps(e->own_factor),
-                      .other = _mm512_set1_ps(e->z_factor),
-                      .most = _mm512_set1_ps(32767.0f),
-                      .z_zero = _mm512_set1_epi32(e->z_zero)};
-    bool are_finite = fabsf(e->own_factor) < 1e30f && fabsf(e->z_factor) < 1e30f;
-    for (int half = 0; half < 2; half++) {
-        of->factors[half] = _mm512_loadu_ps(e->factors + column + half * 16);
-        are_finite = are_finite && _mm512_cmp_ps_mask(_mm512_abs_ps(of->factors[half]), limit,
-                                                      _CMP_LT_OQ) == 0xffff;
-    }
-    return are_finite;
-}
-
-static void finish_bytes(const tn_tile_product *p, const block_end *of, const int32_t *sums,
-                         int64_t row, int64_t rows, int64_t block) {
-    const tn_tile_end *e = p->end;
-    const int64_t at = row * e->row_stride + block * TN_TILE_COLUMNS;
-    if (e->z && e->is_signed)
-        finish_block(of, sums, rows, e->y + at, e->z + at, true, true);
-    else if (e->z)
-        finish_block(of, sums, rows, e->y + at, e->z + at, true, false);
-    else if (e->is_signed)
-        finish_block(of, sums, rows, e->y + at, NULL, false, true);
-    else
-        finish_block(of, sums, rows, e->y + at, NULL, false, false);
-}
-
 /* What is the same for all lines of a block of columns. */
 typedef struct block_run {
     block_rows rows; /* `b` is the block's, `ahead` moves on */
     block_end end;
-    bool is_whole;
     int64_t block;
 } block_run;
 
 /* A line's rows are cut into blocks of about the same size. */
 static void do_line(block_run *run, const tn_tile_line *line, int64_t across, int64_t first_row) {
-    static const int32_t nothing[TN_TILE_COLUMNS];
     const tn_tile_product *p = run->rows.p;
     const int64_t blocks = (across + BLOCK_ROWS - 1) / BLOCK_ROWS;
     _Alignas(64) int32_t sums[BLOCK_ROWS * TN_TILE_COLUMNS];
@@ -250,10 +152,7 @@ static void do_line(block_run *run, const tn_tile_line *line, int64_t across, in
         of.a = p->a + line->offset + row * p->a_stride;
         multiply[p->a_is_signed][rows - 1](&of, sums);
         of.ahead += of.ahead_step * of.segments * of.chunks;
-        if (run->is_whole)
-            finish_bytes(p, &run->end, sums, first_row + row, rows, run->block);
-        else
-            finish(p, nothing, sums, first_row + row, rows, run->block);
+        finish(p, &run->end, sums, first_row + row, rows, run->block);
         row += rows;
     }
     run->rows.ahead = of.ahead;
@@ -274,7 +173,7 @@ static void run(const tn_tile_product *p, int64_t first, int64_t last) {
         of.rows.b = (const uint8_t *)p->blob + of.block * bytes;
         of.rows.ahead = of.rows.b + (has_next ? bytes : 0);
         of.rows.ahead_step = has_next ? CHUNK * TN_TILE_COLUMNS / products : 0;
-        of.is_whole = read_block_end(p, of.block, &of.end);
+        read_block_end(p, of.block, &of.end);
         read_terms(p, of.block, terms);
         for (int64_t i = 0; i < count; i++)
             do_line(&of, &lines[i], across, i * across);

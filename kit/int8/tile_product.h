@@ -57,10 +57,11 @@ typedef struct tn_tile_end {
     const uint8_t *z;
     int32_t z_zero, sum_zero;
     float own_factor, z_factor;
-    uint8_t *y;          /* row 0 */
-    int64_t row_stride;  /* of y, z and floats */
-    float *floats;       /* null: bytes; else (terms + sum) * factors + biases, and no more */
-    const float *biases; /* of layout->columns; null: none */
+    uint8_t *y;           /* row 0 */
+    int64_t row_stride;   /* of y, z and floats */
+    const uint8_t *table; /* 256 bytes: y is what is there by the bits of that y; null: none */
+    float *floats;        /* null: bytes; else (terms + sum) * factors + biases, and no more */
+    const float *biases;  /* of layout->columns; null: none */
 } tn_tile_end;
 
 /* How work is cut for threads: into units of rows and, of few rows, of columns. */

@@ -1,88 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of tile_product.h for one processor level, as TN_TILE_LEVEL: what becomes of sums,
- * and windows. The products are tile_multiply_amx.h or tile_multiply_vnni.h. */
+/* The functions of tile_product.h for one processor level, as TN_TILE_LEVEL: windows.
+ * The products are tile_multiply_amx.h or tile_multiply_vnni.h, what becomes of their sums
+ * tile_finish.h. */
 #include "kit/int8/tile_product.h"
 #include <tenon/kit/vector.h>
 
 #include <immintrin.h>
-#include <math.h>
 #include <string.h>
 
-/* NaN is 0. */
-TN_INLINE __m512 within(__m512 value, __m512 low, __m512 high) {
-    const __mmask16 is_number = _mm512_cmp_ps_mask(value, value, _CMP_ORD_Q);
-    return _mm512_min_ps(_mm512_max_ps(_mm512_maskz_mov_ps(is_number, value), low), high);
-}
-
-/* 16 columns of all rows; `is_sum` and `is_signed` are constants wherever this is inlined. */
-TN_INLINE void finish_half(const tn_tile_end *e, __m512i terms, const int32_t *sums, int64_t rows,
-                           int64_t column, __mmask16 mask, uint8_t *y, const uint8_t *z,
-                           const bool is_sum, const bool is_signed) {
-    const __m512 factors = _mm512_loadu_ps(e->factors + column);
-    const int32_t lowest = is_signed ? -128 : 0, highest = is_signed ? 127 : 255;
-    const __m512 low = _mm512_set1_ps((float)(lowest - e->zero));
-    const __m512 high = _mm512_set1_ps((float)(highest - e->zero));
-    const __m512 sum_low = _mm512_set1_ps((float)(lowest - e->sum_zero));
-    const __m512 sum_high = _mm512_set1_ps((float)(highest - e->sum_zero));
-    const __m512 own = _mm512_set1_ps(e->own_factor), other = _mm512_set1_ps(e->z_factor);
-    const __m512i z_zero = _mm512_set1_epi32(e->z_zero);
-    const __m512i zero = _mm512_set1_epi32(is_sum ? e->sum_zero : e->zero);
-    for (int64_t r = 0; r < rows; r++) {
-        const __m512i sum = _mm512_add_epi32(_mm512_loadu_si512(sums + r * 32), terms);
-        __m512 value = within(_mm512_mul_ps(_mm512_cvtepi32_ps(sum), factors), low, high);
-        if (is_sum) {
-            const __m128i bytes = _mm_maskz_loadu_epi8(mask, z + r * e->row_stride);
-            const __m512i wide =
-                is_signed ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
-            const __m512 added =
-                _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(wide, z_zero)), other);
-            value = _mm512_roundscale_ps(value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-            value = within(_mm512_add_ps(_mm512_mul_ps(value, own), added), sum_low, sum_high);
-        }
-        const __m512i whole = _mm512_add_epi32(_mm512_cvtps_epi32(value), zero);
-        _mm_mask_storeu_epi8(y + r * e->row_stride, mask, _mm512_cvtepi32_epi8(whole));
-    }
-}
-
-static void finish_floats(const tn_tile_end *e, __m512i terms, const int32_t *sums, int64_t rows,
-                          int64_t column, __mmask16 mask, float *y) {
-    const __m512 factors = _mm512_loadu_ps(e->factors + column);
-    const __m512 biases =
-        e->biases ? _mm512_maskz_loadu_ps(mask, e->biases + column) : _mm512_setzero_ps();
-    for (int64_t r = 0; r < rows; r++) {
-        const __m512i sum = _mm512_add_epi32(_mm512_loadu_si512(sums + r * 32), terms);
-        const __m512 value = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), factors);
-        _mm512_mask_storeu_ps(y + r * e->row_stride, mask, _mm512_add_ps(value, biases));
-    }
-}
-
-/* A block's columns; `rows` of it from row `row` on. `terms` are the block's. */
-static void finish(const tn_tile_product *p, const int32_t *terms, const int32_t *sums, int64_t row,
-                   int64_t rows, int64_t block) {
-    const tn_tile_end *e = p->end;
-    for (int64_t half = 0; half < 2; half++) {
-        const int64_t column = block * TN_TILE_COLUMNS + half * 16;
-        const int64_t left = p->layout->columns - column;
-        const int64_t at = row * e->row_stride + column;
-        if (left <= 0) return;
-        const __mmask16 mask = (__mmask16)(left >= 16 ? 0xffffu : (1u << left) - 1u);
-        const int32_t *of_half = sums + half * 16;
-        const __m512i of_columns = _mm512_loadu_si512(terms + half * 16);
-        if (e->floats)
-            finish_floats(e, of_columns, of_half, rows, column, mask, e->floats + at);
-        else if (e->z && e->is_signed)
-            finish_half(e, of_columns, of_half, rows, column, mask, e->y + at, e->z + at, true,
-                        true);
-        else if (e->z)
-            finish_half(e, of_columns, of_half, rows, column, mask, e->y + at, e->z + at, true,
-                        false);
-        else if (e->is_signed)
-            finish_half(e, of_columns, of_half, rows, column, mask, e->y + at, NULL, false, true);
-        else
-            finish_half(e, of_columns, of_half, rows, column, mask, e->y + at, NULL, false, false);
-    }
-}
-
+#include "kit/int8/tile_finish.h"
 #if defined(__AMX_INT8__)
 #include "kit/int8/tile_multiply_amx.h"
 #else

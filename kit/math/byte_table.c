@@ -19,6 +19,11 @@ int8_t tn_byte_round(float value, float scale) {
     return (int8_t)(steps < 127.0f ? steps : 127.0f);
 }
 
+void tn_byte_table_read(tn_byte_table *table, const uint8_t *values) {
+    for (int i = 0; i < 256; i++)
+        table->values[i] = (int8_t)values[i ^ 0x80];
+}
+
 void tn_byte_table_rescale(tn_byte_table *table, float from_scale, float to_scale) {
     for (int i = 0; i < 256; i++)
         table->values[i] = tn_byte_round((float)(i - 128) * from_scale, to_scale);

@@ -17,6 +17,8 @@ typedef struct tn_byte_table {
     int8_t values[256];
 } tn_byte_table;
 
+/* From one in the order of unsigned bytes. */
+void tn_byte_table_read(tn_byte_table *table, const uint8_t *values);
 /* value / scale to nearest even, saturated; NaN is -128. */
 int8_t tn_byte_round(float value, float scale);
 /* From one scale to another. */

@@ -146,7 +146,7 @@ enum { TN_LEVELS_MOST = 3 };
 typedef struct tn_level {
     const char *name, *features;
 } tn_level;
-#define TN_KIT_FEATURES_amx TN_KIT_FEATURES_avx512vnni ",amx_tile,amx_int8"
+#define TN_KIT_FEATURES_amx TN_KIT_FEATURES_avx512vnni ",avx512vbmi,amx_tile,amx_int8"
 extern const tn_level tn_levels[TN_LEVELS_MOST], tn_levels_vnni[TN_LEVELS_MOST],
     tn_levels_tiles[TN_LEVELS_MOST];
 

@@ -4,6 +4,7 @@
  * matrix B of signed bytes without zero points, and scales of one number or one a column of B. Rows
  * of all matrices of A are those of one product.
  */
+#include "kit/int8/look_up_step.h"
 #include "kit/int8/tile_product.h"
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/layer.h"
@@ -75,9 +76,13 @@ static bool read_run(tn_call *call, tiles_run *run) {
 }
 
 static tn_status tiles_accepts(tn_call *call) {
-    const tn_tensor *b = call->inputs[tn_integer_inputs_of(call)->b];
+    const tn_integer_inputs *inputs = tn_integer_inputs_of(call);
+    const tn_tensor *b = call->inputs[inputs->b];
     tiles_run run;
-    return b && b->data && read_run(call, &run) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    return b && b->data && tn_look_up_fits(call, tn_infer_input(call, inputs->y_zero)) &&
+                   read_run(call, &run)
+               ? TN_OK
+               : TN_ERROR_UNSUPPORTED;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -157,6 +162,7 @@ static void read_end(tiles_run *run) {
                              .factors = factors,
                              .zero = tn_integer_zero(call, inputs->y_zero, 0, 1, 0),
                              .is_signed = y->type == TN_I8,
+                             .table = tn_look_up_table(call),
                              .y = y->type == TN_F32 ? NULL : y->data,
                              .row_stride = run->columns,
                              .floats = y->type == TN_F32 ? y->data : NULL,
@@ -229,14 +235,16 @@ static tn_status tiles_run_units(tn_call *call) {
 static const char *const q_linear_combinations[] = {MULTIPLIED("u8") " -> u8|i8",
                                                     MULTIPLIED("i8") " -> u8|i8"};
 static const char *const to_float_combinations[] = {"u8|i8, i8, f32, f32, *?, *?, f32? -> f32"};
-#define TILES_KERNELS(prefix, domain_name, operator_name, table)                                   \
-    TN_LEVEL_KERNELS_OF(                                                                           \
-        , prefix, TN_LEVELS_TILES(tn_tile), domain_name, 1, operator_name, "tiles",                \
-        "Products of bytes on tiles with exact sums.", .traits = TN_KERNEL_DETERMINISTIC,          \
-        TN_COMBINATIONS(table), .accepts = tiles_accepts, .prepare = tiles_prepare,                \
-        .release = tn_kernel_state_destroy, .reshape = tiles_reshape, .run = tiles_run_units)
-TILES_KERNELS(tn_q_linear_mat_mul_tiles, "", "QLinearMatMul", q_linear_combinations);
-TILES_KERNELS(tn_mat_mul_to_float_tiles, "com.microsoft", "MatMulIntegerToFloat",
+#define TILES_KERNELS(prefix, domain_name, operator_name, facets, table)                           \
+    TN_LEVEL_KERNELS_OF(, prefix, TN_LEVELS_TILES(tn_tile), domain_name, 1, operator_name,         \
+                        "tiles", "Products of bytes on tiles with exact sums.", .absorbs = facets, \
+                        .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(table),                 \
+                        .accepts = tiles_accepts, .prepare = tiles_prepare,                        \
+                        .release = tn_kernel_state_destroy, .reshape = tiles_reshape,              \
+                        .run = tiles_run_units)
+TILES_KERNELS(tn_q_linear_mat_mul_tiles, "", "QLinearMatMul", TN_FACET_LOOK_UP,
+              q_linear_combinations);
+TILES_KERNELS(tn_mat_mul_to_float_tiles, "com.microsoft", "MatMulIntegerToFloat", NULL,
               to_float_combinations);
 
 #endif

@@ -109,13 +109,10 @@ static tn_status look_up_elements(void *user, int64_t begin, int64_t end, uint32
     return TN_OK;
 }
 
-/* The byte table is in the order of signed bytes. */
 static tn_status look_up_run(tn_call *call) {
-    const int8_t *table = call->inputs[1]->data;
     look_up_job job = {
         .level = call->user, .from = call->inputs[0]->data, .to = call->outputs[0]->data};
-    for (int i = 0; i < 256; i++)
-        job.table.values[i] = table[i ^ 0x80];
+    tn_byte_table_read(&job.table, call->inputs[1]->data);
     return call->host->parallel_for(call, (int64_t)call->outputs[0]->bytes, GRAIN, look_up_elements,
                                     &job);
 }

@@ -2,6 +2,8 @@
 /* The operators of quantized.h: shapes, references, tables. */
 #include "quantized/quantized.h"
 #include <tenon/kit/broadcast.h>
+#include <tenon/kit/known_steps.h>
+#include <tenon/plugin/look_up.h>
 
 #include <math.h>
 
@@ -151,6 +153,16 @@ static tn_status look_up_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, x->rank, x->shape);
 }
 
+static tn_status look_up_facet(tn_call *call, uint32_t input, const char *name,
+                               tn_facet *out_facet) {
+    if (input != 0 || !tn_known_is(name, TN_FACET_LOOK_UP)) return TN_ERROR_UNSUPPORTED;
+    *(uint32_t *)out_facet->what = sizeof(uint32_t);
+    out_facet->operand_count = 1;
+    out_facet->operands[0] = (tn_facet_operand){.input = 1, .form = TN_OPERAND_CONSTANT};
+    (void)call;
+    return TN_OK;
+}
+
 static tn_status look_up_reference(tn_call *call) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     const uint8_t *from = x->data, *table = call->inputs[1]->data;
@@ -170,7 +182,8 @@ static const char *const look_up_cases[] = {
     "| x=i8[1,8,9,9] table=u8[256]",    "| x=u8[0,2] table=i8[256]",
     "| x=u8[1,64,56,56] table=u8[256]",
 };
-TN_OPERATOR(look_up, "Tenon", "LookUp", 1, "A function of bytes as a table.", TN_NO_FIELDS);
+TN_OPERATOR(look_up, "Tenon", "LookUp", 1, "A function of bytes as a table.", TN_NO_FIELDS,
+            .facet = look_up_facet);
 
 TN_LAYER_WITH_REWRITES(quantized, TN_OPERATORS(&sum_1, &product_1, &look_up_1),
                        tn_quantized_kernels, tn_quantized_rewrites);

@@ -340,6 +340,24 @@ def lines_case(kind, x_zero, taps, stride, pads, extents):
     return net.model(), x, saturate(sums.astype(F32) * factor, y_zero)
 
 
+def table_case(kind, filters, taps):
+    """A function of what a convolution stores: looked up as its bytes are stored, where there is a kernel that does."""
+    rng = np.random.RandomState(14)
+    info = np.iinfo(kind)
+    x = rng.randint(info.min, info.max + 1, (2, 12, 7, 9)).astype(kind)
+    w = rng.randint(-127, 128, (filters, 12, taps, taps)).astype(I8)
+    x_scale, v_scale, y_scale, w_scale = F32(0.03), F32(0.7), F32(0.4), rng.uniform(0.002, 0.01, filters).astype(F32)
+    x_zero, v_zero, y_zero = kind(5), kind(info.min + 100), kind(info.max - 150)
+    net = Net(list(x.shape), kind)
+    real_w = net.node("DequantizeLinear", net.const(w), net.const(w_scale), net.const(np.zeros(filters, I8)), axis=0)
+    v = net.store(net.node("Conv", net.real("x", x_scale, x_zero), real_w, pads=[taps // 2] * 4), v_scale, v_zero)
+    net.store(net.node("LeakyRelu", net.real(v, v_scale, v_zero), alpha=0.25), y_scale, y_zero, to="y")
+    factor = ((x_scale * w_scale) / v_scale).astype(F32).reshape(-1, 1, 1)
+    inner = saturate(convolve(x.astype(np.int64) - int(x_zero), w, taps // 2, 1).astype(F32) * factor, v_zero)
+    value = real_of(inner, v_scale, v_zero)
+    return net.model(), x, saturate(np.where(value < 0, value * F32(0.25), value) / y_scale, y_zero)
+
+
 CASES = [
     ("slice", selection_case((2, 6, 9), "Slice", [ints(1, 8), ints(5, 0), ints(1, 2), ints(2, -3)], lambda x: x[:, 1:5:2, 8:0:-3]),
      {"quantized.slice": 1}),
@@ -400,6 +418,8 @@ CASES = [
        lines_case(kind, zero, taps, stride, pads, extents), {"quantized.conv": 1})
       for kind, zero in ((U8, 0), (U8, 120), (I8, 0), (I8, -7))
       for taps, stride, pads, extents in ((3, 1, 1, (7, 8)), (3, 2, 1, (15, 17)), (1, 2, 0, (15, 17)), (5, 1, 2, (3, 29)), (3, 1, 1, (9, 3)))],
+    *[(f"conv and a table, {kind.__name__}, {filters} filters of {taps} x {taps}", table_case(kind, filters, taps),
+       {"quantized.conv": 1, "quantized.leaky_relu": 1}) for kind in (U8, I8) for filters, taps in ((32, 1), (75, 3))],
     *[(f"hostile scales of products, {kind.__name__} to {y_kind.__name__}", hostile_products(kind, y_kind), None)
       for kind in (U8, I8) for y_kind in (U8, I8)],
     *[(f"products of matrices of {rows} x {depth}", mat_mul_case(rows, depth),
@@ -509,21 +529,28 @@ class Checks(ProgramChecks):
             self.report(f"{name}: bytes {libraries}", same, off)
 
     def tiles(self):
-        """The kernels on tiles, where the processor has them: bytes, with zero points, padding, strides and rests of tiles."""
+        """The kernels on tiles, where the processor has them: bytes, with zero points, padding, strides and rests of tiles. Tables are
+        looked up by all kernels of ours."""
         features = self.program("doctor").stdout
+        for level in ("baseline", "avx2", "avx512vnni"):
+            if level == "baseline" or level in features:
+                self.kernel_of(f"integer_{level}", ("conv and a table",))
         for kernel, feature in (("tiles_amx", "amx_int8"), ("tiles_avx512vnni", "avx512vnni")):
             if feature in features:
-                self.tiles_of(kernel)
+                self.kernel_of(kernel, ("conv", "residual", "products", "hostile"))
 
-    def tiles_of(self, kernel):
-        cases = {name: case for name, case, _ in CASES if name.split()[0] in ("conv", "residual", "products", "hostile")}
+    def kernel_of(self, kernel, beginnings):
+        cases = {name: case for name, case, _ in CASES if name.startswith(beginnings)}
         for name, (model, x, right) in cases.items():
             self.build(model, "--report", "net.json")
             with open(self.path("net.json"), encoding="utf-8") as file:
                 nodes = json.load(file)["nodes"]
             pins = [n["name"] for n in nodes if any(c["kernel"] == kernel for c in n.get("candidates", []))]
-            applied, why = self.build(model, *[word for pin in pins for word in ("--pin", f"{pin}={kernel}")])
+            applied, why = self.build(model, "--report", "net.json", *[word for pin in pins for word in ("--pin", f"{pin}={kernel}")])
             self.report(f"{name} by {kernel}: a kernel", pins and applied is not None, f"{pins} {why}")
+            with open(self.path("net.json"), encoding="utf-8") as file:
+                absorbed = [n.get("absorbed_ops", []) for n in json.load(file)["nodes"]]
+            self.report(f"{name} by {kernel}: a table", "table" not in name or ["LookUp"] in absorbed, f"absorbed: {absorbed}")
             for threads in ("1", "2"):
                 found = self.run(x, "--threads", threads)
                 same = isinstance(found, np.ndarray) and np.array_equal(found, right)

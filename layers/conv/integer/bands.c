@@ -102,10 +102,11 @@ static void finish(const tn_integer_conv *run, const tn_integer_conv_band *band)
         int32_t *sums = band->sums + r * padded;
         rows->correct(filters, 1, run->terms + of_group, run->has_zeros ? band->row_sums[r] : 0,
                       run->zeros + of_group, sums);
-        if (is_scaled)
-            rows->to_bytes(filters, sums, run->factors + of_group, zero, y->type == TN_I8,
-                           is_last ? (uint8_t *)y->data + last_at + r * filters
-                                   : band->bytes + r * padded);
+        if (!is_scaled) continue;
+        uint8_t *to =
+            is_last ? (uint8_t *)y->data + last_at + r * filters : band->bytes + r * padded;
+        rows->to_bytes(filters, sums, run->factors + of_group, zero, y->type == TN_I8, to);
+        if (run->look_up) run->look_up(&run->table, filters, (int8_t *)to, (int8_t *)to);
     }
     if (is_last) return;
     if (is_scaled)

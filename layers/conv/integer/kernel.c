@@ -2,6 +2,7 @@
 /* The kernels of integer.h: which nodes they do, packing, memory. See run.h. */
 #include "conv/integer/run.h"
 #include "conv/kernels.h"
+#include "kit/int8/look_up_step.h"
 #include "kit/math/element.h"
 #include "kit/math/round_up.h"
 #include "kit/operator/kernel_memory.h"
@@ -89,7 +90,9 @@ static bool read_run(tn_call *call, const tn_integer_level *level, tn_integer_co
 /* Channels last the groups of a position would lie side by side. */
 static tn_status integer_accepts(tn_call *call) {
     tn_integer_conv run;
-    if (!read_run(call, levels_of(call)->integer, &run)) return TN_ERROR_UNSUPPORTED;
+    if (!tn_look_up_fits(call, tn_infer_input(call, tn_conv_inputs_of(call)->y_zero)) ||
+        !read_run(call, levels_of(call)->integer, &run))
+        return TN_ERROR_UNSUPPORTED;
     const bool is_linear =
         call->inputs[TN_CONV_X]->format == TN_LINEAR && call->outputs[0]->format == TN_LINEAR;
     return is_linear || run.item_groups == 1 ? TN_OK : TN_ERROR_UNSUPPORTED;
@@ -243,6 +246,13 @@ static void begin_products(tn_integer_conv *run, void *packed) {
     tn_integer_conv_read_zeros(run);
 }
 
+static void read_table(tn_integer_conv *run) {
+    const uint8_t *table = tn_look_up_table(run->call);
+    if (!table) return;
+    run->look_up = levels_of(run->call)->look_up;
+    tn_byte_table_read(&run->table, table);
+}
+
 static tn_status integer_run_bands(tn_call *call) {
     enum { GRAIN = 800000, COPIED = 65536 };
     const void *packed;
@@ -257,6 +267,7 @@ static tn_status integer_run_bands(tn_call *call) {
     else
         begin_products(&run, (void *)(uintptr_t)packed);
     tn_integer_conv_read_scales(&run);
+    read_table(&run);
     const int64_t copied = run.items * run.row_count, row = run.item_elements / run.row_count;
     memset(run.x + copied * row * run.element_bytes, 0, 64); /* what the last groups reach into */
     TN_TRY(call->host->parallel_for(call, copied, tn_parallel_grain(COPIED, row + 1),
@@ -274,17 +285,18 @@ static const char *const q_linear_conv_combinations[] = {
     "u8|i8:nhwc, f32, *, *, f32, *, f32, *, i32? -> u8|i8",
     "u8|i8, f32, *, *, f32, *, f32, *, i32? -> u8|i8",
 };
-#define INTEGER_LEVEL(name)                                                                        \
-    static const tn_integer_conv_level level_##name = {&tn_integer_##name, &tn_depthwise_##name}
-INTEGER_LEVEL(baseline);
-INTEGER_LEVEL(avx2);
-INTEGER_LEVEL(avx512vnni);
-#define INTEGER_KERNELS(prefix, operator_name)                                                     \
+#define INTEGER_LEVEL(name, look_up)                                                               \
+    static const tn_integer_conv_level level_##name = {&tn_integer_##name, &tn_depthwise_##name,   \
+                                                       look_up}
+INTEGER_LEVEL(baseline, tn_byte_table_apply);
+INTEGER_LEVEL(avx2, tn_byte_table_apply_avx2);
+INTEGER_LEVEL(avx512vnni, tn_byte_table_apply_avx512);
+#define INTEGER_KERNELS(prefix, operator_name, facets)                                             \
     TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(level), "", 2, operator_name, "integer",     \
                         "Products of bytes with exact sums over a copy of X with channels last.",  \
-                        .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(prefix##_combinations), \
-                        .accepts = integer_accepts, .prepare = integer_prepare,                    \
-                        .release = tn_kernel_state_destroy, .reshape = integer_reshape,            \
-                        .run = integer_run_bands)
-INTEGER_KERNELS(conv_integer, "ConvInteger");
-INTEGER_KERNELS(q_linear_conv, "QLinearConv");
+                        .absorbs = facets, .traits = TN_KERNEL_DETERMINISTIC,                      \
+                        TN_COMBINATIONS(prefix##_combinations), .accepts = integer_accepts,        \
+                        .prepare = integer_prepare, .release = tn_kernel_state_destroy,            \
+                        .reshape = integer_reshape, .run = integer_run_bands)
+INTEGER_KERNELS(conv_integer, "ConvInteger", NULL);
+INTEGER_KERNELS(q_linear_conv, "QLinearConv", TN_FACET_LOOK_UP);

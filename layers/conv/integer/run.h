@@ -16,10 +16,15 @@
 #include "conv/depthwise.h"
 #include "conv/integer/integer.h"
 #include "kit/int8/integer_product.h"
+#include "kit/math/byte_table.h"
+
+typedef void tn_look_up_bytes(const tn_byte_table *table, int64_t count, const int8_t *from,
+                              int8_t *to);
 
 typedef struct tn_integer_conv_level {
     const tn_integer_level *integer;
     const tn_depthwise_level *depthwise;
+    tn_look_up_bytes *look_up;
 } tn_integer_conv_level;
 
 typedef struct tn_integer_conv {
@@ -49,6 +54,8 @@ typedef struct tn_integer_conv {
     int32_t *zeros, *terms; /* item_groups x padded */
     float *factors;
     bool has_zeros;
+    tn_look_up_bytes *look_up; /* null: there is no step behind the node */
+    tn_byte_table table;
     char *scratch; /* of threads */
     uint64_t scratch_bytes;
 } tn_integer_conv;

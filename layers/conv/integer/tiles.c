@@ -4,10 +4,12 @@
  * weights and one group. Rows of the product are positions, its depth is what a window sees. A
  * window of one element with stride 1 is read where it is; others as lines (lines.h), or where the
  * level has none they are gathered, a unit of positions at a time, with the zero point as padding.
+ * A table behind the node is looked up as its bytes are stored.
  */
 #include "conv/integer/integer.h"
 #include "conv/integer/lines.h"
 #include "conv/kernels.h"
+#include "kit/int8/look_up_step.h"
 #include "kit/int8/tile_product.h"
 #include "kit/math/round_up.h"
 #include "kit/operator/kernel_memory.h"
@@ -138,8 +140,9 @@ static bool is_finite_sum(const tn_call *call, const tn_conv_inputs *inputs) {
 static tn_status tiles_accepts(tn_call *call) {
     const tn_conv_inputs *inputs = tn_conv_inputs_of(call);
     tiles_run run;
-    return are_constant(call, inputs) && is_zero(tn_layer_known_input(call, inputs->w_zero)) &&
-                   read_run(call, &run) && has_factors(&run) && is_finite_sum(call, inputs)
+    return tn_look_up_fits(call, call->inputs[inputs->y_zero]) && are_constant(call, inputs) &&
+                   is_zero(tn_layer_known_input(call, inputs->w_zero)) && read_run(call, &run) &&
+                   has_factors(&run) && is_finite_sum(call, inputs)
                ? TN_OK
                : TN_ERROR_UNSUPPORTED;
 }
@@ -224,6 +227,7 @@ static void read_end(tiles_run *run) {
                          .factors = (const float *)(const void *)(terms + padded_filters(run)),
                          .zero = tn_conv_integer_zero(call, inputs->y_zero, 0),
                          .is_signed = call->outputs[0]->type == TN_I8,
+                         .table = tn_look_up_table(call),
                          .y = call->outputs[0]->data,
                          .row_stride = run->filters};
     if (inputs->added == TN_CONV_NO_INPUT) return;
@@ -342,9 +346,9 @@ static const char *const sum_combinations[] = {SUM("u8", "u8"), SUM("i8", "i8"),
 #define TILES_KERNELS(prefix, domain_name, operator_name, table)                                   \
     TN_LEVEL_KERNELS_OF(                                                                           \
         , prefix, TN_LEVELS_TILES(tn_tile), domain_name, 1, operator_name, "tiles",                \
-        "Products of bytes on tiles with exact sums.", .traits = TN_KERNEL_DETERMINISTIC,          \
-        TN_COMBINATIONS(table), .accepts = tiles_accepts, .prepare = tiles_prepare,                \
-        .release = tn_kernel_state_destroy, .open = tiles_open,                                    \
+        "Products of bytes on tiles with exact sums.", .absorbs = TN_FACET_LOOK_UP,                \
+        .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(table), .accepts = tiles_accepts,       \
+        .prepare = tiles_prepare, .release = tn_kernel_state_destroy, .open = tiles_open,          \
         .close = tn_kernel_context_destroy, .reshape = tiles_reshape, .run = tiles_run_units)
 TILES_KERNELS(tn_q_linear_conv_tiles, "", "QLinearConv", conv_combinations);
 TILES_KERNELS(tn_q_linear_conv_add_tiles, "Tenon", "QLinearConvAdd", sum_combinations);

@@ -42,6 +42,7 @@ static const feature_row features[] = {
     {"avx512vl", LEVEL_AVX512, LEAF_7_B, 31, SAVED_AVX512},
     {"avx512dq", LEVEL_AVX512, LEAF_7_B, 17, SAVED_AVX512},
     {"avx512vnni", LEVEL_AVX512, LEAF_7_C, 11, SAVED_AVX512},
+    {"avx512vbmi", LEVEL_AVX512, LEAF_7_C, 1, SAVED_AVX512},
     {"avx512_bf16", LEVEL_AVX512, LEAF_7_1_A, 5, SAVED_AVX512},
     {"amx_tile", LEVEL_AVX512, LEAF_7_D, 24, SAVED_TILES},
     {"amx_int8", LEVEL_AVX512, LEAF_7_D, 25, SAVED_TILES},

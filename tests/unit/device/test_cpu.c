@@ -59,8 +59,10 @@ static void test_features_are_those_that_the_compiler_finds(void **state) {
 /* The kernel's view, for those that compilers name differently. */
 static void test_features_are_those_that_the_system_reports(void **state) {
     (void)state;
-    static const char *const names[][2] = {
-        {"f16c", "f16c"}, {"avxvnni", "avx_vnni"}, {"avx512_bf16", "avx512_bf16"}};
+    static const char *const names[][2] = {{"f16c", "f16c"},
+                                           {"avxvnni", "avx_vnni"},
+                                           {"avx512_bf16", "avx512_bf16"},
+                                           {"avx512vbmi", "avx512vbmi"}};
     static char line[8192], padded[64];
     char all[256];
     FILE *file = fopen("/proc/cpuinfo", "r");

@@ -3,6 +3,7 @@
 #include "plugin/fields/absorbs.h"
 
 #include "test.h"
+#include <tenon/plugin/look_up.h>
 #include <tenon/plugin/normalize.h>
 
 #include <string.h>
@@ -44,13 +45,14 @@ static void test_all_names_of_the_header_are_known(void **state) {
                                       TN_FACET_BIAS ", " TN_FACET_SCALE ", " TN_FACET_RESIDUAL
                                                     ", " TN_FACET_ROW ", " TN_FACET_EXPRESSION
                                                     ", " TN_FACET_WINDOW_MAX ", " TN_FACET_SOFTMAX
-                                                    ", " TN_FACET_NORMALIZE ", " TN_FACET_ACTIVATION
-                                                    "(" TN_ACTIVATIONS_1_0 ")",
+                                                    ", " TN_FACET_NORMALIZE ", " TN_FACET_LOOK_UP
+                                                    ", " TN_FACET_ACTIVATION "(" TN_ACTIVATIONS_1_0
+                                                    ")",
                                       false, &items, &count),
                      TN_OK);
-    assert_int_equal(count, 9);
-    assert_int_equal(items[8].variant_count, TN_ACTIVATION_ELU);
-    assert_string_equal(items[8].variants[TN_ACTIVATION_GELU_TANH - 1], "gelu_tanh");
+    assert_int_equal(count, 10);
+    assert_int_equal(items[9].variant_count, TN_ACTIVATION_ELU);
+    assert_string_equal(items[9].variants[TN_ACTIVATION_GELU_TANH - 1], "gelu_tanh");
 }
 
 static void test_wrong_texts_are_refused_with_the_column(void **state) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A chain of steps on a kernel; see epilogue_chain.h. */
-#include "rules/running/epilogue_chain.h"
+#include "rules/chains/epilogue_chain.h"
 #include "rules/shrink.h"
 #include "worker/epilogue_step.h"
 

@@ -7,7 +7,7 @@
  */
 #include "base/hash.h"
 #include "base/status.h"
-#include "rules/running/epilogue_chain.h"
+#include "rules/chains/epilogue_chain.h"
 #include "tensor/type.h"
 #include "worker/epilogue_step.h"
 #include "worker/ordered_pool.h"
@@ -148,9 +148,18 @@ static void try_nan(const tn_test *test, tn_verdict *verdict) {
     tn_subject_destroy(&subject);
 }
 
+static bool has_output(const tn_subject *subject) {
+    return subject->probe.outputs[0].is_given && subject->expected.count > 0;
+}
+
 static bool is_judged(const tn_subject *subject) {
+    return has_output(subject) && subject->probe.outputs[0].type == TN_F32;
+}
+
+/* Bytes that are integers, not a lower type of floats. */
+static bool is_of_bytes(const tn_subject *subject) {
     const tn_probe_port *y = &subject->probe.outputs[0];
-    return y->is_given && y->type == TN_F32 && subject->expected.count > 0;
+    return has_output(subject) && (y->type == TN_I8 || y->type == TN_U8) && y->own_type == y->type;
 }
 
 /* Chains in other shapes, an axis of the first input at a time: one element, and no multiple of
@@ -239,7 +248,11 @@ void tn_rule_absorbs(const tn_test *test, tn_verdict *verdict) {
         return;
     }
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    tn_verdict_skip(verdict, "output 0 is not of 32-bit floats");
+    tn_verdict_skip(verdict, "output 0 is neither of 32-bit floats nor of bytes");
+    if (is_of_bytes(&subject)) {
+        verdict->outcome = TN_PASSED;
+        tn_rule_byte_facets(test, &subject, verdict);
+    }
     if (is_judged(&subject)) {
         verdict->outcome = TN_PASSED;
         try_short_chains(&c, verdict);

@@ -204,7 +204,7 @@ static bool guess_shape(const tn_shape *wanted, const tn_shape *made, bool is_fa
 /* Whether the case describes itself so, and makes the input's shape of some other. */
 static bool create(const before *b, const tn_operator *op, const char *text,
                    const tn_absorb *absorb, uint32_t chained, tn_link_case *link) {
-    if (!tn_link_case_create(link, b->test->runtime, op, text, absorb, chained, &b->shape))
+    if (!tn_link_case_create(link, b->test->runtime, op, text, absorb, chained, TN_F32, &b->shape))
         return false;
     for (int guess = 0; guess <= 2; guess++) {
         const tn_shape made = link->shape;
@@ -212,11 +212,12 @@ static bool create(const before *b, const tn_operator *op, const char *text,
         if (tn_shape_equal(&made, &b->shape)) return true;
         if (guess == 2 || !guess_shape(&b->shape, &made, guess == 1, &shape)) continue;
         tn_link_case_destroy(link);
-        if (!tn_link_case_create(link, b->test->runtime, op, text, absorb, chained, &shape))
+        if (!tn_link_case_create(link, b->test->runtime, op, text, absorb, chained, TN_F32, &shape))
             return false;
         if (tn_shape_equal(&link->shape, &b->shape)) return true;
         tn_link_case_destroy(link);
-        if (!tn_link_case_create(link, b->test->runtime, op, text, absorb, chained, &b->shape))
+        if (!tn_link_case_create(link, b->test->runtime, op, text, absorb, chained, TN_F32,
+                                 &b->shape))
             return false;
     }
     tn_link_case_destroy(link);

@@ -274,7 +274,7 @@ static uint32_t add_operator(facets *f, const tn_operator *op, const tn_absorb *
             tn_link_case *link = &f->links[f->link_count];
             const uint64_t at = (i + f->test->seed) % op->case_count;
             if (!tn_link_case_create(link, f->test->runtime, op, op->cases[at], absorb, chained,
-                                     &f->kernel->expected.shapes[0]))
+                                     TN_F32, &f->kernel->expected.shapes[0]))
                 continue;
             f->link_count++;
             found++;
