@@ -2,139 +2,17 @@
 /* The parent of tenon-check; see check_run.h. */
 #include "check_run.h"
 #include "cli/cli.h"
+#include "plugin/check_child.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-extern char **environ;
-
-enum { LINE_LIMIT = 16384, FIELD_LIMIT = 8, RESTART_LIMIT = 100000, LATE_LIMIT = 3 };
+enum { FIELD_LIMIT = 8, RESTART_LIMIT = 100000, LATE_LIMIT = 3 };
 static const double ANSWER_SECONDS = 0.3; /* for where it is, when its time is over */
-
-typedef struct child {
-    pid_t process;
-    int from;
-    char line[LINE_LIMIT];
-    size_t length;
-} child;
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-static bool start(child *c, const check_options *options, size_t from) {
-    char first[24], only[24], seed[24], effort[24];
-    const char *arguments[20] = {options->program, options->library,
-                                 "--from",         first,
-                                 "--only",         only,
-                                 "--seed",         seed,
-                                 "--effort",       effort};
-    size_t count = 10;
-    posix_spawn_file_actions_t actions;
-    int ends[2];
-    snprintf(first, sizeof(first), "%zu", from);
-    snprintf(only, sizeof(only), "%zu", options->only);
-    snprintf(seed, sizeof(seed), "%u", options->seed);
-    snprintf(effort, sizeof(effort), "%u", options->effort);
-    if (options->op) {
-        arguments[count++] = "--operator";
-        arguments[count++] = options->op;
-    }
-    if (options->rule) {
-        arguments[count++] = "--rule";
-        arguments[count++] = options->rule;
-    }
-    if (options->device) {
-        arguments[count++] = "--device";
-        arguments[count++] = options->device;
-    }
-    if (options->until) {
-        arguments[count++] = "--until";
-        arguments[count++] = options->until;
-    }
-    *c = (child){.process = -1, .from = -1};
-    if (pipe2(ends, O_CLOEXEC) != 0) return false;
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error == 0) {
-        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-        error = posix_spawn(&c->process, options->program, &actions, NULL,
-                            (char *const *)(uintptr_t)arguments, environ);
-        posix_spawn_file_actions_destroy(&actions);
-    }
-    close(ends[1]);
-    if (error != 0) {
-        close(ends[0]);
-        errno = error;
-        return false;
-    }
-    c->from = ends[0];
-    return true;
-}
-
-/* How it ended; it is killed when it has not. */
-static int stop(child *c) {
-    int status = 0;
-    if (c->from >= 0) close(c->from);
-    if (c->process <= 0) return 0;
-    kill(c->process, SIGKILL);
-    while (waitpid(c->process, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status;
-}
-
-/* Of all its threads; 0 when that cannot be known. */
-static double processor_seconds(const child *c) {
-    struct timespec time;
-    clockid_t clock;
-    if (clock_getcpuclockid(c->process, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-/* The next line without its end, within `seconds`; 1: there is one, 0: the end, -1: too late. Where
- * other programs have the processors, that is when it got half of the time, or after four times. */
-static int read_line(child *c, double seconds, char *out_line) {
-    const double begun = now(), had = processor_seconds(c);
-    double until = begun + seconds;
-    for (;;) {
-        char *end = memchr(c->line, '\n', c->length);
-        if (end) {
-            const size_t length = (size_t)(end - c->line);
-            memcpy(out_line, c->line, length);
-            out_line[length] = 0;
-            c->length -= length + 1;
-            memmove(c->line, end + 1, c->length);
-            return 1;
-        }
-        if (c->length == LINE_LIMIT) c->length = 0; /* no line of ours is so long */
-        struct pollfd waiting = {.fd = c->from, .events = POLLIN};
-        const double left = until - now();
-        if (left <= 0 && (processor_seconds(c) - had > seconds / 2 || now() > begun + 4 * seconds))
-            return -1;
-        if (left <= 0) {
-            until = now() + seconds / 4;
-            continue;
-        }
-        const int ready = poll(&waiting, 1, (int)(left * 1000) + 1);
-        if (ready < 0 && errno != EINTR) return 0;
-        if (ready <= 0) continue;
-        const ssize_t bytes = read(c->from, c->line + c->length, LINE_LIMIT - c->length);
-        if (bytes <= 0) return 0;
-        c->length += (size_t)bytes;
-    }
-}
 
 /* ----------------------------------------------------------------------------------------------
  * results */
@@ -200,9 +78,11 @@ static void end(check_results *results, check_result *it, int outcome, const cha
 
 /* What is said of a process that ended in the middle of a test. */
 static void end_lost(check_results *results, check_result *it, bool is_late, int status,
-                     double limit, const char *where) {
-    char why[200];
-    if (is_late)
+                     double limit, const char *where, const char *waits) {
+    char why[400];
+    if (is_late && waits[0])
+        snprintf(why, sizeof(why), "%s%s%s", where, where[0] ? ": " : "", waits);
+    else if (is_late)
         snprintf(why, sizeof(why), "%s%snot done after %g seconds", where, where[0] ? ": " : "",
                  limit);
     else if (WIFSIGNALED(status))
@@ -225,9 +105,10 @@ typedef struct session {
     size_t late_count;
     bool has_open, is_done, is_late;
     double begun;
-    char *tried;    /* the case that the open test tries now; null: its own */
-    char where[80]; /* it was when its time was over */
-    int code;       /* EXIT_DONE, or what is wrong with the options was said */
+    char *tried;     /* the case that the open test tries now; null: its own */
+    char where[200]; /* it was when its time was over */
+    char waits[128]; /* what for, where that has no end; "": that is not known */
+    int code;        /* EXIT_DONE, or what is wrong with the options was said */
 } session;
 
 /* The failure is one of what was tried then. */
@@ -273,7 +154,7 @@ static bool take_line(session *s, char *line) {
         if (!begin(s->results, fields)) return false;
         s->open_index = s->results->count - 1;
         s->has_open = true;
-        s->begun = now();
+        s->begun = check_now();
         s->next += number > 0;
         if (s->options->progress) s->options->progress(number, s->count);
     } else if (strcmp(fields[0], "end") == 0 && s->has_open) {
@@ -281,7 +162,7 @@ static bool take_line(session *s, char *line) {
         for (int i = 0; i < 3; i++)
             if (fields[2] && strcmp(fields[2], outcomes[i]) == 0) outcome = i;
         check_result *it = &s->results->items[s->open_index];
-        it->seconds = now() - s->begun;
+        it->seconds = check_now() - s->begun;
         end(s->results, it, outcome, fields[3], fields[4] ? atoi(fields[4]) : 0, fields[5]);
         keep_tried(s, it);
         s->has_open = false;
@@ -291,6 +172,8 @@ static bool take_line(session *s, char *line) {
         s->tried = copy_text(fields[2]);
     } else if (strcmp(fields[0], "in") == 0) {
         snprintf(s->where, sizeof(s->where), "%s", fields[2] ? fields[2] : "");
+    } else if (strcmp(fields[0], "stuck") == 0) {
+        snprintf(s->waits, sizeof(s->waits), "%s", fields[2] ? fields[2] : "");
     } else if (strcmp(fields[0], "wrong") == 0 && fields[1] && fields[2]) {
         s->code = fields[1][0] == '2' ? cli_usage("plugin check: %s", fields[2])
                                       : cli_fault("plugin check: %s", fields[2]);
@@ -312,27 +195,29 @@ static void drop_repeated_load(check_results *results, size_t from) {
 }
 
 static int run_once(session *s) {
-    char line[LINE_LIMIT + 1];
-    child c;
+    char line[CHECK_LINE_LIMIT + 1];
+    check_child c;
     const size_t before = s->results->count;
     s->is_late = false;
-    if (!start(&c, s->options, s->next))
+    s->where[0] = s->waits[0] = 0;
+    if (!check_child_start(&c, s->options, s->next))
         return cli_fault("cannot start '%s': %s", s->options->program, strerror(errno));
     int got;
     bool is_taken = true;
-    while (is_taken && !s->is_done && (got = read_line(&c, s->options->time_limit, line)) == 1)
+    while (is_taken && !s->is_done &&
+           (got = check_child_read(&c, s->options->time_limit, line)) == 1)
         is_taken = take_line(s, line);
-    s->is_late = is_taken && !s->is_done && got < 0;
-    s->where[0] = 0;
+    s->is_late = is_taken && !s->is_done && (got < 0 || s->waits[0]);
+    if (c.waits[0]) snprintf(s->waits, sizeof(s->waits), "%s", c.waits);
     if (s->is_late && kill(c.process, SIGALRM) == 0)
-        while (read_line(&c, ANSWER_SECONDS, line) == 1)
+        while (check_child_read(&c, ANSWER_SECONDS, line) == 1)
             take_line(s, line);
-    const int status = stop(&c);
+    const int status = check_child_stop(&c);
     if (!is_taken) return cli_fault("no memory for the results");
     if (s->code != EXIT_DONE) return s->code;
     if (s->has_open) {
         check_result *it = &s->results->items[s->open_index];
-        end_lost(s->results, it, s->is_late, status, s->options->time_limit, s->where);
+        end_lost(s->results, it, s->is_late, status, s->options->time_limit, s->where, s->waits);
         keep_tried(s, it);
         s->has_open = false;
         s->late_count += s->is_late;
