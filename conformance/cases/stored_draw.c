@@ -121,7 +121,7 @@ static tn_status round_inputs(tn_drawn *d) {
         all = scale;
         const tn_stored_tensor bytes = {.type = d->stored == TN_STORED_QU8 ? TN_U8 : TN_I8,
                                         .scale = scale,
-                                        .zero_point = d->zero_point};
+                                        .zero_point = d->zero_points[i]};
         d->scales[i] = tn_stored_is_bytes(d->stored) ? scale : 0;
         for (size_t k = 0; k < count; k++) {
             if (d->stored == TN_F16) values[k] = tn_f16_to_f32(tn_f32_to_f16(values[k]));
@@ -143,7 +143,11 @@ tn_status tn_drawn_make(tn_drawn *d) {
     static const int32_t zero_points[TN_DRAW_COUNT][2] = {
         {127, 131}, {119, 10}, {200, 3}, {130, 130}, {200, 3}};
     d->expected.count = d->slack.count = d->sums.count = 0;
-    d->zero_point = d->stored == TN_STORED_QU8 ? zero_points[d->draw][0] : 0;
+    for (uint32_t i = 0; i < TN_COUNT(d->zero_points); i++) /* an input's own, as its scale is */
+        d->zero_points[i] = d->stored != TN_STORED_QU8 ? 0
+                            : d->draw == TN_DRAW_EQUAL
+                                ? zero_points[d->draw][0]
+                                : zero_points[d->draw][0] + (int32_t)(i % 4) * 9;
     d->output_zero_point = zero_points[d->draw][1];
     TN_TRY(tn_case_read(d->arena, d->op, d->text, &d->c));
     if (has_exact_weights(d)) draw_exact(d);

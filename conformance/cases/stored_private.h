@@ -43,7 +43,8 @@ typedef struct tn_drawn {
     uint32_t draw;
     bool are_constant; /* with all as they are: the inputs after the first */
     float scales[TN_STORED_PORTS];
-    int32_t zero_point, output_zero_point; /* of unsigned bytes; signed ones have none */
+    int32_t zero_points[TN_STORED_PORTS]; /* of unsigned bytes; signed ones have none */
+    int32_t output_zero_point;
     tn_outcome expected, slack, sums; /* the reference, W (or T), S: both as far as they matter */
     float output_scales[16];
     double largest[16];
