@@ -10,13 +10,17 @@
  * test's number, whatever the order. Lines, fields between tabs: "count N"; before a test "begin N
  * RULE OPERATOR KERNEL COMBINATION CONSTANT CASE", after it "end N passed|failed|skipped RULE CAUSE
  * WHY" (CAUSE: TN_CAUSE_...); between them "now N CASE" where another case is tried, and "in N
- * WHERE" in answer to SIGALRM, which ends the process. "wrong EXIT TEXT": what the options ask for
- * is not there (of --until the names alone are looked at: who reads the lines ends it). What the
- * library itself prints is caught.
+ * WHERE" in answer to SIGALRM, which ends the process, as does "stuck N WHY" after one to SIGUSR2,
+ * where the test was found to run in a circle. "wrong EXIT TEXT": what the options ask for is not
+ * there (of --until the names alone are looked at: who reads the lines ends it). What the library
+ * itself prints is caught.
  */
 #include "base/status.h"
 #include "check.h"
 #include "rules/needs.h"
+#include "worker/libc/locks.h"
+#include "worker/libc/written.h"
+#include "worker/watch/stuck.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
 #include "worker/watch/watch.h"
@@ -66,9 +70,30 @@ static void report_fault(const char *rule, const char *text) {
     if (length > 0 && write(fileno(s.report), line, (size_t)length) < 0) _exit(71);
 }
 
+/* "in run", and the lock that its thread waits for. */
+static void describe_where(char *where, size_t bytes) {
+    char lock[120];
+    tn_trace_where(where, bytes);
+    const size_t length = strlen(where);
+    tn_locks_wanted(lock, sizeof(lock));
+    if (lock[0]) snprintf(where + length, bytes - length, ", in %s", lock);
+}
+
+/* The first thread runs in a circle. */
+static void report_stuck(size_t instructions) {
+    char line[600], where[200];
+    describe_where(where, sizeof(where));
+    const int length = snprintf(line, sizeof(line),
+                                "in\t%zu\t%s\nstuck\t%zu\trepeats the same %zu instructions, for "
+                                "something that nobody changes\n",
+                                s.current, where, s.current, instructions);
+    if (length > 0 && write(fileno(s.report), line, (size_t)length) < 0) _exit(71);
+    _exit(73);
+}
+
 /* The test's time is over, or that of what it gives up then. */
 static void answer_where(int number) {
-    char line[600], where[64];
+    char line[600], where[200];
     const char *limited = tn_trace_limited();
     (void)number;
     if (limited) {
@@ -78,7 +103,7 @@ static void answer_where(int number) {
         if (bytes > 0 && write(fileno(s.report), line, (size_t)bytes) < 0) _exit(71);
         _exit(74);
     }
-    tn_trace_where(where, sizeof(where));
+    describe_where(where, sizeof(where));
     const int length = snprintf(line, sizeof(line), "in\t%zu\t%s\n", s.current, where);
     if (length > 0 && write(fileno(s.report), line, (size_t)length) < 0) _exit(71);
     _exit(73);
@@ -114,6 +139,9 @@ static void run_test(const listed *it) {
     else
         tn_rule_apply(it->rule, &test, &verdict);
     if (tn_watch_changed(changed, sizeof(changed))) tn_trace_broken("environment", "%s", changed);
+    if (tn_watch_used(&rule, changed, sizeof(changed))) tn_trace_broken(rule, "%s", changed);
+    if (tn_written_to_stay(changed, sizeof(changed)))
+        tn_trace_broken("leaks", "leaves a temporary file behind: %s", changed);
     if (tn_trace_is_broken(&rule, &why) && verdict.outcome != TN_FAILED) {
         tn_verdict_fail(&verdict, "%s", why);
         snprintf(verdict.rule, sizeof(verdict.rule), "%s", rule);
@@ -187,6 +215,7 @@ static int load(const char *library) {
         end_test("failed", "library-loads", tn_last_error()->message);
         return 1;
     }
+    if (tn_watch_used(&rule, changed, sizeof(changed))) tn_trace_broken(rule, "%s", changed);
     if (tn_watch_changed(changed, sizeof(changed))) {
         snprintf(why, sizeof(why), "loading the library %s", changed);
         end_test("failed", "environment", why);
@@ -263,6 +292,7 @@ int main(int argc, char **argv) {
     tn_counter_init(&s.counter);
     tn_guarded_catch_faults(report_fault);
     sigaction(SIGALRM, &alarmed, NULL);
+    tn_stuck_catch(report_stuck);
     if (!check_rules_are_there(&s, s.only_rules, true) ||
         !check_rules_are_there(&s, s.until, false))
         return 1;

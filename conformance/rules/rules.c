@@ -23,8 +23,8 @@ const tn_rule tn_rules[] = {
     {"leaks",
      "prepare and release, open and close, load and destroy_params give back all memory, files, "
      "mappings and threads; what other callbacks ask for is given back when they return, also "
-     "where "
-     "they refuse. No file is left in the working folder or in TMPDIR.",
+     "where they refuse. No file is left in the working folder or among temporary files, and none "
+     "anywhere by other callbacks than prepare, load and save.",
      TN_CAUSE_MEMORY, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_leaks},
     {"matches-reference",
      "The outputs are those of the operator's reference, in every combination, on memory that ends "
@@ -51,11 +51,12 @@ const tn_rule tn_rules[] = {
      "TN_KERNEL_DETERMINISTIC is declared; other inputs at the same addresses give others.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_repeatable},
     {"threads",
-     "The outputs are the same on two, three and 131 threads, whichever thread has which range.",
+     "The outputs are the same on two, three and 131 threads, whichever thread has which range; no "
+     "range calls parallel_for.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_threads},
     {"contexts",
      "Two contexts of one engine do not disturb each other, in turn, in other shapes and on two "
-     "threads.",
+     "threads; no function of the C library is called that keeps its state for all threads.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_contexts},
     {"reshape", "New shapes, and the old ones again, give the right outputs in one context.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_reshape},
@@ -193,11 +194,15 @@ const tn_rule tn_rules[] = {
     {"fails-honestly", "A failure has a status and a reason; a reason comes with a failure.",
      TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
     {"environment",
-     "The thread's arithmetic, signal mask and processors, the process' locale, folder, umask, "
-     "variables, signal handlers, limits, priority, timer and standard input stay as they are; the "
-     "C library's random numbers are not seeded; numbers of texts do not hang on the locale; "
-     "nothing "
-     "is printed to the standard output or error, and what is logged is one line.",
+     "The calling thread, and each of parallel_for's within a range, stays as it is: how it "
+     "computes "
+     "with floats, its locale, name, signals, processors, priority and scheduling. So do the "
+     "process' locale, folder, umask, variables, signal handlers, limits, timer and standard "
+     "input. "
+     "No lock is held when a callback or a range returns; the C library's random numbers are "
+     "neither "
+     "seeded nor drawn; numbers of texts do not hang on the locale; nothing is printed to the "
+     "standard output or error, and what is logged is one line.",
      TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
     {"padding",
      "The padded elements of the last block of a blocked format are written as zeros, and so are "
@@ -208,7 +213,8 @@ const tn_rule tn_rules[] = {
      "The elements of an output of strings lie within the heap that append or share gave it.",
      TN_CAUSE_VALUES, TN_RULE_SHOWN, NULL},
     {"crash", "No signal, no abort, no exit.", TN_CAUSE_CRASH, TN_RULE_SHOWN, NULL},
-    {"time-limit", "A test ends in its time.", TN_CAUSE_CRASH, TN_RULE_SHOWN, NULL},
+    {"time-limit", "A test ends in its time, and does not wait for what never comes.",
+     TN_CAUSE_CRASH, TN_RULE_SHOWN, NULL},
     {NULL, NULL, 0, 0, NULL}};
 
 void tn_verdict_fail(tn_verdict *verdict, const char *format, ...) {

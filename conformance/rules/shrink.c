@@ -2,6 +2,7 @@
 /* Smaller failures; see shrink.h. */
 #include "shrink.h"
 #include "worker/watch/guarded.h"
+#include "worker/watch/watch.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -26,6 +27,7 @@ bool tn_shrink_fails(const tn_test *test, bool (*fails)(void *user), void *user)
         const int nowhere = open("/dev/null", O_WRONLY);
         if (nowhere >= 0) dup2(nowhere, test->lines);
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* the parent may be killed meanwhile */
+        tn_watch_moved();
         tn_guarded_catch_faults(be_silent);
         signal(SIGALRM, SIG_DFL);
         alarm(SECONDS);

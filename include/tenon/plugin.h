@@ -562,7 +562,7 @@ struct tn_host {
     void (*deallocate)(const tn_host *host, void *memory) TN_NOEXCEPT; /* null is fine */
     /* Splits 0..count-1 into ranges of at least `grain` items and does them on the engine's
      * threads; returns when all are done, with the first failure. With one thread it calls `body`
-     * once. [called: prepare, run] */
+     * once. Bodies leave their threads as they were and never call this. [called: prepare, run] */
     tn_status (*parallel_for)(tn_call *call, int64_t count, int64_t grain, tn_body body,
                               void *user) TN_NOEXCEPT;
     /* Weights in a kernel's own layout: 64-byte aligned, read-only, shared by all that pack the

@@ -52,6 +52,21 @@ def failures(checks):
                  r"FAIL writes-all: [^\n]*output 1, element 1 was not written", "--rule", "matches-reference")
     checks.finds("what load changes is named", "bad_load_changes_folder",
                  r"FAIL environment: the library: loading the library changes the process' folder to /")
+    checks.finds("a lock that is taken twice is named at once", "bad_run_locks_twice",
+                 r"time-limit: [^\n]*in run, in pthread_mutex_lock of a lock that this thread has taken itself: waits for a lock",
+                 "--rule", "matches-reference", "--time-limit", "100")
+    checks.finds("a wait without an end is known at once", "bad_run_waits_for_nobody",
+                 r"time-limit: [^\n]*in run: waits for a lock or a condition that nobody gives[^\n]*\n +case: [^\n]*x=f32\[3,5\]",
+                 "--rule", "matches-reference", "--time-limit", "100")
+    checks.finds("so is a flag that nobody clears", "bad_run_keeps_flag",
+                 r"time-limit: [^\n]*in run: repeats the same \d+ instructions", "--rule", "matches-reference", "--time-limit", "100")
+    checks.finds("a worker that is left changed is told apart", "bad_range_flushes",
+                 r"environment: [^\n]*run leaves a worker thread of parallel_for with another treatment of subnormal numbers",
+                 "--rule", "threads")
+    checks.finds("a lock that is kept is named", "bad_run_keeps_lock", r"environment: [^\n]*lock that it holds \(pthread_mutex_lock\)",
+                 "--rule", "matches-reference")
+    checks.finds("a file is named with its callback", "bad_run_writes_log",
+                 r"leaks: [^\n]*run leaves a file behind: /tmp/tenon-bad-plugin.log, written in run", "--rule", "matches-reference")
     checks.finds("what unload leaves is named", "bad_unload_forgets_thread", r"a thread that was started in load is left",
                  "--rule", "unload")
 

@@ -5,6 +5,8 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "plugin/fields/fields_private.h"
+#include "worker/libc/day.h"
+#include "worker/libc/locks.h"
 #include "worker/probe/callback_stack.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
@@ -77,26 +79,40 @@ void tn_frame_enter(const tn_frame *frame, const tn_probe *probe, const char *na
     *watch = (tn_frame_watch){.name = name,
                               .before = tn_trace_enter(name),
                               .life = frame->life && frame->life->is_prepared ? frame->life : NULL,
-                              .given = hash_of_given(frame->call, probe->kernel),
-                              .arithmetic = tn_watch_arithmetic()};
+                              .given = hash_of_given(frame->call, probe->kernel)};
     if (watch->life) watch->state = tn_heap_contents(watch->life);
+    tn_thread_state_note(false, &watch->thread);
+    watch->locks = tn_locks_enter();
+    tn_day_next();
     tn_heap_enter();
 }
 
-tn_status tn_frame_leave(const tn_frame *frame, tn_probe *probe, const tn_frame_watch *watch) {
+/* What the thread, the process and the system keep of it. */
+static tn_status check_surroundings(tn_probe *probe, const tn_frame_watch *watch, bool has_lock,
+                                    const char *lock) {
     char what[300];
+    const char *rule = "environment";
+    if (tn_thread_state_changed(&watch->thread, what, sizeof(what)))
+        return broken(
+            probe, rule,
+            tn_fail(TN_ERROR_PLUGIN, "%s leaves the calling thread with %s", watch->name, what));
+    if (has_lock)
+        return broken(
+            probe, rule,
+            tn_fail(TN_ERROR_PLUGIN, "%s leaves the calling thread with %s", watch->name, lock));
+    if (tn_watch_changed_by_callback(watch->name, what, sizeof(what)))
+        return broken(probe, rule, tn_fail(TN_ERROR_PLUGIN, "%s %s", watch->name, what));
+    if (tn_watch_used(&rule, what, sizeof(what))) /* what follows from it is looked for */
+        tn_trace_broken(rule, "%s %s", watch->name, what);
+    return TN_OK;
+}
+
+tn_status tn_frame_leave(const tn_frame *frame, tn_probe *probe, const tn_frame_watch *watch) {
+    char lock[200];
     tn_heap_leave();
     tn_trace_leave(watch->before);
-    if (tn_watch_arithmetic() != watch->arithmetic) {
-        tn_watch_set_arithmetic(watch->arithmetic);
-        return broken(probe, "environment",
-                      tn_fail(TN_ERROR_PLUGIN,
-                              "%s leaves the thread's rounding or its treatment of subnormal "
-                              "numbers changed",
-                              watch->name));
-    }
-    if (tn_watch_changed_by_callback(watch->name, what, sizeof(what)))
-        return broken(probe, "environment", tn_fail(TN_ERROR_PLUGIN, "%s %s", watch->name, what));
+    const bool has_lock = tn_locks_leave(watch->locks, lock, sizeof(lock));
+    TN_TRY(check_surroundings(probe, watch, has_lock, lock));
     if (hash_of_given(frame->call, probe->kernel) != watch->given)
         return broken(
             probe, "inputs-unchanged",

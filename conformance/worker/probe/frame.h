@@ -8,6 +8,8 @@
 
 #include "plugin/state/saved_state.h"
 #include "worker/probe/probe_state.h"
+#include "worker/thread/thread_state.h"
+#include "worker/thread/watched_pool.h"
 
 /* Which data a stage sees. */
 enum { TN_SEES_CONSTANTS = 0, TN_SEES_VALUES = 1, TN_SEES_ALL = 2 };
@@ -16,6 +18,7 @@ typedef struct tn_frame {
     tn_guarded memory;
     tn_call *call;
     tn_call_scope scope;
+    tn_watched_pool pool;      /* the scope's, where there is one */
     const tn_probe_life *life; /* null: none */
     tn_tensor *outputs[TN_PROBE_OUTPUTS];
 } tn_frame;
@@ -40,7 +43,8 @@ typedef struct tn_frame_watch {
     const char *name, *before;
     const tn_probe_life *life; /* whose state it may not change; null: none, or it makes it */
     uint64_t given, state;
-    uint32_t arithmetic;
+    size_t locks;
+    tn_thread_state thread;
 } tn_frame_watch;
 void tn_frame_enter(const tn_frame *frame, const tn_probe *probe, const char *name,
                     tn_frame_watch *watch);

@@ -225,6 +225,7 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
     const size_t tensors = (size_t)probe->input_count + probe->output_count + TN_PROBE_OPERANDS +
                            2 * (size_t)TN_PROBE_STEPS;
     *frame = (tn_frame){.life = life};
+    if (life) tn_watched_pool_init(&frame->pool, probe->pool ? probe->pool : &life->pool);
     pthread_mutex_lock(&kept_lock);
     const size_t bytes = 4096 + tensors * 1536 + (memory ? 0 : values_bytes(probe, sees));
     const tn_status made =
@@ -234,9 +235,7 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
     frame_memory r = {frame->memory.data, frame->memory.data + frame->memory.bytes};
     frame->call = take(&r, sizeof(*frame->call));
     frame->scope = (tn_call_scope){.runtime = probe->runtime,
-                                   .pool = !life         ? NULL
-                                           : probe->pool ? probe->pool
-                                                         : &life->pool,
+                                   .pool = life ? &frame->pool.pool : NULL,
                                    .packed = life ? life->packed : NULL,
                                    .kernel = probe->kernel ? probe->kernel->name : NULL,
                                    .library = probe->library};

@@ -36,6 +36,10 @@ void tn_heap_leave(void) {
     heap.depth--;
 }
 
+bool tn_heap_is_within(void) {
+    return heap.depth > 0;
+}
+
 bool tn_heap_is_sanitized(void) {
     static const char *const names[] = {"__asan_init", "__tsan_init", "__msan_init"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -42,6 +42,8 @@ uint64_t tn_heap_end(void);
 /* Around each callback, and around what calls some. [thread: any] */
 void tn_heap_enter(void);
 void tn_heap_leave(void);
+/* Whether this thread is between them. */
+bool tn_heap_is_within(void);
 
 /* Between a call with an owner and one with null, what the library allocates on this thread
  * belongs to the owner, until it is freed. */

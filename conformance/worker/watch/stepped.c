@@ -6,7 +6,6 @@
 #if defined(__x86_64__) && !defined(IS_SANITIZED)
 
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -43,6 +42,10 @@ static void step(int number, siginfo_t *info, void *context) {
     }
 }
 
+bool tn_stepped_is_on(void) {
+    return stepped.is_on;
+}
+
 int tn_stepped_call(void (*function)(void *user), void *user) {
     struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO | SA_ONSTACK}, before;
     sigemptyset(&action.sa_mask);
@@ -60,6 +63,10 @@ int tn_stepped_call(void (*function)(void *user), void *user) {
 }
 
 #else
+
+bool tn_stepped_is_on(void) {
+    return false;
+}
 
 int tn_stepped_call(void (*function)(void *user), void *user) {
     function(user);

@@ -6,6 +6,8 @@
 #ifndef TN_CONFORMANCE_WORKER_WATCH_STEPPED_H
 #define TN_CONFORMANCE_WORKER_WATCH_STEPPED_H
 
+#include <stdbool.h>
+
 enum {
     TN_STEPPED_PLAIN,   /* it ended, and there was none */
     TN_STEPPED_ATOMIC,  /* there was one */
@@ -14,5 +16,7 @@ enum {
 
 /* Calls function(user) on this thread, to its end whatever is found. [thread: one at a time] */
 int tn_stepped_call(void (*function)(void *user), void *user);
+/* Whether such a call is under way. */
+bool tn_stepped_is_on(void);
 
 #endif

@@ -61,6 +61,10 @@ void tn_trace_leave(const char *before) {
     atomic_store(&trace.last, atomic_exchange(&trace.callback, before));
 }
 
+const char *tn_trace_callback(void) {
+    return atomic_load(&trace.callback);
+}
+
 /* ----------------------------------------------------------------------------------------------
  * the callback that the engine called: the function that encloses a frame of the stack */
 

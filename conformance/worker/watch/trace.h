@@ -19,6 +19,8 @@ void tn_trace_case(const char *text);
 /* Around a callback; `name` is a literal. Answers what was under way before, for leave. */
 const char *tn_trace_enter(const char *name);
 void tn_trace_leave(const char *before);
+/* Its name, or null where none is under way. */
+const char *tn_trace_callback(void);
 /* The functions by which a callback is recognised that the engine calls. Null: none. */
 void tn_trace_functions(const tn_operator *op, const tn_kernel *kernel);
 /* "in run", "after close", or "" where it is not known. Safe in a signal handler. */

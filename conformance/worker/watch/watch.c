@@ -3,11 +3,14 @@
 #include "watch.h"
 #include "base/hash.h"
 #include "process.h"
+#include "worker/libc/shared.h"
+#include "worker/libc/written.h"
+#include "worker/thread/thread_state.h"
+#include "worker/thread/watched_pool.h"
 
 #include <limits.h>
 #include <locale.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,46 +19,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#else
-#include <fenv.h>
-#endif
-
 extern char **environ;
 
-enum { STATUS_FLAGS = 0x3F }; /* of MXCSR: what happened, which anything sets */
 enum { SIGNALS = 65, OUTPUTS = 2, VARIABLES = 1024 };
 
 static struct {
     int files[OUTPUTS]; /* what 1 and 2 are while they are watched; -1: they are not */
     pthread_t thread;
-    uint32_t arithmetic;
+    tn_thread_state state; /* of that thread */
     char locale[256], folder[PATH_MAX];
-    locale_t thread_locale;
     mode_t mask;
-    sigset_t blocked;
-    cpu_set_t processors;
     uint64_t variables;
     char *list[VARIABLES + 1]; /* of the environment, as it was */
     struct sigaction handlers[SIGNALS];
 } known = {.files = {-1, -1}};
-
-uint32_t tn_watch_arithmetic(void) {
-#if defined(__x86_64__)
-    return _mm_getcsr() & ~(uint32_t)STATUS_FLAGS;
-#else
-    return (uint32_t)fegetround();
-#endif
-}
-
-void tn_watch_set_arithmetic(uint32_t arithmetic) {
-#if defined(__x86_64__)
-    _mm_setcsr(arithmetic);
-#else
-    fesetround((int)arithmetic);
-#endif
-}
 
 /* ----------------------------------------------------------------------------------------------
  * the standard output and error */
@@ -135,6 +112,7 @@ static uint64_t hash_variables(void) {
 void tn_watch_moved(void) {
     const char *locale = setlocale(LC_ALL, NULL);
     size_t count = 0;
+    if (pthread_equal(known.thread, pthread_self())) tn_thread_state_note(true, &known.state);
     snprintf(known.locale, sizeof(known.locale), "%s", locale ? locale : "");
     if (!getcwd(known.folder, sizeof(known.folder))) known.folder[0] = 0;
     known.variables = hash_variables();
@@ -145,13 +123,9 @@ void tn_watch_moved(void) {
 
 static void note(void) {
     known.thread = pthread_self();
-    known.arithmetic = tn_watch_arithmetic();
-    known.thread_locale = uselocale((locale_t)0);
     tn_watch_moved();
     tn_process_note();
     known.mask = get_mask();
-    pthread_sigmask(SIG_BLOCK, NULL, &known.blocked);
-    sched_getaffinity(0, sizeof(known.processors), &known.processors);
     for (int i = 1; i < SIGNALS; i++)
         sigaction(i, NULL, &known.handlers[i]);
 }
@@ -223,34 +197,13 @@ static bool has_other_process(bool asks_system, char *what, size_t bytes) {
 }
 
 static bool has_other_thread(bool asks_system, char *what, size_t bytes) {
-    sigset_t blocked;
-    cpu_set_t processors;
-    if (tn_watch_arithmetic() != known.arithmetic) {
-        tn_watch_set_arithmetic(known.arithmetic);
-        snprintf(what, bytes,
-                 "leaves the thread's rounding or its treatment of subnormal numbers "
-                 "changed");
-        return true;
-    }
-    if (uselocale((locale_t)0) != known.thread_locale) {
-        uselocale(known.thread_locale);
-        snprintf(what, bytes, "changes the thread's locale");
-        return true;
-    }
-    if (!asks_system) return false;
-    if (pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 &&
-        memcmp(&blocked, &known.blocked, SIGNALS / 8) != 0) {
-        pthread_sigmask(SIG_SETMASK, &known.blocked, NULL);
-        snprintf(what, bytes, "changes which signals the thread blocks");
-        return true;
-    }
-    if (sched_getaffinity(0, sizeof(processors), &processors) == 0 &&
-        !CPU_EQUAL(&processors, &known.processors)) {
-        sched_setaffinity(0, sizeof(known.processors), &known.processors);
-        snprintf(what, bytes, "changes which processors the thread runs on");
-        return true;
-    }
-    return false;
+    char state[200];
+    tn_thread_state asked = known.state;
+    asked.is_whole = asks_system;
+    if (!tn_thread_state_changed(&asked, state, sizeof(state))) return false;
+    tn_thread_state_note(true, &known.state); /* where something cannot be put back */
+    snprintf(what, bytes, "leaves the calling thread with %s", state);
+    return true;
 }
 
 static bool has_changed(bool asks_system, char *what, size_t bytes) {
@@ -269,6 +222,9 @@ static struct {
 
 void tn_watch_begin_test(void) {
     memset(callbacks, 0, sizeof(callbacks));
+    tn_watched_pool_begin_test();
+    tn_shared_begin();
+    tn_written_begin();
 }
 
 /* After the first calls of each callback, and then after some: the test's end asks again. */
@@ -290,4 +246,13 @@ bool tn_watch_changed_by_callback(const char *callback, char *what, size_t bytes
 bool tn_watch_changed(char *what, size_t bytes) {
     return has_printed(what, bytes) || has_other_handler(what, bytes) ||
            tn_process_changed(what, bytes) || has_changed(true, what, bytes);
+}
+
+bool tn_watch_used(const char **out_rule, char *what, size_t bytes) {
+    char file[PATH_MAX];
+    if (tn_shared_called(out_rule, what, bytes)) return true;
+    if (!tn_written_by_callback(file, sizeof(file))) return false;
+    *out_rule = "leaks";
+    snprintf(what, bytes, "leaves a file behind: %s (host->log is for messages)", file);
+    return true;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a library must leave as it finds it, beside memory: the thread's arithmetic, signal mask and
- * processors, the process' locale, folder, umask, variables and signal handlers, and the standard
- * output and error, which belong to the program.
+ * What a library must leave as it finds it, beside memory: the calling thread's own state
+ * (thread_state.h), the process' locale, folder, umask, variables and signal handlers, and the
+ * standard output and error, which belong to the program.
  */
 #ifndef TN_CONFORMANCE_WORKER_WATCH_WATCH_H
 #define TN_CONFORMANCE_WORKER_WATCH_WATCH_H
@@ -10,10 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Rounding, subnormal numbers and masked exceptions of the calling thread. */
-uint32_t tn_watch_arithmetic(void);
-void tn_watch_set_arithmetic(uint32_t arithmetic);
 
 /* From now on the standard output and error go nowhere, but are looked into; answers a descriptor
  * of what the output was before, or -1. */
@@ -24,7 +20,8 @@ void tn_watch_error_text(char *text, size_t bytes);
 /* Notes how things are and forgets what was printed; to be called before what is watched. The
  * calling thread is the one that is watched. */
 void tn_watch_begin(void);
-/* The program itself has changed its folder, variables or locale: those are known anew. */
+/* The program itself has changed its folder, variables or locale, or its own thread: those are
+ * known anew. */
 void tn_watch_moved(void);
 /* Says what changed since, and puts it back as it was; false: nothing did. */
 bool tn_watch_changed(char *what, size_t bytes);
@@ -34,5 +31,8 @@ void tn_watch_begin_test(void);
  * after each callback, of which `callback` is the name, a literal. What only the system knows is
  * looked at after a callback's first calls, and then after some. Nothing on other threads. */
 bool tn_watch_changed_by_callback(const char *callback, char *what, size_t bytes);
+/* What was used that is not to be: functions of the C library with a state of the process, files.
+ * *out_rule is the rule that forbids it. False: nothing. */
+bool tn_watch_used(const char **out_rule, char *what, size_t bytes);
 
 #endif
