@@ -8,6 +8,7 @@ docs/conformance.md must say what was found; --write puts it there. A bad plugin
 it have; --whole goes on to the end of each. Many wait, for a time limit or for a thread, so more run than there are processors.
 """
 
+import glob
 import json
 import os
 import re
@@ -161,6 +162,8 @@ def main():
         for mistake, (is_good, text, failed) in zip(mistakes, pool.map(checker.check_bad, mistakes)):
             verdicts.append((is_good, text))
             found[mistake[1]] = failed
+    for path in glob.glob("/tmp/tenon-bad-plugin.*") + glob.glob("/tmp/tenon-lend.??????"):  # what mistakes about files leave
+        os.remove(path)
     broken = {**results_like(), "outcome": "lost"}, {**results_like(), "rule": 7}, {"number": 1}
     verdicts.append((not checker.schema_errors, f"all results keep to docs/check.schema.json {checker.schema_errors[:3] or ''}"))
     verdicts.append((all(list(schema_errors(checker.schema["properties"]["results"]["items"], it)) for it in broken),
