@@ -352,26 +352,26 @@ UNLOAD_NOTHING
 #elif MISTAKE == 65
 /* A flag that is cleared again, and a turn that is waited for with a deadline. */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
-static sem_t turns;
+static sem_t slots;
 static tn_status load(const tn_host *host, tn_library *library) {
     (void)host, (void)library;
-    sem_init(&turns, 0, 2);
+    sem_init(&slots, 0, 2);
     return TN_OK;
 }
 static void unload(const tn_host *host, tn_library *library) {
     (void)host, (void)library;
-    sem_destroy(&turns);
+    sem_destroy(&slots);
 }
 static tn_status run(tn_call *call) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 1;
-    const bool has_turn = sem_timedwait(&turns, &until) == 0;
+    const bool has_slot = sem_timedwait(&slots, &until) == 0;
     while (atomic_flag_test_and_set(&busy))
         sched_yield();
     part(call, 0, count_of(call));
     atomic_flag_clear(&busy);
-    if (has_turn) sem_post(&turns);
+    if (has_slot) sem_post(&slots);
     return TN_OK;
 }
 #elif MISTAKE == 66
