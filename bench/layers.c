@@ -7,12 +7,12 @@
  * 32-bit one it takes; behind the fastest of 8 bits, what the 32-bit one takes together with the
  * conversions that it needs instead, and the ratio to that.
  *
- *     tenon-bench-layers [--threads N] [--device KIND[:N]] [--all] [OPERATOR]
+ *     tenon-bench-layers [--threads N] [--device KIND[:N]] [--all] [OPERATOR [LAYER]]
  *
- * Layers are written like conformance cases. --all prints every kernel and combination. On a
- * device there are more of them, a launch of a captured graph repeats each ten times, all caches
- * warm, and bytes a second (inputs and outputs once) are printed too. Libraries in
- * TENON_PLUGIN_PATH are loaded first.
+ * Layers are written like conformance cases; LAYER is one that is not in the tables. --all prints
+ * every kernel and combination. On a device there are more of them, a launch of a captured graph
+ * repeats each ten times, all caches warm, and bytes a second (inputs and outputs once) are printed
+ * too. Libraries in TENON_PLUGIN_PATH are loaded first.
  */
 #include "base/status.h"
 #include "cases/stored_memory.h"
@@ -430,6 +430,7 @@ static tn_status bench_on(bench *b, const char *name, const char *only) {
 
 int main(int argc, char **argv) {
     static bench b = {.threads = 1};
+    layer own = {0};
     const char *only = NULL, *device = NULL, *folder = getenv("TENON_PLUGIN_PATH");
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
@@ -438,6 +439,8 @@ int main(int argc, char **argv) {
             device = argv[++i];
         else if (strcmp(argv[i], "--all") == 0)
             b.is_all = true;
+        else if (only)
+            own = (layer){argv[i], only, argv[i]};
         else
             only = argv[i];
     }
@@ -447,8 +450,9 @@ int main(int argc, char **argv) {
     if (status == TN_OK && folder && folder[0])
         status = tn_runtime_load_directory(b.runtime, folder);
     if (status == TN_OK)
-        status = device ? bench_on(&b, device, only)
-                        : bench_all(&b, layers, sizeof(layers) / sizeof(layers[0]), only);
+        status = own.op   ? bench_layer(&b, &own)
+                 : device ? bench_on(&b, device, only)
+                          : bench_all(&b, layers, sizeof(layers) / sizeof(layers[0]), only);
     if (status != TN_OK)
         fprintf(stderr, "%s: %s\n", tn_last_error()->where, tn_last_error()->message);
     tn_runtime_release(b.runtime);

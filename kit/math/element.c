@@ -12,12 +12,16 @@ int64_t tn_element_count(const tn_tensor *tensor) {
 }
 
 double tn_element_f64_from_f16(uint16_t bits) {
-    double sign = bits & 0x8000 ? -1.0 : 1.0;
-    int exponent = bits >> 10 & 31;
-    int fraction = bits & 1023;
-    if (exponent == 31) return fraction ? (double)NAN : sign * (double)INFINITY;
-    if (exponent == 0) return sign * ldexp((double)fraction, -24);
-    return sign * ldexp((double)(fraction + 1024), exponent - 25);
+    const uint64_t sign = (uint64_t)(bits & 0x8000) << 48, rest = bits & 0x7fff;
+    double value;
+    if (rest < 0x400) { /* zero and subnormals, in units of 2^-24 */
+        value = (double)rest * 0x1p-24;
+        return sign ? -value : value;
+    }
+    /* The exponent's bias is 1023 rather than 15; that of infinities and NaN is all ones. */
+    const uint64_t wide = sign | ((rest << 42) + (UINT64_C(1008) << (rest < 0x7c00 ? 52 : 53)));
+    memcpy(&value, &wide, sizeof(value));
+    return value;
 }
 
 /* A double to a float of 16 bits with `fraction_bits` and the exponent bias `bias`. */

@@ -70,8 +70,10 @@ static int64_t reduce_l1_whole(tn_reduce_lane *lane) {
 
 static double reduce_sum_square_real(tn_reduce_lane *lane) {
     double sum = 0;
-    for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane))
-        sum += load(lane) * load(lane);
+    for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane)) {
+        const double value = load(lane);
+        sum += value * value;
+    }
     return sum;
 }
 
