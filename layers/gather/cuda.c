@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gather, GatherElements and GatherND on CUDA, by kit/cuda/any/index.cu. */
 #include "kit/cuda/any/index_job.h"
+#include "gather/cuda_rows.h"
 #include "gather/fields.h"
 #include "kit/index/index.h"
 #include "kit/operator/axis.h"
@@ -94,4 +95,5 @@ GATHER(gather, "Gather", gather_combinations);
 GATHER(gather_elements, "GatherElements", gather_combinations);
 GATHER(gather_nd, "GatherND", gather_nd_combinations,
        TN_FIELDS(tn_gather_nd_params, gather_nd_12_fields));
-TN_CUDA_LAYER(gather, &gather_pieces, &gather_elements_pieces, &gather_nd_pieces);
+TN_CUDA_LAYER(gather, &gather_pieces, &tn_gather_cuda_rows, &gather_elements_pieces,
+              &gather_nd_pieces);

@@ -2,7 +2,8 @@
 """Writes models/encoder_layers.onnx: products, activations and normalisations with random weights, as layers of encoders have them.
 
 Pairs of products with an activation between them, single products, with and without biases, residuals and the normalisation of rows
-behind them, of rows, widths and depths that fill no tile: what scripts/gpu-test compares with the processor."""
+behind them, of rows, widths and depths that fill no tile, and rows of a table before them, as tokens become rows: what scripts/gpu-test
+compares with the processor."""
 
 import os
 
@@ -21,9 +22,9 @@ class Writer:
     def __init__(self):
         self.random, self.nodes, self.constants = np.random.default_rng(7), [], []
 
-    def constant(self, value):
+    def constant(self, value, kind=np.float32):
         name = f"c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.asarray(value, np.float32), name))
+        self.constants.append(numpy_helper.from_array(np.asarray(value, kind), name))
         return name
 
     def node(self, operator, *inputs, **fields):
@@ -45,10 +46,19 @@ class Writer:
         more = [self.constant(self.random.normal(0, 0.2, width))] if has_bias else []
         return self.node("LayerNormalization", x, self.constant(self.random.normal(1, 0.2, width)), *more, axis=-1, epsilon=1e-5)
 
+    def tokens(self, x, width):
+        """Rows of a table, the first one after another, with positions added and their normalisation. That x is above -1 is what no build
+        knows."""
+        ones = self.node("GreaterOrEqual", self.node("ReduceMin", x, axes=[-1], keepdims=0), self.constant(-1.0))
+        picks = self.node("CumSum", self.node("Cast", ones, to=TensorProto.INT64), self.constant(1, np.int64))
+        picked = self.node("Gather", self.constant(self.random.normal(0, 1, (width, width))), picks)
+        return self.norm(self.node("Add", picked, self.constant(self.random.normal(0, 0.5, (SHAPE[1], width)))), width, True)
+
 
 def main():
     w = Writer()
     x, width = "rows", SHAPE[2]
+    x = w.node("Add", x, w.tokens(x, width))
     for middle, columns, activation, has_bias, is_residual, is_normal in BLOCKS:
         y = w.activation(w.product(x, width, middle, has_bias), activation) if middle else x
         y = w.product(y, middle or width, columns, has_bias)

@@ -131,18 +131,53 @@ __device__ __forceinline__ void load_quad(const void *from, int at, float (&to)[
         to[i] = load(both.of, i);
 }
 
-/* W: of scale and bias. EACH: quads of a thread. */
-template <typename T, typename W, int EACH>
+/* The row of x that becomes row `row` of y; null: an index is outside. */
+template <typename S, bool IS_GATHERED>
+__device__ __forceinline__ const S *row_of(const tn_cuda_norm_job &job, int64_t row) {
+    if (IS_GATHERED) {
+        row = tn_fault_index(job.fault, tn_any_i64(job.indices, job.index_type, row), job.rows);
+        if (row < 0) return NULL;
+    }
+    return (const S *)job.x + row * job.count;
+}
+
+/* What is added to row `row`. */
+template <typename T>
+__device__ __forceinline__ void load_more(const tn_cuda_norm_job &job, int64_t row, int at,
+                                          float (&to)[QUAD]) {
+    const int64_t first = row % job.more_rows * job.count;
+    if (job.more_type == TN_F32)
+        load_quad<float>((const float *)job.more + first, at, to);
+    else
+        load_quad<T>((const T *)job.more + first, at, to);
+}
+
+/* What a launch is of. GATHERED_FEW: scale and bias are constants, which a thread reads while it
+ * waits for the kernel in front; with many rows the registers are worth more. */
+enum { PLAIN, GATHERED, GATHERED_FEW };
+
+/* S: of x; T: of y; W: of scale and bias. EACH: quads of a thread. */
+template <typename S, typename T, typename W, int EACH, int FORM>
 __global__ void __launch_bounds__(ROW_WARPS *TN_CUDA_ANY_LANES)
     norm_rows(const __grid_constant__ tn_cuda_norm_job job, int64_t rows) {
     const int lane = threadIdx.x % TN_CUDA_ANY_LANES, quads = (int)(job.count / QUAD);
     const int64_t step = (int64_t)gridDim.x * (blockDim.x / TN_CUDA_ANY_LANES);
+    constexpr bool IS_GATHERED = FORM != PLAIN, IS_FEW = FORM == GATHERED_FEW;
+    float scale[IS_FEW ? EACH : 1][QUAD], bias[IS_FEW ? EACH : 1][QUAD] = {};
+    const auto load_weights = [&](int k, int at) {
+        load_quad<W>(job.scale, at, scale[k]);
+        if (job.bias) load_quad<W>(job.bias, at, bias[k]);
+    };
     tn_cuda_start_next();
+    if (IS_FEW)
+#pragma unroll
+        for (int k = 0; k < EACH; k++)
+            if (k * TN_CUDA_ANY_LANES + lane < quads) load_weights(k, k * TN_CUDA_ANY_LANES + lane);
     tn_cuda_wait_for_last();
     for (int64_t row = (int64_t)blockIdx.x * (blockDim.x / TN_CUDA_ANY_LANES) +
                        threadIdx.x / TN_CUDA_ANY_LANES;
          row < rows; row += step) {
-        const T *x = (const T *)job.x + row * job.count;
+        const S *x = row_of<S, IS_GATHERED>(job, row);
         float values[EACH][QUAD], mean = 0, squares = 0;
 #pragma unroll
         for (int k = 0; k < EACH; k++) {
@@ -150,7 +185,14 @@ __global__ void __launch_bounds__(ROW_WARPS *TN_CUDA_ANY_LANES)
 #pragma unroll
             for (int i = 0; i < QUAD; i++)
                 values[k][i] = 0;
-            if (at < quads) load_quad<T>(x, at, values[k]);
+            if (at < quads && (!IS_GATHERED || x)) load_quad<S>(x, at, values[k]);
+            if (IS_GATHERED && at < quads && job.more) {
+                float more[QUAD];
+                load_more<T>(job, row, at, more);
+#pragma unroll
+                for (int i = 0; i < QUAD; i++)
+                    values[k][i] += more[i];
+            }
 #pragma unroll
             for (int i = 0; i < QUAD; i++)
                 mean += values[k][i];
@@ -166,17 +208,16 @@ __global__ void __launch_bounds__(ROW_WARPS *TN_CUDA_ANY_LANES)
 #pragma unroll
         for (int k = 0; k < EACH; k++) {
             const int at = k * TN_CUDA_ANY_LANES + lane;
-            if (at >= quads) break;
-            float scale[QUAD], bias[QUAD] = {0, 0, 0, 0};
             quad<T> y;
-            load_quad<W>(job.scale, at, scale);
-            if (job.bias) load_quad<W>(job.bias, at, bias);
+            if (at >= quads) break;
+            const int own = IS_FEW ? k : 0;
+            if (!IS_FEW) load_weights(own, at);
 #pragma unroll
             for (int i = 0; i < QUAD; i++)
-                store(y.of, i, (values[k][i] - mean) * inverse * scale[i] + bias[i]);
+                store(y.of, i, (values[k][i] - mean) * inverse * scale[own][i] + bias[own][i]);
             ((quad<T> *)job.y)[row * quads + at] = y;
         }
-        if (lane != 0) continue;
+        if (IS_GATHERED || lane != 0) continue;
         if (job.mean) tn_any_set_f64(job.mean, job.stash_type, row, (double)mean);
         if (job.inverse) tn_any_set_f64(job.inverse, job.stash_type, row, (double)inverse);
     }
@@ -187,58 +228,91 @@ bool is_at_quads(const void *data, size_t element) {
 }
 
 /* Whether the lanes are rows of whole quads with an element of scale and bias for each of a row. */
-template <typename T, typename W> bool are_rows(const tn_cuda_norm_job *job, tn_type weights) {
+template <typename S, typename T, typename W>
+bool are_rows(const tn_cuda_norm_job *job, tn_type weights) {
     return job->box.rank == 0 && job->plane == 1 && job->plane_step == 1 && job->lane_step == 0 &&
-           job->count % QUAD == 0 && job->count <= MOST_QUADS * QUAD && job->y_type == job->type &&
+           job->count % QUAD == 0 && job->count <= MOST_QUADS * QUAD &&
            job->scale_type == weights && (!job->bias || job->bias_type == weights) &&
-           is_at_quads(job->x, sizeof(T)) && is_at_quads(job->y, sizeof(T)) &&
+           is_at_quads(job->x, sizeof(S)) && is_at_quads(job->y, sizeof(T)) &&
            is_at_quads(job->scale, sizeof(W)) && is_at_quads(job->bias, sizeof(W));
 }
 
-template <typename T, typename W, int EACH>
+template <typename S, typename T, typename W, int EACH>
 cudaError_t launch_each(const tn_cuda_norm_job *job, cudaStream_t stream) {
     const int warps = job->lanes < MANY ? 1 : ROW_WARPS;
     const unsigned int blocks = tn_cuda_blocks(job->lanes, warps, 1 << 16);
 #ifdef TN_CUDA_ON_HOST
     (void)stream;
-    tn_host_launch(norm_rows<T, W, EACH * 32>, blocks, *job, job->lanes);
+    tn_host_launch(job->indices ? norm_rows<S, T, W, EACH * 32, GATHERED>
+                                : norm_rows<S, T, W, EACH * 32, PLAIN>,
+                   blocks, *job, job->lanes);
     return cudaGetLastError();
 #else
-    return tn_cuda_launch_early(norm_rows<T, W, EACH>, dim3(blocks),
-                                dim3(warps * TN_CUDA_ANY_LANES), 0, stream, *job, job->lanes);
+    return tn_cuda_launch_early(!job->indices ? norm_rows<S, T, W, EACH, PLAIN>
+                                : warps == 1  ? norm_rows<S, T, W, EACH, GATHERED_FEW>
+                                              : norm_rows<S, T, W, EACH, GATHERED>,
+                                dim3(blocks), dim3(warps * TN_CUDA_ANY_LANES), 0, stream, *job,
+                                job->lanes);
 #endif
 }
 
-template <typename T, typename W>
+template <typename S, typename T, typename W>
 cudaError_t launch_rows(const tn_cuda_norm_job *job, cudaStream_t stream) {
     const int64_t quads = job->count / QUAD;
-    if (quads <= 32) return launch_each<T, W, 1>(job, stream);
-    if (quads <= 64) return launch_each<T, W, 2>(job, stream);
-    if (quads <= 128) return launch_each<T, W, 4>(job, stream);
-    return launch_each<T, W, 8>(job, stream);
+    if (quads <= 32) return launch_each<S, T, W, 1>(job, stream);
+    if (quads <= 64) return launch_each<S, T, W, 2>(job, stream);
+    if (quads <= 128) return launch_each<S, T, W, 4>(job, stream);
+    return launch_each<S, T, W, 8>(job, stream);
 }
 
-/* Of 16-bit elements, `own` as the job names them, weights are of their type or f32. */
-template <typename T>
-cudaError_t launch_halves(const tn_cuda_norm_job *job, tn_type own, cudaStream_t stream) {
-    if (are_rows<T, T>(job, own)) return launch_rows<T, T>(job, stream);
-    if (are_rows<T, float>(job, TN_F32)) return launch_rows<T, float>(job, stream);
-    return launch<T, float>(job, stream);
+/* Calls `found` with a number of x's type, of y's and of the weights', where a warp can hold the
+ * rows. */
+template <typename Found> bool find_rows(const tn_cuda_norm_job *job, const Found &found) {
+    const auto try_these = [&](auto of_x, auto of_y, auto weight, tn_type weights) {
+        if (!are_rows<decltype(of_x), decltype(of_y), decltype(weight)>(job, weights)) return false;
+        found(of_x, of_y, weight);
+        return true;
+    };
+    const bool is_float = job->type == TN_F32;
+    if (!is_float && job->type != job->y_type) return false;
+    switch (job->y_type) {
+    case TN_F32:
+        return is_float && try_these(float(), float(), float(), TN_F32);
+    case TN_F16:
+        if (is_float) return try_these(float(), __half(), float(), TN_F32);
+        return try_these(__half(), __half(), __half(), TN_F16) ||
+               try_these(__half(), __half(), float(), TN_F32);
+    case TN_BF16:
+        if (is_float) return try_these(float(), __nv_bfloat16(), float(), TN_F32);
+        return try_these(__nv_bfloat16(), __nv_bfloat16(), __nv_bfloat16(), TN_BF16) ||
+               try_these(__nv_bfloat16(), __nv_bfloat16(), float(), TN_F32);
+    default:
+        return false;
+    }
 }
 
 } // namespace
 
+extern "C" bool tn_cuda_norm_is_rows(const tn_cuda_norm_job *job) {
+    return find_rows(job, [](auto, auto, auto) {});
+}
+
 extern "C" cudaError_t tn_cuda_norm_launch(const void *user, cudaStream_t stream) {
     const tn_cuda_norm_job *job = (const tn_cuda_norm_job *)user;
+    cudaError_t error = cudaSuccess;
+    if (find_rows(job, [&](auto of_x, auto of_y, auto weight) {
+            error = launch_rows<decltype(of_x), decltype(of_y), decltype(weight)>(job, stream);
+        }))
+        return error;
+    if (job->indices) return cudaErrorInvalidValue;
     switch (job->type) {
     case TN_F64:
         return launch<double, double>(job, stream);
     case TN_F32:
-        return are_rows<float, float>(job, TN_F32) ? launch_rows<float, float>(job, stream)
-                                                   : launch<float, float>(job, stream);
+        return launch<float, float>(job, stream);
     case TN_F16:
-        return launch_halves<__half>(job, TN_F16, stream);
+        return launch<__half, float>(job, stream);
     default:
-        return launch_halves<__nv_bfloat16>(job, TN_BF16, stream);
+        return launch<__nv_bfloat16, float>(job, stream);
     }
 }

@@ -6,6 +6,7 @@
  * normalisation would start, read and write anew. Code for compute capability 9.0 alone.
  */
 #include "kit/cuda/gemm/product_cluster.cuh"
+#include "kit/cuda/cluster_launch.cuh"
 
 namespace {
 
@@ -85,31 +86,10 @@ cluster_job cut(const tn_cuda_cluster_product *p, const tn_cuda_cluster_config *
     return j;
 }
 
-template <typename T, bool HAS_FIRST>
-cudaError_t launch_as(const cluster_job &j, int64_t bytes, cudaStream_t stream) {
-    const auto kernel = cluster_kernel<T, HAS_FIRST>;
-    const cudaError_t error =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-    if (error != cudaSuccess) return error;
-    cudaLaunchAttribute attributes[2] = {};
-    attributes[0].id = cudaLaunchAttributeClusterDimension;
-    attributes[0].val.clusterDim.x = (unsigned int)j.splits;
-    attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
-    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[1].val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned int)j.splits, (unsigned int)((j.rows + ROWS - 1) / ROWS));
-    config.blockDim = dim3(THREADS);
-    config.dynamicSmemBytes = (size_t)bytes;
-    config.stream = stream;
-    config.attrs = attributes;
-    config.numAttrs = 2;
-    return cudaLaunchKernelEx(&config, kernel, j);
-}
-
 template <typename T> cudaError_t launch(const cluster_job &j, int64_t bytes, cudaStream_t stream) {
-    return j.has_first ? launch_as<T, true>(j, bytes, stream)
-                       : launch_as<T, false>(j, bytes, stream);
+    const dim3 grid((unsigned int)j.splits, (unsigned int)((j.rows + ROWS - 1) / ROWS));
+    return tn_cuda_launch_cluster(j.has_first ? cluster_kernel<T, true> : cluster_kernel<T, false>,
+                                  grid, THREADS, bytes, false, stream, j);
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@
  * cuda_implicit_gemm_split_k.cuh and kit/cuda/cluster.cuh.
  */
 #include "conv/cuda/cuda_implicit_gemm_split_k.cuh"
+#include "kit/cuda/cluster_launch.cuh"
 
 namespace {
 
@@ -146,29 +147,10 @@ template <typename T, int ACROSS, bool IS_POINT>
 cudaError_t launch_as(const tn_cuda_conv *d, const gemm_shape *t, cudaStream_t stream) {
     const int64_t bytes = bytes_of(t);
     if (bytes > MOST_SHARED) return cudaErrorInvalidValue;
-    const cudaError_t error =
-        cudaFuncSetAttribute(implicit_gemm_kernel<T, ACROSS, IS_POINT>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-    if (error != cudaSuccess) return error;
-    cudaLaunchAttribute attributes[3] = {};
-    attributes[0].id = cudaLaunchAttributeClusterDimension;
-    attributes[0].val.clusterDim.x = (unsigned int)t->splits;
-    attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
-    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[1].val.programmaticStreamSerializationAllowed = 1;
-    /* Not two blocks of a cluster to a multiprocessor while others have none. */
-    attributes[2].id = cudaLaunchAttributeClusterSchedulingPolicyPreference;
-    attributes[2].val.clusterSchedulingPolicyPreference = cudaClusterSchedulingPolicySpread;
-    cudaLaunchConfig_t config = {};
-    config.gridDim =
-        dim3((unsigned int)t->splits, (unsigned int)(d->filters + FILTERS - 1) / FILTERS,
-             (unsigned int)(t->tiles * d->batch));
-    config.blockDim = dim3(THREADS);
-    config.dynamicSmemBytes = (size_t)bytes;
-    config.stream = stream;
-    config.attrs = attributes;
-    config.numAttrs = 3;
-    return cudaLaunchKernelEx(&config, implicit_gemm_kernel<T, ACROSS, IS_POINT>, *d, *t);
+    const dim3 grid((unsigned int)t->splits, (unsigned int)(d->filters + FILTERS - 1) / FILTERS,
+                    (unsigned int)(t->tiles * d->batch));
+    return tn_cuda_launch_cluster(implicit_gemm_kernel<T, ACROSS, IS_POINT>, grid, THREADS, bytes,
+                                  true, stream, *d, *t);
 }
 
 cudaError_t launch(const tn_cuda_conv *d, const tn_cuda_conv_config *config, cudaStream_t stream) {

@@ -6,6 +6,7 @@
  * alone.
  */
 #include "conv/cuda/cuda_separable.cuh"
+#include "kit/cuda/cluster_launch.cuh"
 
 namespace {
 
@@ -172,37 +173,13 @@ double cost_of(const tn_cuda_separable *s, const tn_cuda_separable_config *confi
     return (double)waves * cycles * (are_pairs ? 1.4 : 1.0);
 }
 
-template <typename T, int STRIDE, bool HAS_EXPAND, bool HAS_WINDOW>
-cudaError_t launch_as(const separable_job &j, int64_t bytes, cudaStream_t stream) {
-    const auto kernel = separable_kernel<T, STRIDE, HAS_EXPAND, HAS_WINDOW>;
-    const cudaError_t error =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-    if (error != cudaSuccess) return error;
-    cudaLaunchAttribute attributes[2] = {};
-    attributes[0].id = cudaLaunchAttributeClusterDimension;
-    attributes[0].val.clusterDim.x = (unsigned int)j.splits;
-    attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
-    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[1].val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim =
-        dim3((unsigned int)j.splits, (unsigned int)tiles_of(&j), (unsigned int)j.batch);
-    config.blockDim = dim3(THREADS);
-    config.dynamicSmemBytes = (size_t)bytes;
-    config.stream = stream;
-    config.attrs = attributes;
-    config.numAttrs = 2;
-    return cudaLaunchKernelEx(&config, kernel, j);
-}
-
-template <typename T>
-cudaError_t launch(const separable_job &j, int64_t bytes, cudaStream_t stream) {
-    if (!j.has_window) return launch_as<T, 1, false, false>(j, bytes, stream);
+template <typename T> void (*kernel_of(const separable_job &j))(const separable_job) {
+    if (!j.has_window) return separable_kernel<T, 1, false, false>;
     if (j.has_expand)
-        return j.stride == 2 ? launch_as<T, 2, true, true>(j, bytes, stream)
-                             : launch_as<T, 1, true, true>(j, bytes, stream);
-    return j.stride == 2 ? launch_as<T, 2, false, true>(j, bytes, stream)
-                         : launch_as<T, 1, false, true>(j, bytes, stream);
+        return j.stride == 2 ? separable_kernel<T, 2, true, true>
+                             : separable_kernel<T, 1, true, true>;
+    return j.stride == 2 ? separable_kernel<T, 2, false, true>
+                         : separable_kernel<T, 1, false, true>;
 }
 
 const int32_t heights[] = {1, 2, 3, 4, 5, 7, 8, 14}, widths[] = {4, 7, 8, 14, 16, 28};
@@ -244,6 +221,8 @@ extern "C" cudaError_t tn_cuda_separable_launch(const tn_cuda_separable *s,
                                                 cudaStream_t stream) {
     int64_t bytes;
     const separable_job j = cut(s, config, &bytes);
-    return s->type == TN_F16 ? launch<__half>(j, bytes, stream)
-                             : launch<__nv_bfloat16>(j, bytes, stream);
+    const dim3 grid((unsigned int)j.splits, (unsigned int)tiles_of(&j), (unsigned int)j.batch);
+    return tn_cuda_launch_cluster(s->type == TN_F16 ? kernel_of<__half>(j)
+                                                    : kernel_of<__nv_bfloat16>(j),
+                                  grid, THREADS, bytes, false, stream, j);
 }
