@@ -119,7 +119,8 @@ static tn_status tensor_scatter_run(tn_call *call) {
     return tn_cuda_any_run(call, tn_cuda_cache_launch, &job);
 }
 
-static const char *const cache_combinations[] = {"*, *, i64? -> *"};
+static const char *const cache_combinations[] = {"*, *, i64? -> *", "f16, f16, i64? -> f16",
+                                                 "bf16, bf16, i64? -> bf16"};
 TN_CUDA_ANY_KERNEL(tensor_scatter, "", "TensorScatter", "elements",
                    "An element of the update a thread, on the cache's own memory where nobody else "
                    "reads it.",
