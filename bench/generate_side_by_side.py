@@ -3,7 +3,7 @@
 """Times how many tokens a second a GPT makes on a GPU in Tenon and in PyTorch: generate_side_by_side.py [--position N]
 
 The network is that of scripts/models/gpt.py, wider and deeper, with random weights: one token a run, keys and values in caches of a fixed
-capacity that stay in the GPU's memory and are written in place. torch: the same layers in eager mode as one CUDA graph, over the whole
+capacity that stay in the GPU's memory and are written in place; Tenon's hold 32-bit floats. torch: the same layers in eager mode as one CUDA graph, over the whole
 cache with a mask, as its static caches have it. In turns, five times; printed are the medians and whether both choose the same token.
 Needs torch with CUDA and onnx. Programs are taken from $TENON_BIN, build/bin by default."""
 import argparse
@@ -95,7 +95,7 @@ def run(*command):
 def tenon_token(plan, folder, token, position):
     np.save(f"{folder}/tokens.npy", np.array([[token]]))
     np.save(f"{folder}/start.npy", np.array([position]))
-    cache = filled((1, gpt.HEADS, gpt.CAPACITY, gpt.DEPTH)).cpu().numpy()
+    cache = filled((1, gpt.HEADS, gpt.CAPACITY, gpt.DEPTH)).float().cpu().numpy()
     np.save(f"{folder}/cache.npy", cache)
     names = [f"{part}.{n}" for n in range(gpt.LAYERS) for part in ("key", "value")]
     inputs = [f"--input={name}={folder}/cache.npy" for name in names]
@@ -111,9 +111,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         plan = f"{folder}/gpt.plan"
         onnx.save(gpt.model(made), f"{folder}/gpt.onnx")
-        borders = [f"--border={side}{part}.{n}=fp16" for n in range(gpt.LAYERS) for part in ("key", "value") for side in ("", "next_")]
-        said = run(f"{programs}/tenon", "build", f"{folder}/gpt.onnx", "--device", "cuda", "--precision", "fp16", "--shape", "tokens=1x1",
-                   *borders, "-o", plan)
+        said = run(f"{programs}/tenon", "build", f"{folder}/gpt.onnx", "--device", "cuda", "--precision", "fp16", "--shape", "tokens=1x1", "-o", plan)
         print("\n".join(line for line in said.splitlines() if "processor" in line))
         decoder, times = Decoder(made, token, position), ([], [])
         for _ in range(ROUNDS):
