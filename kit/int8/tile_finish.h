@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of sums (tile_product.h), for one processor level: tile_product_body.h includes it.
  * Sums of a block are rows of TN_TILE_COLUMNS of them, and have the block's terms. */
+#include "kit/int8/dot_finish.h"
 #include "kit/int8/tile_product.h"
 #include <tenon/kit/vector.h>
 
@@ -146,6 +147,58 @@ TN_INLINE void finish_block(const block_end *of, const int32_t *sums, int64_t ro
     }
 }
 
+/* Values of bytes with scales: scale, bias, residual, bounds. */
+TN_INLINE __m512 scale_value(const block_end *of, const __m512 *biases, const int32_t *sums,
+                             const int8_t *z, const int half, const bool is_sum) {
+    __m512 value =
+        _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_load_si512(sums + half * 16)), of->factors[half]);
+    value = _mm512_add_ps(value, biases[half]);
+    if (is_sum) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(z + half * 16));
+        const __m512 added = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
+        value = _mm512_add_ps(value, _mm512_mul_ps(added, of->other));
+    }
+    return _mm512_min_ps(of->high, _mm512_max_ps(of->low, value));
+}
+
+TN_INLINE void store_scaled(const block_end *of, const int32_t *sums, int64_t rows,
+                            const float *of_columns, int8_t *y, const int8_t *z,
+                            const bool is_sum) {
+    const __m512 biases[2] = {_mm512_loadu_ps(of_columns), _mm512_loadu_ps(of_columns + 16)};
+    for (int64_t r = 0; r < rows; r++, sums += TN_TILE_COLUMNS, y += of->e->row_stride) {
+        for (int half = 0; half < 2; half++) {
+            const __m512 value = scale_value(of, biases, sums, z, half, is_sum);
+            _mm_storeu_si128((__m128i *)(void *)(y + half * 16),
+                             _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(value)));
+        }
+        if (is_sum) z += of->e->row_stride;
+    }
+}
+
+/* Whole blocks without an activation but bounds, or by dot_finish.h. */
+static void finish_values(const tn_tile_product *p, const block_end *of, const int32_t *sums,
+                          int64_t row, int64_t rows, int64_t block) {
+    const tn_tile_end *e = of->e;
+    const int64_t column = block * TN_TILE_COLUMNS, left = p->layout->columns - column;
+    const int64_t at = (row * e->row_stride + column) * (e->values->type == TN_I8 ? 1 : 4);
+    const float *biases = e->biases + column;
+    if (of->is_whole && e->z) {
+        store_scaled(of, sums, rows, biases, (int8_t *)e->y + at, (const int8_t *)e->z + at, true);
+    } else if (of->is_whole) {
+        store_scaled(of, sums, rows, biases, (int8_t *)e->y + at, NULL, false);
+    } else {
+        const tn_dot_tile tile = {.scale = e->factors + column,
+                                  .bias = biases,
+                                  .columns = left < TN_TILE_COLUMNS ? left : TN_TILE_COLUMNS,
+                                  .output = e->y + at,
+                                  .residual = e->z ? e->z + at : NULL,
+                                  .row_stride = e->row_stride,
+                                  .column_stride = 1,
+                                  .end = e->values};
+        tn_dot_finish(&tile, (const tn_vector_whole *)(const void *)sums, (int)rows, 2);
+    }
+}
+
 static bool are_finite(const tn_tile_end *e, int64_t column) {
     const __m512 limit = _mm512_set1_ps(3e38f);
     bool are = fabsf(e->own_factor) < 1e30f && fabsf(e->z_factor) < 1e30f;
@@ -156,19 +209,28 @@ static bool are_finite(const tn_tile_end *e, int64_t column) {
     return are;
 }
 
+/* What finish_block, or finish_values, is given at once. */
+static bool is_whole(const tn_tile_product *p, int64_t column) {
+    const tn_tile_end *e = p->end;
+    if (e->floats || column + TN_TILE_COLUMNS > p->layout->columns) return false;
+    if (!e->values) return are_finite(e, column);
+    return e->values->type == TN_I8 && e->values->activation == 0 && e->values->unit == 1.0f;
+}
+
 static void read_block_end(const tn_tile_product *p, int64_t block, block_end *of) {
     const tn_tile_end *e = p->end;
     const int64_t column = block * TN_TILE_COLUMNS;
-    const int32_t lowest = e->is_signed ? -128 : 0, highest = e->is_signed ? 127 : 255;
+    const float lowest = e->is_signed ? -128 : 0, highest = e->is_signed ? 127 : 255;
+    const float low = e->values ? e->values->low : lowest - (float)e->zero;
+    const float high = e->values ? e->values->high : highest - (float)e->zero;
     *of = (block_end){.e = e,
-                      .is_whole = !e->floats && column + TN_TILE_COLUMNS <= p->layout->columns &&
-                                  are_finite(e, column),
+                      .is_whole = is_whole(p, column),
                       .factors = {_mm512_loadu_ps(e->factors + column),
                                   _mm512_loadu_ps(e->factors + column + 16)},
-                      .low = _mm512_set1_ps((float)(lowest - e->zero)),
-                      .high = _mm512_set1_ps((float)(highest - e->zero)),
+                      .low = _mm512_set1_ps(low),
+                      .high = _mm512_set1_ps(high),
                       .own = _mm512_set1_ps(e->own_factor),
-                      .other = _mm512_set1_ps(e->z_factor),
+                      .other = _mm512_set1_ps(e->values ? e->values->residual_scale : e->z_factor),
                       .most = _mm512_set1_ps(32767.0f),
                       .z_zero = _mm512_set1_epi32(e->z_zero)};
 }
@@ -188,6 +250,10 @@ static void read_block_end(const tn_tile_product *p, int64_t block, block_end *o
 static void finish(const tn_tile_product *p, const block_end *of, const int32_t *sums, int64_t row,
                    int64_t rows, int64_t block) {
     const tn_tile_end *e = p->end;
+    if (e->values) {
+        finish_values(p, of, sums, row, rows, block);
+        return;
+    }
     if (of->is_whole) {
         const int64_t at = row * e->row_stride + block * TN_TILE_COLUMNS;
         FINISH(finish_block, of, sums, rows);

@@ -18,7 +18,8 @@ TN_LEVEL_KERNELS_EXTERN(tn_q_linear_conv);
 
 #if defined(__x86_64__)
 extern const tn_kernel tn_conv_winograd_avx2, tn_conv_winograd_avx512; /* winograd/ */
-/* integer/tiles.c */
+/* integer/tiles.c, integer/scaled_tiles.c */
+TN_LEVEL_KERNELS_EXTERN(tn_conv_scaled_tiles);
 TN_LEVEL_KERNELS_EXTERN(tn_q_linear_conv_tiles);
 TN_LEVEL_KERNELS_EXTERN(tn_q_linear_conv_add_tiles);
 #endif

@@ -157,6 +157,7 @@ static const tn_kernel *const conv_kernels[] = {
 #if defined(__x86_64__)
     &tn_conv_winograd_avx512,
     &tn_conv_winograd_avx2,
+    TN_LEVEL_LIST(tn_conv_scaled_tiles),
     TN_LEVEL_LIST(tn_q_linear_conv_tiles),
     TN_LEVEL_LIST(tn_q_linear_conv_add_tiles),
 #endif

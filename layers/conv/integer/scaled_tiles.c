@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conv of 8-bit tensors that stand for floating-point values on tiles (tiles_run.h): weights are
+ * quantised a filter when they are packed; bias, residual, activation and the output's scale are
+ * what tenon/kit/dot_end.h says.
+ */
+#include "conv/integer/tiles_run.h"
+#include "conv/kernels.h"
+#include "kit/int8/weight_scale.h"
+#include "kit/math/byte_table.h"
+#include "kit/operator/epilogue_bias.h"
+#include "kit/operator/kernel_memory.h"
+#include <tenon/kit/activation.h>
+#include <tenon/kit/dot_end.h>
+
+#include <stdio.h>
+
+#if defined(__x86_64__)
+
+typedef struct scaled_state {
+    const void *blob; /* the packed weights, then the filters' scales */
+    tn_float_epilogue epilogue;
+} scaled_state;
+
+static bool read_run(tn_call *call, tn_float_epilogue *out_epilogue, tn_conv_tiles *run) {
+    tn_window window;
+    return tn_dot_call_read(call, 1, out_epilogue) && tn_conv_window(call, &window) == TN_OK &&
+           tn_conv_tiles_read(call, &window, call->inputs[TN_CONV_W], 0, run);
+}
+
+static tn_status scaled_accepts(tn_call *call) {
+    tn_float_epilogue epilogue;
+    tn_conv_tiles run;
+    return read_run(call, &epilogue, &run) ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+static tn_status refuse(tn_call *call) {
+    return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                            "this node does not read as a convolution on tiles");
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * prepare, reshape */
+
+static float *scales_of(const tn_conv_tiles *run, const void *blob) {
+    return (float *)(uintptr_t)((const char *)blob + tn_tile_layout_bytes(&run->layout));
+}
+
+static void quantise(const float *w, int64_t count, int8_t *to, float *out_scale) {
+    float largest = 0;
+    for (int64_t i = 0; i < count; i++)
+        largest = tn_weight_larger(largest, w[i]);
+    *out_scale = tn_weight_scale(largest);
+    for (int64_t i = 0; i < count; i++)
+        to[i] = tn_weight_quantise(w[i], *out_scale);
+}
+
+static tn_status pack(void *user, void *data, uint64_t bytes) {
+    const tn_conv_tiles *run = user;
+    const tn_host *host = run->call->host;
+    const float *w = run->call->inputs[TN_CONV_W]->data;
+    const int64_t depth = run->layout.depth;
+    int8_t *steps = host->allocate(host, (uint64_t)(run->filters * depth), 64);
+    (void)bytes;
+    if (!steps)
+        return host->fail(run->call, TN_ERROR_MEMORY, "no memory to pack %lld weights",
+                          (long long)(run->filters * depth));
+    for (int64_t f = 0; f < run->filters; f++)
+        quantise(w + f * depth, depth, steps + f * depth, scales_of(run, data) + f);
+    tn_conv_tiles_pack(run, steps, data);
+    host->deallocate(host, steps);
+    return TN_OK;
+}
+
+static tn_status scaled_prepare(tn_call *call) {
+    tn_float_epilogue epilogue;
+    tn_conv_tiles run;
+    char key[64];
+    if (!read_run(call, &epilogue, &run)) return refuse(call);
+    TN_TRY(tn_kernel_state_create(call, sizeof(scaled_state)));
+    scaled_state *state = call->state;
+    state->epilogue = epilogue;
+    snprintf(key, sizeof(key), "scaled tiles, chunks of %lld", (long long)run.layout.chunk);
+    const uint64_t bytes = tn_tile_layout_bytes(&run.layout) + (uint64_t)run.filters * 4;
+    return tn_kernel_state_finish(
+        call, call->host->packed(call, TN_CONV_W, key, bytes, pack, &run, &state->blob));
+}
+
+/* The workspace: terms, which are 0, factors and biases, then each thread's rows. */
+static uint64_t table_bytes(const tn_conv_tiles *run) {
+    return (uint64_t)tn_conv_tiles_padded(run) * 4;
+}
+
+static tn_status scaled_reshape(tn_call *call) {
+    tn_float_epilogue epilogue;
+    tn_conv_tiles run;
+    if (!read_run(call, &epilogue, &run)) return refuse(call);
+    call->workspace_bytes = 3 * table_bytes(&run) + tn_conv_tiles_unit_bytes(&run) * call->threads;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * run */
+
+static void fill_tables(const tn_conv_tiles *run, const scaled_state *state, float fold,
+                        float *factors, float *biases) {
+    const tn_call *call = run->call;
+    const tn_tensor *own = tn_infer_input(call, TN_CONV_B);
+    const float *scales = scales_of(run, state->blob);
+    const float of_x = fold * tn_byte_scale(call->inputs[TN_CONV_X]);
+    const int64_t padded = tn_conv_tiles_padded(run);
+    tn_epilogue_gather_bias(call, &state->epilogue, own ? own->data : NULL, 1, 1.0f, 0,
+                            run->filters, biases);
+    for (int64_t f = 0; f < padded; f++) {
+        factors[f] = f < run->filters ? scales[f] * of_x : 0;
+        biases[f] = f < run->filters ? biases[f] * fold : 0;
+    }
+}
+
+static tn_status scaled_run(tn_call *call) {
+    const scaled_state *state = call->state;
+    tn_float_epilogue epilogue;
+    tn_dot_end values;
+    tn_conv_tiles run;
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    if (!read_run(call, &epilogue, &run)) return refuse(call);
+    const uint64_t bytes = table_bytes(&run);
+    char *tables = call->workspace;
+    float *factors = (float *)(void *)(tables + bytes);
+    float *biases = (float *)(void *)(tables + 2 * bytes);
+    memset(tables, 0, bytes);
+    fill_tables(&run, state, tn_dot_end_make(call, &state->epilogue, &values), factors, biases);
+    run.end = (tn_tile_end){.terms = (const int32_t *)(void *)tables,
+                            .factors = factors,
+                            .biases = biases,
+                            .values = &values,
+                            .y = call->outputs[0]->data,
+                            .row_stride = run.filters};
+    if (state->epilogue.residual != UINT32_MAX)
+        run.end.z = call->operands[state->epilogue.residual]->data;
+    return tn_conv_tiles_run(&run, state->blob, tables + 3 * bytes);
+}
+
+static const char *const combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",
+                                           "qi8:nhwc, f32, f32? -> f32:nhwc"};
+TN_LEVEL_KERNELS_OF(, tn_conv_scaled_tiles, TN_LEVELS_TILES(tn_tile), "", 1, "Conv", "tiles",
+                    "8-bit products on tiles, exact sums; weights quantised a filter.",
+                    .traits = TN_KERNEL_DETERMINISTIC,
+                    .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),
+                    TN_COMBINATIONS(combinations), .accepts = scaled_accepts,
+                    .prepare = scaled_prepare, .release = tn_kernel_state_destroy,
+                    .reshape = scaled_reshape, .run = scaled_run);
+
+#endif
