@@ -23,7 +23,7 @@
 #include "worker/watch/stuck.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
-#include "worker/watch/watch.h"
+#include "worker/process/watch.h"
 
 #include <malloc.h>
 #include <pthread.h>

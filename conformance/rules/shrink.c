@@ -2,7 +2,7 @@
 /* Smaller failures; see shrink.h. */
 #include "shrink.h"
 #include "worker/watch/guarded.h"
-#include "worker/watch/watch.h"
+#include "worker/process/watch.h"
 
 #include <fcntl.h>
 #include <signal.h>

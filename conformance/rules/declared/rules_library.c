@@ -10,7 +10,7 @@
 #include "worker/watch/heap.h"
 #include "worker/watch/held.h"
 #include "worker/watch/trace.h"
-#include "worker/watch/watch.h"
+#include "worker/process/watch.h"
 
 #include <errno.h>
 #include <signal.h>

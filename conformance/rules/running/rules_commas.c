@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "plugin/fields/fields_private.h"
 #include "rules/rules.h"
-#include "worker/watch/commas.h"
+#include "worker/process/commas.h"
 
 #include <stdio.h>
 #include <string.h>

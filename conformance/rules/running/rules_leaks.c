@@ -5,7 +5,7 @@
 #include "rules/rules.h"
 #include "tensor/type.h"
 #include "worker/probe/frame.h"
-#include "worker/watch/folder.h"
+#include "worker/process/folder.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/held.h"
 #include "worker/watch/trace.h"

@@ -10,7 +10,7 @@
 #include "worker/probe/callback_stack.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
-#include "worker/watch/watch.h"
+#include "worker/process/watch.h"
 
 #include <tenon/plugin/counted.h>
 

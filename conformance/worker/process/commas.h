@@ -4,8 +4,8 @@
  * writes numbers as text by strtod or printf then finds "0" in "0.5". It is made here, for machines
  * have few locales or none.
  */
-#ifndef TN_CONFORMANCE_WORKER_WATCH_COMMAS_H
-#define TN_CONFORMANCE_WORKER_WATCH_COMMAS_H
+#ifndef TN_CONFORMANCE_WORKER_PROCESS_COMMAS_H
+#define TN_CONFORMANCE_WORKER_PROCESS_COMMAS_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An empty folder that is the process' working folder, and its TMPDIR, for a moment: what is in it
  * afterwards was left there. */
-#ifndef TN_CONFORMANCE_WORKER_WATCH_FOLDER_H
-#define TN_CONFORMANCE_WORKER_WATCH_FOLDER_H
+#ifndef TN_CONFORMANCE_WORKER_PROCESS_FOLDER_H
+#define TN_CONFORMANCE_WORKER_PROCESS_FOLDER_H
 
 #include <limits.h>
 #include <stdbool.h>

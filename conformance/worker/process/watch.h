@@ -4,8 +4,8 @@
  * (thread_state.h), the process' locale, folder, umask, variables and signal handlers, and the
  * standard output and error, which belong to the program.
  */
-#ifndef TN_CONFORMANCE_WORKER_WATCH_WATCH_H
-#define TN_CONFORMANCE_WORKER_WATCH_WATCH_H
+#ifndef TN_CONFORMANCE_WORKER_PROCESS_WATCH_H
+#define TN_CONFORMANCE_WORKER_PROCESS_WATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

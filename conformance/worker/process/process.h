@@ -3,8 +3,8 @@
  * What of the process a library must leave that is not seen in the thread: the limits of its
  * resources, its priority, its timers, its standard input, and the C library's random numbers.
  */
-#ifndef TN_CONFORMANCE_WORKER_WATCH_PROCESS_H
-#define TN_CONFORMANCE_WORKER_WATCH_PROCESS_H
+#ifndef TN_CONFORMANCE_WORKER_PROCESS_PROCESS_H
+#define TN_CONFORMANCE_WORKER_PROCESS_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
