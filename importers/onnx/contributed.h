@@ -96,6 +96,11 @@ void tn_contributed_qlinear_binary(tn_contributed *node);
 void tn_contributed_qlinear_unary(tn_contributed *node);
 void tn_contributed_qlinear_concat(tn_contributed *node);
 void tn_contributed_qlinear_pool(tn_contributed *node);
+void tn_contributed_qlinear_softmax(tn_contributed *node);
+void tn_contributed_qlinear_where(tn_contributed *node);
+void tn_contributed_q_gemm(tn_contributed *node);
+void tn_contributed_q_attention(tn_contributed *node);
+void tn_contributed_quantize(tn_contributed *node);
 void tn_contributed_dynamic_mat_mul(tn_contributed *node);
 void tn_contributed_mat_mul_bits(tn_contributed *node);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contributed MatMulNBits: a product with constant integers of 4 or 8 bits, N rows of K, which have
- * a scale and a zero point for each block of a row. It becomes DequantizeLinear of bytes, which the
- * build computes once, and MatMul; see contributed.h.
+ * Contributed MatMulNBits: a product with constant integers of 2, 4 or 8 bits, N rows of K, which
+ * have a scale and a zero point for each block of a row. It becomes DequantizeLinear of bytes,
+ * which the build computes once, and MatMul; see contributed.h.
  */
 #include "importers/onnx/contributed.h"
 #include "base/status.h"
@@ -22,8 +22,8 @@ static bool read_blocks(tn_contributed *node, blocks *out) {
     if (out->rows < 1 || out->rows > INT32_MAX || out->depth < 1 || out->depth > INT32_MAX ||
         out->block < 2 || out->block > 65536 || out->block % 2 != 0)
         tn_contributed_refuse(node, "with these extents in 'N', 'K' and 'block_size'");
-    if (out->bits != 4 && out->bits != 8)
-        tn_contributed_refuse(node, "with other integers than those of 4 and 8 bits");
+    if (out->bits != 2 && out->bits != 4 && out->bits != 8)
+        tn_contributed_refuse(node, "with other integers than those of 2, 4 and 8 bits");
     if (tn_contributed_has(node, ORDER))
         tn_contributed_refuse(node, "with an order of the groups of its own");
     if (node->emit.status != TN_OK) return false;
@@ -37,6 +37,7 @@ static tn_import_tensor unpacked(tn_contributed *node, uint32_t input, const blo
     const tn_import_tensor_info info =
         tn_import_tensor_at(node->emit.graph, tn_contributed_input(node, input));
     const int64_t row_bytes = (columns * of->bits + 7) / 8, shape[2] = {of->rows, columns};
+    const int64_t per_byte = 8 / of->bits;
     const uint8_t *from = info.data;
     if (!from || info.type != TN_U8 || info.bytes != (uint64_t)(row_bytes * of->rows)) {
         tn_contributed_refuse(node, "with integers that are no constant bytes, as many as N and K "
@@ -48,7 +49,7 @@ static tn_import_tensor unpacked(tn_contributed *node, uint32_t input, const blo
     for (int64_t row = 0; to && row < of->rows; row++, from += row_bytes)
         for (int64_t i = 0; i < columns; i++)
             to[row * columns + i] =
-                (uint8_t)(of->bits == 8 ? from[i] : from[i / 2] >> i % 2 * 4 & 15);
+                (uint8_t)(from[i / per_byte] >> i % per_byte * of->bits & ((1 << of->bits) - 1));
     return tn_emit_lent(&node->emit, "integers", TN_U8, 2, shape, to);
 }
 
@@ -59,7 +60,7 @@ static tn_import_tensor zeros_of(tn_contributed *node, const blocks *of) {
     if (tn_contributed_has(node, ZEROS)) return unpacked(node, ZEROS, of, of->row_blocks);
     uint8_t *to = tn_import_allocate(node->emit.graph, count);
     if (!to) tn_emit_keep(&node->emit, tn_fail_memory("a constant"));
-    if (to) memset(to, of->bits == 8 ? 128 : 8, count);
+    if (to) memset(to, 1 << (of->bits - 1), count);
     return tn_emit_lent(&node->emit, "zeros", TN_U8, 2, shape, to);
 }
 

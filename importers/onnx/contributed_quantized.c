@@ -9,11 +9,13 @@ static tn_import_tensor dequantized(tn_contributed *node, uint32_t first) {
                                 tn_contributed_input(node, first + 2));
 }
 
+/* An output of floats is one without a scale. */
 static void output_quantized(tn_contributed *node, tn_import_tensor value, uint32_t scale) {
-    tn_contributed_output(node, 0,
-                          TN_CONTRIBUTED_PLAIN(node, "QuantizeLinear", 13, value,
-                                               tn_contributed_input(node, scale),
-                                               tn_contributed_input(node, scale + 1)));
+    if (tn_contributed_has(node, scale))
+        value = TN_CONTRIBUTED_PLAIN(node, "QuantizeLinear", 13, value,
+                                     tn_contributed_input(node, scale),
+                                     tn_contributed_input(node, scale + 1));
+    tn_contributed_output(node, 0, value);
 }
 
 void tn_contributed_qlinear_binary(tn_contributed *node) {
@@ -59,6 +61,83 @@ void tn_contributed_qlinear_pool(tn_contributed *node) {
         is_global ? TN_CONTRIBUTED_PLAIN(node, "GlobalAveragePool", 1, x)
                   : tn_contributed_emit(node, "AveragePool", 11, TN_TENSORS(x), count, fields),
         3);
+}
+
+/* The table of exponentials is of the version that 'opset' says: before 13 all axes from the given
+ * one on are summed over. */
+void tn_contributed_qlinear_softmax(tn_contributed *node) {
+    const bool is_flat = tn_contributed_integer(node, "opset", 13) < 13;
+    const int64_t axis = tn_contributed_integer(node, "axis", is_flat ? 1 : -1);
+    const tn_import_tensor x = dequantized(node, 0);
+    output_quantized(node,
+                     TN_CONTRIBUTED(node, "Softmax", is_flat ? 11 : 13, TN_TENSORS(x),
+                                    tn_emit_i64("axis", axis)),
+                     3);
+}
+
+void tn_contributed_qlinear_where(tn_contributed *node) {
+    const tn_import_tensor x = dequantized(node, 1), y = dequantized(node, 4);
+    output_quantized(
+        node, TN_CONTRIBUTED_PLAIN(node, "Where", 16, tn_contributed_input(node, 0), x, y), 7);
+}
+
+/* Integers whose scale may be a list: one for each index of the axis. */
+static tn_import_tensor dequantized_along(tn_contributed *node, int64_t axis,
+                                          tn_import_tensor integers, tn_import_tensor scale,
+                                          tn_import_tensor zero) {
+    return TN_CONTRIBUTED(node, "DequantizeLinear", 13, TN_TENSORS(integers, scale, zero),
+                          tn_emit_i64("axis", axis));
+}
+
+/* alpha * (A * B + C), where C is of the sums' integers: its scale is that of A times that of B. */
+void tn_contributed_q_gemm(tn_contributed *node) {
+    enum { B = 3, C = 6, Y_SCALE = 7 };
+    const double alpha = tn_contributed_number(node, "alpha", 1);
+    const int64_t trans_a = tn_contributed_integer(node, "transA", 0);
+    const int64_t trans_b = tn_contributed_integer(node, "transB", 0);
+    const tn_import_tensor b_scale = tn_contributed_input(node, B + 1);
+    const tn_import_tensor a = dequantized(node, 0);
+    const tn_import_tensor b =
+        dequantized_along(node, trans_b ? 0 : 1, tn_contributed_input(node, B), b_scale,
+                          tn_contributed_input(node, B + 2));
+    tn_import_tensor c = TN_IMPORT_NO_TENSOR;
+    if (tn_contributed_has(node, C)) {
+        const tn_import_tensor step =
+            TN_CONTRIBUTED_PLAIN(node, "Mul", 14, tn_contributed_input(node, 1), b_scale);
+        c = dequantized_along(node, -1, tn_contributed_input(node, C), step, TN_IMPORT_NO_TENSOR);
+    }
+    const tn_import_tensor y = TN_CONTRIBUTED(
+        node, "Gemm", 13, TN_TENSORS(a, b, c), tn_emit_f64("alpha", alpha),
+        tn_emit_f64("beta", alpha), tn_emit_i64("transA", trans_a), tn_emit_i64("transB", trans_b));
+    output_quantized(node, y, Y_SCALE);
+}
+
+/* Attention whose input and weights are integers. */
+void tn_contributed_q_attention(tn_contributed *node) {
+    tn_contributed real = *node;
+    const tn_import_tensor x =
+        dequantized_along(&real, -1, tn_contributed_input(node, 0), tn_contributed_input(node, 3),
+                          tn_contributed_input(node, 6));
+    const tn_import_tensor weights =
+        dequantized_along(&real, 1, tn_contributed_input(node, 1), tn_contributed_input(node, 4),
+                          tn_contributed_input(node, 7));
+    const tn_import_tensor inputs[] = {x, weights, tn_contributed_input(node, 2),
+                                       tn_contributed_input(node, 5),
+                                       tn_contributed_input(node, 8)};
+    real.inputs = inputs;
+    real.input_count = sizeof(inputs) / sizeof(inputs[0]);
+    tn_contributed_attention(&real);
+    node->emit = real.emit;
+}
+
+/* ONNX's own operators, which had no 16-bit and 4-bit integers when these were written. */
+void tn_contributed_quantize(tn_contributed *node) {
+    const tn_import_tensor y =
+        TN_CONTRIBUTED(node, node->op, 21,
+                       TN_TENSORS(tn_contributed_input(node, 0), tn_contributed_input(node, 1),
+                                  tn_contributed_input(node, 2)),
+                       tn_emit_i64("axis", tn_contributed_integer(node, "axis", 1)));
+    tn_contributed_output(node, 0, y);
 }
 
 /* A is quantised by what is in it; B is constant: integers, a scale and a zero point. */

@@ -105,7 +105,54 @@ def quantized_cases():
     yield "QLinearGlobalAveragePool", single("QLinearGlobalAveragePool", [*a, *result], constants=(1, 2, 3, 4))
     yield "DynamicQuantizeMatMul", single("DynamicQuantizeMatMul", [floats(2, 5, 16), a[0][0, 0].reshape(16, 1), np.float32(0.02),
                                                                     np.uint8(120), floats(1)], constants=(1, 2, 3))
-    for bits, block, depth, has_zeros in ((4, 16, 40, True), (4, 32, 64, False), (8, 16, 32, True)):
+    yield from blocked_cases((4, 16, 40, True), (4, 32, 64, False), (8, 16, 32, True))
+    yield "QLinearAveragePool", single("QLinearAveragePool", [*a, *result], constants=(1, 2, 3, 4), kernel_shape=[2, 2], strides=[2, 2])
+    half = [floats(2, 40).astype(np.float16), RANDOM.integers(0, 256, (6, 3, 8)).astype(np.uint8), (np.abs(floats(18)) / 100).astype(np.float16)]
+    yield "MatMulNBits of 16-bit floats", single("MatMulNBits", half, constants=(1, 2), K=40, N=6, bits=4, block_size=16)
+    yield from dynamic_lstm_cases()
+    yield from operator_format_cases()
+    yield from blocked_cases((2, 16, 80, True), (2, 32, 64, False))
+
+
+def operator_format_cases():
+    """What onnxruntime's quantize_static writes beside QLinearConv, and pairs of Q and DQ of 16 and 4 bits before ONNX had these."""
+    def integers(kind, *shape):
+        info = np.iinfo(kind)
+        return RANDOM.integers(info.min // 2, info.max // 2 + 1, shape).astype(kind)
+    a = [integers(np.uint8, 5, 12), np.float32(0.02), np.uint8(60)]
+    bias, result = RANDOM.integers(-900, 900, 7).astype(np.int32), [np.float32(0.05), np.uint8(128)]
+    columns = (1 + np.arange(7, dtype=np.float32)) / 500
+    for name, kind, scale, zero, fields in (("", np.int8, np.float32(0.01), np.int8(0), {}),
+                                            (" with a scale a column", np.int8, columns, np.zeros(7, np.int8), {"transB": 1}),
+                                            (" of unsigned weights", np.uint8, np.float32([0.0103]), np.uint8([50]), {"alpha": 0.5})):
+        b = integers(kind, *((7, 12) if fields.get("transB") else (12, 7)))
+        inputs = [*a, b, scale, zero, bias]
+        yield "QGemm" + name, single("QGemm", [*inputs, *result], constants=range(1, 9), **fields)
+        yield f"QGemm{name}, into floats", single("QGemm", inputs, constants=range(1, 7), **fields)
+        yield f"QGemm{name}, without C", single("QGemm", [*inputs[:6], None, *result], constants=(1, 2, 3, 4, 5, 7, 8), **fields)
+    x = [integers(np.uint8, 2, 3, 10), np.float32(0.06), np.uint8(120)]
+    for opset, axis in ((11, 1), (13, 1), (13, -1)):
+        yield f"QLinearSoftmax of opset {opset}, axis {axis}", single("QLinearSoftmax", [*x, np.float32(1 / 256), np.uint8(0)],
+                                                                      constants=(1, 2, 3, 4), opset=opset, axis=axis)
+    where = [RANDOM.integers(0, 2, (3, 10)) > 0, *x, integers(np.uint8, 10), np.float32(0.03), np.uint8(100), *result]
+    yield "QLinearWhere", single("QLinearWhere", where, constants=(2, 3, 5, 6, 7, 8))
+    for kind, zero in ((np.uint16, 30000), (np.int16, 0), (np.uint8, 128), (np.int8, -3)):
+        scale, wide = np.float32(0.0001 if np.iinfo(kind).max > 255 else 0.02), kind(zero)
+        name = np.dtype(kind).name
+        yield f"QuantizeLinear into {name}", single("QuantizeLinear", [floats(3, 7), scale, wide], constants=(1, 2))
+        yield f"DequantizeLinear of {name}", single("DequantizeLinear", [integers(kind, 3, 7), scale, wide], constants=(1, 2))
+    yield "DequantizeLinear along an axis", single("DequantizeLinear", [integers(np.int16, 3, 7), columns[:3], np.zeros(3, np.int16)],
+                                                   constants=(1, 2), axis=0)
+    yield "DequantizeLinear of 32 bits", single("DequantizeLinear", [bias, np.float32(0.001)], constants=(1,))
+    x = [integers(np.uint8, 2, 5, 12), integers(np.int8, 12, 36), floats(36), np.float32(0.02), np.float32(0.01)]
+    keys = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]], np.int32)
+    yield "QAttention", single("QAttention", [*x, keys, np.uint8(120), np.int8(0)], constants=(1, 2, 3, 4, 6, 7), num_heads=3)
+    past = [None, np.uint8(120), np.int8(0), floats(2, 2, 3, 4, 4)]
+    yield "QAttention after a past", single("QAttention", [*x, *past], 2, constants=(1, 2, 3, 4, 6, 7), num_heads=3, unidirectional=1)
+
+
+def blocked_cases(*cases_of_bits):
+    for bits, block, depth, has_zeros in cases_of_bits:
         blocks = -(-depth // block)
         packed = RANDOM.integers(0, 256, (6, blocks, block * bits // 8)).astype(np.uint8)
         zeros = RANDOM.integers(0, 256, 6 * -(-blocks * bits // 8)).astype(np.uint8) if has_zeros else None
@@ -113,10 +160,6 @@ def quantized_cases():
         yield (f"MatMulNBits of {bits} bits, {depth} in blocks of {block}",
                single("MatMulNBits", [floats(2, 3, depth), packed, scales, zeros], constants=(1, 2, 3) if has_zeros else (1, 2), K=depth,
                       N=6, bits=bits, block_size=block))
-    yield "QLinearAveragePool", single("QLinearAveragePool", [*a, *result], constants=(1, 2, 3, 4), kernel_shape=[2, 2], strides=[2, 2])
-    half = [floats(2, 40).astype(np.float16), RANDOM.integers(0, 256, (6, 3, 8)).astype(np.uint8), (np.abs(floats(18)) / 100).astype(np.float16)]
-    yield "MatMulNBits of 16-bit floats", single("MatMulNBits", half, constants=(1, 2), K=40, N=6, bits=4, block_size=16)
-    yield from dynamic_lstm_cases()
 
 
 def dynamic_lstm_cases():
