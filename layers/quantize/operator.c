@@ -177,6 +177,10 @@ static const tn_port dequantize_linear_outputs[] = {
     QUANTIZE_19, "axis=1 block_size=2 | x=f32[2,5,3] y_scale=f32[2,3,3] y_zero_point=u8[2,3,3]",   \
         "| x=f32[4]{0,1,70000,-5} y_scale=f32[]{1} y_zero_point=u16[]{3}",                         \
         "output_dtype=i16 | x=f32[4]{0,1,70000,-50000} y_scale=f32[]{1}",                          \
+        "| x=f32[6]{0.5,1.5,-2.5,nan,9e9,-9e9} y_scale=f32[]{1} y_zero_point=i16[]{-3}",           \
+        "| x=f32[2,3,19,31] y_scale=f32[]{0.5} y_zero_point=u16[]{30000}",                         \
+        "| x=f32[2,3,5] y_scale=f32[3]{0.5,0.25,2} y_zero_point=i16[3]{84,-24,19600}",             \
+        "axis=-1 | x=f32[4,37] y_scale=f32[37] y_zero_point=u16[37]",                              \
         "| x=f32[5]{0,1,9,-5,2.5} y_scale=f32[]{1} y_zero_point=u4[]{3}",                          \
         "axis=0 | x=f32[3,3] y_scale=f32[3]{0.1,0.2,0.3} y_zero_point=i4[3]{1,-2,0}",              \
         "output_dtype=f8e5m2 | x=f32[3]{1,-3e5,0.3} y_scale=f32[]{2}"
@@ -198,7 +202,10 @@ static const char *const quantize_linear_21_cases[] = {QUANTIZE_21};
         "axis=0 | x=i32[3] x_scale=f32[3]{0.1,0.02,0.003}"
 #define DEQUANTIZE_19                                                                              \
     DEQUANTIZE_13, "| x=i8[9] x_scale=f16[]{0.01} x_zero_point=i8[]{1}",                           \
-        "| x=u16[3]{0,65535,7} x_scale=f32[]{0.01} x_zero_point=u16[]{32767}"
+        "| x=u16[3]{0,65535,7} x_scale=f32[]{0.01} x_zero_point=u16[]{32767}",                     \
+        "| x=i16[2,3,19,31] x_scale=f32[]{0.01} x_zero_point=i16[]{-300}",                         \
+        "| x=i16[2,3,5] x_scale=f32[3]{0.5,0.25,2} x_zero_point=i16[3]{84,-24,19600}",             \
+        "axis=-1 | x=u16[4,37] x_scale=f32[37] x_zero_point=u16[37]"
 #define DEQUANTIZE_21                                                                              \
     DEQUANTIZE_19, "axis=1 block_size=2 | x=u8[2,5,3] x_scale=f32[2,3,3] x_zero_point=u8[2,3,3]",  \
         "axis=0 block_size=2 | x=i4[5,3] x_scale=f32[3,3]",                                        \
@@ -237,18 +244,30 @@ DEQUANTIZE(23, 19, 23, FIELDS(dequantize_linear_23_fields));
 
 #define ROWS(prefix, name)                                                                         \
     TN_LEVEL_KERNELS(prefix, tn_quantize, name, "rows",                                            \
-                     "Rows between floats and 8-bit integers, on all threads.",                    \
+                     "Rows between floats and integers of 8 and 16 bits, on all threads.",         \
                      .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(prefix##_combinations),    \
                      .accepts = tn_quantize_accepts, .run = tn_quantize_run)
 static const char *const quantize_linear_combinations[] = {
-    "f32, f32, u8? -> u8",           "f32, f32, i8? -> i8",      "f32:nhwc, f32, u8? -> u8:nhwc",
-    "f32:nhwc, f32, i8? -> i8:nhwc", "f32, f32, u8? -> u8:nhwc", "f32, f32, i8? -> i8:nhwc",
+    "f32, f32, u8? -> u8",
+    "f32, f32, i8? -> i8",
+    "f32:nhwc, f32, u8? -> u8:nhwc",
+    "f32:nhwc, f32, i8? -> i8:nhwc",
+    "f32, f32, u8? -> u8:nhwc",
+    "f32, f32, i8? -> i8:nhwc",
+    "f32, f32, i16? -> i16",
+    "f32, f32, u16? -> u16",
+    "f32:nhwc, f32, i16? -> i16:nhwc",
+    "f32:nhwc, f32, u16? -> u16:nhwc",
 };
 static const char *const dequantize_linear_combinations[] = {
     "u8, f32, u8? -> f32",
     "i8, f32, i8? -> f32",
     "u8:nhwc, f32, u8? -> f32:nhwc",
     "i8:nhwc, f32, i8? -> f32:nhwc",
+    "i16, f32, i16? -> f32",
+    "u16, f32, u16? -> f32",
+    "i16:nhwc, f32, i16? -> f32:nhwc",
+    "u16:nhwc, f32, u16? -> f32:nhwc",
 };
 ROWS(quantize_linear, "QuantizeLinear");
 ROWS(dequantize_linear, "DequantizeLinear");

@@ -103,15 +103,16 @@ typedef struct quantize_job {
     const char *x, *zero;
     char *y;
     const float *scale;
-    int64_t x_bytes, y_bytes; /* of an element */
-    int64_t count;            /* of a row */
-    int64_t scales;           /* rows one after the other that have scales of their own */
+    int64_t x_bytes, y_bytes, zero_bytes; /* of an element */
+    int64_t count;                        /* of a row */
+    int64_t scales; /* rows one after the other that have scales of their own */
     int64_t step;
 } quantize_job;
 
 static void do_row(const quantize_job *job, int64_t at, int64_t count, int64_t scale) {
     job->row(count, job->x + at * job->x_bytes, job->scale + scale,
-             job->zero ? job->zero + scale : NULL, job->step, job->y + at * job->y_bytes);
+             job->zero ? job->zero + scale * job->zero_bytes : NULL, job->step,
+             job->y + at * job->y_bytes);
 }
 
 /* An item is an element: one scale serves all. */
@@ -168,8 +169,17 @@ static tn_status run_turned(tn_call *call, const quantize_job *of, int64_t grain
 static tn_quantize_row choose_row(const tn_call *call) {
     const tn_quantize_level *level = call->user;
     const tn_type from = call->inputs[TN_QUANTIZE_X]->type, to = call->outputs[0]->type;
-    if (from == TN_F32) return to == TN_I8 ? level->to_i8 : level->to_u8;
-    return from == TN_I8 ? level->from_i8 : level->from_u8;
+    const bool is_stored = from == TN_F32;
+    switch (is_stored ? to : from) {
+    case TN_I8:
+        return is_stored ? level->to_i8 : level->from_i8;
+    case TN_I16:
+        return is_stored ? level->to_i16 : level->from_i16;
+    case TN_U16:
+        return is_stored ? level->to_u16 : level->from_u16;
+    default:
+        return is_stored ? level->to_u8 : level->from_u8;
+    }
 }
 
 tn_status tn_quantize_run(tn_call *call) {
@@ -186,6 +196,7 @@ tn_status tn_quantize_run(tn_call *call) {
                         .scale = call->inputs[TN_QUANTIZE_SCALE]->data,
                         .x_bytes = (int64_t)tn_element_bytes(x->type),
                         .y_bytes = (int64_t)tn_element_bytes(y->type),
+                        .zero_bytes = zero ? (int64_t)tn_element_bytes(zero->type) : 0,
                         .count = plan.lanes.inner,
                         .scales = plan.scale_count};
     if (total == 0) return TN_OK;

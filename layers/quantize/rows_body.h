@@ -95,6 +95,42 @@ ROW(to_u8, quantise, false)
 ROW(from_i8, dequantise, true)
 ROW(from_u8, dequantise, false)
 
+/* 16 bits: loops that the compiler makes vectors of. `low` and `high` are the type's bounds. */
+TN_INLINE float to_whole(float quotient, float zero, float low, float high) {
+    const float magic = 0x1.8p23f;
+    quotient = quotient == quotient ? quotient : 0.0f;
+    quotient = quotient > low - zero ? quotient : low - zero;
+    quotient = quotient < high - zero ? quotient : high - zero;
+    return quotient + magic - magic + zero;
+}
+
+#define WIDE_ROW(type, to_name, from_name, low, high)                                              \
+    static void to_name(int64_t count, const void *from, const float *scale, const void *zeros,    \
+                        int64_t step, void *to) {                                                  \
+        const float *restrict x = from;                                                            \
+        const type *zero = zeros;                                                                  \
+        type *restrict y = to;                                                                     \
+        const float first = scale[0], offset = zero ? (float)zero[0] : 0.0f;                       \
+        for (int64_t i = 0; step == 0 && i < count; i++)                                           \
+            y[i] = (type)(int32_t)to_whole(x[i] / first, offset, low, high);                       \
+        for (int64_t i = 0; step != 0 && i < count; i++)                                           \
+            y[i] =                                                                                 \
+                (type)(int32_t)to_whole(x[i] / scale[i], zero ? (float)zero[i] : 0.0f, low, high); \
+    }                                                                                              \
+    static void from_name(int64_t count, const void *from, const float *scale, const void *zeros,  \
+                          int64_t step, void *to) {                                                \
+        const type *restrict x = from, *zero = zeros;                                              \
+        float *restrict y = to;                                                                    \
+        const float first = scale[0];                                                              \
+        const int32_t offset = zero ? zero[0] : 0;                                                 \
+        for (int64_t i = 0; step == 0 && i < count; i++)                                           \
+            y[i] = (float)(x[i] - offset) * first;                                                 \
+        for (int64_t i = 0; step != 0 && i < count; i++)                                           \
+            y[i] = (float)(x[i] - (zero ? zero[i] : 0)) * scale[i];                                \
+    }
+WIDE_ROW(int16_t, to_i16, from_i16, -32768.0f, 32767.0f)
+WIDE_ROW(uint16_t, to_u16, from_u16, 0.0f, 65535.0f)
+
 /* Those of vectors keep what they have where an element is NaN. */
 static void range(int64_t count, const float *x, float *out_low, float *out_high) {
     tn_vector low = {0}, high = {0};
@@ -133,4 +169,5 @@ static void interleave(int64_t count, int64_t channels, const uint8_t *from, int
         interleave_channels(count, channels, from, stride, to);
 }
 
-const tn_quantize_level TN_QUANTIZE_LEVEL = {to_i8, to_u8, from_i8, from_u8, range, interleave};
+const tn_quantize_level TN_QUANTIZE_LEVEL = {to_i8,  to_u8,    from_i8,  from_u8, to_i16,
+                                             to_u16, from_i16, from_u16, range,   interleave};

@@ -450,6 +450,16 @@ def dynamic_model(rows, per_column, bias):
     return net.model(), x, right + (b if bias else 0)
 
 
+def mixed_model(kind):
+    """A pair of 16 bits, and a convolution of unsigned bytes by signed weights, as quantize_dynamic writes them."""
+    rng = np.random.RandomState(11)
+    net = Net([1, 16, 12, 12], F32)
+    pair = net.real(net.store("x", 2.0 ** -12, kind(100)), 2.0 ** -12, kind(100))
+    net.nodes.append(helper.make_node("DynamicQuantizeLinear", [pair], ["q", "q_scale", "q_zero"]))
+    net.node("ConvInteger", "q", net.const(rng.randint(-127, 128, (8, 16, 3, 3)).astype(I8)), "q_zero", net.const(I8(0)), to="y")
+    return net.model(I32)
+
+
 def packed(codes):
     """Integers of 4 bits, two a byte."""
     flat = codes.reshape(-1).astype(np.uint8) & 15
@@ -575,6 +585,15 @@ class Checks(ProgramChecks):
             near = isinstance(found, np.ndarray) and np.allclose(found, right, rtol=1e-5, atol=1e-5 * np.abs(right).max())
             self.report(f"{name}: numbers on {threads} threads", near, str(found)[:200])
 
+    def no_reference(self):
+        """What is mixed in a quantised network has kernels of its own."""
+        for kind in (np.uint16, np.int16):
+            self.build(mixed_model(kind), "--report", "net.json")
+            with open(self.path("net.json"), encoding="utf-8") as file:
+                kernels = {node["op"]: node["kernel"] for node in json.load(file)["nodes"]}
+            named = {"QuantizeLinear", "DequantizeLinear", "ConvInteger"} <= set(kernels)
+            self.report(f"{kind.__name__}: kernels", named and "reference" not in kernels.values(), str(kernels))
+
     def floats(self):
         for rows in (1, 30):
             for per_column in (False, True):
@@ -633,6 +652,7 @@ def main():
         checks.tiles()
         checks.inside()
         checks.floats()
+        checks.no_reference()
         checks.hostile()
         checks.shared()
         return checks.end()

@@ -278,7 +278,7 @@ static tn_status integer_run_bands(tn_call *call) {
                                     tn_integer_conv_do_units, &run);
 }
 
-static const char *const conv_integer_combinations[] = {"u8|i8, u8|i8, *?, *? -> i32"};
+static const char *const conv_integer_combinations[] = {"u8|i8, *, *?, *? -> i32"};
 static const char *const q_linear_conv_combinations[] = {
     "u8|i8:nhwc, f32, *, *, f32, *, f32, *, i32? -> u8|i8:nhwc",
     "u8|i8, f32, *, *, f32, *, f32, *, i32? -> u8|i8:nhwc",
