@@ -453,7 +453,7 @@ def dynamic_model(rows, per_column, bias):
 def mixed_model(kind):
     """A pair of 16 bits, and a convolution of unsigned bytes by signed weights, as quantize_dynamic writes them."""
     rng = np.random.RandomState(11)
-    net = Net([1, 16, 12, 12], F32)
+    net = Net([1, 16, 12, 12], F32, opset=21)
     pair = net.real(net.store("x", 2.0 ** -12, kind(100)), 2.0 ** -12, kind(100))
     net.nodes.append(helper.make_node("DynamicQuantizeLinear", [pair], ["q", "q_scale", "q_zero"]))
     net.node("ConvInteger", "q", net.const(rng.randint(-127, 128, (8, 16, 3, 3)).astype(I8)), "q_zero", net.const(I8(0)), to="y")
