@@ -49,6 +49,7 @@ bool tn_stepped_is_on(void) {
 int tn_stepped_call(void (*function)(void *user), void *user) {
     struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO | SA_ONSTACK}, before;
     sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, SIGUSR2); /* stuck.c sets the flag of what it interrupts */
     if (sigaction(SIGTRAP, &action, &before) != 0) return TN_STEPPED_UNKNOWN;
     stepped.is_atomic = false;
     stepped.steps = 0;

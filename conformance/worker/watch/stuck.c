@@ -79,16 +79,18 @@ static void step(int number, siginfo_t *info, void *context) {
     }
     at->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
     sigaction(SIGTRAP, &stuck.before, NULL);
-    stuck.is_on = false;
     if (stuck.steps == STEPS) judge();
+    stuck.is_on = false;
 }
 
-/* The flag is the interrupted thread's as soon as this returns. */
+/* The flag is the interrupted thread's as soon as this returns. It is not set within `step`, where
+ * the trap is blocked and would end the process. */
 static void begin(int number, siginfo_t *info, void *context) {
     ucontext_t *at = context;
     struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     (void)number, (void)info;
     sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, SIGUSR2);
     if (stuck.is_on || is_call_of_system(at) || tn_stepped_is_on() ||
         sigaction(SIGTRAP, &action, &stuck.before) != 0)
         return;

@@ -144,7 +144,7 @@ int check_child_read(check_child *c, double seconds, char *out_line) {
             snprintf(c->waits, sizeof(c->waits), "%s", stall.what);
             return -1;
         }
-        if (c->is_watched && check_stall_is_alone(&stall, check_now())) kill(c->process, SIGUSR2);
+        if (c->is_watched && check_stall_asks(&stall, check_now())) kill(c->process, SIGUSR2);
         if (is_late(c, &stall, had, begun, seconds)) return -1;
     }
 }

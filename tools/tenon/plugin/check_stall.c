@@ -95,10 +95,14 @@ void check_stall_look(check_stall *stall, double now, double processor) {
     keep_since(state == WAITS && !has_run, now, &stall->stalled_since);
     keep_since(state != RUNS && !has_run, now, &stall->asleep_since);
     keep_since(state == RUNS && others == WAITS && has_run, now, &stall->alone_since);
+    if (stall->alone_since == 0) stall->asked = 0;
 }
 
-bool check_stall_is_alone(const check_stall *stall, double now) {
-    return stall->alone_since > 0 && now - stall->alone_since >= SURE_SECONDS;
+bool check_stall_asks(check_stall *stall, double now) {
+    const double alone = stall->alone_since > 0 ? now - stall->alone_since : 0;
+    if (alone < (stall->asked > 0 ? 2 * stall->asked : SURE_SECONDS)) return false;
+    stall->asked = alone;
+    return true;
 }
 
 bool check_stall_is_sure(const check_stall *stall, double now) {

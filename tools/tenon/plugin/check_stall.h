@@ -14,7 +14,8 @@
 typedef struct check_stall {
     pid_t process;
     double stalled_since, asleep_since; /* seconds of the monotonic clock; 0: it is not */
-    double alone_since;                 /* its first thread is alone at work */
+    double alone_since, asked;          /* its first thread is alone at work; how long it was so
+                                           when it was asked the last time, 0: never */
     double processor;                   /* seconds that it had at the last look */
     char what[128];                     /* what its first thread waits for */
 } check_stall;
@@ -23,8 +24,9 @@ typedef struct check_stall {
 void check_stall_look(check_stall *stall, double now, double processor);
 /* Every thread has waited without an end for long enough to be sure. */
 bool check_stall_is_sure(const check_stall *stall, double now);
-/* Its first thread has been alone at work for a while: it may be asked whether it gets anywhere. */
-bool check_stall_is_alone(const check_stall *stall, double now);
+/* Its first thread has been alone at work for a while, and for twice as long as the last time: it
+ * is to be asked whether it gets anywhere, which holds it up. */
+bool check_stall_asks(check_stall *stall, double now);
 /* None of its threads has run for a while, whatever they wait for. */
 bool check_stall_is_asleep(const check_stall *stall, double now);
 
