@@ -308,17 +308,30 @@ def is_there(process):
         return False
 
 
+def lasting_children(parent, seconds):
+    """Those that have been the same for so long, within a minute; others come and go before."""
+    children, since = children_of(parent), time.time()
+
+    def last():
+        nonlocal children, since
+        now = children_of(parent)
+        if now != children or not now:
+            children, since = now, time.time()
+        return time.time() - since > seconds
+
+    wait_until(last, PATIENCE_SECONDS)
+    return children
+
+
 def check_orphans(checks):
     """A helper in an endless loop ends when its parent is killed."""
     command = [checks.tenon, "run", checks.network("loop"), "--plugin", checks.layers, "--input", "given=x.npy",
                "--isolate"]
     with subprocess.Popen(command, cwd=checks.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
-        wait_until(lambda: children_of(parent.pid), PATIENCE_SECONDS)
-        helpers = children_of(parent.pid)
-        time.sleep(0.2)
+        helpers = lasting_children(parent.pid, 0.5)
         parent.send_signal(signal.SIGKILL)
     gone = wait_until(lambda: not any(is_there(helper) for helper in helpers), PATIENCE_SECONDS)
-    checks.say(len(helpers) == 1 and gone, "isolated: a helper ends with its parent, in an endless loop too")
+    checks.say(len(helpers) == 1 and gone, f"isolated: a helper ends with its parent, in an endless loop too: {len(helpers)} of them, gone {gone}")
 
 
 def check_helper(checks):
