@@ -177,7 +177,10 @@ def check_full_disk(checks):
                    prepare=limit_file_size(100_000))
     checks.refused("full disk: result", FAULT, ["full.npy"], "run", "lenet.plan", "--input", f"input={DIGITS}",
                    "--output", "output=full.npy", prepare=limit_file_size(64))
-    checks.refused("no such folder", FAULT, ["nowhere"], "build", LENET, "-o", "nowhere/a.plan", *LENET_SHAPE)
+    for option, path in (("-o", "nowhere/a.plan"), ("--report", "nowhere/a.json"), ("-o", f"{LENET}/a.plan")):
+        checks.refused(f"no such folder, {option} {path}", FAULT, [path, "into the folder"], "build", LENET, option, path, *LENET_SHAPE,
+                       *([] if option == "-o" else ["-o", "none.plan"]))
+    checks.say(not os.path.exists(checks.path("none.plan")), "no such folder: known before the build")
 
 
 def check_what_is_there(checks):

@@ -151,6 +151,12 @@ static int build(const cli_options *options, const char *model, const char *path
     return code;
 }
 
+/* Known before the build, which may take minutes. */
+static bool are_folders_there(const cli_options *options) {
+    return whole_file_has_folder(options->plan) && whole_file_has_folder(options->report) &&
+           whole_file_has_folder(options->write_calibration);
+}
+
 int command_build(int argc, char **argv) {
     cli_options options;
     int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMIJvBGQWUXLCqzZe02315", &options);
@@ -168,7 +174,8 @@ int command_build(int argc, char **argv) {
             code = cli_usage("option --report: '%s' ends neither in .html (a page) nor in .json",
                              options.report);
         else if ((code = option_use_check(&options)) == EXIT_DONE)
-            code = build(&options, options.arguments[0], options.plan);
+            code = are_folders_there(&options) ? build(&options, options.arguments[0], options.plan)
+                                               : EXIT_FAULT;
     }
     cli_options_free(&options);
     return code;

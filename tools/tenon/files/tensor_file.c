@@ -143,6 +143,23 @@ static bool find_target(const char *path, char *target) {
     return stat(path, &info) != 0 || S_ISREG(info.st_mode);
 }
 
+bool whole_file_has_folder(const char *path) {
+    char folder[PATH_MAX] = ".";
+    struct stat info;
+    if (!path || tensor_file_is_stream(path)) return true;
+    if (strlen(path) >= sizeof(folder)) return cli_fault("the path '%s' is too long", path), false;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) return true; /* written as it is */
+    const char *slash = strrchr(path, '/');
+    if (slash)
+        snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    if (stat(folder, &info) == 0 && !S_ISDIR(info.st_mode))
+        errno = ENOTDIR;
+    else if (access(folder, W_OK | X_OK) == 0)
+        return true;
+    return cli_fault("cannot write '%s' into the folder '%s': %s", path, folder, strerror(errno)),
+           false;
+}
+
 bool whole_file_write(const char *path, const void *head, size_t head_bytes, const void *data,
                       size_t bytes) {
     char beside[PATH_MAX + 32], target[PATH_MAX];

@@ -49,6 +49,9 @@ bool image_write(const char *path, const cli_options *options, const tn_tensor *
 
 /* Whether a path stands for stdin or stdout. */
 bool tensor_file_is_stream(const char *path);
+/* Whether a file that is written beside and renamed can be there, by its folder; false: it was
+ * said. For what takes long before it writes. Null and streams are fine. */
+bool whole_file_has_folder(const char *path);
 /* Whole files, or stdin and stdout as "-"; `*out_data` is freed by the caller. Written beside and
  * renamed into place; where a link leads there, the link stays, and what is no regular file, like
  * /dev/null, is written itself. */
