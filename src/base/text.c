@@ -47,15 +47,22 @@ void tn_text_add(tn_text *text, const char *piece) {
 }
 
 void tn_text_add_format(tn_text *text, const char *format, ...) {
+    enum { MOST = 120 }; /* bytes of nearly all of them: formatted once */
     va_list arguments;
+    if (!reserve(text, MOST)) return;
+    const size_t room = text->capacity - text->length;
     va_start(arguments, format);
-    const int length = vsnprintf(NULL, 0, format, arguments);
+    const int length = vsnprintf(text->data + text->length, room, format, arguments);
     va_end(arguments);
-    if (length < 0 || !reserve(text, (size_t)length)) return;
-    va_start(arguments, format);
-    vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
-    va_end(arguments);
-    text->length += (size_t)length;
+    if (length >= 0 && (size_t)length >= room) {
+        text->data[text->length] = 0;
+        if (!reserve(text, (size_t)length)) return;
+        va_start(arguments, format);
+        vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
+        va_end(arguments);
+    }
+    if (length >= 0) text->length += (size_t)length;
+    text->data[text->length] = 0;
 }
 
 /* Bytes of the well-formed UTF-8 sequence at `at` (1 to 4), 0 when it is not one. */
@@ -105,13 +112,19 @@ void tn_text_add_number(tn_text *text, double value) {
     tn_text_add(text, digits);
 }
 
+static void add_key(tn_text *text, const char *key) {
+    tn_text_add(text, ", \"");
+    tn_text_add(text, key);
+    tn_text_add(text, "\": ");
+}
+
 void tn_text_add_member(tn_text *text, const char *key, const char *value) {
-    tn_text_add_format(text, ", \"%s\": ", key);
+    add_key(text, key);
     tn_text_add_json(text, value);
 }
 
 void tn_text_add_member_number(tn_text *text, const char *key, double value) {
-    tn_text_add_format(text, ", \"%s\": ", key);
+    add_key(text, key);
     tn_text_add_number(text, value);
 }
 

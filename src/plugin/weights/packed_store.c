@@ -84,7 +84,7 @@ typedef struct first_filling {
     unsigned char filler;
 } first_filling;
 
-#define FILLED_PART ((size_t)512 * 1024)
+#define FILLED_PART ((size_t)64 * 1024) /* bytes; most blobs of small networks have several */
 
 static tn_status fill_parts(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const first_filling *filling = user;
