@@ -50,11 +50,11 @@ void tn_text_add_format(tn_text *text, const char *format, ...) {
     enum { MOST = 120 }; /* bytes of nearly all of them: formatted once */
     va_list arguments;
     if (!reserve(text, MOST)) return;
-    const size_t room = text->capacity - text->length;
+    const size_t left = text->capacity - text->length;
     va_start(arguments, format);
-    const int length = vsnprintf(text->data + text->length, room, format, arguments);
+    const int length = vsnprintf(text->data + text->length, left, format, arguments);
     va_end(arguments);
-    if (length >= 0 && (size_t)length >= room) {
+    if (length >= 0 && (size_t)length >= left) {
         text->data[text->length] = 0;
         if (!reserve(text, (size_t)length)) return;
         va_start(arguments, format);
