@@ -2,8 +2,8 @@
 /* The time of day in callbacks; see day.h. */
 #include "worker/libc/day.h"
 #include "worker/watch/heap.h"
+#include "worker/watch/next.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <sys/time.h>
 #include <time.h>
@@ -25,31 +25,28 @@ static long seconds_back(const void *caller) {
 }
 
 #pragma GCC visibility push(default)
-#define CALLER           __builtin_extract_return_addr(__builtin_return_address(0))
-#define FIND(next, name) *(void **)&(next) = dlsym(RTLD_NEXT, #name)
-
 time_t time(time_t *out_time) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    const time_t seen = now.tv_sec - seconds_back(CALLER);
+    const time_t seen = now.tv_sec - seconds_back(TN_CALLER);
     if (out_time) *out_time = seen;
     return seen;
 }
 
 int gettimeofday(struct timeval *restrict out_time, void *restrict zone) {
     int (*next)(struct timeval *restrict, void *restrict);
-    FIND(next, gettimeofday);
+    TN_NEXT(next, "gettimeofday");
     const int error = next(out_time, zone);
-    if (error == 0) out_time->tv_sec -= seconds_back(CALLER);
+    if (error == 0) out_time->tv_sec -= seconds_back(TN_CALLER);
     return error;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *out_time) {
-    static int (*next)(clockid_t, struct timespec *);
-    if (!next) FIND(next, clock_gettime);
+    int (*next)(clockid_t, struct timespec *);
+    TN_NEXT(next, "clock_gettime");
     const int error = next(clock, out_time);
     if (error == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
-        out_time->tv_sec -= seconds_back(CALLER);
+        out_time->tv_sec -= seconds_back(TN_CALLER);
     return error;
 }
 #pragma GCC visibility pop

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who holds which lock; see locks.h. */
 #include "worker/libc/locks.h"
-#include "worker/watch/heap.h"
+#include "worker/watch/next.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <threads.h>
@@ -82,20 +80,10 @@ static void give(const void *lock) {
 /* ----------------------------------------------------------------------------------------------
  * the functions, seen by the libraries that are loaded */
 
-/* The C library's function of that name, looked up once. */
-static void *find(_Atomic(void *) *next, const char *name) {
-    void *function = atomic_load_explicit(next, memory_order_relaxed);
-    if (function) return function;
-    function = dlsym(RTLD_NEXT, name);
-    atomic_store_explicit(next, function, memory_order_relaxed);
-    return function;
-}
-
 #define GIVES(name, type, result)                                                                  \
-    static _Atomic(void *) next_##name;                                                            \
     static int call_##name(void *lock) {                                                           \
         int (*next)(void *);                                                                       \
-        *(void **)&next = find(&next_##name, #name);                                               \
+        TN_NEXT(next, #name);                                                                      \
         return next(lock);                                                                         \
     }                                                                                              \
     result name(type *lock) {                                                                      \
@@ -103,10 +91,9 @@ static void *find(_Atomic(void *) *next, const char *name) {
         return call_##name((void *)(uintptr_t)lock);                                               \
     }
 #define TAKES(name, type, parameters, arguments, gives)                                            \
-    static _Atomic(void *) next_##name;                                                            \
     int name parameters {                                                                          \
         int(*next) parameters;                                                                     \
-        *(void **)&next = find(&next_##name, #name);                                               \
+        TN_NEXT(next, #name);                                                                      \
         want((const void *)(uintptr_t)lock, #name);                                                \
         const int error = next arguments;                                                          \
         want(NULL, NULL);                                                                          \

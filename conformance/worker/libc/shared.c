@@ -2,8 +2,8 @@
 /* Functions with a state of the process; see shared.h. */
 #include "worker/libc/shared.h"
 #include "worker/watch/heap.h"
+#include "worker/watch/next.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,19 +61,11 @@ static void note_within(_Atomic(const char *) *by, const char *name, const void 
 }
 
 #pragma GCC visibility push(default)
-#define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
-#define FIND(next, name)                                                                           \
-    static _Atomic(void *) found;                                                                  \
-    void *function = atomic_load_explicit(&found, memory_order_relaxed);                           \
-    if (!function) function = dlsym(RTLD_NEXT, #name);                                             \
-    found = function;                                                                              \
-    *(void **)&(next) = function
-
 #define SEEDS(name, type)                                                                          \
     void name(type seed) {                                                                         \
         void (*next)(type);                                                                        \
-        FIND(next, name);                                                                          \
-        note(&seeded_by, #name, CALLER);                                                           \
+        TN_NEXT(next, #name);                                                                      \
+        note(&seeded_by, #name, TN_CALLER);                                                        \
         next(seed);                                                                                \
     }
 SEEDS(srand, unsigned)
@@ -83,8 +75,8 @@ SEEDS(srand48, long)
 #define DRAWS(name, type)                                                                          \
     type name(void) {                                                                              \
         type (*next)(void);                                                                        \
-        FIND(next, name);                                                                          \
-        note(&drawn_by, #name, CALLER);                                                            \
+        TN_NEXT(next, #name);                                                                      \
+        note(&drawn_by, #name, TN_CALLER);                                                         \
         return next();                                                                             \
     }
 DRAWS(rand, int)
@@ -96,8 +88,8 @@ DRAWS(mrand48, long)
 #define KEEPS(name, type, parameters, arguments)                                                   \
     type name parameters {                                                                         \
         type(*next) parameters;                                                                    \
-        FIND(next, name);                                                                          \
-        note_within(&kept_by, #name, CALLER);                                                      \
+        TN_NEXT(next, #name);                                                                      \
+        note_within(&kept_by, #name, TN_CALLER);                                                   \
         return next arguments;                                                                     \
     }
 KEEPS(strtok, char *, (char *restrict text, const char *restrict between), (text, between))

@@ -2,9 +2,9 @@
 /* Files that are written; see written.h. */
 #include "worker/libc/written.h"
 #include "worker/watch/heap.h"
+#include "worker/watch/next.h"
 #include "worker/watch/trace.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -140,23 +140,8 @@ static bool is_writing(int flags) {
  * the functions, seen by the libraries that are loaded */
 
 #pragma GCC visibility push(default)
-#define CALLER           __builtin_extract_return_addr(__builtin_return_address(0))
-#define FIND(next, name) *(void **)&(next) = dlsym(RTLD_NEXT, name)
-
-static int open_next(const char *name, const char *path, int flags, mode_t mode,
-                     const void *caller) {
-    int (*next)(const char *, int, mode_t);
-    FIND(next, name);
-    const int file = next(path, flags, mode);
-    if (is_writing(flags)) note_file(file, caller);
-    return file;
-}
-
-static int open_at_next(const char *name, int folder, const char *path, int flags, mode_t mode,
-                        const void *caller) {
-    int (*next)(int, const char *, int, mode_t);
-    FIND(next, name);
-    const int file = next(folder, path, flags, mode);
+/* The file that the function behind ours has opened. */
+static int opened(int file, int flags, const void *caller) {
     if (is_writing(flags)) note_file(file, caller);
     return file;
 }
@@ -172,37 +157,45 @@ static int open_at_next(const char *name, int folder, const char *path, int flag
     }
 #define OPENS(name)                                                                                \
     int name(const char *path, int flags, ...) {                                                   \
+        int (*next)(const char *, int, mode_t);                                                    \
         READ_MODE(flags, flags, mode)                                                              \
-        return open_next(#name, path, flags, mode, CALLER);                                        \
+        TN_NEXT(next, #name);                                                                      \
+        return opened(next(path, flags, mode), flags, TN_CALLER);                                  \
     }
 #define OPENS_AT(name)                                                                             \
     int name(int folder, const char *path, int flags, ...) {                                       \
+        int (*next)(int, const char *, int, mode_t);                                               \
         READ_MODE(flags, flags, mode)                                                              \
-        return open_at_next(#name, folder, path, flags, mode, CALLER);                             \
+        TN_NEXT(next, #name);                                                                      \
+        return opened(next(folder, path, flags, mode), flags, TN_CALLER);                          \
     }
 #define OPENS_CHECKED(name)                                                                        \
     int name(const char *path, int flags);                                                         \
     int name(const char *path, int flags) {                                                        \
-        return open_next(#name, path, flags, 0, CALLER);                                           \
+        int (*next)(const char *, int);                                                            \
+        TN_NEXT(next, #name);                                                                      \
+        return opened(next(path, flags), flags, TN_CALLER);                                        \
     }
 #define CREATES(name)                                                                              \
     int name(const char *path, mode_t mode) {                                                      \
-        return open_next("open", path, O_WRONLY | O_CREAT | O_TRUNC, mode, CALLER);                \
+        int (*next)(const char *, mode_t);                                                         \
+        TN_NEXT(next, #name);                                                                      \
+        return opened(next(path, mode), O_WRONLY, TN_CALLER);                                      \
     }
 #define OPENS_STREAM(name)                                                                         \
     FILE *name(const char *restrict path, const char *restrict mode) {                             \
         FILE *(*next)(const char *restrict, const char *restrict);                                 \
-        FIND(next, #name);                                                                         \
+        TN_NEXT(next, #name);                                                                      \
         FILE *file = next(path, mode);                                                             \
-        if (file && strpbrk(mode, "wa+")) note_file(fileno(file), CALLER);                         \
+        if (file && strpbrk(mode, "wa+")) note_file(fileno(file), TN_CALLER);                      \
         return file;                                                                               \
     }
 #define MAKES_TEMPORARY(name)                                                                      \
     int name(char *path) {                                                                         \
         int (*next)(char *);                                                                       \
-        FIND(next, #name);                                                                         \
+        TN_NEXT(next, #name);                                                                      \
         const int file = next(path);                                                               \
-        note_file(file, CALLER);                                                                   \
+        note_file(file, TN_CALLER);                                                                \
         return file;                                                                               \
     }
 OPENS(open)
@@ -220,25 +213,23 @@ MAKES_TEMPORARY(mkstemp64)
 
 int shm_open(const char *name, int flags, mode_t mode) {
     int (*next)(const char *, int, mode_t);
-    FIND(next, "shm_open");
-    const int file = next(name, flags, mode);
-    if (is_writing(flags)) note_file(file, CALLER);
-    return file;
+    TN_NEXT(next, "shm_open");
+    return opened(next(name, flags, mode), flags, TN_CALLER);
 }
 
 int mkdir(const char *path, mode_t mode) {
     int (*next)(const char *, mode_t);
-    FIND(next, "mkdir");
+    TN_NEXT(next, "mkdir");
     const int error = next(path, mode);
-    if (error == 0) note_made(path, CALLER);
+    if (error == 0) note_made(path, TN_CALLER);
     return error;
 }
 
 int rename(const char *from, const char *to) {
     int (*next)(const char *, const char *);
-    FIND(next, "rename");
+    TN_NEXT(next, "rename");
     const int error = next(from, to);
-    if (error == 0) note_made(to, CALLER);
+    if (error == 0) note_made(to, TN_CALLER);
     return error;
 }
 #pragma GCC visibility pop

@@ -2,6 +2,7 @@
 /* Threads, mappings and files of the library under test; see held.h. */
 #include "held.h"
 #include "heap.h"
+#include "next.h"
 #include "trace.h"
 
 #include <dirent.h>
@@ -162,21 +163,19 @@ static void forget_mapping(const char *begin, size_t bytes) {
  * the functions, seen by the libraries that are loaded */
 
 #pragma GCC visibility push(default)
-#define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
-
 int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
                    void *(*body)(void *), void *restrict user) {
     create_function next;
-    *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
-    return tn_heap_is_of_library(CALLER) ? start_task(next, thread, attributes, body, user)
-                                         : next(thread, attributes, body, user);
+    TN_NEXT(next, "pthread_create");
+    return tn_heap_is_of_library(TN_CALLER) ? start_task(next, thread, attributes, body, user)
+                                            : next(thread, attributes, body, user);
 }
 
 void *mmap(void *wanted, size_t bytes, int protection, int flags, int file, off_t offset) {
     void *(*next)(void *, size_t, int, int, int, off_t);
-    *(void **)&next = dlsym(RTLD_NEXT, "mmap");
+    TN_NEXT(next, "mmap");
     void *begin = next(wanted, bytes, protection, flags, file, offset);
-    if (begin != MAP_FAILED && tn_heap_is_of_library(CALLER)) note_mapping(begin, bytes);
+    if (begin != MAP_FAILED && tn_heap_is_of_library(TN_CALLER)) note_mapping(begin, bytes);
     return begin;
 }
 
@@ -185,7 +184,7 @@ void *mmap64(void *wanted, size_t bytes, int protection, int flags, int file, of
 
 int munmap(void *begin, size_t bytes) {
     int (*next)(void *, size_t);
-    *(void **)&next = dlsym(RTLD_NEXT, "munmap");
+    TN_NEXT(next, "munmap");
     forget_mapping(begin, bytes);
     return next(begin, bytes);
 }
