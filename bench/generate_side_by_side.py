@@ -19,6 +19,8 @@ import onnx
 import torch
 import torch.nn.functional as F
 
+from torch_graph import captured, replay_us
+
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 programs = os.environ.get("TENON_BIN", f"{root}/build/bin")
 sys.path.insert(0, f"{root}/scripts/models")
@@ -46,14 +48,7 @@ class Decoder:
         shape = (1, gpt.HEADS, gpt.CAPACITY, gpt.DEPTH)
         self.caches = [(filled(shape), filled(shape)) for _ in range(gpt.LAYERS)]
         self.columns = torch.arange(gpt.CAPACITY, device="cuda")
-        side = torch.cuda.Stream()
-        with torch.no_grad(), torch.cuda.stream(side):
-            for _ in range(4):
-                self.step()
-            side.synchronize()
-            self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph, stream=side):
-                self.next = self.step()
+        self.graph, self.next = captured(self.step)
 
     def step(self):
         w, width = self.w, (gpt.WIDTH,)
@@ -68,15 +63,6 @@ class Decoder:
             x = x + y.reshape(1, gpt.WIDTH) @ w[f"joined.{n}"]
             x = x + F.relu(F.rms_norm(x, width, eps=1e-5) @ w[f"up.{n}"]) @ w[f"down.{n}"]
         return (F.relu(F.rms_norm(x, width, eps=1e-5) @ w["wide"]) @ w["output"]).argmax(-1)
-
-    def replay_us(self):
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        for _ in range(REPLAYS):
-            self.graph.replay()
-        end.record()
-        end.synchronize()
-        return begin.elapsed_time(end) * 1e3 / REPLAYS
 
 
 def filled(shape):
@@ -117,7 +103,7 @@ def main():
         for _ in range(ROUNDS):
             answer = run(f"{programs}/tenon-bench-replay-cuda", plan, str(REPLAYS), f"tokens={token}", f"start={position}", "--state", "next_")
             times[0].append(float(re.search(r"median_us=([\d.]+)", answer)[1]))
-            times[1].append(decoder.replay_us())
+            times[1].append(replay_us(decoder.graph, REPLAYS))
         tokens = [tenon_token(plan, folder, token, position), int(decoder.next[0])]
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; position {position} of {gpt.CAPACITY}")
     for name, of_side in zip(("Tenon", "PyTorch"), times):

@@ -20,6 +20,7 @@ import time
 import numpy as np
 import torch
 
+from torch_graph import captured, replay_us
 from torch_networks import Bicubic, Detector, ElementwiseChain, Encoder, LeNet, Pool, SRCNN, of_torchvision
 
 ROUNDS, REPLAYS = 5, 50
@@ -59,24 +60,11 @@ class Torch:
         self.x = (x.cuda().to(dtype) if x.is_floating_point() else x.cuda()).contiguous(memory_format=layout)
         run = torch.compile(self.module, dynamic=False) if compiled else self.module
         self.pinned_x = self.x.cpu().pin_memory()
-        side = torch.cuda.Stream()
-        with torch.no_grad(), torch.cuda.stream(side):
-            for _ in range(4):
-                run(self.x)
-            side.synchronize()
-            self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph, stream=side):
-                self.y = run(self.x)
+        self.graph, self.y = captured(lambda: run(self.x))
         self.pinned_y = torch.empty_like(self.y, device="cpu").pin_memory()
 
     def replay_us(self):
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        for _ in range(REPLAYS):
-            self.graph.replay()
-        end.record()
-        end.synchronize()
-        return begin.elapsed_time(end) * 1e3 / REPLAYS
+        return replay_us(self.graph, REPLAYS)
 
     def result(self):
         return self.y.cpu()
