@@ -74,18 +74,6 @@ TN_INLINE void finish_half(const tn_tile_end *e, const int32_t *sums, int64_t ro
     }
 }
 
-static void finish_floats(const tn_tile_end *e, const int32_t *sums, int64_t rows, int64_t column,
-                          __mmask16 mask, float *y) {
-    const __m512 factors = _mm512_loadu_ps(e->factors + column);
-    const __m512 biases =
-        e->biases ? _mm512_maskz_loadu_ps(mask, e->biases + column) : _mm512_setzero_ps();
-    for (int64_t r = 0; r < rows; r++) {
-        const __m512i sum = _mm512_loadu_si512(sums + r * TN_TILE_COLUMNS);
-        const __m512 value = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), factors);
-        _mm512_mask_storeu_ps(y + r * e->row_stride, mask, _mm512_add_ps(value, biases));
-    }
-}
-
 /* ----------------------------------------------------------------------------------------------
  * whole blocks of finite factors as bytes: what is out of 16 bits saturates as the byte does */
 
@@ -175,7 +163,19 @@ TN_INLINE void store_scaled(const block_end *of, const int32_t *sums, int64_t ro
     }
 }
 
-/* Whole blocks without an activation but bounds, or by dot_finish.h. */
+/* 16 columns of all rows, as floats with bounds and nothing else. */
+static void finish_floats(const block_end *of, const int32_t *sums, int64_t rows, int64_t column,
+                          __mmask16 mask, float *y) {
+    const __m512 factors = _mm512_loadu_ps(of->e->factors + column);
+    const __m512 biases = _mm512_loadu_ps(of->e->biases + column);
+    for (int64_t r = 0; r < rows; r++, sums += TN_TILE_COLUMNS, y += of->e->row_stride) {
+        const __m512 value = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_load_si512(sums)), factors);
+        const __m512 sum = _mm512_max_ps(of->low, _mm512_add_ps(value, biases)); /* NaN stays */
+        _mm512_mask_storeu_ps(y, mask, _mm512_min_ps(of->high, sum));
+    }
+}
+
+/* Whole blocks of bytes without an activation but bounds, or by dot_finish.h. */
 static void finish_values(const tn_tile_product *p, const block_end *of, const int32_t *sums,
                           int64_t row, int64_t rows, int64_t block) {
     const tn_tile_end *e = of->e;
@@ -212,7 +212,7 @@ static bool are_finite(const tn_tile_end *e, int64_t column) {
 /* What finish_block, or finish_values, is given at once. */
 static bool is_whole(const tn_tile_product *p, int64_t column) {
     const tn_tile_end *e = p->end;
-    if (e->floats || column + TN_TILE_COLUMNS > p->layout->columns) return false;
+    if (column + TN_TILE_COLUMNS > p->layout->columns) return false;
     if (!e->values) return are_finite(e, column);
     return e->values->type == TN_I8 && e->values->activation == 0 && e->values->unit == 1.0f;
 }
@@ -250,7 +250,7 @@ static void read_block_end(const tn_tile_product *p, int64_t block, block_end *o
 static void finish(const tn_tile_product *p, const block_end *of, const int32_t *sums, int64_t row,
                    int64_t rows, int64_t block) {
     const tn_tile_end *e = p->end;
-    if (e->values) {
+    if (e->values && !(e->values->type == TN_F32 && e->values->is_plain)) {
         finish_values(p, of, sums, row, rows, block);
         return;
     }
@@ -266,8 +266,8 @@ static void finish(const tn_tile_product *p, const block_end *of, const int32_t 
         if (left <= 0) return;
         const __mmask16 mask = (__mmask16)(left >= 16 ? 0xffffu : (1u << left) - 1u);
         const int32_t *of_half = sums + half * 16;
-        if (e->floats)
-            finish_floats(e, of_half, rows, column, mask, e->floats + at);
+        if (e->values)
+            finish_floats(of, of_half, rows, column, mask, (float *)(void *)e->y + at);
         else
             FINISH(finish_half, e, of_half, rows, column, mask);
     }

@@ -58,13 +58,12 @@ typedef struct tn_tile_end {
     int32_t z_zero, sum_zero;
     float own_factor, z_factor;
     uint8_t *y;           /* row 0 */
-    int64_t row_stride;   /* of y, z and floats */
+    int64_t row_stride;   /* of y and z, in elements */
     const uint8_t *table; /* 256 bytes: y is what is there by the bits of that y; null: none */
-    /* Null: integers as above; else y and z are of its type, v = sums * factors + biases, of which
-     * padded columns have some, and the rest is as dot.h says. */
+    /* Null: integers as above; else y and z are of its type, v = sums * factors + biases, and the
+     * rest is as dot.h says. */
     const struct tn_dot_end *values;
-    float *floats;       /* null: bytes; else (terms + sum) * factors + biases, and no more */
-    const float *biases; /* of layout->columns; null: none */
+    const float *biases; /* where there are values */
 } tn_tile_end;
 
 /* How work is cut for threads: into units of rows and, of few rows, of columns. */

@@ -6,11 +6,14 @@
  */
 #include "kit/int8/look_up_step.h"
 #include "kit/int8/tile_product.h"
+#include <tenon/kit/dot.h>
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/layer.h"
 #include "mat_mul/integer.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #if defined(__x86_64__)
 
@@ -114,7 +117,8 @@ static tn_status tiles_prepare(tn_call *call) {
                                                            &run, &state->blob));
 }
 
-/* The workspace: terms, factors, and each thread's rows. */
+/* The workspace: terms, factors and biases, and each thread's rows. */
+enum { TABLES = 3 };
 static uint64_t table_bytes(const tiles_run *run) {
     return (uint64_t)(run->layout.blocks * TN_TILE_COLUMNS) * 4;
 }
@@ -126,7 +130,7 @@ static uint64_t unit_bytes(const tiles_run *run) {
 static tn_status tiles_reshape(tn_call *call) {
     tiles_run run;
     if (!read_run(call, &run)) return refuse(call);
-    call->workspace_bytes = 2 * table_bytes(&run) + unit_bytes(&run) * call->threads;
+    call->workspace_bytes = TABLES * table_bytes(&run) + unit_bytes(&run) * call->threads;
     return TN_OK;
 }
 
@@ -151,10 +155,19 @@ static void fill_tables(const tiles_run *run, int32_t *terms, float *factors) {
     }
 }
 
+static const float *fill_biases(const tiles_run *run, float *biases) {
+    const tn_tensor *bias = tn_infer_input(run->call, run->inputs->bias);
+    memset(biases, 0, table_bytes(run));
+    if (bias) memcpy(biases, bias->data, (size_t)run->columns * sizeof(*biases));
+    return biases;
+}
+
 static void read_end(tiles_run *run) {
+    static const tn_dot_end to_floats = {
+        .type = TN_F32, .unit = 1, .low = -INFINITY, .high = INFINITY, .is_plain = true};
     tn_call *call = run->call;
     const tn_integer_inputs *inputs = run->inputs;
-    const tn_tensor *bias = tn_infer_input(call, inputs->bias), *y = call->outputs[0];
+    const tn_tensor *y = call->outputs[0];
     char *workspace = call->workspace;
     float *factors = (float *)(void *)(workspace + table_bytes(run));
     fill_tables(run, call->workspace, factors);
@@ -163,10 +176,11 @@ static void read_end(tiles_run *run) {
                              .zero = tn_integer_zero(call, inputs->y_zero, 0, 1, 0),
                              .is_signed = y->type == TN_I8,
                              .table = tn_look_up_table(call),
-                             .y = y->type == TN_F32 ? NULL : y->data,
-                             .row_stride = run->columns,
-                             .floats = y->type == TN_F32 ? y->data : NULL,
-                             .biases = bias ? bias->data : NULL};
+                             .y = y->data,
+                             .row_stride = run->columns};
+    if (y->type != TN_F32) return;
+    run->end.values = &to_floats;
+    run->end.biases = fill_biases(run, factors + table_bytes(run) / sizeof(float));
 }
 
 /* The last row again up to whole blocks. */
@@ -199,8 +213,7 @@ static void do_unit(const tiles_run *run, int64_t unit, uint8_t *scratch) {
         product.a = scratch;
         product.readable = (count + level->least_rows - 1) / level->least_rows * level->least_rows;
     }
-    if (end.y) end.y += first * end.row_stride;
-    if (end.floats) end.floats += first * end.row_stride;
+    end.y += first * end.row_stride * (end.values ? 4 : 1);
     level->run(&product, column * blocks / units->column_units,
                (column + 1) * blocks / units->column_units);
 }
@@ -208,7 +221,7 @@ static void do_unit(const tiles_run *run, int64_t unit, uint8_t *scratch) {
 static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tiles_run *run = user;
     const tn_tile_level *level = run->call->user;
-    uint8_t *scratch = (uint8_t *)run->call->workspace + 2 * table_bytes(run);
+    uint8_t *scratch = (uint8_t *)run->call->workspace + TABLES * table_bytes(run);
     level->begin(&run->layout);
     for (int64_t unit = begin; unit < end; unit++)
         do_unit(run, unit, scratch + thread * unit_bytes(run));

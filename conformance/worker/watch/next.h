@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* Sets a pointer to the function behind ours, which is looked up once a place. */
+/* Sets a pointer to the function behind ours; each use of this looks it up once. */
 #define TN_NEXT(pointer, name)                                                                     \
     do {                                                                                           \
         static _Atomic(void *) known;                                                              \

@@ -19,7 +19,6 @@
 
 typedef struct scaled_state {
     const void *blob; /* the packed weights, then the filters' scales */
-    tn_float_epilogue epilogue;
 } scaled_state;
 
 static bool read_run(tn_call *call, tn_float_epilogue *out_epilogue, tn_conv_tiles *run) {
@@ -79,7 +78,6 @@ static tn_status scaled_prepare(tn_call *call) {
     if (!read_run(call, &epilogue, &run)) return refuse(call);
     TN_TRY(tn_kernel_state_create(call, sizeof(scaled_state)));
     scaled_state *state = call->state;
-    state->epilogue = epilogue;
     snprintf(key, sizeof(key), "scaled tiles, chunks of %lld", (long long)run.layout.chunk);
     const uint64_t bytes = tn_tile_layout_bytes(&run.layout) + (uint64_t)run.filters * 4;
     return tn_kernel_state_finish(
@@ -102,15 +100,16 @@ static tn_status scaled_reshape(tn_call *call) {
 /* ----------------------------------------------------------------------------------------------
  * run */
 
-static void fill_tables(const tn_conv_tiles *run, const scaled_state *state, float fold,
-                        float *factors, float *biases) {
+static void fill_tables(const tn_conv_tiles *run, const void *blob,
+                        const tn_float_epilogue *epilogue, float fold, float *factors,
+                        float *biases) {
     const tn_call *call = run->call;
     const tn_tensor *own = tn_infer_input(call, TN_CONV_B);
-    const float *scales = scales_of(run, state->blob);
+    const float *scales = scales_of(run, blob);
     const float of_x = fold * tn_byte_scale(call->inputs[TN_CONV_X]);
     const int64_t padded = tn_conv_tiles_padded(run);
-    tn_epilogue_gather_bias(call, &state->epilogue, own ? own->data : NULL, 1, 1.0f, 0,
-                            run->filters, biases);
+    tn_epilogue_gather_bias(call, epilogue, own ? own->data : NULL, 1, 1.0f, 0, run->filters,
+                            biases);
     for (int64_t f = 0; f < padded; f++) {
         factors[f] = f < run->filters ? scales[f] * of_x : 0;
         biases[f] = f < run->filters ? biases[f] * fold : 0;
@@ -129,15 +128,15 @@ static tn_status scaled_run(tn_call *call) {
     float *factors = (float *)(void *)(tables + bytes);
     float *biases = (float *)(void *)(tables + 2 * bytes);
     memset(tables, 0, bytes);
-    fill_tables(&run, state, tn_dot_end_make(call, &state->epilogue, &values), factors, biases);
+    const float fold = tn_dot_end_make(call, &epilogue, &values);
+    fill_tables(&run, state->blob, &epilogue, fold, factors, biases);
     run.end = (tn_tile_end){.terms = (const int32_t *)(void *)tables,
                             .factors = factors,
                             .biases = biases,
                             .values = &values,
                             .y = call->outputs[0]->data,
                             .row_stride = run.filters};
-    if (state->epilogue.residual != UINT32_MAX)
-        run.end.z = call->operands[state->epilogue.residual]->data;
+    if (epilogue.residual != UINT32_MAX) run.end.z = call->operands[epilogue.residual]->data;
     return tn_conv_tiles_run(&run, state->blob, tables + 3 * bytes);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* QLinearConv and QLinearConvAdd on tiles (tiles_run.h). A table behind the node is looked up as
  * its bytes are stored. */
-#include "conv/integer/integer.h"
 #include "conv/integer/tiles_run.h"
 #include "conv/kernels.h"
 #include "kit/int8/look_up_step.h"
