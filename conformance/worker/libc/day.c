@@ -14,7 +14,7 @@ void tn_day_next(void) {
     atomic_fetch_add_explicit(&callbacks, 1, memory_order_relaxed);
 }
 
-#ifndef IS_SANITIZED
+#if !TN_IS_SANITIZED
 
 /* Odd, so that no number of days hides behind a remainder of a usual one. */
 enum { STEP_SECONDS = 86400 + 7919, STEPS = 101 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who holds which lock; see locks.h. */
 #include "worker/libc/locks.h"
+#include "worker/watch/heap.h"
 #include "worker/watch/next.h"
 
 #include <pthread.h>
@@ -54,7 +55,7 @@ void tn_locks_wanted(char *what, size_t bytes) {
                  is_own ? " of a lock that this thread has taken itself" : "");
 }
 
-#ifndef IS_SANITIZED
+#if !TN_IS_SANITIZED
 
 /* It may wait now. */
 static void want(const void *lock, const char *wanted_by) {

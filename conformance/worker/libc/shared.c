@@ -44,7 +44,7 @@ bool tn_shared_called(const char **out_rule, char *what, size_t bytes) {
     return true;
 }
 
-#ifndef IS_SANITIZED
+#if !TN_IS_SANITIZED
 
 /* ----------------------------------------------------------------------------------------------
  * the functions, seen by the libraries that are loaded */

@@ -90,7 +90,7 @@ bool tn_written_to_stay(char *what, size_t bytes) {
     return find(is_to_stay, what, bytes);
 }
 
-#ifndef IS_SANITIZED
+#if !TN_IS_SANITIZED
 
 /* ----------------------------------------------------------------------------------------------
  * noting */

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#if defined(__GLIBC__) && !defined(IS_SANITIZED)
+#if defined(__GLIBC__) && !TN_IS_SANITIZED
 
 #include <fenv.h>
 #include <stdint.h>

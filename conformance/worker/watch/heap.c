@@ -127,7 +127,7 @@ uint64_t tn_heap_contents(const void *owner) {
     return hash;
 }
 
-#ifdef IS_SANITIZED
+#if TN_IS_SANITIZED
 
 bool tn_heap_is_watched(void) {
     return false;

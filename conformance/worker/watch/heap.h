@@ -11,14 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__has_feature)
+/* 1 where a sanitizer's own functions stand before the C library's: ours would hide calls from it. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TN_IS_SANITIZED 1
+#elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
     __has_feature(memory_sanitizer)
-#define IS_SANITIZED
+#define TN_IS_SANITIZED 1
 #endif
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED
+#ifndef TN_IS_SANITIZED
+#define TN_IS_SANITIZED 0
 #endif
 
 /* False where a sanitizer has the heap: nothing can be made to fail. */

@@ -90,7 +90,7 @@ bool tn_held_more(const tn_held *before, char *what, size_t bytes) {
     return true;
 }
 
-#ifndef IS_SANITIZED
+#if !TN_IS_SANITIZED
 
 /* ----------------------------------------------------------------------------------------------
  * threads */

@@ -3,7 +3,7 @@
 #include "worker/watch/stepped.h"
 #include "worker/watch/heap.h"
 
-#if defined(__x86_64__) && !defined(IS_SANITIZED)
+#if defined(__x86_64__) && !TN_IS_SANITIZED
 
 #include <signal.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include "worker/watch/heap.h"
 #include "worker/watch/stepped.h"
 
-#if defined(__x86_64__) && !defined(IS_SANITIZED)
+#if defined(__x86_64__) && !TN_IS_SANITIZED
 
 #include <signal.h>
 #include <stdbool.h>
