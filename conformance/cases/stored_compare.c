@@ -2,9 +2,11 @@
 /*
  * Whether a kernel's outputs lie as near to the reference's as rounding lets a right one come:
  *
- *   8 bits:  |output / s - clamp(y / s, -128, 127)| <= 1/2 + W / s + 1e-3 (unsigned with a zero
- *            point z: clamp(y / s, -z, 255 - z)), where s is the output's scale, y the
- *            reference's real number, and W bounds what the weights' rounding does: W =
+ *   8 bits:  |output / s - clamp(y / s, -128, 127)| <= 1/2 + W / s + 2^-23 * |S| / s + 1e-3
+ *            (unsigned with a zero point z: clamp(y / s, -z, 255 - z)), where s is the output's
+ *            scale, y the reference's real number, S the sum of its terms' magnitudes (a kernel
+ *            scales its sum in 32-bit floats, and what a residual or bias takes away from it
+ *            leaves that rounding), and W bounds what the weights' rounding does: W =
  *            reference(|x|, d, 0) with d = max|w| / 254 * 1.001 in place of every weight of a
  *            constant of two axes or more (half of the largest step of a symmetric quantisation,
  *            a channel or a tensor), biases zero;
@@ -28,7 +30,8 @@ static bool compare_bytes(const tn_drawn *d, const tn_stored_run *run, uint32_t 
     for (size_t i = 0; i < wanted->count; i++) {
         const double steps = fmin(fmax(wanted->y[i] / scale, low), high);
         const double q = rint((double)found[i] / scale);
-        const double allowed = 0.5 + (double)wanted->slack[i] / scale + 1e-3;
+        const double rounding = 0x1p-23 * fabs((double)wanted->sums[i]);
+        const double allowed = 0.5 + ((double)wanted->slack[i] + rounding) / scale + 1e-3;
         if (!(fabs(q - steps) <= allowed)) {
             snprintf(why, bytes, "output %u, element %zu is %g steps, expected %.6g +- %.3g",
                      output, i, q, steps, allowed);
