@@ -43,7 +43,8 @@ typedef struct tn_builder_options {
     const char *device; /* null: "cpu" */
     const char *timing_cache; /* a file that keeps timings between builds, safe between processes
                                  (by a lock beside it, FILE.lock); one that is damaged or cannot be
-                                 written is a warning in the log. Null: none */
+                                 written is a warning in the log, something else than a cache is
+                                 TN_ERROR_FORMAT, and stays. Null: none */
     const char *force_kernel; /* "Op=kernel[,Op=kernel...]": pins kernels by name (Op may be
                                  DOMAIN::Op, kernel may be LIBRARY/kernel, or "reference"); a node
                                  that its kernel does not accept is a warning. Null: what

@@ -181,6 +181,16 @@ def check_full_disk(checks):
         checks.refused(f"no such folder, {option} {path}", FAULT, [path, "into the folder"], "build", LENET, option, path, *LENET_SHAPE,
                        *([] if option == "-o" else ["-o", "none.plan"]))
     checks.say(not os.path.exists(checks.path("none.plan")), "no such folder: known before the build")
+    for words in (("--version",), ("help",), ("inspect", LENET)):
+        with open("/dev/full", "wb") as full:
+            code = subprocess.run([checks.tenon, *words], stdout=full, stderr=subprocess.PIPE, timeout=60, env=checks.environment, check=False).returncode
+        checks.say(code == FAULT, f"full disk: {words[0]} exits with {code}")
+    with open(checks.path("other.file"), "w", encoding="ascii") as file:
+        file.write("not a timing cache")
+    checks.refused("a timing cache that is another file", FAULT, ["other.file", "no timing cache"], "build", LENET, "-o", "none.plan", *LENET_SHAPE,
+                   "--timing-cache", "other.file")
+    with open(checks.path("other.file"), encoding="ascii") as file:
+        checks.say(file.read() == "not a timing cache", "a timing cache that is another file: it is as it was")
 
 
 def check_what_is_there(checks):

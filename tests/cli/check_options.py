@@ -438,6 +438,16 @@ def shapes_of_plans(checks):
     np.zeros((1, 3, 9, 9), np.float32).tofile(checks.path("raw.bin"))
     checks.expect("raw values of a shape", ["run", "resize.plan", "-i", "image=raw.bin", "-s", "image=1x3x9x9"], DONE)
     checks.expect("raw values of the optimum's", ["run", "resize.plan", "-i", "image=raw.bin"], FAULT, "needs 768")
+    image = np.load(checks.path("x.npy"))
+    np.save(checks.path("big.npy"), image.astype(">f4"))
+    checks.expect("a .npy whose bytes are the other way round", [*run[:2], "-i", "image=big.npy", "-s", "size=1x1x20x30", "-o", "y=o.npy"], DONE)
+    big = np.load(checks.path("o.npy"))
+    checks.expect("and as they are here", [*run[:2], "-i", "image=x.npy", "-s", "size=1x1x20x30", "-o", "y=o.npy"], DONE)
+    checks.say(np.array_equal(big, np.load(checks.path("o.npy"))), "a .npy whose bytes are the other way round: the same result")
+    np.save(checks.path("pairs.npy"), np.zeros((1, 3, 8, 8), [("a", "<f4"), ("b", "<i4")]))
+    np.save(checks.path("complex.npy"), np.zeros((1, 3, 8, 8), np.complex64))
+    checks.expect("a .npy of records", [*run[:2], "-i", "image=pairs.npy"], FAULT, "pairs.npy", "are not supported")
+    checks.expect("a .npy of complex values", [*run[:2], "-i", "image=complex.npy"], FAULT, "type <c8 are not supported")
 
 
 def libraries_of_the_path(checks):

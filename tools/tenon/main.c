@@ -46,9 +46,7 @@ static int run_subcommand(const subcommand *chosen, int argc, char **argv) {
     const tn_crash_report_options crashes = {
         .size = sizeof(crashes), .descriptor = 2, .title = "tenon", .advice = chosen->after_crash};
     tn_crash_report_start(&crashes); /* without it a crash is a bare one: no reason to stop */
-    const int code = chosen->run(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout)) return cli_fault("cannot write the results");
-    return code;
+    return chosen->run(argc, argv);
 }
 
 static int print_version(void) {
@@ -82,8 +80,7 @@ static bool is_one_of(const char *text, const char *a, const char *b, const char
     return strcmp(text, a) == 0 || strcmp(text, b) == 0 || strcmp(text, c) == 0;
 }
 
-int main(int argc, char **argv) {
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is then an error like a full disk */
+static int run_words(int argc, char **argv) {
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
@@ -93,4 +90,11 @@ int main(int argc, char **argv) {
     if (argc > 2) return help_of(argv[2]);
     print_help(stdout);
     return EXIT_DONE;
+}
+
+int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is then an error like a full disk */
+    const int code = run_words(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) return cli_fault("cannot write the results");
+    return code;
 }

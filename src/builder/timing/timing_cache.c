@@ -89,13 +89,17 @@ tn_status tn_timing_cache_set(tn_timing_cache *cache, uint64_t key, tn_timing_re
     return TN_OK;
 }
 
+/* Whether the bytes begin like a cache, as far as they go: all else is somebody's other file. */
+static bool begins_like_a_cache(const tn_file *file) {
+    const size_t bytes = file->bytes < sizeof file_magic ? file->bytes : sizeof file_magic;
+    return memcmp(file->data, file_magic, bytes) == 0;
+}
+
 /* Null when the bytes are a sound cache, else what is wrong with them. */
 static const char *find_damage(const void *data, size_t bytes, file_header *out_header) {
     uint64_t checksum = 0;
     if (bytes < sizeof *out_header + sizeof checksum) return "it is too short";
     memcpy(out_header, data, sizeof *out_header);
-    if (memcmp(out_header->magic, file_magic, sizeof file_magic) != 0)
-        return "it is not a timing cache";
     if (out_header->version != FILE_VERSION) return "it is of another version";
     size_t body_bytes = bytes - sizeof *out_header - sizeof checksum;
     if (body_bytes % sizeof(timing) != 0 || out_header->count != body_bytes / sizeof(timing))
@@ -108,8 +112,13 @@ static const char *find_damage(const void *data, size_t bytes, file_header *out_
 /* Adds a file's timings; with `keep_ours`, those that are here already stay. */
 static tn_status merge_bytes(tn_timing_cache *cache, const tn_file *file, bool keep_ours) {
     file_header header;
-    const char *damage = find_damage(file->data, file->bytes, &header);
     if (file->bytes == 0) return TN_OK; /* someone made it and has not written yet */
+    if (!begins_like_a_cache(file))
+        return tn_fail(TN_ERROR_FORMAT,
+                       "'%s' is no timing cache, and is left as it is: name a file that is one, or "
+                       "that does not exist yet",
+                       cache->path);
+    const char *damage = find_damage(file->data, file->bytes, &header);
     if (damage) {
         tn_runtime_log(cache->runtime, TN_LOG_WARNING,
                        "the timing cache '%s' is ignored and will be written anew: %s", cache->path,

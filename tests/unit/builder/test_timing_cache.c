@@ -139,7 +139,7 @@ static void test_a_damaged_file_is_ignored_with_a_warning(void **state) {
         memcpy(damaged, data, bytes);
         if (!is_cut) damaged[i] ^= 0x40;
         size_t length = is_cut ? i - bytes : bytes;
-        if (length == 0) continue;
+        if (length == 0 || (!is_cut && i < 8)) continue; /* the magic: another file */
         write_all(test->path, damaged, length);
         test->warnings[0] = '\0';
         cache = open_cache(test, test->path);
@@ -155,6 +155,26 @@ static void test_a_damaged_file_is_ignored_with_a_warning(void **state) {
     cache = open_cache(test, test->path);
     assert_true(get(cache, 9) == 9);
     tn_timing_cache_close(cache);
+}
+
+static void test_another_file_is_refused_and_stays(void **state) {
+    cache_test *test = *state;
+    static const char *const texts[] = {"x", "a model's bytes, of which nothing may be lost"};
+    char kept[64];
+    for (size_t i = 0; i < 2; i++) {
+        tn_timing_cache *cache = NULL;
+        unlink(test->path);
+        tn_timing_cache *earlier = open_cache(test, test->path);
+        set(earlier, 1, 1);
+        write_all(test->path, texts[i], strlen(texts[i]));
+        assert_int_equal(tn_timing_cache_open(test->runtime, test->path, &cache), TN_ERROR_FORMAT);
+        assert_null(cache);
+        assert_non_null(strstr(tn_last_error()->message, test->path));
+        assert_int_equal(tn_timing_cache_save(earlier), TN_ERROR_FORMAT); /* written meanwhile */
+        tn_timing_cache_close(earlier);
+        assert_int_equal(read_all(test->path, kept, sizeof kept), strlen(texts[i]));
+        assert_memory_equal(kept, texts[i], strlen(texts[i]));
+    }
 }
 
 static void test_a_folder_that_is_not_there_is_an_error_to_save_to(void **state) {
@@ -210,6 +230,7 @@ int main(void) {
         CACHE_TEST(test_a_file_keeps_timings_exactly),
         CACHE_TEST(test_what_others_wrote_meanwhile_is_kept),
         CACHE_TEST(test_a_damaged_file_is_ignored_with_a_warning),
+        CACHE_TEST(test_another_file_is_refused_and_stays),
         CACHE_TEST(test_a_folder_that_is_not_there_is_an_error_to_save_to),
         CACHE_TEST(test_processes_lose_nothing_of_each_other),
     };

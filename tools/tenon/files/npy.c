@@ -9,21 +9,34 @@ typedef struct descr_row {
     const char *text;
     tn_type type;
 } descr_row;
-static const descr_row descrs[] = {{"<f8", TN_F64}, {"<f4", TN_F32}, {"<f2", TN_F16},
-                                   {"<i8", TN_I64}, {"<i4", TN_I32}, {"<i2", TN_I16},
-                                   {"|i1", TN_I8},  {"<u8", TN_U64}, {"<u4", TN_U32},
-                                   {"<u2", TN_U16}, {"|u1", TN_U8},  {"|b1", TN_BOOL}};
+/* NumPy has no bfloat16: ml_dtypes stores it as two bytes of no type. */
+static const descr_row descrs[] = {
+    {"<f8", TN_F64}, {"<f4", TN_F32},  {"<f2", TN_F16}, {"<i8", TN_I64}, {"<i4", TN_I32},
+    {"<i2", TN_I16}, {"|i1", TN_I8},   {"<u8", TN_U64}, {"<u4", TN_U32}, {"<u2", TN_U16},
+    {"|u1", TN_U8},  {"|b1", TN_BOOL}, {"<V2", TN_BF16}};
 #define DESCR_COUNT (sizeof(descrs) / sizeof(descrs[0]))
 
+/* The element type of a descr; its first character is the order of bytes: '<' little, '>' big, '='
+ * the machine's own, which is little, '|' none. */
 static tn_type find_type(const char *text, size_t length) {
     for (size_t i = 0; i < DESCR_COUNT; i++) {
-        /* '=' is the machine's own order, which is little. */
-        if (length == 3 && text[1] == descrs[i].text[1] && text[2] == descrs[i].text[2] &&
-            (text[0] == descrs[i].text[0] || text[0] == '=' ||
-             (text[0] == '<' && descrs[i].text[0] == '|')))
+        if (length == 3 && memchr("<>=|", text[0], 4) && text[1] == descrs[i].text[1] &&
+            text[2] == descrs[i].text[2])
             return descrs[i].type;
     }
     return TN_NONE;
+}
+
+/* Big-endian elements into little-endian ones. */
+static void swap_bytes(const file_tensor *tensor) {
+    const size_t item = type_bytes(tensor->type);
+    unsigned char *data = tensor->data;
+    for (size_t at = 0; at < tensor->bytes; at += item)
+        for (size_t i = 0; i < item / 2; i++) {
+            const unsigned char byte = data[at + i];
+            data[at + i] = data[at + item - 1 - i];
+            data[at + item - 1 - i] = byte;
+        }
 }
 
 /* What follows 'key': in the header; null when it is not there. */
@@ -78,11 +91,15 @@ static bool read_body(const char *path, const char *header, const unsigned char 
         return cli_fault("%s: its header has no descr, fortran_order or shape (of rank %d at most)",
                          path, TN_MAX_RANK),
                false;
-    const char quote = *descr++;
-    const tn_type type =
-        quote == '\'' || quote == '"' ? find_type(descr, strcspn(descr, "'\"")) : TN_NONE;
+    const bool is_quoted = *descr == '\'' || *descr == '"';
+    if (is_quoted) descr++;
+    const size_t length = strcspn(descr, is_quoted ? "'\"" : "\n");
+    const tn_type type = is_quoted ? find_type(descr, length) : TN_NONE;
     if (type == TN_NONE)
-        return cli_fault("%s: elements of type %.12s are not supported", path, descr), false;
+        return cli_fault("%s: elements of type %.*s are not supported: floats of 16, 32 and 64 "
+                         "bits, integers of 8 to 64 and bool are",
+                         path, length < 40 ? (int)length : 40, descr),
+               false;
     if (!file_tensor_allocate(out_tensor, type, rank, shape, path)) return false;
     if (out_tensor->bytes != bytes) {
         cli_fault("%s: %zu bytes of data, the shape needs %zu", path, bytes, out_tensor->bytes);
@@ -93,6 +110,7 @@ static bool read_body(const char *path, const char *header, const unsigned char 
         reorder(out_tensor, data);
     else
         memcpy(out_tensor->data, data, bytes);
+    if (*descr == '>') swap_bytes(out_tensor);
     return true;
 }
 
@@ -117,7 +135,7 @@ bool npy_read(const char *path, const unsigned char *data, size_t bytes, file_te
 
 bool npy_write(const char *path, const tn_tensor *tensor) {
     char head[512], shape[256] = "";
-    const char *descr = tensor->type == TN_BF16 ? "<V2" : NULL;
+    const char *descr = NULL;
     for (size_t i = 0; i < DESCR_COUNT; i++) {
         if (descrs[i].type == tensor->type) descr = descrs[i].text;
     }
