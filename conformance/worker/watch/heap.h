@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 1 where a sanitizer's own functions stand before the C library's: ours would hide calls from it. */
+/* 1 where a sanitizer's own functions stand before the C library's: ours would hide calls from it.
+ */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TN_IS_SANITIZED 1
 #elif defined(__has_feature)
