@@ -15,7 +15,10 @@ static const struct {
     {MICROSOFT, "DynamicQuantizeMatMul", tn_contributed_dynamic_mat_mul},
     {MICROSOFT, "EmbedLayerNormalization", tn_contributed_embed_layer_norm},
     {MICROSOFT, "FastGelu", tn_contributed_fast_gelu},
+    {MICROSOFT, "FusedConv", tn_contributed_fused_conv},
+    {MICROSOFT, "FusedGemm", tn_contributed_fused_gemm},
     {MICROSOFT, "FusedMatMul", tn_contributed_fused_mat_mul},
+    {MICROSOFT, "GatherBlockQuantized", tn_contributed_gather_blocks},
     {MICROSOFT, "Gelu", tn_contributed_gelu},
     {MICROSOFT, "GroupQueryAttention", tn_contributed_group_query_attention},
     {MICROSOFT, "MatMulNBits", tn_contributed_mat_mul_bits},
@@ -36,6 +39,7 @@ static const struct {
     {MICROSOFT, "RotaryEmbedding", tn_contributed_rotary},
     {MICROSOFT, "SkipLayerNormalization", tn_contributed_skip_layer_norm},
     {MICROSOFT, "SkipSimplifiedLayerNormalization", tn_contributed_skip_rms_norm},
+    {MICROSOFT, "TransposeMatMul", tn_contributed_fused_mat_mul},
     /* in ONNX's domain, though not ONNX's */
     {"", "SimplifiedLayerNormalization", tn_contributed_rms_norm},
 };
@@ -157,6 +161,26 @@ tn_import_tensor tn_contributed_reshaped(tn_contributed *node, tn_import_tensor 
                                          const int64_t *extents) {
     const tn_import_tensor list = tn_contributed_list(node, count, extents);
     return TN_CONTRIBUTED_PLAIN(node, "Reshape", 14, x, list);
+}
+
+tn_import_tensor tn_contributed_extent(tn_contributed *node, tn_import_tensor x, int64_t axis) {
+    return TN_CONTRIBUTED(node, "Shape", 15, TN_TENSORS(x), tn_emit_i64("start", axis),
+                          tn_emit_i64("end", axis + 1));
+}
+
+tn_import_tensor tn_contributed_range(tn_contributed *node, tn_import_tensor end) {
+    const int64_t numbers[2] = {0, 1};
+    const tn_import_tensor count = TN_CONTRIBUTED_PLAIN(node, "Squeeze", 13, end);
+    const tn_import_tensor zero =
+        tn_emit_constant(&node->emit, "zero", TN_I64, 0, NULL, &numbers[0]);
+    const tn_import_tensor one = tn_emit_constant(&node->emit, "one", TN_I64, 0, NULL, &numbers[1]);
+    return TN_CONTRIBUTED_PLAIN(node, "Range", 11, zero, count, one);
+}
+
+tn_import_tensor tn_contributed_unsqueezed(tn_contributed *node, tn_import_tensor x, size_t count,
+                                           const int64_t *axes) {
+    const tn_import_tensor list = tn_contributed_list(node, count, axes);
+    return TN_CONTRIBUTED_PLAIN(node, "Unsqueeze", 13, x, list);
 }
 
 tn_import_tensor tn_contributed_swapped(tn_contributed *node, tn_import_tensor x) {

@@ -74,16 +74,27 @@ tn_import_tensor tn_contributed_reshaped(tn_contributed *node, tn_import_tensor 
 #define TN_CONTRIBUTED_RESHAPED(node, x, ...)                                                      \
     tn_contributed_reshaped(node, x, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),           \
                             (const int64_t[]){__VA_ARGS__})
+/* An extent of a tensor, as a list of one; and 0, 1, .. up to a number or a list of one. */
+tn_import_tensor tn_contributed_extent(tn_contributed *node, tn_import_tensor x, int64_t axis);
+tn_import_tensor tn_contributed_range(tn_contributed *node, tn_import_tensor end);
+/* x with axes of one element. */
+tn_import_tensor tn_contributed_unsqueezed(tn_contributed *node, tn_import_tensor x, size_t count,
+                                           const int64_t *axes);
+#define TN_CONTRIBUTED_UNSQUEEZED(node, x, ...)                                                    \
+    tn_contributed_unsqueezed(node, x, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),         \
+                              (const int64_t[]){__VA_ARGS__})
 /* Axes 1 and 2 of four are exchanged. */
 tn_import_tensor tn_contributed_swapped(tn_contributed *node, tn_import_tensor x);
 
-/* --- the formulas, in contributed_layers.c, contributed_attention.c, contributed_cache.c,
- * contributed_quantized.c and contributed_blocks.c --- */
+/* --- the formulas, in contributed_layers.c, contributed_fused.c, contributed_attention.c,
+ * contributed_cache.c, contributed_quantized.c and contributed_blocks.c --- */
 void tn_contributed_gelu(tn_contributed *node);
 void tn_contributed_fast_gelu(tn_contributed *node);
 void tn_contributed_bias_gelu(tn_contributed *node);
 void tn_contributed_quick_gelu(tn_contributed *node);
 void tn_contributed_fused_mat_mul(tn_contributed *node);
+void tn_contributed_fused_conv(tn_contributed *node);
+void tn_contributed_fused_gemm(tn_contributed *node);
 void tn_contributed_skip_layer_norm(tn_contributed *node);
 void tn_contributed_skip_rms_norm(tn_contributed *node);
 void tn_contributed_rms_norm(tn_contributed *node);
@@ -103,5 +114,6 @@ void tn_contributed_q_attention(tn_contributed *node);
 void tn_contributed_quantize(tn_contributed *node);
 void tn_contributed_dynamic_mat_mul(tn_contributed *node);
 void tn_contributed_mat_mul_bits(tn_contributed *node);
+void tn_contributed_gather_blocks(tn_contributed *node);
 
 #endif

@@ -8,27 +8,67 @@
 /* What both operators hand to ONNX's Attention. */
 typedef struct attention_parts {
     tn_import_tensor q, k, v; /* batch, positions, elements of all heads */
-    tn_import_tensor padding; /* batch, keys: 1 where there is a key */
+    bool by_heads;            /* or batch, heads, positions, elements of a head */
+    tn_import_tensor padding; /* which keys there are, in any form; see padding_mask */
     tn_import_tensor bias;    /* added to the scores */
     tn_import_tensor past_key, past_value;
     int64_t heads;
 } attention_parts;
 
-/* Batch, keys as batch, 1, 1, keys. */
-static tn_import_tensor padding_mask(tn_contributed *node, tn_import_tensor padding) {
-    const tn_import_tensor_info info = tn_import_tensor_at(node->emit.graph, padding);
-    if (info.type != TN_NONE && info.rank != 2)
-        tn_contributed_refuse(node, "with a mask other than [batch, keys]");
+/* The keys of all positions, past ones and new ones, as a list of one. */
+static tn_import_tensor extent_of_keys(tn_contributed *node, const attention_parts *parts) {
+    const tn_import_tensor added = tn_contributed_extent(node, parts->k, parts->by_heads ? 2 : 1);
+    if (parts->past_key == TN_IMPORT_NO_TENSOR) return added;
+    const tn_import_tensor past = tn_contributed_extent(node, parts->past_key, 2);
+    return TN_CONTRIBUTED_PLAIN(node, "Add", 14, past, added);
+}
+
+/* Keys below a sample's length: batch, keys. */
+static tn_import_tensor within_lengths(tn_contributed *node, const attention_parts *parts,
+                                       tn_import_tensor column) {
+    const tn_import_tensor keys = tn_contributed_range(node, extent_of_keys(node, parts));
+    const tn_import_tensor lengths =
+        TN_CONTRIBUTED(node, "Cast", 13, TN_TENSORS(column), tn_emit_text("to", "i64"));
+    return TN_CONTRIBUTED_PLAIN(node, "Less", 13, keys, lengths);
+}
+
+/* Of a mask whose rank the file does not say: one element a sample is its length, several say which
+ * keys there are. */
+static tn_import_tensor seen_of_any_rank(tn_contributed *node, const attention_parts *parts) {
+    const tn_import_tensor rest = TN_CONTRIBUTED_LIST(node, -1), one = TN_CONTRIBUTED_LIST(node, 1);
+    const tn_import_tensor batch = tn_contributed_extent(node, parts->q, 0);
+    const tn_import_tensor shape =
+        TN_CONTRIBUTED(node, "Concat", 13, TN_TENSORS(batch, rest), tn_emit_i64("axis", 0));
+    const tn_import_tensor rows = TN_CONTRIBUTED_PLAIN(node, "Reshape", 14, parts->padding, shape);
+    const tn_import_tensor width = tn_contributed_extent(node, rows, 1);
+    const tn_import_tensor is_length = TN_CONTRIBUTED_PLAIN(node, "Equal", 13, width, one);
+    const tn_import_tensor within = within_lengths(node, parts, rows);
     const tn_import_tensor seen =
-        TN_CONTRIBUTED(node, "Cast", 13, TN_TENSORS(padding), tn_emit_text("to", "bool"));
-    const tn_import_tensor axes = TN_CONTRIBUTED_LIST(node, 1, 2);
-    return TN_CONTRIBUTED_PLAIN(node, "Unsqueeze", 13, seen, axes);
+        TN_CONTRIBUTED(node, "Cast", 13, TN_TENSORS(rows), tn_emit_text("to", "bool"));
+    return TN_CONTRIBUTED_PLAIN(node, "Where", 9, is_length, within, seen);
+}
+
+/* The mask as batch, 1, queries or 1, keys. It comes as lengths [batch], as [batch, keys] or as
+ * [batch, queries, keys]. */
+static tn_import_tensor padding_mask(tn_contributed *node, const attention_parts *parts) {
+    const tn_import_tensor_info info = tn_import_tensor_at(node->emit.graph, parts->padding);
+    const uint32_t rank = info.type == TN_NONE ? 0 : info.rank;
+    if (rank > 3) tn_contributed_refuse(node, "with a mask of four axes or more");
+    if (rank == 0) return TN_CONTRIBUTED_UNSQUEEZED(node, seen_of_any_rank(node, parts), 1, 2);
+    if (rank == 1) {
+        const tn_import_tensor column = TN_CONTRIBUTED_UNSQUEEZED(node, parts->padding, 1);
+        return TN_CONTRIBUTED_UNSQUEEZED(node, within_lengths(node, parts, column), 1, 2);
+    }
+    const tn_import_tensor seen =
+        TN_CONTRIBUTED(node, "Cast", 13, TN_TENSORS(parts->padding), tn_emit_text("to", "bool"));
+    if (rank == 2) return TN_CONTRIBUTED_UNSQUEEZED(node, seen, 1, 2);
+    return TN_CONTRIBUTED_UNSQUEEZED(node, seen, 1);
 }
 
 static tn_import_tensor mask_of(tn_contributed *node, const attention_parts *parts) {
     const bool has_bias = parts->bias != TN_IMPORT_NO_TENSOR;
     if (parts->padding == TN_IMPORT_NO_TENSOR) return parts->bias;
-    const tn_import_tensor seen = padding_mask(node, parts->padding);
+    const tn_import_tensor seen = padding_mask(node, parts);
     if (!has_bias) return seen;
     const tn_import_tensor none = tn_contributed_like(node, -(double)INFINITY, parts->bias);
     return TN_CONTRIBUTED_PLAIN(node, "Where", 9, seen, parts->bias, none);
@@ -71,6 +111,27 @@ static void split_parts(tn_contributed *node, tn_import_tensor packed, const tn_
 /* ----------------------------------------------------------------------------------------------
  * MultiHeadAttention: projections come from other nodes */
 
+/* Batch, positions, heads, parts, elements as so many tensors of batch, positions, elements. */
+static void split_heads(tn_contributed *node, tn_import_tensor packed, uint32_t count,
+                        tn_import_tensor *out) {
+    const tn_attribute fields[2] = {tn_emit_i64("axis", 3), tn_emit_i64("num_outputs", count)};
+    tn_contributed_emit_many(node, "Split", 18, TN_TENSORS(packed), 2, fields, count, out);
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = TN_CONTRIBUTED_RESHAPED(node, out[i], 0, 0, -1);
+}
+
+/* Without keys or without values these come with what is before them. */
+static void read_projections(tn_contributed *node, attention_parts *parts) {
+    tn_import_tensor items[3] = {parts->q, parts->k, parts->v};
+    if (parts->k == TN_IMPORT_NO_TENSOR)
+        split_heads(node, parts->q, 3, items);
+    else if (parts->v == TN_IMPORT_NO_TENSOR)
+        split_heads(node, parts->k, 2, items + 1);
+    parts->q = items[0];
+    parts->k = items[1];
+    parts->v = items[2];
+}
+
 void tn_contributed_multi_head_attention(tn_contributed *node) {
     attention_parts parts = {.q = tn_contributed_input(node, 0),
                              .k = tn_contributed_input(node, 1),
@@ -82,8 +143,7 @@ void tn_contributed_multi_head_attention(tn_contributed *node) {
                              .heads = read_heads(node)};
     tn_import_tensor bias[3], out[3];
     tn_contributed_without(node, 8, 3);
-    if (parts.k == TN_IMPORT_NO_TENSOR || parts.v == TN_IMPORT_NO_TENSOR)
-        tn_contributed_refuse(node, "with packed keys and values");
+    read_projections(node, &parts);
     if (tn_contributed_has(node, 3)) {
         split_parts(node, tn_contributed_input(node, 3), NULL, 0, bias);
         parts.q = tn_contributed_add(node, parts.q, bias[0]);
@@ -91,13 +151,13 @@ void tn_contributed_multi_head_attention(tn_contributed *node) {
         parts.v = tn_contributed_add(node, parts.v, bias[2]);
     }
     const tn_import_tensor_info of_k = tn_import_tensor_at(node->emit.graph, parts.k);
-    const bool has_heads = of_k.type != TN_NONE && of_k.rank == 4;
+    parts.by_heads = of_k.type != TN_NONE && of_k.rank == 4;
     /* keys of another sequence come by heads: batch, heads, positions, elements */
-    if (has_heads)
+    if (parts.by_heads)
         parts.q = tn_contributed_swapped(
             node, TN_CONTRIBUTED_RESHAPED(node, parts.q, 0, 0, parts.heads, -1));
     emit_attention(node, &parts, out);
-    if (has_heads)
+    if (parts.by_heads)
         out[0] = TN_CONTRIBUTED_RESHAPED(node, tn_contributed_swapped(node, out[0]), 0, 0, -1);
     for (uint32_t i = 0; i < 3; i++)
         tn_contributed_output(node, i, out[i]);

@@ -7,31 +7,6 @@
 
 #include <math.h>
 
-static tn_import_tensor scalar(tn_contributed *node, int64_t value) {
-    return tn_emit_constant(&node->emit, "number", TN_I64, 0, NULL, &value);
-}
-
-/* An extent of a tensor, as a list of one; and as a number. */
-static tn_import_tensor extent_of(tn_contributed *node, tn_import_tensor x, int64_t axis) {
-    return TN_CONTRIBUTED(node, "Shape", 15, TN_TENSORS(x), tn_emit_i64("start", axis),
-                          tn_emit_i64("end", axis + 1));
-}
-
-static tn_import_tensor range_to(tn_contributed *node, tn_import_tensor extent) {
-    const tn_import_tensor end = TN_CONTRIBUTED_PLAIN(node, "Squeeze", 13, extent);
-    const tn_import_tensor zero = scalar(node, 0), one = scalar(node, 1);
-    return TN_CONTRIBUTED_PLAIN(node, "Range", 11, zero, end, one);
-}
-
-static tn_import_tensor unsqueezed(tn_contributed *node, tn_import_tensor x, size_t count,
-                                   const int64_t *axes) {
-    const tn_import_tensor list = tn_contributed_list(node, count, axes);
-    return TN_CONTRIBUTED_PLAIN(node, "Unsqueeze", 13, x, list);
-}
-#define UNSQUEEZED(node, x, ...)                                                                   \
-    unsqueezed(node, x, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                        \
-               (const int64_t[]){__VA_ARGS__})
-
 /* ----------------------------------------------------------------------------------------------
  * RotaryEmbedding */
 
@@ -42,11 +17,13 @@ static tn_import_tensor positions_of(tn_contributed *node) {
     const tn_import_tensor_info of_x = tn_import_tensor_at(node->emit.graph, x);
     if (info.type == TN_NONE || info.rank != 1) return ids;
     const bool has_heads = of_x.type != TN_NONE && of_x.rank == 4;
-    const tn_import_tensor range = range_to(node, extent_of(node, x, has_heads ? 2 : 1));
+    const tn_import_tensor range =
+        tn_contributed_range(node, tn_contributed_extent(node, x, has_heads ? 2 : 1));
     const tn_import_tensor row = TN_CONTRIBUTED_PLAIN(node, "Add", 14, range, ids);
     const tn_import_tensor one = TN_CONTRIBUTED_LIST(node, 1);
-    const tn_import_tensor shape = TN_CONTRIBUTED(
-        node, "Concat", 13, TN_TENSORS(extent_of(node, x, 0), one), tn_emit_i64("axis", 0));
+    const tn_import_tensor shape =
+        TN_CONTRIBUTED(node, "Concat", 13, TN_TENSORS(tn_contributed_extent(node, x, 0), one),
+                       tn_emit_i64("axis", 0));
     return TN_CONTRIBUTED_PLAIN(node, "Expand", 13, row, shape);
 }
 
@@ -86,6 +63,8 @@ void tn_contributed_rotary(tn_contributed *node) {
 /* ----------------------------------------------------------------------------------------------
  * GroupQueryAttention */
 
+enum { BIAS = 10, SINKS = 11 }; /* inputs */
+
 typedef struct group_query {
     tn_import_tensor q, k, v;   /* batch, heads, positions, elements */
     tn_import_tensor start;     /* batch: the keys that each sample's cache holds */
@@ -122,7 +101,7 @@ static void read_parts(tn_contributed *node, group_query *of) {
 /* Input 5 has one less than the keys of each sample, the new ones among them. A first run may have
  * padding behind them: its keys begin at 0. */
 static void read_positions(tn_contributed *node, group_query *of) {
-    const tn_import_tensor extent = extent_of(node, of->q, 2);
+    const tn_import_tensor extent = tn_contributed_extent(node, of->q, 2);
     const tn_import_tensor counts = TN_CONTRIBUTED(
         node, "Cast", 13, TN_TENSORS(tn_contributed_input(node, 5)), tn_emit_text("to", "i64"));
     const tn_import_tensor last = TN_CONTRIBUTED_RESHAPED(node, counts, -1);
@@ -130,16 +109,17 @@ static void read_positions(tn_contributed *node, group_query *of) {
     const tn_import_tensor ends = TN_CONTRIBUTED_PLAIN(node, "Add", 14, last, one);
     const tn_import_tensor starts = TN_CONTRIBUTED_PLAIN(node, "Sub", 14, ends, extent);
     of->start = TN_CONTRIBUTED_PLAIN(node, "Max", 13, starts, zero);
-    const tn_import_tensor column = UNSQUEEZED(node, of->start, 1);
-    const tn_import_tensor row = range_to(node, extent);
+    const tn_import_tensor column = TN_CONTRIBUTED_UNSQUEEZED(node, of->start, 1);
+    const tn_import_tensor row = tn_contributed_range(node, extent);
     of->positions = TN_CONTRIBUTED_PLAIN(node, "Add", 14, column, row);
     /* the caches have room for all keys of the longest sample */
     const tn_import_tensor total = TN_CONTRIBUTED(
         node, "Cast", 13, TN_TENSORS(tn_contributed_input(node, 6)), tn_emit_text("to", "i64"));
     of->extent = TN_CONTRIBUTED_RESHAPED(node, total, 1);
     if (tn_contributed_has(node, 3))
-        of->extent = TN_CONTRIBUTED_PLAIN(node, "Max", 13, of->extent,
-                                          extent_of(node, tn_contributed_input(node, 3), 2));
+        of->extent =
+            TN_CONTRIBUTED_PLAIN(node, "Max", 13, of->extent,
+                                 tn_contributed_extent(node, tn_contributed_input(node, 3), 2));
 }
 
 /* The past of an input, longer where it needs to be, with what is new at each sample's start. */
@@ -150,7 +130,7 @@ static tn_import_tensor present_of(tn_contributed *node, const group_query *of, 
     const tn_import_tensor zeros = TN_CONTRIBUTED_LIST(node, 0, 0, 0, 0, 0, 0);
     const tn_import_tensor zero = TN_CONTRIBUTED_LIST(node, 0);
     const tn_import_tensor more =
-        TN_CONTRIBUTED_PLAIN(node, "Sub", 14, of->extent, extent_of(node, old, 2));
+        TN_CONTRIBUTED_PLAIN(node, "Sub", 14, of->extent, tn_contributed_extent(node, old, 2));
     const tn_import_tensor pads =
         TN_CONTRIBUTED(node, "Concat", 13, TN_TENSORS(zeros, more, zero), tn_emit_i64("axis", 0));
     const tn_import_tensor cache = TN_CONTRIBUTED_PLAIN(node, "Pad", 13, old, pads);
@@ -158,20 +138,57 @@ static tn_import_tensor present_of(tn_contributed *node, const group_query *of, 
                           tn_emit_i64("axis", 2));
 }
 
-/* Key j is seen by a query at position p where j <= p, and p - j < window: batch, 1, queries, keys;
- * with a bias that minus infinity excludes keys from. */
-static tn_import_tensor mask_of(tn_contributed *node, const group_query *of) {
+/* One more key, whose score is a head's sink: what it gets of a query's weights goes nowhere. */
+static bool has_sinks(const tn_contributed *node) {
+    return tn_contributed_has(node, SINKS) || tn_contributed_integer(node, "smooth_softmax", 0) > 0;
+}
+
+static tn_import_tensor with_one_more(tn_contributed *node, tn_import_tensor x, int64_t axis) {
+    int64_t pads[8] = {0};
+    pads[4 + axis] = 1;
+    const tn_import_tensor list = tn_contributed_list(node, 8, pads);
+    return TN_CONTRIBUTED_PLAIN(node, "Pad", 13, x, list);
+}
+
+/* Key j is seen by a query at position p where j <= p, and p - j < window: batch, 1, queries, keys.
+ */
+static tn_import_tensor seen_keys(tn_contributed *node, const group_query *of,
+                                  tn_import_tensor keys) {
     const int64_t window = tn_contributed_integer(node, "local_window_size", -1);
-    const tn_import_tensor queries = UNSQUEEZED(node, of->positions, 1, 3);
-    const tn_import_tensor keys = range_to(node, of->extent);
-    tn_import_tensor seen = TN_CONTRIBUTED_PLAIN(node, "LessOrEqual", 16, keys, queries);
-    if (window > 0) {
-        const tn_import_tensor size = TN_CONTRIBUTED_LIST(node, window);
-        const tn_import_tensor first = TN_CONTRIBUTED_PLAIN(node, "Sub", 14, queries, size);
-        const tn_import_tensor near = TN_CONTRIBUTED_PLAIN(node, "Less", 13, first, keys);
-        seen = TN_CONTRIBUTED_PLAIN(node, "And", 7, seen, near);
-    }
-    const tn_import_tensor bias = tn_contributed_input(node, 10);
+    const tn_import_tensor queries = TN_CONTRIBUTED_UNSQUEEZED(node, of->positions, 1, 3);
+    const tn_import_tensor seen = TN_CONTRIBUTED_PLAIN(node, "LessOrEqual", 16, keys, queries);
+    if (window <= 0) return seen;
+    const tn_import_tensor size = TN_CONTRIBUTED_LIST(node, window);
+    const tn_import_tensor first = TN_CONTRIBUTED_PLAIN(node, "Sub", 14, queries, size);
+    const tn_import_tensor near = TN_CONTRIBUTED_PLAIN(node, "Less", 13, first, keys);
+    return TN_CONTRIBUTED_PLAIN(node, "And", 7, seen, near);
+}
+
+/* Of heads: what is added to the scores of keys and, behind them, of sinks. */
+static tn_import_tensor mask_with_sinks(tn_contributed *node, const group_query *of) {
+    const tn_import_tensor one = TN_CONTRIBUTED_LIST(node, 1);
+    const tn_import_tensor keys =
+        tn_contributed_range(node, TN_CONTRIBUTED_PLAIN(node, "Add", 14, of->extent, one));
+    const tn_import_tensor seen = seen_keys(node, of, keys);
+    const tn_import_tensor none = tn_contributed_like(node, -(double)INFINITY, of->q);
+    const tn_import_tensor zero = tn_contributed_like(node, 0, of->q);
+    const tn_import_tensor bias = tn_contributed_has(node, BIAS)
+                                      ? with_one_more(node, tn_contributed_input(node, BIAS), 3)
+                                      : zero;
+    const tn_import_tensor of_keys = TN_CONTRIBUTED_PLAIN(node, "Where", 9, seen, bias, none);
+    const tn_import_tensor is_sink = TN_CONTRIBUTED_PLAIN(node, "Equal", 13, keys, of->extent);
+    const tn_import_tensor sinks =
+        tn_contributed_has(node, SINKS)
+            ? TN_CONTRIBUTED_RESHAPED(node, tn_contributed_input(node, SINKS), -1, 1, 1)
+            : zero;
+    return TN_CONTRIBUTED_PLAIN(node, "Where", 9, is_sink, sinks, of_keys);
+}
+
+/* Of keys that a query sees, or a bias that minus infinity excludes keys from. */
+static tn_import_tensor mask_of(tn_contributed *node, const group_query *of) {
+    if (has_sinks(node)) return mask_with_sinks(node, of);
+    const tn_import_tensor seen = seen_keys(node, of, tn_contributed_range(node, of->extent));
+    const tn_import_tensor bias = tn_contributed_input(node, BIAS);
     if (bias == TN_IMPORT_NO_TENSOR) return seen;
     const tn_import_tensor none = tn_contributed_like(node, -(double)INFINITY, bias);
     return TN_CONTRIBUTED_PLAIN(node, "Where", 9, seen, bias, none);
@@ -203,8 +220,8 @@ void tn_contributed_group_query_attention(tn_contributed *node) {
     const double scale = tn_contributed_number(node, "scale", 0);
     const double softcap = tn_contributed_number(node, "softcap", 0);
     group_query of = {0};
-    tn_contributed_only(node, "smooth_softmax", 0);
-    tn_contributed_without(node, 11, 3);
+    if (softcap != 0 && has_sinks(node)) tn_contributed_refuse(node, "with softcap and sinks");
+    tn_contributed_without(node, 12, 3);
     read_parts(node, &of);
     read_positions(node, &of);
     rotate(node, &of);
@@ -214,8 +231,10 @@ void tn_contributed_group_query_attention(tn_contributed *node) {
     const tn_attribute fields[2] = {scale != 0 ? tn_emit_f64("scale", scale) : tn_emit_no_field(),
                                     softcap != 0 ? tn_emit_f64("softcap", softcap)
                                                  : tn_emit_no_field()};
-    const tn_import_tensor y =
-        tn_contributed_emit(node, "Attention", 24, TN_TENSORS(of.q, key, value, mask), 2, fields);
+    const tn_import_tensor all_keys = has_sinks(node) ? with_one_more(node, key, 2) : key;
+    const tn_import_tensor all_values = has_sinks(node) ? with_one_more(node, value, 2) : value;
+    const tn_import_tensor y = tn_contributed_emit(
+        node, "Attention", 24, TN_TENSORS(of.q, all_keys, all_values, mask), 2, fields);
     tn_contributed_output(node, 0,
                           TN_CONTRIBUTED_RESHAPED(node, tn_contributed_swapped(node, y), 0, 0, -1));
     tn_contributed_output(node, 1, key);

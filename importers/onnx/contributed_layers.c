@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contributed operators beside attention: activations, products and normalisations; see
- * contributed.h. */
+/* Contributed activations and normalisations; see contributed.h. */
 #include "importers/onnx/contributed.h"
 
 #define EPSILON 9.999999960041972e-13 /* of onnxruntime's normalisations: 1e-12 as a float */
@@ -30,36 +29,6 @@ void tn_contributed_quick_gelu(tn_contributed *node) {
                           TN_CONTRIBUTED(node, "Swish", 24,
                                          TN_TENSORS(tn_contributed_input(node, 0)),
                                          tn_emit_f64("alpha", alpha)));
-}
-
-/* The last two axes are swapped, by Einsum where the file does not say how many axes there are. */
-static tn_import_tensor transposed(tn_contributed *node, uint32_t input, const char *flag) {
-    int64_t order[TN_MAX_RANK];
-    const tn_import_tensor x = tn_contributed_input(node, input);
-    if (tn_contributed_integer(node, flag, 0) == 0) return x;
-    const tn_import_tensor_info info = tn_import_tensor_at(node->emit.graph, x);
-    if (info.type == TN_NONE || info.rank < 2 || info.rank > TN_MAX_RANK)
-        return TN_CONTRIBUTED(node, "Einsum", 12, TN_TENSORS(x),
-                              tn_emit_text("equation", "...ij->...ji"));
-    for (uint32_t i = 0; i < info.rank; i++)
-        order[i] = i;
-    order[info.rank - 2] = info.rank - 1;
-    order[info.rank - 1] = info.rank - 2;
-    return TN_CONTRIBUTED(node, "Transpose", 13, TN_TENSORS(x),
-                          tn_emit_i64s("perm", info.rank, order));
-}
-
-void tn_contributed_fused_mat_mul(tn_contributed *node) {
-    const double alpha = tn_contributed_number(node, "alpha", 1);
-    tn_contributed_only(node, "transBatchA", 0);
-    tn_contributed_only(node, "transBatchB", 0);
-    const tn_import_tensor a = transposed(node, 0, "transA"), b = transposed(node, 1, "transB");
-    tn_import_tensor y = TN_CONTRIBUTED_PLAIN(node, "MatMul", 13, a, b);
-    if (alpha != 1) {
-        const tn_import_tensor factor = tn_contributed_like(node, alpha, y);
-        y = TN_CONTRIBUTED_PLAIN(node, "Mul", 14, y, factor);
-    }
-    tn_contributed_output(node, 0, y);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -112,18 +81,6 @@ void tn_contributed_skip_rms_norm(tn_contributed *node) {
     tn_contributed_output(node, 3, sum);
 }
 
-/* 0, 1, .. up to the extent of axis 1 of the ids. */
-static tn_import_tensor positions_of(tn_contributed *node, tn_import_tensor ids) {
-    const tn_import_tensor count = TN_CONTRIBUTED(node, "Shape", 15, TN_TENSORS(ids),
-                                                  tn_emit_i64("start", 1), tn_emit_i64("end", 2));
-    const tn_import_tensor end = TN_CONTRIBUTED_PLAIN(node, "Squeeze", 13, count);
-    const int64_t numbers[2] = {0, 1};
-    const tn_import_tensor zero =
-        tn_emit_constant(&node->emit, "zero", TN_I64, 0, NULL, &numbers[0]);
-    const tn_import_tensor one = tn_emit_constant(&node->emit, "one", TN_I64, 0, NULL, &numbers[1]);
-    return TN_CONTRIBUTED_PLAIN(node, "Range", 11, zero, end, one);
-}
-
 /* The number of tokens of each sample: those that the mask counts, or 0 where there is no mask. */
 static void embed_mask(tn_contributed *node) {
     const tn_import_tensor ids = tn_contributed_input(node, 0);
@@ -140,7 +97,9 @@ static void embed_mask(tn_contributed *node) {
 void tn_contributed_embed_layer_norm(tn_contributed *node) {
     const tn_import_tensor ids = tn_contributed_input(node, 0);
     const tn_import_tensor positions =
-        tn_contributed_has(node, 8) ? tn_contributed_input(node, 8) : positions_of(node, ids);
+        tn_contributed_has(node, 8)
+            ? tn_contributed_input(node, 8)
+            : tn_contributed_range(node, tn_contributed_extent(node, ids, 1));
     tn_contributed_only(node, "mask_index_type", 0);
     const tn_import_tensor words =
         TN_CONTRIBUTED_PLAIN(node, "Gather", 13, tn_contributed_input(node, 2), ids);

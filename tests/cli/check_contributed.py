@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -47,6 +48,7 @@ def cases():
     yield "BiasGelu", single("BiasGelu", [h, b])
     yield "QuickGelu", single("QuickGelu", [h], alpha=1.5)
     yield "FusedMatMul", single("FusedMatMul", [floats(2, 3, 4), floats(2, 5, 4)], alpha=0.25, transB=1)
+    yield from fused_cases()
     yield "SkipLayerNormalization", single("SkipLayerNormalization", [h, floats(2, 5, 24), b, floats(24), floats(24)], [0, 3], epsilon=1e-5)
     yield "SkipLayerNormalization without bias", single("SkipLayerNormalization", [h, floats(2, 5, 24), b])
     yield "SkipSimplifiedLayerNormalization", single("SkipSimplifiedLayerNormalization", [h, floats(2, 5, 24), b], [0, 3], epsilon=1e-6)
@@ -65,17 +67,40 @@ def cases():
     yield "a decoder's block", decoder_block()
 
 
+def fused_cases():
+    """What onnxruntime's optimizer writes into the files that it saves."""
+    x, w, b, z = floats(2, 3, 6, 6), floats(4, 3, 3, 3) / 5, floats(4), floats(2, 4, 6, 6)
+    for activation, numbers in (("Relu", ()), ("Sigmoid", ()), ("Tanh", ()), ("LeakyRelu", (0.2,)), ("Clip", (-0.25, 0.5)), ("HardSigmoid", (0.3, 0.4))):
+        fields = {"activation": activation, **({"activation_params": numbers} if numbers else {})}
+        yield f"FusedConv and {activation}", single("FusedConv", [x, w, b], constants=(1, 2), pads=[1] * 4, kernel_shape=[3, 3], **fields)
+    yield "FusedConv, a sum and Relu", single("FusedConv", [x, w, b, z], constants=(1, 2), pads=[1] * 4, activation="Relu")
+    yield "FusedConv and a sum", single("FusedConv", [x, w, b, z], constants=(1, 2), pads=[1] * 4)
+    for activation, fields in (("Relu", {}), ("LeakyRelu", {"activation_alpha": 0.2}), ("Elu", {"activation_alpha": 1.5}), ("Softplus", {})):
+        yield f"FusedGemm and {activation}", single("FusedGemm", [floats(5, 7), floats(4, 7), floats(4)], constants=(1, 2), transB=1, alpha=0.5,
+                                                    activation=activation, **fields)
+    a, b = floats(4, 2, 3, 5), floats(6, 2, 3, 5)
+    yield "FusedMatMul of batches behind rows", single("FusedMatMul", [a, floats(2, 3, 5, 6)], transBatchA=1)
+    yield "FusedMatMul, both so", single("FusedMatMul", [a, b], transBatchA=1, transBatchB=1, transB=1)
+    yield "FusedMatMul, turned too", single("FusedMatMul", [floats(5, 2, 3, 4), b], transBatchA=1, transA=1, transBatchB=1, transB=1)
+    yield "TransposeMatMul", single("TransposeMatMul", [floats(2, 4, 3), floats(2, 4, 5)], alpha=0.5, transA=1)
+
+
 def attention_cases():
     x, w, b = floats(2, 5, 16), floats(16, 72), floats(72)
     mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], dtype=np.int32)
     yield "Attention", single("Attention", [x, w, b], num_heads=3)
     yield "Attention with mask", single("Attention", [x, w, b, mask], num_heads=3)
     yield "Attention with past", single("Attention", [x, w, b, None, floats(2, 2, 3, 4, 8)], 2, num_heads=3, unidirectional=1)
+    lengths = {"lengths": [3, 5], "a mask of queries": RANDOM.integers(0, 2, (2, 5, 5)) | np.eye(5, dtype=int)}
+    for name, value in lengths.items():
+        yield f"Attention with {name}", single("Attention", [x, w, b, np.array(value, np.int32)], num_heads=3)
+    yield "Attention with past and lengths", single("Attention", [x, w, b, np.array([7, 9], np.int32), floats(2, 2, 3, 4, 8)], 2, num_heads=3)
     q, k, v = floats(2, 4, 24), floats(2, 5, 24), floats(2, 5, 24)
     yield "MultiHeadAttention", single("MultiHeadAttention", [q, k, v], num_heads=3)
     yield "MultiHeadAttention with bias and mask", single("MultiHeadAttention", [q, k, v, b, mask], num_heads=3, scale=0.25)
     yield "MultiHeadAttention with scores' bias", single("MultiHeadAttention", [q, k, v, None, None, floats(2, 3, 4, 5)], num_heads=3)
     yield "MultiHeadAttention of another sequence", single("MultiHeadAttention", [q, floats(2, 3, 7, 8), floats(2, 3, 7, 8)], num_heads=3)
+    yield "MultiHeadAttention with lengths", single("MultiHeadAttention", [q, k, v, None, np.array([2, 5], np.int32)], num_heads=3)
     past = [floats(2, 3, 6, 8), floats(2, 3, 6, 8)]
     yield "MultiHeadAttention with past", single("MultiHeadAttention", [q, k, v, None, None, None, *past], 3, num_heads=3)
     cosines, sines = angles(32, 8)
@@ -90,6 +115,17 @@ def attention_cases():
                    single("GroupQueryAttention", [query, *kv, *pasts, *counted, cosines, sines], 3, constants=(7, 8), compared=compared,
                           num_heads=4, kv_num_heads=2, do_rotary=1, local_window_size=3 if packed else -1,
                           softcap=2.0 if packed else 0.0))
+            inputs = [query, *kv, *pasts, *counted, cosines, sines, None]
+            fields = {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "local_window_size": 3 if packed else -1}
+            yield (f"GroupQueryAttention with sinks, {name}{', packed' if packed else ''}",
+                   single("GroupQueryAttention", [*inputs, None, floats(4)], 3, constants=(7, 8), compared=compared, **fields))
+            yield (f"GroupQueryAttention, smooth, {name}{', packed' if packed else ''}",
+                   single("GroupQueryAttention", inputs[:9], 3, constants=(7, 8), compared=compared, smooth_softmax=1, **fields))
+            if not held:
+                continue
+            bias = floats(2, 1, length, max(counts))
+            yield (f"GroupQueryAttention with sinks and a bias, {name}{', packed' if packed else ''}",
+                   single("GroupQueryAttention", [*inputs, bias, floats(4)], 3, constants=(7, 8), compared=compared, **fields))
 
 
 def quantized_cases():
@@ -109,6 +145,7 @@ def quantized_cases():
     yield "QLinearAveragePool", single("QLinearAveragePool", [*a, *result], constants=(1, 2, 3, 4), kernel_shape=[2, 2], strides=[2, 2])
     half = [floats(2, 40).astype(np.float16), RANDOM.integers(0, 256, (6, 3, 8)).astype(np.uint8), (np.abs(floats(18)) / 100).astype(np.float16)]
     yield "MatMulNBits of 16-bit floats", single("MatMulNBits", half, constants=(1, 2), K=40, N=6, bits=4, block_size=16)
+    yield from table_cases()
     yield from dynamic_lstm_cases()
     yield from operator_format_cases()
     yield from blocked_cases((2, 16, 80, True), (2, 32, 64, False))
@@ -162,6 +199,27 @@ def blocked_cases(*cases_of_bits):
                       N=6, bits=bits, block_size=block))
 
 
+def table_cases():
+    """Tables of words in blocks, as onnxruntime's model builder writes them."""
+    ids = np.array([[3, 0, 6, 2, 5]])
+    for bits, shape in ((4, (7, 32)), (8, (7, 64))):
+        table, scales = RANDOM.integers(0, 256, shape).astype(np.uint8), np.abs(floats(7, 4)) / 20
+        zeros = RANDOM.integers(0, 256, (7, 4 * bits // 8)).astype(np.uint8)
+        fields = {"block_size": 16, "bits": bits, "quantize_axis": 1, "gather_axis": 0}
+        yield f"GatherBlockQuantized of {bits} bits", single("GatherBlockQuantized", [table, ids, scales], constants=(0, 2), **fields)
+        yield f"GatherBlockQuantized of {bits} bits with zeros", single("GatherBlockQuantized", [table, ids, scales, zeros], constants=(0, 2, 3), **fields)
+    for kind in ("int4", "uint4"):
+        low = -8 if kind == "int4" else 0
+        values = [RANDOM.integers(low, low + 16, (7, n)).astype(np.int8 if low else np.uint8).astype(getattr(ml_dtypes, kind)) for n in (32, 2)]
+        yield f"GatherBlockQuantized of {kind}", single("GatherBlockQuantized", [values[0], ids[0], np.abs(floats(7, 2)), values[1]],
+                                                        constants=(0, 2, 3), block_size=16, quantize_axis=-1)
+    packed, scales = RANDOM.integers(0, 256, (6, 4, 8)).astype(np.uint8), np.abs(floats(24)) / 100
+    order = RANDOM.permutation(np.arange(64, dtype=np.int32) // 16)
+    x, fields = floats(2, 3, 64), {"K": 64, "N": 6, "bits": 4, "block_size": 16}
+    yield "MatMulNBits with an order of blocks", single("MatMulNBits", [x, packed, scales, None, order], constants=(1, 2, 4), **fields)
+    yield "MatMulNBits with zeros that are floats", single("MatMulNBits", [x, packed, scales, 7 + floats(24)], constants=(1, 2, 3), **fields)
+
+
 def dynamic_lstm_cases():
     """Weights of either type, a scale a direction or a column; 'lengths' are of a batch of 3. Signed ones have 7 bits: on processors
     without VNNI onnxruntime's products of pairs saturate at 16 bits otherwise."""
@@ -202,8 +260,22 @@ def decoder_block():
     return nodes, {**weights, **data}, ["y", "k2", "v2"], list(weights)
 
 
+def packed_cases():
+    """Models that onnxruntime has no kernel for on the processor, each with one of the same results."""
+    q, k, v = floats(2, 4, 24), floats(2, 5, 24), floats(2, 5, 24)
+    heads = [x.reshape(2, -1, 3, 1, 8) for x in (q, k, v)]
+    yield ("MultiHeadAttention of packed keys and values", single("MultiHeadAttention", [q, np.concatenate(heads[1:], 3)], num_heads=3),
+           single("MultiHeadAttention", [q, k, v], num_heads=3))
+    packed, bias = np.concatenate([x[:, :4] for x in heads], 3), floats(72)
+    yield ("MultiHeadAttention, all packed", single("MultiHeadAttention", [packed, None, None, bias], num_heads=3),
+           single("MultiHeadAttention", [q, k[:, :4], v[:, :4], bias], num_heads=3))
+
+
 REFUSED = (
-    ("packed keys", single("MultiHeadAttention", [floats(2, 5, 3, 3, 8)], num_heads=3), "packed keys"),
+    ("a mask of four axes", single("Attention", [floats(2, 5, 16), floats(16, 72), floats(72), np.ones((2, 1, 9, 9), np.int32)], num_heads=3),
+     "four axes"),
+    ("sinks and a cap", single("GroupQueryAttention", [floats(2, 1, 64), floats(2, 1, 32), floats(2, 1, 32), None, None, np.array([0, 0], np.int32),
+                                                       np.array(1, np.int32)], num_heads=4, kv_num_heads=2, smooth_softmax=1, softcap=2.0), "sinks"),
     ("no heads", single("MultiHeadAttention", [floats(2, 5, 24)] * 3), "num_heads"),
     ("statistics", single("SkipLayerNormalization", [floats(2, 5), floats(2, 5), floats(5)], 2), "statistics"),
     ("another layout", single("QLinearGlobalAveragePool", [np.zeros((1, 2, 2, 3), np.uint8), np.float32(1), np.uint8(0), np.float32(1),
@@ -219,6 +291,8 @@ def make_model(nodes, values, outputs, constants):
         [helper.make_tensor_value_info(n, TensorProto.UNDEFINED, None) for n in outputs],
         [numpy_helper.from_array(np.asarray(values[n]), n) for n in constants])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(MS, 1)], ir_version=10)
+    for output in model.graph.output:
+        output.ClearField("type")
     return model, inputs
 
 
@@ -230,8 +304,6 @@ class Checks(ProgramChecks):
         model, inputs = make_model(*parts)
         folder = self.path(name.replace(" ", "_").replace(",", "").replace("'", ""))
         os.makedirs(os.path.join(folder, "test_data_set_0"))
-        for output in model.graph.output:
-            output.ClearField("type")
         onnx.save(model, os.path.join(folder, "model.onnx"))
         for i, n in enumerate(inputs):
             self.write_tensor(folder, f"input_{i}.pb", np.asarray(parts[1][n]), n)
@@ -242,8 +314,12 @@ class Checks(ProgramChecks):
         with open(os.path.join(folder, "test_data_set_0", file), "wb") as to:
             to.write(numpy_helper.from_array(value, name).SerializeToString())
 
-    def compare(self, name, parts):
+    def compare(self, name, parts, same=None):
+        """With `same`, a model of the same results, onnxruntime runs that."""
         folder, model, inputs = self.write_case(name, parts)
+        parts = same or parts
+        if same:
+            model, inputs = make_model(*same)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -269,6 +345,8 @@ def main():
         checks = Checks(sys.argv[1], folder)
         for name, parts in cases():
             checks.compare(name, parts)
+        for name, parts, same in packed_cases():
+            checks.compare(name, parts, same)
         for name, parts, words in REFUSED:
             checks.refuse(name, parts, words)
         return checks.end()
