@@ -11,10 +11,12 @@
 #include "kit/operator/strings.h"
 #include <tenon/kit/region.h>
 
-/* Defines PREFIX_reference and, for kernels, PREFIX_run. */
+/* Defines PREFIX_reference, which moves strings of input 0 as well, and, for kernels, PREFIX_run.
+ */
 #define TN_MOVES(prefix, move)                                                                     \
     static tn_status prefix##_reference(tn_call *call) {                                           \
-        return move(call, tn_region_copy);                                                         \
+        const tn_status status = move(call, tn_region_copy);                                       \
+        return status == TN_OK ? tn_strings_share(call, 0) : status;                               \
     }                                                                                              \
     static tn_status prefix##_run(tn_call *call) {                                                 \
         return move(call, tn_region_copy_parallel);                                                \

@@ -2,6 +2,7 @@
 /* Copies of boxes of elements; see region.h. */
 #include <tenon/kit/parallel.h>
 #include <tenon/kit/region.h>
+#include <tenon/plugin/string.h>
 #include "kit/operator/tiles.h"
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
@@ -75,6 +76,8 @@ static void copy_row(size_t bytes, int64_t count, void *to, int64_t to_stride, c
         COPY_STRIDED(uint16_t)
     case 4:
         COPY_STRIDED(uint32_t)
+    case sizeof(tn_string):
+        COPY_STRIDED(tn_string)
     default:
         COPY_STRIDED(uint64_t)
     }
@@ -98,7 +101,8 @@ static void copy_rows(const tn_region *region, void *to, const void *from, int64
     const uint32_t last = region->rank - 1;
     const int64_t bytes = (int64_t)region->element_bytes, *extents = region->extents;
     const int64_t *to_strides = region->to_strides, *from_strides = region->from_strides;
-    const bool has_tiles = last > 0 && to_strides[last] == 1 && from_strides[last - 1] == 1;
+    const bool has_tiles =
+        last > 0 && to_strides[last] == 1 && from_strides[last - 1] == 1 && bytes <= 8;
     int64_t index[TN_MAX_RANK + 1] = {0}, to_offset = 0, from_offset = 0;
     for (uint32_t i = last; i-- > 0;) {
         int64_t rest = begin;

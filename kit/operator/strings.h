@@ -11,11 +11,13 @@ static inline const tn_string_services *tn_strings_of(const tn_call *call) {
     return call->host->extension(call->host, TN_STRINGS);
 }
 
-/* The end of an operator whose output 0 has elements of input `input`, copied as they are: of
- * strings their heap is shared. */
+/* The end of an operator whose outputs of strings have elements of input `input`, copied as they
+ * are: their heap is shared. */
 static inline tn_status tn_strings_share(tn_call *call, uint32_t input) {
-    if (call->outputs[0]->type != TN_STRING) return TN_OK;
-    return tn_strings_of(call)->share(call, 0, input);
+    for (uint32_t i = 0; i < call->output_count; i++)
+        if (call->outputs[i] && call->outputs[i]->type == TN_STRING)
+            TN_TRY(tn_strings_of(call)->share(call, i, input));
+    return TN_OK;
 }
 
 /* Element `to` of output 0 becomes element `from` of a tensor, whose bytes are appended. */

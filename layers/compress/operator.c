@@ -5,7 +5,7 @@
  */
 #include <tenon/kit/lanes.h>
 #include <tenon/kit/parallel.h>
-#include "kit/operator/layer.h"
+#include "kit/operator/strings.h"
 
 typedef struct compress_params {
     uint64_t present; /* bit 0: axis */
@@ -78,7 +78,7 @@ static tn_status compress_reference(tn_call *call) {
         to += bytes;
     }
     y->shape[axis] = count_true(condition);
-    return TN_OK;
+    return tn_strings_share(call, COMPRESS_INPUT);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ static tn_status compress_run(tn_call *call) {
 }
 
 static const tn_port compress_inputs[] = {
-    TN_PORT("input", "T:any", 0, "any tensor"),
+    TN_PORT("input", "T:any|string", 0, "any tensor"),
     TN_PORT("condition", "bool", 0, "which slices stay; those that it has no element for do not"),
 };
 static const tn_port compress_outputs[] = {
@@ -175,6 +175,7 @@ static const char *const compress_cases[] = {
     "axis=1 | input=f32[3,2]{1,2,3,4,5,6} condition=bool[2]{0,1} | output=f32[3,1]{2,4,6}",
     "| input=i64[3,2]{1,2,3,4,5,6} condition=bool[5]{0,1,0,0,1} | output=i64[2]{2,5}",
     "axis=-1 | input=f16[3,2]{1,2,3,4,5,6} condition=bool[2]{0,1} | output=f16[3,1]{2,4,6}",
+    "| input=string[3]{a,b,c} condition=bool[3]{1,0,1} | output=string[2]{a,c}",
     "axis=1 | input=u8[2,4,3] condition=bool[3]{1,1,0}",
     "| input=f64[] condition=bool[1]{1}",
     "| input=bool[3]{1,0,1} condition=bool[0]",

@@ -43,7 +43,7 @@ tn_status tn_expand_move(tn_call *call, tn_region_mover mover) {
 TN_MOVES(expand, tn_expand_move)
 
 static const tn_port expand_inputs[] = {
-    TN_PORT("input", "T:any", 0, "any tensor"),
+    TN_PORT("input", "T:any|string", 0, "any tensor"),
     TN_PORT("shape", "i64", TN_PORT_VALUE_NEEDED, "what it is broadcast with"),
 };
 static const tn_port expand_outputs[] = {TN_PORT("output", "T", 0, "the tensor, repeated")};
@@ -53,6 +53,7 @@ static const char *const expand_cases[] = {
     "| input=i64[] shape=i64[2]{2,3}",
     "| input=f16[2,1,5] shape=i64[1]{1}",
     "| input=bool[1] shape=i64[2]{0,4}",
+    "| input=string[2,1]{a,b} shape=i64[2]{1,2} | output=string[2,2]{a,a,b,b}",
     "| input=u8[4,1,3] shape=i64[3]{1,5,3}",
     "| input=f32[1,12,1,64] shape=i64[4]{1,12,64,64}",
 };

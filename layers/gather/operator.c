@@ -172,6 +172,8 @@ typedef struct elements_job {
             GATHER_ROW(index_type, uint16_t)                                                       \
         case 4:                                                                                    \
             GATHER_ROW(index_type, uint32_t)                                                       \
+        case sizeof(tn_string):                                                                    \
+            GATHER_ROW(index_type, tn_string)                                                      \
         default:                                                                                   \
             GATHER_ROW(index_type, uint64_t)                                                       \
         }                                                                                          \
@@ -209,14 +211,17 @@ static tn_status gather_elements(tn_call *call, bool is_parallel) {
     job.extent = data->shape[job.axis];
     tn_region_strides(data->rank, data->shape, job.strides);
     if (elements == 0) return TN_OK;
-    if (!is_parallel) return gather_some_elements(&job, 0, elements, 0);
+    if (!is_parallel) {
+        TN_TRY(gather_some_elements(&job, 0, elements, 0));
+        return tn_strings_share(call, DATA);
+    }
     return call->host->parallel_for(call, elements, GRAIN, gather_some_elements, &job);
 }
 
 TN_SERIAL_AND_PARALLEL(gather_elements, gather_elements)
 
 static const tn_port gather_elements_inputs[] = {
-    TN_PORT("data", "T:any", 0, "any tensor"),
+    TN_PORT("data", "T:any|string", 0, "any tensor"),
     TN_PORT("indices", "i64|i32", 0, "which element along the axis"),
 };
 static const tn_port gather_elements_outputs[] = {
@@ -227,6 +232,8 @@ static const char *const gather_elements_cases[] = {
     "axis=-1 | data=u8[2,3,4] indices=i64[1,2,5]{0,1,2,3,-4,3,2,1,0,0}",
     "| data=i64[5] indices=i64[0]",
     "axis=1 | data=bool[2,3] indices=i64[2,1]{2,0}",
+    "axis=1 | data=string[2,3]{a,b,c,d,e,f} indices=i64[2,2]{-1,0,1,1} | "
+    "output=string[2,2]{c,a,e,e}",
 };
 
 TN_OPERATOR(gather_elements, "", "GatherElements", 11,
@@ -299,7 +306,10 @@ static tn_status gather_nd(tn_call *call, bool is_parallel) {
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
     tn_region_strides(data->rank, data->shape, job.strides);
     const int64_t tuples = tn_infer_product(indices->shape, 0, indices->rank - 1);
-    if (!is_parallel) return gather_tuples(&job, 0, tuples, 0);
+    if (!is_parallel) {
+        TN_TRY(gather_tuples(&job, 0, tuples, 0));
+        return tn_strings_share(call, DATA);
+    }
     return call->host->parallel_for(call, tuples, GRAIN_BYTES / ((int64_t)job.bytes + TUPLE) + 1,
                                     gather_tuples, &job);
 }
@@ -307,13 +317,14 @@ static tn_status gather_nd(tn_call *call, bool is_parallel) {
 TN_SERIAL_AND_PARALLEL(gather_nd, gather_nd)
 
 static const tn_port gather_nd_inputs[] = {
-    TN_PORT("data", "T:any", 0, "any tensor"),
+    TN_PORT("data", "T:any|string", 0, "any tensor"),
     TN_PORT("indices", "i64", 0, "indices of several axes, along the last axis"),
 };
 #define CASES_11                                                                                   \
     "| data=i32[2,2]{0,1,2,3} indices=i64[2,2]{0,0,1,1}",                                          \
         "| data=f32[2,3,4] indices=i64[2,1,2]{0,-1,1,0}",                                          \
-        "| data=f16[5,3] indices=i64[3,1]{4,-5,2}", "| data=u8[5] indices=i64[0,1]"
+        "| data=f16[5,3] indices=i64[3,1]{4,-5,2}", "| data=u8[5] indices=i64[0,1]",               \
+        "| data=string[2,2]{a,b,c,d} indices=i64[3,2]{1,0,0,1,-1,-1} | output=string[3]{c,b,d}"
 static const char *const gather_nd_11_cases[] = {CASES_11};
 static const char *const gather_nd_12_cases[] = {
     CASES_11,

@@ -73,7 +73,10 @@ static tn_status reverse(tn_call *call, bool is_parallel) {
     job.row_bytes =
         (size_t)tn_infer_product(input->shape, 2, input->rank) * tn_element_bytes(input->type);
     const int64_t items = input->shape[0] * job.rows;
-    if (!is_parallel) return move_rows(&job, 0, items, 0);
+    if (!is_parallel) {
+        TN_TRY(move_rows(&job, 0, items, 0));
+        return tn_strings_share(call, INPUT);
+    }
     return call->host->parallel_for(call, items, GRAIN_BYTES / (int64_t)job.row_bytes + 1,
                                     move_rows, &job);
 }
@@ -81,7 +84,7 @@ static tn_status reverse(tn_call *call, bool is_parallel) {
 TN_SERIAL_AND_PARALLEL(reverse, reverse)
 
 static const tn_port reverse_inputs[] = {
-    TN_PORT("input", "T:any", 0, "two axes or more"),
+    TN_PORT("input", "T:any|string", 0, "two axes or more"),
     TN_PORT("sequence_lens", "i64", 0, "how many elements of each sequence are reversed"),
 };
 static const tn_port reverse_outputs[] = {TN_PORT("Y", "T", 0, "the sequences reversed")};
@@ -91,6 +94,8 @@ static const char *const reverse_cases[] = {
     "batch_axis=0 time_axis=1 | input=f32[2,4,3] sequence_lens=i64[2]{3,1}",
     "| input=f16[3,4] sequence_lens=i64[4]{0,1,2,3}",
     "| input=bool[3,2,2] sequence_lens=i64[2]{3,2}",
+    ("| input=string[3,2]{a,b,c,d,e,f} sequence_lens=i64[2]{3,2}"
+     " | Y=string[3,2]{e,d,c,b,a,f}"),
     "| input=u8[0,2] sequence_lens=i64[2]{0,0}",
     "| input=f64[3,0] sequence_lens=i64[0]",
     "| input=f32[64,3,96] sequence_lens=i64[3]{64,17,1}",

@@ -156,9 +156,9 @@ static tn_status slice_facet(tn_call *call, uint32_t input, const char *name, tn
 
 TN_MOVES(slice, tn_slice_move)
 
-static const tn_port slice_1_inputs[] = {TN_PORT("data", "T:any", 0, "any tensor")};
+static const tn_port slice_1_inputs[] = {TN_PORT("data", "T:any|string", 0, "any tensor")};
 static const tn_port slice_10_inputs[] = {
-    TN_PORT("data", "T:any", 0, "any tensor"),
+    TN_PORT("data", "T:any|string", 0, "any tensor"),
     TN_PORT("starts", "Tind:i64|i32", TN_PORT_VALUE_NEEDED, "first positions"),
     TN_PORT("ends", "Tind", TN_PORT_VALUE_NEEDED, "positions after the last"),
     TN_PORT("axes", "Tind", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
@@ -171,6 +171,7 @@ static const char *const slice_1_cases[] = {
     "starts=[1] ends=[3] | data=f32[5,2]",
     "starts=[0,-2] ends=[9,-1] axes=[2,0] | data=i16[3,4,5]",
     "starts=[3] ends=[1] | data=f32[5,2]",
+    "starts=[1] ends=[3] axes=[1] | data=string[2,3]{a,b,c,d,e,f} | output=string[2,2]{b,c,e,f}",
 };
 static const char *const slice_10_cases[] = {
     "| data=f32[5,2] starts=i64[1]{1} ends=i64[1]{3}",
@@ -181,6 +182,8 @@ static const char *const slice_10_cases[] = {
     "| data=f64[3,4] starts=i64[1]{0} ends=i64[1]{9223372036854775807} axes=i64[1]{-1} "
     "steps=i64[1]{9223372036854775807}",
     "| data=f16[3,4] starts=i64[1]{9} ends=i64[1]{12}",
+    "| data=string[2,3]{a,b,c,d,e,f} starts=i64[1]{-1} ends=i64[1]{-9} axes=i64[1]{1} "
+    "steps=i64[1]{-2} | output=string[2,2]{c,a,f,d}",
     "| data=i64[0,4] starts=i64[1]{-1} ends=i64[1]{-5} axes=i64[1]{0} steps=i64[1]{-1}",
     "| data=f32[1,64,56,56] starts=i64[2]{1,1} ends=i64[2]{-1,-1} axes=i64[2]{2,3}",
     "| data=f32[1,64,56,56] starts=i64[2]{0,0} ends=i64[2]{56,56} axes=i64[2]{2,3} "

@@ -180,9 +180,9 @@ static tn_status split_facet(tn_call *call, uint32_t input, const char *name, tn
 
 TN_MOVES(split, tn_split_move)
 
-static const tn_port split_2_inputs[] = {TN_PORT("input", "T:any", 0, "any tensor")};
+static const tn_port split_2_inputs[] = {TN_PORT("input", "T:any|string", 0, "any tensor")};
 static const tn_port split_13_inputs[] = {
-    TN_PORT("input", "T:any", 0, "any tensor"),
+    TN_PORT("input", "T:any|string", 0, "any tensor"),
     TN_PORT("split", "i64", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
             "extents of the parts; absent: all equal"),
 };
@@ -192,6 +192,7 @@ static const tn_port split_outputs[] = {
 static const char *const split_2_cases[] = {
     "| input=f32[6]",
     "axis=1 split=[4] | input=f32[2,4,3]",
+    "| input=string[2]{a,b}",
     "axis=-1 | input=i8[0,4]",
 };
 static const char *const split_13_cases[] = {

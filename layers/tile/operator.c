@@ -88,13 +88,14 @@ static tn_status tile(tn_call *call, tn_region_mover mover) {
 TN_MOVES(tile, tile)
 
 static const tn_port tile_inputs[] = {
-    TN_PORT("input", "T:any", 0, "any tensor"),
+    TN_PORT("input", "T:any|string", 0, "any tensor"),
     TN_PORT("repeats", "i64", TN_PORT_VALUE_NEEDED, "how often, for each axis"),
 };
 static const tn_port tile_outputs[] = {TN_PORT("output", "T", 0, "the tensor, repeated")};
 static const char *const tile_cases[] = {
     "| input=f32[2,3] repeats=i64[2]{2,2}",
     "| input=f32[2,1,3] repeats=i64[3]{1,5,2}",
+    "| input=string[1,2]{a,b} repeats=i64[2]{2,2} | output=string[2,4]{a,b,a,b,a,b,a,b}",
     "| input=f16[3] repeats=i64[1]{4}",
     "| input=u8[2,2] repeats=i64[2]{0,3}",
     "| input=i64[] repeats=i64[0]",

@@ -170,7 +170,7 @@ TN_LEVEL_KERNELS(tiles, tn_transpose, "Transpose", "tiles", "Square tiles transp
 /* ----------------------------------------------------------------------------------------------
  * tables */
 
-static const tn_port transpose_inputs[] = {TN_PORT("data", "T:any", 0, "any tensor")};
+static const tn_port transpose_inputs[] = {TN_PORT("data", "T:any|string", 0, "any tensor")};
 static const tn_port transpose_outputs[] = {
     TN_PORT("transposed", "T", 0, "the tensor with its axes in the other order")};
 static const char *const transpose_cases[] = {
@@ -183,6 +183,7 @@ static const char *const transpose_cases[] = {
     "perm=[2,0,1] | data=u8[3,1,70]",
     "perm=[1,0] | data=f32[0,5]",
     "| data=f64[]",
+    "| data=string[2,3]{a,b,c,d,e,f} | transposed=string[3,2]{a,d,b,e,c,f}",
     "perm=[0,1,2] | data=bool[2,3,4]",
     "perm=[4,3,2,1,0] | data=f32[2,3,4,5,6]",
     "perm=[1,0] | data=u8[70,37]",

@@ -3,9 +3,10 @@
  * Unique: the distinct elements of a tensor, or its distinct slices along an axis, in their order
  * or in that of their first occurrence; where each was first, which one each item is, and how often
  * each occurs. How many there are is known when it has run. Slices are ordered by their elements in
- * row-major order; NaN is above all other numbers and equals itself; -0 equals 0.
+ * row-major order; NaN is above all other numbers and equals itself; -0 equals 0; strings are
+ * ordered by their bytes.
  */
-#include "kit/operator/layer.h"
+#include "kit/operator/strings.h"
 #include "unique/unique.h"
 
 #include <math.h>
@@ -59,7 +60,16 @@ typedef struct entry {
     int64_t item;
 } entry;
 
+static int compare_strings(const tn_tensor *x, int64_t left, int64_t right) {
+    uint64_t a_bytes, b_bytes;
+    const char *a = tn_string_at(x, (uint64_t)left, &a_bytes);
+    const char *b = tn_string_at(x, (uint64_t)right, &b_bytes);
+    const int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
+    return order != 0 ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
+}
+
 static int compare_elements(const tn_tensor *x, int64_t left, int64_t right) {
+    if (x->type == TN_STRING) return compare_strings(x, left, right);
     if (tn_element_is_real(x->type)) {
         const double a = tn_element_f64(x, left), b = tn_element_f64(x, right);
         if (isnan(a) || isnan(b)) return (isnan(a) ? 1 : 0) - (isnan(b) ? 1 : 0);
@@ -120,7 +130,7 @@ static tn_status unique_reference(tn_call *call) {
     const bool is_done = entries && memory;
     host->deallocate(host, entries);
     host->deallocate(host, memory);
-    return is_done ? TN_OK
+    return is_done ? tn_strings_share(call, 0)
                    : host->fail(call, TN_ERROR_MEMORY, "no memory to sort %lld items",
                                 (long long)lanes.count);
 }
@@ -128,7 +138,7 @@ static tn_status unique_reference(tn_call *call) {
 /* ----------------------------------------------------------------------------------------------
  * tables */
 
-static const tn_port unique_inputs[] = {TN_PORT("X", "T:any", 0, "any tensor")};
+static const tn_port unique_inputs[] = {TN_PORT("X", "T:any|string", 0, "any tensor")};
 static const tn_port unique_outputs[] = {
     TN_PORT("Y", "T", TN_PORT_SIZED_BY_RUN, "the distinct elements or slices"),
     TN_PORT("indices", "i64", TN_PORT_SIZED_BY_RUN | TN_PORT_OPTIONAL, "where each is first"),
@@ -153,6 +163,10 @@ static const char *const unique_cases[] = {
     "| X=u64[3]{18446744073709551615,0,7}",
     "| X=i32[2,3]{-2147483648,2147483647,-1,0,0,1}",
     "| X=bool[5]{1,0,1,1,0}",
+    ("| X=string[5]{b,a,bc,a,b} | Y=string[3]{a,b,bc} indices=i64[3]{1,0,2} "
+     "inverse_indices=i64[5]{1,0,2,0,1} counts=i64[3]{2,2,1}"),
+    ("axis=0 sorted=0 | X=string[3,2]{b,a,b,c,b,a} | Y=string[2,2]{b,a,b,c} indices=i64[2]{0,1} "
+     "inverse_indices=i64[3]{0,1,0} counts=i64[2]{2,1}"),
     "| X=u16[]",
     "| X=f32[0]",
     "axis=1 | X=f32[0,3]",

@@ -155,6 +155,20 @@ def one_of_two_lists():
                          helper.make_tensor_value_info("x", F, ["n"])], [port("list", sequence(F)), helper.make_tensor_value_info("n", I, [])])
 
 
+def moved_strings():
+    """Rows and columns of strings picked, repeated and told apart: what moves numbers moves strings."""
+    nodes = [core("Slice", "x from to columns", "part"), core("Transpose", "part", "turned", perm=[1, 0]), core("Split", "turned", "first second", num_outputs=2),
+             core("Expand", "first wide", "many"), core("Tile", "second twice", "more"), core("Concat", "many more", "all", axis=0),
+             core("GatherElements", "all at", "picked", axis=1), core("GatherND", "picked pairs", "few"), core("Compress", "few keep", "kept"),
+             core("Unique", "x", "distinct where which counts"), core("ReverseSequence", "x lengths", "reversed")]
+    outputs = ["all", "picked", "few", "kept", "distinct", "reversed"]
+    return model(nodes, [helper.make_tensor_value_info("x", S, [3, 3]), helper.make_tensor_value_info("at", I, [4, 2])],
+                 [helper.make_tensor_value_info(name, S, None) for name in outputs] + [helper.make_tensor_value_info(name, I, ["n"])
+                                                                                       for name in ("where", "which", "counts")],
+                 [("from", [1]), ("to", [3]), ("columns", [1]), ("wide", [2, 3]), ("twice", [2, 1]), ("pairs", [[0, 1], [3, 0], [-1, -1]]),
+                  ("keep", [True, False, True]), ("lengths", [3, 1, 2])])
+
+
 def array(*shape, dtype=np.float32):
     return (4 * random.standard_normal(shape)).astype(dtype)
 
@@ -183,6 +197,8 @@ CASES = {
     "loop that does not begin": (handed_through_a_loop(), {"items": [array(3), array(1, 2)], "go": np.array(False)}),
     "branch, the first": (one_of_two_lists(), {"which": np.array(True), "items": [array(3), array(4)], "x": array(2)}),
     "branch, the second": (one_of_two_lists(), {"which": np.array(False), "items": [array(3), array(4)], "x": array(2)}),
+    "strings that are moved": (moved_strings(), {"x": np.array([["a", "b", "é"], ["a", "", "bb"], ["c", "b", "a"]], dtype=object),
+                                                 "at": np.array([[0, 2], [1, -1], [2, 0], [0, 0]])}),
     "sequence that is kept": (untouched(), {"items": [array(3), array(0), array(2)], "x": array(1)}),
 }
 
@@ -275,8 +291,11 @@ class Checks:
         given = []
         for key, value in inputs.items():
             is_array = isinstance(value, np.ndarray)
-            path = self.path(f"{key}.{'npy' if is_array else 'json'}")
-            if is_array:
+            is_text = is_array and value.dtype == object
+            path = self.path(f"{key}.{'pb' if is_text else 'npy' if is_array else 'json'}")
+            if is_text:
+                onnx.save_tensor(numpy_helper.from_array(value), path)
+            elif is_array:
                 np.save(path, value)
             else:
                 with open(path, "w", encoding="utf-8") as file:

@@ -2,7 +2,8 @@
 /*
  * Boxes of elements that are copied from one tensor to another with strides of their own on both
  * sides: what operators that only move data (Concat, Slice, Expand, Transpose) come down to.
- * Elements are bytes: 1, 2, 4 or 8 of them.
+ * Elements are bytes: 1, 2, 4 or 8 of them, or the 16 of a string's tn_string, whose heap the
+ * caller shares.
  */
 #ifndef TENON_KIT_REGION_H
 #define TENON_KIT_REGION_H
