@@ -6,7 +6,9 @@ Usage: check_build_summary.py TENON STUB, where TENON is the program and STUB th
 
 import json
 import os
+import pty
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,7 @@ from checks import ProgramChecks
 
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models")
 LENET = os.path.join(MODELS, "lenet.onnx")
+ENCODER = os.path.join(MODELS, "encoder_layers.onnx")
 SIZE = r"[0-9.]+ (bytes|kB|MB)"
 WORK = rf"  (\d+) nodes in (\d+) kernels, \d+ conversions?; %s; {SIZE} of weights, {SIZE} for tensors in a run"
 MEASURED, BY_RULE = r"[0-9.]+ (us|ms|s) as the sum of measured times", "chosen by rule, nothing was measured"
@@ -36,6 +39,32 @@ class Checks(ProgramChecks):
         good = good and all(re.fullmatch(pattern, line) for pattern, line in zip(patterns, found[1:]))
         self.say(good, f"{text}: exit {done.returncode} {done.stderr.strip()} {' | '.join(found)}")
         return found
+
+
+def check_interrupt(checks):
+    """A build that is stopped once it measures ends by that signal, without a plan, and its timings serve the next one."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        ours, theirs = pty.openpty() # progress is shown on terminals
+        cache, plan = os.path.join(checks.folder, f"{number.name}.cache"), os.path.join(checks.folder, f"{number.name}.plan")
+        before = set(os.listdir(checks.folder))
+        building = subprocess.Popen([checks.tenon, "build", ENCODER, "-o", plan, "--timing-cache", cache, "-t", "1"],
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        shown = ""
+        while not re.search(r"measure [1-9]", shown):
+            shown += os.read(ours, 4096).decode()
+        building.send_signal(number)
+        try:
+            while said := os.read(ours, 4096).decode():
+                shown += said
+        except OSError: # the terminal's other end is closed
+            pass
+        code = building.wait(timeout=120)
+        os.close(ours)
+        left = set(os.listdir(checks.folder)) - before
+        checks.say(code == -number and "stopped by the caller" in shown and f"is kept in '{cache}'" in shown,
+                   f"a build under {number.name}: {code} {shown[-300:]!r}")
+        checks.say(left == {f"{number.name}.cache", f"{number.name}.cache.lock"}, f"a build under {number.name} leaves {left}")
 
 
 def main():
@@ -76,6 +105,7 @@ def main():
         part = json.loads(done.stdout)["processor"]
         checks.say(part["nodes"] == 1 and part["operators"] == [{"op": "Softmax", "nodes": 1}] and part["share"] is None,
                    f"as JSON: {part}")
+        check_interrupt(checks)
     return checks.end()
 
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon build: a plan from a model. */
 #include "cli/importers.h"
+#include "cli/interrupt.h"
 #include "session/option_use.h"
 #include "build_summary.h"
 #include "report/report_page.h"
@@ -55,7 +56,8 @@ static const char help[] =
     "                                 is then that of the border (repeatable)\n"
     "      --layout nchw|nhwc  --channels rgb|bgr  --scale F  --mean F[,F,F]   of sample images: "
     "value = (x - mean) * scale\n"
-    "      --timing-cache FILE        keep timings between builds\n"
+    "      --timing-cache FILE        keep timings between builds, those of a build that Ctrl-C "
+    "stops too\n"
     "      --timing-seconds S         bound on the time spent measuring (default 20); 0: kernels "
     "are chosen by estimates,\n"
     "                                 and by what --timing-cache has\n"
@@ -141,7 +143,11 @@ static int build(const cli_options *options, const char *model, const char *path
     precision_reports reports = {0};
     tn_runtime *runtime = cli_runtime(options, &code);
     if (!runtime) return code;
+    cli_interrupt_begin();
     tn_plan *plan = session_build_reported(runtime, model, options, &reports, &code);
+    if (cli_interrupt_is_asked() && options->timing_cache)
+        fprintf(stderr, "tenon: what was timed is kept in '%s'\n", options->timing_cache);
+    cli_interrupt_end();
     if (plan) code = session_check_plan(runtime, plan, options);
     if (plan && code == EXIT_DONE && options->embed_libraries) code = embed(path, &plan);
     if (plan && code == EXIT_DONE) code = save(options, model, path, plan, &reports);

@@ -16,7 +16,7 @@ enum { EXIT_DONE = 0, EXIT_FAULT = 1, EXIT_USAGE = 2, EXIT_UNSUPPORTED = 3 };
 /* Prints the last error and answers its exit code. */
 int cli_fail(const char *what);
 /* How far a long work has come, as one line of a terminal that is there until the next message; for
- * tn_builder_options.progress and its like. Answers true. */
+ * tn_builder_options.progress and its like. False: the user asked to stop (interrupt.h). */
 bool cli_show_progress(void *user, const char *stage, uint64_t done, uint64_t count);
 /* Before anything else is written there. */
 void cli_clear_progress(void);

@@ -2,6 +2,7 @@
 /* What the command line says on stderr, with the exit code that goes with it; and lists of texts.
  */
 #include "cli.h"
+#include "interrupt.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@ void cli_clear_progress(void) {
 bool cli_show_progress(void *user, const char *stage, uint64_t done, uint64_t count) {
     (void)user;
     cli_clear_progress();
+    if (cli_interrupt_is_asked()) return false;
     if (done == count || !isatty(STDERR_FILENO)) return true;
     fprintf(stderr, "%s %" PRIu64 "/%" PRIu64, stage, done, count);
     fflush(stderr);
