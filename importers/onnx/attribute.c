@@ -199,6 +199,13 @@ static const char *field_name(const tn_operator *op, const char *name) {
     return is_sparse ? "value" : name;
 }
 
+/* An element type of 0, UNDEFINED, where one may be left out: onnxruntime writes all attributes into
+ * the files that it saves, and this is their value where it was given none. */
+static bool is_no_type(const tn_onnx_attribute *from, const tn_field *field) {
+    return field && field->type == TN_FIELD_TYPE && !(field->flags & TN_REQUIRED) &&
+           attribute_type(from) == ONNX_INT && from->i == 0;
+}
+
 tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                   const tn_onnx_node *node, const tn_operator *op, tn_arena *arena,
                                   uint64_t *out_count, const tn_attribute *const **out_attributes) {
@@ -217,6 +224,7 @@ tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
         const char *name = field_name(op, binding.name);
         *value = (tn_attribute){.size = sizeof(*value), .name = name};
         const tn_field *field = tn_import_find_field(op, name);
+        if (is_no_type(binding.value, field)) continue;
         TN_TRY(tn_error_at(read_value(reader, scope, arena, binding.value, field, value),
                            "attribute '%s'", binding.name));
         list[count++] = value;

@@ -208,6 +208,15 @@ def without_a_rank():
                  [info("y", F), anything("n", I)])
 
 
+def types_not_given():
+    """As onnxruntime saves QuantizeLinear: with each attribute, also a type that nobody gave."""
+    whole = model([node("QuantizeLinear", "x s z", "q", axis=1, block_size=0, output_dtype=0, precision=0, saturate=1),
+                   node("DequantizeLinear", "q s z", "y", axis=1, block_size=0, output_dtype=0)], [info("x", F, 5)], [info("y", F, 5)],
+                  [("s", np.float32(0.1)), ("z", np.uint8(120))])
+    whole.opset_import[0].version, whole.ir_version = 23, 11
+    return whole
+
+
 def random(*shape):
     return np.random.RandomState(5).randn(*shape).astype(np.float32)
 
@@ -215,7 +224,7 @@ def random(*shape):
 FORMS = [(sparse, random(4, 2)), (sparse_coordinates, random(4, 2)), (sparse_constant, random(4, 2)), (old, random(2, 3)),
          (function_attributes, random(4)), (function_branches, random(4)), (function_absent, random(4)), (function_overloads, random(4)),
          (initializer_inputs, random(4)), (hidden_names, random(4)), (without_names, random(5, 3)), (without_names, random(1, 3)), (without_a_rank, random(2, 3)),
-         (without_a_rank, random(4, 1, 2)), (nibbles_raw, random(3)), (nibbles_listed, random(3))]
+         (without_a_rank, random(4, 1, 2)), (nibbles_raw, random(3)), (types_not_given, random(5)), (nibbles_listed, random(3))]
 
 
 class Checker(ProgramChecks):
