@@ -66,6 +66,18 @@ def qdq_transformer(net):
     net.output(linear(net.gelu(linear(x, 48)).of(48), 24), "output")
 
 
+@FAMILY.add(({"batch": 1}, {"batch": 3}), (13, "script"), quick=True, loose=ROUNDED)
+def qdq_deep(net):
+    """Rewrites turn the weights of each product, so that the graph has many tensors of which no shapes are known yet."""
+    x, step, zero = fake(net, net.input("input", ["batch", 8], channels=8), 1 / 128), scale_of(net, 1 / 128), net.constant(np.array(0, np.int8))
+    for _ in range(150):
+        w = net.constant((128 * np.eye(8) + net.rng.integers(-4, 5, (8, 8)) - 1).clip(-128, 127).astype(np.int8))
+        b = net.constant(net.rng.integers(-99, 99, 8).astype(np.int32))
+        y = net.Gemm(x, net.DequantizeLinear(w, step, zero), net.DequantizeLinear(b, scale_of(net, 1 / 128 ** 2)))
+        x = fake(net, y.of(8), 1 / 128)
+    net.output(x, "output")
+
+
 @FAMILY.add(IMAGES, (11, "script"), (13, "script"), loose=ROUNDED)
 def qlinear_convolutions(net):
     """QLinearConv, QLinearMatMul, and onnxruntime's sums and averages of 8 bits."""

@@ -91,11 +91,11 @@ static bool can_fold(const constant_folder *folder, const tn_graph_node *node) {
     if (!has_known_inputs(folder, node)) return false;
     for (uint32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] == TN_NO_TENSOR) continue;
-        if (context->points[1]->tensors[node->outputs[i]].storage.tensor.type == TN_STRING)
-            return false; /* constants have no heap that a reference could append to */
         if (!tn_pass_is_shaped(context, node->outputs[i]) ||
             tn_graph_is_output(context->graph, node->outputs[i]))
             return false;
+        if (context->points[1]->tensors[node->outputs[i]].storage.tensor.type == TN_STRING)
+            return false; /* constants have no heap that a reference could append to */
     }
     if (!folder->ignores_refit && tn_graph_refit_in_bodies(node)) return false;
     return !is_waited_for(context, op) && is_small(context, node);
