@@ -8,18 +8,34 @@
 #include <immintrin.h>
 #include <math.h>
 
-/* 64 bytes in the table, by their bits. */
+/* ----------------------------------------------------------------------------------------------
+ * 64 bytes in the table, by their bits: as they are stored where the level has VBMI, else
+ * afterwards (look_up_rows) */
+
 #if defined(__AVX512VBMI__)
-TN_INLINE __m512i look_up(const uint8_t *table, __m512i x) {
+#define WITH_VBMI
+#else
+#define WITH_VBMI __attribute__((target("avx512vbmi")))
+#endif
+
+WITH_VBMI TN_INLINE __m512i look_up(const uint8_t *table, __m512i x) {
     const __m512i low =
         _mm512_permutex2var_epi8(_mm512_loadu_si512(table), x, _mm512_loadu_si512(table + 64));
     const __m512i high = _mm512_permutex2var_epi8(_mm512_loadu_si512(table + 128), x,
                                                   _mm512_loadu_si512(table + 192));
     return _mm512_mask_blend_epi8(_mm512_movepi8_mask(x), low, high);
 }
+
+#if defined(__AVX512VBMI__)
+TN_INLINE __m512i look_up_stored(const tn_tile_end *e, __m512i bytes) {
+    return e->table ? look_up(e->table, bytes) : bytes;
+}
+#define look_up_rows(e, y, rows, columns) ((void)0)
 #else
+#define look_up_stored(e, bytes) (bytes)
+
 /* A row of 16 bytes at a time: a shuffle gives zero for what is in other rows. */
-TN_INLINE __m512i look_up(const uint8_t *table, __m512i x) {
+TN_INLINE __m512i look_up_shuffled(const uint8_t *table, __m512i x) {
     __m512i y = _mm512_setzero_si512();
     for (int r = 0; r < 16; r++) {
         const __m512i row = _mm512_broadcast_i32x4(
@@ -29,6 +45,33 @@ TN_INLINE __m512i look_up(const uint8_t *table, __m512i x) {
         x = _mm512_sub_epi8(x, _mm512_set1_epi8(16));
     }
     return y;
+}
+
+/* Of two rows at a time; the last of an odd number is done alone. */
+#define LOOK_UP_ROWS(name, function)                                                               \
+    static void name(const tn_tile_end *e, uint8_t *y, int64_t rows, int64_t columns) {            \
+        const __mmask32 mask = 0xffffffffu >> (TN_TILE_COLUMNS - columns);                         \
+        for (int64_t r = 0; r < rows; r += 2, y += 2 * e->row_stride) {                            \
+            const __mmask32 below = r + 1 < rows ? mask : 0;                                       \
+            uint8_t *next = y + e->row_stride;                                                     \
+            const __m512i bytes = function(                                                        \
+                e->table,                                                                          \
+                _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_maskz_loadu_epi8(mask, y)),       \
+                                   _mm256_maskz_loadu_epi8(below, next), 1));                      \
+            _mm256_mask_storeu_epi8(y, mask, _mm512_castsi512_si256(bytes));                       \
+            _mm256_mask_storeu_epi8(next, below, _mm512_extracti64x4_epi64(bytes, 1));             \
+        }                                                                                          \
+    }
+WITH_VBMI LOOK_UP_ROWS(look_up_rows_vbmi, look_up)
+    LOOK_UP_ROWS(look_up_rows_shuffled, look_up_shuffled)
+
+    /* Rows of up to TN_TILE_COLUMNS bytes that were stored. */
+    static void look_up_rows(const tn_tile_end *e, uint8_t *y, int64_t rows, int64_t columns) {
+    if (!e->table) return;
+    if (__builtin_cpu_supports("avx512vbmi"))
+        look_up_rows_vbmi(e, y, rows, columns);
+    else
+        look_up_rows_shuffled(e, y, rows, columns);
 }
 #endif
 
@@ -67,10 +110,9 @@ TN_INLINE void finish_half(const tn_tile_end *e, const int32_t *sums, int64_t ro
             value = within(_mm512_add_ps(_mm512_mul_ps(value, own), added), sum_low, sum_high);
         }
         const __m512i whole = _mm512_add_epi32(_mm512_cvtps_epi32(value), zero);
-        __m128i bytes = _mm512_cvtepi32_epi8(whole);
-        if (e->table)
-            bytes = _mm512_castsi512_si128(look_up(e->table, _mm512_castsi128_si512(bytes)));
-        _mm_mask_storeu_epi8(y + r * e->row_stride, mask, bytes);
+        const __m512i bytes = _mm512_castsi128_si512(_mm512_cvtepi32_epi8(whole));
+        _mm_mask_storeu_epi8(y + r * e->row_stride, mask,
+                             _mm512_castsi512_si128(look_up_stored(e, bytes)));
     }
 }
 
@@ -128,7 +170,7 @@ TN_INLINE void finish_block(const block_end *of, const int32_t *sums, int64_t ro
                      requantise(of, above, z_above, 1, is_sum, is_signed),
                      requantise(of, below, z_below, 0, is_sum, is_signed),
                      requantise(of, below, z_below, 1, is_sum, is_signed), zero, is_signed);
-        if (of->e->table) bytes = look_up(of->e->table, bytes);
+        bytes = look_up_stored(of->e, bytes);
         uint8_t *to = y + r * stride;
         _mm256_storeu_si256((void *)to, _mm512_castsi512_si256(bytes));
         _mm256_storeu_si256((void *)(to + next * stride), _mm512_extracti64x4_epi64(bytes, 1));
@@ -257,6 +299,7 @@ static void finish(const tn_tile_product *p, const block_end *of, const int32_t 
     if (of->is_whole) {
         const int64_t at = row * e->row_stride + block * TN_TILE_COLUMNS;
         FINISH(finish_block, of, sums, rows);
+        look_up_rows(e, e->y + at, rows, TN_TILE_COLUMNS);
         return;
     }
     for (int64_t half = 0; half < 2; half++) {
@@ -266,10 +309,12 @@ static void finish(const tn_tile_product *p, const block_end *of, const int32_t 
         if (left <= 0) return;
         const __mmask16 mask = (__mmask16)(left >= 16 ? 0xffffu : (1u << left) - 1u);
         const int32_t *of_half = sums + half * 16;
-        if (e->values)
+        if (e->values) {
             finish_floats(of, of_half, rows, column, mask, (float *)(void *)e->y + at);
-        else
-            FINISH(finish_half, e, of_half, rows, column, mask);
+            continue;
+        }
+        FINISH(finish_half, e, of_half, rows, column, mask);
+        look_up_rows(e, e->y + at, rows, left < 16 ? left : 16);
     }
 }
 #undef FINISH

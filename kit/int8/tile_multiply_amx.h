@@ -2,6 +2,7 @@
 /* The products of tile_product_body.h on AMX. Tiles 0 to 3 are sums, 4 and 5 rows of A, 6 and 7
  * columns of B. */
 enum { BLOCK_ROWS = 32, LEAST_ROWS = 32, CHUNK = 64, HAS_LINES = false };
+#define TO_UNSIGNED NULL
 
 /* The memory that LDTILECFG reads (Intel's manual, volume 1, "Tile configuration"). */
 typedef struct tile_configuration {

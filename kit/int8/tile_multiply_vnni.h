@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The products of tile_product_body.h with AVX-512 VNNI: the lanes of a vector are columns, each
- * takes 4 neighbours of the depth at once. A row has two vectors of sums, up to 12 rows stay in
- * registers over the whole depth. Few rows run several sums over interleaved chunks, so that the
- * products' latency is hidden.
+ * takes 4 neighbours of the depth at once. A row has two vectors of sums, up to 14 rows stay in
+ * registers over the whole depth, of one line or of two short ones. Few rows run several sums over
+ * interleaved chunks, so that the products' latency is hidden.
  *
- * One factor is unsigned. Of signed bytes of A, 128 more are multiplied, and terms are less by as
- * much:
+ * One factor is unsigned. Of signed bytes of A, 128 more are multiplied, which whoever copies rows
+ * adds (to_unsigned), and terms are less by as much:
  *
  *     sum of a * w = sum of (a + 128) * w - 128 * sum of w
  */
-enum { BLOCK_ROWS = 12, LEAST_ROWS = 1, CHUNK = 4, HAS_LINES = true };
+enum { BLOCK_ROWS = 14, LEAST_ROWS = 1, CHUNK = 4, HAS_LINES = true };
 
 static void begin(const tn_tile_layout *layout) {
     (void)layout;
@@ -18,12 +18,15 @@ static void begin(const tn_tile_layout *layout) {
 
 static void end(void) {}
 
-/* Sums begin at the terms. Four neighbours of a row, as unsigned bytes. */
-TN_INLINE __m512i load_chunk(const uint8_t *a, const bool is_signed) {
-    int32_t four;
-    memcpy(&four, a, sizeof(four));
-    const __m512i all = _mm512_set1_epi32(four);
-    return is_signed ? _mm512_xor_si512(all, _mm512_set1_epi8((char)0x80)) : all;
+#define TO_UNSIGNED to_unsigned
+static void to_unsigned(uint8_t *to, const uint8_t *from, int64_t count) {
+    const __m512i sign = _mm512_set1_epi8((char)0x80);
+    for (int64_t i = 0; i < count; i += 64) {
+        const int64_t left = count - i;
+        const __mmask64 mask = left < 64 ? ~(__mmask64)0 >> (64 - left) : ~(__mmask64)0;
+        const __m512i bytes = _mm512_maskz_loadu_epi8(mask, from + i);
+        _mm512_mask_storeu_epi8(to + i, mask, _mm512_xor_si512(bytes, sign));
+    }
 }
 
 /* What a block's products read. While they run, a part of the next block's weights is fetched, a
@@ -31,21 +34,30 @@ TN_INLINE __m512i load_chunk(const uint8_t *a, const bool is_signed) {
 typedef struct block_rows {
     const tn_tile_product *p;
     const int32_t *terms;
-    const uint8_t *a, *b, *ahead;
+    const uint8_t *a[2], *b, *ahead; /* the first row of one line, or of each of two */
     int64_t ahead_step;
     int64_t segments, chunks; /* chunks of a segment */
 } block_rows;
 
-/* Rows are three a pointer, which the compiler shall not take apart: there are registers for these.
- */
-TN_INLINE void multiply_rows(const int rows, const bool is_signed, const block_rows *of,
-                             int32_t *sums) {
+/* Four neighbours of a row. */
+TN_INLINE __m512i load_chunk(const uint8_t *a) {
+    int32_t four;
+    memcpy(&four, a, sizeof(four));
+    return _mm512_set1_epi32(four);
+}
+
+/* `each` rows of `lines` lines. Sums begin at the terms. Rows are three a pointer, which the
+ * compiler shall not take apart: there are registers for these. */
+TN_INLINE void multiply_rows(const int lines, const int each, const block_rows *of, int32_t *sums) {
+    enum { MOST = 6 }; /* pointers */
+    const int rows = lines * each, groups = (each + 2) / 3;
     const int chains = rows == 1 ? 4 : rows < 5 ? 2 : 1;
     const int64_t chunks = of->chunks, stride = of->p->a_stride;
     const int64_t skip = of->p->segment_step - chunks * CHUNK;
-    const uint8_t *b = of->b, *ahead = of->ahead, *a[BLOCK_ROWS / 3];
+    const uint8_t *b = of->b, *ahead = of->ahead, *a[MOST];
     const int64_t ahead_step = of->ahead_step;
     __m512i sum[4][BLOCK_ROWS][2];
+#define ROW(r) (a[(r) / each * groups + (r) % each / 3] + (r) % each % 3 * stride)
     TN_UNROLL for (int r = 0; r < rows; r++) {
         sum[0][r][0] = _mm512_load_si512(of->terms);
         sum[0][r][1] = _mm512_load_si512(of->terms + 16);
@@ -54,8 +66,8 @@ TN_INLINE void multiply_rows(const int rows, const bool is_signed, const block_r
             sum[u][r][1] = _mm512_setzero_si512();
         }
     }
-    TN_UNROLL for (int i = 0; i * 3 < rows; i++) {
-        a[i] = of->a + i * 3 * stride;
+    TN_UNROLL for (int i = 0; i < lines * groups; i++) {
+        a[i] = of->a[i / groups] + i % groups * 3 * stride;
         __asm__("" : "+r"(a[i]));
     }
     for (int64_t segment = 0; segment < of->segments; segment++) {
@@ -65,11 +77,11 @@ TN_INLINE void multiply_rows(const int rows, const bool is_signed, const block_r
                 const __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + 64);
                 _mm_prefetch((const char *)ahead, _MM_HINT_T1);
                 TN_UNROLL for (int r = 0; r < rows; r++) {
-                    const __m512i four = load_chunk(a[r / 3] + r % 3 * stride, is_signed);
+                    const __m512i four = load_chunk(ROW(r));
                     sum[u][r][0] = _mm512_dpbusd_epi32(sum[u][r][0], four, left);
                     sum[u][r][1] = _mm512_dpbusd_epi32(sum[u][r][1], four, right);
                 }
-                TN_UNROLL for (int i = 0; i * 3 < rows; i++) a[i] += CHUNK;
+                TN_UNROLL for (int i = 0; i < lines * groups; i++) a[i] += CHUNK;
                 b += CHUNK * TN_TILE_COLUMNS;
                 ahead += ahead_step;
             }
@@ -77,14 +89,15 @@ TN_INLINE void multiply_rows(const int rows, const bool is_signed, const block_r
         for (; k < chunks; k++, b += CHUNK * TN_TILE_COLUMNS) {
             const __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + 64);
             TN_UNROLL for (int r = 0; r < rows; r++) {
-                const __m512i four = load_chunk(a[r / 3] + r % 3 * stride, is_signed);
+                const __m512i four = load_chunk(ROW(r));
                 sum[0][r][0] = _mm512_dpbusd_epi32(sum[0][r][0], four, left);
                 sum[0][r][1] = _mm512_dpbusd_epi32(sum[0][r][1], four, right);
             }
-            TN_UNROLL for (int i = 0; i * 3 < rows; i++) a[i] += CHUNK;
+            TN_UNROLL for (int i = 0; i < lines * groups; i++) a[i] += CHUNK;
         }
-        TN_UNROLL for (int i = 0; i * 3 < rows; i++) a[i] += skip;
+        TN_UNROLL for (int i = 0; i < lines * groups; i++) a[i] += skip;
     }
+#undef ROW
     TN_UNROLL for (int r = 0; r < rows; r++) {
         TN_UNROLL for (int half = 0; half < 2; half++) {
             TN_UNROLL for (int u = 1; u < chains; u++) sum[0][r][half] =
@@ -95,13 +108,11 @@ TN_INLINE void multiply_rows(const int rows, const bool is_signed, const block_r
 }
 
 typedef void multiply_function(const block_rows *of, int32_t *sums);
-#define MULTIPLY_AS(name, rows, is_signed)                                                         \
+#define MULTIPLY_AS(name, lines, each)                                                             \
     static void name(const block_rows *of, int32_t *sums) {                                        \
-        multiply_rows(rows, is_signed, of, sums);                                                  \
+        multiply_rows(lines, each, of, sums);                                                      \
     }
-#define MULTIPLY(rows)                                                                             \
-    MULTIPLY_AS(unsigned_##rows, rows, false)                                                      \
-    MULTIPLY_AS(signed_##rows, rows, true)
+#define MULTIPLY(rows) MULTIPLY_AS(multiply_##rows, 1, rows)
 MULTIPLY(1)
 MULTIPLY(2)
 MULTIPLY(3)
@@ -114,12 +125,17 @@ MULTIPLY(9)
 MULTIPLY(10)
 MULTIPLY(11)
 MULTIPLY(12)
+MULTIPLY(13)
+MULTIPLY(14)
+MULTIPLY_AS(multiply_twice_6, 2, 6)
+MULTIPLY_AS(multiply_twice_7, 2, 7)
 
-static multiply_function *const multiply[2][BLOCK_ROWS] = {
-    {unsigned_1, unsigned_2, unsigned_3, unsigned_4, unsigned_5, unsigned_6, unsigned_7, unsigned_8,
-     unsigned_9, unsigned_10, unsigned_11, unsigned_12},
-    {signed_1, signed_2, signed_3, signed_4, signed_5, signed_6, signed_7, signed_8, signed_9,
-     signed_10, signed_11, signed_12}};
+static multiply_function *const multiply[BLOCK_ROWS] = {
+    multiply_1, multiply_2, multiply_3,  multiply_4,  multiply_5,  multiply_6,  multiply_7,
+    multiply_8, multiply_9, multiply_10, multiply_11, multiply_12, multiply_13, multiply_14};
+/* Of two lines that are as long. */
+static multiply_function *const multiply_twice[BLOCK_ROWS / 2 + 1] = {
+    [6] = multiply_twice_6, [7] = multiply_twice_7};
 
 /* A block's terms. */
 static void read_terms(const tn_tile_product *p, int64_t block, int32_t *terms) {
@@ -139,23 +155,39 @@ typedef struct block_run {
     int64_t block;
 } block_run;
 
-/* A line's rows are cut into blocks of about the same size. */
-static void do_line(block_run *run, const tn_tile_line *line, int64_t across, int64_t first_row) {
+/* Multiplies `rows` rows by `function` and stores what becomes of them. */
+static void do_rows(block_run *run, block_rows *of, multiply_function *function, int64_t first_row,
+                    int64_t rows) {
+    _Alignas(64) int32_t sums[BLOCK_ROWS * TN_TILE_COLUMNS];
+    function(of, sums);
+    of->ahead += of->ahead_step * of->segments * of->chunks;
+    run->rows.ahead = of->ahead;
+    finish(of->p, &run->end, sums, first_row, rows, run->block);
+}
+
+/* The first of `left` lines, or with it the next one where both are short; its rows are cut into
+ * blocks of about the same size. Answers how many lines there were. */
+static int64_t do_lines(block_run *run, const tn_tile_line *line, int64_t left, int64_t across,
+                        int64_t first_row) {
     const tn_tile_product *p = run->rows.p;
     const int64_t blocks = (across + BLOCK_ROWS - 1) / BLOCK_ROWS;
-    _Alignas(64) int32_t sums[BLOCK_ROWS * TN_TILE_COLUMNS];
     block_rows of = run->rows;
     of.b += line->first * of.chunks * CHUNK * TN_TILE_COLUMNS;
     of.segments = line->count;
+    if (left > 1 && across <= BLOCK_ROWS / 2 && multiply_twice[across] &&
+        line[1].first == line->first && line[1].count == line->count) {
+        of.a[0] = p->a + line->offset;
+        of.a[1] = p->a + line[1].offset;
+        do_rows(run, &of, multiply_twice[across], first_row, 2 * across);
+        return 2;
+    }
     for (int64_t i = 0, row = 0; i < blocks; i++) {
         const int64_t rows = (across - row + blocks - i - 1) / (blocks - i);
-        of.a = p->a + line->offset + row * p->a_stride;
-        multiply[p->a_is_signed][rows - 1](&of, sums);
-        of.ahead += of.ahead_step * of.segments * of.chunks;
-        finish(p, &run->end, sums, first_row + row, rows, run->block);
+        of.a[0] = p->a + line->offset + row * p->a_stride;
+        do_rows(run, &of, multiply[rows - 1], first_row + row, rows);
         row += rows;
     }
-    run->rows.ahead = of.ahead;
+    return 1;
 }
 
 static void run(const tn_tile_product *p, int64_t first, int64_t last) {
@@ -175,7 +207,7 @@ static void run(const tn_tile_product *p, int64_t first, int64_t last) {
         of.rows.ahead_step = has_next ? CHUNK * TN_TILE_COLUMNS / products : 0;
         read_block_end(p, of.block, &of.end);
         read_terms(p, of.block, terms);
-        for (int64_t i = 0; i < count; i++)
-            do_line(&of, &lines[i], across, i * across);
+        for (int64_t i = 0; i < count;)
+            i += do_lines(&of, &lines[i], count - i, across, i * across);
     }
 }

@@ -13,7 +13,7 @@
  * On AMX a tile of A has 16 rows of a chunk of the depth, up to 64 bytes; one of B a quarter as
  * many rows of 16 columns, 4 neighbours of the depth side by side. Blocks of 32 rows and 32 columns
  * of sums stay in four tiles over all chunks. With AVX-512 VNNI a chunk has 4 bytes, and blocks of
- * up to 12 rows and 32 columns stay in vectors. The loops are tile_product_body.h, compiled once
+ * up to 14 rows and 32 columns stay in vectors. The loops are tile_product_body.h, compiled once
  * for each of the two levels.
  */
 #ifndef TN_KIT_INT8_TILE_PRODUCT_H
@@ -88,7 +88,7 @@ typedef struct tn_tile_product {
     const void *blob;
     const uint8_t *a;
     int64_t a_stride; /* bytes from row to row, layout->chunks * chunk of which are read */
-    bool a_is_signed;
+    bool a_is_signed; /* and, where the level has to_unsigned, was copied by it */
     int64_t rows;     /* that are stored */
     int64_t readable; /* rows that may be read, at least the level's least_rows */
     int64_t skipped;  /* of them, those before the first that is stored */
@@ -118,6 +118,9 @@ struct tn_tile_level {
     /* Between them a thread may multiply; they set and clear its tiles. */
     void (*begin)(const tn_tile_layout *layout);
     void (*end)(void);
+    /* Copies `count` bytes with 128 added, in which a signed A is multiplied; `to` may be `from`.
+     * Null: it is multiplied as it is. */
+    void (*to_unsigned)(uint8_t *to, const uint8_t *from, int64_t count);
     /* The columns of blocks first..last-1. */
     void (*run)(const tn_tile_product *product, int64_t first, int64_t last);
     /* Of `count` windows beside each other, the first of which begins at (y, x) of the image; they

@@ -77,5 +77,6 @@ const tn_tile_level TN_TILE_LEVEL = {.rows = BLOCK_ROWS,
                                      .has_lines = HAS_LINES,
                                      .begin = begin,
                                      .end = end,
+                                     .to_unsigned = TO_UNSIGNED,
                                      .run = run,
                                      .gather = gather};

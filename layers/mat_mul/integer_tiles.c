@@ -26,7 +26,8 @@ typedef struct tiles_run {
     const tn_integer_inputs *inputs;
     tn_tile_layout layout;
     int64_t rows, depth, columns;
-    bool is_direct;    /* rows of A are read where they are */
+    bool is_direct; /* rows of A are read where they are */
+    void (*to_unsigned)(uint8_t *to, const uint8_t *from, int64_t count); /* null: as A is */
     int64_t row_bytes; /* of those that are multiplied */
     tn_tile_units units;
     tn_tile_product product;
@@ -71,7 +72,8 @@ static bool read_run(tn_call *call, tiles_run *run) {
     const bool is_packed = tn_tile_layout_make(level, run->depth, run->columns, true, &run->layout);
     if (!is_packed && !tn_tile_layout_make(level, run->depth, run->columns, false, &run->layout))
         return false;
-    run->is_direct = is_packed && run->rows >= level->least_rows;
+    run->to_unsigned = call->inputs[0]->type == TN_I8 ? level->to_unsigned : NULL;
+    run->is_direct = is_packed && run->rows >= level->least_rows && !run->to_unsigned;
     run->row_bytes = run->layout.chunk * run->layout.chunks;
     tn_tile_units_cut(level, run->rows, run->is_direct ? 0 : run->row_bytes, &run->layout,
                       call->threads, &run->units);
@@ -188,7 +190,10 @@ static void copy_rows(const tiles_run *run, const uint8_t *from, int64_t count, 
     const tn_tile_level *level = run->call->user;
     for (int64_t r = 0; r < count || r % level->least_rows; r++, to += run->row_bytes) {
         const int64_t row = r < count ? r : count - 1;
-        memcpy(to, from + row * run->depth, (size_t)run->depth);
+        if (run->to_unsigned)
+            run->to_unsigned(to, from + row * run->depth, run->depth);
+        else
+            memcpy(to, from + row * run->depth, (size_t)run->depth);
         memset(to + run->depth, 0, (size_t)(run->row_bytes - run->depth));
     }
 }

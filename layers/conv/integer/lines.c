@@ -38,8 +38,11 @@ bool tn_conv_lines_make(const tn_tile_level *level, const tn_window *window, con
                            .channels = channels,
                            .left = window->pad_begin[1],
                            .padding = (uint8_t)zero,
+                           .to_unsigned = x->type == TN_I8 ? level->to_unsigned : NULL,
                            .is_skipping = x->type == TN_U8 && zero == 0};
-    lines.is_copied = lines.left > 0 || right > 0 || (has_rows && !lines.is_skipping);
+    lines.is_copied =
+        lines.left > 0 || right > 0 || (has_rows && !lines.is_skipping) || lines.to_unsigned;
+    if (lines.to_unsigned) lines.padding ^= 0x80;
     if (!lines.is_copied) lines.left = 0;
     lines.line_bytes =
         (window->input[1] + (lines.is_copied ? lines.left + (right > 0 ? right : 0) : 0)) *
@@ -74,7 +77,10 @@ static void copy_lines(const tn_conv_lines *lines, const uint8_t *image, int64_t
             continue;
         }
         memset(to, lines->padding, (size_t)left);
-        memcpy(to + left, image + i * bytes, (size_t)bytes);
+        if (lines->to_unsigned)
+            lines->to_unsigned(to + left, image + i * bytes, bytes);
+        else
+            memcpy(to + left, image + i * bytes, (size_t)bytes);
         memset(to + left + bytes, lines->padding, (size_t)(lines->line_bytes - left - bytes));
     }
 }

@@ -17,7 +17,8 @@ typedef struct tn_conv_lines {
     int64_t left, line_bytes; /* padding before a line, and a line's bytes with padding */
     bool is_copied;
     bool is_skipping; /* rows of padding are not multiplied: they are 0 */
-    uint8_t padding;
+    uint8_t padding;  /* as it is copied */
+    void (*to_unsigned)(uint8_t *to, const uint8_t *from, int64_t count); /* null: plain copies */
     int64_t count, units; /* lines of a unit, units of an image */
 } tn_conv_lines;
 

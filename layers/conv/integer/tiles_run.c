@@ -63,10 +63,12 @@ bool tn_conv_tiles_read(tn_call *call, const tn_window *window, const tn_tensor 
                            tn_tile_layout_make(level, depth, run->filters, true, &run->layout);
     if (!is_packed && !tn_tile_layout_make(level, depth, run->filters, false, &run->layout))
         return false;
-    run->is_direct = is_packed && is_element(window) && run->rows >= level->least_rows;
+    run->is_element = is_packed && is_element(window) && run->rows >= level->least_rows;
+    run->to_unsigned = x->type == TN_I8 ? level->to_unsigned : NULL;
+    run->is_direct = run->is_element && !run->to_unsigned;
     run->row_bytes = run->layout.chunk * run->layout.chunks;
-    run->is_by_lines =
-        !run->is_direct && tn_conv_lines_make(level, window, x, x_zero, call->threads, &run->lines);
+    run->is_by_lines = !run->is_element &&
+                       tn_conv_lines_make(level, window, x, x_zero, call->threads, &run->lines);
     cut_units(run);
     return true;
 }
@@ -111,6 +113,7 @@ static void gather(const tn_conv_tiles *run, int64_t first, int64_t count, uint8
     const uint8_t *x = run->call->inputs[TN_CONV_X]->data;
     const tn_tile_window seen = window_of(run);
     const int64_t across = window->output[1], last = first + count;
+    uint8_t *begin = to;
     for (int64_t row = first; row < last;) {
         const int64_t column = row % across, line = row / across;
         const int64_t image = line / window->output[0], y = line % window->output[0];
@@ -121,6 +124,7 @@ static void gather(const tn_conv_tiles *run, int64_t first, int64_t count, uint8
         row += part;
         to += part * run->row_bytes;
     }
+    if (run->to_unsigned) run->to_unsigned(begin, begin, count * run->row_bytes);
     for (int64_t i = count; i % level->least_rows; i++, to += run->row_bytes)
         memcpy(to, to - run->row_bytes, (size_t)run->row_bytes);
 }
@@ -140,7 +144,10 @@ static int64_t read_rows(const tn_conv_tiles *run, int64_t unit, uint8_t *scratc
         product->skipped = more;
         product->readable = count + more;
     } else {
-        gather(run, first, count, scratch);
+        if (run->is_element)
+            run->to_unsigned(scratch, x + first * run->row_bytes, count * run->row_bytes);
+        else
+            gather(run, first, count, scratch);
         product->a = scratch;
         product->readable = tn_divide_up(count, level->least_rows) * level->least_rows;
     }

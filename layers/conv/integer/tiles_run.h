@@ -16,8 +16,10 @@ typedef struct tn_conv_tiles {
     tn_tile_layout layout;
     int64_t channels, filters, height, width; /* of X */
     int32_t x_zero;
-    int64_t rows;   /* positions of all images */
-    bool is_direct; /* X is read where it is */
+    int64_t rows;    /* positions of all images */
+    bool is_element; /* rows are positions of X */
+    bool is_direct;  /* which is read where it is */
+    void (*to_unsigned)(uint8_t *to, const uint8_t *from, int64_t count); /* null: as X is */
     bool is_by_lines;
     tn_conv_lines lines;
     int64_t row_bytes; /* of A */
