@@ -49,9 +49,9 @@ TN_INLINE __m512i load_chunk(const uint8_t *a) {
 /* `each` rows of `lines` lines. Sums begin at the terms. Rows are three a pointer, which the
  * compiler shall not take apart: there are registers for these. */
 TN_INLINE void multiply_rows(const int lines, const int each, const block_rows *of, int32_t *sums) {
-    enum { MOST = 6 }; /* pointers */
+    enum { MOST = 6 /* pointers */, UNROLLED = 2, VECTOR = 64 };
     const int rows = lines * each, groups = (each + 2) / 3;
-    const int chains = rows == 1 ? 4 : rows < 5 ? 2 : 1;
+    const int chains = rows < 5 ? 2 : 1;
     const int64_t chunks = of->chunks, stride = of->p->a_stride;
     const int64_t skip = of->p->segment_step - chunks * CHUNK;
     const uint8_t *b = of->b, *ahead = of->ahead, *a[MOST];
@@ -72,22 +72,23 @@ TN_INLINE void multiply_rows(const int lines, const int each, const block_rows *
     }
     for (int64_t segment = 0; segment < of->segments; segment++) {
         int64_t k = 0;
-        for (; k + chains <= chunks; k += chains) {
-            TN_UNROLL for (int u = 0; u < chains; u++) {
-                const __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + 64);
+        for (; k + UNROLLED <= chunks; k += UNROLLED) {
+            TN_UNROLL for (int u = 0; u < UNROLLED; u++) {
+                const __m512i left = _mm512_loadu_si512(b + u * 2 * VECTOR);
+                const __m512i right = _mm512_loadu_si512(b + u * 2 * VECTOR + VECTOR);
                 _mm_prefetch((const char *)ahead, _MM_HINT_T1);
-                TN_UNROLL for (int r = 0; r < rows; r++) {
-                    const __m512i four = load_chunk(ROW(r));
-                    sum[u][r][0] = _mm512_dpbusd_epi32(sum[u][r][0], four, left);
-                    sum[u][r][1] = _mm512_dpbusd_epi32(sum[u][r][1], four, right);
-                }
-                TN_UNROLL for (int i = 0; i < lines * groups; i++) a[i] += CHUNK;
-                b += CHUNK * TN_TILE_COLUMNS;
                 ahead += ahead_step;
+                TN_UNROLL for (int r = 0; r < rows; r++) {
+                    const __m512i four = load_chunk(ROW(r) + u * CHUNK);
+                    sum[u % chains][r][0] = _mm512_dpbusd_epi32(sum[u % chains][r][0], four, left);
+                    sum[u % chains][r][1] = _mm512_dpbusd_epi32(sum[u % chains][r][1], four, right);
+                }
             }
+            TN_UNROLL for (int i = 0; i < lines * groups; i++) a[i] += UNROLLED * CHUNK;
+            b += UNROLLED * 2 * VECTOR;
         }
-        for (; k < chunks; k++, b += CHUNK * TN_TILE_COLUMNS) {
-            const __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + 64);
+        for (; k < chunks; k++, b += 2 * VECTOR) {
+            const __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + VECTOR);
             TN_UNROLL for (int r = 0; r < rows; r++) {
                 const __m512i four = load_chunk(ROW(r));
                 sum[0][r][0] = _mm512_dpbusd_epi32(sum[0][r][0], four, left);
@@ -155,10 +156,20 @@ typedef struct block_run {
     int64_t block;
 } block_run;
 
+/* What is added to sums is on its way while they are multiplied: a cache line is that of two
+ * blocks. */
+static void fetch_added(const tn_tile_end *e, int64_t row, int64_t rows, int64_t block) {
+    if (!e->z || e->values || block % 2 != 0) return;
+    const uint8_t *z = e->z + row * e->row_stride + block * TN_TILE_COLUMNS;
+    for (int64_t r = 0; r < rows; r++, z += e->row_stride)
+        _mm_prefetch((const char *)z, _MM_HINT_T0);
+}
+
 /* Multiplies `rows` rows by `function` and stores what becomes of them. */
 static void do_rows(block_run *run, block_rows *of, multiply_function *function, int64_t first_row,
                     int64_t rows) {
     _Alignas(64) int32_t sums[BLOCK_ROWS * TN_TILE_COLUMNS];
+    fetch_added(of->p->end, first_row, rows, run->block);
     function(of, sums);
     of->ahead += of->ahead_step * of->segments * of->chunks;
     run->rows.ahead = of->ahead;
