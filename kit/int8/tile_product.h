@@ -105,6 +105,7 @@ typedef struct tn_tile_window {
     int64_t height, width, channels;
     int64_t kernel_height, kernel_width, dilation_height;
     int64_t run_bytes; /* of a kernel's row */
+    int64_t run_step;  /* from the beginning of one to that of the next in a row of A */
     int64_t row_bytes; /* of a row of A: of all runs, or a multiple of 64, the end of which is 0 */
     int64_t step;      /* from window to window */
     uint8_t padding;

@@ -52,10 +52,11 @@ static void copy_padded(const tn_tile_window *w, const uint8_t *image, int64_t y
 
 static void gather(const tn_tile_window *window, const uint8_t *image, int64_t y, int64_t x,
                    int64_t count, uint8_t *to) {
-    const int64_t run_bytes = window->run_bytes, row_bytes = window->row_bytes;
+    const int64_t run_bytes = window->run_bytes, run_step = window->run_step;
+    const int64_t row_bytes = window->row_bytes;
     const int64_t kernel_height = window->kernel_height, line = window->width * window->channels;
     const int64_t down = window->dilation_height * line;
-    const bool has_tail = row_bytes > kernel_height * run_bytes;
+    const bool has_tail = row_bytes > kernel_height * run_step;
     const bool are_rows_inside =
         y >= 0 && y + (kernel_height - 1) * window->dilation_height < window->height;
     for (int64_t i = 0; i < count; i++, x += window->step, to += row_bytes) {
@@ -63,10 +64,10 @@ static void gather(const tn_tile_window *window, const uint8_t *image, int64_t y
         if (are_rows_inside && x >= 0 && x + window->kernel_width <= window->width) {
             const uint8_t *from = image + y * line + x * window->channels;
             for (int64_t k = 0; k < kernel_height; k++)
-                copy(to + k * run_bytes, from + k * down, run_bytes);
+                copy(to + k * run_step, from + k * down, run_bytes);
         } else {
             for (int64_t k = 0; k < kernel_height; k++)
-                copy_padded(window, image, y + k * window->dilation_height, x, to + k * run_bytes);
+                copy_padded(window, image, y + k * window->dilation_height, x, to + k * run_step);
         }
     }
 }

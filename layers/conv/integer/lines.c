@@ -28,9 +28,8 @@ bool tn_conv_lines_make(const tn_tile_level *level, const tn_window *window, con
     const int64_t channels = x->shape[1], across = window->output[1], down = window->output[0];
     const int64_t seen = (across - 1) * window->stride[1] + window->kernel[1];
     const int64_t right = seen - window->pad_begin[1] - window->input[1];
-    if (!level->has_lines || (across < LEAST_ACROSS && down > 1) ||
-        channels * window->kernel[1] % level->chunk != 0)
-        return false;
+    const bool is_padded = channels * window->kernel[1] % level->chunk != 0;
+    if (!level->has_lines || (across < LEAST_ACROSS && down > 1)) return false;
     const int64_t last = input_line(window, down - 1, window->kernel[0] - 1);
     const bool has_rows = window->pad_begin[0] > 0 || last >= window->input[0];
     tn_conv_lines lines = {.window = *window,
@@ -40,8 +39,8 @@ bool tn_conv_lines_make(const tn_tile_level *level, const tn_window *window, con
                            .padding = (uint8_t)zero,
                            .to_unsigned = x->type == TN_I8 ? level->to_unsigned : NULL,
                            .is_skipping = x->type == TN_U8 && zero == 0};
-    lines.is_copied =
-        lines.left > 0 || right > 0 || (has_rows && !lines.is_skipping) || lines.to_unsigned;
+    lines.is_copied = lines.left > 0 || right > 0 || (has_rows && !lines.is_skipping) ||
+                      lines.to_unsigned || is_padded;
     if (lines.to_unsigned) lines.padding ^= 0x80;
     if (!lines.is_copied) lines.left = 0;
     lines.line_bytes =
@@ -61,9 +60,10 @@ static uint64_t table_bytes(const tn_conv_lines *lines) {
     return tn_whole_lines((uint64_t)lines->count * sizeof(tn_tile_line));
 }
 
+/* The last segment's chunks may reach behind the last line, where weights are 0. */
 uint64_t tn_conv_lines_bytes(const tn_conv_lines *lines) {
     const uint64_t copied =
-        lines->is_copied ? (uint64_t)(lines_seen(lines) * lines->line_bytes) : 0;
+        lines->is_copied ? (uint64_t)(lines_seen(lines) * lines->line_bytes) + 64 : 0;
     return table_bytes(lines) + tn_whole_lines(copied);
 }
 

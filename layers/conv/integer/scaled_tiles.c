@@ -58,7 +58,7 @@ static tn_status pack(void *user, void *data, uint64_t bytes) {
     const tn_conv_tiles *run = user;
     const tn_host *host = run->call->host;
     const float *w = run->call->inputs[TN_CONV_W]->data;
-    const int64_t depth = run->layout.depth;
+    const int64_t depth = run->channels * run->window.kernel[0] * run->window.kernel[1];
     int8_t *steps = host->allocate(host, (uint64_t)(run->filters * depth), 64);
     (void)bytes;
     if (!steps)
@@ -66,9 +66,9 @@ static tn_status pack(void *user, void *data, uint64_t bytes) {
                           (long long)(run->filters * depth));
     for (int64_t f = 0; f < run->filters; f++)
         quantise(w + f * depth, depth, steps + f * depth, scales_of(run, data) + f);
-    tn_conv_tiles_pack(run, steps, data);
+    const tn_status status = tn_conv_tiles_pack(run, steps, data);
     host->deallocate(host, steps);
-    return TN_OK;
+    return status;
 }
 
 static tn_status scaled_prepare(tn_call *call) {

@@ -78,8 +78,7 @@ static tn_status tiles_accepts(tn_call *call) {
 static tn_status pack(void *user, void *data, uint64_t bytes) {
     const tn_conv_tiles *run = user;
     (void)bytes;
-    tn_conv_tiles_pack(run, run->call->inputs[tn_conv_inputs_of(run->call)->w]->data, data);
-    return TN_OK;
+    return tn_conv_tiles_pack(run, run->call->inputs[tn_conv_inputs_of(run->call)->w]->data, data);
 }
 
 static tn_status refuse(tn_call *call) {

@@ -57,9 +57,13 @@ bool tn_conv_tiles_read(tn_call *call, const tn_window *window, const tn_tensor 
     run->width = window->input[1];
     run->rows = x->shape[0] * window->output[0] * window->output[1];
     if (run->rows < 1 || run->channels > INT32_MAX / 64 ||
-        __builtin_mul_overflow(run->channels * window->kernel[0], window->kernel[1], &depth))
+        __builtin_mul_overflow(run->channels, window->kernel[1], &run->run_step) ||
+        run->run_step > INT32_MAX)
         return false;
-    const bool is_packed = is_single_tap(window) &&
+    const bool is_padded = level->has_lines && run->run_step % level->chunk != 0;
+    if (is_padded) run->run_step += level->chunk - run->run_step % level->chunk;
+    if (__builtin_mul_overflow(run->run_step, window->kernel[0], &depth)) return false;
+    const bool is_packed = is_single_tap(window) && !is_padded &&
                            tn_tile_layout_make(level, depth, run->filters, true, &run->layout);
     if (!is_packed && !tn_tile_layout_make(level, depth, run->filters, false, &run->layout))
         return false;
@@ -82,10 +86,36 @@ uint64_t tn_conv_tiles_unit_bytes(const tn_conv_tiles *run) {
     return run->is_direct ? 0 : (uint64_t)(run->units.rows * run->row_bytes + 63) / 64 * 64;
 }
 
+/* Rows of each filter's kernel, columns and channels, with zeros up to run_step. */
+static void pad_runs(const tn_conv_tiles *run, const int8_t *w, int8_t *to) {
+    const int64_t height = run->window.kernel[0], width = run->window.kernel[1];
+    for (int64_t f = 0; f < run->filters; f++, w += run->channels * height * width) {
+        for (int64_t y = 0; y < height; y++, to += run->run_step) {
+            memset(to, 0, (size_t)run->run_step);
+            for (int64_t x = 0; x < width; x++)
+                for (int64_t c = 0; c < run->channels; c++)
+                    to[x * run->channels + c] = w[(c * height + y) * width + x];
+        }
+    }
+}
+
 /* The depth is the kernel's rows, its columns, channels. */
-void tn_conv_tiles_pack(const tn_conv_tiles *run, const int8_t *w, void *out_blob) {
+tn_status tn_conv_tiles_pack(const tn_conv_tiles *run, const int8_t *w, void *out_blob) {
     const int64_t taps = run->window.kernel[0] * run->window.kernel[1];
-    tn_tile_pack(&run->layout, w, run->layout.depth, run->channels, taps, out_blob);
+    const int64_t depth = run->layout.depth;
+    const tn_host *host = run->call->host;
+    if (depth == run->channels * taps) {
+        tn_tile_pack(&run->layout, w, depth, run->channels, taps, out_blob);
+        return TN_OK;
+    }
+    int8_t *padded = host->allocate(host, (uint64_t)(run->filters * depth), 64);
+    if (!padded)
+        return host->fail(run->call, TN_ERROR_MEMORY, "no memory to pack %lld weights",
+                          (long long)(run->filters * depth));
+    pad_runs(run, w, padded);
+    tn_tile_pack(&run->layout, padded, depth, depth, 1, out_blob);
+    host->deallocate(host, padded);
+    return TN_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -100,6 +130,7 @@ static tn_tile_window window_of(const tn_conv_tiles *run) {
                             .kernel_width = window->kernel[1],
                             .dilation_height = window->dilation[0],
                             .run_bytes = window->kernel[1] * run->channels,
+                            .run_step = run->run_step,
                             .row_bytes = run->row_bytes,
                             .step = window->stride[1],
                             .padding = (uint8_t)run->x_zero};
@@ -118,6 +149,7 @@ static void gather(const tn_conv_tiles *run, int64_t first, int64_t count, uint8
         const int64_t column = row % across, line = row / across;
         const int64_t image = line / window->output[0], y = line % window->output[0];
         const int64_t part = across - column < last - row ? across - column : last - row;
+        if (seen.run_step > seen.run_bytes) memset(to, 0, (size_t)(part * run->row_bytes));
         level->gather(&seen, x + image * run->height * run->width * run->channels,
                       y * window->stride[0] - window->pad_begin[0],
                       column * window->stride[1] - window->pad_begin[1], part, to);

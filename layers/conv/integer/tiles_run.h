@@ -23,6 +23,8 @@ typedef struct tn_conv_tiles {
     bool is_by_lines;
     tn_conv_lines lines;
     int64_t row_bytes; /* of A */
+    int64_t run_step;  /* of them, from one row of the kernel to the next: of whole chunks where the
+                        * level has lines, the end of which has weights of 0 */
     tn_tile_units units;
     tn_tile_product product;
     tn_tile_end end; /* by the kernel; its pointers are of row 0 */
@@ -32,8 +34,8 @@ typedef struct tn_conv_tiles {
  */
 bool tn_conv_tiles_read(tn_call *call, const tn_window *window, const tn_tensor *w, int32_t x_zero,
                         tn_conv_tiles *out_run);
-/* Packs weights, filters x channels x taps. */
-void tn_conv_tiles_pack(const tn_conv_tiles *run, const int8_t *w, void *out_blob);
+/* Packs weights, filters x channels x taps. Fails without memory for a copy of them. */
+tn_status tn_conv_tiles_pack(const tn_conv_tiles *run, const int8_t *w, void *out_blob);
 /* Filters, rounded up to whole blocks. */
 int64_t tn_conv_tiles_padded(const tn_conv_tiles *run);
 /* Of each thread, for rows that are gathered. */
