@@ -34,7 +34,7 @@ const int32_t *tn_tile_sums(const tn_tile_layout *layout, const void *blob) {
 
 void tn_tile_units_cut(const tn_tile_level *level, int64_t rows, int64_t bytes,
                        const tn_tile_layout *layout, uint32_t threads, tn_tile_units *out_units) {
-    enum { MOST = 128, COPIED = 192 * 1024 /* bytes, in the core's second-level cache */ };
+    enum { MOST = 140, COPIED = 192 * 1024 /* bytes, in the core's second-level cache */ };
     const int64_t count = threads > 1 ? (int64_t)threads : 1;
     const int64_t block = level->rows, most = MOST / block * block;
     int64_t each = bytes ? COPIED / bytes / block * block : most;

@@ -25,6 +25,12 @@ typedef struct tn_gemm_sizes {
 /* Checks the shapes of a Gemm node. TN_ERROR_SHAPE. */
 tn_status tn_gemm_read(tn_call *call, tn_gemm_sizes *out_sizes);
 
-extern const tn_kernel *const tn_gemm_kernels[6]; /* kernels.c */
+/* Those on tiles are for this architecture. */
+#if defined(__x86_64__)
+enum { TN_GEMM_KERNELS = 7 };
+#else
+enum { TN_GEMM_KERNELS = 6 };
+#endif
+extern const tn_kernel *const tn_gemm_kernels[TN_GEMM_KERNELS]; /* kernels.c */
 
 #endif

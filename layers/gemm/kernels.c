@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gemm with a constant B as the matrix product of tenon/kit/matrix_kernel.h. */
 #include "gemm/gemm.h"
+#include "kit/int8/tile_matrix.h"
 #include <tenon/kit/matrix_kernel.h>
 #include <tenon/kit/int8_matrix.h>
 #include <tenon/kit/open.h>
@@ -39,5 +40,13 @@ TN_MATRIX_KERNELS(packed, "", "Gemm", read_gemm, combinations);
 static const char *const int8_combinations[] = {"qi8, f32, f32? -> qi8", "qi8, f32, f32? -> f32"};
 TN_INT8_MATRIX_KERNELS(int8, "", "Gemm", read_gemm, int8_combinations);
 
-const tn_kernel *const tn_gemm_kernels[6] = {&packed_avx512,   &packed_avx2, &packed_baseline,
-                                             &int8_avx512vnni, &int8_avx2,   &int8_baseline};
+#if defined(__x86_64__)
+TN_TILE_MATRIX_KERNELS(tiles, "Gemm", read_gemm, int8_combinations);
+#endif
+
+const tn_kernel *const tn_gemm_kernels[TN_GEMM_KERNELS] = {
+#if defined(__x86_64__)
+    TN_LEVEL_LIST(tiles),
+#endif
+    &packed_avx512,       &packed_avx2, &packed_baseline,
+    &int8_avx512vnni,     &int8_avx2,   &int8_baseline};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QLinearMatMul and MatMulIntegerToFloat on tiles (kit/int8/tile_product.h): of a constant
+ * QLinearMatMul and MatMulIntegerToFloat on tiles (kit/int8/tile_rows.h): of a constant
  * matrix B of signed bytes without zero points, and scales of one number or one a column of B. Rows
  * of all matrices of A are those of one product.
  */
 #include "kit/int8/look_up_step.h"
-#include "kit/int8/tile_product.h"
+#include "kit/int8/tile_rows.h"
 #include <tenon/kit/dot.h>
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/layer.h"
@@ -24,13 +24,8 @@ typedef struct tiles_state {
 typedef struct tiles_run {
     tn_call *call;
     const tn_integer_inputs *inputs;
-    tn_tile_layout layout;
-    int64_t rows, depth, columns;
-    bool is_direct; /* rows of A are read where they are */
-    void (*to_unsigned)(uint8_t *to, const uint8_t *from, int64_t count); /* null: as A is */
-    int64_t row_bytes; /* of those that are multiplied */
-    tn_tile_units units;
-    tn_tile_product product;
+    tn_tile_rows rows;
+    const void *blob;
     tn_tile_end end;
 } tiles_run;
 
@@ -65,19 +60,9 @@ static bool read_run(tn_call *call, tiles_run *run) {
     if (tn_integer_mat_mul_read(call, &sizes) != TN_OK || sizes.b_batch_rank != 0 ||
         sizes.b_is_vector || !are_parameters(call, run->inputs))
         return false;
-    run->depth = sizes.depth;
-    run->columns = sizes.columns;
-    run->rows = tn_infer_product(sizes.batch, 0, sizes.batch_rank) * sizes.rows;
-    if (run->rows < 1 || run->depth < 1) return false;
-    const bool is_packed = tn_tile_layout_make(level, run->depth, run->columns, true, &run->layout);
-    if (!is_packed && !tn_tile_layout_make(level, run->depth, run->columns, false, &run->layout))
-        return false;
-    run->to_unsigned = call->inputs[0]->type == TN_I8 ? level->to_unsigned : NULL;
-    run->is_direct = is_packed && run->rows >= level->least_rows && !run->to_unsigned;
-    run->row_bytes = run->layout.chunk * run->layout.chunks;
-    tn_tile_units_cut(level, run->rows, run->is_direct ? 0 : run->row_bytes, &run->layout,
-                      call->threads, &run->units);
-    return true;
+    return tn_tile_rows_make(level, tn_infer_product(sizes.batch, 0, sizes.batch_rank) * sizes.rows,
+                             sizes.depth, sizes.columns, call->inputs[0]->type == TN_I8,
+                             call->threads, &run->rows);
 }
 
 static tn_status tiles_accepts(tn_call *call) {
@@ -96,8 +81,8 @@ static tn_status tiles_accepts(tn_call *call) {
 static tn_status pack(void *user, void *data, uint64_t bytes) {
     const tiles_run *run = user;
     (void)bytes;
-    tn_tile_pack(&run->layout, run->call->inputs[run->inputs->b]->data, 1, run->depth, run->columns,
-                 data);
+    tn_tile_pack(&run->rows.layout, run->call->inputs[run->inputs->b]->data, 1, run->rows.depth,
+                 run->rows.columns, data);
     return TN_OK;
 }
 
@@ -115,24 +100,21 @@ static tn_status tiles_prepare(tn_call *call) {
     snprintf(key, sizeof(key), "tiles of columns, chunks of %lld", (long long)level->chunk);
     tiles_state *state = call->state;
     return tn_kernel_state_finish(call, call->host->packed(call, run.inputs->b, key,
-                                                           tn_tile_layout_bytes(&run.layout), pack,
-                                                           &run, &state->blob));
+                                                           tn_tile_layout_bytes(&run.rows.layout),
+                                                           pack, &run, &state->blob));
 }
 
 /* The workspace: terms, factors and biases, and each thread's rows. */
 enum { TABLES = 3 };
 static uint64_t table_bytes(const tiles_run *run) {
-    return (uint64_t)(run->layout.blocks * TN_TILE_COLUMNS) * 4;
-}
-
-static uint64_t unit_bytes(const tiles_run *run) {
-    return run->is_direct ? 0 : (uint64_t)(run->units.rows * run->row_bytes);
+    return (uint64_t)tn_tile_rows_padded(&run->rows) * 4;
 }
 
 static tn_status tiles_reshape(tn_call *call) {
     tiles_run run;
     if (!read_run(call, &run)) return refuse(call);
-    call->workspace_bytes = TABLES * table_bytes(&run) + unit_bytes(&run) * call->threads;
+    call->workspace_bytes =
+        TABLES * table_bytes(&run) + tn_tile_rows_unit_bytes(&run.rows) * call->threads;
     return TN_OK;
 }
 
@@ -143,7 +125,7 @@ static tn_status tiles_reshape(tn_call *call) {
 static void fill_tables(const tiles_run *run, int32_t *terms, float *factors) {
     const tn_call *call = run->call;
     const tn_integer_inputs *inputs = run->inputs;
-    const int32_t *sums = tn_tile_sums(&run->layout, run->product.blob);
+    const int32_t *sums = tn_tile_sums(&run->rows.layout, run->blob);
     const uint32_t a_zero = (uint32_t)tn_integer_zero(call, inputs->a_zero, 0, 1, 0);
     const float a_scale = tn_integer_scale(call, inputs->a_scale, 0, 1, 0);
     const float y_scale =
@@ -151,7 +133,7 @@ static void fill_tables(const tiles_run *run, int32_t *terms, float *factors) {
     const tn_tensor *b_scale = call->inputs[inputs->b_scale];
     const float *scales = b_scale->data;
     const bool is_shared = tn_element_count(b_scale) == 1;
-    for (int64_t c = 0; c < run->columns; c++) {
+    for (int64_t c = 0; c < run->rows.columns; c++) {
         terms[c] = (int32_t)(0u - a_zero * (uint32_t)sums[c]);
         factors[c] = tn_integer_factor(a_scale, scales[is_shared ? 0 : c], y_scale);
     }
@@ -160,7 +142,7 @@ static void fill_tables(const tiles_run *run, int32_t *terms, float *factors) {
 static const float *fill_biases(const tiles_run *run, float *biases) {
     const tn_tensor *bias = tn_infer_input(run->call, run->inputs->bias);
     memset(biases, 0, table_bytes(run));
-    if (bias) memcpy(biases, bias->data, (size_t)run->columns * sizeof(*biases));
+    if (bias) memcpy(biases, bias->data, (size_t)run->rows.columns * sizeof(*biases));
     return biases;
 }
 
@@ -179,74 +161,20 @@ static void read_end(tiles_run *run) {
                              .is_signed = y->type == TN_I8,
                              .table = tn_look_up_table(call),
                              .y = y->data,
-                             .row_stride = run->columns};
+                             .row_stride = run->rows.columns};
     if (y->type != TN_F32) return;
     run->end.values = &to_floats;
     run->end.biases = fill_biases(run, factors + table_bytes(run) / sizeof(float));
 }
 
-/* The last row again up to whole blocks. */
-static void copy_rows(const tiles_run *run, const uint8_t *from, int64_t count, uint8_t *to) {
-    const tn_tile_level *level = run->call->user;
-    for (int64_t r = 0; r < count || r % level->least_rows; r++, to += run->row_bytes) {
-        const int64_t row = r < count ? r : count - 1;
-        if (run->to_unsigned)
-            run->to_unsigned(to, from + row * run->depth, run->depth);
-        else
-            memcpy(to, from + row * run->depth, (size_t)run->depth);
-        memset(to + run->depth, 0, (size_t)(run->row_bytes - run->depth));
-    }
-}
-
-static void do_unit(const tiles_run *run, int64_t unit, uint8_t *scratch) {
-    const tn_tile_level *level = run->call->user;
-    const tn_tile_units *units = &run->units;
-    const int64_t first = unit / units->column_units * units->rows, left = run->rows - first;
-    const int64_t count = left < units->rows ? left : units->rows;
-    const int64_t column = unit % units->column_units, blocks = run->layout.blocks;
-    const uint8_t *a = (const uint8_t *)run->call->inputs[0]->data + first * run->depth;
-    tn_tile_product product = run->product;
-    tn_tile_end end = run->end;
-    product.end = &end;
-    product.rows = count;
-    if (run->is_direct) { /* of the last unit, rows before it are read, too */
-        product.skipped = count < level->least_rows ? level->least_rows - count : 0;
-        product.a = a - product.skipped * run->depth;
-        product.readable = count + product.skipped;
-    } else {
-        copy_rows(run, a, count, scratch);
-        product.a = scratch;
-        product.readable = (count + level->least_rows - 1) / level->least_rows * level->least_rows;
-    }
-    end.y += first * end.row_stride * (end.values ? 4 : 1);
-    level->run(&product, column * blocks / units->column_units,
-               (column + 1) * blocks / units->column_units);
-}
-
-static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const tiles_run *run = user;
-    const tn_tile_level *level = run->call->user;
-    uint8_t *scratch = (uint8_t *)run->call->workspace + TABLES * table_bytes(run);
-    level->begin(&run->layout);
-    for (int64_t unit = begin; unit < end; unit++)
-        do_unit(run, unit, scratch + thread * unit_bytes(run));
-    level->end();
-    return TN_OK;
-}
-
 static tn_status tiles_run_units(tn_call *call) {
-    enum { GRAIN = 4000000 }; /* products that are worth a thread */
     tiles_run run;
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
     if (!read_run(call, &run)) return refuse(call);
-    run.product = (tn_tile_product){.layout = &run.layout,
-                                    .blob = ((const tiles_state *)call->state)->blob,
-                                    .a_stride = run.row_bytes,
-                                    .a_is_signed = call->inputs[0]->type == TN_I8};
+    run.blob = ((const tiles_state *)call->state)->blob;
     read_end(&run);
-    const int64_t each = run.units.rows * run.row_bytes * run.columns / run.units.column_units;
-    return call->host->parallel_for(call, run.units.row_units * run.units.column_units,
-                                    GRAIN / (each + 1) + 1, do_units, &run);
+    return tn_tile_rows_run(call, &run.rows, run.blob, call->inputs[0]->data, &run.end,
+                            (char *)call->workspace + TABLES * table_bytes(&run));
 }
 
 #define MULTIPLIED(x) x ", f32, " x ", i8, f32, *, f32, *"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul of anything by a constant matrix as the matrix product of tenon/kit/matrix_kernel.h. */
+#include "kit/int8/tile_matrix.h"
 #include <tenon/kit/int8_matrix.h>
 #include <tenon/kit/matrix_kernel.h>
 #include <tenon/kit/open.h>
@@ -34,11 +35,15 @@ TN_MATRIX_KERNELS(packed, "", "MatMul", read_mat_mul, combinations);
 
 static const char *const int8_combinations[] = {"qi8, f32 -> qi8", "qi8, f32 -> f32"};
 TN_INT8_MATRIX_KERNELS(int8, "", "MatMul", read_mat_mul, int8_combinations);
+#if defined(__x86_64__)
+TN_TILE_MATRIX_KERNELS(tiles, "MatMul", read_mat_mul, int8_combinations);
+#endif
 
 const tn_kernel *const tn_mat_mul_kernels[TN_MAT_MUL_KERNELS] = {
 #if defined(__x86_64__)
     TN_LEVEL_LIST(tn_q_linear_mat_mul_tiles),
     TN_LEVEL_LIST(tn_mat_mul_to_float_tiles),
+    TN_LEVEL_LIST(tiles),
 #endif
     TN_LEVEL_LIST(tn_mat_mul_types_kernel),
     &packed_avx512,

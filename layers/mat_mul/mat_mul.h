@@ -17,9 +17,9 @@ typedef struct tn_mat_mul_sizes {
 /* Checks the shapes of a MatMul node. TN_ERROR_SHAPE. */
 tn_status tn_mat_mul_read(tn_call *call, tn_mat_mul_sizes *out_sizes);
 
-/* integer_tiles.c has two for this architecture. */
+/* Those on tiles are for this architecture. */
 #if defined(__x86_64__)
-enum { TN_MAT_MUL_KERNELS = 13 };
+enum { TN_MAT_MUL_KERNELS = 14 };
 #else
 enum { TN_MAT_MUL_KERNELS = 11 };
 #endif

@@ -6,9 +6,7 @@
  */
 #include "conv/integer/tiles_run.h"
 #include "conv/kernels.h"
-#include "kit/int8/weight_scale.h"
-#include "kit/math/byte_table.h"
-#include "kit/operator/epilogue_bias.h"
+#include "kit/int8/tile_scaled.h"
 #include "kit/operator/kernel_memory.h"
 #include <tenon/kit/activation.h>
 #include <tenon/kit/dot_end.h>
@@ -45,15 +43,6 @@ static float *scales_of(const tn_conv_tiles *run, const void *blob) {
     return (float *)(uintptr_t)((const char *)blob + tn_tile_layout_bytes(&run->layout));
 }
 
-static void quantise(const float *w, int64_t count, int8_t *to, float *out_scale) {
-    float largest = 0;
-    for (int64_t i = 0; i < count; i++)
-        largest = tn_weight_larger(largest, w[i]);
-    *out_scale = tn_weight_scale(largest);
-    for (int64_t i = 0; i < count; i++)
-        to[i] = tn_weight_quantise(w[i], *out_scale);
-}
-
 static tn_status pack(void *user, void *data, uint64_t bytes) {
     const tn_conv_tiles *run = user;
     const tn_host *host = run->call->host;
@@ -65,7 +54,7 @@ static tn_status pack(void *user, void *data, uint64_t bytes) {
         return host->fail(run->call, TN_ERROR_MEMORY, "no memory to pack %lld weights",
                           (long long)(run->filters * depth));
     for (int64_t f = 0; f < run->filters; f++)
-        quantise(w + f * depth, depth, steps + f * depth, scales_of(run, data) + f);
+        tn_tile_quantise(w + f * depth, 1, depth, steps + f * depth, scales_of(run, data) + f);
     const tn_status status = tn_conv_tiles_pack(run, steps, data);
     host->deallocate(host, steps);
     return status;
@@ -84,60 +73,32 @@ static tn_status scaled_prepare(tn_call *call) {
         call, call->host->packed(call, TN_CONV_W, key, bytes, pack, &run, &state->blob));
 }
 
-/* The workspace: terms, which are 0, factors and biases, then each thread's rows. */
-static uint64_t table_bytes(const tn_conv_tiles *run) {
-    return (uint64_t)tn_conv_tiles_padded(run) * 4;
-}
-
 static tn_status scaled_reshape(tn_call *call) {
     tn_float_epilogue epilogue;
     tn_conv_tiles run;
     if (!read_run(call, &epilogue, &run)) return refuse(call);
-    call->workspace_bytes = 3 * table_bytes(&run) + tn_conv_tiles_unit_bytes(&run) * call->threads;
+    call->workspace_bytes =
+        tn_tile_scaled_bytes(&run.layout) + tn_conv_tiles_unit_bytes(&run) * call->threads;
     return TN_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------
  * run */
 
-static void fill_tables(const tn_conv_tiles *run, const void *blob,
-                        const tn_float_epilogue *epilogue, float fold, float *factors,
-                        float *biases) {
-    const tn_call *call = run->call;
-    const tn_tensor *own = tn_infer_input(call, TN_CONV_B);
-    const float *scales = scales_of(run, blob);
-    const float of_x = fold * tn_byte_scale(call->inputs[TN_CONV_X]);
-    const int64_t padded = tn_conv_tiles_padded(run);
-    tn_epilogue_gather_bias(call, epilogue, own ? own->data : NULL, 1, 1.0f, 0, run->filters,
-                            biases);
-    for (int64_t f = 0; f < padded; f++) {
-        factors[f] = f < run->filters ? scales[f] * of_x : 0;
-        biases[f] = f < run->filters ? biases[f] * fold : 0;
-    }
-}
-
 static tn_status scaled_run(tn_call *call) {
     const scaled_state *state = call->state;
+    const tn_tensor *own = tn_infer_input(call, TN_CONV_B);
+    const tn_tile_bias bias = {.values = own ? own->data : NULL, .stride = 1, .factor = 1.0f};
     tn_float_epilogue epilogue;
-    tn_dot_end values;
+    tn_tile_scaled scaled;
     tn_conv_tiles run;
     if (call->outputs[0]->bytes == 0) return TN_OK;
     if (!read_run(call, &epilogue, &run)) return refuse(call);
-    const uint64_t bytes = table_bytes(&run);
-    char *tables = call->workspace;
-    float *factors = (float *)(void *)(tables + bytes);
-    float *biases = (float *)(void *)(tables + 2 * bytes);
-    memset(tables, 0, bytes);
-    const float fold = tn_dot_end_make(call, &epilogue, &values);
-    fill_tables(&run, state->blob, &epilogue, fold, factors, biases);
-    run.end = (tn_tile_end){.terms = (const int32_t *)(void *)tables,
-                            .factors = factors,
-                            .biases = biases,
-                            .values = &values,
-                            .y = call->outputs[0]->data,
-                            .row_stride = run.filters};
-    if (epilogue.residual != UINT32_MAX) run.end.z = call->operands[epilogue.residual]->data;
-    return tn_conv_tiles_run(&run, state->blob, tables + 3 * bytes);
+    tn_tile_scaled_make(call, &epilogue, &run.layout, scales_of(&run, state->blob), 1.0f, &bias,
+                        call->workspace, &scaled);
+    run.end = scaled.end;
+    return tn_conv_tiles_run(&run, state->blob,
+                             (char *)call->workspace + tn_tile_scaled_bytes(&run.layout));
 }
 
 static const char *const combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",
