@@ -32,6 +32,10 @@ const int32_t *tn_tile_sums(const tn_tile_layout *layout, const void *blob) {
     return (const int32_t *)(const void *)((const char *)blob + weight_bytes(layout));
 }
 
+bool tn_tile_units_by_columns(const tn_tile_layout *layout, int64_t bytes, uint32_t threads) {
+    return layout->blocks >= 2 * (int64_t)threads && (int64_t)weight_bytes(layout) / 2 > bytes;
+}
+
 void tn_tile_units_cut(const tn_tile_level *level, int64_t rows, int64_t bytes,
                        const tn_tile_layout *layout, uint32_t threads, tn_tile_units *out_units) {
     enum { MOST = 140, COPIED = 192 * 1024 /* bytes, in the core's second-level cache */ };
@@ -40,12 +44,14 @@ void tn_tile_units_cut(const tn_tile_level *level, int64_t rows, int64_t bytes,
     int64_t each = bytes ? COPIED / bytes / block * block : most;
     each = each < block ? block : each > most ? most : each;
     int64_t units = tn_divide_up(rows, each);
-    if (units % count) { /* as many for each thread */
-        units = tn_divide_up(units, count) * count;
-        each = tn_divide_up(tn_divide_up(rows, units), block) * block;
-        units = tn_divide_up(rows, each);
-    }
-    const int64_t columns = units < count ? tn_divide_up(count, units) : 1;
+    const bool is_by_columns =
+        tn_tile_units_by_columns(layout, rows * layout->chunks * layout->chunk, threads);
+    if (units % count && !is_by_columns) units = tn_divide_up(units, count) * count;
+    each = tn_divide_up(tn_divide_up(rows, units), block) * block; /* all about as many */
+    units = tn_divide_up(rows, each);
+    const int64_t columns = units < count                    ? tn_divide_up(count, units)
+                            : units % count && is_by_columns ? count
+                                                             : 1;
     *out_units =
         (tn_tile_units){.rows = each,
                         .row_units = units,

@@ -71,6 +71,9 @@ typedef struct tn_tile_units {
     int64_t rows; /* of a unit, a multiple of the level's; the last one may have fewer */
     int64_t row_units, column_units;
 } tn_tile_units;
+/* Whether threads share columns rather than rows: A, of `bytes`, is less than half as large as the
+ * weights, of which each thread then reads its part alone. */
+bool tn_tile_units_by_columns(const tn_tile_layout *layout, int64_t bytes, uint32_t threads);
 /* `bytes`: of a row that a unit copies, 0: none; threads 0: one. */
 void tn_tile_units_cut(const tn_tile_level *level, int64_t rows, int64_t bytes,
                        const tn_tile_layout *layout, uint32_t threads, tn_tile_units *out_units);

@@ -287,6 +287,15 @@ static const char *const q_linear_conv_cases[] = {
     ("pads=[1,1,1,1] | x=u8[1,24,14,14] x_scale=f32[]{0.02} x_zero_point=u8[]{128} "
      "w=i8[40,24,3,3] w_scale=f32[]{0.01} w_zero_point=i8[]{0} y_scale=f32[]{3} "
      "y_zero_point=u8[]{128} B=i32[40]"),
+    ("pads=[1,1,1,1] | x=i8[1,8,7,7] x_scale=f32[]{0.02} x_zero_point=i8[]{3} w=i8[40,8,3,3] "
+     "w_scale=f32[]{0.01} w_zero_point=i8[]{0} y_scale=f32[]{2} y_zero_point=i8[]{0} B=i32[40]"),
+    ("pads=[1,1,1,1] | x=u8[2,4,5,6] x_scale=f32[]{0.02} x_zero_point=u8[]{0} w=i8[32,4,3,3] "
+     "w_scale=f32[]{0.01} w_zero_point=i8[]{0} y_scale=f32[]{2} y_zero_point=u8[]{9} B=i32[32]"),
+    ("pads=[3,3,3,3] strides=[2,2] | x=i8[1,3,15,31] x_scale=f32[]{0.02} x_zero_point=i8[]{-5} "
+     "w=i8[34,3,7,7] w_scale=f32[]{0.01} w_zero_point=i8[]{0} y_scale=f32[]{2} "
+     "y_zero_point=i8[]{1} B=i32[34]"),
+    ("pads=[0,1,0,1] | x=u8[1,5,4,4] x_scale=f32[]{0.02} x_zero_point=u8[]{7} w=i8[33,5,2,3] "
+     "w_scale=f32[]{0.01} w_zero_point=i8[]{0} y_scale=f32[]{2} y_zero_point=u8[]{0} B=i32[33]"),
     /* With groups, which tiles have not: others' kernels are tried on every processor. */
     "group=2 " X_OF("u8", "0") WEIGHTS_2 "y_zero_point=u8[]{131} " SUMS,
     "group=2 " X_OF("u8", "120") WEIGHTS_2 "y_zero_point=i8[]{-3} " SUMS,

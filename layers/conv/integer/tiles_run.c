@@ -36,7 +36,9 @@ static void cut_units(tn_conv_tiles *run) {
                       run->call->threads, &run->units);
     if (!run->is_by_lines) return;
     const int64_t count = run->lines.images * run->lines.units;
-    const int64_t columns = count < threads ? tn_divide_up(threads, count) : 1;
+    const int64_t columns = count < threads                         ? tn_divide_up(threads, count)
+                            : run->is_by_columns && count % threads ? threads
+                                                                    : 1;
     run->units = (tn_tile_units){.rows = run->lines.count * run->window.output[1],
                                  .row_units = count,
                                  .column_units =
@@ -71,8 +73,11 @@ bool tn_conv_tiles_read(tn_call *call, const tn_window *window, const tn_tensor 
     run->to_unsigned = x->type == TN_I8 ? level->to_unsigned : NULL;
     run->is_direct = run->is_element && !run->to_unsigned;
     run->row_bytes = run->layout.chunk * run->layout.chunks;
-    run->is_by_lines = !run->is_element &&
-                       tn_conv_lines_make(level, window, x, x_zero, call->threads, &run->lines);
+    run->is_by_columns = tn_tile_units_by_columns(
+        &run->layout, x->shape[0] * run->channels * run->height * run->width, call->threads);
+    run->is_by_lines =
+        !run->is_element && tn_conv_lines_make(level, window, x, x_zero,
+                                               run->is_by_columns ? 1 : call->threads, &run->lines);
     cut_units(run);
     return true;
 }

@@ -20,7 +20,7 @@ typedef struct tn_conv_tiles {
     bool is_element; /* rows are positions of X */
     bool is_direct;  /* which is read where it is */
     void (*to_unsigned)(uint8_t *to, const uint8_t *from, int64_t count); /* null: as X is */
-    bool is_by_lines;
+    bool is_by_lines, is_by_columns; /* which threads share, where they do not share lines */
     tn_conv_lines lines;
     int64_t row_bytes; /* of A */
     int64_t run_step;  /* of them, from one row of the kernel to the next: of whole chunks where the
