@@ -5,7 +5,7 @@
 # What gcc's -O3 does to loops beside turning them into vectors makes them larger, seldom faster: most headers have tenon_loops
 # (TenonFlags.cmake). These have -O3, without copies of loops for each turn that they may take; the last ones with them
 # (bench/results/2026-11-29-core-size.md).
-set(levels_of_long_loops "kit/elementwise/rows" "kit/gemm/matrix_types" "kit/int8/dot" "kit/int8/narrow_dot" "kit/int8/tile_product"
+set(levels_of_long_loops "kit/elementwise/rows" "kit/gemm/matrix_types" "kit/int8/dot" "kit/int8/narrow_dot" "kit/int8/tiles/tile_product"
     "kit/order/order" "kit/reduce/reduce_rows" "layers/attention/online" "layers/conv/winograd/tiles" "layers/layer_normalization/lanes"
     "layers/pool/rows" "layers/quantize/rows" "layers/recurrent/step" "layers/softmax/lanes")
 set(levels_of_copied_loops "kit/gemm/matrix" "kit/operator/tiles" "kit/resample/separable" "layers/batch_normalization/channels"
@@ -16,7 +16,7 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
 endif()
 
 # Headers of loops that compute what their references do to the last bit: products are rounded before they are added.
-set(levels_of_exact_loops "kit/int8/tile_product" "layers/quantized/rows" "layers/resize/quantized/bytes")
+set(levels_of_exact_loops "kit/int8/tiles/tile_product" "layers/quantized/rows" "layers/resize/quantized/bytes")
 
 # The header; what it is to be given the name of, with the name but for the level; the levels.
 set(tenon_levels
@@ -26,7 +26,7 @@ set(tenon_levels
     "kit/int8/dot_body.h: TN_DOT_LEVEL=tn_dot: baseline avx2 avx512vnni"
     "kit/int8/narrow_dot_body.h: TN_DOT_LEVEL=tn_narrow_dot: avx2"
     "kit/operator/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512"
-    "kit/int8/tile_product_body.h: TN_TILE_LEVEL=tn_tile: avx512vnni amx"
+    "kit/int8/tiles/tile_product_body.h: TN_TILE_LEVEL=tn_tile: avx512vnni amx"
     "kit/order/order_body.h: TN_ORDER_LEVEL=tn_order: baseline avx2 avx512"
     "kit/int8/integer_rows_body.h: TN_INTEGER_ROWS_LEVEL=tn_integer_rows: baseline avx2 avx512vnni"
     "kit/math/byte_table_body.h: TN_BYTE_TABLE_APPLY=tn_byte_table_apply: avx2 avx512"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gemm with a constant B as the matrix product of tenon/kit/matrix_kernel.h. */
 #include "gemm/gemm.h"
-#include "kit/int8/tile_matrix.h"
+#include "kit/int8/tiles/tile_matrix.h"
 #include <tenon/kit/matrix_kernel.h>
 #include <tenon/kit/int8_matrix.h>
 #include <tenon/kit/open.h>

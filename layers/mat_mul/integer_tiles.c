@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QLinearMatMul and MatMulIntegerToFloat on tiles (kit/int8/tile_rows.h): of a constant
+ * QLinearMatMul and MatMulIntegerToFloat on tiles (kit/int8/tiles/tile_rows.h): of a constant
  * matrix B of signed bytes without zero points, and scales of one number or one a column of B. Rows
  * of all matrices of A are those of one product.
  */
 #include "kit/int8/look_up_step.h"
-#include "kit/int8/tile_rows.h"
+#include "kit/int8/tiles/tile_rows.h"
 #include <tenon/kit/dot.h>
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/layer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul of anything by a constant matrix as the matrix product of tenon/kit/matrix_kernel.h. */
-#include "kit/int8/tile_matrix.h"
+#include "kit/int8/tiles/tile_matrix.h"
 #include <tenon/kit/int8_matrix.h>
 #include <tenon/kit/matrix_kernel.h>
 #include <tenon/kit/open.h>

@@ -9,7 +9,7 @@
 #define TN_LAYERS_CONV_INTEGER_LINES_H
 
 #include "conv/integer/integer.h"
-#include "kit/int8/tile_product.h"
+#include "kit/int8/tiles/tile_product.h"
 
 typedef struct tn_conv_lines {
     tn_window window;

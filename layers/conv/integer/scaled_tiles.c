@@ -6,7 +6,7 @@
  */
 #include "conv/integer/tiles_run.h"
 #include "conv/kernels.h"
-#include "kit/int8/tile_scaled.h"
+#include "kit/int8/tiles/tile_scaled.h"
 #include "kit/operator/kernel_memory.h"
 #include <tenon/kit/activation.h>
 #include <tenon/kit/dot_end.h>

@@ -2,7 +2,7 @@
 /* What becomes of sums (tile_product.h), for one processor level: tile_product_body.h includes it.
  * Sums of a block are rows of TN_TILE_COLUMNS of them, and have the block's terms. */
 #include "kit/int8/dot_finish.h"
-#include "kit/int8/tile_product.h"
+#include "kit/int8/tiles/tile_product.h"
 #include <tenon/kit/vector.h>
 
 #include <immintrin.h>

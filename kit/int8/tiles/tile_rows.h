@@ -7,7 +7,7 @@
 #ifndef TN_KIT_INT8_TILE_ROWS_H
 #define TN_KIT_INT8_TILE_ROWS_H
 
-#include "kit/int8/tile_product.h"
+#include "kit/int8/tiles/tile_product.h"
 #include <tenon/plugin.h>
 
 typedef struct tn_tile_rows {

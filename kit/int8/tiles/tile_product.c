@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layout and packing of tile_product.h. */
-#include "kit/int8/tile_product.h"
+#include "kit/int8/tiles/tile_product.h"
 #include "kit/math/round_up.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of tile_matrix.h. */
-#include "kit/int8/tile_matrix.h"
-#include "kit/int8/tile_scaled.h"
+#include "kit/int8/tiles/tile_matrix.h"
+#include "kit/int8/tiles/tile_scaled.h"
 
 #include <stdio.h>
 

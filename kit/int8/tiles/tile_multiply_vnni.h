@@ -156,7 +156,7 @@ typedef struct block_run {
     int64_t block;
 } block_run;
 
-/* What is added to sums is on its way while they are multiplied: a cache line is that of two
+/* What is added to sums is fetched while they are multiplied: a cache line is that of two
  * blocks. */
 static void fetch_added(const tn_tile_end *e, int64_t row, int64_t rows, int64_t block) {
     if (!e->z || e->values || block % 2 != 0) return;

@@ -7,7 +7,7 @@
 #ifndef TN_KIT_INT8_TILE_SCALED_H
 #define TN_KIT_INT8_TILE_SCALED_H
 
-#include "kit/int8/tile_product.h"
+#include "kit/int8/tiles/tile_product.h"
 #include <tenon/kit/dot_end.h>
 
 /* `count` weights of a column, `stride` apart, as bytes and their scale. */

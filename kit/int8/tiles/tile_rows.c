@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Units of rows; see tile_rows.h. */
-#include "kit/int8/tile_rows.h"
+#include "kit/int8/tiles/tile_rows.h"
 #include "kit/math/round_up.h"
 #include <tenon/kit/dot.h>
 

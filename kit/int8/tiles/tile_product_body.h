@@ -2,17 +2,17 @@
 /* The functions of tile_product.h for one processor level, as TN_TILE_LEVEL: windows.
  * The products are tile_multiply_amx.h or tile_multiply_vnni.h, what becomes of their sums
  * tile_finish.h. */
-#include "kit/int8/tile_product.h"
+#include "kit/int8/tiles/tile_product.h"
 #include <tenon/kit/vector.h>
 
 #include <immintrin.h>
 #include <string.h>
 
-#include "kit/int8/tile_finish.h"
+#include "kit/int8/tiles/tile_finish.h"
 #if defined(__AMX_INT8__)
-#include "kit/int8/tile_multiply_amx.h"
+#include "kit/int8/tiles/tile_multiply_amx.h"
 #else
-#include "kit/int8/tile_multiply_vnni.h"
+#include "kit/int8/tiles/tile_multiply_vnni.h"
 #endif
 
 /* ----------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Weights and ends; see tile_scaled.h. */
-#include "kit/int8/tile_scaled.h"
+#include "kit/int8/tiles/tile_scaled.h"
 #include "kit/int8/weight_scale.h"
 #include "kit/math/byte_table.h"
 #include "kit/operator/epilogue_bias.h"

@@ -7,7 +7,7 @@
 #ifndef TN_KIT_INT8_TILE_MATRIX_H
 #define TN_KIT_INT8_TILE_MATRIX_H
 
-#include "kit/int8/tile_rows.h"
+#include "kit/int8/tiles/tile_rows.h"
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/layer.h"
 #include <tenon/kit/matrix_kernel.h>
