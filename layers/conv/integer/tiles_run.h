@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions on tiles (kit/int8/tiles/tile_product.h), channels last, of signed weights and one group.
- * Rows of the product are positions, its depth is what a window sees. A window of one element with
- * stride 1 is read where it is; others as lines (lines.h), or where the level has none they are
- * gathered, a unit of positions at a time, with the zero point as padding.
+ * Convolutions on tiles (kit/int8/tiles/tile_product.h), channels last, of signed weights and one
+ * group. Rows of the product are positions, its depth is what a window sees. A window of one
+ * element with stride 1 is read where it is; others as lines (lines.h), or where the level has none
+ * they are gathered, a unit of positions at a time, with the zero point as padding.
  */
 #ifndef TN_LAYERS_CONV_INTEGER_TILES_RUN_H
 #define TN_LAYERS_CONV_INTEGER_TILES_RUN_H
