@@ -86,12 +86,16 @@ static void tiles_of_block(const tn_direct_run *run, tn_direct_tile *tile, const
     }
 }
 
-/* POINTWISE: the last positions, fewer than a vector, from a copy of their columns. */
+/* POINTWISE: the last positions, fewer than a vector, from a copy of their columns. What is behind
+ * them is multiplied, too: zeros, since what the memory held before may be subnormal, which takes a
+ * processor 20 times as long. */
 static void pointwise_tail(const tn_direct_run *run, tn_direct_tile *tile, int64_t image,
                            const float *x, float *copy, int64_t at, int64_t count) {
     const tn_direct_plan *plan = run->plan;
-    for (int64_t c = 0; c < plan->geometry.channels; c++)
+    for (int64_t c = 0; c < plan->geometry.channels; c++) {
         memcpy(copy + c * 16, x + c * plan->positions + at, (size_t)count * sizeof(float));
+        memset(copy + c * 16 + count, 0, (size_t)(16 - count) * sizeof(float));
+    }
     for (int64_t block = 0; block < run->state->blocks; block++)
         tiles_of_block(run, tile, run->offsets + plan->taps, image, block, copy, count, at);
 }
