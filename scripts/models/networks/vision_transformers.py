@@ -130,6 +130,18 @@ def swin(net):
     net.output(net.linear(net.mean(net.layer_norm(x), 1, 2, keepdims=0).of(32), 10), "output")
 
 
+@FAMILY.add(({"batch": 1, "height": 16, "width": 24}, {"batch": 3, "height": 8, "width": 32}), (17, "script"))
+def open_windows(net):
+    """Windows of 8 x 8 in an image of any size: the extents that a build tries, of which 8 is a divisor, make tensors of many gigabytes."""
+    x = net.conv(net.input("input", ["batch", 3, "height", "width"]), 16, 3, 1, p=1)
+    shape = net.Shape(x)
+    height, width = (net.Div(net.Gather(shape, net.constant(np.array([axis])), axis=0), net.constant(np.array([8]))) for axis in (2, 3))
+    cut = net.Concat(net.constant(np.array([-1, 16])), height, net.constant(np.array([8])), width, net.constant(np.array([8])), axis=0)
+    y = net.Reshape(net.Transpose(net.Reshape(x, cut), perm=[0, 2, 4, 3, 5, 1]), [-1, 64, 16]).of(16)
+    y = net.linear(net.act(net.linear(y, 64), "gelu"), 16)
+    net.output(net.Softmax(net.MatMul(y, net.Transpose(y, perm=[0, 2, 1])), axis=-1), "output")
+
+
 @FAMILY.add(SQUARES, (17, "script"), (18, "dynamo"))
 def maxvit(net):
     """Blocks of inverted convolutions, then attention within windows and over a grid."""

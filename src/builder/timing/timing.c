@@ -101,6 +101,19 @@ static tn_status measure(tn_lowering *lowering, uint32_t index, const tn_candida
     return status;
 }
 
+/* Extents that a network leaves open stand for themselves here, and those of them that do not go
+ * together make tensors that no run has. */
+static bool is_too_large(const tn_lowering *lowering, const tn_graph_node *node) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR)
+            bytes += lowering->facts->tensors[node->inputs[i]]->bytes;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] != TN_NO_TENSOR)
+            bytes += lowering->facts->tensors[node->outputs[i]]->bytes;
+    return bytes > tn_timing_policy.most_bytes;
+}
+
 /* Only real kernels on known shapes; an output sized by a run has a shape that the run writes.
  * Strings have neither drawn values nor heaps here. */
 static bool can_time(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
@@ -110,7 +123,7 @@ static bool can_time(const tn_lowering *lowering, uint32_t index, const tn_candi
         return false;
     for (uint32_t i = 0; i < node->output_count; i++)
         if (tn_graph_output_port(node->entry->op, i)->flags & TN_PORT_SIZED_BY_RUN) return false;
-    return !tn_lower_is_host_only(lowering, index);
+    return !tn_lower_is_host_only(lowering, index) && !is_too_large(lowering, node);
 }
 
 static tn_timing_cache *cache_of(const tn_lowering *lowering, const tn_candidate *candidate) {

@@ -47,6 +47,8 @@ const struct tn_timing_policy tn_timing_policy = {
     .conversion_share = 0.08,
     /* Of the tensors of all candidates that are open at once: little of a machine's memory. */
     .open_bytes = (uint64_t)512 << 20,
+    /* Of the tensors of one kernel that is measured. */
+    .most_bytes = (uint64_t)1 << 30,
     /* Networks that are run whole, and what is kept of the time for them. */
     .most_trials = 32,
     .trials_share = 0.35,

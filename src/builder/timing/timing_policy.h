@@ -61,7 +61,7 @@ struct tn_timing_policy {
     /* For how long. */
     double all_s, device_all_s;
     double rounds_share, conversion_share;
-    uint64_t open_bytes;
+    uint64_t open_bytes, most_bytes;
     uint32_t most_trials;
     double trials_share, device_trials_share;
     double trial_ns;

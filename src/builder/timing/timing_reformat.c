@@ -6,6 +6,7 @@
 #include "builder/lower/lower_facts.h"
 #include "builder/lower/lower_storages.h"
 #include "builder/timing/timing_cache.h"
+#include "builder/timing/timing_policy.h"
 #include "builder/timing/timing_private.h"
 #include "tensor/convert.h"
 
@@ -83,6 +84,7 @@ static tn_status time_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_st
     key = tn_hash_add(key, known->shape.extents, known->shape.rank * sizeof(int64_t));
     TN_TRY(describe_tensor(lowering, tensor, from, &source));
     TN_TRY(describe_tensor(lowering, tensor, to, &target));
+    if (source.tensor.bytes + target.tensor.bytes > tn_timing_policy.most_bytes) return TN_OK;
     return tn_timing_conversion(lowering, key, &source, from.space, &target, to.space, out_ns,
                                 out_is_known);
 }
