@@ -5,6 +5,7 @@
  */
 #include "base/status.h"
 #include "engine/engine_private.h"
+#include "program/kernel_fit.h"
 
 static const tn_inferred_tensor *known_at(const tn_engine_loading *loading, uint32_t value,
                                           int point) {
@@ -34,7 +35,7 @@ static tn_status describe_value(const tn_engine_loading *loading, uint32_t value
         tn_tensor_init_open(storage,
                             item->type == TN_NONE ? known->storage.tensor.type : item->type,
                             known->storage.shape.rank);
-        tn_tensor_unbound(storage, known->unbounded);
+        tn_tensor_unbound(storage, known->unbounded & TN_UNBOUNDED_AXES);
         storage->tensor.name = tensor->name;
         storage->tensor.quantization = tensor->quantization;
         *out_tensor = &storage->tensor;
@@ -110,23 +111,42 @@ bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program
     return true;
 }
 
-/* Whether all ranks of a step are known, and the same at all points. */
+/* Whether all ranks of a step are known, if need be as guesses, and the same at all points. */
 bool tn_engine_step_is_ranked(const tn_engine_loading *loading, const tn_program_step *step) {
     const uint32_t *const lists[2] = {step->inputs, step->outputs};
     const uint32_t counts[2] = {step->input_count, step->output_count};
+    const bool may_be_guess = tn_kernel_may_guess_ranks(&loading->engine->graph->nodes[step->node]);
     for (int list = 0; list < 2; list++) {
         for (uint32_t i = 0; i < counts[list]; i++) {
             if (lists[list][i] == TN_NO_VALUE) continue;
             const tn_inferred_tensor *first = known_at(loading, lists[list][i], TN_POINT_OPTIMUM);
             for (int point = 0; point < TN_POINTS; point++) {
                 const tn_inferred_tensor *known = known_at(loading, lists[list][i], point);
-                if (!first->is_known || first->is_rank_guess ||
+                if (!first->is_known || (first->is_rank_guess && !may_be_guess) ||
                     (known->is_known && known->storage.shape.rank != first->storage.shape.rank))
                     return false;
             }
         }
     }
     return true;
+}
+
+tn_status tn_engine_note_ranks(tn_engine_loading *loading, tn_engine_step *own) {
+    const tn_program_step *step = own->step;
+    const uint32_t count = step->input_count + step->output_count;
+    uint8_t *ranks = tn_arena_allocate(loading->engine->arena, count + 1u, sizeof(*ranks));
+    bool is_guess = false;
+    if (!ranks) return tn_fail_memory("a step's ranks");
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t value =
+            i < step->input_count ? step->inputs[i] : step->outputs[i - step->input_count];
+        if (value == TN_NO_VALUE) continue;
+        const tn_inferred_tensor *known = known_at(loading, value, TN_POINT_OPTIMUM);
+        ranks[i] = (uint8_t)known->storage.shape.rank;
+        is_guess = is_guess || known->is_rank_guess;
+    }
+    if (is_guess) own->ranks = ranks;
+    return TN_OK;
 }
 
 /* What the plan says of the constants among a step's inputs; null: of none. */

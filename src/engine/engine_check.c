@@ -254,6 +254,7 @@ static tn_status check_kernel(tn_engine_loading *loading, tn_engine_step *own) {
         if (tn_kernel_takes_open(kernel, tn_engine_step_is_ranked(loading, step)) &&
             step->absorbed_count == 0) {
             own->is_open = kernel->traits & TN_KERNEL_ANY_SHAPE;
+            if (own->is_open) TN_TRY(tn_engine_note_ranks(loading, own));
             return ask_kernel(loading, own);
         }
         return fail_step(loading, step, "gives it shapes that are not known before a run");

@@ -42,6 +42,8 @@ typedef struct tn_engine_step {
     tn_prepared_kernel prepared;  /* KERNEL steps that run */
     bool is_open;                 /* its shapes are known at a run only, and its kernel is for any:
                                      what reshape does not take runs by the reference */
+    const uint8_t *ranks;         /* of inputs, then outputs, for which an open kernel was prepared
+                                     where those are guesses; null: they are known */
     bool is_isolated;             /* a plugin library's kernel, which runs in a helper process: then
                                      `prepared` is prepared there, and a template here */
     tn_chain chain;               /* what its kernel absorbs */
@@ -142,6 +144,8 @@ tn_status tn_engine_plain_call_init(tn_engine_loading *loading, const tn_engine_
 bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program_step *step);
 /* Whether its ranks are, at least. */
 bool tn_engine_step_is_ranked(const tn_engine_loading *loading, const tn_program_step *step);
+/* Sets `ranks` of a step whose kernel is open. TN_ERROR_MEMORY. */
+tn_status tn_engine_note_ranks(tn_engine_loading *loading, tn_engine_step *own);
 
 /* Fills the kernel's own parameters and checks what a step asks of its kernel (null: the
  * reference): types, formats, what is fused, tactic. TN_ERROR_FORMAT, with the reason. */

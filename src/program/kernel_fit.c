@@ -72,3 +72,10 @@ bool tn_kernel_takes_open(const tn_kernel *kernel, bool is_ranked) {
         !kernel->accepts && !kernel->prepare && !kernel->tactics && !kernel->combination;
     return needs_nothing || (is_ranked && (kernel->traits & TN_KERNEL_ANY_SHAPE));
 }
+
+bool tn_kernel_may_guess_ranks(const tn_graph_node *node) {
+    const tn_operator *op = node->entry->op;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (tn_graph_output_port(op, i)->flags & TN_PORT_SIZED_BY_RUN) return false;
+    return op->reference != NULL;
+}

@@ -20,5 +20,8 @@ tn_status tn_kernel_fit_combinations(tn_arena *arena, const tn_kernel_entry *ent
 
 /* Whether a kernel may be offered a node of whose tensors some extents are known at a run only. */
 bool tn_kernel_takes_open(const tn_kernel *kernel, bool is_ranked);
+/* Whether the kernel may be chosen and prepared for ranks that are guesses (behind an If whose
+ * branches differ in rank): the node has a reference for a run that finds others. */
+bool tn_kernel_may_guess_ranks(const tn_graph_node *node);
 
 #endif

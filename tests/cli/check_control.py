@@ -58,6 +58,15 @@ def other_ranks():
                        [("zero", scalar(0, np.float32))]))
 
 
+def product_of_ranks():
+    """A product behind branches of two ranks: its kernel is prepared for one of them, and a run that finds the other takes the reference."""
+    return model(graph("g", [node("ReduceSum", "x", "sum", keepdims=0), node("Greater", "sum zero", "c"),
+                             branches("c", [node("ReduceMean", "x", "t", axes=[0], keepdims=0)], [node("Identity", "x", "e")], "r"),
+                             node("MatMul", "r w", "product"), node("Add", "product b", "shifted"), node("Relu", "shifted", "y")],
+                       [info("x", F, 2, 3)], [("y", F, None)],
+                       [("zero", scalar(0, np.float32)), ("w", np.arange(6, dtype=np.float32).reshape(3, 2)), ("b", np.float32([0.5, -1]))]))
+
+
 def squeeze_by_shape():
     """The condition follows from shapes: one branch does not take them."""
     return model(graph("g", [node("Shape", "x", "s"), node("Gather", "s zero", "n"), node("Equal", "n one", "c"),
@@ -331,6 +340,7 @@ X23 = np.abs(random(2, 3))
 CASES = [
     (other_shapes, {"x": X23}, {"x": -X23}, {"x": np.abs(random(5, 3))}),
     (other_ranks, {"x": X23}, {"x": -X23}),
+    (product_of_ranks, {"x": X23}, {"x": -X23}, {"x": X23}),
     (squeeze_by_shape, {"x": random(1, 4)}, {"x": random(3, 4)}),
     (nested_ranks, *({"x": X23, "c": flag(c), "d": flag(d)} for c in (True, False) for d in (True, False))),
     (unmatched_ranks, *({"x": random(n, 1), "c": flag(c), "inside": flag(i)} for n, c, i in (
@@ -392,6 +402,12 @@ class Checker(ProgramChecks):
             self.compare(f"{name} {number}, on the fly", values, expected, "m.onnx")
             self.compare(f"{name} {number}, guarded", values, expected, "m.plan", "--checked")
             self.compare(f"{name} {number}, by references", values, expected, "m.onnx", environment={"TENON_FORCE_KERNEL": FORCED})
+
+    def guessed_ranks(self):
+        onnx.save(product_of_ranks(), self.path("m.onnx"))
+        self.call("build", "m.onnx", "-o", "m.plan", "--no-timing")
+        found = [line.split()[2] for line in self.call("inspect", "m.plan").stdout.splitlines() if line.split()[1:2] in (["MatMul"], ["Relu"])]
+        self.report("kernels behind branches of two ranks", sum("/" in kernel for kernel in found) == 2 and "reference" not in found, str(found))
 
     def exact(self):
         """What comes behind a loop whose shapes are known has kernels for these shapes."""
@@ -559,6 +575,7 @@ def main():
         for name, make in check_bodies.NETWORKS.items():
             conditions = (True,) if name == "conditional_loop" else (True, False)  # onnxruntime stacks nothing in another shape
             checker.network(f"bodies, {name}", make(), [check_bodies.values_of(make(), c) for c in conditions])
+        checker.guessed_ranks()
         checker.exact()
         checker.inlined()
         checker.unchanged()

@@ -11,7 +11,7 @@ static tn_status describe_open(const tn_lowering *lowering, tn_tensor_id id,
     const tn_graph_tensor *tensor = &lowering->graph->tensors[id];
     const tn_inferred_tensor *known = &lowering->points[TN_POINT_OPTIMUM]->tensors[id];
     tn_tensor_init_open(storage, lowering->facts->types[id], known->storage.shape.rank);
-    tn_tensor_unbound(storage, known->unbounded);
+    tn_tensor_unbound(storage, known->unbounded & TN_UNBOUNDED_AXES);
     storage->tensor.name = tensor->name;
     storage->tensor.quantization = tensor->quantization;
     return TN_OK;

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "builder/lower/lower_facts.h"
 #include "plugin/devices.h"
+#include "program/kernel_fit.h"
 
 #include <string.h>
 
@@ -40,9 +41,9 @@ static bool is_known(const tn_lowering *lowering, tn_tensor_id tensor) {
 }
 
 /* What is guessed at one point may fail at another, and says nothing of ranks then. */
-static bool has_rank(const tn_lowering *lowering, tn_tensor_id tensor) {
+static bool has_rank(const tn_lowering *lowering, tn_tensor_id tensor, bool may_be_guess) {
     const tn_inferred_tensor *best = &lowering->points[TN_POINT_OPTIMUM]->tensors[tensor];
-    if (best->is_rank_guess) return false;
+    if (best->is_rank_guess && !may_be_guess) return false;
     for (int point = 0; best->is_known && point < TN_POINTS; point++) {
         const tn_inferred_tensor *known = &lowering->points[point]->tensors[tensor];
         if (known->is_known && known->storage.shape.rank != best->storage.shape.rank) return false;
@@ -68,18 +69,19 @@ static void note_tensors(const tn_lowering *lowering, tn_lower_facts *facts) {
 
 static void note_node(const tn_lowering *lowering, uint32_t index, tn_lower_facts *facts) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
+    const bool may_be_guess = tn_kernel_may_guess_ranks(node);
     bool is_shaped = !lowering->plan->is_after_run[index], is_ranked = true;
     for (uint32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i] == TN_NO_TENSOR) continue;
         facts->reader[node->inputs[i]] = index;
         is_shaped = is_shaped && is_known(lowering, node->inputs[i]);
-        is_ranked = is_ranked && has_rank(lowering, node->inputs[i]);
+        is_ranked = is_ranked && has_rank(lowering, node->inputs[i], may_be_guess);
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
         tn_tensor_id id = node->outputs[i];
         if (id == TN_NO_TENSOR) continue;
         is_shaped = is_shaped && is_known(lowering, id);
-        is_ranked = is_ranked && has_rank(lowering, id);
+        is_ranked = is_ranked && has_rank(lowering, id, may_be_guess);
         if (facts->types[id] == TN_NONE) facts->types[id] = type_by_rule(facts, node, i);
     }
     facts->is_shaped[index] = is_shaped;

@@ -15,7 +15,7 @@ typedef struct tn_lower_facts {
     uint32_t *reader;          /* a node that reads it */
     /* by node */
     bool *is_shaped; /* all its tensors' shapes are known and can be relied on */
-    bool *is_ranked; /* all its tensors' ranks are, at least */
+    bool *is_ranked; /* all its tensors' ranks are, at least, if need be as guesses */
 } tn_lower_facts;
 
 typedef struct tn_lower_kernels {

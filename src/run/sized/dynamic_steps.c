@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* ----------------------------------------------------------------------------------------------
@@ -142,8 +143,23 @@ static tn_status note_sizes(tn_context *context, const tn_program_step *step) {
     return TN_OK;
 }
 
+/* Where ranks were guesses when the kernel was prepared, whether the run found the same ones. */
+static tn_status check_ranks(const tn_engine_step *step, const tn_call *call) {
+    const uint32_t count = call->input_count + call->output_count;
+    for (uint32_t i = 0; step->ranks && i < count; i++) {
+        const tn_tensor *tensor =
+            i < call->input_count ? call->inputs[i] : call->outputs[i - call->input_count];
+        if (tensor && tensor->rank != step->ranks[i])
+            return tn_fail(TN_ERROR_UNSUPPORTED,
+                           "'%s' has rank %" PRIu32 " in this run, the kernel was prepared for %u",
+                           tensor->name, tensor->rank, step->ranks[i]);
+    }
+    return TN_OK;
+}
+
 static tn_status reshape_opened(const tn_context *context, uint32_t step, tn_open_kernel *kernel) {
     kernel->call.workspace = NULL;
+    TN_TRY(check_ranks(&context->engine->steps[step], &kernel->call));
     if (!context->engine->steps[step].is_isolated) return tn_open_kernel_reshape(kernel);
     kernel->call.workspace_bytes = 0;
     TN_TRY(tn_isolated_call_define(&kernel->call));

@@ -148,10 +148,52 @@ static void test_rows_of_several_chunks(void **state) {
     }
 }
 
+/* A depth whose blocks are multiplied a slice at a time, and more rows than a unit of work has. */
+static void test_deep_products(void **state) {
+    enum { ROWS = 197, DEPTH = 16500, COLUMNS = 70 };
+    static float a[ROWS * DEPTH], b[DEPTH * COLUMNS], bias[COLUMNS], residual[ROWS * COLUMNS];
+    static float y[ROWS * COLUMNS];
+    static double sums[ROWS * COLUMNS];
+    static _Alignas(64) float packed[DEPTH * (COLUMNS + 64)];
+    test_random random = {.state = 8};
+    tn_call call = {.host = &host};
+    (void)state;
+    fill(&random, a, TEST_COUNT(a));
+    fill(&random, b, TEST_COUNT(b));
+    fill(&random, bias, TEST_COUNT(bias));
+    fill(&random, residual, TEST_COUNT(residual));
+    for (int64_t m = 0; m < ROWS; m++)
+        for (int64_t k = 0; k < DEPTH; k++)
+            for (int64_t n = 0; n < COLUMNS; n++)
+                sums[m * COLUMNS + n] += (double)a[m * DEPTH + k] * (double)b[k * COLUMNS + n];
+    for (int level = 0; level <= (int)tn_kit_level(); level++) {
+        const tn_matrix_product operands = {.level = levels[level],
+                                            .a = a,
+                                            .packed = packed,
+                                            .bias = bias,
+                                            .residual = residual,
+                                            .output = y,
+                                            .rows = ROWS,
+                                            .depth = DEPTH,
+                                            .columns = COLUMNS,
+                                            .activation = TN_ACTIVATION_RELU};
+        tn_matrix_pack(levels[level], DEPTH, COLUMNS, b, COLUMNS, 1, 1.0f, packed);
+        pieces = 2;
+        assert_int_equal(tn_matrix_product_run(&call, &operands), TN_OK);
+        for (int64_t i = 0; i < ROWS * COLUMNS; i++) {
+            const double wanted =
+                fmax(sums[i] + (double)bias[i % COLUMNS] + (double)residual[i], 0);
+            if (!(fabs((double)y[i] - wanted) <= 1e-3))
+                fail_msg("element %d is %g instead of %g", (int)i, (double)y[i], wanted);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products_of_all_sizes),
         cmocka_unit_test(test_rows_of_several_chunks),
+        cmocka_unit_test(test_deep_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
