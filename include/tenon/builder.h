@@ -110,7 +110,8 @@ typedef struct tn_builder_options {
 } tn_builder_options;
 
 /* Inputs and outputs of the network stay in the types that the graph gives them, and so do tensors
- * of other types than 32-bit floats. */
+ * of other types than 32-bit floats; where the processor computes, 16-bit floats of the graph are
+ * 32-bit ones inside the network (TN_BUILD_KEEP_HALF) and stored as the precision allows. */
 enum {
     TN_PRECISION_F32 = 0,  /* nothing less, anywhere */
     TN_PRECISION_TF32 = 1, /* as F32 on a device that has no such products (the processor) */
@@ -129,8 +130,13 @@ enum {
                                 and the log says why. Kernels whose time the cache has do not run */
     TN_BUILD_REFIT = 16u,    /* as if `refit` named every constant of floating-point numbers for
                                 which that is possible */
-    TN_BUILD_NO_PACKED_WEIGHTS = 32u /* what kernels pack of constants is not kept in the plan: a
-                                        smaller file, of which each loading packs them again */
+    TN_BUILD_NO_PACKED_WEIGHTS = 32u, /* what kernels pack of constants is not kept in the plan: a
+                                         smaller file, of which each loading packs them again */
+    TN_BUILD_KEEP_HALF = 64u /* 16-bit floats of the graph are computed in 16 bits on the processor,
+                                too: each node rounds to them, and what is too large for them is
+                                infinite. Otherwise, and not with TN_BUILD_REFERENCE, nodes between
+                                inputs, outputs and conversions compute them in 32 bits, which is
+                                faster and more exact; other devices keep them as they are */
 };
 
 /* Builds a plan. The graph is not changed. The same model, options, cache and machine produce the

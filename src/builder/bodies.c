@@ -42,8 +42,8 @@ static tn_status set_inputs(const tn_graph_body *body, bool is_after_run) {
 }
 
 static tn_builder_options options_of(const tn_builder_options *given) {
-    const uint32_t kept =
-        TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION | TN_BUILD_NO_TIMING | TN_BUILD_CHECKED;
+    const uint32_t kept = TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION | TN_BUILD_NO_TIMING |
+                          TN_BUILD_CHECKED | TN_BUILD_KEEP_HALF;
     return (tn_builder_options){
         .size = sizeof(tn_builder_options),
         .threads = given->threads,

@@ -134,6 +134,22 @@ static tn_status rewrite_all(build_state *state) {
     return TN_OK;
 }
 
+/* A processor converts 16-bit floats to compute with them: it is done once, at the border. */
+static tn_status widen(build_state *state) {
+    tn_pass_context *passes = &state->passes;
+    bool is_widened = false;
+    if (state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_KEEP_HALF) ||
+        state->device.device != tn_runtime_cpu(state->graph->runtime))
+        return TN_OK;
+    TN_TRY(tn_pass_widen(passes, &is_widened));
+    if (!is_widened) return TN_OK;
+    tn_profile_shapes_deinit(&state->before);
+    TN_TRY(infer_before(state));
+    TN_TRY(start_passes(state));
+    TN_TRY(tn_pass_drop_identities(passes));
+    return tn_pass_fold_constants(passes);
+}
+
 /* Below that many bytes a constant's hash costs less than a note of it. */
 enum { NOTED_BYTES = 4096 };
 
@@ -170,6 +186,7 @@ tn_status tn_build_run_passes(build_state *state) {
         TN_TRY(run_round(state, round, &is_inlined));
         if (is_inlined) tn_profile_shapes_deinit(&state->before);
     }
+    TN_TRY(widen(state));
     TN_TRY(tn_build_tell_pass(state, 2));
     if (is_fused) {
         TN_TRY(rewrite_all(state));

@@ -34,7 +34,7 @@ static tn_status read_builder_options(const tn_builder_options *given,
     TN_TRY(tn_options_check_flags(out_options->flags,
                                   TN_BUILD_NO_TIMING | TN_BUILD_NO_FUSION | TN_BUILD_REFERENCE |
                                       TN_BUILD_CHECKED | TN_BUILD_REFIT |
-                                      TN_BUILD_NO_PACKED_WEIGHTS,
+                                      TN_BUILD_NO_PACKED_WEIGHTS | TN_BUILD_KEEP_HALF,
                                   "the builder options"));
     TN_TRY(check_arrays(out_options));
     if (out_options->without_rewrite_count > 0 &&

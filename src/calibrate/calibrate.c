@@ -9,6 +9,7 @@
 #include "graph/graph.h"
 #include "plugin/runtime.h"
 #include "program/calibration_table.h"
+#include "tensor/type.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -46,10 +47,15 @@ static tn_status check_calibrate_options(const tn_calibrate_options *given,
 /* ----------------------------------------------------------------------------------------------
  * the network with every tensor as an output */
 
+/* Such a tensor is computed in 32-bit floats, and may be stored with a scale then. */
+static bool is_half(tn_type type) {
+    return type == TN_F16 || type == TN_BF16;
+}
+
 static bool may_be_watched(const tn_graph *graph, tn_tensor_id id) {
     const tn_graph_tensor *tensor = &graph->tensors[id];
     return !tensor->is_constant && tn_graph_kind(graph, id) == 0 &&
-           (tensor->type == TN_F32 || tensor->type == TN_NONE);
+           (tensor->type == TN_F32 || tensor->type == TN_NONE || is_half(tensor->type));
 }
 
 static tn_status watch(tn_calibration_state *state, tn_tensor_id id, const tn_graph_node *node) {
@@ -93,7 +99,8 @@ static tn_status start_calibration(tn_calibration_state *state, tn_graph *graph)
     TN_TRY(tn_batch_run_init(&state->run, state->graph, &build, NULL));
     for (size_t i = 0; i < state->watched_count; i++) {
         tn_watched_tensor *watched = &state->watched[i];
-        if (tn_engine_output(state->run.engine, watched->output)->type == TN_F32)
+        const tn_type type = tn_engine_output(state->run.engine, watched->output)->type;
+        if (type == TN_F32 || is_half(type))
             TN_TRY(tn_histogram_init(&watched->histogram, state->allocator));
     }
     return TN_OK;
@@ -102,26 +109,39 @@ static tn_status start_calibration(tn_calibration_state *state, tn_graph *graph)
 /* ----------------------------------------------------------------------------------------------
  * running */
 
+/* A tensor's elements in 32-bit floats: its own, or widened into memory of the state's. */
+static tn_status read_floats(tn_calibration_state *state, const tn_tensor *tensor, size_t count,
+                             const float **out_values) {
+    *out_values = tensor->data;
+    if (tensor->type == TN_F32) return TN_OK;
+    TN_TRY(tn_grow(state->allocator, (void **)&state->floats, &state->float_capacity, count,
+                   sizeof *state->floats));
+    for (size_t i = 0; i < count; i++)
+        state->floats[i] = (float)tn_element_get_f64(tensor->data, tensor->type, i);
+    *out_values = state->floats;
+    return TN_OK;
+}
+
 static tn_status collect(tn_calibration_state *state, uint64_t batch) {
     for (size_t i = 0; i < state->watched_count; i++) {
         tn_watched_tensor *watched = &state->watched[i];
         const tn_tensor *tensor;
+        const float *values;
         size_t count = 0;
         if (!watched->histogram.counts) continue;
         TN_TRY(tn_context_output(state->run.context, watched->output, &tensor));
         tn_shape shape;
         TN_TRY(tn_shape_set(&shape, tensor->rank, tensor->shape));
         TN_TRY(tn_shape_count(&shape, &count));
-        const size_t good = tn_histogram_add(&watched->histogram, tensor->data, count);
+        TN_TRY(read_floats(state, tensor, count, &values));
+        const size_t good = tn_histogram_add(&watched->histogram, values, count);
         if (good < count)
             return tn_fail(TN_ERROR_RANGE,
                            "sample input %" PRIu64 " makes element %zu of tensor '%s' %s: there is "
                            "no scale for it. Do the inputs have the range that the network was "
                            "trained with?",
                            batch, good, watched->name,
-                           ((const float *)tensor->data)[good] !=
-                                   ((const float *)tensor->data)[good]
-                               ? "not a number"
+                           values[good] != values[good] ? "not a number"
                                : "infinite");
     }
     return TN_OK;
@@ -169,6 +189,7 @@ static void free_state(tn_calibration_state *state) {
     for (size_t i = 0; i < state->watched_count; i++)
         tn_histogram_deinit(&state->watched[i].histogram, state->allocator);
     tn_deallocate(state->allocator, state->watched);
+    tn_deallocate(state->allocator, state->floats);
     tn_batch_run_deinit(&state->run);
     tn_graph_destroy(state->graph);
 }

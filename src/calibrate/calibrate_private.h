@@ -23,6 +23,8 @@ typedef struct tn_calibration_state {
     tn_batch_run run;
     tn_watched_tensor *watched;
     size_t watched_count;
+    float *floats; /* of a tensor that is of 16-bit floats */
+    size_t float_capacity;
 } tn_calibration_state;
 
 /* calibrate_report.c: the caller frees *out_json by tn_deallocate. TN_ERROR_MEMORY. */

@@ -94,6 +94,9 @@ tn_status tn_graph_add_node_raw(tn_graph *graph, const char *name, const tn_oper
                                 uint32_t input_count, const tn_tensor_id *inputs,
                                 uint32_t output_count, const tn_tensor_id *outputs,
                                 uint32_t *out_node);
+/* A node of the standard operator that converts (importers/edits/cast.c), named as `to`, a tensor
+ * of that type that nobody makes yet. TN_ERROR_UNSUPPORTED: the operator is not there. */
+tn_status tn_graph_add_cast(tn_graph *graph, tn_tensor_id from, tn_tensor_id to, tn_type type);
 /* One more owner; each calls tn_graph_destroy, and the last one's ends it. [thread: any] */
 tn_graph *tn_graph_retain(tn_graph *graph);
 tn_status tn_graph_own_file(tn_graph *graph, tn_file *file); /* takes it over on success */

@@ -181,6 +181,7 @@ OPTIONS = {
     "max-accuracy-loss": ["--max-accuracy-loss", "1"], "markdown": ["--markdown"], "missing": ["--missing", "cpu"], "top": ["--top", "2"], "print": ["--print"], "range": ["--range", "RANGE"], "pin": ["--pin", "PIN"],
     "without-rewrite": ["--without-rewrite", "silu"], "border": ["--border", "BORDER"],
     "no-kernel-libraries": ["--no-kernel-libraries"], "no-packed-weights": ["--no-packed-weights"],
+    "keep-half": ["--keep-half"],
     "embed-libraries": ["--embed-libraries"],
     "trust-embedded": ["--trust-embedded", "all"],
     "next-profile": ["--shape", "SHAPE", "--next-profile", "--shape", "SHAPE"], "use-profile": ["--use-profile", "0"],
@@ -192,7 +193,7 @@ IMAGE = {"layout", "channels", "mean", "scale"}
 
 BUILDING = {"plugin", "plugin-dir", "shape", "threads", "device", "precision", "timing-cache", "no-timing", "no-fusion",
             "reference", "verbose", "checked", "checked-dump", "calibration", "calibrator", "percentile", "write-calibration",
-            "keep", "max-accuracy-loss", "range", "pin", "without-rewrite", "no-kernel-libraries", "border"}
+            "keep", "max-accuracy-loss", "range", "pin", "without-rewrite", "no-kernel-libraries", "border", "keep-half"}
 RUNNING = {"plugin", "plugin-dir", "shape", "threads", "device", "input", "output", "output-dir", "allow-plugin", "json",
            "verbose", "checked", "checked-dump", "isolate", "isolate-limit"} | IMAGE
 USED = {

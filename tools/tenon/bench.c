@@ -254,7 +254,7 @@ static int bench(tn_runtime *runtime, tn_engine *engine, const cli_options *opti
 int command_bench(int argc, char **argv) {
     cli_options options;
     int code =
-        cli_options_read(argc, argv, "pPwsbiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzZeH067", &options);
+        cli_options_read(argc, argv, "pPwsbiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzZeH0678", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

@@ -50,6 +50,8 @@ static const char help[] =
     "(tenon "
     "plugin show OPERATOR\n"
     "                         lists them), its type (repeatable)\n"
+    "      --keep-half                the model's 16-bit floats are computed in 16 bits on the "
+    "processor, not in 32\n"
     "      --border NAME=TYPE[:nhwc]  an input or output in another type (uint8, fp16 ...), or "
     "with "
     "channels last; --shape\n"
@@ -165,7 +167,7 @@ static bool are_folders_there(const cli_options *options) {
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMIJvBGQWUXLCqzZe02315", &options);
+    int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMIJvBGQWUXLCqzZe023158", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

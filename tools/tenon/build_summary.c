@@ -110,6 +110,15 @@ static void print_precision(const json *report, const kernel_counts *counts) {
     printf("\n");
 }
 
+/* "16-bit floats computed in 32 bits: 98 nodes", where there are any. */
+static void print_widened(const json *widened) {
+    const size_t count = json_count(widened);
+    if (count == 0) return;
+    printf("  16-bit floats computed in 32 bits: ");
+    print_count((double)count, "node");
+    printf("\n");
+}
+
 static void print_operators(const json *operators) {
     size_t count = 0;
     for (const json *item = operators ? operators->first : NULL; item; item = item->next, count++)
@@ -189,6 +198,7 @@ void build_summary_print(const char *report) {
     if (json_count(json_member(document, "profiles")) < 2) print_work(document, &counts);
     print_profiles(json_member(document, "profiles"));
     print_precision(document, &counts);
+    print_widened(json_member(document, "widened"));
     print_rewrites(json_member(document, "rewrites"));
     print_refit(json_member(document, "refit"));
     print_processor(json_member(document, "processor"));

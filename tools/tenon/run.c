@@ -146,7 +146,7 @@ static int run_engine(tn_engine *engine, const cli_options *options) {
 
 int command_run(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsbiodtcTOxajLCmkNFEKMIJvBGQUXluqzZe06", &options);
+    int code = cli_options_read(argc, argv, "pPwsbiodtcTOxajLCmkNFEKMIJvBGQUXluqzZe068", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

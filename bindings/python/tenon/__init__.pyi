@@ -214,7 +214,7 @@ def build(model: _Model, plugins: _Plugins = (), shapes: _Shapes | Sequence[_Sha
           packed_weights: bool = True, force_kernel: str | None = None, without_rewrites: Iterable[str] = (),
           refit: Iterable[str] | bool = (), progress: _Progress = None, format: str | None = None, folder: _Path | None = None,
           import_options: Mapping[str, Any] | None = None, isolate_reading: bool = False,
-          embed_libraries: bool = False) -> Plan: ...
+          embed_libraries: bool = False, keep_half: bool = False) -> Plan: ...
 def calibrate(model: _Model, batches: Iterable[_Batch], plugins: _Plugins = (), shapes: _Shapes | Sequence[_Shapes] | None = None, *,
               calibrator: _Calibrator = "entropy", percentile: float | None = None, runtime: Runtime | None = None, threads: int = 0,
               progress: _Progress = None, format: str | None = None, folder: _Path | None = None,

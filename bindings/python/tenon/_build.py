@@ -152,7 +152,7 @@ def build(model, plugins=(), shapes=None, *, values=None, runtime=None, device=N
           calibrator="entropy", percentile=None, ranges=None, write_calibration=None, max_accuracy_loss=None, samples=None, keep=(),
           pins=(), borders=None, timing_cache=None, timing_seconds=0.0, timing=True, fusion=True, reference=False, checked=False,
           packed_weights=True, force_kernel=None, without_rewrites=(), refit=(), progress=None, format=None, folder=None,
-          import_options=None, isolate_reading=False, embed_libraries=False):
+          import_options=None, isolate_reading=False, embed_libraries=False, keep_half=False):
     """Builds a plan: chooses kernels for the whole network by measured time. Answers a tenon.Plan.
 
     model: a file (.onnx, .uff, .prototxt), its bytes, an onnx.ModelProto, or a tenon.Graph.
@@ -166,6 +166,7 @@ def build(model, plugins=(), shapes=None, *, values=None, runtime=None, device=N
         tensors' names to their largest magnitude or (low, high), which goes before. write_calibration: where the table is kept.
     max_accuracy_loss: a bound on sum |y - y32| / sum |y32| over `samples` (batches; those of the calibration where it has some):
         nodes go back to fp32 until it holds. keep: names of nodes that stay in fp32.
+    keep_half: 16-bit floats of the model are computed in 16 bits on the processor, too, where they are in 32 otherwise.
     pins: "NODE=KERNEL" or "NODE=fp16". borders: a dict from names of inputs and outputs to a type, "nhwc" or "TYPE:nhwc".
     timing_cache: a file that keeps measured times. timing_seconds: a bound on measuring; 0: 20 seconds (90 on a device).
     timing, fusion, packed_weights: False leaves them out. reference, checked: for finding faults.
@@ -179,7 +180,7 @@ def build(model, plugins=(), shapes=None, *, values=None, runtime=None, device=N
     graph = graph_of(model, runtime, plugins, format, folder, import_options, isolate_reading)
     first, second = precision_of(precision)
     flags = ((not timing) * 1 | (not fusion) * 2 | bool(reference) * 4 | bool(checked) * 8 | (refit is True) * 16
-             | (not packed_weights) * 32)
+             | (not packed_weights) * 32 | bool(keep_half) * 64)
     calibration = _batches.kept(calibration)
     if samples is None and _batches.is_samples(calibration):
         samples = calibration

@@ -44,6 +44,7 @@ class BuildOptions {
     BuildOptions &refit(std::string_view constant) { return add(refit_, constant); }
     BuildOptions &refit_all() { return flags(TN_BUILD_REFIT); }
     BuildOptions &no_packed_weights() { return flags(TN_BUILD_NO_PACKED_WEIGHTS); }
+    BuildOptions &keep_half() { return flags(TN_BUILD_KEEP_HALF); }
     BuildOptions &keep(std::string_view node) { return add(keep_, node); }
     BuildOptions &pin(std::string_view pin) { return add(pins_, pin); }
     BuildOptions &without_rewrite(std::string_view name) { return add(without_rewrites_, name); }

@@ -246,10 +246,12 @@ static tn_status choose_kept(const equal_merger *merger) {
 }
 
 static void replace_reads(const equal_merger *merger) {
+    const tn_pass_context *context = merger->context;
     for (size_t n = 0; n < merger->graph->node_count; n++) {
         const tn_graph_node *node = &merger->graph->nodes[n];
         for (uint32_t i = 0; i < node->input_count; i++)
-            node->inputs[i] = tn_pass_stand_in(merger->context, node->inputs[i]);
+            if (node->inputs[i] < context->stand_in_count)
+                node->inputs[i] = context->stand_ins[node->inputs[i]];
     }
 }
 

@@ -15,7 +15,9 @@ void tn_pass_context_deinit(tn_pass_context *context) {
     tn_deallocate(context->graph->allocator, (void *)context->unfused.names);
     tn_deallocate(context->graph->allocator, (void *)context->unfused_for.names);
     tn_deallocate(context->graph->allocator, (void *)context->unfused_why.names);
+    tn_deallocate(context->graph->allocator, (void *)context->widened_nodes.names);
     tn_deallocate(context->graph->allocator, context->stand_ins);
+    tn_deallocate(context->graph->allocator, context->widened);
     *context = (tn_pass_context){0};
 }
 
@@ -46,5 +48,6 @@ bool tn_pass_is_shaped(const tn_pass_context *context, tn_tensor_id tensor) {
 }
 
 tn_tensor_id tn_pass_stand_in(const tn_pass_context *context, tn_tensor_id tensor) {
-    return tensor < context->stand_in_count ? context->stand_ins[tensor] : tensor;
+    const tn_tensor_id wide = tensor < context->widened_count ? context->widened[tensor] : tensor;
+    return wide < context->stand_in_count ? context->stand_ins[wide] : wide;
 }

@@ -40,6 +40,10 @@ typedef struct tn_pass_context {
     tn_pass_names rewritten_by; /* ... the rewrite's name */
     tn_tensor_id *stand_ins;    /* by tensor, those there are when nodes are merged: see below */
     size_t stand_in_count;
+    tn_pass_names widened_nodes; /* that compute in 32-bit floats in place of 16 bits */
+    tn_tensor_id *widened;       /* by tensor, those there were before that: what the nodes inside
+                                    compute or read in place of an input or output */
+    size_t widened_count;
 } tn_pass_context;
 void tn_pass_context_deinit(tn_pass_context *context);
 tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, const char *name);
@@ -70,6 +74,9 @@ tn_status tn_pass_fold_constants(tn_pass_context *context);
  * the graph has tensors then that nothing is known of, and has to be inferred again before another
  * pass. */
 tn_status tn_pass_inline_bodies(tn_pass_context *context, bool *out_is_inlined);
+/* Has nodes of 16-bit floats compute in 32-bit floats, with conversions around them
+ * (builder/widen/). *out_is_widened: the graph has to be inferred again before another pass. */
+tn_status tn_pass_widen(tn_pass_context *context, bool *out_is_widened);
 /* Puts a node on record that is not folded or fused since `constant` is to be refitted; each once.
  */
 tn_status tn_pass_note_refit(tn_pass_context *context, const char *node, const char *constant,
@@ -78,7 +85,7 @@ tn_status tn_pass_note_refit(tn_pass_context *context, const char *node, const c
 /* --- helpers --- */
 /* Whether type and shape of a tensor are known at all points and can be relied on. */
 bool tn_pass_is_shaped(const tn_pass_context *context, tn_tensor_id tensor);
-/* The tensor that holds what this one held before nodes were merged; mostly itself. */
+/* The tensor that holds what this one held before nodes were widened and merged; mostly itself. */
 tn_tensor_id tn_pass_stand_in(const tn_pass_context *context, tn_tensor_id tensor);
 
 #endif

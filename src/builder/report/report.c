@@ -201,6 +201,8 @@ tn_status tn_report_make(const tn_report_source *sources, uint32_t count, char *
     add_names(&text, "folded", &source->passes->folded);
     add_names(&text, "dropped", &source->passes->dropped);
     add_names(&text, "merged", &source->passes->merged);
+    if (source->passes->widened_nodes.count > 0)
+        add_names(&text, "widened", &source->passes->widened_nodes);
     add_rewrites(&text, source->passes);
     add_refit(&text, source);
     add_totals(&text, source, tn_report_memory_bytes(source->memory));

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/refit/refit_layer.h"
 #include "plan/refit/refit_index.h"
+#include "tensor/type.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -152,11 +153,16 @@ static tn_status find_constant(const tn_refit *refit, const char *name, uint32_t
                    nearest.best ? "'" : "");
 }
 
+/* What a build widened takes the model's 16-bit floats as well. */
+static bool is_widened(const tn_refit_item *constant, tn_type type) {
+    return constant->info.type == TN_F32 && (type == TN_F16 || type == TN_BF16);
+}
+
 static tn_status check_data(const tn_refit_item *constant, tn_type type, uint32_t rank,
                             const int64_t *extents, uint64_t bytes) {
     char had[TN_SHAPE_TEXT_BYTES], got[TN_SHAPE_TEXT_BYTES];
     const tn_port_info *info = &constant->info;
-    if (type != info->type)
+    if (type != info->type && !is_widened(constant, type))
         return tn_fail(TN_ERROR_TYPE, "constant '%s' is of %s, the new data of %s", info->name,
                        tn_type_name(info->type),
                        tn_type_is_valid(type) ? tn_type_name(type) : "no type that there is");
@@ -168,19 +174,24 @@ static tn_status check_data(const tn_refit_item *constant, tn_type type, uint32_
         return tn_fail(TN_ERROR_SHAPE, "constant '%s' has shape %s, the new data %s", info->name,
                        tn_shape_print(info->rank, info->extents, had, sizeof(had)),
                        tn_shape_print(rank, extents, got, sizeof(got)));
-    if (bytes != constant->bytes)
+    const size_t taken = constant->bytes / (type == info->type ? 1 : 2);
+    if (bytes != taken)
         return tn_fail(TN_ERROR_ARGUMENT,
                        "constant '%s' takes %zu bytes, the new data has %" PRIu64, info->name,
-                       constant->bytes, bytes);
+                       taken, bytes);
     return TN_OK;
 }
 
-static tn_status copy_value(const tn_refit *refit, uint32_t number, const void *data,
+static tn_status copy_value(const tn_refit *refit, uint32_t number, tn_type type, const void *data,
                             void **out_copy) {
-    const size_t bytes = tn_refit_index_at(refit->index, number)->bytes;
-    *out_copy = tn_allocate_aligned(refit->allocator, bytes, 64);
+    const tn_refit_item *constant = tn_refit_index_at(refit->index, number);
+    *out_copy = tn_allocate_aligned(refit->allocator, constant->bytes, 64);
     if (!*out_copy) return tn_fail_memory("the data of a constant");
-    memcpy(*out_copy, data, bytes);
+    if (is_widened(constant, type))
+        for (size_t i = 0; i < constant->bytes / sizeof(float); i++)
+            tn_element_set_f64(*out_copy, TN_F32, i, tn_element_get_f64(data, type, i));
+    else
+        memcpy(*out_copy, data, constant->bytes);
     return TN_OK;
 }
 
@@ -192,7 +203,7 @@ tn_status tn_refit_set(tn_refit *refit, const char *name, tn_type type, uint32_t
         return tn_fail(TN_ERROR_ARGUMENT, "tn_refit_set needs a refit, a name, a shape and data");
     TN_TRY(find_constant(refit, name, &number));
     TN_TRY(check_data(tn_refit_index_at(refit->index, number), type, rank, extents, bytes));
-    TN_TRY(copy_value(refit, number, data, &copy));
+    TN_TRY(copy_value(refit, number, type, data, &copy));
     tn_deallocate(refit->allocator, refit->values[number]);
     refit->values[number] = copy;
     return TN_OK;
@@ -236,7 +247,7 @@ static tn_status copy_from(const tn_refit *refit, const tn_graph *graph, uint32_
         return tn_fail(TN_ERROR_NOT_FOUND, "the network has no constant '%s'", constant->info.name);
     TN_TRY(check_data(constant, tensor->type, tensor->shape.rank, tensor->shape.extents,
                       tensor->bytes));
-    return copy_value(refit, number, tensor->data, out_copy);
+    return copy_value(refit, number, tensor->type, tensor->data, out_copy);
 }
 
 tn_status tn_refit_set_all(tn_refit *refit, const tn_graph *graph, uint32_t *out_count) {

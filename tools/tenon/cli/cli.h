@@ -62,7 +62,7 @@ typedef struct cli_options {
     bool has_max_loss, has_scale, markdown, prints, refit_all;
     bool no_kernel_libraries, has_mean, has_rtol, has_atol, profile, exact, checked, isolate, json,
         isolate_reading, help, no_timing, measures_nothing, no_fusion, reference, verbose,
-        no_packed_weights, embed_libraries;
+        no_packed_weights, embed_libraries, keep_half;
     const char *command; /* the subcommand */
     char *given;         /* the letter of each option that was given (options.c) */
     size_t given_count;

@@ -63,6 +63,7 @@ static const option_row rows[] = {
     {'F', false, OPTION_FLAG, "no-fusion", MEMBER(no_fusion), NULL},
     {'E', false, OPTION_FLAG, "reference", MEMBER(reference), NULL},
     {'1', false, OPTION_FLAG, "no-packed-weights", MEMBER(no_packed_weights), NULL},
+    {'8', false, OPTION_FLAG, "keep-half", MEMBER(keep_half), NULL},
     {'v', true, OPTION_FLAG, "verbose", MEMBER(verbose), NULL},
     {'Y', false, OPTION_OWN, "timing-seconds", 0, NULL},
     {'K', false, OPTION_FLAG, "checked", MEMBER(checked), NULL},

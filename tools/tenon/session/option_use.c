@@ -79,6 +79,7 @@ static const use_row rows[] = {
     {'Y', FACT_BUILDS, A_MODEL},
     {'Y', FACT_TIMES, "a build that times kernels (without --no-timing, --reference, --isolate)"},
     {'N', FACT_BUILDS, A_MODEL},
+    {'8', FACT_BUILDS, A_MODEL},
     {'F', FACT_BUILDS, A_MODEL},
     {'E', FACT_BUILDS, A_MODEL},
     {'B', FACT_BUILDS, A_MODEL},

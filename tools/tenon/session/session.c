@@ -29,6 +29,7 @@ tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cl
             .flags = (options->no_timing || options->measures_nothing ? TN_BUILD_NO_TIMING : 0u) |
                      (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
                      (is_as_read ? TN_BUILD_REFERENCE : 0u) |
+                     (options->keep_half ? TN_BUILD_KEEP_HALF : 0u) |
                      (options->refit_all ? TN_BUILD_REFIT : 0u) |
                      (options->no_packed_weights ? TN_BUILD_NO_PACKED_WEIGHTS : 0u) |
                      (options->checked ? TN_BUILD_CHECKED : 0u),
