@@ -40,8 +40,8 @@ TN_EXPORT const tn_port_info *tn_refit_constant(const tn_refit *refit, uint32_t 
 
 /* Gives a constant new data, which is copied: `bytes` of linear elements. Given again, the later
  * data counts; what is not given stays as the engine or plan has it. TN_ERROR_NOT_FOUND (with the
- * nearest name), TN_ERROR_TYPE and TN_ERROR_SHAPE (they must be those of the constant; one of 32-bit floats takes 16-bit
- * ones, too, which a build widens: TN_BUILD_KEEP_HALF),
+ * nearest name), TN_ERROR_TYPE and TN_ERROR_SHAPE (they must be those of the constant; one of
+ * 32-bit floats takes 16-bit ones, too, which a build widens: TN_BUILD_KEEP_HALF),
  * TN_ERROR_ARGUMENT (`bytes` is not what they take), TN_ERROR_MEMORY: nothing is changed. */
 TN_EXPORT tn_status tn_refit_set(tn_refit *refit, const char *name, tn_type type, uint32_t rank,
                                  const int64_t *extents, const void *data, uint64_t bytes);

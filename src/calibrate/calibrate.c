@@ -141,8 +141,7 @@ static tn_status collect(tn_calibration_state *state, uint64_t batch) {
                            "no scale for it. Do the inputs have the range that the network was "
                            "trained with?",
                            batch, good, watched->name,
-                           values[good] != values[good] ? "not a number"
-                               : "infinite");
+                           values[good] != values[good] ? "not a number" : "infinite");
     }
     return TN_OK;
 }
