@@ -23,8 +23,8 @@ static inline bool tn_widener_is_half(const tn_widener *widener, tn_tensor_id te
     return tensor < widener->tensor_count && widener->halves[tensor] != TN_NONE;
 }
 
-/* Sets is_wide: of nodes whose operators' rules answer the same for 32-bit floats, with those in
- * place of the 16-bit ones, and that lose no kernel so. */
+/* Sets is_wide: of nodes whose operators' rules answer the same for 32-bit floats, given those for
+ * the 16-bit ones, and that lose no kernel so. */
 tn_status tn_widener_find_nodes(tn_widener *widener);
 
 #endif
