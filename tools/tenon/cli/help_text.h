@@ -12,7 +12,8 @@
     "--percentile P\n"                                                                             \
     "      --range TENSOR=7.2  --pin NODE=KERNEL|TYPE  --keep NODE  --max-accuracy-loss F  "       \
     "--timing-cache FILE\n"                                                                        \
-    "      --border NAME=TYPE[:nhwc]  --without-rewrite NAME  --no-kernel-libraries  --keep-half\n"
+    "      --border NAME=TYPE[:nhwc]  --without-rewrite NAME  --no-kernel-libraries  "             \
+    "--keep-half\n"
 #define HELP_OF_IMAGES                                                                             \
     "      --layout nchw|nhwc  --channels rgb|bgr  --scale F  --mean F[,F,F]   for images: value " \
     "= "                                                                                           \
