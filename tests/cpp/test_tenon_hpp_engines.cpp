@@ -30,7 +30,7 @@ static void test_build_options(const tenon::Runtime &runtime) {
     tenon::Graph graph = biased(runtime, 1);
     tenon::BuildOptions options;
     options.flags(TN_BUILD_NO_TIMING).input("x", {1, 4}, {2, 4}, {4, 4}).profile();
-    options.input("x", {8, 4}).border("y", TN_F64).refit("bias").no_packed_weights();
+    options.input("x", {8, 4}).border("y", TN_F64).refit("bias").no_packed_weights().keep_half();
     options.plain.threads = 1;
     const tenon::BuildOptions copy = options;
     unsigned calls = 0;
@@ -43,7 +43,8 @@ static void test_build_options(const tenon::Runtime &runtime) {
     CHECK_THAT(engine.refit_constants().size() == 1 &&
                std::strcmp(engine.refit_constants()[0].name, "bias") == 0);
     options.call([](const tn_builder_options &c) {
-        CHECK_THAT(c.flags == (TN_BUILD_NO_TIMING | TN_BUILD_NO_PACKED_WEIGHTS));
+        CHECK_THAT(c.flags ==
+                   (TN_BUILD_NO_TIMING | TN_BUILD_NO_PACKED_WEIGHTS | TN_BUILD_KEEP_HALF));
         CHECK_THAT(c.threads == 1 && !c.device && !c.pins && c.pin_count == 0);
     });
 

@@ -54,6 +54,15 @@ class Options(unittest.TestCase):
             with self.subTest(options), self.assertRaisesRegex(kind, message):
                 build(self.model, **{"shapes": SHAPE, **options})
 
+    def test_half_of_a_model_is_computed_in_32_bits_or_kept(self):
+        nodes = [helper.make_node("Mul", ["x", "k"], ["big"]), helper.make_node("Div", ["big", "k"], ["y"])]
+        half = model(nodes, [("x", TensorProto.FLOAT16, (3,))], [("y", TensorProto.FLOAT16, None)], {"k": np.full(1, 400, np.float16)})
+        x = np.array([1, -0.5, 1000], np.float16)
+        for keep, largest in ((False, 1000), (True, np.inf)):
+            y = tenon.load(build(half, keep_half=keep))(x)
+            self.assertEqual(y.dtype, np.float16)
+            np.testing.assert_array_equal(y, np.array([1, -0.5, largest], np.float16))
+
     def test_counts_are_any_integers(self):
         build(self.model, shapes=SHAPE, threads=np.int64(1))
 
