@@ -115,20 +115,33 @@ static tn_status refuse(tn_call *call, uint32_t rank, const int64_t *wanted) {
                             tn_infer_shape_text(rank, wanted, to, sizeof(to)));
 }
 
+/* The product of extents but for those whose bits are set and, where that is wanted, zeros. */
+static bool product_of(uint32_t rank, const int64_t *extents, uint32_t without, bool without_zeros,
+                       int64_t *out_product) {
+    bool fits = true;
+    *out_product = 1;
+    for (uint32_t i = 0; i < rank; i++)
+        if (!(without >> i & 1) && !(without_zeros && extents[i] == 0))
+            fits = fits && tn_infer_multiply(*out_product, extents[i], out_product);
+    return fits;
+}
+
 /* Puts the open extent in. Axes that are copied (bits of `copied`) count on neither side, so that
- * one is found though they are empty. */
+ * one is found though they are empty; nor do zeros of an empty tensor where some are wanted as
+ * extents, as exporters write them for an empty batch. */
 static tn_status fill_open(tn_call *call, uint32_t rank, const int64_t *wanted, uint32_t copied,
                            uint32_t open, int64_t *shape) {
     const tn_tensor *data = call->inputs[0];
     int64_t elements = 1, others = 1;
-    bool fits = true;
-    for (uint32_t i = 0; i < data->rank; i++)
-        if (!(copied >> i & 1))
-            fits = fits && tn_infer_multiply(elements, data->shape[i], &elements);
+    bool is_empty = false;
     for (uint32_t i = 0; i < rank; i++)
-        if (i != open && !(copied >> i & 1))
-            fits = fits && tn_infer_multiply(others, shape[i], &others);
-    if (!fits || others == 0 || elements % others != 0) return refuse(call, rank, wanted);
+        is_empty = is_empty || (shape[i] == 0 && !(copied >> i & 1));
+    if (is_empty && tn_infer_product(data->shape, 0, data->rank) != 0)
+        return refuse(call, rank, wanted);
+    if (!product_of(data->rank, data->shape, copied, is_empty, &elements) ||
+        !product_of(rank, shape, copied | 1u << open, is_empty, &others) || others == 0 ||
+        elements % others != 0)
+        return refuse(call, rank, wanted);
     shape[open] = elements / others;
     return TN_OK;
 }
@@ -181,6 +194,8 @@ static const char *const reshape_14_cases[] = {
     "| data=f32[2,3,4] shape=i64[2]{6,4}",
     "| data=f16[2,3,4] shape=i64[3]{0,-1,2}",
     "allowzero=1 | data=f32[0,3,4] shape=i64[3]{3,4,0}",
+    "allowzero=1 | data=f32[0,11,64] shape=i64[4]{0,11,-1,16}",
+    "allowzero=1 | data=f32[0,3] shape=i64[2]{2,-1}",
     "| data=bool[5] shape=i64[1]{-1}",
     "| data=string[2,3] shape=i64[2]{3,-1}",
 };
