@@ -15,7 +15,7 @@
  * too. Libraries in TENON_PLUGIN_PATH are loaded first.
  */
 #include "base/status.h"
-#include "cases/stored_memory.h"
+#include "cases/stored/stored_memory.h"
 #include "plugin/devices.h"
 #include "tensor/convert.h"
 

@@ -7,7 +7,7 @@
 #ifndef TN_CONFORMANCE_BENCH_H
 #define TN_CONFORMANCE_BENCH_H
 
-#include "cases/stored.h"
+#include "cases/stored/stored.h"
 #include "plugin/devices.h"
 
 /* --- stopwatch.c --- */

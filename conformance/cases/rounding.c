@@ -21,12 +21,23 @@ static double unit_at(tn_type type, double value) {
     return exponent - 1 < lowest ? 0 : ldexp(1, exponent - 1 - digits);
 }
 
+/* The last digit of an even one is 0. */
+static void add_half(tn_rounding *rounding, double unit, double wanted, double found) {
+    const double steps = fabs(wanted / unit);
+    if (steps - floor(steps) != 0.5) return;
+    rounding->halves++;
+    rounding->odd += fmod(rint(fabs(found / unit)), 2) == 1;
+    rounding->up += found > wanted;
+    rounding->away += fabs(found) > fabs(wanted);
+}
+
 void tn_rounding_add(tn_rounding *rounding, tn_type type, double wanted, double found) {
     const double unit = unit_at(type, wanted);
     if (unit == 0 || !isfinite(found)) return;
     const double error = (found - wanted) / unit;
     const double magnitude = wanted < 0 ? -error : error;
     rounding->count++;
+    add_half(rounding, unit, wanted, found);
     rounding->beyond += fabs(error) > 0.5 + TINY;
     rounding->values += error;
     rounding->magnitudes += magnitude;
@@ -43,8 +54,20 @@ static bool is_biased(const tn_rounding *rounding, double sum, size_t others) {
     return sum > LEAST_MEAN * count && (double)others <= MOST_OTHERS * count;
 }
 
+/* What computes a little off rounds some halves up and others down; that all go alike is a rule. */
+static const char *bias_of_halves(const tn_rounding *rounding) {
+    enum { FEWEST_HALVES = 12 };
+    const size_t halves = rounding->halves;
+    if (halves < FEWEST_HALVES || rounding->odd * 4 < halves) return NULL;
+    if (rounding->up == halves) return "up where they are halves";
+    if (rounding->away == halves) return "away from zero where they are halves";
+    if (rounding->up == 0) return "down where they are halves";
+    return rounding->away == 0 ? "towards zero where they are halves" : NULL;
+}
+
 const char *tn_rounding_bias(const tn_rounding *rounding) {
     if (rounding->count < FEWEST || rounding->is_other) return NULL;
+    if (bias_of_halves(rounding)) return bias_of_halves(rounding);
     if (is_biased(rounding, -rounding->magnitudes, rounding->larger)) return "towards zero";
     if (is_biased(rounding, rounding->magnitudes, rounding->smaller)) return "away from zero";
     if (is_biased(rounding, -rounding->values, rounding->above)) return "down";

@@ -12,8 +12,9 @@
 /* Errors in units in the last place: of the magnitudes, and with their signs. */
 typedef struct tn_rounding {
     size_t count, beyond, larger, smaller, above, below;
-    double magnitudes, values; /* sums */
-    bool is_other;             /* errors that no rounding makes */
+    size_t halves, odd, up, away; /* of numbers halfway between two: how they were rounded */
+    double magnitudes, values;    /* sums */
+    bool is_other;                /* errors that no rounding makes */
 } tn_rounding;
 
 /* An element: as it should be, rounded or not, and as it is. Other types than f16 and bf16, and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of tensors on the host and on devices; see stored_memory.h. */
-#include "stored_memory.h"
+#include "cases/stored/stored_memory.h"
 #include "base/status.h"
 #include "tensor/convert.h"
 

@@ -6,14 +6,15 @@
  *   stored.c            goes through kernels, combinations, draws, chains
  *   stored_draw.c       the values, and the reference's answer
  *   stored_describe.c   a combination's view of them
+ *   stored_special.c    the ends of the 16-bit floats
  *   stored_chain.c      epilogues
  *   stored_compare.c    the bounds
  */
 #ifndef TN_CONFORMANCE_CASES_STORED_PRIVATE_H
 #define TN_CONFORMANCE_CASES_STORED_PRIVATE_H
 
-#include "bound.h"
-#include "stored.h"
+#include "cases/bound.h"
+#include "cases/stored/stored.h"
 
 /* How values are drawn: stored_draw.c. */
 enum {
@@ -22,7 +23,12 @@ enum {
     TN_DRAW_SATURATE = 2,
     TN_DRAW_EQUAL = 3,
     TN_DRAW_FAR = 4,
-    TN_DRAW_COUNT = 5
+    TN_DRAW_COUNT = 5,
+    /* Of floats alone: stored_special.c. */
+    TN_DRAW_TINY = 5,
+    TN_DRAW_HIGH = 6,
+    TN_DRAW_NO_NUMBER = 7,
+    TN_DRAW_ALL = 8
 };
 /* Epilogue chains: stored_chain.c. */
 enum { TN_STORED_CHAINS = 7 };
@@ -68,6 +74,17 @@ tn_bound_case tn_drawn_bound(const tn_drawn *d);
  * be freed by tn_drawn_free, also after a failure. */
 tn_status tn_drawn_make(tn_drawn *d);
 void tn_drawn_free(tn_drawn *d);
+
+bool tn_stored_has_weights(const tn_drawn *d);
+
+/* --- stored_special.c --- */
+/* Whether the draw is one of the ends, and whether it says something of the case. */
+bool tn_stored_is_special(const tn_drawn *d);
+bool tn_stored_has_special(const tn_drawn *d);
+void tn_stored_draw_special(tn_drawn *d);
+/* Whether what is found is right where one of both is no number. Of sums NaN may reach more
+ * elements than the reference's. */
+bool tn_stored_is_special_near(double wanted, double found);
 
 /* --- stored_describe.c --- */
 /* Which inputs of the case a combination stores narrowly; false when it does not fit, or stores

@@ -8,8 +8,8 @@
 #ifndef TN_CONFORMANCE_CASES_STORED_H
 #define TN_CONFORMANCE_CASES_STORED_H
 
-#include "chain_step.h"
-#include "conformance.h"
+#include "cases/chain_step.h"
+#include "cases/conformance.h"
 #include "graph/graph.h"
 #include "program/kernel_instance.h"
 

@@ -7,8 +7,8 @@
  * here goes through the kernels, their combinations (stored_describe.c), the draws, the chains and
  * the numbers of threads.
  */
-#include "stored.h"
-#include "stored_private.h"
+#include "cases/stored/stored.h"
+#include "cases/stored/stored_private.h"
 
 #include <tenon/plugin/device.h>
 
@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const draw_names[] = {"exact", "range", "saturate", "equal", "far"};
+static const char *const draw_names[] = {"exact", "range", "saturate", "equal",
+                                         "far",   "tiny",  "high",     "no"};
 /* Outputs of more elements are checked in fewer variants. */
 enum { LARGE = 20000 };
 
@@ -45,7 +46,8 @@ static void check_combination(tn_drawn *d, const tn_kernel_entry *entry, uint32_
     tn_shape channels;
     const bool is_large = count > LARGE;
     const uint32_t most_threads = d->device ? 1 : 2, least_threads = is_large ? most_threads : 1;
-    for (uint32_t chain = 0; chain < (is_large ? 2 : TN_STORED_CHAINS) && operand && run; chain++) {
+    const uint32_t chains = tn_stored_is_special(d) ? 1 : is_large ? 2 : TN_STORED_CHAINS;
+    for (uint32_t chain = 0; chain < chains && operand && run; chain++) {
         for (uint32_t threads = least_threads; threads <= most_threads; threads++) {
             if (!tn_stored_describe(d, entry->kernel, &entry->combinations[index], run) ||
                 !tn_stored_add_chain(d, run, chain, operand, &channels))
@@ -97,13 +99,16 @@ static tn_status check_both(tn_drawn *d, const tn_kernel_entry **entries, uint32
 /* All combinations of all kernels that store the inputs `narrow` as d->stored. */
 static void check_narrow(tn_drawn *d, const tn_kernel_entry **entries, uint32_t entry_count) {
     const uint64_t narrow = d->narrow;
-    for (d->draw = 0; d->draw < (tn_stored_is_bytes(d->stored) ? TN_DRAW_COUNT : 2u); d->draw++) {
+    const bool is_bytes = tn_stored_is_bytes(d->stored);
+    for (d->draw = 0; d->draw < (is_bytes ? TN_DRAW_COUNT : TN_DRAW_ALL); d->draw++) {
+        if (!is_bytes && d->draw == TN_DRAW_RANGE + 1) d->draw = TN_DRAW_TINY;
         memset(d->scales, 0, sizeof(d->scales));
         d->random = 20011 + d->draw;
         tn_status status = tn_drawn_make(d);
         const bool is_large =
             status == TN_OK && d->expected.count && tn_drawn_count(&d->expected.shapes[0]) > LARGE;
-        if (status == TN_OK) status = check_both(d, entries, entry_count, narrow);
+        if (status == TN_OK && (!tn_stored_is_special(d) || tn_stored_has_special(d)))
+            status = check_both(d, entries, entry_count, narrow);
         if (status != TN_OK) {
             *d->failed += 1;
             printf("FAIL %s version %u: case \"%s\": %s\n", d->op->name, d->op->since_version,

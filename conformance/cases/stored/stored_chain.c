@@ -2,7 +2,7 @@
 /*
  * The chains of steps that a run may end with, and what they make of the reference's numbers.
  */
-#include "stored_private.h"
+#include "cases/stored/stored_private.h"
 #include "tensor/convert.h"
 
 #include <math.h>

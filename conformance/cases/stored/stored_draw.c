@@ -10,7 +10,7 @@
  * inputs than for outputs, but for EQUAL.
  */
 #include "base/status.h"
-#include "stored_private.h"
+#include "cases/stored/stored_private.h"
 #include "tensor/convert.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ size_t tn_drawn_count(const tn_shape *shape) {
 static double largest_of(const float *values, size_t count) {
     double largest = 0;
     for (size_t i = 0; i < count; i++)
-        largest = fabs((double)values[i]) > largest ? fabs((double)values[i]) : largest;
+        if (isfinite(values[i])) largest = fmax(largest, fabs((double)values[i]));
     return largest;
 }
 
@@ -46,7 +46,7 @@ static bool is_weight(const tn_drawn *d, uint32_t index) {
     return tn_bound_is_weight(&bound, index);
 }
 
-static bool has_weights(const tn_drawn *d) {
+bool tn_stored_has_weights(const tn_drawn *d) {
     for (uint32_t i = 0; i < d->c.input_count; i++) {
         if (is_weight(d, i)) return true;
     }
@@ -67,6 +67,12 @@ static void draw_weights(tn_drawn *d, tn_case_input *input) {
     }
 }
 
+/* Within 8, of which a sum has a bit more than the 16-bit type: many are halves of its last one. */
+static float draw_half(tn_drawn *d) {
+    const double steps = d->stored == TN_F16 ? 512 : 64;
+    return (float)((floor(tn_drawn_number(d) * 16 * steps) - 8 * steps) / steps);
+}
+
 static void draw_exact(tn_drawn *d) {
     for (uint32_t i = 0; i < d->c.input_count; i++) {
         tn_case_input *input = &d->c.inputs[i];
@@ -76,9 +82,13 @@ static void draw_exact(tn_drawn *d) {
         if (is_weight(d, i)) {
             draw_weights(d, input);
         } else if (d->narrow >> i & 1) { /* few bits beside weights, so that sums often tie */
-            const double step = has_weights(d) ? 16 : 1;
+            const double step = tn_stored_has_weights(d) ? 16 : 1;
+            const bool ends_in_halves = !tn_stored_is_bytes(d->stored) && !tn_stored_has_weights(d);
             for (size_t k = 0; k < count; k++)
-                values[k] = (float)((floor(tn_drawn_number(d) * 256 / step) * step - 128) / 64);
+                values[k] =
+                    ends_in_halves
+                        ? draw_half(d)
+                        : (float)((floor(tn_drawn_number(d) * 256 / step) * step - 128) / 64);
         } else if (input->shape.rank <= 1) {
             for (size_t k = 0; k < count; k++)
                 values[k] = (float)((floor(tn_drawn_number(d) * 512) - 256) / 256);
@@ -148,12 +158,13 @@ tn_status tn_drawn_make(tn_drawn *d) {
                             : d->draw == TN_DRAW_EQUAL
                                 ? zero_points[d->draw][0]
                                 : zero_points[d->draw][0] + (int32_t)(i % 4) * 9;
-    d->output_zero_point = zero_points[d->draw][1];
+    d->output_zero_point = d->draw < TN_DRAW_COUNT ? zero_points[d->draw][1] : 0;
     TN_TRY(tn_case_read(d->arena, d->op, d->text, &d->c));
     if (has_exact_weights(d)) draw_exact(d);
+    if (tn_stored_is_special(d)) tn_stored_draw_special(d);
     TN_TRY(round_inputs(d));
     TN_TRY(tn_case_run(d->runtime, d->op, &d->c, &reference, &d->expected));
-    if (d->stored != TN_NONE && has_weights(d)) {
+    if (d->stored != TN_NONE && tn_stored_has_weights(d)) {
         const tn_bound_case bound = tn_drawn_bound(d);
         if (!has_exact_weights(d)) TN_TRY(tn_bound_weights(&bound, &d->slack));
         if (!tn_stored_is_bytes(d->stored)) TN_TRY(tn_bound_sums(&bound, &d->sums));
@@ -163,7 +174,7 @@ tn_status tn_drawn_make(tn_drawn *d) {
         d->largest[i] = largest_of(d->expected.data[i], tn_drawn_count(&d->expected.shapes[i]));
         const double range = d->largest[i] > 0 ? d->largest[i] : 1;
         d->output_scales[i] = d->draw == TN_DRAW_EXACT
-                                  ? power_of_two(range / (has_weights(d) ? 31 : 127))
+                                  ? power_of_two(range / (tn_stored_has_weights(d) ? 31 : 127))
                               : d->draw == TN_DRAW_SATURATE ? (float)(range / 127 * 0.4)
                               : d->draw == TN_DRAW_FAR      ? (float)(range / 127 * 0x1p-10)
                                                             : (float)(range / 127);

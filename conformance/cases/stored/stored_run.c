@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calling a kernel directly; see stored.h. */
-#include "stored.h"
+#include "cases/stored/stored.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
-#include "device_timing.h"
+#include "cases/device_timing.h"
 #include "plugin/fields/kernel_fields.h"
 #include "plugin/outputs.h"
-#include "stored_memory.h"
+#include "cases/stored/stored_memory.h"
 #include "tensor/convert.h"
 
 #include <tenon/plugin/device.h>

@@ -4,7 +4,7 @@
  * for.
  */
 #include "plugin/fields/combination.h"
-#include "stored_private.h"
+#include "cases/stored/stored_private.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
 #ifndef TN_CONFORMANCE_CASES_STORED_MEMORY_H
 #define TN_CONFORMANCE_CASES_STORED_MEMORY_H
 
-#include "stored.h"
+#include "cases/stored/stored.h"
 
 /* Null device: the processor. */
 typedef struct tn_stored_target {
