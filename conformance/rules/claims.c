@@ -46,7 +46,7 @@ static bool try_variant(claims *c, const char *text, const tn_shape *shapes) {
 /* ----------------------------------------------------------------------------------------------
  * fields */
 
-static void try_each_field(claims *c) {
+static void try_each_field(claims *c, const tn_shape *shapes) {
     char text[TN_VARIANT_TEXT];
     tn_variant_values v;
     for (uint32_t i = 0; i < c->test->op->field_count; i++) {
@@ -54,10 +54,10 @@ static void try_each_field(claims *c) {
         tn_variant_list(c->test, field, false, &v);
         for (size_t k = 0; k < v.count; k++)
             if (tn_variant_with(c->test->text, field->name, v.texts[k], text))
-                try_variant(c, text, NULL);
+                try_variant(c, text, shapes);
         tn_variant_without(c->test->text, field->name, text);
         if (!(field->flags & TN_REQUIRED) && strcmp(text, c->test->text) != 0)
-            try_variant(c, text, NULL);
+            try_variant(c, text, shapes);
     }
 }
 
@@ -131,6 +131,38 @@ static void try_extents(claims *c) {
     }
 }
 
+/* Whether a field may be an axis: none of them means the same along another one. */
+static bool may_have_axes(const tn_operator *op) {
+    for (uint32_t i = 0; i < op->field_count; i++) {
+        const uint32_t type = tn_fields_at(op, i)->type;
+        if (type == TN_FIELD_I64 || type == TN_FIELD_I32 || type == TN_FIELD_I64S) return true;
+    }
+    return false;
+}
+
+bool tn_variant_cube(const tn_test *test, tn_shape *shapes) {
+    enum { EDGE = 3 };
+    const tn_change copy = {.axis = -1};
+    tn_verdict none = {0};
+    tn_subject subject;
+    if (!may_have_axes(test->op) || !tn_test_subject(test, &copy, &subject, &none)) return false;
+    const uint32_t count = subject.c.input_count;
+    for (uint32_t i = 0; i < count && i < TN_PROBE_PORTS; i++) {
+        shapes[i] = subject.c.inputs[i].shape;
+        for (uint32_t axis = 0; axis < shapes[i].rank && !tn_subject_is_fixed(&subject, i); axis++)
+            shapes[i].extents[axis] = EDGE;
+    }
+    tn_subject_destroy(&subject);
+    return count > 1 && count <= TN_PROBE_PORTS;
+}
+
+/* Where the shapes of other inputs fit each axis: with each field's values. */
+static void try_cube(claims *c) {
+    tn_shape shapes[TN_PROBE_PORTS];
+    if (tn_variant_cube(c->test, shapes) && try_variant(c, c->test->text, shapes))
+        try_each_field(c, shapes);
+}
+
 /* One input alone one longer: what takes all for alike is shown. */
 static void try_lengths(claims *c) {
     for (uint32_t i = 0; i < c->count && c->count > 1; i++)
@@ -164,9 +196,10 @@ void tn_claim_check(const tn_test *test, tn_claim claim, tn_verdict *verdict) {
     claims c = {.test = test, .claim = claim, .verdict = verdict};
     claim(test, &copy, verdict);
     if (verdict->outcome == TN_FAILED || !read_shapes(&c)) return;
-    try_each_field(&c);
+    try_each_field(&c, NULL);
     try_random_fields(&c);
     try_operands(&c);
     try_extents(&c);
     try_lengths(&c);
+    try_cube(&c);
 }

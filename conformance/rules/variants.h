@@ -38,6 +38,12 @@ typedef bool (*tn_variant_try)(const tn_test *other, const tn_change *change, tn
 void tn_variant_try_fields(const tn_test *test, tn_variant_try try_node, tn_subject *first,
                            tn_verdict *verdict);
 
+/* --- claims.c --- */
+
+/* The shapes of the case's inputs with all extents alike, but of those that keep theirs: a field
+ * that is an axis may then be any. False: no field may be one, or there is one input alone. */
+bool tn_variant_cube(const tn_test *test, tn_shape *shapes);
+
 /* What is checked of one variant; it asks for its subject by tn_test_subject, with this change. */
 typedef void (*tn_claim)(const tn_test *test, const tn_change *change, tn_verdict *verdict);
 

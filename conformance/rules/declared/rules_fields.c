@@ -175,6 +175,27 @@ static uint32_t try_all_with_extents(const tn_test *test, tn_verdict *verdict) {
     return tried;
 }
 
+/* Each value of a field that may be an axis where the other inputs fit any. */
+static uint32_t try_in_cube(const tn_test *test, tn_verdict *verdict) {
+    tn_shape shapes[TN_PROBE_PORTS];
+    const tn_change change = {.axis = -1, .shapes = shapes};
+    uint32_t tried = 0;
+    if (!test->kernel || !tn_variant_cube(test, shapes)) return 0;
+    for (uint32_t i = 0; i < test->op->field_count; i++) {
+        const tn_field *field = tn_fields_at(test->op, i);
+        char text[TN_VARIANT_TEXT];
+        tn_variant_values v;
+        if (field->type == TN_FIELD_I64 || field->type == TN_FIELD_I32)
+            tn_variant_list(test, field, false, &v);
+        else
+            v.count = 0;
+        for (size_t k = 0; k < v.count && verdict->outcome == TN_PASSED; k++)
+            if (tn_variant_with(test->text, field->name, v.texts[k], text))
+                tried += try_changed(test, text, &change, NULL, verdict);
+    }
+    return tried;
+}
+
 /* Several fields at a time, and in other shapes: a mistake may need two. */
 static uint32_t try_several(const tn_test *test, tn_verdict *verdict) {
     enum { SEVERAL = 10 };
@@ -206,6 +227,7 @@ void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict) {
         for (uint32_t i = 0; i < test->op->field_count && verdict->outcome == TN_PASSED; i++)
             tried += try_values(test, tn_fields_at(test->op, i), is_large, verdict);
     tried += try_several(test, verdict);
+    tried += try_in_cube(test, verdict);
     tried += try_all_with_extents(test, verdict);
     if (tried == 0 && verdict->outcome == TN_PASSED)
         tn_verdict_skip(verdict, "no other values of the fields are accepted");

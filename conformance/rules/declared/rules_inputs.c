@@ -54,6 +54,26 @@ static void blame_width(const tn_test *test, const tn_port *port, const char *ty
     snprintf(verdict->rule, sizeof(verdict->rule), "shape-rule");
 }
 
+/* So do values that the kernel reads in its run: what the reference computes it refuses as out of
+ * range. */
+static void blame_run(const tn_test *test, const tn_port *port, const char *type, const char *text,
+                      tn_verdict *verdict) {
+    tn_test other = *test;
+    tn_verdict none = {0};
+    tn_subject subject;
+    tn_outcome found = {0};
+    other.text = text;
+    if (!port || verdict->outcome != TN_PASSED || !tn_test_subject(&other, NULL, &subject, &none))
+        return;
+    const tn_status status = tn_probe_once(&subject.probe, true, false, 0xFF, &found);
+    if (!subject.probe.rule[0] && (status == TN_ERROR_RANGE || status == TN_ERROR_SHAPE))
+        tn_verdict_fail(verdict,
+                        "the values of '%s' are refused as %s, and taken in the other width: %s",
+                        port->name, type, tn_last_error()->message);
+    tn_outcome_free(&found);
+    tn_subject_destroy(&subject);
+}
+
 /* With the type at `at` in place of the one there, both of three letters. */
 static void try_type(const tn_test *test, const char *at, const char *type, tn_verdict *verdict) {
     char text[TN_VARIANT_TEXT];
@@ -62,8 +82,12 @@ static void try_type(const tn_test *test, const char *at, const char *type, tn_v
     const char *end = begin + length;
     const int written = snprintf(text, sizeof(text), "%.*s%s%.*s", (int)(at - test->text),
                                  test->text, type, (int)(end - at - 3), at + 3);
-    if (written > 0 && written < TN_VARIANT_TEXT && !tn_rule_try_text(test, text, verdict))
-        blame_width(test, port_at(test->op, begin, at - 1), type, text, verdict);
+    if (written <= 0 || written >= TN_VARIANT_TEXT) return;
+    const tn_port *port = port_at(test->op, begin, at - 1);
+    if (tn_rule_try_text(test, text, verdict))
+        blame_run(test, port, type, text, verdict);
+    else
+        blame_width(test, port, type, text, verdict);
 }
 
 static void try_widths(const tn_test *test, tn_verdict *verdict) {

@@ -35,10 +35,7 @@ static bool read_base(const tn_test *test, tn_shapes *all, tn_verdict *verdict) 
     return true;
 }
 
-/* What runs so long in one shape may take too long in one that is four times as large. */
-static const double MOST_SECONDS = 0.004;
-
-static bool is_small(const tn_shapes *all, const tn_shape *of) {
+bool tn_shapes_are_small(const tn_shapes *all, const tn_shape *of) {
     for (uint32_t i = 0; i < all->count; i++) {
         size_t count = 0;
         if (tn_shape_count(&of[i], &count) != TN_OK || count > MOST_ELEMENTS) return false;
@@ -75,8 +72,7 @@ static void blame_tactic(tn_subject *subject, tn_verdict *inout_verdict) {
     snprintf(inout_verdict->rule, sizeof(inout_verdict->rule), "tactics");
 }
 
-/* Runs on these shapes where they are taken. */
-static bool attempt(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
+bool tn_shapes_attempt(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
     tn_subject subject;
     tn_verdict refused = {0};
     if (!tn_test_subject(test, change, &subject, &refused)) {
@@ -112,18 +108,18 @@ static void try_sizes(const tn_shapes *all, const tn_change *change, tn_verdict 
     }
 }
 
-static bool try_shapes(tn_shapes *all, const tn_shape *of, tn_verdict *verdict) {
+bool tn_shapes_try(tn_shapes *all, const tn_shape *of, tn_verdict *verdict) {
     tn_shape changed[TN_PROBE_PORTS];
     memcpy(changed, of, all->count * sizeof(*changed));
     const tn_change change = {
         .axis = -1, .shapes = changed, .asks_all = all->tried % 2, .tactic = all->tried};
     if (verdict->outcome != TN_PASSED || memcmp(of, all->base, all->count * sizeof(*of)) == 0)
         return false;
-    const bool is_taken = attempt(all->test, &change, verdict);
+    const bool is_taken = tn_shapes_attempt(all->test, &change, verdict);
     all->tried += is_taken;
     if (is_taken && is_sized_by_run(all->test->op)) try_sizes(all, &change, verdict);
     if (verdict->outcome == TN_FAILED)
-        tn_shrink_shapes(all->test, &change, changed, all->count, attempt, verdict);
+        tn_shrink_shapes(all->test, &change, changed, all->count, tn_shapes_attempt, verdict);
     return is_taken;
 }
 
@@ -151,49 +147,8 @@ static void try_axes(tn_shapes *all, tn_verdict *verdict) {
                 if (!all->is_fixed[i] && of[i].rank == first->rank && of[i].extents[axis] == extent)
                     of[i].extents[axis] = extents[k];
             const clock_t begin = clock();
-            if (extents[k] <= 4096 && (extents[k] < 67 || is_small(all, of)))
-                try_shapes(all, of, verdict);
-            last = (double)(clock() - begin) / CLOCKS_PER_SEC;
-        }
-    }
-}
-
-/* Whether the first input's extent at an axis is one that it, or another input, has elsewhere. */
-static bool has_alike(const tn_shapes *all, uint32_t axis) {
-    const int64_t extent = all->base[0].extents[axis];
-    for (uint32_t i = 0; i < all->count; i++)
-        for (uint32_t k = 0; k < all->base[i].rank && !all->is_fixed[i]; k++)
-            if (all->base[i].extents[k] == extent &&
-                (k != axis || (i > 0 && all->base[i].rank != all->base[0].rank)))
-                return true;
-    return false;
-}
-
-/* An extent wherever the case has another one; false: that is too much. */
-static bool replace_extent(const tn_shapes *all, int64_t extent, int64_t by, tn_shape *out) {
-    enum { MOST_OF_TABLES = 1 << 19 };
-    memcpy(out, all->base, all->count * sizeof(*out));
-    for (uint32_t i = 0; i < all->count; i++) {
-        size_t count = 0;
-        for (uint32_t k = 0; k < out[i].rank && !all->is_fixed[i]; k++)
-            if (out[i].extents[k] == extent) out[i].extents[k] = by;
-        if (tn_shape_count(&out[i], &count) != TN_OK || count > MOST_OF_TABLES) return false;
-    }
-    return true;
-}
-
-/* An extent of the first input wherever the case has it, as tables from labels to labels have:
- * more than 8 bits count, where there is time for the cube of it. */
-static void try_alike(tn_shapes *all, tn_verdict *verdict) {
-    static const int64_t extents[] = {1, 0, 2, 33, 131, 523};
-    for (uint32_t axis = 0; all->count > 0 && axis < all->base[0].rank; axis++) {
-        const int64_t extent = all->base[0].extents[axis];
-        double last = 0;
-        for (size_t e = 0; e < TN_COUNT(extents) && has_alike(all, axis); e++) {
-            tn_shape of[TN_PROBE_PORTS];
-            if (last > MOST_SECONDS || !replace_extent(all, extent, extents[e], of)) break;
-            const clock_t begin = clock();
-            if (!try_shapes(all, of, verdict) && extents[e] > 1) break;
+            if (extents[k] <= 4096 && (extents[k] < 67 || tn_shapes_are_small(all, of)))
+                tn_shapes_try(all, of, verdict);
             last = (double)(clock() - begin) / CLOCKS_PER_SEC;
         }
     }
@@ -208,7 +163,7 @@ static void try_alternating(tn_shapes *all, const tn_shape *of, uint32_t rank,
         if (all->is_fixed[i] || of[i].rank != rank) continue;
         for (uint32_t axis = i % 2; axis < rank; axis += 2)
             changed[i].extents[axis] = 1;
-        try_shapes(all, changed, verdict);
+        tn_shapes_try(all, changed, verdict);
     }
 }
 
@@ -229,7 +184,7 @@ static void try_ranks(tn_shapes *all, bool is_at_end, tn_verdict *verdict) {
                 of[i].extents[axis] = from < rank ? own.extents[from] : 2;
             }
         }
-        try_shapes(all, of, verdict);
+        tn_shapes_try(all, of, verdict);
         if (!is_at_end) try_alternating(all, of, wanted, verdict);
     }
 }
@@ -241,7 +196,7 @@ static void try_ones(tn_shapes *all, tn_verdict *verdict) {
     for (uint32_t i = 0; i < all->count; i++)
         for (uint32_t axis = 0; axis < of[i].rank && !all->is_fixed[i]; axis++)
             of[i].extents[axis] = 1;
-    try_shapes(all, of, verdict);
+    tn_shapes_try(all, of, verdict);
 }
 
 /* More inputs of a port that takes any number of them. */
@@ -255,7 +210,7 @@ static void try_more_inputs(tn_shapes *all, tn_verdict *verdict) {
                                   .axis = -1,
                                   .input_count = counts[i]};
         if (verdict->outcome == TN_PASSED && counts[i] > all->count)
-            all->tried += attempt(all->test, &change, verdict);
+            all->tried += tn_shapes_attempt(all->test, &change, verdict);
     }
 }
 
@@ -269,7 +224,8 @@ static void try_needed(tn_shapes *all, tn_verdict *verdict) {
                                       .set_input = i + 1,
                                       .set_value = values[k / 2],
                                       .sets_last_alone = k % 2};
-            if (verdict->outcome == TN_PASSED) all->tried += attempt(all->test, &change, verdict);
+            if (verdict->outcome == TN_PASSED)
+                all->tried += tn_shapes_attempt(all->test, &change, verdict);
         }
 }
 
@@ -286,48 +242,9 @@ static void try_multiples(tn_shapes *all, tn_verdict *verdict) {
                                       .set_input = i + 1,
                                       .set_value = factors[k] * extent,
                                       .sets_last_alone = true};
-            if (verdict->outcome == TN_PASSED) all->tried += attempt(all->test, &change, verdict);
+            if (verdict->outcome == TN_PASSED)
+                all->tried += tn_shapes_attempt(all->test, &change, verdict);
         }
-}
-
-/* Indices in other shapes than the case's: a scalar, one, none, with an axis more. */
-static void try_indices(tn_shapes *all, tn_verdict *verdict) {
-    for (uint32_t i = 0; i < all->count; i++) {
-        const tn_shape own = all->base[i];
-        const tn_shape others[] = {
-            {.rank = 0}, {.rank = 1, .extents = {1}}, {.rank = 1, .extents = {0}}};
-        tn_shape of[TN_PROBE_PORTS];
-        const tn_change change = {.axis = -1, .shapes = of, .reshaped_input = i + 1};
-        if (!all->is_fixed[i] || all->is_needed[i]) continue;
-        for (size_t k = 0; k <= TN_COUNT(others) && verdict->outcome == TN_PASSED; k++) {
-            memcpy(of, all->base, all->count * sizeof(*of));
-            if (k < TN_COUNT(others)) {
-                of[i] = others[k];
-            } else if (own.rank < TN_MAX_RANK) {
-                of[i].rank++;
-                of[i].extents[own.rank] = 2;
-            }
-            if (!tn_shape_equal(&of[i], &own)) all->tried += attempt(all->test, &change, verdict);
-        }
-    }
-}
-
-/* Many indices, again and again the case's own, with the rows that belong to them. */
-static void try_many_indices(tn_shapes *all, tn_verdict *verdict) {
-    enum { MANY = 1031 };
-    for (uint32_t i = 0; i < all->count && verdict->outcome == TN_PASSED; i++) {
-        const tn_shape own = all->base[i];
-        const int64_t extent = own.rank > 0 ? own.extents[0] : 0;
-        tn_shape of[TN_PROBE_PORTS];
-        const tn_change change = {.axis = -1, .shapes = of, .reshaped_input = i + 1};
-        if (!all->is_fixed[i] || all->is_needed[i] || extent < 2) continue;
-        memcpy(of, all->base, all->count * sizeof(*of));
-        of[i].extents[0] = MANY;
-        for (uint32_t k = 0; k < all->count; k++)
-            for (uint32_t axis = 0; axis < of[k].rank && !all->is_fixed[k]; axis++)
-                if (of[k].extents[axis] == extent) of[k].extents[axis] = MANY;
-        if (is_small(all, of)) all->tried += attempt(all->test, &change, verdict);
-    }
 }
 
 /* One input alone: an extent of 1 or 0 against the others', or without its first axes. */
@@ -339,13 +256,13 @@ static void try_broadcasts(tn_shapes *all, tn_verdict *verdict) {
             tn_shape of[TN_PROBE_PORTS];
             memcpy(of, all->base, all->count * sizeof(*of));
             of[i].extents[axis] = 1;
-            try_shapes(all, of, verdict);
+            tn_shapes_try(all, of, verdict);
             of[i].extents[axis] = 0; /* one part that is empty */
-            try_shapes(all, of, verdict);
+            tn_shapes_try(all, of, verdict);
             memset(&of[i], 0, sizeof(of[i]));
             of[i].rank = own.rank - axis - 1;
             memcpy(of[i].extents, own.extents + axis + 1, of[i].rank * sizeof(own.extents[0]));
-            try_shapes(all, of, verdict);
+            tn_shapes_try(all, of, verdict);
         }
     }
 }
@@ -385,7 +302,7 @@ static void try_random(tn_shapes *all, tn_verdict *verdict) {
         memcpy(of, all->base, all->count * sizeof(*of));
         for (uint64_t changes = 1 + tn_random_below(&all->random, 3); changes > 0; changes--)
             change_extent(all, of);
-        if (is_small(all, of)) taken += try_shapes(all, of, verdict);
+        if (tn_shapes_are_small(all, of)) taken += tn_shapes_try(all, of, verdict);
     }
 }
 
@@ -394,10 +311,9 @@ void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
     if (!read_base(test, &all, verdict)) return;
     all.random = tn_hash_add_text(test->seed, test->text);
     try_axes(&all, verdict);
-    try_alike(&all, verdict);
+    tn_shapes_try_alike(&all, verdict);
     try_broadcasts(&all, verdict);
-    try_indices(&all, verdict);
-    try_many_indices(&all, verdict);
+    tn_shapes_try_indices(&all, verdict);
     try_ranks(&all, false, verdict);
     try_ranks(&all, true, verdict);
     try_ones(&all, verdict);
