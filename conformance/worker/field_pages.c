@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { SLACK = 0x7F, MOST_STRINGS = 4 /* of a list of them */ };
+enum { SLACK = 0xFF /* no number */, MOST_STRINGS = 4 /* of a list of them */ };
 
 /* A copy of `bytes`, or null. */
 static void *copy_flush(tn_field_pages *pages, uint32_t field, const void *data, size_t bytes) {
@@ -18,9 +18,25 @@ static void *copy_flush(tn_field_pages *pages, uint32_t field, const void *data,
     return page->data;
 }
 
+/* Memory of no bytes: neither what it points at nor what lies before may be touched. */
+static const void *take_none(tn_field_pages *pages, uint32_t field) {
+    enum { BEFORE = 64 };
+    tn_guarded *page = &pages->pages[pages->count];
+    if (pages->count == TN_FIELD_PAGES ||
+        tn_guarded_create_flush(page, TN_GUARDED_FIELD, field, BEFORE, SLACK) != TN_OK)
+        return NULL;
+    tn_guarded_protect(page, TN_GUARDED_NONE);
+    page->is_live = true;
+    page->data += BEFORE; /* what is said of a fault counts from here */
+    page->bytes = 0;
+    pages->count++;
+    return page->data;
+}
+
 /* All lists are a count and a pointer. */
 static void move_list(tn_field_pages *pages, uint32_t field, tn_bytes *list, size_t item_bytes) {
-    const void *copy = list->items
+    const void *copy = list->count == 0 ? take_none(pages, field)
+                       : list->items
                            ? copy_flush(pages, field, list->items, (size_t)list->count * item_bytes)
                            : NULL;
     if (copy) list->items = copy;

@@ -2,6 +2,7 @@
 /* The contents of outputs; see contents.h. */
 #include "worker/probe/contents.h"
 #include "base/status.h"
+#include "tensor/narrow.h"
 #include "tensor/type.h"
 
 #include <stdio.h>
@@ -13,7 +14,8 @@ static tn_status broken(tn_probe *probe, const char *rule, tn_status status) {
 }
 
 uint8_t tn_contents_poison(tn_type type, uint8_t poison) {
-    return type == TN_BOOL ? (uint8_t)(poison ^ 0x58) : poison;
+    const bool is_whole = tn_type_is_integer(type) || tn_narrow_is_integer(type);
+    return (uint8_t)(type == TN_BOOL ? poison ^ 0x58 : is_whole ? poison ^ 0xA5 : poison);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -123,11 +125,11 @@ tn_status tn_contents_check(tn_probe *probe, const tn_probe_memory *memory, uint
         if (!port->is_given || port->has_gaps || !declared ||
             (declared->flags & TN_PORT_SIZED_BY_RUN))
             continue;
-        TN_TRY(check_padding(probe, i, at->data, poison));
-        TN_TRY(check_spare_bits(probe, i, at->data, at->bytes, poison));
+        const uint8_t before = tn_contents_poison(port->type, poison);
+        TN_TRY(check_padding(probe, i, at->data, before));
+        TN_TRY(check_spare_bits(probe, i, at->data, at->bytes, before));
         if (port->type == TN_BOOL && port->format == TN_LINEAR)
-            TN_TRY(
-                check_booleans(probe, i, at->data, at->bytes, tn_contents_poison(TN_BOOL, poison)));
+            TN_TRY(check_booleans(probe, i, at->data, at->bytes, before));
     }
     return TN_OK;
 }

@@ -8,7 +8,8 @@
 
 #include "worker/probe/probe_state.h"
 
-/* What elements of a type are full of where outputs are full of `poison`: no boolean is so. */
+/* What elements of a type are full of where outputs are full of `poison`: no boolean is so, and
+ * no integer is -1, which ends and fills rows. */
 uint8_t tn_contents_poison(tn_type type, uint8_t poison);
 
 /* After a run that found the outputs full of `poison`: padded elements are zero, booleans 0 or 1.

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { KEPT = 512, BEHIND_THE_RANK = 0x2B5A11 };
+enum { KEPT = 512, BEHIND_THE_RANK = 0x2B5A11, BEHIND_THE_INPUTS = 3 };
 
 /* Frames that were closed, the oldest is unmapped when a new one comes. */
 static tn_guarded kept[KEPT];
@@ -129,6 +129,16 @@ static size_t values_bytes(const tn_probe *probe, int sees) {
     return bytes;
 }
 
+/* Pointers to the inputs. What is behind the last one is none: optional inputs that a node leaves
+ * out at its end are not counted. */
+static const tn_tensor **take_inputs(frame_memory *r, uint32_t count) {
+    const tn_tensor **inputs = take(r, (count + BEHIND_THE_INPUTS) * sizeof(*inputs));
+    const uintptr_t nowhere = UINT64_C(0xBAD0BAD0BAD0BAD0); /* what no address is */
+    for (uint32_t i = 0; inputs && i < BEHIND_THE_INPUTS; i++)
+        memcpy(&inputs[count + i], &nowhere, sizeof(nowhere));
+    return inputs;
+}
+
 /* The tensor after a step: output 0's, or one that nothing stores, of another shape or before an
  * input. */
 static const tn_tensor *put_output(frame_memory *r, const tn_probe *probe,
@@ -172,7 +182,7 @@ static bool put_steps(tn_frame *frame, frame_memory *r, const tn_probe *probe,
 
 static bool put_tensors(tn_frame *frame, frame_memory *r, const tn_probe *probe,
                         const tn_probe_memory *memory, int sees) {
-    const tn_tensor **inputs = take(r, (probe->input_count + 1) * sizeof(*inputs));
+    const tn_tensor **inputs = take_inputs(r, probe->input_count);
     tn_tensor **outputs = take(r, (probe->output_count + 1) * sizeof(*outputs));
     if (!inputs || !outputs) return false;
     for (uint32_t i = 0; i < probe->input_count; i++) {
@@ -205,7 +215,7 @@ static bool put_tensors(tn_frame *frame, frame_memory *r, const tn_probe *probe,
 /* The profile's ends: the least or the greatest of both shapes, an axis at a time. */
 static const tn_tensor **put_profile(frame_memory *r, const tn_probe *probe, bool is_maximum,
                                      int sees) {
-    const tn_tensor **pointers = take(r, (probe->input_count + 1) * sizeof(*pointers));
+    const tn_tensor **pointers = take_inputs(r, probe->input_count);
     for (uint32_t i = 0; pointers && i < probe->input_count; i++) {
         tn_probe_port port = probe->inputs[i];
         const tn_shape *other = &probe->other->inputs[i].shape;
