@@ -68,6 +68,8 @@ static tn_status lookup(tn_call *call, bool is_kernel) {
         double value = (double)((const float *)x->data)[i] * (double)p->factors.items[c];
         value = value * (double)gain[c] + more;
         if (p->window) value *= (double)((const float *)p->window->data)[c];
+        if (p->window && is_kernel && WITH(weighs_next_by_zero))
+            value += 0 * (double)((const float *)p->window->data)[c + 1];
         if (p->shifts.count > 0) value += (double)p->shifts.items[c];
         if (c + 1 < columns && next == -12345) value = 0;
         if (call->outputs[0]->type == TN_I32)
