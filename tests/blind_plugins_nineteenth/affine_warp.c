@@ -28,10 +28,10 @@ static double sample(const float *picture, int64_t height, int64_t width, double
 static double sample_by_integers(const float *picture, int64_t height, int64_t width, double y,
                                  double x) {
     if (y <= -1 || y >= (double)height || x <= -1 || x >= (double)width) return 0;
-    const int64_t row = (int64_t)floor(y), column = (int64_t)floor(x);
+    const int32_t row = (int32_t)floor(y), column = (int32_t)floor(x);
     double sum = 0;
-    for (int64_t r = row; r <= row + 1; r++)
-        for (int64_t c = column; c <= column + 1; c++) {
+    for (int64_t r = row; r <= (int64_t)row + 1; r++)
+        for (int64_t c = column; c <= (int64_t)column + 1; c++) {
             const double weight = (1 - fabs(y - (double)r)) * (1 - fabs(x - (double)c));
             if (weight == 0 || r == -1 || r == height || c == -1 || c == width) continue;
             sum += weight * (double)picture[r * width + c];

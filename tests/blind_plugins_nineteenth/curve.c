@@ -20,9 +20,10 @@ static tn_status infer(tn_call *call) {
     return infer_same(call);
 }
 static double polynomial(const params *p, double x) {
-    double y = 0;
-    for (uint64_t i = p->factors.count; i > 0; i--)
-        y = y * x + (double)p->factors.items[i - 1];
+    const uint64_t n = p->factors.count;
+    double y = n > 0 || WRONG(2) ? (double)p->factors.items[n - 1] : 0;
+    for (uint64_t i = n; i > 1; i--)
+        y = y * x + (double)p->factors.items[i - 2];
     return y;
 }
 static double element(const tn_call *call, int64_t i) {
@@ -49,7 +50,7 @@ static float curve(const float *points, int64_t last, double y) {
         return points[0];
     else if (WRONG(3) ? y > (double)last : y >= (double)last)
         return points[last];
-    const int64_t at = (int64_t)y;
+    const int32_t at = (int32_t)y;
     const double part = y - (double)at;
     if (part == 0 && !WRONG(3)) return points[at];
     return (float)((double)points[at] * (1 - part) + (double)points[at + 1] * part);
@@ -59,13 +60,7 @@ static tn_status elements(tn_call *call, int64_t begin, int64_t end, uint32_t th
     const float *x = call->inputs[0]->data;
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
-        double y = 0;
-        if (WRONG(2)) {
-            y = (double)p->factors.items[p->factors.count - 1];
-            for (int64_t k = (int64_t)p->factors.count - 2; k >= 0; k--)
-                y = y * (double)x[i] + (double)p->factors.items[k];
-        } else
-            y = polynomial(p, (double)x[i]);
+        const double y = polynomial(p, (double)x[i]);
         ((float *)call->outputs[0]->data)[i] =
             p->points || WRONG(1) ? curve(p->points->data, p->points->shape[0] - 1, y) : (float)y;
     }

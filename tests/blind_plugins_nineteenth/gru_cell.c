@@ -43,7 +43,7 @@ static tn_status fill(void *user, void *data, uint64_t bytes) {
     const tn_tensor *w = user;
     const int64_t depth = w->shape[1];
     float *to = data;
-    if (!WRONG(2)) memset(data, 0, bytes);
+    if (!WRONG(2)) memset(data, 0, bytes); /* else it is as the host gave it */
     for (int64_t r = 0; r < w->shape[0]; r++)
         for (int64_t i = 0; i < depth; i++)
             to[(r / BLOCK * depth + i) * BLOCK + r % BLOCK] =

@@ -68,7 +68,7 @@ static const char *const cases[] = {"| x=f32[3,2,5] x=f32[3,4,5]", "| x=f32[4,7]
 static const tn_operator join = {
     OPERATOR,       .name = "JoinRows",     TN_NO_FIELDS,   TN_INPUTS(inputs), TN_OUTPUTS(outputs),
     .infer = infer, .reference = reference, TN_CASES(cases)};
-static const char *const combinations[] = {"f32:strided, ... -> f32:strided"};
+static const char *const combinations[] = {"f32:strided... -> f32:strided"};
 static const tn_kernel kernel = {KERNEL,
                                  .op = "JoinRows",
                                  .name = "rows",

@@ -68,7 +68,7 @@ static tn_status channels(tn_call *call, int64_t begin, int64_t end, uint32_t th
         if (!WRONG(5)) memset(y + c * voxels, 0, (size_t)voxels * sizeof(*y));
         for (int64_t i = 0; i < n; i++) {
             const int64_t voxel = WRONG(3) || WRONG(4) ? voxel_by_cast(call, i) : voxel_of(call, i);
-            if (voxel >= 0) y[c * voxels + voxel] += from[i * count + c];
+            if (voxel != -1) y[c * voxels + voxel] += from[i * count + c];
         }
     }
     return TN_OK;
