@@ -251,7 +251,7 @@ static tn_status winograd_run_node(tn_call *call) {
         .requires_features = TN_KIT_FEATURES_##level,                                              \
         .user = (void *)(uintptr_t)&tn_winograd_##level,                                           \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
-        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
+        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS "|swish"),                               \
         TN_COMBINATIONS(combinations_##level),                                                     \
         .accepts = winograd_accepts,                                                               \
         .tactics = winograd_tactics,                                                               \

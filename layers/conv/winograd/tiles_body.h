@@ -5,6 +5,7 @@
  */
 #include "conv/winograd/tiles.h"
 #include <tenon/kit/activation.h>
+#include <tenon/kit/vector_math.h>
 
 /* Points 0, a, -a, b, -b, infinity. */
 #define A  0.625f
@@ -76,7 +77,10 @@ TN_INLINE void multiply_rows(const int rows, const float *v, int64_t v_floats, c
 TN_INLINE tn_vector finish(const tn_winograd_output *output, tn_vector_bits are_filters, int64_t at,
                            tn_vector sum) {
     if (output->residual) sum += tn_vector_load(output->residual + at);
-    sum = tn_activation_vector(output->activation, output->alpha, output->beta, sum);
+    if (output->activation == TN_ACTIVATION_SWISH)
+        sum = sum * tn_vector_sigmoid(sum * output->alpha);
+    else
+        sum = tn_activation_vector(output->activation, output->alpha, output->beta, sum);
     return (tn_vector)((tn_vector_bits)sum & are_filters);
 }
 
