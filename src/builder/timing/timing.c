@@ -46,6 +46,12 @@ double tn_timing_trials_end_ns(const tn_lowering *lowering) {
     return lowering->timing->clock.trials_end_ns;
 }
 
+void tn_timing_delay_trials(tn_lowering *lowering, double since_ns) {
+    struct tn_timing_clock *clock = &lowering->timing->clock;
+    const double now_ns = tn_timing_now_ns(lowering), begin_ns = fmax(since_ns, clock->end_ns);
+    if (now_ns > begin_ns) clock->trials_end_ns += now_ns - begin_ns;
+}
+
 void tn_timing_limit(tn_lowering *lowering) {
     struct tn_timing_clock *clock = &lowering->timing->clock;
     const double now_ns = tn_timing_now_ns(lowering), so_far_ns = now_ns - clock->begin_ns,

@@ -32,6 +32,9 @@ bool tn_timing_is_over_for_nodes(const tn_lowering *lowering);
 double tn_timing_prepare_ns(const tn_lowering *lowering, const tn_kernel *kernel);
 /* When the time for networks as a whole is over. */
 double tn_timing_trials_end_ns(const tn_lowering *lowering);
+/* That is later by what choosing took since then, which is not measuring; what it took of the time
+ * for kernels does not count. */
+void tn_timing_delay_trials(tn_lowering *lowering, double since_ns);
 double tn_timing_now_ns(const tn_lowering *lowering); /* timing_clock.c's */
 /* Made-up numbers in a tensor of the host; zeros where integers are read. */
 void tn_timing_fill(const tn_tensor *tensor);

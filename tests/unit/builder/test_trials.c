@@ -176,6 +176,28 @@ static void test_trials_end_with_the_time(void **state) {
     assert_int_equal(fake.runs, 1);
 }
 
+static bool choose_slowly(void *user, const char *stage, uint64_t done, uint64_t count) {
+    (void)user, (void)done, (void)count;
+    if (strcmp(stage, "choose") == 0) test_clock_ns += 30000000000u;
+    return true;
+}
+
+/* What was measured runs beside what estimates choose, in however large a network. */
+static void test_choosing_takes_no_time_of_trials(void **state) {
+    graph_test *test = *state;
+    network fake = {.plain_ns = 1000e3, .fused_ns = 100e3, .relu_ns = 1e3};
+    const tn_lower_runner runner = {open_network, &fake, close_network, race};
+    tn_progress progress = {.function = choose_slowly};
+    build_stage stage;
+    add_network(test, 1000000);
+    layer_pace_of("mix_fused")->ns = 4000000;
+    stage_infer(&stage, test->graph, NULL);
+    assert_int_equal(
+        stage_lower(&stage, (tn_lower_options){.runner = &runner, .progress = &progress}), TN_OK);
+    assert_null(step_of(&stage, "relu"));
+    stage_end(&stage);
+}
+
 /* The same choice from the cache, and nothing runs. */
 static void test_a_cache_remembers_networks(void **state) {
     graph_test *test = *state;
@@ -206,6 +228,7 @@ int main(void) {
         BUILD_TEST(test_a_network_that_cannot_run_changes_nothing),
         BUILD_TEST(test_no_memory_ends_the_build),
         BUILD_TEST(test_trials_end_with_the_time),
+        BUILD_TEST(test_choosing_takes_no_time_of_trials),
         BUILD_TEST(test_a_cache_remembers_networks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
