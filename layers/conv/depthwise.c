@@ -101,14 +101,31 @@ static int64_t channel_bytes(const depthwise_state *state) {
     return (state->padded * 4 + 63) / 64 * 64;
 }
 
+/* Whether rows of windows are done at once. */
+static bool has_rows(const depthwise_state *state, const tn_conv_geometry *g,
+                     const tn_dot_end *end) {
+    return state->level->row && g->kernel_height == 3 && g->kernel_width == 3 &&
+           g->dilation_height == 1 && g->dilation_width == 1 && end->type == TN_I8 && end->is_plain;
+}
+
+/* A thread's columns of such rows, whose output is bytes. */
+static int64_t column_bytes(const tn_call *call, const depthwise_state *state,
+                            const tn_conv_geometry *g) {
+    const tn_dot_end bytes = {.type = call->outputs[0]->type, .is_plain = true};
+    return has_rows(state, g, &bytes) && g->out_width > 0
+               ? tn_depthwise_row_bytes(g->out_width, g->stride_width)
+               : 0;
+}
+
 static tn_status depthwise_reshape(tn_call *call) {
     const depthwise_state *state = call->state;
     tn_conv_geometry geometry;
     if (!tn_conv_geometry_read(call, &geometry))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "the quantised depthwise convolution does not do these shapes");
+    const int64_t of_thread = list_bytes(state) + column_bytes(call, state, &geometry);
     call->workspace_bytes =
-        (uint64_t)(2 * channel_bytes(state) + list_bytes(state) * (int64_t)call->threads);
+        (uint64_t)(2 * channel_bytes(state) + of_thread * (int64_t)call->threads);
     return TN_OK;
 }
 
@@ -118,7 +135,7 @@ typedef struct depthwise_run {
     tn_dot_end end;
     float *scale, *bias;
     const int8_t *input;
-    char *output, *lists;
+    char *output, *lists, *columns;
     const char *residual;
 } depthwise_run;
 
@@ -204,6 +221,47 @@ static tn_status do_rows(void *user, int64_t begin, int64_t end, uint32_t thread
     return TN_OK;
 }
 
+/* One row of the output (all images' rows counted) of a block of channels from `c` on. */
+static void do_row(const depthwise_run *run, tn_depthwise_row *of, int64_t row, int64_t c) {
+    const tn_conv_geometry *g = &run->geometry;
+    const int64_t channels = run->state->channels, image = row / g->out_height;
+    const int64_t top = row % g->out_height * g->stride_height - g->pad_top;
+    for (int64_t r = 0; r < 3; r++) {
+        const int64_t y = top + r;
+        of->is_inside[r] = y >= 0 && y < g->in_height;
+        const int64_t line = image * g->in_height + (of->is_inside[r] ? y : 0);
+        of->rows[r] = run->input + line * g->in_width * channels + c;
+    }
+    of->output = (int8_t *)run->output + row * g->out_width * channels + c;
+    run->state->level->row(of);
+}
+
+static tn_status do_rows_at_once(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const depthwise_run *run = user;
+    const depthwise_state *state = run->state;
+    const tn_conv_geometry *g = &run->geometry;
+    const int32_t *weights = (const int32_t *)state->blob + state->padded;
+    const int64_t bytes = tn_depthwise_row_bytes(g->out_width, g->stride_width);
+    tn_depthwise_block block;
+    tn_depthwise_row row = {.block = &block,
+                            .width = g->in_width,
+                            .left = g->pad_left,
+                            .step = state->channels,
+                            .stride = g->stride_width,
+                            .count = g->out_width,
+                            .low = run->end.low,
+                            .high = run->end.high,
+                            .columns = (uint8_t *)run->columns + thread * bytes};
+    for (int64_t c = 0; c < state->channels; c += TN_DEPTHWISE_CHANNELS) {
+        state->level->read_block(weights + c * state->taps, run->scale + c, run->bias + c,
+                                 state->padded - c, &block);
+        row.channels = state->channels - c;
+        for (int64_t i = begin; i < end; i++)
+            do_row(run, &row, i, c);
+    }
+    return TN_OK;
+}
+
 static tn_status depthwise_run_node(tn_call *call) {
     const depthwise_state *state = call->state;
     char *workspace = call->workspace;
@@ -224,8 +282,9 @@ static tn_status depthwise_run_node(tn_call *call) {
         run.residual = call->operands[state->epilogue.residual]->data;
     const tn_conv_geometry *g = &run.geometry;
     const int64_t work = g->out_width * state->padded * state->taps;
+    run.columns = run.lists + list_bytes(state) * (int64_t)call->threads;
     return call->host->parallel_for(call, g->batch * g->out_height, 400000 / (work + 1) + 1,
-                                    do_rows, &run);
+                                    has_rows(state, g, &run.end) ? do_rows_at_once : do_rows, &run);
 }
 
 static const char *const combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",

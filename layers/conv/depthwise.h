@@ -22,8 +22,37 @@ typedef struct tn_depthwise_tile {
     const int32_t *weights; /* taps of the window x lanes */
 } tn_depthwise_tile;
 
+/* Of 64 channels, in an order of the level's, what rows of windows of 3 x 3 are multiplied with. */
+enum { TN_DEPTHWISE_CHANNELS = 64 };
+typedef struct tn_depthwise_block {
+    _Alignas(64) int32_t weights[3][TN_DEPTHWISE_CHANNELS];
+    int32_t initial[TN_DEPTHWISE_CHANNELS];
+    float scale[TN_DEPTHWISE_CHANNELS], bias[TN_DEPTHWISE_CHANNELS];
+} tn_depthwise_block;
+
+/* A row of the output of up to 64 channels, all channels of which have `step` bytes, in windows of
+ * 3 x 3 without dilation; values are bytes within `low` and `high`. */
+typedef struct tn_depthwise_row {
+    const tn_depthwise_block *block;
+    const int8_t *rows[3]; /* of the input, or of any memory where they are padding */
+    bool is_inside[3];
+    int64_t width, left, step, stride; /* left: columns of padding */
+    int64_t count, channels;
+    float low, high;
+    int8_t *output;
+    uint8_t *columns; /* scratch: tn_depthwise_row_bytes of them */
+} tn_depthwise_row;
+static inline int64_t tn_depthwise_row_bytes(int64_t count, int64_t stride) {
+    return ((count - 1) * stride + 3) * TN_DEPTHWISE_CHANNELS * 4;
+}
+
 typedef struct tn_depthwise_level {
     uint32_t lanes;
+    /* Null: the level has no such rows. `weights`, `scale` and `bias` are of `channels`, a multiple
+     * of the lanes, of which the first 64 are read. */
+    void (*read_block)(const int32_t *weights, const float *scale, const float *bias,
+                       int64_t channels, tn_depthwise_block *out_block);
+    void (*row)(const tn_depthwise_row *row);
     void (*four)(const tn_depthwise_tile *tile); /* four positions */
     void (*one)(const tn_depthwise_tile *tile);
 } tn_depthwise_level;

@@ -9,6 +9,8 @@
 #include "conv/depthwise.h"
 #include "kit/int8/dot_finish.h"
 
+#include <string.h>
+
 #if defined(__AVX512VNNI__)
 TN_INLINE tn_vector_whole multiply_add(tn_vector_whole sum, tn_vector_whole x, tn_vector_whole w) {
     return (tn_vector_whole)_mm512_dpwssd_epi32((__m512i)sum, (__m512i)x, (__m512i)w);
@@ -78,4 +80,12 @@ static void run_one(const tn_depthwise_tile *tile) {
     run(1, tile);
 }
 
-const tn_depthwise_level TN_DEPTHWISE_LEVEL = {.lanes = TN_LANES, .four = run_four, .one = run_one};
+#if defined(__AVX512VNNI__)
+#include "conv/depthwise_rows.h"
+#define ROWS .read_block = read_block, .row = run_row,
+#else
+#define ROWS
+#endif
+
+const tn_depthwise_level TN_DEPTHWISE_LEVEL = {
+    .lanes = TN_LANES, ROWS.four = run_four, .one = run_one};
