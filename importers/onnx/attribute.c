@@ -199,8 +199,8 @@ static const char *field_name(const tn_operator *op, const char *name) {
     return is_sparse ? "value" : name;
 }
 
-/* An element type of 0, UNDEFINED, where one may be left out: onnxruntime writes all attributes into
- * the files that it saves, and this is their value where it was given none. */
+/* An element type of 0, UNDEFINED, where one may be left out: onnxruntime writes all attributes
+ * into the files that it saves, and this is their value where it was given none. */
 static bool is_no_type(const tn_onnx_attribute *from, const tn_field *field) {
     return field && field->type == TN_FIELD_TYPE && !(field->flags & TN_REQUIRED) &&
            attribute_type(from) == ONNX_INT && from->i == 0;

@@ -84,7 +84,8 @@ static const tn_operator halves = {OPERATOR,
                                    .reference = reference,
                                    TN_CASES(cases)};
 static const char *const combinations[] = {"f32, f32 -> f32", "bf16, bf16 -> bf16",
-                                           "f16, f16 -> f16", "f32, f32 -> bf16", "f32, f32 -> f16"};
+                                           "f16, f16 -> f16", "f32, f32 -> bf16",
+                                           "f32, f32 -> f16"};
 static const tn_kernel kernel = {KERNEL,
                                  .op = "HalvesAdd",
                                  .name = "elements",
