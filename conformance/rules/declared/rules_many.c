@@ -30,12 +30,16 @@ static bool run_many(const tn_test *test, tn_change *change, tn_verdict *verdict
 
 enum { STEP = 12 /* from one count to the next */ };
 
-/* Whether there is time for the next step, where the last two took so many seconds (0: there was
- * none before): a reference may compare each element with each other. */
-static bool has_time(double before, double last) {
+/* Whether there is time for `times` as many, where the last two steps took so many seconds (0:
+ * there was none before): a reference may compare each element with each other. */
+static bool has_time(double before, double last, double times) {
     static const double LEAST = 1e-4, MOST = 0.5;
-    const double growth = before > LEAST ? last / before : STEP;
-    return last * (growth > STEP ? growth : STEP) < MOST;
+    const double growth = before > LEAST ? last / before / STEP : 1;
+    return last * times * (growth > 1 ? growth : 1) < MOST;
+}
+
+static int64_t next_count(int64_t count, int64_t most) {
+    return count < most / STEP ? count * STEP + 1 : most;
 }
 
 /* At least `wanted` elements along an axis of the first input, by steps of which each shows that
@@ -56,7 +60,7 @@ static void try_many(const tn_shapes *all, uint32_t axis, int64_t wanted, uint32
     for (int64_t count = extent; count < most && verdict->outcome == TN_PASSED;) {
         tn_shape of[TN_PROBE_PORTS];
         tn_change change = {.seed = test->seed, .values = values, .axis = -1, .shapes = of};
-        count = count < most / STEP ? count * STEP + 1 : most;
+        count = next_count(count, most);
         memcpy(of, all->base, all->count * sizeof(*of));
         for (uint32_t i = 0; i < all->count; i++)
             if (!all->is_fixed[i] && of[i].rank == first.rank && of[i].extents[axis] == extent)
@@ -65,7 +69,7 @@ static void try_many(const tn_shapes *all, uint32_t axis, int64_t wanted, uint32
         if (!run_many(test, &change, verdict)) return;
         before = last;
         last = (double)(clock() - begin) / CLOCKS_PER_SEC;
-        if (!has_time(before, last)) return;
+        if (!has_time(before, last, (double)next_count(count, most) / (double)count)) return;
     }
 }
 
