@@ -232,8 +232,8 @@ static const char *const gather_elements_cases[] = {
     "axis=-1 | data=u8[2,3,4] indices=i64[1,2,5]{0,1,2,3,-4,3,2,1,0,0}",
     "| data=i64[5] indices=i64[0]",
     "axis=1 | data=bool[2,3] indices=i64[2,1]{2,0}",
-    "axis=1 | data=string[2,3]{a,b,c,d,e,f} indices=i64[2,2]{-1,0,1,1} | "
-    "output=string[2,2]{c,a,e,e}",
+    ("axis=1 | data=string[2,3]{a,b,c,d,e,f} indices=i64[2,2]{-1,0,1,1}"
+     " | output=string[2,2]{c,a,e,e}"),
 };
 
 TN_OPERATOR(gather_elements, "", "GatherElements", 11,
