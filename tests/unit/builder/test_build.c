@@ -117,6 +117,8 @@ static void test_processes_that_share_a_cache_all_build(void **state) {
         assert_int_equal(waitpid(children[i], &result, 0), children[i]);
         assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
     }
+    /* By times of both together a third choice may be the best one: it is measured once. */
+    tn_plan_destroy(build(test, &options));
     layer_run_counts_clear();
     tn_plan_destroy(build(test, &options));
     assert_int_equal(all_runs(), 0);
