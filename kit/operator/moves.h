@@ -22,6 +22,16 @@
         return move(call, tn_region_copy_parallel);                                                \
     }
 
+/* The same of a function that is told whether to use the engine's threads. */
+#define TN_MOVES_PARALLEL(prefix, move)                                                            \
+    static tn_status prefix##_reference(tn_call *call) {                                           \
+        const tn_status status = move(call, false);                                                \
+        return status == TN_OK ? tn_strings_share(call, 0) : status;                               \
+    }                                                                                              \
+    static tn_status prefix##_run(tn_call *call) {                                                 \
+        return move(call, true);                                                                   \
+    }
+
 /* Defines the kernels PREFIX_runs, for any type, and PREFIX_bytes, of an operator of ONNX's with
  * one tensor that is moved. */
 #define TN_MOVE_KERNELS(prefix, operator_name)                                                     \

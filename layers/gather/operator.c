@@ -91,16 +91,12 @@ static tn_status gather(tn_call *call, bool is_parallel) {
                       .bytes = (size_t)tn_infer_product(data->shape, axis + 1, data->rank) *
                                tn_element_bytes(data->type)};
     const int64_t items = tn_infer_product(data->shape, 0, axis) * job.count;
-    if (data->type == TN_STRING) {
-        TN_TRY(gather_slices(&job, 0, items, 0));
-        return tn_strings_share(call, DATA);
-    }
     if (!is_parallel) return gather_slices(&job, 0, items, 0);
     return call->host->parallel_for(call, items, GRAIN_BYTES / (int64_t)job.bytes + 1,
                                     gather_slices, &job);
 }
 
-TN_SERIAL_AND_PARALLEL(gather, gather)
+TN_MOVES_PARALLEL(gather, gather)
 
 static const tn_port gather_inputs[] = {
     TN_PORT("data", "T:any|string", 0, "any tensor"),
@@ -211,14 +207,11 @@ static tn_status gather_elements(tn_call *call, bool is_parallel) {
     job.extent = data->shape[job.axis];
     tn_region_strides(data->rank, data->shape, job.strides);
     if (elements == 0) return TN_OK;
-    if (!is_parallel) {
-        TN_TRY(gather_some_elements(&job, 0, elements, 0));
-        return tn_strings_share(call, DATA);
-    }
+    if (!is_parallel) return gather_some_elements(&job, 0, elements, 0);
     return call->host->parallel_for(call, elements, GRAIN, gather_some_elements, &job);
 }
 
-TN_SERIAL_AND_PARALLEL(gather_elements, gather_elements)
+TN_MOVES_PARALLEL(gather_elements, gather_elements)
 
 static const tn_port gather_elements_inputs[] = {
     TN_PORT("data", "T:any|string", 0, "any tensor"),
@@ -306,15 +299,12 @@ static tn_status gather_nd(tn_call *call, bool is_parallel) {
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
     tn_region_strides(data->rank, data->shape, job.strides);
     const int64_t tuples = tn_infer_product(indices->shape, 0, indices->rank - 1);
-    if (!is_parallel) {
-        TN_TRY(gather_tuples(&job, 0, tuples, 0));
-        return tn_strings_share(call, DATA);
-    }
+    if (!is_parallel) return gather_tuples(&job, 0, tuples, 0);
     return call->host->parallel_for(call, tuples, GRAIN_BYTES / ((int64_t)job.bytes + TUPLE) + 1,
                                     gather_tuples, &job);
 }
 
-TN_SERIAL_AND_PARALLEL(gather_nd, gather_nd)
+TN_MOVES_PARALLEL(gather_nd, gather_nd)
 
 static const tn_port gather_nd_inputs[] = {
     TN_PORT("data", "T:any|string", 0, "any tensor"),

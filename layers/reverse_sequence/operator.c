@@ -73,15 +73,12 @@ static tn_status reverse(tn_call *call, bool is_parallel) {
     job.row_bytes =
         (size_t)tn_infer_product(input->shape, 2, input->rank) * tn_element_bytes(input->type);
     const int64_t items = input->shape[0] * job.rows;
-    if (!is_parallel) {
-        TN_TRY(move_rows(&job, 0, items, 0));
-        return tn_strings_share(call, INPUT);
-    }
+    if (!is_parallel) return move_rows(&job, 0, items, 0);
     return call->host->parallel_for(call, items, GRAIN_BYTES / (int64_t)job.row_bytes + 1,
                                     move_rows, &job);
 }
 
-TN_SERIAL_AND_PARALLEL(reverse, reverse)
+TN_MOVES_PARALLEL(reverse, reverse)
 
 static const tn_port reverse_inputs[] = {
     TN_PORT("input", "T:any|string", 0, "two axes or more"),
