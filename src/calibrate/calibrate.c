@@ -47,15 +47,11 @@ static tn_status check_calibrate_options(const tn_calibrate_options *given,
 /* ----------------------------------------------------------------------------------------------
  * the network with every tensor as an output */
 
-/* Such a tensor is computed in 32-bit floats, and may be stored with a scale then. */
-static bool is_half(tn_type type) {
-    return type == TN_F16 || type == TN_BF16;
-}
-
+/* A tensor of 16-bit floats is computed in 32-bit ones, and may be stored with a scale then. */
 static bool may_be_watched(const tn_graph *graph, tn_tensor_id id) {
     const tn_graph_tensor *tensor = &graph->tensors[id];
     return !tensor->is_constant && tn_graph_kind(graph, id) == 0 &&
-           (tensor->type == TN_F32 || tensor->type == TN_NONE || is_half(tensor->type));
+           (tensor->type == TN_F32 || tensor->type == TN_NONE || tn_type_is_half(tensor->type));
 }
 
 static tn_status watch(tn_calibration_state *state, tn_tensor_id id, const tn_graph_node *node) {
@@ -100,7 +96,7 @@ static tn_status start_calibration(tn_calibration_state *state, tn_graph *graph)
     for (size_t i = 0; i < state->watched_count; i++) {
         tn_watched_tensor *watched = &state->watched[i];
         const tn_type type = tn_engine_output(state->run.engine, watched->output)->type;
-        if (type == TN_F32 || is_half(type))
+        if (type == TN_F32 || tn_type_is_half(type))
             TN_TRY(tn_histogram_init(&watched->histogram, state->allocator));
     }
     return TN_OK;

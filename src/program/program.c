@@ -7,12 +7,13 @@
 #include "program/program.h"
 #include "base/status.h"
 #include "plugin/fields/combination.h"
+#include "tensor/type.h"
 
 bool tn_program_value_fits(const tn_program_value *value, tn_type own) {
     const bool is_byte = value->type == TN_I8 || value->type == TN_U8;
     if (value->quantization) return is_byte && (own == TN_F32 || own == TN_NONE);
     if (value->type == TN_NONE || own == TN_NONE || value->type == own) return true;
-    return own == TN_F32 && (value->type == TN_F16 || value->type == TN_BF16);
+    return own == TN_F32 && tn_type_is_half(value->type);
 }
 
 bool tn_program_value_is_alike(const tn_program_value *a, const tn_program_value *b) {

@@ -7,6 +7,7 @@
  */
 #include "tensor/quantization.h"
 #include "tensor/convert_private.h"
+#include "tensor/type.h"
 
 #include <string.h>
 
@@ -25,7 +26,7 @@ static bool is_byte(const tn_tensor *tensor) {
 }
 
 static bool is_half(const tn_tensor *tensor) {
-    return (tensor->type == TN_F16 || tensor->type == TN_BF16) && !has_scale(tensor);
+    return tn_type_is_half(tensor->type) && !has_scale(tensor);
 }
 
 static bool is_float(const tn_tensor *tensor) {
@@ -184,7 +185,7 @@ static void convert_halves(const tn_float_conversion *conversion, const void *fr
 
 void tn_float_conversion_line(const tn_float_conversion *conversion, const void *from, void *to,
                               int64_t count) {
-    if (conversion->type == TN_F16 || conversion->type == TN_BF16)
+    if (tn_type_is_half(conversion->type))
         convert_halves(conversion, from, to, count);
     else if (!conversion->is_up)
         AT_LEVEL(quantize, conversion, from, to, count);

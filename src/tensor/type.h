@@ -17,6 +17,9 @@ size_t tn_type_elements(tn_type type, size_t bytes);
 const char *tn_type_name(tn_type type);                 /* "f32"; "none"; "unknown" */
 tn_type tn_type_parse(const char *name, size_t length); /* TN_NONE when there is no such */
 bool tn_type_is_float(tn_type type);
+static inline bool tn_type_is_half(tn_type type) { /* floats of 16 bits */
+    return type == TN_F16 || type == TN_BF16;
+}
 bool tn_type_is_integer(tn_type type); /* bool is not */
 bool tn_type_is_signed(tn_type type);
 /* A set of types. */

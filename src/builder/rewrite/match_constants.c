@@ -2,13 +2,14 @@
 /* Constants of a graph against a pattern: numbers, captures, constraints; see match.h. */
 #include "base/status.h"
 #include "builder/rewrite/match.h"
+#include "tensor/type.h"
 
 #include <math.h>
 #include <string.h>
 
 /* The relative difference that a number may have from the one in the pattern. */
 static double tolerance_of(tn_type type) {
-    return type == TN_F16 || type == TN_BF16 ? 1e-3 : 1e-6;
+    return tn_type_is_half(type) ? 1e-3 : 1e-6;
 }
 
 static bool is_near(double a, double b, double tolerance) {

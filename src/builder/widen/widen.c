@@ -7,6 +7,7 @@
 #include "builder/widen/widen.h"
 #include "base/status.h"
 #include "tensor/convert.h"
+#include "tensor/type.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static tn_type half_of(const tn_pass_context *context, tn_tensor_id id) {
     const tn_type type = tensor->is_constant ? tensor->type
                          : known->is_known   ? known->storage.tensor.type
                                              : TN_NONE;
-    return (type == TN_F16 || type == TN_BF16) && !tensor->quantization ? type : TN_NONE;
+    return tn_type_is_half(type) && !tensor->quantization ? type : TN_NONE;
 }
 
 /* Whether there are any. */

@@ -155,7 +155,7 @@ static tn_status find_constant(const tn_refit *refit, const char *name, uint32_t
 
 /* What a build widened takes the model's 16-bit floats as well. */
 static bool is_widened(const tn_refit_item *constant, tn_type type) {
-    return constant->info.type == TN_F32 && (type == TN_F16 || type == TN_BF16);
+    return constant->info.type == TN_F32 && tn_type_is_half(type);
 }
 
 static tn_status check_data(const tn_refit_item *constant, tn_type type, uint32_t rank,
