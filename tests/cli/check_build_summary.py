@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tenon build prints of the plan that it made: nodes, times, memory, the loss, and what fell to the processor.
 
-Usage: check_build_summary.py TENON STUB, where TENON is the program and STUB the library of the stub device. Needs NumPy alone.
+Usage: check_build_summary.py TENON STUB, where TENON is the program and STUB the library of the stub device. Needs NumPy and onnx.
 """
 
 import json
@@ -14,12 +14,13 @@ import sys
 import tempfile
 
 import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 
 from checks import ProgramChecks
 
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models")
 LENET = os.path.join(MODELS, "lenet.onnx")
-ENCODER = os.path.join(MODELS, "encoder_layers.onnx")
 SIZE = r"[0-9.]+ (bytes|kB|MB)"
 WORK = rf"  (\d+) nodes in (\d+) kernels, \d+ conversions?; %s; {SIZE} of weights, {SIZE} for tensors in a run"
 MEASURED, BY_RULE = r"[0-9.]+ (us|ms|s) as the sum of measured times", "chosen by rule, nothing was measured"
@@ -41,24 +42,41 @@ class Checks(ProgramChecks):
         return found
 
 
+def save_slow_network(path):
+    """Forty convolutions of which no two are equal: all of their kernels take more than a minute to measure."""
+    width = [8 + i % 40 for i in range(41)]
+    kernels = [numpy_helper.from_array(np.full((width[i + 1], width[i], 3, 3), 0.01, np.float32), f"w{i}") for i in range(40)]
+    nodes = [helper.make_node("Conv", [f"x{i}", f"w{i}"], [f"x{i + 1}"], pads=[1] * 4) for i in range(40)]
+    ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)] for name, shape in (("x0", [1, 8, 128, 128]), ("x40", None))]
+    graph = helper.make_graph(nodes, "slow", *ends, kernels)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def read_some(terminal):
+    """What a terminal shows; nothing once its other end is closed."""
+    try:
+        return os.read(terminal, 4096).decode()
+    except OSError:
+        return ""
+
+
 def check_interrupt(checks):
-    """A build that is stopped once it measures ends by that signal, without a plan, and its timings serve the next one."""
+    """A build that is stopped once it measures ends by that signal, without a plan, and keeps its timings."""
+    slow = os.path.join(checks.folder, "slow.onnx")
+    save_slow_network(slow) # the signal comes while it measures, however late this program reads that it does
     for number in (signal.SIGINT, signal.SIGTERM):
         ours, theirs = pty.openpty() # progress is shown on terminals
         cache, plan = os.path.join(checks.folder, f"{number.name}.cache"), os.path.join(checks.folder, f"{number.name}.plan")
         before = set(os.listdir(checks.folder))
-        building = subprocess.Popen([checks.tenon, "build", ENCODER, "-o", plan, "--timing-cache", cache, "-t", "1"],
+        building = subprocess.Popen([checks.tenon, "build", slow, "-o", plan, "--timing-cache", cache, "-t", "1", "--timing-seconds", "600"],
                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
         os.close(theirs)
         shown = ""
-        while not re.search(r"measure [1-9]", shown):
-            shown += os.read(ours, 4096).decode()
+        while not re.search(r"measure [1-9]", shown) and (said := read_some(ours)):
+            shown += said
         building.send_signal(number)
-        try:
-            while said := os.read(ours, 4096).decode():
-                shown += said
-        except OSError: # the terminal's other end is closed
-            pass
+        while said := read_some(ours):
+            shown += said
         code = building.wait(timeout=120)
         os.close(ours)
         left = set(os.listdir(checks.folder)) - before
