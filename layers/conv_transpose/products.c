@@ -35,20 +35,30 @@ typedef struct products_run {
     float *y, *scratch;
 } products_run;
 
-static bool read_run(tn_call *call, products_run *run) {
+/* What follows from W: before a run the extents of X may be open. */
+static bool read_weights(const tn_call *call, products_run *run) {
     const tn_conv_transpose_params *params = call->params;
-    const tn_tensor *x = call->inputs[TN_CONV_TRANSPOSE_X], *w = call->inputs[TN_CONV_TRANSPOSE_W];
+    const tn_tensor *w = call->inputs[TN_CONV_TRANSPOSE_W];
     *run = (products_run){.level = call->user, .groups = params->group};
-    if (tn_conv_transpose_window(call, &run->window) != TN_OK) return false;
-    run->items = x->shape[0] * run->groups;
+    if (w->rank < 3) return false;
+    run->taps = 1;
+    for (uint32_t axis = 0; axis < w->rank; axis++) {
+        if (w->shape[axis] <= 0 || w->shape[axis] > PRODUCT_FLOATS) return false;
+        if (axis > 1) run->taps *= w->shape[axis];
+        if (run->taps > PRODUCT_FLOATS) return false;
+    }
     run->channels = w->shape[0] / run->groups;
     run->filters = w->shape[1];
-    run->taps = tn_infer_product(w->shape, 2, w->rank);
+    return run->channels > 0;
+}
+
+static bool read_run(tn_call *call, products_run *run) {
+    const tn_tensor *x = call->inputs[TN_CONV_TRANSPOSE_X];
+    if (!read_weights(call, run) || tn_conv_transpose_window(call, &run->window) != TN_OK)
+        return false;
+    run->items = x->shape[0] * run->groups;
     run->plane = tn_infer_product(x->shape, 2, x->rank);
     run->positions = tn_infer_product(run->window.output, 0, run->window.rank);
-    if (run->channels <= 0 || run->filters <= 0 || run->taps <= 0 || run->plane <= 0 ||
-        run->taps > PRODUCT_FLOATS)
-        return false;
     run->unit_filters = PRODUCT_FLOATS / (run->taps * CHUNK);
     if (run->unit_filters > run->filters) run->unit_filters = run->filters;
     if (run->unit_filters < 1) run->unit_filters = 1;
@@ -60,7 +70,7 @@ static bool read_run(tn_call *call, products_run *run) {
 
 static tn_status products_accepts(tn_call *call) {
     products_run run;
-    return read_run(call, &run) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    return read_weights(call, &run) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -94,7 +104,7 @@ static tn_status fill_weights(void *user, void *data, uint64_t bytes) {
 static tn_status products_prepare(tn_call *call) {
     products_run run;
     char key[64];
-    if (!read_run(call, &run))
+    if (!read_weights(call, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a transposed convolution");
     TN_TRY(tn_kernel_state_create(call, sizeof(products_state)));
@@ -255,7 +265,7 @@ static const char *const combinations[] = {"f32, f32, f32? -> f32"};
 
 TN_LEVEL_KERNELS_OF(, tn_conv_transpose_products, TN_LEVELS(tn_matrix), "", 1, "ConvTranspose",
                     "products", "Matrix products, added to the output tap by tap.",
-                    .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(combinations),
-                    .accepts = products_accepts, .prepare = products_prepare,
-                    .release = tn_kernel_state_destroy, .reshape = products_reshape,
-                    .run = products_run_units);
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                    TN_COMBINATIONS(combinations), .accepts = products_accepts,
+                    .prepare = products_prepare, .release = tn_kernel_state_destroy,
+                    .reshape = products_reshape, .run = products_run_units);

@@ -74,6 +74,7 @@ static tn_status infer_exact(build_state *state) {
  * not take: then the passes rely on no shape that comes from an input that varies. */
 static tn_status infer_before(build_state *state) {
     tn_error_copy before;
+    TN_TRY(tn_pass_mark_value_steps(state->graph, state->arena));
     tn_error_save(&before);
     tn_status status =
         tn_profile_shapes_init(&state->before, state->graph, state->hull, state->arena);

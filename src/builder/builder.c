@@ -142,6 +142,7 @@ static tn_status infer_profiles(build_state *state) {
     const uint32_t count = state->sets.count;
     state->profiles = tn_arena_allocate(state->arena, count, sizeof *state->profiles);
     if (!state->profiles) return tn_fail_memory("a build");
+    TN_TRY(tn_pass_mark_value_steps(state->graph, state->arena));
     for (uint32_t p = 0; p < count; p++) {
         built_profile *profile = &state->profiles[p];
         profile->ranges = tn_profile_sets_at(&state->sets, p);

@@ -51,6 +51,7 @@ typedef struct tn_graph_node {
     tn_tensor_id *inputs, *outputs; /* TN_NO_TENSOR for absent ones */
     bool is_dead;
     bool is_exact; /* with TN_OPERATOR_EXACT: no run sizes its outputs (program/profile_exact.c) */
+    bool is_value_step; /* its value may decide shapes, and a run computes it: no inference does */
     bool has_lent_params; /* of a copy, whose original frees them */
     const char *rewrite;  /* the one that put it in place; null: none */
 } tn_graph_node;

@@ -179,6 +179,7 @@ static void follow(value_marker *marker, bool *nodes) {
     for (size_t done = 0; done < marker->count; done++) {
         uint32_t producer = graph->tensors[marker->queue[done]].producer;
         if (producer == TN_NO_NODE || graph->nodes[producer].is_dead) continue;
+        if (graph->nodes[producer].is_value_step) continue;
         if (nodes) nodes[producer] = true;
         mark_read(marker, &graph->nodes[producer]);
     }

@@ -158,7 +158,8 @@ void tn_infer_lay_out(tn_inference *inference, const tn_graph_node *node) {
             storage->shape.extents[axis] = -1;
         inference->tensors[id].is_known = inference->tensors[id].is_described = false;
         inference->tensors[id].unbounded = 0;
-        inference->tensors[id].is_guess = inference->tensors[id].is_rank_guess = false;
+        inference->tensors[id].is_guess = inference->tensors[id].is_rank_guess =
+            inference->tensors[id].is_value_guess = false;
         scratch->outputs[i] = &storage->tensor;
     }
 }
@@ -231,13 +232,27 @@ static tn_status check_view(const tn_inference *inference, const tn_port *port,
                    input ? input->bytes : 0, input ? tn_type_name(input->type) : "none");
 }
 
+static bool has_values(const tn_inference *inference, const tn_graph_node *node,
+                       bool is_host_node) {
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR && inference->tensors[node->inputs[i]].is_value_guess &&
+            tn_infer_uses_value(node, i, is_host_node))
+            return false;
+    return true;
+}
+
+bool tn_inference_has_values(const tn_inference *inference, uint32_t node) {
+    return has_values(inference, &inference->graph->nodes[node],
+                      inference->plan->is_host_node[node]);
+}
+
 static bool is_from_guess(const tn_inference *inference, const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i] == TN_NO_TENSOR) continue;
         const tn_inferred_tensor *input = &inference->tensors[node->inputs[i]];
         if (input->unbounded || input->is_guess) return true;
     }
-    return false;
+    return !has_values(inference, node, false);
 }
 
 static bool is_from_rank_guess(const tn_inference *inference, const tn_graph_node *node) {
@@ -329,7 +344,13 @@ tn_status tn_inference_node(tn_inference *inference, uint32_t index) {
     for (uint32_t i = 0; i < node->output_count && status == TN_OK; i++)
         if (node->outputs[i] != TN_NO_TENSOR) status = take_output(inference, node, i);
     if (status != TN_OK) return tn_infer_at_node(status, node);
-    return inference->plan->is_host_node[index] ? tn_infer_values(inference, node) : TN_OK;
+    if (!inference->plan->is_host_node[index]) return tn_infer_guess_values(inference, node);
+    TN_TRY(tn_infer_values(inference, node));
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] != TN_NO_TENSOR)
+            inference->tensors[node->outputs[i]].is_value_guess =
+                !tn_inference_has_values(inference, index);
+    return TN_OK;
 }
 
 tn_status tn_inference_run(tn_inference *inference, const tn_shape *shapes,

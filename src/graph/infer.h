@@ -18,6 +18,7 @@ typedef struct tn_inference_plan {
     const bool *is_host_node;   /* by node: its value is needed */
     const bool *is_host_tensor; /* by tensor: its value is needed */
     const bool *is_value_input; /* by graph input: its value is needed */
+    const bool *is_run_value;   /* by tensor: the same, but a run computes it (is_value_step) */
     bool is_sized_by_run; /* some live node has an output sized by run, or one that is a sequence or
                              an optional: shapes after it are bounds only. Not so for host nodes,
                              whose outputs have their true shape */
@@ -43,11 +44,12 @@ typedef struct tn_inferred_tensor {
     tn_tensor_storage storage; /* linear; storage.tensor.data is the value */
     bool is_known;             /* type and shape are there; never of a sequence or an optional */
     bool is_described; /* of these: what all items have in common is there, and, in a run, `data` */
-    uint32_t unbounded; /* bit i: nothing bounds the extent along axis i, the number there is a
-                           guess (tenon/plugin/output.h); TN_UNBOUNDED_RANK: nor the rank */
-    bool is_guess;      /* inferred from such a tensor before it had its size */
-    bool is_rank_guess; /* the same of its rank, or that rank itself */
-    void *buffer;       /* owned: where a computed or given value lies; kept for next time */
+    uint32_t unbounded;  /* bit i: nothing bounds the extent along axis i, the number there is a
+                            guess (tenon/plugin/output.h); TN_UNBOUNDED_RANK: nor the rank */
+    bool is_guess;       /* inferred from such a tensor before it had its size */
+    bool is_rank_guess;  /* the same of its rank, or that rank itself */
+    bool is_value_guess; /* its value is one that a run will find, or follows from such a value */
+    void *buffer;        /* owned: where a computed or given value lies; kept for next time */
     size_t buffer_bytes;
 } tn_inferred_tensor;
 
@@ -102,6 +104,8 @@ tn_status tn_inference_run(tn_inference *inference, const tn_shape *shapes,
  * sized-by-run networks, which has set the true shapes (tn_tensor_init on the entry's storage) and
  * values of those inputs that a run sized. */
 tn_status tn_inference_node(tn_inference *inference, uint32_t node);
+/* Whether a run has found all values that the node's shape, or its value, follows from. */
+bool tn_inference_has_values(const tn_inference *inference, uint32_t node);
 /* Sets what a run found out: a tensor's true shape and, when it is a host tensor, its value
  * (copied; null: none). */
 tn_status tn_inference_set(tn_inference *inference, tn_tensor_id tensor, const tn_shape *shape,

@@ -156,7 +156,7 @@ tn_status tn_inference_set(tn_inference *inference, tn_tensor_id tensor, const t
     inferred->storage.tensor.name = old.name;
     inferred->storage.tensor.quantization = old.quantization;
     inferred->is_known = true;
-    inferred->is_guess = inferred->is_rank_guess = false;
+    inferred->is_guess = inferred->is_rank_guess = inferred->is_value_guess = false;
     inferred->unbounded = 0;
     return value && old.type != TN_STRING ? set_value(inference, tensor, value) : TN_OK;
 }

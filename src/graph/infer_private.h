@@ -87,6 +87,9 @@ bool tn_infer_memo_recall(tn_infer_memo *memo, const tn_graph_node *node,
 void tn_infer_memo_note(tn_infer_memo *memo, const tn_graph_node *node, tn_tensor *const *outputs);
 
 /* --- infer_plan.c --- */
+/* Whether the node's shape, or the value that inference computes, follows from this input's value.
+ */
+bool tn_infer_uses_value(const tn_graph_node *node, uint32_t input, bool is_host_node);
 /* Whether an input of the node is one of the tensors that are marked. */
 bool tn_infer_reads(const tn_graph_node *node, const bool *is_marked);
 
@@ -117,6 +120,8 @@ tn_status tn_infer_open_heap(tn_inference *inference, tn_tensor_id tensor);
 tn_status tn_infer_take_strings(tn_inference *inference, tn_tensor_id tensor, const void *elements,
                                 const struct tn_heap *heap);
 void tn_infer_heaps_destroy(struct tn_inference_heaps *heaps, const tn_allocator *allocator);
+/* Values that stand for those that a run will find, so that what follows can be looked at. */
+tn_status tn_infer_guess_values(tn_inference *inference, const tn_graph_node *node);
 /* Computes a node whose inputs' values are known and whose outputs have their shapes. */
 tn_status tn_infer_values(tn_inference *inference, const tn_graph_node *node);
 

@@ -6,6 +6,7 @@
 #include "plugin/outputs.h"
 #include "plugin/strings/strings.h"
 #include "tensor/string.h"
+#include "tensor/type.h"
 
 #include <inttypes.h>
 
@@ -32,6 +33,34 @@ tn_status tn_infer_reserve_value(tn_inference *inference, tn_tensor_id id) {
     if (inferred->storage.tensor.type == TN_STRING) TN_TRY(tn_infer_open_heap(inference, id));
     TN_TRY(tn_infer_reserve(inference, id, (size_t)inferred->storage.tensor.bytes));
     inferred->storage.tensor.data = inferred->buffer;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * values that a run will find */
+
+/* A length where there is one number, and else what other shapes are compatible with. */
+enum { GUESSED_LENGTH = 60, GUESSED_ELEMENT = 1 };
+
+static tn_status guess_value(tn_inference *inference, tn_tensor_id id) {
+    tn_inferred_tensor *inferred = &inference->tensors[id];
+    const tn_tensor *tensor = &inferred->storage.tensor;
+    if (!inferred->is_known || tensor->type == TN_STRING) return TN_OK;
+    size_t count;
+    TN_TRY(tn_shape_count(&inferred->storage.shape, &count));
+    TN_TRY(tn_infer_reserve_value(inference, id));
+    for (size_t i = 0; i < count; i++)
+        tn_element_set_i64(tensor->data, tensor->type, i,
+                           count == 1 ? GUESSED_LENGTH : GUESSED_ELEMENT);
+    inferred->is_value_guess = true;
+    return TN_OK;
+}
+
+tn_status tn_infer_guess_values(tn_inference *inference, const tn_graph_node *node) {
+    const bool *is_run_value = inference->plan->is_run_value;
+    for (uint32_t i = 0; is_run_value && i < node->output_count; i++)
+        if (node->outputs[i] != TN_NO_TENSOR && is_run_value[node->outputs[i]])
+            TN_TRY(tn_infer_at_node(guess_value(inference, node->outputs[i]), node));
     return TN_OK;
 }
 

@@ -181,7 +181,9 @@ bool tn_lower_is_host_only(const tn_lowering *lowering, uint32_t index) {
     for (uint32_t i = 0; i < node->input_count + node->output_count; i++) {
         const tn_tensor_id id =
             i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];
-        if (id != TN_NO_TENSOR && lowering->facts->types[id] == TN_STRING) return true;
+        if (id == TN_NO_TENSOR) continue;
+        if (lowering->facts->types[id] == TN_STRING) return true;
+        if (i >= node->input_count && lowering->plan->is_run_value[id]) return true;
     }
     return false;
 }

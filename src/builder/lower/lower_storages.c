@@ -84,7 +84,8 @@ static tn_type lower_type_of(uint32_t precision) {
  * shape that is known. */
 static bool is_eligible(const tn_lowering *lowering, tn_tensor_id id) {
     const tn_graph_tensor *tensor = &lowering->graph->tensors[id];
-    if (lowering->facts->types[id] != TN_F32 || tensor->is_constant || tensor->quantization)
+    if (lowering->facts->types[id] != TN_F32 || tensor->is_constant || tensor->quantization ||
+        lowering->plan->is_run_value[id])
         return false;
     for (int point = 0; point < TN_POINTS; point++)
         if (!lowering->points[point]->tensors[id].is_known) return false;

@@ -51,6 +51,9 @@ tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, cons
 /* Marks the constants that the options name as to be refitted (tn_graph_tensor.refit_name), in
  * bodies, too; before all passes, which then do not use what they are. Errors: tenon/builder.h. */
 tn_status tn_pass_mark_refit(tn_graph *graph, const tn_builder_options *options);
+/* Sets `is_value_step` of nodes whose values decide shapes and follow from weights: anew each time,
+ * since other passes make new nodes. The graph is sorted. */
+tn_status tn_pass_mark_value_steps(tn_graph *graph, tn_arena *arena);
 /* Removes nodes whose outputs nobody needs, and the optional outputs that nobody needs of others.
  */
 tn_status tn_pass_drop_dead(tn_pass_context *context);

@@ -180,6 +180,7 @@ static tn_status read_node(tn_plan_reader *reader, const Tenon__Plan__Node *mess
         if (!graph->nodes[index].rewrite) return tn_fail_memory("a plan's nodes");
     }
     graph->nodes[index].is_exact = message->is_exact;
+    graph->nodes[index].is_value_step = message->is_value_step;
     return read_state(reader, &context, message, &graph->nodes[index]);
 }
 

@@ -142,6 +142,7 @@ static tn_status write_node(tn_plan_writer *writer, const tn_graph_node *node,
     message->n_inputs = node->input_count;
     message->n_outputs = node->output_count;
     message->is_exact = node->is_exact;
+    message->is_value_step = node->is_value_step;
     if (node->rewrite) message->rewrite = tn_plan_writer_text(node->rewrite);
     TN_TRY(tn_plan_writer_numbers(writer, node->input_count, node->inputs, writer->tensor_numbers,
                                   &message->inputs));

@@ -93,12 +93,39 @@ static void hide_data(tn_context *context, const tn_program_step *step) {
     }
 }
 
+static tn_status infer_node(tn_context *context, uint32_t node) {
+    if (!context->engine->plan.is_after_run[node]) return TN_OK;
+    if (tn_inference_has_values(&context->shapes.inference, node))
+        return tn_inference_node(&context->shapes.inference, node);
+    tn_fail(TN_ERROR_STATE, "a value that decides shapes was not computed before");
+    return tn_error_in(TN_ERROR_STATE, .node = context->engine->graph->nodes[node].name);
+}
+
 static tn_status infer_nodes(tn_context *context, const tn_program_step *step) {
-    const bool *is_after_run = context->engine->plan.is_after_run;
-    if (is_after_run[step->node]) TN_TRY(tn_inference_node(&context->shapes.inference, step->node));
+    TN_TRY(infer_node(context, step->node));
     for (uint32_t i = 0; i < step->absorbed_count; i++)
-        if (is_after_run[step->absorbed[i]])
-            TN_TRY(tn_inference_node(&context->shapes.inference, step->absorbed[i]));
+        TN_TRY(infer_node(context, step->absorbed[i]));
+    return TN_OK;
+}
+
+/* What a step computed of values that decide shapes, once the host has them as they are. */
+static tn_status note_values(tn_context *context, const tn_program_step *step) {
+    const bool *is_run_value = context->engine->plan.is_run_value;
+    for (uint32_t i = 0; i < step->output_count; i++) {
+        const uint32_t number = step->outputs[i];
+        if (number == TN_NO_VALUE) continue;
+        const tn_program_value *value = &context->engine->program->values[number];
+        const tn_tensor *made = &context->dynamic->tensors[number].tensor;
+        const tn_inference *inference = &context->shapes.inference;
+        if (!is_run_value[value->tensor] || value->space != TN_SPACE_HOST ||
+            made->format != TN_LINEAR ||
+            made->type != inference->tensors[value->tensor].storage.tensor.type)
+            continue;
+        tn_shape shape;
+        TN_TRY(tn_dynamic_arrive(context));
+        TN_TRY(tn_shape_set(&shape, made->rank, made->shape));
+        TN_TRY(tn_inference_set(&context->shapes.inference, value->tensor, &shape, made->data));
+    }
     return TN_OK;
 }
 
@@ -294,6 +321,7 @@ tn_status tn_dynamic_run_steps(tn_context *context) {
         const uint64_t before = context->profile.is_on ? tn_now_ns() : 0;
         TN_TRY(tn_run_check(context->run));
         TN_TRY(run_step(context, s));
+        TN_TRY(note_values(context, &context->engine->program->steps[s]));
         if (context->profile.is_on && !context->engine->program->steps[s].is_host)
             tn_execution_note_time(context, s, tn_now_ns() - before);
         tn_dynamic_end_step(context, s);

@@ -177,6 +177,40 @@ static void test_nodes_after_an_output_sized_by_run_are_marked_and_inferred_late
     inference_end(&test);
 }
 
+static void test_a_value_that_a_step_computes_is_guessed_until_the_run_has_it(void **state) {
+    tn_graph *graph = ((graph_test *)*state)->graph;
+    tn_tensor_id x = add_input(graph, "x", TN_F32, 1, EXTENTS(6));
+    tn_tensor_id size = add_input(graph, "size", TN_I64, 1, EXTENTS(2));
+    tn_tensor_id made = add_unary(graph, "Copy", "made", size);
+    tn_tensor_id other = add_unary(graph, "Copy", "other", made);
+    tn_tensor_id list = add_unary(graph, "Copy", "list", made);
+    tn_tensor_id y = add_node(graph, "Reshape", "reshape", 2, TENSORS(x, list));
+    graph->nodes[0].is_value_step = true;
+    inference_test test;
+    inference_begin(&test, graph);
+    assert_true(test.plan.is_sized_by_run);
+    assert_false(test.plan.is_value_input[1]); /* the step reads it */
+    assert_false(test.plan.is_host_node[0]);
+    assert_true(test.plan.is_run_value[made]);
+    assert_false(test.plan.is_after_run[1]); /* its shape follows from no value */
+    assert_true(test.plan.is_host_node[2] && test.plan.is_after_run[2]);
+    assert_true(test.plan.is_after_run[3]);
+    tn_shape shapes[] = {{.rank = 1, .extents = {6}}, {.rank = 1, .extents = {2}}};
+    assert_int_equal(tn_inference_run(&test.inference, shapes, NULL), TN_OK);
+    assert_shape(&test, other, 1, EXTENTS(2));
+    assert_false(tn_inference_has_values(&test.inference, 2));
+    assert_false(tn_inference_has_values(&test.inference, 3));
+    const int64_t truth[] = {3, 2};
+    assert_int_equal(tn_inference_set(&test.inference, made, &shapes[1], truth), TN_OK);
+    assert_true(tn_inference_has_values(&test.inference, 2));
+    assert_false(tn_inference_has_values(&test.inference, 3)); /* made of what was guessed */
+    assert_int_equal(tn_inference_node(&test.inference, 2), TN_OK);
+    assert_true(tn_inference_has_values(&test.inference, 3));
+    assert_int_equal(tn_inference_node(&test.inference, 3), TN_OK);
+    assert_shape(&test, y, 2, EXTENTS(3, 2));
+    inference_end(&test);
+}
+
 static void test_a_value_as_large_as_a_picture_is_refused(void **state) {
     tn_graph *graph = ((graph_test *)*state)->graph;
     tn_tensor_id x = add_input(graph, "x", TN_F32, 1, EXTENTS(6));
@@ -249,6 +283,7 @@ int main(void) {
         GRAPH_TEST(test_a_value_without_reference_is_unsupported),
         GRAPH_TEST(test_a_host_node_sized_by_run_has_its_true_shape),
         GRAPH_TEST(test_nodes_after_an_output_sized_by_run_are_marked_and_inferred_later),
+        GRAPH_TEST(test_a_value_that_a_step_computes_is_guessed_until_the_run_has_it),
         GRAPH_TEST(test_a_value_as_large_as_a_picture_is_refused),
         GRAPH_TEST(test_each_failing_allocation_is_an_error_without_leak),
     };
