@@ -60,29 +60,38 @@ def read_some(terminal):
         return ""
 
 
+def build_signalled(checks, number, model, *options):
+    """A build that gets a signal once it measures: how it ends, what the terminal shows, and the files that it leaves."""
+    ours, theirs = pty.openpty() # progress is shown on terminals
+    before = set(os.listdir(checks.folder))
+    files = ["-o", f"{number.name}.plan", "--timing-cache", f"{number.name}.cache"]
+    building = subprocess.Popen([checks.tenon, "build", model, *files, "-t", "1", *options], cwd=checks.folder,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    shown = ""
+    while not re.search(r"measure [1-9]", shown) and (said := read_some(ours)):
+        shown += said
+    building.send_signal(number)
+    while said := read_some(ours):
+        shown += said
+    code = building.wait(timeout=120)
+    os.close(ours)
+    return code, shown, {name.split(".", 1)[1] for name in set(os.listdir(checks.folder)) - before}
+
+
 def check_interrupt(checks):
-    """A build that is stopped once it measures ends by that signal, without a plan, and keeps its timings."""
-    slow = os.path.join(checks.folder, "slow.onnx")
-    save_slow_network(slow) # the signal comes while it measures, however late this program reads that it does
+    """A build that is stopped once it measures ends by that signal, without a plan, and keeps its timings. What is to be ignored is."""
+    save_slow_network(checks.path("slow.onnx")) # the signal comes while it measures, however late this program reads that it does
     for number in (signal.SIGINT, signal.SIGTERM):
-        ours, theirs = pty.openpty() # progress is shown on terminals
-        cache, plan = os.path.join(checks.folder, f"{number.name}.cache"), os.path.join(checks.folder, f"{number.name}.plan")
-        before = set(os.listdir(checks.folder))
-        building = subprocess.Popen([checks.tenon, "build", slow, "-o", plan, "--timing-cache", cache, "-t", "1", "--timing-seconds", "600"],
-                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
-        os.close(theirs)
-        shown = ""
-        while not re.search(r"measure [1-9]", shown) and (said := read_some(ours)):
-            shown += said
-        building.send_signal(number)
-        while said := read_some(ours):
-            shown += said
-        code = building.wait(timeout=120)
-        os.close(ours)
-        left = set(os.listdir(checks.folder)) - before
-        checks.say(code == -number and "stopped by the caller" in shown and f"is kept in '{cache}'" in shown,
+        signal.signal(number, lambda *_: None) # programs get the default; a shell has those in the background ignore SIGINT
+        code, shown, left = build_signalled(checks, number, "slow.onnx", "--timing-seconds", "120")
+        checks.say(code == -number and "stopped by the caller" in shown and f"is kept in '{number.name}.cache'" in shown,
                    f"a build under {number.name}: {code} {shown[-300:]!r}")
-        checks.say(left == {f"{number.name}.cache", f"{number.name}.cache.lock"}, f"a build under {number.name} leaves {left}")
+        checks.say(left == {"cache", "cache.lock"}, f"a build under {number.name} leaves {left}")
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    code, shown, left = build_signalled(checks, signal.SIGHUP, LENET, "--timing-seconds", "2")
+    checks.say(code == 0 and "stopped" not in shown and left == {"plan", "cache", "cache.lock"},
+               f"a build that ignores SIGHUP: {code}, leaves {left}")
 
 
 def main():
