@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The choice for a whole graph: what one costs, which candidates can be in a best one, and which of
- * the two search algorithms is taken. choose_search.c descends from several starts; choose_exact.c
- * then proves or betters the answer where the problem is small.
+ * The choice for a whole graph: what one costs, and which of the two search algorithms is taken.
+ * choose_reduce.c leaves the candidates that can be in a best one; choose_search.c descends from
+ * several starts; choose_exact.c then proves or betters the answer where the problem is small.
  */
 #include "base/status.h"
 #include "builder/choose/choose.h"
@@ -51,72 +51,6 @@ double tn_choose_cost(const tn_choose_problem *problem, const uint32_t *choice) 
     return cost;
 }
 
-static bool is_same_list(const tn_choose_use *a, const tn_choose_use *b, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        if (a[i].tensor != b[i].tensor || a[i].storage != b[i].storage) return false;
-    return true;
-}
-
-/* Whether one could stand for the other in any choice: they differ in cost alone. */
-static bool is_same_use(const tn_choose_candidate *a, const tn_choose_candidate *b) {
-    if (a->chain_count != b->chain_count || a->input_count != b->input_count ||
-        a->output_count != b->output_count || !is_same_list(a->inputs, b->inputs, a->input_count) ||
-        !is_same_list(a->outputs, b->outputs, a->output_count))
-        return false;
-    for (uint32_t i = 0; i < a->chain_count; i++)
-        if (a->chain[i] != b->chain[i]) return false;
-    return true;
-}
-
-static bool uses_any(const tn_choose_candidate *candidate, uint32_t storages) {
-    for (uint32_t i = 0; i < candidate->input_count; i++)
-        if (storages >> candidate->inputs[i].storage & 1) return true;
-    for (uint32_t i = 0; i < candidate->output_count; i++)
-        if (storages >> candidate->outputs[i].storage & 1) return true;
-    return false;
-}
-
-/* The node's candidates without those that use a storage of `left_out`, and without those that
- * another one with the same use is as good as; their numbers in `numbers`. */
-static uint32_t reduce_node(const tn_choose_node *node, uint32_t left_out,
-                            tn_choose_candidate *kept, uint32_t *numbers) {
-    uint32_t count = 0;
-    for (uint32_t c = 0; c < node->candidate_count; c++) {
-        const tn_choose_candidate *candidate = &node->candidates[c];
-        uint32_t i = 0;
-        if (uses_any(candidate, left_out)) continue;
-        while (i < count && !is_same_use(&kept[i], candidate))
-            i++;
-        if (i < count && kept[i].cost <= candidate->cost) continue;
-        if (i == count) count++;
-        kept[i] = *candidate;
-        numbers[i] = c;
-    }
-    return count;
-}
-
-/* The problem that the search is for, which has the same best choices without the storages
- * `left_out` at a fraction of the candidates: kernels and tactics that read and write the same
- * differ in cost alone. `numbers`: by node, what its candidates are called in the whole problem. */
-static tn_status reduce(tn_arena *arena, const tn_choose_problem *whole, uint32_t left_out,
-                        tn_choose_problem *out_reduced, uint32_t ***out_numbers) {
-    tn_choose_node *nodes = tn_arena_allocate(arena, whole->node_count + 1u, sizeof *nodes);
-    uint32_t **numbers = tn_arena_allocate(arena, whole->node_count + 1u, sizeof *numbers);
-    if (!nodes || !numbers) return tn_fail_memory("the choice of kernels");
-    for (uint32_t n = 0; n < whole->node_count; n++) {
-        const size_t count = (size_t)whole->nodes[n].candidate_count + 1;
-        tn_choose_candidate *kept = tn_arena_allocate(arena, count, sizeof *kept);
-        numbers[n] = tn_arena_allocate(arena, count, sizeof **numbers);
-        if (!kept || !numbers[n]) return tn_fail_memory("the choice of kernels");
-        nodes[n] =
-            (tn_choose_node){reduce_node(&whole->nodes[n], left_out, kept, numbers[n]), kept};
-    }
-    *out_reduced = *whole;
-    out_reduced->nodes = nodes;
-    *out_numbers = numbers;
-    return TN_OK;
-}
-
 /* Whether each node can be done by itself. */
 static bool is_solvable(const tn_choose_problem *problem) {
     for (uint32_t n = 0; n < problem->node_count; n++) {
@@ -135,7 +69,7 @@ static tn_status choose_reduced(const tn_allocator *allocator, tn_arena *arena,
     tn_choose_problem problem;
     uint32_t **numbers;
     double cost = 0;
-    TN_TRY(reduce(arena, whole, left_out, &problem, &numbers));
+    TN_TRY(tn_choose_reduce(arena, whole, left_out, &problem, &numbers));
     *out_cost = INFINITY;
     if (left_out && !is_solvable(&problem)) return TN_OK;
     TN_TRY(tn_choose_search(allocator, &problem, out_choice, &cost));

@@ -62,7 +62,12 @@ tn_status tn_choose(const tn_allocator *allocator, const tn_choose_problem *prob
 /* The sum that a choice costs. */
 double tn_choose_cost(const tn_choose_problem *problem, const uint32_t *choice);
 
-/* --- the two halves, for choose.c --- */
+/* --- the parts, for choose.c --- */
+/* The problem without the storages `left_out` (by bit) and without candidates that are in none of
+ * its best choices, or that another one can stand for: it has the same least sum. `numbers`: by
+ * node, what its candidates are called in the whole problem. */
+tn_status tn_choose_reduce(tn_arena *arena, const tn_choose_problem *whole, uint32_t left_out,
+                           tn_choose_problem *out_reduced, uint32_t ***out_numbers);
 /* Improves a choice by branch and bound when the problem is small enough; gives up quietly when it
  * takes too long. `choice` and `cost` are those of a sound choice. */
 tn_status tn_choose_exact(const tn_allocator *allocator, const tn_choose_problem *problem,

@@ -178,6 +178,38 @@ static void test_small_graphs_are_chosen_as_brute_force_would(void **state) {
     }
 }
 
+/* Candidates that a choice has to do without are not searched, nor any that are slower than
+ * conversions could make up for. */
+static void test_the_search_is_for_what_can_be_chosen(void **state) {
+    (void)state;
+    static random_problem random;
+    uint32_t seed = 5, kept = 0, all = 0;
+    for (int round = 0; round < 100; round++) {
+        tn_choose_problem reduced;
+        tn_arena *arena;
+        uint32_t **numbers;
+        draw_problem(&random, NODES, CANDIDATES, FORMATS, &seed);
+        for (uint32_t n = 0; n < NODES; n++)
+            for (uint32_t c = 1; c < random.nodes[n].candidate_count; c++)
+                if (draw(&seed, 3) == 0) random.candidates[n][c].cost = 1e15;
+        assert_int_equal(tn_arena_create(tn_allocator_default(), &arena), TN_OK);
+        assert_int_equal(tn_choose_reduce(arena, &random.problem, 0, &reduced, &numbers), TN_OK);
+        for (uint32_t n = 0; n < NODES; n++)
+            for (uint32_t c = 0; c < reduced.nodes[n].candidate_count; c++) {
+                assert_true(reduced.nodes[n].candidates[c].cost < 1e15);
+                assert_true(random.candidates[n][numbers[n][c]].cost ==
+                            reduced.nodes[n].candidates[c].cost);
+            }
+        for (uint32_t n = 0; n < NODES; n++) {
+            kept += reduced.nodes[n].candidate_count;
+            all += random.nodes[n].candidate_count;
+        }
+        assert_true(brute_force(&reduced) == brute_force(&random.problem));
+        tn_arena_destroy(arena);
+    }
+    assert_true(kept < all);
+}
+
 static void test_local_search_alone_is_within_5_percent(void **state) {
     (void)state;
     static random_problem random;
@@ -391,6 +423,7 @@ static void test_a_tensor_of_many_readers_is_converted_for_all(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_graphs_are_chosen_as_brute_force_would),
+        cmocka_unit_test(test_the_search_is_for_what_can_be_chosen),
         cmocka_unit_test(test_local_search_alone_is_within_5_percent),
         cmocka_unit_test(test_less_precision_never_costs_more),
         cmocka_unit_test(test_same_problem_gives_same_choice),
