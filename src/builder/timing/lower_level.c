@@ -13,11 +13,11 @@ static double tolerance(const tn_candidate *a, const tn_candidate *b) {
     return fmax(tn_timing_policy.least_difference, fmax(a->noise, b->noise));
 }
 
-/* What the processor's memory takes for what it makes weights larger by. */
+/* What reading takes of what it makes weights larger by. */
 static double memory_cost(const tn_lowering *lowering, const tn_candidate *candidate) {
     return lowering->is_resident || tn_lower_is_on_device(candidate)
                ? 0
-               : candidate->grown_bytes / lowering->rates->memory.bytes_a_ns;
+               : candidate->grown_bytes / lowering->rates->weights_bytes_a_ns;
 }
 
 static double ranked_cost(const tn_lowering *lowering, const tn_candidate *candidate) {

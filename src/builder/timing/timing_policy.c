@@ -153,11 +153,14 @@ const struct tn_timing_policy tn_timing_policy = {
     .rates = {.host = {150, 60},
               .device = {2000, 1000},
               .transfer = {8000, 40},
-              .memory = {500, 10}},
-    /* Of the tensor by which rates are measured: a common activation. */
+              .memory = {500, 10},
+              .weights_bytes_a_ns = 10},
+    /* Of the tensor by which a device's rates are measured: a common activation. */
     .rate_bytes = (uint64_t)1 << 20,
-    /* Of one that no cache has room for. */
-    .memory_rate_bytes = (uint64_t)32 << 20,
+    /* Of the network's constants that are read to know how fast runs read them, and how often: a
+     * tenth of a second at most where memory moves 10 bytes a nanosecond. */
+    .most_weights_bytes = (uint64_t)256 << 20,
+    .weights_passes = 4,
     /* By how much measurements of a kernel correct its estimates: what is further off is not a
      * matter of the machine. */
     .least_fit = 0.05,

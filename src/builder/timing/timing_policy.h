@@ -34,7 +34,8 @@ typedef struct tn_timing_rate {
 } tn_timing_rate;
 typedef struct tn_timing_rates {
     tn_timing_rate host, device, transfer;
-    tn_timing_rate memory; /* the processor's, of what is not in its caches */
+    tn_timing_rate memory;     /* the processor's, of what is not in its caches */
+    double weights_bytes_a_ns; /* at which runs read the network's constants: of measured costs */
 } tn_timing_rates;
 
 /* When enough is known of something that runs again and again. */
@@ -96,7 +97,8 @@ struct tn_timing_policy {
     uint64_t resident_bytes;
     /* Estimates of what is not measured. */
     tn_timing_rates rates;
-    uint64_t rate_bytes, memory_rate_bytes;
+    uint64_t rate_bytes, most_weights_bytes;
+    uint32_t weights_passes;
     double least_fit, most_fit;
     double work_a_byte, device_work_a_byte;
     double rank_factor, tactic_factor;

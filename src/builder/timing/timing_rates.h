@@ -2,9 +2,11 @@
 /*
  * What a device takes for a step and moves in a nanosecond, for estimates of what is not measured
  * itself: measured by conversions of a small and a large tensor, kept in the timing cache as all
- * timings are; where nothing is measured the policy's. And how far off the estimates of each kernel
- * were where it was measured, kept there too: a build without measuring corrects its estimates by
- * that.
+ * timings are; where nothing is measured the policy's. The processor's are always the policy's:
+ * what decides is how bytes, work and steps compare, and a load beside a short copy would change
+ * that, so that no two builds had the same estimates. How fast runs read the network's weights,
+ * measured by reading them. And how far off the estimates of each kernel were where it was
+ * measured, kept there too: a build without measuring corrects its estimates by that.
  */
 #ifndef TN_BUILDER_TIMING_TIMING_RATES_H
 #define TN_BUILDER_TIMING_TIMING_RATES_H
