@@ -20,8 +20,8 @@ typedef struct tn_plan_runner {
     tn_status (*open)(tn_runtime *runtime, const tn_plan *plan, void **out_network);
     /* As tn_lower_runner's. */
     void (*close)(void *network);
-    tn_status (*race)(void *const *networks, uint32_t count, double *const *out_step_ns,
-                      double *out_ns);
+    tn_status (*race)(void *const *networks, uint32_t count, double most_ns,
+                      double *const *out_step_ns, double *out_ns);
 } tn_plan_runner;
 
 /* The same with a runner; null: nothing is run as a whole. */

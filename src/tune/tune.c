@@ -148,10 +148,10 @@ static double read_time(const network *opened, double *out_step_ns) {
     return whole > 0 ? whole : sum;
 }
 
-static tn_status race(void *const *networks, uint32_t count, double *const *out_step_ns,
-                      double *out_ns) {
+static tn_status race(void *const *networks, uint32_t count, double most_ns,
+                      double *const *out_step_ns, double *out_ns) {
     network *const *raced = (network *const *)networks;
-    const double end_ns = (double)tn_now_ns() + count * tn_timing_policy.trial_ns;
+    const double end_ns = (double)tn_now_ns() + count * most_ns;
     bool is_over = false;
     for (uint32_t i = 0; i < count; i++)
         TN_TRY(begin_race(raced[i], out_step_ns[i]));

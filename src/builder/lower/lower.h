@@ -23,11 +23,12 @@ typedef struct tn_lower_runner {
     tn_status (*open)(void *user, const tn_program *program, void **out_network);
     void *user;
     void (*close)(void *network);
-    /* Runs one or two in turns. `out_step_ns`, by network: nanoseconds of each step; what does not
-     * run is left as it is; null: they are not asked for. `out_ns`, above 0: of each network. Both
-     * are what they take now; other programs may leave less of the machine than at other times. */
-    tn_status (*race)(void *const *networks, uint32_t count, double *const *out_step_ns,
-                      double *out_ns);
+    /* Runs one or two in turns, each for `most_ns` or twice, if it takes longer. `out_step_ns`, by
+     * network: nanoseconds of each step; what does not run is left as it is; null: they are not
+     * asked for. `out_ns`, above 0: of each network. Both are what they take now; other programs
+     * may leave less of the machine than at other times. */
+    tn_status (*race)(void *const *networks, uint32_t count, double most_ns,
+                      double *const *out_step_ns, double *out_ns);
 } tn_lower_runner;
 
 typedef struct tn_lower_options {

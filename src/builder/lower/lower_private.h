@@ -53,6 +53,10 @@ typedef struct tn_lowering {
     struct tn_lower_fits *fits;                 /* lower_fit.c's: found so far, by node */
     tn_lower_node *nodes;                       /* lower_candidates.h */
     const struct tn_timing_rates *rates;        /* timing/timing_rates.h */
+    double ratios[2]; /* timing/lower_compare.c's: measured over estimated times, of the processor
+                         and of the device */
+    bool has_unmeasured_nodes; /* timing/lower_timing.c's: the time was over before each node with a
+                                  choice had a candidate measured */
     bool is_resident;         /* likewise: the network's constants stay in the processor's caches */
     struct tn_timing *timing; /* timing/timing_private.h; null: nothing is measured */
     const void **aligned;     /* timing/timing_tensors.c's: copies of constants, by tensor */
@@ -112,6 +116,8 @@ tn_status tn_lower_states(tn_lowering *lowering, const uint32_t *choice, tn_aren
 /* Runs other choices than `choice` as networks, as long as they are new and time is left, and
  * leaves the fastest one in it. Nothing where the build has no runner. */
 tn_status tn_lower_try(tn_lowering *lowering, uint32_t *choice);
+/* Whether a choice is asked for by estimates alone, whatever was measured. */
+bool tn_lower_is_by_estimates(const tn_lowering *lowering);
 /* What the cost of a candidate (by its number) and of a conversion (by the numbers of the storages)
  * is, by what ran so far. */
 double tn_lower_trials_cost(const tn_lowering *lowering, uint32_t node, size_t candidate,

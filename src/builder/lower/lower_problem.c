@@ -259,7 +259,7 @@ tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
                                  .nodes = stated.nodes,
                                  .tensors = tensors,
                                  .reformat = reformat,
-                                 .is_coarse = lowering->options->no_timing,
+                                 .is_coarse = tn_lower_is_by_estimates(lowering),
                                  .lower_storages = lower_storages(lowering, false),
                                  .lowest_storages = lower_storages(lowering, true)};
     TN_TRY(price_conversions(lowering, &problem, reformat));

@@ -172,12 +172,40 @@ static double guess(const tn_lowering *lowering, uint32_t index, const tn_candid
     return fmax(candidate->cost, tn_timing_policy.unmeasured_factor * highest);
 }
 
+/* The fastest that was measured on the processor, or on the device. */
+static const tn_candidate *fastest_of(const tn_lower_node *node, bool is_on_device) {
+    const tn_candidate *fastest = NULL;
+    for (size_t i = 0; i < node->candidate_count; i++) {
+        const tn_candidate *candidate = &node->candidates[i];
+        if (candidate->is_measured && tn_lower_is_on_device(candidate) == is_on_device &&
+            (!fastest || candidate->cost < fastest->cost))
+            fastest = candidate;
+    }
+    return fastest;
+}
+
+void tn_lower_compare_find_ratios(tn_lowering *lowering) {
+    for (int is_on_device = 0; is_on_device < 2; is_on_device++) {
+        double measured = 0, estimated = 0;
+        for (uint32_t n = 0; n < lowering->graph->node_count; n++) {
+            const tn_candidate *fastest = fastest_of(&lowering->nodes[n], is_on_device);
+            if (!fastest) continue;
+            measured += fastest->cost;
+            estimated += tn_lower_estimate(lowering, n, fastest);
+        }
+        lowering->ratios[is_on_device] = measured > 0 && estimated > 0 ? measured / estimated : 1;
+    }
+}
+
 void tn_lower_compare_guess_rest(const tn_lowering *lowering, uint32_t index) {
     tn_lower_node *node = &lowering->nodes[index];
     double highest = 0;
     for (size_t i = 0; i < node->candidate_count; i++)
         if (node->candidates[i].is_measured) highest = fmax(highest, node->candidates[i].cost);
-    for (size_t i = 0; i < node->candidate_count; i++)
-        if (!node->candidates[i].is_measured && highest > 0)
-            node->candidates[i].cost = guess(lowering, index, &node->candidates[i], highest);
+    for (size_t i = 0; i < node->candidate_count; i++) {
+        tn_candidate *candidate = &node->candidates[i];
+        if (candidate->is_measured) continue;
+        candidate->cost *= lowering->ratios[tn_lower_is_on_device(candidate)];
+        if (highest > 0) candidate->cost = guess(lowering, index, candidate, highest);
+    }
 }

@@ -24,6 +24,10 @@ double tn_lower_compare_best(const tn_lower_node *node, const tn_candidate *cand
 /* Those that could be chosen, the nearest first: at most TN_TIMING_MOST_OPEN. */
 uint32_t tn_lower_compare_list_near(const tn_lowering *lowering, uint32_t node,
                                     tn_candidate **candidates);
+/* Sets lowering->ratios: what was measured over what estimates said of it, all nodes together; 1
+ * where nothing was. */
+void tn_lower_compare_find_ratios(tn_lowering *lowering);
+/* What was not measured costs its estimate by that ratio, and more than what was at its node. */
 void tn_lower_compare_guess_rest(const tn_lowering *lowering, uint32_t node);
 /* Whether two read and write the same types and formats in the same memory. */
 bool tn_lower_compare_store_alike(const tn_graph_node *node, const tn_candidate *a,

@@ -348,6 +348,9 @@ tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_
     } else if (status != TN_OK) {
         return status;
     }
-    if (*out_is_measured) *out_cost = ns;
+    if (*out_is_measured)
+        *out_cost = ns;
+    else if (from.space == to.space)
+        *out_cost *= lowering->ratios[from.space == TN_SPACE_DEVICE];
     return TN_OK;
 }

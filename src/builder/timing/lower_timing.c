@@ -168,18 +168,29 @@ static void mark_remembered(const tn_lowering *lowering) {
                 lowering->nodes[n].candidates[i].is_measured;
 }
 
-static void log_unmeasured(const tn_lowering *lowering) {
+/* Whether it has a choice, could be measured, and has no candidate that was. */
+static bool is_left_out(const tn_lowering *lowering, uint32_t index) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    bool can_time = false;
+    for (size_t i = 0; i < node->candidate_count; i++) {
+        if (node->candidates[i].is_measured) return false;
+        can_time = can_time || tn_timing_can(lowering, index, &node->candidates[i]);
+    }
+    return can_time && node->candidate_count > 1;
+}
+
+/* Where the time is over. */
+static void note_unmeasured(tn_lowering *lowering) {
     size_t count = 0, unmeasured = 0, nodes = 0;
     if (!tn_timing_is_over_for_nodes(lowering) || lowering->options->no_timing) return;
     for (uint32_t n = 0; n < lowering->graph->node_count; n++) {
         const tn_lower_node *node = &lowering->nodes[n];
-        size_t left = 0;
         for (size_t i = 0; i < node->candidate_count; i++)
-            left += !node->candidates[i].is_measured;
+            unmeasured += !node->candidates[i].is_measured;
         count += node->candidate_count;
-        unmeasured += left;
-        nodes += node->candidate_count > 1 && left == node->candidate_count;
+        nodes += is_left_out(lowering, n);
     }
+    lowering->has_unmeasured_nodes = nodes > 0;
     tn_runtime_log(lowering->graph->runtime, TN_LOG_INFO,
                    "the time for measuring is over: %zu of %zu candidates were not measured, at "
                    "%zu nodes none",
@@ -224,7 +235,7 @@ static tn_status time_all(const timed_graph *timed) {
         TN_TRY(recall_all(lowering));
         after = count_measured(timed);
         if (!is_first) continue;
-        log_unmeasured(lowering);
+        note_unmeasured(lowering);
         tn_timing_limit(lowering);
         for (uint32_t k = 0; k < timed->leaders.count; k++) {
             TN_TRY(time_beside(timed, timed->leaders.nodes[k]));
@@ -259,6 +270,7 @@ static void estimate_all(const tn_lowering *lowering) {
 tn_status tn_lower_costs(tn_lowering *lowering) {
     timed_graph timed = {.lowering = lowering};
     TN_TRY(tn_timing_rates_find(lowering));
+    lowering->ratios[0] = lowering->ratios[1] = 1;
     estimate_all(lowering);
     if (!lowering->timing) return TN_OK;
     TN_TRY(tn_lower_equal(lowering, &timed.leaders));
@@ -272,6 +284,7 @@ tn_status tn_lower_costs(tn_lowering *lowering) {
     TN_TRY(time_all(&timed));
     TN_TRY(tn_progress_tell(progress, "measure", count, count));
     TN_TRY(tn_timing_fit_keep(lowering));
+    if (!lowering->options->no_timing) tn_lower_compare_find_ratios(lowering);
     for (uint32_t n = 0; n < lowering->graph->node_count; n++)
         tn_lower_compare_guess_rest(lowering, n);
     return TN_OK;

@@ -22,6 +22,7 @@ static void start_clock(tn_lowering *lowering) {
     clock->begin_ns = clock->end_ns = clock->nodes_end_ns = clock->trials_end_ns =
         tn_timing_now_ns(lowering);
     if (lowering->options->no_timing) return; /* it is over at once */
+    clock->all_ns = all_ns;
     clock->trials_end_ns = clock->begin_ns + all_ns;
     const double share =
         has_device ? tn_timing_policy.device_trials_share : tn_timing_policy.trials_share;
@@ -46,10 +47,14 @@ double tn_timing_trials_end_ns(const tn_lowering *lowering) {
     return lowering->timing->clock.trials_end_ns;
 }
 
-void tn_timing_delay_trials(tn_lowering *lowering, double since_ns) {
+double tn_timing_trial_ns(const tn_lowering *lowering) {
+    const struct tn_timing_clock *clock = &lowering->timing->clock;
+    return fmin(tn_timing_policy.trial_ns, tn_timing_policy.trial_share * clock->all_ns);
+}
+
+void tn_timing_delay_trials(tn_lowering *lowering) {
     struct tn_timing_clock *clock = &lowering->timing->clock;
-    const double now_ns = tn_timing_now_ns(lowering), begin_ns = fmax(since_ns, clock->end_ns);
-    if (now_ns > begin_ns) clock->trials_end_ns += now_ns - begin_ns;
+    clock->trials_end_ns += fmax(tn_timing_now_ns(lowering) - clock->end_ns, 0);
 }
 
 void tn_timing_limit(tn_lowering *lowering) {
@@ -122,7 +127,7 @@ static bool is_too_large(const tn_lowering *lowering, const tn_graph_node *node)
 
 /* Only real kernels on known shapes; an output sized by a run has a shape that the run writes.
  * Strings have neither drawn values nor heaps here. */
-static bool can_time(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
+bool tn_timing_can(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     if (!candidate->entry || candidate->kind != TN_STEP_KERNEL || candidate->is_host ||
         !lowering->facts->is_shaped[index] || !lowering->timing)
@@ -154,7 +159,7 @@ static tn_status keep_time(const tn_lowering *lowering, uint32_t index, tn_candi
 tn_status tn_timing_recall(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {
     uint64_t key = 0;
     tn_timing_result result;
-    if (!can_time(lowering, index, candidate)) return TN_OK;
+    if (!tn_timing_can(lowering, index, candidate)) return TN_OK;
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
     candidate->is_measured = tn_timing_cache_get(cache_of(lowering, candidate), key, &result);
     if (!candidate->is_measured) return TN_OK;
@@ -167,7 +172,7 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidat
     tn_timing_samples samples = {0};
     double grown_bytes = 0;
     TN_TRY(tn_timing_recall(lowering, index, candidate));
-    if (candidate->is_measured || !can_time(lowering, index, candidate) ||
+    if (candidate->is_measured || !tn_timing_can(lowering, index, candidate) ||
         tn_timing_is_over_for_nodes(lowering))
         return TN_OK;
     TN_TRY(measure(lowering, index, candidate, best_ns, &samples, &grown_bytes));

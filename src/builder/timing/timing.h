@@ -26,15 +26,19 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t node, tn_candidate
                               double best_ns);
 /* The same, from the cache alone. */
 tn_status tn_timing_recall(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
+/* Whether it could be measured, had it the time. */
+bool tn_timing_can(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate);
 /* Whether no more candidates are measured. Some of the time is left for conversions. */
 bool tn_timing_is_over_for_nodes(const tn_lowering *lowering);
 /* What `prepare` of a kernel took so far, on average; 0: it did not run. */
 double tn_timing_prepare_ns(const tn_lowering *lowering, const tn_kernel *kernel);
 /* When the time for networks as a whole is over. */
 double tn_timing_trials_end_ns(const tn_lowering *lowering);
-/* That is later by what choosing took since then, which is not measuring; what it took of the time
- * for kernels does not count. */
-void tn_timing_delay_trials(tn_lowering *lowering, double since_ns);
+/* What one network may run for, to be compared. */
+double tn_timing_trial_ns(const tn_lowering *lowering);
+/* That is later by what choosing took since the time for kernels and conversions was over: in
+ * networks of hundreds of nodes it takes long, and is not measuring. */
+void tn_timing_delay_trials(tn_lowering *lowering);
 double tn_timing_now_ns(const tn_lowering *lowering); /* timing_clock.c's */
 /* Made-up numbers in a tensor of the host; zeros where integers are read. */
 void tn_timing_fill(const tn_tensor *tensor);

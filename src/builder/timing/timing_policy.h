@@ -65,7 +65,7 @@ struct tn_timing_policy {
     uint64_t open_bytes, most_bytes;
     uint32_t most_trials;
     double trials_share, device_trials_share;
-    double trial_ns;
+    double trial_ns, trial_share;
     uint32_t trial_runs, trial_most_runs;
     double trial_tolerance;
     double trial_quickest_share;

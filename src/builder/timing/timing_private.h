@@ -118,6 +118,7 @@ typedef struct tn_timing_subject {
 } tn_timing_subject;
 /* timing.c's: when the time is over. */
 struct tn_timing_clock {
+    double all_ns;           /* for everything */
     double begin_ns, end_ns; /* of kernels and conversions */
     double nodes_end_ns;     /* for all but conversions */
     double rounds_end_ns;    /* for measuring again in rounds */

@@ -7,9 +7,11 @@
  * of what ran. Others of its node are thought to take as much longer in the network as that one
  * did, in every other choice less a little, so that those that are nearly as good run, too. The
  * second network is what estimates would choose: where a load disturbed the times, all builds have
- * that. The next one does as much of each chain as its kernels can. Where the build may use less
- * precision one, and on another device the only other one, is the best that does without it: what
- * is allowed makes no network slower.
+ * that. Where the time was over before each node had something measured it is the first one, and
+ * what is chosen where there is no time for any: the measured choice has to beat it. The next one
+ * does as much of each chain as its kernels can. Where the build may use less precision one, and on
+ * another device the only other one, is the best that does without it: what is allowed makes no
+ * network slower.
  */
 #include "base/status.h"
 #include "builder/choose/choose.h"
@@ -22,8 +24,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Networks that run however long their choice took: what was measured, and what estimates say. In
- * networks of hundreds of nodes the choice takes seconds. */
+/* Networks of which the second runs whenever the first did: what was measured, and what estimates
+ * say. */
 enum { COMPARED = 2 };
 
 /* --- trials --- */
@@ -39,6 +41,7 @@ static tn_status race(tn_lowering *lowering, tn_trial *tried, double *out_ratio)
     const tn_lower_runner *runner = lowering->options->runner;
     tn_trial *best = &lowering->trials->best;
     const bool is_first = !best->arena;
+    const double before_ns = tn_timing_now_ns(lowering);
     TN_TRY(open_network(lowering, tried));
     if (!is_first) TN_TRY(open_network(lowering, best));
     void *const networks[2] = {is_first ? tried->network : best->network, tried->network};
@@ -49,7 +52,8 @@ static tn_status race(tn_lowering *lowering, tn_trial *tried, double *out_ratio)
                                            : best->ns,
                                 has_steps ? tried->ns : NULL};
     double ns[2] = {0, 0};
-    TN_TRY(runner->race(networks, is_first ? 1 : 2, step_ns, ns));
+    TN_TRY(runner->race(networks, is_first ? 1 : 2, tn_timing_trial_ns(lowering), step_ns, ns));
+    lowering->trials->race_ns = tn_timing_now_ns(lowering) - before_ns;
     tried->all_ns = is_first ? ns[0] : ns[1];
     *out_ratio = tried->all_ns / ns[0];
     return TN_OK;
@@ -82,6 +86,15 @@ static tn_status prepare(tn_lowering *lowering, const uint32_t *choice, tn_trial
     return tn_trial_key(lowering, choice, &tried->program, &tried->key);
 }
 
+/* Whether there is no time for the last of the choices so far: what begins has to end in time. What
+ * is compared with the first network is nothing less of a plan than that. */
+static bool is_too_late(const tn_lowering *lowering) {
+    const struct tn_lower_trials *trials = lowering->trials;
+    const double left_ns = tn_timing_trials_end_ns(lowering) - tn_timing_now_ns(lowering);
+    if (trials->count > 1 && trials->count <= COMPARED) return false;
+    return left_ns <= 0 || left_ns < trials->race_ns;
+}
+
 /* Against the best so far; is the best afterwards where it is faster. */
 static tn_status run_trial(tn_lowering *lowering, const uint32_t *choice, tn_trial *tried,
                            uint32_t *best_choice, bool *out_is_over) {
@@ -92,7 +105,7 @@ static tn_status run_trial(tn_lowering *lowering, const uint32_t *choice, tn_tri
     memcpy(trials->chosen + trials->count++ * nodes, choice, nodes * sizeof *choice);
     TN_TRY(prepare(lowering, choice, tried));
     if (!tn_trial_recall(lowering, against, tried, &ratio)) {
-        *out_is_over = tn_timing_now_ns(lowering) >= tn_timing_trials_end_ns(lowering);
+        *out_is_over = is_too_late(lowering);
         if (*out_is_over) return TN_OK;
         TN_TRY(race_twice(lowering, tried, &ratio));
         TN_TRY(tn_trial_keep(lowering, against, tried, ratio));
@@ -151,7 +164,8 @@ static tn_status begin_trials(tn_lowering *lowering) {
     return TN_OK;
 }
 
-/* What estimates would choose: the same in each build, whatever else the machine does. */
+/* What a build that measures nothing would choose: the same in each build, whatever else the
+ * machine does. */
 static tn_status find_by_estimates(tn_lowering *lowering, uint32_t *next) {
     struct tn_lower_trials *trials = lowering->trials;
     trials->is_by_estimates = true;
@@ -184,8 +198,10 @@ static tn_status find_next(tn_lowering *lowering, uint32_t *next, bool *out_is_n
                has_steps = !tn_lower_has_device(lowering); /* whose times the others go by */
     const size_t nodes = lowering->graph->node_count;
     *out_is_new = false;
+    trials->power = 0;
     if (trials->count == 1 && has_steps) {
-        TN_TRY(find_by_estimates(lowering, next));
+        TN_TRY(lowering->has_unmeasured_nodes ? tn_lower_choose(lowering, next)
+                                              : find_by_estimates(lowering, next));
         *out_is_new = !is_tried(trials, next, nodes);
     }
     if (lowering->precision->lower_type != TN_NONE)
@@ -202,14 +218,14 @@ static tn_status find_next(tn_lowering *lowering, uint32_t *next, bool *out_is_n
 
 static tn_status try_all(tn_lowering *lowering, uint32_t *choice, uint32_t *next) {
     bool is_over = false, is_new = true;
-    double since_ns = 0;
+    if (lowering->has_unmeasured_nodes && !tn_lower_has_device(lowering))
+        TN_TRY(find_by_estimates(lowering, choice));
     memcpy(next, choice, lowering->graph->node_count * sizeof *next);
     while (is_new) {
         TN_TRY(tn_progress_tell(lowering->options->progress, "choose", 0, 2));
-        if (lowering->trials->count < COMPARED) tn_timing_delay_trials(lowering, since_ns);
+        if (lowering->trials->count == 0) tn_timing_delay_trials(lowering);
         TN_TRY(try_choice(lowering, next, choice, &is_over));
         if (is_over || lowering->trials->count == tn_timing_policy.most_trials) break;
-        since_ns = tn_timing_now_ns(lowering);
         TN_TRY(find_next(lowering, next, &is_new));
     }
     return TN_OK;

@@ -66,6 +66,10 @@ static double eagerness_for(const tn_lowering *lowering, uint32_t node, size_t c
     return tn_timing_policy.trial_eagerness;
 }
 
+bool tn_lower_is_by_estimates(const tn_lowering *lowering) {
+    return lowering->options->no_timing || (lowering->trials && lowering->trials->is_by_estimates);
+}
+
 double tn_lower_trials_cost(const tn_lowering *lowering, uint32_t node, size_t candidate,
                             double cost) {
     const struct tn_lower_trials *trials = lowering->trials;

@@ -35,6 +35,7 @@ struct tn_lower_trials {
     double *ratios;    /* by node: the share of one over what it took alone, the least */
     double *reformats; /* shares [tensor][from][to], as the choice's problem has them */
     tn_trial_sums kernels, conversions;
+    double race_ns; /* that the last race took, opening its networks too */
     uint32_t power; /* of the eagerness, for what did not run yet */
     bool is_by_estimates;
     uint32_t without, were_without; /* of the choice that is asked for, and of all before: by bit */

@@ -38,8 +38,9 @@ static double time_steps(const opened_program *opened, double *out_step_ns) {
     return sum;
 }
 
-static tn_status race(void *const *networks, uint32_t count, double *const *out_step_ns,
-                      double *out_ns) {
+static tn_status race(void *const *networks, uint32_t count, double most_ns,
+                      double *const *out_step_ns, double *out_ns) {
+    (void)most_ns;
     for (uint32_t i = 0; i < count; i++)
         out_ns[i] = time_steps(networks[i], out_step_ns[i]);
     return TN_OK;

@@ -2,6 +2,8 @@
 /* Networks that are run whole during a build decide against what kernels take by themselves. */
 #include "build_test.h"
 
+#include <math.h>
+
 /* --- a runner whose steps take what the test says --- */
 
 typedef struct network {
@@ -11,6 +13,7 @@ typedef struct network {
     const char *refused; /* networks with this kernel do not open */
     uint32_t slow_race;  /* in which the machine has half its speed; from 1, 0: none */
     uint32_t runs, open, plain_runs;
+    double most_ns; /* that the last race was allowed */
 } network;
 typedef struct opened_program {
     tn_program program;
@@ -53,10 +56,11 @@ static double time_steps(const opened_program *opened, double *out_step_ns) {
     return sum;
 }
 
-static tn_status race(void *const *networks, uint32_t count, double *const *out_step_ns,
-                      double *out_ns) {
+static tn_status race(void *const *networks, uint32_t count, double most_ns,
+                      double *const *out_step_ns, double *out_ns) {
     network *fake = ((const opened_program *)networks[0])->fake;
     fake->runs++;
+    fake->most_ns = most_ns;
     test_clock_ns += (uint64_t)fake->run_ns;
     for (uint32_t i = 0; i < count; i++)
         out_ns[i] = time_steps(networks[i], out_step_ns[i]);
@@ -168,12 +172,76 @@ static void test_no_memory_ends_the_build(void **state) {
     stage_end(&stage);
 }
 
-/* 20 seconds are all the time. */
+/* 20 seconds are all the time; what is compared with the first network runs nevertheless. */
 static void test_trials_end_with_the_time(void **state) {
     network fake = {.plain_ns = 900e3, .fused_ns = 2000e3, .relu_ns = 1e3, .run_ns = 21e9};
     add_network(*state, 1000000);
     (void)is_fused(*state, &fake);
-    assert_int_equal(fake.runs, 1);
+    assert_int_equal(fake.runs, 2);
+}
+
+/* What began last would end after the time. */
+static void test_no_trial_begins_that_would_end_too_late(void **state) {
+    network fake = {.plain_ns = 900e3, .fused_ns = 2000e3, .relu_ns = 1e3, .run_ns = 8e9};
+    add_network(*state, 1000000);
+    layer_pace_of("mix_c16")->ns = 1001000;
+    const uint64_t before_ns = test_clock_ns;
+    (void)is_fused(*state, &fake);
+    assert_int_equal(fake.runs, 2);
+    assert_true(test_clock_ns - before_ns <= 20000000000u);
+}
+
+static void test_trials_are_shorter_where_all_the_time_is(void **state) {
+    static const struct {
+        double seconds, most_ns;
+    } times[] = {{0, 300e6}, {20, 300e6}, {2, 300e6}, {1, 150e6}};
+    graph_test *test = *state;
+    build_stage stage;
+    add_network(test, 1000000);
+    stage_infer(&stage, test->graph, NULL);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        network fake = {.plain_ns = 900e3, .fused_ns = 2000e3, .relu_ns = 1e3};
+        const tn_lower_runner runner = {open_network, &fake, close_network, race};
+        const tn_lower_options options = {.runner = &runner, .timing_seconds = times[i].seconds};
+        assert_int_equal(stage_lower(&stage, options), TN_OK);
+        assert_true(fabs(fake.most_ns - times[i].most_ns) < 1);
+    }
+    stage_end(&stage);
+}
+
+/* --- where the time is over before each node had something measured --- */
+
+/* The first one of two nodes takes all the time, and mix_plain is measured there alone. */
+static bool is_fused_in_short_time(graph_test *test, network *fake) {
+    const tn_lower_runner runner = {open_network, fake, close_network, race};
+    build_stage stage;
+    tn_tensor_id x = add_input(test->graph, "y", TN_F32, 4, EXTENTS(1, 20, 2, 2)),
+                 w = add_floats(test->graph, "v", 1, (const int64_t[]){20});
+    add_network(test, 1000000);
+    add_output(test->graph, add_node(test->graph, "Mix", "small", 2, TENSORS(x, w)));
+    layer_pace_of("mix_fused")->ns = 4000000;
+    stage_infer(&stage, test->graph, NULL);
+    assert_int_equal(
+        stage_lower(&stage, (tn_lower_options){.runner = &runner, .timing_seconds = 20e-3}), TN_OK);
+    const bool answer = step_of(&stage, "relu") == NULL;
+    stage_end(&stage);
+    return answer;
+}
+
+static void test_where_time_is_short_estimates_have_to_be_beaten(void **state) {
+    network fake = {.plain_ns = 1000e3, .fused_ns = 1000e3, .relu_ns = 1e3, .run_ns = 1e9};
+    assert_true(is_fused_in_short_time(*state, &fake));
+    assert_int_equal(fake.runs, 2);
+}
+
+static void test_where_time_is_short_what_was_measured_may_win(void **state) {
+    network fake = {.plain_ns = 500e3, .fused_ns = 1000e3, .relu_ns = 1e3, .run_ns = 1e9};
+    assert_false(is_fused_in_short_time(*state, &fake));
+}
+
+static void test_where_time_is_short_and_nothing_runs_estimates_decide(void **state) {
+    network fake = {.status = TN_ERROR_RANGE};
+    assert_true(is_fused_in_short_time(*state, &fake));
 }
 
 static bool choose_slowly(void *user, const char *stage, uint64_t done, uint64_t count) {
@@ -228,6 +296,11 @@ int main(void) {
         BUILD_TEST(test_a_network_that_cannot_run_changes_nothing),
         BUILD_TEST(test_no_memory_ends_the_build),
         BUILD_TEST(test_trials_end_with_the_time),
+        BUILD_TEST(test_no_trial_begins_that_would_end_too_late),
+        BUILD_TEST(test_trials_are_shorter_where_all_the_time_is),
+        BUILD_TEST(test_where_time_is_short_estimates_have_to_be_beaten),
+        BUILD_TEST(test_where_time_is_short_what_was_measured_may_win),
+        BUILD_TEST(test_where_time_is_short_and_nothing_runs_estimates_decide),
         BUILD_TEST(test_choosing_takes_no_time_of_trials),
         BUILD_TEST(test_a_cache_remembers_networks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
