@@ -38,7 +38,7 @@ static tn_import_tensor activated(tn_contributed *node, tn_import_tensor x,
                                   const activation *with) {
     if (!with->op || !*with->op) return x;
     for (size_t i = 0; i < sizeof(activations) / sizeof(activations[0]); i++) {
-        double numbers[NUMBERS];
+        double numbers[NUMBERS] = {0};
         tn_attribute fields[NUMBERS];
         if (strcmp(activations[i].op, with->op) != 0) continue;
         const uint32_t count = activations[i].number_count;
