@@ -27,7 +27,7 @@ static tn_status direct_accepts(tn_call *call) {
     tn_float_epilogue epilogue;
     tn_direct_plan plan;
     const bool is_read =
-        call->inputs[1] && call->inputs[1]->data && tn_conv_geometry_read(call, &geometry) &&
+        call->inputs[1] && call->inputs[1]->data && tn_conv_volume_read(call, &geometry) &&
         tn_float_epilogue_read(call, 1, &epilogue) &&
         tn_direct_plan_make(level, &geometry, tn_direct_plan_block(level, &geometry),
                             call->threads ? call->threads : 1, &plan);
@@ -39,7 +39,7 @@ static tn_status direct_tactics(tn_call *call) {
     tn_cost cost = {.size = sizeof(cost)};
     tn_conv_geometry geometry;
     call->tactic_count = 1;
-    if (!costs || !tn_conv_geometry_read(call, &geometry)) return TN_OK;
+    if (!costs || !tn_conv_volume_read(call, &geometry)) return TN_OK;
     cost.work = tn_direct_plan_work(call->user, &geometry);
     costs->set(call, 0, &cost);
     return TN_OK;
@@ -54,14 +54,16 @@ typedef struct pack_job {
     const float *weights;
 } pack_job;
 
-/* The tap that comes `at`-th, taps being in the order of (r, c, s), as W counts it: (c, r, s). */
+/* The tap that comes `at`-th, taps being in the order of (d, r, c, s), as W counts it:
+ * (c, d, r, s). */
 static int64_t tap_of_weights(const tn_conv_geometry *g, int64_t at) {
     const int64_t column = at % g->kernel_width, channel = at / g->kernel_width % g->channels;
-    const int64_t row = at / g->kernel_width / g->channels;
-    return (channel * g->kernel_height + row) * g->kernel_width + column;
+    const int64_t row = at / g->kernel_width / g->channels; /* of all planes of the kernel */
+    return (channel * g->kernel_depth * g->kernel_height + row) * g->kernel_width + column;
 }
 
-/* From W[k][c][r][s] to, for each group and each block of K filters, taps of (r, c, s) times K:
+/* From W[k][c][d][r][s] to, for each group and each block of K filters, taps of (d, r, c, s) times
+ * K:
  *
  *     | k0 k1 .. kK-1 of tap 0 | k0 k1 .. kK-1 of tap 1 | ..
  *
@@ -97,11 +99,11 @@ static tn_status refuse(tn_call *call) {
 
 static tn_status direct_prepare(tn_call *call) {
     tn_conv_geometry geometry;
-    if (!tn_conv_geometry_read(call, &geometry)) return refuse(call);
+    if (!tn_conv_volume_read(call, &geometry)) return refuse(call);
     TN_TRY(tn_kernel_state_create(call, sizeof(tn_direct_state)));
     tn_direct_state *state = call->state;
     state->level = call->user;
-    state->taps = geometry.channels * geometry.kernel_height * geometry.kernel_width;
+    state->taps = tn_direct_plan_taps(&geometry);
     state->block = tn_direct_plan_block(state->level, &geometry);
     state->blocks = (geometry.filters + state->block - 1) / state->block;
     (void)tn_float_epilogue_read(call, 1, &state->epilogue);
@@ -133,7 +135,7 @@ static tn_status direct_reshape(tn_call *call) {
     direct_context *context = call->context;
     const tn_direct_plan *plan = &context->plan;
     tn_conv_geometry geometry;
-    if (!tn_conv_geometry_read(call, &geometry) ||
+    if (!tn_conv_volume_read(call, &geometry) ||
         !tn_direct_plan_make(state->level, &geometry, state->block, call->threads, &context->plan))
         return refuse(call);
     TN_TRY(tn_kernel_context_reserve(call,

@@ -85,17 +85,38 @@ static float *copy_plane(const tn_direct_plan *plan, const column_copy *column, 
     return copy;
 }
 
-void tn_direct_layout_column_copies(const tn_direct_plan *plan, float *copy, const float *input) {
+/* Where a channel's plane begins in the input that a plane of the kernel sees; -1: padding. */
+static int64_t plane_at(const tn_conv_geometry *g, const tn_direct_source *source,
+                        int64_t kernel_plane, int64_t channel) {
+    const int64_t plane = source->plane + kernel_plane * g->dilation_depth;
+    if (plane < 0 || plane >= g->in_depth) return -1;
+    return (channel * g->in_depth + plane) * g->in_height * g->in_width;
+}
+
+/* All columns of one plane of a channel, which begins `at` in the input. */
+static float *copy_columns(const tn_direct_plan *plan, float *copy, const float *input,
+                           int64_t at) {
     const tn_conv_geometry *g = &plan->geometry;
-    const int64_t plane = g->in_height * g->in_width;
-    for (int64_t c = 0; c < g->channels; c++) {
-        for (int64_t k = 0; k < g->kernel_width; k++) {
-            const column_copy column = column_copy_of(g, k);
-            for (int64_t phase = 0; phase < g->stride_height; phase++)
-                copy = copy_plane(plan, &column, phase, copy, input + c * plane,
-                                  (g->channels - c) * plane);
-        }
+    const int64_t all = g->channels * g->in_depth * g->in_height * g->in_width;
+    const int64_t floats = g->kernel_width * g->stride_height * plan->plane_floats;
+    if (at < 0) {
+        memset(copy, 0, (size_t)floats * sizeof(float));
+        return copy + floats;
     }
+    for (int64_t k = 0; k < g->kernel_width; k++) {
+        const column_copy column = column_copy_of(g, k);
+        for (int64_t phase = 0; phase < g->stride_height; phase++)
+            copy = copy_plane(plan, &column, phase, copy, input + at, all - at);
+    }
+    return copy;
+}
+
+void tn_direct_layout_column_copies(const tn_direct_plan *plan, float *copy,
+                                    const tn_direct_source *source) {
+    const tn_conv_geometry *g = &plan->geometry;
+    for (int64_t plane = 0; plane < g->kernel_depth; plane++)
+        for (int64_t c = 0; c < g->channels; c++)
+            copy = copy_columns(plan, copy, source->input, plane_at(g, source, plane, c));
 }
 
 /* One row of LINE_BUFFER, split into phases: element i of the padded row goes to phase i % stride,
@@ -121,16 +142,20 @@ static void line_buffer_row(const tn_direct_plan *plan, float *to, const float *
     }
 }
 
-void tn_direct_layout_row(const tn_direct_plan *plan, float *ring, const float *input,
+void tn_direct_layout_row(const tn_direct_plan *plan, float *ring, const tn_direct_source *source,
                           int64_t padded_row) {
     const tn_conv_geometry *g = &plan->geometry;
-    float *to = ring + padded_row % plan->slots * g->channels * plan->row_floats;
-    int64_t y = padded_row - g->pad_top;
+    const int64_t channels = g->kernel_depth * g->channels, y = padded_row - g->pad_top;
+    float *to = ring + padded_row % plan->slots * channels * plan->row_floats;
     if (y < 0 || y >= g->in_height) {
-        memset(to, 0, (size_t)(g->channels * plan->row_floats) * sizeof(float));
+        memset(to, 0, (size_t)(channels * plan->row_floats) * sizeof(float));
         return;
     }
-    for (int64_t c = 0; c < g->channels; c++)
-        line_buffer_row(plan, to + c * plan->row_floats,
-                        input + (c * g->in_height + y) * g->in_width);
+    for (int64_t c = 0; c < channels; c++, to += plan->row_floats) {
+        const int64_t at = plane_at(g, source, c / g->channels, c % g->channels);
+        if (at < 0)
+            memset(to, 0, (size_t)plan->row_floats * sizeof(float));
+        else
+            line_buffer_row(plan, to, source->input + at + y * g->in_width);
+    }
 }

@@ -8,12 +8,20 @@
 
 #include "conv/direct_plan.h"
 
-/* COLUMN_COPIES: lays out one group of one image. Rows are written in ascending order, so that an
- * overrun is overwritten. */
-void tn_direct_layout_column_copies(const tn_direct_plan *plan, float *copy, const float *input);
-/* LINE_BUFFER: copies row `padded_row` of one group of one image, counted from the first padded
- * one, into its slot of the ring. */
-void tn_direct_layout_row(const tn_direct_plan *plan, float *ring, const float *input,
+/* What a plane of the output sees of one group of one image or volume. */
+typedef struct tn_direct_source {
+    const float *input; /* of the group */
+    int64_t plane;      /* that the first plane of the kernel sees; below 0 and from in_depth on:
+                           padding */
+} tn_direct_source;
+
+/* COLUMN_COPIES: lays it out. Rows are written in ascending order, so that an overrun is
+ * overwritten. */
+void tn_direct_layout_column_copies(const tn_direct_plan *plan, float *copy,
+                                    const tn_direct_source *source);
+/* LINE_BUFFER: copies row `padded_row`, counted from the first padded one, into its slot of the
+ * ring. */
+void tn_direct_layout_row(const tn_direct_plan *plan, float *ring, const tn_direct_source *source,
                           int64_t padded_row);
 
 #endif

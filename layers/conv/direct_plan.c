@@ -31,8 +31,9 @@ static double run_cycles(int64_t vectors, int64_t tile_vectors, int64_t channels
 
 static bool is_pointwise(const tn_conv_geometry *g) {
     return g->kernel_height == 1 && g->kernel_width == 1 && g->stride_height == 1 &&
-           g->stride_width == 1 && g->pad_top == 0 && g->pad_left == 0 &&
-           g->out_height == g->in_height && g->out_width == g->in_width;
+           g->stride_width == 1 && g->pad_top == 0 && g->pad_left == 0 && g->in_depth == 1 &&
+           g->kernel_depth == 1 && g->out_depth == 1 && g->out_height == g->in_height &&
+           g->out_width == g->in_width;
 }
 
 /* Rows of one vertical phase that the kernel reaches (COLUMN_COPIES). */
@@ -41,7 +42,8 @@ static int64_t phase_rows_of(const tn_conv_geometry *g) {
 }
 
 static int64_t column_copies_floats(const tn_conv_geometry *g) {
-    return g->channels * g->kernel_width * g->stride_height * phase_rows_of(g) * g->out_width;
+    return g->channels * g->kernel_depth * g->kernel_width * g->stride_height * phase_rows_of(g) *
+           g->out_width;
 }
 
 /* Rows of the kernel that an output row sees, summed over all output rows: of each row of the
@@ -77,7 +79,7 @@ static double block_cycles(const tn_direct_level *level, const tn_conv_geometry 
 /* Cycles of a group of an image in a layout, but for what is the same in all of them. */
 static double layout_cycles(const tn_direct_level *level, const tn_conv_geometry *g, int64_t block,
                             uint32_t layout, double crossing_cycles) {
-    const double columns = (double)(g->channels * g->kernel_width);
+    const double columns = (double)(g->channels * g->kernel_depth * g->kernel_width);
     if (layout == TN_DIRECT_LINE_BUFFER)
         return columns * (double)seen_rows(g) *
                block_cycles(level, g, block, tn_divide_up(g->out_width, level->lanes),
@@ -116,7 +118,7 @@ int64_t tn_direct_plan_block(const tn_direct_level *level, const tn_conv_geometr
 
 /* To lay out what layout_cycles leaves out: rows of the ring, floats one by one. */
 static double copy_cycles(const tn_conv_geometry *g, uint32_t layout) {
-    const double line = (double)(g->channels * g->in_height * g->in_width);
+    const double line = (double)(g->channels * g->kernel_depth * g->in_height * g->in_width);
     const bool is_strided = g->stride_width > 1;
     if (layout == TN_DIRECT_POINTWISE)
         return -(double)column_copies_floats(g) * COPIED_FLOAT_CYCLES;
@@ -132,8 +134,8 @@ double tn_direct_plan_work(const tn_direct_level *level, const tn_conv_geometry 
     const double crossing = level->lanes > 8 ? 2 : 1.5;
     const int64_t block = tn_direct_plan_block(level, g);
     const uint32_t layout = choose_layout(level, g, block);
-    const double macs = (double)(g->filters * g->channels * g->kernel_height * g->kernel_width) *
-                        (double)(g->out_height * g->out_width);
+    const double macs =
+        (double)(g->filters * tn_direct_plan_taps(g)) * (double)(g->out_height * g->out_width);
     const double cycles =
         layout_cycles(level, g, block, layout, crossing) + copy_cycles(g, layout) + GROUP_CYCLES;
     return macs > 0 ? cycles * 2 * level->lanes / macs : 1;
@@ -156,7 +158,7 @@ static void plan_line_buffer(tn_direct_plan *plan, uint32_t lanes, uint32_t thre
     plan->phase_floats = tn_divide_up(span, g->stride_width) + lanes;
     plan->row_floats = plan->phase_floats * g->stride_width;
     plan->slots = (g->kernel_height - 1) * g->dilation_height + 1;
-    plan->copy_floats = plan->slots * g->channels * plan->row_floats;
+    plan->copy_floats = plan->slots * g->kernel_depth * g->channels * plan->row_floats;
     plan->table_count = plan->slots;
     plan->parts = g->out_height < threads ? g->out_height : threads;
     plan->copies = threads;
@@ -167,7 +169,7 @@ bool tn_direct_plan_make(const tn_direct_level *level, const tn_conv_geometry *g
     const tn_conv_geometry *g = geometry;
     tn_direct_plan plan = {.geometry = *g, .table_count = 1, .copies = 1, .parts = 1};
     plan.layout = choose_layout(level, g, block);
-    plan.taps = g->channels * g->kernel_height * g->kernel_width;
+    plan.taps = tn_direct_plan_taps(g);
     plan.vectors = level->maximum_vectors[block - 1];
     if (plan.layout == TN_DIRECT_POINTWISE)
         plan.positions = g->in_height * g->in_width;
@@ -190,20 +192,25 @@ bool tn_direct_plan_make(const tn_direct_level *level, const tn_conv_geometry *g
     return true;
 }
 
-/* Where the first channel's first column lies in a row of the kernel, and how far one is from the
- * next: a new shape waits for all of these offsets, so that nothing is divided for each tap. */
+/* Where the first channel's first column lies in a row of a plane of the kernel, and how far one is
+ * from the next: a new shape waits for all of these offsets, so that nothing is divided for each
+ * tap. */
 typedef struct tap_row {
     int64_t first, channel;
 } tap_row;
 
 static tap_row tap_row_of(const tn_direct_plan *plan, int64_t table, int64_t row) {
     const tn_conv_geometry *g = &plan->geometry;
-    const int64_t down = row * g->dilation_height, stride = g->stride_height;
-    if (plan->layout == TN_DIRECT_COLUMN_COPIES)
-        return (tap_row){down % stride * plan->plane_floats + down / stride * plan->row_floats,
-                         g->kernel_width * stride * plan->plane_floats};
-    return (tap_row){(table + down) % plan->slots * g->channels * plan->row_floats,
-                     plan->row_floats};
+    const int64_t down = row % g->kernel_height * g->dilation_height, stride = g->stride_height;
+    const int64_t before = row / g->kernel_height * g->channels; /* of other planes */
+    if (plan->layout == TN_DIRECT_COLUMN_COPIES) {
+        const int64_t channel = g->kernel_width * stride * plan->plane_floats;
+        return (tap_row){before * channel + down % stride * plan->plane_floats +
+                             down / stride * plan->row_floats,
+                         channel};
+    }
+    const int64_t slot = (table + down) % plan->slots * g->kernel_depth * g->channels;
+    return (tap_row){(slot + before) * plan->row_floats, plan->row_floats};
 }
 
 static int64_t column_offset(const tn_direct_plan *plan, int64_t column) {
@@ -220,7 +227,7 @@ static void fill_table(const tn_direct_plan *plan, int64_t table, int32_t *offse
     for (int64_t column = 0; column < g->kernel_width; column++) {
         const int64_t right = column_offset(plan, column);
         int32_t *offset = offsets + column;
-        for (int64_t row = 0; row < g->kernel_height; row++) {
+        for (int64_t row = 0; row < g->kernel_depth * g->kernel_height; row++) {
             const tap_row taps = tap_row_of(plan, table, row);
             for (int64_t c = 0; c < g->channels; c++, offset += g->kernel_width)
                 *offset = (int32_t)(taps.first + c * taps.channel + right);
@@ -239,14 +246,26 @@ void tn_direct_plan_offsets(const tn_direct_plan *plan, int32_t *offsets) {
     }
 }
 
-void tn_direct_plan_rows(const tn_conv_geometry *g, int64_t first, int64_t last, int64_t *out_begin,
-                         int64_t *out_end) {
-    const int64_t above = g->pad_top - last * g->stride_height;
-    const int64_t below = g->in_height + g->pad_top - first * g->stride_height;
-    int64_t begin = above > 0 ? tn_divide_up(above, g->dilation_height) : 0;
-    int64_t end = below > 0 ? tn_divide_up(below, g->dilation_height) : 0;
-    if (end > g->kernel_height) end = g->kernel_height;
+/* Elements of a kernel, `dilation` apart, that lie in an input of so many elements; the first lies
+ * at `start` for the one end of the outputs, at `last_start` for the other. */
+static void seen(int64_t start, int64_t last_start, int64_t input, int64_t kernel, int64_t dilation,
+                 int64_t *out_begin, int64_t *out_end) {
+    int64_t begin = last_start < 0 ? tn_divide_up(-last_start, dilation) : 0;
+    int64_t end = input > start ? tn_divide_up(input - start, dilation) : 0;
+    if (end > kernel) end = kernel;
     if (begin > end) begin = end;
     *out_begin = begin;
     *out_end = end;
+}
+
+void tn_direct_plan_rows(const tn_conv_geometry *g, int64_t first, int64_t last, int64_t *out_begin,
+                         int64_t *out_end) {
+    seen(first * g->stride_height - g->pad_top, last * g->stride_height - g->pad_top, g->in_height,
+         g->kernel_height, g->dilation_height, out_begin, out_end);
+}
+
+void tn_direct_plan_planes(const tn_conv_geometry *g, int64_t plane, int64_t *out_begin,
+                           int64_t *out_end) {
+    const int64_t start = plane * g->stride_depth - g->pad_front;
+    seen(start, start, g->in_depth, g->kernel_depth, g->dilation_depth, out_begin, out_end);
 }

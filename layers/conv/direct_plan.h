@@ -20,7 +20,10 @@
  *                      ring[row mod slots][c][phase][i] = x[c][row - pad_top]
  *                                                          [i * stride + phase - pad_left]
  *
- * Outside x both have zeros.
+ * Outside x both have zeros. Of volumes x[c][d][h][w] these are the planes that one plane of the
+ * output sees, plane of the kernel after plane, the channels of each:
+ *
+ *     copy[plane * channels + c], ring[row mod slots][plane * channels + c]
  */
 #ifndef TN_LAYERS_CONV_DIRECT_PLAN_H
 #define TN_LAYERS_CONV_DIRECT_PLAN_H
@@ -48,6 +51,12 @@ typedef struct tn_direct_plan {
     int64_t parts;        /* LINE_BUFFER: pieces of the image's rows that are done independently */
 } tn_direct_plan;
 
+/* Of a filter: all of its planes', rows', channels' and columns'. */
+static inline int64_t tn_direct_plan_taps(const tn_conv_geometry *geometry) {
+    return geometry->channels * geometry->kernel_depth * geometry->kernel_height *
+           geometry->kernel_width;
+}
+
 /* The size of the channel blocks that costs least for a geometry: 1..level->maximum_channels. */
 int64_t tn_direct_plan_block(const tn_direct_level *level, const tn_conv_geometry *geometry);
 
@@ -58,12 +67,15 @@ double tn_direct_plan_work(const tn_direct_level *level, const tn_conv_geometry 
 /* False when the geometry is beyond what offsets of 32 bits can say. */
 bool tn_direct_plan_make(const tn_direct_level *level, const tn_conv_geometry *geometry,
                          int64_t block, uint32_t threads, tn_direct_plan *out_plan);
-/* Fills table_count x taps offsets, in the order of taps: kernel rows, in each its channels, in
- * each its columns. */
+/* Fills table_count x taps offsets, in the order of taps: the kernel's planes, in each its rows, in
+ * each the channels, in each the columns. */
 void tn_direct_plan_offsets(const tn_direct_plan *plan, int32_t *offsets);
 /* The kernel rows begin..end-1 through which some of the output rows first..last sees the image,
  * and not only padding above or below it. */
 void tn_direct_plan_rows(const tn_conv_geometry *geometry, int64_t first, int64_t last,
                          int64_t *out_begin, int64_t *out_end);
+/* The same of the kernel's planes and a plane of the output. */
+void tn_direct_plan_planes(const tn_conv_geometry *geometry, int64_t plane, int64_t *out_begin,
+                           int64_t *out_end);
 
 #endif

@@ -8,28 +8,36 @@
 
 #include <string.h>
 
+static int64_t plane_floats(const tn_conv_geometry *g) {
+    return g->out_height * g->out_width;
+}
+
 /* A tile's constant part: everything but x, offsets, taps, weights, bias, output, positions. */
 static tn_direct_tile tile_template(const tn_direct_run *run) {
     const tn_float_epilogue *epilogue = &run->state->epilogue;
     return (tn_direct_tile){.channel_stride =
-                                run->plan->geometry.out_height * run->plan->geometry.out_width,
+                                run->plan->geometry.out_depth * plane_floats(&run->plan->geometry),
                             .activation = epilogue->activation,
                             .alpha = epilogue->alpha,
                             .beta = epilogue->beta};
 }
 
-/* Where image `image` (of the batch, times groups) begins: image / groups * pitch + the channels of
- * the groups before it. */
-static int64_t image_at(const tn_direct_run *run, int64_t image, int64_t pitch, int64_t channels,
-                        int64_t plane) {
-    const int64_t groups = run->plan->geometry.groups;
-    return image / groups * pitch + image % groups * channels * plane;
+/* Images are counted by the batch, its groups, and the planes of a group's output. Where the
+ * channels of image `image` begin in the output, or what has its shape. */
+static int64_t image_at(const tn_direct_run *run, int64_t image, int64_t pitch) {
+    const tn_conv_geometry *g = &run->plan->geometry;
+    const int64_t group = image / g->out_depth, plane = plane_floats(g);
+    return group / g->groups * pitch + group % g->groups * g->filters * g->out_depth * plane +
+           image % g->out_depth * plane;
 }
 
-static const float *input_image(const tn_direct_run *run, int64_t image) {
+static tn_direct_source source_of(const tn_direct_run *run, int64_t image) {
     const tn_conv_geometry *g = &run->plan->geometry;
-    return run->input +
-           image_at(run, image, run->input_pitch, g->channels, g->in_height * g->in_width);
+    const int64_t group = image / g->out_depth;
+    const int64_t floats = g->channels * g->in_depth * g->in_height * g->in_width;
+    return (tn_direct_source){.input = run->input + group / g->groups * run->input_pitch +
+                                       group % g->groups * floats,
+                              .plane = image % g->out_depth * g->stride_depth - g->pad_front};
 }
 
 /* What the packed weights say behind the last one. */
@@ -38,14 +46,27 @@ static bool is_padding_nothing(const tn_direct_run *run) {
     return run->state->weights[g->groups * g->filters * run->state->taps] == 1;
 }
 
-/* The taps through which `count` positions from `at` on of a plane of the output see the image;
- * `offsets` and `weights` are those of all taps, of a block of so many channels. */
-static void set_taps(const tn_direct_run *run, tn_direct_tile *tile, const int32_t *offsets,
-                     const float *weights, int64_t channels, int64_t at, int64_t count) {
-    const tn_conv_geometry *g = &run->plan->geometry;
-    int64_t begin = 0, end = g->kernel_height;
-    if (g->kernel_height > 1 && is_padding_nothing(run))
+/* Rows of the kernel, of all its planes, through which `count` positions from `at` on of a plane of
+ * the output see the input: planes, and of a single one rows. */
+static void find_rows(const tn_conv_geometry *g, int64_t plane, int64_t at, int64_t count,
+                      int64_t *out_begin, int64_t *out_end) {
+    int64_t first, last, begin = 0, end = g->kernel_height;
+    tn_direct_plan_planes(g, plane, &first, &last);
+    if (last - first == 1)
         tn_direct_plan_rows(g, at / g->out_width, (at + count - 1) / g->out_width, &begin, &end);
+    *out_begin = first * g->kernel_height + begin;
+    *out_end = last > first ? (last - 1) * g->kernel_height + end : *out_begin;
+}
+
+/* The taps of these rows; `offsets` and `weights` are those of all taps, of a block of so many
+ * channels. */
+static void set_taps(const tn_direct_run *run, tn_direct_tile *tile, const int32_t *offsets,
+                     const float *weights, int64_t channels, int64_t plane, int64_t at,
+                     int64_t count) {
+    const tn_conv_geometry *g = &run->plan->geometry;
+    int64_t begin = 0, end = g->kernel_depth * g->kernel_height;
+    if ((end > 1 || g->pad_front > 0) && is_padding_nothing(run))
+        find_rows(g, plane, at, count, &begin, &end);
     const int64_t row = g->channels * g->kernel_width;
     tile->offsets = offsets + begin * row;
     tile->weights = weights + begin * row * channels;
@@ -59,14 +80,12 @@ static void tiles_of_block(const tn_direct_run *run, tn_direct_tile *tile, const
                            int64_t output_at) {
     const tn_direct_state *state = run->state;
     const tn_conv_geometry *g = &run->plan->geometry;
-    const int64_t lanes = state->level->lanes, group = image % g->groups;
+    const int64_t lanes = state->level->lanes, group = image / g->out_depth % g->groups;
     const int64_t first = tn_parallel_first(g->filters, state->blocks, block);
     const int64_t channels = tn_parallel_first(g->filters, state->blocks, block + 1) - first;
     const int64_t within = first * tile->channel_stride + output_at;
-    const int64_t at =
-        image_at(run, image, run->output_pitch, g->filters, tile->channel_stride) + within;
-    const int64_t residual_at =
-        image_at(run, image, run->residual_pitch, g->filters, tile->channel_stride) + within;
+    const int64_t at = image_at(run, image, run->output_pitch) + within;
+    const int64_t residual_at = image_at(run, image, run->residual_pitch) + within;
     const float *weights = state->weights + (group * g->filters + first) * state->taps;
     tile->bias = run->bias + group * g->filters + first;
     const int64_t vectors = (count + lanes - 1) / lanes,
@@ -80,8 +99,8 @@ static void tiles_of_block(const tn_direct_run *run, tn_direct_tile *tile, const
         tile->residual = run->residual ? run->residual + residual_at + from * lanes : NULL;
         tile->positions = count - from * lanes;
         const int64_t valid = to * lanes < count ? to * lanes : count;
-        set_taps(run, tile, offsets, weights, channels, output_at + from * lanes,
-                 valid - from * lanes);
+        set_taps(run, tile, offsets, weights, channels, image % g->out_depth,
+                 output_at + from * lanes, valid - from * lanes);
         state->level->functions[channels - 1][to - from - 1](tile);
     }
 }
@@ -108,7 +127,7 @@ static tn_status run_pointwise(void *user, int64_t begin, int64_t end, uint32_t 
     tn_direct_tile tile = tile_template(run);
     for (int64_t unit = begin; unit < end; unit++) {
         const int64_t image = unit / run->chunks, chunk = unit % run->chunks;
-        const float *x = input_image(run, image);
+        const float *x = source_of(run, image).input;
         int64_t from = chunk * step, to = chunk == run->chunks - 1 ? whole : from + step;
         for (int64_t block = 0; block < run->state->blocks && to > from; block++)
             tiles_of_block(run, &tile, run->offsets, image, block, x + from, to - from, from);
@@ -143,7 +162,7 @@ static tn_status run_line_buffer(void *user, int64_t begin, int64_t end, uint32_
     tn_direct_tile tile = tile_template(run);
     for (int64_t unit = begin; unit < end; unit++) {
         const int64_t image = unit / plan->parts, part = unit % plan->parts;
-        const float *input = input_image(run, image);
+        const tn_direct_source source = source_of(run, image);
         int64_t y = tn_parallel_first(g->out_height, plan->parts, part);
         const int64_t last = tn_parallel_first(g->out_height, plan->parts, part + 1);
         int64_t filled =
@@ -152,7 +171,7 @@ static tn_status run_line_buffer(void *user, int64_t begin, int64_t end, uint32_
             const int64_t top = y * g->stride_height;
             if (filled < top) filled = top;
             for (; filled < top + plan->slots; filled++)
-                tn_direct_layout_row(plan, ring, input, filled);
+                tn_direct_layout_row(plan, ring, &source, filled);
             const int32_t *offsets = run->offsets + top % plan->slots * plan->taps;
             for (int64_t block = 0; block < run->state->blocks; block++)
                 tiles_of_block(run, &tile, offsets, image, block, ring, g->out_width,
@@ -172,7 +191,7 @@ static int64_t grain_of(int64_t units, int64_t multiply_adds) {
 tn_status tn_direct_run_all(tn_call *call, tn_direct_run *run) {
     const tn_direct_plan *plan = run->plan;
     const tn_conv_geometry *g = &plan->geometry;
-    const int64_t images = g->batch * g->groups, blocks = run->state->blocks;
+    const int64_t images = g->batch * g->groups * g->out_depth, blocks = run->state->blocks;
     const int64_t work = plan->taps * g->filters * g->out_height * g->out_width; /* of an image */
     const int64_t tile_positions = plan->vectors * run->state->level->lanes;
     if (plan->layout == TN_DIRECT_LINE_BUFFER)
@@ -190,7 +209,8 @@ tn_status tn_direct_run_all(tn_call *call, tn_direct_run *run) {
     run->chunks = (plan->positions + run->chunk_tiles * tile_positions - 1) /
                   (run->chunk_tiles * tile_positions);
     for (run->image = 0; run->image < images; run->image++) {
-        tn_direct_layout_column_copies(plan, run->copies, input_image(run, run->image));
+        const tn_direct_source source = source_of(run, run->image);
+        tn_direct_layout_column_copies(plan, run->copies, &source);
         tn_status status =
             call->host->parallel_for(call, blocks * run->chunks,
                                      grain_of(blocks * run->chunks, work), run_column_copies, run);

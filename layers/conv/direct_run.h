@@ -26,7 +26,7 @@ typedef struct tn_direct_run {
     const float *input, *residual, *bias;
     float *output, *copies;
     int64_t input_pitch, residual_pitch, output_pitch; /* from an image of the batch to the next */
-    int64_t image; /* COLUMN_COPIES: batch * groups + group of the laid-out input */
+    int64_t image;                                     /* COLUMN_COPIES: whose input is laid out */
     int64_t chunk_tiles, chunks;
 } tn_direct_run;
 

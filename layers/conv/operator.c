@@ -118,6 +118,16 @@ static const char *const conv_cases[] = {
     "pads=[1,1,1,1] | X=f32[1,32,2,33] W=f32[24,32,3,3] B=f32[24]",
     "pads=[5,1,4,1] | X=f32[2,8,1,21] W=f32[9,8,3,3] B=f32[9]",
     "pads=[4,2,7,2] strides=[2,1] dilations=[3,2] | X=f32[1,8,5,19] W=f32[9,8,3,3] B=f32[9]",
+    /* volumes: planes of the kernel that see padding alone, kernels of one plane, row or column */
+    "pads=[1,1,1,1,1,1] | X=f32[2,3,4,9,20] W=f32[9,3,3,3,3] B=f32[9]",
+    "pads=[2,1,1,3,0,1] strides=[2,1,2] dilations=[2,2,1] | X=f32[1,5,6,9,37] W=f32[7,5,3,2,3]",
+    "group=2 pads=[1,1,1,1,1,1] strides=[2,2,2] | X=f32[2,8,1,12,12] W=f32[12,4,3,3,3] B=f32[12]",
+    "pads=[1,0,0,1,0,0] | X=f32[1,16,5,7,9] W=f32[12,16,3,1,1] B=f32[12]",
+    "pads=[0,1,1,0,1,1] | X=f32[1,16,3,10,11] W=f32[10,16,1,3,3]",
+    "| X=f32[2,24,3,5,7] W=f32[20,24,1,1,1] B=f32[20]",
+    "strides=[2,2,2] pads=[1,0,0,1,0,0] | X=f32[1,24,4,6,8] W=f32[20,24,1,1,1]",
+    "pads=[1,1,1,1,1,1] | X=f32[1,2,3,5,40] W=f32[3,2,1,3,3]",
+    "pads=[1,1,1,1,1,1] | X=bf16[1,4,3,5,9] W=bf16[3,4,3,3,3]",
     /* tiles that are not whole, channels and filters that are not, more tiles than a block has */
     "pads=[1,1,1,1] | X=f32[2,20,13,18] W=f32[27,20,3,3] B=f32[27]",
     "pads=[2,0,1,3] | X=f32[3,3,9,7] W=f32[40,3,3,3]",

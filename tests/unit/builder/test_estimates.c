@@ -89,7 +89,12 @@ static tn_conv_geometry square(int64_t channels, int64_t filters, int64_t out, i
                               .dilation_height = 1,
                               .dilation_width = 1,
                               .pad_top = kernel / 2,
-                              .pad_left = kernel / 2};
+                              .pad_left = kernel / 2,
+                              .in_depth = 1,
+                              .out_depth = 1,
+                              .kernel_depth = 1,
+                              .stride_depth = 1,
+                              .dilation_depth = 1};
 }
 
 static void check_direct_work(const tn_direct_level *level) {
