@@ -11,11 +11,13 @@
  * what is chosen where there is no time for any: the measured choice has to beat it. The next one
  * does as much of each chain as its kernels can. Where the build may use less precision one, and on
  * another device the only other one, is the best that does without it: what is allowed makes no
- * network slower.
+ * network slower. Nodes whose shapes a run decides keep what estimates say: how much they have to
+ * do with made-up inputs says nothing, and is often nothing.
  */
 #include "base/status.h"
 #include "builder/choose/choose.h"
 #include "builder/lower/lower_candidates.h"
+#include "builder/lower/lower_facts.h"
 #include "builder/lower/lower_storages.h"
 #include "builder/timing/timing.h"
 #include "builder/timing/timing_policy.h"
@@ -233,7 +235,7 @@ static tn_status try_all(tn_lowering *lowering, uint32_t *choice, uint32_t *next
 
 static bool has_alternatives(const tn_lowering *lowering) {
     for (size_t n = 0; n < lowering->graph->node_count; n++)
-        if (lowering->nodes[n].candidate_count > 1) return true;
+        if (lowering->facts->is_shaped[n] && lowering->nodes[n].candidate_count > 1) return true;
     return false;
 }
 

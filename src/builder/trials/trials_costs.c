@@ -73,7 +73,7 @@ bool tn_lower_is_by_estimates(const tn_lowering *lowering) {
 double tn_lower_trials_cost(const tn_lowering *lowering, uint32_t node, size_t candidate,
                             double cost) {
     const struct tn_lower_trials *trials = lowering->trials;
-    if (!trials) return cost;
+    if (!trials || !lowering->facts->is_shaped[node]) return cost;
     if (is_left_out(lowering, node, candidate)) return tn_lower_left_out_cost();
     if (trials->is_by_estimates)
         return tn_lower_estimate(lowering, node, &lowering->nodes[node].candidates[candidate]);
@@ -157,7 +157,7 @@ tn_status tn_trial_note(tn_lowering *lowering, const uint32_t *choice, const tn_
         if (share <= 0) continue;
         if (step->node == TN_NO_NODE)
             TN_TRY(note_reformat(lowering, &tried->program, step, share));
-        else
+        else if (lowering->facts->is_shaped[step->node])
             note_candidate(lowering, step->node, choice[step->node], share);
     }
     tn_runtime_log(lowering->graph->runtime, TN_LOG_DEBUG,
