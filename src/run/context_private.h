@@ -311,6 +311,8 @@ tn_status tn_device_ports_check_capture(const tn_context *context);
 /* --- execution_profile.c --- */
 tn_status tn_execution_profile(tn_context *context);
 void tn_execution_note_time(tn_context *context, uint32_t step, uint64_t ns);
+/* After that: the step's kernel refused the shape, and the reference ran. */
+void tn_execution_note_reference(tn_context *context, uint32_t step);
 void tn_execution_profile_close(tn_context *context);
 
 /* --- execution.c --- */

@@ -31,6 +31,10 @@ void tn_execution_note_time(tn_context *context, uint32_t index, uint64_t ns) {
     if (ns < entry->minimum_ns) entry->minimum_ns = ns;
 }
 
+void tn_execution_note_reference(tn_context *context, uint32_t index) {
+    context->profile.entries[index].kernel = "reference";
+}
+
 uint32_t tn_context_profile_step(const tn_context *context, uint32_t index) {
     return context->profile.steps[index];
 }
@@ -43,6 +47,8 @@ static tn_status profile_host(tn_context *context) {
         const tn_status status = state->items[i].run(state->items[i].call);
         if (status != TN_OK) return tn_execution_failed(&state->items[i], status);
         tn_execution_note_time(context, state->item_steps[i], tn_now_ns() - before);
+        if (state->items[i].call && state->items[i].call->flags & TN_CALL_REFERENCE)
+            tn_execution_note_reference(context, state->item_steps[i]);
     }
     return TN_OK;
 }

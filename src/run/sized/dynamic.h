@@ -45,6 +45,7 @@ struct tn_dynamic_run {
     tn_dynamic_value *values;   /* by program value */
     tn_tensor_storage *outputs; /* by graph output, as the caller sees them */
     bool has_outputs;
+    bool is_refused;  /* the step at work: its kernel does not do the shape after all */
     bool is_arriving; /* the device copies something to the host that nobody has waited for */
     /* Of the step at work; room for the step with the most. */
     tn_tensor **step_inputs, **step_outputs, **step_operands;

@@ -226,6 +226,7 @@ static tn_status run_refused(tn_context *context, uint32_t index, const tn_open_
     TN_TRY(tn_dynamic_settle_inputs(context, step, &had_counts));
     if (had_counts) return run_step(context, index);
     tn_dynamic_withdraw_counts(context, step);
+    context->dynamic->is_refused = true;
     return run_reference(context, index, kernel);
 }
 
@@ -320,10 +321,13 @@ tn_status tn_dynamic_run_steps(tn_context *context) {
     for (uint32_t s = 0; s < context->engine->program->step_count; s++) {
         const uint64_t before = context->profile.is_on ? tn_now_ns() : 0;
         TN_TRY(tn_run_check(context->run));
+        context->dynamic->is_refused = false;
         TN_TRY(run_step(context, s));
         TN_TRY(note_values(context, &context->engine->program->steps[s]));
         if (context->profile.is_on && !context->engine->program->steps[s].is_host)
             tn_execution_note_time(context, s, tn_now_ns() - before);
+        if (context->profile.is_on && context->dynamic->is_refused)
+            tn_execution_note_reference(context, s);
         tn_dynamic_end_step(context, s);
     }
     return TN_OK;
