@@ -69,7 +69,8 @@ extern const char *const tn_byte_pool_mean_combinations[3], *const tn_byte_pool_
     TN_LEVEL_KERNELS_OF(                                                                           \
         static, prefix##_bytes, TN_LEVELS_VNNI(prefix##_bytes_user), "", 1, operator_name, "int8", \
         "8-bit rows of a window joined first, then its columns.",                                  \
-        .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(tn_byte_pool_##kind##_combinations),    \
-        .accepts = tn_byte_pool_accepts, .reshape = tn_byte_pool_reshape, .run = tn_byte_pool_run)
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
+        TN_COMBINATIONS(tn_byte_pool_##kind##_combinations), .accepts = tn_byte_pool_accepts,      \
+        .reshape = tn_byte_pool_reshape, .run = tn_byte_pool_run)
 
 #endif

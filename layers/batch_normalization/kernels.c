@@ -10,6 +10,7 @@
 #include "kit/operator/layer.h"
 #include "kit/widened/widened.h"
 #include "kit/operator/physical.h"
+#include <tenon/kit/open.h>
 
 #include <math.h>
 
@@ -44,7 +45,7 @@ static tn_status channels_accepts(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
     if (tn_batch_normalization_is_training(call) || !tn_row_epilogue_accepts(call) ||
         tn_batch_normalization_read(call, &sizes) != TN_OK ||
-        sizes.channels != (x->rank > 1 ? x->shape[1] : 1))
+        !tn_open_fits(sizes.channels, x->rank > 1 ? x->shape[1] : 1))
         return TN_ERROR_UNSUPPORTED;
     /* Padded lanes get the factor and the shift zero; what comes after must leave zero alone. */
     return tn_physical_is_padded(x) && !tn_row_epilogue_keeps_zero(call, 0) ? TN_ERROR_UNSUPPORTED
@@ -57,6 +58,7 @@ static int64_t table_floats(const channel_parts *parts) {
 
 static tn_status channels_reshape(tn_call *call) {
     const channel_parts parts = parts_of(call->inputs[0]);
+    TN_TRY(tn_open_ask(call, channels_accepts));
     call->workspace_bytes = (uint64_t)(2 * table_floats(&parts)) * sizeof(float);
     return TN_OK;
 }
@@ -126,16 +128,17 @@ static const char *const combinations[] = {
     "f32:c16, f32, f32, f32, f32 -> f32:c16", "f32:c8, f32, f32, f32, f32 -> f32:c8"};
 TN_LEVEL_KERNELS(channels, tn_channels, "BatchNormalization", "channels",
                  "One multiplication and one addition an element, on all threads.",
-                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE, .absorbs = TN_ROW_ABSORBS,
-                 TN_COMBINATIONS(combinations), .accepts = channels_accepts,
-                 .prepare = tn_row_epilogue_prepare, .release = tn_kernel_state_destroy,
-                 .reshape = channels_reshape, .run = channels_run);
+                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE,
+                 .absorbs = TN_ROW_ABSORBS, TN_COMBINATIONS(combinations),
+                 .accepts = channels_accepts, .prepare = tn_row_epilogue_prepare,
+                 .release = tn_kernel_state_destroy, .reshape = channels_reshape,
+                 .run = channels_run);
 
 static const char *const halves[] = {
     "f16, f16, f16, f16, f16 -> f16",   "f16, f32, f32, f32, f32 -> f16",
     "f16, f16, f16, f32, f32 -> f16",   "bf16, bf16, bf16, bf16, bf16 -> bf16",
     "bf16, f32, f32, f32, f32 -> bf16", "bf16, bf16, bf16, f32, f32 -> bf16"};
-TN_WIDENED_KERNELS(widened, channels, "BatchNormalization", 0, halves);
+TN_WIDENED_KERNELS(widened, channels, "BatchNormalization", TN_KERNEL_ANY_SHAPE, halves);
 
 const tn_kernel *const tn_batch_normalization_kernels[2] = {TN_LEVEL_LIST(channels),
                                                             TN_LEVEL_LIST(widened)};

@@ -6,6 +6,7 @@
  */
 #include "batch_normalization/batch_normalization.h"
 #include <tenon/kit/known_steps.h>
+#include <tenon/kit/open.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -54,7 +55,7 @@ tn_status tn_batch_normalization_read(tn_call *call, sizes_type *out_sizes) {
     }
     for (uint32_t i = TN_BATCH_NORMALIZATION_SCALE; i <= TN_BATCH_NORMALIZATION_VARIANCE; i++) {
         TN_TRY(tn_infer_require_rank(call, i, 1, TN_MAX_RANK));
-        if (tn_element_count(call->inputs[i]) != out_sizes->channels)
+        if (!tn_open_fits(tn_element_count(call->inputs[i]), out_sizes->channels))
             return call->host->fail(
                 call, TN_ERROR_SHAPE, "input '%s' has %lld elements, expected %lld",
                 tn_infer_input_name(call, i), (long long)tn_element_count(call->inputs[i]),

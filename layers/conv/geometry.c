@@ -2,7 +2,6 @@
 /* Reads a Conv node's numbers; see geometry.h. */
 #include "conv/geometry.h"
 #include <tenon/kit/known_steps.h>
-#include <tenon/kit/open.h>
 #include "conv/conv.h"
 
 /* An output has as many elements as there are windows, those cut off at an end among them or not.
@@ -90,15 +89,22 @@ static bool read_window(const tn_call *call, const tn_window *window, const tn_t
            g->out_width > 0 && g->kernel_height > 0 && g->kernel_width > 0;
 }
 
-static bool read(const tn_call *call, uint32_t most_rank, tn_conv_geometry *out_geometry) {
+const tn_tensor *tn_conv_open_x(const tn_call *call, const tn_tensor *w,
+                                tn_open_stand_in *stand_in) {
     const tn_conv_params *params = call->params;
+    const tn_tensor *x = call->inputs[TN_CONV_X];
+    const bool is_open = x->shape[1] < 0;
+    x = tn_open_resolve(x, TN_OPEN_EXTENT, stand_in);
+    if (is_open) stand_in->shape[1] = w->shape[1] * params->group;
+    return x;
+}
+
+static bool read(const tn_call *call, uint32_t most_rank, tn_conv_geometry *out_geometry) {
     const tn_tensor *x = call->inputs[TN_CONV_X], *w = call->inputs[TN_CONV_W];
     tn_window window;
     tn_open_stand_in stand_in;
     if (!x || !w || x->rank < 3 || x->rank > most_rank || w->rank != x->rank) return false;
-    const bool is_open = x->shape[1] < 0;
-    x = tn_open_resolve(x, TN_OPEN_EXTENT, &stand_in);
-    if (is_open) stand_in.shape[1] = w->shape[1] * params->group;
+    x = tn_conv_open_x(call, w, &stand_in);
     const tn_tensor *inputs[3] = {x, w, call->input_count > 2 ? call->inputs[2] : NULL};
     tn_call probe = *call;
     probe.inputs = inputs;

@@ -12,6 +12,7 @@
 #include "deform_conv/deform_conv.h"
 #include "kit/gemm/matrix_block.h"
 #include "kit/operator/layer.h"
+#include <tenon/kit/open.h>
 
 typedef struct deform_level {
     const tn_matrix_level *matrix;
@@ -32,12 +33,16 @@ typedef struct deform_job {
     float *zeros, *panels;
 } deform_job;
 
+static int64_t width_of(const tn_matrix_level *matrix) {
+    return (int64_t)matrix->lanes * matrix->vectors;
+}
+
 static tn_status read_job(tn_call *call, deform_job *job) {
     job->call = call;
     job->level = call->user;
     TN_TRY(tn_deform_conv_read(call, &job->geometry));
     const tn_deform_geometry *geometry = &job->geometry;
-    job->width = (int64_t)job->level->matrix->lanes * job->level->matrix->vectors;
+    job->width = width_of(job->level->matrix);
     job->blocks = (geometry->positions + job->width - 1) / job->width;
     job->zero_floats = (job->blocks + 1) * job->width;
     job->panel_floats = geometry->channels * geometry->taps * job->width;
@@ -46,16 +51,20 @@ static tn_status read_job(tn_call *call, deform_job *job) {
     return TN_OK;
 }
 
+/* Where a run alone knows the extents, reshape asks for them. */
 static tn_status deform_accepts(tn_call *call) {
+    const deform_level *level = call->user;
     deform_job job;
+    if (width_of(level->matrix) > TN_DEFORM_COLUMNS) return TN_ERROR_UNSUPPORTED;
+    if (tn_open_has(call)) return TN_OK;
     TN_TRY(read_job(call, &job));
-    return job.geometry.plane <= INT32_MAX && job.width <= TN_DEFORM_COLUMNS ? TN_OK
-                                                                             : TN_ERROR_UNSUPPORTED;
+    return job.geometry.plane <= INT32_MAX ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 static tn_status deform_reshape(tn_call *call) {
     deform_job job;
     int64_t floats = 0;
+    TN_TRY(tn_open_ask(call, deform_accepts));
     TN_TRY(read_job(call, &job));
     if (!tn_infer_multiply(job.panel_floats, (int64_t)call->threads, &floats) ||
         !tn_infer_add(floats, job.zero_floats, &floats) ||
@@ -166,5 +175,6 @@ static tn_status deform_run(tn_call *call) {
 static const char *const deform_combinations[] = {"f32, f32, f32, f32?, f32? -> f32"};
 TN_LEVEL_KERNELS_OF(, tn_deform_conv, TN_LEVELS(level), "", 1, "DeformConv", "im2col",
                     "Blocks of windows' elements times the filters, on all threads.",
-                    .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(deform_combinations),
-                    .accepts = deform_accepts, .reshape = deform_reshape, .run = deform_run);
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                    TN_COMBINATIONS(deform_combinations), .accepts = deform_accepts,
+                    .reshape = deform_reshape, .run = deform_run);

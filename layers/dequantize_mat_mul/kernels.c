@@ -7,6 +7,7 @@
 #include "dequantize_mat_mul/dequantize_mat_mul.h"
 #include "kit/math/small.h"
 #include <tenon/kit/infer.h>
+#include <tenon/kit/open.h>
 #include <tenon/kit/parallel.h>
 
 enum { DEPTH = 128 /* rows of weights that are floats at once */ };
@@ -46,6 +47,7 @@ static tn_status accepts(tn_call *call) {
 }
 
 static tn_status reshape(tn_call *call) {
+    TN_TRY(tn_open_ask(call, accepts));
     call->workspace_bytes = sizeof(tables) + call->threads * sizeof(scratch);
     return TN_OK;
 }
@@ -168,8 +170,9 @@ static const char *const combinations[] = {"f32, " TN_DEQUANTIZE_TYPES ", f32, "
                                            "?, f32? -> f32"};
 TN_LEVEL_KERNELS_IN("Tenon", blocks, tn_dequantize_rows, "DequantizeMatMul", "blocks",
                     "Weights turned into floats a block of columns at a time, on all threads.",
-                    .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(combinations),
-                    .accepts = accepts, .reshape = reshape, .run = run);
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                    TN_COMBINATIONS(combinations), .accepts = accepts, .reshape = reshape,
+                    .run = run);
 
 /* Where times are equal or not measured the first is taken. */
 const tn_kernel *const tn_dequantize_mat_mul_kernels[2] = {TN_LEVEL_LIST(tn_dequantize_packed),

@@ -3,6 +3,7 @@
 #include "dequantize_mat_mul/dequantize_mat_mul.h"
 #include "kit/math/small.h"
 #include <tenon/kit/infer.h>
+#include <tenon/kit/open.h>
 
 static tn_status check_shape(tn_call *call, uint32_t input, uint32_t rank, const int64_t *shape) {
     const tn_tensor *tensor = tn_infer_input(call, input);
@@ -23,7 +24,7 @@ tn_status tn_dequantize_mat_mul_read(tn_call *call, tn_dequantize_sizes *out_siz
     TN_TRY(tn_infer_require_rank(call, TN_DEQUANTIZE_W, 2, 2));
     const tn_tensor *a = call->inputs[TN_DEQUANTIZE_A], *w = call->inputs[TN_DEQUANTIZE_W];
     const int64_t depth = w->shape[0], columns = w->shape[1], block = params->block_size;
-    if (a->shape[a->rank - 1] != depth)
+    if (!tn_open_fits(a->shape[a->rank - 1], depth))
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "the last extent of A is %lld, but the weights have %lld rows",
                                 (long long)a->shape[a->rank - 1], (long long)depth);

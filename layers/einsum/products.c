@@ -10,6 +10,7 @@
 #include "einsum/products.h"
 #include "kit/math/element.h"
 #include "kit/widened/widened.h"
+#include <tenon/kit/open.h>
 
 enum { ALIGNMENT = 16 }; /* elements */
 
@@ -100,11 +101,18 @@ static tn_status read_run(tn_call *call, products_run *run) {
     return TN_OK;
 }
 
+/* Unknown extents are read as one element, which meets any other number: labels alone decide. */
 static tn_status products_accepts(tn_call *call) {
     products_run run;
-    TN_TRY(read_run(call, &run));
-    const uint32_t count = run.einsum.input_count;
-    return count == 1 || (count == 2 && !run.stage.has_sums) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    tn_open_stand_in stand_ins[2];
+    const tn_tensor *inputs[2];
+    tn_call probe = *call;
+    probe.inputs = inputs;
+    if (call->input_count > 2) return TN_ERROR_UNSUPPORTED;
+    for (uint32_t i = 0; i < call->input_count; i++)
+        inputs[i] = tn_open_resolve(call->inputs[i], 1, &stand_ins[i]);
+    TN_TRY(read_run(&probe, &run));
+    return call->input_count == 1 || !run.stage.has_sums ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 static tn_status products_reshape(tn_call *call) {
@@ -233,12 +241,12 @@ USERS(avx2);
 USERS(avx512);
 #define EINSUM(prefix, words)                                                                      \
     TN_LEVEL_KERNELS(prefix, prefix##_user, "Einsum", #prefix, words,                              \
-                     .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(prefix##_combinations),    \
-                     .accepts = products_accepts, .reshape = products_reshape,                     \
-                     .run = products_run_all)
+                     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                      \
+                     TN_COMBINATIONS(prefix##_combinations), .accepts = products_accepts,          \
+                     .reshape = products_reshape, .run = products_run_all)
 EINSUM(products, "A matrix product of two operands, on all threads.");
 EINSUM(types, "A matrix product of two operands of doubles or integers, on all threads.");
-TN_WIDENED_KERNELS(widened, products, "Einsum", 0, halves);
+TN_WIDENED_KERNELS(widened, products, "Einsum", TN_KERNEL_ANY_SHAPE, halves);
 
 const tn_kernel *const tn_einsum_kernels[4] = {TN_LEVEL_LIST(products), TN_LEVEL_LIST(types),
                                                TN_LEVEL_LIST(widened), &tn_einsum_elements};

@@ -19,7 +19,7 @@ static const char *const fused_combinations[] = {"f32... -> f32", "f32:nhwc... -
 
 TN_LEVEL_KERNELS_IN("*", fused, tn_rows, "*", "fused",
                     "Any elementwise operator, and a chain of them, from their expressions.",
-                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE,
                     .absorbs = TN_ELEMENTWISE_ABSORBS, TN_COMBINATIONS(fused_combinations),
                     .accepts = tn_fused_rows_accepts, .prepare = tn_fused_rows_prepare,
                     .release = tn_kernel_state_destroy, .reshape = tn_fused_rows_reshape,
@@ -40,9 +40,9 @@ FUSED_BYTES(_avx512, TN_KIT_FEATURES_avx512);
 
 TN_LEVEL_KERNELS_IN("*", fused_types, tn_cell, "*", "fused_types",
                     "Any elementwise operator of other types than 32-bit floats alone.",
-                    .traits = TN_KERNEL_DETERMINISTIC, .accepts = tn_fused_types_accepts,
-                    .prepare = tn_fused_types_prepare, .release = tn_kernel_state_destroy,
-                    .run = tn_fused_types_run);
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                    .accepts = tn_fused_types_accepts, .prepare = tn_fused_types_prepare,
+                    .release = tn_kernel_state_destroy, .run = tn_fused_types_run);
 
 static const tn_kernel *const fused_kernels[] = {TN_LEVEL_LIST(fused), TN_LEVEL_LIST(fused_types),
                                                  &fused_bytes_avx512, &fused_bytes_avx2,

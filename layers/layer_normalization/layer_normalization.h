@@ -4,7 +4,7 @@
 #ifndef TN_LAYERS_LAYER_NORMALIZATION_LAYER_NORMALIZATION_H
 #define TN_LAYERS_LAYER_NORMALIZATION_LAYER_NORMALIZATION_H
 
-#include <tenon/plugin.h>
+#include <tenon/kit/open.h>
 
 typedef struct tn_layer_normalization_params {
     uint64_t present;
@@ -23,13 +23,14 @@ static const tn_field layer_normalization_fields[] = {
                     "type of the outputs Mean and InvStdDev; computed in double or 32 bits"),
 };
 
-/* Whether the tensor has an element for each of a lane, and no axes before them. */
+/* Whether the tensor has an element for each of a lane, and no axes before them, as far as extents
+ * are known. */
 static inline bool tn_layer_normalization_is_lane(const tn_tensor *tensor, const tn_tensor *x,
                                                   uint32_t axis) {
     if (!tensor) return true;
     if (tensor->rank != x->rank - axis) return false;
     for (uint32_t i = 0; i < tensor->rank; i++)
-        if (tensor->shape[i] != x->shape[axis + i]) return false;
+        if (!tn_open_fits(tensor->shape[i], x->shape[axis + i])) return false;
     return true;
 }
 

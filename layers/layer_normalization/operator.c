@@ -8,6 +8,7 @@
 #include <tenon/kit/broadcast.h>
 #include "layer_normalization/layer_normalization.h"
 #include "kit/operator/layer.h"
+#include "kit/widened/widened.h"
 #include <tenon/kit/known_steps.h>
 #include <tenon/kit/parallel.h>
 #include "layer_normalization/lanes.h"
@@ -28,7 +29,8 @@ static tn_status check_operand(tn_call *call, uint32_t input) {
     if (!operand) return TN_OK;
     bool fits = operand->rank <= x->rank;
     for (uint32_t i = 0; fits && i < operand->rank; i++)
-        fits = operand->shape[i] == 1 || operand->shape[i] == x->shape[x->rank - operand->rank + i];
+        fits = operand->shape[i] == 1 ||
+               tn_open_fits(operand->shape[i], x->shape[x->rank - operand->rank + i]);
     if (fits) return TN_OK;
     char text[TN_INFER_SHAPE_TEXT_BYTES], wanted[TN_INFER_SHAPE_TEXT_BYTES];
     return call->host->fail(call, TN_ERROR_SHAPE,
@@ -168,6 +170,10 @@ static tn_status lanes_accepts(tn_call *call) {
     return TN_OK;
 }
 
+static tn_status lanes_reshape(tn_call *call) {
+    return tn_open_ask(call, lanes_accepts);
+}
+
 /* An item is a lane. */
 static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const lanes_job *job = user;
@@ -197,16 +203,22 @@ static tn_status lanes_run(tn_call *call) {
                                     tn_parallel_grain(GRAIN, job.count), do_lanes, &job);
 }
 
+#define LANES_TRAITS TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE
 static const char *const combinations[] = {"f32, f32, f32? -> f32"};
 static const char *const rms_combinations[] = {"f32, f32 -> f32"};
 TN_LEVEL_KERNELS(lanes, tn_layer_normalization, "LayerNormalization", "lanes",
-                 "Lanes by vectors, on all threads.",
-                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
-                 TN_COMBINATIONS(combinations), .accepts = lanes_accepts, .run = lanes_run);
+                 "Lanes by vectors, on all threads.", .traits = LANES_TRAITS,
+                 TN_COMBINATIONS(combinations), .accepts = lanes_accepts, .reshape = lanes_reshape,
+                 .run = lanes_run);
 TN_LEVEL_KERNELS(rms_lanes, tn_layer_normalization, "RMSNormalization", "lanes",
-                 "Lanes by vectors, on all threads.",
-                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
-                 TN_COMBINATIONS(rms_combinations), .accepts = lanes_accepts, .run = lanes_run);
+                 "Lanes by vectors, on all threads.", .traits = LANES_TRAITS,
+                 TN_COMBINATIONS(rms_combinations), .accepts = lanes_accepts,
+                 .reshape = lanes_reshape, .run = lanes_run);
+
+static const char *const halves[] = {"f16, f16, f16? -> f16", "bf16, bf16, bf16? -> bf16"};
+static const char *const rms_halves[] = {"f16, f16 -> f16", "bf16, bf16 -> bf16"};
+TN_WIDENED_KERNELS(widened, lanes, "LayerNormalization", TN_KERNEL_ANY_SHAPE, halves);
+TN_WIDENED_KERNELS(rms_widened, rms_lanes, "RMSNormalization", TN_KERNEL_ANY_SHAPE, rms_halves);
 
 /* ----------------------------------------------------------------------------------------------
  * of any types, in double precision */
@@ -239,8 +251,9 @@ static tn_status wide_run(tn_call *call) {
 }
 
 #define WIDE_KERNEL(prefix, name)                                                                  \
-    TN_CPU_KERNEL(prefix, "", name, "wide_lanes", "Lanes on all threads, in double precision.",    \
-                  .accepts = lanes_accepts, .run = wide_run)
+    TN_CPU_KERNEL_OF(prefix, TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE, "", name,              \
+                     "wide_lanes", "Lanes on all threads, in double precision.",                   \
+                     .accepts = lanes_accepts, .reshape = lanes_reshape, .run = wide_run)
 WIDE_KERNEL(wide_lanes, "LayerNormalization");
 WIDE_KERNEL(rms_wide_lanes, "RMSNormalization");
 
@@ -326,6 +339,7 @@ static const tn_operator rms_normalization_23 = {
 
 TN_LAYER_WITH_REWRITES(layer_normalization,
                        TN_OPERATORS(&layer_normalization_17, &rms_normalization_23),
-                       TN_KERNELS(TN_LEVEL_LIST(lanes), TN_LEVEL_LIST(rms_lanes), &wide_lanes,
+                       TN_KERNELS(TN_LEVEL_LIST(lanes), TN_LEVEL_LIST(rms_lanes),
+                                  TN_LEVEL_LIST(widened), TN_LEVEL_LIST(rms_widened), &wide_lanes,
                                   &rms_wide_lanes),
                        tn_layer_normalization_rewrites);

@@ -108,8 +108,8 @@ static tn_status lrn_accepts(tn_call *call) {
 static const char *const combinations[] = {"f32 -> f32"};
 TN_LEVEL_KERNELS(columns, tn_lrn, "LRN", "columns",
                  "Columns of channels by vectors, on all threads.",
-                 .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(combinations),
-                 .accepts = lrn_accepts, .run = lrn_run);
+                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                 TN_COMBINATIONS(combinations), .accepts = lrn_accepts, .run = lrn_run);
 
 /* ----------------------------------------------------------------------------------------------
  * tables */

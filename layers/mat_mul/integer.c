@@ -3,6 +3,7 @@
 #include "mat_mul/integer.h"
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/infer.h>
+#include <tenon/kit/open.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -39,11 +40,11 @@ static tn_status check_parameter(tn_call *call, uint32_t input, uint32_t rank, c
     const tn_tensor *tensor = tn_infer_input(call, input);
     char text[TN_INFER_SHAPE_TEXT_BYTES], whole[TN_INFER_SHAPE_TEXT_BYTES];
     if (!tensor || tn_element_count(tensor) == 1) return TN_OK;
-    bool fits = rank >= 2 && tensor->rank == 1 && tensor->shape[0] == shape[axis];
+    bool fits = rank >= 2 && tensor->rank == 1 && tn_open_fits(tensor->shape[0], shape[axis]);
     if (rank >= 2 && tensor->rank == rank) {
         fits = true;
         for (uint32_t i = 0; fits && i < rank; i++)
-            fits = tensor->shape[i] == (i == other ? 1 : shape[i]);
+            fits = tn_open_fits(tensor->shape[i], i == other ? 1 : shape[i]);
     }
     if (fits) return TN_OK;
     return call->host->fail(call, TN_ERROR_SHAPE,
@@ -61,7 +62,7 @@ static tn_status check_rows(tn_call *call, uint32_t input, uint32_t rank, const 
 static tn_status check_bias(tn_call *call, uint32_t b_rank, const int64_t *b_shape) {
     const tn_tensor *bias = tn_infer_input(call, tn_integer_inputs_of(call)->bias);
     const int64_t columns = b_rank >= 2 ? b_shape[b_rank - 1] : 1;
-    if (!bias || (bias->rank == 1 && bias->shape[0] == columns)) return TN_OK;
+    if (!bias || (bias->rank == 1 && tn_open_fits(bias->shape[0], columns))) return TN_OK;
     return call->host->fail(call, TN_ERROR_SHAPE, "input '%s' must be a vector of %lld elements",
                             tn_infer_input_name(call, tn_integer_inputs_of(call)->bias),
                             (long long)columns);

@@ -9,6 +9,7 @@
 #include "mat_mul/integer.h"
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/levels.h>
+#include <tenon/kit/open.h>
 #include "kit/math/element.h"
 #include "kit/math/round_up.h"
 
@@ -49,9 +50,14 @@ static bool read_run(tn_call *call, const tn_integer_level *level, integer_run *
     return true;
 }
 
+/* Of a B whose extents a run alone knows there is nothing to ask, and nothing to pack. */
+static bool is_open(const tn_call *call) {
+    return tn_open_is(call->inputs[tn_integer_inputs_of(call)->b]);
+}
+
 static tn_status integer_accepts(tn_call *call) {
     integer_run run;
-    return read_run(call, call->user, &run) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    return is_open(call) || read_run(call, call->user, &run) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -69,13 +75,14 @@ static tn_status integer_prepare(tn_call *call) {
     const uint32_t b = tn_integer_inputs_of(call)->b;
     integer_run run;
     char key[64];
-    if (!read_run(call, call->user, &run))
+    if (!is_open(call) && !read_run(call, call->user, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a product of integers");
-    const tn_integer_level *level = run.product.level;
-    if (call->inputs[b]->data)
+    const tn_integer_level *level = call->user;
+    if (call->inputs[b]->data) {
         TN_TRY(tn_integer_product_choose(call, &run.product, call->inputs[b]->data, &level));
-    if (!read_run(call, level, &run)) return TN_ERROR_UNSUPPORTED;
+        if (!read_run(call, level, &run)) return TN_ERROR_UNSUPPORTED;
+    }
     TN_TRY(tn_kernel_state_create(call, sizeof(integer_state)));
     integer_state *state = call->state;
     state->level = level;
@@ -215,9 +222,10 @@ static tn_status integer_run_products(tn_call *call) {
 #define INTEGER_KERNELS(of_domain, prefix, operator_name)                                          \
     TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(tn_integer), of_domain, 2, operator_name,    \
                         "integer", "Products of bytes with exact sums, B packed.",                 \
-                        .traits = TN_KERNEL_DETERMINISTIC, .accepts = integer_accepts,             \
-                        .prepare = integer_prepare, .release = tn_kernel_state_destroy,            \
-                        .reshape = integer_reshape, .run = integer_run_products)
+                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
+                        .accepts = integer_accepts, .prepare = integer_prepare,                    \
+                        .release = tn_kernel_state_destroy, .reshape = integer_reshape,            \
+                        .run = integer_run_products)
 INTEGER_KERNELS("", mat_mul_integer, "MatMulInteger");
 INTEGER_KERNELS("", q_linear_mat_mul, "QLinearMatMul");
 INTEGER_KERNELS("com.microsoft", mat_mul_to_float, "MatMulIntegerToFloat");

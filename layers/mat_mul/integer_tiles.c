@@ -7,6 +7,7 @@
 #include "kit/int8/look_up_step.h"
 #include "kit/int8/tiles/tile_rows.h"
 #include <tenon/kit/dot.h>
+#include <tenon/kit/open.h>
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/layer.h"
 #include "mat_mul/integer.h"
@@ -60,9 +61,12 @@ static bool read_run(tn_call *call, tiles_run *run) {
     if (tn_integer_mat_mul_read(call, &sizes) != TN_OK || sizes.b_batch_rank != 0 ||
         sizes.b_is_vector || !are_parameters(call, run->inputs))
         return false;
-    return tn_tile_rows_make(level, tn_infer_product(sizes.batch, 0, sizes.batch_rank) * sizes.rows,
-                             sizes.depth, sizes.columns, call->inputs[0]->type == TN_I8,
-                             call->threads, &run->rows);
+    /* The layout of B is the same for any number of rows. */
+    const int64_t rows = tn_open_is(call->inputs[0])
+                             ? 1
+                             : tn_infer_product(sizes.batch, 0, sizes.batch_rank) * sizes.rows;
+    return tn_tile_rows_make(level, rows, sizes.depth, sizes.columns,
+                             call->inputs[0]->type == TN_I8, call->threads, &run->rows);
 }
 
 static tn_status tiles_accepts(tn_call *call) {
@@ -184,10 +188,10 @@ static const char *const to_float_combinations[] = {"u8|i8, i8, f32, f32, *?, *?
 #define TILES_KERNELS(prefix, domain_name, operator_name, facets, table)                           \
     TN_LEVEL_KERNELS_OF(, prefix, TN_LEVELS_TILES(tn_tile), domain_name, 1, operator_name,         \
                         "tiles", "Products of bytes on tiles with exact sums.", .absorbs = facets, \
-                        .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(table),                 \
-                        .accepts = tiles_accepts, .prepare = tiles_prepare,                        \
-                        .release = tn_kernel_state_destroy, .reshape = tiles_reshape,              \
-                        .run = tiles_run_units)
+                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
+                        TN_COMBINATIONS(table), .accepts = tiles_accepts,                          \
+                        .prepare = tiles_prepare, .release = tn_kernel_state_destroy,              \
+                        .reshape = tiles_reshape, .run = tiles_run_units)
 TILES_KERNELS(tn_q_linear_mat_mul_tiles, "", "QLinearMatMul", TN_FACET_LOOK_UP,
               q_linear_combinations);
 TILES_KERNELS(tn_mat_mul_to_float_tiles, "com.microsoft", "MatMulIntegerToFloat", NULL,

@@ -9,6 +9,7 @@
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/infer.h>
 #include <tenon/kit/known_steps.h>
+#include <tenon/kit/open.h>
 #include <tenon/plugin/before.h>
 #include "kit/operator/layer.h"
 
@@ -27,9 +28,11 @@ tn_status tn_mat_mul_read(tn_call *call, tn_mat_mul_sizes *out_sizes) {
     out_sizes->a_is_vector = a->rank == 1;
     out_sizes->b_is_vector = b->rank == 1;
     out_sizes->rows = a->rank == 1 ? 1 : a->shape[a->rank - 2];
-    out_sizes->depth = a->shape[a->rank - 1];
+    const int64_t a_depth = a->shape[a->rank - 1];
+    out_sizes->depth = b->shape[b->rank == 1 ? 0 : b->rank - 2];
     out_sizes->columns = b->rank == 1 ? 1 : b->shape[b->rank - 1];
-    if (b->shape[b->rank == 1 ? 0 : b->rank - 2] != out_sizes->depth) return refuse_shapes(call);
+    if (!tn_open_fits(a_depth, out_sizes->depth)) return refuse_shapes(call);
+    if (out_sizes->depth < 0) out_sizes->depth = a_depth;
     uint32_t a_rank = a->rank > 2 ? a->rank - 2 : 0, b_rank = b->rank > 2 ? b->rank - 2 : 0;
     uint32_t rank = a_rank > b_rank ? a_rank : b_rank;
     out_sizes->batch_rank = rank;
@@ -38,7 +41,7 @@ tn_status tn_mat_mul_read(tn_call *call, tn_mat_mul_sizes *out_sizes) {
     for (uint32_t i = 0; i < rank; i++) {
         int64_t left = i < rank - a_rank ? 1 : a->shape[i - (rank - a_rank)];
         int64_t right = i < rank - b_rank ? 1 : b->shape[i - (rank - b_rank)];
-        if (left != right && left != 1 && right != 1) return refuse_shapes(call);
+        if (!tn_open_fits(left, right) && left != 1 && right != 1) return refuse_shapes(call);
         out_sizes->batch[i] = left == 1 ? right : left;
     }
     return TN_OK;

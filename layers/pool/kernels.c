@@ -12,17 +12,22 @@
 #include "pool/pool.h"
 #include "pool/rows.h"
 
-/* Two spatial axes, or one; false for what the rows do not do. */
-static bool read_rows(const tn_call *call, tn_byte_pool *out_rows) {
-    const tn_tensor *x = call->inputs[0];
+/* Two spatial axes, or one; false for what the rows do not do. Of unknown extents the window is
+ * that of a stand-in. */
+static bool read_max(const tn_call *call, tn_byte_pool *out_pool) {
     tn_call probe = *call;
     tn_window window;
     tn_open_stand_in stand_in;
-    const tn_tensor *const inputs[1] = {x ? tn_open_resolve(x, TN_OPEN_EXTENT, &stand_in) : NULL};
+    const tn_tensor *const inputs[1] = {
+        tn_open_resolve(call->inputs[0], TN_OPEN_EXTENT, &stand_in)};
     probe.inputs = inputs;
-    if (!x || (x->rank != 3 && x->rank != 4) || tn_pool_window(&probe, &window) != TN_OK ||
-        !tn_byte_pool_of_window(call, &window, out_rows))
-        return false;
+    return tn_pool_window(&probe, &window) == TN_OK &&
+           tn_byte_pool_of_window(call, &window, out_pool);
+}
+
+static bool read_rows(const tn_call *call, tn_byte_pool *out_rows) {
+    const tn_tensor *x = call->inputs[0];
+    if (!x || (x->rank != 3 && x->rank != 4) || !read_max(call, out_rows)) return false;
     out_rows->counts_padding = ((const tn_pool_params *)call->params)->count_include_pad;
     return true;
 }
@@ -163,13 +168,6 @@ TN_LEVEL_KERNELS(mean_planes, tn_reduce, "GlobalAveragePool", "planes", "Planes 
 
 /* ----------------------------------------------------------------------------------------------
  * 8 bits */
-
-static bool read_max(const tn_call *call, tn_byte_pool *out_pool) {
-    tn_call probe = *call;
-    tn_window window;
-    return tn_pool_window(&probe, &window) == TN_OK &&
-           tn_byte_pool_of_window(call, &window, out_pool);
-}
 
 static bool read_average(const tn_call *call, tn_byte_pool *out_pool) {
     const tn_pool_params *params = call->params;

@@ -245,8 +245,9 @@ DEQUANTIZE(23, 19, 23, FIELDS(dequantize_linear_23_fields));
 #define ROWS(prefix, name)                                                                         \
     TN_LEVEL_KERNELS(prefix, tn_quantize, name, "rows",                                            \
                      "Rows between floats and integers of 8 and 16 bits, on all threads.",         \
-                     .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(prefix##_combinations),    \
-                     .accepts = tn_quantize_accepts, .run = tn_quantize_run)
+                     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                      \
+                     TN_COMBINATIONS(prefix##_combinations), .accepts = tn_quantize_accepts,       \
+                     .reshape = tn_quantize_reshape, .run = tn_quantize_run)
 static const char *const quantize_linear_combinations[] = {
     "f32, f32, u8? -> u8",
     "f32, f32, i8? -> i8",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scales and zero points of elements, and the kernels' callbacks; see quantize.h. */
+#include <tenon/kit/open.h>
 #include <tenon/kit/parallel.h>
 #include "quantize/quantize.h"
 #include "kit/math/element.h"
@@ -20,7 +21,7 @@ static tn_status check_zero_point(tn_call *call) {
     if (!zero || (tn_element_count(zero) == 1 && tn_element_count(scale) == 1)) return TN_OK;
     bool fits = zero->rank == scale->rank;
     for (uint32_t i = 0; fits && i < scale->rank; i++)
-        fits = zero->shape[i] == scale->shape[i];
+        fits = tn_open_fits(zero->shape[i], scale->shape[i]);
     return fits ? TN_OK : refuse_scale(call, TN_QUANTIZE_ZERO_POINT);
 }
 
@@ -60,7 +61,7 @@ tn_status tn_quantize_read(tn_call *call, tn_quantize_plan *out_plan) {
     plan.block = 1;
     if (is_blocked)
         TN_TRY(read_blocks(call, axis, params->block_size, &plan));
-    else if (scale->rank != 1 || scale->shape[0] != x->shape[axis])
+    else if (scale->rank != 1 || !tn_open_fits(scale->shape[0], x->shape[axis]))
         return refuse_scale(call, TN_QUANTIZE_SCALE);
     *out_plan = plan;
     return TN_OK;
@@ -96,6 +97,10 @@ tn_status tn_quantize_accepts(tn_call *call) {
         return TN_ERROR_UNSUPPORTED;
     const bool is_linear = call->outputs[0]->format == TN_LINEAR;
     return is_linear || plan.scale_count == 1 ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+tn_status tn_quantize_reshape(tn_call *call) {
+    return tn_open_ask(call, tn_quantize_accepts);
 }
 
 typedef struct quantize_job {

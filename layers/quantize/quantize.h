@@ -45,6 +45,7 @@ static inline int64_t tn_quantize_index(const tn_quantize_plan *plan, int64_t ou
 /* Kernels between floats and 8-bit integers, around the rows of rows.h; blocks of scales are left
  * to the reference. */
 tn_status tn_quantize_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_quantize_reshape(tn_call *call) TN_NOEXCEPT;
 tn_status tn_quantize_run(tn_call *call) TN_NOEXCEPT;
 
 #endif

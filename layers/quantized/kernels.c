@@ -80,8 +80,9 @@ static const char *const pair_combinations[] = {
 #define PAIR_KERNELS(prefix, operator_name)                                                        \
     TN_LEVEL_KERNELS_IN("com.microsoft", prefix, tn_quantized, operator_name, "rows",              \
                         "Rows of 8-bit elements on all threads.",                                  \
-                        .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(pair_combinations),     \
-                        .accepts = pair_accepts, .run = pair_run)
+                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
+                        TN_COMBINATIONS(pair_combinations), .accepts = pair_accepts,               \
+                        .run = pair_run)
 PAIR_KERNELS(sum, "QLinearAdd");
 PAIR_KERNELS(product, "QLinearMul");
 

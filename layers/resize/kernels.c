@@ -10,6 +10,7 @@
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/physical.h"
 #include <tenon/kit/levels.h>
+#include <tenon/kit/open.h>
 #include <tenon/kit/resample.h>
 
 typedef struct resample_context {
@@ -32,14 +33,28 @@ bool tn_resize_changes_images(const tn_resize_plan *plan, int64_t most_taps) {
     return true;
 }
 
+bool tn_resize_may_change_images(const tn_call *call) {
+    const tn_resize_params *params = call->params;
+    const bool is_cropped = call->op->since_version >= 11 &&
+                            params->coordinate_transformation_mode == TN_RESIZE_TF_CROP_AND_RESIZE;
+    return !is_cropped && call->inputs[0]->rank >= 2;
+}
+
+static bool has_rank(const tn_tensor *x) {
+    return x->rank >= 3 && x->rank <= 6;
+}
+
 static bool read_plan(tn_call *call, tn_resize_plan *plan) {
-    return tn_resize_read(call, plan) == TN_OK && plan->rank >= 3 && plan->rank <= 6 &&
+    return tn_resize_read(call, plan) == TN_OK && has_rank(call->inputs[0]) &&
            tn_resize_changes_images(plan, TN_RESAMPLE_MAXIMUM_TAPS);
 }
 
 static tn_status separable_accepts(tn_call *call) {
     tn_resize_plan plan;
-    return read_plan(call, &plan) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    const bool is_read = tn_open_has(call)
+                             ? has_rank(call->inputs[0]) && tn_resize_may_change_images(call)
+                             : read_plan(call, &plan);
+    return is_read ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 static tn_status resample_open(tn_call *call) {
@@ -177,16 +192,17 @@ static const char *const lanes_combinations[] = {
 
 #define RESAMPLE_KERNELS(prefix, levels, text)                                                     \
     TN_LEVEL_KERNELS_OF(static, prefix, levels(tn_resample), "", 1, "Resize", #prefix, text,       \
-                        .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(prefix##_combinations), \
-                        .accepts = prefix##_accepts, .open = resample_open,                        \
-                        .close = tn_kernel_context_destroy, .reshape = resample_reshape,           \
-                        .run = prefix##_run)
+                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
+                        TN_COMBINATIONS(prefix##_combinations), .accepts = prefix##_accepts,       \
+                        .open = resample_open, .close = tn_kernel_context_destroy,                 \
+                        .reshape = resample_reshape, .run = prefix##_run)
 /* Gathers along a row are no faster with AVX-512 (bench/results/2026-11-24-kernels.md). */
 RESAMPLE_KERNELS(separable, TN_LEVELS_AVX2, "Rows resampled across once, then joined down.");
 RESAMPLE_KERNELS(lanes, TN_LEVELS, "Channels beside each other resampled at once.");
 
 static const char *const halves[] = {"f16, *?... -> f16", "bf16, *?... -> bf16"};
-TN_WIDENED_KERNELS_OF(widened, TN_LEVELS_MADE_AVX2, separable, "Resize", 0, halves);
+TN_WIDENED_KERNELS_OF(widened, TN_LEVELS_MADE_AVX2, separable, "Resize", TN_KERNEL_ANY_SHAPE,
+                      halves);
 
 const tn_kernel *const tn_resize_kernels[5] = {TN_LEVEL_LIST(widened), TN_LEVEL_LIST(separable),
                                                TN_LEVEL_LIST(lanes), &tn_resize_int8_nearest,

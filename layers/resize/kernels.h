@@ -18,5 +18,8 @@ extern const tn_rewrite *const tn_quantized_resize_rewrites[2];
 /* Whether the last two axes alone change, each output of them depends on `most_taps` inputs at
  * most, and none lies outside of a crop. */
 bool tn_resize_changes_images(const tn_resize_plan *plan, int64_t most_taps);
+/* The same as far as it can be said without the extents that a run alone knows: reshape asks for
+ * them. */
+bool tn_resize_may_change_images(const tn_call *call);
 
 #endif

@@ -8,6 +8,7 @@
 #include "kit/operator/kernel_memory.h"
 #include "kit/operator/layer.h"
 #include "resize/kernels.h"
+#include <tenon/kit/open.h>
 
 /* The input's row of each output row, and the input's column of each output column. */
 typedef struct nearest_context {
@@ -25,16 +26,23 @@ static bool are_integers(const tn_call *call) {
            !call->outputs[0]->quantization;
 }
 
+static bool has_mode(const tn_call *call) {
+    const tn_resize_params *params = call->params;
+    return params->mode == TN_RESIZE_NEAREST &&
+           (are_integers(call) ||
+            (tn_byte_scale(call->inputs[0]) != 0 && tn_byte_scale(call->outputs[0]) != 0));
+}
+
 static bool read_plan(tn_call *call, tn_resize_plan *plan) {
-    return (are_integers(call) ||
-            (tn_byte_scale(call->inputs[0]) != 0 && tn_byte_scale(call->outputs[0]) != 0)) &&
-           tn_resize_read(call, plan) == TN_OK && plan->mode == TN_RESIZE_NEAREST &&
+    return has_mode(call) && tn_resize_read(call, plan) == TN_OK &&
            tn_resize_changes_images(plan, 1);
 }
 
 static tn_status nearest_accepts(tn_call *call) {
     tn_resize_plan plan;
-    return read_plan(call, &plan) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    const bool is_read = tn_open_has(call) ? has_mode(call) && tn_resize_may_change_images(call)
+                                           : read_plan(call, &plan);
+    return is_read ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 static tn_status nearest_open(tn_call *call) {
@@ -136,7 +144,7 @@ static const char *const combinations[] = {"qi8, *?... -> qi8", "qi8:nhwc, *?...
 const tn_kernel tn_resize_int8_nearest = {
     TN_KERNEL_BEGIN("cpu", "", "Resize", "int8_nearest", 2,
                     "The nearest 8-bit elements copied by tables of indices."),
-    .traits = TN_KERNEL_DETERMINISTIC,
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
     TN_COMBINATIONS(combinations),
     .accepts = nearest_accepts,
     .open = nearest_open,

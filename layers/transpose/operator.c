@@ -3,6 +3,7 @@
 #include "transpose/transpose.h"
 #include "kit/operator/moves.h"
 #include "kit/operator/tiles.h"
+#include <tenon/kit/open.h>
 
 typedef struct transpose_params {
     uint64_t present;
@@ -135,10 +136,18 @@ static tn_status do_bands(void *user, int64_t begin, int64_t end, uint32_t threa
     return TN_OK;
 }
 
+/* Whether the last axis goes elsewhere: as much as there is to say without extents. */
+static bool moves_last(tn_call *call) {
+    const uint32_t rank = call->inputs[0]->rank;
+    uint32_t axes[TN_MAX_RANK];
+    return rank > 1 && read_axes(call, axes) == TN_OK && axes[rank - 1] != rank - 1;
+}
+
 static tn_status tiles_accepts(tn_call *call) {
     tn_region region;
     tiles_job job;
     if (call->inputs[0]->quantization) TN_TRY(tn_region_bytes_accepts(call));
+    if (tn_open_has(call)) return moves_last(call) ? TN_OK : TN_ERROR_UNSUPPORTED;
     TN_TRY(read_region(call, &region));
     return read_tiles(&region, &job) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
@@ -164,8 +173,8 @@ TN_MOVE_KERNELS(transpose, "Transpose");
 #define FIXED "f64|f32|f16|bf16|i64|i32|i16|i8|u64|u32|u16|u8|bool"
 static const char *const combinations[] = {FIXED " -> " FIXED, "qi8 -> qi8"};
 TN_LEVEL_KERNELS(tiles, tn_transpose, "Transpose", "tiles", "Square tiles transposed in registers.",
-                 .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(combinations),
-                 .accepts = tiles_accepts, .run = tiles_run);
+                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                 TN_COMBINATIONS(combinations), .accepts = tiles_accepts, .run = tiles_run);
 
 /* ----------------------------------------------------------------------------------------------
  * tables */

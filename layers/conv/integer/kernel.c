@@ -294,7 +294,8 @@ INTEGER_LEVEL(avx512vnni, tn_byte_table_apply_avx512);
 #define INTEGER_KERNELS(prefix, operator_name, facets)                                             \
     TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(level), "", 2, operator_name, "integer",     \
                         "Products of bytes with exact sums over a copy of X with channels last.",  \
-                        .absorbs = facets, .traits = TN_KERNEL_DETERMINISTIC,                      \
+                        .absorbs = facets,                                                         \
+                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
                         TN_COMBINATIONS(prefix##_combinations), .accepts = integer_accepts,        \
                         .prepare = integer_prepare, .release = tn_kernel_state_destroy,            \
                         .reshape = integer_reshape, .run = integer_run_bands)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operators of integer.h: shapes, references, tables. */
+#include "conv/geometry.h"
 #include "conv/integer/integer.h"
 #include "conv/kernels.h"
 #include <tenon/kit/infer.h>
@@ -41,7 +42,9 @@ tn_status tn_conv_integer_read(tn_call *call, tn_window *out_window) {
     const tn_tensor *x = call->inputs[TN_CONV_X];
     TN_TRY(tn_infer_require_rank(call, inputs->w, x->rank, x->rank));
     const tn_tensor *w = call->inputs[inputs->w];
-    const tn_tensor *const three[3] = {x, w, tn_infer_input(call, inputs->bias)};
+    tn_open_stand_in stand_in;
+    const tn_tensor *const three[3] = {tn_conv_open_x(call, w, &stand_in), w,
+                                       tn_infer_input(call, inputs->bias)};
     tn_call probe = *call;
     probe.inputs = three;
     probe.input_count = 3;

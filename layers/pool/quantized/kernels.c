@@ -4,6 +4,7 @@
  * of an output position, and its windows' elements are added vector by vector; else it is a plane.
  */
 #include "pool/quantized/means.h"
+#include <tenon/kit/open.h>
 #include <tenon/kit/parallel.h>
 
 enum { BLOCK = 256, GRAIN = 65536 };
@@ -29,9 +30,14 @@ static bool read_job(tn_call *call, means_job *job) {
 /* Of one position both formats have the same memory. */
 static tn_status means_accepts(tn_call *call) {
     means_job job;
+    if (tn_open_has(call)) return TN_OK; /* linear: reshape asks for the rest */
     if (!read_job(call, &job)) return TN_ERROR_UNSUPPORTED;
     const bool is_same = call->inputs[TN_MEANS_X]->format == call->outputs[0]->format;
     return is_same || job.positions == 1 ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+static tn_status means_reshape(tn_call *call) {
+    return tn_open_ask(call, means_accepts);
 }
 
 static void position_of(const tn_window *window, int64_t number, int64_t *out_position) {
@@ -141,7 +147,9 @@ static const char *const combinations[] = {"u8|i8:nhwc, f32, *?, f32, *? -> u8|i
                                            "u8|i8, f32, *?, f32, *? -> u8|i8"};
 #define MEANS_KERNELS(symbol, operator_name)                                                       \
     TN_LEVEL_KERNELS_OF(, symbol, TN_LEVELS(tn_means), "Tenon", 1, operator_name, "sums",          \
-                        "Exact sums of bytes on all threads.", .traits = TN_KERNEL_DETERMINISTIC,  \
-                        TN_COMBINATIONS(combinations), .accepts = means_accepts, .run = means_run)
+                        "Exact sums of bytes on all threads.",                                     \
+                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
+                        TN_COMBINATIONS(combinations), .accepts = means_accepts,                   \
+                        .reshape = means_reshape, .run = means_run)
 MEANS_KERNELS(tn_quantized_average, "QLinearAveragePool");
 MEANS_KERNELS(tn_quantized_global_average, "QLinearGlobalAveragePool");

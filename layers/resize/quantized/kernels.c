@@ -6,6 +6,7 @@
 #include "kit/operator/kernel_memory.h"
 #include "resize/kernels.h"
 #include "resize/quantized/resize.h"
+#include <tenon/kit/open.h>
 #include <tenon/kit/parallel.h>
 
 enum { MOST_TAPS = 64, GRAIN = 16384 };
@@ -16,15 +17,19 @@ typedef struct resize_context {
     int64_t planes, lanes;
 } resize_context;
 
+static bool has_rank(const tn_tensor *x) {
+    return x->rank == 4 || (x->rank > 2 && x->format == TN_LINEAR);
+}
+
 static bool read_plan(tn_call *call, tn_resize_plan *plan) {
-    return tn_quantized_resize_read(call, plan) == TN_OK && plan->rank >= 3 &&
-           (plan->rank == 4 || call->inputs[0]->format == TN_LINEAR) &&
+    return tn_quantized_resize_read(call, plan) == TN_OK && has_rank(call->inputs[0]) &&
            tn_resize_changes_images(plan, MOST_TAPS);
 }
 
 static tn_status resize_accepts(tn_call *call) {
     tn_resize_plan plan;
-    return read_plan(call, &plan) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    const bool is_read = tn_open_has(call) ? has_rank(call->inputs[0]) : read_plan(call, &plan);
+    return is_read ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 static tn_status resize_open(tn_call *call) {
@@ -129,7 +134,7 @@ static const char *const combinations[] = {"u8|i8:nhwc, *?, *?, *?, f32, *?, f32
                                            "u8|i8, *?, *?, *?, f32, *?, f32, *? -> u8|i8"};
 TN_LEVEL_KERNELS_OF(, tn_quantized_resize, TN_LEVELS(tn_resize_bytes), "Tenon", 1, "QLinearResize",
                     "rows", "Rows joined in double precision, then columns.",
-                    .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(combinations),
-                    .accepts = resize_accepts, .open = resize_open,
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                    TN_COMBINATIONS(combinations), .accepts = resize_accepts, .open = resize_open,
                     .close = tn_kernel_context_destroy, .reshape = resize_reshape,
                     .run = resize_run);

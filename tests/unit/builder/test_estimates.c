@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Estimates of what is not measured: what kernels say of their tactics, and in which order times of
  * convolutions have to be. */
+#include "conv/direct_plan.h" /* before cmocka's macro `fail`, which is also a member of tn_host */
+
 #include "build_test.h"
 
-#include "conv/direct_plan.h"
 #include "plugin/call.h"
 
 #include <math.h>
