@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Local search for the choice of a whole graph: descends from a greedy start and from one start a
- * storage ("everything channel-blocked"), by changing one node at a time, all readers of a tensor,
- * and then pairs of neighbours, and keeps the best end.
+ * storage ("everything channel-blocked"), by changing one node at a time and all readers of a
+ * tensor, and from the best end by changing pairs of neighbours, too.
  */
 #include "base/status.h"
 #include "builder/choose/choice_state.h"
@@ -161,14 +161,13 @@ static tn_status improve_pairs(tn_choice_state *state, bool *out_improved) {
     return TN_OK;
 }
 
-static tn_status descend(tn_choice_state *state) {
+static tn_status descend(tn_choice_state *state, bool with_pairs) {
     state->pair_tries = 0;
     for (int round = 0; round < ROUND_LIMIT; round++) {
         bool has_improved = false;
         TN_TRY(improve_nodes(state, &has_improved));
         if (!has_improved) TN_TRY(improve_readers(state, &has_improved));
-        if (!has_improved && !state->problem->is_coarse)
-            TN_TRY(improve_pairs(state, &has_improved));
+        if (!has_improved && with_pairs) TN_TRY(improve_pairs(state, &has_improved));
         if (!has_improved) break;
     }
     return TN_OK;
@@ -241,6 +240,22 @@ static bool has_uniform(const tn_choose_problem *problem, uint32_t storage) {
     return false;
 }
 
+static tn_status start_at(tn_choice_state *state, const uint32_t *choice) {
+    tn_choice_clear(state);
+    for (uint32_t n = 0; n < state->problem->node_count; n++)
+        if (choice[n] != TN_CHOOSE_NONE) TN_TRY(tn_choice_set_head(state, n, choice[n]));
+    TN_TRY(tn_choice_refresh(state));
+    state->log_count = 0;
+    return TN_OK;
+}
+
+static void keep_choice(const tn_choice_state *state, uint32_t *out_choice) {
+    if (state->problem->node_count > 0)
+        memcpy(out_choice, state->choice, state->problem->node_count * sizeof *out_choice);
+}
+
+/* Pairs are tried from the best end alone: they take hundreds of times as long as all else, and
+ * the ends of other starts are seldom better with them. */
 tn_status tn_choose_search(const tn_allocator *allocator, const tn_choose_problem *problem,
                            uint32_t *out_choice, double *out_cost) {
     tn_choice_state state = {0};
@@ -249,11 +264,15 @@ tn_status tn_choose_search(const tn_allocator *allocator, const tn_choose_proble
     for (uint32_t s = 0; status == TN_OK && s <= problem->storage_count; s++) {
         if (s > 0 && !has_uniform(problem, s - 1)) continue;
         TN_GO(start_search(&state, s == 0 ? TN_CHOOSE_NONE : s - 1));
-        TN_GO(descend(&state));
+        TN_GO(descend(&state, false));
         if (s > 0 && !is_better(state.total, best)) continue;
         best = state.total;
-        if (problem->node_count > 0)
-            memcpy(out_choice, state.choice, problem->node_count * sizeof *out_choice);
+        keep_choice(&state, out_choice);
+    }
+    if (status == TN_OK && !problem->is_coarse) {
+        TN_GO(start_at(&state, out_choice));
+        TN_GO(descend(&state, true));
+        keep_choice(&state, out_choice);
     }
     if (status == TN_OK) *out_cost = tn_choose_cost(problem, out_choice);
 done:
