@@ -89,12 +89,20 @@ static tn_status prepare(tn_lowering *lowering, const uint32_t *choice, tn_trial
 }
 
 /* Whether there is no time for the last of the choices so far: what begins has to end in time. What
- * is compared with the first network is nothing less of a plan than that. */
+ * is compared with the first network is no less of a plan than that. */
 static bool is_too_late(const tn_lowering *lowering) {
     const struct tn_lower_trials *trials = lowering->trials;
     const double left_ns = tn_timing_trials_end_ns(lowering) - tn_timing_now_ns(lowering);
     if (trials->count > 1 && trials->count <= COMPARED) return false;
     return left_ns <= 0 || left_ns < trials->race_ns;
+}
+
+/* Whether a choice is not worth looking for, since it could not run. What a cache remembers of
+ * networks takes no time: where none was raced all of them count. */
+static bool is_next_too_late(const tn_lowering *lowering) {
+    const struct tn_lower_trials *trials = lowering->trials;
+    return trials->race_ns > 0 &&
+           tn_timing_now_ns(lowering) + trials->race_ns > tn_timing_trials_end_ns(lowering);
 }
 
 /* Against the best so far; is the best afterwards where it is faster. */
@@ -211,6 +219,7 @@ static tn_status find_next(tn_lowering *lowering, uint32_t *next, bool *out_is_n
     if (has_steps) TN_TRY(find_without(lowering, TN_WITHOUT_PARTIAL, next, out_is_new));
     for (uint32_t i = 0; has_steps && i <= tn_timing_policy.trial_eagerness_powers && !*out_is_new;
          i++) {
+        if (i > 0 && is_next_too_late(lowering)) break;
         trials->power = i == 0 ? is_eager : i == 1 ? !is_eager : i;
         TN_TRY(tn_lower_choose(lowering, next));
         *out_is_new = !is_tried(trials, next, nodes);
@@ -227,7 +236,9 @@ static tn_status try_all(tn_lowering *lowering, uint32_t *choice, uint32_t *next
         TN_TRY(tn_progress_tell(lowering->options->progress, "choose", 0, 2));
         if (lowering->trials->count == 0) tn_timing_delay_trials(lowering);
         TN_TRY(try_choice(lowering, next, choice, &is_over));
-        if (is_over || lowering->trials->count == tn_timing_policy.most_trials) break;
+        if (is_over || lowering->trials->count == tn_timing_policy.most_trials ||
+            (lowering->trials->count >= COMPARED && is_next_too_late(lowering)))
+            break;
         TN_TRY(find_next(lowering, next, &is_new));
     }
     return TN_OK;

@@ -250,6 +250,31 @@ static bool choose_slowly(void *user, const char *stage, uint64_t done, uint64_t
     return true;
 }
 
+static uint32_t searches;
+static bool count_searches(void *user, const char *stage, uint64_t done, uint64_t count) {
+    (void)user, (void)done, (void)count;
+    searches += strcmp(stage, "choose") == 0;
+    return true;
+}
+
+/* Choices that could not run are not looked for: in a large network each takes its time. */
+static void test_no_choice_is_looked_for_that_could_not_run(void **state) {
+    graph_test *test = *state;
+    network fake = {.plain_ns = 900e3, .fused_ns = 2000e3, .relu_ns = 1e3, .run_ns = 8e9};
+    const tn_lower_runner runner = {open_network, &fake, close_network, race};
+    tn_progress progress = {.function = count_searches};
+    build_stage stage;
+    add_network(test, 1000000);
+    layer_pace_of("mix_c16")->ns = 1001000;
+    stage_infer(&stage, test->graph, NULL);
+    searches = 0;
+    assert_int_equal(
+        stage_lower(&stage, (tn_lower_options){.runner = &runner, .progress = &progress}), TN_OK);
+    assert_int_equal(fake.runs, 2);
+    assert_int_equal(searches, 5); /* of the first choice, of two trials, and at the end */
+    stage_end(&stage);
+}
+
 /* What was measured runs beside what estimates choose, in however large a network. */
 static void test_choosing_takes_no_time_of_trials(void **state) {
     graph_test *test = *state;
@@ -301,6 +326,7 @@ int main(void) {
         BUILD_TEST(test_where_time_is_short_estimates_have_to_be_beaten),
         BUILD_TEST(test_where_time_is_short_what_was_measured_may_win),
         BUILD_TEST(test_where_time_is_short_and_nothing_runs_estimates_decide),
+        BUILD_TEST(test_no_choice_is_looked_for_that_could_not_run),
         BUILD_TEST(test_choosing_takes_no_time_of_trials),
         BUILD_TEST(test_a_cache_remembers_networks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
