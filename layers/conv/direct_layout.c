@@ -119,23 +119,25 @@ void tn_direct_layout_column_copies(const tn_direct_plan *plan, float *copy,
             copy = copy_columns(plan, copy, source->input, plane_at(g, source, plane, c));
 }
 
-/* One row of LINE_BUFFER, split into phases: element i of the padded row goes to phase i % stride,
- * there to i / stride. */
-static void line_buffer_row(const tn_direct_plan *plan, float *to, const float *row) {
+/* One row of LINE_BUFFER, split into phases: element i of the padded row, from `column` on, goes to
+ * phase i % stride, there to i / stride. */
+static void line_buffer_row(const tn_direct_plan *plan, float *to, const float *row,
+                            int64_t column) {
     const tn_conv_geometry *g = &plan->geometry;
     const int64_t stride = g->stride_width;
     for (int64_t phase = 0; phase < stride; phase++, to += plan->phase_floats) {
-        int64_t i = 0;
-        for (; i < plan->phase_floats && i * stride + phase < g->pad_left; i++)
+        const int64_t start = column + phase - g->pad_left;
+        int64_t i = 0, end = (g->in_width - start + stride - 1) / stride;
+        if (start >= g->in_width) end = 0;
+        if (end > plan->phase_floats) end = plan->phase_floats;
+        for (; i < plan->phase_floats && start + i * stride < 0; i++)
             to[i] = 0;
-        int64_t valid_end = (g->in_width + g->pad_left - phase + stride - 1) / stride;
-        if (valid_end > plan->phase_floats) valid_end = plan->phase_floats;
-        if (stride == 1 && valid_end > i) {
-            memcpy(to + i, row + i - g->pad_left, (size_t)(valid_end - i) * sizeof(float));
-            i = valid_end;
+        if (stride == 1 && end > i) {
+            memcpy(to + i, row + start + i, (size_t)(end - i) * sizeof(float));
+            i = end;
         } else {
-            for (; i < valid_end; i++)
-                to[i] = row[i * stride + phase - g->pad_left];
+            for (; i < end; i++)
+                to[i] = row[start + i * stride];
         }
         for (; i < plan->phase_floats; i++)
             to[i] = 0;
@@ -156,6 +158,6 @@ void tn_direct_layout_row(const tn_direct_plan *plan, float *ring, const tn_dire
         if (at < 0)
             memset(to, 0, (size_t)plan->row_floats * sizeof(float));
         else
-            line_buffer_row(plan, to, source->input + at + y * g->in_width);
+            line_buffer_row(plan, to, source->input + at + y * g->in_width, source->column);
     }
 }

@@ -13,6 +13,7 @@ typedef struct tn_direct_source {
     const float *input; /* of the group */
     int64_t plane;      /* that the first plane of the kernel sees; below 0 and from in_depth on:
                            padding */
+    int64_t column;     /* LINE_BUFFER: of the padded row, that the piece's first output sees */
 } tn_direct_source;
 
 /* COLUMN_COPIES: lays it out. Rows are written in ascending order, so that an overrun is

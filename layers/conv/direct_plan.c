@@ -5,6 +5,10 @@
 
 /* The copies of COLUMN_COPIES must stay near the core's second-level cache. */
 #define COLUMN_COPIES_LIMIT_FLOATS (256 * 1024)
+/* A ring of LINE_BUFFER is read once for each block of filters, and stays in that cache, too. A
+ * piece of a row is no shorter than so many times what its neighbour lays out as well. */
+#define RING_LIMIT_FLOATS (128 * 1024)
+#define PIECE_HALOS       4
 /* To lay a float out, in rows of a few vectors; one by one, where a window has strides. */
 #define COPIED_FLOAT_CYCLES  0.25
 #define STRIDED_FLOAT_CYCLES 1.5
@@ -150,14 +154,32 @@ static void plan_column_copies(tn_direct_plan *plan) {
     plan->copy_floats = column_copies_floats(g);
 }
 
+/* Pieces of a row that a ring has room for, or that threads can take where there are few rows. */
+static int64_t pieces_of(const tn_direct_plan *plan, uint32_t lanes, uint32_t threads) {
+    const tn_conv_geometry *g = &plan->geometry;
+    const int64_t halo = (g->kernel_width - 1) * g->dilation_width / g->stride_width + 1;
+    const int64_t tile = (int64_t)plan->vectors * lanes;
+    const int64_t least = tile > PIECE_HALOS * halo ? tile : PIECE_HALOS * halo;
+    const int64_t rows = plan->slots * g->kernel_depth * g->channels * g->stride_width;
+    const int64_t whole = rows * (g->out_width + halo);
+    int64_t pieces = tn_divide_up(whole, RING_LIMIT_FLOATS);
+    const int64_t wanted = tn_divide_up(threads, g->out_height);
+    if (pieces < wanted) pieces = wanted;
+    if (pieces > g->out_width / least) pieces = g->out_width / least;
+    return pieces > 1 ? pieces : 1;
+}
+
 static void plan_line_buffer(tn_direct_plan *plan, uint32_t lanes, uint32_t threads) {
     const tn_conv_geometry *g = &plan->geometry;
-    int64_t span =
-        (g->out_width - 1) * g->stride_width + (g->kernel_width - 1) * g->dilation_width + 1;
-    plan->positions = g->out_width;
+    plan->slots = (g->kernel_height - 1) * g->dilation_height + 1;
+    plan->pieces = pieces_of(plan, lanes, threads);
+    plan->positions = tn_divide_up(tn_divide_up(g->out_width, plan->pieces), lanes) * lanes;
+    if (plan->pieces == 1) plan->positions = g->out_width;
+    plan->pieces = tn_divide_up(g->out_width, plan->positions);
+    const int64_t span =
+        (plan->positions - 1) * g->stride_width + (g->kernel_width - 1) * g->dilation_width + 1;
     plan->phase_floats = tn_divide_up(span, g->stride_width) + lanes;
     plan->row_floats = plan->phase_floats * g->stride_width;
-    plan->slots = (g->kernel_height - 1) * g->dilation_height + 1;
     plan->copy_floats = plan->slots * g->kernel_depth * g->channels * plan->row_floats;
     plan->table_count = plan->slots;
     plan->parts = g->out_height < threads ? g->out_height : threads;
@@ -167,7 +189,7 @@ static void plan_line_buffer(tn_direct_plan *plan, uint32_t lanes, uint32_t thre
 bool tn_direct_plan_make(const tn_direct_level *level, const tn_conv_geometry *geometry,
                          int64_t block, uint32_t threads, tn_direct_plan *out_plan) {
     const tn_conv_geometry *g = geometry;
-    tn_direct_plan plan = {.geometry = *g, .table_count = 1, .copies = 1, .parts = 1};
+    tn_direct_plan plan = {.geometry = *g, .table_count = 1, .copies = 1, .parts = 1, .pieces = 1};
     plan.layout = choose_layout(level, g, block);
     plan.taps = tn_direct_plan_taps(g);
     plan.vectors = level->maximum_vectors[block - 1];

@@ -15,10 +15,12 @@
  *                                                   [q * stride + s * dilation - pad_left]
  *
  *   LINE_BUFFER    for wide images: a ring of as many padded rows as the kernel sees at once, each
- *                  split into its horizontal phases. The outputs of one row are neighbours:
+ *                  split into its horizontal phases. The outputs of a piece of a row, from `first`
+ *                  on, are neighbours:
  *
  *                      ring[row mod slots][c][phase][i] = x[c][row - pad_top]
- *                                                          [i * stride + phase - pad_left]
+ *                                                          [(first + i) * stride + phase -
+ * pad_left]
  *
  * Outside x both have zeros. Of volumes x[c][d][h][w] these are the planes that one plane of the
  * output sees, plane of the kernel after plane, the channels of each:
@@ -38,7 +40,7 @@ typedef struct tn_direct_plan {
     uint32_t layout;
     uint32_t vectors; /* of a full tile */
     int64_t taps;
-    int64_t positions;    /* neighbouring outputs: the image's, or one row's (LINE_BUFFER) */
+    int64_t positions;    /* neighbouring outputs: the image's, or a piece of a row (LINE_BUFFER) */
     int64_t row_floats;   /* of one stored row; LINE_BUFFER: of all its phases */
     int64_t phase_floats; /* LINE_BUFFER: of one phase of a row */
     int64_t plane_floats; /* COLUMN_COPIES: of one kernel column's copy of one vertical phase */
@@ -48,7 +50,8 @@ typedef struct tn_direct_plan {
                              vector  included */
     int64_t table_count;  /* offset tables, of `taps` each */
     int64_t copies;       /* laid-out inputs in the workspace: 1 or the threads */
-    int64_t parts;        /* LINE_BUFFER: pieces of the image's rows that are done independently */
+    int64_t parts, pieces; /* LINE_BUFFER: of the image's rows, and of each row, that are done
+                              independently */
 } tn_direct_plan;
 
 /* Of a filter: all of its planes', rows', channels' and columns'. */

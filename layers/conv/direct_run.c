@@ -154,29 +154,39 @@ static tn_status run_column_copies(void *user, int64_t begin, int64_t end, uint3
     return TN_OK;
 }
 
+/* A piece of rows first..last-1 of an image's output. */
+static void run_piece(const tn_direct_run *run, tn_direct_tile *tile, float *ring, int64_t image,
+                      int64_t piece, int64_t first, int64_t last) {
+    const tn_direct_plan *plan = run->plan;
+    const tn_conv_geometry *g = &plan->geometry;
+    const int64_t from = piece * plan->positions, left = g->out_width - from;
+    const int64_t count = left < plan->positions ? left : plan->positions;
+    tn_direct_source source = source_of(run, image);
+    source.column = from * g->stride_width;
+    int64_t filled =
+        first * g->stride_height; /* padded rows below this one are in the ring, or not needed */
+    for (int64_t y = first; y < last; y++) {
+        const int64_t top = y * g->stride_height;
+        if (filled < top) filled = top;
+        for (; filled < top + plan->slots; filled++)
+            tn_direct_layout_row(plan, ring, &source, filled);
+        const int32_t *offsets = run->offsets + top % plan->slots * plan->taps;
+        for (int64_t block = 0; block < run->state->blocks; block++)
+            tiles_of_block(run, tile, offsets, image, block, ring, count, y * g->out_width + from);
+    }
+}
+
 static tn_status run_line_buffer(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_direct_run *run = user;
     const tn_direct_plan *plan = run->plan;
-    const tn_conv_geometry *g = &plan->geometry;
-    float *ring = run->copies + thread * plan->copy_floats;
+    const int64_t height = plan->geometry.out_height;
     tn_direct_tile tile = tile_template(run);
     for (int64_t unit = begin; unit < end; unit++) {
-        const int64_t image = unit / plan->parts, part = unit % plan->parts;
-        const tn_direct_source source = source_of(run, image);
-        int64_t y = tn_parallel_first(g->out_height, plan->parts, part);
-        const int64_t last = tn_parallel_first(g->out_height, plan->parts, part + 1);
-        int64_t filled =
-            y * g->stride_height; /* padded rows below this one are in the ring, or not needed */
-        for (; y < last; y++) {
-            const int64_t top = y * g->stride_height;
-            if (filled < top) filled = top;
-            for (; filled < top + plan->slots; filled++)
-                tn_direct_layout_row(plan, ring, &source, filled);
-            const int32_t *offsets = run->offsets + top % plan->slots * plan->taps;
-            for (int64_t block = 0; block < run->state->blocks; block++)
-                tiles_of_block(run, &tile, offsets, image, block, ring, g->out_width,
-                               y * g->out_width);
-        }
+        const int64_t piece = unit % plan->pieces, part = unit / plan->pieces % plan->parts;
+        run_piece(run, &tile, run->copies + thread * plan->copy_floats,
+                  unit / plan->pieces / plan->parts, piece,
+                  tn_parallel_first(height, plan->parts, part),
+                  tn_parallel_first(height, plan->parts, part + 1));
     }
     return TN_OK;
 }
@@ -195,8 +205,9 @@ tn_status tn_direct_run_all(tn_call *call, tn_direct_run *run) {
     const int64_t work = plan->taps * g->filters * g->out_height * g->out_width; /* of an image */
     const int64_t tile_positions = plan->vectors * run->state->level->lanes;
     if (plan->layout == TN_DIRECT_LINE_BUFFER)
-        return call->host->parallel_for(call, images * plan->parts, grain_of(plan->parts, work),
-                                        run_line_buffer, run);
+        return call->host->parallel_for(call, images * plan->parts * plan->pieces,
+                                        grain_of(plan->parts * plan->pieces, work), run_line_buffer,
+                                        run);
     if (plan->layout == TN_DIRECT_POINTWISE) {
         /* A chunk's input stays in the first-level cache while the blocks go over it. */
         run->chunk_tiles = 6144 / (g->channels * tile_positions) + 1;
