@@ -118,6 +118,10 @@ static const char *const conv_cases[] = {
     "pads=[1,1,1,1] | X=f32[1,32,2,33] W=f32[24,32,3,3] B=f32[24]",
     "pads=[5,1,4,1] | X=f32[2,8,1,21] W=f32[9,8,3,3] B=f32[9]",
     "pads=[4,2,7,2] strides=[2,1] dilations=[3,2] | X=f32[1,8,5,19] W=f32[9,8,3,3] B=f32[9]",
+    /* rows that are done in pieces, with and without phases and padding */
+    "pads=[4,5] strides=[2] dilations=[3] | X=f32[1,96,1500] W=f32[9,96,4] B=f32[9]",
+    "pads=[1,1,0,1] | X=f32[1,300,3,333] W=f32[4,300,3,3] B=f32[4]",
+    "pads=[2,2] | X=f32[1,2,257] W=f32[3,2,5]",
     /* volumes: planes of the kernel that see padding alone, kernels of one plane, row or column */
     "pads=[1,1,1,1,1,1] | X=f32[2,3,4,9,20] W=f32[9,3,3,3,3] B=f32[9]",
     "pads=[2,1,1,3,0,1] strides=[2,1,2] dilations=[2,2,1] | X=f32[1,5,6,9,37] W=f32[7,5,3,2,3]",
