@@ -27,7 +27,7 @@ static tn_status direct_accepts(tn_call *call) {
     tn_float_epilogue epilogue;
     tn_direct_plan plan;
     const bool is_read =
-        call->inputs[1] && call->inputs[1]->data && tn_conv_volume_read(call, &geometry) &&
+        call->inputs[1] && tn_conv_volume_read(call, &geometry) &&
         tn_float_epilogue_read(call, 1, &epilogue) &&
         tn_direct_plan_make(level, &geometry, tn_direct_plan_block(level, &geometry),
                             call->threads ? call->threads : 1, &plan);
@@ -107,6 +107,7 @@ static tn_status direct_prepare(tn_call *call) {
     state->block = tn_direct_plan_block(state->level, &geometry);
     state->blocks = (geometry.filters + state->block - 1) / state->block;
     (void)tn_float_epilogue_read(call, 1, &state->epilogue);
+    if (!call->inputs[1]->data) return TN_OK; /* each run has its own */
     pack_job job = {state, &geometry, call->inputs[1]->data};
     char key[64]; /* blocks are of a group's filters */
     snprintf(key, sizeof(key), "rows of taps and 1, blocks of %lld, %lld groups",
@@ -125,9 +126,14 @@ static tn_status direct_open(tn_call *call) {
     return tn_kernel_context_create(call, sizeof(direct_context));
 }
 
-/* The bias of all filters lies before the copies. */
+/* The bias of all filters lies before the copies, and before it the weights where a run packs them.
+ */
 static int64_t bias_floats(const tn_conv_geometry *g) {
     return (g->groups * g->filters + 31) / 16 * 16;
+}
+
+static int64_t packed_floats(const tn_direct_state *state, const tn_conv_geometry *g) {
+    return state->weights ? 0 : (g->groups * g->filters * state->taps + 16) / 16 * 16;
 }
 
 static tn_status direct_reshape(tn_call *call) {
@@ -141,8 +147,9 @@ static tn_status direct_reshape(tn_call *call) {
     TN_TRY(tn_kernel_context_reserve(call,
                                      (uint64_t)(plan->table_count * plan->taps) * sizeof(int32_t)));
     tn_direct_plan_offsets(plan, context->kept.tables);
-    call->workspace_bytes =
-        (uint64_t)(bias_floats(&geometry) + plan->copies * plan->copy_floats) * sizeof(float);
+    call->workspace_bytes = (uint64_t)(packed_floats(state, &geometry) + bias_floats(&geometry) +
+                                       plan->copies * plan->copy_floats) *
+                            sizeof(float);
     return TN_OK;
 }
 
@@ -151,12 +158,17 @@ static tn_status direct_run(tn_call *call) {
     const direct_context *context = call->context;
     const tn_conv_geometry *g = &context->plan.geometry;
     const tn_tensor *own = call->input_count > 2 ? call->inputs[2] : NULL;
-    float *bias = call->workspace;
+    float *packed = call->workspace, *bias = packed + packed_floats(state, g);
     if (call->outputs[0]->bytes == 0) return TN_OK;
+    if (!state->weights) {
+        pack_job job = {state, g, call->inputs[1]->data};
+        TN_TRY(pack_weights(&job, packed, 0));
+    }
     tn_epilogue_gather_bias(call, &state->epilogue, own ? own->data : NULL, 1, 1.0f, 0,
                             g->groups * g->filters, bias);
     tn_direct_run run = {.state = state,
                          .plan = &context->plan,
+                         .weights = state->weights ? state->weights : packed,
                          .offsets = context->kept.tables,
                          .input = call->inputs[0]->data,
                          .bias = bias,

@@ -43,7 +43,7 @@ static tn_direct_source source_of(const tn_direct_run *run, int64_t image) {
 /* What the packed weights say behind the last one. */
 static bool is_padding_nothing(const tn_direct_run *run) {
     const tn_conv_geometry *g = &run->plan->geometry;
-    return run->state->weights[g->groups * g->filters * run->state->taps] == 1;
+    return run->weights[g->groups * g->filters * run->state->taps] == 1;
 }
 
 /* Rows of the kernel, of all its planes, through which `count` positions from `at` on of a plane of
@@ -86,7 +86,7 @@ static void tiles_of_block(const tn_direct_run *run, tn_direct_tile *tile, const
     const int64_t within = first * tile->channel_stride + output_at;
     const int64_t at = image_at(run, image, run->output_pitch) + within;
     const int64_t residual_at = image_at(run, image, run->residual_pitch) + within;
-    const float *weights = state->weights + (group * g->filters + first) * state->taps;
+    const float *weights = run->weights + (group * g->filters + first) * state->taps;
     tile->bias = run->bias + group * g->filters + first;
     const int64_t vectors = (count + lanes - 1) / lanes,
                   most = state->level->maximum_vectors[channels - 1];

@@ -11,8 +11,8 @@
 
 typedef struct tn_direct_state {
     const tn_direct_level *level;
-    const float *weights;  /* group after group, block after block: taps x channels of the block;
-                              then 1, NaN where one is not finite */
+    const float *weights; /* null: each run packs them; group after group, block after block: taps x
+                             channels of the block; then 1, NaN where one is not finite */
     int64_t block, blocks; /* largest block; blocks of a group */
     int64_t taps;
     tn_float_epilogue epilogue;
@@ -23,6 +23,7 @@ typedef struct tn_direct_run {
     const tn_direct_state *state;
     const tn_direct_plan *plan;
     const int32_t *offsets;
+    const float *weights; /* packed */
     const float *input, *residual, *bias;
     float *output, *copies;
     int64_t input_pitch, residual_pitch, output_pitch; /* from an image of the batch to the next */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that compute their own lengths from layers with weights, as speech synthesis does: such values are computed by kernels in
-the run, and what they decide has the shapes and numbers that onnxruntime finds.
+"""Networks that compute their own lengths from layers with weights, as speech synthesis does, or their own weights: such values are
+computed by kernels in the run, and what they decide has the shapes and numbers that onnxruntime finds.
 
 Usage: check_value_steps.py TENON, where TENON is the program. Needs NumPy, onnx and onnxruntime.
 """
@@ -105,6 +105,14 @@ def chosen(path, shape):
     net.save(path, shape, [values, indices])
 
 
+def modulated(path, shape):
+    """Weights of a convolution that follow from x, as in generators whose styles scale them."""
+    net = Network()
+    style = net.add("Reshape", net.add("ReduceMean", "x", axes=[2], keepdims=0), np.array([1, 16, 1]))
+    weights = net.add("Mul", floats(8, 16, 3), net.add("Exp", style))
+    net.save(path, shape, [net.add("Relu", net.add("Conv", "x", weights, floats(8), pads=[1, 1]))])
+
+
 def small(path, shape):
     """A length that follows from shapes and a few numbers is known before a run, as ever."""
     net = Network()
@@ -115,7 +123,7 @@ def small(path, shape):
     net.save(path, shape, [net.add("Expand", pooled, wanted)])
 
 
-NETWORKS = {"speech": speech, "expanded": expanded, "scaled": scaled, "chosen": chosen}
+NETWORKS = {"speech": speech, "expanded": expanded, "scaled": scaled, "chosen": chosen, "modulated": modulated}
 
 
 def compare(checks, name, plan, model, shape, *options, tolerance=1e-5):
