@@ -61,9 +61,14 @@ tn_status tn_index_tuple(tn_call *call, uint32_t batch, const int64_t *strides, 
                          int64_t *out_offset) {
     const tn_tensor *data = call->inputs[TN_INDEX_DATA], *indices = call->inputs[TN_INDEX_INDICES];
     const uint32_t width = (uint32_t)indices->shape[indices->rank - 1];
-    int64_t offset = 0, index = 0;
+    const bool is_wide = indices->type == TN_I64;
+    int64_t offset = 0;
     for (uint32_t k = 0; k < width; k++) {
-        TN_TRY(tn_index_load(call, tuple * width + k, data->shape[batch + k], &index));
+        const int64_t at = tuple * width + k, extent = data->shape[batch + k];
+        int64_t index = is_wide ? ((const int64_t *)indices->data)[at]
+                                : ((const int32_t *)indices->data)[at];
+        if (index < 0) index += extent;
+        if ((uint64_t)index >= (uint64_t)extent) return tn_index_load(call, at, extent, &index);
         offset += index * strides[batch + k];
     }
     *out_offset = offset;

@@ -38,41 +38,51 @@ static tn_status gather_infer(tn_call *call) {
 
 /* data as [outer, extent, slices of bytes], output as [outer, count, slices]. */
 typedef struct gather_job {
+    tn_call *call;
     const char *data;
     char *output;
-    const tn_tensor *indices;
     int64_t extent, count;
     size_t bytes;
 } gather_job;
 
+static void copy_slices(const char *data, const int64_t *offsets, int64_t count, size_t bytes,
+                        char *to) {
+    if (bytes == 4)
+        for (int64_t i = 0; i < count; i++)
+            memcpy(to + i * 4, data + offsets[i], 4);
+    else if (bytes == 8)
+        for (int64_t i = 0; i < count; i++)
+            memcpy(to + i * 8, data + offsets[i], 8);
+    else
+        for (int64_t i = 0; i < count; i++)
+            memcpy(to + (size_t)i * bytes, data + offsets[i], bytes);
+}
+
 /* An item is one slice of the output. */
 static tn_status gather_slices(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const gather_job *job = user;
+    int64_t offsets[TN_INDEX_BLOCK];
     (void)thread;
-    for (int64_t item = begin; item < end; item++) {
-        int64_t at = tn_element_i64(job->indices, item % job->count);
-        at += item / job->count * job->extent + (at < 0 ? job->extent : 0);
-        const char *from = job->data + (size_t)at * job->bytes;
-        char *to = job->output + (size_t)item * job->bytes;
-        if (job->bytes == 4)
-            memcpy(to, from, 4);
-        else if (job->bytes == 8)
-            memcpy(to, from, 8);
-        else
-            memcpy(to, from, job->bytes);
+    while (begin < end) {
+        const int64_t outer = begin / job->count, first = begin % job->count;
+        int64_t count = job->count - first < end - begin ? job->count - first : end - begin;
+        if (count > TN_INDEX_BLOCK) count = TN_INDEX_BLOCK;
+        TN_TRY(
+            tn_index_offsets(job->call, first, count, job->extent, (int64_t)job->bytes, offsets));
+        copy_slices(job->data + (size_t)(outer * job->extent) * job->bytes, offsets, count,
+                    job->bytes, job->output + (size_t)begin * job->bytes);
+        begin += count;
     }
     return TN_OK;
 }
 
+/* Before anything is written. */
 static tn_status check_indices(tn_call *call, int64_t extent) {
-    const tn_tensor *indices = call->inputs[INDICES];
-    for (int64_t i = 0, end = tn_element_count(indices); i < end; i++) {
-        int64_t index = tn_element_i64(indices, i);
-        if (index < -extent || index >= extent)
-            return call->host->fail(
-                call, TN_ERROR_RANGE, "index %lld at position %lld is outside %lld..%lld",
-                (long long)index, (long long)i, (long long)-extent, (long long)extent - 1);
-    }
+    int64_t offsets[TN_INDEX_BLOCK];
+    const int64_t end = tn_element_count(call->inputs[INDICES]);
+    for (int64_t at = 0; at < end; at += TN_INDEX_BLOCK)
+        TN_TRY(tn_index_offsets(call, at, end - at < TN_INDEX_BLOCK ? end - at : TN_INDEX_BLOCK,
+                                extent, 1, offsets));
     return TN_OK;
 }
 
@@ -83,9 +93,9 @@ static tn_status gather(tn_call *call, bool is_parallel) {
     TN_TRY(tn_axis_read(call, call->inputs[DATA]->rank, &axis));
     TN_TRY(check_indices(call, data->shape[axis]));
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    gather_job job = {.data = data->data,
+    gather_job job = {.call = call,
+                      .data = data->data,
                       .output = call->outputs[0]->data,
-                      .indices = indices,
                       .extent = data->shape[axis],
                       .count = tn_element_count(indices),
                       .bytes = (size_t)tn_infer_product(data->shape, axis + 1, data->rank) *
