@@ -8,8 +8,9 @@ tn_status tn_index_load(tn_call *call, int64_t at, int64_t extent, int64_t *out_
     const tn_tensor *indices = call->inputs[TN_INDEX_INDICES];
     const int64_t index = tn_element_i64(indices, at);
     if (index < -extent || index >= extent)
-        return call->host->fail(call, TN_ERROR_RANGE, "index %lld is outside %lld..%lld",
-                                (long long)index, (long long)-extent, (long long)extent - 1);
+        return call->host->fail(
+            call, TN_ERROR_RANGE, "index %lld at position %lld is outside %lld..%lld",
+            (long long)index, (long long)at, (long long)-extent, (long long)extent - 1);
     *out_index = index < 0 ? index + extent : index;
     return TN_OK;
 }
