@@ -79,6 +79,16 @@ def build_signalled(checks, number, model, *options):
     return code, shown, {name.split(".", 1)[1] for name in set(os.listdir(checks.folder)) - before}
 
 
+def has_terminals():
+    """Bare machines have none where nobody has mounted /dev/pts."""
+    try:
+        for end in pty.openpty():
+            os.close(end)
+    except OSError:
+        return False
+    return True
+
+
 def check_interrupt(checks):
     """A build that is stopped once it measures ends by that signal, without a plan, and keeps its timings. What is to be ignored is."""
     save_slow_network(checks.path("slow.onnx")) # the signal comes while it measures, however late this program reads that it does
@@ -132,7 +142,10 @@ def main():
         part = json.loads(done.stdout)["processor"]
         checks.say(part["nodes"] == 1 and part["operators"] == [{"op": "Softmax", "nodes": 1}] and part["share"] is None,
                    f"as JSON: {part}")
-        check_interrupt(checks)
+        if has_terminals():
+            check_interrupt(checks)
+        else:
+            checks.skip("builds under signals: there are no pseudo-terminals, on which they show that they measure")
     return checks.end()
 
 
