@@ -66,8 +66,8 @@ tn_status tn_index_tuple(tn_call *call, uint32_t batch, const int64_t *strides, 
     int64_t offset = 0;
     for (uint32_t k = 0; k < width; k++) {
         const int64_t at = tuple * width + k, extent = data->shape[batch + k];
-        int64_t index = is_wide ? ((const int64_t *)indices->data)[at]
-                                : ((const int32_t *)indices->data)[at];
+        int64_t index =
+            is_wide ? ((const int64_t *)indices->data)[at] : ((const int32_t *)indices->data)[at];
         if (index < 0) index += extent;
         if ((uint64_t)index >= (uint64_t)extent) return tn_index_load(call, at, extent, &index);
         offset += index * strides[batch + k];
