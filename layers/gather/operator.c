@@ -102,7 +102,7 @@ static tn_status gather(tn_call *call, bool is_parallel) {
                                tn_element_bytes(data->type)};
     const int64_t items = tn_infer_product(data->shape, 0, axis) * job.count;
     if (!is_parallel) return gather_slices(&job, 0, items, 0);
-    return call->host->parallel_for(call, items, GRAIN_BYTES / (int64_t)job.bytes + 1,
+    return call->host->parallel_for(call, items, GRAIN_BYTES / ((int64_t)job.bytes + 1) + 1,
                                     gather_slices, &job);
 }
 
