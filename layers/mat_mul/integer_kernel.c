@@ -73,7 +73,7 @@ static tn_status fill_blob(void *user, void *data, uint64_t bytes) {
 
 static tn_status integer_prepare(tn_call *call) {
     const uint32_t b = tn_integer_inputs_of(call)->b;
-    integer_run run;
+    integer_run run = {0};
     char key[64];
     if (!is_open(call) && !read_run(call, call->user, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
