@@ -704,7 +704,10 @@ enum {
     TN_KERNEL_ANY_SHAPE = 32u, /* runs nodes whose extents only a run knows: accepts, tactics and
                                   prepare see -1 for these and their strides, and then 0 bytes;
                                   ranks, types, formats and constants are as ever */
-    TN_KERNEL_OPENMP = 64u     /* uses OpenMP (libgomp): parallel_for then has its threads, too */
+    TN_KERNEL_OPENMP = 64u,    /* uses OpenMP (libgomp): parallel_for then has its threads, too */
+    TN_KERNEL_CONCURRENT = 128u /* of the device's memory it reads and writes what its call has, its
+                                   own state and context, and nothing that other nodes' kernels
+                                   have, too: it may run beside one of these (TN_DEVICE_BRANCHES) */
 };
 
 /* How an operator is computed on one device. Any library may add kernels to any operator. All

@@ -41,6 +41,17 @@ class Writer:
             return self.node("Clip", y, self.constant(0.0), self.constant(1.5))
         return self.node(activation, y) if activation else y
 
+    def save(self, name, shape, output_shape):
+        """The network up to its last node, as models/NAME.onnx."""
+        self.nodes[-1].output[0] = "output"
+        graph = helper.make_graph(self.nodes, name, [helper.make_tensor_value_info("image", TensorProto.FLOAT, shape)],
+                                  [helper.make_tensor_value_info("output", TensorProto.FLOAT, output_shape)], self.constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="tenon-models")
+        model.ir_version = IR_VERSION
+        onnx.checker.check_model(model)
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models")
+        onnx.save(model, os.path.join(folder, f"{name}.onnx"))
+
 
 def main():
     w = Writer()
@@ -50,14 +61,8 @@ def main():
         y = w.convolution(y, middle or channels, middle or channels, 3, stride, middle or channels, activation)
         y = w.convolution(y, middle or channels, filters, 1)
         x, channels = w.node("Add", x, y) if is_residual else y, filters
-    w.nodes[-1].output[0] = "output"
-    graph = helper.make_graph(w.nodes, "separable", [helper.make_tensor_value_info("image", TensorProto.FLOAT, SHAPE)],
-                              [helper.make_tensor_value_info("output", TensorProto.FLOAT, (SHAPE[0], channels, 5, 6))], w.constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="tenon-models")
-    model.ir_version = IR_VERSION
-    onnx.checker.check_model(model)
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models")
-    onnx.save(model, os.path.join(folder, "separable.onnx"))
+    w.save("separable", SHAPE, (SHAPE[0], channels, 5, 6))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,8 @@
 #include "plugin/devices.h"
 #include "run/execution_private.h"
 
+#include <stdlib.h>
+
 #define ITEMS_AT_LEAST 2
 
 static bool is_captured_border(const tn_shape_state *state, uint32_t item) {
@@ -80,6 +82,23 @@ static void set_stream(const tn_shape_state *state, const tn_execution_graph *gr
         state->items[i].call->stream = stream;
 }
 
+/* Item by item where the device is to know which kernels may run beside each other. */
+static tn_status run_piece(tn_context *context, const tn_shape_state *state,
+                           const tn_execution_graph *graph) {
+    const tn_device *device = context->engine->device;
+    const tn_device_branches *branches = tn_execution_branches(device);
+    if (!branches) return run_items(context, state, graph->first, graph->end);
+    void **captured = calloc(graph->end - graph->first, sizeof(*captured));
+    tn_status status = captured ? TN_OK : tn_fail_memory("a graph");
+    for (uint32_t i = graph->first; i < graph->end && status == TN_OK; i++) {
+        status = run_items(context, state, i, i + 1);
+        captured[i - graph->first] = branches->last(device, context->device.own_stream);
+    }
+    if (status == TN_OK) status = tn_execution_put_branches(context, state, graph, captured);
+    free(captured);
+    return status;
+}
+
 /* On the context's own stream, whichever the graph is launched on. */
 static tn_status capture_items(tn_context *context, tn_shape_state *state,
                                const tn_execution_graph *graph, bool is_timed,
@@ -90,7 +109,7 @@ static tn_status capture_items(tn_context *context, tn_shape_state *state,
     if (!is_timed) tn_execution_begin_direct(context, state, graph);
     const tn_status status =
         is_timed ? tn_execution_profile_capture(context, graph, context->device.own_stream)
-                 : run_items(context, state, graph->first, graph->end);
+                 : run_piece(context, state, graph);
     const tn_status ended = device->capture_end(device, context->device.own_stream, out_captured);
     tn_execution_end_direct(state);
     set_stream(state, graph, context->device.stream);

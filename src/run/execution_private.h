@@ -37,6 +37,14 @@ tn_status tn_execution_run_first(tn_context *context, const tn_shape_state *stat
 tn_status tn_execution_capture_timed(tn_context *context, tn_shape_state *state);
 tn_status tn_execution_launch(tn_context *context, void *graph);
 
+/* --- execution_branches.c --- */
+/* The device's table of branches; null: it has none. */
+const tn_device_branches *tn_execution_branches(const tn_device *device);
+/* While a piece is captured and all of it is enqueued: puts kernels beside each other. `captured`
+ * has what the table's `last` said after each item. */
+tn_status tn_execution_put_branches(const tn_context *context, const tn_shape_state *state,
+                                    const tn_execution_graph *graph, void *const *captured);
+
 /* --- execution_direct.c --- */
 /* Before a piece is captured, and afterwards: kernels write small outputs straight into the host's
  * memory where the device can do that. */

@@ -15,7 +15,7 @@
  * variable TENON_STUB_FAIL sets the first device's: "allocate:3", "launch:1" or "wait:2", with
  * ",lasting" behind it where the device is to be lost. */
 typedef struct tn_stub_state {
-    uint64_t allocations, launches, waits, deallocations, copies, graphs;  /* counted */
+    uint64_t allocations, launches, waits, deallocations, copies, graphs, pairs; /* counted */
     uint64_t done;                                                         /* pieces of work */
     int entered;                                                           /* enters less leaves */
     uint64_t libraries_made, libraries_freed, handles_made, handles_freed; /* shared resources */

@@ -67,7 +67,11 @@ static tn_status stub_memory(const tn_device *device, uint64_t *out_free, uint64
 static const void *extension(const tn_device *device, const char *name) {
     static const tn_device_completion completion = {
         .size = sizeof(completion), .event_query = stub_event_query, .call_host = stub_call_host};
+    static const tn_device_branches branches = {.size = sizeof(branches),
+                                                .last = stub_branches_last,
+                                                .put_beside = stub_branches_put_beside};
     (void)device;
+    if (strcmp(name, TN_DEVICE_BRANCHES) == 0) return &branches;
     return strcmp(name, TN_DEVICE_COMPLETION) == 0 ? &completion : NULL;
 }
 

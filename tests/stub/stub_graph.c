@@ -45,6 +45,23 @@ tn_status stub_capture_end(const tn_device *device, void *handle, void **out_gra
     return TN_OK;
 }
 
+/* What is beside each other has no order: here the second one comes first. */
+void *stub_branches_last(const tn_device *device, void *handle) {
+    stub_stream *stream = handle;
+    (void)device;
+    return stream->count > stream->captured_from ? &stream->work[stream->count - 1] : NULL;
+}
+tn_status stub_branches_put_beside(const tn_device *device, void *handle, void *first,
+                                   void *second) {
+    stub_work *const before = first, *const behind = second, moved = *behind;
+    const stub_stream *stream = handle;
+    if (before + 1 != behind || behind == &stream->work[stream->count - 1]) return TN_OK;
+    *behind = *before;
+    *before = moved;
+    stub_state(device)->pairs++;
+    return TN_OK;
+}
+
 tn_status stub_graph_launch(const tn_device *device, void *handle, void *stream) {
     const stub_graph *graph = handle;
     if (stub_state(device)->is_lost) return stub_fail_lost(stub_state(device));

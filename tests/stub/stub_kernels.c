@@ -16,7 +16,7 @@
                                        .traits = kernel_traits,                                    \
                                        .run = tn_stub_enqueue}
 
-STUB_KERNEL(add, "Add", TN_KERNEL_CAPTURABLE);
+STUB_KERNEL(add, "Add", TN_KERNEL_CAPTURABLE | TN_KERNEL_CONCURRENT);
 STUB_KERNEL(gemm, "Gemm", TN_KERNEL_CAPTURABLE);
 STUB_KERNEL(mat_mul, "MatMul", TN_KERNEL_CAPTURABLE);
 STUB_KERNEL(concat, "Concat", 0);

@@ -104,6 +104,9 @@ tn_status stub_call_host(const tn_device *device, void *stream, void (*function)
 uint32_t stub_is_capturing(const tn_device *device, void *handle);
 tn_status stub_capture_begin(const tn_device *device, void *handle);
 tn_status stub_capture_end(const tn_device *device, void *handle, void **out_graph);
+void *stub_branches_last(const tn_device *device, void *handle);
+tn_status stub_branches_put_beside(const tn_device *device, void *handle, void *first,
+                                   void *second);
 tn_status stub_graph_launch(const tn_device *device, void *handle, void *stream);
 void stub_graph_destroy(const tn_device *device, void *graph);
 

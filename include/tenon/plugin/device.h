@@ -118,6 +118,22 @@ typedef struct tn_device_completion {
                            void *user) TN_NOEXCEPT;
 } tn_device_completion;
 
+/* device->extension(device, TN_DEVICE_BRANCHES): kernels that need nothing of each other run beside
+ * each other in a captured graph, where those in a stream run one after the other. */
+#define TN_DEVICE_BRANCHES "tn.device.branches/1"
+typedef struct tn_device_branches {
+    uint32_t size;
+    /* What was enqueued last in the capture of the stream, as a handle that is valid until
+     * capture_end; null: nothing, or more than one thing, or what has none. */
+    void *(*last)(const tn_device *device, void *stream)TN_NOEXCEPT;
+    /* Before capture_end, when all is enqueued: `second`, a kernel that was enqueued right behind
+     * the kernel `first`, needs nothing of it. Both then wait for what `first` waited for, and what
+     * is behind waits for both. What is no such pair, and a second that is the last of all, stays
+     * as it is. A kernel is in one pair at most. */
+    tn_status (*put_beside)(const tn_device *device, void *stream, void *first,
+                            void *second) TN_NOEXCEPT;
+} tn_device_branches;
+
 #ifdef __cplusplus
 }
 #endif
@@ -125,5 +141,6 @@ typedef struct tn_device_completion {
 TN_FROZEN(tn_device, user, 40);
 TN_FROZEN(tn_device, last_error, 184);
 TN_FROZEN(tn_device_completion, call_host, 16);
+TN_FROZEN(tn_device_branches, put_beside, 16);
 
 #endif

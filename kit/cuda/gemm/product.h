@@ -105,7 +105,7 @@ TN_CUDA_PRODUCT_DECLARE_STATE(cluster);
         callbacks,                                                                                 \
         .user = (void *)(uintptr_t) & (user_table),                                                \
     }
-#define TN_CUDA_PRODUCT_OWN TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE
+#define TN_CUDA_PRODUCT_OWN TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_CONCURRENT
 #define TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, half_table, float_table,  \
                                     byte_table)                                                    \
     static const tn_cuda_product_user strict = {read_function, false, -1};                         \

@@ -19,7 +19,6 @@ __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_constant_
     __shared__ uint64_t is_second_there, are_joined;
     char *memory = (char *)shared_memory;
     const int first_row = (int)blockIdx.y * ROWS, bytes = second_bytes(j.slice);
-    tn_cuda_start_next();
     if (threadIdx.x == 0) {
         const int rows = (ROWS - 1 - (int)blockIdx.x) / j.splits + 1; /* that this block finishes */
         tn_cuda_barrier_expect(&is_second_there, (uint32_t)bytes);
@@ -34,6 +33,7 @@ __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_constant_
     copy_vectors(j, memory + j.at_vectors);
     const finished at = find_finished(j, first_row);
     tn_cuda_wait_for_last();
+    tn_cuda_start_next();
     copy_x<HAS_FIRST>(j, first_row, memory + j.at_x);
     uint2 residual = make_uint2(0, 0);
     if (j.residual && at.to >= 0) residual = *(const uint2 *)((const char *)j.residual + at.to * 2);

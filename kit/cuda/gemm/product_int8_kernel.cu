@@ -52,13 +52,13 @@ __global__ void __launch_bounds__(THREADS) int8_kernel(const __grid_constant__ t
     };
     finisher<T, ROWS, COLUMNS> end;
     operands<M, N> work;
-    tn_cuda_start_next();
 #pragma unroll 1
     for (int step = 0; step < STAGES - 1 && step < steps; step++)
         load_b(step);
     end.begin(l);
     if constexpr (ACCESS == ACCESS_IMAGE) find_pixels<ROWS>(l, first_row, seen);
     tn_cuda_wait_for_last();
+    tn_cuda_start_next();
 #pragma unroll 1
     for (int step = 0; step < STAGES - 1; step++)
         load_a(step);
@@ -116,9 +116,9 @@ __global__ void __launch_bounds__(THREADS) gemv_kernel(const __grid_constant__ t
     const int packs = column < l.columns ? l.depth / 16 : 0;
     uint4 w[BATCH];
     int sums[GEMV_ROWS] = {};
-    tn_cuda_start_next();
     load_batch(b, packs, lane, w);
     tn_cuda_wait_for_last();
+    tn_cuda_start_next();
     if (column >= l.columns) return;
 #pragma unroll 1
     for (int first = lane; first < packs; first += BATCH * 32) {

@@ -236,12 +236,12 @@ __global__ void __launch_bounds__(F::THREADS)
     const int row = (int)blockIdx.x * F::ROWS, column = (int)blockIdx.y * F::COLUMNS;
     const copier<F> a(l, l.a, row, l.a_pitch), b(l, l.b, column, l.depth_bytes);
     const position<F> at(row, column);
-    tn_cuda_start_next();
     for (int s = 0; s < RING && s < l.stages; s++)
         b.template copy<F::COLUMNS>(l, l.columns - column, s, ring + s * bytes + of_b);
     quad<float> bias = {};
     if (l.bias) bias = load_quad(l.bias, at.column, l.columns);
     tn_cuda_wait_for_last();
+    tn_cuda_start_next();
     for (int s = 0; s < RING; s++) {
         if (s < l.stages) a.template copy<F::ROWS>(l, l.rows - row, s, ring + s * bytes);
         tn_copy_group();

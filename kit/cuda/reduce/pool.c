@@ -17,12 +17,12 @@ const char *const tn_cuda_pool_combinations[9] = {
     "qi8 -> qi8",   "qi8:nhwc:strided -> qi8:nhwc:strided",
     "i8 -> i8"};
 /* A pixel an image has its channels in the same order in both formats. */
-const char *const tn_cuda_plane_combinations[13] = {
-    "f32 -> f32",   "f32:nhwc -> f32:nhwc",   "f32:nhwc -> f32",
-    "f16 -> f16",   "f16:nhwc -> f16:nhwc",   "f16:nhwc -> f16",
-    "bf16 -> bf16", "bf16:nhwc -> bf16:nhwc", "bf16:nhwc -> bf16",
-    "qi8 -> qi8",   "qi8:nhwc -> qi8:nhwc",   "qi8:nhwc -> qi8",
-    "i8 -> i8"};
+const char *const tn_cuda_plane_combinations[15] = {
+    "f32 -> f32",           "f32:nhwc -> f32:nhwc", "f32:nhwc -> f32",
+    "f16 -> f16",           "f16:nhwc -> f16:nhwc", "f16:nhwc -> f16",
+    "f16:nhwc -> f32",      "bf16 -> bf16",         "bf16:nhwc -> bf16:nhwc",
+    "bf16:nhwc -> bf16",    "bf16:nhwc -> f32",     "qi8 -> qi8",
+    "qi8:nhwc -> qi8:nhwc", "qi8:nhwc -> qi8",      "i8 -> i8"};
 
 /* Equal scales do nothing to a largest element, and plain integers have none. */
 static bool read_scales(const tn_call *call, float *out_x, float *out_inverse) {
@@ -134,6 +134,7 @@ tn_status tn_cuda_plane_run(tn_call *call) {
     const tn_cuda_pool_user *user = call->user;
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     tn_cuda_reduce_job job = {.type = x->type,
+                              .is_wider = y->type != x->type,
                               .x = x->data,
                               .y = y->data,
                               .kind = user->is_mean ? TN_REDUCE_SUM : TN_REDUCE_MAX,

@@ -58,8 +58,8 @@ template <typename T, int EACH>
 __global__ void __launch_bounds__(THREADS)
     slide(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ pixels p) {
     const int64_t step = (int64_t)gridDim.x * THREADS;
-    tn_cuda_start_next();
     tn_cuda_wait_for_last();
+    tn_cuda_start_next();
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.count; i += step) {
         uint32_t group, x, y, z;
         const uint32_t pixel = tn_divide_rest((uint32_t)i, p.groups, &group);
@@ -121,8 +121,8 @@ __global__ void __launch_bounds__(THREADS)
 __global__ void __launch_bounds__(THREADS)
     slide_bytes(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ pixels p) {
     const int64_t step = (int64_t)gridDim.x * THREADS;
-    tn_cuda_start_next();
     tn_cuda_wait_for_last();
+    tn_cuda_start_next();
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.count; i += step) {
         uint32_t group, x, y, z, largest = 0x80808080u;
         const uint32_t pixel = tn_divide_rest((uint32_t)i, p.groups, &group);
@@ -174,7 +174,6 @@ __global__ void __launch_bounds__(FEW_THREADS)
     slide_eight(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ pixels p,
                 uint32_t lowest) {
     const int64_t step = (int64_t)gridDim.x * FEW_THREADS;
-    tn_cuda_start_next();
     bool is_first = true;
     for (int64_t i = (int64_t)blockIdx.x * FEW_THREADS + threadIdx.x; i < p.count; i += step) {
         uint32_t group, x, y;
@@ -191,7 +190,10 @@ __global__ void __launch_bounds__(FEW_THREADS)
         const int64_t to_next_row = row - (w.count - 1) * next;
         int left = h.count > 0 && w.count > 0 ? h.count * w.count : 0, column = 0;
         uint4 largest = make_uint4(lowest, lowest, lowest, lowest);
-        if (is_first) tn_cuda_wait_for_last();
+        if (is_first) {
+            tn_cuda_wait_for_last();
+            tn_cuda_start_next();
+        }
         is_first = false;
         for (; left > 0; left -= AT_ONCE) {
             uint4 seen[AT_ONCE];
@@ -219,8 +221,8 @@ __global__ void __launch_bounds__(THREADS)
     halve(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ pixels p) {
     constexpr int EACH = tn_pack<T>::count, OUT = EACH / 2;
     const int64_t step = (int64_t)gridDim.x * THREADS;
-    tn_cuda_start_next();
     tn_cuda_wait_for_last();
+    tn_cuda_start_next();
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.count; i += step) {
         uint32_t group, y, z;
         uint32_t rest = tn_divide_rest((uint32_t)i, p.groups, &group);

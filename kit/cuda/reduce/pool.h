@@ -30,15 +30,15 @@ tn_status tn_cuda_pool_run(tn_call *call) TN_NOEXCEPT;
 tn_status tn_cuda_plane_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_cuda_plane_run(tn_call *call) TN_NOEXCEPT;
 
-extern const char *const tn_cuda_pool_combinations[9], *const tn_cuda_plane_combinations[13];
+extern const char *const tn_cuda_pool_combinations[9], *const tn_cuda_plane_combinations[15];
 
 #define TN_CUDA_POOL_KERNEL_AS(prefix, operator_name, table, ...)                                  \
     static const tn_kernel prefix = {                                                              \
         TN_KERNEL_BEGIN(                                                                           \
             "cuda", "", operator_name, "pool", 1,                                                  \
             "A window a thread; 16 bytes of channels at once where they lie beside each other."),  \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE, TN_COMBINATIONS(table),          \
-        .user = (void *)(uintptr_t)&prefix##_user, __VA_ARGS__}
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_CONCURRENT,           \
+        TN_COMBINATIONS(table), .user = (void *)(uintptr_t)&prefix##_user, __VA_ARGS__}
 
 /* Define PREFIX, the kernel of a pool of windows, or of whole planes. */
 #define TN_CUDA_POOL_KERNEL(prefix, operator_name, window, counts_pads, is_mean)                   \

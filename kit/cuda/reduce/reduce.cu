@@ -52,6 +52,16 @@ __device__ __forceinline__ float join_warp(uint32_t kind, float result) {
     return result;
 }
 
+/* Stores a result as y has it. */
+template <typename T>
+__device__ __forceinline__ void store(const tn_cuda_reduce_job &job, int64_t at, float result) {
+    result = finish(job, result);
+    if (sizeof(T) == 2 && job.is_wider)
+        ((float *)job.y)[at] = result;
+    else
+        tn_number_store((T *)job.y + at, result, job.y_inverse);
+}
+
 template <typename T>
 __global__ void __launch_bounds__(WARP *WARPS)
     warp_lanes(const __grid_constant__ tn_cuda_reduce_job job) {
@@ -65,7 +75,7 @@ __global__ void __launch_bounds__(WARP *WARPS)
         for (int64_t i = threadIdx.x; i < count; i += WARP)
             result = take(job.kind, result, tn_number_load(from[i], job.x_scale));
         result = join_warp(job.kind, result);
-        if (threadIdx.x == 0) tn_number_store((T *)job.y + row, finish(job, result), job.y_inverse);
+        if (threadIdx.x == 0) store<T>(job, row, result);
     }
 }
 
@@ -87,7 +97,7 @@ __global__ void __launch_bounds__(WARP *WARPS)
         if (threadIdx.x == 0 && threadIdx.y == 0) {
             for (int w = 1; w < WARPS; w++)
                 result = join(job.kind, result, shared[w]);
-            tn_number_store((T *)job.y + row, finish(job, result), job.y_inverse);
+            store<T>(job, row, result);
         }
         __syncthreads();
     }
@@ -155,8 +165,7 @@ __global__ void __launch_bounds__(WARP *WARPS)
             float all = shared[0][k][threadIdx.x];
             for (int w = 1; w < WARPS; w++)
                 all = join(job.kind, all, shared[w][k][threadIdx.x]);
-            tn_number_store((T *)job.y + outer * inner + group * EACH + k, finish(job, all),
-                            job.y_inverse);
+            store<T>(job, outer * inner + group * EACH + k, all);
         }
         __syncthreads();
     }

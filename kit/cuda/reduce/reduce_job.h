@@ -15,7 +15,8 @@ extern "C" {
 /* outer x count x inner elements become outer x inner. `kind` is TN_REDUCE_SUM and the like of
  * reduce_rows.h, `finish` TN_REDUCE_BY_COUNT and the like of reduce_kernel.h. */
 typedef struct tn_cuda_reduce_job {
-    tn_type type; /* TN_F32, F16, BF16, I8 */
+    tn_type type;  /* TN_F32, F16, BF16, I8 */
+    bool is_wider; /* y is of 32-bit floats, x of 16-bit ones */
     const void *x;
     void *y;
     float x_scale, y_inverse; /* of 8-bit numbers: the scale, and one over the output's */

@@ -199,13 +199,13 @@ __global__ void __launch_bounds__(THREADS, form<M, D, IS_SHARED>::BLOCKS)
     const int first_row = (int)blockIdx.x * F::QUERIES, own_row = IS_SHARED ? 0 : warp * ROWS;
     const int own_key = IS_SHARED ? warp * F::OWN : 0;
     if (threadIdx.x == 0) bounds[0] = job.keys, bounds[1] = 0;
-    tn_cuda_start_next();
     if (job.lengths) tn_cuda_wait_for_last(); /* else all ranges are known before */
     __syncthreads();
     rows_state<F, D> rows;
     begin_rows<F, D>(job, batch, head, first_row + own_row, rows, bounds);
     __syncthreads();
     tn_cuda_wait_for_last();
+    tn_cuda_start_next();
     load_rows<F>(queries, F::QUERIES, job.depth, job.is_q_aligned, [&](int row) -> const type * {
         const int index = first_row + row;
         if (index >= job.group * job.queries) return nullptr;

@@ -34,7 +34,8 @@ static const char *const kn2row_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f
 #define OWN_KERNEL(technique, more_traits, more_facets, activation_names, text)                    \
     static const tn_kernel technique = {                                                           \
         TN_KERNEL_BEGIN("cuda", "", "Conv", #technique, 1, text),                                  \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | (more_traits),                  \
+        .traits =                                                                                  \
+            TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_CONCURRENT | (more_traits), \
         .absorbs = TN_FLOAT_ABSORBS(activation_names) more_facets,                                 \
         TN_COMBINATIONS(technique##_combinations),                                                 \
         TN_CUDA_CONV_CALLBACKS,                                                                    \
@@ -63,7 +64,7 @@ static const tn_kernel separable = {
     TN_KERNEL_BEGIN("cuda", "", "Conv", "separable", 1,
                     "A window of 1x1 with the windows of single channels before it, and those of "
                     "1x1 before these, in one launch on tensor cores. Limited by latency."),
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_CONCURRENT,
     .absorbs = "@1 " TN_FACET_CONVOLUTION ", @1 " TN_FACET_ACTIVATION
                "(relu|clip), " TN_FLOAT_ABSORBS("relu|clip"),
     TN_COMBINATIONS(separable_combinations),
@@ -157,7 +158,7 @@ static const tn_kernel implicit_gemm_int8 = {
         "cuda", "", "Conv", "implicit_gemm_int8", 1,
         "Implicit GEMM in 8 bits with exact sums; channels in whole 16s, or a window of 1x1. "
         "Limited by the latency of tiles to shared memory."),
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_CONCURRENT,
     .absorbs = TN_FLOAT_ABSORBS(TN_ACTIVATIONS_1_0),
     TN_COMBINATIONS(implicit_gemm_int8_combinations),
     TN_CUDA_PRODUCT_CALLBACKS(int8, int8),

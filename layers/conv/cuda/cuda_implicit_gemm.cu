@@ -28,18 +28,20 @@ __global__ void __launch_bounds__(THREADS, IS_POINT || stored<T>::parts > 1 ? 1 
     __shared__ uint64_t arrived, are_joined;
     __shared__ int offsets[ACROSS * PIXELS];
     float *joined = (float *)shared_memory;
-    uint4 *weights = (uint4 *)(joined + ACROSS * PIXELS * FILTERS);
-    char *patch = (char *)(weights + t.chunks * t.taps * (UNIT / 16));
-    if (!IS_POINT) tn_cuda_start_next();
+    uint4 *weights = (uint4 *)(joined + t.splits * t.share * FILTERS);
+    char *patch = (char *)(weights + t.units * (UNIT / 16));
     task at;
-    at.chunk = (int)blockIdx.x * t.chunks;
-    at.units = min(t.chunks, t.all - at.chunk) * t.taps;
+    const int first = (int)blockIdx.x * t.units;
+    at.chunk = (int)tn_divide((uint32_t)first, t.by_taps);
+    at.unit = first - at.chunk * t.taps;
+    at.units = min(t.units, t.all - first);
+    at.own = min(t.share, t.pixels - (int)blockIdx.x * t.share);
     if (threadIdx.x == 0) {
         const uint4 *from = (const uint4 *)(const void *)d.weights +
-                            ((int64_t)blockIdx.y * t.all + at.chunk) * t.taps * (UNIT / 16);
+                            ((int64_t)blockIdx.y * t.all + first) * (UNIT / 16);
         tn_cuda_barrier_expect(&arrived, at.units * UNIT);
         tn_cuda_bulk_copy(weights, from, at.units * UNIT, &arrived);
-        tn_cuda_barrier_expect(&are_joined, ACROSS * PIXELS * FILTERS * 4);
+        tn_cuda_barrier_expect(&are_joined, t.splits * at.own * FILTERS * 4);
     }
     __syncwarp();
     tn_cuda_cluster_arrive();
@@ -60,7 +62,6 @@ __global__ void __launch_bounds__(THREADS, IS_POINT || stored<T>::parts > 1 ? 1 
     }
     __syncthreads();
     float *own = (float *)weights;
-    if (IS_POINT) tn_cuda_start_next();
     store_sums(sums, own + (threadIdx.x >> 5) * PIXELS * PITCH);
     rest<type, (ACROSS * PIXELS * FOURS + THREADS - 1) / THREADS> more = {};
     load_rest(d, t, at, more);
@@ -76,6 +77,26 @@ __global__ void __launch_bounds__(THREADS, IS_POINT || stored<T>::parts > 1 ? 1 
 
 /* ----------------------------------------------------------------------------------------------
  * host */
+
+/* Multiprocessors of the current GPU; 0: it has not what these kernels need. */
+int processors_of() {
+    int device = 0, major = 0, processors = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) !=
+            cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    return major == 9 ? processors : 0;
+}
+
+/* Of 132 multiprocessors, those that blocks in clusters of 1 to MOST_SPLITS have, one block each
+ * (cudaOccupancyMaxActiveClusters on an H200). */
+const int found_by_clusters[MOST_SPLITS] = {132, 132, 117, 120, 110, 102, 105, 120};
+int found_of(int splits, int processors) {
+    return processors * found_by_clusters[splits - 1] / found_by_clusters[0];
+}
 
 /* Elements of 16 bytes. */
 int64_t each_of(const tn_cuda_conv *d) {
@@ -107,9 +128,14 @@ int pitch_of(int bytes, int stride) {
 gemm_shape shape_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config) {
     gemm_shape t = {};
     t.splits = config->splits;
-    t.all = (int)chunks_of(d);
-    t.chunks = (t.all + t.splits - 1) / t.splits;
     t.taps = d->kernel_height * d->kernel_width;
+    t.all = (int)chunks_of(d) * t.taps;
+    t.units = (t.all + t.splits - 1) / t.splits;
+    for (int first = 0; first < t.all; first += t.units) {
+        const int last = (first + t.units < t.all ? first + t.units : t.all) - 1;
+        const int chunks = last / t.taps - first / t.taps + 1;
+        if (chunks > t.chunks) t.chunks = chunks;
+    }
     t.pixels = config->columns * PIXELS;
     t.tiles = (d->out_height * d->out_width + t.pixels - 1) / t.pixels;
     /* A window of one row or column needs no positions between those of strides; 1x1 needs no
@@ -129,7 +155,7 @@ gemm_shape shape_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config) {
     t.by_window = tn_divider_make((uint32_t)d->kernel_width);
     t.by_packs = tn_divider_make((uint32_t)t.chunks * 4);
     t.by_columns = tn_divider_make((uint32_t)t.columns);
-    t.share = t.pixels / t.splits;
+    t.share = (t.pixels + t.splits - 1) / t.splits;
     t.by_share = tn_divider_make((uint32_t)t.share);
     t.by_tiles = tn_divider_make((uint32_t)t.tiles);
     t.by_width = tn_divider_make((uint32_t)d->out_width);
@@ -138,14 +164,29 @@ gemm_shape shape_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config) {
 
 int64_t bytes_of(const gemm_shape *t) {
     const int64_t patch = t->taps == 1 ? 0 : (int64_t)t->rows * t->columns * t->pitch;
-    const int64_t in = (int64_t)t->chunks * t->taps * UNIT + patch;
+    const int64_t in = (int64_t)t->units * UNIT + patch;
     const int64_t parts = (int64_t)WARPS * PIXELS * PITCH * 4;
-    return (int64_t)t->pixels * FILTERS * 4 + (in > parts ? in : parts);
+    return (int64_t)t->splits * t->share * FILTERS * 4 + (in > parts ? in : parts);
+}
+
+int64_t blocks_of(const tn_cuda_conv *d, const gemm_shape *t) {
+    return (int64_t)t->splits * ((d->filters + FILTERS - 1) / FILTERS) * t->tiles * d->batch;
+}
+
+/* Blocks come in pairs on a multiprocessor that has room for two, even where others have none:
+ * those of a cluster, and those that find few empty ones while the kernel in front runs. Where each
+ * can have its own it asks for more than half of the shared memory. */
+bool is_alone(const tn_cuda_conv *d, const gemm_shape *t, int processors) {
+    return t->taps > 1 && blocks_of(d, t) <= found_of(t->splits, processors);
+}
+int64_t shared_of(const tn_cuda_conv *d, const gemm_shape *t, int processors) {
+    const int64_t bytes = bytes_of(t), most_of_two = MOST_SHARED / 2;
+    return is_alone(d, t, processors) && bytes <= most_of_two ? most_of_two + 2048 : bytes;
 }
 
 template <typename T, int ACROSS, bool IS_POINT>
 cudaError_t launch_as(const tn_cuda_conv *d, const gemm_shape *t, cudaStream_t stream) {
-    const int64_t bytes = bytes_of(t);
+    const int64_t bytes = shared_of(d, t, processors_of());
     if (bytes > MOST_SHARED) return cudaErrorInvalidValue;
     const dim3 grid((unsigned int)t->splits, (unsigned int)(d->filters + FILTERS - 1) / FILTERS,
                     (unsigned int)(t->tiles * d->batch));
@@ -177,36 +218,22 @@ bool is_done(const tn_cuda_conv *d) {
            d->stride_width <= 16;
 }
 
-/* Multiprocessors of the current GPU; 0: it has not what these kernels need. */
-int processors_of() {
-    int device = 0, major = 0, processors = 0;
-    if (cudaGetDevice(&device) != cudaSuccess ||
-        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
-        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) !=
-            cudaSuccess) {
-        (void)cudaGetLastError();
-        return 0;
-    }
-    return major == 9 ? processors : 0;
-}
-
 /* Microseconds that a tactic takes, about; a negative number: it cannot be done. Fitted to what the
  * convolutions of ResNet-50 took on an H200: it is there to order tactics, not to foretell times.
  */
 double cost_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config, int processors) {
     const gemm_shape t = shape_of(d, config);
-    const int64_t bytes = bytes_of(&t), units = (int64_t)t.chunks * t.taps;
-    if (bytes > MOST_SHARED || t.chunks * (t.splits - 1) >= t.all) return -1;
-    const int64_t blocks =
-        (int64_t)t.splits * ((d->filters + FILTERS - 1) / FILTERS) * t.tiles * d->batch;
-    const int64_t warps = WARPS / config->columns, rounds = (units + warps - 1) / warps;
-    const bool is_point = t.taps == 1, is_pair = !is_point && bytes <= MOST_SHARED / 2;
-    /* Multiprocessors that large clusters find, and blocks that these have at once. */
-    const int64_t found = t.splits <= 2 ? processors : processors - processors / 11;
+    const int64_t bytes = bytes_of(&t);
+    if (bytes > MOST_SHARED || t.units * (t.splits - 1) >= t.all ||
+        t.share * (t.splits - 1) >= t.pixels)
+        return -1;
+    const int64_t blocks = blocks_of(d, &t);
+    const int64_t warps = WARPS / config->columns, rounds = (t.units + warps - 1) / warps;
+    const bool is_point = t.taps == 1,
+               is_pair = !is_point && shared_of(d, &t, processors) <= MOST_SHARED / 2;
+    const int64_t found = found_of(t.splits, processors);
     const int64_t waves = (blocks + found * (is_pair + 1) - 1) / (found * (is_pair + 1));
-    int64_t passes = (blocks + found - 1) / found;
-    /* Blocks of a cluster come in pairs even where multiprocessors have none. */
-    if (t.splits > 1 && is_pair && blocks > processors / 2 && passes < 2) passes = 2;
+    const int64_t passes = (blocks + found - 1) / found;
     const int64_t input = is_point ? (int64_t)t.pixels * t.chunks * CHUNK : (int64_t)t.packs * 16;
     const double step = d->type != TN_F32 ? 0.154 : d->is_rounded ? 0.233 : 0.5;
     return 2.58 + (double)(passes * rounds) * step +
@@ -217,14 +244,14 @@ double cost_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config, int pro
 
 /* The tactics from the one that should be fastest. */
 bool choose(const tn_cuda_conv *d, uint32_t index, tn_cuda_conv_config *out_config) {
-    enum { MOST = 3 };
+    enum { MOST = 5 };
     const int processors = is_done(d) ? processors_of() : 0;
     if (processors == 0 || index >= MOST) return false;
     double before = -1;
     for (uint32_t rank = 0; rank <= index; rank++) {
         double best = -1;
         for (int32_t columns = 1; columns <= 2; columns++)
-            for (int32_t splits = 1; splits <= MOST_SPLITS; splits *= 2) {
+            for (int32_t splits = 1; splits <= MOST_SPLITS; splits++) {
                 const tn_cuda_conv_config config = {0, columns, 0, splits};
                 const double own = cost_of(d, &config, processors);
                 const double cost = own + 1e-6 * (columns * 16 + splits); /* no two alike */

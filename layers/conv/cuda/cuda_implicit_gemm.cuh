@@ -30,8 +30,9 @@ enum {
  * (r, s). A patch is the input that a block's output pixels see, with zeros outside of the image;
  * its positions lie `pitch` bytes apart in shared memory. */
 struct gemm_shape {
-    int splits;             /* blocks that share out the chunks of a tile: a cluster */
-    int all, chunks;        /* of channels: of a tile, of a block at most */
+    int splits;             /* blocks that share out the units of a tile: a cluster */
+    int all, units;         /* of a tile, of a block at most */
+    int chunks;             /* of channels, that a block's units see at most */
     int taps;               /* of the window, R * S */
     int pixels, tiles;      /* of a block; blocks an image */
     int share;              /* pixels that each block of a cluster finishes */
@@ -53,8 +54,10 @@ template <typename T> __device__ __forceinline__ uint4 words_of(uint4 bits) {
 /* What a block does. */
 struct task {
     int image, first, end; /* output pixels p * Q + q: the first, and those of the image */
+    int own;               /* pixels that the block finishes */
     int row;               /* p of the first */
-    int chunk, units;      /* the first of its chunks; all of its units */
+    int chunk;             /* the first that it sees */
+    int unit, units;       /* its first one, of that chunk's; how many */
 };
 
 /* The input of a block's image. */
@@ -93,7 +96,10 @@ __device__ __forceinline__ void load_patch(const tn_cuda_conv &d, const gemm_sha
                 from[i] = (y * d.in_width + x) * d.x_pitch + channel;
             tn_cuda_keep(from[i]);
         }
-        if (first == 0) tn_cuda_wait_for_last();
+        if (first == 0) {
+            tn_cuda_wait_for_last();
+            tn_cuda_start_next();
+        }
         uint4 packs[AT_ONCE];
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++)
@@ -160,7 +166,7 @@ __device__ __forceinline__ void multiply(const gemm_shape &t, const task &at, co
 #pragma unroll 1
     for (int unit = (int)(threadIdx.x >> 5) / ACROSS; unit < at.units; unit += WARPS / ACROSS) {
         uint32_t tap, column;
-        const uint32_t chunk = tn_divide_rest((uint32_t)unit, t.by_taps, &tap);
+        const uint32_t chunk = tn_divide_rest((uint32_t)(at.unit + unit), t.by_taps, &tap);
         const uint32_t row = tn_divide_rest(tap, t.by_window, &column);
         const int offset = (int)(row * t.offset_y + column * t.offset_x + chunk * CHUNK);
         uint4 a[2][2];
@@ -192,6 +198,7 @@ multiply_points(const tn_cuda_conv &d, const gemm_shape &t, const task &at, cons
     int unit = (int)(threadIdx.x >> 5) / ACROSS;
     uint4 next[TILES];
     tn_cuda_wait_for_last();
+    tn_cuda_start_next();
 #pragma unroll
     for (int n = 0; n < TILES; n++)
         next[n] = load(unit, n);

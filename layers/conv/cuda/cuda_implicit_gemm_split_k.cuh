@@ -98,11 +98,11 @@ __device__ __forceinline__ float4 swish(float alpha, float4 v) {
  * elements apart; -1: there are not so many. */
 __device__ __forceinline__ int output_of(const tn_cuda_conv &d, const gemm_shape &t, const task &at,
                                          int n, int pitch) {
-    const int i = n * THREADS + (int)threadIdx.x, pixel = i / FOURS;
+    const int i = n * THREADS + (int)threadIdx.x;
     const int filter = (int)blockIdx.y * FILTERS + i % FOURS * 4;
-    const int of_image = at.first + (int)blockIdx.x * t.share + pixel;
-    return pixel < t.share && of_image < at.end && filter < d.filters ? of_image * pitch + filter
-                                                                      : -1;
+    const int of_image = at.first + (int)blockIdx.x * t.share + i / FOURS;
+    return i / FOURS < at.own && of_image < at.end && filter < d.filters ? of_image * pitch + filter
+                                                                         : -1;
 }
 
 /* What is added to the sums of the pixels of this block. Nothing here waits for what is loaded. */

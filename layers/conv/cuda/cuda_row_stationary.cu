@@ -14,6 +14,7 @@
  */
 #include "conv/cuda/cuda_row_stationary.cuh"
 #include "kit/cuda/bounds.cuh"
+#include <tenon/kit/cuda/launch.cuh>
 
 namespace {
 
@@ -161,6 +162,7 @@ __global__ void __launch_bounds__(THREADS, blocks_of<T>())
     row_stationary_kernel(const __grid_constant__ tn_cuda_conv d,
                           const __grid_constant__ rows_shape t) {
     extern __shared__ uint4 shared_memory[];
+    tn_cuda_start_next();
     const int weight_count = t.groups * t.tiles * 8 * KW; /* 16 bytes each */
     const uint4 *from = (const uint4 *)(const void *)d.weights + (int64_t)blockIdx.y * weight_count;
     uint4 *weights = shared_memory;

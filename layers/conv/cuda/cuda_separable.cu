@@ -22,7 +22,6 @@ __global__ void __launch_bounds__(THREADS)
     int *pixels = (int *)(memory + s.at_pixels);
     uint32_t column;
     task at;
-    tn_cuda_start_next();
     const int first = (int)blockIdx.x * s.share; /* of the fours that the block finishes */
     const int own = max(min(s.pixels * (int)s.by_fours.divisor - first, s.share), 0);
     if (s.splits > 1) {
@@ -37,8 +36,10 @@ __global__ void __launch_bounds__(THREADS)
     at.column = (int)column * s.width;
     copy_weights<HAS_EXPAND, HAS_WINDOW>(s, at, memory);
     find_pixels(s, at, pixels);
+    window_weights window;
+    if constexpr (HAS_WINDOW) tn_copy_wait();
     __syncthreads();
-    tn_cuda_wait_for_last();
+    if constexpr (HAS_WINDOW) load_window(s, at, memory, window);
     if constexpr (HAS_EXPAND)
         copy_patch(s, at, pixels, 0, s.channels * 2, memory + s.at_x, pitch_of(s.depth));
     else
@@ -51,7 +52,7 @@ __global__ void __launch_bounds__(THREADS)
         __syncthreads();
     }
     if constexpr (HAS_WINDOW) {
-        apply_window<T, STRIDE>(s, at, memory);
+        apply_window<T, STRIDE>(s, at, memory, window);
         __syncthreads();
     }
     int index = (int)threadIdx.x;

@@ -97,22 +97,39 @@ __device__ __forceinline__ void find_pixels(const separable_job &s, const task &
     }
 }
 
-/* Begins to copy `bytes` of each of the patch's pixels: zeros where there is none, and behind the
- * bytes up to whole products. */
+/* Begins to copy `bytes` of each of the patch's pixels, when the kernel in front is done: zeros
+ * where there is none, and behind the bytes up to whole products. */
 __device__ __forceinline__ void copy_patch(const separable_job &s, const task &at,
                                            const int *pixels, int first, int bytes, char *to,
                                            int pitch) {
+    constexpr int AT_ONCE = 4;
     const char *image =
         (const char *)s.x + ((int64_t)at.image * s.in_height * s.in_width * s.channels + first) * 2;
     const int count = s.patch_pixels * (int)s.by_packs.divisor;
-    for (int i = threadIdx.x; i < count; i += THREADS) {
-        uint32_t pack;
-        const int pixel = (int)tn_divide_rest((uint32_t)i, s.by_packs, &pack);
-        const int from = pixels[pixel];
-        const bool is_there = from >= 0 && (int)pack * PACK < bytes;
-        tn_copy_sixteen(to + pixel * pitch + pack * PACK,
-                        is_there ? image + (int64_t)from * s.channels * 2 + pack * PACK : image,
-                        is_there);
+    for (int start = 0; start < count; start += AT_ONCE * THREADS) {
+        int from[AT_ONCE], there[AT_ONCE];
+#pragma unroll
+        for (int n = 0; n < AT_ONCE; n++) {
+            const int i = start + n * THREADS + (int)threadIdx.x;
+            uint32_t pack;
+            from[n] = there[n] = -1;
+            if (i < count) {
+                const int pixel = (int)tn_divide_rest((uint32_t)i, s.by_packs, &pack);
+                const int of_image = pixels[pixel];
+                there[n] = pixel * pitch + (int)pack * PACK;
+                if (of_image >= 0 && (int)pack * PACK < bytes)
+                    from[n] = of_image * s.channels * 2 + (int)pack * PACK;
+            }
+            tn_cuda_keep(from[n]), tn_cuda_keep(there[n]);
+        }
+        if (start == 0) {
+            tn_cuda_wait_for_last();
+            tn_cuda_start_next();
+        }
+#pragma unroll
+        for (int n = 0; n < AT_ONCE; n++)
+            if (there[n] >= 0)
+                tn_copy_sixteen(to + there[n], image + (from[n] >= 0 ? from[n] : 0), from[n] >= 0);
     }
 }
 
@@ -124,28 +141,29 @@ __device__ __forceinline__ void keep_between(const tn_cuda_separable_clamp &boun
         x[i] = tn_number_least(tn_number_most(x[i], bounds.least), bounds.most);
 }
 
-/* Rows of a times rows of b, `depth` elements of each, 16 x 32 results at a time, which a warp
- * hands to `store(row, column, sums)`: of row lane / 4 and 8 below it, two columns of each eight.
- */
-template <typename T, typename Store>
+/* Rows of a times rows of b, `depth` elements of each, 16 rows by PAIRS times 16 columns at a time,
+ * which a warp hands to `store(row, column, sums)`: of row lane / 4 and 8 below it, two columns of
+ * each eight. */
+template <typename T, int PAIRS, typename Store>
 __device__ __forceinline__ void multiply(const char *a, int a_pitch, int rows, const char *b,
                                          int b_pitch, int columns, int depth, const Store &store) {
-    const int lane = threadIdx.x & 31, across = (columns + COLUMNS - 1) / COLUMNS;
+    const int lane = threadIdx.x & 31, across = (columns + PAIRS * 16 - 1) / (PAIRS * 16);
     const int tasks = (rows + 15) / 16 * across;
     a += (lane & 15) * a_pitch + (lane >> 4) * PACK;
     b += ((lane & 7) + (lane >> 4) * 8) * b_pitch + (lane >> 3 & 1) * PACK;
     for (int task = threadIdx.x >> 5; task < tasks; task += WARPS) {
-        const int row = task / across * 16, column = task % across * COLUMNS;
+        const int row = task / across * 16, column = task % across * PAIRS * 16;
         const char *from_a = a + row * a_pitch, *from_b = b + column * b_pitch;
-        float sums[4][4] = {};
-#pragma unroll 2
+        float sums[PAIRS * 2][4] = {};
+#pragma unroll(4 / PAIRS)
         for (int k = 0; k < depth * 2; k += 2 * PACK) {
-            uint32_t of_a[4], of_b[2][4];
+            uint32_t of_a[4], of_b[PAIRS][4];
             tn_matrix_load(of_a, from_a + k);
-            tn_matrix_load(of_b[0], from_b + k);
-            tn_matrix_load(of_b[1], from_b + 16 * b_pitch + k);
 #pragma unroll
-            for (int j = 0; j < 4; j++)
+            for (int j = 0; j < PAIRS; j++)
+                tn_matrix_load(of_b[j], from_b + j * 16 * b_pitch + k);
+#pragma unroll
+            for (int j = 0; j < PAIRS * 2; j++)
                 tn_matrix<T>::deep(sums[j], of_a[0], of_a[1], of_a[2], of_a[3],
                                    of_b[j / 2][j % 2 * 2], of_b[j / 2][j % 2 * 2 + 1]);
         }
@@ -160,7 +178,7 @@ __device__ __forceinline__ void expand(const separable_job &s, const task &at, c
     char *e = memory + s.at_e;
     const int pitch = pitch_of(s.slice);
     const float *biases = (const float *)(memory + s.at_rows) + (TN_SEPARABLE_TAPS + 1) * s.slice;
-    multiply<T>(
+    multiply<T, 2>(
         memory + s.at_x, pitch_of(s.depth), s.patch_pixels, memory + s.at_expand, pitch_of(s.depth),
         at.channels, s.depth, [&](int row, int column, const float(&sums)[4][4]) {
             const bool is_there = pixels[row] >= 0, is_next = pixels[row + 8] >= 0;
@@ -215,28 +233,38 @@ __device__ __forceinline__ void slide(const separable_job &s, const char *e, int
     }
 }
 
-/* A thread has four channels, whose weights stay in registers. */
+/* The weights of the window's four channels that a thread has: in registers before the kernel in
+ * front is done. */
+struct window_weights {
+    float4 taps[TN_SEPARABLE_TAPS], bias;
+};
+__device__ __forceinline__ void load_window(const separable_job &s, const task &at,
+                                            const char *memory, window_weights &w) {
+    const int quad = (int)threadIdx.x % (at.channels / 4);
+    const float4 *weights = (const float4 *)(memory + s.at_rows) + quad;
+#pragma unroll
+    for (int i = 0; i < TN_SEPARABLE_TAPS; i++)
+        w.taps[i] = weights[i * (s.slice / 4)];
+    w.bias = weights[TN_SEPARABLE_TAPS * (s.slice / 4)];
+}
+
 template <typename T, int STRIDE>
-__device__ __forceinline__ void apply_window(const separable_job &s, const task &at, char *memory) {
+__device__ __forceinline__ void apply_window(const separable_job &s, const task &at, char *memory,
+                                             const window_weights &w) {
     const int quads = at.channels / 4, groups = THREADS / quads;
     const int group = (int)threadIdx.x / quads, quad = (int)threadIdx.x - group * quads;
     const int units = s.width * ((s.height + HIGH - 1) / HIGH), pitch = pitch_of(s.slice);
     const int patch_rows = (s.height - 1) * STRIDE + WINDOW;
     if (group >= groups) return;
-    const float4 *weights = (const float4 *)(memory + s.at_rows) + quad;
-    float4 taps[TN_SEPARABLE_TAPS];
-#pragma unroll
-    for (int i = 0; i < TN_SEPARABLE_TAPS; i++)
-        taps[i] = weights[i * (s.slice / 4)];
-    const float4 bias = weights[TN_SEPARABLE_TAPS * (s.slice / 4)];
     for (int unit = group; unit < units; unit += groups) {
         uint32_t column;
         const int row = (int)tn_divide_rest((uint32_t)unit, s.by_width, &column) * HIGH;
         float sums[HIGH][4];
 #pragma unroll
         for (int i = 0; i < HIGH; i++)
-            sums[i][0] = bias.x, sums[i][1] = bias.y, sums[i][2] = bias.z, sums[i][3] = bias.w;
-        slide<T, STRIDE>(s, memory + s.at_e + quad * 8, row, (int)column, patch_rows, taps, sums);
+            sums[i][0] = w.bias.x, sums[i][1] = w.bias.y, sums[i][2] = w.bias.z,
+            sums[i][3] = w.bias.w;
+        slide<T, STRIDE>(s, memory + s.at_e + quad * 8, row, (int)column, patch_rows, w.taps, sums);
         char *to = memory + s.at_d + (row * s.width + (int)column) * pitch + quad * 8;
 #pragma unroll
         for (int i = 0; i < HIGH; i++) {
@@ -248,21 +276,29 @@ __device__ __forceinline__ void apply_window(const separable_job &s, const task 
     }
 }
 
-template <typename T>
-__device__ __forceinline__ void project(const separable_job &s, const task &at, char *memory) {
+template <typename T, int PAIRS>
+__device__ __forceinline__ void project_by(const separable_job &s, const task &at, char *memory) {
     float *to = (float *)(memory + s.at_sums);
     const int pitch = sums_pitch(s.filters);
-    multiply<T>(memory + s.at_d, pitch_of(s.slice), s.pixels, memory + s.at_project,
-                pitch_of(s.slice), s.filters, at.channels,
-                [&](int row, int column, const float(&sums)[4][4]) {
+    multiply<T, PAIRS>(memory + s.at_d, pitch_of(s.slice), s.pixels, memory + s.at_project,
+                       pitch_of(s.slice), s.filters, at.channels,
+                       [&](int row, int column, const float(&sums)[PAIRS * 2][4]) {
 #pragma unroll
-                    for (int j = 0; j < 4; j++) {
-                        float *pair = to + row * pitch + column + j * 8;
-                        if (column + j * 8 >= s.filters) break;
-                        *(float2 *)pair = make_float2(sums[j][0], sums[j][1]);
-                        *(float2 *)(pair + 8 * pitch) = make_float2(sums[j][2], sums[j][3]);
-                    }
-                });
+                           for (int j = 0; j < PAIRS * 2; j++) {
+                               float *pair = to + row * pitch + column + j * 8;
+                               if (column + j * 8 >= s.filters) break;
+                               *(float2 *)pair = make_float2(sums[j][0], sums[j][1]);
+                               *(float2 *)(pair + 8 * pitch) = make_float2(sums[j][2], sums[j][3]);
+                           }
+                       });
+}
+/* Few results: half as wide, so that more warps have some. */
+template <typename T>
+__device__ __forceinline__ void project(const separable_job &s, const task &at, char *memory) {
+    if ((s.pixels + 15) / 16 * s.filters <= WARPS * COLUMNS / 2)
+        project_by<T, 1>(s, at, memory);
+    else
+        project_by<T, 2>(s, at, memory);
 }
 
 /* Four filters of a pixel: where they lie in a block's sums, and in y; `to` below 0: not there. */
@@ -309,12 +345,15 @@ __device__ __forceinline__ float4 add_sums(const separable_job &s, const output 
                                            const char *memory) {
     if (s.splits == 1) return *(const float4 *)((const float *)(memory + s.at_sums) + at.sums);
     const float4 *from = (const float4 *)(memory + s.at_joined) + index;
-    float4 sum = *from;
-    for (int i = 1; i < s.splits; i++) {
-        const float4 more = from[i * s.share];
-        sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
-    }
-    return sum;
+    float4 parts[MOST_SPLITS];
+#pragma unroll
+    for (int i = 0; i < MOST_SPLITS; i++)
+        parts[i] = i < s.splits ? from[i * s.share] : make_float4(0, 0, 0, 0);
+#pragma unroll
+    for (int i = 1; i < MOST_SPLITS; i++)
+        parts[0].x += parts[i].x, parts[0].y += parts[i].y, parts[0].z += parts[i].z,
+            parts[0].w += parts[i].w;
+    return parts[0];
 }
 
 template <typename T>

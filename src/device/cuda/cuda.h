@@ -64,6 +64,11 @@ tn_status tn_cuda_capture_begin(const tn_device *device, void *stream) TN_NOEXCE
 tn_status tn_cuda_capture_end(const tn_device *device, void *stream, void **out_graph) TN_NOEXCEPT;
 tn_status tn_cuda_graph_launch(const tn_device *device, void *graph, void *stream) TN_NOEXCEPT;
 void tn_cuda_graph_destroy(const tn_device *device, void *graph) TN_NOEXCEPT;
+
+/* tn_device_branches' of the same names; branches.c. */
+void *tn_cuda_branches_last(const tn_device *device, void *stream) TN_NOEXCEPT;
+tn_status tn_cuda_branches_put_beside(const tn_device *device, void *stream, void *first,
+                                      void *second) TN_NOEXCEPT;
 uint32_t tn_cuda_is_capturing(const tn_device *device, void *stream) TN_NOEXCEPT;
 
 /* tn_device.libraries; libraries.c. */

@@ -273,7 +273,11 @@ static tn_status cuda_call_host(const tn_device *device, void *stream, void (*fu
 static const void *cuda_extension(const tn_device *device, const char *name) {
     static const tn_device_completion completion = {
         .size = sizeof(completion), .event_query = cuda_event_query, .call_host = cuda_call_host};
+    static const tn_device_branches branches = {.size = sizeof(branches),
+                                                .last = tn_cuda_branches_last,
+                                                .put_beside = tn_cuda_branches_put_beside};
     (void)device;
+    if (strcmp(name, TN_DEVICE_BRANCHES) == 0) return &branches;
     return strcmp(name, TN_DEVICE_COMPLETION) == 0 ? &completion : NULL;
 }
 

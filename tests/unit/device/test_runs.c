@@ -81,6 +81,73 @@ static void test_the_caller_is_asked_for_memory_of_the_device(void **state) {
     tn_plan_destroy(plan);
 }
 
+/* r = Relu(x), a = r + r, b = x + r (or a + r), c = a + b, y = Relu(c). */
+static tn_graph *make_sums(tn_runtime *runtime, bool is_chain) {
+    static const int64_t shape[] = {2, 3, 4, 5};
+    tn_graph *graph = NULL;
+    must(tn_graph_create(runtime, "sums", &graph));
+    const tn_tensor_id x = add_input(graph, "x", TN_F32, 4, shape);
+    tn_tensor_id r = 0, a = 0, b = 0, c = 0, y = 0;
+    const struct {
+        const char *op;
+        const tn_tensor_id *first, *second;
+        tn_tensor_id *out;
+    } nodes[] = {{"Relu", &x, NULL, &r},
+                 {"Add", &r, &r, &a},
+                 {"Add", is_chain ? &a : &x, &r, &b},
+                 {"Add", &a, &b, &c},
+                 {"Relu", &c, NULL, &y}};
+    for (size_t i = 0; i < TN_COUNT(nodes); i++) {
+        const tn_tensor_id inputs[] = {*nodes[i].first, nodes[i].second ? *nodes[i].second : 0};
+        const char name[] = {(char)('a' + i), 0};
+        const tn_node_description node = {.size = sizeof(node),
+                                          .domain = "",
+                                          .op = nodes[i].op,
+                                          .name = name,
+                                          .input_count = nodes[i].second ? 2 : 1,
+                                          .inputs = inputs,
+                                          .output_count = 1};
+        must(tn_graph_add_node(graph, &node, nodes[i].out));
+    }
+    must(tn_graph_add_output(graph, y, "y"));
+    return graph;
+}
+
+/* The stub does the second one of a pair first: what needed the first would be wrong. */
+static void test_kernels_that_need_nothing_of_each_other_are_a_pair(void **state) {
+    device_test *test = *state;
+    const tn_builder_options options = {
+        .size = sizeof(options), .threads = 1, .device = "stub", .flags = TN_BUILD_NO_FUSION};
+    for (int is_chain = 0; is_chain < 2; is_chain++) {
+        tn_graph *graph = make_sums(test->runtime, is_chain);
+        tn_context *context = NULL;
+        tn_plan *plan = NULL;
+        const tn_tensor *y = NULL;
+        float x[120];
+        must(tn_build(graph, &options, &plan));
+        tn_graph_destroy(graph);
+        tn_engine *engine = load(test->runtime, plan, "stub");
+        tn_stub_state *stub = engine->device->user;
+        must(tn_context_create(engine, &context));
+        must(tn_context_bind_input(context, 0, x, sizeof(x)));
+        stub->pairs = 0;
+        for (int run = 0; run < 5; run++) {
+            for (int k = 0; k < 120; k++)
+                x[k] = (float)((k + 3 * run) % 11) - 5;
+            must(tn_context_run(context));
+            must(tn_context_output(context, 0, &y));
+            for (int k = 0; k < 120; k++) {
+                const float r = x[k] > 0 ? x[k] : 0, b = is_chain ? 3 * r : x[k] + r;
+                assert_true(((const float *)y->data)[k] == (2 * r + b > 0 ? 2 * r + b : 0));
+            }
+        }
+        assert_int_equal(stub->pairs, is_chain ? 0 : 1);
+        tn_context_destroy(context);
+        tn_engine_release(engine);
+        tn_plan_destroy(plan);
+    }
+}
+
 /* x: Relu, which the processor's Sigmoid reads, and then, on the device again, Add and Relu, which
  * read nothing of the processor's: no copy stands before what is captured there. */
 static tn_graph *make_fork(tn_runtime *runtime) {
@@ -275,6 +342,7 @@ int main(void) {
         DEVICE_TEST(test_the_caller_is_asked_for_memory_of_the_device),
         DEVICE_TEST(test_a_run_allocates_nothing_and_waits_once),
         DEVICE_TEST(test_what_is_captured_behind_the_processor_is_waited_for),
+        DEVICE_TEST(test_kernels_that_need_nothing_of_each_other_are_a_pair),
         DEVICE_TEST(test_a_callers_stream_is_not_waited_for),
         DEVICE_TEST(test_short_kernels_are_timed_in_graphs),
         DEVICE_TEST(test_small_copies_of_lent_memory_are_captured),

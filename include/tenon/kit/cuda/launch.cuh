@@ -5,9 +5,10 @@
  * that one writes ("CUDA C++ programming guide", programmatic dependent launch). GPUs of compute
  * capability 9 only, for which code is compiled in; elsewhere it is a launch like any other.
  *
- * A kernel that is launched so begins with tn_cuda_start_next(), calls tn_cuda_wait_for_last() in
- * every thread and on every path before it reads what is no constant or writes anything, and reads
- * what others write by plain loads: those of __ldg may be moved in front of the wait.
+ * A kernel that is launched so calls tn_cuda_start_next(), at its beginning or behind the wait, and
+ * tn_cuda_wait_for_last() in every thread and on every path before it reads what is no constant or
+ * writes anything, and reads what others write by plain loads: those of __ldg may be moved in front
+ * of the wait.
  */
 #ifndef TENON_KIT_CUDA_LAUNCH_CUH
 #define TENON_KIT_CUDA_LAUNCH_CUH
