@@ -72,8 +72,10 @@ template <typename T> __global__ void halve(window w, const T *__restrict__ x, T
             pack.bits = *(const uint4 *)(from + h * w.in_width);
 #pragma unroll
             for (int k = 0; k < OUT; k++) {
-                const T pair = larger(pack.items[2 * k], pack.items[2 * k + 1]);
-                most.items[k] = h == 0 ? pair : larger(most.items[k], pair);
+                /* One after the other, as the reference does: NaN makes a difference. */
+                const T first = pack.items[2 * k];
+                most.items[k] =
+                    larger(h == 0 ? first : larger(most.items[k], first), pack.items[2 * k + 1]);
             }
         }
         for (int k = 0; k < OUT; k++)

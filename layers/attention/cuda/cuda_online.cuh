@@ -177,8 +177,9 @@ __device__ __forceinline__ void store_joined(const tn_cuda_attention &job, int b
         if (!y || at % D >= job.v_depth) continue;
         for (int w = 0; w < WARPS; w++)
             largest = fmaxf(largest, from[w * ROWS * PITCH + D]);
-        for (int w = 0; w < WARPS && largest != -INFINITY; w++) {
-            const float factor = F::powers::of(from[w * ROWS * PITCH + D] - largest);
+        const float offset = largest == -INFINITY ? 0.0f : largest;
+        for (int w = 0; w < WARPS; w++) { /* a total of scores that are no numbers is none either */
+            const float factor = F::powers::of(from[w * ROWS * PITCH + D] - offset);
             total += factor * from[w * ROWS * PITCH + D + 1];
             sum += factor * from[w * ROWS * PITCH + at % D];
         }
