@@ -705,9 +705,7 @@ enum {
                                   prepare see -1 for these and their strides, and then 0 bytes;
                                   ranks, types, formats and constants are as ever */
     TN_KERNEL_OPENMP = 64u,    /* uses OpenMP (libgomp): parallel_for then has its threads, too */
-    TN_KERNEL_CONCURRENT = 128u /* of the device's memory it reads and writes what its call has, its
-                                   own state and context, and nothing that other nodes' kernels
-                                   have, too: it may run beside one of these (TN_DEVICE_BRANCHES) */
+    TN_KERNEL_CONCURRENT = 128u /* may run beside another node's kernel (plugin/device.h) */
 };
 
 /* How an operator is computed on one device. Any library may add kernels to any operator. All
@@ -738,9 +736,8 @@ struct tn_kernel {
                           From 1 */
     const char *domain, *op; /* the operator that it computes; both "*": every elementwise operator
                                 with an expression, whoever provides it */
-    uint32_t minimum_version,
-        maximum_version; /* of the operator's since_version; 0 and 0: every one */
-    const char *device;  /* "cpu", "cuda" */
+    uint32_t minimum_version, maximum_version; /* of its since_version; 0 and 0: every one */
+    const char *device;                        /* "cpu", "cuda" */
     const char *name;
     const char *doc;
     const char *requires_features; /* processor features, like "avx512f,avx512bw"; null: none */

@@ -37,7 +37,7 @@ tn_status tn_execution_run_first(tn_context *context, const tn_shape_state *stat
 tn_status tn_execution_capture_timed(tn_context *context, tn_shape_state *state);
 tn_status tn_execution_launch(tn_context *context, void *graph);
 
-/* --- execution_branches.c --- */
+/* --- device/branches.c --- */
 /* The device's table of branches; null: it has none. */
 const tn_device_branches *tn_execution_branches(const tn_device *device);
 /* While a piece is captured and all of it is enqueued: puts kernels beside each other. `captured`

@@ -119,7 +119,9 @@ typedef struct tn_device_completion {
 } tn_device_completion;
 
 /* device->extension(device, TN_DEVICE_BRANCHES): kernels that need nothing of each other run beside
- * each other in a captured graph, where those in a stream run one after the other. */
+ * each other in a captured graph, where those in a stream run one after the other. Both have to
+ * have TN_KERNEL_CONCURRENT: of the device's memory such a kernel reads and writes what its call
+ * has and its own state and context, and nothing that other nodes' kernels have, too. */
 #define TN_DEVICE_BRANCHES "tn.device.branches/1"
 typedef struct tn_device_branches {
     uint32_t size;
