@@ -274,7 +274,7 @@ static bool takes_groups(const tn_call *call, const recurrent_run *run) {
 
 /* Iterations run->iteration to run->end - 1. */
 static tn_status do_steps(tn_call *call, recurrent_run *run) {
-    enum { GRAIN = 400000 }; /* multiplications: about 4 microseconds */
+    enum { GRAIN = 200000 }; /* multiplications: about 2 microseconds */
     const tn_recurrent *node = run->node;
     const int64_t rows = node->streams < 3 ? 3 : node->streams; /* few are bound by the weights */
     const int64_t each = node->hidden * TN_RECURRENT_CHUNK * (int64_t)node->kind->gates * rows;
