@@ -8,7 +8,7 @@
 
 #include <tenon/kit/matrix.h>
 
-enum { TN_ATTENTION_KEYS = 128 /* of a block; a multiple of any level's block of columns */ };
+enum { TN_ATTENTION_KEYS = 256 /* of a block; a multiple of any level's block of columns */ };
 
 typedef struct tn_attention_level {
     const tn_matrix_level *matrix;

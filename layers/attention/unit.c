@@ -117,6 +117,18 @@ static int64_t lower(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+/* The keys of a block that any of the rows from `row` on sees, as many as a tile has. */
+static tn_attention_range seen_by_tile(const unit_state *unit, const key_block *block,
+                                       int64_t row) {
+    tn_attention_range all = block->seen[row];
+    const int64_t end = lower(unit->count, row + TN_MATRIX_ROWS);
+    for (int64_t i = row + 1; i < end; i++) {
+        all.begin = lower(all.begin, block->seen[i].begin);
+        if (block->seen[i].end > all.end) all.end = block->seen[i].end;
+    }
+    return all;
+}
+
 static void score_packed(const unit_state *unit, const key_block *block) {
     const tn_attention_run *run = unit->run;
     const int64_t depth = run->sizes.depth, width = block_columns(unit);
@@ -124,6 +136,8 @@ static void score_packed(const unit_state *unit, const key_block *block) {
         run->keys + (uint64_t)(unit->head * run->key_blocks + block->index) * run->key_floats;
     for (int64_t first = 0; first < block->count; first += width)
         for (int64_t row = 0; row < unit->count; row += TN_MATRIX_ROWS) {
+            const tn_attention_range seen = seen_by_tile(unit, block, row);
+            if (first >= seen.end || first + width <= seen.begin) continue;
             const tn_matrix_tile tile = {.a = unit->q + row * depth,
                                          .a_stride = depth,
                                          .depth = depth,
