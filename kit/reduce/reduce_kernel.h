@@ -35,10 +35,10 @@ extern const char *const tn_reduce_kernel_combinations[2];
                                                                  finish},                          \
                                        prefix##_user_avx2 = {&tn_reduce_avx2, kind, finish},       \
                                        prefix##_user_avx512 = {&tn_reduce_avx512, kind, finish};   \
-    TN_LEVEL_KERNELS(prefix, prefix##_user, operator_name, "lanes",                                \
-                     "Lanes of floats along adjacent axes, on all threads.",                       \
-                     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                      \
-                     TN_COMBINATIONS(tn_reduce_kernel_combinations),                               \
-                     .accepts = tn_reduce_kernel_accepts, .run = tn_reduce_kernel_run)
+    TN_LEVEL_KERNELS_OF(static, prefix, TN_LEVELS(prefix##_user), "", 2, operator_name, "lanes",   \
+                        "Lanes of floats along adjacent axes, on all threads.",                    \
+                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
+                        TN_COMBINATIONS(tn_reduce_kernel_combinations),                            \
+                        .accepts = tn_reduce_kernel_accepts, .run = tn_reduce_kernel_run)
 
 #endif

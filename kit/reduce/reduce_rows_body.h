@@ -16,11 +16,47 @@ TN_INLINE tn_vector add(tn_vector a, tn_vector b) {
     return a + b;
 }
 
+#if TN_LANES == 16
+#define LANE_NUMBERS 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+#define ROTATED(all, by)                                                                           \
+    __builtin_shufflevector(all, all, by, by + 1, by + 2, by + 3, by + 4, by + 5, by + 6, by + 7,  \
+                            by + 8, by + 9, by + 10, by + 11, by + 12, by + 13, by + 14, by + 15)
+#define HALVES(all, join) all = join(all, ROTATED(all, 8)), all = join(all, ROTATED(all, 4));
+#elif TN_LANES == 8
+#define LANE_NUMBERS 0, 1, 2, 3, 4, 5, 6, 7
+#define ROTATED(all, by)                                                                           \
+    __builtin_shufflevector(all, all, by, by + 1, by + 2, by + 3, by + 4, by + 5, by + 6, by + 7)
+#define HALVES(all, join) all = join(all, ROTATED(all, 4));
+#else
+#define LANE_NUMBERS     0, 1, 2, 3
+#define ROTATED(all, by) __builtin_shufflevector(all, all, by, by + 1, by + 2, by + 3)
+#define HALVES(all, join)
+#endif
+static const tn_vector_bits lane_numbers = {LANE_NUMBERS};
+
+/* Joins the halves of a vector until its first element is of all. */
+#define ACROSS(all, join)                                                                          \
+    HALVES(all, join)                                                                              \
+    all = join(all, ROTATED(all, 2));                                                              \
+    all = join(all, ROTATED(all, 1));
+
 /* Defines the functions of a kind: `start` is of no elements, `value` what an element x gives,
- * `join` what becomes of two. */
+ * `join` what becomes of two. What is left of a lane is read with the vector that ends with it. */
 #define REDUCE(name, start, join, value)                                                           \
     TN_INLINE tn_vector value_##name(tn_vector x) {                                                \
         return value;                                                                              \
+    }                                                                                              \
+    TN_INLINE tn_vector rest_##name(int64_t left, int64_t count, const float *x, float none) {     \
+        const tn_vector last = count >= TN_LANES ? tn_vector_load(x + count - TN_LANES)            \
+                                                 : tn_vector_load_part(x, left);                   \
+        const int32_t first = count >= TN_LANES ? (int32_t)(TN_LANES - left) : 0;                  \
+        const tn_vector_bits behind = lane_numbers - first;                                        \
+        return tn_vector_select((behind >= 0) & (behind < (int32_t)left), value_##name(last),      \
+                                tn_vector_all(none));                                              \
+    }                                                                                              \
+    TN_INLINE float across_##name(tn_vector all) {                                                 \
+        ACROSS(all, join)                                                                          \
+        return all[0];                                                                             \
     }                                                                                              \
     static float lane_##name(int64_t count, const float *x) {                                      \
         tn_vector sums[VECTORS];                                                                   \
@@ -31,15 +67,8 @@ TN_INLINE tn_vector add(tn_vector a, tn_vector b) {
                 join(sums[k], value_##name(tn_vector_load(x + i + k * TN_LANES)));                 \
         for (; i + TN_LANES <= count; i += TN_LANES)                                               \
             sums[0] = join(sums[0], value_##name(tn_vector_load(x + i)));                          \
-        tn_vector rest = tn_vector_all(start);                                                     \
-        for (int k = 0; i < count; i++, k++)                                                       \
-            rest[k] = value_##name(tn_vector_all(x[i]))[0];                                        \
-        sums[1] = join(sums[1], rest);                                                             \
-        sums[0] = join(join(sums[0], sums[1]), join(sums[2], sums[3]));                            \
-        tn_vector result = tn_vector_all(sums[0][0]);                                              \
-        for (int k = 1; k < TN_LANES; k++)                                                         \
-            result = join(result, tn_vector_all(sums[0][k]));                                      \
-        return result[0];                                                                          \
+        if (i < count) sums[1] = join(sums[1], rest_##name(count - i, count, x, start));           \
+        return across_##name(join(join(sums[0], sums[1]), join(sums[2], sums[3])));                \
     }                                                                                              \
     static void columns_##name(int64_t count, int64_t stride, int64_t columns, const float *x,     \
                                float *y) {                                                         \

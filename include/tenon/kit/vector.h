@@ -52,6 +52,17 @@ TN_INLINE tn_vector tn_vector_all(float value) {
 }
 /* The first `count` lanes (count < TN_LANES; below 1: none); loaded, the others are zero. No other
  * memory is read or written. */
+#if TN_VECTOR_BYTES == 64
+TN_INLINE __mmask16 tn_vector_first(int64_t count) {
+    return (__mmask16)((1u << (count > 0 ? count : 0)) - 1u);
+}
+TN_INLINE void tn_vector_store_part(float *to, tn_vector value, int64_t count) {
+    _mm512_mask_storeu_ps(to, tn_vector_first(count), (__m512)value);
+}
+TN_INLINE tn_vector tn_vector_load_part(const float *from, int64_t count) {
+    return (tn_vector)_mm512_maskz_loadu_ps(tn_vector_first(count), from);
+}
+#else
 TN_INLINE void tn_vector_store_part(float *to, tn_vector value, int64_t count) {
     if (count > 0) memcpy(to, &value, (size_t)count * sizeof(float));
 }
@@ -60,6 +71,7 @@ TN_INLINE tn_vector tn_vector_load_part(const float *from, int64_t count) {
     if (count > 0) memcpy(&value, from, (size_t)count * sizeof(float));
     return value;
 }
+#endif
 /* mask ? a : b, lane by lane; NaN in a comparison makes the mask false. */
 TN_INLINE tn_vector tn_vector_select(tn_vector_bits mask, tn_vector a, tn_vector b) {
     return (tn_vector)(((tn_vector_bits)a & mask) | ((tn_vector_bits)b & ~mask));
