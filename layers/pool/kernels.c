@@ -12,90 +12,119 @@
 #include "pool/pool.h"
 #include "pool/rows.h"
 
-/* Two spatial axes, or one; false for what the rows do not do. Of unknown extents the window is
- * that of a stand-in. */
-static bool read_max(const tn_call *call, tn_byte_pool *out_pool) {
+/* The resolved window; of unknown extents that of a stand-in. */
+static bool read_window(const tn_call *call, tn_window *out_window) {
     tn_call probe = *call;
-    tn_window window;
     tn_open_stand_in stand_in;
     const tn_tensor *const inputs[1] = {
         tn_open_resolve(call->inputs[0], TN_OPEN_EXTENT, &stand_in)};
     probe.inputs = inputs;
-    return tn_pool_window(&probe, &window) == TN_OK &&
-           tn_byte_pool_of_window(call, &window, out_pool);
+    return tn_pool_window(&probe, out_window) == TN_OK;
 }
 
-static bool read_rows(const tn_call *call, tn_byte_pool *out_rows) {
+/* Two spatial axes, or one; false for others. */
+static bool read_max(const tn_call *call, tn_byte_pool *out_pool) {
+    tn_window window;
+    return read_window(call, &window) && tn_byte_pool_of_window(call, &window, out_pool);
+}
+
+/* The window without its first axis. */
+static tn_window window_of_planes(const tn_window *window) {
+    tn_window planes = {.rank = window->rank - 1};
+    for (uint32_t i = 0; i < planes.rank; i++) {
+        planes.input[i] = window->input[i + 1];
+        planes.output[i] = window->output[i + 1];
+        planes.kernel[i] = window->kernel[i + 1];
+        planes.stride[i] = window->stride[i + 1];
+        planes.dilation[i] = window->dilation[i + 1];
+        planes.pad_begin[i] = window->pad_begin[i + 1];
+        planes.pad_end[i] = window->pad_end[i + 1];
+    }
+    return planes;
+}
+
+/* Up to three spatial axes. */
+static bool read_rows(const tn_call *call, tn_pool_volume *out_volume) {
     const tn_tensor *x = call->inputs[0];
-    if (!x || (x->rank != 3 && x->rank != 4) || !read_max(call, out_rows)) return false;
-    out_rows->counts_padding = ((const tn_pool_params *)call->params)->count_include_pad;
+    tn_window window;
+    if (!x || x->rank < 3 || x->rank > 5 || !read_window(call, &window)) return false;
+    const bool has_depth = window.rank == 3;
+    const tn_window planes = has_depth ? window_of_planes(&window) : window;
+    *out_volume = (tn_pool_volume){
+        .in_depth = has_depth ? window.input[0] : 1,
+        .out_depth = has_depth ? window.output[0] : 1,
+        .kernel_depth = has_depth ? window.kernel[0] : 1,
+        .stride_depth = has_depth ? window.stride[0] : 1,
+        .dilation_depth = has_depth ? window.dilation[0] : 1,
+        .pad_front = has_depth ? window.pad_begin[0] : 0,
+        .pad_back = has_depth ? window.pad_end[0] : 0,
+    };
+    if (!tn_byte_pool_of_window(call, &planes, &out_volume->plane)) return false;
+    out_volume->plane.counts_padding = ((const tn_pool_params *)call->params)->count_include_pad;
     return true;
 }
 
 static tn_status rows_accepts(tn_call *call) {
-    tn_byte_pool rows;
+    tn_pool_volume volume;
     const bool has_indices = call->output_count > 1 && call->outputs[TN_POOL_INDICES];
-    return !has_indices && read_rows(call, &rows) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    return !has_indices && read_rows(call, &volume) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
-static uint64_t scratch_bytes(const tn_byte_pool *rows) {
-    return ((uint64_t)tn_pool_scratch_floats(rows) * sizeof(float) + 63) / 64 * 64;
+static uint64_t scratch_bytes(const tn_pool_volume *volume) {
+    return ((uint64_t)tn_pool_scratch_floats(volume) * sizeof(float) + 63) / 64 * 64;
 }
 
 static tn_status rows_reshape(tn_call *call) {
-    tn_byte_pool rows;
-    if (!read_rows(call, &rows))
+    tn_pool_volume volume;
+    if (!read_rows(call, &volume))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "pooling by rows does not do this window");
-    call->workspace_bytes = scratch_bytes(&rows) * call->threads;
+    call->workspace_bytes = scratch_bytes(&volume) * call->threads;
     return TN_OK;
 }
 
 typedef struct rows_job {
-    tn_byte_pool rows;
+    tn_pool_volume volume;
     tn_pool_rows_function function;
     const float *input;
     float *output;
-    int64_t channels, input_image, output_image; /* from image to image, in elements */
+    int64_t image_rows;                /* of the output */
+    int64_t input_image, output_image; /* from image to image, in elements */
     char *scratch;
 } rows_job;
 
-/* The planes begin..end-1 of one image. */
-static void pool_image(const rows_job *job, int64_t image, int64_t begin, int64_t end,
-                       uint32_t thread) {
-    const tn_byte_pool *rows = &job->rows;
-    job->function(
-        rows, job->input + image * job->input_image + begin * rows->in_height * rows->in_width,
-        job->output + image * job->output_image + begin * rows->out_height * rows->out_width,
-        end - begin, (float *)(void *)(job->scratch + thread * scratch_bytes(rows)));
-}
-
-/* An item is a plane; images may lie apart. */
-static tn_status pool_planes(void *user, int64_t begin, int64_t end, uint32_t thread) {
+/* An item is an output row; images may lie apart. */
+static tn_status pool_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const rows_job *job = user;
+    char *scratch = job->scratch + thread * scratch_bytes(&job->volume);
     while (begin < end) {
-        const int64_t image = begin / job->channels, first = begin % job->channels;
-        const int64_t left = job->channels - first, count = left < end - begin ? left : end - begin;
-        pool_image(job, image, first, first + count, thread);
+        const int64_t image = begin / job->image_rows, first = begin % job->image_rows;
+        const int64_t left = job->image_rows - first,
+                      count = left < end - begin ? left : end - begin;
+        job->function(&job->volume, job->input + image * job->input_image,
+                      job->output + image * job->output_image, first, first + count,
+                      (float *)(void *)scratch);
         begin += count;
     }
     return TN_OK;
 }
 
 static tn_status run_rows(tn_call *call, tn_pool_rows_function function) {
+    enum { GRAIN = 40000 };
     rows_job job = {.function = function,
                     .input = call->inputs[0]->data,
                     .output = call->outputs[0]->data,
-                    .channels = call->inputs[0]->shape[1],
                     .input_image = call->inputs[0]->strides[0],
                     .output_image = call->outputs[0]->strides[0],
                     .scratch = call->workspace};
-    if (!read_rows(call, &job.rows)) return TN_ERROR_INTERNAL;
+    if (!read_rows(call, &job.volume)) return TN_ERROR_INTERNAL;
     if (call->outputs[0]->bytes == 0) return TN_OK;
-    const int64_t plane_reads =
-        job.rows.out_height * job.rows.out_width * job.rows.kernel_height * job.rows.kernel_width;
-    return call->host->parallel_for(call, job.rows.batch * job.rows.channels,
-                                    40000 / (plane_reads + 1) + 1, pool_planes, &job);
+    const tn_byte_pool *plane = &job.volume.plane;
+    const int64_t reads = job.volume.kernel_depth * plane->kernel_height * (plane->in_width + 16) +
+                          plane->out_width * plane->kernel_width + 16;
+    job.image_rows = plane->channels * job.volume.out_depth * plane->out_height;
+    return call->host->parallel_for(call, plane->batch * job.image_rows,
+                                    tn_parallel_grain(GRAIN, reads), pool_rows, &job);
 }
 
 static tn_status rows_run(tn_call *call) {
@@ -107,11 +136,11 @@ static tn_status mean_rows_run(tn_call *call) {
 
 static const char *const combinations[] = {"f32:strided -> f32:strided"};
 #define ROWS(prefix, operator_name)                                                                \
-    TN_LEVEL_KERNELS(prefix, tn_pool_rows, operator_name, "rows",                                  \
-                     "Rows of a window joined first, then its columns.",                           \
-                     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                      \
-                     TN_COMBINATIONS(combinations), .accepts = rows_accepts,                       \
-                     .reshape = rows_reshape, .run = prefix##_run)
+    TN_LEVEL_KERNELS_OF(static, prefix, TN_LEVELS(tn_pool_rows), "", 2, operator_name, "rows",     \
+                        "Rows of a window joined first, then its columns.",                        \
+                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
+                        TN_COMBINATIONS(combinations), .accepts = rows_accepts,                    \
+                        .reshape = rows_reshape, .run = prefix##_run)
 ROWS(rows, "MaxPool");
 ROWS(mean_rows, "AveragePool");
 
@@ -159,12 +188,12 @@ static tn_status mean_run(tn_call *call) {
 }
 
 static const char *const planes_combinations[] = {"f32 -> f32"};
-TN_LEVEL_KERNELS(planes, tn_reduce, "GlobalMaxPool", "planes", "Planes on all threads.",
-                 .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(planes_combinations),
-                 .run = largest_run);
-TN_LEVEL_KERNELS(mean_planes, tn_reduce, "GlobalAveragePool", "planes", "Planes on all threads.",
-                 .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(planes_combinations),
-                 .run = mean_run);
+TN_LEVEL_KERNELS_OF(static, planes, TN_LEVELS(tn_reduce), "", 2, "GlobalMaxPool", "planes",
+                    "Planes on all threads.", .traits = TN_KERNEL_DETERMINISTIC,
+                    TN_COMBINATIONS(planes_combinations), .run = largest_run);
+TN_LEVEL_KERNELS_OF(static, mean_planes, TN_LEVELS(tn_reduce), "", 2, "GlobalAveragePool", "planes",
+                    "Planes on all threads.", .traits = TN_KERNEL_DETERMINISTIC,
+                    TN_COMBINATIONS(planes_combinations), .run = mean_run);
 
 /* ----------------------------------------------------------------------------------------------
  * 8 bits */

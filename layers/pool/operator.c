@@ -113,11 +113,17 @@ static const tn_port global_pool_outputs[] = {TN_PORT("Y", "T", 0, "batch, chann
 #define COMMON_CASES                                                                               \
     "kernel_shape=[1,1] | X=f32[1,1,1,1]", "kernel_shape=[2,2] strides=[2,2] | X=f32[2,3,8,10]",   \
         "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1] | X=f32[1,5,15,17]"
+#define VOLUME_CASES                                                                               \
+    "kernel_shape=[3,3,3] strides=[2,2,2] pads=[1,1,1,1,1,1] | X=f32[2,3,7,9,37]",                 \
+        "kernel_shape=[1,2,2] strides=[1,2,2] | X=f32[1,3,5,7,35]",                                \
+        ("kernel_shape=[2,4,5] dilations=[3,1,2] strides=[1,3,1] pads=[2,0,3,1,1,4] ceil_mode=1 "  \
+         "| X=f32[1,2,6,11,20]")
 #define DILATED_CASES                                                                              \
     "kernel_shape=[2,3] dilations=[2,3] ceil_mode=1 strides=[3,2] | X=f32[1,2,12,13]",             \
         "kernel_shape=[4,4] auto_pad=SAME_LOWER strides=[2,3] | X=f64[1,2,9,11]"
 static const char *const max_pool_cases[] = {
     COMMON_CASES,
+    VOLUME_CASES,
     DILATED_CASES,
     "kernel_shape=[3] pads=[1,1] storage_order=column_major | X=f32[2,2,17]",
     "kernel_shape=[2,2,2] strides=[2,2,2] ceil_mode=1 | X=f32[1,2,5,5,5]",
@@ -129,6 +135,8 @@ static const char *const max_pool_cases[] = {
 };
 static const char *const average_pool_cases[] = {
     COMMON_CASES,
+    VOLUME_CASES,
+    "kernel_shape=[2,2] strides=[2,2] | X=f32[1,3,9,37]",
     "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1] count_include_pad=1 | X=f32[1,5,15,17]",
     DILATED_CASES,
     "kernel_shape=[3] pads=[1,1] ceil_mode=1 strides=[2] count_include_pad=1 | X=f32[2,2,18]",
