@@ -22,24 +22,24 @@
 #define LOW(count)  LOW_##count
 #define HIGH(count) HIGH_##count
 
-/* Three rows or columns, the channels of pictures; `apart` elements lie between the planes. */
-#define PLANES(TYPE)                                                                               \
-    static void join_##TYPE(int64_t count, const TYPE *restrict from, int64_t apart,               \
-                            TYPE *restrict to) {                                                   \
+/* COUNT rows or columns, the channels of pictures; `apart` elements lie between the planes. */
+#define PLANES(TYPE, COUNT)                                                                        \
+    static void join_##COUNT##_##TYPE(int64_t count, const TYPE *restrict from, int64_t apart,     \
+                                      TYPE *restrict to) {                                         \
         for (int64_t i = 0; i < count; i++)                                                        \
-            TN_UNROLL for (int c = 0; c < 3; c++) to[i * 3 + c] = from[c * apart + i];             \
+            TN_UNROLL for (int c = 0; c < COUNT; c++) to[i * COUNT + c] = from[c * apart + i];     \
     }                                                                                              \
-    static void split_##TYPE(int64_t count, const TYPE *restrict from, TYPE *restrict to,          \
-                             int64_t apart) {                                                      \
+    static void split_##COUNT##_##TYPE(int64_t count, const TYPE *restrict from,                   \
+                                       TYPE *restrict to, int64_t apart) {                         \
         for (int64_t i = 0; i < count; i++)                                                        \
-            TN_UNROLL for (int c = 0; c < 3; c++) to[c * apart + i] = from[i * 3 + c];             \
+            TN_UNROLL for (int c = 0; c < COUNT; c++) to[c * apart + i] = from[i * COUNT + c];     \
     }                                                                                              \
-    TN_INLINE bool planes_##TYPE(int64_t rows, int64_t columns, const TYPE *from,                  \
-                                 int64_t from_stride, TYPE *to, int64_t to_stride) {               \
-        const bool joins = columns == 3 && to_stride == 3;                                         \
-        const bool splits = !joins && rows == 3 && from_stride == 3;                               \
-        if (joins) join_##TYPE(rows, from, from_stride, to);                                       \
-        if (splits) split_##TYPE(columns, from, to, to_stride);                                    \
+    TN_INLINE bool planes_##COUNT##_##TYPE(int64_t rows, int64_t columns, const TYPE *from,        \
+                                           int64_t from_stride, TYPE *to, int64_t to_stride) {     \
+        const bool joins = columns == COUNT && to_stride == COUNT;                                 \
+        const bool splits = !joins && rows == COUNT && from_stride == COUNT;                       \
+        if (joins) join_##COUNT##_##TYPE(rows, from, from_stride, to);                             \
+        if (splits) split_##COUNT##_##TYPE(columns, from, to, to_stride);                          \
         return joins || splits;                                                                    \
     }
 
@@ -91,17 +91,23 @@
     }
 #define NO_PLANES(rows, columns, from, from_stride, to, to_stride) false
 
-PLANES(uint8_t)
-TILES(uint8_t, 16, 4, planes_uint8_t)
+PLANES(uint8_t, 3)
+TILES(uint8_t, 16, 4, planes_3_uint8_t)
 TILES(uint16_t, 8, 3, NO_PLANES)
+PLANES(uint32_t, 2)
+PLANES(uint32_t, 3)
+PLANES(uint32_t, 4)
+#define FEW_PLANES(...)                                                                            \
+    (planes_2_uint32_t(__VA_ARGS__) || planes_3_uint32_t(__VA_ARGS__) ||                           \
+     planes_4_uint32_t(__VA_ARGS__))
 #if TN_LANES == 16
-TILES(uint32_t, 16, 4, NO_PLANES)
+TILES(uint32_t, 16, 4, FEW_PLANES)
 TILES(uint64_t, 8, 3, NO_PLANES)
 #elif TN_LANES == 8
-TILES(uint32_t, 8, 3, NO_PLANES)
+TILES(uint32_t, 8, 3, FEW_PLANES)
 TILES(uint64_t, 4, 2, NO_PLANES)
 #else
-TILES(uint32_t, 4, 2, NO_PLANES)
+TILES(uint32_t, 4, 2, FEW_PLANES)
 TILES(uint64_t, 2, 1, NO_PLANES)
 #endif
 

@@ -81,7 +81,8 @@ TN_MOVES(transpose, tn_transpose_move)
 typedef struct tiles_job {
     tn_transpose_function function;
     tn_region outer;
-    int64_t rows, columns, to_stride, from_stride, band, bands, bytes; /* bytes of an element */
+    int64_t rows, columns, to_stride, from_stride, bytes; /* bytes of an element */
+    int64_t band, bands, part, parts;                     /* of rows, and of their columns */
     const char *from;
     char *to;
 } tiles_job;
@@ -91,6 +92,12 @@ static int64_t band_of(int64_t columns) {
     enum { LINES = 64, ELEMENTS = 4096 };
     const int64_t rows = (ELEMENTS + columns - 1) / (columns > 0 ? columns : 1);
     return rows > LINES ? (rows + LINES - 1) / LINES * LINES : LINES;
+}
+
+/* Columns that are done together: all, but of the few rows of planes. */
+static int64_t part_of(int64_t rows, int64_t columns) {
+    enum { FEW = 16, ELEMENTS = 16384 };
+    return rows < 1 || rows > FEW || columns < 1 ? columns : (ELEMENTS / rows + 63) / 64 * 64;
 }
 
 /* False when the last axis stays, or no other is contiguous in the input. */
@@ -108,6 +115,8 @@ static bool read_tiles(tn_region *region, tiles_job *job) {
     job->bytes = (int64_t)region->element_bytes;
     job->band = band_of(job->columns);
     job->bands = (job->rows + job->band - 1) / job->band;
+    job->part = part_of(job->rows, job->columns);
+    job->parts = job->part > 0 ? (job->columns + job->part - 1) / job->part : 0;
     job->outer.rank = 0;
     for (uint32_t i = 0; i < last; i++) {
         if (i == axis) continue;
@@ -118,20 +127,23 @@ static bool read_tiles(tn_region *region, tiles_job *job) {
     return true;
 }
 
-/* An item is a band of rows of a matrix. */
+/* An item is a part of a band of rows of a matrix. */
 static tn_status do_bands(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tiles_job *job = user;
     (void)thread;
     for (int64_t item = begin; item < end; item++) {
-        const int64_t row = item % job->bands * job->band;
-        int64_t rest = item / job->bands, to = row * job->to_stride, from = row;
+        const int64_t column = item % job->parts * job->part;
+        const int64_t row = item / job->parts % job->bands * job->band;
+        const int64_t rows = job->rows - row, columns = job->columns - column;
+        int64_t rest = item / job->parts / job->bands;
+        int64_t to = row * job->to_stride + column, from = row + column * job->from_stride;
         for (uint32_t i = job->outer.rank; i-- > 0; rest /= job->outer.extents[i]) {
             to += rest % job->outer.extents[i] * job->outer.to_strides[i];
             from += rest % job->outer.extents[i] * job->outer.from_strides[i];
         }
-        job->function(job->rows - row < job->band ? job->rows - row : job->band, job->columns,
-                      job->from + from * job->bytes, job->from_stride, job->to + to * job->bytes,
-                      job->to_stride);
+        job->function(rows < job->band ? rows : job->band,
+                      columns < job->part ? columns : job->part, job->from + from * job->bytes,
+                      job->from_stride, job->to + to * job->bytes, job->to_stride);
     }
     return TN_OK;
 }
@@ -161,20 +173,20 @@ static tn_status tiles_run(tn_call *call) {
     if (!read_tiles(&region, &job))
         return transpose_run(call); /* other shapes than it was made for */
     job.function = tn_transpose_of(call->user, region.element_bytes);
-    int64_t items = job.bands;
+    int64_t items = job.bands * job.parts;
     for (uint32_t i = 0; i < job.outer.rank; i++)
         items *= job.outer.extents[i];
-    return call->host->parallel_for(call, items, GRAIN / job.band / job.columns + 1, do_bands,
-                                    &job);
+    return call->host->parallel_for(call, items, GRAIN / job.band / job.part + 1, do_bands, &job);
 }
 
 TN_MOVE_KERNELS(transpose, "Transpose");
 
 #define FIXED "f64|f32|f16|bf16|i64|i32|i16|i8|u64|u32|u16|u8|bool"
 static const char *const combinations[] = {FIXED " -> " FIXED, "qi8 -> qi8"};
-TN_LEVEL_KERNELS(tiles, tn_transpose, "Transpose", "tiles", "Square tiles transposed in registers.",
-                 .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
-                 TN_COMBINATIONS(combinations), .accepts = tiles_accepts, .run = tiles_run);
+TN_LEVEL_KERNELS_OF(static, tiles, TN_LEVELS(tn_transpose), "", 2, "Transpose", "tiles",
+                    "Square tiles transposed in registers.",
+                    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
+                    TN_COMBINATIONS(combinations), .accepts = tiles_accepts, .run = tiles_run);
 
 /* ----------------------------------------------------------------------------------------------
  * tables */
@@ -203,6 +215,10 @@ static const char *const transpose_cases[] = {
     "perm=[1,0] | data=f64[19,10]",
     "perm=[0,2,1] | data=f32[12,128,64]",
     "perm=[0,3,1,2] | data=f32[1,56,56,64]",
+    "perm=[0,3,1,2] | data=f32[1,70,90,3]",
+    "perm=[0,3,1,2] | data=f32[2,9,7,4]",
+    "perm=[0,2,3,1] | data=i32[2,4,9,11]",
+    "perm=[1,0] | data=f32[2,37]",
 };
 
 TN_OPERATOR(transpose, "", "Transpose", 1, "A tensor with its axes in another order.",
