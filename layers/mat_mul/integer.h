@@ -51,6 +51,7 @@ TN_LEVEL_KERNELS_EXTERN(tn_q_linear_mat_mul);
 TN_LEVEL_KERNELS_EXTERN(tn_mat_mul_to_float);
 #if defined(__x86_64__)
 /* integer_tiles.c */
+TN_LEVEL_KERNELS_EXTERN(tn_mat_mul_integer_tiles);
 TN_LEVEL_KERNELS_EXTERN(tn_q_linear_mat_mul_tiles);
 TN_LEVEL_KERNELS_EXTERN(tn_mat_mul_to_float_tiles);
 #endif

@@ -41,6 +41,7 @@ TN_TILE_MATRIX_KERNELS(tiles, "MatMul", read_mat_mul, int8_combinations);
 
 const tn_kernel *const tn_mat_mul_kernels[TN_MAT_MUL_KERNELS] = {
 #if defined(__x86_64__)
+    TN_LEVEL_LIST(tn_mat_mul_integer_tiles),
     TN_LEVEL_LIST(tn_q_linear_mat_mul_tiles),
     TN_LEVEL_LIST(tn_mat_mul_to_float_tiles),
     TN_LEVEL_LIST(tiles),

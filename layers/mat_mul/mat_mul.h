@@ -19,7 +19,7 @@ tn_status tn_mat_mul_read(tn_call *call, tn_mat_mul_sizes *out_sizes);
 
 /* Those on tiles are for this architecture. */
 #if defined(__x86_64__)
-enum { TN_MAT_MUL_KERNELS = 14 };
+enum { TN_MAT_MUL_KERNELS = 15 };
 #else
 enum { TN_MAT_MUL_KERNELS = 11 };
 #endif

@@ -251,6 +251,11 @@ static bool are_finite(const tn_tile_end *e, int64_t column) {
     return are;
 }
 
+/* Nothing becomes of the sums. */
+static bool are_sums(const tn_tile_end *e) {
+    return e->values && e->values->type == TN_I32;
+}
+
 /* What finish_block, or finish_values, is given at once. */
 static bool is_whole(const tn_tile_product *p, int64_t column) {
     const tn_tile_end *e = p->end;
@@ -265,6 +270,10 @@ static void read_block_end(const tn_tile_product *p, int64_t block, block_end *o
     const float lowest = e->is_signed ? -128 : 0, highest = e->is_signed ? 127 : 255;
     const float low = e->values ? e->values->low : lowest - (float)e->zero;
     const float high = e->values ? e->values->high : highest - (float)e->zero;
+    if (are_sums(e)) { /* there are no factors */
+        *of = (block_end){.e = e};
+        return;
+    }
     *of = (block_end){.e = e,
                       .is_whole = is_whole(p, column),
                       .factors = {_mm512_loadu_ps(e->factors + column),
@@ -275,6 +284,37 @@ static void read_block_end(const tn_tile_product *p, int64_t block, block_end *o
                       .other = _mm512_set1_ps(e->values ? e->values->residual_scale : e->z_factor),
                       .most = _mm512_set1_ps(32767.0f),
                       .z_zero = _mm512_set1_epi32(e->z_zero)};
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * sums */
+
+/* Adds what depends on both row and column. */
+static void correct(const tn_tile_end *e, int32_t *sums, int64_t row, int64_t rows, int64_t block) {
+    for (int i = 0; i < TN_TILE_CORRECTIONS && e->corrections[i].rows; i++) {
+        const int32_t *of_rows = e->corrections[i].rows + row;
+        const int32_t *columns = e->corrections[i].columns + block * TN_TILE_COLUMNS;
+        const __m512i left = _mm512_loadu_si512(columns), right = _mm512_loadu_si512(columns + 16);
+        for (int64_t r = 0; r < rows; r++) {
+            int32_t *to = sums + r * TN_TILE_COLUMNS;
+            const __m512i by = _mm512_set1_epi32(of_rows[r]);
+            _mm512_store_si512(
+                to, _mm512_add_epi32(_mm512_load_si512(to), _mm512_mullo_epi32(by, left)));
+            _mm512_store_si512(to + 16, _mm512_add_epi32(_mm512_load_si512(to + 16),
+                                                         _mm512_mullo_epi32(by, right)));
+        }
+    }
+}
+
+static void store_sums(const tn_tile_product *p, const int32_t *sums, int64_t row, int64_t rows,
+                       int64_t block) {
+    const int64_t column = block * TN_TILE_COLUMNS, left = p->layout->columns - column;
+    const uint32_t mask = left < TN_TILE_COLUMNS ? (1u << left) - 1u : ~0u;
+    int32_t *to = (int32_t *)(void *)p->end->y + row * p->end->row_stride + column;
+    for (int64_t r = 0; r < rows; r++, sums += TN_TILE_COLUMNS, to += p->end->row_stride) {
+        _mm512_mask_storeu_epi32(to, (__mmask16)mask, _mm512_load_si512(sums));
+        _mm512_mask_storeu_epi32(to + 16, (__mmask16)(mask >> 16), _mm512_load_si512(sums + 16));
+    }
 }
 
 /* A block's sums, which have its terms; `rows` of it from row `row` on. */
@@ -289,9 +329,14 @@ static void read_block_end(const tn_tile_product *p, int64_t block, block_end *o
         else                                                                                       \
             function(__VA_ARGS__, e->y + at, NULL, false, false);                                  \
     } while (0)
-static void finish(const tn_tile_product *p, const block_end *of, const int32_t *sums, int64_t row,
+static void finish(const tn_tile_product *p, const block_end *of, int32_t *sums, int64_t row,
                    int64_t rows, int64_t block) {
     const tn_tile_end *e = p->end;
+    correct(e, sums, row, rows, block);
+    if (are_sums(e)) {
+        store_sums(p, sums, row, rows, block);
+        return;
+    }
     if (e->values && !(e->values->type == TN_F32 && e->values->is_plain)) {
         finish_values(p, of, sums, row, rows, block);
         return;

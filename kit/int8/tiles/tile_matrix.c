@@ -97,7 +97,8 @@ tn_status tn_tile_matrix_run(tn_call *call) {
                                .factor = problem->bias_scale};
     tn_tile_scaled_make(call, &run.epilogue, &run.rows.layout, scales_of(&run, state->blob),
                         problem->scale, &bias, call->workspace, &scaled);
-    return tn_tile_rows_run(call, &run.rows, state->blob, call->inputs[0]->data, &scaled.end,
+    const tn_tile_pair pair = {call->inputs[0]->data, state->blob, scaled.end};
+    return tn_tile_rows_run(call, &run.rows, &pair, 1,
                             (char *)call->workspace + tn_tile_scaled_bytes(&run.rows.layout));
 }
 

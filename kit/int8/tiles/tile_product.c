@@ -9,7 +9,7 @@ enum { LIMIT = 1 << 17 /* sums of a longer depth might not fit */ };
 
 bool tn_tile_layout_make(const tn_tile_level *level, int64_t depth, int64_t columns, bool is_packed,
                          tn_tile_layout *out_layout) {
-    if (depth < 1 || depth > LIMIT / 2 || columns < 1 || columns > INT32_MAX / LIMIT) return false;
+    if (depth < 1 || depth > LIMIT / 2 || columns < 1 || columns > INT32_MAX / 64) return false;
     const int64_t chunks = tn_divide_up(depth, level->chunk);
     if (is_packed && depth % (chunks * 4) != 0) return false;
     *out_layout = (tn_tile_layout){.depth = depth,

@@ -47,10 +47,18 @@ const int32_t *tn_tile_sums(const tn_tile_layout *layout, const void *blob);
 void tn_tile_pack(const tn_tile_layout *layout, const int8_t *w, int64_t column_stride,
                   int64_t inner, int64_t inner_stride, void *out_blob);
 
-/* What becomes of the sums; z null: nothing is added. Arrays have layout->blocks * TN_TILE_COLUMNS
- * elements. */
+/* What is added to the sum of row r and column c: rows[r] * columns[c]. */
+typedef struct tn_tile_correction {
+    const int32_t *rows, *columns; /* null: nothing */
+} tn_tile_correction;
+enum { TN_TILE_CORRECTIONS = 2 };
+
+/* What becomes of the sums; z null: nothing is added. Arrays of columns have layout->blocks *
+ * TN_TILE_COLUMNS elements. */
 typedef struct tn_tile_end {
     const int32_t *terms;
+    tn_tile_correction
+        corrections[TN_TILE_CORRECTIONS]; /* rows: of row 0; the second alone: none */
     const float *factors;
     int32_t zero;
     bool is_signed; /* of v, y and z */
@@ -61,7 +69,7 @@ typedef struct tn_tile_end {
     int64_t row_stride;   /* of y and z, in elements */
     const uint8_t *table; /* 256 bytes: y is what is there by the bits of that y; null: none */
     /* Null: integers as above; else y and z are of its type, v = sums * factors + biases, and the
-     * rest is as dot.h says. */
+     * rest is as dot.h says. Of 32-bit integers y are the sums, without factors. */
     const struct tn_dot_end *values;
     const float *biases; /* where there are values */
 } tn_tile_end;
@@ -125,6 +133,12 @@ struct tn_tile_level {
     /* Copies `count` bytes with 128 added, in which a signed A is multiplied; `to` may be `from`.
      * Null: it is multiplied as it is. */
     void (*to_unsigned)(uint8_t *to, const uint8_t *from, int64_t count);
+    /* Packs blocks first..last-1 of a matrix whose rows of `layout->columns` bytes are one after
+     * the other; `flip` is inverted in each, 0x80 makes unsigned bytes signed ones less 128.
+     * `first` is even. */
+    void (*pack)(const tn_tile_layout *layout, const uint8_t *b, uint8_t flip, int64_t first,
+                 int64_t last, void *out_blob);
+    int32_t (*sum)(const uint8_t *bytes, int64_t count, bool is_signed);
     /* The columns of blocks first..last-1. */
     void (*run)(const tn_tile_product *product, int64_t first, int64_t last);
     /* Of `count` windows beside each other, the first of which begins at (y, x) of the image; they

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of tile_product.h for one processor level, as TN_TILE_LEVEL: windows.
- * The products are tile_multiply_amx.h or tile_multiply_vnni.h, what becomes of their sums
- * tile_finish.h. */
+ * Packing is tile_pack.h, the products are tile_multiply_amx.h or tile_multiply_vnni.h, what
+ * becomes of their sums tile_finish.h. */
 #include "kit/int8/tiles/tile_product.h"
 #include <tenon/kit/vector.h>
 
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kit/int8/tiles/tile_finish.h"
+#include "kit/int8/tiles/tile_pack.h"
 #if defined(__AMX_INT8__)
 #include "kit/int8/tiles/tile_multiply_amx.h"
 #else
@@ -79,5 +80,7 @@ const tn_tile_level TN_TILE_LEVEL = {.rows = BLOCK_ROWS,
                                      .begin = begin,
                                      .end = end,
                                      .to_unsigned = TO_UNSIGNED,
+                                     .pack = pack,
+                                     .sum = sum_bytes,
                                      .run = run,
                                      .gather = gather};

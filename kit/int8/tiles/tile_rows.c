@@ -49,24 +49,38 @@ static void copy_rows(const tn_tile_rows *rows, const uint8_t *from, int64_t cou
 
 typedef struct rows_job {
     const tn_tile_rows *rows;
-    const uint8_t *a;
-    tn_tile_product product;
-    const tn_tile_end *end;
+    const tn_tile_pair *pairs;
     uint8_t *scratch;
 } rows_job;
+
+/* What becomes of a unit's rows. */
+static tn_tile_end end_from(const tn_tile_end *of, int64_t first) {
+    tn_tile_end end = *of;
+    const int64_t bytes = end.values && end.values->type != TN_I8 ? 4 : 1;
+    end.y += first * end.row_stride * bytes;
+    if (end.z) end.z += first * end.row_stride * bytes;
+    for (int i = 0; i < TN_TILE_CORRECTIONS && end.corrections[i].rows; i++)
+        end.corrections[i].rows += first;
+    return end;
+}
 
 static void do_unit(const rows_job *job, int64_t unit, uint8_t *scratch) {
     const tn_tile_rows *rows = job->rows;
     const tn_tile_level *level = rows->level;
     const tn_tile_units *units = &rows->units;
-    const int64_t first = unit / units->column_units * units->rows, left = rows->rows - first;
-    const int64_t count = left < units->rows ? left : units->rows;
     const int64_t column = unit % units->column_units, blocks = rows->layout.blocks;
-    const uint8_t *a = job->a + first * rows->depth;
-    tn_tile_product product = job->product;
-    tn_tile_end end = *job->end;
-    product.end = &end;
-    product.rows = count;
+    const int64_t row_unit = unit / units->column_units;
+    const tn_tile_pair *pair = &job->pairs[row_unit / units->row_units];
+    const int64_t first = row_unit % units->row_units * units->rows, left = rows->rows - first;
+    const int64_t count = left < units->rows ? left : units->rows;
+    const uint8_t *a = (const uint8_t *)pair->a + first * rows->depth;
+    const tn_tile_end end = end_from(&pair->end, first);
+    tn_tile_product product = {.layout = &rows->layout,
+                               .blob = pair->blob,
+                               .a_stride = rows->row_bytes,
+                               .a_is_signed = rows->a_is_signed,
+                               .rows = count,
+                               .end = &end};
     if (rows->is_direct) { /* of the last unit, rows before it are read, too */
         product.skipped = count < level->least_rows ? level->least_rows - count : 0;
         product.a = a - product.skipped * rows->depth;
@@ -76,9 +90,6 @@ static void do_unit(const rows_job *job, int64_t unit, uint8_t *scratch) {
         product.a = scratch;
         product.readable = tn_divide_up(count, level->least_rows) * level->least_rows;
     }
-    const int64_t at = first * end.row_stride * (end.values && end.values->type == TN_F32 ? 4 : 1);
-    end.y += at;
-    if (end.z) end.z += at;
     level->run(&product, column * blocks / units->column_units,
                (column + 1) * blocks / units->column_units);
 }
@@ -94,19 +105,16 @@ static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t threa
     return TN_OK;
 }
 
-tn_status tn_tile_rows_run(tn_call *call, const tn_tile_rows *rows, const void *blob, const void *a,
-                           const tn_tile_end *end, void *scratch) {
-    enum { GRAIN = 4000000 }; /* products that are worth a thread */
+tn_status tn_tile_rows_run(tn_call *call, const tn_tile_rows *rows, const tn_tile_pair *pairs,
+                           int64_t count, void *scratch) {
+    enum {
+        GRAIN = 4000000, /* products that are worth a thread */
+        LEAST_ROWS = 8   /* that reading the weights takes as long as */
+    };
     const tn_tile_units *units = &rows->units;
-    rows_job job = {.rows = rows,
-                    .a = a,
-                    .product = {.layout = &rows->layout,
-                                .blob = blob,
-                                .a_stride = rows->row_bytes,
-                                .a_is_signed = rows->a_is_signed},
-                    .end = end,
-                    .scratch = scratch};
-    const int64_t each = units->rows * rows->row_bytes * rows->columns / units->column_units;
-    return call->host->parallel_for(call, units->row_units * units->column_units,
+    rows_job job = {.rows = rows, .pairs = pairs, .scratch = scratch};
+    const int64_t counted = units->rows < LEAST_ROWS ? LEAST_ROWS : units->rows;
+    const int64_t each = counted * rows->row_bytes * rows->columns / units->column_units;
+    return call->host->parallel_for(call, count * units->row_units * units->column_units,
                                     GRAIN / (each + 1) + 1, do_units, &job);
 }

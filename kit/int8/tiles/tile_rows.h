@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of all rows of a matrix, which lie side by side, with packed weights on tiles
+ * Products of all rows of matrices, which lie side by side, with packed weights on tiles
  * (tile_product.h): rows are read where they are or copied a unit at a time, and units are done on
  * all threads.
  */
@@ -26,8 +26,13 @@ bool tn_tile_rows_make(const tn_tile_level *level, int64_t rows, int64_t depth, 
 int64_t tn_tile_rows_padded(const tn_tile_rows *rows);
 /* Scratch memory of each thread. */
 uint64_t tn_tile_rows_unit_bytes(const tn_tile_rows *rows);
-/* Multiplies `a`. `end` is of row 0; `scratch` has unit_bytes for each of the call's threads. */
-tn_status tn_tile_rows_run(tn_call *call, const tn_tile_rows *rows, const void *blob, const void *a,
-                           const tn_tile_end *end, void *scratch);
+/* What is multiplied: A, and B as it is packed. */
+typedef struct tn_tile_pair {
+    const void *a, *blob;
+    tn_tile_end end; /* of row 0 */
+} tn_tile_pair;
+/* Multiplies `count` pairs of matrices. `scratch` has unit_bytes for each of the call's threads. */
+tn_status tn_tile_rows_run(tn_call *call, const tn_tile_rows *rows, const tn_tile_pair *pairs,
+                           int64_t count, void *scratch);
 
 #endif
