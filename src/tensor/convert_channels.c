@@ -111,7 +111,6 @@ static channel_tile tile_at(const channel_sizes *sizes, const tn_tensor *from, c
             to += tile->to_step;                                                                   \
         }                                                                                          \
     }
-MOVE_TILE(move_8, uint8_t)
 MOVE_TILE(move_16, uint16_t)
 MOVE_TILE(move_32, uint32_t)
 MOVE_TILE(move_64, uint64_t)
@@ -211,43 +210,16 @@ static void transpose_32(const channel_tile *tile) {
     if (rest.positions > 0) move_32(&rest);
 }
 
-typedef uint8_t byte_lanes __attribute__((vector_size(16)));
-
-/* Sixteen rows of sixteen bytes, transposed. Each of four steps interleaves rows that are eight
- * apart, which moves one bit of the row's number behind those of the column's. */
-static void transpose_16x16(const uint8_t *from, int64_t from_row, uint8_t *to, int64_t to_row) {
-    byte_lanes rows[16], transposed[16];
-    for (int i = 0; i < 16; i++)
-        memcpy(&rows[i], from + i * from_row, sizeof(rows[i]));
-    for (int step = 0; step < 4; step++) {
-        for (int i = 0; i < 8; i++) {
-            transposed[2 * i] = __builtin_shufflevector(rows[i], rows[i + 8], 0, 16, 1, 17, 2, 18,
-                                                        3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-            transposed[2 * i + 1] = __builtin_shufflevector(
-                rows[i], rows[i + 8], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-        }
-        memcpy(rows, transposed, sizeof(rows));
-    }
-    for (int i = 0; i < 16; i++)
-        memcpy(to + i * to_row, &rows[i], sizeof(rows[i]));
-}
-
-/* A transposition of bytes: sixteen channels at sixteen positions at a time where there are so
- * many, then what is left. */
+/* A transposition of bytes: rows are channels, or positions. */
 static void transpose_8(const channel_tile *tile) {
     const uint8_t *from = (const void *)tile->from;
     uint8_t *to = (void *)tile->to;
-    const bool is_gather = tile->from_step == 1;
-    const int64_t from_row = is_gather ? tile->from_channel : tile->from_step;
-    const int64_t to_row = is_gather ? tile->to_step : tile->to_channel;
-    const int64_t positions = tile->count == 16 ? tile->positions / 16 * 16 : 0;
-    for (int64_t p = 0; p < positions; p += 16)
-        transpose_16x16(from + p * tile->from_step, from_row, to + p * tile->to_step, to_row);
-    channel_tile rest = *tile;
-    rest.from += positions * tile->from_step;
-    rest.to += positions * tile->to_step;
-    rest.positions -= positions;
-    if (rest.positions > 0) move_8(&rest);
+    if (tile->from_step == 1)
+        tn_convert_transpose_bytes(tile->count, tile->positions, from, tile->from_channel, to,
+                                   tile->to_step);
+    else
+        tn_convert_transpose_bytes(tile->positions, tile->count, from, tile->from_step, to,
+                                   tile->to_channel);
 }
 
 static void move_tile(const channel_tile *tile, size_t bytes) {
