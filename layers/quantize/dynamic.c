@@ -125,6 +125,6 @@ const tn_operator tn_dynamic_quantize_11 = TN_OPERATOR_TABLE(
     dynamic, "", "DynamicQuantizeLinear", 11,
     "A tensor as bytes, with the scale and the zero point of its range.", TN_NO_FIELDS);
 
-TN_LEVEL_KERNELS_OF(, tn_dynamic_quantize, TN_LEVELS(tn_quantize), "", 1, "DynamicQuantizeLinear",
+TN_LEVEL_KERNELS_OF(, tn_dynamic_quantize, TN_LEVELS(tn_quantize), "", 2, "DynamicQuantizeLinear",
                     "rows", "The range of parts, then rows, on all threads.",
                     .traits = TN_KERNEL_DETERMINISTIC, .run = dynamic_run);

@@ -242,12 +242,12 @@ DEQUANTIZE(19, 19, 19, FIELDS(axis_fields));
 DEQUANTIZE(21, 19, 21, FIELDS(dequantize_linear_21_fields));
 DEQUANTIZE(23, 19, 23, FIELDS(dequantize_linear_23_fields));
 
-#define ROWS(prefix, name)                                                                         \
-    TN_LEVEL_KERNELS(prefix, tn_quantize, name, "rows",                                            \
-                     "Rows between floats and integers of 8 and 16 bits, on all threads.",         \
-                     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                      \
-                     TN_COMBINATIONS(prefix##_combinations), .accepts = tn_quantize_accepts,       \
-                     .reshape = tn_quantize_reshape, .run = tn_quantize_run)
+#define ROWS(prefix, revision, name)                                                               \
+    TN_LEVEL_KERNELS_OF(static, prefix, TN_LEVELS(tn_quantize), "", revision, name, "rows",        \
+                        "Rows between floats and integers of 8 and 16 bits, on all threads.",      \
+                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
+                        TN_COMBINATIONS(prefix##_combinations), .accepts = tn_quantize_accepts,    \
+                        .reshape = tn_quantize_reshape, .run = tn_quantize_run)
 static const char *const quantize_linear_combinations[] = {
     "f32, f32, u8? -> u8",
     "f32, f32, i8? -> i8",
@@ -270,8 +270,8 @@ static const char *const dequantize_linear_combinations[] = {
     "i16:nhwc, f32, i16? -> f32:nhwc",
     "u16:nhwc, f32, u16? -> f32:nhwc",
 };
-ROWS(quantize_linear, "QuantizeLinear");
-ROWS(dequantize_linear, "DequantizeLinear");
+ROWS(quantize_linear, 2, "QuantizeLinear");
+ROWS(dequantize_linear, 1, "DequantizeLinear");
 
 TN_LAYER(quantize,
          TN_OPERATORS(&quantize_linear_10, &quantize_linear_13, &quantize_linear_19,

@@ -74,11 +74,73 @@ TN_INLINE void dequantise(const bool is_signed, int64_t at, int64_t left, const 
         tn_vector_store_part(y + at, value, left);
 }
 
-/* A function of rows.h: whole vectors, then what is left. */
-#define ROW(name, function, is_signed)                                                             \
+/* The level's instructions; a quotient as an integer of 32 bits, which is negative beyond them and
+ * 0 for NaN; bytes of four vectors as they are packed, in their order. */
+#if defined(__AVX512BW__)
+#define OF(name) _mm512_##name
+typedef __m512i packed_bits;
+TN_INLINE packed_bits whole_of(tn_vector quotient) {
+    const __mmask16 is_number = _mm512_cmp_ps_mask((__m512)quotient, (__m512)quotient, _CMP_ORD_Q);
+    return _mm512_cvtps_epi32(
+        _mm512_maskz_min_ps(is_number, (__m512)quotient, _mm512_set1_ps(32767.0f)));
+}
+TN_INLINE void store_packed(packed_bits bytes, int8_t *y) {
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    _mm512_storeu_si512(y, _mm512_permutexvar_epi32(order, bytes));
+}
+#elif defined(__AVX2__)
+#define OF(name) _mm256_##name
+typedef __m256i packed_bits;
+TN_INLINE packed_bits whole_of(tn_vector quotient) {
+    const __m256 is_number = _mm256_cmp_ps((__m256)quotient, (__m256)quotient, _CMP_ORD_Q);
+    return _mm256_cvtps_epi32(
+        _mm256_min_ps(_mm256_and_ps((__m256)quotient, is_number), _mm256_set1_ps(32767.0f)));
+}
+TN_INLINE void store_packed(packed_bits bytes, int8_t *y) {
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    _mm256_storeu_si256((__m256i *)(void *)y, _mm256_permutevar8x32_epi32(bytes, order));
+}
+#elif defined(__SSE2__)
+#define OF(name) _mm_##name
+typedef __m128i packed_bits;
+TN_INLINE packed_bits whole_of(tn_vector quotient) {
+    const __m128 is_number = _mm_cmpord_ps((__m128)quotient, (__m128)quotient);
+    return _mm_cvtps_epi32(
+        _mm_min_ps(_mm_and_ps((__m128)quotient, is_number), _mm_set1_ps(32767.0f)));
+}
+TN_INLINE void store_packed(packed_bits bytes, int8_t *y) {
+    _mm_storeu_si128((__m128i *)(void *)y, bytes);
+}
+#endif
+
+/* Of elements that share scale and zero point four vectors at a time: integers of 16 bits saturate
+ * as bytes do. Answers how many of `count` are done. */
+TN_INLINE int64_t quantise_many(const bool is_signed, int64_t count, const float *x,
+                                const float *scale, const void *zero, int64_t step, int8_t *y) {
+    int64_t i = 0;
+#if defined(OF)
+    const tn_vector by = tn_vector_all(scale[0]);
+    const int16_t zero_point = !zero       ? 0
+                               : is_signed ? *(const int8_t *)zero
+                                           : *(const uint8_t *)zero;
+    const packed_bits zeros = OF(set1_epi16)(zero_point);
+    for (; step == 0 && i + 4 * TN_LANES <= count; i += 4 * TN_LANES) {
+        packed_bits whole[4];
+        TN_UNROLL for (int k = 0; k < 4; k++) whole[k] =
+            whole_of(tn_vector_load(x + i + k * TN_LANES) / by);
+        const packed_bits low = OF(adds_epi16)(OF(packs_epi32)(whole[0], whole[1]), zeros);
+        const packed_bits high = OF(adds_epi16)(OF(packs_epi32)(whole[2], whole[3]), zeros);
+        store_packed(is_signed ? OF(packs_epi16)(low, high) : OF(packus_epi16)(low, high), y + i);
+    }
+#endif
+    return i;
+}
+
+/* A function of rows.h: four vectors at a time where there is such, whole ones, what is left. */
+#define ROW(name, function, many, is_signed)                                                       \
     TN_INLINE void name##_loop(int64_t count, const void *x, const float *scale, const void *zero, \
                                const int64_t step, void *y) {                                      \
-        int64_t i = 0;                                                                             \
+        int64_t i = many(is_signed, count, x, scale, zero, step, y);                               \
         for (; i + TN_LANES <= count; i += TN_LANES)                                               \
             function(is_signed, i, TN_LANES, x, scale, zero, step, y);                             \
         if (i < count) function(is_signed, i, count - i, x, scale, zero, step, y);                 \
@@ -90,10 +152,11 @@ TN_INLINE void dequantise(const bool is_signed, int64_t at, int64_t left, const 
         else                                                                                       \
             name##_loop(count, x, scale, zero, 0, y);                                              \
     }
-ROW(to_i8, quantise, true)
-ROW(to_u8, quantise, false)
-ROW(from_i8, dequantise, true)
-ROW(from_u8, dequantise, false)
+#define NOT_MANY(...) 0
+ROW(to_i8, quantise, quantise_many, true)
+ROW(to_u8, quantise, quantise_many, false)
+ROW(from_i8, dequantise, NOT_MANY, true)
+ROW(from_u8, dequantise, NOT_MANY, false)
 
 /* 16 bits: loops that the compiler makes vectors of. `low` and `high` are the type's bounds. */
 TN_INLINE float to_whole(float quotient, float zero, float low, float high) {
@@ -133,12 +196,25 @@ WIDE_ROW(uint16_t, to_u16, from_u16, 0.0f, 65535.0f)
 
 /* Those of vectors keep what they have where an element is NaN. */
 static void range(int64_t count, const float *x, float *out_low, float *out_high) {
-    tn_vector low = {0}, high = {0};
+    enum { CHAINS = 4 };
+    tn_vector lows[CHAINS] = {{0}}, highs[CHAINS] = {{0}};
     int64_t i = 0;
+    for (; i + CHAINS * TN_LANES <= count; i += CHAINS * TN_LANES) {
+        TN_UNROLL for (int k = 0; k < CHAINS; k++) {
+            const tn_vector value = tn_vector_load(x + i + k * TN_LANES);
+            lows[k] = tn_vector_min(lows[k], value);
+            highs[k] = tn_vector_max(highs[k], value);
+        }
+    }
     for (; i + TN_LANES <= count; i += TN_LANES) {
         const tn_vector value = tn_vector_load(x + i);
-        low = tn_vector_min(low, value);
-        high = tn_vector_max(high, value);
+        lows[0] = tn_vector_min(lows[0], value);
+        highs[0] = tn_vector_max(highs[0], value);
+    }
+    tn_vector low = lows[0], high = highs[0];
+    TN_UNROLL for (int k = 1; k < CHAINS; k++) {
+        low = tn_vector_min(low, lows[k]);
+        high = tn_vector_max(high, highs[k]);
     }
     const tn_vector rest = tn_vector_load_part(x + i, count - i);
     low = tn_vector_min(low, rest);
