@@ -4,44 +4,32 @@
  * in it, each interpolated between four elements (He et al., "Mask R-CNN", 2017), or, as ONNX has
  * it, the largest of all their elements times their shares.
  */
-#include "kit/operator/layer.h"
+#include "roi_align/roi_align.h"
 
 #include <math.h>
 
-typedef struct roi_align_params {
-    uint64_t present;
-    uint32_t coordinate_transformation_mode, mode;
-    int64_t output_height, output_width, sampling_ratio;
-    float spatial_scale;
-} roi_align_params;
-
-enum { ROI_X = 0, ROI_ROIS = 1, ROI_IMAGES = 2 };
-enum { ROI_HALF_PIXEL = 0 };
-enum { ROI_AVERAGE = 0, ROI_MAX = 1 };
-enum { ROI_MOST_SAMPLES = 4096 }; /* of a cell, along an axis */
-
 #define COMMON_FIELDS                                                                              \
-    TN_FIELD_CHOICE(roi_align_params, mode, TN_FIELD_ENUM, TN_OPTIONAL, "avg", "avg|max",          \
+    TN_FIELD_CHOICE(tn_roi_align_params, mode, TN_FIELD_ENUM, TN_OPTIONAL, "avg", "avg|max",       \
                     "what becomes of a cell's samples"),                                           \
-        TN_FIELD_RANGE(roi_align_params, output_height, TN_FIELD_I64, TN_OPTIONAL, "1", 1,         \
+        TN_FIELD_RANGE(tn_roi_align_params, output_height, TN_FIELD_I64, TN_OPTIONAL, "1", 1,      \
                        2147483647, "cells, downwards"),                                            \
-        TN_FIELD_RANGE(roi_align_params, output_width, TN_FIELD_I64, TN_OPTIONAL, "1", 1,          \
+        TN_FIELD_RANGE(tn_roi_align_params, output_width, TN_FIELD_I64, TN_OPTIONAL, "1", 1,       \
                        2147483647, "cells, sideways"),                                             \
-        TN_FIELD_RANGE(roi_align_params, sampling_ratio, TN_FIELD_I64, TN_OPTIONAL, "0", 0,        \
+        TN_FIELD_RANGE(tn_roi_align_params, sampling_ratio, TN_FIELD_I64, TN_OPTIONAL, "0", 0,     \
                        ROI_MOST_SAMPLES,                                                           \
                        "samples of a cell, both ways; 0: as many as it has elements, rounded up"), \
-        TN_FIELD(roi_align_params, spatial_scale, TN_FIELD_F32, TN_OPTIONAL, "1",                  \
+        TN_FIELD(tn_roi_align_params, spatial_scale, TN_FIELD_F32, TN_OPTIONAL, "1",               \
                  "elements of X for a unit of the regions")
 static const tn_field roi_align_10_fields[] = {COMMON_FIELDS};
 static const tn_field roi_align_16_fields[] = {
     COMMON_FIELDS,
-    TN_FIELD_CHOICE(roi_align_params, coordinate_transformation_mode, TN_FIELD_ENUM, TN_OPTIONAL,
+    TN_FIELD_CHOICE(tn_roi_align_params, coordinate_transformation_mode, TN_FIELD_ENUM, TN_OPTIONAL,
                     "half_pixel", "half_pixel|output_half_pixel",
                     "half_pixel: an element's middle lies half a unit behind its number"),
 };
 
 static tn_status roi_align_infer(tn_call *call) {
-    const roi_align_params *params = call->params;
+    const tn_roi_align_params *params = call->params;
     TN_TRY(tn_infer_require_rank(call, ROI_X, 4, 4));
     TN_TRY(tn_infer_require_rank(call, ROI_ROIS, 2, 2));
     TN_TRY(tn_infer_require_rank(call, ROI_IMAGES, 1, 1));
@@ -54,15 +42,8 @@ static tn_status roi_align_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, 4, shape);
 }
 
-/* A region along one axis. */
-typedef struct roi_axis {
-    double start, cell; /* in elements */
-    int64_t samples;    /* of a cell */
-    int64_t extent;     /* of X */
-} roi_axis;
-
-static tn_status read_axis(const tn_call *call, int64_t region, uint32_t axis, roi_axis *out) {
-    const roi_align_params *params = call->params;
+static tn_status read_axis(const tn_call *call, int64_t region, uint32_t axis, tn_roi_axis *out) {
+    const tn_roi_align_params *params = call->params;
     const tn_tensor *rois = call->inputs[ROI_ROIS];
     const bool is_half =
         call->op->since_version >= 16 && params->coordinate_transformation_mode == ROI_HALF_PIXEL;
@@ -72,10 +53,10 @@ static tn_status read_axis(const tn_call *call, int64_t region, uint32_t axis, r
     const double start = tn_element_f64(rois, at) * scale - offset;
     const double end = tn_element_f64(rois, at + 2) * scale - offset;
     const double length = is_half ? end - start : fmax(end - start, 1);
-    *out = (roi_axis){.start = start,
-                      .cell = length / (double)cells,
-                      .samples = params->sampling_ratio,
-                      .extent = call->inputs[ROI_X]->shape[axis]};
+    *out = (tn_roi_axis){.start = start,
+                         .cell = length / (double)cells,
+                         .samples = params->sampling_ratio,
+                         .extent = call->inputs[ROI_X]->shape[axis]};
     if (out->samples > 0) return TN_OK;
     const double samples = ceil(out->cell);
     if (!(samples <= ROI_MOST_SAMPLES)) return TN_ERROR_RANGE;
@@ -83,8 +64,18 @@ static tn_status read_axis(const tn_call *call, int64_t region, uint32_t axis, r
     return TN_OK;
 }
 
-/* The elements on both sides of a position, and the share of the second; false: it is outside. */
-static bool find_neighbours(const roi_axis *axis, int64_t cell, int64_t sample, int64_t *out_low,
+tn_status tn_roi_region_read(tn_call *call, int64_t region, tn_roi_region *out_region) {
+    const tn_tensor *images = call->inputs[ROI_IMAGES];
+    out_region->image = tn_element_i64(images, region);
+    if (out_region->image >= 0 && out_region->image < call->inputs[ROI_X]->shape[0] &&
+        read_axis(call, region, 2, &out_region->axes[0]) == TN_OK &&
+        read_axis(call, region, 3, &out_region->axes[1]) == TN_OK)
+        return TN_OK;
+    return call->host->fail(call, TN_ERROR_RANGE, "region %lld is in no image, or too large",
+                            (long long)region);
+}
+
+bool tn_roi_neighbours_find(const tn_roi_axis *axis, int64_t cell, int64_t sample, int64_t *out_low,
                             int64_t *out_high, double *out_share) {
     double at = axis->start + (double)cell * axis->cell +
                 ((double)sample + 0.5) * axis->cell / (double)axis->samples;
@@ -101,15 +92,16 @@ static bool find_neighbours(const roi_axis *axis, int64_t cell, int64_t sample, 
 }
 
 /* One sample's four weighted elements. */
-static void weigh(const tn_tensor *x, int64_t plane, const roi_axis *axes, const int64_t *cell,
+static void weigh(const tn_tensor *x, int64_t plane, const tn_roi_axis *axes, const int64_t *cell,
                   int64_t sample, double *out_parts) {
     int64_t low[2], high[2];
     double share[2];
     for (int i = 0; i < 4; i++)
         out_parts[i] = 0;
-    if (!find_neighbours(&axes[0], cell[0], sample / axes[1].samples, &low[0], &high[0],
-                         &share[0]) ||
-        !find_neighbours(&axes[1], cell[1], sample % axes[1].samples, &low[1], &high[1], &share[1]))
+    if (!tn_roi_neighbours_find(&axes[0], cell[0], sample / axes[1].samples, &low[0], &high[0],
+                                &share[0]) ||
+        !tn_roi_neighbours_find(&axes[1], cell[1], sample % axes[1].samples, &low[1], &high[1],
+                                &share[1]))
         return;
     for (int i = 0; i < 4; i++) {
         const int64_t row = i < 2 ? low[0] : high[0], column = i % 2 ? high[1] : low[1];
@@ -118,7 +110,7 @@ static void weigh(const tn_tensor *x, int64_t plane, const roi_axis *axes, const
     }
 }
 
-static double find_cell(const tn_tensor *x, int64_t plane, const roi_axis *axes,
+static double find_cell(const tn_tensor *x, int64_t plane, const tn_roi_axis *axes,
                         const int64_t *cell, bool is_max) {
     const int64_t count = axes[0].samples * axes[1].samples;
     double result = is_max && count > 0 ? -(double)INFINITY : 0;
@@ -133,155 +125,39 @@ static double find_cell(const tn_tensor *x, int64_t plane, const roi_axis *axes,
     return is_max || count == 0 ? result : result / (double)count;
 }
 
-static tn_status find_region(const tn_call *call, int64_t region) {
-    const roi_align_params *params = call->params;
+static tn_status find_region(tn_call *call, int64_t number) {
+    const tn_roi_align_params *params = call->params;
     const tn_tensor *x = call->inputs[ROI_X], *y = call->outputs[0];
-    const tn_tensor *images = call->inputs[ROI_IMAGES];
-    const int64_t image = tn_element_i64(images, region);
     const int64_t channels = x->shape[1], cells = y->shape[2] * y->shape[3];
-    roi_axis axes[2];
-    if (image < 0 || image >= x->shape[0]) return TN_ERROR_RANGE;
-    TN_TRY(read_axis(call, region, 2, &axes[0]));
-    TN_TRY(read_axis(call, region, 3, &axes[1]));
+    tn_roi_region region;
+    TN_TRY(tn_roi_region_read(call, number, &region));
+    const tn_roi_axis *axes = region.axes;
     for (int64_t c = 0; c < channels; c++) {
-        const int64_t plane = (image * channels + c) * axes[0].extent * axes[1].extent;
+        const int64_t plane = (region.image * channels + c) * axes[0].extent * axes[1].extent;
         for (int64_t i = 0; i < cells; i++) {
             const int64_t cell[2] = {i / y->shape[3], i % y->shape[3]};
-            tn_element_set_f64(y, (region * channels + c) * cells + i,
+            tn_element_set_f64(y, (number * channels + c) * cells + i,
                                find_cell(x, plane, axes, cell, params->mode == ROI_MAX));
         }
     }
     return TN_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------
- * the kernel: what a cell's samples read, and their weights, are found once for all channels */
-
-enum { ROI_TAPS = 256 }; /* of a part of a cell: 64 samples of four elements */
-
-typedef struct roi_taps {
-    int64_t count, offsets[ROI_TAPS]; /* in a plane of X */
-    float weights[ROI_TAPS];
-    bool has_outside; /* a sample of nothing, which is 0 */
-} roi_taps;
-
-static void add_sample(const roi_axis *axes, const int64_t *cell, int64_t sample, roi_taps *taps) {
-    int64_t low[2], high[2];
-    double share[2];
-    if (!find_neighbours(&axes[0], cell[0], sample / axes[1].samples, &low[0], &high[0],
-                         &share[0]) ||
-        !find_neighbours(&axes[1], cell[1], sample % axes[1].samples, &low[1], &high[1],
-                         &share[1])) {
-        taps->has_outside = true;
-        return;
-    }
-    for (int i = 0; i < 4; i++, taps->count++) {
-        const int64_t row = i < 2 ? low[0] : high[0], column = i % 2 ? high[1] : low[1];
-        taps->offsets[taps->count] = row * axes[1].extent + column;
-        taps->weights[taps->count] =
-            (float)((i < 2 ? 1 - share[0] : share[0]) * (i % 2 ? share[1] : 1 - share[1]));
-    }
-}
-
-/* Four sums, which do not wait for each other: taps are whole samples. */
-static float sum_taps(const roi_taps *taps, const float *plane) {
-    float sums[4] = {0};
-    for (int64_t i = 0; i < taps->count; i += 4)
-        for (int k = 0; k < 4; k++)
-            sums[k] += taps->weights[i + k] * plane[taps->offsets[i + k]];
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
-
-static float most_of_taps(const roi_taps *taps, const float *plane) {
-    float most = taps->has_outside ? 0 : -INFINITY;
-    for (int64_t i = 0; i < taps->count; i++)
-        most = fmaxf(most, taps->weights[i] * plane[taps->offsets[i]]);
-    return most;
-}
-
-typedef struct roi_planes {
-    const float *x;
-    float *y; /* the cell of the first channel */
-    int64_t channels, x_plane, y_plane;
-} roi_planes;
-
-static void do_cell(const roi_planes *planes, const roi_axis *axes, const int64_t *cell,
-                    bool is_max) {
-    const int64_t samples = axes[0].samples * axes[1].samples;
-    const float share = is_max || samples == 0 ? 1 : (float)(1 / (double)samples);
-    for (int64_t c = 0; c < planes->channels; c++)
-        planes->y[c * planes->y_plane] = is_max && samples > 0 ? -INFINITY : 0;
-    for (int64_t first = 0; first < samples; first += ROI_TAPS / 4) {
-        const int64_t left = samples - first, count = left < ROI_TAPS / 4 ? left : ROI_TAPS / 4;
-        roi_taps taps;
-        taps.count = 0;
-        taps.has_outside = false;
-        for (int64_t sample = first; sample < first + count; sample++)
-            add_sample(axes, cell, sample, &taps);
-        for (int64_t c = 0; c < planes->channels; c++) {
-            const float *plane = planes->x + c * planes->x_plane;
-            float *y = planes->y + c * planes->y_plane;
-            *y = is_max ? fmaxf(*y, most_of_taps(&taps, plane))
-                        : *y + share * sum_taps(&taps, plane);
-        }
-    }
-}
-
-static tn_status do_region(const tn_call *call, int64_t region) {
-    const roi_align_params *params = call->params;
-    const tn_tensor *x = call->inputs[ROI_X], *y = call->outputs[0];
-    const int64_t image = tn_element_i64(call->inputs[ROI_IMAGES], region);
-    const int64_t cells = y->shape[2] * y->shape[3];
-    roi_axis axes[2];
-    if (image < 0 || image >= x->shape[0]) return TN_ERROR_RANGE;
-    TN_TRY(read_axis(call, region, 2, &axes[0]));
-    TN_TRY(read_axis(call, region, 3, &axes[1]));
-    roi_planes planes = {
-        .channels = x->shape[1], .x_plane = x->shape[2] * x->shape[3], .y_plane = cells};
-    planes.x = (const float *)x->data + image * planes.channels * planes.x_plane;
-    for (int64_t i = 0; i < cells; i++) {
-        const int64_t cell[2] = {i / y->shape[3], i % y->shape[3]};
-        planes.y = (float *)y->data + region * planes.channels * cells + i;
-        do_cell(&planes, axes, cell, params->mode == ROI_MAX);
-    }
-    return TN_OK;
-}
-
-typedef tn_status (*region_function)(const tn_call *call, int64_t region);
-
-static tn_status do_regions(tn_call *call, region_function function, int64_t begin, int64_t end) {
-    for (int64_t region = begin; region < end; region++) {
-        const tn_status status = function(call, region);
-        if (status != TN_OK)
-            return call->host->fail(call, status, "region %lld is in no image, or too large",
-                                    (long long)region);
-    }
-    return TN_OK;
-}
-
-/* An item is a region. */
-static tn_status run_regions(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    (void)thread;
-    return do_regions(user, do_region, begin, end);
-}
-
-static bool is_empty(const tn_call *call) {
-    return tn_element_count(call->outputs[0]) == 0 || tn_element_count(call->inputs[ROI_X]) == 0;
-}
-
-static tn_status refuse_empty(tn_call *call) {
-    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    return call->host->fail(call, TN_ERROR_SHAPE, "there are regions of images without elements");
+bool tn_roi_is_empty(tn_call *call, tn_status *out_status) {
+    *out_status = TN_OK;
+    if (tn_element_count(call->outputs[0]) == 0) return true;
+    if (tn_element_count(call->inputs[ROI_X]) > 0) return false;
+    *out_status =
+        call->host->fail(call, TN_ERROR_SHAPE, "there are regions of images without elements");
+    return true;
 }
 
 static tn_status roi_align_reference(tn_call *call) {
-    if (is_empty(call)) return refuse_empty(call);
-    return do_regions(call, find_region, 0, call->outputs[0]->shape[0]);
-}
-
-static tn_status roi_align_run(tn_call *call) {
-    if (is_empty(call)) return refuse_empty(call);
-    return call->host->parallel_for(call, call->outputs[0]->shape[0], 1, run_regions, call);
+    tn_status status;
+    if (tn_roi_is_empty(call, &status)) return status;
+    for (int64_t region = 0; region < call->outputs[0]->shape[0]; region++)
+        TN_TRY(find_region(call, region));
+    return TN_OK;
 }
 
 static const tn_port roi_align_inputs[] = {
@@ -299,26 +175,29 @@ static const tn_port roi_align_outputs[] = {
         "| X=f16[1,2,4,4] rois=f16[2,4]{-9,-9,-5,-5,2,2,1,1} batch_indices=i64[2]{0,0}",           \
         "| X=f32[1,2,4,4] rois=f32[0,4] batch_indices=i64[0]",                                     \
         "sampling_ratio=9 | X=f32[1,3,9,9] rois=f32[1,4]{-3,1,7,12} batch_indices=i64[1]{0}",      \
+        "output_height=9 output_width=17 | X=f32[1,2,33,50] rois=f32[3,4]"                         \
+        "{1,2,49,31,60,60,70,70,30,9,4,30} batch_indices=i64[3]{0,0,0}",                           \
+        "output_height=2 output_width=2 sampling_ratio=1 | X=f32[1,5,3,200] rois=f32[1,4]"         \
+        "{0,0,199,2} batch_indices=i64[1]{0}",                                                     \
         "mode=max sampling_ratio=9 | X=f32[1,3,9,9] rois=f32[1,4]{-3,1,7,12} "                     \
         "batch_indices=i64[1]{0}"
 static const char *const roi_align_10_cases[] = {CASES_10};
 static const char *const roi_align_16_cases[] = {
     CASES_10,
     ("coordinate_transformation_mode=output_half_pixel output_height=4 | X=f32[2,3,10,10] " ROIS),
+    "output_height=3 output_width=9 | X=f32[1,2,33,50] rois=f32[3,4]"
+    "{40,20,3,4,0,0,0,0,3,9,44,30} batch_indices=i64[3]{0,0,0}",
+    "output_height=3 output_width=9 sampling_ratio=2 | X=f32[1,7,33,50] rois=f32[1,4]"
+    "{40,20,3,4} batch_indices=i64[1]{0}",
 };
 
 #define ROI_ALIGN(version)                                                                         \
     TN_OPERATOR_VERSION(                                                                           \
         roi_align, "", "RoiAlign", version, "Regions of images as maps of one size.",              \
-        TN_FIELDS(roi_align_params, roi_align_##version##_fields), TN_INPUTS(roi_align_inputs),    \
+        TN_FIELDS(tn_roi_align_params, roi_align_##version##_fields), TN_INPUTS(roi_align_inputs), \
         TN_OUTPUTS(roi_align_outputs), TN_CASES(roi_align_##version##_cases))
 ROI_ALIGN(10);
 ROI_ALIGN(16);
 
-static const char *const roi_align_combinations[] = {"f32, f32, i64 -> f32"};
-
-TN_CPU_KERNEL(roi_align_regions, "", "RoiAlign", "regions",
-              "Regions on all threads; samples are found once for all channels.",
-              TN_COMBINATIONS(roi_align_combinations), .run = roi_align_run);
-
-TN_LAYER(roi_align, TN_OPERATORS(&roi_align_10, &roi_align_16), TN_KERNELS(&roi_align_regions));
+TN_LAYER(roi_align, TN_OPERATORS(&roi_align_10, &roi_align_16),
+         TN_KERNELS(TN_LEVEL_LIST(tn_roi_regions)));
