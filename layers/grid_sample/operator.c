@@ -5,15 +5,9 @@
  * "Spatial Transformer Networks", 2015; the cubic one by Keys' kernel with -3/4). The grid names
  * the last axis first.
  */
-#include "grid_sample/fields.h"
-#include "kit/operator/layer.h"
+#include "grid_sample/grid_sample.h"
 
 #include <math.h>
-
-enum { GRID_X = 0, GRID_GRID = 1 };
-enum { GRID_LINEAR = 0, GRID_NEAREST = 1, GRID_CUBIC = 2 };
-enum { GRID_ZEROS = 0, GRID_BORDER = 1, GRID_REFLECTION = 2 };
-enum { GRID_MOST_AXES = TN_MAX_RANK - 2, GRID_MOST_TAPS = 4 };
 
 static tn_status grid_sample_infer(tn_call *call) {
     int64_t shape[TN_MAX_RANK];
@@ -33,13 +27,6 @@ static tn_status grid_sample_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, x->rank, shape);
 }
 
-/* The elements of one axis that a sample is made of; -1: outside. */
-typedef struct axis_taps {
-    uint32_t count;
-    int64_t index[GRID_MOST_TAPS];
-    double weight[GRID_MOST_TAPS];
-} axis_taps;
-
 static int64_t reflect(int64_t index, int64_t extent, bool align_corners) {
     const int64_t period = align_corners ? 2 * (extent - 1) : 2 * extent;
     if (period == 0) return 0;
@@ -57,21 +44,11 @@ static int64_t find_element(const tn_grid_sample_params *params, int64_t index, 
     return -1;
 }
 
-/* Weights of four neighbours for a position `t` behind the second of them. */
-static void cubic_weights(double t, double *out_weights) {
-    const double a = -0.75;
-    for (int i = 0; i < 4; i++) {
-        const double d = fabs(t + 1 - i);
-        out_weights[i] = d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1
-                                : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
-    }
-}
-
-static axis_taps find_taps(const tn_grid_sample_params *params, double position, int64_t extent) {
-    const double length = (double)extent, far = 1e15; /* beyond it positions are all the same */
-    axis_taps taps;
-    double at = params->align_corners ? (position + 1) / 2 * (length - 1)
-                                      : ((position + 1) * length - 1) / 2;
+tn_grid_taps tn_grid_taps_find(const tn_grid_sample_params *params, double position,
+                               int64_t extent) {
+    const double far = 1e15; /* beyond it positions are all the same */
+    tn_grid_taps taps;
+    double at = tn_grid_element(params, position, extent);
     at = !(at > -far) ? -far : at > far ? far : at; /* NaN: outside */
     int64_t first = (int64_t)at;
     if (params->mode == GRID_NEAREST)
@@ -87,7 +64,7 @@ static axis_taps find_taps(const tn_grid_sample_params *params, double position,
         taps.weight[0] = 1 - taps.weight[1];
     } else if (params->mode == GRID_CUBIC) {
         taps.count = 4;
-        cubic_weights(at - below, taps.weight);
+        tn_grid_cubic_weights(at - below, taps.weight);
         first--;
     }
     for (uint32_t i = 0; i < taps.count; i++)
@@ -95,14 +72,8 @@ static axis_taps find_taps(const tn_grid_sample_params *params, double position,
     return taps;
 }
 
-typedef struct sample_job {
-    const tn_call *call;
-    uint32_t axes;
-    int64_t positions, plane; /* elements of a channel of the output, and of X */
-} sample_job;
-
 /* The sum over all combinations of taps, in the plane that begins at `first`. */
-static double sum_taps(const sample_job *job, const axis_taps *taps, int64_t first) {
+static double sum_taps(const tn_grid_job *job, const tn_grid_taps *taps, int64_t first) {
     const tn_tensor *x = job->call->inputs[GRID_X];
     uint32_t chosen[GRID_MOST_AXES] = {0}, axis;
     double sum = 0;
@@ -124,19 +95,19 @@ static double sum_taps(const sample_job *job, const axis_taps *taps, int64_t fir
 }
 
 /* An item is a position of an image. */
-static tn_status sample_range(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const sample_job *job = user;
+tn_status tn_grid_positions_do(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const tn_grid_job *job = user;
     const tn_call *call = job->call;
     const tn_tensor *x = call->inputs[GRID_X], *grid = call->inputs[GRID_GRID];
     const tn_tensor *y = call->outputs[0];
-    axis_taps taps[GRID_MOST_AXES];
+    tn_grid_taps taps[GRID_MOST_AXES];
     (void)thread;
     for (int64_t item = begin; item < end; item++) {
         const int64_t image = item / job->positions, position = item % job->positions;
         for (uint32_t axis = 0; axis < job->axes; axis++)
-            taps[axis] =
-                find_taps(call->params, tn_element_f64(grid, (item + 1) * job->axes - 1 - axis),
-                          x->shape[2 + axis]);
+            taps[axis] = tn_grid_taps_find(call->params,
+                                           tn_element_f64(grid, (item + 1) * job->axes - 1 - axis),
+                                           x->shape[2 + axis]);
         for (int64_t c = image * x->shape[1]; c < (image + 1) * x->shape[1]; c++)
             tn_element_set_f64(y, c * job->positions + position,
                                job->plane ? sum_taps(job, taps, c * job->plane) : 0);
@@ -144,123 +115,18 @@ static tn_status sample_range(void *user, int64_t begin, int64_t end, uint32_t t
     return TN_OK;
 }
 
-static sample_job read_job(const tn_call *call) {
+tn_grid_job tn_grid_job_read(const tn_call *call) {
     const tn_tensor *x = call->inputs[GRID_X], *y = call->outputs[0];
-    return (sample_job){.call = call,
-                        .axes = x->rank - 2,
-                        .positions = tn_infer_product(y->shape, 2, y->rank),
-                        .plane = tn_infer_product(x->shape, 2, x->rank)};
-}
-
-/* ----------------------------------------------------------------------------------------------
- * the kernel of 32-bit images: what some positions read, and the weights, are found once for all
- * channels */
-
-enum { GRID_TABLE = 512, GRID_TABLE_AXES = 3 }; /* taps; axes whose taps fit: 4^3 */
-
-typedef struct tap_table {
-    uint32_t positions, first[GRID_TABLE + 1]; /* taps first[p] .. first[p + 1] - 1 */
-    int64_t offsets[GRID_TABLE];               /* in a plane of X */
-    float weights[GRID_TABLE];
-} tap_table;
-
-/* The combinations of two taps of rows and two of columns. */
-static void add_corners(const axis_taps *taps, int64_t width, tap_table *table) {
-    uint32_t count = table->first[table->positions];
-    for (int row = 0; row < 2; row++)
-        for (int column = 0; column < 2; column++) {
-            const double weight = taps[0].weight[row] * taps[1].weight[column];
-            if (taps[0].index[row] < 0 || taps[1].index[column] < 0 || weight == 0) continue;
-            table->offsets[count] = taps[0].index[row] * width + taps[1].index[column];
-            table->weights[count++] = (float)weight;
-        }
-    table->first[++table->positions] = count;
-}
-
-/* Adds a position: all combinations of its taps that are inside and count. */
-static void add_position(const sample_job *job, const axis_taps *taps, tap_table *table) {
-    const tn_tensor *x = job->call->inputs[GRID_X];
-    uint32_t count = table->first[table->positions], all = 1;
-    for (uint32_t axis = 0; axis < job->axes; axis++)
-        all *= taps[axis].count;
-    for (uint32_t i = 0; i < all; i++) {
-        uint32_t rest = i;
-        int64_t at = 0, stride = 1;
-        double weight = 1;
-        for (uint32_t axis = job->axes; axis-- > 0; rest /= taps[axis].count) {
-            const uint32_t tap = rest % taps[axis].count;
-            at = at < 0 || taps[axis].index[tap] < 0 ? -1 : at + taps[axis].index[tap] * stride;
-            weight *= taps[axis].weight[tap];
-            stride *= x->shape[2 + axis];
-        }
-        if (at < 0 || weight == 0) continue;
-        table->offsets[count] = at;
-        table->weights[count++] = (float)weight;
-    }
-    table->first[++table->positions] = count;
-}
-
-static void sample_plane(const tap_table *table, const float *x, float *y) {
-    for (uint32_t p = 0; p < table->positions; p++) {
-        const uint32_t first = table->first[p], count = table->first[p + 1] - first;
-        const int64_t *offsets = table->offsets + first;
-        const float *weights = table->weights + first;
-        float sum = 0;
-        if (count == 4) { /* most positions between the elements of an image */
-            sum = (weights[0] * x[offsets[0]] + weights[1] * x[offsets[1]]) +
-                  (weights[2] * x[offsets[2]] + weights[3] * x[offsets[3]]);
-        } else {
-            for (uint32_t i = 0; i < count; i++)
-                sum += weights[i] * x[offsets[i]];
-        }
-        y[p] = sum;
-    }
-}
-
-/* An item is a position of an image. */
-static tn_status sample_tables(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const sample_job *job = user;
-    const tn_tensor *x = job->call->inputs[GRID_X], *grid = job->call->inputs[GRID_GRID];
-    const int64_t most = GRID_TABLE >> 2 * job->axes;
-    (void)thread;
-    for (int64_t first = begin; first < end;) {
-        const int64_t image = first / job->positions, position = first % job->positions;
-        int64_t count = end - first < most ? end - first : most;
-        if (count > job->positions - position) count = job->positions - position;
-        tap_table table = {.positions = 0};
-        for (int64_t item = first; item < first + count; item++) {
-            axis_taps taps[GRID_MOST_AXES];
-            for (uint32_t axis = 0; axis < job->axes; axis++)
-                taps[axis] = find_taps(job->call->params,
-                                       tn_element_f64(grid, (item + 1) * job->axes - 1 - axis),
-                                       x->shape[2 + axis]);
-            if (job->axes == 2 && taps[0].count == 2)
-                add_corners(taps, x->shape[3], &table);
-            else
-                add_position(job, taps, &table);
-        }
-        for (int64_t c = image * x->shape[1]; c < (image + 1) * x->shape[1]; c++)
-            sample_plane(&table, (const float *)x->data + c * job->plane,
-                         (float *)job->call->outputs[0]->data + c * job->positions + position);
-        first += count;
-    }
-    return TN_OK;
+    return (tn_grid_job){.call = call,
+                         .axes = x->rank - 2,
+                         .positions = tn_infer_product(y->shape, 2, y->rank),
+                         .plane = tn_infer_product(x->shape, 2, x->rank)};
 }
 
 static tn_status grid_sample_reference(tn_call *call) {
-    sample_job job = read_job(call);
+    tn_grid_job job = tn_grid_job_read(call);
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    return sample_range(&job, 0, call->outputs[0]->shape[0] * job.positions, 0);
-}
-
-static tn_status grid_sample_run(tn_call *call) {
-    enum { GRAIN = 64 };
-    sample_job job = read_job(call);
-    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    const bool has_table =
-        call->inputs[GRID_X]->type == TN_F32 && job.axes <= GRID_TABLE_AXES && job.plane > 0;
-    return call->host->parallel_for(call, call->outputs[0]->shape[0] * job.positions, GRAIN,
-                                    has_table ? sample_tables : sample_range, &job);
+    return tn_grid_positions_do(&job, 0, call->outputs[0]->shape[0] * job.positions, 0);
 }
 
 static const tn_port grid_sample_inputs[] = {
@@ -278,12 +144,19 @@ static const tn_port grid_sample_outputs[] = {TN_PORT("Y", "T", 0, "batch, chann
         "grid=f64[1,2,2,2]{-3,2,0.1,0.9,-1,1,1.5,-1.5}",                                           \
         "| X=f32[1,1,2,2] grid=f32[1,1,3,2]{nan,0,inf,0,0,-1e30}",                                 \
         "| X=f32[2,3,9,9] grid=f32[2,13,11,2]", "| X=f16[1,2,3,3] grid=f32[1,2,2,2]",              \
-        "| X=f32[0,3,4,5] grid=f32[0,6,7,2]", "| X=f32[1,64,28,28] grid=f32[1,28,28,2]"
+        "| X=f32[0,3,4,5] grid=f32[0,6,7,2]", "| X=f32[1,64,28,28] grid=f32[1,28,28,2]",           \
+        "mode=" cubic " | X=f32[2,3,29,37] grid=f32[2,11,13,2]",                                   \
+        "mode=nearest align_corners=1 | X=f32[2,3,29,37] grid=f64[2,11,13,2]",                     \
+        "mode=" linear " padding_mode=border | X=f32[1,5,1,3] grid=f32[1,7,9,2]",                  \
+        "mode=" linear " align_corners=1 | X=f32[1,2,3,5] grid=f32[1,2,3,2]"                       \
+        "{-1,-1,0,-1,1,-1,-1,1,0.5,0,1,1}"
 static const char *const grid_sample_16_cases[] = {CASES("bilinear", "bicubic")};
 static const char *const grid_sample_20_cases[] = {
     CASES("linear", "cubic"),
     "mode=cubic align_corners=1 | X=f32[1,2,3,4,5] grid=f32[1,2,2,3,3]",
     "| X=f32[2,2,7] grid=f32[2,3,1]",
+    "| X=f32[2,3,9,11,13] grid=f32[2,3,5,7,3]",
+    "mode=nearest | X=f32[2,3,9,11,13] grid=f32[2,3,5,7,3]",
 };
 
 #define GRID_SAMPLE(version)                                                                       \
@@ -295,8 +168,5 @@ static const char *const grid_sample_20_cases[] = {
 GRID_SAMPLE(16);
 GRID_SAMPLE(20);
 
-TN_CPU_KERNEL(grid_sample_positions, "", "GridSample", "positions",
-              "Positions on all threads, found once for all channels.", .run = grid_sample_run);
-
 TN_LAYER(grid_sample, TN_OPERATORS(&grid_sample_16, &grid_sample_20),
-         TN_KERNELS(&grid_sample_positions));
+         TN_KERNELS(&tn_grid_positions));
