@@ -5,6 +5,8 @@
 #include "kit/math/round_up.h"
 #include <tenon/kit/infer.h>
 
+#include <string.h>
+
 #if defined(__x86_64__) || defined(__i386__)
 extern const tn_dot_level tn_narrow_dot_avx2;
 static const tn_integer_level narrow_avx2 = {&tn_narrow_dot_avx2, &tn_integer_rows_avx2, NULL};
@@ -27,13 +29,14 @@ bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, in
                               &out_product->layout);
 }
 
-int64_t tn_integer_product_elements(const tn_integer_product *product) {
+/* Of a row, up to whole groups. */
+static int64_t elements_of(const tn_integer_product *product) {
     return product->layout.groups * product->level->dot->group;
 }
 
 static tn_dot_source source_of(const tn_integer_product *product, int32_t *elements) {
     const int64_t columns = product->layout.columns, depth = product->depth;
-    for (int64_t k = 0; k < tn_integer_product_elements(product); k++)
+    for (int64_t k = 0; k < elements_of(product); k++)
         elements[k] = k < depth ? (int32_t)k : -1;
     return (tn_dot_source){.matrix_stride = depth * columns,
                            .column_stride = 1,
@@ -42,32 +45,43 @@ static tn_dot_source source_of(const tn_integer_product *product, int32_t *eleme
                            .elements = elements};
 }
 
-void tn_integer_product_pack(const tn_integer_product *product, const void *b, int32_t *elements,
-                             void *out_blob) {
-    const tn_dot_source source = source_of(product, elements);
-    tn_dot_pack_bytes(&product->layout, &source, b, product->b_is_unsigned, out_blob);
+int64_t tn_integer_product_blocks(const tn_integer_product *product) {
+    return product->layout.matrices * product->layout.blocks;
 }
 
-uint64_t tn_integer_product_element_bytes(const tn_integer_product *product) {
-    return tn_whole_lines((uint64_t)tn_integer_product_elements(product) * sizeof(int32_t));
+static void pack_block(const tn_integer_product *product, const uint8_t *b, int64_t matrix,
+                       int64_t block, void *blob) {
+    const tn_dot_layout *layout = &product->layout;
+    const int64_t first = tn_dot_block_first(layout, block);
+    const int64_t width = tn_dot_block_first(layout, block + 1) - first;
+    const int64_t left = layout->columns - first;
+    int32_t *sums = (int32_t *)blob + matrix * layout->padded + first;
+    int32_t *initial = sums + layout->matrices * layout->padded;
+    int8_t *to = (int8_t *)(uintptr_t)tn_dot_weights_of(layout, blob, matrix, block);
+    memset(sums, 0, (size_t)width * sizeof(*sums));
+    product->level->rows->interleave(layout->level->group, product->depth,
+                                     left < width ? left : width, width,
+                                     b + matrix * product->depth * layout->columns + first,
+                                     layout->columns, product->b_is_unsigned ? 0x80 : 0, to, sums);
+    for (int64_t c = 0; c < width; c++)
+        initial[c] = sums[c] * layout->level->initial_of_weight;
+}
+
+void tn_integer_product_pack(const tn_integer_product *product, const void *b, int64_t first,
+                             int64_t last, void *out_blob) {
+    const int64_t blocks = product->layout.blocks;
+    for (int64_t i = first; i < last; i++)
+        pack_block(product, b, i / blocks, i % blocks, out_blob);
 }
 
 static tn_status allocate_elements(tn_call *call, const tn_integer_product *product,
                                    int32_t **out_elements) {
     const tn_host *host = call->host;
-    *out_elements = host->allocate(host, tn_integer_product_element_bytes(product), 64);
+    const uint64_t bytes = (uint64_t)elements_of(product) * sizeof(int32_t);
+    *out_elements = host->allocate(host, bytes, 64);
     if (*out_elements) return TN_OK;
     return host->fail(call, TN_ERROR_MEMORY, "no memory to pack %lld weights of a column",
                       (long long)product->depth);
-}
-
-tn_status tn_integer_product_pack_alone(tn_call *call, const tn_integer_product *product,
-                                        const void *b, void *out_blob) {
-    int32_t *elements = NULL;
-    TN_TRY(allocate_elements(call, product, &elements));
-    tn_integer_product_pack(product, b, elements, out_blob);
-    call->host->deallocate(call->host, elements);
-    return TN_OK;
 }
 
 tn_status tn_integer_product_choose(tn_call *call, const tn_integer_product *product, const void *b,
@@ -99,12 +113,12 @@ typedef struct band_memory {
 } band_memory;
 
 static uint64_t row_bytes(const tn_integer_product *product) {
-    return (uint64_t)tn_integer_product_elements(product) * product->level->dot->element_bytes;
+    return (uint64_t)elements_of(product) * product->level->dot->element_bytes;
 }
 
 uint64_t tn_integer_band_bytes(const tn_integer_product *product) {
-    const uint64_t elements = (uint64_t)tn_integer_product_elements(product); /* bounded */
-    const uint64_t padded = (uint64_t)product->layout.padded;                 /* below 2^32 */
+    const uint64_t elements = (uint64_t)elements_of(product); /* bounded */
+    const uint64_t padded = (uint64_t)product->layout.padded; /* below 2^32 */
     return tn_whole_lines(TN_INTEGER_BAND * row_bytes(product)) + tn_whole_lines(elements) +
            (TN_INTEGER_BAND + 2) * tn_whole_lines(padded * sizeof(int32_t)) +
            tn_whole_lines((uint64_t)product->layout.groups * sizeof(int32_t));
@@ -116,7 +130,7 @@ static band_memory lay_out(const tn_integer_product *product, char *scratch) {
     band_memory memory = {.x = scratch};
     scratch += tn_whole_lines(TN_INTEGER_BAND * row_bytes(product));
     memory.bytes = (int8_t *)scratch;
-    scratch += tn_whole_lines((uint64_t)tn_integer_product_elements(product));
+    scratch += tn_whole_lines((uint64_t)elements_of(product));
     memory.sums = (int32_t *)(void *)scratch;
     scratch += TN_INTEGER_BAND * column_bytes;
     memory.zeros = (int32_t *)(void *)scratch;
@@ -145,7 +159,7 @@ static void multiply(const tn_integer_product *product, const tn_integer_band *b
                      const band_memory *memory) {
     const tn_dot_end end = {.type = TN_I32};
     const tn_dot_layout *layout = &product->layout;
-    const int64_t row = tn_integer_product_elements(product);
+    const int64_t row = elements_of(product);
     int32_t rows[TN_INTEGER_BAND];
     for (int64_t r = 0; r < band->rows; r++)
         rows[r] = (int32_t)(r * row);
@@ -172,7 +186,7 @@ static void multiply(const tn_integer_product *product, const tn_integer_band *b
 void tn_integer_band_run(const tn_integer_product *product, tn_integer_band *band, void *scratch) {
     const tn_dot_level *dot = product->level->dot;
     const band_memory memory = lay_out(product, scratch);
-    const int64_t padding = tn_integer_product_elements(product) - product->depth;
+    const int64_t padding = elements_of(product) - product->depth;
     const uint8_t flip = product->a_is_unsigned ? 0x80 : 0;
     int32_t of_rows[TN_INTEGER_BAND];
     band->stride =

@@ -48,17 +48,11 @@ typedef struct tn_integer_band {
 /* False: there is nothing to multiply, or it is too large. The blob is set by the caller. */
 bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, int64_t depth,
                              int64_t columns, tn_integer_product *out_product);
-/* Packs B's matrices [depth][columns], one after the other. `elements` has room for
- * tn_integer_product_elements numbers. */
-int64_t tn_integer_product_elements(const tn_integer_product *product);
-void tn_integer_product_pack(const tn_integer_product *product, const void *b, int32_t *elements,
-                             void *out_blob);
-/* Bytes of `elements`, a multiple of 64. */
-uint64_t tn_integer_product_element_bytes(const tn_integer_product *product);
-/* The same with memory of its own for `elements`, freed before it returns. TN_ERROR_MEMORY.
- * [called: prepare] */
-tn_status tn_integer_product_pack_alone(tn_call *call, const tn_integer_product *product,
-                                        const void *b, void *out_blob);
+/* Packs B's matrices [depth][columns], one after the other: blocks first..last-1 of the
+ * tn_integer_product_blocks that all have. */
+int64_t tn_integer_product_blocks(const tn_integer_product *product);
+void tn_integer_product_pack(const tn_integer_product *product, const void *b, int64_t first,
+                             int64_t last, void *out_blob);
 /* The level for a constant B: the product's, or its narrow one where B allows it. TN_ERROR_MEMORY.
  * [called: prepare] */
 tn_status tn_integer_product_choose(tn_call *call, const tn_integer_product *product, const void *b,

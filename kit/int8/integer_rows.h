@@ -23,6 +23,12 @@ typedef struct tn_integer_rows {
     /* to[c * to_stride + r] = from[r * from_stride + c] ^ flip, for all r < rows, c < columns. */
     void (*transpose)(int64_t rows, int64_t columns, const uint8_t *from, int64_t from_stride,
                       uint8_t flip, uint8_t *to, int64_t to_stride);
+    /* Groups of 2 or 4 rows of up to `columns` columns side by side: to[(r / group * width + c) *
+     * group + r % group] = from[r * from_stride + c] ^ flip, as signed numbers, whose sums of
+     * columns are added to `sums`; zeros are behind the last row and the last column. */
+    void (*interleave)(int64_t group, int64_t rows, int64_t columns, int64_t width,
+                       const uint8_t *from, int64_t from_stride, uint8_t flip, int8_t *to,
+                       int32_t *sums);
 } tn_integer_rows;
 
 extern const tn_integer_rows tn_integer_rows_baseline, tn_integer_rows_avx2,

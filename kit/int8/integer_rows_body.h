@@ -99,4 +99,94 @@ static void transpose(int64_t rows, int64_t columns, const uint8_t *from, int64_
             to[c * to_stride + r] = from[r * from_stride + c] ^ flip;
 }
 
-const tn_integer_rows TN_INTEGER_ROWS_LEVEL = {correct, to_bytes, to_floats, copy, transpose};
+/* Sixteen columns at a time, of 32 groups at most, whose sums 16 bits hold; zeros are behind the
+ * last row. `group` is a constant wherever these are inlined. */
+#if defined(__SSE2__)
+enum { TILE = 16, TILE_GROUPS = 32 };
+static inline __attribute__((always_inline)) __m128i pair_sums(__m128i pairs) {
+    return _mm_add_epi16(_mm_srai_epi16(_mm_slli_epi16(pairs, 8), 8), _mm_srai_epi16(pairs, 8));
+}
+
+static inline __attribute__((always_inline)) void interleave_tile(const int64_t group, int64_t rows,
+                                                                  int64_t step, const uint8_t *from,
+                                                                  int64_t from_stride, uint8_t flip,
+                                                                  int8_t *to, int32_t *sums) {
+    const __m128i flips = _mm_set1_epi8((char)flip);
+    __m128i low = _mm_setzero_si128(), high = low;
+    int16_t totals[TILE];
+    for (int64_t r = 0; r < rows; r += group, to += step) {
+        __m128i of[4], *stored = (__m128i *)(void *)to;
+        for (int64_t k = 0; k < group; k++) {
+            const void *row = from + (r + k) * from_stride;
+            of[k] = r + k < rows ? _mm_xor_si128(_mm_loadu_si128(row), flips) : _mm_setzero_si128();
+        }
+        const __m128i first = _mm_unpacklo_epi8(of[0], of[1]);
+        const __m128i second = _mm_unpackhi_epi8(of[0], of[1]);
+        low = _mm_add_epi16(low, pair_sums(first));
+        high = _mm_add_epi16(high, pair_sums(second));
+        if (group == 2) {
+            _mm_storeu_si128(stored, first);
+            _mm_storeu_si128(stored + 1, second);
+            continue;
+        }
+        const __m128i third = _mm_unpacklo_epi8(of[2], of[3]);
+        const __m128i fourth = _mm_unpackhi_epi8(of[2], of[3]);
+        low = _mm_add_epi16(low, pair_sums(third));
+        high = _mm_add_epi16(high, pair_sums(fourth));
+        _mm_storeu_si128(stored, _mm_unpacklo_epi16(first, third));
+        _mm_storeu_si128(stored + 1, _mm_unpackhi_epi16(first, third));
+        _mm_storeu_si128(stored + 2, _mm_unpacklo_epi16(second, fourth));
+        _mm_storeu_si128(stored + 3, _mm_unpackhi_epi16(second, fourth));
+    }
+    _mm_storeu_si128((__m128i *)(void *)totals, low);
+    _mm_storeu_si128((__m128i *)(void *)(totals + 8), high);
+    for (int i = 0; i < TILE; i++)
+        sums[i] += totals[i];
+}
+
+static inline __attribute__((always_inline)) int64_t
+interleave_tiles(const int64_t group, int64_t rows, int64_t columns, int64_t width,
+                 const uint8_t *from, int64_t from_stride, uint8_t flip, int8_t *to,
+                 int32_t *sums) {
+    const int64_t most = TILE_GROUPS * group;
+    int64_t c = 0;
+    for (; c + TILE <= columns; c += TILE)
+        for (int64_t r = 0; r < rows; r += most)
+            interleave_tile(group, rows - r < most ? rows - r : most, width * group,
+                            from + r * from_stride + c, from_stride, flip,
+                            to + r * width + c * group, sums + c);
+    return c;
+}
+#else
+#define interleave_tiles(...) 0
+#endif
+
+static inline __attribute__((always_inline)) void
+interleave_groups(const int64_t group, int64_t rows, int64_t columns, int64_t width,
+                  const uint8_t *from, int64_t from_stride, uint8_t flip, int8_t *to,
+                  int32_t *sums) {
+    const int64_t done =
+        interleave_tiles(group, rows, columns, width, from, from_stride, flip, to, sums);
+    if (done == width) return;
+    for (int64_t r = 0; r < rows; r += group, to += width * group) {
+        memset(to + done * group, 0, (size_t)((width - done) * group));
+        for (int64_t k = 0; k < group && r + k < rows; k++) {
+            for (int64_t c = done; c < columns; c++) {
+                to[c * group + k] = (int8_t)(from[(r + k) * from_stride + c] ^ flip);
+                sums[c] += to[c * group + k];
+            }
+        }
+    }
+}
+
+static void interleave(int64_t group, int64_t rows, int64_t columns, int64_t width,
+                       const uint8_t *from, int64_t from_stride, uint8_t flip, int8_t *to,
+                       int32_t *sums) {
+    if (group == 2)
+        interleave_groups(2, rows, columns, width, from, from_stride, flip, to, sums);
+    else
+        interleave_groups(4, rows, columns, width, from, from_stride, flip, to, sums);
+}
+
+const tn_integer_rows TN_INTEGER_ROWS_LEVEL = {correct, to_bytes,  to_floats,
+                                               copy,    transpose, interleave};

@@ -10,6 +10,7 @@
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/levels.h>
 #include <tenon/kit/open.h>
+#include <tenon/kit/parallel.h>
 #include "kit/math/element.h"
 #include "kit/math/round_up.h"
 
@@ -66,9 +67,10 @@ static tn_status integer_accepts(tn_call *call) {
 static tn_status fill_blob(void *user, void *data, uint64_t bytes) {
     const integer_run *run = user;
     (void)bytes;
-    return tn_integer_product_pack_alone(
-        run->call, &run->product, run->call->inputs[tn_integer_inputs_of(run->call)->b]->data,
-        data);
+    tn_integer_product_pack(&run->product,
+                            run->call->inputs[tn_integer_inputs_of(run->call)->b]->data, 0,
+                            tn_integer_product_blocks(&run->product), data);
+    return TN_OK;
 }
 
 static tn_status integer_prepare(tn_call *call) {
@@ -96,14 +98,11 @@ static tn_status integer_prepare(tn_call *call) {
 }
 
 /* ----------------------------------------------------------------------------------------------
- * run; the workspace is the packed B where it varies, the elements of its groups, and each thread's
- * scratch memory */
+ * run; the workspace is the packed B where it varies, and each thread's scratch memory */
 
 static uint64_t packed_bytes(const tn_call *call, const integer_run *run) {
     const integer_state *state = call->state;
-    return state->blob ? 0
-                       : tn_whole_lines(tn_dot_layout_bytes(&run->product.layout)) +
-                             tn_integer_product_element_bytes(&run->product);
+    return state->blob ? 0 : tn_whole_lines(tn_dot_layout_bytes(&run->product.layout));
 }
 
 static tn_status integer_reshape(tn_call *call) {
@@ -190,6 +189,26 @@ static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t threa
     return TN_OK;
 }
 
+/* An item is a block of columns. */
+static tn_status pack_items(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const integer_run *run = user;
+    tn_call *call = run->call;
+    (void)thread;
+    tn_integer_product_pack(&run->product, call->inputs[tn_integer_inputs_of(call)->b]->data, begin,
+                            end, call->workspace);
+    return TN_OK;
+}
+
+static tn_status pack_varying(integer_run *run) {
+    enum { GRAIN = 32768 /* elements */ };
+    tn_call *call = run->call;
+    const tn_dot_level *dot = run->product.level->dot;
+    const int64_t each = run->sizes.depth * dot->lanes * dot->vectors;
+    run->product.blob = call->workspace;
+    return call->host->parallel_for(call, tn_integer_product_blocks(&run->product),
+                                    tn_parallel_grain(GRAIN, each), pack_items, run);
+}
+
 static tn_status integer_run_products(tn_call *call) {
     enum { GRAIN = 800000 }; /* multiplications */
     const integer_state *state = call->state;
@@ -207,12 +226,7 @@ static tn_status integer_run_products(tn_call *call) {
     run.products = &products;
     run.scratch = (char *)call->workspace + packed_bytes(call, &run);
     run.product.blob = state->blob;
-    if (!state->blob) {
-        char *blob = call->workspace;
-        void *elements = blob + tn_whole_lines(tn_dot_layout_bytes(&run.product.layout));
-        tn_integer_product_pack(&run.product, b->data, elements, blob);
-        run.product.blob = blob;
-    }
+    if (!state->blob) TN_TRY(pack_varying(&run));
     const int64_t count = tn_infer_product(sizes->batch, 0, sizes->batch_rank);
     const int64_t each = TN_INTEGER_BAND * sizes->depth * sizes->columns;
     return call->host->parallel_for(call, count * run.bands, GRAIN / (each + 1) + 1, do_units,
@@ -220,7 +234,7 @@ static tn_status integer_run_products(tn_call *call) {
 }
 
 #define INTEGER_KERNELS(of_domain, prefix, operator_name)                                          \
-    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(tn_integer), of_domain, 2, operator_name,    \
+    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(tn_integer), of_domain, 3, operator_name,    \
                         "integer", "Products of bytes with exact sums, B packed.",                 \
                         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
                         .accepts = integer_accepts, .prepare = integer_prepare,                    \

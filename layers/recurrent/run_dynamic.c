@@ -58,9 +58,10 @@ static tn_status fill_blob(void *user, void *data, uint64_t bytes) {
         for (int64_t k = 0; k < depth; k++)
             ordered[k * columns + column] = job->weights[k * columns + from];
     }
-    const tn_status status = tn_integer_product_pack_alone(job->call, job->product, ordered, data);
+    tn_integer_product_pack(job->product, ordered, 0, tn_integer_product_blocks(job->product),
+                            data);
     host->deallocate(host, ordered);
-    return status;
+    return TN_OK;
 }
 
 static tn_status pack_weights(tn_call *call, const tn_recurrent *node, int which,
