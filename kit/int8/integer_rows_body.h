@@ -87,15 +87,20 @@ static inline void transpose_block(const uint8_t *from, int64_t from_stride, uin
 }
 #endif
 
+/* The last block of each direction may overlap the one before it. */
 static void transpose(int64_t rows, int64_t columns, const uint8_t *from, int64_t from_stride,
                       uint8_t flip, uint8_t *to, int64_t to_stride) {
-    const int64_t whole_rows = rows / 8 * 8, whole_columns = columns / 8 * 8;
-    for (int64_t c = 0; c < whole_columns; c += 8)
-        for (int64_t r = 0; r < whole_rows; r += 8)
-            transpose_block(from + r * from_stride + c, from_stride, flip, to + c * to_stride + r,
-                            to_stride);
+    for (int64_t c = 0; c < columns && rows >= 8 && columns >= 8; c += 8) {
+        const int64_t column = c + 8 <= columns ? c : columns - 8;
+        for (int64_t r = 0; r < rows; r += 8) {
+            const int64_t row = r + 8 <= rows ? r : rows - 8;
+            transpose_block(from + row * from_stride + column, from_stride, flip,
+                            to + column * to_stride + row, to_stride);
+        }
+    }
+    if (rows >= 8 && columns >= 8) return;
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; c++)
+        for (int64_t c = 0; c < columns; c++)
             to[c * to_stride + r] = from[r * from_stride + c] ^ flip;
 }
 

@@ -253,7 +253,7 @@ static tn_status do_rows_at_once(void *user, int64_t begin, int64_t end, uint32_
                             .high = run->end.high,
                             .columns = (uint8_t *)run->columns + thread * bytes};
     for (int64_t c = 0; c < state->channels; c += TN_DEPTHWISE_CHANNELS) {
-        state->level->read_block(weights + c * state->taps, run->scale + c, run->bias + c,
+        state->level->read_block(weights + c * state->taps, NULL, run->scale + c, run->bias + c,
                                  state->padded - c, &block);
         row.channels = state->channels - c;
         for (int64_t i = begin; i < end; i++)

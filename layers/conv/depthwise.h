@@ -31,7 +31,8 @@ typedef struct tn_depthwise_block {
 } tn_depthwise_block;
 
 /* A row of the output of up to 64 channels, all channels of which have `step` bytes, in windows of
- * 3 x 3 without dilation; values are bytes within `low` and `high`. */
+ * 3 x 3 without dilation; values are bytes within `low` and `high`, to which, once rounded, `zero`
+ * is added. */
 typedef struct tn_depthwise_row {
     const tn_depthwise_block *block;
     const int8_t *rows[3]; /* of the input, or of any memory where they are padding */
@@ -39,6 +40,8 @@ typedef struct tn_depthwise_row {
     int64_t width, left, step, stride; /* left: columns of padding */
     int64_t count, channels;
     float low, high;
+    int32_t zero;
+    bool is_unsigned;
     int8_t *output;
     uint8_t *columns; /* scratch: tn_depthwise_row_bytes of them */
 } tn_depthwise_row;
@@ -48,10 +51,11 @@ static inline int64_t tn_depthwise_row_bytes(int64_t count, int64_t stride) {
 
 typedef struct tn_depthwise_level {
     uint32_t lanes;
-    /* Null: the level has no such rows. `weights`, `scale` and `bias` are of `channels`, a multiple
-     * of the lanes, of which the first 64 are read. */
-    void (*read_block)(const int32_t *weights, const float *scale, const float *bias,
-                       int64_t channels, tn_depthwise_block *out_block);
+    /* Null: the level has no such rows. `weights`, `terms` of sums (null: none), `scale` and `bias`
+     * are of `channels`, a multiple of the lanes, of which the first 64 are read; of weights the
+     * lowest bytes. */
+    void (*read_block)(const int32_t *weights, const int32_t *terms, const float *scale,
+                       const float *bias, int64_t channels, tn_depthwise_block *out_block);
     void (*row)(const tn_depthwise_row *row);
     void (*four)(const tn_depthwise_tile *tile); /* four positions */
     void (*one)(const tn_depthwise_tile *tile);

@@ -18,11 +18,11 @@ static void spread(const void *from, void *to) {
                    16);
 }
 
-static void read_block(const int32_t *weights, const float *scale, const float *bias,
-                       int64_t channels, tn_depthwise_block *block) {
+static void read_block(const int32_t *weights, const int32_t *terms, const float *scale,
+                       const float *bias, int64_t channels, tn_depthwise_block *block) {
     const __m512i low = _mm512_set1_epi32(255), all = _mm512_set1_epi8((char)0x80);
     const int64_t lanes = channels < ROW_CHANNELS ? channels : ROW_CHANNELS;
-    int32_t columns[3][ROW_CHANNELS] = {{0}};
+    int32_t columns[3][ROW_CHANNELS] = {{0}}, of_sums[ROW_CHANNELS] = {0};
     float of_channels[2][ROW_CHANNELS] = {{0}};
     for (int64_t c = 0; c < lanes; c += TN_LANES, weights += 9 * TN_LANES) {
         for (int column = 0; column < 3; column++) {
@@ -37,6 +37,8 @@ static void read_block(const int32_t *weights, const float *scale, const float *
         memcpy(of_channels[0] + c, scale + c, TN_LANES * sizeof(float));
         memcpy(of_channels[1] + c, bias + c, TN_LANES * sizeof(float));
     }
+    if (terms) memcpy(of_sums, terms, (size_t)lanes * sizeof(*terms));
+    spread(of_sums, block->initial);
     for (int column = 0; column < 3; column++)
         spread(columns[column], block->weights[column]);
     spread(of_channels[0], block->scale);
@@ -45,7 +47,8 @@ static void read_block(const int32_t *weights, const float *scale, const float *
         __m512i sum = _mm512_setzero_si512();
         for (int column = 0; column < 3; column++)
             sum = _mm512_dpbusd_epi32(sum, all, _mm512_load_si512(block->weights[column] + i));
-        _mm512_store_si512(block->initial + i, _mm512_sub_epi32(_mm512_setzero_si512(), sum));
+        _mm512_store_si512(block->initial + i,
+                           _mm512_sub_epi32(_mm512_load_si512(block->initial + i), sum));
     }
 }
 
@@ -74,7 +77,21 @@ static void interleave(const tn_depthwise_row *row, __mmask64 mask) {
     }
 }
 
-static void run_row(const tn_depthwise_row *row) {
+/* Bytes of 64 channels. */
+TN_INLINE __m512i pack_channels(const __m512i *whole, int32_t zero, const bool is_shifted,
+                                const bool is_unsigned) {
+    __m512i low = _mm512_packs_epi32(whole[0], whole[1]);
+    __m512i high = _mm512_packs_epi32(whole[2], whole[3]);
+    if (is_shifted) {
+        low = _mm512_adds_epi16(low, _mm512_set1_epi16((int16_t)zero));
+        high = _mm512_adds_epi16(high, _mm512_set1_epi16((int16_t)zero));
+    }
+    return is_unsigned ? _mm512_packus_epi16(low, high) : _mm512_packs_epi16(low, high);
+}
+
+/* The last two are constants wherever this is inlined. */
+TN_INLINE void run_row_as(const tn_depthwise_row *row, const bool is_shifted,
+                          const bool is_unsigned) {
     const tn_depthwise_block *block = row->block;
     const __mmask64 mask =
         row->channels < ROW_CHANNELS ? ((__mmask64)1 << row->channels) - 1 : ~(__mmask64)0;
@@ -99,9 +116,16 @@ static void run_row(const tn_depthwise_row *row) {
                                                  _mm512_load_ps(block->bias + q * TN_LANES));
             whole[q] = _mm512_cvtps_epi32(_mm512_min_ps(high, _mm512_max_ps(low, value)));
         }
-        const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(whole[0], whole[1]),
-                                                 _mm512_packs_epi32(whole[2], whole[3]));
-        _mm512_mask_storeu_epi8(to, mask, bytes);
+        _mm512_mask_storeu_epi8(to, mask, pack_channels(whole, row->zero, is_shifted, is_unsigned));
         from += row->stride * ROW_CHANNELS * QUARTERS;
     }
+}
+
+static void run_row(const tn_depthwise_row *row) {
+    if (row->is_unsigned)
+        run_row_as(row, true, true);
+    else if (row->zero)
+        run_row_as(row, true, false);
+    else
+        run_row_as(row, false, false);
 }

@@ -209,14 +209,18 @@ static uint64_t set_memory(tn_integer_conv *run, char *base, const void **out_pa
         run->tap_offsets = (int64_t *)(void *)take(base, &bytes, taps * 8);
         run->tap_numbers = (int32_t *)(void *)take(base, &bytes, taps * 4);
         run->weights = (int32_t *)(void *)take(base, &bytes, taps * (uint64_t)run->padded * 4);
+        const uint64_t blocks = (uint64_t)tn_divide_up(run->channels, TN_DEPTHWISE_CHANNELS);
+        run->blocks = (void *)take(base, &bytes, blocks * sizeof(*run->blocks));
     } else {
         run->offsets = (int32_t *)(void *)take(base, &bytes, element_list_bytes(run));
         if (!state->blob) *out_packed = take(base, &bytes, tn_dot_layout_bytes(&run->layout));
     }
-    /* A thread's: first rows of X, later a band. */
+    /* A thread's: first rows of X, later a band or a row. */
     const uint64_t row = (uint64_t)(run->window.input[run->window.rank - 1] * run->channels);
     const uint64_t band = TN_INTEGER_BAND * (uint64_t)run->padded * 5;
+    const uint64_t output = tn_integer_conv_has_rows(run) ? tn_integer_conv_row_bytes(run) : 0;
     run->scratch_bytes = tn_whole_lines(row > band ? row : band);
+    if (output > run->scratch_bytes) run->scratch_bytes = output;
     run->scratch = take(base, &bytes, run->call->threads * run->scratch_bytes);
     return bytes;
 }
@@ -253,8 +257,25 @@ static void read_table(tn_integer_conv *run) {
     tn_byte_table_read(&run->table, table);
 }
 
+/* Grains are products that are worth a thread. */
+static tn_status run_units(tn_integer_conv *run) {
+    enum { GRAIN = 800000, DEPTHWISE_GRAIN = 150000, ROWS_GRAIN = 400000 };
+    const tn_host *host = run->call->host;
+    if (tn_integer_conv_read_rows(run)) {
+        const int64_t each = run->window.output[1] * run->taps * run->channels;
+        return host->parallel_for(run->call, run->items * run->window.output[0],
+                                  tn_parallel_grain(ROWS_GRAIN, each), tn_integer_conv_do_rows,
+                                  run);
+    }
+    const int64_t each =
+        TN_INTEGER_BAND * run->taps * run->filters * (run->depthwise ? 1 : run->channels);
+    return host->parallel_for(run->call, run->items * run->bands,
+                              tn_parallel_grain(run->depthwise ? DEPTHWISE_GRAIN : GRAIN, each),
+                              tn_integer_conv_do_units, run);
+}
+
 static tn_status integer_run_bands(tn_call *call) {
-    enum { GRAIN = 800000, COPIED = 65536 };
+    enum { COPIED = 65536 };
     const void *packed;
     tn_integer_conv run;
     if (!read_run(call, ((const integer_state *)call->state)->level, &run))
@@ -272,10 +293,7 @@ static tn_status integer_run_bands(tn_call *call) {
     memset(run.x + copied * row * run.element_bytes, 0, 64); /* what the last groups reach into */
     TN_TRY(call->host->parallel_for(call, copied, tn_parallel_grain(COPIED, row + 1),
                                     tn_integer_conv_copy, &run));
-    const int64_t each =
-        TN_INTEGER_BAND * run.taps * run.filters * (run.depthwise ? 1 : run.channels);
-    return call->host->parallel_for(call, run.items * run.bands, GRAIN / (each + 1) + 1,
-                                    tn_integer_conv_do_units, &run);
+    return run_units(&run);
 }
 
 static const char *const conv_integer_combinations[] = {"u8|i8, *, *?, *? -> i32"};
@@ -292,7 +310,7 @@ INTEGER_LEVEL(baseline, tn_byte_table_apply);
 INTEGER_LEVEL(avx2, tn_byte_table_apply_avx2);
 INTEGER_LEVEL(avx512vnni, tn_byte_table_apply_avx512);
 #define INTEGER_KERNELS(prefix, operator_name, facets)                                             \
-    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(level), "", 2, operator_name, "integer",     \
+    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(level), "", 3, operator_name, "integer",     \
                         "Products of bytes with exact sums over a copy of X with channels last.",  \
                         .absorbs = facets,                                                         \
                         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \

@@ -47,11 +47,12 @@ typedef struct tn_integer_conv {
 
     /* in the workspace */
     char *x;
-    int32_t *offsets;       /* of groups of inputs */
-    int64_t *tap_offsets;   /* depthwise: of taps */
-    int32_t *tap_numbers;   /* depthwise */
-    int32_t *weights;       /* depthwise: less their zero points, see depthwise_body.h */
-    int32_t *zeros, *terms; /* item_groups x padded */
+    int32_t *offsets;           /* of groups of inputs */
+    int64_t *tap_offsets;       /* depthwise: of taps */
+    int32_t *tap_numbers;       /* depthwise */
+    int32_t *weights;           /* depthwise: less their zero points, see depthwise_body.h */
+    tn_depthwise_block *blocks; /* depthwise, by rows */
+    int32_t *zeros, *terms;     /* item_groups x padded */
     float *factors;
     bool has_zeros;
     tn_look_up_bytes *look_up; /* null: there is no step behind the node */
@@ -82,8 +83,14 @@ void tn_integer_conv_read_zeros(tn_integer_conv *run);
 void tn_integer_conv_read_scales(tn_integer_conv *run);
 tn_status tn_integer_conv_do_units(void *user, int64_t begin, int64_t end, uint32_t thread);
 
-/* depthwise.c */
+/* depthwise.c: `has_rows` says whether rows of windows are done at once as far as the shapes tell,
+ * `read_rows` whether weights and scales allow it, too, once they are read; a unit of do_rows is a
+ * row of the output. */
 void tn_integer_conv_pack_depthwise(tn_integer_conv *run);
+bool tn_integer_conv_has_rows(const tn_integer_conv *run);
+uint64_t tn_integer_conv_row_bytes(const tn_integer_conv *run); /* of a thread */
+bool tn_integer_conv_read_rows(const tn_integer_conv *run);
+tn_status tn_integer_conv_do_rows(void *user, int64_t begin, int64_t end, uint32_t thread);
 void tn_integer_conv_do_depthwise(const tn_integer_conv *run, tn_integer_conv_band *band);
 
 #endif
