@@ -3,6 +3,7 @@
 #ifndef TN_LAYERS_GEMM_GEMM_H
 #define TN_LAYERS_GEMM_GEMM_H
 
+#include "kit/operator/layer.h"
 #include <tenon/plugin.h>
 
 typedef struct tn_gemm_params {
@@ -27,10 +28,11 @@ tn_status tn_gemm_read(tn_call *call, tn_gemm_sizes *out_sizes);
 
 /* Those on tiles are for this architecture. */
 #if defined(__x86_64__)
-enum { TN_GEMM_KERNELS = 7 };
+enum { TN_GEMM_KERNELS = 8 };
 #else
-enum { TN_GEMM_KERNELS = 6 };
+enum { TN_GEMM_KERNELS = 7 };
 #endif
+TN_LEVEL_KERNELS_EXTERN(tn_gemm_varying);                       /* varying.c */
 extern const tn_kernel *const tn_gemm_kernels[TN_GEMM_KERNELS]; /* kernels.c */
 
 #endif

@@ -48,5 +48,10 @@ const tn_kernel *const tn_gemm_kernels[TN_GEMM_KERNELS] = {
 #if defined(__x86_64__)
     TN_LEVEL_LIST(tiles),
 #endif
-    &packed_avx512,       &packed_avx2, &packed_baseline,
-    &int8_avx512vnni,     &int8_avx2,   &int8_baseline};
+    &packed_avx512,
+    &packed_avx2,
+    &packed_baseline,
+    &int8_avx512vnni,
+    &int8_avx2,
+    &int8_baseline,
+    TN_LEVEL_LIST(tn_gemm_varying)};

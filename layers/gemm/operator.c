@@ -123,6 +123,7 @@ static const char *const gemm_cases[] = {
     "| A=f32[0,5] B=f32[5,4] C=f32[4]",
     "| A=f32[2,0] B=f32[0,3] C=f32[2,3]",
     "| A=f32[64,256] B=f32[256,128] C=f32[128]",
+    "transA=1 beta=0.5 | A=f32[70,130] B=f32[70,200] C=f32[130,200]",
 };
 
 static tn_status gemm_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
