@@ -18,15 +18,41 @@ typedef struct pad_job {
     int64_t first, middle; /* items before the run, and of the run */
 } pad_job;
 
+#define FILL(type)                                                                                 \
+    {                                                                                              \
+        type value;                                                                                \
+        memcpy(&value, job->value, sizeof(value));                                                 \
+        for (size_t i = 0; i < bytes; i += sizeof(value))                                          \
+            memcpy(to + i, &value, sizeof(value));                                                 \
+        return;                                                                                    \
+    }
+
 static void fill(const pad_job *job, char *to, int64_t items) {
     const size_t bytes = (size_t)items * job->item_bytes;
     switch (job->value_bytes) {
     case 1:
         if (bytes) memset(to, job->value[0], bytes);
-        break;
+        return;
+    case 2:
+        FILL(uint16_t)
+    case 4:
+        FILL(uint32_t)
     default:
-        for (size_t i = 0; i < bytes; i += job->value_bytes)
-            memcpy(to + i, job->value, job->value_bytes);
+        FILL(uint64_t)
+    }
+}
+
+/* One item; most have the size of an element. */
+static void copy_item(size_t bytes, char *to, const char *from) {
+    switch (bytes) {
+    case 1:
+        *to = *from;
+        return;
+    case 4:
+        memcpy(to, from, 4);
+        return;
+    default:
+        memcpy(to, from, bytes);
     }
 }
 
@@ -37,9 +63,8 @@ static void pad_items(const pad_job *job, char *row, const char *from, int64_t b
         return;
     }
     for (int64_t i = begin; i < end; i++)
-        memcpy(row + (size_t)i * job->item_bytes,
-               from + (size_t)tn_pad_source(job->plan, job->axis, i) * job->item_bytes,
-               job->item_bytes);
+        copy_item(job->item_bytes, row + (size_t)i * job->item_bytes,
+                  from + (size_t)tn_pad_source(job->plan, job->axis, i) * job->item_bytes);
 }
 
 static void move_row(const pad_job *job, char *row, const char *from) {
@@ -56,12 +81,15 @@ static tn_status move_rows(void *user, int64_t begin, int64_t end, uint32_t thre
     const pad_job *job = user;
     const tn_pad_plan *plan = job->plan;
     const size_t row_bytes = (size_t)plan->output[job->axis] * job->item_bytes;
+    int64_t index[TN_MAX_RANK], first = begin; /* of the row along the axes before its own */
     (void)thread;
+    for (uint32_t i = job->axis; i-- > 0; first /= plan->output[i])
+        index[i] = first % plan->output[i];
     for (int64_t row = begin; row < end; row++) {
-        int64_t rest = row, offset = 0;
+        int64_t offset = 0;
         bool is_constant = false;
-        for (uint32_t i = job->axis; i-- > 0; rest /= plan->output[i]) {
-            int64_t source = tn_pad_source(plan, i, rest % plan->output[i]);
+        for (uint32_t i = 0; i < job->axis; i++) {
+            const int64_t source = tn_pad_source(plan, i, index[i]);
             is_constant = is_constant || source < 0;
             offset += source * job->strides[i];
         }
@@ -70,6 +98,8 @@ static tn_status move_rows(void *user, int64_t begin, int64_t end, uint32_t thre
             fill(job, to, plan->output[job->axis]);
         else
             move_row(job, to, job->from + offset * (int64_t)job->item_bytes);
+        for (uint32_t i = job->axis; i-- > 0 && ++index[i] == plan->output[i];)
+            index[i] = 0;
     }
     return TN_OK;
 }

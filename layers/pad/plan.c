@@ -95,6 +95,8 @@ int64_t tn_pad_source(const tn_pad_plan *plan, uint32_t axis, int64_t position) 
         return low + modulo(at, count);
     case TN_PAD_REFLECT:
         if (count == 1) return low;
+        if (at < 0 && at > -count) return low - at; /* most pads are shorter than the axis */
+        if (at >= count && at < 2 * count - 1) return low + 2 * (count - 1) - at;
         at = modulo(at, 2 * (count - 1));
         return low + (at < count ? at : 2 * (count - 1) - at);
     default:
