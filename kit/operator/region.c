@@ -7,6 +7,8 @@
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
 
+#include <wchar.h>
+
 void tn_region_strides(uint32_t rank, const int64_t *shape, int64_t *out_strides) {
     uint64_t step = 1; /* unsigned: in an empty tensor it may not fit, and is not used */
     for (uint32_t i = rank; i-- > 0;) {
@@ -63,10 +65,42 @@ bool tn_region_simplify(tn_region *region) {
         return;                                                                                    \
     }
 
+#define FILL(type)                                                                                 \
+    {                                                                                              \
+        const type value = *(const type *)from;                                                    \
+        type *target = (type *)to;                                                                 \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            target[i] = value;                                                                     \
+        return;                                                                                    \
+    }
+
+/* One element, `count` times. The C library has wide stores for those of the usual sizes. */
+static void fill_row(size_t bytes, int64_t count, void *to, const void *from) {
+    _Static_assert(sizeof(wchar_t) == 4, "wmemset fills elements of 4 bytes");
+    switch (bytes) {
+    case 1:
+        memset(to, *(const uint8_t *)from, (size_t)count);
+        return;
+    case 2:
+        FILL(uint16_t)
+    case 4:
+        wmemset(to, *(const wchar_t *)from, (size_t)count);
+        return;
+    case sizeof(tn_string):
+        FILL(tn_string)
+    default:
+        FILL(uint64_t)
+    }
+}
+
 static void copy_row(size_t bytes, int64_t count, void *to, int64_t to_stride, const void *from,
                      int64_t from_stride) {
     if (to_stride == 1 && from_stride == 1) {
         memcpy(to, from, (size_t)count * bytes);
+        return;
+    }
+    if (to_stride == 1 && from_stride == 0) {
+        fill_row(bytes, count, to, from);
         return;
     }
     switch (bytes) {
@@ -101,8 +135,8 @@ static void copy_rows(const tn_region *region, void *to, const void *from, int64
     const uint32_t last = region->rank - 1;
     const int64_t bytes = (int64_t)region->element_bytes, *extents = region->extents;
     const int64_t *to_strides = region->to_strides, *from_strides = region->from_strides;
-    const bool has_tiles =
-        last > 0 && to_strides[last] == 1 && from_strides[last - 1] == 1 && bytes <= 8;
+    const bool has_tiles = last > 0 && to_strides[last] == 1 && from_strides[last - 1] == 1 &&
+                           from_strides[last] && bytes <= 8;
     int64_t index[TN_MAX_RANK + 1] = {0}, to_offset = 0, from_offset = 0;
     for (uint32_t i = last; i-- > 0;) {
         int64_t rest = begin;
