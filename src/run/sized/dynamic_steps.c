@@ -129,7 +129,7 @@ static tn_status note_values(tn_context *context, const tn_program_step *step) {
     return TN_OK;
 }
 
-/* The true shape of an output that this run sized. */
+/* The true shape of an output that this run sized, and its elements where they decide shapes. */
 static tn_status note_size(tn_context *context, uint32_t value) {
     tn_tensor_storage *storage = &context->dynamic->tensors[value];
     const tn_tensor bound = storage->tensor;
@@ -148,9 +148,11 @@ static tn_status note_size(tn_context *context, uint32_t value) {
                        "output '%s' became larger (%llu bytes) than the shape rule's bound (%llu)",
                        bound.name, (unsigned long long)storage->tensor.bytes,
                        (unsigned long long)bound.bytes);
-    return tn_inference_set(
-        &context->shapes.inference, context->engine->program->values[value].tensor, &shape,
-        context->engine->program->values[value].space == TN_SPACE_HOST ? bound.data : NULL);
+    const tn_program_value *made = &context->engine->program->values[value];
+    const bool is_needed =
+        made->space == TN_SPACE_HOST && context->engine->plan.is_host_tensor[made->tensor];
+    return tn_inference_set(&context->shapes.inference, made->tensor, &shape,
+                            is_needed ? bound.data : NULL);
 }
 
 static tn_status note_sizes(tn_context *context, const tn_program_step *step) {
