@@ -5,6 +5,7 @@
  * position adds to the output through each tap, which is then added where it belongs. A unit of
  * work is a few filters of a group of an image, so that no two threads add to one element.
  */
+#include "conv_transpose/adding.h"
 #include "conv_transpose/conv_transpose.h"
 #include "kit/gemm/matrix_block.h"
 #include "kit/math/element.h"
@@ -26,6 +27,7 @@ typedef struct products_state {
 
 typedef struct products_run {
     const tn_matrix_level *level;
+    const tn_adding_level *adding;
     tn_window window;
     int64_t items, groups, channels, filters, taps; /* channels and filters of a group */
     int64_t plane, positions;                       /* elements of a channel of X, of Y */
@@ -134,25 +136,49 @@ static tn_status products_reshape(tn_call *call) {
 /* ----------------------------------------------------------------------------------------------
  * run */
 
-/* What a part of an input row adds through one tap: `from` has `count` elements, the first of which
- * is input `x` of the row; `to` is the output's row. */
-static void add_row(const products_run *run, int64_t tap, int64_t x, int64_t count,
-                    const float *from, float *to) {
+static const tn_adding_level *adding_of(const tn_matrix_level *level) {
+    return level == &tn_matrix_avx512 ? &tn_adding_avx512
+           : level == &tn_matrix_avx2 ? &tn_adding_avx2
+                                      : &tn_adding_baseline;
+}
+
+/* Of a part of an input row, `count` elements from column x on, those that add inside the output's
+ * row through a tap: from `first` to `end` - 1, the first of them at `at`. */
+typedef struct row_part {
+    int64_t first, end, at;
+} row_part;
+
+static row_part find_part(const products_run *run, int64_t tap, int64_t x, int64_t count) {
     const uint32_t last = run->window.rank - 1;
     const int64_t stride = run->window.stride[last], extent = run->window.output[last];
-    int64_t at = x * stride + tap * run->window.dilation[last] - run->window.pad_begin[last];
-    int64_t i = 0;
-    for (; i < count && at < 0; i++)
-        at += stride;
-    const int64_t fit = at < extent ? (extent - 1 - at) / stride + 1 : 0;
-    const int64_t end = fit < count - i ? i + fit : count;
-    if (stride == 1) {
-        for (; i < end; i++, at++)
-            to[at] += from[i];
-    } else {
-        for (; i < end; i++, at += stride)
-            to[at] += from[i];
+    row_part part = {.at = x * stride + tap * run->window.dilation[last] -
+                           run->window.pad_begin[last]};
+    for (; part.first < count && part.at < 0; part.first++)
+        part.at += stride;
+    part.end = count;
+    if (part.at + (count - part.first - 1) * stride < extent) return part;
+    part.end = part.first + (part.at < extent ? (extent - 1 - part.at) / stride + 1 : 0);
+    return part;
+}
+
+/* What a part of an input row adds through one tap: `from` has `count` elements, the first of which
+ * is input `x` of the row; `to` is the output's row. Where `second` is not null, it is the same of
+ * the next tap, and the stride 2. */
+static void add_row(const products_run *run, int64_t tap, int64_t x, int64_t count,
+                    const float *from, const float *second, float *to) {
+    const int64_t stride = run->window.stride[run->window.rank - 1];
+    const row_part one = find_part(run, tap, x, count);
+    if (!second) {
+        run->adding->apart(one.end - one.first, stride, from + one.first, to + one.at);
+        return;
     }
+    const row_part other = find_part(run, tap + 1, x, count);
+    if (one.first == other.first && one.end == other.end) {
+        run->adding->pairs(one.end - one.first, from + one.first, second + one.first, to + one.at);
+        return;
+    }
+    run->adding->apart(one.end - one.first, stride, from + one.first, to + one.at);
+    run->adding->apart(other.end - other.first, stride, second + other.first, to + other.at);
 }
 
 /* The output row that input row `row` adds to through a tap; -1: none. */
@@ -171,20 +197,28 @@ static int64_t output_row(const products_run *run, int64_t row, int64_t tap) {
     return result;
 }
 
-/* Input positions `first` to `first` + `count` - 1 through one tap of a filter, whose plane of the
- * output is `y`. */
-static void add_tap(const products_run *run, int64_t tap, int64_t first, int64_t count,
-                    const float *from, float *y) {
+/* Input positions `first` to `first` + `count` - 1 through one tap of a filter, or two beside each
+ * other, whose plane of the output is `y`. */
+static void add_taps(const products_run *run, int64_t tap, bool is_pair, int64_t first,
+                     int64_t count, const float *from, float *y) {
     const uint32_t last = run->window.rank - 1;
     const int64_t width = run->window.input[last], taps = run->window.kernel[last];
-    for (int64_t done = 0; done < count;) {
-        const int64_t x = (first + done) % width, left = count - done;
-        const int64_t part = width - x < left ? width - x : left;
-        const int64_t row = output_row(run, (first + done) / width, tap / taps);
+    int64_t x = first % width, in_row = first / width, part = 0;
+    for (int64_t done = 0; done < count; done += part, in_row++, x = 0) {
+        part = width - x < count - done ? width - x : count - done;
+        const int64_t row = output_row(run, in_row, tap / taps);
         if (row >= 0)
-            add_row(run, tap % taps, x, part, from + done, y + row * run->window.output[last]);
-        done += part;
+            add_row(run, tap % taps, x, part, from + done, is_pair ? from + count + done : NULL,
+                    y + row * run->window.output[last]);
     }
+}
+
+/* Whether a tap and the next one add to outputs beside each other. */
+static bool begins_pair(const tn_window *window, int64_t tap) {
+    const uint32_t last = window->rank - 1;
+    const int64_t column = tap % window->kernel[last];
+    return window->stride[last] == 2 && window->dilation[last] == 1 && column % 2 == 0 &&
+           column + 1 < window->kernel[last];
 }
 
 static void do_chunk(const products_run *run, const float *x, const float *weights, int64_t filters,
@@ -204,9 +238,12 @@ static void do_chunk(const products_run *run, const float *x, const float *weigh
         tn_matrix_block_run(&product, scratch, NULL, at, 0, product.rows);
     }
     for (int64_t f = 0; f < filters; f++)
-        for (int64_t tap = 0; tap < run->taps; tap++)
-            add_tap(run, tap, first, count, products + (f * run->taps + tap) * count,
-                    y + f * run->positions);
+        for (int64_t tap = 0; tap < run->taps; tap++) {
+            const float *from = products + (f * run->taps + tap) * count;
+            const bool is_pair = begins_pair(&run->window, tap);
+            add_taps(run, tap, is_pair, first, count, from, y + f * run->positions);
+            tap += is_pair;
+        }
 }
 
 static void do_unit(const products_run *run, int64_t item, int64_t first, int64_t filters,
@@ -216,8 +253,8 @@ static void do_unit(const products_run *run, int64_t item, int64_t first, int64_
     const float *weights = run->weights + filter * run->taps * run->channels;
     float *y = run->y + (item * run->filters + first) * run->positions;
     for (int64_t f = 0; f < filters; f++)
-        for (int64_t i = 0; i < run->positions; i++)
-            y[f * run->positions + i] = run->bias ? run->bias[filter + f] : 0;
+        run->adding->fill(run->positions, run->bias ? run->bias[filter + f] : 0,
+                          y + f * run->positions);
     for (int64_t at = 0; at < run->plane; at += CHUNK)
         do_chunk(run, x, weights, filters, at, run->plane - at < CHUNK ? run->plane - at : CHUNK,
                  scratch, y);
@@ -245,6 +282,7 @@ static tn_status products_run_units(tn_call *call) {
     if (!read_run(call, &run))
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "this node does not read as a transposed convolution");
+    run.adding = adding_of(run.level);
     run.x = call->inputs[TN_CONV_TRANSPOSE_X]->data;
     run.y = call->outputs[0]->data;
     run.bias = bias ? bias->data : NULL;
@@ -263,7 +301,7 @@ static tn_status products_run_units(tn_call *call) {
 
 static const char *const combinations[] = {"f32, f32, f32? -> f32"};
 
-TN_LEVEL_KERNELS_OF(, tn_conv_transpose_products, TN_LEVELS(tn_matrix), "", 1, "ConvTranspose",
+TN_LEVEL_KERNELS_OF(, tn_conv_transpose_products, TN_LEVELS(tn_matrix), "", 2, "ConvTranspose",
                     "products", "Matrix products, added to the output tap by tap.",
                     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
                     TN_COMBINATIONS(combinations), .accepts = products_accepts,
