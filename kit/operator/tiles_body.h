@@ -43,8 +43,18 @@
         return joins || splits;                                                                    \
     }
 
-/* Defines TYPE_transpose by tiles of SIZE vectors of SIZE elements, 2 to the power of SHUFFLES. */
-#define TILES(TYPE, SIZE, SHUFFLES, has_planes)                                                    \
+/* One element after the other. */
+#define ELEMENTS(TYPE)                                                                             \
+    TN_INLINE void elements_##TYPE(int64_t rows, int64_t columns, const TYPE *from,                \
+                                   int64_t from_stride, TYPE *to, int64_t to_stride) {             \
+        for (int64_t c = 0; c < columns; c++)                                                      \
+            for (int64_t r = 0; r < rows; r++)                                                     \
+                to[r * to_stride + c] = from[c * from_stride + r];                                 \
+    }
+
+/* Defines transpose_TYPE by tiles of SIZE vectors of SIZE elements, 2 to the power of SHUFFLES;
+ * what columns are left is transposed by REST. */
+#define TILES(TYPE, SIZE, SHUFFLES, has_planes, REST)                                              \
     typedef TYPE vector_##TYPE __attribute__((vector_size(SIZE * sizeof(TYPE)), may_alias));       \
     typedef TYPE unaligned_##TYPE                                                                  \
         __attribute__((vector_size(SIZE * sizeof(TYPE)), aligned(sizeof(TYPE)), may_alias));       \
@@ -81,9 +91,9 @@
             for (int64_t c = 0; c < whole; c += SIZE)                                              \
                 tile_##TYPE(from + c * from_stride + r, from_stride, to + r * to_stride + c,       \
                             to_stride);                                                            \
-            for (int64_t c = whole; c < columns; c++)                                              \
-                for (int64_t i = r; i < r + SIZE; i++)                                             \
-                    to[i * to_stride + c] = from[c * from_stride + i];                             \
+            if (whole < columns)                                                                   \
+                REST(SIZE, columns - whole, from + whole * from_stride + r, from_stride,           \
+                     to + r * to_stride + whole, to_stride);                                       \
         }                                                                                          \
         for (int64_t r = whole_rows; r < rows; r++)                                                \
             for (int64_t c = 0; c < columns; c++)                                                  \
@@ -92,23 +102,33 @@
 #define NO_PLANES(rows, columns, from, from_stride, to, to_stride) false
 
 PLANES(uint8_t, 3)
-TILES(uint8_t, 16, 4, planes_3_uint8_t)
-TILES(uint16_t, 8, 3, NO_PLANES)
+ELEMENTS(uint8_t)
+TILES(uint8_t, 16, 4, planes_3_uint8_t, elements_uint8_t)
+ELEMENTS(uint16_t)
+TILES(uint16_t, 8, 3, NO_PLANES, elements_uint16_t)
 PLANES(uint32_t, 2)
 PLANES(uint32_t, 3)
 PLANES(uint32_t, 4)
 #define FEW_PLANES(...)                                                                            \
     (planes_2_uint32_t(__VA_ARGS__) || planes_3_uint32_t(__VA_ARGS__) ||                           \
      planes_4_uint32_t(__VA_ARGS__))
-#if TN_LANES == 16
-TILES(uint32_t, 16, 4, FEW_PLANES)
-TILES(uint64_t, 8, 3, NO_PLANES)
-#elif TN_LANES == 8
-TILES(uint32_t, 8, 3, FEW_PLANES)
-TILES(uint64_t, 4, 2, NO_PLANES)
+ELEMENTS(uint64_t)
+#if TN_LANES > 4 /* the columns left by larger tiles */
+typedef uint32_t quarter_t;
+ELEMENTS(quarter_t)
+TILES(quarter_t, 4, 2, NO_PLANES, elements_quarter_t)
 #else
-TILES(uint32_t, 4, 2, FEW_PLANES)
-TILES(uint64_t, 2, 1, NO_PLANES)
+ELEMENTS(uint32_t)
+#endif
+#if TN_LANES == 16
+TILES(uint32_t, 16, 4, FEW_PLANES, transpose_quarter_t)
+TILES(uint64_t, 8, 3, NO_PLANES, elements_uint64_t)
+#elif TN_LANES == 8
+TILES(uint32_t, 8, 3, FEW_PLANES, transpose_quarter_t)
+TILES(uint64_t, 4, 2, NO_PLANES, elements_uint64_t)
+#else
+TILES(uint32_t, 4, 2, FEW_PLANES, elements_uint32_t)
+TILES(uint64_t, 2, 1, NO_PLANES, elements_uint64_t)
 #endif
 
 const tn_transpose_level TN_TRANSPOSE = {transpose_uint8_t, transpose_uint16_t, transpose_uint32_t,

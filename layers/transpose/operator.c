@@ -183,7 +183,7 @@ TN_MOVE_KERNELS(transpose, "Transpose");
 
 #define FIXED "f64|f32|f16|bf16|i64|i32|i16|i8|u64|u32|u16|u8|bool"
 static const char *const combinations[] = {FIXED " -> " FIXED, "qi8 -> qi8"};
-TN_LEVEL_KERNELS_OF(static, tiles, TN_LEVELS(tn_transpose), "", 2, "Transpose", "tiles",
+TN_LEVEL_KERNELS_OF(static, tiles, TN_LEVELS(tn_transpose), "", 3, "Transpose", "tiles",
                     "Square tiles transposed in registers.",
                     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
                     TN_COMBINATIONS(combinations), .accepts = tiles_accepts, .run = tiles_run);
