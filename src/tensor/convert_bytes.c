@@ -129,18 +129,29 @@ AVX512 static void few_columns(int64_t rows, int64_t columns, const uint8_t *fro
         _mm512_mask_storeu_epi8(to + i * to_row, mask, all[i]);
 }
 
-/* The last block of many may overlap the one before it. */
+/* The last block of several may overlap the one before it. */
+static inline int64_t block_at(int64_t at, int64_t size, int64_t all) {
+    return all < size || at + size <= all ? at : all - size;
+}
+
+static inline int64_t block_size(int64_t at, int64_t size, int64_t all) {
+    return all - at < size ? all - at : size;
+}
+
+/* Whole lines of the target are written where rows are many: pieces of lines that lie a power of
+ * two apart push each other out of the first-level cache. */
 AVX512 static void transpose_wide(int64_t rows, int64_t columns, const uint8_t *from,
                                   int64_t from_row, uint8_t *to, int64_t to_row) {
-    const bool has_few_rows = rows <= LANE;
-    const int64_t many = has_few_rows ? columns : rows;
-    for (int64_t i = 0; i < many; i += WIDE) {
-        const int64_t at = many < WIDE || i + WIDE <= many ? i : many - WIDE;
-        const int64_t count = many - at < WIDE ? many - at : WIDE;
-        if (has_few_rows)
-            few_rows(rows, count, from + at, from_row, to + at * to_row, to_row);
-        else
-            few_columns(count, columns, from + at * from_row, from_row, to + at, to_row);
+    const bool has_many = rows >= WIDE;
+    const int64_t row_step = has_many ? WIDE : LANE, column_step = has_many ? LANE : WIDE;
+    for (int64_t i = 0; i < rows; i += row_step) {
+        const int64_t r = block_at(i, row_step, rows);
+        for (int64_t k = 0; k < columns; k += column_step) {
+            const int64_t c = block_at(k, column_step, columns);
+            (has_many ? few_columns : few_rows)(
+                block_size(r, row_step, rows), block_size(c, column_step, columns),
+                from + r * from_row + c, from_row, to + c * to_row + r, to_row);
+        }
     }
 }
 #endif
@@ -148,8 +159,7 @@ AVX512 static void transpose_wide(int64_t rows, int64_t columns, const uint8_t *
 void tn_convert_transpose_bytes(int64_t rows, int64_t columns, const uint8_t *from,
                                 int64_t from_row, uint8_t *to, int64_t to_row) {
 #if defined(__x86_64__)
-    if ((rows <= LANE || columns <= LANE) && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl")) {
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
         transpose_wide(rows, columns, from, from_row, to, to_row);
         return;
     }

@@ -2,15 +2,16 @@
 /*
  * Elements of one type, or floats of two, between linear, channels last and blocked channels. The
  * tensors are seen as images x channels x positions; in each of these formats a tile of up to 16
- * channels, none of them in another block, has one step between channels and one between positions.
- * So a tile is either a transposition (4x4 at a time when elements have 4 bytes) or rows of
- * channels that are copied.
+ * channels (of bytes 64), none of them in another block, has one step between channels and one
+ * between positions. So a tile is either a transposition (4x4 at a time when elements have 4 bytes)
+ * or rows of channels that are copied.
  */
 #include "tensor/convert_private.h"
 
 #include <string.h>
 
 #define TILE_CHANNELS  16
+#define BYTE_CHANNELS  64 /* of a tile of bytes: a cache line */
 #define TILE_POSITIONS 256
 
 typedef struct channel_view {
@@ -50,6 +51,7 @@ static channel_sizes sizes_of(const tn_tensor *from, const tn_tensor *to) {
     sizes.from = view_of(from, sizes.channels, sizes.positions);
     sizes.to = view_of(to, sizes.channels, sizes.positions);
     sizes.padded = sizes.to.image_step / sizes.positions;
+    if (tn_type_bytes(from->type) == 1 && tn_type_bytes(to->type) == 1) sizes.width = BYTE_CHANNELS;
     if (sizes.from.block && sizes.from.block < sizes.width) sizes.width = sizes.from.block;
     if (sizes.to.block && sizes.to.block < sizes.width) sizes.width = sizes.to.block;
     if (sizes.positions == 1) sizes.width = sizes.padded; /* no format tells them apart */

@@ -47,8 +47,7 @@ int64_t tn_convert_channels_items(const tn_tensor *from, const tn_tensor *to);
 void tn_convert_channels(const tn_tensor *from, const tn_tensor *to,
                          const tn_float_conversion *conversion, int64_t begin, int64_t end);
 
-/* convert_bytes.c: to[c * to_row + r] = from[r * from_row + c] for all rows and columns, fastest
- * where there are 16 at most of either. */
+/* convert_bytes.c: to[c * to_row + r] = from[r * from_row + c] for all rows and columns. */
 void tn_convert_transpose_bytes(int64_t rows, int64_t columns, const uint8_t *from,
                                 int64_t from_row, uint8_t *to, int64_t to_row);
 
