@@ -18,6 +18,8 @@ typedef struct tn_integer_rows {
     /* y[i] = sums[i] * factors[i] + biases[i], in 32-bit floats; biases null: none. */
     void (*to_floats)(int64_t count, const int32_t *sums, const float *factors, const float *biases,
                       float *y);
+    int32_t (*sum_bytes)(int64_t count, const uint8_t *bytes);
+    int32_t (*sum_words)(int64_t count, const int16_t *words);
     /* The sum of bytes, of which `flip` is inverted first, as signed numbers: to[i] has them. */
     int32_t (*copy)(int64_t count, const uint8_t *from, uint8_t flip, int8_t *to);
     /* to[c * to_stride + r] = from[r * from_stride + c] ^ flip, for all r < rows, c < columns. */

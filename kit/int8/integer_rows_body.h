@@ -2,6 +2,8 @@
 /* The functions of integer_rows.h for one processor level. Included by a file a level, which names
  * the table as TN_INTEGER_ROWS_LEVEL. The loops are written for the compiler to vectorise. */
 #include "kit/int8/integer_rows.h"
+#include "kit/int8/bytes_pack.h"
+#include <tenon/kit/byte_vector.h>
 
 #include <string.h>
 #if defined(__SSE2__)
@@ -27,12 +29,38 @@ static inline int32_t round_within(float value, float low, float high) {
     return bits - base;
 }
 
-static void to_bytes(int64_t count, const int32_t *sums, const float *factors, int32_t zero,
-                     bool is_signed, uint8_t *y) {
+static inline __attribute__((always_inline)) void to_bytes_as(int64_t count, const int32_t *sums,
+                                                              const float *factors, int32_t zero,
+                                                              const bool is_signed, uint8_t *y) {
     const float low = (float)((is_signed ? -128 : 0) - zero);
     const float high = (float)((is_signed ? 127 : 255) - zero);
-    for (int64_t i = 0; i < count; i++)
+    int64_t i = 0;
+#if defined(TN_BYTES_PACK)
+    for (; i + 4 * TN_LANES <= count; i += 4 * TN_LANES) {
+        tn_vector values[4];
+        TN_UNROLL for (int k = 0; k < 4; k++) values[k] =
+            tn_vector_of_whole(tn_vector_whole_load(sums + i + k * TN_LANES)) *
+            tn_vector_load(factors + i + k * TN_LANES);
+        tn_bytes_pack(values, zero, is_signed, y + i);
+    }
+    for (; i + TN_LANES <= count; i += TN_LANES) {
+        uint8_t bytes[4 * TN_LANES];
+        const tn_vector values[4] = {tn_vector_of_whole(tn_vector_whole_load(sums + i)) *
+                                     tn_vector_load(factors + i)};
+        tn_bytes_pack(values, zero, is_signed, bytes);
+        memcpy(y + i, bytes, TN_LANES);
+    }
+#endif
+    for (; i < count; i++)
         y[i] = (uint8_t)(round_within((float)sums[i] * factors[i], low, high) + zero);
+}
+
+static void to_bytes(int64_t count, const int32_t *sums, const float *factors, int32_t zero,
+                     bool is_signed, uint8_t *y) {
+    if (is_signed)
+        to_bytes_as(count, sums, factors, zero, true, y);
+    else
+        to_bytes_as(count, sums, factors, zero, false, y);
 }
 
 static void to_floats(int64_t count, const int32_t *sums, const float *factors, const float *biases,
@@ -43,6 +71,20 @@ static void to_floats(int64_t count, const int32_t *sums, const float *factors, 
     else
         for (int64_t i = 0; i < count; i++)
             y[i] = (float)sums[i] * factors[i] + biases[i];
+}
+
+static int32_t sum_bytes(int64_t count, const uint8_t *bytes) {
+    int32_t sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += bytes[i];
+    return sum;
+}
+
+static int32_t sum_words(int64_t count, const int16_t *words) {
+    int32_t sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += words[i];
+    return sum;
 }
 
 static int32_t copy(int64_t count, const uint8_t *from, uint8_t flip, int8_t *to) {
@@ -193,5 +235,5 @@ static void interleave(int64_t group, int64_t rows, int64_t columns, int64_t wid
         interleave_groups(4, rows, columns, width, from, from_stride, flip, to, sums);
 }
 
-const tn_integer_rows TN_INTEGER_ROWS_LEVEL = {correct, to_bytes,  to_floats,
-                                               copy,    transpose, interleave};
+const tn_integer_rows TN_INTEGER_ROWS_LEVEL = {correct,   to_bytes, to_floats, sum_bytes,
+                                               sum_words, copy,     transpose, interleave};

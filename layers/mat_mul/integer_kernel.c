@@ -234,7 +234,7 @@ static tn_status integer_run_products(tn_call *call) {
 }
 
 #define INTEGER_KERNELS(of_domain, prefix, operator_name)                                          \
-    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(tn_integer), of_domain, 3, operator_name,    \
+    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(tn_integer), of_domain, 4, operator_name,    \
                         "integer", "Products of bytes with exact sums, B packed.",                 \
                         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
                         .accepts = integer_accepts, .prepare = integer_prepare,                    \

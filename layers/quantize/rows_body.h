@@ -4,6 +4,7 @@
  * the table as TN_QUANTIZE_LEVEL.
  */
 #include "quantize/rows.h"
+#include "kit/int8/bytes_pack.h"
 #include <tenon/kit/byte_vector.h>
 
 #include <stdbool.h>
@@ -74,63 +75,19 @@ TN_INLINE void dequantise(const bool is_signed, int64_t at, int64_t left, const 
         tn_vector_store_part(y + at, value, left);
 }
 
-/* The level's instructions; a quotient as an integer of 32 bits, which is negative beyond them and
- * 0 for NaN; bytes of four vectors as they are packed, in their order. */
-#if defined(__AVX512BW__)
-#define OF(name) _mm512_##name
-typedef __m512i packed_bits;
-TN_INLINE packed_bits whole_of(tn_vector quotient) {
-    const __mmask16 is_number = _mm512_cmp_ps_mask((__m512)quotient, (__m512)quotient, _CMP_ORD_Q);
-    return _mm512_cvtps_epi32(
-        _mm512_maskz_min_ps(is_number, (__m512)quotient, _mm512_set1_ps(32767.0f)));
-}
-TN_INLINE void store_packed(packed_bits bytes, int8_t *y) {
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    _mm512_storeu_si512(y, _mm512_permutexvar_epi32(order, bytes));
-}
-#elif defined(__AVX2__)
-#define OF(name) _mm256_##name
-typedef __m256i packed_bits;
-TN_INLINE packed_bits whole_of(tn_vector quotient) {
-    const __m256 is_number = _mm256_cmp_ps((__m256)quotient, (__m256)quotient, _CMP_ORD_Q);
-    return _mm256_cvtps_epi32(
-        _mm256_min_ps(_mm256_and_ps((__m256)quotient, is_number), _mm256_set1_ps(32767.0f)));
-}
-TN_INLINE void store_packed(packed_bits bytes, int8_t *y) {
-    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    _mm256_storeu_si256((__m256i *)(void *)y, _mm256_permutevar8x32_epi32(bytes, order));
-}
-#elif defined(__SSE2__)
-#define OF(name) _mm_##name
-typedef __m128i packed_bits;
-TN_INLINE packed_bits whole_of(tn_vector quotient) {
-    const __m128 is_number = _mm_cmpord_ps((__m128)quotient, (__m128)quotient);
-    return _mm_cvtps_epi32(
-        _mm_min_ps(_mm_and_ps((__m128)quotient, is_number), _mm_set1_ps(32767.0f)));
-}
-TN_INLINE void store_packed(packed_bits bytes, int8_t *y) {
-    _mm_storeu_si128((__m128i *)(void *)y, bytes);
-}
-#endif
-
-/* Of elements that share scale and zero point four vectors at a time: integers of 16 bits saturate
- * as bytes do. Answers how many of `count` are done. */
+/* Of elements that share scale and zero point four vectors at a time. Answers how many of `count`
+ * are done. */
 TN_INLINE int64_t quantise_many(const bool is_signed, int64_t count, const float *x,
                                 const float *scale, const void *zero, int64_t step, int8_t *y) {
     int64_t i = 0;
-#if defined(OF)
+#if defined(TN_BYTES_PACK)
     const tn_vector by = tn_vector_all(scale[0]);
-    const int16_t zero_point = !zero       ? 0
-                               : is_signed ? *(const int8_t *)zero
-                                           : *(const uint8_t *)zero;
-    const packed_bits zeros = OF(set1_epi16)(zero_point);
+    const int32_t offset = !zero ? 0 : is_signed ? *(const int8_t *)zero : *(const uint8_t *)zero;
     for (; step == 0 && i + 4 * TN_LANES <= count; i += 4 * TN_LANES) {
-        packed_bits whole[4];
-        TN_UNROLL for (int k = 0; k < 4; k++) whole[k] =
-            whole_of(tn_vector_load(x + i + k * TN_LANES) / by);
-        const packed_bits low = OF(adds_epi16)(OF(packs_epi32)(whole[0], whole[1]), zeros);
-        const packed_bits high = OF(adds_epi16)(OF(packs_epi32)(whole[2], whole[3]), zeros);
-        store_packed(is_signed ? OF(packs_epi16)(low, high) : OF(packus_epi16)(low, high), y + i);
+        tn_vector quotients[4];
+        TN_UNROLL for (int k = 0; k < 4; k++) quotients[k] =
+            tn_vector_load(x + i + k * TN_LANES) / by;
+        tn_bytes_pack(quotients, offset, is_signed, y + i);
     }
 #endif
     return i;

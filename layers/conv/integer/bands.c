@@ -2,6 +2,7 @@
 /* Bands of positions: their products, and what becomes of the sums. See run.h. */
 #include "conv/integer/run.h"
 #include "kit/int8/dot_rows.h"
+#include "kit/operator/tiles.h"
 
 /* ----------------------------------------------------------------------------------------------
  * what each filter has */
@@ -37,12 +38,10 @@ void tn_integer_conv_read_scales(tn_integer_conv *run) {
 /* ----------------------------------------------------------------------------------------------
  * bands */
 
-static int32_t sum_inputs(const tn_integer_conv *run, const char *x, int64_t count) {
-    int32_t sum = 0;
-    for (int64_t i = 0; i < count; i++)
-        sum += run->element_bytes == 2 ? ((const int16_t *)(const void *)x)[i]
-                                       : ((const uint8_t *)x)[i] - 128;
-    return sum;
+static int32_t sum_inputs(const tn_integer_conv *run, const void *x, int64_t count) {
+    const tn_integer_rows *rows = run->level->rows;
+    return run->element_bytes == 2 ? rows->sum_words(count, x)
+                                   : rows->sum_bytes(count, x) - 128 * (int32_t)count;
 }
 
 /* What each window sees, summed. */
@@ -83,9 +82,8 @@ static void multiply(const tn_integer_conv *run, tn_integer_conv_band *band) {
 /* Rows of filters become columns of positions. */
 static void store_sums(const tn_integer_conv *run, const tn_integer_conv_band *band, int64_t at) {
     int32_t *y = (int32_t *)run->call->outputs[0]->data + at;
-    for (int64_t f = 0; f < run->filters; f++)
-        for (int64_t r = 0; r < band->rows; r++)
-            y[f * run->positions + r] = band->sums[r * run->padded + f];
+    tn_transpose_baseline.bytes_4(run->filters, band->rows, band->sums, run->padded, y,
+                                  run->positions);
 }
 
 static void finish(const tn_integer_conv *run, const tn_integer_conv_band *band) {

@@ -310,7 +310,7 @@ INTEGER_LEVEL(baseline, tn_byte_table_apply);
 INTEGER_LEVEL(avx2, tn_byte_table_apply_avx2);
 INTEGER_LEVEL(avx512vnni, tn_byte_table_apply_avx512);
 #define INTEGER_KERNELS(prefix, operator_name, facets)                                             \
-    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(level), "", 3, operator_name, "integer",     \
+    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(level), "", 4, operator_name, "integer",     \
                         "Products of bytes with exact sums over a copy of X with channels last.",  \
                         .absorbs = facets,                                                         \
                         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
