@@ -75,12 +75,13 @@ TN_INLINE void dequantise(const bool is_signed, int64_t at, int64_t left, const 
         tn_vector_store_part(y + at, value, left);
 }
 
+#define NOT_MANY(...) 0
 /* Of elements that share scale and zero point four vectors at a time. Answers how many of `count`
  * are done. */
+#if defined(TN_BYTES_PACK)
 TN_INLINE int64_t quantise_many(const bool is_signed, int64_t count, const float *x,
                                 const float *scale, const void *zero, int64_t step, int8_t *y) {
     int64_t i = 0;
-#if defined(TN_BYTES_PACK)
     const tn_vector by = tn_vector_all(scale[0]);
     const int32_t offset = !zero ? 0 : is_signed ? *(const int8_t *)zero : *(const uint8_t *)zero;
     for (; step == 0 && i + 4 * TN_LANES <= count; i += 4 * TN_LANES) {
@@ -89,9 +90,11 @@ TN_INLINE int64_t quantise_many(const bool is_signed, int64_t count, const float
             tn_vector_load(x + i + k * TN_LANES) / by;
         tn_bytes_pack(quotients, offset, is_signed, y + i);
     }
-#endif
     return i;
 }
+#else
+#define quantise_many NOT_MANY
+#endif
 
 /* A function of rows.h: four vectors at a time where there is such, whole ones, what is left. */
 #define ROW(name, function, many, is_signed)                                                       \
@@ -109,7 +112,6 @@ TN_INLINE int64_t quantise_many(const bool is_signed, int64_t count, const float
         else                                                                                       \
             name##_loop(count, x, scale, zero, 0, y);                                              \
     }
-#define NOT_MANY(...) 0
 ROW(to_i8, quantise, quantise_many, true)
 ROW(to_u8, quantise, quantise_many, false)
 ROW(from_i8, dequantise, NOT_MANY, true)
