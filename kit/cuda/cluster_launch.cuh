@@ -6,6 +6,19 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
+/* Multiprocessors of the current GPU; 0: it has not what kernels with clusters need. */
+static int tn_cuda_cluster_processors() {
+    int device = 0, major = 0, processors = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) !=
+            cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    return major == 9 ? processors : 0;
+}
+
 /* A grid each row of which, along x, is a cluster, with `bytes` of dynamic shared memory; early
  * (tenon/kit/cuda/launch.cuh). `is_spread`: not two blocks of a cluster to a multiprocessor while
  * others have none. */

@@ -3,6 +3,8 @@
 #include "kit/math/element.h"
 
 #include <math.h>
+#include <tenon/plugin/string.h>
+#include <wchar.h>
 
 int64_t tn_element_count(const tn_tensor *tensor) {
     uint64_t count = 1;
@@ -221,4 +223,35 @@ void tn_element_moments(const tn_tensor *tensor, int64_t first, int64_t count, d
     }
     *out_mean = mean;
     *out_variance = squares / (double)count;
+}
+
+#define FILL(type)                                                                                 \
+    {                                                                                              \
+        type *items = to, item;                                                                    \
+        memcpy(&item, value, sizeof(item));                                                        \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            items[i] = item;                                                                       \
+        return;                                                                                    \
+    }
+
+void tn_element_fill(void *to, size_t element_bytes, int64_t count, const void *value) {
+    enum { FEW = 16 }; /* the C library has wide stores, but is a call */
+    wchar_t word;
+    _Static_assert(sizeof(word) == 4, "wmemset fills elements of 4 bytes");
+    switch (element_bytes) {
+    case 1:
+        if (count > 0) memset(to, *(const uint8_t *)value, (size_t)count);
+        return;
+    case 2:
+        FILL(uint16_t)
+    case 4:
+        if (count < FEW) FILL(uint32_t)
+        memcpy(&word, value, sizeof(word));
+        wmemset(to, word, (size_t)count);
+        return;
+    case sizeof(tn_string):
+        FILL(tn_string)
+    default:
+        FILL(uint64_t)
+    }
 }

@@ -70,6 +70,9 @@ static inline void tn_element_set_i64(const tn_tensor *tensor, int64_t index, in
     tn_element_store_i64(tensor->data, tensor->type, index, value);
 }
 
+/* Copies of one element of 1, 2, 4, 8 or 16 bytes, `count` of them. */
+void tn_element_fill(void *to, size_t element_bytes, int64_t count, const void *value);
+
 /* `count` elements from `first` on, `step` apart, to and from doubles. */
 void tn_element_read_f64(const void *data, tn_type type, int64_t first, int64_t step, int64_t count,
                          double *out_values);

@@ -7,8 +7,6 @@
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
 
-#include <wchar.h>
-
 void tn_region_strides(uint32_t rank, const int64_t *shape, int64_t *out_strides) {
     uint64_t step = 1; /* unsigned: in an empty tensor it may not fit, and is not used */
     for (uint32_t i = rank; i-- > 0;) {
@@ -65,34 +63,6 @@ bool tn_region_simplify(tn_region *region) {
         return;                                                                                    \
     }
 
-#define FILL(type)                                                                                 \
-    {                                                                                              \
-        const type value = *(const type *)from;                                                    \
-        type *target = (type *)to;                                                                 \
-        for (int64_t i = 0; i < count; i++)                                                        \
-            target[i] = value;                                                                     \
-        return;                                                                                    \
-    }
-
-/* One element, `count` times. The C library has wide stores for those of the usual sizes. */
-static void fill_row(size_t bytes, int64_t count, void *to, const void *from) {
-    _Static_assert(sizeof(wchar_t) == 4, "wmemset fills elements of 4 bytes");
-    switch (bytes) {
-    case 1:
-        memset(to, *(const uint8_t *)from, (size_t)count);
-        return;
-    case 2:
-        FILL(uint16_t)
-    case 4:
-        wmemset(to, *(const wchar_t *)from, (size_t)count);
-        return;
-    case sizeof(tn_string):
-        FILL(tn_string)
-    default:
-        FILL(uint64_t)
-    }
-}
-
 static void copy_row(size_t bytes, int64_t count, void *to, int64_t to_stride, const void *from,
                      int64_t from_stride) {
     if (to_stride == 1 && from_stride == 1) {
@@ -100,7 +70,7 @@ static void copy_row(size_t bytes, int64_t count, void *to, int64_t to_stride, c
         return;
     }
     if (to_stride == 1 && from_stride == 0) {
-        fill_row(bytes, count, to, from);
+        tn_element_fill(to, bytes, count, from);
         return;
     }
     switch (bytes) {

@@ -21,8 +21,9 @@ typedef struct varying_run {
     const tn_gemm_params *params;
     tn_gemm_sizes sizes;
     tn_float_epilogue epilogue;
-    const float *a, *b, *c, *bias, *residual; /* c: where it is no bias */
-    float *output, *scratch;
+    tn_matrix_product product; /* whose parts all have in common */
+    const float *b, *c;        /* c: where it is no bias */
+    float *scratch;
     int64_t width, blocks, parts, panel_floats;
 } varying_run;
 
@@ -92,11 +93,10 @@ static tn_status do_transpose(void *user, int64_t begin, int64_t end, uint32_t t
     return TN_OK;
 }
 
-/* A' from A as it is stored. */
-static tn_status transpose_a(tn_call *call, varying_run *run, float *to) {
+/* A', from A as it is stored. */
+static tn_status transpose_a(tn_call *call, const tn_gemm_sizes *sizes, float *to) {
     enum { ELEMENTS = 16384 };
-    transposition job = {run->a, to, run->sizes.rows, run->sizes.depth};
-    run->a = to;
+    transposition job = {call->inputs[TN_GEMM_A]->data, to, sizes->rows, sizes->depth};
     return call->host->parallel_for(call, job.rows, tn_parallel_grain(ELEMENTS, job.columns),
                                     do_transpose, &job);
 }
@@ -108,7 +108,7 @@ static void begin_rows(const varying_run *run, int64_t begin, int64_t end, int64
     const float beta = run->params->beta;
     for (int64_t row = begin; row < end; row++) {
         const float *c = run->c + row * sizes->c_row_stride;
-        float *to = run->output + row * sizes->columns;
+        float *to = run->product.output + row * sizes->columns;
         if (sizes->c_column_stride == 1)
             for (int64_t i = first; i < last; i++)
                 to[i] = beta * c[i];
@@ -131,20 +131,28 @@ static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t threa
         tn_matrix_pack(run->level, sizes->depth, columns, run->b + first * sizes->b_column_stride,
                        sizes->b_row_stride, sizes->b_column_stride, run->params->alpha, panel);
         if (run->c) begin_rows(run, from, to, first, first + columns);
-        const tn_matrix_product product = {.level = run->level,
-                                           .a = run->a,
-                                           .bias = run->bias,
-                                           .residual = run->c ? run->output : run->residual,
-                                           .output = run->output,
-                                           .rows = sizes->rows,
-                                           .depth = sizes->depth,
-                                           .columns = sizes->columns,
-                                           .activation = run->epilogue.activation,
-                                           .alpha = run->epilogue.alpha,
-                                           .beta = run->epilogue.beta};
-        tn_matrix_block_run(&product, panel, NULL, first, from, to);
+        tn_matrix_block_run(&run->product, panel, NULL, first, from, to);
     }
     return TN_OK;
+}
+
+/* C where it is no bias, or what the chain adds, is the residual. */
+static void set_product(const tn_call *call, varying_run *run, const float *bias) {
+    const tn_float_epilogue *epilogue = &run->epilogue;
+    float *output = call->outputs[0]->data;
+    const float *residual = run->c ? output : NULL;
+    if (epilogue->residual != UINT32_MAX) residual = call->operands[epilogue->residual]->data;
+    run->product = (tn_matrix_product){.level = run->level,
+                                       .a = call->inputs[TN_GEMM_A]->data,
+                                       .bias = bias,
+                                       .residual = residual,
+                                       .output = output,
+                                       .rows = run->sizes.rows,
+                                       .depth = run->sizes.depth,
+                                       .columns = run->sizes.columns,
+                                       .activation = epilogue->activation,
+                                       .alpha = epilogue->alpha,
+                                       .beta = epilogue->beta};
 }
 
 static tn_status varying_run_product(tn_call *call) {
@@ -154,19 +162,16 @@ static tn_status varying_run_product(tn_call *call) {
     const tn_tensor *c = c_of(call);
     float *workspace = call->workspace;
     if (call->outputs[0]->bytes == 0) return TN_OK;
-    run.a = call->inputs[TN_GEMM_A]->data;
     run.b = call->inputs[TN_GEMM_B]->data;
-    run.output = call->outputs[0]->data;
     const float *own = c && sizes->c_row_stride == 0 ? c->data : NULL;
     run.c = c && !own ? c->data : NULL;
-    run.residual =
-        run.epilogue.residual == UINT32_MAX ? NULL : call->operands[run.epilogue.residual]->data;
     tn_epilogue_gather_bias(call, &run.epilogue, own, sizes->c_column_stride, run.params->beta, 0,
                             sizes->columns, workspace);
-    run.bias = workspace;
+    set_product(call, &run, workspace);
     workspace += run.blocks * run.width;
     if (run.params->transA) {
-        TN_TRY(transpose_a(call, &run, workspace));
+        TN_TRY(transpose_a(call, sizes, workspace));
+        run.product.a = workspace;
         workspace += sizes->rows * sizes->depth;
     }
     run.scratch = workspace;

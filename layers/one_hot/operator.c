@@ -4,6 +4,7 @@
  * elsewhere. Negative indices count from the end; those outside switch nothing on.
  */
 #include <tenon/kit/lanes.h>
+#include "kit/math/element.h"
 #include "kit/operator/axis.h"
 #include "kit/operator/layer.h"
 
@@ -71,30 +72,13 @@ typedef struct one_hot_job {
     size_t bytes; /* of an element */
 } one_hot_job;
 
-/* The width of elements is a constant in each of these loops. */
-#define FILL(type)                                                                                 \
-    {                                                                                              \
-        type *to = (type *)job->y->data + begin, off;                                              \
-        memcpy(&off, job->values, sizeof(off));                                                    \
-        for (int64_t i = 0; i < end - begin; i++)                                                  \
-            to[i] = off;                                                                           \
-        return TN_OK;                                                                              \
-    }
-
 /* An item is an element. */
 static tn_status switch_off(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const one_hot_job *job = user;
     (void)thread;
-    switch (job->bytes) {
-    case 1:
-        FILL(uint8_t)
-    case 2:
-        FILL(uint16_t)
-    case 4:
-        FILL(uint32_t)
-    default:
-        FILL(uint64_t)
-    }
+    tn_element_fill((char *)job->y->data + (size_t)begin * job->bytes, job->bytes, end - begin,
+                    job->values);
+    return TN_OK;
 }
 
 /* An item is a lane. */

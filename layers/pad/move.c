@@ -18,28 +18,9 @@ typedef struct pad_job {
     int64_t first, middle; /* items before the run, and of the run */
 } pad_job;
 
-#define FILL(type)                                                                                 \
-    {                                                                                              \
-        type value;                                                                                \
-        memcpy(&value, job->value, sizeof(value));                                                 \
-        for (size_t i = 0; i < bytes; i += sizeof(value))                                          \
-            memcpy(to + i, &value, sizeof(value));                                                 \
-        return;                                                                                    \
-    }
-
 static void fill(const pad_job *job, char *to, int64_t items) {
-    const size_t bytes = (size_t)items * job->item_bytes;
-    switch (job->value_bytes) {
-    case 1:
-        if (bytes) memset(to, job->value[0], bytes);
-        return;
-    case 2:
-        FILL(uint16_t)
-    case 4:
-        FILL(uint32_t)
-    default:
-        FILL(uint64_t)
-    }
+    tn_element_fill(to, job->value_bytes, items * (int64_t)(job->item_bytes / job->value_bytes),
+                    job->value);
 }
 
 /* One item; most have the size of an element. */

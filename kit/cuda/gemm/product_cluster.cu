@@ -95,15 +95,6 @@ template <typename T> cudaError_t launch(const cluster_job &j, int64_t bytes, cu
 /* ----------------------------------------------------------------------------------------------
  * tactics */
 
-bool is_hopper() {
-    int device = 0, major = 0;
-    if (cudaGetDevice(&device) == cudaSuccess &&
-        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess)
-        return major == 9;
-    (void)cudaGetLastError();
-    return false;
-}
-
 /* No block but one of the fewest is without a part of the middle; x of a block without a first
  * product is its slice. */
 bool make_config(const tn_cuda_cluster_product *p, int32_t splits,
@@ -124,7 +115,7 @@ extern "C" bool tn_cuda_cluster_choose(const tn_cuda_cluster_product *p, uint32_
                                        tn_cuda_cluster_config *out_config) {
     static const int32_t splits[] = {8, 6, LEAST_SPLITS};
     uint32_t found = 0;
-    if (!is_hopper()) return false;
+    if (tn_cuda_cluster_processors() == 0) return false;
     for (const int32_t each : splits)
         if (make_config(p, each, out_config) && found++ == index) return true;
     return false;

@@ -78,19 +78,6 @@ __global__ void __launch_bounds__(THREADS, IS_POINT || stored<T>::parts > 1 ? 1 
 /* ----------------------------------------------------------------------------------------------
  * host */
 
-/* Multiprocessors of the current GPU; 0: it has not what these kernels need. */
-int processors_of() {
-    int device = 0, major = 0, processors = 0;
-    if (cudaGetDevice(&device) != cudaSuccess ||
-        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
-        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) !=
-            cudaSuccess) {
-        (void)cudaGetLastError();
-        return 0;
-    }
-    return major == 9 ? processors : 0;
-}
-
 /* Of 132 multiprocessors, those that blocks in clusters of 1 to MOST_SPLITS have, one block each
  * (cudaOccupancyMaxActiveClusters on an H200). */
 const int found_by_clusters[MOST_SPLITS] = {132, 132, 117, 120, 110, 102, 105, 120};
@@ -186,7 +173,7 @@ int64_t shared_of(const tn_cuda_conv *d, const gemm_shape *t, int processors) {
 
 template <typename T, int ACROSS, bool IS_POINT>
 cudaError_t launch_as(const tn_cuda_conv *d, const gemm_shape *t, cudaStream_t stream) {
-    const int64_t bytes = shared_of(d, t, processors_of());
+    const int64_t bytes = shared_of(d, t, tn_cuda_cluster_processors());
     if (bytes > MOST_SHARED) return cudaErrorInvalidValue;
     const dim3 grid((unsigned int)t->splits, (unsigned int)(d->filters + FILTERS - 1) / FILTERS,
                     (unsigned int)(t->tiles * d->batch));
@@ -245,7 +232,7 @@ double cost_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config, int pro
 /* The tactics from the one that should be fastest. */
 bool choose(const tn_cuda_conv *d, uint32_t index, tn_cuda_conv_config *out_config) {
     enum { MOST = 5 };
-    const int processors = is_done(d) ? processors_of() : 0;
+    const int processors = is_done(d) ? tn_cuda_cluster_processors() : 0;
     if (processors == 0 || index >= MOST) return false;
     double before = -1;
     for (uint32_t rank = 0; rank <= index; rank++) {

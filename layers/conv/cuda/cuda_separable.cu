@@ -132,17 +132,6 @@ int64_t tiles_of(const separable_job *j) {
     return (int64_t)j->tiles_x * ((j->out_height + j->height - 1) / j->height);
 }
 
-int multiprocessors() {
-    int device = 0, major = 0, count = 0;
-    if (cudaGetDevice(&device) != cudaSuccess ||
-        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
-        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) {
-        (void)cudaGetLastError();
-        return 0;
-    }
-    return major == 9 ? count : 0;
-}
-
 /* Microseconds that a tactic takes, about, to order tactics by; a negative number: it cannot be
  * done. Fitted to what 2,300 tactics of the blocks of MobileNetV2 took on an H200: the first sum is
  * of what a block does after another, the second one of what the blocks of a multiprocessor do. */
@@ -218,7 +207,7 @@ extern "C" bool tn_cuda_separable_fits(const tn_cuda_separable *s,
 
 extern "C" bool tn_cuda_separable_choose(const tn_cuda_separable *s, uint32_t index,
                                          tn_cuda_separable_config *out_config) {
-    const int processors = multiprocessors();
+    const int processors = tn_cuda_cluster_processors();
     tn_cuda_separable_config tactics[TACTICS];
     if (processors == 0 || index >= (s->has_window ? TACTICS : 1)) return false;
     for (uint32_t count = 0; count <= index; count++)

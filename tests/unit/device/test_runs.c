@@ -81,34 +81,32 @@ static void test_the_caller_is_asked_for_memory_of_the_device(void **state) {
     tn_plan_destroy(plan);
 }
 
+static tn_tensor_id add_op(tn_graph *graph, const char *op, const char *name, tn_tensor_id first,
+                           tn_tensor_id second, uint32_t count) {
+    const tn_tensor_id inputs[] = {first, second};
+    const tn_node_description node = {.size = sizeof(node),
+                                      .domain = "",
+                                      .op = op,
+                                      .name = name,
+                                      .input_count = count,
+                                      .inputs = inputs,
+                                      .output_count = 1};
+    tn_tensor_id output = 0;
+    must(tn_graph_add_node(graph, &node, &output));
+    return output;
+}
+
 /* r = Relu(x), a = r + r, b = x + r (or a + r), c = a + b, y = Relu(c). */
 static tn_graph *make_sums(tn_runtime *runtime, bool is_chain) {
     static const int64_t shape[] = {2, 3, 4, 5};
     tn_graph *graph = NULL;
     must(tn_graph_create(runtime, "sums", &graph));
     const tn_tensor_id x = add_input(graph, "x", TN_F32, 4, shape);
-    tn_tensor_id r = 0, a = 0, b = 0, c = 0, y = 0;
-    const struct {
-        const char *op;
-        const tn_tensor_id *first, *second;
-        tn_tensor_id *out;
-    } nodes[] = {{"Relu", &x, NULL, &r},
-                 {"Add", &r, &r, &a},
-                 {"Add", is_chain ? &a : &x, &r, &b},
-                 {"Add", &a, &b, &c},
-                 {"Relu", &c, NULL, &y}};
-    for (size_t i = 0; i < TN_COUNT(nodes); i++) {
-        const tn_tensor_id inputs[] = {*nodes[i].first, nodes[i].second ? *nodes[i].second : 0};
-        const char name[] = {(char)('a' + i), 0};
-        const tn_node_description node = {.size = sizeof(node),
-                                          .domain = "",
-                                          .op = nodes[i].op,
-                                          .name = name,
-                                          .input_count = nodes[i].second ? 2 : 1,
-                                          .inputs = inputs,
-                                          .output_count = 1};
-        must(tn_graph_add_node(graph, &node, nodes[i].out));
-    }
+    const tn_tensor_id r = add_op(graph, "Relu", "r", x, 0, 1),
+                       a = add_op(graph, "Add", "a", r, r, 2),
+                       b = add_op(graph, "Add", "b", is_chain ? a : x, r, 2),
+                       c = add_op(graph, "Add", "c", a, b, 2),
+                       y = add_op(graph, "Relu", "last", c, 0, 1);
     must(tn_graph_add_output(graph, y, "y"));
     return graph;
 }
@@ -152,24 +150,15 @@ static void test_kernels_that_need_nothing_of_each_other_are_a_pair(void **state
  * read nothing of the processor's: no copy stands before what is captured there. */
 static tn_graph *make_fork(tn_runtime *runtime) {
     static const int64_t shape[] = {2, 3, 4, 5};
-    static const char *const ops[] = {"Relu", "Sigmoid", "Add", "Relu"};
     tn_graph *graph = NULL;
-    tn_tensor_id ids[TN_COUNT(ops)];
     must(tn_graph_create(runtime, "fork", &graph));
-    const tn_tensor_id x = add_input(graph, "x", TN_F32, 4, shape);
-    for (size_t i = 0; i < TN_COUNT(ops); i++) {
-        const tn_tensor_id inputs[] = {i == 0 ? x : i == 3 ? ids[2] : ids[0], ids[0]};
-        const tn_node_description node = {.size = sizeof(node),
-                                          .domain = "",
-                                          .op = ops[i],
-                                          .name = i == 3 ? "last" : ops[i],
-                                          .input_count = i == 2 ? 2 : 1,
-                                          .inputs = inputs,
-                                          .output_count = 1};
-        must(tn_graph_add_node(graph, &node, &ids[i]));
-    }
-    must(tn_graph_add_output(graph, ids[1], "z"));
-    must(tn_graph_add_output(graph, ids[3], "y"));
+    const tn_tensor_id x = add_input(graph, "x", TN_F32, 4, shape),
+                       r = add_op(graph, "Relu", "Relu", x, 0, 1),
+                       z = add_op(graph, "Sigmoid", "Sigmoid", r, 0, 1),
+                       a = add_op(graph, "Add", "Add", r, r, 2),
+                       y = add_op(graph, "Relu", "last", a, 0, 1);
+    must(tn_graph_add_output(graph, z, "z"));
+    must(tn_graph_add_output(graph, y, "y"));
     return graph;
 }
 
