@@ -116,11 +116,6 @@ bool tn_build_can_run(const build_state *state) {
     const tn_graph *graph = state->graph;
     if (!state->runner || state->sets.count != 1 || state->options->flags & TN_BUILD_CHECKED)
         return false;
-    /* On another device the only question is whether less precision is faster at all. */
-    if (state->device.device != tn_runtime_cpu(graph->runtime) &&
-        (state->options->precision == TN_PRECISION_F32 ||
-         state->options->precision == TN_PRECISION_TF32))
-        return false;
     for (size_t n = 0; n < graph->node_count; n++)
         if (!graph->nodes[n].is_dead && tn_graph_node_has_bodies(&graph->nodes[n])) return false;
     /* Kernels pack them once more. */
@@ -133,7 +128,8 @@ static tn_status open_program(void *user, const tn_program *program, void **out_
     tn_plan *plan;
     state->profiles[0].program = *program;
     TN_TRY(write_parts(state, &plan));
-    const tn_status status = state->runner->open(state->graph->runtime, plan, out_network);
+    const tn_status status =
+        state->runner->open(state->graph->runtime, plan, state->device.device, out_network);
     tn_plan_destroy(plan);
     return status;
 }

@@ -69,7 +69,7 @@ tn_status tn_build_load_kernels_first(const build_state *state);
 tn_status tn_build_load_kernels(build_state *state);
 
 /* --- builder.c --- */
-/* As tn_build_with_cache, without a report, which nobody could ask for. */
+/* As tn_build_with and no runner, without a report, which nobody could ask for. */
 tn_status tn_build_body(tn_graph *graph, const tn_builder_options *options, tn_timing_cache *cache,
                         tn_plan **out_plan);
 

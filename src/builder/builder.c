@@ -242,11 +242,6 @@ tn_status tn_build_with(tn_graph *graph, const tn_builder_options *options, tn_t
     return build_for(graph, options, cache, runner, true, out_plan);
 }
 
-tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options,
-                              tn_timing_cache *cache, tn_plan **out_plan) {
-    return tn_build_with(graph, options, cache, NULL, out_plan);
-}
-
 tn_status tn_build_body(tn_graph *graph, const tn_builder_options *options, tn_timing_cache *cache,
                         tn_plan **out_plan) {
     return build_for(graph, options, cache, NULL, false, out_plan);

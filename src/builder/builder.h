@@ -8,23 +8,20 @@
 
 #include <tenon/builder.h>
 
-/* tn_build with a timing cache that is open already, instead of the options' `timing_cache`:
- * builds that share one see equal timings, so that they differ by what they are asked for alone.
- * `cache` null: as tn_build. */
-tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options,
-                              tn_timing_cache *cache, tn_plan **out_plan);
-
 /* Runs plans, for builds that try what they choose. */
 typedef struct tn_plan_runner {
-    /* Of a plan with one program, which the network keeps. */
-    tn_status (*open)(tn_runtime *runtime, const tn_plan *plan, void **out_network);
+    /* Of a plan with one program, which the network keeps. `device`: the plan's. */
+    tn_status (*open)(tn_runtime *runtime, const tn_plan *plan, const tn_device *device,
+                      void **out_network);
     /* As tn_lower_runner's. */
     void (*close)(void *network);
     tn_status (*race)(void *const *networks, uint32_t count, double most_ns,
                       double *const *out_step_ns, double *out_ns);
 } tn_plan_runner;
 
-/* The same with a runner; null: nothing is run as a whole. */
+/* tn_build with a timing cache that is open already, instead of the options' `timing_cache`:
+ * builds that share one see equal timings, so that they differ by what they are asked for alone.
+ * `cache` null: the options'. `runner` null: nothing is run as a whole. */
 tn_status tn_build_with(tn_graph *graph, const tn_builder_options *options, tn_timing_cache *cache,
                         const tn_plan_runner *runner, tn_plan **out_plan);
 

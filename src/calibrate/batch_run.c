@@ -2,12 +2,12 @@
 /* Running a network over sample inputs; see batch_run.h. */
 #include "calibrate/batch_run.h"
 #include "base/status.h"
-#include "builder/builder.h"
 #include "builder/progress/progress.h"
 #include "graph/graph.h"
 #include "plugin/runtime.h"
 #include "tensor/shape.h"
 #include "tensor/type.h"
+#include "tune/tune.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -113,6 +113,6 @@ tn_status tn_batch_run_init(tn_batch_run *run, tn_graph *graph, const tn_builder
                             tn_timing_cache *cache) {
     tn_plan *plan;
     *run = (tn_batch_run){0};
-    TN_TRY(tn_build_with_cache(graph, options, cache, &plan));
+    TN_TRY(tn_tune_build(graph, options, cache, &plan));
     return load_plan(run, graph->runtime, plan, options ? options->device : NULL);
 }

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tn_build: a builder that runs the networks which it considers, through an engine, and learns what
- * their steps take there. Inputs are made up, at the optimum of the profile.
+ * they and their steps take there. Inputs are made up, at the optimum of the profile.
  */
+#include "tune/tune.h"
 #include "base/clock.h"
 #include "base/status.h"
-#include "builder/builder.h"
 #include "builder/timing/timing.h"
 #include "builder/timing/timing_policy.h"
 #include "graph/graph.h"
 #include "plan/plan.h"
+#include "plugin/devices.h"
 #include "plugin/runtime.h"
 #include "run/profile_steps.h"
 #include "tensor/shape.h"
 #include "tensor/type.h"
+#include "tune/tune_device.h"
 
 #include <tenon/engine.h>
 
@@ -27,7 +29,8 @@ typedef struct network {
     tn_runtime *runtime;
     tn_engine *engine;
     tn_context *context;
-    void **inputs;
+    tn_tune_device device;             /* where that is not the processor */
+    void **inputs;                     /* of the host */
     double quickest_ns[MOST_KEPT + 1]; /* of the runs of one race, the shortest first */
     uint32_t run_count, kept_count;
 } network;
@@ -39,6 +42,7 @@ static void close_network(void *opened) {
         tn_deallocate(allocator, known->inputs[i]);
     tn_deallocate(allocator, known->inputs);
     tn_context_destroy(known->context);
+    tn_tune_device_close(&known->device);
     tn_engine_release(known->engine);
     tn_deallocate(allocator, known);
 }
@@ -57,27 +61,33 @@ static tn_status bind_input(network *opened, uint32_t index) {
     opened->inputs[index] = data;
     tn_timing_fill(&(tn_tensor){.type = port->type, .data = data, .bytes = bytes});
     TN_TRY(tn_context_set_shape(opened->context, index, range->rank, range->optimum));
-    return tn_context_bind_input(opened->context, index, data, bytes);
+    return opened->device.device ? tn_tune_device_bind_input(&opened->device, index, data, bytes)
+                                 : tn_context_bind_input(opened->context, index, data, bytes);
 }
 
 /* Its first run warms it. */
-static tn_status start_network(network *opened, const tn_plan *plan) {
+static tn_status start_network(network *opened, const tn_plan *plan, const tn_device *device) {
+    const tn_allocator *allocator = tn_runtime_allocator(opened->runtime);
     TN_TRY(tn_engine_load_plan(opened->runtime, plan, NULL, &opened->engine));
     TN_TRY(tn_context_create(opened->engine, &opened->context));
+    if (tn_device_is_remote(device))
+        TN_TRY(tn_tune_device_open(&opened->device, allocator, device, opened->engine,
+                                   opened->context));
     const uint32_t count = tn_engine_input_count(opened->engine);
-    opened->inputs = tn_allocate_zero(tn_runtime_allocator(opened->runtime), count + (size_t)1,
-                                      sizeof *opened->inputs);
+    opened->inputs = tn_allocate_zero(allocator, count + (size_t)1, sizeof *opened->inputs);
     if (!opened->inputs) return tn_fail_memory("inputs");
     for (uint32_t i = 0; i < count; i++)
         TN_TRY(bind_input(opened, i));
-    return tn_context_run(opened->context);
+    return opened->device.device ? tn_tune_device_start(&opened->device, opened->engine)
+                                 : tn_context_run(opened->context);
 }
 
-static tn_status open_network(tn_runtime *runtime, const tn_plan *plan, void **out_network) {
+static tn_status open_network(tn_runtime *runtime, const tn_plan *plan, const tn_device *device,
+                              void **out_network) {
     network *opened = tn_allocate_zero(tn_runtime_allocator(runtime), 1, sizeof *opened);
     if (!opened) return tn_fail_memory("a network");
     opened->runtime = runtime;
-    const tn_status status = start_network(opened, plan);
+    const tn_status status = start_network(opened, plan, device);
     if (status == TN_OK)
         *out_network = opened;
     else
@@ -85,10 +95,19 @@ static tn_status open_network(tn_runtime *runtime, const tn_plan *plan, void **o
     return status;
 }
 
-static tn_status run_once(network *opened) {
+static tn_status run_here(network *opened, double *out_ns) {
     const double before_ns = (double)tn_now_ns();
     TN_TRY(tn_context_run(opened->context));
-    const double ns = (double)tn_now_ns() - before_ns;
+    *out_ns = (double)tn_now_ns() - before_ns;
+    return TN_OK;
+}
+
+static tn_status run_once(network *opened) {
+    double ns = 0;
+    if (opened->device.device)
+        TN_TRY(tn_tune_device_sample(&opened->device, &ns));
+    else
+        TN_TRY(run_here(opened, &ns));
     opened->run_count++;
     uint32_t at = opened->kept_count;
     for (; at > 0 && opened->quickest_ns[at - 1] > ns; at--)
@@ -100,6 +119,7 @@ static tn_status run_once(network *opened) {
 
 /* Whether the two shortest runs agree. */
 static bool is_known(const network *opened) {
+    if (opened->device.device) return opened->run_count >= tn_timing_policy.device_trial_runs;
     return opened->run_count >= tn_timing_policy.trial_runs &&
            opened->quickest_ns[1] <=
                opened->quickest_ns[0] * (1 + tn_timing_policy.trial_tolerance);
@@ -167,7 +187,12 @@ static tn_status race(void *const *networks, uint32_t count, double most_ns,
     return TN_OK;
 }
 
-tn_status tn_build(tn_graph *graph, const tn_builder_options *options, tn_plan **out_plan) {
+tn_status tn_tune_build(tn_graph *graph, const tn_builder_options *options, tn_timing_cache *cache,
+                        tn_plan **out_plan) {
     static const tn_plan_runner runner = {open_network, close_network, race};
-    return tn_build_with(graph, options, NULL, &runner, out_plan);
+    return tn_build_with(graph, options, cache, &runner, out_plan);
+}
+
+tn_status tn_build(tn_graph *graph, const tn_builder_options *options, tn_plan **out_plan) {
+    return tn_tune_build(graph, options, NULL, out_plan);
 }

@@ -12,6 +12,12 @@ bool tn_lower_compare_store_alike(const tn_graph_node *node, const tn_candidate 
     return memcmp(a->inputs, b->inputs, ports * sizeof *a->inputs) == 0;
 }
 
+bool tn_lower_compare_is_same_use(const tn_graph_node *node, const tn_candidate *a,
+                                  const tn_candidate *b) {
+    return a->is_measured && b->is_measured && tn_lower_does_same(a, b) && a->kind == b->kind &&
+           tn_lower_compare_store_alike(node, a, b);
+}
+
 /* Chains before an input are compared like kernels: none stands for another one. */
 static bool has_same_before(const tn_candidate *a, const tn_candidate *b) {
     const uint32_t count = tn_lower_before_count(a);

@@ -32,6 +32,9 @@ void tn_lower_compare_guess_rest(const tn_lowering *lowering, uint32_t node);
 /* Whether two read and write the same types and formats in the same memory. */
 bool tn_lower_compare_store_alike(const tn_graph_node *node, const tn_candidate *a,
                                   const tn_candidate *b);
+/* Whether both were measured, and differ in kernel or tactic alone. */
+bool tn_lower_compare_is_same_use(const tn_graph_node *node, const tn_candidate *a,
+                                  const tn_candidate *b);
 
 /* --- lower_equal.c --- */
 typedef struct tn_lower_leaders {

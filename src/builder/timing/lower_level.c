@@ -47,12 +47,6 @@ static const tn_candidate *best_fused(const tn_lower_node *node) {
     return best;
 }
 
-/* Whether they differ in kernel or tactic alone. */
-static bool is_same_use(const tn_graph_node *node, const tn_candidate *a, const tn_candidate *b) {
-    return a->is_measured && b->is_measured && tn_lower_does_same(a, b) && a->kind == b->kind &&
-           tn_lower_compare_store_alike(node, a, b);
-}
-
 /* Among those that could stand for each other, the first one that is equal to the fastest has the
  * fastest one's cost, and what else is equal to it costs more. */
 static double level_same(const tn_graph_node *graph_node, const tn_lower_node *node, size_t index,
@@ -60,10 +54,11 @@ static double level_same(const tn_graph_node *graph_node, const tn_lower_node *n
     const tn_candidate *own = &node->candidates[index];
     size_t best = index, first = node->candidate_count;
     for (size_t i = 0; i < node->candidate_count; i++)
-        if (is_same_use(graph_node, &node->candidates[i], own) && ranked[i] < ranked[best])
+        if (tn_lower_compare_is_same_use(graph_node, &node->candidates[i], own) &&
+            ranked[i] < ranked[best])
             best = i;
     for (size_t i = 0; i < node->candidate_count && first == node->candidate_count; i++)
-        if (is_same_use(graph_node, &node->candidates[i], own) &&
+        if (tn_lower_compare_is_same_use(graph_node, &node->candidates[i], own) &&
             ranked[i] <=
                 (1 + tolerance(&node->candidates[i], &node->candidates[best])) * ranked[best])
             first = i;

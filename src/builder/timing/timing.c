@@ -57,6 +57,13 @@ void tn_timing_delay_trials(tn_lowering *lowering) {
     clock->trials_end_ns += fmax(tn_timing_now_ns(lowering) - clock->end_ns, 0);
 }
 
+void tn_timing_limit_trials(tn_lowering *lowering) {
+    struct tn_timing_clock *clock = &lowering->timing->clock;
+    const double now_ns = tn_timing_now_ns(lowering), so_far_ns = now_ns - clock->begin_ns,
+                 least_ns = tn_timing_policy.device_trials_share * clock->all_ns;
+    clock->trials_end_ns = fmin(clock->trials_end_ns, now_ns + fmax(so_far_ns, least_ns));
+}
+
 void tn_timing_limit(tn_lowering *lowering) {
     struct tn_timing_clock *clock = &lowering->timing->clock;
     const double now_ns = tn_timing_now_ns(lowering), so_far_ns = now_ns - clock->begin_ns,

@@ -39,6 +39,9 @@ double tn_timing_trial_ns(const tn_lowering *lowering);
 /* That is later by what choosing took since the time for kernels and conversions was over: in
  * networks of hundreds of nodes it takes long, and is not measuring. */
 void tn_timing_delay_trials(tn_lowering *lowering);
+/* Swaps on a device may take as long from now on as all did so far, or what is kept for networks:
+ * not all of the time that is left. */
+void tn_timing_limit_trials(tn_lowering *lowering);
 double tn_timing_now_ns(const tn_lowering *lowering); /* timing_clock.c's */
 /* Made-up numbers in a tensor of the host; zeros where integers are read. */
 void tn_timing_fill(const tn_tensor *tensor);

@@ -52,7 +52,7 @@ const struct tn_timing_policy tn_timing_policy = {
     /* Networks that are run whole, and what is kept of the time for them. */
     .most_trials = 32,
     .trials_share = 0.35,
-    .device_trials_share = 0.05,
+    .device_trials_share = 0.15,
     /* Of one network: so many runs at least, until the two shortest agree, but no longer. A load
      * that comes and goes by tenths of a second spares some of them: on two threads that are each
      * disturbed half of the time a step has 15 of 60 alone. With so many runs at most, those of a
@@ -69,6 +69,11 @@ const struct tn_timing_policy tn_timing_policy = {
     .trial_least_quickest = 3,
     /* By how much a network has to be faster than the best before. */
     .trial_gain = 0.003,
+    /* A device has nobody beside it: whole networks in its memory differ by 0.0005 from run to run.
+     * So long is a sample of several runs, one behind the other, and so many samples there are. */
+    .device_trial_gain = 0.001,
+    .device_trial_sample_ns = 1e6,
+    .device_trial_runs = 12,
     /* Of the cost of a candidate that did not run in a network yet, over one that did; where that
      * gives no new network, its powers by chance, for each candidate one, up to this one. */
     .trial_eagerness = 0.93,

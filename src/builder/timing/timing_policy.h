@@ -70,7 +70,9 @@ struct tn_timing_policy {
     double trial_tolerance;
     double trial_quickest_share;
     uint32_t trial_least_quickest;
-    double trial_gain, trial_eagerness;
+    double trial_gain, device_trial_gain, trial_eagerness;
+    double device_trial_sample_ns;
+    uint32_t device_trial_runs;
     uint32_t trial_eagerness_powers;
     tn_timing_bounds alone, alone_on_device, beside;
     double conversion_enough_ns;

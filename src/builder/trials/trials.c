@@ -11,8 +11,9 @@
  * what is chosen where there is no time for any: the measured choice has to beat it. The next one
  * does as much of each chain as its kernels can. Where the build may use less precision one, and on
  * another device the only other one, is the best that does without it: what is allowed makes no
- * network slower. Nodes whose shapes a run decides keep what estimates say: how much they have to
- * do with made-up inputs says nothing, and is often nothing.
+ * network slower; swaps come after that (trials_swaps.c). Nodes whose shapes a run decides keep
+ * what estimates say: how much they have to do with made-up inputs says nothing, and is often
+ * nothing.
  */
 #include "base/status.h"
 #include "builder/choose/choose.h"
@@ -61,12 +62,17 @@ static tn_status race(tn_lowering *lowering, tn_trial *tried, double *out_ratio)
     return TN_OK;
 }
 
+static bool is_faster(const tn_lowering *lowering, double ratio) {
+    return ratio < 1 - (tn_lower_has_device(lowering) ? tn_timing_policy.device_trial_gain
+                                                      : tn_timing_policy.trial_gain);
+}
+
 /* What seems to be faster has to be so again: of many that are as good, one would seem better by
  * chance each time. */
 static tn_status race_twice(tn_lowering *lowering, tn_trial *tried, double *out_ratio) {
     double again = 1;
     TN_TRY(race(lowering, tried, out_ratio));
-    if (*out_ratio >= 1 - tn_timing_policy.trial_gain) return TN_OK;
+    if (!is_faster(lowering, *out_ratio)) return TN_OK;
     TN_TRY(race(lowering, tried, &again));
     *out_ratio = sqrt(*out_ratio * again);
     return TN_OK;
@@ -112,7 +118,9 @@ static tn_status run_trial(tn_lowering *lowering, const uint32_t *choice, tn_tri
     const size_t nodes = lowering->graph->node_count;
     const tn_trial *against = trials->best.arena ? &trials->best : NULL;
     double ratio = 1;
-    memcpy(trials->chosen + trials->count++ * nodes, choice, nodes * sizeof *choice);
+    if (trials->count < tn_timing_policy.most_trials)
+        memcpy(trials->chosen + trials->count * nodes, choice, nodes * sizeof *choice);
+    trials->count++;
     TN_TRY(prepare(lowering, choice, tried));
     if (!tn_trial_recall(lowering, against, tried, &ratio)) {
         *out_is_over = is_too_late(lowering);
@@ -122,7 +130,7 @@ static tn_status run_trial(tn_lowering *lowering, const uint32_t *choice, tn_tri
     }
     tried->share = against ? against->share * ratio : 1;
     TN_TRY(tn_trial_note(lowering, choice, tried));
-    if (against && ratio >= 1 - tn_timing_policy.trial_gain) return TN_OK;
+    if (against && !is_faster(lowering, ratio)) return TN_OK;
     tn_runtime_log(lowering->graph->runtime, TN_LOG_DEBUG, "trial %u is the best so far",
                    trials->count);
     memcpy(best_choice, choice, nodes * sizeof *choice);
@@ -132,9 +140,8 @@ static tn_status run_trial(tn_lowering *lowering, const uint32_t *choice, tn_tri
     return TN_OK;
 }
 
-/* *out_is_over: networks cannot be run, or not any more. */
-static tn_status try_choice(tn_lowering *lowering, const uint32_t *choice, uint32_t *best_choice,
-                            bool *out_is_over) {
+tn_status tn_trial_try(tn_lowering *lowering, const uint32_t *choice, uint32_t *best_choice,
+                       bool *out_is_over) {
     tn_trial tried = {0};
     const tn_status status = run_trial(lowering, choice, &tried, best_choice, out_is_over);
     close(lowering, &tried);
@@ -235,13 +242,15 @@ static tn_status try_all(tn_lowering *lowering, uint32_t *choice, uint32_t *next
     while (is_new) {
         TN_TRY(tn_progress_tell(lowering->options->progress, "choose", 0, 2));
         if (lowering->trials->count == 0) tn_timing_delay_trials(lowering);
-        TN_TRY(try_choice(lowering, next, choice, &is_over));
+        TN_TRY(tn_trial_try(lowering, next, choice, &is_over));
         if (is_over || lowering->trials->count == tn_timing_policy.most_trials ||
             (lowering->trials->count >= COMPARED && is_next_too_late(lowering)))
             break;
         TN_TRY(find_next(lowering, next, &is_new));
     }
-    return TN_OK;
+    if (is_over || !tn_lower_has_device(lowering)) return TN_OK;
+    tn_timing_limit_trials(lowering);
+    return tn_trial_swaps(lowering, choice, next);
 }
 
 static bool has_alternatives(const tn_lowering *lowering) {

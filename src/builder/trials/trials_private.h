@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A choice that runs as a network (trials.c), what others cost by that (trials_costs.c), and what
- * the timing cache keeps of it (trials_kept.c). Private to this folder. */
+/* A choice that runs as a network (trials.c), swaps of single kernels (trials_swaps.c), what others
+ * cost by what ran (trials_costs.c), and what the timing cache keeps of it (trials_kept.c). Private
+ * to this folder. */
 #ifndef TN_BUILDER_TRIALS_TRIALS_PRIVATE_H
 #define TN_BUILDER_TRIALS_TRIALS_PRIVATE_H
 
@@ -40,9 +41,20 @@ struct tn_lower_trials {
     bool is_by_estimates;
     uint32_t without, were_without; /* of the choice that is asked for, and of all before: by bit */
     tn_trial best;                  /* of those that ran */
-    uint32_t *chosen;               /* the choices that ran, one after the other */
-    uint32_t count;
+    uint32_t *chosen;               /* the first choices that ran, one after the other */
+    uint32_t count;                 /* of all that ran */
 };
+
+/* --- trials.c --- */
+/* Runs a choice against the best one so far; where it is faster it is the best one, and in
+ * `best_choice`. *out_is_over: networks cannot be run, or not any more. */
+tn_status tn_trial_try(tn_lowering *lowering, const uint32_t *choice, uint32_t *best_choice,
+                       bool *out_is_over);
+
+/* --- trials_swaps.c --- */
+/* Improves the best choice node by node, as long as that helps and time is left; `next`: scratch,
+ * a choice, too. */
+tn_status tn_trial_swaps(tn_lowering *lowering, uint32_t *choice, uint32_t *next);
 
 /* --- trials_costs.c --- */
 /* Learns from a network that ran; `share` is set. */
