@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* The larger of each of eight 16-bit floats; NaN where one is. */
+/* The larger of each of what a word has: 16-bit floats, NaN where one is; bytes. */
 __device__ __forceinline__ uint32_t most(__half, uint32_t a, uint32_t b) {
     uint32_t larger;
     asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
@@ -158,7 +158,10 @@ __device__ __forceinline__ uint32_t most(__nv_bfloat16, uint32_t a, uint32_t b) 
     asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
     return larger;
 }
-template <typename T> __device__ __forceinline__ void take_eight(uint4 &largest, const uint4 &x) {
+__device__ __forceinline__ uint32_t most(int8_t, uint32_t a, uint32_t b) {
+    return __vmaxs4(a, b);
+}
+template <typename T> __device__ __forceinline__ void take_pack(uint4 &largest, const uint4 &x) {
     largest.x = most(T(), largest.x, x.x), largest.y = most(T(), largest.y, x.y);
     largest.z = most(T(), largest.z, x.z), largest.w = most(T(), largest.w, x.w);
 }
@@ -167,12 +170,13 @@ template <typename T> __device__ __forceinline__ void take_eight(uint4 &largest,
  * blocks, so that few pixels are on many multiprocessors. */
 enum { AT_ONCE = 9, FEW_THREADS = 64 };
 
-/* The largest of 16-bit floats of two axes, channels last: eight channels of one output a thread.
- * `lowest`: two times minus infinity. */
+/* The largest of 16-bit floats or, of one scale, 8-bit numbers of two axes, channels last: 16 bytes
+ * of the channels of one output a thread. `lowest`: a word of the lowest. */
 template <typename T>
 __global__ void __launch_bounds__(FEW_THREADS)
-    slide_eight(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ pixels p,
+    slide_packs(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ pixels p,
                 uint32_t lowest) {
+    constexpr int EACH = 16 / (int)sizeof(T);
     const int64_t step = (int64_t)gridDim.x * FEW_THREADS;
     bool is_first = true;
     for (int64_t i = (int64_t)blockIdx.x * FEW_THREADS + threadIdx.x; i < p.count; i += step) {
@@ -184,7 +188,7 @@ __global__ void __launch_bounds__(FEW_THREADS)
         const int64_t next = (int64_t)job.dilation[WIDTH] * job.x_pitch;
         const int64_t row = (int64_t)job.dilation[HEIGHT] * job.input[WIDTH] * job.x_pitch;
         const T *at =
-            (const T *)job.x + (int64_t)group * 8 +
+            (const T *)job.x + (int64_t)group * EACH +
             (((int64_t)image * job.input[HEIGHT] + h.begin) * job.input[WIDTH] + w.begin) *
                 job.x_pitch;
         const int64_t to_next_row = row - (w.count - 1) * next;
@@ -207,9 +211,9 @@ __global__ void __launch_bounds__(FEW_THREADS)
             }
 #pragma unroll
             for (int n = 0; n < AT_ONCE; n++)
-                take_eight<T>(largest, seen[n]);
+                take_pack<T>(largest, seen[n]);
         }
-        *(uint4 *)((T *)job.y + pixel * job.y_pitch + (int64_t)group * 8) = largest;
+        *(uint4 *)((T *)job.y + pixel * job.y_pitch + (int64_t)group * EACH) = largest;
     }
     if (is_first) tn_cuda_wait_for_last();
 }
@@ -288,9 +292,16 @@ bool keeps_steps(const tn_cuda_pool_job *job) {
            fabsf(job->x_scale * job->y_inverse - 1.0f) < 1e-6f;
 }
 
-/* Two times minus infinity of a type of 16 bits. */
+/* Minus infinity of a type of 16 bits, or the smallest of bytes, as often as a word has it. */
 uint32_t lowest_of(tn_type type) {
-    return type == TN_F16 ? 0xFC00FC00u : 0xFF80FF80u;
+    return type == TN_F16 ? 0xFC00FC00u : type == TN_BF16 ? 0xFF80FF80u : 0x80808080u;
+}
+
+/* Whether windows are of two axes, and 16 bytes of channels lie beside each other. */
+bool has_packs(const tn_cuda_pool_job *job, int each) {
+    return ((uintptr_t)job->x | (uintptr_t)job->y) % 16 == 0 && job->channels % each == 0 &&
+           job->x_pitch % each == 0 && job->y_pitch % each == 0 && job->input[DEPTH] == 1 &&
+           job->kernel[DEPTH] == 1 && job->output[DEPTH] == 1 && job->pad_begin[DEPTH] == 0;
 }
 
 template <typename T> cudaError_t launch_as(const tn_cuda_pool_job *job, cudaStream_t stream) {
@@ -300,19 +311,19 @@ template <typename T> cudaError_t launch_as(const tn_cuda_pool_job *job, cudaStr
         return tn_cuda_launch_early(halve<T>, tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS),
                                     THREADS, 0, stream, *job, p);
     }
+    if constexpr (sizeof(T) <= 2) {
+        constexpr int PACK = 16 / (int)sizeof(T);
+        if (!job->is_mean && (sizeof(T) == 2 || keeps_steps(job)) && has_packs(job, PACK)) {
+            const pixels p = pixels_of(job, job->channels / PACK, job->output[WIDTH]);
+            return tn_cuda_launch_early(slide_packs<T>,
+                                        tn_cuda_blocks(p.count, FEW_THREADS, MOST_BLOCKS),
+                                        FEW_THREADS, 0, stream, *job, p, lowest_of(job->type));
+        }
+    }
     if (keeps_steps(job)) {
         const pixels p = pixels_of(job, job->channels / 4, job->output[WIDTH]);
         return tn_cuda_launch_early(slide_bytes, tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS),
                                     THREADS, 0, stream, *job, p);
-    }
-    if constexpr (sizeof(T) == 2) {
-        if (!job->is_mean && job->channels % EACH == 0 && job->input[DEPTH] == 1 &&
-            job->kernel[DEPTH] == 1 && job->output[DEPTH] == 1 && job->pad_begin[DEPTH] == 0) {
-            const pixels p = pixels_of(job, job->channels / EACH, job->output[WIDTH]);
-            return tn_cuda_launch_early(slide_eight<T>,
-                                        tn_cuda_blocks(p.count, FEW_THREADS, MOST_BLOCKS),
-                                        FEW_THREADS, 0, stream, *job, p, lowest_of(job->type));
-        }
     }
     if (job->channels % EACH == 0) {
         const pixels p = pixels_of(job, job->channels / EACH, job->output[WIDTH]);
