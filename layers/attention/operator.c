@@ -113,7 +113,10 @@ static const tn_port attention_outputs[] = {
         "| Q=f32[1,4,1,9] K=f32[1,2,1,9] V=f32[1,2,1,33] past_key=f32[1,2,140,9] "                 \
         "past_value=f32[1,2,140,33]",                                                              \
         "is_causal=1 | Q=f32[1,1,52,8] K=f32[1,1,52,8] V=f32[1,1,52,8] past_key=f32[1,1,99,8] "    \
-        "past_value=f32[1,1,99,8]"
+        "past_value=f32[1,1,99,8]",                                                                \
+        "is_causal=1 | Q=f32[1,4,3,16] K=f32[1,2,3,16] V=f32[1,2,3,24] past_key=f32[1,2,700,16] "  \
+        "past_value=f32[1,2,700,24]",                                                              \
+        "| Q=f16[1,2,2,8] K=f16[1,2,300,8] V=f16[1,2,300,8] attn_mask=f16[2,300]"
 static const char *const attention_cases_23[] = {CASES_23};
 #define CASES_24                                                                                   \
     CASES_23,                                                                                      \
@@ -122,7 +125,9 @@ static const char *const attention_cases_23[] = {CASES_23};
         "| Q=f32[2,2,3,4] K=f32[2,2,6,4] V=f32[2,2,6,4] attn_mask=bool[2,1,3,4] "                  \
         "nonpad_kv_seqlen=i64[2]{3,0}",                                                            \
         "q_num_heads=4 kv_num_heads=2 | Q=f16[2,1,16] K=f16[2,9,8] V=f16[2,9,8] "                  \
-        "nonpad_kv_seqlen=i64[2]{9,4}"
+        "nonpad_kv_seqlen=i64[2]{9,4}",                                                            \
+        "is_causal=1 | Q=f32[2,2,1,32] K=f32[2,2,600,32] V=f32[2,2,600,32] "                       \
+        "nonpad_kv_seqlen=i64[2]{600,70}"
 static const char *const attention_cases_24[] = {CASES_24};
 static const char *const attention_cases_25[] = {
     CASES_24,
@@ -179,6 +184,7 @@ static const char *const packed_cases[] = {
     "q_num_heads=1 kv_num_heads=1 | qkv=f64[1,3,6] attn_mask=f64[3]",
     "q_num_heads=2 kv_num_heads=2 | qkv=f32[1,140,48] attn_mask=f32[2,140,140]",
     "q_num_heads=2 kv_num_heads=2 | qkv=f32[1,0,12]",
+    "q_num_heads=12 kv_num_heads=12 | qkv=f16[12,17,1152]",
 };
 static const tn_operator packed_attention = {
     TN_OPERATOR_BEGIN("Tenon", "PackedQkvAttention", 1,

@@ -5,20 +5,21 @@
  * of keys, those of all heads of its group as rows of one matrix; tiles of keys and values lie in
  * shared memory, the next one is copied while one is multiplied. Where rows are many each warp has
  * 16 of them; where they are few all warps have the same 16, each a fourth of every tile's keys,
- * and what they have is joined at the end. A file a type of products defines what it launches.
+ * and what they have is joined at the end; tiles of many keys are shared out among the blocks of a
+ * cluster then, too. A file a type of products defines what it launches.
  */
 #ifndef TN_LAYERS_ATTENTION_CUDA_CUDA_ONLINE_CUH
 #define TN_LAYERS_ATTENTION_CUDA_CUDA_ONLINE_CUH
 
 #include "attention/cuda/cuda_attention.h"
+#include "attention/cuda/cuda_join.cuh"
 #include "attention/cuda/cuda_score.cuh"
 #include "attention/cuda/cuda_tile.cuh"
+#include "kit/cuda/cluster_launch.cuh"
 #include <tenon/kit/cuda/copy.cuh>
 #include <tenon/kit/cuda/launch.cuh>
 
 namespace {
-
-enum { WARPS = 4, THREADS = WARPS * 32, ROWS = 16 /* of a warp */ };
 
 /* Powers of the softmax. Where products are rounded they have base 2, one instruction each, which
  * is right to some 2^-22, and scores are counted in units of log(2). */
@@ -35,11 +36,15 @@ template <> struct power<float> {
     static __device__ __forceinline__ float of(float score) { return expf(score); }
 };
 
-template <typename M, int D, bool IS_SHARED> struct form {
+/* `IS_BARE_FORM`: without masks and caps, whose code costs registers, and the time in which it
+ * comes, also where it is jumped over. */
+template <typename M, int D, bool IS_SHARED, bool IS_BARE_FORM> struct form {
     typedef tile<M, D> tiles;
     typedef power<M> powers;
     typedef typename tiles::type type;
     enum {
+        DEPTH = D,
+        IS_BARE = IS_BARE_FORM,
         KEYS = D > 128 ? 32 : 64, /* of a tile */
         OWN = IS_SHARED ? KEYS / WARPS : KEYS,
         NT = OWN / 8,
@@ -74,11 +79,37 @@ __device__ __forceinline__ void load_rows(typename F::type *to, int rows, int de
     }
 }
 
+/* The same of whole rows of D elements that are `step` elements apart, `there` of COUNT, which
+ * begin at 16 bytes: few instructions, which have to be fetched before anything is computed. */
+template <typename F, int COUNT>
+__device__ __forceinline__ void load_plain(typename F::type *to, const typename F::type *from,
+                                           int64_t step, int there) {
+    constexpr int AT_ONCE = THREADS / F::PACKS;
+    const int row = (int)threadIdx.x / F::PACKS, pack = (int)threadIdx.x % F::PACKS * F::EACH;
+#pragma unroll
+    for (int i = 0; i < COUNT; i += AT_ONCE) {
+        const bool is_there = i + row < there;
+        if (COUNT % AT_ONCE != 0 && i + row >= COUNT) break;
+        tn_copy_sixteen(to + (i + row) * F::PITCH + pack,
+                        from + (is_there ? (i + row) * step : 0) + pack, is_there);
+    }
+}
+
 /* A tile of keys and values. */
 template <typename F>
 __device__ __forceinline__ void load_tile(const tn_cuda_attention &job, int batch, int head,
                                           int first, typename F::type *to) {
     typedef typename F::type type;
+    if (job.past == 0 && job.is_aligned && job.depth == F::DEPTH && job.v_depth == F::DEPTH) {
+        const auto at = [&](const void *all, const tn_cuda_heads &step) {
+            return (const type *)all + batch * step.batch + head * step.head +
+                   first * step.position;
+        };
+        load_plain<F, F::KEYS>(to, at(job.k, job.k_step), job.k_step.position, job.keys - first);
+        load_plain<F, F::KEYS>(to + F::TILE, at(job.v, job.v_step), job.v_step.position,
+                               job.keys - first);
+        return;
+    }
     const int64_t of_past = ((int64_t)batch * job.kv_heads + head) * job.past;
     const auto find = [&](const void *now, const void *past, const tn_cuda_heads &step, int depth,
                           int row) -> const type * {
@@ -94,6 +125,26 @@ __device__ __forceinline__ void load_tile(const tn_cuda_attention &job, int batc
                  [&](int row) { return find(job.v, job.past_v, job.v_step, job.v_depth, row); });
 }
 
+template <typename F>
+__device__ __forceinline__ void load_queries(const tn_cuda_attention &job, int batch, int head,
+                                             int first, typename F::type *to) {
+    typedef typename F::type type;
+    if (job.group == 1 && job.is_q_aligned && job.depth == F::DEPTH) {
+        load_plain<F, F::QUERIES>(to,
+                                  (const type *)job.q + batch * job.q_step.batch +
+                                      head * job.q_step.head + first * job.q_step.position,
+                                  job.q_step.position, job.queries - first);
+        return;
+    }
+    load_rows<F>(to, F::QUERIES, job.depth, job.is_q_aligned, [&](int row) -> const type * {
+        const int index = first + row;
+        if (index >= job.group * job.queries) return nullptr;
+        return (const type *)job.q + batch * job.q_step.batch +
+               (head * job.group + index / job.queries) * job.q_step.head +
+               index % job.queries * job.q_step.position;
+    });
+}
+
 /* What a row sees, in its state and the block's bounds. */
 template <typename F, int D>
 __device__ __forceinline__ void begin_rows(const tn_cuda_attention &job, int batch, int head,
@@ -106,8 +157,9 @@ __device__ __forceinline__ void begin_rows(const tn_cuda_attention &job, int bat
         const int query_head = head * job.group + row / job.queries;
         const seen range = seen_of(job, batch, row);
         rows.range[half] = range;
-        rows.mask[half] = batch * job.mask_step[0] + query_head * job.mask_step[1] +
-                          row % job.queries * job.mask_step[2];
+        rows.mask[half] = F::IS_BARE ? 0
+                                     : batch * job.mask_step[0] + query_head * job.mask_step[1] +
+                                           row % job.queries * job.mask_step[2];
         rows.largest[half] = -INFINITY;
         rows.total[half] = 0;
         if (range.begin < range.end) begin = min(begin, range.begin), end = max(end, range.end);
@@ -120,15 +172,7 @@ __device__ __forceinline__ void begin_rows(const tn_cuda_attention &job, int bat
     if (lane == 0) atomicMin(&bounds[0], begin), atomicMax(&bounds[1], end);
 }
 
-/* Where a row of y begins; null: there is no such row. */
-template <typename T>
-__device__ __forceinline__ T *result_row(const tn_cuda_attention &job, int batch, int head,
-                                         int row) {
-    if (row >= job.group * job.queries) return nullptr;
-    return (T *)job.y + batch * job.y_step.batch +
-           (head * job.group + row / job.queries) * job.y_step.head +
-           row % job.queries * job.y_step.position;
-}
+template <typename T> struct alignas(2 * sizeof(T)) pair { T items[2]; };
 
 template <typename M, int D, typename F>
 __device__ __forceinline__ void store_own(const tn_cuda_attention &job, int batch, int head,
@@ -140,64 +184,37 @@ __device__ __forceinline__ void store_own(const tn_cuda_attention &job, int batc
         type *y = result_row<type>(job, batch, head, first + (lane >> 2) + 8 * half);
         const float inverse = rows.total[half] == 0 ? 0.0f : 1.0f / rows.total[half];
         if (!y) continue;
+        const bool is_even = job.v_depth % 2 == 0 && (uintptr_t)y % sizeof(pair<type>) == 0;
 #pragma unroll
-        for (int d = 0; d < D / 8; d++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) {
-                const int column = tile<M, D>::column(d, e, lane & 3);
-                if (column < job.v_depth)
-                    tn_number_store(y + column, rows.sums[d][2 * half + e] * inverse, 0);
+        for (int d = 0; d < D / 8; d++) {
+            const int column = tile<M, D>::column(d, 0, lane & 3); /* and the one behind it */
+            pair<type> two;
+            tn_number_store(&two.items[0], rows.sums[d][2 * half] * inverse, 0);
+            tn_number_store(&two.items[1], rows.sums[d][2 * half + 1] * inverse, 0);
+            if (column >= job.v_depth) continue;
+            if (is_even) {
+                *(pair<type> *)(void *)(y + column) = two;
+                continue;
             }
-    }
-}
-
-/* What the warps have of the same rows, by way of shared memory. */
-template <typename M, int D, typename F>
-__device__ __forceinline__ void store_joined(const tn_cuda_attention &job, int batch, int head,
-                                             int first, const rows_state<F, D> &rows,
-                                             float *shared) {
-    typedef typename F::type type;
-    enum { PITCH = D + 2 }; /* a row's sums, its largest score and its total */
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        float *own = shared + (warp * ROWS + (lane >> 2) + 8 * half) * PITCH;
-#pragma unroll
-        for (int d = 0; d < D / 8; d++)
-#pragma unroll
-            for (int e = 0; e < 2; e++)
-                own[tile<M, D>::column(d, e, lane & 3)] = rows.sums[d][2 * half + e];
-        if ((lane & 3) == 0) own[D] = rows.largest[half], own[D + 1] = rows.total[half];
-    }
-    __syncthreads();
-    for (int at = threadIdx.x; at < ROWS * D; at += THREADS) {
-        const float *from = shared + at / D * PITCH;
-        type *y = result_row<type>(job, batch, head, first + at / D);
-        float largest = -INFINITY, total = 0, sum = 0;
-        if (!y || at % D >= job.v_depth) continue;
-        for (int w = 0; w < WARPS; w++)
-            largest = fmaxf(largest, from[w * ROWS * PITCH + D]);
-        const float offset = largest == -INFINITY ? 0.0f : largest;
-        for (int w = 0; w < WARPS; w++) { /* a total of scores that are no numbers is none either */
-            const float factor = F::powers::of(from[w * ROWS * PITCH + D] - offset);
-            total += factor * from[w * ROWS * PITCH + D + 1];
-            sum += factor * from[w * ROWS * PITCH + at % D];
+            y[column] = two.items[0];
+            if (column + 1 < job.v_depth) y[column + 1] = two.items[1];
         }
-        tn_number_store(y + at % D, total == 0 ? 0.0f : sum / total, 0);
     }
 }
 
-template <typename M, int D, bool IS_SHARED>
-__global__ void __launch_bounds__(THREADS, form<M, D, IS_SHARED>::BLOCKS)
+template <typename M, int D, bool IS_SHARED, bool IS_BARE>
+__global__ void __launch_bounds__(THREADS, form<M, D, IS_SHARED, IS_BARE>::BLOCKS)
     online(const __grid_constant__ tn_cuda_attention job) {
-    typedef form<M, D, IS_SHARED> F;
+    typedef form<M, D, IS_SHARED, IS_BARE> F;
     typedef typename F::type type;
     extern __shared__ uint4 memory[];
     __shared__ int bounds[2];
     type *queries = (type *)memory, *tiles = queries + F::QUERIES * F::PITCH;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const int batch = (int)blockIdx.y / job.kv_heads, head = (int)blockIdx.y % job.kv_heads;
-    const int first_row = (int)blockIdx.x * F::QUERIES, own_row = IS_SHARED ? 0 : warp * ROWS;
+    const int first_row = (int)(IS_SHARED ? blockIdx.z : blockIdx.x) * F::QUERIES;
+    const int own_row = IS_SHARED ? 0 : warp * ROWS;
+    const int step = IS_SHARED ? F::KEYS * (int)gridDim.x : F::KEYS; /* to this block's next tile */
     const int own_key = IS_SHARED ? warp * F::OWN : 0;
     if (threadIdx.x == 0) bounds[0] = job.keys, bounds[1] = 0;
     if (job.lengths) tn_cuda_wait_for_last(); /* else all ranges are known before */
@@ -207,24 +224,19 @@ __global__ void __launch_bounds__(THREADS, form<M, D, IS_SHARED>::BLOCKS)
     __syncthreads();
     tn_cuda_wait_for_last();
     tn_cuda_start_next();
-    load_rows<F>(queries, F::QUERIES, job.depth, job.is_q_aligned, [&](int row) -> const type * {
-        const int index = first_row + row;
-        if (index >= job.group * job.queries) return nullptr;
-        return (const type *)job.q + batch * job.q_step.batch +
-               (head * job.group + index / job.queries) * job.q_step.head +
-               index % job.queries * job.q_step.position;
-    });
+    load_queries<F>(job, batch, head, first_row, queries);
     const int end = bounds[1];
-    int first = bounds[0] / F::KEYS * F::KEYS, stage = 0;
+    int first = bounds[0] / F::KEYS * F::KEYS + (IS_SHARED ? (int)blockIdx.x * F::KEYS : 0);
+    int stage = 0;
 #pragma unroll
     for (int ahead = 0; ahead < F::STAGES; ahead++) {
-        if (first + ahead * F::KEYS < end)
-            load_tile<F>(job, batch, head, first + ahead * F::KEYS, tiles + ahead * 2 * F::TILE);
+        if (first + ahead * step < end)
+            load_tile<F>(job, batch, head, first + ahead * step, tiles + ahead * 2 * F::TILE);
         tn_copy_group();
     }
-    for (; first < end; first += F::KEYS) {
+    for (; first < end; first += step) {
         type *keys = tiles + stage * 2 * F::TILE, *values = keys + F::TILE;
-        const int next = first + F::STAGES * F::KEYS;
+        const int next = first + F::STAGES * step;
         tn_copy_wait_for_group<F::STAGES - 1>();
         __syncthreads();
         float s[F::NT][4];
@@ -256,19 +268,56 @@ __global__ void __launch_bounds__(THREADS, form<M, D, IS_SHARED>::BLOCKS)
     store_joined<M, D, F>(job, batch, head, first_row, rows, (float *)memory);
 }
 
-template <typename M, int D, bool IS_SHARED>
-cudaError_t launch_form(const tn_cuda_attention &job, cudaStream_t stream) {
-    typedef form<M, D, IS_SHARED> F;
-    enum { JOINED = WARPS * ROWS * (D + 2) * (int)sizeof(float) };
-    const size_t bytes =
-        IS_SHARED && (int)JOINED > (int)F::BYTES ? (size_t)JOINED : (size_t)F::BYTES;
+template <typename M, int D, bool IS_BARE>
+cudaError_t launch_whole(const tn_cuda_attention &job, cudaStream_t stream) {
+    typedef form<M, D, false, IS_BARE> F;
+    const auto kernel = online<M, D, false, IS_BARE>;
     const int rows = job.group * job.queries;
     const dim3 grid((unsigned)((rows + F::QUERIES - 1) / F::QUERIES),
                     (unsigned)(job.batch * job.kv_heads));
-    const cudaError_t error = cudaFuncSetAttribute(
-        online<M, D, IS_SHARED>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    const cudaError_t error =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)F::BYTES);
     if (error != cudaSuccess) return error;
-    return tn_cuda_launch_early(online<M, D, IS_SHARED>, grid, dim3(THREADS), bytes, stream, job);
+    return tn_cuda_launch_early(kernel, grid, dim3(THREADS), (size_t)F::BYTES, stream, job);
+}
+
+/* Keys are shared out, too, where that leaves each block two tiles: joining blocks takes about as
+ * long as one. */
+template <typename M, int D, bool IS_BARE>
+cudaError_t launch_shared(const tn_cuda_attention &job, cudaStream_t stream) {
+    typedef form<M, D, true, IS_BARE> F;
+    enum { TILES = 2 };
+    const auto kernel = online<M, D, true, IS_BARE>;
+    const int64_t rows = (int64_t)job.group * job.queries,
+                  heads = (int64_t)job.batch * job.kv_heads;
+    const int64_t row_blocks = (rows + F::QUERIES - 1) / F::QUERIES;
+    int64_t blocks = tn_cuda_cluster_processors() / (row_blocks * heads);
+    if (blocks > job.keys / (F::KEYS * TILES)) blocks = job.keys / (F::KEYS * TILES);
+    if (blocks > MOST_BLOCKS) blocks = MOST_BLOCKS;
+    const int parts = WARPS + (blocks > 1 ? 1 : 0),
+              joined = parts * ROWS * PART<D> * (int)sizeof(float);
+    const int bytes = joined > (int)F::BYTES ? joined : (int)F::BYTES;
+    const dim3 grid((unsigned)(blocks > 1 ? blocks : 1), (unsigned)heads, (unsigned)row_blocks);
+    if (blocks > 1) return tn_cuda_launch_cluster(kernel, grid, THREADS, bytes, true, stream, job);
+    const cudaError_t error =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (error != cudaSuccess) return error;
+    return tn_cuda_launch_early(kernel, grid, dim3(THREADS), (size_t)bytes, stream, job);
+}
+
+template <typename M, int D, bool IS_SHARED, bool IS_BARE>
+cudaError_t launch_form(const tn_cuda_attention &job, cudaStream_t stream) {
+    if constexpr (IS_SHARED)
+        return launch_shared<M, D, IS_BARE>(job, stream);
+    else
+        return launch_whole<M, D, IS_BARE>(job, stream);
+}
+
+template <typename M, int D, bool IS_SHARED>
+cudaError_t launch_rows(const tn_cuda_attention &job, cudaStream_t stream) {
+    return job.mask_type == TN_CUDA_NO_MASK && !(job.softcap > 0)
+               ? launch_form<M, D, IS_SHARED, true>(job, stream)
+               : launch_form<M, D, IS_SHARED, false>(job, stream);
 }
 
 /* Rows are shared out where blocks of 64 of them would not fill the GPU. */
@@ -282,8 +331,8 @@ cudaError_t launch_depth(const tn_cuda_attention &job, cudaStream_t stream) {
         error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
     if (error != cudaSuccess) return error;
     if constexpr (D <= 128)
-        if (rows <= ROWS || blocks < processors) return launch_form<M, D, true>(job, stream);
-    return launch_form<M, D, false>(job, stream);
+        if (rows <= ROWS || blocks < processors) return launch_rows<M, D, true>(job, stream);
+    return launch_rows<M, D, false>(job, stream);
 }
 
 template <typename M> cudaError_t launch_all(const tn_cuda_attention &job, cudaStream_t stream) {

@@ -68,16 +68,16 @@ __device__ __forceinline__ float in_units(float bias, float unit) {
     return isinf(scaled) && !isinf(bias) ? copysignf(FLT_MAX, bias) : scaled;
 }
 
-/* Out of line: code that plain attention jumps over takes its time to come, too. */
 __device__ __noinline__ float cap(float score, float softcap) {
     return softcap * tanhf(score / softcap);
 }
 
 /* A score as its row sees it; minus infinity where it does not see the key. */
+template <typename F>
 __device__ __forceinline__ float cover(const tn_cuda_attention &job, const seen &range,
                                        int64_t mask, int key, float unit, float score) {
     if (key < range.begin || key >= range.end) return -INFINITY;
-    if (job.mask_type == TN_CUDA_NO_MASK) return score;
+    if (F::IS_BARE || job.mask_type == TN_CUDA_NO_MASK) return score;
     const float bias = mask_at(job, mask + key * job.mask_step[3]);
     return bias == -INFINITY ? bias : score + in_units(bias, unit);
 }
@@ -93,22 +93,22 @@ __device__ __forceinline__ void finish_scores(const tn_cuda_attention &job, int 
 #pragma unroll
         for (int i = 0; i < 4; i++)
             s[n][i] *= scale;
-    if (job.softcap > 0) {
+    if (!F::IS_BARE && job.softcap > 0) {
 #pragma unroll
         for (int n = 0; n < F::NT; n++)
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 s[n][i] = cap(s[n][i], job.softcap * unit);
     }
-    if (job.mask_type == TN_CUDA_NO_MASK && sees_all<F>(rows.range[0], first) &&
+    if ((F::IS_BARE || job.mask_type == TN_CUDA_NO_MASK) && sees_all<F>(rows.range[0], first) &&
         sees_all<F>(rows.range[1], first))
         return;
 #pragma unroll
     for (int n = 0; n < F::NT; n++)
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            s[n][i] = cover(job, rows.range[i / 2], rows.mask[i / 2], first + n * 8 + 2 * t + i % 2,
-                            unit, s[n][i]);
+            s[n][i] = cover<F>(job, rows.range[i / 2], rows.mask[i / 2],
+                               first + n * 8 + 2 * t + i % 2, unit, s[n][i]);
 }
 
 /* Scores become weights, and what there is of earlier tiles is scaled to the same offset. */
