@@ -65,9 +65,10 @@ static tn_status make_report(const build_state *state, char **out_report) {
     return tn_report_make(sources, count, out_report);
 }
 
-static tn_status write_parts(const build_state *state, tn_plan **out_plan) {
+/* Of `count` profiles from `first` on. */
+static tn_status write_parts(const build_state *state, uint32_t first, uint32_t count,
+                             tn_plan **out_plan) {
     const tn_graph *graph = state->graph;
-    const uint32_t count = state->sets.count;
     tn_plan_output *outputs =
         tn_arena_allocate(state->arena, graph->output_count + 1, sizeof *outputs);
     const tn_program **programs = tn_arena_allocate(state->arena, count, sizeof *programs);
@@ -75,10 +76,10 @@ static tn_status write_parts(const build_state *state, tn_plan **out_plan) {
     for (size_t i = 0; i < graph->output_count; i++)
         outputs[i] = describe_output(state, graph->outputs[i]);
     for (uint32_t p = 0; p < count; p++)
-        programs[p] = &state->profiles[p].program;
+        programs[p] = &state->profiles[first + p].program;
     const tn_plan_parts parts = {.graph = graph,
                                  .profile_count = count,
-                                 .profiles = state->sets.inputs,
+                                 .profiles = tn_profile_sets_at(&state->sets, first),
                                  .outputs = outputs,
                                  .program_count = count,
                                  .programs = programs,
@@ -89,7 +90,7 @@ static tn_status write_parts(const build_state *state, tn_plan **out_plan) {
 static tn_status write_plan(build_state *state) {
     char *report = NULL;
     if (state->has_report) TN_TRY(make_report(state, &report));
-    tn_status status = write_parts(state, &state->plan);
+    tn_status status = write_parts(state, 0, state->sets.count, &state->plan);
     if (status != TN_OK) {
         tn_deallocate(state->graph->allocator, report);
         return status;
@@ -114,8 +115,7 @@ tn_status tn_build_plan(build_state *state) {
 
 bool tn_build_can_run(const build_state *state) {
     const tn_graph *graph = state->graph;
-    if (!state->runner || state->sets.count != 1 || state->options->flags & TN_BUILD_CHECKED)
-        return false;
+    if (!state->runner || state->options->flags & TN_BUILD_CHECKED) return false;
     for (size_t n = 0; n < graph->node_count; n++)
         if (!graph->nodes[n].is_dead && tn_graph_node_has_bodies(&graph->nodes[n])) return false;
     /* Kernels pack them once more. */
@@ -126,8 +126,8 @@ bool tn_build_can_run(const build_state *state) {
 static tn_status open_program(void *user, const tn_program *program, void **out_network) {
     build_state *state = user;
     tn_plan *plan;
-    state->profiles[0].program = *program;
-    TN_TRY(write_parts(state, &plan));
+    state->profiles[state->lowered].program = *program;
+    TN_TRY(write_parts(state, state->lowered, 1, &plan));
     const tn_status status =
         state->runner->open(state->graph->runtime, plan, state->device.device, out_network);
     tn_plan_destroy(plan);

@@ -33,6 +33,7 @@ typedef struct build_state {
                                  those, at profile 0's */
     bool is_hull_refused;
     built_profile *profiles; /* sets.count, once the passes are done */
+    uint32_t lowered;        /* of them: the one that is lowered now */
     tn_pass_context passes;
     tn_extent_proof proof;
     tn_timing_cache *cache, *own_cache; /* own: opened here */

@@ -113,6 +113,7 @@ static tn_status lower_all(build_state *state) {
     tn_cpu_pool_init(&state->pool, state->options->threads, tn_runtime_workers(runtime),
                      tn_registry_has_trait(tn_runtime_registry(runtime), TN_KERNEL_OPENMP));
     for (uint32_t p = 0; p < state->sets.count; p++) {
+        state->lowered = p;
         TN_TRY(at_profile(state, p, lower(state, &state->profiles[p])));
         state->profiles[p].program.profile = p;
     }
