@@ -78,9 +78,20 @@ static tn_library *entry(const tn_host *host) {
     return &library;
 }
 
-/* x -> Abs -> Neg, or Neg alone, twice behind each other. */
+/* Batches of one, and of two and more. */
+static const int64_t shapes[][3] = {{1, 3, 4}, {2, 3, 4}, {4, 3, 4}};
+static const tn_profile_input first_range = {sizeof first_range, 3,    "x",  shapes[0], shapes[0],
+                                             shapes[0],          NULL, NULL, NULL},
+                              second_range = {sizeof second_range, 3,    "x",  shapes[1], shapes[1],
+                                              shapes[2],           NULL, NULL, NULL};
+static const tn_profile_input *const ranges[] = {&first_range, &second_range};
+static const tn_profile sets[] = {{sizeof(tn_profile), 1, &ranges[0]},
+                                  {sizeof(tn_profile), 1, &ranges[1]}};
+static const tn_profile *const profiles[] = {&sets[0], &sets[1]};
+
+/* x -> Abs -> Neg, or Neg alone, twice behind each other, for both ranges. */
 static tn_plan *build_twice(tn_runtime *runtime, bool with_abs) {
-    static const int64_t shape[] = {2, 3, 4};
+    static const int64_t shape[] = {-1, 3, 4};
     static const char *const ops[] = {"Abs", "Neg"};
     tn_graph *graph = NULL;
     tn_plan *plan = NULL;
@@ -99,7 +110,9 @@ static tn_plan *build_twice(tn_runtime *runtime, bool with_abs) {
     const tn_builder_options options = {.size = sizeof(options),
                                         .threads = 1,
                                         .device = "stub",
-                                        .timing_seconds = 4,
+                                        .timing_seconds = 8,
+                                        .profile_count = 2,
+                                        .profiles = profiles,
                                         .flags = TN_BUILD_NO_FUSION};
     was_abs = false;
     must(tn_build(graph, &options, &plan));
@@ -119,14 +132,16 @@ static uint32_t count_steps(const tn_engine *engine, const char *kernel) {
 static bool has_both(device_test *test, bool with_abs) {
     tn_plan *plan = build_twice(test->runtime, with_abs);
     tn_engine *engine = load(test->runtime, plan, NULL);
-    const uint32_t count = count_steps(engine, with_abs ? "even" : "uneven");
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < 2; p++)
+        count += count_steps(tn_engine_at_profile(engine, p), with_abs ? "even" : "uneven");
     tn_engine_release(engine);
     tn_plan_destroy(plan);
-    return count == 2;
+    return count == 4;
 }
 
-/* And the swap is of both nodes. Where other programs take the processor's time, a kernel may seem
- * to be too slow to be tried. */
+/* In each profile, and the swap is of both nodes. Where other programs take the processor's time, a
+ * kernel may seem to be too slow to be tried. */
 static void test_a_network_decides_between_kernels(void **state) {
     device_test *test = *state;
     must(tn_runtime_register_library(test->runtime, entry));
