@@ -117,6 +117,14 @@ def check_accuracy(checks, calibration, held_out, labels):
         checks.say(right >= floats - LOST_DIGITS, f"int8 by {calibrator}: {right} of {len(labels)} right, fp32 {floats}")
 
 
+def check_networks(checks):
+    """A build with samples that measures runs the networks that it considers, as every other one does."""
+    done = checks.program("build", LENET, "-o", checks.path("measured.plan"), "--shape", "input=1x1x28x28", "--precision", "int8",
+                          "--calibration", checks.path("digits"), "--timing-seconds", "1", "--verbose")
+    runs = done.stderr.count("the network takes")
+    checks.say(done.returncode == 0 and runs >= 2, f"networks are run with samples, too: {runs}, exit {done.returncode}")
+
+
 def check_table(checks):
     """A table that is read and written again is the same, and gives the same plan."""
     one = ("--shape", f"input=1x1x{SIZE}x{SIZE}", "--precision", "int8", "--calibration")
@@ -334,6 +342,7 @@ def main():
         checks = Checks(sys.argv[1], folder)
         check_accuracy(checks, calibration, held_out, labels)
         check_table(checks)
+        check_networks(checks)
         check_bound(checks)
         check_second(checks)
         check_folders(checks, calibration)
