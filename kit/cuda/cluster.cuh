@@ -78,6 +78,13 @@ static __device__ __forceinline__ void tn_cuda_cluster_push(uint32_t to, float4 
                  "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w), "r"(barrier)
                  : "memory");
 }
+static __device__ __forceinline__ void tn_cuda_cluster_push(uint32_t to, int4 value,
+                                                            uint32_t barrier) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.s32 [%0], {%1, %2, "
+                 "%3, %4}, [%5];" ::"r"(to),
+                 "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w), "r"(barrier)
+                 : "memory");
+}
 
 #endif
 

@@ -8,6 +8,7 @@
 
 #include "kit/cuda/cluster.cuh"
 #include "kit/cuda/gemm/product_int8_job.h"
+#include <tenon/kit/cuda/matrix.cuh>
 
 namespace {
 
@@ -27,14 +28,6 @@ __device__ __forceinline__ void load_matrices(uint32_t (&to)[4], const int8_t *f
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(tn_cuda_shared_address(from))
                  : "memory");
-}
-
-__device__ __forceinline__ void multiply(int (&sums)[4], const uint32_t (&a)[4], uint32_t b0,
-                                         uint32_t b1) {
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, "
-        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 /* DEPTH bytes of LINES lines from `first` on; lines beyond `count`, and bytes beyond `bytes`, are
@@ -125,8 +118,9 @@ template <int M, int N> struct operands {
             for (int m = 0; m < M; m++)
 #pragma unroll
                 for (int n = 0; n < N; n++)
-                    multiply(sums[m][n], rows[k][m], columns[k][n / 2][n % 2 * 2],
-                             columns[k][n / 2][n % 2 * 2 + 1]);
+                    tn_matrix<int8_t>::deep(sums[m][n], rows[k][m][0], rows[k][m][1], rows[k][m][2],
+                                            rows[k][m][3], columns[k][n / 2][n % 2 * 2],
+                                            columns[k][n / 2][n % 2 * 2 + 1]);
     }
 };
 

@@ -12,7 +12,9 @@ static const char *const direct_combinations[] = {"f32, f32, f32? -> f32"};
 static const char *const implicit_gemm_combinations[] = {
     "f16:nhwc:strided, f32, f32? -> f16:nhwc:strided",
     "bf16:nhwc:strided, f32, f32? -> bf16:nhwc:strided",
-    "f32:nhwc:strided, f32, f32? -> f32:nhwc:strided"};
+    "f32:nhwc:strided, f32, f32? -> f32:nhwc:strided",
+    "qi8:nhwc:strided, f32, f32? -> qi8:nhwc:strided",
+    "qi8:nhwc:strided, f32, f32? -> f32:nhwc:strided"};
 static const char *const implicit_gemm_tf32_combinations[] = {
     "f32:nhwc:strided, f32, f32? -> f32:nhwc:strided"};
 static const char *const row_stationary_combinations[] = {

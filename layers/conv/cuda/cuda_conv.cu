@@ -2,6 +2,7 @@
 /* The callbacks of our own convolutions on CUDA; see cuda_conv.h. */
 #include "conv/cuda/cuda_conv.h"
 #include "conv/cuda/cuda_kernels.h"
+#include "kit/cuda/gemm/byte_weight.h"
 #include <tenon/kit/cuda/launch.h>
 #include <tenon/kit/cuda/upload.h>
 
@@ -20,7 +21,7 @@ extern "C" {
 typedef struct conv_state {
     tn_float_epilogue epilogue;
     tn_cuda_conv_config config; /* at the optimum */
-    float *weights, *bias;      /* weights null: the node's own */
+    float *weights, *bias;      /* weights null: the node's own; bias: tn_cuda_conv's */
 } conv_state;
 
 typedef struct conv_context {
@@ -80,6 +81,9 @@ static bool set_scales(const tn_call *call, const tn_float_epilogue *epilogue, t
     const tn_tensor *residual =
         epilogue->residual == UINT32_MAX ? NULL : call->operands[epilogue->residual];
     conv->y_factor = conv->residual_scale = 1.0f;
+    if (conv->x_type == TN_I8 && (tn_byte_scale(call->inputs[TN_CONV_X]) == 0 ||
+                                  (residual && residual->type != conv->y_type)))
+        return false;
     if (conv->y_type != TN_I8) return true;
     const float y_scale = tn_byte_scale(call->outputs[0]);
     if (residual) conv->residual_scale = residual->type == TN_I8 ? tn_byte_scale(residual) : 0;
@@ -138,24 +142,43 @@ extern "C" tn_status tn_cuda_conv_tactics(tn_call *call) TN_NOEXCEPT {
 /* ----------------------------------------------------------------------------------------------
  * prepare */
 
-/* Biases and then packed weights, each made in the host's memory and uploaded. */
+/* Weights in 8 bits, [k][c][r][s], and what a step of each filter's sums is. */
+static void quantize_weights(const tn_call *call, const tn_cuda_conv *conv, int8_t *to,
+                             float *steps) {
+    const int64_t depth = (int64_t)conv->channels * conv->kernel_height * conv->kernel_width;
+    const float x_scale = tn_byte_scale(call->inputs[TN_CONV_X]);
+    for (int64_t k = 0; k < (int64_t)conv->groups * conv->filters; k++)
+        steps[k] = x_scale * tn_cuda_byte_weights(call->inputs[TN_CONV_W], k * depth, 1, depth,
+                                                  to + k * depth);
+}
+
+/* Biases, what steps are, and then packed weights, each made in the host's memory and uploaded. */
 static tn_status prepare_constants(tn_call *call, const tn_cuda_conv *conv, conv_state *state) {
     const tn_cuda_conv_kind *kind = kind_of(call);
     const tn_tensor *bias = call->input_count > TN_CONV_B ? call->inputs[TN_CONV_B] : NULL;
+    const void *weights = call->inputs[TN_CONV_W]->data;
+    const bool is_bytes = conv->type == TN_I8;
     const int64_t filters = (int64_t)conv->groups * conv->filters;
-    const uint64_t bias_bytes = (uint64_t)filters * sizeof(float);
+    const uint64_t number_bytes = (uint64_t)filters * sizeof(float) * (is_bytes ? 2 : 1);
     const uint64_t weight_bytes = kind->get_weight_bytes ? kind->get_weight_bytes(conv) : 0;
-    const uint64_t bytes = bias_bytes > weight_bytes ? bias_bytes : weight_bytes;
-    void *packed = call->host->allocate(call->host, bytes, 64);
+    const uint64_t bytes = number_bytes > weight_bytes ? number_bytes : weight_bytes;
+    const uint64_t quantized_bytes =
+        is_bytes ? call->inputs[TN_CONV_W]->bytes / sizeof(float) : 0; /* behind the others */
+    void *packed = call->host->allocate(call->host, bytes + quantized_bytes, 64);
     if (!packed)
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
-                                (unsigned long long)bytes);
+                                (unsigned long long)(bytes + quantized_bytes));
+    if (is_bytes) {
+        int8_t *quantized = (int8_t *)packed + bytes;
+        quantize_weights(call, conv, quantized, (float *)packed + filters);
+        weights = quantized;
+    }
     tn_epilogue_gather_bias(call, &state->epilogue, bias ? (const float *)bias->data : NULL, 1,
                             1.0f, 0, filters, (float *)packed);
-    tn_status status = tn_cuda_upload(call, packed, bias_bytes, (void **)&state->bias);
+    tn_status status = tn_cuda_upload(call, packed, number_bytes, (void **)&state->bias);
     if (status == TN_OK && weight_bytes) {
         memset(packed, 0, weight_bytes);
-        kind->pack(conv, (const float *)call->inputs[TN_CONV_W]->data, packed);
+        kind->pack(conv, weights, packed);
         status = tn_cuda_upload(call, packed, weight_bytes, (void **)&state->weights);
     }
     call->host->deallocate(call->host, packed);

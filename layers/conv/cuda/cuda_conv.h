@@ -12,7 +12,8 @@
  * cores cuda_kn2row.cu          one product of depth c for all (k, s), added up after a shift by s
  *
  * The last three multiply 16-bit floats, 32-bit floats rounded to tf32, or 32-bit floats as the sum
- * of two tf32 numbers (cuda_number.cuh).
+ * of two tf32 numbers (cuda_number.cuh). cuda_implicit_gemm.cu also multiplies bytes: x and w are
+ * quantised, x with one scale, w with one a filter; sums are whole numbers.
  */
 #ifndef TN_LAYERS_CONV_CUDA_CUDA_CONV_H
 #define TN_LAYERS_CONV_CUDA_CUDA_CONV_H
@@ -24,10 +25,12 @@
 /* What a launch needs; passed by value. Its order decides which members a kernel loads in pairs,
  * and that decides how many registers kn2row spills: 5% of its time. */
 typedef struct tn_cuda_conv {
-    const float *x, *weights, *bias, *residual; /* bias: of all filters; residual null: none */
+    /* bias: of all filters, and behind them, of bytes, what a step of their sums is; residual null:
+     * none */
+    const float *x, *weights, *bias, *residual;
     float *y;
     int32_t groups, channels, filters; /* of a group */
-    tn_type type; /* the lower of x's and y's: what is multiplied; floats for 8 bits */
+    tn_type type; /* what is multiplied: x's type, or y's if that is a float of fewer bits */
     int32_t in_height, in_width, out_height, out_width;
     int32_t kernel_height, kernel_width, stride_height, stride_width;
     int32_t dilation_height, dilation_width, pad_top, pad_left;
@@ -57,10 +60,10 @@ typedef struct tn_cuda_conv_kind {
     bool (*fits)(const tn_cuda_conv *conv, const tn_cuda_conv_config *config);
     cudaError_t (*launch)(const tn_cuda_conv *conv, const tn_cuda_conv_config *config,
                           cudaStream_t stream);
-    /* Bytes of packed weights, the same for all tactics, and filling them from [k][c][r][s]; they
-     * are zero before. Null: the node's own. */
+    /* Bytes of packed weights, the same for all tactics, and filling them from [k][c][r][s], floats
+     * or, where bytes are multiplied, those; they are zero before. Null: the node's own. */
     uint64_t (*get_weight_bytes)(const tn_cuda_conv *conv);
-    void (*pack)(const tn_cuda_conv *conv, const float *from, void *to);
+    void (*pack)(const tn_cuda_conv *conv, const void *from, void *to);
 } tn_cuda_conv_kind;
 
 #endif

@@ -7,7 +7,8 @@
  * loads its weights in one copy before it waits for the kernel in front of it, and then the input
  * that its pixels see, once for all taps. Sums meet in shared memory, first a block's, then the
  * cluster's: each block finishes some of the pixels. They are 32-bit floats, added up in the same
- * order always. Channels last, in and out. Code for compute capability 9.0 alone.
+ * order always, or whole numbers where input and weights have 8 bits; y then has 8 bits or is
+ * floats. Channels last, in and out. Code for compute capability 9.0 alone.
  *
  * Limited by latency: a block's weights and input come once, not in stages, and have to fit in
  * shared memory. See cuda_conv.h; the parts are cuda_implicit_gemm.cuh,
@@ -18,16 +19,16 @@
 
 namespace {
 
-template <typename T, int ACROSS, bool IS_POINT>
+template <typename T, typename Y, int ACROSS, bool IS_POINT>
 __global__ void __launch_bounds__(THREADS, IS_POINT || stored<T>::parts > 1 ? 1 : 2)
     implicit_gemm_kernel(const __grid_constant__ tn_cuda_conv d,
                          const __grid_constant__ gemm_shape t) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    typedef typename stored<T>::type type;
+    typedef typename sum_of<T>::type sum_type;
     extern __shared__ uint4 shared_memory[];
     __shared__ uint64_t arrived, are_joined;
     __shared__ int offsets[ACROSS * PIXELS];
-    float *joined = (float *)shared_memory;
+    sum_type *joined = (sum_type *)shared_memory;
     uint4 *weights = (uint4 *)(joined + t.splits * t.share * FILTERS);
     char *patch = (char *)(weights + t.units * (UNIT / 16));
     task at;
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(THREADS, IS_POINT || stored<T>::parts > 1 ? 1 
     at.end = d.out_height * d.out_width;
     at.row = (int)tn_divide(at.first, t.by_width);
     find_pixels<IS_POINT>(d, t, at, offsets);
-    float sums[2][TILES][4] = {};
+    sum_type sums[2][TILES][4] = {};
     if constexpr (IS_POINT) {
         __syncthreads(); /* offsets and barriers are there */
         multiply_points<T, ACROSS>(d, t, at, offsets, weights, &arrived, sums);
@@ -61,10 +62,10 @@ __global__ void __launch_bounds__(THREADS, IS_POINT || stored<T>::parts > 1 ? 1 
         multiply<T, ACROSS>(t, at, offsets, weights, patch, sums);
     }
     __syncthreads();
-    float *own = (float *)weights;
+    sum_type *own = (sum_type *)weights;
     store_sums(sums, own + (threadIdx.x >> 5) * PIXELS * PITCH);
-    rest<type, (ACROSS * PIXELS * FOURS + THREADS - 1) / THREADS> more = {};
-    load_rest(d, t, at, more);
+    rest<Y, (ACROSS * PIXELS * FOURS + THREADS - 1) / THREADS> more = {};
+    load_rest<T>(d, t, at, more);
     __syncthreads();
     tn_cuda_cluster_wait();
     if (t.splits > 1) {
@@ -87,7 +88,7 @@ int found_of(int splits, int processors) {
 
 /* Elements of 16 bytes. */
 int64_t each_of(const tn_cuda_conv *d) {
-    return d->type == TN_F32 ? 4 : 8;
+    return d->type == TN_F32 ? 4 : d->type == TN_I8 ? 16 : 8;
 }
 
 /* Chunks of channels; the last one may be filled up. */
@@ -171,25 +172,34 @@ int64_t shared_of(const tn_cuda_conv *d, const gemm_shape *t, int processors) {
     return is_alone(d, t, processors) && bytes <= most_of_two ? most_of_two + 2048 : bytes;
 }
 
-template <typename T, int ACROSS, bool IS_POINT>
+template <typename T, typename Y, int ACROSS, bool IS_POINT>
 cudaError_t launch_as(const tn_cuda_conv *d, const gemm_shape *t, cudaStream_t stream) {
     const int64_t bytes = shared_of(d, t, tn_cuda_cluster_processors());
     if (bytes > MOST_SHARED) return cudaErrorInvalidValue;
     const dim3 grid((unsigned int)t->splits, (unsigned int)(d->filters + FILTERS - 1) / FILTERS,
                     (unsigned int)(t->tiles * d->batch));
-    return tn_cuda_launch_cluster(implicit_gemm_kernel<T, ACROSS, IS_POINT>, grid, THREADS, bytes,
-                                  true, stream, *d, *t);
+    return tn_cuda_launch_cluster(implicit_gemm_kernel<T, Y, ACROSS, IS_POINT>, grid, THREADS,
+                                  bytes, true, stream, *d, *t);
+}
+
+template <typename T, typename Y>
+cudaError_t launch_shape(const tn_cuda_conv *d, const tn_cuda_conv_config *config,
+                         cudaStream_t stream) {
+    const gemm_shape t = shape_of(d, config);
+    if (t.taps == 1)
+        return config->columns == 2 ? launch_as<T, Y, 2, true>(d, &t, stream)
+                                    : launch_as<T, Y, 1, true>(d, &t, stream);
+    return config->columns == 2 ? launch_as<T, Y, 2, false>(d, &t, stream)
+                                : launch_as<T, Y, 1, false>(d, &t, stream);
 }
 
 cudaError_t launch(const tn_cuda_conv *d, const tn_cuda_conv_config *config, cudaStream_t stream) {
-    const gemm_shape t = shape_of(d, config);
+    if (d->type == TN_I8)
+        return d->y_type == TN_I8 ? launch_shape<int8_t, int8_t>(d, config, stream)
+                                  : launch_shape<int8_t, float>(d, config, stream);
     return launch_by_type(d, [&](auto number) {
         typedef decltype(number) T;
-        if (t.taps == 1)
-            return config->columns == 2 ? launch_as<T, 2, true>(d, &t, stream)
-                                        : launch_as<T, 1, true>(d, &t, stream);
-        return config->columns == 2 ? launch_as<T, 2, false>(d, &t, stream)
-                                    : launch_as<T, 1, false>(d, &t, stream);
+        return launch_shape<T, typename stored<T>::type>(d, config, stream);
     });
 }
 
@@ -207,7 +217,7 @@ bool is_done(const tn_cuda_conv *d) {
 
 /* Microseconds that a tactic takes, about; a negative number: it cannot be done. Fitted to what the
  * convolutions of ResNet-50 took on an H200: it is there to order tactics, not to foretell times.
- */
+ * A unit of bytes has as many words and instructions as one of 16-bit floats. */
 double cost_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config, int processors) {
     const gemm_shape t = shape_of(d, config);
     const int64_t bytes = bytes_of(&t);
@@ -273,7 +283,7 @@ uint64_t get_weight_bytes(const tn_cuda_conv *d) {
  *
  * Lane 4j + i has words 4i to 4i + 3 of a chunk's 16, two in each half, v and v + 1, as
  * (v, filter j), (v, j + 8), (v + 1, j), (v + 1, j + 8). */
-void pack(const tn_cuda_conv *d, const float *from, void *to) {
+void pack(const tn_cuda_conv *d, const void *from, void *to) {
     const int64_t each = each_of(d) / 4, of_chunk = each * 16; /* elements a word, a chunk */
     const int64_t chunks = chunks_of(d), taps = (int64_t)d->kernel_height * d->kernel_width;
     pack_weights(d, from, to, [&](int64_t k, int64_t c, int64_t r, int64_t s) {

@@ -21,7 +21,7 @@ enum {
     CHUNK = 64,         /* bytes of a pixel's channels that are multiplied at once */
     UNIT = FILTERS * CHUNK,
     FOURS = FILTERS / 4,
-    PITCH = FILTERS + 4, /* floats from a pixel's sums to the next one's */
+    PITCH = FILTERS + 4, /* numbers from a pixel's sums to the next one's */
     MOST_SPLITS = 8,     /* blocks of a cluster that every GPU of its kind can have */
     MOST_SHARED = 226 * 1024,
 };
@@ -43,6 +43,11 @@ struct gemm_shape {
     int offset_y, offset_x; /* bytes of the patch from one tap to the next */
     tn_divider by_taps, by_window, by_packs, by_columns, by_width, by_share, by_tiles;
 };
+
+/* What products are added up in: those of bytes exactly, for the weights of a sum, 2^31 / 2^14 of
+ * which would overflow, have to fit in the shared memory of its cluster with those of 31 others. */
+template <typename T> struct sum_of { typedef float type; };
+template <> struct sum_of<int8_t> { typedef int type; };
 
 template <typename T> __device__ __forceinline__ uint4 words_of(uint4 bits) {
     return make_uint4(stored<T>::word(bits.x), stored<T>::word(bits.y), stored<T>::word(bits.z),
@@ -114,7 +119,7 @@ __device__ __forceinline__ void load_patch(const tn_cuda_conv &d, const gemm_sha
 /* A unit's products; `x`: what this lane has of 8 pixels. */
 template <typename T>
 __device__ __forceinline__ void multiply_tile(const uint4 (&a)[2][2], uint4 x, int n,
-                                              float (&sums)[2][TILES][4]) {
+                                              typename sum_of<T>::type (&sums)[2][TILES][4]) {
 #pragma unroll
     for (int m = 0; m < 2; m++)
         tn_matrix<T>::deep(sums[m][n], a[m][0].x, a[m][0].y, a[m][0].z, a[m][0].w, x.x, x.y);
@@ -159,7 +164,7 @@ __device__ __forceinline__ void load_offsets(const int *offsets, int (&from)[TIL
 template <typename T, int ACROSS>
 __device__ __forceinline__ void multiply(const gemm_shape &t, const task &at, const int *offsets,
                                          const uint4 *weights, const char *patch,
-                                         float (&sums)[2][TILES][4]) {
+                                         typename sum_of<T>::type (&sums)[2][TILES][4]) {
     int from[TILES];
     load_offsets<ACROSS>(offsets, from);
     patch += (threadIdx.x & 3) * 16;
@@ -180,9 +185,10 @@ __device__ __forceinline__ void multiply(const gemm_shape &t, const task &at, co
 /* The same for a window of 1x1, where one lane alone needs what it loads: straight from the input,
  * the next unit's while this one's is multiplied. */
 template <typename T, int ACROSS>
-__device__ __forceinline__ void
-multiply_points(const tn_cuda_conv &d, const gemm_shape &t, const task &at, const int *offsets,
-                const uint4 *weights, uint64_t *arrived, float (&sums)[2][TILES][4]) {
+__device__ __forceinline__ void multiply_points(const tn_cuda_conv &d, const gemm_shape &t,
+                                                const task &at, const int *offsets,
+                                                const uint4 *weights, uint64_t *arrived,
+                                                typename sum_of<T>::type (&sums)[2][TILES][4]) {
     typedef typename stored<T>::type type;
     constexpr int EACH = 16 / (int)sizeof(type), STEP = WARPS / ACROSS;
     const int channel = at.chunk * 4 * EACH + (int)(threadIdx.x & 3) * EACH;

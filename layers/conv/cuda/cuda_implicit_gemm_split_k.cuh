@@ -14,7 +14,8 @@ namespace {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
 /* By pixel and filter. */
-__device__ __forceinline__ void store_sums(const float (&sums)[2][TILES][4], float *to) {
+template <typename sum_type>
+__device__ __forceinline__ void store_sums(const sum_type (&sums)[2][TILES][4], sum_type *to) {
     const int lane = threadIdx.x & 31;
     to += (lane & 3) * 2 * PITCH + (lane >> 2);
 #pragma unroll
@@ -26,25 +27,31 @@ __device__ __forceinline__ void store_sums(const float (&sums)[2][TILES][4], flo
                 to[(n * 8 + i % 2) * PITCH + m * 16 + i / 2 * 8] = sums[m][n][i];
 }
 
-__device__ __forceinline__ void add(float4 &sum, float4 more) {
+/* Those of four neighbouring filters. */
+template <typename sum_type> struct four { typedef float4 sums; };
+template <> struct four<int> { typedef int4 sums; };
+
+template <typename sums> __device__ __forceinline__ void add(sums &sum, sums more) {
     sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
 }
 
 /* The sums of a block's warps for the `i`th four filters of a pixel. */
-template <int ACROSS> __device__ __forceinline__ float4 add_own(const float *sums, int i) {
+template <int ACROSS, typename sum_type>
+__device__ __forceinline__ typename four<sum_type>::sums add_own(const sum_type *own, int i) {
+    typedef typename four<sum_type>::sums sums;
     /* Warps that lie across are beside each other. */
-    const float *from = sums + i / FOURS * PITCH + i % FOURS * 4;
-    float4 sum = *(const float4 *)from;
+    const sum_type *from = own + i / FOURS * PITCH + i % FOURS * 4;
+    sums sum = *(const sums *)from;
 #pragma unroll
     for (int k = 1; k < WARPS / ACROSS; k++)
-        add(sum, *(const float4 *)(from + k * ACROSS * PIXELS * PITCH));
+        add(sum, *(const sums *)(from + k * ACROSS * PIXELS * PITCH));
     return sum;
 }
 
 /* To the blocks that finish the pixels. */
-template <int ACROSS>
-__device__ __forceinline__ void share_out(const gemm_shape &t, const float *sums,
-                                          const float *joined, const uint64_t *are_joined) {
+template <int ACROSS, typename sum_type>
+__device__ __forceinline__ void share_out(const gemm_shape &t, const sum_type *sums,
+                                          const sum_type *joined, const uint64_t *are_joined) {
 #pragma unroll
     for (int n = 0; n < (ACROSS * PIXELS * FOURS + THREADS - 1) / THREADS; n++) {
         const int i = n * THREADS + (int)threadIdx.x, pixel = i / FOURS;
@@ -59,27 +66,27 @@ __device__ __forceinline__ void share_out(const gemm_shape &t, const float *sums
     }
 }
 
-/* Four neighbouring numbers as they are stored. */
-template <typename type> struct four { typedef uint2 bits; };
-template <> struct four<float> { typedef uint4 bits; };
-template <typename type>
-__device__ __forceinline__ float4 four_floats(typename four<type>::bits bits) {
+/* Four neighbouring numbers as they are stored: of bytes in steps of `scale`, and of 1 / `factor`.
+ */
+template <typename Y> using four_bits = typename tn_pack_bits<4 * (int)sizeof(Y)>::type;
+template <typename Y>
+__device__ __forceinline__ float4 four_floats(four_bits<Y> bits, float scale) {
     union {
-        typename four<type>::bits bits;
-        type items[4];
+        four_bits<Y> bits;
+        Y items[4];
     } all;
     all.bits = bits;
-    return make_float4(tn_number_load(all.items[0], 0), tn_number_load(all.items[1], 0),
-                       tn_number_load(all.items[2], 0), tn_number_load(all.items[3], 0));
+    return make_float4(tn_number_load(all.items[0], scale), tn_number_load(all.items[1], scale),
+                       tn_number_load(all.items[2], scale), tn_number_load(all.items[3], scale));
 }
-template <typename type> __device__ __forceinline__ void store_four(type *to, float4 v) {
+template <typename Y> __device__ __forceinline__ void store_four(Y *to, float4 v, float factor) {
     union {
-        typename four<type>::bits bits;
-        type items[4];
+        four_bits<Y> bits;
+        Y items[4];
     } all = {};
-    tn_number_store(&all.items[0], v.x, 0), tn_number_store(&all.items[1], v.y, 0);
-    tn_number_store(&all.items[2], v.z, 0), tn_number_store(&all.items[3], v.w, 0);
-    *(typename four<type>::bits *)(void *)to = all.bits;
+    tn_number_store(&all.items[0], v.x, factor), tn_number_store(&all.items[1], v.y, factor);
+    tn_number_store(&all.items[2], v.z, factor), tn_number_store(&all.items[3], v.w, factor);
+    *(four_bits<Y> *)(void *)to = all.bits;
 }
 
 /* Out of line, and all four at once: a kernel's instructions take their time to come, too. */
@@ -106,54 +113,82 @@ __device__ __forceinline__ int output_of(const tn_cuda_conv &d, const gemm_shape
 }
 
 /* What is added to the sums of the pixels of this block. Nothing here waits for what is loaded. */
-template <typename type, int ITEMS> struct rest {
-    float4 bias; /* the same for all of a thread's */
-    typename four<type>::bits residual[ITEMS];
+template <typename Y, int ITEMS> struct rest {
+    float4 bias, steps; /* the same for all of a thread's; steps: of sums of bytes */
+    four_bits<Y> residual[ITEMS];
 };
 
-template <typename type, int ITEMS>
+template <typename T, typename Y, int ITEMS>
 __device__ __forceinline__ void load_rest(const tn_cuda_conv &d, const gemm_shape &t,
-                                          const task &at, rest<type, ITEMS> &more) {
-    typedef typename four<type>::bits bits;
+                                          const task &at, rest<Y, ITEMS> &more) {
     const int filter = (int)blockIdx.y * FILTERS + (int)threadIdx.x % FOURS * 4;
-    const type *residual =
-        (const type *)(const void *)d.residual + (int64_t)at.image * (at.end * d.filters);
-    more.bias = make_float4(0, 0, 0, 0);
-    if (filter < d.filters) more.bias = __ldg((const float4 *)(const void *)(d.bias + filter));
+    const Y *residual =
+        (const Y *)(const void *)d.residual + (int64_t)at.image * (at.end * d.filters);
+    more.bias = more.steps = make_float4(0, 0, 0, 0);
+    if (filter < d.filters) {
+        more.bias = __ldg((const float4 *)(const void *)(d.bias + filter));
+        if (sizeof(T) == 1)
+            more.steps = __ldg((const float4 *)(const void *)(d.bias + d.filters + filter));
+    }
     if (!d.residual) return;
 #pragma unroll
     for (int n = 0; n < ITEMS; n++) {
         const int from = output_of(d, t, at, n, d.filters);
-        if (from >= 0) more.residual[n] = __ldcg((const bits *)(const void *)(residual + from));
+        if (from >= 0)
+            more.residual[n] = __ldcg((const four_bits<Y> *)(const void *)(residual + from));
     }
 }
 
-/* The pixels of this block, whose sums are its own warps' or came from the cluster. */
-template <int ACROSS, typename type, int ITEMS>
+/* Adds a pixel's `i`th four sums, which are the block's own warps' or came from the cluster. */
+template <int ACROSS, typename sum_type>
+__device__ __forceinline__ void add_all(const gemm_shape &t, const sum_type *own,
+                                        const sum_type *joined, int i,
+                                        typename four<sum_type>::sums &sum) {
+    typedef typename four<sum_type>::sums sums;
+    if (t.splits == 1)
+        add(sum, add_own<ACROSS>(own, i));
+    else
+#pragma unroll 4
+        for (int k = 0; k < t.splits; k++)
+            add(sum, *(const sums *)(joined + k * t.share * FILTERS + i * 4));
+}
+
+/* The same with the bias, from which floats are added up. */
+template <int ACROSS>
+__device__ __forceinline__ float4 add_to(float4 bias, float4, const gemm_shape &t, const float *own,
+                                         const float *joined, int i) {
+    add_all<ACROSS>(t, own, joined, i, bias);
+    return bias;
+}
+template <int ACROSS>
+__device__ __forceinline__ float4 add_to(float4 bias, float4 steps, const gemm_shape &t,
+                                         const int *own, const int *joined, int i) {
+    int4 sum = make_int4(0, 0, 0, 0);
+    add_all<ACROSS>(t, own, joined, i, sum);
+    return make_float4((float)sum.x * steps.x + bias.x, (float)sum.y * steps.y + bias.y,
+                       (float)sum.z * steps.z + bias.z, (float)sum.w * steps.w + bias.w);
+}
+
+/* The pixels of this block. */
+template <int ACROSS, typename sum_type, typename Y, int ITEMS>
 __device__ __forceinline__ void finish(const tn_cuda_conv &d, const gemm_shape &t, const task &at,
-                                       const float *own, const float *joined,
-                                       const rest<type, ITEMS> &more) {
-    type *y = (type *)(void *)d.y + (int64_t)at.image * at.end * d.y_pitch;
+                                       const sum_type *own, const sum_type *joined,
+                                       const rest<Y, ITEMS> &more) {
+    Y *y = (Y *)(void *)d.y + (int64_t)at.image * at.end * d.y_pitch;
 #pragma unroll
     for (int n = 0; n < ITEMS; n++) {
         const int to = output_of(d, t, at, n, d.y_pitch), i = n * THREADS + (int)threadIdx.x;
         if (to < 0) break;
-        float4 sum = more.bias;
-        if (t.splits == 1)
-            add(sum, add_own<ACROSS>(own, i));
-        else
-#pragma unroll 4
-            for (int k = 0; k < t.splits; k++)
-                add(sum, *(const float4 *)(joined + k * t.share * FILTERS + i * 4));
-        if (d.residual) add(sum, four_floats<type>(more.residual[n]));
+        float4 sum = add_to<ACROSS>(more.bias, more.steps, t, own, joined, i);
+        if (d.residual) add(sum, four_floats<Y>(more.residual[n], d.residual_scale));
         if (d.activation.kind == TN_ACTIVATION_RELU)
             sum = make_float4(sum.x < 0 ? 0 : sum.x, sum.y < 0 ? 0 : sum.y, sum.z < 0 ? 0 : sum.z,
                               sum.w < 0 ? 0 : sum.w);
-        else if (sizeof(type) < 4 && d.activation.kind == TN_ACTIVATION_SWISH)
+        else if (sizeof(Y) < 4 && d.activation.kind == TN_ACTIVATION_SWISH)
             sum = swish(d.activation.alpha, sum);
         else if (d.activation.kind != 0)
             sum = activate(d.activation.kind, d.activation.alpha, d.activation.beta, sum);
-        store_four(y + to, sum);
+        store_four(y + to, sum, d.y_factor);
     }
 }
 

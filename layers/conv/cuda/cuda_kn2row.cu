@@ -280,7 +280,7 @@ cudaError_t launch(const tn_cuda_conv *d, const tn_cuda_conv_config *config, cud
  *   r | chunk of channels | tile of 8 columns s * K + k | lane 4j + i | channel
  *
  * Lane 4j + i has column j of a tile, and of a chunk the channels that lane i of a quad reads. */
-void pack(const tn_cuda_conv *d, const float *from, void *to) {
+void pack(const tn_cuda_conv *d, const void *from, void *to) {
     const int64_t tiles = find_compiled(d)->tiles, of_chunk = channels_of(d), each = of_chunk / 4;
     const int64_t chunks = d->channels / of_chunk;
     pack_weights(d, from, to, [&](int64_t k, int64_t c, int64_t r, int64_t s) {

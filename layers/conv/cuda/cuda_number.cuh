@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What convolutions on tensor cores multiply (matrix.cuh): 16-bit floats, 32-bit floats rounded to
- * tf32, or 32-bit floats as sums of two tf32 numbers. How they are stored and become words of
- * operands, how weights are packed in those types, and launches by type. Private to this folder.
+ * What convolutions on tensor cores multiply (matrix.cuh): 8-bit integers, 16-bit floats, 32-bit
+ * floats rounded to tf32, or 32-bit floats as sums of two tf32 numbers. How they are stored and
+ * become words of operands, how weights are packed in those types, and launches by type. Private to
+ * this folder.
  */
 #ifndef TN_LAYERS_CONV_CUDA_CUDA_NUMBER_CUH
 #define TN_LAYERS_CONV_CUDA_CUDA_NUMBER_CUH
@@ -61,9 +62,15 @@ template <> struct tn_matrix<tf32_sum> {
 namespace {
 
 /* How a number is stored, and of how many tf32 numbers it is the sum (`parts`). `word`: an
- * operand's of 32 stored bits; `join`: of values at one depth and, where a word has two, the next.
+ * operand's of 32 stored bits; `join`: of values at one depth and, where a word has two, the next;
+ * bytes, of which it has four, are not joined.
  */
 template <typename T> struct stored;
+template <> struct stored<int8_t> {
+    typedef int8_t type;
+    enum { parts = 1 };
+    static __device__ __forceinline__ uint32_t word(uint32_t bits) { return bits; }
+};
 template <> struct stored<__half> {
     typedef __half type;
     enum { parts = 1 };
@@ -99,7 +106,7 @@ template <> struct stored<tf32_sum> {
     }
 };
 
-/* `launch` with a number of the type that is multiplied. */
+/* `launch` with a number of the type of floats that is multiplied. */
 template <typename Launch> cudaError_t launch_by_type(const tn_cuda_conv *d, const Launch &launch) {
     switch (d->type) {
     case TN_F16:
@@ -130,17 +137,24 @@ inline float round_tf32(float x) {
     return x;
 }
 
-/* Stores w[k][c][r][s] as what is multiplied, at element at(k, c, r, s) of `to`. */
+/* Stores w[k][c][r][s], floats or, where bytes are multiplied, those, as what is multiplied, at
+ * element at(k, c, r, s) of `to`. */
 template <typename At>
-void pack_weights(const tn_cuda_conv *d, const float *w, void *to, const At &at) {
+void pack_weights(const tn_cuda_conv *d, const void *w, void *to, const At &at) {
+    const int8_t *bytes = (const int8_t *)w;
+    const float *floats = (const float *)w;
+    int64_t i = 0;
     for (int64_t k = 0; k < d->filters; k++)
         for (int64_t c = 0; c < d->channels; c++)
             for (int64_t r = 0; r < d->kernel_height; r++)
-                for (int64_t s = 0; s < d->kernel_width; s++, w++) {
-                    if (d->type == TN_F32)
-                        ((float *)to)[at(k, c, r, s)] = d->is_rounded ? round_tf32(*w) : *w;
+                for (int64_t s = 0; s < d->kernel_width; s++, i++) {
+                    const int64_t element = at(k, c, r, s);
+                    if (d->type == TN_I8)
+                        ((int8_t *)to)[element] = bytes[i];
+                    else if (d->type == TN_F32)
+                        ((float *)to)[element] = d->is_rounded ? round_tf32(floats[i]) : floats[i];
                     else
-                        tn_element_store_f64(to, d->type, at(k, c, r, s), (double)*w);
+                        tn_element_store_f64(to, d->type, element, (double)floats[i]);
                 }
 }
 

@@ -300,7 +300,7 @@ uint64_t get_weight_bytes(const tn_cuda_conv *d) {
  * bits). Filter columns are numbered so that a lane's sums of joined tiles are filters beside each
  * other.
  */
-void pack(const tn_cuda_conv *d, const float *from, void *to) {
+void pack(const tn_cuda_conv *d, const void *from, void *to) {
     const int64_t width = compiled_width(d), each = d->type == TN_F32 ? 1 : 2, joined = 2 * each;
     const int64_t tiles = d->filters <= 32 ? 4 : 8, block = tiles * 8;
     const int64_t groups = (d->channels * d->kernel_height + 4 * each - 1) / (4 * each);

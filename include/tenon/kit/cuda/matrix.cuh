@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of a warp on tensor cores, 16 rows by 8 columns, sums in 32-bit floats. An operand's
- * word is what a lane hands over at once: two neighbours in depth of a 16-bit type, one 32-bit
- * float rounded to tf32. Lane 4g + k has rows g and g + 8 of a and column g of b at depth k (in
- * words), and again 4 words deeper in the high words; of the sums, columns 2k and 2k + 1 of row g
- * and then of row g + 8 ("PTX ISA", warp-level matrix instructions). Depth may be numbered in any
- * order that is the same for a and b. Nothing of the host's.
+ * Products of a warp on tensor cores, 16 rows by 8 columns, sums in 32-bit floats, those of bytes
+ * in 32-bit integers. An operand's word is what a lane hands over at once: four neighbours in depth
+ * of 8 bits, two of a 16-bit type, one 32-bit float rounded to tf32. Lane 4g + k has rows g and g +
+ * 8 of a and column g of b at depth k (in words), and again 4 words deeper in the high words; of
+ * the sums, columns 2k and 2k + 1 of row g and then of row g + 8 ("PTX ISA", warp-level matrix
+ * instructions). Depth may be numbered in any order that is the same for a and b. Nothing of the
+ * host's.
  */
 #ifndef TENON_KIT_CUDA_MATRIX_CUH
 #define TENON_KIT_CUDA_MATRIX_CUH
@@ -65,6 +66,17 @@ template <> struct tn_matrix<tn_tf32_number> {
     static __device__ __forceinline__ void flat(float (&c)[4], uint32_t a0, uint32_t a1,
                                                 uint32_t b0) {
         TN_MATRIX_FLAT("m16n8k4.row.col.f32.tf32.tf32.f32", c, a0, a1, b0);
+    }
+};
+/* Sums are exact; one beyond 32 bits wraps around. */
+template <> struct tn_matrix<int8_t> {
+    enum { each = 4 };
+    static __device__ __forceinline__ void deep(int (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2,
+                                                uint32_t a3, uint32_t b0, uint32_t b1) {
+        asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+            "{%8,%9}, {%0,%1,%2,%3};"
+            : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+            : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
     }
 };
 
