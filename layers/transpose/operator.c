@@ -226,5 +226,6 @@ TN_OPERATOR(transpose, "", "Transpose", 1, "A tensor with its axes in another or
             .traits = TN_OPERATOR_SELECTS | TN_OPERATOR_IDENTITY,
             .is_identity = transpose_is_identity);
 
-TN_LAYER(transpose, TN_OPERATORS(&transpose_1),
-         TN_KERNELS(TN_LEVEL_LIST(tiles), &transpose_runs, &transpose_bytes));
+TN_LAYER_WITH_REWRITES(transpose, TN_OPERATORS(&transpose_1),
+                       TN_KERNELS(TN_LEVEL_LIST(tiles), &transpose_runs, &transpose_bytes),
+                       tn_transpose_rewrites);

@@ -5,6 +5,8 @@
 
 #include <tenon/kit/region.h>
 
+extern const tn_rewrite *const tn_transpose_rewrites[2]; /* rewrites.c */
+
 /* Moves the elements of the output. */
 tn_status tn_transpose_move(tn_call *call, tn_region_mover mover);
 
