@@ -41,17 +41,18 @@ static bool read_mat_mul(const tn_call *call, tn_cuda_product *out_product) {
     return set_batch(call, &sizes, out_product);
 }
 
-static const char *const combinations[] = {
-    "f32, f32 -> f32", "f16, f32 -> f16",    "bf16, f32 -> bf16",
-    "f16, f16 -> f16", "bf16, bf16 -> bf16",
-};
+#define ALIKE                                                                                      \
+    "f32, f32 -> f32", "f16, f32 -> f16", "bf16, f32 -> bf16", "f16, f16 -> f16",                  \
+        "bf16, bf16 -> bf16"
+static const char *const combinations[] = {ALIKE};
+static const char *const few_combinations[] = {ALIKE, "f32, f16 -> f32", "f32, bf16 -> f32"};
 static const char *const byte_combinations[] = {"qi8, f32 -> qi8", "qi8, f32 -> f32"};
 /* Those in which 32-bit floats may be rounded to tf32. */
 static const char *const float_combinations[] = {"f32, f32 -> f32"};
 static const char *const half_combinations[] = {"f16, f32 -> f16", "bf16, f32 -> bf16",
                                                 "f16, f16 -> f16", "bf16, bf16 -> bf16"};
-TN_CUDA_PRODUCT_KERNELS("MatMul", read_mat_mul, combinations, half_combinations, float_combinations,
-                        byte_combinations);
+TN_CUDA_PRODUCT_KERNELS("MatMul", read_mat_mul, combinations, few_combinations, half_combinations,
+                        float_combinations, byte_combinations);
 
 static const tn_kernel gemm_cluster = {
     TN_KERNEL_BEGIN("cuda", "", "MatMul", "gemm_cluster", 1,

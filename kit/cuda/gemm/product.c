@@ -42,6 +42,7 @@ bool tn_cuda_product_read(const tn_call *call, tn_cuda_product_node *out_node) {
         a->type != y->type || !user->read(call, &node.product))
         return false;
     node.type = a->type;
+    node.b_type = b->type == TN_F32 || a->type != TN_F32 ? a->type : b->type;
     const tn_cuda_product *p = &node.product;
     if (p->batch <= 0 || p->rows <= 0 || p->columns <= 0 || p->depth <= 0 || p->rows > INT32_MAX ||
         p->columns > INT32_MAX || p->depth > INT32_MAX || p->batch > INT32_MAX ||

@@ -55,7 +55,8 @@ typedef struct tn_cuda_product_user {
 typedef struct tn_cuda_product_node {
     tn_cuda_product product;
     tn_float_epilogue epilogue;
-    tn_type type; /* of a and y as they are stored */
+    tn_type type;   /* of a and y as they are stored */
+    tn_type b_type; /* in which a constant b is kept: gemv's may have 16 bits beside a's 32 */
     bool has_bias, has_matrix /* c is a matrix, added like a residual */;
 } tn_cuda_product_node;
 
@@ -106,13 +107,13 @@ TN_CUDA_PRODUCT_DECLARE_STATE(cluster);
         .user = (void *)(uintptr_t) & (user_table),                                                \
     }
 #define TN_CUDA_PRODUCT_OWN TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_CONCURRENT
-#define TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, half_table, float_table,  \
-                                    byte_table)                                                    \
+#define TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, few_table, half_table,    \
+                                    float_table, byte_table)                                       \
     static const tn_cuda_product_user strict = {read_function, false, -1};                         \
     static const tn_cuda_product_user rounded = {read_function, true, -1};                         \
     TN_CUDA_PRODUCT_KERNEL(gemv, operator_name, "gemv",                                            \
                            TN_CUDA_PRODUCT_CALLBACKS(gemv, constants), strict,                     \
-                           TN_CUDA_PRODUCT_OWN, ", " TN_FACET_SOFTMAX, table,                      \
+                           TN_CUDA_PRODUCT_OWN, ", " TN_FACET_SOFTMAX, few_table,                  \
                            "Up to 8 rows times a constant matrix. Limited by reading it, once.");  \
     TN_CUDA_PRODUCT_KERNEL(gemm_tensor, operator_name, "gemm_tensor",                              \
                            TN_CUDA_PRODUCT_CALLBACKS(tensor, constants), strict,                   \
@@ -132,13 +133,14 @@ TN_CUDA_PRODUCT_DECLARE_STATE(cluster);
 #define TN_CUDA_PRODUCT_OWN_LIST &gemv, &gemm_tensor, &gemm_tensor_tf32, &gemm_int8
 
 /* Defines the kernels of an operator that reads as a product; TN_CUDA_PRODUCT_KERNEL_LIST names
- * them. `table`: the combinations, `half_table`: those of 16-bit floats, `float_table`: those in
- * which 32-bit floats may be rounded to tf32, `byte_table`: those of 8-bit numbers. */
+ * them. `table`: the combinations, `few_table`: those for few rows, with matrices of fewer bits
+ * than rows have, `half_table`: those of 16-bit floats, `float_table`: those in which 32-bit floats
+ * may be rounded to tf32, `byte_table`: those of 8-bit numbers. */
 #if TN_HAS_CUBLASLT
-#define TN_CUDA_PRODUCT_KERNELS(operator_name, read_function, table, half_table, float_table,      \
-                                byte_table)                                                        \
-    TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, half_table, float_table,      \
-                                byte_table);                                                       \
+#define TN_CUDA_PRODUCT_KERNELS(operator_name, read_function, table, few_table, half_table,        \
+                                float_table, byte_table)                                           \
+    TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, few_table, half_table,        \
+                                float_table, byte_table);                                          \
     TN_CUDA_PRODUCT_KERNEL(cublaslt, operator_name, "cublaslt",                                    \
                            TN_CUDA_PRODUCT_CALLBACKS(library, library), strict,                    \
                            TN_KERNEL_CAPTURABLE, "", table,                                        \

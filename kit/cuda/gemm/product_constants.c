@@ -8,11 +8,11 @@
 
 enum { B = 1 };
 
-/* b by columns, in a's type. */
+/* b by columns. */
 static tn_status prepare_matrix(tn_call *call, tn_cuda_product_constants *state) {
     const tn_cuda_product *p = &state->node.product;
     const tn_tensor *b = call->inputs[B];
-    const tn_type type = state->node.type;
+    const tn_type type = state->node.b_type;
     if (p->b_is_transposed && b->type == type) return TN_OK;
     const uint64_t bytes = (uint64_t)tn_element_count(b) * tn_element_bytes(type);
     void *packed = call->host->allocate(call->host, bytes, 64);

@@ -15,7 +15,7 @@ extern "C" {
 /* A kernel's state; its context is the tn_cuda_product_node of its shapes. */
 typedef struct tn_cuda_product_constants {
     tn_cuda_product_node node; /* at the optimum */
-    void *b;                   /* columns x depth, in a's type; null: the node's own lies so */
+    void *b;                   /* columns x depth, in node.b_type; null: the node's own lies so */
     float *bias;               /* one a column; null: none */
 } tn_cuda_product_constants;
 

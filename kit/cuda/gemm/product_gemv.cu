@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Few rows times a constant matrix: what it takes is reading the matrix once. A row of it (a column
+ * Few rows times a constant matrix: what it takes is reading the matrix once, which may have fewer
+ * bits than the rows. A row of it (a column
  * of the product's second factor) belongs to one to four warps, which read it 16 bytes a lane and
  * add up; its products with all rows of a are taken at once. Where softmax follows, a row of the
  * result is one block's. See product.h.
@@ -36,18 +37,18 @@ __device__ __forceinline__ void load_batch(const pack<T, N> *row, int packs, int
     }
 }
 
-/* The products of one row of b with M rows of a, as far as this lane of LANES has them. N elements
- * a load. The first loads of b, which is a constant, begin before a is there. */
-template <typename T, int N, int M, int LANES>
+/* The products of one row of b, of numbers W, with M rows of a, as far as this lane of LANES has
+ * them. N elements a load. The first loads of b, which is a constant, begin before a is there. */
+template <typename T, typename W, int N, int M, int LANES>
 __device__ __forceinline__ void multiply(const gemv_launch &l, int column, int lane,
                                          float (&sums)[M]) {
-    const pack<T, N> *b = (const pack<T, N> *)((const T *)l.b + (int64_t)column * l.depth);
+    const pack<W, N> *b = (const pack<W, N> *)((const W *)l.b + (int64_t)column * l.depth);
     const int packs = column < l.columns ? l.depth / N : 0;
-    pack<T, N> w[BATCH];
-    load_batch<T, N, LANES>(b, packs, lane, w);
+    pack<W, N> w[BATCH];
+    load_batch<W, N, LANES>(b, packs, lane, w);
     tn_cuda_wait_for_last();
     for (int first = lane; first < packs; first += BATCH * LANES) {
-        if (first != lane) load_batch<T, N, LANES>(b, packs, first, w);
+        if (first != lane) load_batch<W, N, LANES>(b, packs, first, w);
 #pragma unroll
         for (int m = 0; m < M; m++) {
             if (m >= l.rows) break;
@@ -64,7 +65,7 @@ __device__ __forceinline__ void multiply(const gemv_launch &l, int column, int l
     }
 }
 
-template <typename T, int N, int M, int WARPS>
+template <typename T, typename W, int N, int M, int WARPS>
 __global__ void __launch_bounds__(THREADS) gemv_kernel(const __grid_constant__ gemv_launch l) {
     constexpr int LANES = WARPS * 32, COLUMNS = THREADS / LANES;
     __shared__ float shared[WARPS > 1 ? COLUMNS * WARPS * M : 1];
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(THREADS) gemv_kernel(const __grid_constant__ g
     const float bias = l.bias && column < l.columns ? l.bias[column] : 0;
     float sums[M] = {};
     tn_cuda_start_next();
-    multiply<T, N, M, LANES>(l, column, lane, sums);
+    multiply<T, W, N, M, LANES>(l, column, lane, sums);
 #pragma unroll
     for (int m = 0; m < M; m++)
         sums[m] = tn_warp_sum(sums[m]);
@@ -128,7 +129,7 @@ __device__ __forceinline__ void store_softmax(const float *values, int columns, 
 }
 
 /* A row of the result a block, and softmax along it: a warp takes one column after the other. */
-template <typename T, int N>
+template <typename T, typename W, int N>
 __global__ void __launch_bounds__(SOFTMAX_THREADS)
     softmax_kernel(const __grid_constant__ gemv_launch l) {
     constexpr int WARPS = SOFTMAX_THREADS / 32;
@@ -141,7 +142,7 @@ __global__ void __launch_bounds__(SOFTMAX_THREADS)
     for (int column = warp; column < l.columns; column += WARPS) {
         const float bias = l.bias ? l.bias[column] : 0;
         float sums[1] = {};
-        multiply<T, N, 1, 32>(one, column, lane, sums);
+        multiply<T, W, N, 1, 32>(one, column, lane, sums);
         float sum = tn_warp_sum(sums[0]) * l.alpha + bias;
         const int64_t at = (int64_t)row * l.columns + column;
         if (l.residual) sum += l.residual_factor * tn_number_load(((const T *)l.residual)[at], 0);
@@ -152,30 +153,39 @@ __global__ void __launch_bounds__(SOFTMAX_THREADS)
     store_softmax<T>(values, l.columns, (T *)l.y + (int64_t)row * l.columns);
 }
 
-template <typename T, int N, int M>
+template <typename T, typename W, int N, int M>
 cudaError_t launch_warps(const gemv_launch *l, uint32_t tactic, cudaStream_t stream) {
     const unsigned int columns = (unsigned int)l->columns;
     if (tactic == 0)
-        return tn_cuda_launch_early(gemv_kernel<T, N, M, 1>, (columns + 3) / 4, THREADS, 0, stream,
-                                    *l);
+        return tn_cuda_launch_early(gemv_kernel<T, W, N, M, 1>, (columns + 3) / 4, THREADS, 0,
+                                    stream, *l);
     if (tactic == 1)
-        return tn_cuda_launch_early(gemv_kernel<T, N, M, 2>, (columns + 1) / 2, THREADS, 0, stream,
-                                    *l);
-    return tn_cuda_launch_early(gemv_kernel<T, N, M, 4>, columns, THREADS, 0, stream, *l);
+        return tn_cuda_launch_early(gemv_kernel<T, W, N, M, 2>, (columns + 1) / 2, THREADS, 0,
+                                    stream, *l);
+    return tn_cuda_launch_early(gemv_kernel<T, W, N, M, 4>, columns, THREADS, 0, stream, *l);
 }
 
-template <typename T>
+template <typename T, typename W = T>
 cudaError_t launch(const gemv_launch *l, uint32_t tactic, cudaStream_t stream) {
-    constexpr int N = 16 / sizeof(T);
+    constexpr int N = 16 / sizeof(W);
     if (l->has_softmax)
-        return l->depth % N != 0 ? tn_cuda_launch_early(softmax_kernel<T, 1>, l->rows,
+        return l->depth % N != 0 ? tn_cuda_launch_early(softmax_kernel<T, W, 1>, l->rows,
                                                         SOFTMAX_THREADS, 0, stream, *l)
-                                 : tn_cuda_launch_early(softmax_kernel<T, N>, l->rows,
+                                 : tn_cuda_launch_early(softmax_kernel<T, W, N>, l->rows,
                                                         SOFTMAX_THREADS, 0, stream, *l);
-    if (l->depth % N != 0) return launch_warps<T, 1, MOST_ROWS>(l, tactic, stream);
-    if (l->rows == 1) return launch_warps<T, N, 1>(l, tactic, stream);
-    if (l->rows <= 4) return launch_warps<T, N, 4>(l, tactic, stream);
-    return launch_warps<T, N, MOST_ROWS>(l, tactic, stream);
+    if (l->depth % N != 0) return launch_warps<T, W, 1, MOST_ROWS>(l, tactic, stream);
+    if (l->rows == 1) return launch_warps<T, W, N, 1>(l, tactic, stream);
+    if (l->rows <= 4) return launch_warps<T, W, N, 4>(l, tactic, stream);
+    return launch_warps<T, W, N, MOST_ROWS>(l, tactic, stream);
+}
+
+cudaError_t launch_by_type(const tn_cuda_product_node *node, const gemv_launch *l, uint32_t tactic,
+                           cudaStream_t stream) {
+    if (node->type == TN_F16) return launch<__half>(l, tactic, stream);
+    if (node->type == TN_BF16) return launch<__nv_bfloat16>(l, tactic, stream);
+    return node->b_type == TN_F32   ? launch<float>(l, tactic, stream)
+           : node->b_type == TN_F16 ? launch<float, __half>(l, tactic, stream)
+                                    : launch<float, __nv_bfloat16>(l, tactic, stream);
 }
 
 bool read(const tn_call *call, tn_cuda_product_node *out_node) {
@@ -215,10 +225,7 @@ tn_status tn_cuda_product_gemv_run(tn_call *call) TN_NOEXCEPT {
     l.has_softmax = node->epilogue.has_softmax;
     const int before = tn_cuda_enter(call);
     const cudaStream_t stream = (cudaStream_t)call->stream;
-    const cudaError_t error = node->type == TN_F32 ? launch<float>(&l, call->tactic, stream)
-                              : node->type == TN_F16
-                                  ? launch<__half>(&l, call->tactic, stream)
-                                  : launch<__nv_bfloat16>(&l, call->tactic, stream);
+    const cudaError_t error = launch_by_type(node, &l, call->tactic, stream);
     tn_cuda_leave(call, before);
     return tn_cuda_status(call, error, "launching a product");
 }
