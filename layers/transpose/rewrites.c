@@ -53,7 +53,7 @@ static const char *const behind_cases[] = {
     "a=f32[2,3,4] s=i64[3]{6,1,4} perm=[1,0,2]",
 };
 static const char *const behind_misses[] = {"a=f32[1,2,12] s=i64[4]{0,-1,3,4} perm=[0,2,1,3]",
-                                            "a=f32[2,0,4] s=i64[3]{0,1,4} perm=[1,0,2]"};
+                                            "a=f32[2,0,4] s=i64[3]{1,0,4} perm=[1,0,2]"};
 TN_REWRITE(behind, "transpose.behind_reshape", "Transpose that moves nothing, behind a Reshape",
            .pattern = "x = Reshape(a, s, ...); y = Transpose(x, perm=?perm)",
            .replacement = "y = Reshape(a, $shape)", .guard = moves_nothing,
