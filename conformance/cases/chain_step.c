@@ -2,6 +2,8 @@
 /* Facets as numbers, and back; see chain_step.h. */
 #include "chain_step.h"
 
+#include <tenon/plugin/plane_mean.h>
+
 #include <string.h>
 
 static const char *const facets[TN_CHAIN_KINDS] = {[TN_CHAIN_BIAS] = TN_FACET_BIAS,
@@ -9,7 +11,8 @@ static const char *const facets[TN_CHAIN_KINDS] = {[TN_CHAIN_BIAS] = TN_FACET_BI
                                                    [TN_CHAIN_RESIDUAL] = TN_FACET_RESIDUAL,
                                                    [TN_CHAIN_ACTIVATION] = TN_FACET_ACTIVATION,
                                                    [TN_CHAIN_WINDOW_MAX] = TN_FACET_WINDOW_MAX,
-                                                   [TN_CHAIN_SOFTMAX] = TN_FACET_SOFTMAX};
+                                                   [TN_CHAIN_SOFTMAX] = TN_FACET_SOFTMAX,
+                                                   [TN_CHAIN_PLANE_MEAN] = TN_FACET_PLANE_MEAN};
 static const char *const variants[] = {NULL,       "relu",      "leaky_relu",   "clip",
                                        "sigmoid",  "tanh",      "hard_sigmoid", "hard_swish",
                                        "gelu_erf", "gelu_tanh", "swish",        "elu"};
@@ -95,7 +98,7 @@ void tn_chain_publish(const tn_chain_step *step, uint32_t index, const tn_tensor
     else if (step->kind == TN_CHAIN_WINDOW_MAX)
         buffer->what.windows =
             (tn_facet_window_max){sizeof(tn_facet_window_max), {step->window[0], step->window[1]}};
-    else if (step->kind == TN_CHAIN_RESIDUAL)
+    else if (step->kind == TN_CHAIN_RESIDUAL || step->kind == TN_CHAIN_PLANE_MEAN)
         buffer->what.size = sizeof(buffer->what.size);
     else
         buffer->what.axis = (tn_facet_axis){sizeof(tn_facet_axis), step->axis};
@@ -131,7 +134,7 @@ bool tn_chain_read(const tn_facet *facet, uint32_t kind, tn_chain_step *out_step
     if (kind == TN_CHAIN_WINDOW_MAX)
         memcpy(out_step->window, ((const tn_facet_window_max *)facet->what)->window,
                sizeof(out_step->window));
-    else if (kind != TN_CHAIN_RESIDUAL)
+    else if (kind != TN_CHAIN_RESIDUAL && kind != TN_CHAIN_PLANE_MEAN)
         out_step->axis = ((const tn_facet_axis *)facet->what)->axis;
     return kind != TN_CHAIN_BIAS && kind != TN_CHAIN_SCALE
                ? true

@@ -17,8 +17,9 @@ enum {
     TN_CHAIN_ACTIVATION = 4,
     TN_CHAIN_WINDOW_MAX = 5,
     TN_CHAIN_SOFTMAX = 6,
-    TN_CHAIN_KINDS = 7,
-    TN_CHAIN_OTHER = 7 /* any facet as an operator of the registry described itself */
+    TN_CHAIN_PLANE_MEAN = 7,
+    TN_CHAIN_KINDS = 8,
+    TN_CHAIN_OTHER = 8 /* any facet as an operator of the registry described itself */
 };
 /* Inputs of a step, and operands of one, at most. */
 enum { TN_CHAIN_INPUTS = 8, TN_CHAIN_OPERANDS = 3 };

@@ -103,6 +103,19 @@ void tn_epilogue_windows(const tn_chain_step *step, const float *x, const tn_sha
     }
 }
 
+void tn_epilogue_plane_mean(const float *x, const tn_shape *shape, float *y) {
+    const size_t planes = (size_t)(shape->extents[0] * shape->extents[1]);
+    size_t pixels = 1;
+    for (uint32_t i = 2; i < shape->rank; i++)
+        pixels *= (size_t)shape->extents[i];
+    for (size_t plane = 0; plane < planes; plane++) {
+        double sum = 0;
+        for (size_t i = 0; i < pixels; i++)
+            sum += (double)x[plane * pixels + i];
+        y[plane] = (float)(sum / (double)pixels);
+    }
+}
+
 void tn_epilogue_softmax(const float *x, const tn_shape *shape, float *y) {
     const size_t columns = extent(shape, 1);
     size_t count = columns > 0;

@@ -19,6 +19,9 @@ bool tn_epilogue_operand(tn_subject *subject, uint32_t index, const tn_chain_ste
 void tn_epilogue_windows(const tn_chain_step *step, const float *x, const tn_shape *shape,
                          const tn_shape *windows, float *y);
 
+/* TN_CHAIN_PLANE_MEAN of x, whose rank is at least 3. */
+void tn_epilogue_plane_mean(const float *x, const tn_shape *shape, float *y);
+
 /* TN_CHAIN_SOFTMAX of x, whose shape y has. */
 void tn_epilogue_softmax(const float *x, const tn_shape *shape, float *y);
 

@@ -420,7 +420,7 @@ typedef struct tn_linear {
 /* Forms of an operand. */
 enum {
     TN_OPERAND_VECTOR = 1,    /* a constant, linear: one element for each index of `axis` of y */
-    TN_OPERAND_WHOLE = 2,     /* of y's shape and type, stored as y is */
+    TN_OPERAND_WHOLE = 2,     /* of y's shape and type, stored as y; before RESHAPES, as input 0 */
     TN_OPERAND_BROADCAST = 3, /* of y's type, stored as y is, or linear: broadcast to y */
     TN_OPERAND_CONSTANT = 4   /* a constant, linear, of the shape that the facet has for it */
 };

@@ -5,8 +5,10 @@
 static bool add_step(const tn_known_step *step, int32_t rank, int32_t channel_axis,
                      tn_float_epilogue *chain) {
     const int32_t axis = step->axis < 0 ? step->axis + rank : step->axis;
-    const bool is_end = step->kind == TN_KNOWN_WINDOW_MAX || step->kind == TN_KNOWN_SOFTMAX;
-    if (chain->window[0] || chain->has_softmax || (chain->activation && !is_end)) return false;
+    const bool is_end = step->kind == TN_KNOWN_WINDOW_MAX || step->kind == TN_KNOWN_SOFTMAX ||
+                        step->kind == TN_KNOWN_PLANE_MEAN;
+    const bool has_end = chain->window[0] || chain->has_softmax || chain->has_mean;
+    if (has_end || (chain->activation && !is_end)) return false;
     switch (step->kind) {
     case TN_KNOWN_BIAS:
         if (chain->residual != UINT32_MAX || chain->bias_count == 4 ||
@@ -30,6 +32,9 @@ static bool add_step(const tn_known_step *step, int32_t rank, int32_t channel_ax
     case TN_KNOWN_SOFTMAX:
         chain->has_softmax = true;
         return axis + 1 == rank;
+    case TN_KNOWN_PLANE_MEAN:
+        chain->has_mean = true;
+        return true;
     default:
         return false;
     }

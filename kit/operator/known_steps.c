@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading and writing the facets of tenon/plugin.h; see known_steps.h. */
 #include <tenon/kit/known_steps.h>
+#include <tenon/plugin/plane_mean.h>
 
 #include <string.h>
 
@@ -13,6 +14,7 @@ static const char *const names[] = {
     [TN_KNOWN_EXPRESSION] = TN_FACET_EXPRESSION,
     [TN_KNOWN_WINDOW_MAX] = TN_FACET_WINDOW_MAX,
     [TN_KNOWN_SOFTMAX] = TN_FACET_SOFTMAX,
+    [TN_KNOWN_PLANE_MEAN] = TN_FACET_PLANE_MEAN,
 };
 
 static uint32_t kind_of(const char *facet) {
@@ -133,6 +135,13 @@ tn_status tn_known_window_max(const char *name, const uint32_t *window, tn_facet
     what->size = sizeof(*what);
     what->window[0] = window[0];
     what->window[1] = window[1];
+    out_facet->flags = TN_FACET_RESHAPES;
+    return TN_OK;
+}
+
+tn_status tn_known_plane_mean(const char *name, tn_facet *out_facet) {
+    if (!tn_known_is(name, TN_FACET_PLANE_MEAN)) return TN_ERROR_UNSUPPORTED;
+    *(uint32_t *)out_facet->what = sizeof(uint32_t);
     out_facet->flags = TN_FACET_RESHAPES;
     return TN_OK;
 }

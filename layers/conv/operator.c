@@ -137,6 +137,12 @@ static const char *const conv_cases[] = {
     "pads=[2,0,1,3] | X=f32[3,3,9,7] W=f32[40,3,3,3]",
     "| X=f32[1,70,6,31] W=f32[5,70,3,3] B=f32[5]",
     "pads=[1,1,1,1] | X=f32[1,24,14,14] W=f32[72,24,3,3] B=f32[72]",
+    /* whole images in a tile, for means of them: few pixels, one, and more than half a tile */
+    "| X=f32[2,64,7,7] W=f32[72,64,1,1] B=f32[72]",
+    "pads=[1,1,1,1] | X=f32[2,160,7,7] W=f32[76,160,3,3] B=f32[76]",
+    "| X=f32[3,40,1,1] W=f32[36,40,1,1] B=f32[36]",
+    "| X=f32[3,128,9,8] W=f32[20,128,1,1]",
+    "pads=[1,1,1,1] strides=[2,2] | X=f32[1,64,17,19] W=f32[44,64,3,3] B=f32[44]",
 };
 
 /* Each output takes a filter's taps, each a multiplication and an addition. */

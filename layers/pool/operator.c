@@ -9,6 +9,8 @@
 #include "kit/operator/layer.h"
 #include "pool/pool.h"
 
+#include <tenon/plugin/plane_mean.h>
+
 #define FIELDS_OF_PADDING                                                                          \
     TN_FIELD_CHOICE(tn_pool_params, auto_pad, TN_FIELD_ENUM, TN_OPTIONAL, "NOTSET",                \
                     TN_AUTO_PAD_CHOICES, "where padding comes from; NOTSET: from pads"),           \
@@ -98,6 +100,30 @@ static tn_status max_pool_facet(tn_call *call, uint32_t input, const char *name,
     return tn_known_window_max(name, extents, out_facet);
 }
 
+/* A window that is the whole plane. */
+static tn_status average_pool_facet(tn_call *call, uint32_t input, const char *name,
+                                    tn_facet *out_facet) {
+    tn_window window;
+    const tn_pool_params *params = call->params;
+    (void)input;
+    if (!tn_known_is(name, TN_FACET_PLANE_MEAN)) return TN_ERROR_UNSUPPORTED;
+    if (params->auto_pad != TN_AUTO_PAD_NOTSET && params->auto_pad != TN_AUTO_PAD_VALID)
+        return TN_ERROR_UNSUPPORTED; /* pads would change with the shape */
+    TN_TRY(tn_pool_window(call, &window));
+    for (uint32_t i = 0; i < window.rank; i++)
+        if (window.kernel[i] != window.input[i] || window.output[i] != 1 ||
+            window.dilation[i] != 1 || window.pad_begin[i] != 0 || window.pad_end[i] != 0)
+            return TN_ERROR_UNSUPPORTED;
+    return tn_known_plane_mean(name, out_facet);
+}
+
+static tn_status global_average_pool_facet(tn_call *call, uint32_t input, const char *name,
+                                           tn_facet *out_facet) {
+    (void)call;
+    (void)input;
+    return tn_known_plane_mean(name, out_facet);
+}
+
 static const tn_port pool_inputs[] = {TN_PORT("X", "T:float", 0, "batch, channels, spatial axes")};
 static const tn_port max_pool_inputs[] = {
     TN_PORT("X", "T:float|i8|u8", 0, "batch, channels, spatial axes")};
@@ -147,6 +173,7 @@ static const char *const average_pool_cases[] = {
     "kernel_shape=[2,2] dilations=[3,2] pads=[1,1,1,1] | X=f32[1,2,7,8]",
     "kernel_shape=[2,2,2] count_include_pad=1 pads=[1,0,1,0,1,1] | X=f32[1,2,5,4,3]",
     "kernel_shape=[3] pads=[2,2] strides=[2] | X=bf16[1,2,9]",
+    "kernel_shape=[7,5] strides=[2,1] | X=f32[2,3,7,5]",
     "kernel_shape=[3,3] pads=[1,1,1,1] | X=f32[1,64,35,35]",
 };
 static const char *const lp_pool_cases[] = {
@@ -190,12 +217,14 @@ POOL(max_pool, "MaxPool", "The largest element of each window.", FIELDS(max_pool
      max_pool_inputs, max_pool_outputs, pool_infer, max_pool_cases, .traits = TN_OPERATOR_SELECTS,
      .facet = max_pool_facet);
 POOL(average_pool, "AveragePool", "The mean of each window.", FIELDS(average_pool_fields),
-     pool_inputs, average_pool_outputs, pool_infer, average_pool_cases, .traits = 0);
+     pool_inputs, average_pool_outputs, pool_infer, average_pool_cases, .traits = 0,
+     .facet = average_pool_facet);
 POOL(global_max_pool, "GlobalMaxPool", "The largest element of each channel.", TN_NO_FIELDS,
      pool_inputs, global_pool_outputs, global_pool_infer, global_pool_cases,
      .traits = TN_OPERATOR_SELECTS);
 POOL(global_average_pool, "GlobalAveragePool", "The mean of each channel.", TN_NO_FIELDS,
-     pool_inputs, global_pool_outputs, global_pool_infer, global_pool_cases, .traits = 0);
+     pool_inputs, global_pool_outputs, global_pool_infer, global_pool_cases, .traits = 0,
+     .facet = global_average_pool_facet);
 POOL(lp_pool, "LpPool", "The length of each window by the p-norm.", FIELDS(lp_pool_fields),
      pool_inputs, lp_pool_outputs, pool_infer, lp_pool_cases, .traits = 0);
 POOL(global_lp_pool, "GlobalLpPool", "The length of each channel by the p-norm.",

@@ -8,6 +8,9 @@
 #include "kit/reduce/reduce_kernel.h"
 #include "kit/reduce/reduce_types.h"
 
+#include <tenon/kit/known_steps.h>
+#include <tenon/plugin/plane_mean.h>
+
 #include <math.h>
 
 /* ----------------------------------------------------------------------------------------------
@@ -252,7 +255,23 @@ static const char *const sums_as_input[] = {
 /* ----------------------------------------------------------------------------------------------
  * tables */
 
-#define REDUCTION_VERSION(prefix, name, version, words, fields, count_of_inputs, cases)            \
+/* Of all axes behind the second, which stay with an extent of 1. */
+static tn_status reduce_mean_facet(tn_call *call, uint32_t input, const char *name,
+                                   tn_facet *out_facet) {
+    const tn_reduce_params *params = call->params;
+    const tn_tensor *x = call->inputs[0];
+    const bool are_known = call->input_count < 2 || !call->inputs[1] || call->inputs[1]->data;
+    uint32_t mask = 0;
+    if (input != 0 || !tn_known_is(name, TN_FACET_PLANE_MEAN) || !params->keepdims || !are_known ||
+        x->rank < 3 || !tn_element_is_real(x->type))
+        return TN_ERROR_UNSUPPORTED;
+    TN_TRY(tn_reduce_axes(call, &mask));
+    return mask == (1u << x->rank) - 4 ? tn_known_plane_mean(name, out_facet)
+                                       : TN_ERROR_UNSUPPORTED;
+}
+
+#define REDUCTION_VERSION(prefix, name, version, words, fields, count_of_inputs, cases,            \
+                          facet_callback)                                                          \
     static const tn_operator prefix##_##version = {                                                \
         TN_OPERATOR_BEGIN("", name, version, words),                                               \
         TN_FIELDS(tn_reduce_params, fields),                                                       \
@@ -262,10 +281,11 @@ static const char *const sums_as_input[] = {
         TN_OUTPUTS(prefix##_outputs),                                                              \
         .infer = tn_reduce_infer,                                                                  \
         .reference = prefix##_reference,                                                           \
+        .facet = facet_callback,                                                                   \
         TN_CASES(cases),                                                                           \
     }
 /* `later` is the opset that made the axes an input. */
-#define REDUCTION(prefix, name, later, types, words, result, earlier_cases, later_cases)           \
+#define REDUCTION(prefix, name, later, types, words, result, earlier_cases, later_cases, facet)    \
     static const tn_reduce_function prefix##_function = {prefix##_real, prefix##_whole};           \
     static tn_status prefix##_reference(tn_call *call) {                                           \
         return tn_reduce_compute(call, &prefix##_function);                                        \
@@ -280,31 +300,32 @@ static const char *const sums_as_input[] = {
         TN_PORT("data", "T:" types, 0, "any tensor"),                                              \
         TN_PORT("axes", "i64", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED, "axes to reduce")};        \
     static const tn_port prefix##_outputs[] = {TN_PORT("reduced", "T", 0, result)};                \
-    REDUCTION_VERSION(prefix, name, 1, words, tn_reduce_fields_axes, 1, earlier_cases);            \
-    REDUCTION_VERSION(prefix, name, later, words, tn_reduce_fields_input, 2, later_cases)
+    REDUCTION_VERSION(prefix, name, 1, words, tn_reduce_fields_axes, 1, earlier_cases, facet);     \
+    REDUCTION_VERSION(prefix, name, later, words, tn_reduce_fields_input, 2, later_cases, facet)
 
 REDUCTION(reduce_l1, "ReduceL1", 18, "number", "Sums of absolute values along axes.",
-          "the sums; integers wrap", lanes_as_field, as_input);
+          "the sums; integers wrap", lanes_as_field, as_input, NULL);
 REDUCTION(reduce_l2, "ReduceL2", 18, "number", "Euclidean lengths along axes.",
-          "the lengths; of integers, rounded towards zero", lanes_as_field, as_input);
+          "the lengths; of integers, rounded towards zero", lanes_as_field, as_input, NULL);
 REDUCTION(reduce_log_sum, "ReduceLogSum", 18, "number", "Logarithms of sums along axes.",
-          "the logarithms; of integers, rounded towards zero", positive_as_field,
-          positive_as_input);
+          "the logarithms; of integers, rounded towards zero", positive_as_field, positive_as_input,
+          NULL);
 REDUCTION(reduce_log_sum_exp, "ReduceLogSumExp", 18, "number",
           "Logarithms of sums of exponentials along axes.",
-          "the logarithms; of integers, rounded towards zero", as_field, not_empty_as_input);
+          "the logarithms; of integers, rounded towards zero", as_field, not_empty_as_input, NULL);
 REDUCTION(reduce_max, "ReduceMax", 18, "number|bool", "Largest elements along axes.",
-          "the largest; of bool: whether any is true", lanes_as_field, extremes_as_input);
+          "the largest; of bool: whether any is true", lanes_as_field, extremes_as_input, NULL);
 REDUCTION(reduce_mean, "ReduceMean", 18, "number", "Means along axes.",
-          "the means; of integers, rounded towards zero", means_as_field, sums_as_input);
+          "the means; of integers, rounded towards zero", means_as_field, sums_as_input,
+          reduce_mean_facet);
 REDUCTION(reduce_min, "ReduceMin", 18, "number|bool", "Smallest elements along axes.",
-          "the smallest; of bool: whether all are true", lanes_as_field, extremes_as_input);
+          "the smallest; of bool: whether all are true", lanes_as_field, extremes_as_input, NULL);
 REDUCTION(reduce_prod, "ReduceProd", 18, "number", "Products along axes.",
-          "the products; integers wrap", as_field, as_input);
+          "the products; integers wrap", as_field, as_input, NULL);
 REDUCTION(reduce_sum, "ReduceSum", 13, "number", "Sums along axes.", "the sums; integers wrap",
-          sums_as_field, sums_as_input);
+          sums_as_field, sums_as_input, NULL);
 REDUCTION(reduce_sum_square, "ReduceSumSquare", 18, "number", "Sums of squares along axes.",
-          "the sums; integers wrap", lanes_as_field, as_input);
+          "the sums; integers wrap", lanes_as_field, as_input, NULL);
 
 #define FLOATS(...) TN_REDUCE_KERNELS(__VA_ARGS__);
 #define TYPES(prefix, name, combine, map, finish, ...)                                             \

@@ -170,18 +170,20 @@ static tn_status check_combination(tn_engine_loading *loading, tn_engine_step *o
 /* ----------------------------------------------------------------------------------------------
  * what is fused into a kernel */
 
+/* `like`: the value that a whole one is stored as; TN_NO_VALUE: the step has none. */
 static tn_status check_operand(const tn_engine_loading *loading, const tn_program_step *step,
-                               const tn_facet_operand *form, uint32_t index, bool is_before) {
+                               const tn_facet_operand *form, uint32_t index, uint32_t like,
+                               bool is_before) {
     const tn_program_value *operand = value_of(loading, step->operands[index]);
-    const tn_program_value *output = value_of(loading, step->outputs[0]);
+    const tn_program_value *as = like == TN_NO_VALUE ? NULL : value_of(loading, like);
     const bool is_constant = loading->engine->graph->tensors[operand->tensor].is_constant;
-    const bool is_as_output = operand->format == output->format && operand->type == output->type &&
-                              !operand->quantization == !output->quantization;
+    const bool is_alike = as && operand->format == as->format && operand->type == as->type &&
+                          !operand->quantization == !as->quantization;
     const bool is_plain = operand->format == TN_LINEAR && !operand->quantization;
     const bool is_sound = is_before ? is_plain && is_own(loading, step->operands[index]) &&
                                           (is_constant || !tn_link_is_constant(form))
-                          : form->form == TN_OPERAND_WHOLE     ? is_as_output
-                          : form->form == TN_OPERAND_BROADCAST ? is_as_output || is_plain
+                          : form->form == TN_OPERAND_WHOLE     ? is_alike
+                          : form->form == TN_OPERAND_BROADCAST ? is_alike || is_plain
                                                                : is_plain && is_constant;
     return is_sound ? TN_OK : fail_step(loading, step, "fuses an operand that does not fit");
 }
@@ -198,9 +200,14 @@ static tn_status check_chain(const tn_engine_loading *loading, const tn_program_
     for (uint32_t i = 0; i < step->absorbed_count; i++)
         if (!is_fusable(loading, step->node) || !is_fusable(loading, step->absorbed[i]))
             return fail_step(loading, step, "fuses nodes whose shapes no build can know");
-    for (uint32_t i = 0; i < chain->operand_counts[chain->count]; i++)
-        TN_TRY(check_operand(loading, step, &chain->forms[i], i,
+    for (uint32_t i = 0; i < chain->operand_counts[chain->count]; i++) {
+        const uint32_t like =
+            step->input_count > 0 && tn_chain_reshapes_behind(chain, i, chain->count)
+                ? step->inputs[0]
+                : step->outputs[0];
+        TN_TRY(check_operand(loading, step, &chain->forms[i], i, like,
                              i < chain->operand_counts[chain->before_count]));
+    }
     return TN_OK;
 }
 

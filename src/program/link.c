@@ -318,3 +318,11 @@ tn_status tn_chain_init(tn_chain *chain, tn_arena *arena, const tn_kernel_entry 
     }
     return TN_OK;
 }
+
+bool tn_chain_reshapes_behind(const tn_chain *chain, uint32_t operand, uint32_t count) {
+    for (uint32_t step = 1; step < count; step++)
+        if (operand < chain->operand_counts[step] &&
+            (chain->facets[step]->flags & TN_FACET_RESHAPES))
+            return true;
+    return false;
+}

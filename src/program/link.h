@@ -74,6 +74,9 @@ typedef struct tn_chain {
     const tn_facet_operand *forms;               /* of the operands */
     uint32_t operand_counts[TN_CHAIN_LIMIT + 1]; /* of the first steps */
 } tn_chain;
+/* Whether one of the first `count` steps that is behind an operand's own changes the shape: the
+ * kernel's output then says nothing of how a tensor of the shape before it is stored. */
+bool tn_chain_reshapes_behind(const tn_chain *chain, uint32_t operand, uint32_t count);
 /* The kernel's choice for each link, the first one that it lists for that port, as far as there is
  * one. At most TN_CHAIN_LIMIT links; a `count` below `before_count`: the kernel does not absorb
  * those before. TN_ERROR_MEMORY. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facets for test libraries, which include tenon/plugin.h alone: a step as one flat struct, read
- * from a call, written into one, and described to the host.
+ * Facets for test libraries, which include headers of plugins alone: a step as one flat struct,
+ * read from a call, written into one, and described to the host.
  */
 #ifndef TN_TESTS_SUPPORT_STEPS_H
 #define TN_TESTS_SUPPORT_STEPS_H
 
-#include <tenon/plugin.h>
+#include <tenon/plugin/plane_mean.h>
 
 #include <string.h>
 
@@ -19,6 +19,7 @@ enum {
     SEEN_EXPRESSION,
     SEEN_WINDOW_MAX,
     SEEN_SOFTMAX,
+    SEEN_PLANE_MEAN,
     SEEN_KINDS
 };
 
@@ -46,7 +47,8 @@ static inline const char *seen_facet(uint32_t kind) {
                                                   TN_FACET_ROW,
                                                   TN_FACET_EXPRESSION,
                                                   TN_FACET_WINDOW_MAX,
-                                                  TN_FACET_SOFTMAX};
+                                                  TN_FACET_SOFTMAX,
+                                                  TN_FACET_PLANE_MEAN};
     return names[kind];
 }
 
@@ -122,7 +124,7 @@ static inline void fill_what(const seen_step *s, void *buffer) {
     if (s->kind == SEEN_BIAS || s->kind == SEEN_SCALE || s->kind == SEEN_SOFTMAX) {
         r->what.axis.size = sizeof(r->what.axis);
         r->what.axis.axis = s->axis;
-    } else if (s->kind == SEEN_RESIDUAL) {
+    } else if (s->kind == SEEN_RESIDUAL || s->kind == SEEN_PLANE_MEAN) {
         r->what.size = sizeof(r->what.size);
     } else if (s->kind == SEEN_ACTIVATION) {
         r->what.activation.size = sizeof(r->what.activation);
@@ -183,7 +185,8 @@ static inline tn_status answer_facet(tn_call *call, uint32_t input, const char *
     if (strcmp(name, seen_facet(s.kind)) != 0) return TN_ERROR_UNSUPPORTED;
     fill_what(&s, out_facet->what);
     if (s.kind == SEEN_ACTIVATION) out_facet->variant = seen_variant(s.activation);
-    if (s.kind == SEEN_WINDOW_MAX) out_facet->flags = TN_FACET_RESHAPES;
+    if (s.kind == SEEN_WINDOW_MAX || s.kind == SEEN_PLANE_MEAN)
+        out_facet->flags = TN_FACET_RESHAPES;
     if (s.kind >= SEEN_BIAS && s.kind <= SEEN_RESIDUAL) {
         out_facet->operand_count = 1;
         out_facet->operands[0].input = s.operand;

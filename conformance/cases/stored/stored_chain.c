@@ -15,7 +15,7 @@ static const struct {
     uint32_t activation;
     uint32_t window[2]; /* 0: none */
     bool keeps_rest;    /* windows that are cut off have an element */
-    bool has_softmax;
+    bool has_softmax, has_mean;
 } chains[TN_STORED_CHAINS] = {
     {.activation = 0},
     {.has_residual = true, .activation = TN_ACTIVATION_RELU},
@@ -24,6 +24,8 @@ static const struct {
     {.has_residual = true, .activation = TN_ACTIVATION_RELU, .window = {2, 2}},
     {.has_bias = true, .activation = TN_ACTIVATION_CLIP, .window = {3, 2}, .keeps_rest = true},
     {.has_bias = true, .activation = TN_ACTIVATION_CLIP, .has_softmax = true},
+    {.has_residual = true, .activation = TN_ACTIVATION_RELU, .has_mean = true},
+    {.has_bias = true, .activation = TN_ACTIVATION_CLIP, .has_mean = true},
 };
 
 static bool is_absorbed(const tn_kernel *kernel, uint32_t chain) {
@@ -31,11 +33,23 @@ static bool is_absorbed(const tn_kernel *kernel, uint32_t chain) {
                                          [TN_CHAIN_RESIDUAL] = chains[chain].has_residual,
                                          [TN_CHAIN_ACTIVATION] = true,
                                          [TN_CHAIN_WINDOW_MAX] = chains[chain].window[0] > 0,
-                                         [TN_CHAIN_SOFTMAX] = chains[chain].has_softmax};
+                                         [TN_CHAIN_SOFTMAX] = chains[chain].has_softmax,
+                                         [TN_CHAIN_PLANE_MEAN] = chains[chain].has_mean};
     for (uint32_t kind = 1; kind < TN_CHAIN_KINDS; kind++)
         if (wanted[kind] && !tn_chain_is_listed(kernel->absorbs, kind, chains[chain].activation))
             return false;
     return true;
+}
+
+/* Of y's shape, stored as y is or, where a step behind it changes the shape, as input 0. */
+static tn_stored_tensor whole_operand(const tn_stored_run *run, uint32_t chain) {
+    tn_stored_tensor operand = run->outputs[0];
+    if (chains[chain].window[0] == 0 && !chains[chain].has_mean) return operand;
+    operand.type = run->inputs[0].type;
+    operand.format = run->inputs[0].format;
+    operand.scale = run->inputs[0].scale;
+    operand.zero_point = run->inputs[0].zero_point;
+    return operand;
 }
 
 /* A residual, or the bias along `axis`. */
@@ -45,12 +59,12 @@ static void add_operand(tn_drawn *d, tn_stored_run *run, uint32_t chain, uint32_
     const double range = d->largest[0] > 0 ? d->largest[0] : 1;
     *channels = (tn_shape){.rank = 1, .extents = {y->shape->extents[axis]}};
     run->operand_count = 1;
-    run->operands[0] = *y;
+    run->operands[0] = whole_operand(run, chain);
     if (chains[chain].has_bias) {
         run->operands[0] = (tn_stored_tensor){
             .type = TN_F32, .own_type = TN_F32, .shape = channels, .is_constant = true};
-    } else if (y->scale != 0) {
-        run->operands[0].scale = d->draw == TN_DRAW_EXACT ? y->scale / 2 : y->scale * 0.7f;
+    } else if (run->operands[0].scale != 0) {
+        run->operands[0].scale *= d->draw == TN_DRAW_EXACT ? 0.5f : 0.7f;
     }
     run->operands[0].is_given = true;
     run->operands[0].data = operand;
@@ -82,14 +96,25 @@ static bool add_windows(tn_stored_run *run, uint32_t chain) {
     return true;
 }
 
+/* The same of whole planes. */
+static void add_mean(tn_stored_run *run) {
+    run->steps[run->step_count++] = (tn_chain_step){.kind = TN_CHAIN_PLANE_MEAN};
+    run->windows = *run->outputs[0].shape;
+    for (uint32_t i = 2; i < run->windows.rank; i++)
+        run->windows.extents[i] = 1;
+    run->outputs[0].shape = &run->windows;
+}
+
 bool tn_stored_add_chain(tn_drawn *d, tn_stored_run *run, uint32_t chain, float *operand,
                          tn_shape *channels) {
     const tn_stored_tensor *y = &run->outputs[0];
     const double range = d->largest[0] > 0 ? d->largest[0] : 1;
     const bool has_bias = chains[chain].has_bias, has_windows = chains[chain].window[0] > 0;
+    const bool is_reshaped = has_windows || chains[chain].has_mean;
     if (chain == 0) return true;
     if (!is_absorbed(run->kernel, chain) || y->own_type != TN_F32 ||
-        y->shape->rank < (has_windows ? 3u : 2u))
+        y->shape->rank < (is_reshaped ? 3u : 2u) ||
+        (is_reshaped && !has_bias && run->inputs[0].own_type != TN_F32))
         return false;
     const uint32_t axis =
         y->shape->rank > 2 && strcmp(d->op->name, "MatMul") != 0 ? 1 : y->shape->rank - 1;
@@ -104,6 +129,7 @@ bool tn_stored_add_chain(tn_drawn *d, tn_stored_run *run, uint32_t chain, float 
     if (chains[chain].has_softmax)
         run->steps[run->step_count++] =
             (tn_chain_step){.kind = TN_CHAIN_SOFTMAX, .axis = (int32_t)y->shape->rank - 1};
+    if (chains[chain].has_mean) add_mean(run);
     return !has_windows || add_windows(run, chain);
 }
 
@@ -189,6 +215,24 @@ static void keep_largest(const tn_drawn *d, const tn_stored_run *run, uint32_t o
         }
 }
 
+/* Element i of the means of planes, which is off by no more than an element of its plane is. */
+static void take_mean(const tn_drawn *d, const tn_stored_run *run, size_t i,
+                      tn_stored_wanted *wanted) {
+    const tn_shape *shape = &d->expected.shapes[0];
+    const float *values = d->expected.data[0];
+    size_t pixels = 1;
+    double sum = 0;
+    for (uint32_t k = 2; k < shape->rank; k++)
+        pixels *= (size_t)shape->extents[k];
+    for (size_t at = i * pixels; at < (i + 1) * pixels; at++) {
+        const bool is_first = at == i * pixels;
+        sum += after_steps(run, shape, at, (double)values[at]);
+        keep_part(&d->slack, 0, at, i, is_first, wanted->slack);
+        keep_part(d->sums.count ? &d->sums : &d->expected, 0, at, i, is_first, wanted->sums);
+    }
+    wanted->y[i] = sum / (double)pixels;
+}
+
 bool tn_stored_wanted_make(const tn_drawn *d, const tn_stored_run *run, uint32_t output,
                            tn_stored_wanted *out_wanted) {
     const size_t count = tn_drawn_count(run->outputs[output].shape);
@@ -197,8 +241,12 @@ bool tn_stored_wanted_make(const tn_drawn *d, const tn_stored_run *run, uint32_t
                                      .slack = malloc((count + 1) * sizeof(float)),
                                      .sums = malloc((count + 1) * sizeof(float))};
     if (!out_wanted->y || !out_wanted->slack || !out_wanted->sums) return false;
+    const bool has_mean = output == 0 && has_step(run, TN_CHAIN_PLANE_MEAN);
     for (size_t i = 0; i < count; i++)
-        keep_largest(d, run, output, i, out_wanted);
+        if (has_mean)
+            take_mean(d, run, i, out_wanted);
+        else
+            keep_largest(d, run, output, i, out_wanted);
     if (output == 0 && has_step(run, TN_CHAIN_SOFTMAX)) {
         const tn_shape *shape = run->outputs[0].shape;
         take_softmax(d, out_wanted, (size_t)shape->extents[shape->rank - 1]);

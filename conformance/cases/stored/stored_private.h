@@ -31,7 +31,7 @@ enum {
     TN_DRAW_ALL = 8
 };
 /* Epilogue chains: stored_chain.c. */
-enum { TN_STORED_CHAINS = 7 };
+enum { TN_STORED_CHAINS = 9 };
 
 /* For one set of inputs that are stored narrowly. */
 typedef struct tn_drawn {

@@ -163,6 +163,24 @@ static void run_kernel(facets *f, const char *chain, float *const wanted[3],
     tn_outcome_free(&found);
 }
 
+/* In front of a step that changes the shape whole operands are stored as input 0 is, and those that
+ * are broadcast are linear: `count` steps there. */
+static void store_before(facets *f, const item *items, uint32_t count) {
+    tn_probe *probe = &f->kernel->probe;
+    for (uint32_t i = 0; i < count; i++) {
+        const tn_link_case *link = items[i].link;
+        const uint32_t operands =
+            link ? link->facet->operand_count : tn_chain_operands(&items[i].drawn);
+        for (uint32_t k = 0; k < operands; k++) {
+            tn_probe_port *port = &probe->operands[probe->steps[i].operand + k];
+            const bool is_whole = link ? link->facet->operands[k].form == TN_OPERAND_WHOLE
+                                       : items[i].drawn.kind == TN_CHAIN_RESIDUAL;
+            port->format = is_whole ? probe->inputs[0].format : TN_LINEAR;
+            port->is_constant = port->is_constant && port->format == TN_LINEAR;
+        }
+    }
+}
+
 /* Puts the chain on the kernel. False: it has too many operands, or goes on in another shape in
  * which nothing is known of what follows. */
 static bool set_chain(facets *f, const item *items, uint32_t count) {
@@ -178,6 +196,7 @@ static bool set_chain(facets *f, const item *items, uint32_t count) {
         if (items[i].link) {
             probe->steps[i] = tn_link_case_step(items[i].link, operands, probe);
             is_reshaped = items[i].link->facet->flags & TN_FACET_RESHAPES;
+            if (is_reshaped) store_before(f, items, i);
         } else {
             probe->steps[i] = *drawn;
             probe->steps[i].operand = more ? operands : 0;

@@ -69,6 +69,13 @@ static bool are_windows(const tn_chain_step *step, const tn_shape *x, const tn_s
     return true;
 }
 
+static bool are_planes(const tn_shape *x, const tn_shape *y) {
+    if (x->rank != y->rank || x->rank < 3) return false;
+    for (uint32_t i = 0; i < x->rank; i++)
+        if (y->extents[i] != (i < 2 ? x->extents[i] : 1)) return false;
+    return true;
+}
+
 /* What the described step makes of an input, into `values`; false: it cannot be said. */
 static bool take_step(const tn_subject *subject, uint32_t input, const tn_chain_step *step,
                       float *values) {
@@ -79,6 +86,11 @@ static bool take_step(const tn_subject *subject, uint32_t input, const tn_chain_
         if (!port->is_given || port->own_type != TN_F32 || !are_windows(step, &port->shape, shape))
             return false;
         tn_epilogue_windows(step, port->own, &port->shape, shape, values);
+        return true;
+    }
+    if (step->kind == TN_CHAIN_PLANE_MEAN) {
+        if (!port->is_given || port->own_type != TN_F32) return false;
+        tn_epilogue_plane_mean(port->own, &port->shape, values);
         return true;
     }
     if (!x) return false;
@@ -131,6 +143,14 @@ static void check_facet(tn_subject *subject, uint32_t input, uint32_t kind, floa
          !are_windows(&step, &subject->probe.inputs[input].shape, &subject->expected.shapes[0]))) {
         tn_verdict_fail(verdict, "described as the largest of windows of %u x %u, %s",
                         step.window[0], step.window[1],
+                        facet.flags & TN_FACET_RESHAPES ? "which gives another shape"
+                                                        : "but not with TN_FACET_RESHAPES");
+        return;
+    }
+    if (kind == TN_CHAIN_PLANE_MEAN &&
+        (!(facet.flags & TN_FACET_RESHAPES) ||
+         !are_planes(&subject->probe.inputs[input].shape, &subject->expected.shapes[0]))) {
+        tn_verdict_fail(verdict, "described as the mean of planes, %s",
                         facet.flags & TN_FACET_RESHAPES ? "which gives another shape"
                                                         : "but not with TN_FACET_RESHAPES");
         return;

@@ -10,6 +10,8 @@
 #include "worker/watch/held.h"
 #include "worker/watch/trace.h"
 
+#include <tenon/plugin/plane_mean.h>
+
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -270,9 +272,10 @@ static bool ask_facet_of(tn_subject *subject, uint32_t input, const char *name) 
 }
 
 static bool ask_facets(tn_subject *subject) {
-    static const char *const names[] = {TN_FACET_BIAS,       TN_FACET_SCALE,      TN_FACET_RESIDUAL,
-                                        TN_FACET_ACTIVATION, TN_FACET_WINDOW_MAX, TN_FACET_SOFTMAX,
-                                        TN_FACET_LINEAR,     TN_FACET_AFFINE};
+    static const char *const names[] = {
+        TN_FACET_BIAS,       TN_FACET_SCALE,      TN_FACET_RESIDUAL,
+        TN_FACET_ACTIVATION, TN_FACET_WINDOW_MAX, TN_FACET_SOFTMAX,
+        TN_FACET_LINEAR,     TN_FACET_AFFINE,     TN_FACET_PLANE_MEAN};
     bool is_asked = false;
     if (!subject->op->facet || subject->kernel) return false;
     for (uint32_t i = 0; i < subject->probe.input_count; i++)

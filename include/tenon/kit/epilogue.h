@@ -2,7 +2,7 @@
 /*
  * The epilogue chain that float kernels of the kit absorb: any biases, then at most one residual of
  * the output's shape, then at most one simple activation; and at the end, where a kernel lists
- * them, windows of which the largest element is kept, or softmax.
+ * them, windows of which the largest element is kept, softmax, or the mean of planes.
  */
 #ifndef TENON_KIT_EPILOGUE_H
 #define TENON_KIT_EPILOGUE_H
@@ -27,8 +27,8 @@ typedef struct tn_float_epilogue {
     uint32_t residual; /* index of an operand, UINT32_MAX: none */
     uint32_t activation;
     float alpha, beta;
-    uint32_t window[2]; /* of which the largest element is kept; 0: none */
-    bool has_softmax;
+    uint32_t window[2];         /* of which the largest element is kept; 0: none */
+    bool has_softmax, has_mean; /* mean: of whole planes */
 } tn_float_epilogue;
 
 /* Reads call->steps; false when the chain is of another form or a bias is not along

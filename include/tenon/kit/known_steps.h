@@ -20,7 +20,8 @@ enum {
     TN_KNOWN_ROW,
     TN_KNOWN_EXPRESSION,
     TN_KNOWN_WINDOW_MAX,
-    TN_KNOWN_SOFTMAX
+    TN_KNOWN_SOFTMAX,
+    TN_KNOWN_PLANE_MEAN
 };
 enum { TN_KNOWN_STEPS_LIMIT = 16 };
 
@@ -58,6 +59,7 @@ tn_status tn_known_activation(const char *name, uint32_t function, float alpha, 
                               tn_facet *out_facet);
 tn_status tn_known_axis(const char *name, const char *facet, int32_t axis, tn_facet *out_facet);
 tn_status tn_known_window_max(const char *name, const uint32_t *window, tn_facet *out_facet);
+tn_status tn_known_plane_mean(const char *name, tn_facet *out_facet);
 /* Whether the host asks for this facet. */
 bool tn_known_is(const char *name, const char *facet);
 

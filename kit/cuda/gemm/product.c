@@ -13,6 +13,13 @@ static bool is_dense(const tn_tensor *tensor, tn_format format) {
     return tensor->format == format && !tensor->quantization && is_float(tensor->type);
 }
 
+/* A mean of planes may be stored linear, which is the same order, and as 32-bit floats. */
+static bool is_output(const tn_tensor *y, tn_format format, tn_type type, bool has_mean) {
+    if (has_mean && y->format == TN_LINEAR) format = TN_LINEAR;
+    return is_dense(y, format) &&
+           (y->type == type || (has_mean && y->format == TN_LINEAR && y->type == TN_F32));
+}
+
 static bool read_epilogue(const tn_call *call, tn_cuda_product_node *node) {
     const tn_cuda_product_user *user = call->user;
     if (!tn_float_epilogue_read(call, user->channel_axis, &node->epilogue)) return false;
@@ -38,16 +45,17 @@ bool tn_cuda_product_read(const tn_call *call, tn_cuda_product_node *out_node) {
     const tn_tensor *a = call->inputs[A], *b = call->inputs[B], *y = call->outputs[0];
     tn_cuda_product_node node = {0};
     const tn_format format = user->channel_axis == 1 ? TN_NHWC : TN_LINEAR;
-    if (!a || !b || !y || !is_dense(a, format) || !is_dense(b, TN_LINEAR) || !is_dense(y, format) ||
-        a->type != y->type || !user->read(call, &node.product))
+    if (!a || !b || !y || !is_dense(a, format) || !is_dense(b, TN_LINEAR) ||
+        !user->read(call, &node.product))
         return false;
     node.type = a->type;
     node.b_type = b->type == TN_F32 || a->type != TN_F32 ? a->type : b->type;
     const tn_cuda_product *p = &node.product;
     if (p->batch <= 0 || p->rows <= 0 || p->columns <= 0 || p->depth <= 0 || p->rows > INT32_MAX ||
         p->columns > INT32_MAX || p->depth > INT32_MAX || p->batch > INT32_MAX ||
-        !read_epilogue(call, &node))
+        !read_epilogue(call, &node) || !is_output(y, format, a->type, node.epilogue.has_mean))
         return false;
+    if (node.epilogue.has_mean) node.pixels = a->shape[0] > 0 ? p->rows / a->shape[0] : 0;
     *out_node = node;
     return true;
 }

@@ -55,8 +55,9 @@ typedef struct tn_cuda_product_user {
 typedef struct tn_cuda_product_node {
     tn_cuda_product product;
     tn_float_epilogue epilogue;
-    tn_type type;   /* of a and y as they are stored */
+    tn_type type;   /* of a and y as they are stored; means may be 32-bit floats */
     tn_type b_type; /* in which a constant b is kept: gemv's may have 16 bits beside a's 32 */
+    int64_t pixels; /* rows of an image, of whose results the mean is stored; 0: all are */
     bool has_bias, has_matrix /* c is a matrix, added like a residual */;
 } tn_cuda_product_node;
 

@@ -7,16 +7,21 @@
 #include "kit/cuda/gemm/product.h"
 #include <tenon/kit/epilogue.h>
 #include <tenon/plugin/before.h>
+#include <tenon/plugin/plane_mean.h>
 
 static const char *const direct_combinations[] = {"f32, f32, f32? -> f32"};
+/* Linear are means of planes alone: a pixel an image has its channels in the same order. */
+#define HALF_TILES                                                                                 \
+    "f16:nhwc:strided, f32, f32? -> f16:nhwc:strided",                                             \
+        "bf16:nhwc:strided, f32, f32? -> bf16:nhwc:strided", "f16:nhwc:strided, f32, f32? -> f16", \
+        "f16:nhwc:strided, f32, f32? -> f32", "bf16:nhwc:strided, f32, f32? -> bf16",              \
+        "bf16:nhwc:strided, f32, f32? -> f32"
+#define FLOAT_TILES                                                                                \
+    "f32:nhwc:strided, f32, f32? -> f32:nhwc:strided", "f32:nhwc:strided, f32, f32? -> f32"
 static const char *const implicit_gemm_combinations[] = {
-    "f16:nhwc:strided, f32, f32? -> f16:nhwc:strided",
-    "bf16:nhwc:strided, f32, f32? -> bf16:nhwc:strided",
-    "f32:nhwc:strided, f32, f32? -> f32:nhwc:strided",
-    "qi8:nhwc:strided, f32, f32? -> qi8:nhwc:strided",
+    HALF_TILES, FLOAT_TILES, "qi8:nhwc:strided, f32, f32? -> qi8:nhwc:strided",
     "qi8:nhwc:strided, f32, f32? -> f32:nhwc:strided"};
-static const char *const implicit_gemm_tf32_combinations[] = {
-    "f32:nhwc:strided, f32, f32? -> f32:nhwc:strided"};
+static const char *const implicit_gemm_tf32_combinations[] = {FLOAT_TILES};
 static const char *const row_stationary_combinations[] = {
     "f16:nhwc, f32, f32? -> f16:nhwc", "f16, f32, f32? -> f16:nhwc",
     "f32, f32, f32? -> f16:nhwc",      "bf16:nhwc, f32, f32? -> bf16:nhwc",
@@ -46,10 +51,10 @@ static const char *const kn2row_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f
 #define TF32_TEXT "32-bit floats are rounded to tf32: "
 OWN_KERNEL(direct, 0, ", " TN_FACET_WINDOW_MAX, TN_ACTIVATIONS_1_0,
            "Direct in 32-bit floats; small layers. Limited by latency and shared memory.");
-OWN_KERNEL(implicit_gemm, 0, "", TN_ACTIVATIONS_1_0,
+OWN_KERNEL(implicit_gemm, 0, ", " TN_FACET_PLANE_MEAN, TN_ACTIVATIONS_1_0,
            "Implicit GEMM with split-k on tensor cores; many channels, few pixels. Limited by the "
            "latency of one trip to memory.");
-OWN_KERNEL(implicit_gemm_tf32, TN_KERNEL_TF32, "", TN_ACTIVATIONS_1_0,
+OWN_KERNEL(implicit_gemm_tf32, TN_KERNEL_TF32, ", " TN_FACET_PLANE_MEAN, TN_ACTIVATIONS_1_0,
            TF32_TEXT "see implicit_gemm.");
 OWN_KERNEL(row_stationary, 0, "", "relu|leaky_relu|clip",
            "Input rows stay in registers, on tensor cores; up to 8 channels. Limited by issue.");
@@ -168,18 +173,16 @@ static const tn_kernel implicit_gemm_int8 = {
 };
 
 static const tn_cuda_product_user rounded_pixels = {read_pixels, true, 1};
-static const char *const gemm_tensor_combinations[] = {
-    "f16:nhwc:strided, f32, f32? -> f16:nhwc:strided",
-    "bf16:nhwc:strided, f32, f32? -> bf16:nhwc:strided"};
+static const char *const gemm_tensor_combinations[] = {HALF_TILES};
 TN_CUDA_PRODUCT_KERNEL(gemm_tensor, "Conv", "gemm_tensor",
                        TN_CUDA_PRODUCT_CALLBACKS(tensor, constants), pixels, TN_CUDA_PRODUCT_OWN,
-                       "", gemm_tensor_combinations,
+                       ", " TN_FACET_PLANE_MEAN, gemm_tensor_combinations,
                        "A window of 1x1 as a product on tensor cores; many pixels. Limited by the "
                        "latency of tiles to shared memory.");
 TN_CUDA_PRODUCT_KERNEL(gemm_tensor_tf32, "Conv", "gemm_tensor_tf32",
                        TN_CUDA_PRODUCT_CALLBACKS(tensor, constants), rounded_pixels,
-                       TN_CUDA_PRODUCT_OWN | TN_KERNEL_TF32, "", implicit_gemm_tf32_combinations,
-                       TF32_TEXT "see gemm_tensor.");
+                       TN_CUDA_PRODUCT_OWN | TN_KERNEL_TF32, ", " TN_FACET_PLANE_MEAN,
+                       implicit_gemm_tf32_combinations, TF32_TEXT "see gemm_tensor.");
 
 extern const tn_kernel *const tn_conv_cuda_kernels[];
 const tn_kernel *const tn_conv_cuda_kernels[] = {&direct,

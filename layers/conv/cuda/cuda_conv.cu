@@ -102,6 +102,7 @@ static bool read_node(const tn_call *call, const tn_float_epilogue *epilogue, tn
     out->y_type = y->type;
     out->type = x->type == TN_F32 && y->type != TN_I8 ? y->type : x->type;
     out->is_rounded = kind_of(call)->is_rounded;
+    out->is_mean = epilogue->has_mean;
     out->is_x_linear = x->format == TN_LINEAR;
     out->is_y_linear = y->format == TN_LINEAR;
     out->activation = {epilogue->activation, epilogue->alpha, epilogue->beta};

@@ -40,6 +40,7 @@ typedef struct tn_cuda_conv {
     int32_t y_height, y_width;           /* out_height and out_width, or the windows in them */
     bool is_x_linear, is_y_linear;       /* channels first, not last */
     bool is_rounded;                     /* 32-bit floats are rounded to tf32 for products */
+    bool is_mean;                        /* y has the mean of each plane; the residual is as x */
     tn_type x_type, y_type;              /* as they are stored; the residual is stored as y is */
     int32_t x_pitch, y_pitch;            /* elements from one pixel to the next, channels last */
     float residual_scale, y_factor;      /* of y in 8 bits: floating-point values, steps */

@@ -8,7 +8,8 @@
  * that its pixels see, once for all taps. Sums meet in shared memory, first a block's, then the
  * cluster's: each block finishes some of the pixels. They are 32-bit floats, added up in the same
  * order always, or whole numbers where input and weights have 8 bits; y then has 8 bits or is
- * floats. Channels last, in and out. Code for compute capability 9.0 alone.
+ * floats. Where the mean of planes is stored a tile is a whole image, and each block of its cluster
+ * finishes some of the filters. Channels last, in and out. Code for compute capability 9.0 alone.
  *
  * Limited by latency: a block's weights and input come once, not in stages, and have to fit in
  * shared memory. See cuda_conv.h; the parts are cuda_implicit_gemm.cuh,
@@ -19,7 +20,7 @@
 
 namespace {
 
-template <typename T, typename Y, int ACROSS, bool IS_POINT>
+template <typename T, typename Y, int ACROSS, bool IS_POINT, bool IS_MEAN>
 __global__ void __launch_bounds__(THREADS, IS_POINT || stored<T>::parts > 1 ? 1 : 2)
     implicit_gemm_kernel(const __grid_constant__ tn_cuda_conv d,
                          const __grid_constant__ gemm_shape t) {
@@ -29,26 +30,28 @@ __global__ void __launch_bounds__(THREADS, IS_POINT || stored<T>::parts > 1 ? 1 
     __shared__ uint64_t arrived, are_joined;
     __shared__ int offsets[ACROSS * PIXELS];
     sum_type *joined = (sum_type *)shared_memory;
-    uint4 *weights = (uint4 *)(joined + t.splits * t.share * FILTERS);
+    sum_type *parts = joined + t.splits * t.share * FILTERS;
+    uint4 *weights = (uint4 *)(parts + (IS_MEAN ? OF_MEANS : 0));
     char *patch = (char *)(weights + t.units * (UNIT / 16));
     task at;
     const int first = (int)blockIdx.x * t.units;
     at.chunk = (int)tn_divide((uint32_t)first, t.by_taps);
     at.unit = first - at.chunk * t.taps;
     at.units = min(t.units, t.all - first);
-    at.own = min(t.share, t.pixels - (int)blockIdx.x * t.share);
+    at.end = d.out_height * d.out_width;
+    at.own = IS_MEAN ? at.end : min(t.share, t.pixels - (int)blockIdx.x * t.share);
     if (threadIdx.x == 0) {
         const uint4 *from = (const uint4 *)(const void *)d.weights +
                             ((int64_t)blockIdx.y * t.all + first) * (UNIT / 16);
         tn_cuda_barrier_expect(&arrived, at.units * UNIT);
         tn_cuda_bulk_copy(weights, from, at.units * UNIT, &arrived);
-        tn_cuda_barrier_expect(&are_joined, t.splits * at.own * FILTERS * 4);
+        tn_cuda_barrier_expect(&are_joined, IS_MEAN ? (t.splits * at.own << t.four_bits) * 16
+                                                    : t.splits * at.own * FILTERS * 4);
     }
     __syncwarp();
     tn_cuda_cluster_arrive();
     at.image = (int)tn_divide(blockIdx.z, t.by_tiles);
     at.first = ((int)blockIdx.z - at.image * t.tiles) * t.pixels;
-    at.end = d.out_height * d.out_width;
     at.row = (int)tn_divide(at.first, t.by_width);
     find_pixels<IS_POINT>(d, t, at, offsets);
     sum_type sums[2][TILES][4] = {};
@@ -65,14 +68,17 @@ __global__ void __launch_bounds__(THREADS, IS_POINT || stored<T>::parts > 1 ? 1 
     sum_type *own = (sum_type *)weights;
     store_sums(sums, own + (threadIdx.x >> 5) * PIXELS * PITCH);
     rest<Y, (ACROSS * PIXELS * FOURS + THREADS - 1) / THREADS> more = {};
-    load_rest<T>(d, t, at, more);
+    load_rest<T, IS_MEAN>(d, t, at, more);
     __syncthreads();
     tn_cuda_cluster_wait();
     if (t.splits > 1) {
-        share_out<ACROSS>(t, own, joined, &are_joined);
+        share_out<ACROSS, IS_MEAN>(t, at, own, joined, &are_joined);
         tn_cuda_barrier_wait(&are_joined);
     }
-    finish<ACROSS>(d, t, at, own, joined, more);
+    if constexpr (IS_MEAN)
+        finish_means<ACROSS>(d, t, at, own, joined, parts, more);
+    else
+        finish<ACROSS>(d, t, at, own, joined, more);
 #endif
 }
 
@@ -144,17 +150,19 @@ gemm_shape shape_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config) {
     t.by_packs = tn_divider_make((uint32_t)t.chunks * 4);
     t.by_columns = tn_divider_make((uint32_t)t.columns);
     t.share = (t.pixels + t.splits - 1) / t.splits;
+    t.four_bits = d->is_mean ? __builtin_ctz((unsigned)FOURS / (unsigned)t.splits) : 0;
     t.by_share = tn_divider_make((uint32_t)t.share);
     t.by_tiles = tn_divider_make((uint32_t)t.tiles);
     t.by_width = tn_divider_make((uint32_t)d->out_width);
     return t;
 }
 
-int64_t bytes_of(const gemm_shape *t) {
+int64_t bytes_of(const tn_cuda_conv *d, const gemm_shape *t) {
     const int64_t patch = t->taps == 1 ? 0 : (int64_t)t->rows * t->columns * t->pitch;
     const int64_t in = (int64_t)t->units * UNIT + patch;
     const int64_t parts = (int64_t)WARPS * PIXELS * PITCH * 4;
-    return (int64_t)t->splits * t->share * FILTERS * 4 + (in > parts ? in : parts);
+    const int64_t joined = (int64_t)t->splits * t->share * FILTERS + (d->is_mean ? OF_MEANS : 0);
+    return joined * 4 + (in > parts ? in : parts);
 }
 
 int64_t blocks_of(const tn_cuda_conv *d, const gemm_shape *t) {
@@ -168,46 +176,56 @@ bool is_alone(const tn_cuda_conv *d, const gemm_shape *t, int processors) {
     return t->taps > 1 && blocks_of(d, t) <= found_of(t->splits, processors);
 }
 int64_t shared_of(const tn_cuda_conv *d, const gemm_shape *t, int processors) {
-    const int64_t bytes = bytes_of(t), most_of_two = MOST_SHARED / 2;
+    const int64_t bytes = bytes_of(d, t), most_of_two = MOST_SHARED / 2;
     return is_alone(d, t, processors) && bytes <= most_of_two ? most_of_two + 2048 : bytes;
 }
 
-template <typename T, typename Y, int ACROSS, bool IS_POINT>
+template <typename T, typename Y, int ACROSS, bool IS_POINT, bool IS_MEAN>
 cudaError_t launch_as(const tn_cuda_conv *d, const gemm_shape *t, cudaStream_t stream) {
     const int64_t bytes = shared_of(d, t, tn_cuda_cluster_processors());
     if (bytes > MOST_SHARED) return cudaErrorInvalidValue;
     const dim3 grid((unsigned int)t->splits, (unsigned int)(d->filters + FILTERS - 1) / FILTERS,
                     (unsigned int)(t->tiles * d->batch));
-    return tn_cuda_launch_cluster(implicit_gemm_kernel<T, Y, ACROSS, IS_POINT>, grid, THREADS,
-                                  bytes, true, stream, *d, *t);
+    return tn_cuda_launch_cluster(implicit_gemm_kernel<T, Y, ACROSS, IS_POINT, IS_MEAN>, grid,
+                                  THREADS, bytes, true, stream, *d, *t);
 }
 
-template <typename T, typename Y>
+template <typename T, typename Y, bool IS_MEAN>
 cudaError_t launch_shape(const tn_cuda_conv *d, const tn_cuda_conv_config *config,
                          cudaStream_t stream) {
     const gemm_shape t = shape_of(d, config);
     if (t.taps == 1)
-        return config->columns == 2 ? launch_as<T, Y, 2, true>(d, &t, stream)
-                                    : launch_as<T, Y, 1, true>(d, &t, stream);
-    return config->columns == 2 ? launch_as<T, Y, 2, false>(d, &t, stream)
-                                : launch_as<T, Y, 1, false>(d, &t, stream);
+        return config->columns == 2 ? launch_as<T, Y, 2, true, IS_MEAN>(d, &t, stream)
+                                    : launch_as<T, Y, 1, true, IS_MEAN>(d, &t, stream);
+    return config->columns == 2 ? launch_as<T, Y, 2, false, IS_MEAN>(d, &t, stream)
+                                : launch_as<T, Y, 1, false, IS_MEAN>(d, &t, stream);
 }
 
 cudaError_t launch(const tn_cuda_conv *d, const tn_cuda_conv_config *config, cudaStream_t stream) {
     if (d->type == TN_I8)
-        return d->y_type == TN_I8 ? launch_shape<int8_t, int8_t>(d, config, stream)
-                                  : launch_shape<int8_t, float>(d, config, stream);
+        return d->y_type == TN_I8 ? launch_shape<int8_t, int8_t, false>(d, config, stream)
+                                  : launch_shape<int8_t, float, false>(d, config, stream);
     return launch_by_type(d, [&](auto number) {
         typedef decltype(number) T;
-        return launch_shape<T, typename stored<T>::type>(d, config, stream);
+        typedef typename stored<T>::type Y;
+        return d->is_mean ? launch_shape<T, Y, true>(d, config, stream)
+                          : launch_shape<T, Y, false>(d, config, stream);
     });
 }
 
 /* ----------------------------------------------------------------------------------------------
  * tactics */
 
+/* Bytes become bytes or floats; only means, which bytes have none of, are linear or of a wider
+ * type.
+ */
+bool is_stored(const tn_cuda_conv *d) {
+    if (d->is_mean) return d->type != TN_I8;
+    return !d->is_y_linear && (d->type == TN_I8 || d->y_type == d->type);
+}
+
 bool is_done(const tn_cuda_conv *d) {
-    return d->groups == 1 && d->channels >= 16 && d->channels % each_of(d) == 0 &&
+    return is_stored(d) && d->groups == 1 && d->channels >= 16 && d->channels % each_of(d) == 0 &&
            d->filters >= 16 && d->filters % 4 == 0 && d->filters <= 65536 &&
            (int64_t)d->out_height * d->out_width * d->batch <= 1 << 19 && d->kernel_height <= 16 &&
            d->kernel_width <= 16 && d->in_width <= 1024 && d->out_width <= 1024 &&
@@ -215,14 +233,19 @@ bool is_done(const tn_cuda_conv *d) {
            d->stride_width <= 16;
 }
 
+/* Means are of a tile that is the whole image, whose filters, in fours, are shared out evenly. */
+bool has_image(const gemm_shape *t) {
+    return t->tiles == 1 && FOURS % t->splits == 0;
+}
+
 /* Microseconds that a tactic takes, about; a negative number: it cannot be done. Fitted to what the
  * convolutions of ResNet-50 took on an H200: it is there to order tactics, not to foretell times.
  * A unit of bytes has as many words and instructions as one of 16-bit floats. */
 double cost_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config, int processors) {
     const gemm_shape t = shape_of(d, config);
-    const int64_t bytes = bytes_of(&t);
+    const int64_t bytes = bytes_of(d, &t);
     if (bytes > MOST_SHARED || t.units * (t.splits - 1) >= t.all ||
-        t.share * (t.splits - 1) >= t.pixels)
+        t.share * (t.splits - 1) >= t.pixels || (d->is_mean && !has_image(&t)))
         return -1;
     const int64_t blocks = blocks_of(d, &t);
     const int64_t warps = WARPS / config->columns, rounds = (t.units + warps - 1) / warps;
@@ -264,7 +287,7 @@ bool choose(const tn_cuda_conv *d, uint32_t index, tn_cuda_conv_config *out_conf
 
 bool fits(const tn_cuda_conv *d, const tn_cuda_conv_config *config) {
     const gemm_shape t = shape_of(d, config);
-    return bytes_of(&t) <= MOST_SHARED;
+    return bytes_of(d, &t) <= MOST_SHARED && (!d->is_mean || has_image(&t));
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -21,8 +21,9 @@ enum {
     CHUNK = 64,         /* bytes of a pixel's channels that are multiplied at once */
     UNIT = FILTERS * CHUNK,
     FOURS = FILTERS / 4,
-    PITCH = FILTERS + 4, /* numbers from a pixel's sums to the next one's */
-    MOST_SPLITS = 8,     /* blocks of a cluster that every GPU of its kind can have */
+    PITCH = FILTERS + 4,        /* numbers from a pixel's sums to the next one's */
+    OF_MEANS = WARPS * FILTERS, /* floats: a block's sums of pixels, a warp each */
+    MOST_SPLITS = 8,            /* blocks of a cluster that every GPU of its kind can have */
     MOST_SHARED = 226 * 1024,
 };
 
@@ -42,6 +43,7 @@ struct gemm_shape {
     int stride_y, stride_x; /* positions of the patch from one output pixel to the next */
     int offset_y, offset_x; /* bytes of the patch from one tap to the next */
     tn_divider by_taps, by_window, by_packs, by_columns, by_width, by_share, by_tiles;
+    int four_bits; /* of means: 2^four_bits times four filters are a block's to finish */
 };
 
 /* What products are added up in: those of bytes exactly, for the weights of a sum, 2^31 / 2^14 of
@@ -59,7 +61,7 @@ template <typename T> __device__ __forceinline__ uint4 words_of(uint4 bits) {
 /* What a block does. */
 struct task {
     int image, first, end; /* output pixels p * Q + q: the first, and those of the image */
-    int own;               /* pixels that the block finishes */
+    int own;               /* pixels that the block finishes; of means all */
     int row;               /* p of the first */
     int chunk;             /* the first that it sees */
     int unit, units;       /* its first one, of that chunk's; how many */

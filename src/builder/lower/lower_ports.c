@@ -95,18 +95,23 @@ static bool is_whole(const port_filler *filler, const tn_candidate *candidate, u
                                   tn_lower_output(lowering, filler->node, candidate, 0));
 }
 
+/* One of the shape before a step that changes it is stored as input 0 is. */
 static bool fill_operands(const port_filler *filler, const tn_candidate *candidate,
-                          tn_storage output, tn_storage *operands) {
+                          tn_storage input, tn_storage output, tn_storage *operands) {
+    const tn_lowering *lowering = filler->lowering;
     const tn_chain *chain = candidate->chain;
     const uint32_t before = tn_lower_before_count(candidate);
     for (uint32_t i = 0; i < tn_lower_operand_count(candidate); i++) {
         operands[i].space = filler->space;
         if (before > 0 && i < chain->operand_counts[before]) continue; /* linear, as they are */
         if (!is_whole(filler, candidate, chain->forms[i].form, chain->operands[i])) continue;
-        if (output.type != TN_NONE &&
-            !tn_lower_may_be(filler->lowering, chain->operands[i], output.type))
+        const bool is_before = tn_chain_reshapes_behind(chain, i, candidate->chain_count);
+        const tn_storage like = is_before ? input : output;
+        if ((like.type != TN_NONE && !tn_lower_may_be(lowering, chain->operands[i], like.type)) ||
+            (is_before &&
+             !tn_format_fits(like.format, lowering->facts->tensors[chain->operands[i]]->rank)))
             return false;
-        operands[i] = output;
+        operands[i] = like;
     }
     return true;
 }
@@ -139,7 +144,7 @@ static bool fill_ports(const port_filler *filler, const tn_candidate *candidate,
     return is_beginning_open(filler, candidate, combination) &&
            tn_combination_matches(combination, inputs, filler->types, outputs,
                                   filler->types + inputs) &&
-           fill_operands(filler, candidate, storages[outputs > 0 ? inputs : 0],
+           fill_operands(filler, candidate, storages[0], storages[outputs > 0 ? inputs : 0],
                          storages + inputs + outputs);
 }
 

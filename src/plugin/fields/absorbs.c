@@ -6,6 +6,7 @@
 #include <tenon/plugin/before.h>
 #include <tenon/plugin/look_up.h>
 #include <tenon/plugin/normalize.h>
+#include <tenon/plugin/plane_mean.h>
 
 #include <string.h>
 
@@ -22,7 +23,7 @@ static const struct {
     {TN_FACET_WINDOW_MAX, NULL},  {TN_FACET_SOFTMAX, NULL},
     {TN_FACET_NORMALIZE, NULL},   {TN_FACET_CONVERT, NULL},
     {TN_FACET_CONVOLUTION, NULL}, {TN_FACET_MATRIX_PRODUCT, NULL},
-    {TN_FACET_LOOK_UP, NULL},
+    {TN_FACET_LOOK_UP, NULL},     {TN_FACET_PLANE_MEAN, NULL},
 };
 
 typedef struct parser {

@@ -17,6 +17,7 @@ typedef struct run_case {
     bool has_bias, has_residual;
     uint32_t activation; /* in run_activations */
     const char *only;    /* a combination's beginning; null: all */
+    bool has_mean;       /* of each plane; for kernels that list it */
 } run_case;
 
 typedef struct run_activation {

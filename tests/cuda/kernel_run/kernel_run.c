@@ -245,6 +245,8 @@ int main(int count, char **arguments) {
             const tn_kernel *kernel = library->kernels[k];
             if (strcmp(kernel->op, c->op) != 0 || strcmp(kernel->domain, "") != 0) continue;
             if (count > 4 && !strstr(kernel->name, arguments[4])) continue;
+            if (c->has_mean && !(kernel->absorbs && strstr(kernel->absorbs, TN_FACET_PLANE_MEAN)))
+                continue;
             for (uint32_t j = 0; j < kernel->combination_count && now() < deadline; j++)
                 run_combination(c, kernel, kernel->combinations[j]);
         }

@@ -47,6 +47,7 @@ static void make_steps(run_node *n) {
                                  .alpha = a->alpha,
                                  .beta = a->beta});
     }
+    if (n->c->has_mean) add_step(n, &(seen_step){.kind = SEEN_PLANE_MEAN});
     call->operands = n->operands;
     call->steps = n->chain;
 }
@@ -72,7 +73,7 @@ static void make_params(run_node *n) {
 
 void run_node_make(run_node *n, const run_case *c, const tn_host *host, tn_type type,
                    tn_type w_type, tn_type y_type, tn_format format, tn_format y_format) {
-    int64_t shape[TN_MAX_RANK], filters;
+    int64_t *made = n->made, shape[TN_MAX_RANK], filters;
     memset(n, 0, sizeof(*n));
     n->c = c;
     n->call = (tn_call){.size = sizeof(tn_call),
@@ -85,15 +86,19 @@ void run_node_make(run_node *n, const run_case *c, const tn_host *host, tn_type 
                         .device = run_device,
                         .stream = run_stream,
                         .node = c->name};
-    set_shape(c, shape);
-    filters = c->op[0] == 'C' ? shape[1] : shape[c->rank - 1];
+    set_shape(c, made);
+    memcpy(shape, made, sizeof(shape));
+    for (uint32_t i = 2; c->has_mean && i < c->rank; i++)
+        shape[i] = 1;
+    filters = c->op[0] == 'C' ? made[1] : made[c->rank - 1];
     const double terms = c->op[0] == 'C'
                              ? (double)c->w[1] * (double)(c->w[2] * (c->w[3] ? c->w[3] : 1))
                              : (double)c->x[c->rank - 1];
     run_tensor_describe(&n->x, type, format, c->rank, c->x);
     run_tensor_describe(&n->w, w_type, TN_LINEAR, c->rank, c->w);
     run_tensor_describe(&n->b, w_type, TN_LINEAR, 1, &filters);
-    run_tensor_describe(&n->residual, y_type, y_format, c->rank, shape);
+    run_tensor_describe(&n->residual, c->has_mean ? type : y_type, c->has_mean ? format : y_format,
+                        c->rank, made);
     run_tensor_describe(&n->y, y_type, y_format, c->rank, shape);
     run_tensor_fill(&n->x, 1.0f);
     run_tensor_fill(&n->w, (float)(1.7 / sqrt(terms)));

@@ -10,7 +10,7 @@
 #include "gemm/gemm.h"
 #include "tensor.h"
 
-enum { RUN_SAMPLES = 2000 };
+enum { RUN_SAMPLES = 2000, RUN_MEANS = 100 };
 
 typedef struct run_node {
     const run_case *c;
@@ -20,13 +20,14 @@ typedef struct run_node {
     tn_conv_transpose_params transposed;
     tn_gemm_params gemm;
     tn_operator op;
-    seen_buffer buffers[2];
-    tn_step steps[2];
-    const tn_step *chain[2];
+    seen_buffer buffers[3];
+    tn_step steps[3];
+    const tn_step *chain[3];
     const tn_tensor *inputs[3], *operands[1];
     tn_tensor *outputs[1];
     tn_call call;
-    double ceiling; /* the largest of the sampled results */
+    int64_t made[TN_MAX_RANK]; /* y's shape, before the mean where there is one */
+    double ceiling;            /* the largest of the sampled results */
     int64_t sampled[RUN_SAMPLES];
     double expected[RUN_SAMPLES];
 } run_node;

@@ -45,12 +45,12 @@ static double sum_of_convolution(const run_node *n, int64_t at) {
     const uint32_t spatial = c->rank - 2;
     int64_t position[3] = {0, 0, 0}, tap[3] = {0, 0, 0}, taps = 1, rest = at;
     for (uint32_t i = spatial; i-- > 0;) {
-        position[i] = rest % n->y.shape[2 + i];
-        rest /= n->y.shape[2 + i];
+        position[i] = rest % n->made[2 + i];
+        rest /= n->made[2 + i];
         taps *= c->w[2 + i];
     }
-    const int64_t filter = rest % n->y.shape[1], image = rest / n->y.shape[1];
-    const int64_t filters = n->y.shape[1] / c->group, channels = c->x[1] / c->group;
+    const int64_t filter = rest % n->made[1], image = rest / n->made[1];
+    const int64_t filters = n->made[1] / c->group, channels = c->x[1] / c->group;
     const int64_t group = filter / filters;
     double sum = c->has_bias ? (double)n->b.values[filter] : 0;
     for (int64_t t = 0; t < taps; t++) {
@@ -82,28 +82,44 @@ static double sum_of_convolution(const run_node *n, int64_t at) {
     return sum;
 }
 
+/* Before the mean where there is one. */
+static double element(const run_node *n, int64_t at) {
+    double sum = n->c->op[0] == 'C' ? sum_of_convolution(n, at) : sum_of_product(n, at);
+    if (n->c->has_residual) sum += (double)n->residual.values[at];
+    return activate(n->c->activation, sum);
+}
+
+static double mean_of_plane(const run_node *n, int64_t plane) {
+    int64_t pixels = 1;
+    double sum = 0;
+    for (uint32_t i = 2; i < n->c->rank; i++)
+        pixels *= n->made[i];
+    for (int64_t i = 0; i < pixels; i++)
+        sum += element(n, plane * pixels + i);
+    return sum / (double)pixels;
+}
+
 void run_reference_sample(run_node *n) {
-    const bool is_conv = n->c->op[0] == 'C';
+    const int samples = n->c->has_mean ? RUN_MEANS : RUN_SAMPLES;
     n->ceiling = 1e-9;
-    for (int i = 0; i < RUN_SAMPLES; i++) {
-        const int64_t at = i < 200
+    for (int i = 0; i < samples; i++) {
+        const int64_t at = i < samples / 10
                                ? i % n->y.count
                                : (int64_t)((run_random() * 0.5f + 0.5f) * (float)(n->y.count - 1));
-        double sum = is_conv ? sum_of_convolution(n, at) : sum_of_product(n, at);
-        if (n->c->has_residual) sum += (double)n->residual.values[at];
         n->sampled[i] = at;
-        n->expected[i] = activate(n->c->activation, sum);
+        n->expected[i] = n->c->has_mean ? mean_of_plane(n, at) : element(n, at);
         if (fabs(n->expected[i]) > n->ceiling) n->ceiling = fabs(n->expected[i]);
     }
 }
 
 double run_reference_compare(run_node *n) {
+    const int samples = n->c->has_mean ? RUN_MEANS : RUN_SAMPLES;
     double worst = 0;
     run_require(run_device->copy(run_device, n->y.stored, n->device_y, n->y.tensor.bytes,
                                  TN_COPY_TO_HOST, run_stream),
                 "copy");
     run_require(run_device->stream_wait(run_device, run_stream), "wait");
-    for (int i = 0; i < RUN_SAMPLES; i++) {
+    for (int i = 0; i < samples; i++) {
         const double error =
             fabs((double)run_tensor_get(&n->y, n->sampled[i]) - n->expected[i]) / n->ceiling;
         if (!(error <= worst)) worst = error;

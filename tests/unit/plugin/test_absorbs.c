@@ -5,6 +5,7 @@
 #include "test.h"
 #include <tenon/plugin/look_up.h>
 #include <tenon/plugin/normalize.h>
+#include <tenon/plugin/plane_mean.h>
 
 #include <string.h>
 
@@ -42,17 +43,17 @@ static void test_all_names_of_the_header_are_known(void **state) {
     const tn_absorb *items = NULL;
     uint32_t count = 0;
     assert_int_equal(tn_absorbs_parse(*state,
-                                      TN_FACET_BIAS ", " TN_FACET_SCALE ", " TN_FACET_RESIDUAL
-                                                    ", " TN_FACET_ROW ", " TN_FACET_EXPRESSION
-                                                    ", " TN_FACET_WINDOW_MAX ", " TN_FACET_SOFTMAX
-                                                    ", " TN_FACET_NORMALIZE ", " TN_FACET_LOOK_UP
-                                                    ", " TN_FACET_ACTIVATION "(" TN_ACTIVATIONS_1_0
-                                                    ")",
+                                      TN_FACET_BIAS
+                                      ", " TN_FACET_SCALE ", " TN_FACET_RESIDUAL ", " TN_FACET_ROW
+                                      ", " TN_FACET_EXPRESSION ", " TN_FACET_WINDOW_MAX
+                                      ", " TN_FACET_SOFTMAX ", " TN_FACET_NORMALIZE
+                                      ", " TN_FACET_LOOK_UP ", " TN_FACET_PLANE_MEAN
+                                      ", " TN_FACET_ACTIVATION "(" TN_ACTIVATIONS_1_0 ")",
                                       false, &items, &count),
                      TN_OK);
-    assert_int_equal(count, 10);
-    assert_int_equal(items[9].variant_count, TN_ACTIVATION_ELU);
-    assert_string_equal(items[9].variants[TN_ACTIVATION_GELU_TANH - 1], "gelu_tanh");
+    assert_int_equal(count, 11);
+    assert_int_equal(items[10].variant_count, TN_ACTIVATION_ELU);
+    assert_string_equal(items[10].variants[TN_ACTIVATION_GELU_TANH - 1], "gelu_tanh");
 }
 
 static void test_wrong_texts_are_refused_with_the_column(void **state) {
