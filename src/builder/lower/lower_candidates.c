@@ -194,6 +194,14 @@ static tn_status add_before(tn_lowering *lowering, uint32_t index, const tn_cand
     return TN_OK;
 }
 
+/* No candidate came of a longer chain: the next that is weighed is the longest. */
+static tn_status cut_chain(tn_lowering *lowering, uint32_t length, tn_candidate *candidate) {
+    tn_chain *cut = tn_arena_copy(lowering->arena, candidate->chain, sizeof *cut);
+    if (cut) cut->count = length < TN_CHAIN_SHORT ? length : TN_CHAIN_SHORT;
+    candidate->chain = cut;
+    return cut ? TN_OK : tn_fail_memory("a chain");
+}
+
 static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kernel_entry *entry,
                             uint32_t rank) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
@@ -213,8 +221,11 @@ static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kern
     if (is_shaped) TN_TRY(tn_lower_chain(lowering, index, entry, NULL, &like.chain));
     const uint32_t longest = like.chain ? like.chain->count : 0;
     for (uint32_t length = longest + 1; length-- > 0;) {
+        const size_t count = lowering->nodes[index].candidate_count;
         if (length > TN_CHAIN_SHORT && length < longest) continue;
         TN_TRY(add_length(lowering, index, &like, fit, length));
+        if (length > 0 && lowering->nodes[index].candidate_count == count)
+            TN_TRY(cut_chain(lowering, length - 1, &like));
     }
     return TN_OK;
 }
