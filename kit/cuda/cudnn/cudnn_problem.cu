@@ -128,13 +128,22 @@ static bool read_epilogue(const tn_call *call, tn_cudnn_problem *problem) {
     return true;
 }
 
+/* Images of one pixel: their strides do not say which of batch and channels is which, and what
+ * cuDNN 9.19 does behind its product in tf32 then takes the one for the other. */
+static bool is_ambiguous(const tn_tensor *y) {
+    int64_t pixels = 1;
+    for (uint32_t i = 2; i < y->rank; i++)
+        pixels *= y->shape[i];
+    return y->format == TN_LINEAR && y->shape[0] > 1 && pixels == 1;
+}
+
 bool tn_cudnn_problem_read(const tn_call *call, tn_cudnn_problem *out_problem) {
     const tn_tensor *x = call->inputs[X], *w = call->inputs[W], *y = call->outputs[0];
     tn_cudnn_problem problem = {};
     cudnnDataType_t type, y_type;
     if (!x || !w || !y || x->rank < 3 || x->rank > 5 || !get_type(x->type, &type) ||
         !get_type(y->type, &y_type) || x->format != y->format ||
-        (x->format != TN_LINEAR && x->format != TN_NHWC))
+        (x->format != TN_LINEAR && x->format != TN_NHWC) || is_ambiguous(y))
         return false;
     problem.kind = (const tn_cudnn_conv *)call->user;
     problem.rank = x->rank < 4 ? 4 : x->rank;
