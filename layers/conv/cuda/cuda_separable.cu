@@ -10,7 +10,7 @@
 
 namespace {
 
-enum { MOST_SHARED = 226 * 1024, MOST_PIXELS = 256, TACTICS = 8 };
+enum { MOST_SHARED = 226 * 1024, MOST_PIXELS = 256, TACTICS = 12 };
 
 template <typename T, int STRIDE, bool HAS_EXPAND, bool HAS_WINDOW>
 __global__ void __launch_bounds__(THREADS)
