@@ -25,16 +25,12 @@ static tn_status keeps_order(const tn_match *match) {
     return TN_OK;
 }
 
-/* $shape: that of y, of which a run may know one extent. */
+/* $shape: that of y. */
 static tn_status set_shape(const tn_match *match) {
     const tn_tensor *y = match->tensor(match, "y");
-    uint32_t unknown = 0;
     if (!y) return match->refuse(match, "the shape is not known");
-    for (uint32_t i = 0; i < y->rank; i++) {
-        unknown += y->shape[i] < 0;
-        if (y->shape[i] == 0) return match->refuse(match, "no elements");
-    }
-    if (unknown > 1) return match->refuse(match, "a run decides more than one extent");
+    for (uint32_t i = 0; i < y->rank; i++)
+        if (y->shape[i] < 1) return match->refuse(match, "an extent is not known, or 0");
     const tn_attribute shape = {.size = sizeof shape,
                                 .type = TN_FIELD_I64S,
                                 .name = "shape",

@@ -9,6 +9,9 @@
  * divide, so that a branch which takes even extents alone is met. */
 static const int64_t bases[TN_PROBE_ROUNDS] = {1, 60, 480};
 enum { OTHER_MULTIPLE = 12, FIRST_PRIME = 11 };
+/* From which on the last shape's free extents are: behind strides of 32 and more small ones are all
+ * 1, and look fixed. */
+enum { FIRST_LARGE_PRIME = 1009 };
 
 static bool is_prime(int64_t number) {
     for (int64_t divisor = 2; divisor * divisor <= number; divisor++)
@@ -83,7 +86,7 @@ static int64_t bounded_apart(const tn_probe *probe, uint32_t index, uint32_t sha
 }
 
 static int64_t free_apart(const tn_probe *probe, uint32_t index, uint32_t shape) {
-    int64_t number = FIRST_PRIME;
+    int64_t number = shape == TN_PROBE_FURTHER ? FIRST_LARGE_PRIME : FIRST_PRIME;
     while (!is_prime(number) || is_taken(probe, index, shape, number) ||
            is_tried(&probe->extents[index], shape, number))
         number++;

@@ -256,6 +256,7 @@ def networks():
         "rotary.expanded": 1}
     for weights in ("initializer", "node"):
         yield f"MatMul between DQ and Q, {weights}", quantized(weights), {"quantized.mat_mul": 1}
+    yield "a head's only pixel", one(detections, 1, 3, 2, 2), {"transpose.before_reshape": 1}
     yield "RMS norm of Llama", one(rms_norm, 2, 3, 8), {"rms-normalization": 1}
     yield "ONNX's RMS norm", expansion("RMSNormalization", 23, [2, 3, 8], [8], axis=-1), {"rms-normalization": 1}
 
@@ -308,6 +309,15 @@ def heads(*batches):
     return net.model(net.node("MatMul", net.node("Softmax", s, axis=-1), v))
 
 
+def detections(net, x):
+    """[1, anchors * 4, height, width] to [1, all anchors, 4], behind strides of 32: of small images there is one pixel."""
+    for index, (channels, stride) in enumerate(((3, 16), (12, 2))):
+        x = net.node("Conv", x, net.const(random(index, 12, channels, 1, 1)), strides=[stride, stride])
+    n, h, w = (net.node("Gather", net.node("Shape", x), net.ints(axis), axis=0) for axis in (0, 2, 3))
+    cut = net.node("Reshape", x, net.node("Concat", n, net.ints(-1, 4), h, w, axis=0))
+    return net.node("Reshape", net.node("Transpose", cut, perm=[0, 3, 4, 1, 2]), net.node("Concat", n, net.ints(-1, 4), axis=0))
+
+
 def without_profile():
     """Networks of open extents that are built without a profile: what a guard asks must be proved for any shape."""
     for opset in (13, 18):
@@ -321,6 +331,7 @@ def without_profile():
     yield "two names", heads("n", "m", "n"), {}
     yield "a name and none", heads("n", "n", None), {}
     yield "no names", heads(None, None, None), {}
+    yield "a pixel or more", one(detections, 1, 3, "h", "w"), {}
 
 
 def attend(kind="add", least=-3e38, rank=4, keys="last", zeros=False, axis=-1):
@@ -395,6 +406,7 @@ def own_networks():
     yield "repeated heads", heads_of_rows(groups=2), {name: 1, "attention.groups": 1}
     yield "a past", heads_of_rows(past=True), {name: 1, "attention.past": 1}
     yield "repeated heads with a past", heads_of_rows(groups=2, past=True), {name: 1, "attention.groups": 1, "attention.past": 1}
+    yield "a head's only pixel", one(detections, 1, 3, 2, 2), {"transpose.before_reshape": 1}
     yield "RMS norm of Llama", one(rms_norm, 2, 3, 8), {"rms-normalization": 1}
     yield "RMS norm of two axes", one(lambda n, x: rms_norm(n, x, (0, 2)), 2, 3, 8), {}
 
