@@ -52,7 +52,7 @@ const struct tn_timing_policy tn_timing_policy = {
     /* Networks that are run whole, and what is kept of the time for them. */
     .most_trials = 32,
     .trials_share = 0.35,
-    .device_trials_share = 0.15,
+    .device_trials_share = 0.05,
     /* Of one network: so many runs at least, until the two shortest agree, but no longer. A load
      * that comes and goes by tenths of a second spares some of them: on two threads that are each
      * disturbed half of the time a step has 15 of 60 alone. With so many runs at most, those of a

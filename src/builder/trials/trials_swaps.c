@@ -4,8 +4,11 @@
  * equal to it. On a device steps run beside each other, so that nothing is known of a step by
  * itself, and what it takes depends on the kernels in front of it and behind it: each swap is a
  * network, that runs against the best one. What may win most comes first: a candidate is thought to
- * take less in the network than by itself by as much as single timings vary.
+ * take less in the network than by itself by as much as single timings vary. No choice is tried
+ * twice: two that are as good could each seem better than the other for ever, by what a cache keeps
+ * of their races without taking any time.
  */
+#include "base/hash.h"
 #include "base/status.h"
 #include "builder/choose/choose.h"
 #include "builder/lower/lower_candidates.h"
@@ -27,6 +30,8 @@ typedef struct swaps {
     tn_lower_leaders leaders;
     swap *items;
     size_t count, capacity;
+    uint64_t *tried; /* hashes of choices */
+    size_t tried_count, tried_capacity;
 } swaps;
 
 /* Whether a node runs a kernel of its own that could be another one. */
@@ -98,12 +103,29 @@ static void apply(const swaps *known, const swap *one, const uint32_t *choice, u
             next[n] = one->candidate;
 }
 
+/* Notes a choice; false: it was tried before. */
+static tn_status note_choice(swaps *known, const uint32_t *choice, bool *out_is_new) {
+    const tn_graph *graph = known->lowering->graph;
+    const uint64_t hash = tn_hash_add(0, choice, graph->node_count * sizeof *choice);
+    *out_is_new = true;
+    for (size_t i = 0; i < known->tried_count; i++)
+        if (known->tried[i] == hash) *out_is_new = false;
+    if (!*out_is_new) return TN_OK;
+    TN_TRY(tn_grow(graph->allocator, (void **)&known->tried, &known->tried_capacity,
+                   known->tried_count + 1, sizeof *known->tried));
+    known->tried[known->tried_count++] = hash;
+    return TN_OK;
+}
+
 /* *out_is_better: one of them was. */
-static tn_status try_swaps(tn_lowering *lowering, const swaps *known, uint32_t *choice,
-                           uint32_t *next, bool *out_is_better, bool *out_is_over) {
+static tn_status try_swaps(tn_lowering *lowering, swaps *known, uint32_t *choice, uint32_t *next,
+                           bool *out_is_better, bool *out_is_over) {
     *out_is_better = false;
     for (size_t i = 0; i < known->count && !*out_is_over; i++) {
+        bool is_new = false;
         apply(known, &known->items[i], choice, next);
+        TN_TRY(note_choice(known, next, &is_new));
+        if (!is_new) continue;
         TN_TRY(tn_progress_tell(lowering->options->progress, "choose", 0, 2));
         TN_TRY(tn_trial_try(lowering, next, choice, out_is_over));
         *out_is_better |= memcmp(next, choice, lowering->graph->node_count * sizeof *next) == 0;
@@ -113,13 +135,15 @@ static tn_status try_swaps(tn_lowering *lowering, const swaps *known, uint32_t *
 
 tn_status tn_trial_swaps(tn_lowering *lowering, uint32_t *choice, uint32_t *next) {
     swaps known = {.lowering = lowering};
-    bool is_better = true, is_over = false;
+    bool is_better = true, is_over = false, is_new = false;
     tn_status status = tn_lower_equal(lowering, &known.leaders);
+    if (status == TN_OK) status = note_choice(&known, choice, &is_new);
     while (status == TN_OK && is_better && !is_over) {
         status = list_swaps(&known, choice);
         if (status == TN_OK)
             status = try_swaps(lowering, &known, choice, next, &is_better, &is_over);
     }
     tn_deallocate(lowering->graph->allocator, known.items);
+    tn_deallocate(lowering->graph->allocator, known.tried);
     return status;
 }

@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 
+#include <unistd.h>
+
 /* Nanoseconds of Neg: by itself, and behind Abs, which is faster by another kernel that is slower
  * alone. */
 enum { ALONE_NS = 100000, BEHIND_NS = 2000000, EVEN_NS = 107000 };
@@ -90,7 +92,8 @@ static const tn_profile sets[] = {{sizeof(tn_profile), 1, &ranges[0]},
 static const tn_profile *const profiles[] = {&sets[0], &sets[1]};
 
 /* x -> Abs -> Neg, or Neg alone, twice behind each other, for both ranges. */
-static tn_plan *build_twice(tn_runtime *runtime, bool with_abs) {
+static tn_plan *build_twice(tn_runtime *runtime, const char *device, const char *cache,
+                            bool with_abs) {
     static const int64_t shape[] = {-1, 3, 4};
     static const char *const ops[] = {"Abs", "Neg"};
     tn_graph *graph = NULL;
@@ -109,7 +112,8 @@ static tn_plan *build_twice(tn_runtime *runtime, bool with_abs) {
     must(tn_graph_add_output(graph, last, "y"));
     const tn_builder_options options = {.size = sizeof(options),
                                         .threads = 1,
-                                        .device = "stub",
+                                        .device = device,
+                                        .timing_cache = cache,
                                         .timing_seconds = 8,
                                         .profile_count = 2,
                                         .profiles = profiles,
@@ -130,7 +134,7 @@ static uint32_t count_steps(const tn_engine *engine, const char *kernel) {
 }
 
 static bool has_both(device_test *test, bool with_abs) {
-    tn_plan *plan = build_twice(test->runtime, with_abs);
+    tn_plan *plan = build_twice(test->runtime, with_abs ? "stub:1" : "stub", NULL, with_abs);
     tn_engine *engine = load(test->runtime, plan, NULL);
     uint32_t count = 0;
     for (uint32_t p = 0; p < 2; p++)
@@ -153,7 +157,70 @@ static void test_a_network_decides_between_kernels(void **state) {
     }
 }
 
+/* --- networks each of which is faster than the one before --- */
+
+static uint32_t opened;
+enum { ALIKE = 5 /* kernels opened first, and timed by themselves, take as long */ };
+static uint64_t opened_ns(const tn_call *call) {
+    const uint64_t number = (uint64_t)(uintptr_t)call->context;
+    return number < ALIKE ? 400000 : (uint64_t)(400000 * pow(0.98, (double)(number - ALIKE)));
+}
+
+static tn_status open_later(tn_call *call) {
+    call->context = (void *)(uintptr_t)++opened;
+    return TN_OK;
+}
+static void close_later(tn_call *call) {
+    call->context = NULL;
+}
+static tn_status do_later(tn_call *call) {
+    take(opened_ns(call));
+    write_output(call, false);
+    return TN_OK;
+}
+static tn_status run_later(tn_call *call) {
+    return enqueue(call, do_later);
+}
+
+#define LATER(kernel_name)                                                                         \
+    {                                                                                              \
+        .size = sizeof(tn_kernel), .revision = 1, .domain = "", .op = "Neg", .device = "stub",     \
+        .name = kernel_name, .open = open_later, .close = close_later, .run = run_later            \
+    }
+static const tn_kernel one_kernel = LATER("one"), other_kernel = LATER("other");
+static const tn_kernel *const later_kernels[] = {&one_kernel, &other_kernel};
+static tn_library *later_entry(const tn_host *host) {
+    static tn_library library = {.size = sizeof(tn_library),
+                                 .abi_major = TN_ABI_MAJOR,
+                                 .abi_minor = TN_ABI_MINOR,
+                                 .name = "later",
+                                 .version = "1",
+                                 .kernel_count = TN_COUNT(later_kernels),
+                                 .kernels = later_kernels};
+    (void)host;
+    return &library;
+}
+
+/* None is opened twice, neither when they run nor when a cache tells what they took. */
+static void test_networks_that_seem_better_in_turns_come_to_an_end(void **state) {
+    device_test *test = *state;
+    char cache[] = "swaps-XXXXXX";
+    const int file = mkstemp(cache);
+    assert_true(file >= 0);
+    close(file);
+    unlink(cache);
+    must(tn_runtime_register_library(test->runtime, later_entry));
+    for (int build = 0; build < 3; build++) {
+        opened = 0;
+        tn_plan_destroy(build_twice(test->runtime, "stub", cache, false));
+        assert_true(opened < 60);
+    }
+    unlink(cache);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {DEVICE_TEST(test_a_network_decides_between_kernels)};
+    const struct CMUnitTest tests[] = {
+        DEVICE_TEST(test_a_network_decides_between_kernels),
+        DEVICE_TEST(test_networks_that_seem_better_in_turns_come_to_an_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
