@@ -50,6 +50,26 @@ static double best_chain_of(const tn_lowering *lowering, uint32_t index,
     return best;
 }
 
+/* The time with the chain that is nearest in length, of two the longer one; infinity: none was
+ * measured. */
+static double nearest_chain_of(const tn_lowering *lowering, uint32_t index,
+                               const tn_candidate *candidate) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    double nearest = INFINITY, cost = INFINITY;
+    for (size_t i = 0; i < node->candidate_count; i++) {
+        const tn_candidate *other = &node->candidates[i];
+        const double more = (double)other->chain_count - candidate->chain_count;
+        const double distance = more > 0 ? more - 0.5 : -more;
+        if (!other->is_measured || distance > nearest ||
+            (distance == nearest && other->cost >= cost) ||
+            !is_sibling(&lowering->graph->nodes[index], other, candidate))
+            continue;
+        nearest = distance;
+        cost = other->cost;
+    }
+    return cost;
+}
+
 double tn_lower_compare_best(const tn_lower_node *node, const tn_candidate *candidate) {
     double best = INFINITY;
     for (size_t i = 0; i < node->candidate_count; i++)
@@ -168,11 +188,12 @@ uint32_t tn_lower_compare_list_near(const tn_lowering *lowering, uint32_t index,
 }
 
 /* What was not measured must not win by a guess over what was: a tactic over those beside it, a
- * kernel over others. With less of the chain it takes about what it does with more. */
+ * kernel over others. With another part of the chain it takes about what it does with the nearest
+ * one: of a library's kernels an operand can cost as much as the product. */
 static double guess(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
                     double highest) {
     const double group = best_tactic_of(&lowering->nodes[index], candidate);
-    const double sibling = best_chain_of(lowering, index, candidate);
+    const double sibling = nearest_chain_of(lowering, index, candidate);
     if (isfinite(group)) return tn_timing_policy.unmeasured_factor * group;
     if (isfinite(sibling)) return sibling;
     return fmax(candidate->cost, tn_timing_policy.unmeasured_factor * highest);
