@@ -54,11 +54,9 @@ static bool put_library(void *user, const tn_library_info *library) {
     return put->status == TN_OK;
 }
 
-/* By the name that finds it again. */
 static tn_status put_device(tn_isolation *isolation, const tn_device *device) {
-    char name[64];
-    snprintf(name, sizeof(name), tn_device_is_remote(device) ? "%s:%u" : "%s", device->kind,
-             device->index);
+    char name[TN_DEVICE_NAME_BYTES];
+    tn_device_name(device, name);
     return tn_isolation_put(isolation, name, strlen(name) + 1);
 }
 

@@ -20,6 +20,11 @@ bool tn_device_is_remote(const tn_device *device) {
     return strcmp(device->kind, "cpu") != 0;
 }
 
+void tn_device_name(const tn_device *device, char name[TN_DEVICE_NAME_BYTES]) {
+    snprintf(name, TN_DEVICE_NAME_BYTES, tn_device_is_remote(device) ? "%s:%" PRIu32 : "%s",
+             device->kind, device->index);
+}
+
 tn_status tn_device_failed(const tn_device *device, tn_status status, const char *doing) {
     const char *reason = device->last_error(device);
     tn_fail(status, "%s: %s", doing, reason && reason[0] ? reason : "the device gives no reason");

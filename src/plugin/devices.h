@@ -28,6 +28,9 @@ typedef struct tn_used_device {
  * for, where, and what there is; TN_ERROR_PLUGIN: its table is broken. */
 tn_status tn_device_take(tn_runtime *runtime, const char *name, tn_used_device *out_device);
 void tn_device_give_back(tn_used_device *device); /* an empty one is fine */
+/* The name that finds it again: "cpu", "cuda:0". */
+enum { TN_DEVICE_NAME_BYTES = 64 };
+void tn_device_name(const tn_device *device, char name[TN_DEVICE_NAME_BYTES]);
 /* Whether this is not the processor: its kernels are asynchronous, its memory is its own. */
 bool tn_device_is_remote(const tn_device *device);
 /* Whether it makes graphs of what is enqueued. */

@@ -20,7 +20,6 @@
 #include <tenon/engine.h>
 
 #include <math.h>
-#include <stdio.h>
 
 /* Of a race's runs, the quickest: more than the policy's share of the most runs. */
 enum { MOST_KEPT = 64 };
@@ -69,12 +68,11 @@ static tn_status bind_input(network *opened, uint32_t index) {
 /* Its first run warms it. */
 static tn_status start_network(network *opened, const tn_plan *plan, const tn_device *device) {
     const tn_allocator *allocator = tn_runtime_allocator(opened->runtime);
-    char name[64];
-    snprintf(name, sizeof name, "%s:%u", device->kind, device->index);
+    char name[TN_DEVICE_NAME_BYTES];
+    tn_device_name(device, name);
     /* On the very device; and a kernel that now says no must not make another network of it. */
-    const tn_engine_options options = {.size = sizeof options,
-                                       .device = tn_device_is_remote(device) ? name : NULL,
-                                       .flags = TN_ENGINE_EXACT};
+    const tn_engine_options options = {
+        .size = sizeof options, .device = name, .flags = TN_ENGINE_EXACT};
     TN_TRY(tn_engine_load_plan(opened->runtime, plan, &options, &opened->engine));
     TN_TRY(tn_context_create(opened->engine, &opened->context));
     if (tn_device_is_remote(device))

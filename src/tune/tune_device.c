@@ -36,10 +36,9 @@ void tn_tune_device_close(tn_tune_device *own) {
 }
 
 static tn_status take_block(tn_tune_device *own, uint64_t bytes, void **out_block) {
-    const tn_status status =
-        own->device->allocate(own->device, bytes > 0 ? bytes : 1, own->stream, out_block);
-    if (status != TN_OK)
-        return tn_device_failed(own->device, status, "memory to time a network in");
+    static const tn_device_allocator none;
+    TN_TRY(tn_device_take_memory(own->device, &none, bytes > 0 ? bytes : 1, own->stream,
+                                 "memory to time a network in", out_block));
     own->blocks[own->block_count++] = *out_block;
     return TN_OK;
 }

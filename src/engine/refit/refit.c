@@ -313,8 +313,8 @@ tn_status tn_refit_save(const tn_refit *refit, const char *path) {
 static tn_status load_again(const tn_refit *refit, tn_engine **out_engine) {
     const tn_engine *engine = refit->engine;
     void *plan = NULL;
-    char device[64];
-    snprintf(device, sizeof(device), "%s:%" PRIu32, engine->device->kind, engine->device->index);
+    char device[TN_DEVICE_NAME_BYTES];
+    tn_device_name(engine->device, device);
     const tn_engine_options options = {
         .size = sizeof(options),
         .threads = engine->pool.threads,
@@ -325,7 +325,7 @@ static tn_status load_again(const tn_refit *refit, tn_engine **out_engine) {
         .device_allocator = engine->device_allocator.allocate ? &engine->device_allocator : NULL,
         .shared_threads = engine->shared_threads,
         .checked_dump = engine->checked_dump,
-        .device = strcmp(engine->device->kind, "cpu") == 0 ? "cpu" : device,
+        .device = device,
         .isolation_helper = engine->isolation_helper,
         .isolation_limit_ms = engine->isolation_limit_ms ? engine->isolation_limit_ms : UINT32_MAX};
     TN_TRY(patch(refit, &plan));
