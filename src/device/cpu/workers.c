@@ -129,11 +129,17 @@ static void start_one(tn_workers *all) {
     pthread_mutex_unlock(&all->starting);
 }
 
+static bool is_free(uintptr_t state) {
+    return state == IDLE || state == ASLEEP;
+}
+
+/* A worker that falls asleep meanwhile is free still. */
 static bool offer(worker *to, tn_parallel_job *job) {
     uintptr_t state = atomic_load_explicit(&to->state, memory_order_relaxed);
-    if (state != IDLE && state != ASLEEP) return false;
+    if (!is_free(state)) return false;
     atomic_fetch_add(&job->attending, 1);
-    if (!atomic_compare_exchange_strong(&to->state, &state, (uintptr_t)job)) {
+    while (!atomic_compare_exchange_weak(&to->state, &state, (uintptr_t)job)) {
+        if (is_free(state)) continue;
         atomic_fetch_sub(&job->attending, 1);
         return false;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parallel_for does every item once, in ranges no smaller than the grain, and answers failures,
  * whoever calls: on the runtime's workers and on OpenMP's team. */
+#include "base/clock.h"
 #include "base/memory.h"
 #include "device/cpu/cpu.h" /* before cmocka's macro `fail`, which is also a member of tn_host */
 #include "device/cpu/workers.h"
@@ -9,6 +10,7 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include <sys/wait.h>
@@ -248,8 +250,9 @@ static tn_status meet(void *user, int64_t begin, int64_t end, uint32_t thread) {
     meeting *at = user;
     (void)begin, (void)end, (void)thread;
     atomic_fetch_add(&at->present, 1);
-    for (int i = 0; i < 10000 && atomic_load(&at->present) < 2; i++)
-        sleep_ms(1);
+    const uint64_t until = tn_now_ns() + 10000000000;
+    while (atomic_load(&at->present) < 2 && tn_now_ns() < until)
+        sched_yield();
     return atomic_load(&at->present) >= 2 ? TN_OK : TN_ERROR_STATE;
 }
 
@@ -259,6 +262,20 @@ static void test_a_worker_runs_beside_the_caller(void **state) {
     meeting at = {0};
     init_pool(&pool, 2);
     assert_int_equal(pool.parallel_for(&pool, 2, 1, meet, &at), TN_OK);
+}
+
+/* A worker that has just begun may fall asleep while it is offered its first loop. */
+static void test_a_new_worker_runs_beside_the_caller(void **state) {
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        tn_workers *own = NULL;
+        tn_thread_pool pool;
+        meeting at = {0};
+        assert_int_equal(tn_workers_create(tn_allocator_default(), &own), TN_OK);
+        tn_cpu_pool_init(&pool, 2, own, false);
+        assert_int_equal(pool.parallel_for(&pool, 2, 1, meet, &at), TN_OK);
+        tn_workers_destroy(own);
+    }
 }
 
 static tn_status note_helpers(void *user, int64_t begin, int64_t end, uint32_t thread) {
@@ -334,6 +351,7 @@ int main(void) {
         cmocka_unit_test(test_bodies_run_loops_of_their_own),
         cmocka_unit_test(test_workers_that_sleep_are_woken),
         cmocka_unit_test(test_a_worker_runs_beside_the_caller),
+        cmocka_unit_test(test_a_new_worker_runs_beside_the_caller),
         cmocka_unit_test(test_callers_on_all_processors_have_no_helpers),
         cmocka_unit_test(test_a_forks_child_runs_loops_alone),
     };
