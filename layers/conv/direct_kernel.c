@@ -49,8 +49,8 @@ static tn_status direct_tactics(tn_call *call) {
  * prepare */
 
 typedef struct pack_job {
-    const tn_direct_state *state;
     const tn_conv_geometry *geometry;
+    int64_t taps, blocks;
     const float *weights;
 } pack_job;
 
@@ -71,18 +71,17 @@ static int64_t tap_of_weights(const tn_conv_geometry *g, int64_t at) {
  * nothing, to those. */
 static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
     const pack_job *job = user;
-    const tn_direct_state *state = job->state;
-    const int64_t filters = job->geometry->filters;
+    const int64_t filters = job->geometry->filters, taps = job->taps;
     float *out = data, nothing = 0;
     (void)bytes;
     for (int64_t group = 0; group < job->geometry->groups; group++) {
-        for (int64_t b = 0; b < state->blocks; b++) {
-            const int64_t first = tn_parallel_first(filters, state->blocks, b);
-            const int64_t next = tn_parallel_first(filters, state->blocks, b + 1);
-            for (int64_t at = 0; at < state->taps; at++) {
+        for (int64_t b = 0; b < job->blocks; b++) {
+            const int64_t first = tn_parallel_first(filters, job->blocks, b);
+            const int64_t next = tn_parallel_first(filters, job->blocks, b + 1);
+            for (int64_t at = 0; at < taps; at++) {
                 const int64_t tap = tap_of_weights(job->geometry, at);
                 for (int64_t f = first; f < next; f++) {
-                    *out = job->weights[(group * filters + f) * state->taps + tap];
+                    *out = job->weights[(group * filters + f) * taps + tap];
                     nothing += 0 * *out++;
                 }
             }
@@ -103,12 +102,11 @@ static tn_status direct_prepare(tn_call *call) {
     TN_TRY(tn_kernel_state_create(call, sizeof(tn_direct_state)));
     tn_direct_state *state = call->state;
     state->level = call->user;
-    state->taps = tn_direct_plan_taps(&geometry);
     state->block = tn_direct_plan_block(state->level, &geometry);
-    state->blocks = (geometry.filters + state->block - 1) / state->block;
     (void)tn_float_epilogue_read(call, 1, &state->epilogue);
     if (!call->inputs[1]->data) return TN_OK; /* each run has its own */
-    pack_job job = {state, &geometry, call->inputs[1]->data};
+    pack_job job = {&geometry, tn_direct_plan_taps(&geometry),
+                    (geometry.filters + state->block - 1) / state->block, call->inputs[1]->data};
     char key[64]; /* blocks are of a group's filters */
     snprintf(key, sizeof(key), "rows of taps and 1, blocks of %lld, %lld groups",
              (long long)state->block, (long long)geometry.groups);
@@ -132,8 +130,9 @@ static int64_t bias_floats(const tn_conv_geometry *g) {
     return (g->groups * g->filters + 31) / 16 * 16;
 }
 
-static int64_t packed_floats(const tn_direct_state *state, const tn_conv_geometry *g) {
-    return state->weights ? 0 : (g->groups * g->filters * state->taps + 16) / 16 * 16;
+static int64_t packed_floats(const tn_direct_state *state, const tn_direct_plan *plan) {
+    const int64_t floats = plan->geometry.groups * plan->geometry.filters * plan->taps;
+    return state->weights ? 0 : (floats + 16) / 16 * 16;
 }
 
 static tn_status direct_reshape(tn_call *call) {
@@ -141,13 +140,15 @@ static tn_status direct_reshape(tn_call *call) {
     direct_context *context = call->context;
     const tn_direct_plan *plan = &context->plan;
     tn_conv_geometry geometry;
-    if (!tn_conv_volume_read(call, &geometry) ||
-        !tn_direct_plan_make(state->level, &geometry, state->block, call->threads, &context->plan))
+    if (!tn_conv_volume_read(call, &geometry)) return refuse(call);
+    const int64_t block =
+        state->weights ? state->block : tn_direct_plan_block(state->level, &geometry);
+    if (!tn_direct_plan_make(state->level, &geometry, block, call->threads, &context->plan))
         return refuse(call);
     TN_TRY(tn_kernel_context_reserve(call,
                                      (uint64_t)(plan->table_count * plan->taps) * sizeof(int32_t)));
     tn_direct_plan_offsets(plan, context->kept.tables);
-    call->workspace_bytes = (uint64_t)(packed_floats(state, &geometry) + bias_floats(&geometry) +
+    call->workspace_bytes = (uint64_t)(packed_floats(state, plan) + bias_floats(&geometry) +
                                        plan->copies * plan->copy_floats) *
                             sizeof(float);
     return TN_OK;
@@ -158,10 +159,10 @@ static tn_status direct_run(tn_call *call) {
     const direct_context *context = call->context;
     const tn_conv_geometry *g = &context->plan.geometry;
     const tn_tensor *own = call->input_count > 2 ? call->inputs[2] : NULL;
-    float *packed = call->workspace, *bias = packed + packed_floats(state, g);
+    float *packed = call->workspace, *bias = packed + packed_floats(state, &context->plan);
     if (call->outputs[0]->bytes == 0) return TN_OK;
     if (!state->weights) {
-        pack_job job = {state, g, call->inputs[1]->data};
+        pack_job job = {g, context->plan.taps, context->plan.blocks, call->inputs[1]->data};
         TN_TRY(pack_weights(&job, packed, 0));
     }
     tn_epilogue_gather_bias(call, &state->epilogue, own ? own->data : NULL, 1, 1.0f, 0,

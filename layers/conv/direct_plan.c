@@ -192,6 +192,8 @@ bool tn_direct_plan_make(const tn_direct_level *level, const tn_conv_geometry *g
     tn_direct_plan plan = {.geometry = *g, .table_count = 1, .copies = 1, .parts = 1, .pieces = 1};
     plan.layout = choose_layout(level, g, block);
     plan.taps = tn_direct_plan_taps(g);
+    plan.block = block;
+    plan.blocks = tn_divide_up(g->filters, block);
     plan.vectors = level->maximum_vectors[block - 1];
     if (plan.layout == TN_DIRECT_POINTWISE)
         plan.positions = g->in_height * g->in_width;

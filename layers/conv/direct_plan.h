@@ -38,7 +38,8 @@ enum { TN_DIRECT_POINTWISE = 0, TN_DIRECT_COLUMN_COPIES = 1, TN_DIRECT_LINE_BUFF
 typedef struct tn_direct_plan {
     tn_conv_geometry geometry;
     uint32_t layout;
-    uint32_t vectors; /* of a full tile */
+    uint32_t vectors;      /* of a full tile */
+    int64_t block, blocks; /* most channels of a block; blocks of a group */
     int64_t taps;
     int64_t positions;    /* neighbouring outputs: the image's, or a piece of a row (LINE_BUFFER) */
     int64_t row_floats;   /* of one stored row; LINE_BUFFER: of all its phases */

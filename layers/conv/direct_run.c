@@ -43,7 +43,7 @@ static tn_direct_source source_of(const tn_direct_run *run, int64_t image) {
 /* What the packed weights say behind the last one. */
 static bool is_padding_nothing(const tn_direct_run *run) {
     const tn_conv_geometry *g = &run->plan->geometry;
-    return run->weights[g->groups * g->filters * run->state->taps] == 1;
+    return run->weights[g->groups * g->filters * run->plan->taps] == 1;
 }
 
 /* Rows of the kernel, of all its planes, through which `count` positions from `at` on of a plane of
@@ -81,12 +81,12 @@ static void tiles_of_block(const tn_direct_run *run, tn_direct_tile *tile, const
     const tn_direct_state *state = run->state;
     const tn_conv_geometry *g = &run->plan->geometry;
     const int64_t lanes = state->level->lanes, group = image / g->out_depth % g->groups;
-    const int64_t first = tn_parallel_first(g->filters, state->blocks, block);
-    const int64_t channels = tn_parallel_first(g->filters, state->blocks, block + 1) - first;
+    const int64_t first = tn_parallel_first(g->filters, run->plan->blocks, block);
+    const int64_t channels = tn_parallel_first(g->filters, run->plan->blocks, block + 1) - first;
     const int64_t within = first * tile->channel_stride + output_at;
     const int64_t at = image_at(run, image, run->output_pitch) + within;
     const int64_t residual_at = image_at(run, image, run->residual_pitch) + within;
-    const float *weights = run->weights + (group * g->filters + first) * state->taps;
+    const float *weights = run->weights + (group * g->filters + first) * run->plan->taps;
     tile->bias = run->bias + group * g->filters + first;
     const int64_t vectors = (count + lanes - 1) / lanes,
                   most = state->level->maximum_vectors[channels - 1];
@@ -115,7 +115,7 @@ static void pointwise_tail(const tn_direct_run *run, tn_direct_tile *tile, int64
         memcpy(copy + c * 16, x + c * plan->positions + at, (size_t)count * sizeof(float));
         memset(copy + c * 16 + count, 0, (size_t)(16 - count) * sizeof(float));
     }
-    for (int64_t block = 0; block < run->state->blocks; block++)
+    for (int64_t block = 0; block < run->plan->blocks; block++)
         tiles_of_block(run, tile, run->offsets + plan->taps, image, block, copy, count, at);
 }
 
@@ -129,7 +129,7 @@ static tn_status run_pointwise(void *user, int64_t begin, int64_t end, uint32_t 
         const int64_t image = unit / run->chunks, chunk = unit % run->chunks;
         const float *x = source_of(run, image).input;
         int64_t from = chunk * step, to = chunk == run->chunks - 1 ? whole : from + step;
-        for (int64_t block = 0; block < run->state->blocks && to > from; block++)
+        for (int64_t block = 0; block < run->plan->blocks && to > from; block++)
             tiles_of_block(run, &tile, run->offsets, image, block, x + from, to - from, from);
         if (to == whole && whole < plan->positions)
             pointwise_tail(run, &tile, image, x, run->copies + thread * plan->copy_floats, whole,
@@ -171,7 +171,7 @@ static void run_piece(const tn_direct_run *run, tn_direct_tile *tile, float *rin
         for (; filled < top + plan->slots; filled++)
             tn_direct_layout_row(plan, ring, &source, filled);
         const int32_t *offsets = run->offsets + top % plan->slots * plan->taps;
-        for (int64_t block = 0; block < run->state->blocks; block++)
+        for (int64_t block = 0; block < run->plan->blocks; block++)
             tiles_of_block(run, tile, offsets, image, block, ring, count, y * g->out_width + from);
     }
 }
@@ -201,7 +201,7 @@ static int64_t grain_of(int64_t units, int64_t multiply_adds) {
 tn_status tn_direct_run_all(tn_call *call, tn_direct_run *run) {
     const tn_direct_plan *plan = run->plan;
     const tn_conv_geometry *g = &plan->geometry;
-    const int64_t images = g->batch * g->groups * g->out_depth, blocks = run->state->blocks;
+    const int64_t images = g->batch * g->groups * g->out_depth, blocks = run->plan->blocks;
     const int64_t work = plan->taps * g->filters * g->out_height * g->out_width; /* of an image */
     const int64_t tile_positions = plan->vectors * run->state->level->lanes;
     if (plan->layout == TN_DIRECT_LINE_BUFFER)

@@ -11,10 +11,10 @@
 
 typedef struct tn_direct_state {
     const tn_direct_level *level;
-    const float *weights; /* null: each run packs them; group after group, block after block: taps x
-                             channels of the block; then 1, NaN where one is not finite */
-    int64_t block, blocks; /* largest block; blocks of a group */
-    int64_t taps;
+    const float *weights; /* null: each run packs them, of its own shape; group after group, block
+                             after block: taps x channels of the block; then 1, NaN where one is not
+                             finite */
+    int64_t block;        /* that they are packed for */
     tn_float_epilogue epilogue;
 } tn_direct_state;
 

@@ -113,6 +113,13 @@ def modulated(path, shape):
     net.save(path, shape, [net.add("Relu", net.add("Conv", "x", weights, floats(8), pads=[1, 1]))])
 
 
+def windowed(path, shape):
+    """Weights of a convolution that are as long as x, each length another window."""
+    net = Network()
+    weights = net.add("Mul", floats(8, 16, 1), net.add("Tanh", net.add("ReduceMean", "x", axes=[1], keepdims=1)))
+    net.save(path, shape, [net.add("Relu", net.add("Conv", "x", weights, floats(8), auto_pad="SAME_UPPER"))])
+
+
 def small(path, shape):
     """A length that follows from shapes and a few numbers is known before a run, as ever."""
     net = Network()
@@ -123,7 +130,7 @@ def small(path, shape):
     net.save(path, shape, [net.add("Expand", pooled, wanted)])
 
 
-NETWORKS = {"speech": speech, "expanded": expanded, "scaled": scaled, "chosen": chosen, "modulated": modulated}
+NETWORKS = {"speech": speech, "expanded": expanded, "scaled": scaled, "chosen": chosen, "modulated": modulated, "windowed": windowed}
 
 
 def compare(checks, name, plan, model, shape, *options, tolerance=1e-5):
