@@ -9,9 +9,10 @@
  * divide, so that a branch which takes even extents alone is met. */
 static const int64_t bases[TN_PROBE_ROUNDS] = {1, 60, 480};
 enum { OTHER_MULTIPLE = 12, FIRST_PRIME = 11 };
-/* From which on the last shape's free extents are: behind strides of 32 and more small ones are all
- * 1, and look fixed. */
-enum { FIRST_LARGE_PRIME = 1009 };
+/* From which on free extents are at the last shape of the first round: behind strides of 32 and
+ * more small ones are all 1, and look fixed. Multiples of later rounds are as large by themselves.
+ */
+enum { FIRST_LARGE_PRIME = 1009, LARGE = 1 + TN_PROBE_FURTHER };
 
 static bool is_prime(int64_t number) {
     for (int64_t divisor = 2; divisor * divisor <= number; divisor++)
@@ -86,7 +87,7 @@ static int64_t bounded_apart(const tn_probe *probe, uint32_t index, uint32_t sha
 }
 
 static int64_t free_apart(const tn_probe *probe, uint32_t index, uint32_t shape) {
-    int64_t number = shape == TN_PROBE_FURTHER ? FIRST_LARGE_PRIME : FIRST_PRIME;
+    int64_t number = shape == LARGE ? FIRST_LARGE_PRIME : FIRST_PRIME;
     while (!is_prime(number) || is_taken(probe, index, shape, number) ||
            is_tried(&probe->extents[index], shape, number))
         number++;
@@ -103,7 +104,7 @@ tn_status tn_probe_init(tn_probe *probe, const tn_graph *graph, const tn_plan_pr
     for (size_t i = 0; i < graph->input_count; i++)
         for (uint32_t axis = 0; axis < profiles[i].optimum.rank; axis++)
             if (is_open(probe, i, axis)) note_axis(probe, i, axis);
-    for (uint32_t shape = 0; shape < 1 + TN_PROBE_FURTHER; shape++)
+    for (uint32_t shape = 0; shape < TN_PROBE_APART; shape++)
         for (uint32_t i = 0; i < probe->count; i++)
             probe->extents[i].apart[shape] = probe->extents[i].is_bounded
                                                  ? bounded_apart(probe, i, shape)
@@ -138,12 +139,13 @@ tn_shape tn_probe_shape(const tn_probe *probe, size_t input, int point, int roun
 
 tn_shape tn_probe_further(const tn_probe *probe, size_t input, uint32_t number, int round) {
     const tn_plan_profile *profile = &probe->profiles[input];
+    const uint32_t at = round == 0 && number + 1 == TN_PROBE_FURTHER ? LARGE : 1 + number;
     tn_shape shape = profile->optimum;
     for (uint32_t axis = 0; axis < shape.rank && !profile->optimum_value; axis++) {
         const uint32_t extent = probe->numbers[input * TN_MAX_RANK + axis];
         if (extent == 0) continue;
         const tn_probe_extent *open = &probe->extents[extent - 1];
-        shape.extents[axis] = open->apart[1 + number] * (open->is_bounded ? 1 : bases[round]);
+        shape.extents[axis] = open->apart[at] * (open->is_bounded ? 1 : bases[round]);
     }
     return shape;
 }

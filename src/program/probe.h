@@ -12,14 +12,15 @@
 
 /* Extents that no profile bounds are tried small first, then as multiples of numbers with many
  * divisors: windows need so many elements, and Reshape divides. */
-enum { TN_PROBE_ROUNDS = 3, TN_PROBE_FURTHER = 4 };
+enum { TN_PROBE_ROUNDS = 3, TN_PROBE_FURTHER = 4, TN_PROBE_APART = 2 + TN_PROBE_FURTHER };
 
 /* An extent that is not the same in all of the profile. */
 typedef struct tn_probe_extent {
     const char *name; /* or null */
     bool is_bounded;  /* some input that has it has a profile */
     int64_t minimum, optimum, maximum;
-    int64_t apart[1 + TN_PROBE_FURTHER]; /* the first one is that of the point "apart" */
+    /* That of the point "apart", those of the further shapes, and a large one for the last. */
+    int64_t apart[TN_PROBE_APART];
 } tn_probe_extent;
 
 typedef struct tn_probe {

@@ -145,7 +145,7 @@ static tn_status lay_out(tn_format format, const tn_shape *shape, int64_t *out_s
         if (out_strides) out_strides[order[i]] = stride;
         is_empty |= extent == 0;
         if (!tn_mul_i64(stride, extent ? extent : 1, &stride) || stride > INT64_MAX / 64)
-            return tn_fail(TN_ERROR_MEMORY, "shape %s is larger than can be addressed",
+            return tn_fail(TN_ERROR_SHAPE, "shape %s is larger than can be addressed",
                            tn_shape_print(shape->rank, shape->extents, text, sizeof(text)));
     }
     *out_stored = is_empty ? 0 : (size_t)stride;

@@ -35,8 +35,8 @@ bool tn_format_parse(const char *name, size_t length, tn_format *out_format);
 void tn_format_axes(tn_format format, uint32_t rank, uint32_t *out_order);
 int64_t tn_format_block(tn_format format); /* elements a block; 0: not blocked */
 uint32_t tn_format_axis(tn_format format); /* that is blocked */
-/* Strides as tn_tensor states them, and the bytes with padding. TN_ERROR_MEMORY when too large,
- * TN_ERROR_SHAPE. */
+/* Strides as tn_tensor states them, and the bytes with padding. TN_ERROR_TYPE; TN_ERROR_SHAPE, also
+ * where they are more than can be addressed. */
 tn_status tn_format_strides(tn_format format, const tn_shape *shape, int64_t *out_strides);
 tn_status tn_format_bytes(tn_format format, tn_type type, const tn_shape *shape, size_t *out_bytes);
 

@@ -332,6 +332,7 @@ def without_profile():
     yield "a name and none", heads("n", "n", None), {}
     yield "no names", heads(None, None, None), {}
     yield "a pixel or more", one(detections, 1, 3, "h", "w"), {}
+    yield "even extents of four axes", one(lambda n, x: silu(n, n.node("Reshape", x, n.ints(-1, 2))), "n", "c", "h", "w"), {"silu": 1}
 
 
 def attend(kind="add", least=-3e38, rank=4, keys="last", zeros=False, axis=-1):
