@@ -3,8 +3,8 @@
 
 import numpy as np
 
-from nodes import (MICROSOFT, attention, branches, bytes_of, cast, cell_loop, conv_integer, counting_loop, dynamic_linear, equal_text,
-                   floats, grouped_query, integers, masks, mat_mul_bits, mat_mul_integer, multi_head, node, pair, qdq_convs,
+from nodes import (MICROSOFT, attention, branches, bytes_of, cast, cell_loop, conv_integer, conv_transpose, counting_loop, dynamic_linear, equal_text,
+                   floats, grouped_query, integers, masks, mat_mul_bits, mat_mul_integer, multi_head, node, pad, pair, qdq_convs,
                    qlinear_conv, qlinear_mat_mul, reduced, rng, rotary, scan, scatter_nd, single, skip_normalization, small_loop)
 
 CASES = {
@@ -213,6 +213,31 @@ CASES = {
         "MeanVarianceNormalization": lambda: node("MeanVarianceNormalization", {"x": floats(1, 32, 56, 56)}),
         "GlobalMaxPool": lambda: node("GlobalMaxPool", {"x": floats(1, 256, 14, 14)}),
         "MatMul of heads": lambda: node("MatMul", {"a": floats(1, 12, 128, 64), "b": floats(1, 12, 64, 128)}),
+    },
+    "planes": {
+        "ConvTranspose 2 x 2 / 2, 64 x 28 x 28 to 32": lambda: conv_transpose(64, 28, 32, 2),
+        "ConvTranspose 2 x 2 / 2, 512 x 16 x 16 to 256": lambda: conv_transpose(512, 16, 256, 2),
+        "ConvTranspose 2 x 2 / 2, 64 x 56 x 56 to 1": lambda: conv_transpose(64, 56, 1, 2),
+        "ConvTranspose 4 x 4 / 2, 64 x 28 x 28 to 32": lambda: conv_transpose(64, 28, 32, 4, pads=[1] * 4),
+        "ConvTranspose 3 x 3 / 2, 64 x 28 x 28 to 32": lambda: conv_transpose(64, 28, 32, 3, pads=[1] * 4, output_padding=[1, 1]),
+        "ConvTranspose 3 x 3, 64 x 28 x 28 to 32": lambda: conv_transpose(64, 28, 32, 3, 1, pads=[1] * 4),
+        "Pad 1, 64 x 56 x 56": lambda: pad(64, 56, 1, "constant"),
+        "Pad 3 reflect, 64 x 56 x 56": lambda: pad(64, 56, 3, "reflect"),
+        "Pad 1 edge, 64 x 56 x 56": lambda: pad(64, 56, 1, "edge"),
+        "Tile 64 x 28 x 28 by 2 x 2": lambda: node("Tile", {"x": floats(1, 64, 28, 28), "r": np.array([1, 1, 2, 2], np.int64)}, ["r"]),
+        "Tile 64 x 28 x 28 by channels": lambda: node("Tile", {"x": floats(1, 64, 28, 28), "r": np.array([1, 3, 1, 1], np.int64)}, ["r"]),
+        "SpaceToDepth, 16 x 56 x 56": lambda: node("SpaceToDepth", {"x": floats(1, 16, 56, 56)}, blocksize=2),
+        "DepthToSpace by 4, 32 x 56 x 56": lambda: node("DepthToSpace", {"x": floats(1, 32, 56, 56)}, blocksize=4),
+        **{f"{kind}, rows of 28": lambda kind=kind: reduced(kind, shape=(64, 28, 28), axes=(2,))
+           for kind in ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSumExp")},
+        "ArgMax, rows of 28": lambda: node("ArgMax", {"x": floats(64, 28, 28)}, axis=2),
+        "ArgMax, axis 1 of 21 x 64 x 64": lambda: node("ArgMax", {"x": floats(1, 21, 64, 64)}, axis=1),
+        "Softmax, rows of 56": lambda: single("Softmax", shape=(64, 56, 56)),
+        "LogSoftmax, rows of 56": lambda: single("LogSoftmax", shape=(64, 56, 56)),
+        "Softmax, rows of 10": lambda: single("Softmax", shape=(1000, 10)),
+        "LayerNormalization, rows of 96": lambda: node("LayerNormalization", {"x": floats(3136, 96), "s": floats(96), "b": floats(96)}, ["s", "b"]),
+        "GroupNormalization, 64 x 28 x 28": lambda: node("GroupNormalization", {"x": floats(1, 64, 28, 28), "s": floats(64), "b": floats(64)}, ["s", "b"],
+                                                         opset=21, num_groups=8),
     },
     "quantised": {
         "QLinearConv 64 x 56 x 56, 3 x 3": lambda: qlinear_conv(64, 56, 64, 3),

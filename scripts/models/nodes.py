@@ -262,6 +262,16 @@ def skip_normalization(rows, hidden=768, kind="SkipLayerNormalization"):
 # selections
 
 
+def conv_transpose(channels, extent, filters, window, stride=2, **fields):
+    weights = floats(channels, filters, window, window) / np.float32(8)
+    return node("ConvTranspose", {"x": floats(1, channels, extent, extent), "w": weights}, ["w"], strides=[stride] * 2, **fields)
+
+
+def pad(channels, extent, width, mode):
+    """Planes padded on all sides."""
+    return node("Pad", {"x": floats(1, channels, extent, extent), "p": np.array([0, 0, width, width] * 2, np.int64)}, ["p"], mode=mode)
+
+
 def scatter_nd(rows=1000, width=64, count=500):
     chosen = rng().permutation(rows)[:count].reshape(count, 1)
     return node("ScatterND", {"x": floats(rows, width), "i": chosen.astype(np.int64), "u": floats(count, width)})
