@@ -45,10 +45,10 @@ static void finish(const reduce_job *job, int64_t count, float *y) {
 /* An item is a contiguous lane. */
 static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const reduce_job *job = user;
-    const tn_reduce_lane_function lane = job->user->level->lanes[job->user->kind];
+    const int64_t count = job->lanes.count;
     (void)thread;
-    for (int64_t i = begin; i < end; i++)
-        job->y[i] = lane(job->lanes.count, job->x + i * job->lanes.count);
+    job->user->level->rows[job->user->kind](end - begin, count, job->x + begin * count,
+                                            job->y + begin);
     finish(job, end - begin, job->y + begin);
     return TN_OK;
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The functions of reduce_rows.h for one processor level. Included by a file a level, which names
- * the table as TN_REDUCE_LEVEL. Lanes are gathered in several vectors at once, whose additions do
- * not wait for each other; the order is the same whatever the threads.
+ * the table as TN_REDUCE_LEVEL. Long lanes are gathered in several vectors at once, whose additions
+ * do not wait for each other; the order is the same whatever the threads, and whether a lane is
+ * done alone or among others. Products are of doubles, in which those of floats do not overflow on
+ * their way.
  */
-#include <tenon/kit/vector_math.h>
+#include "kit/math/across.h"
 #include <tenon/kit/reduce_rows.h>
+#include <tenon/kit/vector_math.h>
 
 enum { VECTORS = 4 };
 
@@ -15,96 +18,128 @@ TN_INLINE tn_vector smaller(tn_vector a, tn_vector b) {
 TN_INLINE tn_vector add(tn_vector a, tn_vector b) {
     return a + b;
 }
+TN_INLINE tn_wide multiply(tn_wide a, tn_wide b) {
+    return a * b;
+}
 
-#if TN_LANES == 16
-#define LANE_NUMBERS 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-#define ROTATED(all, by)                                                                           \
-    __builtin_shufflevector(all, all, by, by + 1, by + 2, by + 3, by + 4, by + 5, by + 6, by + 7,  \
-                            by + 8, by + 9, by + 10, by + 11, by + 12, by + 13, by + 14, by + 15)
-#define HALVES(all, join) all = join(all, ROTATED(all, 8)), all = join(all, ROTATED(all, 4));
-#elif TN_LANES == 8
-#define LANE_NUMBERS 0, 1, 2, 3, 4, 5, 6, 7
-#define ROTATED(all, by)                                                                           \
-    __builtin_shufflevector(all, all, by, by + 1, by + 2, by + 3, by + 4, by + 5, by + 6, by + 7)
-#define HALVES(all, join) all = join(all, ROTATED(all, 4));
-#else
-#define LANE_NUMBERS     0, 1, 2, 3
-#define ROTATED(all, by) __builtin_shufflevector(all, all, by, by + 1, by + 2, by + 3)
-#define HALVES(all, join)
-#endif
-static const tn_vector_bits lane_numbers = {LANE_NUMBERS};
+/* The last `left` floats of a lane of `count`, fewer than a vector, in any lanes; `none` in the
+ * others. */
+static const tn_vector_bits lane_numbers = TN_LANE_NUMBERS;
+TN_INLINE tn_vector load_rest(int64_t left, int64_t count, const float *rest, float none) {
+    if (TN_VECTOR_BYTES == 64 || count < TN_LANES)
+        return tn_vector_select(lane_numbers < (int32_t)left, tn_vector_load_part(rest, left),
+                                tn_vector_all(none));
+    return tn_vector_select(lane_numbers >= (int32_t)(TN_LANES - left),
+                            tn_vector_load(rest + left - TN_LANES), tn_vector_all(none));
+}
+TN_INLINE tn_wide load_wide_rest(int64_t left, int64_t count, const float *rest, float none) {
+    const tn_wide_bits numbers = TN_WIDE_LANE_NUMBERS;
+    if (count >= TN_WIDE_LANES)
+        return tn_wide_select(numbers >= TN_WIDE_LANES - left,
+                              tn_wide_load_floats(rest + left - TN_WIDE_LANES), tn_wide_all(none));
+    float all[TN_WIDE_LANES];
+    for (int64_t i = 0; i < TN_WIDE_LANES; i++)
+        all[i] = i < left ? rest[i] : none;
+    return tn_wide_load_floats(all);
+}
 
-/* Joins the halves of a vector until its first element is of all. */
-#define ACROSS(all, join)                                                                          \
-    HALVES(all, join)                                                                              \
-    all = join(all, ROTATED(all, 2));                                                              \
-    all = join(all, ROTATED(all, 1));
+TN_INLINE tn_vector load_columns(const float *from, int64_t columns) {
+    return columns >= TN_LANES ? tn_vector_load(from) : tn_vector_load_part(from, columns);
+}
+TN_INLINE void store_columns(float *to, tn_vector value, int64_t columns) {
+    if (columns >= TN_LANES)
+        tn_vector_store(to, value);
+    else
+        tn_vector_store_part(to, value, columns);
+}
+TN_INLINE tn_wide load_wide_columns(const float *from, int64_t columns) {
+    return columns >= TN_WIDE_LANES ? tn_wide_load_floats(from)
+                                    : load_wide_rest(columns, columns, from, 0);
+}
+TN_INLINE void store_wide_columns(float *to, tn_wide value, int64_t columns) {
+    float all[TN_WIDE_LANES];
+    tn_wide_store_floats(all, value);
+    memcpy(to, all, (size_t)(columns < TN_WIDE_LANES ? columns : TN_WIDE_LANES) * sizeof(float));
+}
 
 /* Defines the functions of a kind: `start` is of no elements, `value` what an element x gives,
- * `join` what becomes of two. What is left of a lane is read with the vector that ends with it. */
-#define REDUCE(name, start, join, value)                                                           \
-    TN_INLINE tn_vector value_##name(tn_vector x) {                                                \
+ * `join` what becomes of two. */
+#define REDUCE_OF(name, vector, LANES, load, rest, load_some, store_some, start, join, value)      \
+    TN_INLINE vector value_##name(vector x) {                                                      \
         return value;                                                                              \
     }                                                                                              \
-    TN_INLINE tn_vector rest_##name(int64_t left, int64_t count, const float *x, float none) {     \
-        const tn_vector last = count >= TN_LANES ? tn_vector_load(x + count - TN_LANES)            \
-                                                 : tn_vector_load_part(x, left);                   \
-        const int32_t first = count >= TN_LANES ? (int32_t)(TN_LANES - left) : 0;                  \
-        const tn_vector_bits behind = lane_numbers - first;                                        \
-        return tn_vector_select((behind >= 0) & (behind < (int32_t)left), value_##name(last),      \
-                                tn_vector_all(none));                                              \
-    }                                                                                              \
-    TN_INLINE float across_##name(tn_vector all) {                                                 \
-        ACROSS(all, join)                                                                          \
-        return all[0];                                                                             \
+    TN_INLINE vector gather_##name(int64_t count, const float *x) {                                \
+        const vector none = (vector){0} + start;                                                   \
+        vector all = none;                                                                         \
+        int64_t i = 0;                                                                             \
+        if (count >= VECTORS * LANES) {                                                            \
+            vector sums[VECTORS];                                                                  \
+            TN_UNROLL for (int k = 0; k < VECTORS; k++) sums[k] = none;                            \
+            for (; i + VECTORS * LANES <= count; i += VECTORS * LANES)                             \
+                TN_UNROLL for (int k = 0; k < VECTORS; k++) sums[k] =                              \
+                    join(sums[k], value_##name(load(x + i + k * LANES)));                          \
+            all = join(join(sums[0], sums[1]), join(sums[2], sums[3]));                            \
+        }                                                                                          \
+        for (; i + LANES <= count; i += LANES)                                                     \
+            all = join(all, value_##name(load(x + i)));                                            \
+        return i < count ? join(all, value_##name(rest(count - i, count, x + i, start))) : all;    \
     }                                                                                              \
     static float lane_##name(int64_t count, const float *x) {                                      \
-        tn_vector sums[VECTORS];                                                                   \
-        int64_t i = 0;                                                                             \
-        TN_UNROLL for (int k = 0; k < VECTORS; k++) sums[k] = tn_vector_all(start);                \
-        for (; i + VECTORS * TN_LANES <= count; i += VECTORS * TN_LANES)                           \
-            TN_UNROLL for (int k = 0; k < VECTORS; k++) sums[k] =                                  \
-                join(sums[k], value_##name(tn_vector_load(x + i + k * TN_LANES)));                 \
-        for (; i + TN_LANES <= count; i += TN_LANES)                                               \
-            sums[0] = join(sums[0], value_##name(tn_vector_load(x + i)));                          \
-        if (i < count) sums[1] = join(sums[1], rest_##name(count - i, count, x, start));           \
-        return across_##name(join(join(sums[0], sums[1]), join(sums[2], sums[3])));                \
+        return (float)name##_across(gather_##name(count, x));                                      \
+    }                                                                                              \
+    static void rows_##name(int64_t rows, int64_t count, const float *x, float *y) {               \
+        for (; rows >= LANES; rows -= LANES, x += LANES * count, y += LANES) {                     \
+            vector all[LANES];                                                                     \
+            for (int64_t row = 0; row < LANES; row++)                                              \
+                all[row] = gather_##name(count, x + row * count);                                  \
+            store_some(y, name##_gather(all), LANES);                                              \
+        }                                                                                          \
+        for (int64_t row = 0; row < rows; row++)                                                   \
+            y[row] = lane_##name(count, x + row * count);                                          \
     }                                                                                              \
     static void columns_##name(int64_t count, int64_t stride, int64_t columns, const float *x,     \
                                float *y) {                                                         \
-        if (columns == VECTORS * TN_LANES) {                                                       \
-            tn_vector sums[VECTORS];                                                               \
-            TN_UNROLL for (int k = 0; k < VECTORS; k++) sums[k] = tn_vector_all(start);            \
+        const vector none = (vector){0} + start;                                                   \
+        int64_t at = 0;                                                                            \
+        for (; at + VECTORS * LANES <= columns; at += VECTORS * LANES) {                           \
+            vector sums[VECTORS];                                                                  \
+            TN_UNROLL for (int k = 0; k < VECTORS; k++) sums[k] = none;                            \
             for (int64_t i = 0; i < count; i++)                                                    \
                 TN_UNROLL for (int k = 0; k < VECTORS; k++) sums[k] =                              \
-                    join(sums[k], value_##name(tn_vector_load(x + i * stride + k * TN_LANES)));    \
+                    join(sums[k], value_##name(load(x + i * stride + at + k * LANES)));            \
             TN_UNROLL for (int k = 0; k < VECTORS; k++)                                            \
-                tn_vector_store(y + k * TN_LANES, sums[k]);                                        \
-            return;                                                                                \
+                store_some(y + at + k * LANES, sums[k], LANES);                                    \
         }                                                                                          \
-        for (int64_t at = 0; at < columns; at += TN_LANES) {                                       \
-            const int64_t left = columns - at;                                                     \
-            tn_vector sum = tn_vector_all(start);                                                  \
-            for (int64_t i = 0; i < count; i++) {                                                  \
-                const float *from = x + i * stride + at;                                           \
-                sum = join(sum, value_##name(left >= TN_LANES ? tn_vector_load(from)               \
-                                                              : tn_vector_load_part(from, left))); \
-            }                                                                                      \
-            if (left >= TN_LANES)                                                                  \
-                tn_vector_store(y + at, sum);                                                      \
-            else                                                                                   \
-                tn_vector_store_part(y + at, sum, left);                                           \
+        for (; at < columns; at += LANES) {                                                        \
+            vector sum = none;                                                                     \
+            for (int64_t i = 0; i < count; i++)                                                    \
+                sum = join(sum, value_##name(load_some(x + i * stride + at, columns - at)));       \
+            store_some(y + at, sum, columns - at);                                                 \
         }                                                                                          \
     }
+
+#define REDUCE(name, start, join, value)                                                           \
+    TN_ACROSS(name, join)                                                                          \
+    REDUCE_OF(name, tn_vector, TN_LANES, tn_vector_load, load_rest, load_columns, store_columns,   \
+              start, join, value)
 
 REDUCE(sum, 0.0f, add, x)
 REDUCE(square, 0.0f, add, x *x)
 REDUCE(absolute, 0.0f, add, tn_vector_absolute(x))
 REDUCE(max, -__builtin_inff(), tn_vector_larger, x)
 REDUCE(min, __builtin_inff(), smaller, x)
+TN_WIDE_ACROSS(product, multiply)
+REDUCE_OF(product, tn_wide, TN_WIDE_LANES, tn_wide_load_floats, load_wide_rest, load_wide_columns,
+          store_wide_columns, 1.0f, multiply, x)
 
+#define ALL_KINDS(function)                                                                        \
+    {                                                                                              \
+        function##_sum, function##_square, function##_absolute, function##_max, function##_min,    \
+            function##_product                                                                     \
+    }
 const tn_reduce_level TN_REDUCE_LEVEL = {
     .width = VECTORS * TN_LANES,
-    .lanes = {lane_sum, lane_square, lane_absolute, lane_max, lane_min},
-    .columns = {columns_sum, columns_square, columns_absolute, columns_max, columns_min},
+    .lanes = ALL_KINDS(lane),
+    .columns = ALL_KINDS(columns),
+    .rows = ALL_KINDS(rows),
 };

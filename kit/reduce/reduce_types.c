@@ -28,8 +28,7 @@ tn_status tn_reduce_types_accepts(tn_call *call) {
     const tn_reduce_types_user *user = call->user;
     const tn_tensor *x = call->inputs[0];
     const bool is_whole = !tn_element_is_real(x->type);
-    const bool is_other = user->row.combine == TN_COMBINE_MUL ||
-                          user->row.finish >= TN_REDUCE_TYPES_LOG; /* has no rows of floats */
+    const bool is_other = user->row.finish >= TN_REDUCE_TYPES_LOG; /* has no rows of floats */
     if ((x->type == TN_F32 && !is_other) || x->quantization ||
         (is_whole && user->row.finish > TN_REDUCE_TYPES_MEAN) ||
         (is_whole && user->row.finish == TN_REDUCE_TYPES_MEAN && x->type == TN_BOOL))

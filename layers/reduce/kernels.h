@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of reductions' kernels. It is included where a table is made of it (operator.c,
- * cuda.c), with a macro defined for one or both sorts of rows:
+ * cuda.c), with a macro defined for one or more sorts of rows:
  *
  *     FLOATS(prefix, operator, what is joined, what becomes of the result)
  *         floats along adjacent axes: kit/reduce/reduce_kernel.h, kit/cuda/reduce/reduce.h
+ *     DOUBLES: the same in double precision, kit/reduce/reduce_kernel.h alone
  *     TYPES(prefix, operator, what joins two cells, what is done with them before, and with the
  *           result; the lane and the combinations on CUDA)
  *         any type: kit/reduce/reduce_types.h, kit/cuda/any/lane_job.h
  */
+#ifndef DOUBLES
+#define DOUBLES(...)
+#endif
 #ifndef FLOATS
 #define FLOATS(...)
 #endif
@@ -27,10 +31,12 @@ FLOATS(reduce_mean, "ReduceMean", TN_REDUCE_SUM, TN_REDUCE_BY_COUNT)
 TYPES(reduce_mean, "ReduceMean", ADD, PLAIN, MEAN, MEAN, any)
 FLOATS(reduce_min, "ReduceMin", TN_REDUCE_MIN, TN_REDUCE_AS_IT_IS)
 TYPES(reduce_min, "ReduceMin", MIN, PLAIN, AS_IT_IS, MIN, any)
+DOUBLES(reduce_prod, "ReduceProd", TN_REDUCE_PRODUCT, TN_REDUCE_AS_IT_IS)
 TYPES(reduce_prod, "ReduceProd", MUL, PLAIN, AS_IT_IS, PROD, product)
 FLOATS(reduce_sum, "ReduceSum", TN_REDUCE_SUM, TN_REDUCE_AS_IT_IS)
 TYPES(reduce_sum, "ReduceSum", ADD, PLAIN, AS_IT_IS, SUM, any)
 FLOATS(reduce_sum_square, "ReduceSumSquare", TN_REDUCE_SUM_SQUARE, TN_REDUCE_AS_IT_IS)
 TYPES(reduce_sum_square, "ReduceSumSquare", ADD, SQUARE, AS_IT_IS, SUM_SQUARE, any)
+#undef DOUBLES
 #undef FLOATS
 #undef TYPES

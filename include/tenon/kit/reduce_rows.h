@@ -19,19 +19,26 @@ enum {
     TN_REDUCE_SUM_ABSOLUTE = 2,
     TN_REDUCE_MAX = 3, /* NaN where there is one */
     TN_REDUCE_MIN = 4,
-    TN_REDUCE_KIND_COUNT = 5
+    TN_REDUCE_PRODUCT = 5, /* in double precision */
+    TN_REDUCE_KIND_COUNT = 6
 };
 
-/* One lane of `count` contiguous elements; of none: 0, -infinity for MAX, infinity for MIN. */
+/* One lane of `count` contiguous elements; of none: 0, -infinity for MAX, infinity for MIN, 1 for
+ * PRODUCT. */
 typedef float (*tn_reduce_lane_function)(int64_t count, const float *x);
 /* 1..width lanes beside each other, each of `count` elements `stride` apart. */
 typedef void (*tn_reduce_columns_function)(int64_t count, int64_t stride, int64_t columns,
                                            const float *x, float *y);
 
+/* `rows` lanes of `count` contiguous elements, one behind the other; each has the bits that the
+ * lane function gives it. */
+typedef void (*tn_reduce_rows_function)(int64_t rows, int64_t count, const float *x, float *y);
+
 typedef struct tn_reduce_level {
     int64_t width; /* of the columns that are done at once */
     tn_reduce_lane_function lanes[TN_REDUCE_KIND_COUNT];
     tn_reduce_columns_function columns[TN_REDUCE_KIND_COUNT];
+    tn_reduce_rows_function rows[TN_REDUCE_KIND_COUNT];
 } tn_reduce_level;
 
 extern const tn_reduce_level tn_reduce_baseline, tn_reduce_avx2, tn_reduce_avx512;
