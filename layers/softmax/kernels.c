@@ -34,14 +34,15 @@ static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t threa
     const tn_cells_level *cells = job->user->cells;
     const int64_t count = job->lanes.count;
     float *scratch = job->scratch ? job->scratch + job->scratch_floats * thread : NULL;
+    if (job->scratch_floats == 0) {
+        const size_t at = (size_t)(begin * count) * job->bytes;
+        job->functions->rows[job->user->kind](end - begin, count, job->x + at, job->y + at);
+        return TN_OK;
+    }
     for (int64_t i = begin; i < end; i++) {
         const size_t at = (size_t)(i * count) * job->bytes;
-        if (job->scratch_floats == 0) {
-            job->functions->lane[job->user->kind](count, job->x + at, job->y + at);
-            continue;
-        }
         cells->load(TN_CELL_F32, job->type, count, job->x + at, scratch);
-        job->functions->lane[job->user->kind](count, scratch, scratch);
+        job->functions->rows[job->user->kind](1, count, scratch, scratch);
         cells->store(TN_CELL_F32, job->type, count, scratch, job->y + at);
     }
     return TN_OK;

@@ -13,8 +13,8 @@ enum { TN_SOFTMAX_PLAIN, TN_SOFTMAX_LOG, TN_SOFTMAX_KINDS };
 /* Of one type of numbers, by kind; y may be x. */
 typedef struct tn_softmax_functions {
     int64_t width; /* of a vector, in columns */
-    /* One lane of `count` contiguous elements, at least one. */
-    void (*lane[TN_SOFTMAX_KINDS])(int64_t count, const void *x, void *y);
+    /* `rows` lanes, one behind the other, of `count` contiguous elements, at least one. */
+    void (*rows[TN_SOFTMAX_KINDS])(int64_t rows, int64_t count, const void *x, void *y);
     /* `columns` lanes beside each other, 1..width, each of `count` elements `stride` apart. */
     void (*columns[TN_SOFTMAX_KINDS])(int64_t count, int64_t stride, int64_t columns, const void *x,
                                       void *y);

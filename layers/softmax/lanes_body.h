@@ -2,31 +2,83 @@
 /*
  * The functions of lanes.h for one processor level. Included by a file a level, which names the
  * table as TN_SOFTMAX_LEVEL. Each lane is read three times: for its largest element, for the
- * exponentials and their sum, and for the division.
+ * exponentials and their sum, and for the division. Short lanes are done as many at once as a
+ * vector has, which joins their largest elements and their sums; the results have the same bits.
  */
 #include "kit/math/softmax_row.h"
 #include "softmax/lanes.h"
 
-enum { PART = 1024 }; /* exponentials that are kept for as long as they are summed alone */
+#include <stdbool.h>
+
+enum {
+    PART = 1024, /* exponentials that are summed alone */
+    SHORT = 256  /* elements of a lane, of which a vector of lanes stays in the first cache */
+};
 
 /* Defines the functions for lanes of NUMBER, by the functions ROW_... of softmax_row.h. */
 #define LANES_OF(suffix, row, NUMBER, vector, WIDTH)                                               \
-    static void softmax_lane_##suffix(int64_t count, const void *from, void *to) {                 \
-        const NUMBER *x = from;                                                                    \
-        const NUMBER sum = row##_exponentials(count, x, row##_largest(count, x), to);              \
-        row##_scale(count, 1 / sum, to);                                                           \
+    TN_INLINE void subtract_##suffix(int64_t count, const NUMBER *x, NUMBER most, NUMBER log_sum,  \
+                                     NUMBER *y) {                                                  \
+        int64_t i = 0;                                                                             \
+        for (; i + WIDTH <= count; i += WIDTH)                                                     \
+            vector##_store(y + i, vector##_load(x + i) - most - log_sum);                          \
+        vector##_store_part(y + i, vector##_load_part(x + i, count - i) - most - log_sum,          \
+                            count - i);                                                            \
     }                                                                                              \
-    static void log_softmax_lane_##suffix(int64_t count, const void *from, void *to) {             \
-        const NUMBER *x = from;                                                                    \
-        NUMBER part[PART], *y = to;                                                                \
+    static void softmax_lane_##suffix(int64_t count, const NUMBER *x, NUMBER *y) {                 \
+        const NUMBER sum = row##_exponentials(count, x, row##_largest(count, x), y);               \
+        row##_scale(count, 1 / sum, y);                                                            \
+    }                                                                                              \
+    static void log_softmax_lane_##suffix(int64_t count, const NUMBER *x, NUMBER *y) {             \
         const NUMBER most = row##_largest(count, x);                                               \
         double sum = 0;                                                                            \
         for (int64_t at = 0; at < count; at += PART)                                               \
             sum += (double)row##_exponentials(count - at < PART ? count - at : PART, x + at, most, \
-                                              part);                                               \
-        const NUMBER log_sum = (NUMBER)log(sum);                                                   \
-        for (int64_t i = 0; i < count; i++)                                                        \
-            y[i] = x[i] - most - log_sum;                                                          \
+                                              NULL);                                               \
+        subtract_##suffix(                                                                         \
+            count, x, most,                                                                        \
+            count <= SHORT ? vector##_log(vector##_all((NUMBER)sum))[0] : (NUMBER)log(sum), y);    \
+    }                                                                                              \
+    /* As many short lanes as a vector has. */                                                     \
+    TN_INLINE void block_##suffix(bool is_log, int64_t count, const NUMBER *x, NUMBER *y) {        \
+        vector parts[WIDTH];                                                                       \
+        NUMBER most[WIDTH], of_sum[WIDTH];                                                         \
+        for (int64_t k = 0; k < WIDTH; k++)                                                        \
+            parts[k] = row##_largest_of(count, x + k * count);                                     \
+        vector##_store(most, row##_most_gather(parts));                                            \
+        for (int64_t k = 0; k < WIDTH; k++)                                                        \
+            parts[k] = row##_exponentials_of(count, x + k * count, most[k],                        \
+                                             is_log ? NULL : y + k * count);                       \
+        const vector sums = row##_sum_gather(parts);                                               \
+        if (is_log)                                                                                \
+            vector##_store(of_sum, vector##_log(sums));                                            \
+        else                                                                                       \
+            vector##_store(of_sum, (NUMBER)1 / sums);                                              \
+        for (int64_t k = 0; k < WIDTH; k++) {                                                      \
+            if (is_log)                                                                            \
+                subtract_##suffix(count, x + k * count, most[k], of_sum[k], y + k * count);        \
+            else                                                                                   \
+                row##_scale(count, of_sum[k], y + k * count);                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void softmax_rows_##suffix(int64_t rows, int64_t count, const void *from, void *to) {   \
+        const NUMBER *x = from;                                                                    \
+        NUMBER *y = to;                                                                            \
+        for (; count <= SHORT && rows >= WIDTH;                                                    \
+             rows -= WIDTH, x += WIDTH * count, y += WIDTH * count)                                \
+            block_##suffix(false, count, x, y);                                                    \
+        for (; rows > 0; rows--, x += count, y += count)                                           \
+            softmax_lane_##suffix(count, x, y);                                                    \
+    }                                                                                              \
+    static void log_softmax_rows_##suffix(int64_t rows, int64_t count, const void *from,           \
+                                          void *to) {                                              \
+        const NUMBER *x = from;                                                                    \
+        NUMBER *y = to;                                                                            \
+        for (; count <= SHORT && rows >= WIDTH;                                                    \
+             rows -= WIDTH, x += WIDTH * count, y += WIDTH * count)                                \
+            block_##suffix(true, count, x, y);                                                     \
+        for (; rows > 0; rows--, x += count, y += count)                                           \
+            log_softmax_lane_##suffix(count, x, y);                                                \
     }                                                                                              \
     TN_INLINE vector load_##suffix(const NUMBER *from, int64_t columns) {                          \
         return columns == WIDTH ? vector##_load(from) : vector##_load_part(from, columns);         \
@@ -78,7 +130,7 @@ LANES_OF(f64, tn_softmax_wide, double, tn_wide, TN_WIDE_LANES)
 
 #define FUNCTIONS(suffix, WIDTH)                                                                   \
     {                                                                                              \
-        WIDTH, {softmax_lane_##suffix, log_softmax_lane_##suffix}, {                               \
+        WIDTH, {softmax_rows_##suffix, log_softmax_rows_##suffix}, {                               \
             softmax_columns_##suffix, log_softmax_columns_##suffix                                 \
         }                                                                                          \
     }
