@@ -6,9 +6,8 @@
  * done alone or among others. Products are of doubles, in which those of floats do not overflow on
  * their way.
  */
-#include "kit/math/across.h"
+#include "kit/math/softmax_row.h"
 #include <tenon/kit/reduce_rows.h>
-#include <tenon/kit/vector_math.h>
 
 enum { VECTORS = 4 };
 
@@ -132,10 +131,71 @@ TN_WIDE_ACROSS(product, multiply)
 REDUCE_OF(product, tn_wide, TN_WIDE_LANES, tn_wide_load_floats, load_wide_rest, load_wide_columns,
           store_wide_columns, 1.0f, multiply, x)
 
+/* --- the logarithm of a sum of exponentials, out of which the largest is taken first --- */
+
+/* exp(x - offset) of infinities would be a number: their sum is of x itself. */
+TN_INLINE float offset_of(float most) {
+    return __builtin_isinf(most) ? 0 : most;
+}
+
+/* log(sum) + most in double precision, where they may cancel; of infinities `most`. */
+TN_INLINE tn_wide end_of(tn_wide sum, tn_wide most) {
+    const tn_wide_bits is_end = (tn_wide_bits)(tn_wide_absolute(most) == __builtin_inf());
+    return tn_wide_select(is_end, most, tn_wide_log(sum) + most);
+}
+
+static void end_columns(int64_t columns, const float *sums, const float *mosts, float *y) {
+    for (int64_t at = 0; at < columns; at += TN_WIDE_LANES)
+        store_wide_columns(y + at,
+                           end_of(load_wide_columns(sums + at, columns - at),
+                                  load_wide_columns(mosts + at, columns - at)),
+                           columns - at);
+}
+
+static void rows_exponentials(int64_t rows, int64_t count, const float *x, float *y) {
+    for (int64_t left = rows; left > 0; left -= TN_LANES, x += TN_LANES * count, y += TN_LANES) {
+        const int64_t some = left < TN_LANES ? left : TN_LANES;
+        tn_vector parts[TN_LANES] = {{0}};
+        float most[TN_LANES], sums[TN_LANES];
+        for (int64_t row = 0; row < some; row++)
+            parts[row] = tn_softmax_largest_of(count, x + row * count);
+        tn_vector_store(most, tn_softmax_most_gather(parts));
+        for (int64_t row = 0; row < some; row++)
+            parts[row] =
+                tn_softmax_exponentials_of(count, x + row * count, offset_of(most[row]), NULL);
+        tn_vector_store(sums, tn_softmax_sum_gather(parts));
+        end_columns(some, sums, most, y);
+    }
+}
+
+static float lane_exponentials(int64_t count, const float *x) {
+    float y;
+    rows_exponentials(1, count, x, &y);
+    return y;
+}
+
+static void columns_exponentials(int64_t count, int64_t stride, int64_t columns, const float *x,
+                                 float *y) {
+    for (int64_t at = 0; at < columns; at += TN_LANES) {
+        const int64_t some = columns - at < TN_LANES ? columns - at : TN_LANES;
+        tn_vector most = tn_vector_all(-__builtin_inff()), sum = {0};
+        float mosts[TN_LANES], sums[TN_LANES];
+        for (int64_t i = 0; i < count; i++)
+            most = tn_vector_max(most, load_columns(x + i * stride + at, some));
+        const tn_vector offset = tn_vector_select(
+            (tn_vector_bits)(tn_vector_absolute(most) == __builtin_inff()), tn_vector_all(0), most);
+        for (int64_t i = 0; i < count; i++)
+            sum += tn_vector_exp(load_columns(x + i * stride + at, some) - offset);
+        tn_vector_store(mosts, most);
+        tn_vector_store(sums, sum);
+        end_columns(some, sums, mosts, y + at);
+    }
+}
+
 #define ALL_KINDS(function)                                                                        \
     {                                                                                              \
         function##_sum, function##_square, function##_absolute, function##_max, function##_min,    \
-            function##_product                                                                     \
+            function##_product, function##_exponentials                                            \
     }
 const tn_reduce_level TN_REDUCE_LEVEL = {
     .width = VECTORS * TN_LANES,

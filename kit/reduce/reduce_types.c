@@ -28,8 +28,8 @@ tn_status tn_reduce_types_accepts(tn_call *call) {
     const tn_reduce_types_user *user = call->user;
     const tn_tensor *x = call->inputs[0];
     const bool is_whole = !tn_element_is_real(x->type);
-    const bool is_other = user->row.finish >= TN_REDUCE_TYPES_LOG; /* has no rows of floats */
-    if ((x->type == TN_F32 && !is_other) || x->quantization ||
+    /* those have rows of floats */
+    if ((x->type == TN_F32 && user->row.finish != TN_REDUCE_TYPES_LOG) || x->quantization ||
         (is_whole && user->row.finish > TN_REDUCE_TYPES_MEAN) ||
         (is_whole && user->row.finish == TN_REDUCE_TYPES_MEAN && x->type == TN_BOOL))
         return TN_ERROR_UNSUPPORTED;
@@ -64,19 +64,9 @@ static const void *load_row(const types_job *job, int64_t first, int64_t count, 
     return row->bytes;
 }
 
-/* exp(x - most), with one exponent for each column or one for all. 32-bit floats have vectors. */
+/* exp(x - most), with one exponent for each column or one for all. */
 static const void *load_exponentials(const types_job *job, int64_t first, int64_t count,
                                      const double *most, int64_t stride, cell_row *row) {
-    if (job->x->type == TN_F32) {
-        float part[WIDTH], apart[WIDTH];
-        for (int64_t i = 0; i < count; i++)
-            apart[i] = (float)most[i * stride];
-        job->user->rows->combines[TN_COMBINE_SUB](count, (const float *)job->x->data + first, 1,
-                                                  apart, 1, part);
-        job->user->rows->maps[TN_MAP_EXP](0, 0, count, part, part);
-        job->user->cells->load(TN_CELL_F64, TN_F32, count, part, row->bytes);
-        return row->bytes;
-    }
     const void *cells = load_row(job, first, count, row);
     combine_of(job, TN_COMBINE_SUB)(count, cells, 1, most, stride, row->bytes);
     job->user->cells->wide[TN_CELL_F64].maps[TN_MAP_EXP](count, row->bytes, row->bytes);

@@ -33,7 +33,6 @@ typedef struct tn_reduce_types_row {
 /* What a kernel's `user` points at. */
 typedef struct tn_reduce_types_user {
     const tn_cells_level *cells;
-    const tn_rows_level *rows;
     tn_reduce_types_row row;
 } tn_reduce_types_user;
 
@@ -41,8 +40,7 @@ tn_status tn_reduce_types_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_reduce_types_run(tn_call *call) TN_NOEXCEPT;
 
 #define TN_REDUCE_TYPES_USER(prefix, level, ...)                                                   \
-    static const tn_reduce_types_user prefix##_user_##level = {                                    \
-        &tn_cells_##level, &tn_rows_##level, {__VA_ARGS__}}
+    static const tn_reduce_types_user prefix##_user_##level = {&tn_cells_##level, {__VA_ARGS__}}
 /* Defines the kernels PREFIX of an operator; what follows the
  * name is a tn_reduce_types_row. */
 #define TN_REDUCE_TYPES_KERNELS(prefix, operator_name, ...)                                        \

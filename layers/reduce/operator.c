@@ -327,17 +327,17 @@ REDUCTION(reduce_sum, "ReduceSum", 13, "number", "Sums along axes.", "the sums; 
 REDUCTION(reduce_sum_square, "ReduceSumSquare", 18, "number", "Sums of squares along axes.",
           "the sums; integers wrap", lanes_as_field, as_input, NULL);
 
-#define FLOATS(...)  TN_REDUCE_KERNELS(__VA_ARGS__);
-#define DOUBLES(...) TN_REDUCE_KERNELS(__VA_ARGS__);
+#define FLOATS(...)      TN_REDUCE_KERNELS(__VA_ARGS__);
+#define HOST_FLOATS(...) TN_REDUCE_KERNELS(__VA_ARGS__);
 #define TYPES(prefix, name, combine, map, finish, ...)                                             \
     TN_REDUCE_TYPES_KERNELS(prefix##_types, name, TN_COMBINE_##combine, TN_REDUCE_TYPES_##map,     \
                             TN_REDUCE_TYPES_##finish);
 #include "reduce/kernels.h"
 
 static const tn_kernel *const reduce_kernels[] = {
-#define FLOATS(prefix, ...)  TN_LEVEL_LIST(prefix),
-#define DOUBLES(prefix, ...) TN_LEVEL_LIST(prefix),
-#define TYPES(prefix, ...)   TN_LEVEL_LIST(prefix##_types), &prefix##_any,
+#define FLOATS(prefix, ...)      TN_LEVEL_LIST(prefix),
+#define HOST_FLOATS(prefix, ...) TN_LEVEL_LIST(prefix),
+#define TYPES(prefix, ...)       TN_LEVEL_LIST(prefix##_types), &prefix##_any,
 #include "reduce/kernels.h"
 };
 TN_LAYER(reduce,

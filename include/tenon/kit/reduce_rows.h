@@ -20,11 +20,12 @@ enum {
     TN_REDUCE_MAX = 3, /* NaN where there is one */
     TN_REDUCE_MIN = 4,
     TN_REDUCE_PRODUCT = 5, /* in double precision */
-    TN_REDUCE_KIND_COUNT = 6
+    TN_REDUCE_LOG_SUM_EXP = 6,
+    TN_REDUCE_KIND_COUNT = 7
 };
 
-/* One lane of `count` contiguous elements; of none: 0, -infinity for MAX, infinity for MIN, 1 for
- * PRODUCT. */
+/* One lane of `count` contiguous elements; of none: 0, -infinity for MAX and LOG_SUM_EXP, infinity
+ * for MIN, 1 for PRODUCT. */
 typedef float (*tn_reduce_lane_function)(int64_t count, const float *x);
 /* 1..width lanes beside each other, each of `count` elements `stride` apart. */
 typedef void (*tn_reduce_columns_function)(int64_t count, int64_t stride, int64_t columns,
