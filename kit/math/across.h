@@ -3,7 +3,7 @@
  * Joins the elements of a vector into one, or those of as many vectors as each has lanes into a
  * vector of their results. Neighbours are joined first in both, so that a row's result has the same
  * bits whether it is computed alone or among others. For headers that are compiled once a processor
- * level; of floats (tn_vector) and doubles (tn_wide).
+ * level; of floats (tn_vector), doubles (tn_wide) and unsigned integers (tn_vector_words).
  */
 #ifndef TN_KIT_MATH_ACROSS_H
 #define TN_KIT_MATH_ACROSS_H
@@ -56,22 +56,25 @@
     { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 }
 #define TN_WIDE_LANE_NUMBERS                                                                       \
     { 0, 1, 2, 3, 4, 5, 6, 7 }
-#define TN_ACROSS(name, join)      TN_ACROSS_OF(name, tn_vector, float, 16, join)
-#define TN_WIDE_ACROSS(name, join) TN_ACROSS_OF(name, tn_wide, double, 8, join)
+#define TN_ACROSS(name, join)       TN_ACROSS_OF(name, tn_vector, float, 16, join)
+#define TN_WORDS_ACROSS(name, join) TN_ACROSS_OF(name, tn_vector_words, uint32_t, 16, join)
+#define TN_WIDE_ACROSS(name, join)  TN_ACROSS_OF(name, tn_wide, double, 8, join)
 #elif TN_VECTOR_BYTES == 32
 #define TN_LANE_NUMBERS                                                                            \
     { 0, 1, 2, 3, 4, 5, 6, 7 }
 #define TN_WIDE_LANE_NUMBERS                                                                       \
     { 0, 1, 2, 3 }
-#define TN_ACROSS(name, join)      TN_ACROSS_OF(name, tn_vector, float, 8, join)
-#define TN_WIDE_ACROSS(name, join) TN_ACROSS_OF(name, tn_wide, double, 4, join)
+#define TN_ACROSS(name, join)       TN_ACROSS_OF(name, tn_vector, float, 8, join)
+#define TN_WORDS_ACROSS(name, join) TN_ACROSS_OF(name, tn_vector_words, uint32_t, 8, join)
+#define TN_WIDE_ACROSS(name, join)  TN_ACROSS_OF(name, tn_wide, double, 4, join)
 #else
 #define TN_LANE_NUMBERS                                                                            \
     { 0, 1, 2, 3 }
 #define TN_WIDE_LANE_NUMBERS                                                                       \
     { 0, 1 }
-#define TN_ACROSS(name, join)      TN_ACROSS_OF(name, tn_vector, float, 4, join)
-#define TN_WIDE_ACROSS(name, join) TN_ACROSS_OF(name, tn_wide, double, 2, join)
+#define TN_ACROSS(name, join)       TN_ACROSS_OF(name, tn_vector, float, 4, join)
+#define TN_WORDS_ACROSS(name, join) TN_ACROSS_OF(name, tn_vector_words, uint32_t, 4, join)
+#define TN_WIDE_ACROSS(name, join)  TN_ACROSS_OF(name, tn_wide, double, 2, join)
 #endif
 
 #endif

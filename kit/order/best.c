@@ -30,6 +30,28 @@ int64_t tn_order_best_of_row(const tn_order_search *search, int64_t first, int64
     return best;
 }
 
+/* Keys of so many rows are read at once, of which vectors take as many as they have lanes. */
+static int64_t rows_at_once(int64_t count) {
+    enum { MOST_LANES = 16 };
+    const int64_t rows = TN_ORDER_BLOCK / count;
+    return rows > MOST_LANES ? rows / MOST_LANES * MOST_LANES : rows;
+}
+
+void tn_order_best_of_rows(const tn_order_search *search, int64_t first, int64_t rows,
+                           int64_t count, int64_t *out_numbers) {
+    _Alignas(64) uint64_t keys[TN_ORDER_BLOCK];
+    const int64_t step = rows_at_once(count);
+    for (int64_t row = 0; row<rows; row += step> 0 ? step : 1) {
+        if (step <= 1) {
+            out_numbers[row] = tn_order_best_of_row(search, first + row * count, count);
+            continue;
+        }
+        const int64_t some = rows - row < step ? rows - row : step;
+        read_keys(search, first + row * count, some * count, keys);
+        search->functions->rows(keys, some, count, search->is_last, out_numbers + row);
+    }
+}
+
 void tn_order_best_of_columns(const tn_order_search *search, int64_t first, int64_t count,
                               int64_t stride, int64_t columns, int64_t *out_numbers) {
     _Alignas(64) uint64_t keys[TN_ORDER_COLUMNS], best[TN_ORDER_COLUMNS], numbers[TN_ORDER_COLUMNS];

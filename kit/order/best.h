@@ -19,6 +19,9 @@ void tn_order_search_init(const tn_order_level *level, const tn_tensor *x, int64
                           tn_order_best best, bool is_last, tn_order_search *out_search);
 /* Of `count` elements beside each other, at least one, from `first` on: the number within them. */
 int64_t tn_order_best_of_row(const tn_order_search *search, int64_t first, int64_t count);
+/* The same of each of `rows` rows of `count` elements, one behind the other. */
+void tn_order_best_of_rows(const tn_order_search *search, int64_t first, int64_t rows,
+                           int64_t count, int64_t *out_numbers);
 /* Of `columns` lanes beside each other, 1..TN_ORDER_COLUMNS, from `first` on, each of `count`
  * elements that are `stride` apart. */
 void tn_order_best_of_columns(const tn_order_search *search, int64_t first, int64_t count,

@@ -34,6 +34,9 @@ typedef struct tn_order_functions {
                  void *keys);
     /* The smallest of at least one key, and where it is: first, or last where there are several. */
     int64_t (*least)(const void *keys, int64_t count, bool is_last, uint64_t *out_key);
+    /* numbers[row] = where that of each of `rows` rows is, of `count` keys, one behind the other.
+     */
+    void (*rows)(const void *keys, int64_t rows, int64_t count, bool is_last, int64_t *numbers);
     /* Columns: where a key is below its column's best (or equals it, where the last one counts),
      * it becomes the best, and `numbers` of the column becomes `number`. */
     void (*improve)(const void *keys, int64_t count, uint64_t number, bool is_last, void *best,

@@ -67,6 +67,15 @@ static int64_t WIDTH(least)(const void *keys, int64_t count, bool is_last, uint6
     return WIDTH(find)(from, count, least, is_last);
 }
 
+static void WIDTH(rows)(const void *keys, int64_t rows, int64_t count, bool is_last,
+                        int64_t *numbers) {
+    const KEY *from = keys;
+    uint64_t key = 0;
+    const int64_t done = SHORT_ROWS(from, rows, count, is_last, numbers);
+    for (int64_t row = done; row < rows; row++)
+        numbers[row] = WIDTH(least)(from + row * count, count, is_last, &key);
+}
+
 static void WIDTH(improve)(const void *keys, int64_t count, uint64_t number, bool is_last,
                            void *best, void *numbers) {
     const KEY *from = keys, late = is_last, own = (KEY)number;
@@ -184,6 +193,7 @@ static const tn_order_functions WIDTH(functions) = {
     .entry_bytes = sizeof(ENTRY),
     .read = WIDTH(read),
     .least = WIDTH(least),
+    .rows = WIDTH(rows),
     .improve = WIDTH(improve),
     .offer = WIDTH(offer),
     .finish = WIDTH(finish),

@@ -24,8 +24,7 @@ static tn_status find_rows(void *user, int64_t begin, int64_t end, uint32_t thre
     const arg_job *job = user;
     const int64_t count = job->lanes.count;
     (void)thread;
-    for (int64_t lane = begin; lane < end; lane++)
-        job->y[lane] = tn_order_best_of_row(&job->search, lane * count, count);
+    tn_order_best_of_rows(&job->search, begin * count, end - begin, count, job->y + begin);
     return TN_OK;
 }
 
