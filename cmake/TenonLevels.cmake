@@ -41,6 +41,7 @@ set(tenon_levels
     "layers/conv/depthwise_body.h: TN_DEPTHWISE_LEVEL=tn_depthwise: baseline avx2 avx512vnni"
     "layers/conv/direct_body.h: TN_DIRECT_LEVEL=tn_direct: baseline avx2 avx512"
     "layers/conv_transpose/adding_body.h: TN_ADDING_LEVEL=tn_adding: baseline avx2 avx512"
+    "layers/mat_mul/thin_body.h: TN_THIN_LEVEL=tn_thin: baseline avx2 avx512"
     "layers/conv/winograd/tiles_body.h: TN_WINOGRAD_LEVEL=tn_winograd: avx2 avx512"
     "layers/cumulative/row_body.h: TN_CUMULATIVE_ROWS=tn_cumulative_rows: baseline avx2 avx512"
     "layers/deform_conv/columns_body.h: TN_DEFORM_COLUMNS_READ=tn_deform_columns_read: baseline avx2 avx512"

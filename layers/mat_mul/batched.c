@@ -2,36 +2,53 @@
 /*
  * MatMul of two tensors that vary, batch by batch, on the inner loop of tenon/kit/matrix.h: a unit
  * of work is one block of columns of one product, whose part of B is packed into the thread's
- * scratch memory and then meets all rows of A. A constant B is better packed once: kernels.c.
+ * scratch memory and then meets all rows of A; thin.h has products that are not worth packing. A
+ * constant B is better packed once: kernels.c.
  */
 #include "kit/operator/layer.h"
 #include "kit/elementwise/cells.h"
 #include "kit/gemm/matrix_block.h"
 #include "kit/math/element.h"
 #include "kit/operator/epilogue_bias.h"
+#include "kit/math/round_up.h"
 #include "mat_mul/mat_mul.h"
+#include "mat_mul/thin.h"
 #include <tenon/kit/activation.h>
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/levels.h>
 
+enum { THIN_ROWS = 64, THIN_COLUMNS = 128 /* of a unit of work */ };
+
 typedef struct batched_run {
     const tn_matrix_level *level;
+    const tn_thin_level *thin; /* null: B is packed */
     tn_mat_mul_sizes sizes;
     tn_float_epilogue epilogue;
     const tn_broadcast_rows *products; /* at the first row */
     const float *a, *b, *bias, *residual;
     float *output, *scratch;
-    int64_t width, blocks, panel_floats;
+    int64_t width, blocks, panel_floats; /* of a unit, columns; rows of one column */
 } batched_run;
+
+static const tn_thin_level *thin_of(const tn_matrix_level *level) {
+    return level == &tn_matrix_avx512 ? &tn_thin_avx512
+           : level == &tn_matrix_avx2 ? &tn_thin_avx2
+                                      : &tn_thin_baseline;
+}
 
 static bool read_run(tn_call *call, batched_run *run) {
     run->level = call->user;
     if (tn_mat_mul_read(call, &run->sizes) != TN_OK ||
         !tn_float_epilogue_read(call, -1, &run->epilogue))
         return false;
-    run->width = (int64_t)run->level->lanes * run->level->vectors;
-    run->blocks = (run->sizes.columns + run->width - 1) / run->width;
-    run->panel_floats = run->sizes.depth * run->width;
+    const tn_mat_mul_sizes *sizes = &run->sizes;
+    const bool is_column = sizes->columns == 1;
+    run->thin = is_column || sizes->rows <= TN_THIN_ROWS ? thin_of(run->level) : NULL;
+    run->width = !run->thin  ? (int64_t)run->level->lanes * run->level->vectors
+                 : is_column ? THIN_ROWS
+                             : THIN_COLUMNS;
+    run->blocks = tn_divide_up(is_column ? sizes->rows : sizes->columns, run->width);
+    run->panel_floats = run->thin ? 0 : sizes->depth * run->width;
     return true;
 }
 
@@ -51,6 +68,12 @@ static int64_t copied_floats(const tn_call *call) {
            tn_element_count(call->outputs[0]);
 }
 
+/* Of whole blocks of columns. */
+static int64_t bias_floats(const batched_run *run) {
+    const int64_t width = (int64_t)run->level->lanes * run->level->vectors;
+    return tn_divide_up(run->sizes.columns, width) * width;
+}
+
 static tn_status batched_reshape(tn_call *call) {
     batched_run run;
     if (!read_run(call, &run))
@@ -58,7 +81,7 @@ static tn_status batched_reshape(tn_call *call) {
     if (run.sizes.depth == 0)
         return call->host->fail(call, TN_ERROR_UNSUPPORTED, "a product of no columns by no rows");
     call->workspace_bytes =
-        (uint64_t)(run.blocks * run.width + run.panel_floats * (int64_t)call->threads +
+        (uint64_t)(bias_floats(&run) + run.panel_floats * (int64_t)call->threads +
                    copied_floats(call)) *
         sizeof(float);
     return TN_OK;
@@ -68,13 +91,10 @@ static tn_status batched_reshape(tn_call *call) {
 static void do_block(const batched_run *run, const tn_broadcast_rows *products, int64_t item,
                      int64_t block, float *panel) {
     const tn_mat_mul_sizes *sizes = &run->sizes;
-    const int64_t first = block * run->width, left = sizes->columns - first;
     const int64_t a_at = products->offset[0] + item * products->stride[0];
     const int64_t b_at = products->offset[1] + item * products->stride[1];
     const int64_t output_at = (products->output_offset + item) * sizes->rows * sizes->columns;
-    tn_matrix_pack(run->level, sizes->depth, left < run->width ? left : run->width,
-                   run->b + b_at * sizes->depth * sizes->columns + first, sizes->columns, 1, 1.0f,
-                   panel);
+    const float *b = run->b + b_at * sizes->depth * sizes->columns;
     const tn_matrix_product product = {.level = run->level,
                                        .a = run->a + a_at * sizes->rows * sizes->depth,
                                        .bias = run->bias,
@@ -86,6 +106,15 @@ static void do_block(const batched_run *run, const tn_broadcast_rows *products, 
                                        .activation = run->epilogue.activation,
                                        .alpha = run->epilogue.alpha,
                                        .beta = run->epilogue.beta};
+    const int64_t all = run->thin && sizes->columns == 1 ? sizes->rows : sizes->columns;
+    const int64_t first = block * run->width;
+    const int64_t last = all - first < run->width ? all : first + run->width;
+    if (run->thin) {
+        (sizes->columns == 1 ? run->thin->rows : run->thin->columns)(&product, b, first, last);
+        return;
+    }
+    tn_matrix_pack(run->level, sizes->depth, last - first, b + first, sizes->columns, 1, 1.0f,
+                   panel);
     tn_matrix_block_run(&product, panel, NULL, first, 0, sizes->rows);
 }
 
@@ -123,8 +152,10 @@ static tn_status batched_run_products(tn_call *call) {
         run.epilogue.residual == UINT32_MAX ? NULL : call->operands[run.epilogue.residual]->data;
     tn_epilogue_gather_bias(call, &run.epilogue, NULL, 0, 0, 0, sizes->columns, call->workspace);
     run.bias = call->workspace;
-    run.scratch = (float *)call->workspace + run.blocks * run.width;
-    const int64_t each = run.panel_floats * (sizes->rows + 8);
+    run.scratch = (float *)call->workspace + bias_floats(&run);
+    const int64_t each = run.thin
+                             ? run.width * sizes->depth * (sizes->columns == 1 ? 1 : sizes->rows)
+                             : run.panel_floats * (sizes->rows + 8);
     const tn_tensor *a = call->inputs[0], *b = call->inputs[1], *y = call->outputs[0];
     const tn_cells_level *cells = TN_KIT_BEST(tn_cells);
     if (a->type != TN_F32) {

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loops of thin.h for one processor level. Before it is included, TN_THIN_LEVEL names the table
+ * to define. */
+#include "kit/math/across.h"
+#include "mat_mul/thin.h"
+#include <tenon/kit/activation.h>
+
+enum { VECTORS = 4 /* of columns, or rows, that are summed at once */ };
+
+TN_INLINE tn_vector load(const float *from, int64_t left) {
+    return left >= TN_LANES ? tn_vector_load(from) : tn_vector_load_part(from, left);
+}
+
+/* Stores sums, of which `left` count, at an offset of the output. */
+TN_INLINE void finish(const tn_matrix_product *product, tn_vector value, int64_t at, int64_t left) {
+    if (product->residual) value += load(product->residual + at, left);
+    value = tn_activation_vector(product->activation, product->alpha, product->beta, value);
+    if (left >= TN_LANES)
+        tn_vector_store(product->output + at, value);
+    else
+        tn_vector_store_part(product->output + at, value, left);
+}
+
+/* Adds the products of row k of B to the sums of each row. */
+TN_INLINE void add_row(const int rows, const int vectors, const tn_matrix_product *product,
+                       const float *b, int64_t k, int64_t left, tn_vector sums[][VECTORS]) {
+    tn_vector values[VECTORS];
+    TN_UNROLL for (int v = 0; v < vectors; v++) values[v] =
+        vectors > 1 ? tn_vector_load(b + k * product->columns + v * TN_LANES)
+                    : load(b + k * product->columns, left);
+    TN_UNROLL for (int r = 0; r < rows; r++) {
+        const tn_vector factor = tn_vector_all(product->a[r * product->depth + k]);
+        TN_UNROLL for (int v = 0; v < vectors; v++) sums[r][v] += values[v] * factor;
+    }
+}
+
+/* Some vectors of columns of all rows, from column `first` on; `left` columns count. Even and odd
+ * rows of B are summed apart where there are few sums. */
+TN_INLINE void tile(const int rows, const int vectors, const tn_matrix_product *product,
+                    const float *b, int64_t first, int64_t left) {
+    tn_vector even[TN_THIN_ROWS][VECTORS] = {{{0}}}, odd[TN_THIN_ROWS][VECTORS] = {{{0}}};
+    int64_t k = 0;
+    b += first;
+    for (; k + 2 <= product->depth; k += 2) {
+        add_row(rows, vectors, product, b, k, left, even);
+        add_row(rows, vectors, product, b, k + 1, left, rows > 1 ? even : odd);
+    }
+    if (k < product->depth) add_row(rows, vectors, product, b, k, left, even);
+    TN_UNROLL for (int r = 0; r < rows; r++) TN_UNROLL for (int v = 0; v < vectors; v++) {
+        const int64_t at = first + v * TN_LANES, some = left - v * TN_LANES;
+        finish(product, even[r][v] + odd[r][v] + load(product->bias + at, some),
+               r * product->columns + at, some);
+    }
+}
+
+#define COLUMNS(rows)                                                                              \
+    static void columns_##rows(const tn_matrix_product *product, const float *b, int64_t first,    \
+                               int64_t last) {                                                     \
+        for (; first + VECTORS * TN_LANES <= last; first += VECTORS * TN_LANES)                    \
+            tile(rows, VECTORS, product, b, first, VECTORS *TN_LANES);                             \
+        for (; first < last; first += TN_LANES)                                                    \
+            tile(rows, 1, product, b, first, last - first);                                        \
+    }
+COLUMNS(1)
+COLUMNS(2)
+COLUMNS(3)
+COLUMNS(4)
+
+static void columns(const tn_matrix_product *product, const float *b, int64_t first, int64_t last) {
+    switch (product->rows) {
+    case 1:
+        columns_1(product, b, first, last);
+        return;
+    case 2:
+        columns_2(product, b, first, last);
+        return;
+    case 3:
+        columns_3(product, b, first, last);
+        return;
+    default:
+        columns_4(product, b, first, last);
+    }
+}
+
+TN_INLINE tn_vector plus(tn_vector a, tn_vector b) {
+    return a + b;
+}
+TN_ACROSS(plus, plus)
+
+/* Vectors whose elements sum up to the products of some rows of A, from `a` on, and b. */
+TN_INLINE void dot_rows(const int rows, int64_t depth, const float *a, const float *b,
+                        tn_vector *out_sums) {
+    tn_vector sums[VECTORS] = {{0}};
+    for (int64_t k = 0; k < depth; k += TN_LANES) {
+        const tn_vector value = load(b + k, depth - k);
+        TN_UNROLL for (int r = 0; r < rows; r++) sums[r] +=
+            load(a + r * depth + k, depth - k) * value;
+    }
+    TN_UNROLL for (int r = 0; r < rows; r++) out_sums[r] = sums[r];
+}
+
+static void rows(const tn_matrix_product *product, const float *b, int64_t first, int64_t last) {
+    const tn_vector bias = tn_vector_all(product->bias[0]);
+    for (; first < last; first += TN_LANES) {
+        const int64_t some = last - first < TN_LANES ? last - first : TN_LANES;
+        const float *a = product->a + first * product->depth;
+        tn_vector sums[TN_LANES] = {{0}};
+        int64_t r = 0;
+        for (; r + VECTORS <= some; r += VECTORS)
+            dot_rows(VECTORS, product->depth, a + r * product->depth, b, sums + r);
+        for (; r < some; r++)
+            dot_rows(1, product->depth, a + r * product->depth, b, sums + r);
+        finish(product, plus_gather(sums) + bias, first, some);
+    }
+}
+
+const tn_thin_level TN_THIN_LEVEL = {columns, rows};
