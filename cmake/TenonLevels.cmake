@@ -25,6 +25,7 @@ set(tenon_levels
     "kit/gemm/matrix_body.h: TN_MATRIX_LEVEL=tn_matrix: baseline avx2 avx512"
     "kit/int8/dot_body.h: TN_DOT_LEVEL=tn_dot: baseline avx2 avx512vnni"
     "kit/int8/narrow_dot_body.h: TN_DOT_LEVEL=tn_narrow_dot: avx2"
+    "kit/operator/runs_body.h: TN_RUNS=tn_runs: baseline avx2 avx512"
     "kit/operator/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512"
     "kit/int8/tiles/tile_product_body.h: TN_TILE_LEVEL=tn_tile: avx512vnni amx"
     "kit/order/order_body.h: TN_ORDER_LEVEL=tn_order: baseline avx2 avx512"

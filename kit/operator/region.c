@@ -3,6 +3,7 @@
 #include <tenon/kit/parallel.h>
 #include <tenon/kit/region.h>
 #include <tenon/plugin/string.h>
+#include "kit/operator/runs.h"
 #include "kit/operator/tiles.h"
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
@@ -88,57 +89,181 @@ static void copy_row(size_t bytes, int64_t count, void *to, int64_t to_stride, c
 }
 
 /* Rows of which neighbours lie beside each other in `from`: several at once, in square tiles, so
- * that what is read of `from` stays in the first cache until it is used. */
-enum { TILE = 16 };
+ * that what is read of `from` stays in the first cache until it is used; few rows need none. */
+enum { TILE = 16, FEW_ROWS = 4 };
 static void copy_tiles(size_t bytes, int64_t rows, int64_t count, void *to, int64_t to_stride,
                        const void *from, int64_t from_stride) {
-    const tn_transpose_function transpose = tn_transpose_of(&tn_transpose_baseline, bytes);
-    for (int64_t first = 0; first < count; first += TILE)
-        transpose(rows, count - first < TILE ? count - first : TILE,
+    const tn_transpose_function transpose = tn_transpose_of(TN_KIT_BEST(tn_transpose), bytes);
+    const int64_t columns = rows <= FEW_ROWS ? count : TILE;
+    for (int64_t first = 0; first < count; first += columns)
+        transpose(rows, count - first < columns ? count - first : columns,
                   (const char *)from + first * from_stride * (int64_t)bytes, from_stride,
                   (char *)to + first * (int64_t)bytes, to_stride);
 }
 
-/* The rows begin..end-1 of a simplified region; a row is its last axis. */
-static void copy_rows(const tn_region *region, void *to, const void *from, int64_t begin,
-                      int64_t end) {
+/* Makes rows neighbours that lie beside each other in `from`, where their own elements do not. */
+static void order_axes(tn_region *region) {
     const uint32_t last = region->rank - 1;
+    uint32_t axis = 0;
+    if (region->to_strides[last] != 1 || region->from_strides[last] == 0) return;
+    while (axis < last && region->from_strides[axis] != 1)
+        axis++;
+    if (region->from_strides[last] == 1 || axis == last) return;
+    const int64_t extent = region->extents[axis], to_stride = region->to_strides[axis];
+    remove_axis(region, axis);
+    region->rank++;
+    region->extents[last] = region->extents[last - 1];
+    region->to_strides[last] = 1;
+    region->from_strides[last] = region->from_strides[last - 1];
+    region->extents[last - 1] = extent;
+    region->to_strides[last - 1] = to_stride;
+    region->from_strides[last - 1] = 1;
+}
+
+/* Where a row of a simplified region begins, which is its last axis. */
+typedef struct row_position {
+    int64_t index[TN_MAX_RANK + 1]; /* of axes before the last */
+    int64_t to_offset, from_offset; /* in elements */
+} row_position;
+
+static void seek(const tn_region *region, int64_t row, row_position *position) {
+    memset(position, 0, sizeof(*position));
+    for (uint32_t i = region->rank - 1; row > 0 && i-- > 0; row /= region->extents[i]) {
+        position->index[i] = row % region->extents[i];
+        position->to_offset += position->index[i] * region->to_strides[i];
+        position->from_offset += position->index[i] * region->from_strides[i];
+    }
+}
+
+/* On by so many steps along the axis, at most to its end. */
+static void step(const tn_region *region, uint32_t axis, int64_t steps, row_position *position) {
+    for (uint32_t i = axis + 1; i-- > 0; steps = 1) {
+        position->to_offset += region->to_strides[i] * steps;
+        position->from_offset += region->from_strides[i] * steps;
+        position->index[i] += steps;
+        if (position->index[i] < region->extents[i]) return;
+        position->to_offset -= region->to_strides[i] * region->extents[i];
+        position->from_offset -= region->from_strides[i] * region->extents[i];
+        position->index[i] = 0;
+    }
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Rows that are runs on both sides: those along the axis before theirs or, where these are all,
+ * those along two. Each of these functions copies rows from `position` on, at most `most`, and
+ * returns how many. */
+static int64_t copy_runs(const tn_region *region, row_position *position, char *to,
+                         const char *from, int64_t most) {
     const int64_t bytes = (int64_t)region->element_bytes, *extents = region->extents;
+    const uint32_t last = region->rank - 1;
+    tn_runs runs = {.bytes = extents[last] * bytes, .counts = {1, 1}};
+    const void *source = from + position->from_offset * bytes;
+    void *target = to + position->to_offset * bytes;
+    for (uint32_t i = 0; i < 2 && i < last; i++) {
+        runs.to_steps[1 - i] = region->to_strides[last - 1 - i] * bytes;
+        runs.from_steps[1 - i] = region->from_strides[last - 1 - i] * bytes;
+    }
+    if (last > 0) runs.counts[1] = least(extents[last - 1] - position->index[last - 1], most);
+    const bool are_all = last > 1 && runs.counts[1] == extents[last - 1];
+    if (are_all)
+        runs.counts[0] =
+            least(extents[last - 2] - position->index[last - 2], most / runs.counts[1]);
+    tn_runs_best()(&runs, target, source);
+    if (are_all)
+        step(region, last - 2, runs.counts[0], position);
+    else if (last > 0)
+        step(region, last - 1, runs.counts[1], position);
+    return runs.counts[0] * runs.counts[1];
+}
+
+/* Any others. */
+static int64_t copy_strided(const tn_region *region, row_position *position, char *to,
+                            const char *from, int64_t most) {
+    const size_t bytes = region->element_bytes;
+    const uint32_t last = region->rank - 1;
     const int64_t *to_strides = region->to_strides, *from_strides = region->from_strides;
     const bool has_tiles = last > 0 && to_strides[last] == 1 && from_strides[last - 1] == 1 &&
                            from_strides[last] && bytes <= 8;
-    int64_t index[TN_MAX_RANK + 1] = {0}, to_offset = 0, from_offset = 0;
-    for (uint32_t i = last; i-- > 0;) {
-        int64_t rest = begin;
-        for (uint32_t k = last; --k > i;)
-            rest /= region->extents[k];
-        index[i] = rest % region->extents[i];
-        to_offset += index[i] * region->to_strides[i];
-        from_offset += index[i] * region->from_strides[i];
+    const void *source = from + position->from_offset * (int64_t)bytes;
+    void *target = to + position->to_offset * (int64_t)bytes;
+    int64_t rows = 1;
+    if (has_tiles) {
+        rows = least(least(region->extents[last - 1] - position->index[last - 1], most), TILE);
+        copy_tiles(bytes, rows, region->extents[last], target, to_strides[last - 1], source,
+                   from_strides[last]);
+    } else {
+        copy_row(bytes, region->extents[last], target, to_strides[last], source,
+                 from_strides[last]);
     }
-    for (int64_t row = begin, rows = 1; row < end; row += rows) {
-        char *target = (char *)to + to_offset * bytes;
-        const char *source = (const char *)from + from_offset * bytes;
-        if (has_tiles) {
-            rows = extents[last - 1] - index[last - 1];
-            if (rows > end - row) rows = end - row;
-            if (rows > TILE) rows = TILE;
-            copy_tiles(region->element_bytes, rows, extents[last], target, to_strides[last - 1],
-                       source, from_strides[last]);
-        } else {
-            copy_row(region->element_bytes, extents[last], target, to_strides[last], source,
-                     from_strides[last]);
-        }
-        int64_t steps = rows;
-        for (uint32_t i = last; i-- > 0; steps = 1) {
-            to_offset += to_strides[i] * steps;
-            from_offset += from_strides[i] * steps;
-            index[i] += steps;
-            if (index[i] < extents[i]) break;
-            to_offset -= to_strides[i] * extents[i];
-            from_offset -= from_strides[i] * extents[i];
-            index[i] = 0;
-        }
+    if (last > 0) step(region, last - 1, rows, position);
+    return rows;
+}
+
+/* The outermost axis along which blocks of several rows repeat that lie beside each other in `to`,
+ * and stay in the first cache; the last axis: there is none. */
+static uint32_t repeated_axis(const tn_region *region) {
+    enum { LEAST_BYTES = 1024, MOST_BYTES = 32768 };
+    const uint32_t last = region->rank - 1;
+    const int64_t bytes = (int64_t)region->element_bytes;
+    int64_t block = 1; /* elements within the axis */
+    uint32_t found = last;
+    for (uint32_t i = region->rank; i-- > 0; block *= region->extents[i]) {
+        if (region->to_strides[i] != block || block * bytes > MOST_BYTES) break;
+        if (i + 1 < last && region->from_strides[i] == 0 && block * bytes >= LEAST_BYTES) found = i;
+    }
+    return found;
+}
+
+/* `count` blocks beside each other, of which the first one is there. */
+static void repeat(char *blocks, size_t bytes, int64_t count) {
+    for (int64_t done = 1; done < count;) {
+        const int64_t more = least(done, count - done);
+        memcpy(blocks + (size_t)done * bytes, blocks, (size_t)more * bytes);
+        done += more;
+    }
+}
+
+static void copy_rows(const tn_region *region, char *to, const char *from, int64_t begin,
+                      int64_t end);
+
+/* Blocks along the repeated axis: the first one's rows, then itself. 0: `position` is not at the
+ * begin of a block. */
+static int64_t copy_blocks(const tn_region *region, uint32_t axis, row_position *position, char *to,
+                           const char *from, int64_t most) {
+    const int64_t bytes = (int64_t)region->element_bytes;
+    tn_region block = {.rank = region->rank - axis - 1, .element_bytes = region->element_bytes};
+    int64_t rows = 1;
+    for (uint32_t i = 0; i < block.rank; i++) {
+        block.extents[i] = region->extents[axis + 1 + i];
+        block.to_strides[i] = region->to_strides[axis + 1 + i];
+        block.from_strides[i] = region->from_strides[axis + 1 + i];
+        if (i + 1 == block.rank) break;
+        if (position->index[axis + 1 + i] != 0) return 0;
+        rows *= block.extents[i];
+    }
+    const int64_t count = least(region->extents[axis] - position->index[axis], most / rows);
+    if (count == 0) return 0;
+    char *target = to + position->to_offset * bytes;
+    copy_rows(&block, target, from + position->from_offset * bytes, 0, rows);
+    repeat(target, (size_t)(region->to_strides[axis] * bytes), count);
+    step(region, axis, count, position);
+    return count * rows;
+}
+
+/* The rows begin..end-1. */
+static void copy_rows(const tn_region *region, char *to, const char *from, int64_t begin,
+                      int64_t end) {
+    const uint32_t last = region->rank - 1, axis = repeated_axis(region);
+    const bool are_runs = region->to_strides[last] == 1 && region->from_strides[last] == 1;
+    row_position position;
+    seek(region, begin, &position);
+    for (int64_t row = begin, rows; row < end; row += rows) {
+        rows = axis < last ? copy_blocks(region, axis, &position, to, from, end - row) : 0;
+        if (rows == 0)
+            rows = (are_runs ? copy_runs : copy_strided)(region, &position, to, from, end - row);
     }
 }
 
@@ -149,10 +274,18 @@ static int64_t count_rows(const tn_region *region) {
     return rows;
 }
 
+/* The rows of a simplified region as they are copied; false: there are none. */
+static bool make_rows(const tn_region *region, tn_region *out_rows) {
+    *out_rows = *region;
+    if (!tn_region_simplify(out_rows)) return false;
+    order_axes(out_rows);
+    return true;
+}
+
 tn_status tn_region_copy(tn_call *call, const tn_region *region, void *to, const void *from) {
-    tn_region simple = *region;
+    tn_region rows;
     (void)call;
-    if (tn_region_simplify(&simple)) copy_rows(&simple, to, from, 0, count_rows(&simple));
+    if (make_rows(region, &rows)) copy_rows(&rows, to, from, 0, count_rows(&rows));
     return TN_OK;
 }
 
@@ -184,13 +317,13 @@ static tn_status copy_some_elements(void *user, int64_t begin, int64_t end, uint
 tn_status tn_region_copy_parallel(tn_call *call, const tn_region *region, void *to,
                                   const void *from) {
     enum { GRAIN = 16384 };
-    tn_region simple = *region;
-    copy_job job = {&simple, to, from};
-    if (!tn_region_simplify(&simple)) return TN_OK;
-    if (simple.rank == 1)
-        return call->host->parallel_for(call, simple.extents[0], GRAIN, copy_some_elements, &job);
-    return call->host->parallel_for(call, count_rows(&simple),
-                                    tn_parallel_grain(GRAIN, simple.extents[simple.rank - 1]),
+    tn_region rows;
+    copy_job job = {&rows, to, from};
+    if (!make_rows(region, &rows)) return TN_OK;
+    if (rows.rank == 1)
+        return call->host->parallel_for(call, rows.extents[0], GRAIN, copy_some_elements, &job);
+    return call->host->parallel_for(call, count_rows(&rows),
+                                    tn_parallel_grain(GRAIN, rows.extents[rows.rank - 1]),
                                     copy_some_rows, &job);
 }
 
