@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Moves a padded tensor's elements, row by row: a row goes along the last padded axis, and its
- * items are the elements of all axes after that. What lies in the input's range is one run.
+ * items are the elements of all axes after that. What lies in the input's range is one run; rows
+ * whose sources lie at even distances are moved together.
  */
 #include "kit/math/element.h"
+#include "kit/operator/runs.h"
 #include <tenon/kit/infer.h>
 #include "pad/pad.h"
+
+/* Where an item of a row's padding is read, in items of the source. */
+typedef struct border_item {
+    int64_t to, from;
+} border_item;
+
+enum { BORDER_MOST = 32 };
 
 typedef struct pad_job {
     const tn_pad_plan *plan;
@@ -16,25 +25,25 @@ typedef struct pad_job {
     size_t item_bytes, value_bytes; /* of an item, and of the constant */
     uint8_t value[8];
     int64_t first, middle; /* items before the run, and of the run */
+    tn_runs_function copy;
+    uint32_t border_count; /* of a row's padding, where that is short and of single elements */
+    border_item border[BORDER_MOST];
 } pad_job;
+
+/* Rows of the output beside each other; `step` is the distance of their sources, in bytes. */
+typedef struct pad_rows {
+    int64_t count, step;
+    char *to;
+    const char *from; /* null: the constant */
+} pad_rows;
 
 static void fill(const pad_job *job, char *to, int64_t items) {
     tn_element_fill(to, job->value_bytes, items * (int64_t)(job->item_bytes / job->value_bytes),
                     job->value);
 }
 
-/* One item; most have the size of an element. */
-static void copy_item(size_t bytes, char *to, const char *from) {
-    switch (bytes) {
-    case 1:
-        *to = *from;
-        return;
-    case 4:
-        memcpy(to, from, 4);
-        return;
-    default:
-        memcpy(to, from, bytes);
-    }
+static int64_t row_bytes_of(const pad_job *job) {
+    return job->plan->output[job->axis] * (int64_t)job->item_bytes;
 }
 
 /* The items begin..end-1 of a row, all of them padding. */
@@ -44,49 +53,136 @@ static void pad_items(const pad_job *job, char *row, const char *from, int64_t b
         return;
     }
     for (int64_t i = begin; i < end; i++)
-        copy_item(job->item_bytes, row + (size_t)i * job->item_bytes,
-                  from + (size_t)tn_pad_source(job->plan, job->axis, i) * job->item_bytes);
+        memcpy(row + (size_t)i * job->item_bytes,
+               from + (size_t)tn_pad_source(job->plan, job->axis, i) * job->item_bytes,
+               job->item_bytes);
 }
 
-static void move_row(const pad_job *job, char *row, const char *from) {
-    const int64_t count = job->plan->output[job->axis], last = job->first + job->middle;
+#define PAD_BORDERS(type)                                                                          \
+    for (int64_t i = 0; i < rows->count; i++, to += row_bytes, from += step)                       \
+        for (uint32_t k = 0; k < job->border_count; k++)                                           \
+            memcpy(to + job->border[k].to * (int64_t)sizeof(type),                                 \
+                   from + job->border[k].from * (int64_t)sizeof(type), sizeof(type));              \
+    return;
+
+/* The rows' padding at both ends. */
+static void pad_borders(const pad_job *job, const pad_rows *rows) {
+    const bool is_constant = job->plan->mode == TN_PAD_CONSTANT;
+    const int64_t row_bytes = row_bytes_of(job), step = is_constant ? 0 : rows->step;
+    const char *from = is_constant ? (const char *)job->value : rows->from;
+    char *to = rows->to;
+    switch (job->border_count > 0 ? job->item_bytes : 0) {
+    case 1:
+        PAD_BORDERS(uint8_t)
+    case 2:
+        PAD_BORDERS(uint16_t)
+    case 4:
+        PAD_BORDERS(uint32_t)
+    case 8:
+        PAD_BORDERS(uint64_t)
+    default:
+        for (int64_t i = 0; i < rows->count; i++, to += row_bytes, from += step) {
+            pad_items(job, to, from, 0, job->first);
+            pad_items(job, to, from, job->first + job->middle, job->plan->output[job->axis]);
+        }
+    }
+}
+
+static void move_some(const pad_job *job, const pad_rows *rows) {
+    const int64_t item = (int64_t)job->item_bytes, row_bytes = row_bytes_of(job);
     const int64_t source = job->first - job->plan->begin[job->axis];
-    pad_items(job, row, from, 0, job->first);
-    if (job->middle > 0)
-        memcpy(row + (size_t)job->first * job->item_bytes, from + (size_t)source * job->item_bytes,
-               (size_t)job->middle * job->item_bytes);
-    pad_items(job, row, from, last, count);
+    if (!rows->from) {
+        fill(job, rows->to, rows->count * job->plan->output[job->axis]);
+        return;
+    }
+    const tn_runs runs = {.bytes = job->middle * item,
+                          .counts = {1, rows->count},
+                          .to_steps = {0, row_bytes},
+                          .from_steps = {0, rows->step}};
+    if (job->middle > 0) job->copy(&runs, rows->to + job->first * item, rows->from + source * item);
+    pad_borders(job, rows);
+}
+
+/* How many positions of the output from this one on, at most `most`, have sources along the axis at
+ * one distance, which is *out_step, or are constant. */
+static int64_t count_even(const tn_pad_plan *plan, uint32_t axis, int64_t position, int64_t most,
+                          int64_t *out_step) {
+    const int64_t inside = position - plan->begin[axis],
+                  source = tn_pad_source(plan, axis, position);
+    int64_t count = 1;
+    *out_step = 1;
+    if (inside >= plan->low[axis] && inside < plan->high[axis])
+        return plan->high[axis] - inside < most ? plan->high[axis] - inside : most;
+    if (most > 1) *out_step = tn_pad_source(plan, axis, position + 1) - source;
+    if (source < 0) *out_step = 0;
+    while (count < most &&
+           tn_pad_source(plan, axis, position + count) == source + count * *out_step)
+        count++;
+    return count;
+}
+
+/* The rows from this one on, at most `most`, that are moved together. The index is that of the
+ * first one along the axes before its own. */
+static void find_rows(const pad_job *job, const int64_t *index, int64_t most, pad_rows *rows) {
+    const int64_t item_bytes = (int64_t)job->item_bytes;
+    int64_t offset = 0, step = 0;
+    bool is_constant = false;
+    for (uint32_t i = 0; i < job->axis; i++) {
+        const int64_t source = tn_pad_source(job->plan, i, index[i]);
+        is_constant = is_constant || source < 0;
+        offset += source * job->strides[i];
+    }
+    rows->count = 1;
+    if (job->axis > 0) {
+        const uint32_t before = job->axis - 1;
+        const int64_t left = job->plan->output[before] - index[before];
+        rows->count =
+            count_even(job->plan, before, index[before], left < most ? left : most, &step);
+        step *= job->strides[before] * item_bytes;
+    }
+    rows->step = step;
+    rows->from = is_constant ? NULL : job->from + offset * item_bytes;
 }
 
 static tn_status move_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    enum { CACHED_BYTES = 16384 }; /* of rows whose middles, then borders are written */
     const pad_job *job = user;
     const tn_pad_plan *plan = job->plan;
-    const size_t row_bytes = (size_t)plan->output[job->axis] * job->item_bytes;
+    const int64_t row_bytes = row_bytes_of(job), most = CACHED_BYTES / row_bytes + 1;
     int64_t index[TN_MAX_RANK], first = begin; /* of the row along the axes before its own */
+    pad_rows rows;
     (void)thread;
     for (uint32_t i = job->axis; i-- > 0; first /= plan->output[i])
         index[i] = first % plan->output[i];
-    for (int64_t row = begin; row < end; row++) {
-        int64_t offset = 0;
-        bool is_constant = false;
-        for (uint32_t i = 0; i < job->axis; i++) {
-            const int64_t source = tn_pad_source(plan, i, index[i]);
-            is_constant = is_constant || source < 0;
-            offset += source * job->strides[i];
-        }
-        char *to = job->to + (size_t)row * row_bytes;
-        if (is_constant)
-            fill(job, to, plan->output[job->axis]);
-        else
-            move_row(job, to, job->from + offset * (int64_t)job->item_bytes);
-        for (uint32_t i = job->axis; i-- > 0 && ++index[i] == plan->output[i];)
+    for (int64_t row = begin; row < end; row += rows.count) {
+        find_rows(job, index, end - row < most ? end - row : most, &rows);
+        rows.to = job->to + row * row_bytes;
+        move_some(job, &rows);
+        int64_t steps = rows.count;
+        for (uint32_t i = job->axis; i-- > 0; steps = 1) {
+            index[i] += steps;
+            if (index[i] < plan->output[i]) break;
             index[i] = 0;
+        }
     }
     return TN_OK;
 }
 
 static int64_t limit(int64_t value, int64_t highest) {
     return value < 0 ? 0 : value > highest ? highest : value;
+}
+
+/* The padding of a row as items, where they are few and single elements. */
+static void make_border(pad_job *job) {
+    const tn_pad_plan *plan = job->plan;
+    const int64_t count = plan->output[job->axis], last = job->first + job->middle;
+    if (job->item_bytes != job->value_bytes || count - job->middle > BORDER_MOST) return;
+    for (int64_t i = 0; i < count; i++) {
+        if (i == job->first) i = last;
+        if (i >= count) break;
+        const int64_t source = tn_pad_source(plan, job->axis, i);
+        job->border[job->border_count++] = (border_item){i, source < 0 ? 0 : source};
+    }
 }
 
 /* The number of rows. */
@@ -106,6 +202,8 @@ static int64_t make_job(const tn_pad_plan *plan, pad_job *job) {
     job->first = limit(plan->low[job->axis] + begin, count);
     job->middle = limit(plan->high[job->axis] + begin, count) - job->first;
     if (job->middle < 0) job->middle = 0;
+    job->copy = tn_runs_best();
+    make_border(job);
     return rows;
 }
 
