@@ -55,12 +55,17 @@ bool tn_region_simplify(tn_region *region) {
     return true;
 }
 
+/* Every second element is what compilers have vectors for. */
 #define COPY_STRIDED(type)                                                                         \
     {                                                                                              \
-        const type *source = (const type *)from;                                                   \
-        type *target = (type *)to;                                                                 \
-        for (int64_t i = 0; i < count; i++)                                                        \
-            target[i * to_stride] = source[i * from_stride];                                       \
+        const type *restrict source = from;                                                        \
+        type *restrict target = to;                                                                \
+        if (to_stride == 1 && from_stride == 2)                                                    \
+            for (int64_t i = 0; i < count; i++)                                                    \
+                target[i] = source[2 * i];                                                         \
+        else                                                                                       \
+            for (int64_t i = 0; i < count; i++)                                                    \
+                target[i * to_stride] = source[i * from_stride];                                   \
         return;                                                                                    \
     }
 
@@ -89,12 +94,13 @@ static void copy_row(size_t bytes, int64_t count, void *to, int64_t to_stride, c
 }
 
 /* Rows of which neighbours lie beside each other in `from`: several at once, in square tiles, so
- * that what is read of `from` stays in the first cache until it is used; few rows need none. */
-enum { TILE = 16, FEW_ROWS = 4 };
+ * that what is read of `from` stays in the first cache until it is used; few rows, or of few
+ * elements, need none. */
+enum { TILE = 16, FEW = 4 };
 static void copy_tiles(size_t bytes, int64_t rows, int64_t count, void *to, int64_t to_stride,
                        const void *from, int64_t from_stride) {
     const tn_transpose_function transpose = tn_transpose_of(TN_KIT_BEST(tn_transpose), bytes);
-    const int64_t columns = rows <= FEW_ROWS ? count : TILE;
+    const int64_t columns = rows <= FEW ? count : TILE;
     for (int64_t first = 0; first < count; first += columns)
         transpose(rows, count - first < columns ? count - first : columns,
                   (const char *)from + first * from_stride * (int64_t)bytes, from_stride,
@@ -191,7 +197,8 @@ static int64_t copy_strided(const tn_region *region, row_position *position, cha
     void *target = to + position->to_offset * (int64_t)bytes;
     int64_t rows = 1;
     if (has_tiles) {
-        rows = least(least(region->extents[last - 1] - position->index[last - 1], most), TILE);
+        rows = least(region->extents[last - 1] - position->index[last - 1], most);
+        if (region->extents[last] > FEW && rows > TILE) rows = TILE;
         copy_tiles(bytes, rows, region->extents[last], target, to_strides[last - 1], source,
                    from_strides[last]);
     } else {

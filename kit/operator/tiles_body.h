@@ -101,17 +101,21 @@
     }
 #define NO_PLANES(rows, columns, from, from_stride, to, to_stride) false
 
+PLANES(uint8_t, 2)
 PLANES(uint8_t, 3)
+#define FEW_BYTES(...) (planes_2_uint8_t(__VA_ARGS__) || planes_3_uint8_t(__VA_ARGS__))
 ELEMENTS(uint8_t)
-TILES(uint8_t, 16, 4, planes_3_uint8_t, elements_uint8_t)
+TILES(uint8_t, 16, 4, FEW_BYTES, elements_uint8_t)
+PLANES(uint16_t, 2)
 ELEMENTS(uint16_t)
-TILES(uint16_t, 8, 3, NO_PLANES, elements_uint16_t)
+TILES(uint16_t, 8, 3, planes_2_uint16_t, elements_uint16_t)
 PLANES(uint32_t, 2)
 PLANES(uint32_t, 3)
 PLANES(uint32_t, 4)
 #define FEW_PLANES(...)                                                                            \
     (planes_2_uint32_t(__VA_ARGS__) || planes_3_uint32_t(__VA_ARGS__) ||                           \
      planes_4_uint32_t(__VA_ARGS__))
+PLANES(uint64_t, 2)
 ELEMENTS(uint64_t)
 #if TN_LANES > 4 /* the columns left by larger tiles */
 typedef uint32_t quarter_t;
@@ -122,13 +126,13 @@ ELEMENTS(uint32_t)
 #endif
 #if TN_LANES == 16
 TILES(uint32_t, 16, 4, FEW_PLANES, transpose_quarter_t)
-TILES(uint64_t, 8, 3, NO_PLANES, elements_uint64_t)
+TILES(uint64_t, 8, 3, planes_2_uint64_t, elements_uint64_t)
 #elif TN_LANES == 8
 TILES(uint32_t, 8, 3, FEW_PLANES, transpose_quarter_t)
-TILES(uint64_t, 4, 2, NO_PLANES, elements_uint64_t)
+TILES(uint64_t, 4, 2, planes_2_uint64_t, elements_uint64_t)
 #else
 TILES(uint32_t, 4, 2, FEW_PLANES, elements_uint32_t)
-TILES(uint64_t, 2, 1, NO_PLANES, elements_uint64_t)
+TILES(uint64_t, 2, 1, planes_2_uint64_t, elements_uint64_t)
 #endif
 
 const tn_transpose_level TN_TRANSPOSE = {transpose_uint8_t, transpose_uint16_t, transpose_uint32_t,

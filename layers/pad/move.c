@@ -7,14 +7,17 @@
 #include "kit/math/element.h"
 #include "kit/operator/runs.h"
 #include <tenon/kit/infer.h>
+#include <tenon/kit/region.h>
 #include "pad/pad.h"
 
-/* Where an item of a row's padding is read, in items of the source. */
-typedef struct border_item {
-    int64_t to, from;
-} border_item;
-
-enum { BORDER_MOST = 32 };
+/* Some of a row's padding: where each item lies, and where it is read, in items. */
+enum { BORDER_MOST = 64 };
+typedef struct pad_border {
+    int64_t count;
+    struct {
+        int64_t to, from;
+    } items[BORDER_MOST];
+} pad_border;
 
 typedef struct pad_job {
     const tn_pad_plan *plan;
@@ -26,8 +29,9 @@ typedef struct pad_job {
     uint8_t value[8];
     int64_t first, middle; /* items before the run, and of the run */
     tn_runs_function copy;
-    uint32_t border_count; /* of a row's padding, where that is short and of single elements */
-    border_item border[BORDER_MOST];
+    bool has_fill;     /* padding is filled with the constant; else it goes by its items */
+    int64_t padding;   /* items of a row's padding */
+    pad_border border; /* the first of them */
 } pad_job;
 
 /* Rows of the output beside each other; `step` is the distance of their sources, in bytes. */
@@ -46,45 +50,61 @@ static int64_t row_bytes_of(const pad_job *job) {
     return job->plan->output[job->axis] * (int64_t)job->item_bytes;
 }
 
-/* The items begin..end-1 of a row, all of them padding. */
-static void pad_items(const pad_job *job, char *row, const char *from, int64_t begin, int64_t end) {
-    if (job->plan->mode == TN_PAD_CONSTANT) {
-        fill(job, row + (size_t)begin * job->item_bytes, end - begin);
-        return;
+/* The padding's items from number `first` on, as many as there is room for. */
+static void list_border(const pad_job *job, int64_t first, pad_border *border) {
+    const int64_t left = job->padding - first;
+    border->count = left < BORDER_MOST ? left : BORDER_MOST;
+    for (int64_t i = 0; i < border->count; i++) {
+        const int64_t to = first + i < job->first ? first + i : first + i + job->middle;
+        const int64_t from = tn_pad_source(job->plan, job->axis, to);
+        border->items[i].to = to;
+        border->items[i].from = from < 0 ? 0 : from;
     }
-    for (int64_t i = begin; i < end; i++)
-        memcpy(row + (size_t)i * job->item_bytes,
-               from + (size_t)tn_pad_source(job->plan, job->axis, i) * job->item_bytes,
-               job->item_bytes);
 }
 
-#define PAD_BORDERS(type)                                                                          \
+/* `size` is a constant for items of single elements. */
+#define COPY_BORDER(size)                                                                          \
     for (int64_t i = 0; i < rows->count; i++, to += row_bytes, from += step)                       \
-        for (uint32_t k = 0; k < job->border_count; k++)                                           \
-            memcpy(to + job->border[k].to * (int64_t)sizeof(type),                                 \
-                   from + job->border[k].from * (int64_t)sizeof(type), sizeof(type));              \
+        for (int64_t k = 0; k < border->count; k++)                                                \
+            memcpy(to + border->items[k].to * (int64_t)(size),                                     \
+                   from + border->items[k].from * (int64_t)(size), size);                          \
     return;
 
-/* The rows' padding at both ends. */
-static void pad_borders(const pad_job *job, const pad_rows *rows) {
+static void copy_border(const pad_job *job, const pad_rows *rows, const pad_border *border) {
     const bool is_constant = job->plan->mode == TN_PAD_CONSTANT;
     const int64_t row_bytes = row_bytes_of(job), step = is_constant ? 0 : rows->step;
     const char *from = is_constant ? (const char *)job->value : rows->from;
     char *to = rows->to;
-    switch (job->border_count > 0 ? job->item_bytes : 0) {
+    switch (job->item_bytes) {
     case 1:
-        PAD_BORDERS(uint8_t)
+        COPY_BORDER(1)
     case 2:
-        PAD_BORDERS(uint16_t)
+        COPY_BORDER(2)
     case 4:
-        PAD_BORDERS(uint32_t)
+        COPY_BORDER(4)
     case 8:
-        PAD_BORDERS(uint64_t)
+        COPY_BORDER(8)
     default:
-        for (int64_t i = 0; i < rows->count; i++, to += row_bytes, from += step) {
-            pad_items(job, to, from, 0, job->first);
-            pad_items(job, to, from, job->first + job->middle, job->plan->output[job->axis]);
+        COPY_BORDER(job->item_bytes)
+    }
+}
+
+/* The rows' padding at both ends. */
+static void pad_borders(const pad_job *job, const pad_rows *rows) {
+    const int64_t last = job->first + job->middle, after = job->padding - job->first;
+    if (job->has_fill) {
+        char *row = rows->to;
+        for (int64_t i = 0; i < rows->count; i++, row += row_bytes_of(job)) {
+            fill(job, row, job->first);
+            fill(job, row + last * (int64_t)job->item_bytes, after);
         }
+        return;
+    }
+    copy_border(job, rows, &job->border);
+    for (int64_t i = BORDER_MOST; i < job->padding; i += BORDER_MOST) {
+        pad_border more;
+        list_border(job, i, &more);
+        copy_border(job, rows, &more);
     }
 }
 
@@ -172,21 +192,9 @@ static int64_t limit(int64_t value, int64_t highest) {
     return value < 0 ? 0 : value > highest ? highest : value;
 }
 
-/* The padding of a row as items, where they are few and single elements. */
-static void make_border(pad_job *job) {
-    const tn_pad_plan *plan = job->plan;
-    const int64_t count = plan->output[job->axis], last = job->first + job->middle;
-    if (job->item_bytes != job->value_bytes || count - job->middle > BORDER_MOST) return;
-    for (int64_t i = 0; i < count; i++) {
-        if (i == job->first) i = last;
-        if (i >= count) break;
-        const int64_t source = tn_pad_source(plan, job->axis, i);
-        job->border[job->border_count++] = (border_item){i, source < 0 ? 0 : source};
-    }
-}
-
 /* The number of rows. */
 static int64_t make_job(const tn_pad_plan *plan, pad_job *job) {
+    enum { FEW = 16 }; /* items that are copied sooner than filled */
     int64_t rows = 1, items = 1, stride = 1;
     for (uint32_t i = 0; i < plan->rank; i++)
         if (plan->begin[i] != 0 || plan->output[i] != plan->input[i]) job->axis = i;
@@ -203,8 +211,32 @@ static int64_t make_job(const tn_pad_plan *plan, pad_job *job) {
     job->middle = limit(plan->high[job->axis] + begin, count) - job->first;
     if (job->middle < 0) job->middle = 0;
     job->copy = tn_runs_best();
-    make_border(job);
+    job->padding = count - job->middle;
+    job->has_fill = plan->mode == TN_PAD_CONSTANT &&
+                    (job->padding > FEW || job->item_bytes != job->value_bytes);
+    if (!job->has_fill) list_border(job, 0, &job->border);
     return rows;
+}
+
+/* The reference: one element after the other. */
+static void move_elements(const tn_pad_plan *plan, const pad_job *job) {
+    int64_t strides[TN_MAX_RANK], count = 1;
+    tn_region_strides(plan->rank, plan->input, strides);
+    for (uint32_t i = 0; i < plan->rank; i++)
+        count *= plan->output[i];
+    for (int64_t n = 0; n < count; n++) {
+        int64_t rest = n, offset = 0;
+        bool is_constant = false;
+        for (uint32_t i = plan->rank; i-- > 0; rest /= plan->output[i]) {
+            const int64_t source = tn_pad_source(plan, i, rest % plan->output[i]);
+            is_constant = is_constant || source < 0;
+            offset += source * strides[i];
+        }
+        memcpy(job->to + (size_t)n * job->value_bytes,
+               is_constant ? (const char *)job->value
+                           : job->from + offset * (int64_t)job->value_bytes,
+               job->value_bytes);
+    }
 }
 
 tn_status tn_pad_move(tn_call *call, const tn_pad_plan *plan, const void *from, const void *value,
@@ -213,15 +245,14 @@ tn_status tn_pad_move(tn_call *call, const tn_pad_plan *plan, const void *from, 
     const tn_tensor *output = call->outputs[0];
     pad_job job = {.plan = plan, .from = from, .to = output->data, .value_bytes = element_bytes};
     if (tn_element_count(output) == 0) return TN_OK;
-    if (plan->rank == 0) {
-        memcpy(output->data, from, element_bytes);
+    memcpy(job.value, value, element_bytes);
+    if (plan->rank == 0 || !is_parallel) {
+        move_elements(plan, &job);
         return TN_OK;
     }
-    memcpy(job.value, value, element_bytes);
     const int64_t rows = make_job(plan, &job);
-    if (!is_parallel) return move_rows(&job, 0, rows, 0);
-    const int64_t row_bytes = plan->output[job.axis] * (int64_t)job.item_bytes;
-    return call->host->parallel_for(call, rows, GRAIN_BYTES / row_bytes + 1, move_rows, &job);
+    return call->host->parallel_for(call, rows, GRAIN_BYTES / row_bytes_of(&job) + 1, move_rows,
+                                    &job);
 }
 
 static tn_status pad(tn_call *call, bool is_parallel) {

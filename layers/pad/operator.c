@@ -61,7 +61,11 @@ static const char *const pad_2_cases[] = {
         "| data=f32[2,3,4,5] pads=i64[8]{0,1,2,0,1,0,-1,3} constant_value=f32[]{-1.5}",            \
         "mode=reflect | data=f32[2,3,4,5] pads=i64[8]{0,1,2,3,1,0,1,2}",                           \
         "mode=edge | data=f32[1,3,4,5] pads=i64[8]{0,0,2,1,0,0,1,2}",                              \
-        "| data=f32[1,64,56,56] pads=i64[8]{0,0,1,1,0,0,1,1}"
+        "| data=f32[1,64,56,56] pads=i64[8]{0,0,1,1,0,0,1,1}",                                     \
+        "mode=reflect | data=f32[2,3,19,37] pads=i64[8]{0,0,3,3,0,0,3,3}",                         \
+        "mode=reflect | data=u8[3,50,61] pads=i64[6]{0,40,45,0,7,50}",                             \
+        "mode=edge | data=f64[2,30,21] pads=i64[6]{1,2,1,0,1,70}",                                 \
+        "mode=edge | data=f32[5,18,7] pads=i64[6]{0,2,0,0,1,0}"
 static const char *const pad_11_cases[] = {CASES_11};
 #define CASES_18                                                                                   \
     CASES_11, "| data=f32[2,3,4] pads=i64[4]{1,2,0,1} axes=i64[2]{-1,0}",                          \
@@ -71,6 +75,7 @@ static const char *const pad_19_cases[] = {
     CASES_18,
     "mode=wrap | data=f32[2,3] pads=i64[4]{3,1,1,7}",
     "mode=wrap | data=f32[4,3] pads=i64[4]{-1,1,2,0}",
+    "mode=wrap | data=i16[3,20,17] pads=i64[6]{0,30,9,1,4,80}",
 };
 
 #define PAD(version, field_table, input_table)                                                     \

@@ -37,7 +37,8 @@ tn_status tn_pad_plan_axis(tn_call *call, tn_pad_plan *plan, uint32_t axis, int6
 int64_t tn_pad_source(const tn_pad_plan *plan, uint32_t axis, int64_t position);
 
 /* Moves elements of `element_bytes` from `from` to output 0, both row-major in the plan's order of
- * axes; `value` is the constant. [called: run, and by the reference with is_parallel false] */
+ * axes; `value` is the constant. [called: run, and by the reference with is_parallel false: one
+ * element after the other] */
 tn_status tn_pad_move(tn_call *call, const tn_pad_plan *plan, const void *from, const void *value,
                       size_t element_bytes, bool is_parallel);
 

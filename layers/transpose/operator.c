@@ -219,6 +219,11 @@ static const char *const transpose_cases[] = {
     "perm=[0,3,1,2] | data=f32[2,9,7,4]",
     "perm=[0,2,3,1] | data=i32[2,4,9,11]",
     "perm=[1,0] | data=f32[2,37]",
+    "perm=[1,0] | data=u8[37,2]",
+    "perm=[1,0] | data=i16[37,2]",
+    "perm=[1,0] | data=i16[2,37]",
+    "perm=[1,0] | data=f64[37,2]",
+    "perm=[1,0] | data=u64[2,37]",
 };
 
 TN_OPERATOR(transpose, "", "Transpose", 1, "A tensor with its axes in another order.",
