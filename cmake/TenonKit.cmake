@@ -2,7 +2,7 @@
 # the objects that the built-in layers are linked from. What these units need is in the library; the rest of kit/ is private.
 set(kit_units elementwise/cells elementwise/rows gemm/matrix gemm/matrix_kernel gemm/matrix_product int8/dot int8/dot_end int8/dot_pack
     int8/int8_matrix math/byte_table math/element operator/broadcast operator/epilogue operator/infer operator/known_steps
-    operator/physical operator/region operator/runs operator/strided operator/tiles reduce/reduce_rows resample/separable)
+    operator/physical operator/strided reduce/reduce_rows region/region region/runs region/tiles resample/separable)
 string(REPLACE ";" "|" kit_pattern "${kit_units}")
 add_library(tenon_kit STATIC
     "$<FILTER:$<TARGET_OBJECTS:tenon_layers>,INCLUDE,/kit/(${kit_pattern})(_baseline|_avx2|_avx512|_avx512vnni)?[.]c>")

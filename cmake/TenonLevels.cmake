@@ -8,7 +8,7 @@
 set(levels_of_long_loops "kit/elementwise/rows" "kit/gemm/matrix_types" "kit/int8/dot" "kit/int8/narrow_dot" "kit/int8/tiles/tile_product"
     "kit/order/order" "kit/reduce/reduce_rows" "layers/attention/online" "layers/conv/winograd/tiles" "layers/layer_normalization/lanes"
     "layers/pool/rows" "layers/quantize/rows" "layers/recurrent/step" "layers/softmax/lanes")
-set(levels_of_copied_loops "kit/gemm/matrix" "kit/operator/tiles" "kit/resample/separable" "layers/batch_normalization/channels"
+set(levels_of_copied_loops "kit/gemm/matrix" "kit/region/tiles" "kit/resample/separable" "layers/batch_normalization/channels"
     "layers/conv/depthwise" "layers/conv/direct" "layers/fourier/fft" "layers/fourier/rows" "layers/lrn/columns")
 set(single_loops_options "")
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
@@ -25,8 +25,8 @@ set(tenon_levels
     "kit/gemm/matrix_body.h: TN_MATRIX_LEVEL=tn_matrix: baseline avx2 avx512"
     "kit/int8/dot_body.h: TN_DOT_LEVEL=tn_dot: baseline avx2 avx512vnni"
     "kit/int8/narrow_dot_body.h: TN_DOT_LEVEL=tn_narrow_dot: avx2"
-    "kit/operator/runs_body.h: TN_RUNS=tn_runs: baseline avx2 avx512"
-    "kit/operator/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512"
+    "kit/region/runs_body.h: TN_RUNS=tn_runs: baseline avx2 avx512"
+    "kit/region/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512"
     "kit/int8/tiles/tile_product_body.h: TN_TILE_LEVEL=tn_tile: avx512vnni amx"
     "kit/order/order_body.h: TN_ORDER_LEVEL=tn_order: baseline avx2 avx512"
     "kit/int8/integer_rows_body.h: TN_INTEGER_ROWS_LEVEL=tn_integer_rows: baseline avx2 avx512vnni"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packing of the matrix product's right side; see matrix.h. */
 #include <tenon/kit/matrix.h>
-#include "kit/operator/tiles.h"
+#include "kit/region/tiles.h"
 
 int64_t tn_matrix_packed_floats(const tn_matrix_level *level, int64_t depth, int64_t columns) {
     return (columns + level->lanes - 1) / level->lanes * level->lanes * depth;

@@ -9,7 +9,7 @@
 #include "kit/gemm/matrix_block.h"
 #include "kit/operator/epilogue_bias.h"
 #include "kit/operator/layer.h"
-#include "kit/operator/tiles.h"
+#include "kit/region/tiles.h"
 #include <tenon/kit/activation.h>
 #include <tenon/kit/levels.h>
 #include <tenon/kit/parallel.h>

@@ -5,7 +5,7 @@
  * whose sources lie at even distances are moved together.
  */
 #include "kit/math/element.h"
-#include "kit/operator/runs.h"
+#include "kit/region/runs.h"
 #include <tenon/kit/infer.h>
 #include <tenon/kit/region.h>
 #include "pad/pad.h"
@@ -168,7 +168,7 @@ static tn_status move_rows(void *user, int64_t begin, int64_t end, uint32_t thre
     enum { CACHED_BYTES = 16384 }; /* of rows whose middles, then borders are written */
     const pad_job *job = user;
     const tn_pad_plan *plan = job->plan;
-    const int64_t row_bytes = row_bytes_of(job), most = CACHED_BYTES / row_bytes + 1;
+    const int64_t row_bytes = row_bytes_of(job), most = (CACHED_BYTES + row_bytes - 1) / row_bytes;
     int64_t index[TN_MAX_RANK], first = begin; /* of the row along the axes before its own */
     pad_rows rows;
     (void)thread;

@@ -2,7 +2,7 @@
 /* Transpose: a tensor with its axes in another order. */
 #include "transpose/transpose.h"
 #include "kit/operator/moves.h"
-#include "kit/operator/tiles.h"
+#include "kit/region/tiles.h"
 #include <tenon/kit/open.h>
 
 typedef struct transpose_params {

@@ -2,7 +2,7 @@
 /* Bands of positions: their products, and what becomes of the sums. See run.h. */
 #include "conv/integer/run.h"
 #include "kit/int8/dot_rows.h"
-#include "kit/operator/tiles.h"
+#include "kit/region/tiles.h"
 
 /* ----------------------------------------------------------------------------------------------
  * what each filter has */

@@ -4,7 +4,7 @@
  * against copies of one byte and one element after the other; nothing else is written.
  */
 #include <tenon/kit/region.h> /* before cmocka's macro `fail`, a member of tn_host */
-#include "kit/operator/runs.h"
+#include "kit/region/runs.h"
 
 #include "random.h"
 #include "test.h"

@@ -3,8 +3,8 @@
 #include <tenon/kit/parallel.h>
 #include <tenon/kit/region.h>
 #include <tenon/plugin/string.h>
-#include "kit/operator/runs.h"
-#include "kit/operator/tiles.h"
+#include "kit/region/runs.h"
+#include "kit/region/tiles.h"
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
 

@@ -4,7 +4,7 @@
  * as TN_RUNS.
  */
 #include <tenon/kit/vector.h>
-#include "kit/operator/runs.h"
+#include "kit/region/runs.h"
 
 /* Longer runs are the C library's, whose call no longer counts. */
 #define LONGEST 1024

@@ -6,7 +6,7 @@
  * shuffles.
  */
 #include <tenon/kit/vector.h>
-#include "kit/operator/tiles.h"
+#include "kit/region/tiles.h"
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * moved in whole vectors, of which the last two may overlap; compiled once a processor level from
  * runs_body.h. [thread: any]
  */
-#ifndef TN_KIT_OPERATOR_RUNS_H
-#define TN_KIT_OPERATOR_RUNS_H
+#ifndef TN_KIT_REGION_RUNS_H
+#define TN_KIT_REGION_RUNS_H
 
 #include <stddef.h>
 #include <stdint.h>

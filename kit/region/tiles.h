@@ -3,8 +3,8 @@
  * Transposition of matrices of elements of 1, 2, 4 and 8 bytes in square tiles held in registers,
  * compiled once a processor level from tiles_body.h.
  */
-#ifndef TN_KIT_OPERATOR_TILES_H
-#define TN_KIT_OPERATOR_TILES_H
+#ifndef TN_KIT_REGION_TILES_H
+#define TN_KIT_REGION_TILES_H
 
 #include <stddef.h>
 #include <stdint.h>
