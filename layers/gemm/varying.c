@@ -3,10 +3,12 @@
  * Gemm with a B that varies, a transposed A, or a C that differs from row to row, on the inner loop
  * of tenon/kit/matrix.h: a unit of work is a block of columns by a part of the rows, whose part of
  * B is packed into the thread's scratch memory. A transposed A is copied first, and C, times beta,
- * is where the sums are added to. A constant B is better packed once: kernels.c.
+ * is where the sums are added to. Few rows are multiplied by B as it is (kit/gemm/thin.h). A
+ * constant B is better packed once: kernels.c.
  */
 #include "gemm/gemm.h"
 #include "kit/gemm/matrix_block.h"
+#include "kit/gemm/thin.h"
 #include "kit/operator/epilogue_bias.h"
 #include "kit/operator/layer.h"
 #include "kit/region/tiles.h"
@@ -18,6 +20,7 @@ enum { GRAIN = 400000, /* multiplications */ LEAST_ROWS = 64 /* for which B is p
 
 typedef struct varying_run {
     const tn_matrix_level *level;
+    const tn_thin_level *thin; /* null: B is packed */
     const tn_gemm_params *params;
     tn_gemm_sizes sizes;
     tn_float_epilogue epilogue;
@@ -58,8 +61,13 @@ static tn_status read_run(tn_call *call, varying_run *run) {
     if (run->sizes.depth == 0 || !tn_float_epilogue_read(call, -1, &run->epilogue))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED, "a product of no columns by no rows");
     run->width = (int64_t)run->level->lanes * run->level->vectors;
+    run->thin = NULL;
+    if (run->sizes.rows <= TN_THIN_ROWS && run->params->alpha == 1) {
+        run->thin = tn_thin_of(run->level);
+        run->width = TN_THIN_COLUMNS;
+    }
     run->blocks = (run->sizes.columns + run->width - 1) / run->width;
-    run->panel_floats = run->sizes.depth * run->width;
+    run->panel_floats = run->thin ? 0 : run->sizes.depth * run->width;
     /* Few blocks: each thread has a part of the rows, and packs B for them. */
     const int64_t most = (run->sizes.rows + LEAST_ROWS - 1) / LEAST_ROWS;
     run->parts = run->blocks > 0 ? (int64_t)call->threads / run->blocks : 1;
@@ -118,6 +126,30 @@ static void begin_rows(const varying_run *run, int64_t begin, int64_t end, int64
     }
 }
 
+/* Columns first..last-1 of all rows, which are few. Those of a B that is stored transposed are
+ * rows, to which a row of A is the column. */
+static void do_thin(const varying_run *run, int64_t first, int64_t last) {
+    const tn_matrix_product *all = &run->product;
+    if (!run->params->transB) {
+        run->thin->columns(all, run->b, first, last);
+        return;
+    }
+    static const float none = 0;
+    for (int64_t row = 0; row < all->rows; row++) {
+        tn_matrix_product product = *all;
+        float *output = all->output + row * all->columns;
+        for (int64_t i = first; i < last; i++)
+            output[i] = all->bias[i] + (all->residual ? all->residual[row * all->columns + i] : 0);
+        product.a = run->b;
+        product.rows = all->columns;
+        product.columns = 1;
+        product.bias = &none;
+        product.output = output;
+        product.residual = output;
+        run->thin->rows(&product, all->a + row * all->depth, first, last);
+    }
+}
+
 static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const varying_run *run = user;
     const tn_gemm_sizes *sizes = &run->sizes;
@@ -128,9 +160,13 @@ static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t threa
                       to = tn_parallel_first(sizes->rows, run->parts, part + 1),
                       left = sizes->columns - first,
                       columns = left < run->width ? left : run->width;
+        if (run->c) begin_rows(run, from, to, first, first + columns);
+        if (run->thin) {
+            do_thin(run, first, first + columns);
+            continue;
+        }
         tn_matrix_pack(run->level, sizes->depth, columns, run->b + first * sizes->b_column_stride,
                        sizes->b_row_stride, sizes->b_column_stride, run->params->alpha, panel);
-        if (run->c) begin_rows(run, from, to, first, first + columns);
         tn_matrix_block_run(&run->product, panel, NULL, first, from, to);
     }
     return TN_OK;
@@ -175,7 +211,8 @@ static tn_status varying_run_product(tn_call *call) {
         workspace += sizes->rows * sizes->depth;
     }
     run.scratch = workspace;
-    const int64_t each = run.panel_floats * (sizes->rows / run.parts + 8);
+    const int64_t each = run.thin ? run.width * sizes->depth * sizes->rows
+                                  : run.panel_floats * (sizes->rows / run.parts + 8);
     return call->host->parallel_for(call, run.blocks * run.parts, GRAIN / (each + 1) + 1, do_units,
                                     &run);
 }

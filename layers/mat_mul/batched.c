@@ -8,16 +8,16 @@
 #include "kit/operator/layer.h"
 #include "kit/elementwise/cells.h"
 #include "kit/gemm/matrix_block.h"
+#include "kit/gemm/thin.h"
 #include "kit/math/element.h"
 #include "kit/operator/epilogue_bias.h"
 #include "kit/math/round_up.h"
 #include "mat_mul/mat_mul.h"
-#include "mat_mul/thin.h"
 #include <tenon/kit/activation.h>
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/levels.h>
 
-enum { THIN_ROWS = 64, THIN_COLUMNS = 128 /* of a unit of work */ };
+enum { COLUMN_ROWS = 64 /* of a unit of work, where there is a single column */ };
 
 typedef struct batched_run {
     const tn_matrix_level *level;
@@ -30,12 +30,6 @@ typedef struct batched_run {
     int64_t width, blocks, panel_floats; /* of a unit, columns; rows of one column */
 } batched_run;
 
-static const tn_thin_level *thin_of(const tn_matrix_level *level) {
-    return level == &tn_matrix_avx512 ? &tn_thin_avx512
-           : level == &tn_matrix_avx2 ? &tn_thin_avx2
-                                      : &tn_thin_baseline;
-}
-
 static bool read_run(tn_call *call, batched_run *run) {
     run->level = call->user;
     if (tn_mat_mul_read(call, &run->sizes) != TN_OK ||
@@ -43,10 +37,10 @@ static bool read_run(tn_call *call, batched_run *run) {
         return false;
     const tn_mat_mul_sizes *sizes = &run->sizes;
     const bool is_column = sizes->columns == 1;
-    run->thin = is_column || sizes->rows <= TN_THIN_ROWS ? thin_of(run->level) : NULL;
+    run->thin = is_column || sizes->rows <= TN_THIN_ROWS ? tn_thin_of(run->level) : NULL;
     run->width = !run->thin  ? (int64_t)run->level->lanes * run->level->vectors
-                 : is_column ? THIN_ROWS
-                             : THIN_COLUMNS;
+                 : is_column ? COLUMN_ROWS
+                             : TN_THIN_COLUMNS;
     run->blocks = tn_divide_up(is_column ? sizes->rows : sizes->columns, run->width);
     run->panel_floats = run->thin ? 0 : sizes->depth * run->width;
     return true;

@@ -4,12 +4,15 @@
  * packing it would take longer than the product. The loops are thin_body.h, compiled once a
  * processor level. A sum has the same bits wherever its unit of work begins.
  */
-#ifndef TN_LAYERS_MAT_MUL_THIN_H
-#define TN_LAYERS_MAT_MUL_THIN_H
+#ifndef TN_KIT_GEMM_THIN_H
+#define TN_KIT_GEMM_THIN_H
 
 #include <tenon/kit/matrix_product.h>
 
-enum { TN_THIN_ROWS = 4 /* at most */ };
+enum {
+    TN_THIN_ROWS = 4,     /* at most, but with a single column */
+    TN_THIN_COLUMNS = 128 /* of a unit of work */
+};
 
 /* Of a product without `level` and `packed`; b is contiguous. */
 typedef struct tn_thin_level {
@@ -19,5 +22,12 @@ typedef struct tn_thin_level {
     void (*rows)(const tn_matrix_product *product, const float *b, int64_t first, int64_t last);
 } tn_thin_level;
 extern const tn_thin_level tn_thin_baseline, tn_thin_avx2, tn_thin_avx512;
+
+/* For kernels that pack B by the level's functions where a product is not thin. */
+static inline const tn_thin_level *tn_thin_of(const tn_matrix_level *level) {
+    return level == &tn_matrix_avx512 ? &tn_thin_avx512
+           : level == &tn_matrix_avx2 ? &tn_thin_avx2
+                                      : &tn_thin_baseline;
+}
 
 #endif

@@ -2,7 +2,7 @@
 /* The loops of thin.h for one processor level. Before it is included, TN_THIN_LEVEL names the table
  * to define. */
 #include "kit/math/across.h"
-#include "mat_mul/thin.h"
+#include "kit/gemm/thin.h"
 #include <tenon/kit/activation.h>
 
 enum { VECTORS = 4 /* of columns, or rows, that are summed at once */ };
