@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels of reductions of floats along adjacent axes around the functions of reduce_rows.h: one a
- * processor level. Other axes, and axes that are not known when a plan is built, are left to the
- * reference.
+ * Kernels of reductions of floats around the functions of reduce_rows.h: one a processor level.
+ * Axes that are not known when a plan is built are left to the reference.
  */
 #ifndef TN_KIT_REDUCE_REDUCE_KERNEL_H
 #define TN_KIT_REDUCE_REDUCE_KERNEL_H
@@ -24,7 +23,10 @@ typedef struct tn_reduce_kernel_user {
 /* The lanes of a node; false where the axes that are reduced do not lie beside each other. */
 bool tn_reduce_kernel_lanes(tn_call *call, tn_lanes *out_lanes);
 
+/* Adjacent axes, which are known; any that are. */
 tn_status tn_reduce_kernel_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_reduce_kernel_accepts_any(tn_call *call) TN_NOEXCEPT;
+tn_status tn_reduce_kernel_reshape(tn_call *call) TN_NOEXCEPT;
 tn_status tn_reduce_kernel_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_reduce_kernel_combinations[2];
@@ -36,9 +38,10 @@ extern const char *const tn_reduce_kernel_combinations[2];
                                        prefix##_user_avx2 = {&tn_reduce_avx2, kind, finish},       \
                                        prefix##_user_avx512 = {&tn_reduce_avx512, kind, finish};   \
     TN_LEVEL_KERNELS_OF(static, prefix, TN_LEVELS(prefix##_user), "", 2, operator_name, "lanes",   \
-                        "Lanes of floats along adjacent axes, on all threads.",                    \
+                        "Lanes of floats, on all threads.",                                        \
                         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
                         TN_COMBINATIONS(tn_reduce_kernel_combinations),                            \
-                        .accepts = tn_reduce_kernel_accepts, .run = tn_reduce_kernel_run)
+                        .accepts = tn_reduce_kernel_accepts_any,                                   \
+                        .reshape = tn_reduce_kernel_reshape, .run = tn_reduce_kernel_run)
 
 #endif

@@ -195,9 +195,11 @@ static int64_t reduce_min_whole(tn_reduce_lane *lane) {
         "keepdims=0 | data=" x " axes=i64[2]{0,-1}",                                               \
         "keepdims=0 | data=i32[2,3]{1,2,3,4,5,6} axes=i64[1]{0}",                                  \
         "| data=bf16[4]{1,2,3,4} axes=i64[1]{0}"
-#define LARGER_AS_INPUT "| data=f32[2,3,5,7] axes=i64[2]{1,3}", "| data=f32[64,512] axes=i64[1]{-1}"
-#define SOME            "f32[2,3]"
-#define POSITIVE        "f32[2,3]{1,2,3,4,5,6}"
+#define LARGER_AS_INPUT                                                                            \
+    "| data=f32[2,3,5,7] axes=i64[2]{1,3}", "| data=f32[64,512] axes=i64[1]{-1}",                  \
+        "keepdims=0 | data=f32[3,17,4,5] axes=i64[3]{0,2,3}"
+#define SOME     "f32[2,3]"
+#define POSITIVE "f32[2,3]{1,2,3,4,5,6}"
 
 static const char *const as_field[] = {AS_FIELD(SOME), "| data=f32[]{0.5}"};
 #define OF_TYPES                                                                                   \

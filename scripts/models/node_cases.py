@@ -230,6 +230,8 @@ CASES = {
         "DepthToSpace by 4, 32 x 56 x 56": lambda: node("DepthToSpace", {"x": floats(1, 32, 56, 56)}, blocksize=4),
         **{f"{kind}, rows of 28": lambda kind=kind: reduced(kind, shape=(64, 28, 28), axes=(2,))
            for kind in ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSumExp")},
+        "ReduceSum, all but channels of 8 x 32 x 28 x 28": lambda: reduced("ReduceSum", shape=(8, 32, 28, 28), axes=(0, 2, 3)),
+        "ReduceMax, all but channels of 8 x 32 x 28 x 28": lambda: reduced("ReduceMax", shape=(8, 32, 28, 28), axes=(0, 2, 3)),
         "ArgMax, rows of 28": lambda: node("ArgMax", {"x": floats(64, 28, 28)}, axis=2),
         "ArgMax, axis 1 of 21 x 64 x 64": lambda: node("ArgMax", {"x": floats(1, 21, 64, 64)}, axis=1),
         "Softmax, rows of 56": lambda: single("Softmax", shape=(64, 56, 56)),
@@ -238,6 +240,16 @@ CASES = {
         "LayerNormalization, rows of 96": lambda: node("LayerNormalization", {"x": floats(3136, 96), "s": floats(96), "b": floats(96)}, ["s", "b"]),
         "GroupNormalization, 64 x 28 x 28": lambda: node("GroupNormalization", {"x": floats(1, 64, 28, 28), "s": floats(64), "b": floats(64)}, ["s", "b"],
                                                          opset=21, num_groups=8),
+    },
+    "thin": {
+        "MatMul 8 x 128 x 256 by columns": lambda: node("MatMul", {"a": floats(8, 128, 256), "b": floats(8, 256, 1)}),
+        "MatMul 8 rows of 256 by 256 x 128": lambda: node("MatMul", {"a": floats(8, 1, 256), "b": floats(8, 256, 128)}),
+        "MatMul 12 queries of 64 by 512 keys": lambda: node("MatMul", {"a": floats(12, 1, 64), "b": floats(12, 64, 512)}),
+        "MatMul 12 rows of 512 by 512 x 64": lambda: node("MatMul", {"a": floats(12, 1, 512), "b": floats(12, 512, 64)}),
+        "MatMul 4 rows of 512 by 512 x 512": lambda: node("MatMul", {"a": floats(4, 512), "b": floats(512, 512)}),
+        "MatMul 512 x 256 by 3 columns": lambda: node("MatMul", {"a": floats(512, 256), "b": floats(256, 3)}),
+        "Gemm 1 x 512 by 512 x 512, transposed": lambda: node("Gemm", {"a": floats(1, 512), "b": floats(512, 512)}, transB=1),
+        "Gemm 4 x 512 by 512 x 512, transposed": lambda: node("Gemm", {"a": floats(4, 512), "b": floats(512, 512)}, transB=1),
     },
     "quantised": {
         "QLinearConv 64 x 56 x 56, 3 x 3": lambda: qlinear_conv(64, 56, 64, 3),
