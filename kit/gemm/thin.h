@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of few rows, or with a single column, by B as it is in memory: it is read once, so that
- * packing it would take longer than the product. The loops are thin_body.h, compiled once a
- * processor level. A sum has the same bits wherever its unit of work begins.
+ * Products of few rows by B as it is in memory, which is read once, so that packing it would take
+ * longer than the product; and products with few columns, by dot products with B transposed. The
+ * loops are thin_body.h, compiled once a processor level. A sum has the same bits wherever its unit
+ * of work begins.
  */
 #ifndef TN_KIT_GEMM_THIN_H
 #define TN_KIT_GEMM_THIN_H
@@ -10,15 +11,20 @@
 #include <tenon/kit/matrix_product.h>
 
 enum {
-    TN_THIN_ROWS = 4,     /* at most, but with a single column */
-    TN_THIN_COLUMNS = 128 /* of a unit of work */
+    TN_THIN_ROWS = 4,    /* at most */
+    TN_THIN_COLUMNS = 8, /* at most, where there are more rows */
+    /* of a unit of work */
+    TN_THIN_UNIT_ROWS = 64,
+    TN_THIN_UNIT_COLUMNS = 128,
+    TN_THIN_GRAIN =
+        1 << 16 /* floats of the larger side that a thread reads at least: 2 us or more */
 };
 
 /* Of a product without `level` and `packed`; b is contiguous. */
 typedef struct tn_thin_level {
     /* Columns first..last-1 of all rows, of which there are few; b[depth][columns]. */
     void (*columns)(const tn_matrix_product *product, const float *b, int64_t first, int64_t last);
-    /* Rows first..last-1 of one column; b[depth]. */
+    /* Rows first..last-1 of all columns, of which there are few; b[columns][depth]. */
     void (*rows)(const tn_matrix_product *product, const float *b, int64_t first, int64_t last);
 } tn_thin_level;
 extern const tn_thin_level tn_thin_baseline, tn_thin_avx2, tn_thin_avx512;

@@ -99,19 +99,34 @@ TN_INLINE void dot_rows(const int rows, int64_t depth, const float *a, const flo
     TN_UNROLL for (int r = 0; r < rows; r++) out_sums[r] = sums[r];
 }
 
-static void rows(const tn_matrix_product *product, const float *b, int64_t first, int64_t last) {
-    const tn_vector bias = tn_vector_all(product->bias[0]);
-    for (; first < last; first += TN_LANES) {
-        const int64_t some = last - first < TN_LANES ? last - first : TN_LANES;
-        const float *a = product->a + first * product->depth;
+/* A block of rows, as many as a vector has lanes: `some` of them count. */
+static void dot_block(const tn_matrix_product *product, const float *b, const float *bias,
+                      int64_t first, int64_t some) {
+    const int64_t depth = product->depth, columns = product->columns;
+    const float *a = product->a + first * depth;
+    float of_column[TN_LANES], flat[TN_LANES * TN_THIN_COLUMNS];
+    for (int64_t c = 0; c < columns; c++) {
         tn_vector sums[TN_LANES] = {{0}};
         int64_t r = 0;
         for (; r + VECTORS <= some; r += VECTORS)
-            dot_rows(VECTORS, product->depth, a + r * product->depth, b, sums + r);
+            dot_rows(VECTORS, depth, a + r * depth, b + c * depth, sums + r);
         for (; r < some; r++)
-            dot_rows(1, product->depth, a + r * product->depth, b, sums + r);
-        finish(product, plus_gather(sums) + bias, first, some);
+            dot_rows(1, depth, a + r * depth, b + c * depth, sums + r);
+        tn_vector_store(of_column, plus_gather(sums));
+        for (r = 0; r < TN_LANES; r++)
+            flat[r * columns + c] = of_column[r];
     }
+    for (int64_t at = 0; at < some * columns; at += TN_LANES)
+        finish(product, tn_vector_load(flat + at) + tn_vector_load(bias + at), first * columns + at,
+               some * columns - at);
+}
+
+static void rows(const tn_matrix_product *product, const float *b, int64_t first, int64_t last) {
+    float bias[TN_LANES * TN_THIN_COLUMNS]; /* of the elements of a block */
+    for (int64_t i = 0; i < TN_LANES * product->columns; i++)
+        bias[i] = product->bias[i % product->columns];
+    for (; first < last; first += TN_LANES)
+        dot_block(product, b, bias, first, last - first < TN_LANES ? last - first : TN_LANES);
 }
 
 const tn_thin_level TN_THIN_LEVEL = {columns, rows};

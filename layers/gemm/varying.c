@@ -64,7 +64,7 @@ static tn_status read_run(tn_call *call, varying_run *run) {
     run->thin = NULL;
     if (run->sizes.rows <= TN_THIN_ROWS && run->params->alpha == 1) {
         run->thin = tn_thin_of(run->level);
-        run->width = TN_THIN_COLUMNS;
+        run->width = TN_THIN_UNIT_COLUMNS;
     }
     run->blocks = (run->sizes.columns + run->width - 1) / run->width;
     run->panel_floats = run->thin ? 0 : run->sizes.depth * run->width;
@@ -211,9 +211,10 @@ static tn_status varying_run_product(tn_call *call) {
         workspace += sizes->rows * sizes->depth;
     }
     run.scratch = workspace;
-    const int64_t each = run.thin ? run.width * sizes->depth * sizes->rows
-                                  : run.panel_floats * (sizes->rows / run.parts + 8);
-    return call->host->parallel_for(call, run.blocks * run.parts, GRAIN / (each + 1) + 1, do_units,
+    const int64_t each =
+        run.thin ? run.width * sizes->depth : run.panel_floats * (sizes->rows / run.parts + 8);
+    const int64_t least = run.thin ? TN_THIN_GRAIN : GRAIN;
+    return call->host->parallel_for(call, run.blocks * run.parts, least / (each + 1) + 1, do_units,
                                     &run);
 }
 

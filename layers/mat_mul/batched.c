@@ -17,17 +17,16 @@
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/levels.h>
 
-enum { COLUMN_ROWS = 64 /* of a unit of work, where there is a single column */ };
-
 typedef struct batched_run {
     const tn_matrix_level *level;
     const tn_thin_level *thin; /* null: B is packed */
+    bool is_narrow;            /* thin, with few columns */
     tn_mat_mul_sizes sizes;
     tn_float_epilogue epilogue;
     const tn_broadcast_rows *products; /* at the first row */
     const float *a, *b, *bias, *residual;
     float *output, *scratch;
-    int64_t width, blocks, panel_floats; /* of a unit, columns; rows of one column */
+    int64_t width, blocks, panel_floats; /* of a unit, columns; rows of few columns */
 } batched_run;
 
 static bool read_run(tn_call *call, batched_run *run) {
@@ -36,13 +35,13 @@ static bool read_run(tn_call *call, batched_run *run) {
         !tn_float_epilogue_read(call, -1, &run->epilogue))
         return false;
     const tn_mat_mul_sizes *sizes = &run->sizes;
-    const bool is_column = sizes->columns == 1;
-    run->thin = is_column || sizes->rows <= TN_THIN_ROWS ? tn_thin_of(run->level) : NULL;
-    run->width = !run->thin  ? (int64_t)run->level->lanes * run->level->vectors
-                 : is_column ? COLUMN_ROWS
-                             : TN_THIN_COLUMNS;
-    run->blocks = tn_divide_up(is_column ? sizes->rows : sizes->columns, run->width);
-    run->panel_floats = run->thin ? 0 : sizes->depth * run->width;
+    const bool is_low = sizes->rows <= TN_THIN_ROWS && sizes->columns > 1;
+    run->is_narrow = !is_low && sizes->columns <= TN_THIN_COLUMNS;
+    run->thin = is_low || run->is_narrow ? tn_thin_of(run->level) : NULL;
+    run->width = (int64_t)run->level->lanes * run->level->vectors;
+    if (run->thin) run->width = is_low ? TN_THIN_UNIT_COLUMNS : TN_THIN_UNIT_ROWS;
+    run->blocks = tn_divide_up(run->is_narrow ? sizes->rows : sizes->columns, run->width);
+    run->panel_floats = is_low ? 0 : sizes->depth * (run->thin ? sizes->columns : run->width);
     return true;
 }
 
@@ -81,7 +80,15 @@ static tn_status batched_reshape(tn_call *call) {
     return TN_OK;
 }
 
-/* One block of columns of the product that `products` and `item` are at. */
+/* From b[rows][columns] to[columns][rows], which it answers. */
+static const float *transpose(const float *b, int64_t rows, int64_t columns, float *to) {
+    for (int64_t c = 0; c < columns; c++)
+        for (int64_t r = 0; r < rows; r++)
+            to[c * rows + r] = b[r * columns + c];
+    return to;
+}
+
+/* One block of columns, or of rows, of the product that `products` and `item` are at. */
 static void do_block(const batched_run *run, const tn_broadcast_rows *products, int64_t item,
                      int64_t block, float *panel) {
     const tn_mat_mul_sizes *sizes = &run->sizes;
@@ -100,11 +107,16 @@ static void do_block(const batched_run *run, const tn_broadcast_rows *products, 
                                        .activation = run->epilogue.activation,
                                        .alpha = run->epilogue.alpha,
                                        .beta = run->epilogue.beta};
-    const int64_t all = run->thin && sizes->columns == 1 ? sizes->rows : sizes->columns;
+    const int64_t all = run->is_narrow ? sizes->rows : sizes->columns;
     const int64_t first = block * run->width;
     const int64_t last = all - first < run->width ? all : first + run->width;
+    if (run->is_narrow) {
+        if (sizes->columns > 1) b = transpose(b, sizes->depth, sizes->columns, panel);
+        run->thin->rows(&product, b, first, last);
+        return;
+    }
     if (run->thin) {
-        (sizes->columns == 1 ? run->thin->rows : run->thin->columns)(&product, b, first, last);
+        run->thin->columns(&product, b, first, last);
         return;
     }
     tn_matrix_pack(run->level, sizes->depth, last - first, b + first, sizes->columns, 1, 1.0f,
@@ -147,9 +159,8 @@ static tn_status batched_run_products(tn_call *call) {
     tn_epilogue_gather_bias(call, &run.epilogue, NULL, 0, 0, 0, sizes->columns, call->workspace);
     run.bias = call->workspace;
     run.scratch = (float *)call->workspace + bias_floats(&run);
-    const int64_t each = run.thin
-                             ? run.width * sizes->depth * (sizes->columns == 1 ? 1 : sizes->rows)
-                             : run.panel_floats * (sizes->rows + 8);
+    const int64_t each = run.thin ? run.width * sizes->depth : run.panel_floats * (sizes->rows + 8);
+    const int64_t least = run.thin ? TN_THIN_GRAIN : GRAIN;
     const tn_tensor *a = call->inputs[0], *b = call->inputs[1], *y = call->outputs[0];
     const tn_cells_level *cells = TN_KIT_BEST(tn_cells);
     if (a->type != TN_F32) {
@@ -162,7 +173,7 @@ static tn_status batched_run_products(tn_call *call) {
         run.output = copies + tn_element_count(b);
     }
     TN_TRY(
-        call->host->parallel_for(call, count * run.blocks, GRAIN / (each + 1) + 1, do_units, &run));
+        call->host->parallel_for(call, count * run.blocks, least / (each + 1) + 1, do_units, &run));
     if (a->type != TN_F32)
         cells->store(TN_CELL_F32, y->type, tn_element_count(y), run.output, y->data);
     return TN_OK;
