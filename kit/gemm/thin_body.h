@@ -5,7 +5,10 @@
 #include "kit/gemm/thin.h"
 #include <tenon/kit/activation.h>
 
-enum { VECTORS = 4 /* of columns, or rows, that are summed at once */ };
+enum {
+    VECTORS = 4, /* of columns, or rows, that are summed at once */
+    STEPS = 8    /* rows of B that are read at once for a single row */
+};
 
 TN_INLINE tn_vector load(const float *from, int64_t left) {
     return left >= TN_LANES ? tn_vector_load(from) : tn_vector_load_part(from, left);
@@ -21,6 +24,36 @@ TN_INLINE void finish(const tn_matrix_product *product, tn_vector value, int64_t
         tn_vector_store_part(product->output + at, value, left);
 }
 
+/* A single row: B is read row by row, as it lies in memory, several rows for each time that the
+ * sums are. */
+TN_INLINE void add_rows(const int steps, const tn_matrix_product *product, int64_t k,
+                        const float *b, int64_t count, float *sums) {
+    tn_vector factors[STEPS];
+    TN_UNROLL for (int i = 0; i < steps; i++) factors[i] = tn_vector_all(product->a[k + i]);
+    b += k * product->columns;
+    for (int64_t at = 0; at < count; at += TN_LANES) {
+        tn_vector sum = tn_vector_load(sums + at);
+        TN_UNROLL for (int i = 0; i < steps; i++) sum +=
+            load(b + i * product->columns + at, count - at) * factors[i];
+        tn_vector_store(sums + at, sum);
+    }
+}
+
+static void columns_1(const tn_matrix_product *product, const float *b, int64_t first,
+                      int64_t last) {
+    _Alignas(64) float sums[TN_THIN_UNIT_COLUMNS];
+    const int64_t count = last - first;
+    int64_t k = 0;
+    for (int64_t at = 0; at < count; at += TN_LANES)
+        tn_vector_store(sums + at, load(product->bias + first + at, count - at));
+    for (; k + STEPS <= product->depth; k += STEPS)
+        add_rows(STEPS, product, k, b + first, count, sums);
+    for (; k < product->depth; k++)
+        add_rows(1, product, k, b + first, count, sums);
+    for (int64_t at = 0; at < count; at += TN_LANES)
+        finish(product, tn_vector_load(sums + at), first + at, count - at);
+}
+
 /* Adds the products of row k of B to the sums of each row. */
 TN_INLINE void add_row(const int rows, const int vectors, const tn_matrix_product *product,
                        const float *b, int64_t k, int64_t left, tn_vector sums[][VECTORS]) {
@@ -34,22 +67,17 @@ TN_INLINE void add_row(const int rows, const int vectors, const tn_matrix_produc
     }
 }
 
-/* Some vectors of columns of all rows, from column `first` on; `left` columns count. Even and odd
- * rows of B are summed apart where there are few sums. */
+/* Some vectors of columns of all rows, from column `first` on; `left` columns count. */
 TN_INLINE void tile(const int rows, const int vectors, const tn_matrix_product *product,
                     const float *b, int64_t first, int64_t left) {
-    tn_vector even[TN_THIN_ROWS][VECTORS] = {{{0}}}, odd[TN_THIN_ROWS][VECTORS] = {{{0}}};
-    int64_t k = 0;
+    tn_vector sums[TN_THIN_ROWS][VECTORS] = {{{0}}};
     b += first;
-    for (; k + 2 <= product->depth; k += 2) {
-        add_row(rows, vectors, product, b, k, left, even);
-        add_row(rows, vectors, product, b, k + 1, left, rows > 1 ? even : odd);
-    }
-    if (k < product->depth) add_row(rows, vectors, product, b, k, left, even);
+    for (int64_t k = 0; k < product->depth; k++)
+        add_row(rows, vectors, product, b, k, left, sums);
     TN_UNROLL for (int r = 0; r < rows; r++) TN_UNROLL for (int v = 0; v < vectors; v++) {
         const int64_t at = first + v * TN_LANES, some = left - v * TN_LANES;
-        finish(product, even[r][v] + odd[r][v] + load(product->bias + at, some),
-               r * product->columns + at, some);
+        finish(product, sums[r][v] + load(product->bias + at, some), r * product->columns + at,
+               some);
     }
 }
 
@@ -61,7 +89,6 @@ TN_INLINE void tile(const int rows, const int vectors, const tn_matrix_product *
         for (; first < last; first += TN_LANES)                                                    \
             tile(rows, 1, product, b, first, last - first);                                        \
     }
-COLUMNS(1)
 COLUMNS(2)
 COLUMNS(3)
 COLUMNS(4)

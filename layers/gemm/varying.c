@@ -64,7 +64,7 @@ static tn_status read_run(tn_call *call, varying_run *run) {
     run->thin = NULL;
     if (run->sizes.rows <= TN_THIN_ROWS && run->params->alpha == 1) {
         run->thin = tn_thin_of(run->level);
-        run->width = TN_THIN_UNIT_COLUMNS;
+        run->width = tn_thin_unit(run->sizes.columns, call->threads);
     }
     run->blocks = (run->sizes.columns + run->width - 1) / run->width;
     run->panel_floats = run->thin ? 0 : run->sizes.depth * run->width;

@@ -39,7 +39,8 @@ static bool read_run(tn_call *call, batched_run *run) {
     run->is_narrow = !is_low && sizes->columns <= TN_THIN_COLUMNS;
     run->thin = is_low || run->is_narrow ? tn_thin_of(run->level) : NULL;
     run->width = (int64_t)run->level->lanes * run->level->vectors;
-    if (run->thin) run->width = is_low ? TN_THIN_UNIT_COLUMNS : TN_THIN_UNIT_ROWS;
+    if (run->is_narrow) run->width = TN_THIN_UNIT_ROWS;
+    if (is_low) run->width = tn_thin_unit(sizes->columns, call->threads);
     run->blocks = tn_divide_up(run->is_narrow ? sizes->rows : sizes->columns, run->width);
     run->panel_floats = is_low ? 0 : sizes->depth * (run->thin ? sizes->columns : run->width);
     return true;
