@@ -7,7 +7,8 @@ Printed are microseconds with inputs and outputs in the GPU's memory (torch: one
 torch.compile, the better) and of a call of the host with copies in and out; the ratio of the first; and the norm of the
 difference from torch's result in 32-bit floats on the processor over its norm, of Tenon and of torch eager. In 8 bits torch has no
 side, and the network is calibrated with four random inputs. Needs torch with CUDA, torchvision and onnx.
-Programs are taken from $TENON_BIN, build/bin by default. --no-compile leaves torch.compile out."""
+Programs are taken from $TENON_BIN, build/bin by default. --no-compile leaves torch.compile out; --timing-seconds S has builds measure for
+so long at most, as `tenon build` has it."""
 import argparse
 import os
 import re
@@ -89,9 +90,9 @@ def run(*command):
 
 
 class Tenon:
-    def __init__(self, model, x, precision, folder):
+    def __init__(self, model, x, precision, folder, options):
         self.plan, self.folder, self.x = f"{folder}/m.plan", folder, x
-        options = ["--precision", precision]
+        options = ["--precision", precision, *options]
         if precision.startswith("int8"):
             os.mkdir(f"{folder}/samples")
             for i in range(4):
@@ -117,7 +118,7 @@ def distance(result, wanted):
     return float((result.float() - wanted).norm() / wanted.norm())
 
 
-def measure(name, precision, is_compiled):
+def measure(name, precision, is_compiled, options):
     make, shape, _ = NETWORKS[name]
     torch.manual_seed(1)
     module, x = make().eval(), torch.rand(shape) if len(shape) > 2 else torch.randint(30000, shape)
@@ -127,7 +128,7 @@ def measure(name, precision, is_compiled):
             x = x.half()
         model = f"{folder}/m.onnx"
         torch.onnx.export(module, (x,), model, input_names=["input"], output_names=["output"], opset_version=17, dynamo=False)
-        ours = Tenon(model, x, precision, folder)
+        ours = Tenon(model, x, precision, folder, options)
         sides = [] if precision.startswith("int8") else [Torch(module, x, precision, False)]
         if is_compiled and sides:
             sides.append(Torch(make().eval(), x, precision, True))
@@ -151,7 +152,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NETWORKS))
     parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--timing-seconds", type=float)
     arguments = parser.parse_args()
+    options = ["--timing-seconds", f"{arguments.timing_seconds:g}"] if arguments.timing_seconds else []
     unknown = [name for name in arguments.names if name not in NETWORKS]
     if unknown:
         sys.exit(f"no network {unknown[0]}; there are {', '.join(NETWORKS)}")
@@ -160,7 +163,7 @@ def main():
     for name in arguments.names or NETWORKS:
         for precision in NETWORKS[name][2]:
             try:
-                measure(name, precision, not arguments.no_compile)
+                measure(name, precision, not arguments.no_compile, options)
             except RuntimeError as error:
                 print(f"| {name} | {precision} | {error} |", flush=True)
 
