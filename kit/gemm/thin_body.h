@@ -24,8 +24,8 @@ TN_INLINE void finish(const tn_matrix_product *product, tn_vector value, int64_t
         tn_vector_store_part(product->output + at, value, left);
 }
 
-/* A single row: B is read row by row, as it lies in memory, several rows for each time that the
- * sums are. */
+/* A single row: B is read in memory order, several of its rows for each time that the sums are
+ * read. */
 TN_INLINE void add_rows(const int steps, const tn_matrix_product *product, int64_t k,
                         const float *b, int64_t count, float *sums) {
     tn_vector factors[STEPS];

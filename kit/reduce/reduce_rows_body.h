@@ -3,8 +3,8 @@
  * The functions of reduce_rows.h for one processor level. Included by a file a level, which names
  * the table as TN_REDUCE_LEVEL. Long lanes are gathered in several vectors at once, whose additions
  * do not wait for each other; the order is the same whatever the threads, and whether a lane is
- * done alone or among others. Products are of doubles, in which those of floats do not overflow on
- * their way.
+ * done alone or among others. Products are of doubles, so that those of some floats do not
+ * overflow.
  */
 #include "kit/math/softmax_row.h"
 #include <tenon/kit/reduce_rows.h>
