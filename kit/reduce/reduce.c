@@ -5,6 +5,8 @@
 #include <tenon/kit/infer.h>
 #include <tenon/kit/parallel.h>
 
+#include <math.h>
+
 const tn_field tn_reduce_fields_axes[2] = {
     TN_FIELD(tn_reduce_params, axes, TN_FIELD_I64S, TN_OPTIONAL, NULL,
              "axes to reduce; absent: all"),
@@ -85,6 +87,19 @@ void tn_reduce_lane_init(const tn_tensor *x, uint32_t mask, tn_reduce_lane *lane
     lane->count = (int64_t)count;
     memmove(lane->extents, lane->extents + at, lane->rank * sizeof(*lane->extents));
     memmove(lane->strides, lane->strides + at, lane->rank * sizeof(*lane->strides));
+}
+
+double tn_reduce_product(tn_type type, const void *data, int64_t first, int64_t count,
+                         int64_t stride) {
+    enum { MOST = 1 << 14 /* beyond all exponents */ };
+    double product = 1;
+    int64_t sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int exponent = 0;
+        product = frexp(product * tn_element_load_f64(data, type, first + i * stride), &exponent);
+        sum += exponent;
+    }
+    return ldexp(product, sum < -MOST ? -MOST : sum > MOST ? MOST : (int)sum);
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -54,6 +54,11 @@ typedef struct tn_reduce_function {
 tn_status tn_reduce_compute(tn_call *call, const tn_reduce_function *function);
 tn_status tn_reduce_compute_parallel(tn_call *call, const tn_reduce_function *function);
 
+/* The product of `count` elements, `stride` apart, from the element `first` on, whose exponents are
+ * summed apart: of those that were infinity times zero in another order. */
+double tn_reduce_product(tn_type type, const void *data, int64_t first, int64_t count,
+                         int64_t stride);
+
 /* Does `work` on each lane of input 0 along the axes in the mask, numbered in the order of the
  * others; it may traverse the lane, which is its own. */
 typedef void (*tn_reduce_work)(const tn_call *call, tn_reduce_lane *lane, int64_t number,

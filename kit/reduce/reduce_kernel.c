@@ -46,12 +46,22 @@ static void finish(const reduce_job *job, int64_t count, float *y) {
         y[i] = job->finish == TN_REDUCE_ROOT ? sqrtf(y[i]) : y[i] * job->share;
 }
 
+/* Products that are not numbers, of lanes `step` elements apart, whose own are `stride` apart. */
+static void mend_products(const reduce_job *job, int64_t count, int64_t first, int64_t step,
+                          int64_t stride, float *y) {
+    for (int64_t i = 0; i < count && job->kind == TN_REDUCE_PRODUCT; i++)
+        if (isnan(y[i]))
+            y[i] = (float)tn_reduce_product(TN_F32, job->x, first + i * step, job->lanes.count,
+                                            stride);
+}
+
 /* An item is a contiguous lane. */
 static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const reduce_job *job = user;
     const int64_t count = job->lanes.count;
     (void)thread;
     job->level->rows[job->kind](end - begin, count, job->x + begin * count, job->y + begin);
+    mend_products(job, end - begin, begin * count, count, 1, job->y + begin);
     finish(job, end - begin, job->y + begin);
     return TN_OK;
 }
@@ -67,6 +77,7 @@ static tn_status do_columns(void *user, int64_t begin, int64_t end, uint32_t thr
         const int64_t at = tn_lane_group(lanes, width, groups, i, &columns);
         float *y = job->y + i / groups * lanes->inner + i % groups * width;
         job->level->columns[job->kind](lanes->count, lanes->inner, columns, job->x + at, y);
+        mend_products(job, columns, at, 1, lanes->inner, y);
         finish(job, columns, y);
     }
     return TN_OK;

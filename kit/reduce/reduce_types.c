@@ -7,6 +7,7 @@
 #include "kit/reduce/reduce_types.h"
 #include "kit/math/element.h"
 #include "kit/reduce/lane_groups.h"
+#include "kit/reduce/reduce.h"
 #include "kit/reduce/reduce_kernel.h"
 
 #include <math.h>
@@ -114,6 +115,17 @@ static void join_lane(const types_job *job, unit u, int64_t count, uint32_t comb
              sums->bytes);
 }
 
+/* Products that are not numbers, of lanes `step` elements apart. */
+static void mend_products(const types_job *job, const unit *u, int64_t lanes, int64_t step,
+                          int64_t stride, cell_row *sums) {
+    double *cells = (double *)(void *)sums->bytes;
+    if (job->user->row.combine != TN_COMBINE_MUL || job->cell != TN_CELL_F64) return;
+    for (int64_t i = 0; i < lanes; i++)
+        if (isnan(cells[i]))
+            cells[i] = tn_reduce_product(job->x->type, job->x->data, u->first + i * step,
+                                         job->lanes.count, stride);
+}
+
 static void finish(const types_job *job, int64_t columns, const double *most, cell_row *sums) {
     const tn_reduce_types_finish how = job->user->row.finish;
     const tn_cell_functions *functions = &job->user->cells->wide[job->cell];
@@ -154,6 +166,7 @@ static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t threa
             u.most = &most;
         }
         join_lane(job, u, count, job->user->row.combine, &sums);
+        mend_products(job, &u, 1, 0, 1, &sums);
         finish(job, 1, u.most, &sums);
         write(job, 1, &sums, i);
     }
@@ -179,6 +192,7 @@ static tn_status do_columns(void *user, int64_t begin, int64_t end, uint32_t thr
             u.most = columns;
         }
         join_rows(job, &u, job->user->row.combine, &sums);
+        mend_products(job, &u, u.columns, 1, lanes->inner, &sums);
         finish(job, u.columns, u.most, &sums);
         write(job, u.columns, &sums, i / groups * lanes->inner + i % groups * WIDTH);
     }
