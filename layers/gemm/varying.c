@@ -134,19 +134,24 @@ static void do_thin(const varying_run *run, int64_t first, int64_t last) {
         run->thin->columns(all, run->b, first, last);
         return;
     }
+    enum { BLOCK = 16 }; /* rows of B that stay in the first cache for all rows of A */
     static const float none = 0;
-    for (int64_t row = 0; row < all->rows; row++) {
-        tn_matrix_product product = *all;
-        float *output = all->output + row * all->columns;
-        for (int64_t i = first; i < last; i++)
-            output[i] = all->bias[i] + (all->residual ? all->residual[row * all->columns + i] : 0);
-        product.a = run->b;
-        product.rows = all->columns;
-        product.columns = 1;
-        product.bias = &none;
-        product.output = output;
-        product.residual = output;
-        run->thin->rows(&product, all->a + row * all->depth, first, last);
+    tn_matrix_product product = *all;
+    product.a = run->b;
+    product.rows = all->columns;
+    product.columns = 1;
+    product.bias = &none;
+    for (int64_t from = first; from < last; from += BLOCK) {
+        const int64_t to = last - from < BLOCK ? last : from + BLOCK;
+        for (int64_t row = 0; row < all->rows; row++) {
+            const float *residual = all->residual ? all->residual + row * all->columns : NULL;
+            float *output = all->output + row * all->columns;
+            for (int64_t i = from; i < to; i++)
+                output[i] = all->bias[i] + (residual ? residual[i] : 0);
+            product.output = output;
+            product.residual = output;
+            run->thin->rows(&product, all->a + row * all->depth, from, to);
+        }
     }
 }
 
