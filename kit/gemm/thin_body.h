@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of thin.h for one processor level. Before it is included, TN_THIN_LEVEL names the table
  * to define. */
-#include "kit/math/across.h"
 #include "kit/gemm/thin.h"
+#include "kit/math/across.h"
+#include "kit/math/vector_some.h"
 #include <tenon/kit/activation.h>
 
 enum {
@@ -10,18 +11,11 @@ enum {
     STEPS = 8    /* rows of B that are read at once for a single row */
 };
 
-TN_INLINE tn_vector load(const float *from, int64_t left) {
-    return left >= TN_LANES ? tn_vector_load(from) : tn_vector_load_part(from, left);
-}
-
 /* Stores sums, of which `left` count, at an offset of the output. */
 TN_INLINE void finish(const tn_matrix_product *product, tn_vector value, int64_t at, int64_t left) {
-    if (product->residual) value += load(product->residual + at, left);
+    if (product->residual) value += tn_vector_load_some(product->residual + at, left);
     value = tn_activation_vector(product->activation, product->alpha, product->beta, value);
-    if (left >= TN_LANES)
-        tn_vector_store(product->output + at, value);
-    else
-        tn_vector_store_part(product->output + at, value, left);
+    tn_vector_store_some(product->output + at, value, left);
 }
 
 /* A single row: B is read in memory order, several of its rows for each time that the sums are
@@ -34,7 +28,7 @@ TN_INLINE void add_rows(const int steps, const tn_matrix_product *product, int64
     for (int64_t at = 0; at < count; at += TN_LANES) {
         tn_vector sum = tn_vector_load(sums + at);
         TN_UNROLL for (int i = 0; i < steps; i++) sum +=
-            load(b + i * product->columns + at, count - at) * factors[i];
+            tn_vector_load_some(b + i * product->columns + at, count - at) * factors[i];
         tn_vector_store(sums + at, sum);
     }
 }
@@ -45,7 +39,7 @@ static void columns_1(const tn_matrix_product *product, const float *b, int64_t 
     const int64_t count = last - first;
     int64_t k = 0;
     for (int64_t at = 0; at < count; at += TN_LANES)
-        tn_vector_store(sums + at, load(product->bias + first + at, count - at));
+        tn_vector_store(sums + at, tn_vector_load_some(product->bias + first + at, count - at));
     for (; k + STEPS <= product->depth; k += STEPS)
         add_rows(STEPS, product, k, b + first, count, sums);
     for (; k < product->depth; k++)
@@ -60,7 +54,7 @@ TN_INLINE void add_row(const int rows, const int vectors, const tn_matrix_produc
     tn_vector values[VECTORS];
     TN_UNROLL for (int v = 0; v < vectors; v++) values[v] =
         vectors > 1 ? tn_vector_load(b + k * product->columns + v * TN_LANES)
-                    : load(b + k * product->columns, left);
+                    : tn_vector_load_some(b + k * product->columns, left);
     TN_UNROLL for (int r = 0; r < rows; r++) {
         const tn_vector factor = tn_vector_all(product->a[r * product->depth + k]);
         TN_UNROLL for (int v = 0; v < vectors; v++) sums[r][v] += values[v] * factor;
@@ -76,8 +70,8 @@ TN_INLINE void tile(const int rows, const int vectors, const tn_matrix_product *
         add_row(rows, vectors, product, b, k, left, sums);
     TN_UNROLL for (int r = 0; r < rows; r++) TN_UNROLL for (int v = 0; v < vectors; v++) {
         const int64_t at = first + v * TN_LANES, some = left - v * TN_LANES;
-        finish(product, sums[r][v] + load(product->bias + at, some), r * product->columns + at,
-               some);
+        finish(product, sums[r][v] + tn_vector_load_some(product->bias + at, some),
+               r * product->columns + at, some);
     }
 }
 
@@ -109,19 +103,14 @@ static void columns(const tn_matrix_product *product, const float *b, int64_t fi
     }
 }
 
-TN_INLINE tn_vector plus(tn_vector a, tn_vector b) {
-    return a + b;
-}
-TN_ACROSS(plus, plus)
-
 /* Vectors whose elements sum up to the products of some rows of A, from `a` on, and b. */
 TN_INLINE void dot_rows(const int rows, int64_t depth, const float *a, const float *b,
                         tn_vector *out_sums) {
     tn_vector sums[VECTORS] = {{0}};
     for (int64_t k = 0; k < depth; k += TN_LANES) {
-        const tn_vector value = load(b + k, depth - k);
+        const tn_vector value = tn_vector_load_some(b + k, depth - k);
         TN_UNROLL for (int r = 0; r < rows; r++) sums[r] +=
-            load(a + r * depth + k, depth - k) * value;
+            tn_vector_load_some(a + r * depth + k, depth - k) * value;
     }
     TN_UNROLL for (int r = 0; r < rows; r++) out_sums[r] = sums[r];
 }
@@ -139,7 +128,7 @@ static void dot_block(const tn_matrix_product *product, const float *b, const fl
             dot_rows(VECTORS, depth, a + r * depth, b + c * depth, sums + r);
         for (; r < some; r++)
             dot_rows(1, depth, a + r * depth, b + c * depth, sums + r);
-        tn_vector_store(of_column, plus_gather(sums));
+        tn_vector_store(of_column, tn_vector_sum_gather(sums));
         for (r = 0; r < TN_LANES; r++)
             flat[r * columns + c] = of_column[r];
     }

@@ -77,4 +77,13 @@
 #define TN_WIDE_ACROSS(name, join)  TN_ACROSS_OF(name, tn_wide, double, 2, join)
 #endif
 
+TN_INLINE tn_vector tn_vector_plus(tn_vector a, tn_vector b) {
+    return a + b;
+}
+TN_INLINE tn_wide tn_wide_plus(tn_wide a, tn_wide b) {
+    return a + b;
+}
+TN_ACROSS(tn_vector_sum, tn_vector_plus)
+TN_WIDE_ACROSS(tn_wide_sum, tn_wide_plus)
+
 #endif

@@ -9,16 +9,8 @@
 
 #include <math.h>
 
-TN_INLINE tn_vector tn_softmax_plus(tn_vector a, tn_vector b) {
-    return a + b;
-}
-TN_INLINE tn_wide tn_softmax_wide_plus(tn_wide a, tn_wide b) {
-    return a + b;
-}
 TN_ACROSS(tn_softmax_most, tn_vector_max)
-TN_ACROSS(tn_softmax_sum, tn_softmax_plus)
 TN_WIDE_ACROSS(tn_softmax_wide_most, tn_wide_max)
-TN_WIDE_ACROSS(tn_softmax_wide_sum, tn_softmax_wide_plus)
 
 /* Defines for rows of NUMBER, of vectors VECTOR with LANES lanes,
  *
@@ -69,7 +61,7 @@ TN_WIDE_ACROSS(tn_softmax_wide_sum, tn_softmax_wide_plus)
     }                                                                                              \
     TN_INLINE NUMBER prefix##_exponentials(int64_t count, const NUMBER *x, NUMBER offset,          \
                                            NUMBER *y) {                                            \
-        return prefix##_sum_across(prefix##_exponentials_of(count, x, offset, y));                 \
+        return vector##_sum_across(prefix##_exponentials_of(count, x, offset, y));                 \
     }                                                                                              \
     TN_INLINE void prefix##_scale(int64_t count, NUMBER factor, NUMBER *y) {                       \
         int64_t i = 0;                                                                             \

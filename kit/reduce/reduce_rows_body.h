@@ -7,15 +7,13 @@
  * overflow.
  */
 #include "kit/math/softmax_row.h"
+#include "kit/math/vector_some.h"
 #include <tenon/kit/reduce_rows.h>
 
 enum { VECTORS = 4 };
 
 TN_INLINE tn_vector smaller(tn_vector a, tn_vector b) {
     return tn_vector_select((tn_vector_bits)(b != b), b, tn_vector_min(a, b));
-}
-TN_INLINE tn_vector add(tn_vector a, tn_vector b) {
-    return a + b;
 }
 TN_INLINE tn_wide multiply(tn_wide a, tn_wide b) {
     return a * b;
@@ -42,15 +40,6 @@ TN_INLINE tn_wide load_wide_rest(int64_t left, int64_t count, const float *rest,
     return tn_wide_load_floats(all);
 }
 
-TN_INLINE tn_vector load_columns(const float *from, int64_t columns) {
-    return columns >= TN_LANES ? tn_vector_load(from) : tn_vector_load_part(from, columns);
-}
-TN_INLINE void store_columns(float *to, tn_vector value, int64_t columns) {
-    if (columns >= TN_LANES)
-        tn_vector_store(to, value);
-    else
-        tn_vector_store_part(to, value, columns);
-}
 TN_INLINE tn_wide load_wide_columns(const float *from, int64_t columns) {
     return columns >= TN_WIDE_LANES ? tn_wide_load_floats(from)
                                     : load_wide_rest(columns, columns, from, 0);
@@ -119,12 +108,12 @@ TN_INLINE void store_wide_columns(float *to, tn_wide value, int64_t columns) {
 
 #define REDUCE(name, start, join, value)                                                           \
     TN_ACROSS(name, join)                                                                          \
-    REDUCE_OF(name, tn_vector, TN_LANES, tn_vector_load, load_rest, load_columns, store_columns,   \
-              start, join, value)
+    REDUCE_OF(name, tn_vector, TN_LANES, tn_vector_load, load_rest, tn_vector_load_some,           \
+              tn_vector_store_some, start, join, value)
 
-REDUCE(sum, 0.0f, add, x)
-REDUCE(square, 0.0f, add, x *x)
-REDUCE(absolute, 0.0f, add, tn_vector_absolute(x))
+REDUCE(sum, 0.0f, tn_vector_plus, x)
+REDUCE(square, 0.0f, tn_vector_plus, x *x)
+REDUCE(absolute, 0.0f, tn_vector_plus, tn_vector_absolute(x))
 REDUCE(max, -__builtin_inff(), tn_vector_larger, x)
 REDUCE(min, __builtin_inff(), smaller, x)
 TN_WIDE_ACROSS(product, multiply)
@@ -163,7 +152,7 @@ static void rows_exponentials(int64_t rows, int64_t count, const float *x, float
         for (int64_t row = 0; row < some; row++)
             parts[row] =
                 tn_softmax_exponentials_of(count, x + row * count, offset_of(most[row]), NULL);
-        tn_vector_store(sums, tn_softmax_sum_gather(parts));
+        tn_vector_store(sums, tn_vector_sum_gather(parts));
         end_columns(some, sums, most, y);
     }
 }
@@ -181,11 +170,11 @@ static void columns_exponentials(int64_t count, int64_t stride, int64_t columns,
         tn_vector most = tn_vector_all(-__builtin_inff()), sum = {0};
         float mosts[TN_LANES], sums[TN_LANES];
         for (int64_t i = 0; i < count; i++)
-            most = tn_vector_max(most, load_columns(x + i * stride + at, some));
+            most = tn_vector_max(most, tn_vector_load_some(x + i * stride + at, some));
         const tn_vector offset = tn_vector_select(
             (tn_vector_bits)(tn_vector_absolute(most) == __builtin_inff()), tn_vector_all(0), most);
         for (int64_t i = 0; i < count; i++)
-            sum += tn_vector_exp(load_columns(x + i * stride + at, some) - offset);
+            sum += tn_vector_exp(tn_vector_load_some(x + i * stride + at, some) - offset);
         tn_vector_store(mosts, most);
         tn_vector_store(sums, sum);
         end_columns(some, sums, mosts, y + at);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The body of step.h, included by a file a level that defines TN_RECURRENT_STEP_LEVEL. */
+#include "kit/math/vector_some.h"
 #include "kit/math/wide_math.h"
 #include <tenon/kit/vector_math.h>
 #include "recurrent/step.h"
@@ -88,49 +89,47 @@ ROWS(8, 2)
 /* ----------------------------------------------------------------------------------------------
  * cells */
 
-TN_INLINE tn_vector load(const float *from, int64_t left) {
-    return left >= TN_LANES ? tn_vector_load(from) : tn_vector_load_part(from, left);
-}
-TN_INLINE void store(float *to, tn_vector value, int64_t left) {
-    if (left >= TN_LANES)
-        tn_vector_store(to, value);
-    else
-        tn_vector_store_part(to, value, left);
-}
-
 /* Sigmoids are 1 / (1 + exp(-x)), and tanh is a fraction: products of them are divided once. */
 static void lstm(int64_t count, const float *gates, float *c, float *h, float *y) {
     for (int64_t k = 0; k < count; k += TN_LANES) {
         const int64_t left = count - k;
         tn_vector below, cell_below;
-        const tn_vector input = 1.0f + tn_vector_exp(-load(gates + k, left));
-        const tn_vector forget = 1.0f + tn_vector_exp(-load(gates + count + k, left));
-        const tn_vector output = 1.0f + tn_vector_exp(-load(gates + 2 * count + k, left));
-        const tn_vector above = tn_vector_tanh_fraction(load(gates + 3 * count + k, left), &below);
-        const tn_vector cell = load(c + k, left) / forget + above / (below * input);
+        const tn_vector input = 1.0f + tn_vector_exp(-tn_vector_load_some(gates + k, left));
+        const tn_vector forget =
+            1.0f + tn_vector_exp(-tn_vector_load_some(gates + count + k, left));
+        const tn_vector output =
+            1.0f + tn_vector_exp(-tn_vector_load_some(gates + 2 * count + k, left));
+        const tn_vector above =
+            tn_vector_tanh_fraction(tn_vector_load_some(gates + 3 * count + k, left), &below);
+        const tn_vector cell = tn_vector_load_some(c + k, left) / forget + above / (below * input);
         const tn_vector cell_above = tn_vector_tanh_fraction(cell, &cell_below);
         const tn_vector hidden = cell_above / (cell_below * output);
-        store(c + k, cell, left);
-        store(h + k, hidden, left);
-        if (y) store(y + k, hidden, left);
+        tn_vector_store_some(c + k, cell, left);
+        tn_vector_store_some(h + k, hidden, left);
+        if (y) tn_vector_store_some(y + k, hidden, left);
     }
 }
 
 static void gru_gates(int64_t count, float *gates, const float *before, float *reset) {
     for (int64_t k = 0; k < count; k += TN_LANES) {
         const int64_t left = count - k;
-        const tn_vector r = tn_vector_sigmoid(load(gates + count + k, left));
-        store(gates + k, tn_vector_sigmoid(load(gates + k, left)), left);
-        store(reset + k, r * load(before + k, left), left);
+        const tn_vector r = tn_vector_sigmoid(tn_vector_load_some(gates + count + k, left));
+        tn_vector_store_some(gates + k, tn_vector_sigmoid(tn_vector_load_some(gates + k, left)),
+                             left);
+        tn_vector_store_some(reset + k, r * tn_vector_load_some(before + k, left), left);
     }
 }
 
 static void gru_linear(int64_t count, float *gates, const float *linear, float *candidate) {
     for (int64_t k = 0; k < count; k += TN_LANES) {
         const int64_t left = count - k;
-        const tn_vector r = tn_vector_sigmoid(load(gates + count + k, left));
-        store(gates + k, tn_vector_sigmoid(load(gates + k, left)), left);
-        store(candidate + k, load(candidate + k, left) + r * load(linear + k, left), left);
+        const tn_vector r = tn_vector_sigmoid(tn_vector_load_some(gates + count + k, left));
+        tn_vector_store_some(gates + k, tn_vector_sigmoid(tn_vector_load_some(gates + k, left)),
+                             left);
+        tn_vector_store_some(candidate + k,
+                             tn_vector_load_some(candidate + k, left) +
+                                 r * tn_vector_load_some(linear + k, left),
+                             left);
     }
 }
 
@@ -138,11 +137,12 @@ static void gru_finish(int64_t count, const float *z, const float *candidate, co
                        float *h, float *y) {
     for (int64_t k = 0; k < count; k += TN_LANES) {
         const int64_t left = count - k;
-        const tn_vector update = load(z + k, left);
-        const tn_vector hidden = (1.0f - update) * tn_vector_tanh(load(candidate + k, left)) +
-                                 update * load(before + k, left);
-        store(h + k, hidden, left);
-        if (y) store(y + k, hidden, left);
+        const tn_vector update = tn_vector_load_some(z + k, left);
+        const tn_vector hidden =
+            (1.0f - update) * tn_vector_tanh(tn_vector_load_some(candidate + k, left)) +
+            update * tn_vector_load_some(before + k, left);
+        tn_vector_store_some(h + k, hidden, left);
+        if (y) tn_vector_store_some(y + k, hidden, left);
     }
 }
 
@@ -196,7 +196,8 @@ static void dots(int64_t rows, int64_t columns, int64_t depth, const double *a, 
 static void range(int64_t count, const float *from, float *low, float *high) {
     tn_vector least = tn_vector_all(*low), most = tn_vector_all(*high);
     for (int64_t k = 0; k < count; k += TN_LANES) {
-        const tn_vector x = load(from + k, count - k); /* both hold 0, as lanes without elements */
+        const tn_vector x =
+            tn_vector_load_some(from + k, count - k); /* both hold 0, as lanes without elements */
         least = tn_vector_select((tn_vector_bits)(x < least), x, least);
         most = tn_vector_select((tn_vector_bits)(x > most), x, most);
     }
@@ -210,7 +211,7 @@ static void to_bytes(int64_t count, const float *from, float scale, int32_t zero
     const float magic = 0x1.8p23f; /* added, it rounds to an integer in the lowest bits */
     for (int64_t k = 0; k < count; k += TN_LANES) {
         const int64_t left = count - k < TN_LANES ? count - k : TN_LANES;
-        tn_vector quotient = load(from + k, left) / scale;
+        tn_vector quotient = tn_vector_load_some(from + k, left) / scale;
         quotient =
             tn_vector_select((tn_vector_bits)(quotient == quotient), quotient, tn_vector_all(0.0f));
         quotient = tn_vector_min(tn_vector_max(quotient, tn_vector_all((float)-zero)),
@@ -228,9 +229,11 @@ static void scale_sums(int64_t count, const int32_t *sums, float scale, const fl
         const int64_t left = count - k;
         tn_vector_bits whole = {0};
         memcpy(&whole, sums + k, (size_t)(left < TN_LANES ? left : TN_LANES) * sizeof(int32_t));
-        const tn_vector factor = load(scales + k, left) * scale;
-        store(gates + k, load(added + k, left) + __builtin_convertvector(whole, tn_vector) * factor,
-              left);
+        const tn_vector factor = tn_vector_load_some(scales + k, left) * scale;
+        tn_vector_store_some(gates + k,
+                             tn_vector_load_some(added + k, left) +
+                                 __builtin_convertvector(whole, tn_vector) * factor,
+                             left);
     }
 }
 

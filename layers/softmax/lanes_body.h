@@ -49,7 +49,7 @@ enum {
         for (int64_t k = 0; k < WIDTH; k++)                                                        \
             parts[k] = row##_exponentials_of(count, x + k * count, most[k],                        \
                                              is_log ? NULL : y + k * count);                       \
-        const vector sums = row##_sum_gather(parts);                                               \
+        const vector sums = vector##_sum_gather(parts);                                            \
         if (is_log)                                                                                \
             vector##_store(of_sum, vector##_log(sums));                                            \
         else                                                                                       \
@@ -61,24 +61,19 @@ enum {
                 row##_scale(count, of_sum[k], y + k * count);                                      \
         }                                                                                          \
     }                                                                                              \
-    static void softmax_rows_##suffix(int64_t rows, int64_t count, const void *from, void *to) {   \
-        const NUMBER *x = from;                                                                    \
-        NUMBER *y = to;                                                                            \
+    TN_INLINE void rows_##suffix(bool is_log, int64_t rows, int64_t count, const NUMBER *x,        \
+                                 NUMBER *y) {                                                      \
         for (; count <= SHORT && rows >= WIDTH;                                                    \
              rows -= WIDTH, x += WIDTH * count, y += WIDTH * count)                                \
-            block_##suffix(false, count, x, y);                                                    \
+            block_##suffix(is_log, count, x, y);                                                   \
         for (; rows > 0; rows--, x += count, y += count)                                           \
-            softmax_lane_##suffix(count, x, y);                                                    \
+            (is_log ? log_softmax_lane_##suffix : softmax_lane_##suffix)(count, x, y);             \
     }                                                                                              \
-    static void log_softmax_rows_##suffix(int64_t rows, int64_t count, const void *from,           \
-                                          void *to) {                                              \
-        const NUMBER *x = from;                                                                    \
-        NUMBER *y = to;                                                                            \
-        for (; count <= SHORT && rows >= WIDTH;                                                    \
-             rows -= WIDTH, x += WIDTH * count, y += WIDTH * count)                                \
-            block_##suffix(true, count, x, y);                                                     \
-        for (; rows > 0; rows--, x += count, y += count)                                           \
-            log_softmax_lane_##suffix(count, x, y);                                                \
+    static void softmax_rows_##suffix(int64_t rows, int64_t count, const void *x, void *y) {       \
+        rows_##suffix(false, rows, count, x, y);                                                   \
+    }                                                                                              \
+    static void log_softmax_rows_##suffix(int64_t rows, int64_t count, const void *x, void *y) {   \
+        rows_##suffix(true, rows, count, x, y);                                                    \
     }                                                                                              \
     TN_INLINE vector load_##suffix(const NUMBER *from, int64_t columns) {                          \
         return columns == WIDTH ? vector##_load(from) : vector##_load_part(from, columns);         \

@@ -31,7 +31,7 @@ typedef float (*tn_reduce_lane_function)(int64_t count, const float *x);
 typedef void (*tn_reduce_columns_function)(int64_t count, int64_t stride, int64_t columns,
                                            const float *x, float *y);
 
-/* `rows` lanes of `count` contiguous elements, one behind the other; each has the bits that the
+/* `rows` consecutive lanes of `count` contiguous elements; each has the bits that the
  * lane function gives it. */
 typedef void (*tn_reduce_rows_function)(int64_t rows, int64_t count, const float *x, float *y);
 
