@@ -113,7 +113,7 @@ tn_status tn_cudnn_conv_plan_count(tn_call *call, const tn_cudnn_problem *proble
     const tn_status status = get_planner(call, 0, &planner);
     if (status != TN_OK) return status;
     call->tactic_count = find(key) ? 0 : read_count(&planner, key);
-    if (call->tactic > 0) return TN_OK;
+    if (call->tactic_count > 0) return TN_OK;
     tn_cudnn_candidates *candidates = find_or_ask(&planner, problem, key);
     if (!candidates)
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory for cuDNN's proposals");

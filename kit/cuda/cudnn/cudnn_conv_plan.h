@@ -52,7 +52,7 @@ typedef struct tn_cudnn_conv_plan {
     int64_t arguments[TN_CUDNN_CONV_ARGUMENTS];
 } tn_cudnn_conv_plan;
 
-/* How many tactics there are, at least 1, in call->tactic. */
+/* How many tactics there are, at least 1, in call->tactic_count. */
 tn_status tn_cudnn_conv_plan_count(tn_call *call, const tn_cudnn_problem *problem);
 /* The plan of call->tactic. With `is_exact` of nothing else; otherwise of the first after it that
  * can be made, for shapes that the tactic was not chosen for. *plan is zero before. */
