@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A candidate beside the others of its node; see lower_compare.h. */
 #include "builder/timing/lower_compare.h"
+#include "builder/lower/lower_storages.h"
 #include "builder/timing/timing.h"
 
 #include <math.h>
@@ -16,6 +17,17 @@ bool tn_lower_compare_is_same_use(const tn_graph_node *node, const tn_candidate 
                                   const tn_candidate *b) {
     return a->is_measured && b->is_measured && tn_lower_does_same(a, b) && a->kind == b->kind &&
            tn_lower_compare_store_alike(node, a, b);
+}
+
+bool tn_lower_compare_is_lowest(const tn_lowering *lowering, uint32_t node,
+                                const tn_candidate *candidate) {
+    const tn_graph_node *of = &lowering->graph->nodes[node];
+    const tn_type lowest = lowering->precision->lower_type;
+    for (uint32_t i = 0; i < of->input_count; i++)
+        if (candidate->inputs[i].type == lowest) return true;
+    for (uint32_t i = 0; i < of->output_count; i++)
+        if (candidate->outputs[i].type == lowest) return true;
+    return false;
 }
 
 /* Chains before an input are compared like kernels: none stands for another one. */
@@ -127,6 +139,7 @@ bool tn_lower_compare_is_due(const tn_lowering *lowering, uint32_t index, size_t
     const tn_lower_node *node = &lowering->nodes[index];
     const tn_candidate *candidate = &node->candidates[at];
     if (candidate->is_measured ||
+        (due->is_without_lowest && tn_lower_compare_is_lowest(lowering, index, candidate)) ||
         is_whole(node, candidate) != (due->stage.stage != TN_STAGE_SHORT) ||
         (!due->stage.with_slow_prepare && may_wait(lowering, index, candidate)))
         return false;

@@ -13,12 +13,16 @@
 /* What a candidate is asked for. */
 typedef struct tn_lower_due {
     tn_timing_stage stage;
-    double limit_ns;   /* on the estimate of what promises most */
-    bool is_contested; /* another node could do a part of the node's chain */
+    double limit_ns;        /* on the estimate of what promises most */
+    bool is_contested;      /* another node could do a part of the node's chain */
+    bool is_without_lowest; /* not what stores something in the least exact type */
 } tn_lower_due;
 
 bool tn_lower_compare_is_due(const tn_lowering *lowering, uint32_t node, size_t candidate,
                              const tn_lower_due *due);
+/* Whether a candidate stores something in the least exact type that the build may use. */
+bool tn_lower_compare_is_lowest(const tn_lowering *lowering, uint32_t node,
+                                const tn_candidate *candidate);
 /* The shortest time of those that do at least as much of the chain; infinity: none was measured. */
 double tn_lower_compare_best(const tn_lower_node *node, const tn_candidate *candidate);
 /* Those that could be chosen, the nearest first: at most TN_TIMING_MOST_OPEN. */

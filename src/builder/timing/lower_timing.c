@@ -10,11 +10,14 @@
 #include "base/status.h"
 #include "builder/lower/lower_chains.h"
 #include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_storages.h"
 #include "builder/timing/lower_compare.h"
 #include "builder/timing/timing.h"
 #include "builder/timing/timing_rates.h"
 #include "graph/body.h"
 #include "plugin/devices.h"
+
+#include <math.h>
 
 /* What is measured for a whole graph. */
 typedef struct timed_graph {
@@ -98,13 +101,24 @@ static tn_status tell_measured(tn_lowering *lowering, size_t more) {
                             progress->count);
 }
 
-static tn_status time_node(const timed_graph *timed, uint32_t index, tn_timing_stage stage) {
+/* How long a candidate may take by its estimate to promise most. */
+static double find_limit(const tn_lowering *lowering, uint32_t index, bool is_without_lowest) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    double least = INFINITY;
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (!is_without_lowest ||
+            !tn_lower_compare_is_lowest(lowering, index, &node->candidates[i]))
+            least = fmin(least, node->candidates[i].cost);
+    return least * (tn_lower_has_device(lowering) ? tn_timing_policy.device_promising_factor
+                                                  : tn_timing_policy.promising_factor);
+}
+
+static tn_status time_node(const timed_graph *timed, uint32_t index, tn_timing_stage stage,
+                           bool is_without_lowest) {
     tn_lowering *lowering = timed->lowering;
     tn_lower_node *node = &lowering->nodes[index];
-    const double factor = tn_lower_has_device(lowering) ? tn_timing_policy.device_promising_factor
-                                                        : tn_timing_policy.promising_factor;
-    const tn_lower_due due = {stage, factor * tn_lower_candidates_least(node),
-                              timed->is_contested[index]};
+    const tn_lower_due due = {stage, find_limit(lowering, index, is_without_lowest),
+                              timed->is_contested[index], is_without_lowest};
     for (size_t i = 0; i < node->candidate_count;) {
         tn_candidate *candidate = &node->candidates[i];
         const bool was_measured = candidate->is_measured;
@@ -122,19 +136,27 @@ static tn_status time_node(const timed_graph *timed, uint32_t index, tn_timing_s
     return TN_OK;
 }
 
-/* Nodes without a choice are timed last, for the report alone. */
-static tn_status time_stages(const timed_graph *timed) {
-    static const tn_timing_stage all = {TN_STAGE_REST, true};
-    for (int i = 0; i <= TN_TIMING_STAGES; i++) {
-        const bool is_last = i == TN_TIMING_STAGES;
-        for (uint32_t k = 0; k < timed->leaders.count; k++) {
-            const uint32_t node = timed->leaders.nodes[k];
-            const bool has_choice = timed->lowering->nodes[node].candidate_count > 1;
-            if (has_choice != is_last)
-                TN_TRY(time_node(timed, node, is_last ? all : tn_timing_policy.stages[i]));
-        }
+static tn_status time_stage(const timed_graph *timed, tn_timing_stage stage, bool has_choice,
+                            bool is_without_lowest) {
+    for (uint32_t k = 0; k < timed->leaders.count; k++) {
+        const uint32_t node = timed->leaders.nodes[k];
+        if ((timed->lowering->nodes[node].candidate_count > 1) == has_choice)
+            TN_TRY(time_node(timed, node, stage, is_without_lowest));
     }
     return TN_OK;
+}
+
+/* On a device with 16-bit kernels it is not sure that 8 bits win: what does without them comes
+ * first, all stages of it, so that where the time is short the network is the one that a build
+ * without 8 bits makes in that time. Nodes without a choice are last, for the report alone. */
+static tn_status time_stages(const timed_graph *timed) {
+    const tn_lowering *lowering = timed->lowering;
+    const bool has_half =
+        tn_lower_has_device(lowering) && lowering->precision->second_type != TN_NONE;
+    for (int is_without = has_half; is_without >= 0; is_without--)
+        for (int i = 0; i < TN_TIMING_STAGES; i++)
+            TN_TRY(time_stage(timed, tn_timing_policy.stages[i], true, is_without));
+    return time_stage(timed, (tn_timing_stage){TN_STAGE_REST, true}, false, false);
 }
 
 static tn_status time_beside(const timed_graph *timed, uint32_t index) {

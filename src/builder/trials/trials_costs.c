@@ -21,17 +21,6 @@ static double ratio_of_all(const tn_trial_sums *known) {
     return ratio_of(known->in_place, known->isolated);
 }
 
-/* Whether a candidate stores something in the least exact type that the build may use. */
-static bool is_lowest(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate) {
-    const tn_graph_node *of = &lowering->graph->nodes[node];
-    const tn_type lowest = lowering->precision->lower_type;
-    for (uint32_t i = 0; i < of->input_count; i++)
-        if (candidate->inputs[i].type == lowest) return true;
-    for (uint32_t i = 0; i < of->output_count; i++)
-        if (candidate->outputs[i].type == lowest) return true;
-    return false;
-}
-
 /* Whether the same tactic of its kernel does more of the node's chain. */
 static bool is_partial(const tn_lower_node *node, const tn_candidate *candidate) {
     for (size_t i = 0; i < node->candidate_count; i++) {
@@ -46,7 +35,7 @@ static bool is_partial(const tn_lower_node *node, const tn_candidate *candidate)
 static bool is_left_out(const tn_lowering *lowering, uint32_t node, size_t number) {
     const uint32_t without = lowering->trials->without;
     const tn_candidate *candidate = &lowering->nodes[node].candidates[number];
-    return (without & TN_WITHOUT_LOWEST && is_lowest(lowering, node, candidate)) ||
+    return (without & TN_WITHOUT_LOWEST && tn_lower_compare_is_lowest(lowering, node, candidate)) ||
            (without & TN_WITHOUT_PARTIAL && is_partial(&lowering->nodes[node], candidate));
 }
 
