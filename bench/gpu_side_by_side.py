@@ -7,8 +7,9 @@ Printed are microseconds with inputs and outputs in the GPU's memory (torch: one
 torch.compile, the better) and of a call of the host with copies in and out; the ratio of the first; and the norm of the
 difference from torch's result in 32-bit floats on the processor over its norm, of Tenon and of torch eager. In 8 bits torch has no
 side, and the network is calibrated with four random inputs. Needs torch with CUDA, torchvision and onnx.
-Programs are taken from $TENON_BIN, build/bin by default. --no-compile leaves torch.compile out; --timing-seconds S has builds measure for
-so long at most, as `tenon build` has it."""
+Programs are taken from $TENON_BIN, build/bin by default. --no-compile leaves torch.compile out, and --no-torch all of torch's
+times; --precision P, given once or more, takes the place of the precisions that a network has here (fp16 and int8,fp16);
+--timing-seconds S has builds measure for so long at most, as `tenon build` has it."""
 import argparse
 import os
 import re
@@ -55,7 +56,7 @@ class Torch:
     def __init__(self, module, x, precision, compiled):
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
         torch.backends.cudnn.benchmark = True
-        dtype = torch.float16 if precision == "fp16" else torch.float32
+        dtype = torch.float16 if "fp16" in precision else torch.float32
         layout = torch.channels_last if precision != "fp32" and x.dim() == 4 and x.shape[1] > 1 else torch.contiguous_format
         self.module = module.to(memory_format=layout).cuda().to(dtype)
         self.x = (x.cuda().to(dtype) if x.is_floating_point() else x.cuda()).contiguous(memory_format=layout)
@@ -118,7 +119,7 @@ def distance(result, wanted):
     return float((result.float() - wanted).norm() / wanted.norm())
 
 
-def measure(name, precision, is_compiled, options):
+def measure(name, precision, is_beside, is_compiled, options):
     make, shape, _ = NETWORKS[name]
     torch.manual_seed(1)
     module, x = make().eval(), torch.rand(shape) if len(shape) > 2 else torch.randint(30000, shape)
@@ -129,7 +130,7 @@ def measure(name, precision, is_compiled, options):
         model = f"{folder}/m.onnx"
         torch.onnx.export(module, (x,), model, input_names=["input"], output_names=["output"], opset_version=17, dynamo=False)
         ours = Tenon(model, x, precision, folder, options)
-        sides = [] if precision.startswith("int8") else [Torch(module, x, precision, False)]
+        sides = [Torch(module, x, precision, False)] if is_beside and not precision.startswith("int8") else []
         if is_compiled and sides:
             sides.append(Torch(make().eval(), x, precision, True))
         times = {side: ([], []) for side in (ours, *sides)}
@@ -152,6 +153,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NETWORKS))
     parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--no-torch", action="store_true")
+    parser.add_argument("--precision", action="append", metavar="P")
     parser.add_argument("--timing-seconds", type=float)
     arguments = parser.parse_args()
     options = ["--timing-seconds", f"{arguments.timing_seconds:g}"] if arguments.timing_seconds else []
@@ -161,9 +164,9 @@ def main():
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}")
     print("| network | precision | Tenon, µs: in memory / with copies | PyTorch | ratio | error | build |\n|-|-|-|-|-|-|-|")
     for name in arguments.names or NETWORKS:
-        for precision in NETWORKS[name][2]:
+        for precision in arguments.precision or NETWORKS[name][2]:
             try:
-                measure(name, precision, not arguments.no_compile, options)
+                measure(name, precision, not arguments.no_torch, not arguments.no_compile, options)
             except RuntimeError as error:
                 print(f"| {name} | {precision} | {error} |", flush=True)
 
