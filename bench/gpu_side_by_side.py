@@ -8,7 +8,7 @@ torch.compile, the better) and of a call of the host with copies in and out; the
 difference from torch's result in 32-bit floats on the processor over its norm, of Tenon and of torch eager. In 8 bits torch has no
 side, and the network is calibrated with four random inputs. Needs torch with CUDA, torchvision and onnx.
 Programs are taken from $TENON_BIN, build/bin by default. --no-compile leaves torch.compile out, and --no-torch all of torch's
-times; --precision P, given once or more, takes the place of the precisions that a network has here (fp16 and int8,fp16);
+times; --precision P, given once or more, stands for the precisions that a network has here (fp16 and int8,fp16);
 --timing-seconds S has builds measure for so long at most, as `tenon build` has it."""
 import argparse
 import os
