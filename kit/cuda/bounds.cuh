@@ -33,6 +33,21 @@ static __device__ __forceinline__ float tn_cuda_bound(const tn_cuda_bounds &b, f
     return tn_number_most(tn_number_least(x, b.high), b.low);
 }
 
+/* Two 16-bit numbers of the first argument's type, within `low` and `high`, of which each has one
+ * bound twice; NaN stays NaN. */
+static __device__ __forceinline__ uint32_t tn_cuda_bound_two(__half, uint32_t x, uint32_t low,
+                                                             uint32_t high) {
+    asm("min.NaN.f16x2 %0, %0, %1;" : "+r"(x) : "r"(high));
+    asm("max.NaN.f16x2 %0, %0, %1;" : "+r"(x) : "r"(low));
+    return x;
+}
+static __device__ __forceinline__ uint32_t tn_cuda_bound_two(__nv_bfloat16, uint32_t x,
+                                                             uint32_t low, uint32_t high) {
+    asm("min.NaN.bf16x2 %0, %0, %1;" : "+r"(x) : "r"(high));
+    asm("max.NaN.bf16x2 %0, %0, %1;" : "+r"(x) : "r"(low));
+    return x;
+}
+
 static __device__ __noinline__ float tn_cuda_activate_apart(uint32_t kind, float alpha, float beta,
                                                             float x) {
     const tn_cuda_activation how = {kind, alpha, beta};

@@ -46,10 +46,10 @@ typedef struct tn_cuda_conv {
     float residual_scale, y_factor;      /* of y in 8 bits: floating-point values, steps */
 } tn_cuda_conv;
 
-/* A tactic: output rows and columns, and filters, of a block; blocks that share a sum's depth. What
- * a kernel does not choose is 0. */
+/* A tactic: output rows and columns, and filters, of a block; blocks that share a sum's depth;
+ * output pixels of a lane. What a kernel does not choose is 0. */
 typedef struct tn_cuda_conv_config {
-    int32_t rows, columns, filters, splits;
+    int32_t rows, columns, filters, splits, pixels;
 } tn_cuda_conv_config;
 
 /* What a kernel's `user` points at. */

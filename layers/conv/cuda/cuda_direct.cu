@@ -214,7 +214,7 @@ bool choose(const tn_cuda_conv *d, uint32_t index, tn_cuda_conv_config *out_conf
         const int32_t rows = (p + d->out_width - 1) / d->out_width;
         if (p > pixels[0] && rows > d->out_height) continue;
         for (const int32_t f : filters) {
-            const tn_cuda_conv_config config = {rows, 0, f, 0};
+            const tn_cuda_conv_config config = {rows, 0, f, 0, 0};
             if (f > d->filters || !fits(d, &config) || index-- > 0) continue;
             *out_config = config;
             return true;

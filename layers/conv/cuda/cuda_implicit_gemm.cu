@@ -272,7 +272,7 @@ bool choose(const tn_cuda_conv *d, uint32_t index, tn_cuda_conv_config *out_conf
         double best = -1;
         for (int32_t columns = 1; columns <= 2; columns++)
             for (int32_t splits = 1; splits <= MOST_SPLITS; splits++) {
-                const tn_cuda_conv_config config = {0, columns, 0, splits};
+                const tn_cuda_conv_config config = {0, columns, 0, splits, 0};
                 const double own = cost_of(d, &config, processors);
                 const double cost = own + 1e-6 * (columns * 16 + splits); /* no two alike */
                 if (own < 0 || cost <= before || (best >= 0 && cost >= best)) continue;

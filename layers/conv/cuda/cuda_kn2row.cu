@@ -232,7 +232,7 @@ bool fits(const tn_cuda_conv *d, const tn_cuda_conv_config *) {
 bool choose(const tn_cuda_conv *d, uint32_t index, tn_cuda_conv_config *out_config) {
     const int32_t rows[] = {7, 8, 4, 16};
     if (index >= sizeof(rows) / sizeof(*rows) || !fits(d, NULL)) return false;
-    *out_config = {rows[index], 0, 0, 0};
+    *out_config = {rows[index], 0, 0, 0, 0};
     return true;
 }
 

@@ -4,7 +4,8 @@
  * libraries fill up the channels to 8 or more. Row-stationary (Chen, Emer, Sze, "Eyeriss", 2016):
  * a lane has 8 neighbouring output pixels, and what it has read of an input row serves all of them
  * and all columns s of the window. The depth of a product is four or eight rows (r, c) at one or
- * two s; a warp multiplies 64 pixels by 32 filters. A block loads its input to shared memory row
+ * two s; a warp multiplies 64 pixels by 32 filters. Of a single image all warps of a block have
+ * work where a lane has 2 pixels. A block loads its input to shared memory row
  * by row (cuda_row_stationary.cuh). The output has channels last.
  *
  * Limited by issue: a word of shared memory serves few products, and windows of an even width are
@@ -85,32 +86,63 @@ __device__ __forceinline__ void store_filters(const tn_cuda_conv &d, const tn_cu
         if (f + i < d.filters) y[i] = pack.items[i];
 }
 
-/* `row` counts rows of all images; `filter` is the warp's first. Columns of the sums are so many
- * filters that a lane's, of several matrices, lie beside each other. The sums have the bias. */
-template <typename T>
+/* One pixel: all of its filters are there, and the activation is bounds. Rounding keeps the order,
+ * so that 16-bit numbers may be bounded when they are. */
+template <typename T, int V>
+__device__ __forceinline__ void store_bounded(typename stored<T>::type *y, const tn_cuda_bounds &b,
+                                              uint32_t low, uint32_t high,
+                                              const float (&values)[V]) {
+    typedef typename stored<T>::type number;
+    tn_pack<number> pack;
+    if constexpr (V == 8) {
+#pragma unroll
+        for (int i = 0; i < V; i += 2)
+            pack.words[i / 2] =
+                tn_cuda_bound_two(number(), stored<T>::join(values[i], values[i + 1]), low, high);
+    } else {
+#pragma unroll
+        for (int i = 0; i < V; i++)
+            pack.words[i] =
+                __float_as_uint(tn_number_most(tn_number_least(values[i], b.high), b.low));
+    }
+    tn_pack_store(y, pack);
+}
+
+/* What a lane has of `filters` from `first` on. `row` counts rows of all images; `filter` is the
+ * warp's first. Columns of the sums are so many filters that a lane's, of several matrices, lie
+ * beside each other. The sums have the bias. */
+template <typename T, int EACH>
 __device__ __forceinline__ void store(const tn_cuda_conv &d, int64_t row, int x, int filter,
                                       const float (&sums)[EACH / 2][NT][4]) {
-    constexpr int V = 16 / (int)sizeof(typename stored<T>::type), TILES = V / 2;
+    typedef typename stored<T>::type number;
+    constexpr int V = 16 / (int)sizeof(number), TILES = V / 2;
     const tn_cuda_bounds b = tn_cuda_bounds_of(d.activation);
-    const int first = filter + (threadIdx.x & 3) * V;
-    int64_t at = (row * d.out_width + x) * d.filters + first;
+    const uint32_t low = stored<T>::join(b.low, b.low), high = stored<T>::join(b.high, b.high);
+    const int first = filter + (threadIdx.x & 3) * V, pixels = d.out_width - x;
+    const bool is_bounded = !d.residual && d.activation.kind != TN_ACTIVATION_LEAKY_RELU &&
+                            d.filters % V == 0 && d.y_type != TN_I8;
+    const int64_t at = (row * d.out_width + x) * d.filters + first;
 #pragma unroll
-    for (int p = 0; p < EACH; p++, at += d.filters) {
-        if (x + p >= d.out_width) break;
+    for (int n = 0; n < NT; n += TILES) {
+        if (first + n * 8 >= d.filters) break;
+        number *y = (number *)(void *)d.y + at + n * 8;
 #pragma unroll
-        for (int n = 0; n < NT; n += TILES) {
-            if (first + n * 8 >= d.filters) break;
+        for (int p = 0; p < EACH; p++) {
+            if (p >= pixels) break;
             float values[V];
 #pragma unroll
             for (int i = 0; i < V; i++)
                 values[i] = sums[p / 2][n + i / 2][p % 2 * 2 + i % 2];
-            store_filters<T, V>(d, b, at + n * 8, first + n * 8, values);
+            if (is_bounded)
+                store_bounded<T, V>(y + p * d.filters, b, low, high, values);
+            else
+                store_filters<T, V>(d, b, at + p * d.filters + n * 8, first + n * 8, values);
         }
     }
 }
 
 /* The sums begin as the bias. */
-template <typename T>
+template <typename T, int EACH>
 __device__ __forceinline__ void begin(const tn_cuda_conv &d, int filter,
                                       float (&sums)[EACH / 2][NT][4]) {
     constexpr int V = 16 / (int)sizeof(typename stored<T>::type), TILES = V / 2;
@@ -130,25 +162,25 @@ __device__ __forceinline__ void begin(const tn_cuda_conv &d, int filter,
 /* ----------------------------------------------------------------------------------------------
  * a block */
 
-template <typename T, int KW, int S>
+template <typename T, int KW, int S, int EACH>
 __device__ __forceinline__ void multiply_tile(const tn_cuda_conv &d, const rows_shape &t,
                                               const uint32_t *patch, const uint4 *weights,
                                               int image, int y0, int x0) {
     const int lane = threadIdx.x & 31, g = lane >> 2, k = lane & 3;
-    const int down = t.rows / rows_of(S), across = t.width / width_of(S);
+    const int down = t.rows / rows_of(S), across = t.width / width_of(S, EACH);
     const int part_y = S == 1 ? g & 1 : g >> 1, part_x = S == 1 ? g >> 1 : g & 1;
     for (int item = threadIdx.x >> 5; item < down * across * (t.tiles / NT); item += WARPS) {
         const int part = item / (down * across), position = item - part * down * across;
         const int row = position / across * rows_of(S) + part_y;
-        const int x = position % across * width_of(S) + part_x * EACH;
+        const int x = position % across * width_of(S, EACH) + part_x * EACH;
         const int filter = (blockIdx.y * t.tiles + part * NT) * 8;
         float sums[EACH / 2][NT][4];
-        begin<T>(d, filter, sums);
-        multiply<T, KW, S>(t, patch + (row * t.row_step + k * t.lane_step) * t.pitch + x * S,
-                           weights + part * NT * 16 + lane,
-                           weights + KW / 2 * t.tiles * 16 + part * NT * 8 + lane, sums);
+        begin<T, EACH>(d, filter, sums);
+        multiply<T, KW, S, EACH>(t, patch + (row * t.row_step + k * t.lane_step) * t.pitch + x * S,
+                                 weights + part * NT * 16 + lane,
+                                 weights + KW / 2 * t.tiles * 16 + part * NT * 8 + lane, sums);
         if (y0 + row < d.out_height)
-            store<T>(d, (int64_t)image * d.out_height + y0 + row, x0 + x, filter, sums);
+            store<T, EACH>(d, (int64_t)image * d.out_height + y0 + row, x0 + x, filter, sums);
     }
 }
 
@@ -157,7 +189,7 @@ template <typename T> constexpr int blocks_of() {
     return 2 / stored<T>::parts;
 }
 
-template <typename T, int KW, int S>
+template <typename T, int KW, int S, int EACH>
 __global__ void __launch_bounds__(THREADS, blocks_of<T>())
     row_stationary_kernel(const __grid_constant__ tn_cuda_conv d,
                           const __grid_constant__ rows_shape t) {
@@ -170,6 +202,8 @@ __global__ void __launch_bounds__(THREADS, blocks_of<T>())
 #pragma unroll 4
     for (int i = threadIdx.x; i < weight_count; i += THREADS)
         weights[i] = __ldg(from + i);
+    for (int i = t.loaded * t.pitch + threadIdx.x; i < t.lines * t.pitch; i += THREADS)
+        patch[i] = 0;
     for (int tile = blockIdx.x; tile < t.count; tile += gridDim.x) {
         const int image = tile / (t.across * t.down), position = tile - image * t.across * t.down;
         const int y0 = position / t.across * t.rows, x0 = position % t.across * t.width;
@@ -177,11 +211,11 @@ __global__ void __launch_bounds__(THREADS, blocks_of<T>())
         const int y = y0 * S - d.pad_top, x = x0 * S - d.pad_left;
         __syncthreads();
         if (tn_matrix<T>::each == 1 || d.x_type == TN_F32)
-            load_patch<T>(d, t, d.x + first, y, x, patch);
+            load_patch<T, S>(d, t, d.x + first, y, x, patch);
         else
-            load_patch<T>(d, t, (const uint16_t *)(const void *)d.x + first, y, x, patch);
+            load_patch<T, S>(d, t, (const uint16_t *)(const void *)d.x + first, y, x, patch);
         __syncthreads();
-        multiply_tile<T, KW, S>(d, t, patch, weights, image, y0, x0);
+        multiply_tile<T, KW, S, EACH>(d, t, patch, weights, image, y0, x0);
     }
 }
 
@@ -207,7 +241,10 @@ rows_shape shape_of(const tn_cuda_conv *d, const tn_cuda_conv_config *config) {
     t.lane_step = each / t.line_step;
     t.groups = (lines + 4 * each - 1) / (4 * each);
     t.lines = (t.rows - 1) * t.row_step + t.groups * 4 * t.lane_step;
-    t.columns = (t.width - EACH) * stride + words_of(width, stride);
+    const int read = t.line_step == 1 ? (t.rows - 1) * t.row_step + lines
+                                      : ((t.rows - 1) * 2 * t.row_step + lines + 1) / 2;
+    t.loaded = read < t.lines ? read : t.lines;
+    t.columns = (t.width - config->pixels) * stride + words_of(width, stride, config->pixels);
     t.pitch = (t.columns + 27) / 32 * 32 + 4;
     t.tiles = d->filters <= 32 ? 4 : 8;
     t.across = (d->out_width + t.width - 1) / t.width;
@@ -227,8 +264,9 @@ bool fits(const tn_cuda_conv *d, const tn_cuda_conv_config *config) {
 }
 
 bool choose(const tn_cuda_conv *d, uint32_t index, tn_cuda_conv_config *out_config) {
-    static const tn_cuda_conv_config configs[2][2] = {{{8, 64, 0, 0}, {4, 32, 0, 0}},
-                                                      {{4, 32, 0, 0}, {8, 32, 0, 0}}};
+    static const tn_cuda_conv_config configs[2][3] = {
+        {{8, 64, 0, 0, 8}, {4, 32, 0, 0, 8}, {4, 32, 0, 0, few_of(1)}},
+        {{4, 32, 0, 0, 8}, {8, 32, 0, 0, 8}, {4, 32, 0, 0, few_of(2)}}};
     if (d->groups != 1 || d->channels > 8 || d->channels * d->kernel_height > MOST_LINES ||
         d->filters < 16 || d->filters > 4096 || d->out_width < 16 ||
         d->stride_height != d->stride_width || d->stride_width > 2 || d->dilation_width != 1 ||
@@ -243,7 +281,7 @@ bool choose(const tn_cuda_conv *d, uint32_t index, tn_cuda_conv_config *out_conf
 }
 
 /* As many blocks as run at once, and all with as many tiles. */
-template <typename T, int KW, int S>
+template <typename T, int KW, int S, int EACH>
 cudaError_t launch_as(const tn_cuda_conv *d, const rows_shape *t, cudaStream_t stream) {
     int device = 0, processors = 0;
     cudaError_t error = cudaGetDevice(&device);
@@ -253,29 +291,36 @@ cudaError_t launch_as(const tn_cuda_conv *d, const rows_shape *t, cudaStream_t s
     const int at_once = processors * blocks_of<T>(), rounds = (t->count + at_once - 1) / at_once;
     const dim3 grid((t->count + rounds - 1) / rounds,
                     (d->filters + t->tiles * 8 - 1) / (t->tiles * 8));
-    return launch_shared(row_stationary_kernel<T, KW, S>, grid, THREADS, bytes_of(t, KW), stream,
-                         *d, *t);
+    return launch_shared(row_stationary_kernel<T, KW, S, EACH>, grid, THREADS, bytes_of(t, KW),
+                         stream, *d, *t);
+}
+
+template <typename T, int KW, int S>
+cudaError_t launch_each(const tn_cuda_conv *d, const tn_cuda_conv_config *config,
+                        cudaStream_t stream) {
+    const rows_shape t = shape_of(d, config);
+    return config->pixels == 8 ? launch_as<T, KW, S, 8>(d, &t, stream)
+                               : launch_as<T, KW, S, few_of(S)>(d, &t, stream);
 }
 
 cudaError_t launch(const tn_cuda_conv *d, const tn_cuda_conv_config *config, cudaStream_t stream) {
-    const rows_shape t = shape_of(d, config);
     return launch_by_type(d, [&](auto number) {
         typedef decltype(number) T;
         switch (compiled_width(d) * 10 + d->stride_width) {
         case 31:
-            return launch_as<T, 3, 1>(d, &t, stream);
+            return launch_each<T, 3, 1>(d, config, stream);
         case 32:
-            return launch_as<T, 3, 2>(d, &t, stream);
+            return launch_each<T, 3, 2>(d, config, stream);
         case 51:
-            return launch_as<T, 5, 1>(d, &t, stream);
+            return launch_each<T, 5, 1>(d, config, stream);
         case 52:
-            return launch_as<T, 5, 2>(d, &t, stream);
+            return launch_each<T, 5, 2>(d, config, stream);
         case 71:
-            return launch_as<T, 7, 1>(d, &t, stream);
+            return launch_each<T, 7, 1>(d, config, stream);
         case 72:
-            return launch_as<T, 7, 2>(d, &t, stream);
+            return launch_each<T, 7, 2>(d, config, stream);
         case 91:
-            return launch_as<T, 9, 1>(d, &t, stream);
+            return launch_each<T, 9, 1>(d, config, stream);
         default:
             return cudaErrorInvalidValue;
         }
