@@ -127,9 +127,11 @@ TN_INLINE float offset_of(float most) {
     return __builtin_isinf(most) ? 0 : most;
 }
 
-/* log(sum) + most in double precision, where they may cancel; of infinities `most`. */
+/* log(sum) + most in double precision, where they may cancel; of infinities `most`, or NaN where
+ * the sum is. */
 TN_INLINE tn_wide end_of(tn_wide sum, tn_wide most) {
-    const tn_wide_bits is_end = (tn_wide_bits)(tn_wide_absolute(most) == __builtin_inf());
+    const tn_wide_bits is_end =
+        (tn_wide_bits)(tn_wide_absolute(most) == __builtin_inf()) & (tn_wide_bits)(sum == sum);
     return tn_wide_select(is_end, most, tn_wide_log(sum) + most);
 }
 

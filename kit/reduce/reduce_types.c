@@ -160,9 +160,8 @@ static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t threa
         unit u = {.first = i * count};
         double most = 0;
         if (has_exponents) {
-            join_lane(job, u, count, TN_COMBINE_FMAX, &sums);
+            join_lane(job, u, count, TN_COMBINE_MAX, &sums);
             memcpy(&most, sums.bytes, sizeof(most));
-            most = fmax(most, -(double)INFINITY);
             u.most = &most;
         }
         join_lane(job, u, count, job->user->row.combine, &sums);
@@ -185,11 +184,8 @@ static tn_status do_columns(void *user, int64_t begin, int64_t end, uint32_t thr
         unit u = {.rows = lanes->count, .stride = lanes->inner, .most_stride = 1};
         u.first = tn_lane_group(lanes, WIDTH, groups, i, &u.columns);
         if (has_exponents) {
-            join_rows(job, &u, TN_COMBINE_FMAX, &most);
-            double *columns = (double *)(void *)most.bytes;
-            for (int64_t k = 0; k < u.columns; k++)
-                columns[k] = fmax(columns[k], -(double)INFINITY);
-            u.most = columns;
+            join_rows(job, &u, TN_COMBINE_MAX, &most);
+            u.most = (const double *)(const void *)most.bytes;
         }
         join_rows(job, &u, job->user->row.combine, &sums);
         mend_products(job, &u, u.columns, 1, lanes->inner, &sums);

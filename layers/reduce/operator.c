@@ -103,11 +103,14 @@ static int64_t reduce_log_sum_whole(tn_reduce_lane *lane) {
     return truncate(lane, reduce_log_sum_real(lane));
 }
 
-/* The largest element is taken out first, so that nothing overflows. */
+/* The largest element is taken out first, so that nothing overflows; NaN stays NaN. */
 static double reduce_log_sum_exp_real(tn_reduce_lane *lane) {
     double largest = -(double)INFINITY, sum = 0;
-    for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane))
-        largest = fmax(largest, load(lane));
+    for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane)) {
+        const double x = load(lane);
+        if (isnan(x)) return x;
+        largest = fmax(largest, x);
+    }
     if (isinf(largest)) return largest;
     for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane))
         sum += exp(load(lane) - largest);
@@ -217,7 +220,11 @@ static const char *const not_empty_as_input[] = {
     "| data=f32[2,900] axes=i64[1]{1}",
     "| data=f64[3,300,5] axes=i64[1]{1}",
     "| data=f32[4,3]{nan,1,2,-inf,-inf,-inf,inf,0,1,3,3,3} axes=i64[1]{1}",
-    "| data=f32[3,4]{nan,-inf,inf,3,1,-inf,0,3,2,-inf,1,3} axes=i64[1]{0}"};
+    "| data=f32[3,4]{nan,-inf,inf,3,1,-inf,0,3,2,-inf,1,3} axes=i64[1]{0}",
+    "| data=f32[3,2]{nan,nan,inf,nan,-inf,nan} axes=i64[1]{1}",
+    "| data=f16[2,3]{nan,inf,-inf,nan,nan,nan} axes=i64[1]{0}",
+    "| data=f64[3,2]{nan,nan,inf,nan,-inf,nan} axes=i64[1]{1}",
+    "| data=f64[2,3]{nan,inf,-inf,nan,nan,nan} axes=i64[1]{0}"};
 static const char *const extremes_as_input[] = {AS_INPUT(SOME),
                                                 "| data=u64[2]{18446744073709551615,7}",
                                                 LARGER_AS_INPUT,
@@ -233,6 +240,7 @@ static const char *const sums_as_field[] = {
     "axes=[2] keepdims=0 | data=i32[3,5,7]",
     "axes=[0] | data=f16[33,3]",
     "axes=[1] | data=f32[4,4096]",
+    "axes=[1] | data=f32[2,3000,24]",
 };
 static const char *const means_as_field[] = {
     SUMS_AS_FIELD,

@@ -108,7 +108,7 @@ __device__ double product_real(const tn_cuda_lane_job &job, int64_t first) {
 }
 
 __device__ double log_sum_exp(const tn_cuda_lane_job &job, int64_t first) {
-    const double most = largest(job, first);
+    const double most = extreme(job, first, true);
     if (isinf(most)) return most;
     const exponential function = {most};
     return most + log(sum_real(job, first, function));
