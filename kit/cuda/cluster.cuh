@@ -2,7 +2,8 @@
 /*
  * Copies of many bytes that one thread begins and a barrier counts, and blocks of a cluster that
  * read and write each other's shared memory ("PTX ISA", asynchronous bulk copies, mbarrier,
- * barrier.cluster). Compute capability 9.0, but for tn_cuda_shared_address. Nothing of the host's.
+ * barrier.cluster). Compute capability 9.0, but for tn_cuda_shared_address; elsewhere what a kernel
+ * of one block a cluster calls does nothing. Nothing of the host's.
  */
 #ifndef TN_KIT_CUDA_CLUSTER_CUH
 #define TN_KIT_CUDA_CLUSTER_CUH
@@ -86,6 +87,25 @@ static __device__ __forceinline__ void tn_cuda_cluster_push(uint32_t to, int4 va
                  : "memory");
 }
 
+#else
+
+static __device__ __forceinline__ void tn_cuda_cluster_sync() {}
+
 #endif
+
+/* A number in this block's shared memory as it is in that of another block of the cluster; before
+ * capability 9.0 there is none. */
+static __device__ __forceinline__ float tn_cuda_cluster_load(const float *at, uint32_t block) {
+    float value = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("ld.shared::cluster.f32 %0, [%1];"
+                 : "=f"(value)
+                 : "r"(tn_cuda_cluster_address(tn_cuda_shared_address(at), block))
+                 : "memory");
+#else
+    (void)at, (void)block;
+#endif
+    return value;
+}
 
 #endif

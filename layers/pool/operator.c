@@ -198,8 +198,9 @@ static const char *const global_lp_pool_cases[] = {
     "| X=f32[1,512,7,7]",
 };
 static const char *const global_pool_cases[] = {
-    "| X=f32[1,1,1,1]",  "| X=f32[2,3,5,7]",  "| X=f32[1,3,17]",  "| X=f64[1,2,3,4,5]",
-    "| X=f16[2,9,33,3]", "| X=bf16[1,4,7,7]", "| X=f32[0,3,8,8]", "| X=f32[1,2048,7,7]",
+    "| X=f32[1,1,1,1]",    "| X=f32[2,3,5,7]",    "| X=f32[1,3,17]",  "| X=f64[1,2,3,4,5]",
+    "| X=f16[2,9,33,3]",   "| X=bf16[1,4,7,7]",   "| X=f32[0,3,8,8]", "| X=f32[1,2048,7,7]",
+    "| X=f16[1,24,67,61]", "| X=f32[2,12,64,64]",
 };
 
 #define POOL(prefix, operator_name, words, fields, input_table, output_table, rule, case_table,    \

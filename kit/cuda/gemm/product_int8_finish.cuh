@@ -23,12 +23,6 @@ __device__ __forceinline__ void store(int8_t *to, float x, float factor) {
 /* ----------------------------------------------------------------------------------------------
  * blocks that share a tile's depth */
 
-__device__ __forceinline__ void wait_for_peers() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    tn_cuda_cluster_sync();
-#endif
-}
-
 /* Four sums of a peer, which lie there as `mine` does here. */
 __device__ __forceinline__ int4 load_peer(const int *mine, uint32_t peer) {
     int4 sums = {};

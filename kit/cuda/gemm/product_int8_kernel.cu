@@ -88,14 +88,14 @@ __global__ void __launch_bounds__(THREADS) int8_kernel(const __grid_constant__ t
                           warp_column + n * 8 + lane % 4 * 2) =
                     make_int2(sums[m][n][2 * i], sums[m][n][2 * i + 1]);
     if (gridDim.z > 1)
-        wait_for_peers();
+        tn_cuda_cluster_sync();
     else
         __syncthreads();
     if (end.is_plain)
         end.store_plain(l, all);
     else
         end.store_any(l, all);
-    if (gridDim.z > 1) wait_for_peers(); /* they read this block's memory */
+    if (gridDim.z > 1) tn_cuda_cluster_sync(); /* they read this block's memory */
 }
 
 enum { BATCH = 4 };

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lanes to one element each. Lanes of neighbours are a warp's each, or a block's where they are
- * long. Lanes beside each other: a block does 32 packs of them, eight threads of which share the
- * elements.
+ * long. Lanes beside each other: a block does some packs of them, the fewer the longer they are, so
+ * that many threads share the elements; and where so few blocks would be busy, the blocks of a
+ * cluster share them, too.
  */
+#include "kit/cuda/cluster.cuh"
+#include "kit/cuda/cluster_launch.cuh"
 #include <tenon/kit/cuda/launch.cuh>
 #include <tenon/kit/cuda/launch.h>
 #include <tenon/kit/cuda/number.cuh>
@@ -15,6 +18,11 @@ namespace {
 
 enum { WARP = 32, WARPS = 8, LONGEST_OF_A_WARP = 2048, AHEAD = 8 };
 const int64_t MOST_BLOCKS = 1 << 20;
+
+/* Lanes beside each other: bytes of a row of elements that a block reads at least (a sector of the
+ * cache), blocks that are enough for the largest GPUs, rows of a grid, blocks of a cluster. */
+enum { THREADS = WARP * WARPS, LEAST_BYTES = 32, ENOUGH_BLOCKS = 256, MOST_ROWS = 65535 };
+enum { MOST_SPLITS = 8 };
 
 __device__ __forceinline__ float begin(uint32_t kind) {
     return kind == TN_REDUCE_MAX ? -INFINITY : kind == TN_REDUCE_MIN ? INFINITY : 0.0f;
@@ -62,36 +70,82 @@ __device__ __forceinline__ void store(const tn_cuda_reduce_job &job, int64_t at,
         tn_number_store((T *)job.y + at, result, job.y_inverse);
 }
 
+/* Elements first, first + step and so on of lanes beside each other, of EACH at once. AHEAD of them
+ * are loaded before the first one is added: one trip to memory for the planes at the end of most
+ * networks. */
+template <typename T, int EACH>
+__device__ __forceinline__ void add_packs(uint32_t kind, const T *from, int64_t first, int64_t step,
+                                          const tn_lanes &lanes, float scale,
+                                          float (&result)[EACH]) {
+    for (int64_t i = first; i < lanes.count; i += step * AHEAD) {
+        tn_pack<T, EACH> packs[AHEAD];
+#pragma unroll
+        for (int a = 0; a < AHEAD; a++)
+            if (i + a * step < lanes.count)
+                packs[a] = tn_pack_load<T, EACH>(from + (i + a * step) * lanes.inner);
+#pragma unroll
+        for (int a = 0; a < AHEAD; a++) {
+            if (i + a * step >= lanes.count) break;
+#pragma unroll
+            for (int k = 0; k + 3 < EACH; k += 4) {
+                float v[4];
+                tn_pack_read(packs[a], k, scale, v);
+#pragma unroll
+                for (int n = 0; n < 4; n++)
+                    result[k + n] = take(kind, result[k + n], v[n]);
+            }
+        }
+    }
+}
 template <typename T>
-__global__ void __launch_bounds__(WARP *WARPS)
+__device__ __forceinline__ void add_packs(uint32_t kind, const T *from, int64_t first, int64_t step,
+                                          const tn_lanes &lanes, float scale, float (&result)[1]) {
+#pragma unroll 4
+    for (int64_t i = first; i < lanes.count; i += step)
+        result[0] = take(kind, result[0], tn_number_load(from[i * lanes.inner], scale));
+}
+
+/* What a thread of `threads` has of a lane of neighbours, by EACH of them. */
+template <typename T, int EACH>
+__device__ __forceinline__ float add_lane(const tn_cuda_reduce_job &job, int64_t row, int thread,
+                                          int threads) {
+    const tn_lanes lanes = {1, job.lanes.count / EACH, EACH};
+    const T *from = (const T *)job.x + row * job.lanes.count;
+    float result[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+        result[k] = begin(job.kind);
+    if (job.kind == TN_REDUCE_SUM) /* known to the compiler */
+        add_packs(TN_REDUCE_SUM, from, thread, threads, lanes, job.x_scale, result);
+    else
+        add_packs(job.kind, from, thread, threads, lanes, job.x_scale, result);
+#pragma unroll
+    for (int k = 1; k < EACH; k++)
+        result[0] = join(job.kind, result[0], result[k]);
+    return join_warp(job.kind, result[0]);
+}
+
+template <typename T, int EACH>
+__global__ void __launch_bounds__(THREADS)
     warp_lanes(const __grid_constant__ tn_cuda_reduce_job job) {
-    const int64_t count = job.lanes.count, step = (int64_t)gridDim.x * WARPS;
     tn_cuda_start_next();
     tn_cuda_wait_for_last();
     for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.y; row < job.lanes.outer;
-         row += step) {
-        const T *from = (const T *)job.x + row * count;
-        float result = begin(job.kind);
-        for (int64_t i = threadIdx.x; i < count; i += WARP)
-            result = take(job.kind, result, tn_number_load(from[i], job.x_scale));
-        result = join_warp(job.kind, result);
+         row += (int64_t)gridDim.x * WARPS) {
+        const float result = add_lane<T, EACH>(job, row, (int)threadIdx.x, WARP);
         if (threadIdx.x == 0) store<T>(job, row, result);
     }
 }
 
-template <typename T>
-__global__ void __launch_bounds__(WARP *WARPS)
+template <typename T, int EACH>
+__global__ void __launch_bounds__(THREADS)
     block_lanes(const __grid_constant__ tn_cuda_reduce_job job) {
     __shared__ float shared[WARPS];
-    const int64_t count = job.lanes.count;
     tn_cuda_start_next();
     tn_cuda_wait_for_last();
     for (int64_t row = blockIdx.x; row < job.lanes.outer; row += gridDim.x) {
-        const T *from = (const T *)job.x + row * count;
-        float result = begin(job.kind);
-        for (int64_t i = threadIdx.y * WARP + threadIdx.x; i < count; i += WARP * WARPS)
-            result = take(job.kind, result, tn_number_load(from[i], job.x_scale));
-        result = join_warp(job.kind, result);
+        float result =
+            add_lane<T, EACH>(job, row, (int)(threadIdx.y * WARP + threadIdx.x), THREADS);
         if (threadIdx.x == 0) shared[threadIdx.y] = result;
         __syncthreads();
         if (threadIdx.x == 0 && threadIdx.y == 0) {
@@ -103,94 +157,120 @@ __global__ void __launch_bounds__(WARP *WARPS)
     }
 }
 
-/* One more element of each of a pack's lanes; `kind` is known where sums are taken. */
-template <typename T>
-__device__ __forceinline__ void take_pack(uint32_t kind, float scale, const tn_pack<T> &pack,
-                                          float (&result)[tn_pack<T>::count]) {
-#pragma unroll
-    for (int k = 0; k + 3 < tn_pack<T>::count; k += 4) {
-        float v[4];
-        tn_pack_read(pack, k, scale, v);
-#pragma unroll
-        for (int n = 0; n < 4; n++)
-            result[k + n] = take(kind, result[k + n], v[n]);
-    }
-}
+/* A block's share of lanes beside each other: 2^shift packs of them, of `groups` in `blocks`
+ * blocks; `splits` blocks of a cluster share their elements. */
+struct shares {
+    int shift, splits;
+    int64_t groups, blocks;
+};
 
-/* Of elements i, i + WARPS and so on, AHEAD of them are loaded before the first one is added: one
- * trip to memory for the planes at the end of most networks. */
-template <typename T>
-__device__ __forceinline__ void add_packs(const T *from, int64_t i, int64_t count, int64_t inner,
-                                          float scale, float (&result)[tn_pack<T>::count]) {
-    for (; i < count; i += WARPS * AHEAD) {
-        tn_pack<T> packs[AHEAD];
+/* What the threads of a block have of the same lanes, `across` packs of EACH: joined in their
+ * order, in shared[0 ...], pack by pack. */
+template <int EACH>
+__device__ __forceinline__ void join_block(uint32_t kind, int across, float (&result)[EACH],
+                                           float (*warps)[EACH][WARP], float *joined) {
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
 #pragma unroll
-        for (int a = 0; a < AHEAD; a++)
-            if (i + a * WARPS < count) packs[a] = tn_pack_load(from + (i + a * WARPS) * inner);
-#pragma unroll
-        for (int a = 0; a < AHEAD; a++)
-            if (i + a * WARPS < count) take_pack<T>(TN_REDUCE_SUM, scale, packs[a], result);
+    for (int k = 0; k < EACH; k++) {
+        for (int step = WARP / 2; step >= across; step /= 2)
+            result[k] = join(kind, result[k], __shfl_xor_sync(0xffffffffu, result[k], step));
+        if (lane < across) warps[warp][k][lane] = result[k];
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < across * EACH; i += THREADS) {
+        const int k = i % EACH, pack = i / EACH;
+        float all = warps[0][k][pack];
+        for (int w = 1; w < WARPS; w++)
+            all = join(kind, all, warps[w][k][pack]);
+        joined[i] = all;
     }
 }
 
 template <typename T, int EACH>
-__global__ void __launch_bounds__(WARP *WARPS)
-    columns(const __grid_constant__ tn_cuda_reduce_job job, int64_t groups) {
-    __shared__ float shared[WARPS][EACH][WARP];
-    const int64_t blocks = (groups + WARP - 1) / WARP, inner = job.lanes.inner;
+__global__ void __launch_bounds__(THREADS)
+    columns(const __grid_constant__ tn_cuda_reduce_job job, const __grid_constant__ shares s) {
+    __shared__ float warps[WARPS][EACH][WARP], joined[WARP * EACH];
+    const int across = 1 << s.shift, down = THREADS >> s.shift;
+    const int pack = (int)threadIdx.x & (across - 1);
+    const int64_t first = (int64_t)blockIdx.x * down + (threadIdx.x >> s.shift);
+    const int64_t step = (int64_t)down * s.splits, inner = job.lanes.inner;
+    const bool is_split = s.splits > 1;
     tn_cuda_start_next();
     tn_cuda_wait_for_last();
-    for (int64_t t = blockIdx.x; t < blocks * job.lanes.outer; t += gridDim.x) {
-        const int64_t outer = t / blocks, group = t % blocks * WARP + threadIdx.x;
-        const bool is_there = group < groups;
+    for (int64_t t = blockIdx.y; t < s.blocks * job.lanes.outer; t += gridDim.y) {
+        const int64_t outer = job.lanes.outer == 1 ? 0 : t / s.blocks;
+        const int64_t group = (t - outer * s.blocks) << s.shift; /* the block's first */
         float result[EACH];
         for (int k = 0; k < EACH; k++)
             result[k] = begin(job.kind);
-        const T *from = (const T *)job.x + outer * job.lanes.count * inner + group * EACH;
-        const int64_t count = is_there ? job.lanes.count : 0;
-        int64_t i = threadIdx.y;
-        if constexpr (EACH == 1) {
-            for (; i < count; i += WARPS)
-                result[0] = take(job.kind, result[0], tn_number_load(from[i * inner], job.x_scale));
-        } else if (job.kind == TN_REDUCE_SUM) {
-            add_packs<T>(from, i, count, inner, job.x_scale, result);
-        } else {
-            for (; i < count; i += WARPS)
-                take_pack<T>(job.kind, job.x_scale, tn_pack_load(from + i * inner), result);
-        }
-        for (int k = 0; k < EACH; k++)
-            shared[threadIdx.y][k][threadIdx.x] = result[k];
+        const T *from = (const T *)job.x + outer * job.lanes.count * inner + (group + pack) * EACH;
+        if (group + pack >= s.groups)
+            ;                               /* past the last one */
+        else if (job.kind == TN_REDUCE_SUM) /* known to the compiler */
+            add_packs(TN_REDUCE_SUM, from, first, step, job.lanes, job.x_scale, result);
+        else
+            add_packs(job.kind, from, first, step, job.lanes, job.x_scale, result);
+        join_block(job.kind, across, result, warps, joined);
+        if (is_split) tn_cuda_cluster_sync();
         __syncthreads();
-        for (int k = threadIdx.y; is_there && k < EACH; k += WARPS) {
-            float all = shared[0][k][threadIdx.x];
-            for (int w = 1; w < WARPS; w++)
-                all = join(job.kind, all, shared[w][k][threadIdx.x]);
-            store<T>(job, outer * inner + group * EACH + k, all);
+        for (int i = threadIdx.x; blockIdx.x == 0 && i < across * EACH; i += THREADS) {
+            if (group + i / EACH >= s.groups) break;
+            float all = joined[i];
+            for (int other = 1; other < s.splits; other++)
+                all = join(job.kind, all, tn_cuda_cluster_load(joined + i, (uint32_t)other));
+            store<T>(job, outer * inner + group * EACH + i, all);
         }
+        if (is_split) tn_cuda_cluster_sync(); /* the first block reads the others' memory */
         __syncthreads();
     }
+}
+
+/* As few packs a block as make a thread's elements one trip to memory, while there are not enough
+ * blocks; then blocks share the elements. */
+template <typename T, int EACH> shares share_out(const tn_cuda_reduce_job *job) {
+    shares s = {5, 1, job->lanes.inner / EACH, 0};
+    const int64_t count = job->lanes.count, bytes = EACH * (int64_t)sizeof(T);
+    const auto blocks = [&] { return (s.groups + (1 << s.shift) - 1) >> s.shift; };
+    const auto trip = [&] { return (int64_t)(THREADS >> s.shift) * AHEAD * s.splits; };
+    while (s.shift > 0 && 1 << (s.shift - 1) >= s.groups)
+        s.shift--;
+    while (bytes << s.shift > LEAST_BYTES && count > trip() &&
+           blocks() * job->lanes.outer < ENOUGH_BLOCKS)
+        s.shift--;
+    while (s.splits < MOST_SPLITS && count > trip() &&
+           blocks() * job->lanes.outer * s.splits * 2 <= ENOUGH_BLOCKS)
+        s.splits *= 2;
+    if (s.splits > 1 && tn_cuda_cluster_processors() == 0) s.splits = 1;
+    s.blocks = blocks();
+    return s;
 }
 
 template <typename T, int EACH>
 cudaError_t launch_columns(const tn_cuda_reduce_job *job, cudaStream_t stream) {
-    const int64_t groups = job->lanes.inner / EACH, blocks = (groups + WARP - 1) / WARP;
-    return tn_cuda_launch_early(columns<T, EACH>,
-                                tn_cuda_blocks(blocks * job->lanes.outer, 1, MOST_BLOCKS),
-                                dim3(WARP, WARPS), 0, stream, *job, groups);
+    const shares s = share_out<T, EACH>(job);
+    const dim3 grid((unsigned)s.splits, tn_cuda_blocks(s.blocks * job->lanes.outer, 1, MOST_ROWS));
+    if (s.splits > 1)
+        return tn_cuda_launch_cluster(columns<T, EACH>, grid, THREADS, 0, true, stream, *job, s);
+    return tn_cuda_launch_early(columns<T, EACH>, grid, dim3(THREADS), 0, stream, *job, s);
+}
+
+template <typename T, int EACH>
+cudaError_t launch_rows(const tn_cuda_reduce_job *job, cudaStream_t stream) {
+    const bool is_long = job->lanes.count > LONGEST_OF_A_WARP;
+    return tn_cuda_launch_early(is_long ? block_lanes<T, EACH> : warp_lanes<T, EACH>,
+                                tn_cuda_blocks(job->lanes.outer, is_long ? 1 : WARPS, MOST_BLOCKS),
+                                dim3(WARP, WARPS), 0, stream, *job);
 }
 
 template <typename T> cudaError_t launch_as(const tn_cuda_reduce_job *job, cudaStream_t stream) {
     constexpr int EACH = tn_pack<T>::count;
-    const dim3 threads(WARP, WARPS);
-    const int64_t outer = job->lanes.outer;
-    if (job->lanes.inner != 1 && job->lanes.inner % EACH == 0)
-        return launch_columns<T, EACH>(job, stream);
-    if (job->lanes.inner != 1) return launch_columns<T, 1>(job, stream);
-    if (job->lanes.count <= LONGEST_OF_A_WARP)
-        return tn_cuda_launch_early(warp_lanes<T>, tn_cuda_blocks(outer, WARPS, MOST_BLOCKS),
-                                    threads, 0, stream, *job);
-    return tn_cuda_launch_early(block_lanes<T>, tn_cuda_blocks(outer, 1, MOST_BLOCKS), threads, 0,
-                                stream, *job);
+    const bool is_aligned = (uintptr_t)job->x % 16 == 0;
+    if (job->lanes.inner != 1)
+        return is_aligned && job->lanes.inner % EACH == 0 ? launch_columns<T, EACH>(job, stream)
+                                                          : launch_columns<T, 1>(job, stream);
+    return is_aligned && job->lanes.count % EACH == 0 && job->lanes.count > WARP * EACH / 2
+               ? launch_rows<T, EACH>(job, stream)
+               : launch_rows<T, 1>(job, stream);
 }
 
 } // namespace

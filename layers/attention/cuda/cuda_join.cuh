@@ -45,26 +45,6 @@ __device__ __forceinline__ void store_parts(const rows_state<F, D> &rows, float 
     }
 }
 
-__device__ __forceinline__ void sync_cluster() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    tn_cuda_cluster_sync();
-#endif
-}
-
-/* A number in this block's shared memory as it is in that of another block of the cluster. */
-__device__ __forceinline__ float load_of(const float *at, int block) {
-    float value = 0;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("ld.shared::cluster.f32 %0, [%1];"
-                 : "=f"(value)
-                 : "r"(tn_cuda_cluster_address(tn_cuda_shared_address(at), (uint32_t)block))
-                 : "memory");
-#else
-    (void)at, (void)block;
-#endif
-    return value;
-}
-
 /* One column of a row of `count` parts, MOST at most, whose numbers `load(part, index)` answers:
  * all are asked for at once. */
 template <typename F, int D, int MOST, typename Load>
@@ -121,12 +101,12 @@ __device__ __forceinline__ void store_joined(const tn_cuda_attention &job, int b
         to[at % D] = row.x;
         if (at % D == 0) to[D] = row.y, to[D + 1] = row.z;
     }
-    sync_cluster();
+    tn_cuda_cluster_sync();
     for (int at = (int)(blockIdx.x * THREADS + threadIdx.x); at < count; at += blocks * THREADS)
         store(at, join<F, D, MOST_BLOCKS>(blocks, at % D, [&](int part, int index) {
-                  return load_of(own + at / D * PART<D> + index, part);
+                  return tn_cuda_cluster_load(own + at / D * PART<D> + index, (uint32_t)part);
               }));
-    sync_cluster(); /* the others read this block's memory */
+    tn_cuda_cluster_sync(); /* the others read this block's memory */
 }
 
 } // namespace
