@@ -217,12 +217,14 @@ void network_load(network *n, const network_options *options, const char *device
         if (!n->inputs[i]) network_die("no memory");
     }
     network_fill(n, 1);
+    /* What was built in this process has to run as it was chosen. */
+    const uint32_t exact = plan ? 0 : TN_ENGINE_EXACT;
     if (!plan) {
         build(n, options, device);
         plan = n->plan;
     }
     const tn_engine_options e = {
-        .size = sizeof(e), .device = device, .flags = options->engine_flags};
+        .size = sizeof(e), .device = device, .flags = options->engine_flags | exact};
     const void *data = tn_plan_bytes(plan, &bytes);
     network_must(tn_engine_load_bytes(n->runtime, data, bytes, &e, &n->engine), "loading");
     n->output_count = tn_engine_output_count(n->engine);
