@@ -40,7 +40,7 @@ __host__ __device__ constexpr int words_of(int width, int stride, int each) {
     return ((each - 1) * stride + width + 3) / 4 * 4;
 }
 /* Where a column of the input is in a line. With strides of 2 the second and the third of four
- * change places: what two pixels multiply by two taps is then side by side. */
+ * are swapped: what two pixels multiply by two taps is then side by side. */
 template <int S> __host__ __device__ constexpr int word_at(int column) {
     return S == 1 ? column : (column & ~3) | (column & 1) << 1 | (column >> 1 & 1);
 }
