@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times networks and layers on a GPU in Tenon and in PyTorch in turns, in one run: gpu_side_by_side.py [NAME ...]
 
-Each is made here as a torch module with random weights, exported to ONNX and built by Tenon, so that both compute the same.
-Printed are microseconds with inputs and outputs in the GPU's memory (torch: one CUDA graph, replayed; eager and
+NAME is one of those below, or any of torchvision's classifiers of pictures (in 16 bits). Each is made here as a torch module with random
+weights, exported to ONNX and built by Tenon, so that both compute the same. Printed are microseconds with inputs and outputs in the GPU's memory (torch: one CUDA graph, replayed; eager and
 torch.compile, the better) and of a call of the host with copies in and out; the ratio of the first; and the norm of the
 difference from torch's result in 32-bit floats on the processor over its norm, of Tenon and of torch eager. In 8 bits torch has no
 side, and the network is calibrated with four random inputs. Needs torch with CUDA, torchvision and onnx.
@@ -115,12 +115,20 @@ class Tenon:
         return torch.from_numpy(np.load(f"{self.folder}/output.npy"))
 
 
+def find(name):
+    """The row of NETWORKS of a name, or one for a network of torchvision; None: there is no such network."""
+    import torchvision
+    if name in NETWORKS:
+        return NETWORKS[name]
+    return (of_torchvision(name), (1, 3, 224, 224), ("fp16",)) if name in torchvision.models.list_models(torchvision.models) else None
+
+
 def distance(result, wanted):
     return float((result.float() - wanted).norm() / wanted.norm())
 
 
 def measure(name, precision, is_beside, is_compiled, options):
-    make, shape, _ = NETWORKS[name]
+    make, shape, _ = find(name)
     torch.manual_seed(1)
     module, x = make().eval(), torch.rand(shape) if len(shape) > 2 else torch.randint(30000, shape)
     with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
@@ -158,13 +166,13 @@ def main():
     parser.add_argument("--timing-seconds", type=float)
     arguments = parser.parse_args()
     options = ["--timing-seconds", f"{arguments.timing_seconds:g}"] if arguments.timing_seconds else []
-    unknown = [name for name in arguments.names if name not in NETWORKS]
+    unknown = [name for name in arguments.names if not find(name)]
     if unknown:
-        sys.exit(f"no network {unknown[0]}; there are {', '.join(NETWORKS)}")
+        sys.exit(f"no network {unknown[0]}; there are {', '.join(NETWORKS)} and torchvision's classifiers")
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}")
     print("| network | precision | Tenon, µs: in memory / with copies | PyTorch | ratio | error | build |\n|-|-|-|-|-|-|-|")
     for name in arguments.names or NETWORKS:
-        for precision in arguments.precision or NETWORKS[name][2]:
+        for precision in arguments.precision or find(name)[2]:
             try:
                 measure(name, precision, not arguments.no_torch, not arguments.no_compile, options)
             except RuntimeError as error:

@@ -106,8 +106,8 @@ static const layer large_layers[] = {
     {"global average of 32x112x112", "GlobalAveragePool", "| X=f32[1,32,112,112]"},
     {"global average of 144x56x56", "GlobalAveragePool", "| X=f32[1,144,56,56]"},
     {"global average of 480x14x14", "GlobalAveragePool", "| X=f32[1,480,14,14]"},
-    {"means of 4096 rows of 1024", "ReduceMean", "axes=[0] | data=f32[4096,1024]"},
-    {"means of 1024 rows of 4096", "ReduceMean", "axes=[1] | data=f32[1024,4096]"},
+    {"means of 4096 rows of 1024", "ReduceMean", "| data=f32[4096,1024] axes=i64[1]{0}"},
+    {"means of 1024 rows of 4096", "ReduceMean", "| data=f32[1024,4096] axes=i64[1]{1}"},
 };
 
 enum { F32 = 0, I8 = 1, F16 = 2, BF16 = 3, KINDS = 4, ROUNDS = 5, CANDIDATES = 256 };
