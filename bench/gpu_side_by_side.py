@@ -3,10 +3,11 @@
 """Times networks and layers on a GPU in Tenon and in PyTorch in turns, in one run: gpu_side_by_side.py [NAME ...]
 
 NAME is one of those below, or any of torchvision's classifiers of pictures (in 16 bits). Each is made here as a torch module with random
-weights, exported to ONNX and built by Tenon, so that both compute the same. Printed are microseconds with inputs and outputs in the GPU's memory (torch: one CUDA graph, replayed; eager and
-torch.compile, the better) and of a call of the host with copies in and out; the ratio of the first; and the norm of the
-difference from torch's result in 32-bit floats on the processor over its norm, of Tenon and of torch eager. In 8 bits torch has no
-side, and the network is calibrated with four random inputs. Needs torch with CUDA, torchvision and onnx.
+weights, exported to ONNX and built by Tenon, so that both compute the same. Printed are microseconds with inputs and outputs in the
+GPU's memory (torch: one CUDA graph, replayed; eager and torch.compile, the better) and of a call of the host with copies in and out;
+the ratio of the first; and the norm of the difference from torch's result in 32-bit floats on the processor over its norm, of Tenon
+and of torch eager. In 8 bits torch has no side, and the network is calibrated with four random inputs. Needs torch with CUDA,
+torchvision and onnx.
 Programs are taken from $TENON_BIN, build/bin by default. --no-compile leaves torch.compile out, and --no-torch all of torch's
 times; --precision P, given once or more, stands for the precisions that a network has here (fp16 and int8,fp16);
 --timing-seconds S has builds measure for so long at most, as `tenon build` has it."""
