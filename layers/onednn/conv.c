@@ -189,7 +189,7 @@ static bool loses_to_tiles(tn_call *call) {
     tn_call conv_call = *call;
     if (params->group != 1 || shape[0] < LEAST_CHANNELS || shape[1] < LEAST_CHANNELS) return false;
     if (!tn_dnnl_has_amx())
-        return tn_dnnl_has_vnni() && tn_dnnl_integer_conv_window(call, &window) == TN_OK &&
+        return tn_dnnl_integer_conv_window(call, &window) == TN_OK &&
                window.dilation[1] == 1 && !is_row && shape[1] * shape[2] * shape[3] <= MOST_DEPTH;
     if (!is_product) return false;
     conv_call.user = (void *)(uintptr_t)&integer_conv;
@@ -209,6 +209,8 @@ static bool may_begin_blocks(const tn_call *call) {
     return x->shape[1] < (to == TN_C8 ? 8 : 16);
 }
 
+/* Without VNNI oneDNN's products of bytes are not exact: pairs of them saturate at 16 bits, and
+ * signed inputs are multiplied by halves of the weights. */
 static tn_status conv_accepts(tn_call *call) {
     const conv_kind *kind = call->user;
     const tn_tensor *x = call->inputs[X], *w = weights_of(call);
@@ -216,7 +218,8 @@ static tn_status conv_accepts(tn_call *call) {
     if (!x || x->rank != 4 || !w || !w->data || !may_begin_blocks(call) || !tn_dnnl_engine())
         return TN_ERROR_UNSUPPORTED;
     if (is_of_integers(kind)) /* scales and zero points count */
-        return loses_to_tiles(call) ? TN_ERROR_UNSUPPORTED : can_do(call, DIRECT);
+        return !tn_dnnl_has_vnni() || loses_to_tiles(call) ? TN_ERROR_UNSUPPORTED
+                                                           : can_do(call, DIRECT);
     TN_TRY(kind->read_window(call, &window));
     return tn_dnnl_ask(call, can_do, DIRECT, &window) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
