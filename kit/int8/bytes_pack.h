@@ -54,9 +54,9 @@ TN_INLINE void tn_packed_store(tn_packed_bits bytes, void *y) {
 #endif
 
 #if defined(TN_BYTES_PACK)
-/* `is_signed` is a constant wherever this is inlined. */
-TN_INLINE void tn_bytes_pack(const tn_vector values[4], int32_t zero, const bool is_signed,
-                             void *to) {
+/* `is_signed` is a constant wherever this is inlined; for tn_packed_store. */
+TN_INLINE tn_packed_bits tn_bytes_packed(const tn_vector values[4], int32_t zero,
+                                         const bool is_signed) {
     const tn_packed_bits zeros = TN_PACKED(set1_epi16)((int16_t)zero);
     const tn_packed_bits first =
         TN_PACKED(packs_epi32)(tn_packed_whole(values[0]), tn_packed_whole(values[1]));
@@ -64,8 +64,12 @@ TN_INLINE void tn_bytes_pack(const tn_vector values[4], int32_t zero, const bool
         TN_PACKED(packs_epi32)(tn_packed_whole(values[2]), tn_packed_whole(values[3]));
     const tn_packed_bits low = TN_PACKED(adds_epi16)(first, zeros);
     const tn_packed_bits high = TN_PACKED(adds_epi16)(second, zeros);
-    tn_packed_store(
-        is_signed ? TN_PACKED(packs_epi16)(low, high) : TN_PACKED(packus_epi16)(low, high), to);
+    return is_signed ? TN_PACKED(packs_epi16)(low, high) : TN_PACKED(packus_epi16)(low, high);
+}
+
+TN_INLINE void tn_bytes_pack(const tn_vector values[4], int32_t zero, const bool is_signed,
+                             void *to) {
+    tn_packed_store(tn_bytes_packed(values, zero, is_signed), to);
 }
 #endif
 

@@ -6,6 +6,10 @@
  */
 #include "kit/int8/dot_finish.h"
 
+#ifndef TN_DOT_FOLD
+#define TN_DOT_FOLD 1 /* groups whose products are added before they are widened */
+#endif
+
 /* Bytes side by side, bounds only. */
 TN_INLINE void tile_finish_bytes(const tn_dot_tile *tile,
                                  tn_vector_whole sums[TN_DOT_ROWS][TN_DOT_VECTORS], const int rows,
@@ -23,6 +27,23 @@ TN_INLINE void tile_finish_bytes(const tn_dot_tile *tile,
     }
 }
 
+/* Bytes of either kind with a zero point: the low ones of rounded values and it. */
+TN_INLINE void tile_finish_steps(const tn_dot_tile *tile,
+                                 tn_vector_whole sums[TN_DOT_ROWS][TN_DOT_VECTORS], const int rows,
+                                 const int vectors) {
+    const tn_vector low = tn_vector_all(tile->end->low), high = tn_vector_all(tile->end->high);
+    TN_UNROLL for (int v = 0; v < vectors; v++) {
+        const tn_vector scale = tn_vector_load(tile->scale + v * TN_LANES);
+        const int64_t left = tile->columns - v * TN_LANES;
+        int8_t *to = (int8_t *)tile->output + v * TN_LANES;
+        TN_UNROLL for (int m = 0; m < rows; m++) {
+            const tn_vector value = tn_vector_of_whole(sums[m][v]) * scale;
+            tn_step_store(to + m * tile->row_stride, tn_byte_clamp(value, low, high),
+                          tile->end->zero, left);
+        }
+    }
+}
+
 /* Whole vectors of sums side by side. */
 TN_INLINE void tile_store_sums(const tn_dot_tile *tile,
                                tn_vector_whole sums[TN_DOT_ROWS][TN_DOT_VECTORS], const int rows,
@@ -32,6 +53,42 @@ TN_INLINE void tile_store_sums(const tn_dot_tile *tile,
         TN_UNROLL for (int v = 0; v < vectors; v++)
             memcpy(to + m * tile->row_stride + v * TN_LANES, &sums[m][v], sizeof(sums[m][v]));
     }
+}
+
+/* `fold` groups of weights that lie `step` bytes apart. */
+TN_INLINE void add_groups(const int rows, const int vectors, const int fold,
+                          const tn_dot_element *const x[TN_DOT_ROWS], const int32_t *offsets,
+                          const int8_t *weights, int64_t step,
+                          tn_vector_whole sums[TN_DOT_ROWS][TN_DOT_VECTORS]) {
+    const int64_t bytes = TN_LANES * TN_DOT_GROUP;
+#if defined(TN_DOT_NARROW)
+    TN_UNROLL for (int m = 0; m < rows; m++) {
+        __m256i pairs[TN_DOT_VECTORS];
+        TN_UNROLL for (int f = 0; f < fold; f++) {
+            const tn_dot_inputs values = tn_dot_load_inputs(x[m] + offsets[f]);
+            TN_UNROLL for (int v = 0; v < vectors; v++) {
+                const __m256i more =
+                    tn_dot_pairs(values, TN_DOT_WEIGHTS(weights + f * step + v * bytes, 0));
+                pairs[v] = f == 0 ? more : _mm256_add_epi16(pairs[v], more);
+            }
+        }
+        TN_UNROLL for (int v = 0; v < vectors; v++) sums[m][v] =
+            tn_dot_add_pairs(sums[m][v], pairs[v]);
+    }
+#else
+    const int each = TN_DOT_GROUP / TN_DOT_PARTS;
+    (void)fold, (void)step;
+    TN_UNROLL for (int part = 0; part < TN_DOT_PARTS; part++) {
+        tn_dot_weights loaded[TN_DOT_VECTORS];
+        TN_UNROLL for (int v = 0; v < vectors; v++) loaded[v] =
+            TN_DOT_WEIGHTS(weights + v * bytes, part);
+        TN_UNROLL for (int m = 0; m < rows; m++) {
+            const tn_dot_inputs values = tn_dot_load_inputs(x[m] + offsets[0] + part * each);
+            TN_UNROLL for (int v = 0; v < vectors; v++) sums[m][v] =
+                tn_dot_add(sums[m][v], values, loaded[v]);
+        }
+    }
+#endif
 }
 
 TN_INLINE void tile_run(const int rows, const int vectors, const tn_dot_tile *tile) {
@@ -49,27 +106,15 @@ TN_INLINE void tile_run(const int rows, const int vectors, const tn_dot_tile *ti
     const int8_t *weights = tile->weights;
     const int32_t *offsets = tile->offsets;
     int64_t group = 0;
-    for (; group + chains <= tile->groups; group += chains) {
+    for (; group + chains * TN_DOT_FOLD <= tile->groups; group += chains * TN_DOT_FOLD) {
         TN_UNROLL for (int u = 0; u < chains; u++) {
-            const int64_t offset = offsets[group + u];
-            tn_dot_weights loaded[TN_DOT_VECTORS];
-            TN_UNROLL for (int v = 0; v < vectors; v++) loaded[v] =
-                tn_dot_load_weights(weights + v * TN_LANES * TN_DOT_GROUP);
-            TN_UNROLL for (int m = 0; m < rows; m++) {
-                const tn_dot_inputs values = tn_dot_load_inputs(x[m] + offset);
-                TN_UNROLL for (int v = 0; v < vectors; v++) sums[u][m][v] =
-                    tn_dot_add(sums[u][m][v], values, loaded[v]);
-            }
-            weights += step;
+            add_groups(rows, vectors, TN_DOT_FOLD, x, offsets + group + u * TN_DOT_FOLD, weights,
+                       step, sums[u]);
+            weights += step * TN_DOT_FOLD;
         }
     }
-    for (; group < tile->groups; group++, weights += step) {
-        TN_UNROLL for (int m = 0; m < rows; m++) {
-            const tn_dot_inputs values = tn_dot_load_inputs(x[m] + offsets[group]);
-            TN_UNROLL for (int v = 0; v < vectors; v++) sums[0][m][v] = tn_dot_add(
-                sums[0][m][v], values, tn_dot_load_weights(weights + v * TN_LANES * TN_DOT_GROUP));
-        }
-    }
+    for (; group < tile->groups; group++, weights += step)
+        add_groups(rows, vectors, 1, x, offsets + group, weights, step, sums[0]);
     TN_UNROLL for (int m = 0; m < rows; m++) {
         TN_UNROLL for (int v = 0; v < vectors; v++) {
             TN_UNROLL for (int u = 1; u < chains; u++) sums[0][m][v] += sums[u][m][v];
@@ -77,6 +122,10 @@ TN_INLINE void tile_run(const int rows, const int vectors, const tn_dot_tile *ti
     }
     if (tile->end->is_plain && tile->end->type == TN_I8 && tile->column_stride == 1) {
         tile_finish_bytes(tile, sums[0], rows, vectors);
+        return;
+    }
+    if (tile->end->type == TN_U8) {
+        tile_finish_steps(tile, sums[0], rows, vectors);
         return;
     }
     if (tile->end->type == TN_I32 && tile->column_stride == 1 &&
@@ -91,10 +140,43 @@ TN_INLINE void tile_run(const int rows, const int vectors, const tn_dot_tile *ti
     tn_dot_finish(tile, spilled, rows, vectors);
 }
 
-static void load_elements(void *to, const int8_t *from, int64_t count) {
+/* `as_they_are`: of bytes, without anything added. */
+TN_INLINE tn_dot_element form_element(int8_t value, const bool as_they_are) {
+    return as_they_are ? (tn_dot_element)value : tn_dot_element_of(value);
+}
+
+TN_INLINE void form_load(void *to, const int8_t *from, int64_t count, const bool as_they_are) {
     tn_dot_element *elements = to;
     for (int64_t i = 0; i < count; i++)
-        elements[i] = tn_dot_element_of(from[i]);
+        elements[i] = form_element(from[i], as_they_are);
+}
+
+TN_INLINE void form_interleave(void *to, const int8_t *from, int64_t plane, int64_t channels,
+                               int64_t count, const bool as_they_are) {
+    tn_dot_element *elements = to;
+    int64_t c = 0;
+    for (; c + 4 <= channels; c += 4) {
+        const int8_t *a = from + c * plane, *b = a + plane, *d = b + plane, *e = d + plane;
+        for (int64_t i = 0; i < count; i++) {
+            tn_dot_element *four = elements + i * channels + c;
+            four[0] = form_element(a[i], as_they_are);
+            four[1] = form_element(b[i], as_they_are);
+            four[2] = form_element(d[i], as_they_are);
+            four[3] = form_element(e[i], as_they_are);
+        }
+    }
+    for (; c < channels; c++) {
+        for (int64_t i = 0; i < count; i++)
+            elements[i * channels + c] = form_element(from[c * plane + i], as_they_are);
+    }
+}
+
+#if defined(TN_DOT_NARROW)
+#define OWN_FORM NULL
+#define NARROW   NULL
+#else
+static void load_elements(void *to, const int8_t *from, int64_t count) {
+    form_load(to, from, count, false);
 }
 
 static void clear_elements(void *to, int64_t count) {
@@ -105,23 +187,22 @@ static void clear_elements(void *to, int64_t count) {
 
 static void interleave_elements(void *to, const int8_t *from, int64_t plane, int64_t channels,
                                 int64_t count) {
-    tn_dot_element *elements = to;
-    int64_t c = 0;
-    for (; c + 4 <= channels; c += 4) {
-        const int8_t *a = from + c * plane, *b = a + plane, *d = b + plane, *e = d + plane;
-        for (int64_t i = 0; i < count; i++) {
-            tn_dot_element *four = elements + i * channels + c;
-            four[0] = tn_dot_element_of(a[i]);
-            four[1] = tn_dot_element_of(b[i]);
-            four[2] = tn_dot_element_of(d[i]);
-            four[3] = tn_dot_element_of(e[i]);
-        }
-    }
-    for (; c < channels; c++) {
-        for (int64_t i = 0; i < count; i++)
-            elements[i * channels + c] = tn_dot_element_of(from[c * plane + i]);
-    }
+    form_interleave(to, from, plane, channels, count, false);
 }
+
+static const tn_dot_form own_form = {.element_bytes = sizeof(tn_dot_element),
+                                     .shift = TN_DOT_ZERO,
+                                     .load = load_elements,
+                                     .clear = clear_elements,
+                                     .interleave = interleave_elements};
+#define OWN_FORM &own_form
+#if defined(__AVX2__) && !defined(__AVX512VNNI__)
+extern const tn_dot_narrow tn_dot_narrow_avx2;
+#define NARROW &tn_dot_narrow_avx2
+#else
+#define NARROW NULL
+#endif
+#endif
 
 #define TILE(M, V)                                                                                 \
     static void tile_##M##_##V(const tn_dot_tile *tile) {                                          \
@@ -152,11 +233,8 @@ TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
 const tn_dot_level TN_DOT_LEVEL = {.lanes = TN_LANES,
                                    .group = TN_DOT_GROUP,
                                    .vectors = VECTORS,
-                                   .element_bytes = sizeof(tn_dot_element),
                                    .rows = ROWS,
-                                   .initial_of_weight = TN_DOT_INITIAL_OF_WEIGHT,
                                    .functions = FUNCTIONS,
-                                   .load = load_elements,
-                                   .clear = clear_elements,
-                                   .interleave = interleave_elements};
+                                   .form = OWN_FORM,
+                                   .narrow = NARROW};
 /* clang-format on */

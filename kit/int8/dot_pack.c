@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { LANES_MOST = 16 };
+
 bool tn_dot_layout_make(const tn_dot_level *level, int64_t matrices, int64_t columns,
                         int64_t groups, tn_dot_layout *out_layout) {
     const int64_t lanes = level->lanes, limit = INT32_MAX;
@@ -22,10 +24,15 @@ bool tn_dot_layout_make(const tn_dot_level *level, int64_t matrices, int64_t col
     return tn_dot_layout_bytes(out_layout) != 0;
 }
 
+static uint64_t bounds_bytes(const tn_dot_layout *layout) {
+    const uint64_t blocks = (uint64_t)layout->matrices * (uint64_t)layout->blocks;
+    return layout->level->narrow ? blocks * 2 * sizeof(int32_t) : 0;
+}
+
 uint64_t tn_dot_layout_bytes(const tn_dot_layout *layout) {
     const uint64_t columns = (uint64_t)layout->matrices * (uint64_t)layout->padded; /* < 2^63 */
     const uint64_t each = (uint64_t)layout->groups * layout->level->group + 8;
-    return columns > UINT64_MAX / 2 / each ? 0 : columns * each;
+    return columns > UINT64_MAX / 4 / each ? 0 : columns * each + bounds_bytes(layout);
 }
 
 int64_t tn_dot_block_first(const tn_dot_layout *layout, int64_t block) {
@@ -41,8 +48,12 @@ const int32_t *tn_dot_weight_sums(const tn_dot_layout *layout, const void *blob,
     return (const int32_t *)blob + matrix * layout->padded;
 }
 
-const int32_t *tn_dot_initial(const tn_dot_layout *layout, const void *blob, int64_t matrix) {
-    return (const int32_t *)blob + (layout->matrices + matrix) * layout->padded;
+const int32_t *tn_dot_initial(const tn_dot_layout *layout, const void *blob, int64_t matrix,
+                              int64_t block, const tn_dot_form *form) {
+    static const int32_t zeros[TN_DOT_VECTORS * LANES_MOST];
+    if (form->shift == 0) return zeros;
+    return (const int32_t *)blob + (layout->matrices + matrix) * layout->padded +
+           tn_dot_block_first(layout, block);
 }
 
 const int8_t *tn_dot_weights_of(const tn_dot_layout *layout, const void *blob, int64_t matrix,
@@ -52,6 +63,47 @@ const int8_t *tn_dot_weights_of(const tn_dot_layout *layout, const void *blob, i
            (matrix * layout->padded + tn_dot_block_first(layout, block)) * depth;
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * products of bytes without VNNI */
+
+static int32_t *bounds_of(const tn_dot_layout *layout, const void *blob, int64_t matrix,
+                          int64_t block) {
+    const uint64_t bytes = tn_dot_layout_bytes(layout) - bounds_bytes(layout);
+    return (int32_t *)(void *)((char *)(uintptr_t)blob + bytes) +
+           2 * (matrix * layout->blocks + block);
+}
+
+void tn_dot_bound_block(const tn_dot_layout *layout, void *blob, int64_t matrix, int64_t block) {
+    if (!layout->level->narrow) return;
+    layout->level->narrow->bound(tn_dot_weights_of(layout, blob, matrix, block), layout->groups,
+                                 tn_dot_block_first(layout, block + 1) -
+                                     tn_dot_block_first(layout, block),
+                                 bounds_of(layout, blob, matrix, block));
+}
+
+tn_dot_choice tn_dot_choose(const tn_dot_layout *layout, const void *blob, int64_t matrix,
+                            int64_t count, tn_dot_range range) {
+    const tn_dot_narrow *narrow = layout->level->narrow;
+    const tn_dot_choice own = {layout->level->form, -1};
+    if (!narrow) return own;
+    const tn_dot_form *form = narrow->forms[range.low < 0];
+    const int32_t largest = range.high < range.low ? 0 : range.high + form->shift;
+    const int32_t *bounds = bounds_of(layout, blob, matrix, 0);
+    for (int64_t i = 0; i < count * layout->blocks; i++)
+        if (bounds[2 * i] * largest > INT16_MAX) return own;
+    return (tn_dot_choice){form, largest};
+}
+
+const tn_dot_level *tn_dot_block_level(const tn_dot_layout *layout, const void *blob,
+                                       const tn_dot_choice *choice, int64_t matrix, int64_t block) {
+    if (choice->largest < 0) return layout->level;
+    const int32_t *bounds = bounds_of(layout, blob, matrix, block);
+    return layout->level->narrow->levels[bounds[1] * choice->largest <= INT16_MAX];
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * packing */
+
 static float scale_of(const tn_dot_layout *layout, const tn_dot_source *source,
                       const int32_t *elements, const float *column) {
     float largest = 0;
@@ -60,6 +112,8 @@ static float scale_of(const tn_dot_layout *layout, const tn_dot_source *source,
             largest = tn_weight_larger(largest, column[elements[k] * source->element_stride]);
     return tn_weight_scale(largest);
 }
+
+enum { SHIFT = 128 }; /* of activations, if any */
 
 /* How the weights of a column become bytes. */
 typedef enum weight_kind { WEIGHT_FLOAT, WEIGHT_SIGNED, WEIGHT_UNSIGNED } weight_kind;
@@ -102,7 +156,7 @@ static void pack_column(const tn_dot_layout *layout, const tn_dot_source *source
         *out_scale = scale;
     else
         memcpy(out_scale, &sum, sizeof(sum));
-    *out_initial = sum * layout->level->initial_of_weight;
+    *out_initial = sum * -SHIFT;
 }
 
 static void clear_column(const tn_dot_layout *layout, int8_t *to, int64_t step) {
@@ -135,35 +189,9 @@ static void pack(const tn_dot_layout *layout, const tn_dot_source *source, weigh
                     clear_column(layout, weights + i * group, width * group);
             }
             weights += width * group * layout->groups;
+            tn_dot_bound_block(layout, out_blob, m, block);
         }
     }
-}
-
-/* The sums of two weights' positive and of their negative parts, the larger one. */
-static int32_t pair_magnitude(int32_t a, int32_t b) {
-    const int32_t positive = (a > 0 ? a : 0) + (b > 0 ? b : 0);
-    return positive > positive - a - b ? positive : positive - a - b;
-}
-
-bool tn_dot_bytes_are_narrow(const tn_dot_layout *layout, const tn_dot_source *source,
-                             const void *bytes, bool is_unsigned) {
-    enum { LARGEST = 128 }; /* times 255 */
-    const weight_kind kind = is_unsigned ? WEIGHT_UNSIGNED : WEIGHT_SIGNED;
-    const int64_t depth = layout->groups * layout->level->group;
-    for (int64_t c = 0; c < layout->matrices * layout->columns; c++) {
-        const int64_t m = c / layout->columns, n = c % layout->columns;
-        const int32_t *elements = source->elements + n / source->period * depth;
-        const int8_t *column = (const int8_t *)bytes + m * source->matrix_stride +
-                               n % source->period * source->column_stride;
-        for (int64_t k = 0; k + 1 < depth; k += 2) {
-            int32_t pair[2] = {0, 0};
-            for (int i = 0; i < 2; i++)
-                if (elements[k + i] >= 0)
-                    pair[i] = weight_at(kind, column, elements[k + i] * source->element_stride, 1);
-            if (pair_magnitude(pair[0], pair[1]) > LARGEST) return false;
-        }
-    }
-    return true;
 }
 
 void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void *out_blob) {

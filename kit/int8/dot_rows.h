@@ -6,12 +6,16 @@
 #include <tenon/kit/dot.h>
 #include <tenon/kit/parallel.h>
 
+static inline int64_t tn_dot_output_bytes(const tn_dot_end *end) {
+    return end->type == TN_I8 || end->type == TN_U8 ? 1 : 4;
+}
+
 /* `count` rows, whose offsets from tile->x are `rows`, of `vectors` vectors of columns. `output` is
  * the first row's, as is `residual`, null: none; the tile has the rest. */
 static inline void tn_dot_rows_run(const tn_dot_level *level, tn_dot_tile *tile, int64_t vectors,
                                    const int32_t *rows, int64_t count, char *output,
                                    const char *residual) {
-    const int64_t row_bytes = tile->row_stride * (tile->end->type == TN_I8 ? 1 : 4);
+    const int64_t row_bytes = tile->row_stride * tn_dot_output_bytes(tile->end);
     const int64_t most = level->rows[vectors - 1], tiles = (count + most - 1) / most;
     for (int64_t t = 0; t < tiles; t++) {
         const int64_t from = tn_parallel_first(count, tiles, t),

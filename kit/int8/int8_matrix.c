@@ -36,6 +36,7 @@ typedef struct matrix_run {
     char *x, *output;
     const char *residual;
     int64_t row_chunks;
+    tn_dot_choice choice;
 } matrix_run;
 
 static bool read_node(const tn_call *call, tn_matrix_problem *out_problem,
@@ -123,8 +124,8 @@ void tn_int8_matrix_close(tn_call *call) {
     tn_kernel_context_destroy(call);
 }
 
-static int64_t row_bytes(const matrix_state *state) {
-    return state->layout.groups * state->level->group * state->level->element_bytes;
+static int64_t row_bytes(const matrix_state *state, const tn_dot_form *form) {
+    return state->layout.groups * state->level->group * form->element_bytes;
 }
 
 static int64_t channel_bytes(const matrix_state *state) {
@@ -138,11 +139,12 @@ tn_status tn_int8_matrix_reshape(tn_call *call) {
     tn_matrix_problem problem;
     if (!user->read(call, &problem) || problem.depth != state->problem.depth ||
         problem.columns != state->problem.columns ||
-        problem.rows > INT64_MAX / row_bytes(state) / 2)
+        problem.rows > INT64_MAX / row_bytes(state, state->level->form) / 2)
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "this node does not read as the product it was prepared for");
     context->rows = problem.rows;
-    call->workspace_bytes = (uint64_t)(2 * channel_bytes(state) + problem.rows * row_bytes(state));
+    call->workspace_bytes =
+        (uint64_t)(2 * channel_bytes(state) + problem.rows * row_bytes(state, state->level->form));
     return TN_OK;
 }
 
@@ -151,19 +153,18 @@ tn_status tn_int8_matrix_reshape(tn_call *call) {
 
 static tn_status load_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const matrix_run *run = user;
-    const tn_dot_level *level = run->state->level;
-    const int64_t depth = run->state->problem.depth;
-    const int64_t padding = run->state->layout.groups * level->group - depth;
+    const tn_dot_form *form = run->choice.form;
+    const int64_t depth = run->state->problem.depth, bytes = row_bytes(run->state, form);
+    const int64_t padding = run->state->layout.groups * run->state->level->group - depth;
     (void)thread;
     if (padding == 0) { /* rows side by side */
-        level->load(run->x + begin * row_bytes(run->state), run->input + begin * depth,
-                    (end - begin) * depth);
+        form->load(run->x + begin * bytes, run->input + begin * depth, (end - begin) * depth);
         return TN_OK;
     }
     for (int64_t row = begin; row < end; row++) {
-        char *to = run->x + row * row_bytes(run->state);
-        level->load(to, run->input + row * depth, depth);
-        level->clear(to + depth * level->element_bytes, padding);
+        char *to = run->x + row * bytes;
+        form->load(to, run->input + row * depth, depth);
+        form->clear(to + depth * form->element_bytes, padding);
     }
     return TN_OK;
 }
@@ -174,19 +175,20 @@ static void run_block(const matrix_run *run, int64_t block, int64_t begin, int64
     const int64_t columns = layout->columns, first = tn_dot_block_first(layout, block),
                   width = tn_dot_block_first(layout, block + 1) - first;
     const int64_t at = (begin * columns + first) * (run->end.type == TN_I8 ? 1 : 4);
-    tn_dot_tile tile = {.x = run->x + begin * row_bytes(state),
+    tn_dot_tile tile = {.x = run->x + begin * row_bytes(state, run->choice.form),
                         .offsets = run->context->kept.tables,
                         .groups = layout->groups,
                         .weights = tn_dot_weights_of(layout, state->blob, 0, block),
-                        .initial = tn_dot_initial(layout, state->blob, 0) + first,
+                        .initial = tn_dot_initial(layout, state->blob, 0, block, run->choice.form),
                         .scale = run->scale + first,
                         .bias = run->bias + first,
                         .columns = columns - first < width ? columns - first : width,
                         .row_stride = columns,
                         .column_stride = 1,
                         .end = &run->end};
-    tn_dot_rows_run(state->level, &tile, width / state->level->lanes, run->context->positions,
-                    end - begin, run->output + at, run->residual ? run->residual + at : NULL);
+    tn_dot_rows_run(tn_dot_block_level(layout, state->blob, &run->choice, 0, block), &tile,
+                    width / state->level->lanes, run->context->positions, end - begin,
+                    run->output + at, run->residual ? run->residual + at : NULL);
 }
 
 static tn_status run_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
@@ -224,6 +226,11 @@ tn_status tn_int8_matrix_run(tn_call *call) {
     if (state->epilogue.residual != UINT32_MAX)
         run.residual = call->operands[state->epilogue.residual]->data;
     context->reverse = !context->reverse;
+    tn_dot_range range = {0, 0}; /* of what is behind a row, too */
+    if (state->level->narrow)
+        state->level->narrow->range((const uint8_t *)run.input, context->rows * problem->depth, 0,
+                                    &range);
+    run.choice = tn_dot_choose(&state->layout, state->blob, 0, 1, range);
     tn_status status =
         call->host->parallel_for(call, context->rows, 65536 / problem->depth + 1, load_rows, &run);
     if (status != TN_OK) return status;

@@ -7,18 +7,9 @@
 
 #include <string.h>
 
-#if defined(__x86_64__) || defined(__i386__)
-extern const tn_dot_level tn_narrow_dot_avx2;
-static const tn_integer_level narrow_avx2 = {&tn_narrow_dot_avx2, &tn_integer_rows_avx2, NULL};
-#define NARROW_AVX2 &narrow_avx2
-#else
-#define NARROW_AVX2 NULL
-#endif
-
-const tn_integer_level tn_integer_baseline = {&tn_dot_baseline, &tn_integer_rows_baseline, NULL};
-const tn_integer_level tn_integer_avx2 = {&tn_dot_avx2, &tn_integer_rows_avx2, NARROW_AVX2};
-const tn_integer_level tn_integer_avx512vnni = {&tn_dot_avx512vnni, &tn_integer_rows_avx512vnni,
-                                                NULL};
+const tn_integer_level tn_integer_baseline = {&tn_dot_baseline, &tn_integer_rows_baseline};
+const tn_integer_level tn_integer_avx2 = {&tn_dot_avx2, &tn_integer_rows_avx2};
+const tn_integer_level tn_integer_avx512vnni = {&tn_dot_avx512vnni, &tn_integer_rows_avx512vnni};
 
 bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, int64_t depth,
                              int64_t columns, tn_integer_product *out_product) {
@@ -32,17 +23,6 @@ bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, in
 /* Of a row, up to whole groups. */
 static int64_t elements_of(const tn_integer_product *product) {
     return product->layout.groups * product->level->dot->group;
-}
-
-static tn_dot_source source_of(const tn_integer_product *product, int32_t *elements) {
-    const int64_t columns = product->layout.columns, depth = product->depth;
-    for (int64_t k = 0; k < elements_of(product); k++)
-        elements[k] = k < depth ? (int32_t)k : -1;
-    return (tn_dot_source){.matrix_stride = depth * columns,
-                           .column_stride = 1,
-                           .element_stride = columns,
-                           .period = columns,
-                           .elements = elements};
 }
 
 int64_t tn_integer_product_blocks(const tn_integer_product *product) {
@@ -64,7 +44,8 @@ static void pack_block(const tn_integer_product *product, const uint8_t *b, int6
                                      b + matrix * product->depth * layout->columns + first,
                                      layout->columns, product->b_is_unsigned ? 0x80 : 0, to, sums);
     for (int64_t c = 0; c < width; c++)
-        initial[c] = sums[c] * layout->level->initial_of_weight;
+        initial[c] = sums[c] * -128;
+    tn_dot_bound_block(layout, blob, matrix, block);
 }
 
 void tn_integer_product_pack(const tn_integer_product *product, const void *b, int64_t first,
@@ -72,34 +53,6 @@ void tn_integer_product_pack(const tn_integer_product *product, const void *b, i
     const int64_t blocks = product->layout.blocks;
     for (int64_t i = first; i < last; i++)
         pack_block(product, b, i / blocks, i % blocks, out_blob);
-}
-
-static tn_status allocate_elements(tn_call *call, const tn_integer_product *product,
-                                   int32_t **out_elements) {
-    const tn_host *host = call->host;
-    const uint64_t bytes = (uint64_t)elements_of(product) * sizeof(int32_t);
-    *out_elements = host->allocate(host, bytes, 64);
-    if (*out_elements) return TN_OK;
-    return host->fail(call, TN_ERROR_MEMORY, "no memory to pack %lld weights of a column",
-                      (long long)product->depth);
-}
-
-tn_status tn_integer_product_choose(tn_call *call, const tn_integer_product *product, const void *b,
-                                    const tn_integer_level **out_level) {
-    const tn_dot_layout *layout = &product->layout;
-    tn_integer_product narrow;
-    int32_t *elements = NULL;
-    *out_level = product->level;
-    if (!product->level->narrow ||
-        !tn_integer_product_make(product->level->narrow, layout->matrices, product->depth,
-                                 layout->columns, &narrow))
-        return TN_OK;
-    TN_TRY(allocate_elements(call, &narrow, &elements));
-    const tn_dot_source source = source_of(&narrow, elements);
-    if (tn_dot_bytes_are_narrow(&narrow.layout, &source, b, product->b_is_unsigned))
-        *out_level = narrow.level;
-    call->host->deallocate(call->host, elements);
-    return TN_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -113,7 +66,7 @@ typedef struct band_memory {
 } band_memory;
 
 static uint64_t row_bytes(const tn_integer_product *product) {
-    return (uint64_t)elements_of(product) * product->level->dot->element_bytes;
+    return (uint64_t)elements_of(product) * product->level->dot->form->element_bytes;
 }
 
 uint64_t tn_integer_band_bytes(const tn_integer_product *product) {
@@ -156,7 +109,7 @@ static bool read_columns(const tn_integer_product *product, const tn_integer_ban
 }
 
 static void multiply(const tn_integer_product *product, const tn_integer_band *band,
-                     const band_memory *memory) {
+                     const band_memory *memory, const tn_dot_choice *choice) {
     const tn_dot_end end = {.type = TN_I32};
     const tn_dot_layout *layout = &product->layout;
     const int64_t row = elements_of(product);
@@ -168,23 +121,32 @@ static void multiply(const tn_integer_product *product, const tn_integer_band *b
     for (int64_t block = 0; block < layout->blocks; block++) {
         const int64_t first = tn_dot_block_first(layout, block);
         const int64_t width = tn_dot_block_first(layout, block + 1) - first;
-        tn_dot_tile tile = {.x = memory->x,
-                            .offsets = memory->offsets,
-                            .groups = layout->groups,
-                            .weights =
-                                tn_dot_weights_of(layout, product->blob, band->matrix, block),
-                            .initial = tn_dot_initial(layout, product->blob, band->matrix) + first,
-                            .columns = width,
-                            .row_stride = band->stride,
-                            .column_stride = 1,
-                            .end = &end};
-        tn_dot_rows_run(product->level->dot, &tile, width / product->level->dot->lanes, rows,
-                        band->rows, (char *)(band->sums + first), NULL);
+        tn_dot_tile tile = {
+            .x = memory->x,
+            .offsets = memory->offsets,
+            .groups = layout->groups,
+            .weights = tn_dot_weights_of(layout, product->blob, band->matrix, block),
+            .initial = tn_dot_initial(layout, product->blob, band->matrix, block, choice->form),
+            .columns = width,
+            .row_stride = band->stride,
+            .column_stride = 1,
+            .end = &end};
+        tn_dot_rows_run(tn_dot_block_level(layout, product->blob, choice, band->matrix, block),
+                        &tile, width / layout->level->lanes, rows, band->rows,
+                        (char *)(band->sums + first), NULL);
     }
 }
 
+static tn_dot_choice choose(const tn_integer_product *product, const tn_integer_band *band,
+                            uint8_t flip) {
+    const tn_dot_narrow *narrow = product->level->dot->narrow;
+    tn_dot_range range = TN_DOT_NO_RANGE;
+    for (int64_t r = 0; narrow && r < band->rows; r++)
+        narrow->range(band->a + r * band->a_stride, product->depth, flip, &range);
+    return tn_dot_choose(&product->layout, product->blob, band->matrix, 1, range);
+}
+
 void tn_integer_band_run(const tn_integer_product *product, tn_integer_band *band, void *scratch) {
-    const tn_dot_level *dot = product->level->dot;
     const band_memory memory = lay_out(product, scratch);
     const int64_t padding = elements_of(product) - product->depth;
     const uint8_t flip = product->a_is_unsigned ? 0x80 : 0;
@@ -193,14 +155,16 @@ void tn_integer_band_run(const tn_integer_product *product, tn_integer_band *ban
         (int64_t)(tn_whole_lines((uint64_t)product->layout.padded * sizeof(int32_t)) / 4);
     band->sums = memory.sums;
     const bool has_zeros = read_columns(product, band, &memory);
+    const tn_dot_choice choice = choose(product, band, flip);
+    const tn_dot_form *form = choice.form;
     for (int64_t r = 0; r < band->rows; r++) {
-        char *x = memory.x + (uint64_t)r * row_bytes(product);
+        char *x = memory.x + r * elements_of(product) * form->element_bytes;
         of_rows[r] = product->level->rows->copy(product->depth, band->a + r * band->a_stride, flip,
                                                 memory.bytes);
-        dot->load(x, memory.bytes, product->depth);
-        dot->clear(x + product->depth * dot->element_bytes, padding);
+        form->load(x, memory.bytes, product->depth);
+        form->clear(x + product->depth * form->element_bytes, padding);
     }
-    multiply(product, band, &memory);
+    multiply(product, band, &memory, &choice);
     for (int64_t r = 0; r < band->rows; r++) {
         const int32_t zero = band->a_zero[r] - (product->a_is_unsigned ? 128 : 0);
         if (has_zeros || zero != 0)

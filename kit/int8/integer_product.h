@@ -16,12 +16,10 @@
 
 enum { TN_INTEGER_BAND = 24 /* the most rows of a band */ };
 
-typedef struct tn_integer_level tn_integer_level;
-struct tn_integer_level {
+typedef struct tn_integer_level {
     const tn_dot_level *dot;
     const tn_integer_rows *rows;
-    const tn_integer_level *narrow; /* faster, of weights that tn_dot_bytes_are_narrow; or null */
-};
+} tn_integer_level;
 
 extern const tn_integer_level tn_integer_baseline, tn_integer_avx2, tn_integer_avx512vnni;
 
@@ -53,10 +51,6 @@ bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, in
 int64_t tn_integer_product_blocks(const tn_integer_product *product);
 void tn_integer_product_pack(const tn_integer_product *product, const void *b, int64_t first,
                              int64_t last, void *out_blob);
-/* The level for a constant B: the product's, or its narrow one where B allows it. TN_ERROR_MEMORY.
- * [called: prepare] */
-tn_status tn_integer_product_choose(tn_call *call, const tn_integer_product *product, const void *b,
-                                    const tn_integer_level **out_level);
 
 /* Scratch memory of a band, a multiple of 64 bytes; 0: too much. */
 uint64_t tn_integer_band_bytes(const tn_integer_product *product);

@@ -185,7 +185,7 @@ static const char *const combinations[] = {
     "qi8, f32, f32? -> f32:nhwc",      "qi8, f32, f32? -> f32",
 };
 
-TN_LEVEL_KERNELS_OF(, tn_conv_int8, TN_LEVELS_VNNI(tn_dot), "", 1, "Conv", "int8",
+TN_LEVEL_KERNELS_OF(, tn_conv_int8, TN_LEVELS_VNNI(tn_dot), "", 2, "Conv", "int8",
                     "8-bit products, exact sums; weights quantised a filter.",
                     .traits = TN_KERNEL_DETERMINISTIC,
                     .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),

@@ -93,7 +93,7 @@ bool tn_int8_plan_make(const tn_dot_level *level, const tn_conv_geometry *geomet
         (g->out_width - 1) * g->stride_width + (g->kernel_width - 1) * g->dilation_width + 1;
     if (plan.groups > TN_DOT_DEPTH_LIMIT / group ||
         !multiply(span, g->channels, &plan.row_elements) ||
-        !multiply(plan.row_elements, level->element_bytes, &bytes))
+        !multiply(plan.row_elements, level->form->element_bytes, &bytes))
         return false;
     cut_bands(&plan, bytes, threads);
     plan.is_by_row = g->out_width >= LONG_ROW || plan.last_outputs != join;
@@ -101,7 +101,7 @@ bool tn_int8_plan_make(const tn_dot_level *level, const tn_conv_geometry *geomet
         elements > INT32_MAX - group || plan.band_rows * g->out_width > INT32_MAX)
         return false;
     plan.positions = plan.is_by_row ? g->out_width : plan.band_rows * g->out_width;
-    plan.copy_bytes = tn_divide_up((elements + group) * level->element_bytes, 64) * 64;
+    plan.copy_bytes = tn_divide_up((elements + group) * level->form->element_bytes, 64) * 64;
     *out_plan = plan;
     return true;
 }

@@ -17,7 +17,6 @@
 #include <stdio.h>
 
 typedef struct integer_state {
-    const tn_integer_level *level;
     const void *blob; /* null: B varies */
 } integer_state;
 
@@ -80,18 +79,12 @@ static tn_status integer_prepare(tn_call *call) {
     if (!is_open(call) && !read_run(call, call->user, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a product of integers");
-    const tn_integer_level *level = call->user;
-    if (call->inputs[b]->data) {
-        TN_TRY(tn_integer_product_choose(call, &run.product, call->inputs[b]->data, &level));
-        if (!read_run(call, level, &run)) return TN_ERROR_UNSUPPORTED;
-    }
     TN_TRY(tn_kernel_state_create(call, sizeof(integer_state)));
     integer_state *state = call->state;
-    state->level = level;
     if (!call->inputs[b]->data) return TN_OK;
     snprintf(key, sizeof(key), "integers, %lld matrices of %lld, by %u",
              (long long)run.product.layout.matrices, (long long)run.product.depth,
-             level->dot->group);
+             run.product.level->dot->group);
     return tn_kernel_state_finish(call, call->host->packed(call, b, key,
                                                            tn_dot_layout_bytes(&run.product.layout),
                                                            fill_blob, &run, &state->blob));
@@ -107,7 +100,7 @@ static uint64_t packed_bytes(const tn_call *call, const integer_run *run) {
 
 static tn_status integer_reshape(tn_call *call) {
     integer_run run;
-    if (!read_run(call, ((const integer_state *)call->state)->level, &run))
+    if (!read_run(call, call->user, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a product of integers");
     call->workspace_bytes = packed_bytes(call, &run) + call->threads * run.scratch_bytes;
@@ -215,7 +208,7 @@ static tn_status integer_run_products(tn_call *call) {
     const tn_tensor *b = call->inputs[tn_integer_inputs_of(call)->b];
     tn_broadcast_rows products;
     integer_run run;
-    if (!read_run(call, state->level, &run))
+    if (!read_run(call, call->user, &run))
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "this node does not read as a product of integers");
     const tn_mat_mul_sizes *sizes = &run.sizes;
@@ -234,7 +227,7 @@ static tn_status integer_run_products(tn_call *call) {
 }
 
 #define INTEGER_KERNELS(of_domain, prefix, operator_name)                                          \
-    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(tn_integer), of_domain, 4, operator_name,    \
+    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(tn_integer), of_domain, 5, operator_name,    \
                         "integer", "Products of bytes with exact sums, B packed.",                 \
                         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
                         .accepts = integer_accepts, .prepare = integer_prepare,                    \

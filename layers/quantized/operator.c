@@ -48,7 +48,8 @@ void tn_quantized_pair_read(const tn_call *call, tn_quantized_pair *out_pair) {
     const float both = a_scale * b_scale;
     tn_quantized_pair pair = {.a_flip = flip_of(call->inputs[TN_PAIR_A]),
                               .b_flip = flip_of(call->inputs[TN_PAIR_B]),
-                              .y_flip = flip_of(call->outputs[0])};
+                              .y_flip = flip_of(call->outputs[0]),
+                              .y_high = UINT8_MAX};
     pair.a_zero = zero_of(call, TN_PAIR_A_ZERO, pair.a_flip);
     pair.b_zero = zero_of(call, TN_PAIR_B_ZERO, pair.b_flip);
     pair.y_zero = zero_of(call, TN_PAIR_Y_ZERO, pair.y_flip);

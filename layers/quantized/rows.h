@@ -6,14 +6,16 @@
 #include <stdint.h>
 
 /*
- *     sum:     y = round((a - a_zero) * a_factor + (b - b_zero) * b_factor) + y_zero, saturated
- *     product: y = round((a - a_zero) * (b - b_zero) * a_factor) + y_zero, saturated
+ *     sum:     y = round((a - a_zero) * a_factor + (b - b_zero) * b_factor) + y_zero
+ *     product: y = round((a - a_zero) * (b - b_zero) * a_factor) + y_zero
  *
- * Signed bytes have 128 added, and so have their zero points: their `flip` is 0x80, else 0.
+ * held within y_low and y_high. Signed bytes have 128 added, and so have their zero points and
+ * bounds: their `flip` is 0x80, else 0.
  */
 typedef struct tn_quantized_pair {
     uint8_t a_flip, b_flip, y_flip;
     int32_t a_zero, b_zero, y_zero;
+    uint8_t y_low, y_high;
     float a_factor, b_factor; /* b_factor: of a sum */
 } tn_quantized_pair;
 

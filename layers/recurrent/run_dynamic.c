@@ -305,7 +305,7 @@ static const char *const dynamic_combinations[] = {
 DYNAMIC_LEVEL(baseline, baseline);
 DYNAMIC_LEVEL(avx2, avx2);
 DYNAMIC_LEVEL(avx512vnni, avx512);
-TN_LEVEL_KERNELS_OF(, tn_dynamic_lstm, TN_LEVELS_VNNI(levels), "com.microsoft", 1,
+TN_LEVEL_KERNELS_OF(, tn_dynamic_lstm, TN_LEVELS_VNNI(levels), "com.microsoft", 2,
                     "DynamicQuantizeLSTM", "integer",
                     "Products of bytes with exact sums, weights packed.",
                     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,

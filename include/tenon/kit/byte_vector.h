@@ -18,7 +18,8 @@ typedef int32_t tn_vector_whole_unaligned
     __attribute__((vector_size(TN_VECTOR_BYTES), aligned(4), may_alias));
 
 /* tn_byte_store takes values that tn_byte_clamp held within -128 and 127, and stores the first
- * `count` of them (all, when there are fewer). */
+ * `count` of them (all, when there are fewer). tn_step_store adds `zero` to the rounded values and
+ * stores the low bytes, which are those of both kinds of integers that the sums can be. */
 #if defined(__AVX512BW__)
 TN_INLINE void tn_byte_store(int8_t *to, tn_vector value, int64_t count) {
     const __m512i whole = _mm512_cvtps_epi32((__m512)value);
@@ -26,6 +27,14 @@ TN_INLINE void tn_byte_store(int8_t *to, tn_vector value, int64_t count) {
         _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtsepi32_epi8(whole));
     else if (count > 0)
         _mm512_mask_cvtsepi32_storeu_epi8(to, (__mmask16)((1u << count) - 1u), whole);
+}
+TN_INLINE void tn_step_store(int8_t *to, tn_vector value, int32_t zero, int64_t count) {
+    const __m512i whole =
+        _mm512_add_epi32(_mm512_cvtps_epi32((__m512)value), _mm512_set1_epi32(zero));
+    if (count >= TN_LANES)
+        _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtepi32_epi8(whole));
+    else if (count > 0)
+        _mm512_mask_cvtepi32_storeu_epi8(to, (__mmask16)((1u << count) - 1u), whole);
 }
 TN_INLINE tn_vector tn_byte_clamp(tn_vector value, tn_vector low, tn_vector high) {
     return (tn_vector)_mm512_min_ps((__m512)high, _mm512_max_ps((__m512)low, (__m512)value));
@@ -41,6 +50,18 @@ TN_INLINE void tn_byte_store(int8_t *to, tn_vector value, int64_t count) {
     else if (count > 0)
         memcpy(to, &bytes, (size_t)count);
 }
+TN_INLINE void tn_step_store(int8_t *to, tn_vector value, int32_t zero, int64_t count) {
+    const __m256i whole = _mm256_cvtps_epi32((__m256)value);
+    const __m128i words = _mm_add_epi16(
+        _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1)),
+        _mm_set1_epi16((int16_t)zero));
+    const __m128i low = _mm_and_si128(words, _mm_set1_epi16(255));
+    const __m128i bytes = _mm_packus_epi16(low, low);
+    if (count >= TN_LANES)
+        _mm_storel_epi64((__m128i *)(void *)to, bytes);
+    else if (count > 0)
+        memcpy(to, &bytes, (size_t)count);
+}
 TN_INLINE tn_vector tn_byte_clamp(tn_vector value, tn_vector low, tn_vector high) {
     return (tn_vector)_mm256_min_ps((__m256)high, _mm256_max_ps((__m256)low, (__m256)value));
 }
@@ -50,6 +71,12 @@ TN_INLINE void tn_byte_store(int8_t *to, tn_vector value, int64_t count) {
     const __m128i words = _mm_packs_epi32(whole, whole), bytes = _mm_packs_epi16(words, words);
     if (count > 0) memcpy(to, &bytes, (size_t)(count < TN_LANES ? count : TN_LANES));
 }
+TN_INLINE void tn_step_store(int8_t *to, tn_vector value, int32_t zero, int64_t count) {
+    const __m128i whole = _mm_add_epi32(_mm_cvtps_epi32((__m128)value), _mm_set1_epi32(zero));
+    const __m128i low = _mm_and_si128(whole, _mm_set1_epi32(255));
+    const __m128i words = _mm_packs_epi32(low, low), bytes = _mm_packus_epi16(words, words);
+    if (count > 0) memcpy(to, &bytes, (size_t)(count < TN_LANES ? count : TN_LANES));
+}
 TN_INLINE tn_vector tn_byte_clamp(tn_vector value, tn_vector low, tn_vector high) {
     return (tn_vector)_mm_min_ps((__m128)high, _mm_max_ps((__m128)low, (__m128)value));
 }
@@ -57,6 +84,10 @@ TN_INLINE tn_vector tn_byte_clamp(tn_vector value, tn_vector low, tn_vector high
 TN_INLINE void tn_byte_store(int8_t *to, tn_vector value, int64_t count) {
     for (int i = 0; i < TN_LANES && i < count; i++)
         to[i] = value[i] == value[i] ? (int8_t)rintf(value[i]) : INT8_MIN;
+}
+TN_INLINE void tn_step_store(int8_t *to, tn_vector value, int32_t zero, int64_t count) {
+    for (int i = 0; i < TN_LANES && i < count; i++)
+        to[i] = (int8_t)((uint32_t)(int32_t)rintf(value[i]) + (uint32_t)zero);
 }
 TN_INLINE tn_vector tn_byte_clamp(tn_vector value, tn_vector low, tn_vector high) {
     return tn_vector_min(tn_vector_max(value, low), high);

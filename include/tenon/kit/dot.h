@@ -2,15 +2,16 @@
 /*
  * Products of 8-bit activations with 8-bit weights, summed exactly in 32 bits: what the quantised
  * kernels of Conv, Gemm and MatMul have in common. The lanes of a vector are output channels; each
- * lane takes a GROUP of neighbouring inputs at once (4 where the processor has VNNI, 2 elsewhere).
- * A tile of rows x vectors of sums stays in registers over all groups; where a group lies is a
- * table of offsets, so that one loop serves matrices and convolutions of any window. The inner loop
- * is compiled once a processor level; weights are packed by tenon/kit/dot_pack.h, and
+ * lane takes a GROUP of neighbouring inputs at once (4 with AVX2 and with VNNI, 2 elsewhere). A
+ * tile of rows x vectors of sums stays in registers over all groups; where a group lies is a table
+ * of offsets, so that one loop serves matrices and convolutions of any window. The inner loop is
+ * compiled once a processor level; weights are packed by tenon/kit/dot_pack.h, and
  * tenon/kit/int8_matrix.h has whole kernels.
  *
- * Activations are kept as the level multiplies them: with VNNI as bytes with 128 added (one factor
- * of its products is unsigned; the sums then begin at -128 times the weights' sum), elsewhere as 16
- * bits.
+ * Activations are kept as the level multiplies them (tn_dot_form): with VNNI as bytes with 128
+ * added (one factor of its products is unsigned; the sums then begin at -128 times the weights'
+ * sum), elsewhere as 16 bits. With AVX2 alone they are bytes, too, in a run whose activations are
+ * so small beside the weights that no sum of two products leaves 16 bits (tn_dot_choose).
  */
 #ifndef TENON_KIT_DOT_H
 #define TENON_KIT_DOT_H
@@ -31,7 +32,10 @@ extern "C" {
  * All but `unit` are in steps of the output's scale, see dot_end.h. */
 typedef struct tn_dot_end {
     tn_type type; /* of output and residual: TN_I8 or TN_F32; TN_I32: the sums are stored as they
-                     are, and nothing else here counts */
+                     are, and nothing else here counts; TN_U8: bytes of either kind with a zero
+                     point, side by side: sum * scale within the bounds, which is finite, rounded,
+                     and `zero` added, which gives what the byte can be */
+    int32_t zero;
     uint32_t activation;
     float alpha, beta;
     float residual_scale;
@@ -57,19 +61,43 @@ typedef struct tn_dot_tile {
 
 typedef void (*tn_dot_function)(const tn_dot_tile *tile);
 
-typedef struct tn_dot_level {
-    uint32_t lanes, group, vectors;
-    uint32_t element_bytes;        /* of an activation */
-    uint32_t rows[TN_DOT_VECTORS]; /* the most of a tile with index + 1 vectors */
-    int32_t initial_of_weight;     /* what a weight adds to `initial`, times it */
-    tn_dot_function functions[TN_DOT_ROWS][TN_DOT_VECTORS];
-    /* Activations as the level wants them; `clear` writes zeros. */
+/* How activations are kept. `clear` writes zeros. */
+typedef struct tn_dot_form {
+    uint32_t element_bytes;
+    int32_t shift; /* 0 or 128, which is added to each */
     void (*load)(void *to, const int8_t *from, int64_t count);
     void (*clear)(void *to, int64_t count);
     /* to[i * channels + c] = from[c * plane + i] for all i < count. */
     void (*interleave)(void *to, const int8_t *from, int64_t plane, int64_t channels,
                        int64_t count);
-} tn_dot_level;
+} tn_dot_form;
+
+typedef struct tn_dot_level tn_dot_level;
+
+/* Activations, `low` to `high`; none yet: TN_DOT_NO_RANGE. */
+typedef struct tn_dot_range {
+    int8_t low, high;
+} tn_dot_range;
+#define TN_DOT_NO_RANGE ((tn_dot_range){INT8_MAX, INT8_MIN})
+
+/* What a level without products of bytes that are summed in 32 bits has for those whose sums fit 16
+ * bits, of the same packed weights. */
+typedef struct tn_dot_narrow {
+    const tn_dot_form *forms[2];   /* of bytes: as they are, none negative; with 128 added */
+    const tn_dot_level *levels[2]; /* where a lane of 16 bits has sums of 2, and of 4 products */
+    /* Widens *inout_range to bytes, each of which is inverted by `flip` first. */
+    void (*range)(const uint8_t *from, int64_t count, uint8_t flip, tn_dot_range *inout_range);
+    /* Of a block, for the levels: the largest sum of weights of one sign in a lane of 16 bits. */
+    void (*bound)(const int8_t *weights, int64_t groups, int64_t columns, int32_t out_bounds[2]);
+} tn_dot_narrow;
+
+struct tn_dot_level {
+    uint32_t lanes, group, vectors;
+    uint32_t rows[TN_DOT_VECTORS]; /* the most of a tile with index + 1 vectors */
+    tn_dot_function functions[TN_DOT_ROWS][TN_DOT_VECTORS];
+    const tn_dot_form *form;
+    const tn_dot_narrow *narrow; /* or null */
+};
 
 /* One for a kernel a level (TN_KIT_FEATURES_...); packed weights are of the level that they were
  * packed for. */

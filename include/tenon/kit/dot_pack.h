@@ -8,6 +8,9 @@
  *
  *     float scale[M][N] | int32 initial[M][N] | int8 weights, for each matrix and block:
  *     group 0: w[0..D-1] of column 0, .. of column B-1 | group 1: .. | .. | group G-1: ..
+ *     | where the level has tn_dot_narrow, int32 bounds[2] for each matrix and block
+ *
+ * where the initial sums are -128 times the sum of the column's weights.
  */
 #ifndef TENON_KIT_DOT_PACK_H
 #define TENON_KIT_DOT_PACK_H
@@ -49,19 +52,33 @@ void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void 
  * columns' weights, int32. */
 void tn_dot_pack_bytes(const tn_dot_layout *layout, const tn_dot_source *source, const void *bytes,
                        bool is_unsigned, void *out_blob);
-/* Whether such integers are narrow: an unsigned byte times each of two beside each other in a
- * group, k = 0 and 1, 2 and 3 .., and both added, is always a number of 16 bits. */
-bool tn_dot_bytes_are_narrow(const tn_dot_layout *layout, const tn_dot_source *source,
-                             const void *bytes, bool is_unsigned);
 const int32_t *tn_dot_weight_sums(const tn_dot_layout *layout, const void *blob, int64_t matrix);
 
-/* Of one matrix: padded scales, padded initial sums; the weights of a block of it. */
+/* Of one matrix: padded scales; the initial sums of a block for activations in a form; the weights
+ * of a block. */
 const float *tn_dot_scales(const tn_dot_layout *layout, const void *blob, int64_t matrix);
-const int32_t *tn_dot_initial(const tn_dot_layout *layout, const void *blob, int64_t matrix);
+const int32_t *tn_dot_initial(const tn_dot_layout *layout, const void *blob, int64_t matrix,
+                              int64_t block, const tn_dot_form *form);
 const int8_t *tn_dot_weights_of(const tn_dot_layout *layout, const void *blob, int64_t matrix,
                                 int64_t block);
 /* The first column of a block, a multiple of the lanes. */
 int64_t tn_dot_block_first(const tn_dot_layout *layout, int64_t block);
+
+/* How a run multiplies; a run whose activations were not looked at is of the level's own form. */
+typedef struct tn_dot_choice {
+    const tn_dot_form *form;
+    int32_t largest; /* of the activations as they are kept; negative: the level's own form */
+} tn_dot_choice;
+
+/* For activations in a range, by which `count` matrices from `matrix` on are to be multiplied; the
+ * range counts where layout->level->narrow is not null. */
+tn_dot_choice tn_dot_choose(const tn_dot_layout *layout, const void *blob, int64_t matrix,
+                            int64_t count, tn_dot_range range);
+/* Whose functions do a block. */
+const tn_dot_level *tn_dot_block_level(const tn_dot_layout *layout, const void *blob,
+                                       const tn_dot_choice *choice, int64_t matrix, int64_t block);
+/* For whoever packs a block's weights himself: what is behind all weights. */
+void tn_dot_bound_block(const tn_dot_layout *layout, void *blob, int64_t matrix, int64_t block);
 
 #ifdef __cplusplus
 }

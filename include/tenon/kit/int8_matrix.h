@@ -37,7 +37,7 @@ tn_status tn_int8_matrix_run(tn_call *call) TN_NOEXCEPT;
     static const tn_int8_matrix_user prefix##_user_##level = {&tn_dot_##level, read_function};     \
     static const tn_kernel prefix##_##level = {                                                    \
         .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
+        .revision = 2,                                                                             \
         .domain = domain_name,                                                                     \
         .op = operator_name,                                                                       \
         .device = "cpu",                                                                           \

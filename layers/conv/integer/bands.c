@@ -2,7 +2,10 @@
 /* Bands of positions: their products, and what becomes of the sums. See run.h. */
 #include "conv/integer/run.h"
 #include "kit/int8/dot_rows.h"
+#include "kit/int8/look_up_step.h"
 #include "kit/region/tiles.h"
+
+#include <math.h>
 
 /* ----------------------------------------------------------------------------------------------
  * what each filter has */
@@ -26,12 +29,42 @@ void tn_integer_conv_read_zeros(tn_integer_conv *run) {
 }
 
 void tn_integer_conv_read_scales(tn_integer_conv *run) {
-    if (run->inputs->y_scale == TN_CONV_NO_INPUT) return;
+    run->are_finite = run->inputs->y_scale != TN_CONV_NO_INPUT;
+    if (!run->are_finite) return;
     for (int64_t f = 0; f < run->item_groups * run->filters; f++) {
         const int64_t at = f / run->filters * run->padded + f % run->filters;
         const int32_t bias = tn_conv_integer_bias(run->call, f);
         run->terms[at] = (int32_t)((uint32_t)run->terms[at] + (uint32_t)bias);
         run->factors[at] = tn_conv_integer_factor(run->call, f);
+        run->are_finite &= isfinite(run->factors[at]) != 0;
+    }
+}
+
+/* Where a table of bytes does nothing but bound them, they are the end's. */
+static void read_bounds(tn_integer_conv *run, bool is_signed, int32_t zero) {
+    const uint8_t *table = tn_look_up_table(run->call);
+    int32_t low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
+    if (table && tn_look_up_bounds(table, is_signed, &low, &high)) run->look_up = NULL;
+    run->end = (tn_dot_end){
+        .type = TN_U8, .zero = zero, .low = (float)(low - zero), .high = (float)(high - zero)};
+}
+
+void tn_integer_conv_read_end(tn_integer_conv *run) {
+    run->ends_in_bytes = !run->depthwise && run->are_finite && !run->has_zeros;
+    if (!run->ends_in_bytes) return;
+    read_bounds(run, run->call->outputs[0]->type == TN_I8,
+                tn_conv_integer_zero(run->call, run->inputs->y_zero, 0));
+    for (int64_t group = 0; group < run->item_groups; group++) {
+        const int32_t *sums = tn_dot_weight_sums(&run->layout, run->blob, group);
+        const int64_t at = group * run->padded;
+        const uint32_t shift = (uint32_t)run->choice.form->shift;
+        for (int64_t f = 0; f < run->padded; f++)
+            run->initial[at + f] =
+                f < run->filters
+                    ? (int32_t)((uint32_t)run->terms[at + f] - shift * (uint32_t)sums[f])
+                    : 0;
+        for (int64_t f = run->filters; f < run->padded; f++)
+            run->factors[at + f] = 0;
     }
 }
 
@@ -40,8 +73,9 @@ void tn_integer_conv_read_scales(tn_integer_conv *run) {
 
 static int32_t sum_inputs(const tn_integer_conv *run, const void *x, int64_t count) {
     const tn_integer_rows *rows = run->level->rows;
-    return run->element_bytes == 2 ? rows->sum_words(count, x)
-                                   : rows->sum_bytes(count, x) - 128 * (int32_t)count;
+    const tn_dot_form *form = run->choice.form;
+    return form->element_bytes == 2 ? rows->sum_words(count, x)
+                                    : rows->sum_bytes(count, x) - form->shift * (int32_t)count;
 }
 
 /* What each window sees, summed. */
@@ -50,17 +84,30 @@ static void sum_rows(const tn_integer_conv *run, const char *x, tn_integer_conv_
         band->row_sums[r] = 0;
         for (int64_t k = 0; k < run->runs; k++) {
             const int64_t at = band->offsets[r] + run->offsets[k * run->run_groups];
-            band->row_sums[r] +=
-                sum_inputs(run, x + at * run->element_bytes, run->run_taps * run->channels);
+            band->row_sums[r] += sum_inputs(run, x + at * run->choice.form->element_bytes,
+                                            run->run_taps * run->channels);
         }
     }
 }
 
+/* Where a row of the band's bytes begins, and how far apart they are. */
+static uint8_t *bytes_of(const tn_integer_conv *run, const tn_integer_conv_band *band,
+                         int64_t *out_stride) {
+    const tn_tensor *y = run->call->outputs[0];
+    const bool is_last = y->format == TN_NHWC; /* of one group */
+    *out_stride = is_last ? run->filters : run->padded;
+    if (!is_last) return band->bytes;
+    return (uint8_t *)y->data + (band->item * run->positions + band->first) * run->filters;
+}
+
 static void multiply(const tn_integer_conv *run, tn_integer_conv_band *band) {
-    const tn_dot_end end = {.type = TN_I32};
+    const tn_dot_end to_sums = {.type = TN_I32};
     const tn_dot_layout *layout = &run->layout;
-    const int64_t group = band->item % run->item_groups;
-    const char *x = run->x + band->item * run->item_elements * run->element_bytes;
+    const int64_t group = band->item % run->item_groups, at = group * run->padded;
+    int64_t stride;
+    uint8_t *bytes = bytes_of(run, band, &stride);
+    const char *x =
+        run->x + band->item * run->item_elements * (int64_t)run->choice.form->element_bytes;
     for (int64_t block = 0; block < layout->blocks; block++) {
         const int64_t first = tn_dot_block_first(layout, block);
         const int64_t width = tn_dot_block_first(layout, block + 1) - first;
@@ -68,13 +115,23 @@ static void multiply(const tn_integer_conv *run, tn_integer_conv_band *band) {
                             .offsets = run->offsets,
                             .groups = layout->groups,
                             .weights = tn_dot_weights_of(layout, run->blob, group, block),
-                            .initial = tn_dot_initial(layout, run->blob, group) + first,
+                            .initial =
+                                tn_dot_initial(layout, run->blob, group, block, run->choice.form),
                             .columns = width,
                             .row_stride = run->padded,
                             .column_stride = 1,
-                            .end = &end};
-        tn_dot_rows_run(run->level->dot, &tile, width / run->level->dot->lanes, band->offsets,
-                        band->rows, (char *)(band->sums + first), NULL);
+                            .end = &to_sums};
+        char *to = (char *)(band->sums + first);
+        if (run->ends_in_bytes) {
+            tile.initial = run->initial + at + first;
+            tile.scale = run->factors + at + first;
+            tile.columns = run->filters - first < width ? run->filters - first : width;
+            tile.row_stride = stride;
+            tile.end = &run->end;
+            to = (char *)(bytes + first);
+        }
+        tn_dot_rows_run(tn_dot_block_level(layout, run->blob, &run->choice, group, block), &tile,
+                        width / layout->level->lanes, band->offsets, band->rows, to, NULL);
     }
     if (run->has_zeros) sum_rows(run, x, band);
 }
@@ -86,30 +143,33 @@ static void store_sums(const tn_integer_conv *run, const tn_integer_conv_band *b
                                   run->positions);
 }
 
+/* Sums of row `r` as bytes, or as they are stored. */
+static void finish_row(const tn_integer_conv *run, const tn_integer_conv_band *band, int64_t r,
+                       uint8_t *to) {
+    const int64_t of_group = band->item % run->item_groups * run->padded;
+    int32_t *sums = band->sums + r * run->padded;
+    run->level->rows->correct(run->filters, 1, run->terms + of_group,
+                              run->has_zeros ? band->row_sums[r] : 0, run->zeros + of_group, sums);
+    if (run->inputs->y_scale == TN_CONV_NO_INPUT) return;
+    run->level->rows->to_bytes(run->filters, sums, run->factors + of_group,
+                               tn_conv_integer_zero(run->call, run->inputs->y_zero, 0),
+                               run->call->outputs[0]->type == TN_I8, to);
+}
+
 static void finish(const tn_integer_conv *run, const tn_integer_conv_band *band) {
-    const tn_integer_rows *rows = run->level->rows;
     const tn_tensor *y = run->call->outputs[0];
-    const int64_t padded = run->padded, filters = run->filters;
-    const int64_t of_group = band->item % run->item_groups * padded;
-    const int64_t at = band->item * filters * run->positions + band->first;
-    const int64_t last_at = (band->item * run->positions + band->first) * filters;
-    const bool is_scaled = run->inputs->y_scale != TN_CONV_NO_INPUT;
-    const bool is_last = y->format == TN_NHWC; /* of one group */
-    const int32_t zero = tn_conv_integer_zero(run->call, run->inputs->y_zero, 0);
+    const int64_t at = band->item * run->filters * run->positions + band->first;
+    int64_t stride;
+    uint8_t *bytes = bytes_of(run, band, &stride);
     for (int64_t r = 0; r < band->rows; r++) {
-        int32_t *sums = band->sums + r * padded;
-        rows->correct(filters, 1, run->terms + of_group, run->has_zeros ? band->row_sums[r] : 0,
-                      run->zeros + of_group, sums);
-        if (!is_scaled) continue;
-        uint8_t *to =
-            is_last ? (uint8_t *)y->data + last_at + r * filters : band->bytes + r * padded;
-        rows->to_bytes(filters, sums, run->factors + of_group, zero, y->type == TN_I8, to);
-        if (run->look_up) run->look_up(&run->table, filters, (int8_t *)to, (int8_t *)to);
+        uint8_t *to = bytes + r * stride;
+        if (!run->ends_in_bytes) finish_row(run, band, r, to);
+        if (run->look_up) run->look_up(&run->table, run->filters, (const int8_t *)to, (int8_t *)to);
     }
-    if (is_last) return;
-    if (is_scaled)
-        rows->transpose(band->rows, filters, band->bytes, padded, 0, (uint8_t *)y->data + at,
-                        run->positions);
+    if (y->format == TN_NHWC) return;
+    if (run->inputs->y_scale != TN_CONV_NO_INPUT)
+        run->level->rows->transpose(band->rows, run->filters, band->bytes, run->padded, 0,
+                                    (uint8_t *)y->data + at, run->positions);
     else
         store_sums(run, band, at);
 }
@@ -117,12 +177,14 @@ static void finish(const tn_integer_conv *run, const tn_integer_conv_band *band)
 tn_status tn_integer_conv_do_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_integer_conv *run = user;
     char *scratch = run->scratch + thread * run->scratch_bytes;
-    const int64_t sums_bytes = TN_INTEGER_BAND * run->padded * (int64_t)sizeof(int32_t);
+    const int64_t sums_bytes = TN_INTEGER_CONV_BAND * run->padded * (int64_t)sizeof(int32_t);
     for (int64_t unit = begin; unit < end; unit++) {
-        const int64_t first = unit % run->bands * TN_INTEGER_BAND, left = run->positions - first;
+        const int64_t at = unit % run->bands;
+        const int64_t first = tn_parallel_first(run->positions, run->bands, at);
         tn_integer_conv_band band = {.item = unit / run->bands,
                                      .first = first,
-                                     .rows = left < TN_INTEGER_BAND ? left : TN_INTEGER_BAND,
+                                     .rows = tn_parallel_first(run->positions, run->bands, at + 1) -
+                                             first,
                                      .sums = (int32_t *)(void *)scratch,
                                      .bytes = (uint8_t *)scratch + sums_bytes};
         tn_integer_conv_corners(run, &band);

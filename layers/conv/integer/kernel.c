@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 typedef struct integer_state {
-    const tn_integer_level *level;
     const void *blob; /* null: W varies, or the convolution is depthwise */
 } integer_state;
 
@@ -48,7 +47,6 @@ static bool read_runs(tn_integer_conv *run) {
     if (run->channels > TN_DOT_DEPTH_LIMIT / run->run_taps) return false;
     run->run_groups = (run->run_taps * run->channels + group - 1) / group;
     if (run->runs > TN_DOT_DEPTH_LIMIT / run->run_groups) return false;
-    run->element_bytes = run->level->dot->element_bytes;
     return tn_dot_layout_make(run->level->dot, run->item_groups, run->filters,
                               run->runs * run->run_groups, &run->layout);
 }
@@ -57,10 +55,19 @@ static const tn_integer_conv_level *levels_of(const tn_call *call) {
     return call->user;
 }
 
-static bool read_run(tn_call *call, const tn_integer_level *level, tn_integer_conv *run) {
+/* Of about the same sizes, as many for each thread where one has too few. */
+static int64_t count_bands(const tn_integer_conv *run) {
+    const int64_t threads = run->call->threads ? run->call->threads : 1;
+    int64_t bands = tn_divide_up(run->positions, TN_INTEGER_CONV_BAND);
+    if (run->items * bands % threads != 0) bands = tn_divide_up(bands, threads) * threads;
+    return bands < run->positions ? bands : run->positions;
+}
+
+static bool read_run(tn_call *call, tn_integer_conv *run) {
     const tn_conv_params *params = call->params;
     const tn_depthwise_level *depthwise = levels_of(call)->depthwise;
-    *run = (tn_integer_conv){.call = call, .inputs = tn_conv_inputs_of(call), .level = level};
+    *run = (tn_integer_conv){
+        .call = call, .inputs = tn_conv_inputs_of(call), .level = levels_of(call)->integer};
     const tn_tensor *x = call->inputs[TN_CONV_X], *w = call->inputs[run->inputs->w];
     if (tn_conv_integer_read(call, &run->window) != TN_OK) return false;
     const bool is_depthwise = params->group > 1 && w->shape[1] == 1 && w->shape[0] == params->group;
@@ -71,14 +78,13 @@ static bool read_run(tn_call *call, const tn_integer_level *level, tn_integer_co
     run->taps = tn_infer_product(w->shape, 2, w->rank);
     run->plane = tn_infer_product(x->shape, 2, x->rank);
     run->positions = tn_infer_product(run->window.output, 0, run->window.rank);
-    run->bands = (run->positions + TN_INTEGER_BAND - 1) / TN_INTEGER_BAND;
+    run->bands = count_bands(run);
     if (run->channels <= 0 || run->filters <= 0 || run->taps <= 0 ||
         run->taps > TN_DOT_DEPTH_LIMIT || run->filters > INT32_MAX / 64 || !read_copy(run))
         return false;
     if (is_depthwise) {
         const int64_t lanes = depthwise->lanes;
         run->depthwise = depthwise;
-        run->element_bytes = 1;
         run->padded = (run->filters + lanes - 1) / lanes * lanes;
         return run->padded <= INT32_MAX / run->taps;
     }
@@ -91,7 +97,7 @@ static bool read_run(tn_call *call, const tn_integer_level *level, tn_integer_co
 static tn_status integer_accepts(tn_call *call) {
     tn_integer_conv run;
     if (!tn_look_up_fits(call, tn_infer_input(call, tn_conv_inputs_of(call)->y_zero)) ||
-        !read_run(call, levels_of(call)->integer, &run))
+        !read_run(call, &run))
         return TN_ERROR_UNSUPPORTED;
     const bool is_linear =
         call->inputs[TN_CONV_X]->format == TN_LINEAR && call->outputs[0]->format == TN_LINEAR;
@@ -152,30 +158,14 @@ static tn_status fill_blob(void *user, void *data, uint64_t bytes) {
     return TN_OK;
 }
 
-/* A level that is faster where W allows it; the run is then of that level. */
-static tn_status choose_level(tn_call *call, tn_integer_conv *run) {
-    const tn_tensor *w = call->inputs[run->inputs->w];
-    const tn_integer_level *narrow = run->level->narrow;
-    tn_integer_conv other;
-    int32_t *elements = NULL;
-    if (!narrow || !w->data || run->depthwise || !read_run(call, narrow, &other)) return TN_OK;
-    TN_TRY(allocate_elements(&other, &elements));
-    const tn_dot_source source = source_of(&other, elements);
-    if (tn_dot_bytes_are_narrow(&other.layout, &source, w->data, w->type == TN_U8)) *run = other;
-    call->host->deallocate(call->host, elements);
-    return TN_OK;
-}
-
 static tn_status integer_prepare(tn_call *call) {
     tn_integer_conv run;
     char key[96];
-    if (!read_run(call, levels_of(call)->integer, &run))
+    if (!read_run(call, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a convolution of integers");
-    TN_TRY(choose_level(call, &run));
     TN_TRY(tn_kernel_state_create(call, sizeof(integer_state)));
     integer_state *state = call->state;
-    state->level = run.level;
     if (!call->inputs[run.inputs->w]->data || run.depthwise) return TN_OK;
     snprintf(key, sizeof(key), "integers, %lld groups, %lld runs of %lld by %u",
              (long long)run.item_groups, (long long)run.runs, (long long)run.run_groups,
@@ -198,10 +188,12 @@ static uint64_t set_memory(tn_integer_conv *run, char *base, const void **out_pa
     const integer_state *state = run->call->state;
     const uint64_t filters = (uint64_t)(run->item_groups * run->padded) * 4;
     uint64_t bytes = 0;
-    const uint64_t x_bytes = (uint64_t)(run->items * run->item_elements) * run->element_bytes + 64;
+    const uint32_t element = run->depthwise ? 1 : run->level->dot->form->element_bytes;
+    const uint64_t x_bytes = (uint64_t)(run->items * run->item_elements) * element + 64;
     run->x = take(base, &bytes, x_bytes);
     run->zeros = (int32_t *)(void *)take(base, &bytes, filters);
     run->terms = (int32_t *)(void *)take(base, &bytes, filters);
+    run->initial = (int32_t *)(void *)take(base, &bytes, filters);
     run->factors = (float *)(void *)take(base, &bytes, filters);
     *out_packed = NULL;
     if (run->depthwise) {
@@ -217,7 +209,7 @@ static uint64_t set_memory(tn_integer_conv *run, char *base, const void **out_pa
     }
     /* A thread's: first rows of X, later a band or a row. */
     const uint64_t row = (uint64_t)(run->window.input[run->window.rank - 1] * run->channels);
-    const uint64_t band = TN_INTEGER_BAND * (uint64_t)run->padded * 5;
+    const uint64_t band = TN_INTEGER_CONV_BAND * (uint64_t)run->padded * 5;
     const uint64_t output = tn_integer_conv_has_rows(run) ? tn_integer_conv_row_bytes(run) : 0;
     run->scratch_bytes = tn_whole_lines(row > band ? row : band);
     if (output > run->scratch_bytes) run->scratch_bytes = output;
@@ -228,7 +220,7 @@ static uint64_t set_memory(tn_integer_conv *run, char *base, const void **out_pa
 static tn_status integer_reshape(tn_call *call) {
     tn_integer_conv run;
     const void *packed;
-    if (!read_run(call, ((const integer_state *)call->state)->level, &run))
+    if (!read_run(call, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a convolution of integers");
     call->workspace_bytes = set_memory(&run, NULL, &packed);
@@ -238,9 +230,10 @@ static tn_status integer_reshape(tn_call *call) {
 /* ----------------------------------------------------------------------------------------------
  * run */
 
-static void begin_products(tn_integer_conv *run, void *packed) {
+static tn_status begin_products(tn_integer_conv *run, void *packed) {
     const integer_state *state = run->call->state;
     const int64_t group = run->level->dot->group;
+    tn_dot_range range;
     if (packed) pack(run, run->offsets, packed);
     run->blob = packed ? packed : state->blob;
     for (int64_t r = 0; r < run->runs; r++)
@@ -248,6 +241,22 @@ static void begin_products(tn_integer_conv *run, void *packed) {
             run->offsets[r * run->run_groups + k] =
                 (int32_t)(tn_integer_conv_tap(run, r * run->run_taps) + k * group);
     tn_integer_conv_read_zeros(run);
+    TN_TRY(tn_integer_conv_find_range(run, &range));
+    run->choice = tn_dot_choose(&run->layout, run->blob, 0, run->item_groups, range);
+    return TN_OK;
+}
+
+static tn_status copy(tn_integer_conv *run) {
+    enum { COPIED = 65536 /* elements that are worth a thread */ };
+    const int64_t copied = run->items * run->row_count, row = run->item_elements / run->row_count;
+    if (!run->depthwise && tn_integer_conv_is_copy(run)) {
+        run->x = (char *)(uintptr_t)run->call->inputs[TN_CONV_X]->data;
+        return TN_OK;
+    }
+    const int64_t element = run->depthwise ? 1 : run->choice.form->element_bytes;
+    memset(run->x + copied * row * element, 0, 64); /* what the last groups reach into */
+    return run->call->host->parallel_for(run->call, copied, tn_parallel_grain(COPIED, row + 1),
+                                         tn_integer_conv_copy, run);
 }
 
 static void read_table(tn_integer_conv *run) {
@@ -267,18 +276,17 @@ static tn_status run_units(tn_integer_conv *run) {
                                   tn_parallel_grain(ROWS_GRAIN, each), tn_integer_conv_do_rows,
                                   run);
     }
-    const int64_t each =
-        TN_INTEGER_BAND * run->taps * run->filters * (run->depthwise ? 1 : run->channels);
+    const int64_t each = run->positions / run->bands * run->taps * run->filters *
+                         (run->depthwise ? 1 : run->channels);
     return host->parallel_for(run->call, run->items * run->bands,
                               tn_parallel_grain(run->depthwise ? DEPTHWISE_GRAIN : GRAIN, each),
                               tn_integer_conv_do_units, run);
 }
 
 static tn_status integer_run_bands(tn_call *call) {
-    enum { COPIED = 65536 };
     const void *packed;
     tn_integer_conv run;
-    if (!read_run(call, ((const integer_state *)call->state)->level, &run))
+    if (!read_run(call, &run))
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "this node does not read as a convolution of integers");
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
@@ -286,13 +294,11 @@ static tn_status integer_run_bands(tn_call *call) {
     if (run.depthwise)
         tn_integer_conv_pack_depthwise(&run);
     else
-        begin_products(&run, (void *)(uintptr_t)packed);
+        TN_TRY(begin_products(&run, (void *)(uintptr_t)packed));
     tn_integer_conv_read_scales(&run);
     read_table(&run);
-    const int64_t copied = run.items * run.row_count, row = run.item_elements / run.row_count;
-    memset(run.x + copied * row * run.element_bytes, 0, 64); /* what the last groups reach into */
-    TN_TRY(call->host->parallel_for(call, copied, tn_parallel_grain(COPIED, row + 1),
-                                    tn_integer_conv_copy, &run));
+    tn_integer_conv_read_end(&run);
+    TN_TRY(copy(&run));
     return run_units(&run);
 }
 
@@ -310,7 +316,7 @@ INTEGER_LEVEL(baseline, tn_byte_table_apply);
 INTEGER_LEVEL(avx2, tn_byte_table_apply_avx2);
 INTEGER_LEVEL(avx512vnni, tn_byte_table_apply_avx512);
 #define INTEGER_KERNELS(prefix, operator_name, facets)                                             \
-    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(level), "", 4, operator_name, "integer",     \
+    TN_LEVEL_KERNELS_OF(, tn_##prefix, TN_LEVELS_VNNI(level), "", 5, operator_name, "integer",     \
                         "Products of bytes with exact sums over a copy of X with channels last.",  \
                         .absorbs = facets,                                                         \
                         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \

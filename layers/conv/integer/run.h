@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the kernels of integer.h share: X is copied once, channels last, with its padding, as the
- * products want it (copy.c). What a window sees is then at a table of offsets, so that no element
- * is copied twice. An item is a group of an image, or in a depthwise convolution an image, whose
- * groups are its channels (depthwise.c). A unit of work is a band of positions of an item.
+ * products want it (copy.c), or read where it is if it is so already. What a window sees is then at
+ * a table of offsets, so that no element is copied twice. An item is a group of an image, or in a
+ * depthwise convolution an image, whose groups are its channels (depthwise.c). A unit of work is a
+ * band of positions of an item.
  *
  *     y = sum of (x - x_zero) * (w - w_zero) = sum of x * w + term - w_zero * sum of x
  *     term = x_zero * (depth * w_zero - sum of w), and QLinearConv's bias
  *
- * where 128 is taken off unsigned bytes and off their zero points.
+ * where 128 is taken off unsigned bytes and off their zero points. Where weights have no zero
+ * points, sums begin at the terms, and tiles end in bytes.
  */
 #ifndef TN_LAYERS_CONV_INTEGER_RUN_H
 #define TN_LAYERS_CONV_INTEGER_RUN_H
@@ -17,6 +19,8 @@
 #include "conv/integer/integer.h"
 #include "kit/int8/integer_product.h"
 #include "kit/math/byte_table.h"
+
+enum { TN_INTEGER_CONV_BAND = 48 /* the most positions of a band */ };
 
 typedef void tn_look_up_bytes(const tn_byte_table *table, int64_t count, const int8_t *from,
                               int8_t *to);
@@ -38,11 +42,11 @@ typedef struct tn_integer_conv {
     int64_t plane, row_count;                   /* elements of a channel of X; rows of its copy */
     int64_t padded_extents[TN_WINDOW_MAX_RANK]; /* of the copy */
     int64_t item_elements;                      /* of the copy */
-    uint32_t element_bytes;
     /* Taps are done run by run, those beside each other in memory: a run has whole groups. */
     int64_t runs, run_taps, run_groups;
     tn_dot_layout layout;
     const void *blob;
+    tn_dot_choice choice;
     int64_t padded; /* filters of an item, rounded up */
 
     /* in the workspace */
@@ -52,10 +56,13 @@ typedef struct tn_integer_conv {
     int32_t *tap_numbers;       /* depthwise */
     int32_t *weights;           /* depthwise: less their zero points, see depthwise_body.h */
     tn_depthwise_block *blocks; /* depthwise, by rows */
-    int32_t *zeros, *terms;     /* item_groups x padded */
+    int32_t *zeros, *terms;     /* item_groups x padded, as the next two */
+    int32_t *initial;           /* what sums of tiles that end in bytes begin at */
     float *factors;
-    bool has_zeros;
-    tn_look_up_bytes *look_up; /* null: there is no step behind the node */
+    bool has_zeros, are_finite; /* zero points of W; factors */
+    bool ends_in_bytes;         /* tiles */
+    tn_dot_end end;             /* of such tiles */
+    tn_look_up_bytes *look_up;  /* null: there is no step behind the node, or `end` bounds do it */
     tn_byte_table table;
     char *scratch; /* of threads */
     uint64_t scratch_bytes;
@@ -66,11 +73,15 @@ typedef struct tn_integer_conv_band {
     int64_t item, first, rows;
     int32_t *sums;
     uint8_t *bytes;
-    int32_t row_sums[TN_INTEGER_BAND]; /* of X; where there are zero points of W */
-    int32_t offsets[TN_INTEGER_BAND];  /* of the windows' corners in the item's copy */
+    int32_t row_sums[TN_INTEGER_CONV_BAND]; /* of X; where there are zero points of W */
+    int32_t offsets[TN_INTEGER_CONV_BAND];  /* of the windows' corners in the item's copy */
 } tn_integer_conv_band;
 
-/* copy.c. `item` elements of the copy and its rows; a unit is a row. */
+/* copy.c. The range of X and its padding, where the level has products that go by it. */
+tn_status tn_integer_conv_find_range(tn_integer_conv *run, tn_dot_range *out_range);
+/* Whether X is as its copy would be. */
+bool tn_integer_conv_is_copy(const tn_integer_conv *run);
+/* `item` elements of the copy and its rows; a unit is a row. */
 tn_status tn_integer_conv_copy(void *user, int64_t begin, int64_t end, uint32_t thread);
 void tn_integer_conv_corners(const tn_integer_conv *run, tn_integer_conv_band *band);
 /* Offsets of taps in an item's copy, in elements. */
@@ -81,6 +92,8 @@ int32_t tn_integer_conv_x_zero(const tn_integer_conv *run);
 /* bands.c: the filters' zero points, once the blob is there, and scales; a unit is a band. */
 void tn_integer_conv_read_zeros(tn_integer_conv *run);
 void tn_integer_conv_read_scales(tn_integer_conv *run);
+/* How tiles end, once zero points, scales and how X is kept are known. */
+void tn_integer_conv_read_end(tn_integer_conv *run);
 tn_status tn_integer_conv_do_units(void *user, int64_t begin, int64_t end, uint32_t thread);
 
 /* depthwise.c: `has_rows` says whether rows of windows are done at once as far as the shapes tell,
