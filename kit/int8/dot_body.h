@@ -6,8 +6,11 @@
  */
 #include "kit/int8/dot_finish.h"
 
-#ifndef TN_DOT_FOLD
-#define TN_DOT_FOLD 1 /* groups whose products are added before they are widened */
+/* Where a group's inputs are. */
+#if defined(__AVX2__) && !defined(__AVX512VNNI__)
+#define OFFSET(tile, group) (tile)->offsets[(tile)->order[group]]
+#else
+#define OFFSET(tile, group) (tile)->offsets[group]
 #endif
 
 /* Bytes side by side, bounds only. */
@@ -55,13 +58,23 @@ TN_INLINE void tile_store_sums(const tn_dot_tile *tile,
     }
 }
 
-/* `fold` groups of weights that lie `step` bytes apart. */
+/* Row by row: gcc would begin all rows' products before it adds any, and spill sums for them. */
+#if defined(__AVX2__) && defined(__GNUC__)
+#define KEEP_ROW(row, vectors)                                                                     \
+    TN_UNROLL for (int v = 0; v < (vectors); v++) __asm__("" : "+x"((row)[v]))
+#else
+#define KEEP_ROW(row, vectors)
+#endif
+
+/* `fold` groups from one on, whose products are added before they are widened: 1, or 2 of bytes. */
 TN_INLINE void add_groups(const int rows, const int vectors, const int fold,
-                          const tn_dot_element *const x[TN_DOT_ROWS], const int32_t *offsets,
-                          const int8_t *weights, int64_t step,
-                          tn_vector_whole sums[TN_DOT_ROWS][TN_DOT_VECTORS]) {
-    const int64_t bytes = TN_LANES * TN_DOT_GROUP;
+                          const tn_dot_tile *tile, const tn_dot_element *const x[TN_DOT_ROWS],
+                          int64_t group, tn_vector_whole sums[TN_DOT_ROWS][TN_DOT_VECTORS]) {
+    const int64_t bytes = TN_LANES * TN_DOT_GROUP, step = vectors * bytes;
+    const int8_t *weights = tile->weights + group * step;
 #if defined(TN_DOT_NARROW)
+    _mm_prefetch((const char *)tile->ahead + group * tile->ahead_step, _MM_HINT_T1);
+    const int64_t offsets[2] = {OFFSET(tile, group), fold > 1 ? OFFSET(tile, group + 1) : 0};
     TN_UNROLL for (int m = 0; m < rows; m++) {
         __m256i pairs[TN_DOT_VECTORS];
         TN_UNROLL for (int f = 0; f < fold; f++) {
@@ -74,26 +87,41 @@ TN_INLINE void add_groups(const int rows, const int vectors, const int fold,
         }
         TN_UNROLL for (int v = 0; v < vectors; v++) sums[m][v] =
             tn_dot_add_pairs(sums[m][v], pairs[v]);
+        KEEP_ROW(sums[m], vectors);
     }
 #else
     const int each = TN_DOT_GROUP / TN_DOT_PARTS;
-    (void)fold, (void)step;
+    const int64_t offset = OFFSET(tile, group);
+    (void)fold;
     TN_UNROLL for (int part = 0; part < TN_DOT_PARTS; part++) {
         tn_dot_weights loaded[TN_DOT_VECTORS];
         TN_UNROLL for (int v = 0; v < vectors; v++) loaded[v] =
             TN_DOT_WEIGHTS(weights + v * bytes, part);
         TN_UNROLL for (int m = 0; m < rows; m++) {
-            const tn_dot_inputs values = tn_dot_load_inputs(x[m] + offsets[0] + part * each);
+            const tn_dot_inputs values = tn_dot_load_inputs(x[m] + offset + part * each);
             TN_UNROLL for (int v = 0; v < vectors; v++) sums[m][v] =
                 tn_dot_add(sums[m][v], values, loaded[v]);
+            KEEP_ROW(sums[m], vectors);
         }
     }
 #endif
 }
 
+/* Groups first..last-1; sums of small tiles are several. */
+TN_INLINE void add_range(const int rows, const int vectors, const int fold, const int chains,
+                         const tn_dot_tile *tile, const tn_dot_element *const x[TN_DOT_ROWS],
+                         int64_t first, int64_t last,
+                         tn_vector_whole sums[4][TN_DOT_ROWS][TN_DOT_VECTORS]) {
+    for (; first + chains * fold <= last; first += chains * fold) {
+        TN_UNROLL for (int u = 0; u < chains; u++)
+            add_groups(rows, vectors, fold, tile, x, first + u * fold, sums[u]);
+    }
+    for (; first < last; first += fold)
+        add_groups(rows, vectors, fold, tile, x, first, sums[0]);
+}
+
 TN_INLINE void tile_run(const int rows, const int vectors, const tn_dot_tile *tile) {
     const int chains = rows * vectors >= 6 ? 1 : rows * vectors >= 3 ? 2 : 4;
-    const int64_t step = (int64_t)vectors * TN_LANES * TN_DOT_GROUP;
     tn_vector_whole sums[4][TN_DOT_ROWS][TN_DOT_VECTORS];
     const tn_dot_element *x[TN_DOT_ROWS];
     TN_UNROLL for (int m = 0; m < rows; m++) {
@@ -103,18 +131,12 @@ TN_INLINE void tile_run(const int rows, const int vectors, const tn_dot_tile *ti
             TN_UNROLL for (int u = 1; u < chains; u++) sums[u][m][v] = (tn_vector_whole){0};
         }
     }
-    const int8_t *weights = tile->weights;
-    const int32_t *offsets = tile->offsets;
-    int64_t group = 0;
-    for (; group + chains * TN_DOT_FOLD <= tile->groups; group += chains * TN_DOT_FOLD) {
-        TN_UNROLL for (int u = 0; u < chains; u++) {
-            add_groups(rows, vectors, TN_DOT_FOLD, x, offsets + group + u * TN_DOT_FOLD, weights,
-                       step, sums[u]);
-            weights += step * TN_DOT_FOLD;
-        }
-    }
-    for (; group < tile->groups; group++, weights += step)
-        add_groups(rows, vectors, 1, x, offsets + group, weights, step, sums[0]);
+#if defined(TN_DOT_NARROW)
+    add_range(rows, vectors, 2, chains, tile, x, 0, tile->folded, sums);
+    add_range(rows, vectors, 1, chains, tile, x, tile->folded, tile->groups, sums);
+#else
+    add_range(rows, vectors, 1, chains, tile, x, 0, tile->groups, sums);
+#endif
     TN_UNROLL for (int m = 0; m < rows; m++) {
         TN_UNROLL for (int v = 0; v < vectors; v++) {
             TN_UNROLL for (int u = 1; u < chains; u++) sums[0][m][v] += sums[u][m][v];

@@ -24,15 +24,21 @@ bool tn_dot_layout_make(const tn_dot_level *level, int64_t matrices, int64_t col
     return tn_dot_layout_bytes(out_layout) != 0;
 }
 
-static uint64_t bounds_bytes(const tn_dot_layout *layout) {
-    const uint64_t blocks = (uint64_t)layout->matrices * (uint64_t)layout->blocks;
-    return layout->level->narrow ? blocks * 2 * sizeof(int32_t) : 0;
+/* What is behind the weights of all blocks, for each of them. */
+static uint64_t arranged_bytes(const tn_dot_layout *layout) {
+    const uint64_t groups = (uint64_t)layout->groups;
+    if (!layout->level->narrow) return 0;
+    return (sizeof(int32_t) + (groups + groups / 2) * sizeof(uint16_t) + 3) / 4 * 4;
+}
+
+static uint64_t all_arranged_bytes(const tn_dot_layout *layout) {
+    return (uint64_t)layout->matrices * (uint64_t)layout->blocks * arranged_bytes(layout);
 }
 
 uint64_t tn_dot_layout_bytes(const tn_dot_layout *layout) {
     const uint64_t columns = (uint64_t)layout->matrices * (uint64_t)layout->padded; /* < 2^63 */
     const uint64_t each = (uint64_t)layout->groups * layout->level->group + 8;
-    return columns > UINT64_MAX / 4 / each ? 0 : columns * each + bounds_bytes(layout);
+    return columns > UINT64_MAX / 4 / each ? 0 : columns * each + all_arranged_bytes(layout);
 }
 
 int64_t tn_dot_block_first(const tn_dot_layout *layout, int64_t block) {
@@ -48,14 +54,6 @@ const int32_t *tn_dot_weight_sums(const tn_dot_layout *layout, const void *blob,
     return (const int32_t *)blob + matrix * layout->padded;
 }
 
-const int32_t *tn_dot_initial(const tn_dot_layout *layout, const void *blob, int64_t matrix,
-                              int64_t block, const tn_dot_form *form) {
-    static const int32_t zeros[TN_DOT_VECTORS * LANES_MOST];
-    if (form->shift == 0) return zeros;
-    return (const int32_t *)blob + (layout->matrices + matrix) * layout->padded +
-           tn_dot_block_first(layout, block);
-}
-
 const int8_t *tn_dot_weights_of(const tn_dot_layout *layout, const void *blob, int64_t matrix,
                                 int64_t block) {
     const int64_t depth = layout->groups * layout->level->group;
@@ -66,19 +64,28 @@ const int8_t *tn_dot_weights_of(const tn_dot_layout *layout, const void *blob, i
 /* ----------------------------------------------------------------------------------------------
  * products of bytes without VNNI */
 
-static int32_t *bounds_of(const tn_dot_layout *layout, const void *blob, int64_t matrix,
-                          int64_t block) {
-    const uint64_t bytes = tn_dot_layout_bytes(layout) - bounds_bytes(layout);
-    return (int32_t *)(void *)((char *)(uintptr_t)blob + bytes) +
-           2 * (matrix * layout->blocks + block);
+typedef struct arranged {
+    int32_t *largest;
+    uint16_t *order, *pairs;
+} arranged;
+
+static arranged arranged_of(const tn_dot_layout *layout, const void *blob, int64_t matrix,
+                            int64_t block) {
+    char *first =
+        (char *)(uintptr_t)blob + tn_dot_layout_bytes(layout) - all_arranged_bytes(layout);
+    void *at = first + (uint64_t)(matrix * layout->blocks + block) * arranged_bytes(layout);
+    uint16_t *order = (uint16_t *)at + sizeof(int32_t) / sizeof(uint16_t);
+    return (arranged){at, order, order + layout->groups};
 }
 
-void tn_dot_bound_block(const tn_dot_layout *layout, void *blob, int64_t matrix, int64_t block) {
+void tn_dot_arrange_block(const tn_dot_layout *layout, void *blob, int64_t matrix, int64_t block,
+                          bool is_ordered) {
     if (!layout->level->narrow) return;
-    layout->level->narrow->bound(tn_dot_weights_of(layout, blob, matrix, block), layout->groups,
-                                 tn_dot_block_first(layout, block + 1) -
-                                     tn_dot_block_first(layout, block),
-                                 bounds_of(layout, blob, matrix, block));
+    const arranged of = arranged_of(layout, blob, matrix, block);
+    const int64_t width = tn_dot_block_first(layout, block + 1) - tn_dot_block_first(layout, block);
+    int8_t *weights = (int8_t *)(uintptr_t)tn_dot_weights_of(layout, blob, matrix, block);
+    *of.largest = layout->level->narrow->arrange(weights, layout->groups, width, is_ordered,
+                                                 of.order, of.pairs);
 }
 
 tn_dot_choice tn_dot_choose(const tn_dot_layout *layout, const void *blob, int64_t matrix,
@@ -88,17 +95,40 @@ tn_dot_choice tn_dot_choose(const tn_dot_layout *layout, const void *blob, int64
     if (!narrow) return own;
     const tn_dot_form *form = narrow->forms[range.low < 0];
     const int32_t largest = range.high < range.low ? 0 : range.high + form->shift;
-    const int32_t *bounds = bounds_of(layout, blob, matrix, 0);
     for (int64_t i = 0; i < count * layout->blocks; i++)
-        if (bounds[2 * i] * largest > INT16_MAX) return own;
+        if (*arranged_of(layout, blob, matrix, i).largest * largest > INT16_MAX) return own;
     return (tn_dot_choice){form, largest};
 }
 
-const tn_dot_level *tn_dot_block_level(const tn_dot_layout *layout, const void *blob,
-                                       const tn_dot_choice *choice, int64_t matrix, int64_t block) {
+/* How many of the ascending numbers are at most `most`. */
+static int64_t count_up_to(const uint16_t *numbers, int64_t count, int32_t most) {
+    int64_t first = 0;
+    while (first < count) {
+        const int64_t middle = (first + count) / 2;
+        if (numbers[middle] <= most)
+            first = middle + 1;
+        else
+            count = middle;
+    }
+    return first;
+}
+
+const tn_dot_level *tn_dot_tile_begin(const tn_dot_layout *layout, const void *blob,
+                                      const tn_dot_choice *choice, int64_t matrix, int64_t block,
+                                      tn_dot_tile *tile) {
+    static const int32_t zeros[TN_DOT_VECTORS * LANES_MOST];
+    const int32_t *initial = (const int32_t *)blob + (layout->matrices + matrix) * layout->padded;
+    tile->groups = layout->groups;
+    tile->weights = tn_dot_weights_of(layout, blob, matrix, block);
+    tile->initial = choice->form->shift == 0 ? zeros : initial + tn_dot_block_first(layout, block);
+    tile->folded = 0;
+    if (!layout->level->narrow) return layout->level;
+    const arranged of = arranged_of(layout, blob, matrix, block);
+    tile->order = of.order;
     if (choice->largest < 0) return layout->level;
-    const int32_t *bounds = bounds_of(layout, blob, matrix, block);
-    return layout->level->narrow->levels[bounds[1] * choice->largest <= INT16_MAX];
+    const int32_t most = choice->largest ? INT16_MAX / choice->largest : INT32_MAX;
+    tile->folded = 2 * count_up_to(of.pairs, layout->groups / 2, most);
+    return layout->level->narrow->level;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -167,7 +197,7 @@ static void clear_column(const tn_dot_layout *layout, int8_t *to, int64_t step) 
 }
 
 static void pack(const tn_dot_layout *layout, const tn_dot_source *source, weight_kind kind,
-                 const void *from, void *out_blob) {
+                 const void *from, bool is_ordered, void *out_blob) {
     const size_t weight_bytes = kind == WEIGHT_FLOAT ? sizeof(float) : 1;
     const int64_t group = layout->level->group;
     float *scales = out_blob;
@@ -189,16 +219,17 @@ static void pack(const tn_dot_layout *layout, const tn_dot_source *source, weigh
                     clear_column(layout, weights + i * group, width * group);
             }
             weights += width * group * layout->groups;
-            tn_dot_bound_block(layout, out_blob, m, block);
+            tn_dot_arrange_block(layout, out_blob, m, block, is_ordered);
         }
     }
 }
 
 void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void *out_blob) {
-    pack(layout, source, WEIGHT_FLOAT, source->from, out_blob);
+    pack(layout, source, WEIGHT_FLOAT, source->from, true, out_blob);
 }
 
 void tn_dot_pack_bytes(const tn_dot_layout *layout, const tn_dot_source *source, const void *bytes,
-                       bool is_unsigned, void *out_blob) {
-    pack(layout, source, is_unsigned ? WEIGHT_UNSIGNED : WEIGHT_SIGNED, bytes, out_blob);
+                       bool is_unsigned, bool is_ordered, void *out_blob) {
+    pack(layout, source, is_unsigned ? WEIGHT_UNSIGNED : WEIGHT_SIGNED, bytes, is_ordered,
+         out_blob);
 }

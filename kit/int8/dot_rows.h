@@ -17,7 +17,10 @@ static inline void tn_dot_rows_run(const tn_dot_level *level, tn_dot_tile *tile,
                                    const char *residual) {
     const int64_t row_bytes = tile->row_stride * tn_dot_output_bytes(tile->end);
     const int64_t most = level->rows[vectors - 1], tiles = (count + most - 1) / most;
-    for (int64_t t = 0; t < tiles; t++) {
+    const int64_t group_bytes = vectors * level->lanes * level->group;
+    tile->ahead = tile->weights + tile->groups * group_bytes; /* the next block */
+    tile->ahead_step = (group_bytes + tiles - 1) / tiles;
+    for (int64_t t = 0; t < tiles; t++, tile->ahead += tile->groups * tile->ahead_step) {
         const int64_t from = tn_parallel_first(count, tiles, t),
                       to = tn_parallel_first(count, tiles, t + 1);
         tile->rows = rows + from;

@@ -177,16 +177,13 @@ static void run_block(const matrix_run *run, int64_t block, int64_t begin, int64
     const int64_t at = (begin * columns + first) * (run->end.type == TN_I8 ? 1 : 4);
     tn_dot_tile tile = {.x = run->x + begin * row_bytes(state, run->choice.form),
                         .offsets = run->context->kept.tables,
-                        .groups = layout->groups,
-                        .weights = tn_dot_weights_of(layout, state->blob, 0, block),
-                        .initial = tn_dot_initial(layout, state->blob, 0, block, run->choice.form),
                         .scale = run->scale + first,
                         .bias = run->bias + first,
                         .columns = columns - first < width ? columns - first : width,
                         .row_stride = columns,
                         .column_stride = 1,
                         .end = &run->end};
-    tn_dot_rows_run(tn_dot_block_level(layout, state->blob, &run->choice, 0, block), &tile,
+    tn_dot_rows_run(tn_dot_tile_begin(layout, state->blob, &run->choice, 0, block, &tile), &tile,
                     width / state->level->lanes, run->context->positions, end - begin,
                     run->output + at, run->residual ? run->residual + at : NULL);
 }

@@ -45,7 +45,7 @@ static void pack_block(const tn_integer_product *product, const uint8_t *b, int6
                                      layout->columns, product->b_is_unsigned ? 0x80 : 0, to, sums);
     for (int64_t c = 0; c < width; c++)
         initial[c] = sums[c] * -128;
-    tn_dot_bound_block(layout, blob, matrix, block);
+    tn_dot_arrange_block(layout, blob, matrix, block, product->is_constant);
 }
 
 void tn_integer_product_pack(const tn_integer_product *product, const void *b, int64_t first,
@@ -121,19 +121,15 @@ static void multiply(const tn_integer_product *product, const tn_integer_band *b
     for (int64_t block = 0; block < layout->blocks; block++) {
         const int64_t first = tn_dot_block_first(layout, block);
         const int64_t width = tn_dot_block_first(layout, block + 1) - first;
-        tn_dot_tile tile = {
-            .x = memory->x,
-            .offsets = memory->offsets,
-            .groups = layout->groups,
-            .weights = tn_dot_weights_of(layout, product->blob, band->matrix, block),
-            .initial = tn_dot_initial(layout, product->blob, band->matrix, block, choice->form),
-            .columns = width,
-            .row_stride = band->stride,
-            .column_stride = 1,
-            .end = &end};
-        tn_dot_rows_run(tn_dot_block_level(layout, product->blob, choice, band->matrix, block),
-                        &tile, width / layout->level->lanes, rows, band->rows,
-                        (char *)(band->sums + first), NULL);
+        tn_dot_tile tile = {.x = memory->x,
+                            .offsets = memory->offsets,
+                            .columns = width,
+                            .row_stride = band->stride,
+                            .column_stride = 1,
+                            .end = &end};
+        tn_dot_rows_run(
+            tn_dot_tile_begin(layout, product->blob, choice, band->matrix, block, &tile), &tile,
+            width / layout->level->lanes, rows, band->rows, (char *)(band->sums + first), NULL);
     }
 }
 

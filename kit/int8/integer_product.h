@@ -30,6 +30,7 @@ typedef struct tn_integer_product {
     const void *blob;
     int64_t depth; /* rows of B */
     bool a_is_unsigned, b_is_unsigned;
+    bool is_constant; /* B, which is packed once, for many products */
 } tn_integer_product;
 
 typedef struct tn_integer_band {

@@ -45,44 +45,114 @@ static void find_range(const uint8_t *from, int64_t count, uint8_t flip,
 }
 
 static int32_t largest_of(__m256i words) {
-    int16_t values[16];
-    int32_t largest = 0;
-    memcpy(values, &words, sizeof(values));
-    for (int i = 0; i < 16; i++)
-        largest = values[i] > largest ? values[i] : largest;
-    return largest;
+    const __m128i low = _mm256_castsi256_si128(words), high = _mm256_extracti128_si256(words, 1);
+    const __m128i most = _mm_sub_epi16(_mm_set1_epi16(INT16_MAX), _mm_max_epi16(low, high));
+    return INT16_MAX - _mm_extract_epi16(_mm_minpos_epu16(most), 0);
 }
 
-/* A step of the levels that add products of four is two groups; an odd one is last. */
-static void bound(const int8_t *weights, int64_t groups, int64_t columns, int32_t out_bounds[2]) {
+/* Of groups of weights, `count` of which are summed: the largest sum of one sign. */
+TN_INLINE int32_t largest_sum(const int8_t *const groups[2], const int count, int64_t step) {
     const __m256i zero = _mm256_setzero_si256(), ones = _mm256_set1_epi8(1);
-    const int64_t step = columns * TN_DOT_GROUP;
-    __m256i two = zero, four = zero;
+    __m256i most = zero;
     for (int64_t at = 0; at < step; at += (int64_t)sizeof(__m256i)) {
-        __m256i before[2] = {zero, zero};
-        for (int64_t g = 0; g < groups; g++) {
-            const __m256i w = tn_dot_load_weights(weights + g * step + at);
-            const __m256i sums[2] = {
-                _mm256_maddubs_epi16(ones, _mm256_max_epi8(w, zero)),
-                _mm256_sub_epi16(zero, _mm256_maddubs_epi16(ones, _mm256_min_epi8(w, zero)))};
-            for (int sign = 0; sign < 2; sign++) {
-                const __m256i both = _mm256_add_epi16(sums[sign], before[sign]);
-                two = _mm256_max_epi16(two, sums[sign]);
-                four = _mm256_max_epi16(four, both);
-                before[sign] = g % 2 ? zero : sums[sign];
+        __m256i positive = zero, negative = zero;
+        for (int i = 0; i < count; i++) {
+            const __m256i w = tn_dot_load_weights(groups[i] + at);
+            positive =
+                _mm256_add_epi16(positive, _mm256_maddubs_epi16(ones, _mm256_max_epi8(w, zero)));
+            negative =
+                _mm256_sub_epi16(negative, _mm256_maddubs_epi16(ones, _mm256_min_epi8(w, zero)));
+        }
+        most = _mm256_max_epi16(most, _mm256_max_epi16(positive, negative));
+    }
+    return largest_of(most);
+}
+
+static int32_t group_sum(const int8_t *weights, int64_t step, int64_t group) {
+    const int8_t *const groups[2] = {weights + group * step};
+    return largest_sum(groups, 1, step);
+}
+
+static int32_t pair_sum(const int8_t *weights, int64_t step, const uint16_t pair[2]) {
+    const int8_t *const groups[2] = {weights + pair[0] * step, weights + pair[1] * step};
+    return largest_sum(groups, 2, step);
+}
+
+/* The groups' order by their sums, the first and the last, the second and the last but one ..
+ * beside each other; an odd one is last. */
+static void pair_groups(const int8_t *weights, int64_t groups, int64_t step, uint16_t *order) {
+    int32_t first[2 * 128 + 2] = {0}; /* of each sum */
+    for (int64_t g = 0; g < groups; g++)
+        first[group_sum(weights, step, g) + 1]++;
+    for (size_t i = 1; i < sizeof(first) / sizeof(*first); i++)
+        first[i] += first[i - 1];
+    for (int64_t g = 0; g < groups; g++) {
+        const int64_t rank = first[group_sum(weights, step, g)]++, other = groups - 1 - rank;
+        order[rank <= other ? 2 * rank : 2 * other + 1] = (uint16_t)g;
+    }
+}
+
+/* By Shell's method. */
+static void sort_pairs(int64_t count, uint16_t *order, uint16_t *pairs) {
+    for (int64_t gap = count / 2; gap > 0; gap /= 2) {
+        for (int64_t i = gap; i < count; i++) {
+            const uint16_t key = pairs[i], one = order[2 * i], two = order[2 * i + 1];
+            int64_t at = i;
+            for (; at >= gap && pairs[at - gap] > key; at -= gap) {
+                pairs[at] = pairs[at - gap];
+                memcpy(order + 2 * at, order + 2 * (at - gap), 2 * sizeof(*order));
             }
+            pairs[at] = key;
+            order[2 * at] = one;
+            order[2 * at + 1] = two;
         }
     }
-    out_bounds[0] = largest_of(two);
-    out_bounds[1] = largest_of(four);
+}
+
+/* Group order[g] comes to g; along each cycle of the permutation. */
+static void permute(int8_t *weights, int64_t groups, int64_t step, const uint16_t *order) {
+    uint64_t is_done[(TN_DOT_DEPTH_LIMIT / TN_DOT_GROUP + 63) / 64] = {0};
+    int8_t kept[TN_DOT_VECTORS * TN_LANES * TN_DOT_GROUP];
+    for (int64_t first = 0; first < groups; first++) {
+        if (is_done[first / 64] >> first % 64 & 1) continue;
+        memcpy(kept, weights + first * step, (size_t)step);
+        for (int64_t at = first;; at = order[at]) {
+            is_done[at / 64] |= (uint64_t)1 << at % 64;
+            if (order[at] == first) {
+                memcpy(weights + at * step, kept, (size_t)step);
+                break;
+            }
+            memcpy(weights + at * step, weights + order[at] * step, (size_t)step);
+        }
+    }
+}
+
+static int32_t arrange(int8_t *weights, int64_t groups, int64_t columns, bool is_ordered,
+                       uint16_t *out_order, uint16_t *out_pairs) {
+    const int64_t step = columns * TN_DOT_GROUP;
+    int32_t largest = 0;
+    for (int64_t g = 0; g < groups; g++) {
+        const int32_t sum = group_sum(weights, step, g);
+        largest = sum > largest ? sum : largest;
+        out_order[g] = (uint16_t)g;
+    }
+    if (is_ordered) pair_groups(weights, groups, step, out_order);
+    for (int64_t i = 0; i < groups / 2; i++) {
+        const int32_t sum = pair_sum(weights, step, out_order + 2 * i);
+        const int32_t before = !is_ordered && i > 0 ? out_pairs[i - 1] : 0;
+        out_pairs[i] = (uint16_t)(sum > before ? sum : before);
+    }
+    if (!is_ordered) return largest;
+    sort_pairs(groups / 2, out_order, out_pairs);
+    permute(weights, groups, step, out_order);
+    return largest;
 }
 
 static const tn_dot_form of_bytes = {1, 0, load_bytes, clear_bytes, interleave_bytes};
 static const tn_dot_form of_shifted = {1, TN_DOT_ZERO, load_shifted, clear_shifted,
                                        interleave_shifted};
-extern const tn_dot_level tn_folded_dot_avx2;
 
 const tn_dot_narrow TN_DOT_NARROW_TABLE = {.forms = {&of_bytes, &of_shifted},
-                                           .levels = {&TN_DOT_LEVEL, &tn_folded_dot_avx2},
+                                           .level = &TN_DOT_LEVEL,
                                            .range = find_range,
-                                           .bound = bound};
+                                           .arrange = arrange};

@@ -100,8 +100,6 @@ static void run_blocks(const tn_int8_run *run, const tn_dot_choice *choice, tn_d
     const int64_t plane = g->out_height * run->plan->out_width;
     const int64_t filter = group * g->filters + first;
     int64_t at = y * run->plan->out_width;
-    tile->weights = tn_dot_weights_of(layout, run->state->blob, group, block);
-    tile->initial = tn_dot_initial(layout, run->state->blob, group, block, choice->form);
     tile->scale = run->scale + group * layout->padded + first;
     tile->bias = run->bias + group * layout->padded + first;
     tile->columns = g->filters - first;
@@ -111,7 +109,8 @@ static void run_blocks(const tn_int8_run *run, const tn_dot_choice *choice, tn_d
     else
         at += (image / g->groups * all + filter) * plane;
     const int64_t vectors = width / layout->level->lanes;
-    const tn_dot_level *level = tn_dot_block_level(layout, run->state->blob, choice, group, block);
+    const tn_dot_level *level =
+        tn_dot_tile_begin(layout, run->state->blob, choice, group, block, tile);
     if (run->plan->last_outputs == run->plan->join) {
         run_positions(run, level, tile, vectors, 0, rows * g->out_width, at);
         return;
@@ -130,7 +129,7 @@ static tn_status run_bands(void *user, int64_t begin, int64_t end, uint32_t thre
     const tn_int8_plan *plan = run->plan;
     const tn_conv_geometry *g = &plan->geometry;
     char *copy = run->copies + thread * plan->copy_bytes;
-    tn_dot_tile tile = {.offsets = run->offsets, .groups = plan->groups, .end = &run->end};
+    tn_dot_tile tile = {.offsets = run->offsets, .end = &run->end};
     tile.row_stride = run->is_output_last ? g->groups * g->filters : 1;
     tile.column_stride = run->is_output_last ? 1 : g->out_height * plan->out_width;
     for (int64_t unit = begin; unit < end; unit++) {

@@ -45,6 +45,7 @@ static bool read_run(tn_call *call, const tn_integer_level *level, integer_run *
     run->call = call;
     run->product.a_is_unsigned = call->inputs[0]->type == TN_U8;
     run->product.b_is_unsigned = b->type == TN_U8;
+    run->product.is_constant = b->data != NULL;
     run->scratch_bytes = tn_integer_band_bytes(&run->product) + 2 * column_bytes(run);
     run->bands = (run->sizes.rows + TN_INTEGER_BAND - 1) / TN_INTEGER_BAND;
     return true;

@@ -36,6 +36,7 @@ static bool make_product(const tn_call *call, const tn_recurrent *node, int whic
         return false;
     out_product->a_is_unsigned = true;
     out_product->b_is_unsigned = weights->type == TN_U8;
+    out_product->is_constant = true;
     return true;
 }
 

@@ -50,8 +50,13 @@ typedef struct tn_dot_tile {
     const int32_t *offsets; /* of each group from its row, in elements */
     int64_t groups;
     const int8_t *weights;     /* groups x vectors x lanes x group */
+    const uint16_t *order;     /* of the groups, where the level has tn_dot_narrow */
+    int64_t folded;            /* of these groups, in pairs: the first ones, whose products of four
+                                  16 bits hold */
     const int32_t *initial;    /* sums begin here: vectors x lanes, as the next two */
     const float *scale, *bias; /* see tn_dot_end */
+    const int8_t *ahead;       /* weights to be fetched meanwhile, */
+    int64_t ahead_step;        /* so many bytes on with each group; 0: none */
     int64_t columns;           /* valid ones */
     void *output;
     const void *residual;              /* strides as the output; null: none */
@@ -81,14 +86,17 @@ typedef struct tn_dot_range {
 #define TN_DOT_NO_RANGE ((tn_dot_range){INT8_MAX, INT8_MIN})
 
 /* What a level without products of bytes that are summed in 32 bits has for those whose sums fit 16
- * bits, of the same packed weights. */
+ * bits. Weights are packed alike; their groups are ordered by how large they are. */
 typedef struct tn_dot_narrow {
-    const tn_dot_form *forms[2];   /* of bytes: as they are, none negative; with 128 added */
-    const tn_dot_level *levels[2]; /* where a lane of 16 bits has sums of 2, and of 4 products */
+    const tn_dot_form *forms[2]; /* of bytes: as they are, none negative; with 128 added */
+    const tn_dot_level *level;
     /* Widens *inout_range to bytes, each of which is inverted by `flip` first. */
     void (*range)(const uint8_t *from, int64_t count, uint8_t flip, tn_dot_range *inout_range);
-    /* Of a block, for the levels: the largest sum of weights of one sign in a lane of 16 bits. */
-    void (*bound)(const int8_t *weights, int64_t groups, int64_t columns, int32_t out_bounds[2]);
+    /* Orders a block's groups, so that two neighbours at 2i are the i-th pair of all by the largest
+     * sum of weights of one sign in a lane of 16 bits; of groups that are to stay as they are,
+     * pairs have the largest sum up to them. Answers the largest sum of a group alone. */
+    int32_t (*arrange)(int8_t *weights, int64_t groups, int64_t columns, bool is_ordered,
+                       uint16_t *out_order, uint16_t *out_pairs);
 } tn_dot_narrow;
 
 struct tn_dot_level {

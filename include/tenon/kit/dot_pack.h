@@ -8,7 +8,8 @@
  *
  *     float scale[M][N] | int32 initial[M][N] | int8 weights, for each matrix and block:
  *     group 0: w[0..D-1] of column 0, .. of column B-1 | group 1: .. | .. | group G-1: ..
- *     | where the level has tn_dot_narrow, int32 bounds[2] for each matrix and block
+ *     | where the level has tn_dot_narrow, for each matrix and block, up to whole int32:
+ *     int32 largest | uint16 order[G] | uint16 pairs[G / 2]
  *
  * where the initial sums are -128 times the sum of the column's weights.
  */
@@ -49,16 +50,13 @@ void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void 
 
 /* The same of the integers of 8 bits at `bytes`, instead of source->from: as they are,
  * unsigned ones less 128. Where others have their scales a blob of these has the sums of the
- * columns' weights, int32. */
+ * columns' weights, int32. `is_ordered` as tn_dot_arrange_block has it. */
 void tn_dot_pack_bytes(const tn_dot_layout *layout, const tn_dot_source *source, const void *bytes,
-                       bool is_unsigned, void *out_blob);
+                       bool is_unsigned, bool is_ordered, void *out_blob);
 const int32_t *tn_dot_weight_sums(const tn_dot_layout *layout, const void *blob, int64_t matrix);
 
-/* Of one matrix: padded scales; the initial sums of a block for activations in a form; the weights
- * of a block. */
+/* Of one matrix: padded scales; the weights of a block of it. */
 const float *tn_dot_scales(const tn_dot_layout *layout, const void *blob, int64_t matrix);
-const int32_t *tn_dot_initial(const tn_dot_layout *layout, const void *blob, int64_t matrix,
-                              int64_t block, const tn_dot_form *form);
 const int8_t *tn_dot_weights_of(const tn_dot_layout *layout, const void *blob, int64_t matrix,
                                 int64_t block);
 /* The first column of a block, a multiple of the lanes. */
@@ -74,11 +72,15 @@ typedef struct tn_dot_choice {
  * range counts where layout->level->narrow is not null. */
 tn_dot_choice tn_dot_choose(const tn_dot_layout *layout, const void *blob, int64_t matrix,
                             int64_t count, tn_dot_range range);
-/* Whose functions do a block. */
-const tn_dot_level *tn_dot_block_level(const tn_dot_layout *layout, const void *blob,
-                                       const tn_dot_choice *choice, int64_t matrix, int64_t block);
-/* For whoever packs a block's weights himself: what is behind all weights. */
-void tn_dot_bound_block(const tn_dot_layout *layout, void *blob, int64_t matrix, int64_t block);
+/* Of a tile of a block: groups, weights and their order, initial sums. Answers whose functions do
+ * it. */
+const tn_dot_level *tn_dot_tile_begin(const tn_dot_layout *layout, const void *blob,
+                                      const tn_dot_choice *choice, int64_t matrix, int64_t block,
+                                      tn_dot_tile *tile);
+/* For whoever packs a block's weights himself, and then has to call this; `is_ordered`: they are to
+ * be multiplied often enough that ordering their groups pays. */
+void tn_dot_arrange_block(const tn_dot_layout *layout, void *blob, int64_t matrix, int64_t block,
+                          bool is_ordered);
 
 #ifdef __cplusplus
 }

@@ -113,15 +113,13 @@ static void multiply(const tn_integer_conv *run, tn_integer_conv_band *band) {
         const int64_t width = tn_dot_block_first(layout, block + 1) - first;
         tn_dot_tile tile = {.x = x,
                             .offsets = run->offsets,
-                            .groups = layout->groups,
-                            .weights = tn_dot_weights_of(layout, run->blob, group, block),
-                            .initial =
-                                tn_dot_initial(layout, run->blob, group, block, run->choice.form),
                             .columns = width,
                             .row_stride = run->padded,
                             .column_stride = 1,
                             .end = &to_sums};
         char *to = (char *)(band->sums + first);
+        const tn_dot_level *level =
+            tn_dot_tile_begin(layout, run->blob, &run->choice, group, block, &tile);
         if (run->ends_in_bytes) {
             tile.initial = run->initial + at + first;
             tile.scale = run->factors + at + first;
@@ -130,8 +128,8 @@ static void multiply(const tn_integer_conv *run, tn_integer_conv_band *band) {
             tile.end = &run->end;
             to = (char *)(bytes + first);
         }
-        tn_dot_rows_run(tn_dot_block_level(layout, run->blob, &run->choice, group, block), &tile,
-                        width / layout->level->lanes, band->offsets, band->rows, to, NULL);
+        tn_dot_rows_run(level, &tile, width / layout->level->lanes, band->offsets, band->rows, to,
+                        NULL);
     }
     if (run->has_zeros) sum_rows(run, x, band);
 }

@@ -134,10 +134,10 @@ static tn_dot_source source_of(const tn_integer_conv *run, int32_t *elements) {
                            .elements = elements};
 }
 
-static void pack(const tn_integer_conv *run, int32_t *elements, void *out_blob) {
+static void pack(const tn_integer_conv *run, int32_t *elements, bool is_constant, void *out_blob) {
     const tn_tensor *w = run->call->inputs[run->inputs->w];
     const tn_dot_source source = source_of(run, elements);
-    tn_dot_pack_bytes(&run->layout, &source, w->data, w->type == TN_U8, out_blob);
+    tn_dot_pack_bytes(&run->layout, &source, w->data, w->type == TN_U8, is_constant, out_blob);
 }
 
 static tn_status allocate_elements(const tn_integer_conv *run, int32_t **out_elements) {
@@ -153,7 +153,7 @@ static tn_status fill_blob(void *user, void *data, uint64_t bytes) {
     int32_t *elements = NULL;
     (void)bytes;
     TN_TRY(allocate_elements(run, &elements));
-    pack(run, elements, data);
+    pack(run, elements, true, data);
     run->call->host->deallocate(run->call->host, elements);
     return TN_OK;
 }
@@ -234,7 +234,7 @@ static tn_status begin_products(tn_integer_conv *run, void *packed) {
     const integer_state *state = run->call->state;
     const int64_t group = run->level->dot->group;
     tn_dot_range range;
-    if (packed) pack(run, run->offsets, packed);
+    if (packed) pack(run, run->offsets, false, packed);
     run->blob = packed ? packed : state->blob;
     for (int64_t r = 0; r < run->runs; r++)
         for (int64_t k = 0; k < run->run_groups; k++)

@@ -20,7 +20,7 @@
 #include "kit/int8/integer_product.h"
 #include "kit/math/byte_table.h"
 
-enum { TN_INTEGER_CONV_BAND = 48 /* the most positions of a band */ };
+enum { TN_INTEGER_CONV_BAND = 64 /* the most positions of a band */ };
 
 typedef void tn_look_up_bytes(const tn_byte_table *table, int64_t count, const int8_t *from,
                               int8_t *to);
