@@ -118,9 +118,12 @@ const tn_dot_level *tn_dot_tile_begin(const tn_dot_layout *layout, const void *b
                                       tn_dot_tile *tile) {
     static const int32_t zeros[TN_DOT_VECTORS * LANES_MOST];
     const int32_t *initial = (const int32_t *)blob + (layout->matrices + matrix) * layout->padded;
+    const int64_t first = tn_dot_block_first(layout, block);
     tile->groups = layout->groups;
+    tile->columns = tn_dot_block_first(layout, block + 1) - first;
+    tile->vectors = tile->columns / layout->level->lanes;
     tile->weights = tn_dot_weights_of(layout, blob, matrix, block);
-    tile->initial = choice->form->shift == 0 ? zeros : initial + tn_dot_block_first(layout, block);
+    tile->initial = choice->form->shift == 0 ? zeros : initial + first;
     tile->folded = 0;
     if (!layout->level->narrow) return layout->level;
     const arranged of = arranged_of(layout, blob, matrix, block);

@@ -10,12 +10,13 @@ static inline int64_t tn_dot_output_bytes(const tn_dot_end *end) {
     return end->type == TN_I8 || end->type == TN_U8 ? 1 : 4;
 }
 
-/* `count` rows, whose offsets from tile->x are `rows`, of `vectors` vectors of columns. `output` is
+/* `count` rows, whose offsets from tile->x are `rows`. `output` is
  * the first row's, as is `residual`, null: none; the tile has the rest. */
-static inline void tn_dot_rows_run(const tn_dot_level *level, tn_dot_tile *tile, int64_t vectors,
+static inline void tn_dot_rows_run(const tn_dot_level *level, tn_dot_tile *tile,
                                    const int32_t *rows, int64_t count, char *output,
                                    const char *residual) {
     const int64_t row_bytes = tile->row_stride * tn_dot_output_bytes(tile->end);
+    const int64_t vectors = tile->vectors;
     const int64_t most = level->rows[vectors - 1], tiles = (count + most - 1) / most;
     const int64_t group_bytes = vectors * level->lanes * level->group;
     tile->ahead = tile->weights + tile->groups * group_bytes; /* the next block */

@@ -172,20 +172,20 @@ static tn_status load_rows(void *user, int64_t begin, int64_t end, uint32_t thre
 static void run_block(const matrix_run *run, int64_t block, int64_t begin, int64_t end) {
     const matrix_state *state = run->state;
     const tn_dot_layout *layout = &state->layout;
-    const int64_t columns = layout->columns, first = tn_dot_block_first(layout, block),
-                  width = tn_dot_block_first(layout, block + 1) - first;
+    const int64_t columns = layout->columns, first = tn_dot_block_first(layout, block);
     const int64_t at = (begin * columns + first) * (run->end.type == TN_I8 ? 1 : 4);
     tn_dot_tile tile = {.x = run->x + begin * row_bytes(state, run->choice.form),
                         .offsets = run->context->kept.tables,
                         .scale = run->scale + first,
                         .bias = run->bias + first,
-                        .columns = columns - first < width ? columns - first : width,
                         .row_stride = columns,
                         .column_stride = 1,
                         .end = &run->end};
-    tn_dot_rows_run(tn_dot_tile_begin(layout, state->blob, &run->choice, 0, block, &tile), &tile,
-                    width / state->level->lanes, run->context->positions, end - begin,
-                    run->output + at, run->residual ? run->residual + at : NULL);
+    const tn_dot_level *level =
+        tn_dot_tile_begin(layout, state->blob, &run->choice, 0, block, &tile);
+    if (columns - first < tile.columns) tile.columns = columns - first;
+    tn_dot_rows_run(level, &tile, run->context->positions, end - begin, run->output + at,
+                    run->residual ? run->residual + at : NULL);
 }
 
 static tn_status run_units(void *user, int64_t begin, int64_t end, uint32_t thread) {

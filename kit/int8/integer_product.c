@@ -120,16 +120,14 @@ static void multiply(const tn_integer_product *product, const tn_integer_band *b
         memory->offsets[g] = (int32_t)(g * product->level->dot->group);
     for (int64_t block = 0; block < layout->blocks; block++) {
         const int64_t first = tn_dot_block_first(layout, block);
-        const int64_t width = tn_dot_block_first(layout, block + 1) - first;
         tn_dot_tile tile = {.x = memory->x,
                             .offsets = memory->offsets,
-                            .columns = width,
                             .row_stride = band->stride,
                             .column_stride = 1,
                             .end = &end};
         tn_dot_rows_run(
             tn_dot_tile_begin(layout, product->blob, choice, band->matrix, block, &tile), &tile,
-            width / layout->level->lanes, rows, band->rows, (char *)(band->sums + first), NULL);
+            rows, band->rows, (char *)(band->sums + first), NULL);
     }
 }
 

@@ -83,9 +83,9 @@ static void copy_band(const tn_int8_run *run, const tn_dot_form *form, char *cop
 /* One block of channels over `count` positions from `first` on; `output_at` is the output's offset
  * of the first of them. */
 static void run_positions(const tn_int8_run *run, const tn_dot_level *level, tn_dot_tile *tile,
-                          int64_t vectors, int64_t first, int64_t count, int64_t output_at) {
+                          int64_t first, int64_t count, int64_t output_at) {
     const int64_t at = output_at * (run->end.type == TN_I8 ? 1 : 4);
-    tn_dot_rows_run(level, tile, vectors, run->positions + first, count, run->output + at,
+    tn_dot_rows_run(level, tile, run->positions + first, count, run->output + at,
                     run->residual ? run->residual + at : NULL);
 }
 
@@ -95,32 +95,29 @@ static void run_blocks(const tn_int8_run *run, const tn_dot_choice *choice, tn_d
     const tn_conv_geometry *g = &run->plan->geometry;
     const tn_dot_layout *layout = &run->state->layout;
     const int64_t group = image % g->groups, all = g->groups * g->filters;
-    const int64_t first = tn_dot_block_first(layout, block),
-                  width = tn_dot_block_first(layout, block + 1) - first;
+    const int64_t first = tn_dot_block_first(layout, block);
     const int64_t plane = g->out_height * run->plan->out_width;
     const int64_t filter = group * g->filters + first;
     int64_t at = y * run->plan->out_width;
     tile->scale = run->scale + group * layout->padded + first;
     tile->bias = run->bias + group * layout->padded + first;
-    tile->columns = g->filters - first;
-    if (tile->columns > width) tile->columns = width;
     if (run->is_output_last)
         at = (image / g->groups * plane + at) * (all / run->plan->join) + filter;
     else
         at += (image / g->groups * all + filter) * plane;
-    const int64_t vectors = width / layout->level->lanes;
     const tn_dot_level *level =
         tn_dot_tile_begin(layout, run->state->blob, choice, group, block, tile);
+    if (g->filters - first < tile->columns) tile->columns = g->filters - first;
     if (run->plan->last_outputs == run->plan->join) {
-        run_positions(run, level, tile, vectors, 0, rows * g->out_width, at);
+        run_positions(run, level, tile, 0, rows * g->out_width, at);
         return;
     }
     /* Of the last of this row some filters lie beyond the row. */
     const int64_t left = run->plan->last_outputs * (g->filters / run->plan->join) - first;
-    run_positions(run, level, tile, vectors, 0, g->out_width - 1, at);
+    run_positions(run, level, tile, 0, g->out_width - 1, at);
     if (tile->columns > left) tile->columns = left;
     if (left > 0)
-        run_positions(run, level, tile, vectors, g->out_width - 1, 1,
+        run_positions(run, level, tile, g->out_width - 1, 1,
                       at + (g->out_width - 1) * tile->row_stride);
 }
 

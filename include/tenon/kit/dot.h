@@ -57,6 +57,7 @@ typedef struct tn_dot_tile {
     const float *scale, *bias; /* see tn_dot_end */
     const int8_t *ahead;       /* weights to be fetched meanwhile, */
     int64_t ahead_step;        /* so many bytes on with each group; 0: none */
+    int64_t vectors;           /* of columns */
     int64_t columns;           /* valid ones */
     void *output;
     const void *residual;              /* strides as the output; null: none */

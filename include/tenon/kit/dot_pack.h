@@ -72,8 +72,8 @@ typedef struct tn_dot_choice {
  * range counts where layout->level->narrow is not null. */
 tn_dot_choice tn_dot_choose(const tn_dot_layout *layout, const void *blob, int64_t matrix,
                             int64_t count, tn_dot_range range);
-/* Of a tile of a block: groups, weights and their order, initial sums. Answers whose functions do
- * it. */
+/* Of a tile of a block: groups, weights and their order, initial sums, all columns. Answers whose
+ * functions do it, which is the same for all blocks. */
 const tn_dot_level *tn_dot_tile_begin(const tn_dot_layout *layout, const void *blob,
                                       const tn_dot_choice *choice, int64_t matrix, int64_t block,
                                       tn_dot_tile *tile);

@@ -4,6 +4,7 @@
 #include "kit/int8/dot_rows.h"
 #include "kit/int8/look_up_step.h"
 #include "kit/region/tiles.h"
+#include <tenon/kit/infer.h>
 
 #include <math.h>
 
@@ -29,14 +30,19 @@ void tn_integer_conv_read_zeros(tn_integer_conv *run) {
 }
 
 void tn_integer_conv_read_scales(tn_integer_conv *run) {
+    const tn_tensor *bias = tn_infer_input(run->call, run->inputs->bias);
     run->are_finite = run->inputs->y_scale != TN_CONV_NO_INPUT;
     if (!run->are_finite) return;
-    for (int64_t f = 0; f < run->item_groups * run->filters; f++) {
-        const int64_t at = f / run->filters * run->padded + f % run->filters;
-        const int32_t bias = tn_conv_integer_bias(run->call, f);
-        run->terms[at] = (int32_t)((uint32_t)run->terms[at] + (uint32_t)bias);
-        run->factors[at] = tn_conv_integer_factor(run->call, f);
-        run->are_finite &= isfinite(run->factors[at]) != 0;
+    for (int64_t group = 0; group < run->item_groups; group++) {
+        const int64_t first = group * run->filters;
+        const int32_t *biases = bias ? (const int32_t *)bias->data + first : NULL;
+        int32_t *terms = run->terms + group * run->padded;
+        float *factors = run->factors + group * run->padded;
+        tn_conv_integer_factors(run->call, first, run->filters, factors);
+        for (int64_t f = 0; f < run->filters; f++) {
+            if (biases) terms[f] = (int32_t)((uint32_t)terms[f] + (uint32_t)biases[f]);
+            run->are_finite &= isfinite(factors[f]) != 0;
+        }
     }
 }
 
@@ -49,23 +55,47 @@ static void read_bounds(tn_integer_conv *run, bool is_signed, int32_t zero) {
         .type = TN_U8, .zero = zero, .low = (float)(low - zero), .high = (float)(high - zero)};
 }
 
-void tn_integer_conv_read_end(tn_integer_conv *run) {
-    run->ends_in_bytes = !run->depthwise && run->are_finite && !run->has_zeros;
-    if (!run->ends_in_bytes) return;
-    read_bounds(run, run->call->outputs[0]->type == TN_I8,
-                tn_conv_integer_zero(run->call, run->inputs->y_zero, 0));
+/* What sums of tiles that end in bytes begin at. */
+static void read_initial(tn_integer_conv *run) {
+    const uint32_t shift = (uint32_t)run->choice.form->shift;
     for (int64_t group = 0; group < run->item_groups; group++) {
         const int32_t *sums = tn_dot_weight_sums(&run->layout, run->blob, group);
-        const int64_t at = group * run->padded;
-        const uint32_t shift = (uint32_t)run->choice.form->shift;
-        for (int64_t f = 0; f < run->padded; f++)
-            run->initial[at + f] =
-                f < run->filters
-                    ? (int32_t)((uint32_t)run->terms[at + f] - shift * (uint32_t)sums[f])
-                    : 0;
-        for (int64_t f = run->filters; f < run->padded; f++)
-            run->factors[at + f] = 0;
+        const int32_t *terms = run->terms + group * run->padded;
+        int32_t *initial = run->initial + group * run->padded;
+        float *factors = run->factors + group * run->padded;
+        for (int64_t f = 0; f < run->filters; f++)
+            initial[f] = (int32_t)((uint32_t)terms[f] - shift * (uint32_t)sums[f]);
+        for (int64_t f = run->filters; f < run->padded; f++) {
+            initial[f] = 0;
+            factors[f] = 0;
+        }
     }
+}
+
+static void begin_tile(tn_integer_conv *run, int64_t group, int64_t block, tn_dot_tile *tile) {
+    const tn_dot_layout *layout = &run->layout;
+    const int64_t first = tn_dot_block_first(layout, block), left = run->filters - first;
+    const bool is_last = run->call->outputs[0]->format == TN_NHWC; /* of one group */
+    *tile = (tn_dot_tile){
+        .offsets = run->offsets, .row_stride = run->padded, .column_stride = 1, .end = &run->end};
+    run->dot = tn_dot_tile_begin(layout, run->blob, &run->choice, group, block, tile);
+    if (!run->ends_in_bytes) return;
+    tile->initial = run->initial + group * run->padded + first;
+    tile->scale = run->factors + group * run->padded + first;
+    if (left < tile->columns) tile->columns = left;
+    if (is_last) tile->row_stride = run->filters;
+}
+
+void tn_integer_conv_begin_tiles(tn_integer_conv *run) {
+    run->ends_in_bytes = run->are_finite && !run->has_zeros;
+    run->end = (tn_dot_end){.type = TN_I32};
+    if (run->ends_in_bytes) {
+        read_bounds(run, run->call->outputs[0]->type == TN_I8,
+                    tn_conv_integer_zero(run->call, run->inputs->y_zero, 0));
+        read_initial(run);
+    }
+    for (int64_t i = 0; i < run->item_groups * run->layout.blocks; i++)
+        begin_tile(run, i / run->layout.blocks, i % run->layout.blocks, &run->tiles[i]);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -101,35 +131,18 @@ static uint8_t *bytes_of(const tn_integer_conv *run, const tn_integer_conv_band 
 }
 
 static void multiply(const tn_integer_conv *run, tn_integer_conv_band *band) {
-    const tn_dot_end to_sums = {.type = TN_I32};
-    const tn_dot_layout *layout = &run->layout;
-    const int64_t group = band->item % run->item_groups, at = group * run->padded;
-    int64_t stride;
-    uint8_t *bytes = bytes_of(run, band, &stride);
+    const tn_dot_tile *tiles = run->tiles + band->item % run->item_groups * run->layout.blocks;
     const char *x =
         run->x + band->item * run->item_elements * (int64_t)run->choice.form->element_bytes;
-    for (int64_t block = 0; block < layout->blocks; block++) {
-        const int64_t first = tn_dot_block_first(layout, block);
-        const int64_t width = tn_dot_block_first(layout, block + 1) - first;
-        tn_dot_tile tile = {.x = x,
-                            .offsets = run->offsets,
-                            .columns = width,
-                            .row_stride = run->padded,
-                            .column_stride = 1,
-                            .end = &to_sums};
-        char *to = (char *)(band->sums + first);
-        const tn_dot_level *level =
-            tn_dot_tile_begin(layout, run->blob, &run->choice, group, block, &tile);
-        if (run->ends_in_bytes) {
-            tile.initial = run->initial + at + first;
-            tile.scale = run->factors + at + first;
-            tile.columns = run->filters - first < width ? run->filters - first : width;
-            tile.row_stride = stride;
-            tile.end = &run->end;
-            to = (char *)(bytes + first);
-        }
-        tn_dot_rows_run(level, &tile, width / layout->level->lanes, band->offsets, band->rows, to,
-                        NULL);
+    const int64_t bytes = run->ends_in_bytes ? 1 : (int64_t)sizeof(int32_t);
+    int64_t stride;
+    uint8_t *to = bytes_of(run, band, &stride);
+    if (!run->ends_in_bytes) to = (uint8_t *)band->sums;
+    for (int64_t block = 0; block < run->layout.blocks; block++) {
+        tn_dot_tile tile = tiles[block];
+        tile.x = x;
+        tn_dot_rows_run(run->dot, &tile, band->offsets, band->rows, (char *)to, NULL);
+        to += tile.vectors * run->dot->lanes * bytes;
     }
     if (run->has_zeros) sum_rows(run, x, band);
 }

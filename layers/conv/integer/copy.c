@@ -158,12 +158,16 @@ int64_t tn_integer_conv_tap(const tn_integer_conv *run, int64_t tap) {
 
 void tn_integer_conv_corners(const tn_integer_conv *run, tn_integer_conv_band *band) {
     const tn_window *window = &run->window;
+    int64_t position[TN_WINDOW_MAX_RANK], first = band->first;
+    for (uint32_t i = window->rank; i-- > 0; first /= window->output[i])
+        position[i] = first % window->output[i];
     for (int64_t r = 0; r < band->rows; r++) {
-        int64_t position = band->first + r, offset = 0, scale = run->channels;
-        for (uint32_t i = window->rank; i-- > 0; position /= window->output[i]) {
-            offset += position % window->output[i] * window->stride[i] * scale;
+        int64_t offset = 0, scale = run->channels;
+        for (uint32_t i = window->rank; i-- > 0;) {
+            offset += position[i] * window->stride[i] * scale;
             scale *= run->padded_extents[i];
         }
         band->offsets[r] = (int32_t)offset;
+        tn_window_step(window->rank, window->output, position);
     }
 }

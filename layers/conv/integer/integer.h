@@ -26,7 +26,8 @@ tn_status tn_conv_integer_read(tn_call *call, tn_window *out_window);
 
 /* The zero point of a filter, or of the whole tensor where it has one element; 0: absent. */
 int32_t tn_conv_integer_zero(const tn_call *call, uint32_t input, int64_t filter);
-/* What a filter's sums are multiplied by, in 32-bit floats: x_scale * w_scale / y_scale. */
+/* What filters' sums are multiplied by, in 32-bit floats: x_scale * w_scale / y_scale. */
+void tn_conv_integer_factors(const tn_call *call, int64_t first, int64_t count, float *out_factors);
 float tn_conv_integer_factor(const tn_call *call, int64_t filter);
 /* What a filter's sums begin at. */
 int32_t tn_conv_integer_bias(const tn_call *call, int64_t filter);

@@ -204,7 +204,9 @@ static uint64_t set_memory(tn_integer_conv *run, char *base, const void **out_pa
         const uint64_t blocks = (uint64_t)tn_divide_up(run->channels, TN_DEPTHWISE_CHANNELS);
         run->blocks = (void *)take(base, &bytes, blocks * sizeof(*run->blocks));
     } else {
+        const uint64_t tiles = (uint64_t)(run->item_groups * run->layout.blocks);
         run->offsets = (int32_t *)(void *)take(base, &bytes, element_list_bytes(run));
+        run->tiles = (void *)take(base, &bytes, tiles * sizeof(*run->tiles));
         if (!state->blob) *out_packed = take(base, &bytes, tn_dot_layout_bytes(&run->layout));
     }
     /* A thread's: first rows of X, later a band or a row. */
@@ -297,7 +299,7 @@ static tn_status integer_run_bands(tn_call *call) {
         TN_TRY(begin_products(&run, (void *)(uintptr_t)packed));
     tn_integer_conv_read_scales(&run);
     read_table(&run);
-    tn_integer_conv_read_end(&run);
+    if (!run.depthwise) tn_integer_conv_begin_tiles(&run);
     TN_TRY(copy(&run));
     return run_units(&run);
 }

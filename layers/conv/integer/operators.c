@@ -95,11 +95,20 @@ static float scale_of(const tn_call *call, uint32_t input, int64_t filter) {
     return (float)tn_element_f64(tensor, place_of(tensor, filter));
 }
 
-float tn_conv_integer_factor(const tn_call *call, int64_t filter) {
+void tn_conv_integer_factors(const tn_call *call, int64_t first, int64_t count,
+                             float *out_factors) {
     const tn_conv_inputs *inputs = tn_conv_inputs_of(call);
-    const float product =
-        scale_of(call, inputs->x_scale, 0) * scale_of(call, inputs->w_scale, filter);
-    return product / scale_of(call, inputs->y_scale, 0);
+    const tn_tensor *w = call->inputs[inputs->w_scale];
+    const float x_scale = scale_of(call, inputs->x_scale, 0);
+    const float y_scale = scale_of(call, inputs->y_scale, 0);
+    for (int64_t i = 0; i < count; i++)
+        out_factors[i] = x_scale * ((const float *)w->data)[place_of(w, first + i)] / y_scale;
+}
+
+float tn_conv_integer_factor(const tn_call *call, int64_t filter) {
+    float factor;
+    tn_conv_integer_factors(call, filter, 1, &factor);
+    return factor;
 }
 
 int32_t tn_conv_integer_bias(const tn_call *call, int64_t filter) {

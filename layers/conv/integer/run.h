@@ -52,6 +52,8 @@ typedef struct tn_integer_conv {
     /* in the workspace */
     char *x;
     int32_t *offsets;           /* of groups of inputs */
+    tn_dot_tile *tiles;         /* of each item's group and block, but for X, rows and the output */
+    const tn_dot_level *dot;    /* whose functions do them */
     int64_t *tap_offsets;       /* depthwise: of taps */
     int32_t *tap_numbers;       /* depthwise */
     int32_t *weights;           /* depthwise: less their zero points, see depthwise_body.h */
@@ -61,7 +63,7 @@ typedef struct tn_integer_conv {
     float *factors;
     bool has_zeros, are_finite; /* zero points of W; factors */
     bool ends_in_bytes;         /* tiles */
-    tn_dot_end end;             /* of such tiles */
+    tn_dot_end end;             /* of all tiles */
     tn_look_up_bytes *look_up;  /* null: there is no step behind the node, or `end` bounds do it */
     tn_byte_table table;
     char *scratch; /* of threads */
@@ -92,8 +94,8 @@ int32_t tn_integer_conv_x_zero(const tn_integer_conv *run);
 /* bands.c: the filters' zero points, once the blob is there, and scales; a unit is a band. */
 void tn_integer_conv_read_zeros(tn_integer_conv *run);
 void tn_integer_conv_read_scales(tn_integer_conv *run);
-/* How tiles end, once zero points, scales and how X is kept are known. */
-void tn_integer_conv_read_end(tn_integer_conv *run);
+/* The tiles, once zero points, scales and how X is kept are known. */
+void tn_integer_conv_begin_tiles(tn_integer_conv *run);
 tn_status tn_integer_conv_do_units(void *user, int64_t begin, int64_t end, uint32_t thread);
 
 /* depthwise.c: `has_rows` says whether rows of windows are done at once as far as the shapes tell,
