@@ -5,7 +5,7 @@
 # What gcc's -O3 does to loops beside turning them into vectors makes them larger, seldom faster: most headers have tenon_loops
 # (TenonFlags.cmake). These have -O3, without copies of loops for each turn that they may take; the last ones with them
 # (bench/results/2026-11-29-core-size.md).
-set(levels_of_long_loops "kit/elementwise/rows" "kit/gemm/matrix_types" "kit/int8/dot" "kit/int8/narrow_dot" "kit/int8/tiles/tile_product"
+set(levels_of_long_loops "kit/elementwise/rows" "kit/gemm/matrix_types" "kit/int8/dot" "kit/int8/narrow_dot" "kit/int8/wide_dot" "kit/int8/tiles/tile_product"
     "kit/order/order" "kit/reduce/reduce_rows" "layers/attention/online" "layers/conv/winograd/tiles" "layers/layer_normalization/lanes"
     "layers/pool/rows" "layers/quantize/rows" "layers/recurrent/step" "layers/softmax/lanes")
 set(levels_of_copied_loops "kit/gemm/matrix" "kit/region/tiles" "kit/resample/separable" "layers/batch_normalization/channels"
@@ -24,8 +24,9 @@ set(tenon_levels
     "kit/elementwise/cells_body.h: TN_CELLS_LEVEL=tn_cells: baseline avx2 avx512"
     "kit/gemm/matrix_body.h: TN_MATRIX_LEVEL=tn_matrix: baseline avx2 avx512"
     "kit/gemm/thin_body.h: TN_THIN_LEVEL=tn_thin: baseline avx2 avx512"
-    "kit/int8/dot_body.h: TN_DOT_LEVEL=tn_dot: baseline avx2 avx512vnni"
-    "kit/int8/narrow_dot_body.h: TN_DOT_LEVEL=tn_narrow_dot TN_DOT_NARROW_TABLE=tn_dot_narrow: avx2"
+    "kit/int8/dot_body.h: TN_DOT_LEVEL=tn_dot: baseline avx512vnni"
+    "kit/int8/narrow_dot_body.h: TN_DOT_LEVEL=tn_dot: avx2"
+    "kit/int8/wide_dot_body.h: TN_DOT_LEVEL=tn_wide_dot: avx2"
     "kit/region/runs_body.h: TN_RUNS=tn_runs: baseline avx2 avx512"
     "kit/region/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512"
     "kit/int8/tiles/tile_product_body.h: TN_TILE_LEVEL=tn_tile: avx512vnni amx"

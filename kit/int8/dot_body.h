@@ -7,7 +7,7 @@
 #include "kit/int8/dot_finish.h"
 
 /* Where a group's inputs are. */
-#if defined(__AVX2__) && !defined(__AVX512VNNI__)
+#if defined(TN_DOT_NARROW)
 #define OFFSET(tile, group) (tile)->offsets[(tile)->order[group]]
 #else
 #define OFFSET(tile, group) (tile)->offsets[group]
@@ -58,53 +58,42 @@ TN_INLINE void tile_store_sums(const tn_dot_tile *tile,
     }
 }
 
-/* Row by row: gcc would begin all rows' products before it adds any, and spill sums for them. */
-#if defined(__AVX2__) && defined(__GNUC__)
-#define KEEP_ROW(row, vectors)                                                                     \
-    TN_UNROLL for (int v = 0; v < (vectors); v++) __asm__("" : "+x"((row)[v]))
-#else
-#define KEEP_ROW(row, vectors)
-#endif
-
-/* `fold` groups from one on, whose products are added before they are widened: 1, or 2 of bytes. */
+/* `fold` groups from one on: 2 or 1 of which a lane of 16 bits has the sum of the products; 0: one,
+ * of any. */
 TN_INLINE void add_groups(const int rows, const int vectors, const int fold,
                           const tn_dot_tile *tile, const tn_dot_element *const x[TN_DOT_ROWS],
                           int64_t group, tn_vector_whole sums[TN_DOT_ROWS][TN_DOT_VECTORS]) {
     const int64_t bytes = TN_LANES * TN_DOT_GROUP, step = vectors * bytes;
     const int8_t *weights = tile->weights + group * step;
+    const int64_t offset = OFFSET(tile, group);
 #if defined(TN_DOT_NARROW)
+    const int64_t next = fold > 1 ? OFFSET(tile, group + 1) : 0;
     _mm_prefetch((const char *)tile->ahead + group * tile->ahead_step, _MM_HINT_T1);
-    const int64_t offsets[2] = {OFFSET(tile, group), fold > 1 ? OFFSET(tile, group + 1) : 0};
-    TN_UNROLL for (int m = 0; m < rows; m++) {
+    TN_UNROLL for (int m = 0; fold > 0 && m < rows; m++) {
         __m256i pairs[TN_DOT_VECTORS];
-        TN_UNROLL for (int f = 0; f < fold; f++) {
-            const tn_dot_inputs values = tn_dot_load_inputs(x[m] + offsets[f]);
-            TN_UNROLL for (int v = 0; v < vectors; v++) {
-                const __m256i more =
-                    tn_dot_pairs(values, TN_DOT_WEIGHTS(weights + f * step + v * bytes, 0));
-                pairs[v] = f == 0 ? more : _mm256_add_epi16(pairs[v], more);
-            }
+        const tn_dot_inputs values = tn_dot_load_inputs(x[m] + offset);
+        TN_UNROLL for (int v = 0; v < vectors; v++) pairs[v] =
+            tn_dot_pairs(values, tn_dot_load_weights(weights + v * bytes));
+        if (fold > 1) {
+            const tn_dot_inputs more = tn_dot_load_inputs(x[m] + next);
+            TN_UNROLL for (int v = 0; v < vectors; v++) pairs[v] = _mm256_add_epi16(
+                pairs[v], tn_dot_pairs(more, tn_dot_load_weights(weights + step + v * bytes)));
         }
         TN_UNROLL for (int v = 0; v < vectors; v++) sums[m][v] =
             tn_dot_add_pairs(sums[m][v], pairs[v]);
-        KEEP_ROW(sums[m], vectors);
     }
+    if (fold > 0) return;
 #else
-    const int each = TN_DOT_GROUP / TN_DOT_PARTS;
-    const int64_t offset = OFFSET(tile, group);
     (void)fold;
-    TN_UNROLL for (int part = 0; part < TN_DOT_PARTS; part++) {
-        tn_dot_weights loaded[TN_DOT_VECTORS];
-        TN_UNROLL for (int v = 0; v < vectors; v++) loaded[v] =
-            TN_DOT_WEIGHTS(weights + v * bytes, part);
-        TN_UNROLL for (int m = 0; m < rows; m++) {
-            const tn_dot_inputs values = tn_dot_load_inputs(x[m] + offset + part * each);
-            TN_UNROLL for (int v = 0; v < vectors; v++) sums[m][v] =
-                tn_dot_add(sums[m][v], values, loaded[v]);
-            KEEP_ROW(sums[m], vectors);
-        }
-    }
 #endif
+    tn_dot_weights loaded[TN_DOT_VECTORS];
+    TN_UNROLL for (int v = 0; v < vectors; v++) loaded[v] =
+        tn_dot_load_weights(weights + v * bytes);
+    TN_UNROLL for (int m = 0; m < rows; m++) {
+        const tn_dot_inputs values = tn_dot_load_inputs(x[m] + offset);
+        TN_UNROLL for (int v = 0; v < vectors; v++) sums[m][v] =
+            tn_dot_add(sums[m][v], values, loaded[v]);
+    }
 }
 
 /* Groups first..last-1; sums of small tiles are several. */
@@ -112,11 +101,12 @@ TN_INLINE void add_range(const int rows, const int vectors, const int fold, cons
                          const tn_dot_tile *tile, const tn_dot_element *const x[TN_DOT_ROWS],
                          int64_t first, int64_t last,
                          tn_vector_whole sums[4][TN_DOT_ROWS][TN_DOT_VECTORS]) {
-    for (; first + chains * fold <= last; first += chains * fold) {
+    const int each = fold > 1 ? fold : 1;
+    for (; first + chains * each <= last; first += chains * each) {
         TN_UNROLL for (int u = 0; u < chains; u++)
-            add_groups(rows, vectors, fold, tile, x, first + u * fold, sums[u]);
+            add_groups(rows, vectors, fold, tile, x, first + u * each, sums[u]);
     }
-    for (; first < last; first += fold)
+    for (; first < last; first += each)
         add_groups(rows, vectors, fold, tile, x, first, sums[0]);
 }
 
@@ -133,9 +123,10 @@ TN_INLINE void tile_run(const int rows, const int vectors, const tn_dot_tile *ti
     }
 #if defined(TN_DOT_NARROW)
     add_range(rows, vectors, 2, chains, tile, x, 0, tile->folded, sums);
-    add_range(rows, vectors, 1, chains, tile, x, tile->folded, tile->groups, sums);
+    add_range(rows, vectors, 1, chains, tile, x, tile->folded, tile->single, sums);
+    add_range(rows, vectors, 0, chains, tile, x, tile->single, tile->groups, sums);
 #else
-    add_range(rows, vectors, 1, chains, tile, x, 0, tile->groups, sums);
+    add_range(rows, vectors, 0, chains, tile, x, 0, tile->groups, sums);
 #endif
     TN_UNROLL for (int m = 0; m < rows; m++) {
         TN_UNROLL for (int v = 0; v < vectors; v++) {
@@ -193,10 +184,6 @@ TN_INLINE void form_interleave(void *to, const int8_t *from, int64_t plane, int6
     }
 }
 
-#if defined(TN_DOT_NARROW)
-#define OWN_FORM NULL
-#define NARROW   NULL
-#else
 static void load_elements(void *to, const int8_t *from, int64_t count) {
     form_load(to, from, count, false);
 }
@@ -217,13 +204,12 @@ static const tn_dot_form own_form = {.element_bytes = sizeof(tn_dot_element),
                                      .load = load_elements,
                                      .clear = clear_elements,
                                      .interleave = interleave_elements};
-#define OWN_FORM &own_form
-#if defined(__AVX2__) && !defined(__AVX512VNNI__)
-extern const tn_dot_narrow tn_dot_narrow_avx2;
-#define NARROW &tn_dot_narrow_avx2
+
+#if defined(TN_DOT_NARROW)
+static const tn_dot_narrow narrow;
+#define NARROW &narrow
 #else
 #define NARROW NULL
-#endif
 #endif
 
 #define TILE(M, V)                                                                                 \
@@ -257,6 +243,6 @@ const tn_dot_level TN_DOT_LEVEL = {.lanes = TN_LANES,
                                    .vectors = VECTORS,
                                    .rows = ROWS,
                                    .functions = FUNCTIONS,
-                                   .form = OWN_FORM,
+                                   .form = &own_form,
                                    .narrow = NARROW};
 /* clang-format on */

@@ -19,8 +19,9 @@ static inline void tn_dot_rows_run(const tn_dot_level *level, tn_dot_tile *tile,
     const int64_t vectors = tile->vectors;
     const int64_t most = level->rows[vectors - 1], tiles = (count + most - 1) / most;
     const int64_t group_bytes = vectors * level->lanes * level->group;
-    tile->ahead = tile->weights + tile->groups * group_bytes; /* the next block */
-    tile->ahead_step = (group_bytes + tiles - 1) / tiles;
+    /* The next block; one tile alone waits for its own. */
+    tile->ahead = tile->weights + (tiles > 1 ? tile->groups * group_bytes : 0);
+    tile->ahead_step = tiles > 1 ? (group_bytes + tiles - 1) / tiles : 0;
     for (int64_t t = 0; t < tiles; t++, tile->ahead += tile->groups * tile->ahead_step) {
         const int64_t from = tn_parallel_first(count, tiles, t),
                       to = tn_parallel_first(count, tiles, t + 1);

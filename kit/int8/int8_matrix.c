@@ -181,10 +181,9 @@ static void run_block(const matrix_run *run, int64_t block, int64_t begin, int64
                         .row_stride = columns,
                         .column_stride = 1,
                         .end = &run->end};
-    const tn_dot_level *level =
-        tn_dot_tile_begin(layout, state->blob, &run->choice, 0, block, &tile);
+    tn_dot_tile_begin(layout, state->blob, &run->choice, 0, block, &tile);
     if (columns - first < tile.columns) tile.columns = columns - first;
-    tn_dot_rows_run(level, &tile, run->context->positions, end - begin, run->output + at,
+    tn_dot_rows_run(state->level, &tile, run->context->positions, end - begin, run->output + at,
                     run->residual ? run->residual + at : NULL);
 }
 
@@ -227,7 +226,7 @@ tn_status tn_int8_matrix_run(tn_call *call) {
     if (state->level->narrow)
         state->level->narrow->range((const uint8_t *)run.input, context->rows * problem->depth, 0,
                                     &range);
-    run.choice = tn_dot_choose(&state->layout, state->blob, 0, 1, range);
+    run.choice = tn_dot_choose(&state->layout, range);
     tn_status status =
         call->host->parallel_for(call, context->rows, 65536 / problem->depth + 1, load_rows, &run);
     if (status != TN_OK) return status;

@@ -7,15 +7,23 @@
 
 #include <string.h>
 
-const tn_integer_level tn_integer_baseline = {&tn_dot_baseline, &tn_integer_rows_baseline};
-const tn_integer_level tn_integer_avx2 = {&tn_dot_avx2, &tn_integer_rows_avx2};
-const tn_integer_level tn_integer_avx512vnni = {&tn_dot_avx512vnni, &tn_integer_rows_avx512vnni};
+const tn_integer_level tn_integer_baseline = {&tn_dot_baseline, &tn_integer_rows_baseline, NULL};
+#if defined(__x86_64__) || defined(__i386__)
+extern const tn_dot_level tn_wide_dot_avx2;
+static const tn_integer_level narrow_avx2 = {&tn_dot_avx2, &tn_integer_rows_avx2, NULL};
+const tn_integer_level tn_integer_avx2 = {&tn_wide_dot_avx2, &tn_integer_rows_avx2, &narrow_avx2};
+#else
+const tn_integer_level tn_integer_avx2 = {&tn_dot_avx2, &tn_integer_rows_avx2, NULL};
+#endif
+const tn_integer_level tn_integer_avx512vnni = {&tn_dot_avx512vnni, &tn_integer_rows_avx512vnni,
+                                                NULL};
 
 bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, int64_t depth,
-                             int64_t columns, tn_integer_product *out_product) {
+                             int64_t columns, bool a_is_unsigned, tn_integer_product *out_product) {
     const int64_t group = level->dot->group;
     if (depth <= 0 || depth > TN_DOT_DEPTH_LIMIT) return false;
-    *out_product = (tn_integer_product){.level = level, .depth = depth};
+    *out_product =
+        (tn_integer_product){.level = level, .depth = depth, .a_is_unsigned = a_is_unsigned};
     return tn_dot_layout_make(level->dot, matrices, columns, (depth + group - 1) / group,
                               &out_product->layout);
 }
@@ -23,6 +31,17 @@ bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, in
 /* Of a row, up to whole groups. */
 static int64_t elements_of(const tn_integer_product *product) {
     return product->layout.groups * product->level->dot->group;
+}
+
+static tn_dot_source source_of(const tn_integer_product *product, int32_t *elements) {
+    const int64_t columns = product->layout.columns, depth = product->depth;
+    for (int64_t k = 0; k < elements_of(product); k++)
+        elements[k] = k < depth ? (int32_t)k : -1;
+    return (tn_dot_source){.matrix_stride = depth * columns,
+                           .column_stride = 1,
+                           .element_stride = columns,
+                           .period = columns,
+                           .elements = elements};
 }
 
 int64_t tn_integer_product_blocks(const tn_integer_product *product) {
@@ -45,7 +64,7 @@ static void pack_block(const tn_integer_product *product, const uint8_t *b, int6
                                      layout->columns, product->b_is_unsigned ? 0x80 : 0, to, sums);
     for (int64_t c = 0; c < width; c++)
         initial[c] = sums[c] * -128;
-    tn_dot_arrange_block(layout, blob, matrix, block, product->is_constant);
+    tn_dot_arrange_block(layout, blob, matrix, block);
 }
 
 void tn_integer_product_pack(const tn_integer_product *product, const void *b, int64_t first,
@@ -53,6 +72,35 @@ void tn_integer_product_pack(const tn_integer_product *product, const void *b, i
     const int64_t blocks = product->layout.blocks;
     for (int64_t i = first; i < last; i++)
         pack_block(product, b, i / blocks, i % blocks, out_blob);
+}
+
+static tn_status allocate_elements(tn_call *call, const tn_integer_product *product,
+                                   int32_t **out_elements) {
+    const tn_host *host = call->host;
+    const uint64_t bytes = (uint64_t)elements_of(product) * sizeof(int32_t);
+    *out_elements = host->allocate(host, bytes, 64);
+    if (*out_elements) return TN_OK;
+    return host->fail(call, TN_ERROR_MEMORY, "no memory to pack %lld weights of a column",
+                      (long long)product->depth);
+}
+
+tn_status tn_integer_product_choose(tn_call *call, const tn_integer_product *product, const void *b,
+                                    const tn_integer_level **out_level) {
+    const tn_dot_layout *layout = &product->layout;
+    tn_integer_product narrow;
+    int32_t *elements = NULL;
+    *out_level = product->level;
+    if (!product->level->narrow ||
+        !tn_integer_product_make(product->level->narrow, layout->matrices, product->depth,
+                                 layout->columns, product->a_is_unsigned, &narrow))
+        return TN_OK;
+    TN_TRY(allocate_elements(call, &narrow, &elements));
+    const tn_dot_source source = source_of(&narrow, elements);
+    if (tn_dot_bytes_are_narrow(&narrow.layout, &source, b, product->b_is_unsigned,
+                                !product->a_is_unsigned))
+        *out_level = narrow.level;
+    call->host->deallocate(call->host, elements);
+    return TN_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -125,9 +173,8 @@ static void multiply(const tn_integer_product *product, const tn_integer_band *b
                             .row_stride = band->stride,
                             .column_stride = 1,
                             .end = &end};
-        tn_dot_rows_run(
-            tn_dot_tile_begin(layout, product->blob, choice, band->matrix, block, &tile), &tile,
-            rows, band->rows, (char *)(band->sums + first), NULL);
+        tn_dot_tile_begin(layout, product->blob, choice, band->matrix, block, &tile);
+        tn_dot_rows_run(layout->level, &tile, rows, band->rows, (char *)(band->sums + first), NULL);
     }
 }
 
@@ -137,7 +184,7 @@ static tn_dot_choice choose(const tn_integer_product *product, const tn_integer_
     tn_dot_range range = TN_DOT_NO_RANGE;
     for (int64_t r = 0; narrow && r < band->rows; r++)
         narrow->range(band->a + r * band->a_stride, product->depth, flip, &range);
-    return tn_dot_choose(&product->layout, product->blob, band->matrix, 1, range);
+    return tn_dot_choose(&product->layout, range);
 }
 
 void tn_integer_band_run(const tn_integer_product *product, tn_integer_band *band, void *scratch) {

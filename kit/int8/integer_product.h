@@ -16,10 +16,12 @@
 
 enum { TN_INTEGER_BAND = 24 /* the most rows of a band */ };
 
-typedef struct tn_integer_level {
+typedef struct tn_integer_level tn_integer_level;
+struct tn_integer_level {
     const tn_dot_level *dot;
     const tn_integer_rows *rows;
-} tn_integer_level;
+    const tn_integer_level *narrow; /* for constant weights that tn_dot_bytes_are_narrow; or null */
+};
 
 extern const tn_integer_level tn_integer_baseline, tn_integer_avx2, tn_integer_avx512vnni;
 
@@ -30,7 +32,6 @@ typedef struct tn_integer_product {
     const void *blob;
     int64_t depth; /* rows of B */
     bool a_is_unsigned, b_is_unsigned;
-    bool is_constant; /* B, which is packed once, for many products */
 } tn_integer_product;
 
 typedef struct tn_integer_band {
@@ -44,14 +45,20 @@ typedef struct tn_integer_band {
     int64_t stride;
 } tn_integer_band;
 
-/* False: there is nothing to multiply, or it is too large. The blob is set by the caller. */
+/* Of unsigned A, or signed. False: there is nothing to multiply, or it is too large. The blob is
+ * set by the caller. */
 bool tn_integer_product_make(const tn_integer_level *level, int64_t matrices, int64_t depth,
-                             int64_t columns, tn_integer_product *out_product);
+                             int64_t columns, bool a_is_unsigned, tn_integer_product *out_product);
 /* Packs B's matrices [depth][columns], one after the other: blocks first..last-1 of the
  * tn_integer_product_blocks that all have. */
 int64_t tn_integer_product_blocks(const tn_integer_product *product);
 void tn_integer_product_pack(const tn_integer_product *product, const void *b, int64_t first,
                              int64_t last, void *out_blob);
+
+/* The level for a constant B: the product's, or its narrow one where B allows it. TN_ERROR_MEMORY.
+ * [called: prepare] */
+tn_status tn_integer_product_choose(tn_call *call, const tn_integer_product *product, const void *b,
+                                    const tn_integer_level **out_level);
 
 /* Scratch memory of a band, a multiple of 64 bytes; 0: too much. */
 uint64_t tn_integer_band_bytes(const tn_integer_product *product);

@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inner loop of dot.h for bytes whose products' sums fit 16 bits (tn_dot_narrow): products of
- * unsigned with signed bytes, twice as many a vector as 16 bits have. Before it is included,
- * TN_DOT_LEVEL names the table, and TN_DOT_NARROW_TABLE that of all levels.
+ * The inner loop of dot.h for AVX2, whose products of unsigned with signed bytes are twice as many
+ * a vector as those of 16 bits, and are summed in lanes of 16 bits: groups whose sums fit are
+ * multiplied so, the others as 16 bits (tn_dot_narrow). Before it is included, TN_DOT_LEVEL names
+ * the table.
  */
 #define TN_DOT_NARROW
 #include "kit/int8/dot_body.h"
-
-static void load_shifted(void *to, const int8_t *from, int64_t count) {
-    form_load(to, from, count, false);
-}
-
-static void clear_shifted(void *to, int64_t count) {
-    memset(to, TN_DOT_ZERO, (size_t)count);
-}
-
-static void interleave_shifted(void *to, const int8_t *from, int64_t plane, int64_t channels,
-                               int64_t count) {
-    form_interleave(to, from, plane, channels, count, false);
-}
 
 static void load_bytes(void *to, const int8_t *from, int64_t count) {
     memcpy(to, from, (size_t)count);
@@ -78,18 +66,27 @@ static int32_t pair_sum(const int8_t *weights, int64_t step, const uint16_t pair
     return largest_sum(groups, 2, step);
 }
 
-/* The groups' order by their sums, the first and the last, the second and the last but one ..
- * beside each other; an odd one is last. */
-static void pair_groups(const int8_t *weights, int64_t groups, int64_t step, uint16_t *order) {
+/* The order of groups by their sums, among those from sum `low` to `high`: the first and the last,
+ * the second and the last but one .. beside each other; an odd one is last. Answers how many. */
+static int64_t pair_groups(const int8_t *weights, int64_t groups, int64_t step, int32_t low,
+                           int32_t high, uint16_t *order) {
     int32_t first[2 * 128 + 2] = {0}; /* of each sum */
-    for (int64_t g = 0; g < groups; g++)
-        first[group_sum(weights, step, g) + 1]++;
+    int64_t count = 0;
+    for (int64_t g = 0; g < groups; g++) {
+        const int32_t sum = group_sum(weights, step, g);
+        if (sum < low || sum > high) continue;
+        first[sum + 1]++;
+        count++;
+    }
     for (size_t i = 1; i < sizeof(first) / sizeof(*first); i++)
         first[i] += first[i - 1];
     for (int64_t g = 0; g < groups; g++) {
-        const int64_t rank = first[group_sum(weights, step, g)]++, other = groups - 1 - rank;
+        const int32_t sum = group_sum(weights, step, g);
+        if (sum < low || sum > high) continue;
+        const int64_t rank = first[sum]++, other = count - 1 - rank;
         order[rank <= other ? 2 * rank : 2 * other + 1] = (uint16_t)g;
     }
+    return count;
 }
 
 /* By Shell's method. */
@@ -127,32 +124,42 @@ static void permute(int8_t *weights, int64_t groups, int64_t step, const uint16_
     }
 }
 
-static int32_t arrange(int8_t *weights, int64_t groups, int64_t columns, bool is_ordered,
-                       uint16_t *out_order, uint16_t *out_pairs) {
+/* Pairs among the groups first..last-1 of the order, by their sums. */
+static void arrange_pairs(const int8_t *weights, int64_t step, int64_t first, int64_t last,
+                          uint16_t *order, uint16_t *pairs) {
+    for (int64_t i = first / 2; 2 * i + 1 < last; i++)
+        pairs[i] = (uint16_t)pair_sum(weights, step, order + 2 * i);
+    sort_pairs((last - first) / 2, order + first, pairs + first / 2);
+}
+
+/* Groups that any bytes may be multiplied by come first; an odd one of them is the last of all. */
+static tn_dot_arranged arrange(int8_t *weights, int64_t groups, int64_t columns,
+                               uint16_t *out_order, uint16_t *out_pairs) {
+    enum { OF_ANY = INT16_MAX / UINT8_MAX, MOST = 2 * 128 };
     const int64_t step = columns * TN_DOT_GROUP;
-    int32_t largest = 0;
+    tn_dot_arranged arranged = {.first_pair = INT32_MAX, .last_pair = INT32_MAX};
+    const int64_t first = pair_groups(weights, groups, step, 0, OF_ANY, out_order) / 2 * 2;
+    const uint16_t odd = out_order[first];
+    const int64_t others = pair_groups(weights, groups, step, OF_ANY + 1, MOST, out_order + first);
+    if (first + others < groups) out_order[groups - 1] = odd;
+    arranged.of_any = (int32_t)first;
     for (int64_t g = 0; g < groups; g++) {
         const int32_t sum = group_sum(weights, step, g);
-        largest = sum > largest ? sum : largest;
-        out_order[g] = (uint16_t)g;
+        arranged.largest = sum > arranged.largest ? sum : arranged.largest;
     }
-    if (is_ordered) pair_groups(weights, groups, step, out_order);
-    for (int64_t i = 0; i < groups / 2; i++) {
-        const int32_t sum = pair_sum(weights, step, out_order + 2 * i);
-        const int32_t before = !is_ordered && i > 0 ? out_pairs[i - 1] : 0;
-        out_pairs[i] = (uint16_t)(sum > before ? sum : before);
+    arrange_pairs(weights, step, 0, first, out_order, out_pairs);
+    arrange_pairs(weights, step, first, groups, out_order, out_pairs);
+    for (int64_t i = 1; i < groups / 2; i++)
+        out_pairs[i] = out_pairs[i] > out_pairs[i - 1] ? out_pairs[i] : out_pairs[i - 1];
+    if (groups > 1) {
+        arranged.first_pair = out_pairs[0];
+        arranged.last_pair = out_pairs[groups / 2 - 1];
     }
-    if (!is_ordered) return largest;
-    sort_pairs(groups / 2, out_order, out_pairs);
     permute(weights, groups, step, out_order);
-    return largest;
+    return arranged;
 }
 
 static const tn_dot_form of_bytes = {1, 0, load_bytes, clear_bytes, interleave_bytes};
-static const tn_dot_form of_shifted = {1, TN_DOT_ZERO, load_shifted, clear_shifted,
-                                       interleave_shifted};
 
-const tn_dot_narrow TN_DOT_NARROW_TABLE = {.forms = {&of_bytes, &of_shifted},
-                                           .level = &TN_DOT_LEVEL,
-                                           .range = find_range,
-                                           .arrange = arrange};
+static const tn_dot_narrow narrow = {
+    .forms = {&of_bytes, &own_form}, .range = find_range, .arrange = arrange};

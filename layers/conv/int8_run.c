@@ -82,10 +82,10 @@ static void copy_band(const tn_int8_run *run, const tn_dot_form *form, char *cop
 
 /* One block of channels over `count` positions from `first` on; `output_at` is the output's offset
  * of the first of them. */
-static void run_positions(const tn_int8_run *run, const tn_dot_level *level, tn_dot_tile *tile,
-                          int64_t first, int64_t count, int64_t output_at) {
+static void run_positions(const tn_int8_run *run, tn_dot_tile *tile, int64_t first, int64_t count,
+                          int64_t output_at) {
     const int64_t at = output_at * (run->end.type == TN_I8 ? 1 : 4);
-    tn_dot_rows_run(level, tile, run->positions + first, count, run->output + at,
+    tn_dot_rows_run(run->state->level, tile, run->positions + first, count, run->output + at,
                     run->residual ? run->residual + at : NULL);
 }
 
@@ -105,20 +105,18 @@ static void run_blocks(const tn_int8_run *run, const tn_dot_choice *choice, tn_d
         at = (image / g->groups * plane + at) * (all / run->plan->join) + filter;
     else
         at += (image / g->groups * all + filter) * plane;
-    const tn_dot_level *level =
-        tn_dot_tile_begin(layout, run->state->blob, choice, group, block, tile);
+    tn_dot_tile_begin(layout, run->state->blob, choice, group, block, tile);
     if (g->filters - first < tile->columns) tile->columns = g->filters - first;
     if (run->plan->last_outputs == run->plan->join) {
-        run_positions(run, level, tile, 0, rows * g->out_width, at);
+        run_positions(run, tile, 0, rows * g->out_width, at);
         return;
     }
     /* Of the last of this row some filters lie beyond the row. */
     const int64_t left = run->plan->last_outputs * (g->filters / run->plan->join) - first;
-    run_positions(run, level, tile, 0, g->out_width - 1, at);
+    run_positions(run, tile, 0, g->out_width - 1, at);
     if (tile->columns > left) tile->columns = left;
     if (left > 0)
-        run_positions(run, level, tile, g->out_width - 1, 1,
-                      at + (g->out_width - 1) * tile->row_stride);
+        run_positions(run, tile, g->out_width - 1, 1, at + (g->out_width - 1) * tile->row_stride);
 }
 
 static tn_status run_bands(void *user, int64_t begin, int64_t end, uint32_t thread) {
@@ -139,8 +137,7 @@ static tn_status run_bands(void *user, int64_t begin, int64_t end, uint32_t thre
         const int64_t seen =
             (rows - 1) * g->stride_height + (g->kernel_height - 1) * g->dilation_height + 1;
         const tn_dot_choice choice =
-            tn_dot_choose(&run->state->layout, run->state->blob, image % g->groups, 1,
-                          range_of(run, image, top, seen));
+            tn_dot_choose(&run->state->layout, range_of(run, image, top, seen));
         const int64_t row_bytes = plan->row_elements * (int64_t)choice.form->element_bytes;
         copy_band(run, choice.form, copy, image, top, seen);
         for (int64_t block = 0; block < run->state->layout.blocks; block++) {

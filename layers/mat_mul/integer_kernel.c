@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 typedef struct integer_state {
+    const tn_integer_level *level;
     const void *blob; /* null: B varies */
 } integer_state;
 
@@ -40,12 +41,10 @@ static bool read_run(tn_call *call, const tn_integer_level *level, integer_run *
     if (tn_integer_mat_mul_read(call, &run->sizes) != TN_OK) return false;
     const int64_t matrices = tn_infer_product(b->shape, 0, run->sizes.b_batch_rank);
     if (!tn_integer_product_make(level, matrices, run->sizes.depth, run->sizes.columns,
-                                 &run->product))
+                                 call->inputs[0]->type == TN_U8, &run->product))
         return false;
     run->call = call;
-    run->product.a_is_unsigned = call->inputs[0]->type == TN_U8;
     run->product.b_is_unsigned = b->type == TN_U8;
-    run->product.is_constant = b->data != NULL;
     run->scratch_bytes = tn_integer_band_bytes(&run->product) + 2 * column_bytes(run);
     run->bands = (run->sizes.rows + TN_INTEGER_BAND - 1) / TN_INTEGER_BAND;
     return true;
@@ -80,12 +79,18 @@ static tn_status integer_prepare(tn_call *call) {
     if (!is_open(call) && !read_run(call, call->user, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a product of integers");
+    const tn_integer_level *level = call->user;
+    if (call->inputs[b]->data) {
+        TN_TRY(tn_integer_product_choose(call, &run.product, call->inputs[b]->data, &level));
+        if (!read_run(call, level, &run)) return TN_ERROR_UNSUPPORTED;
+    }
     TN_TRY(tn_kernel_state_create(call, sizeof(integer_state)));
     integer_state *state = call->state;
+    state->level = level;
     if (!call->inputs[b]->data) return TN_OK;
     snprintf(key, sizeof(key), "integers, %lld matrices of %lld, by %u",
              (long long)run.product.layout.matrices, (long long)run.product.depth,
-             run.product.level->dot->group);
+             level->dot->group);
     return tn_kernel_state_finish(call, call->host->packed(call, b, key,
                                                            tn_dot_layout_bytes(&run.product.layout),
                                                            fill_blob, &run, &state->blob));
@@ -101,7 +106,7 @@ static uint64_t packed_bytes(const tn_call *call, const integer_run *run) {
 
 static tn_status integer_reshape(tn_call *call) {
     integer_run run;
-    if (!read_run(call, call->user, &run))
+    if (!read_run(call, ((const integer_state *)call->state)->level, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a product of integers");
     call->workspace_bytes = packed_bytes(call, &run) + call->threads * run.scratch_bytes;
@@ -144,15 +149,24 @@ static void store_row(const integer_run *run, const band_at *at, int64_t row, co
         call->outputs[0]->type == TN_I8, (uint8_t *)call->outputs[0]->data + to);
 }
 
+static void read_zeros(const integer_run *run, int64_t matrix, int32_t *zeros) {
+    const uint32_t b_zero = tn_integer_inputs_of(run->call)->b_zero;
+    const tn_tensor *tensor = tn_infer_input(run->call, b_zero);
+    const bool is_one = !tensor || tn_element_count(tensor) == 1;
+    const int64_t columns = run->sizes.columns;
+    zeros[0] = tn_integer_zero(run->call, b_zero, matrix, columns, 0);
+    for (int64_t c = 1; c < columns; c++)
+        zeros[c] = is_one ? zeros[0] : tn_integer_zero(run->call, b_zero, matrix, columns, c);
+}
+
 static void do_band(const integer_run *run, const band_at *at, char *scratch) {
     tn_call *call = run->call;
     const tn_integer_inputs *inputs = tn_integer_inputs_of(call);
-    const int64_t columns = run->sizes.columns, rows = run->sizes.rows, depth = run->sizes.depth;
+    const int64_t rows = run->sizes.rows, depth = run->sizes.depth;
     char *own = scratch + tn_integer_band_bytes(&run->product);
     int32_t *zeros = (int32_t *)(void *)own;
     float *factors = (float *)(void *)(own + column_bytes(run));
-    for (int64_t c = 0; c < columns; c++)
-        zeros[c] = tn_integer_zero(call, inputs->b_zero, at->b, columns, c);
+    read_zeros(run, at->b, zeros);
     tn_integer_band band = {.matrix = at->b,
                             .rows = at->count,
                             .a = (const uint8_t *)call->inputs[0]->data +
@@ -209,7 +223,7 @@ static tn_status integer_run_products(tn_call *call) {
     const tn_tensor *b = call->inputs[tn_integer_inputs_of(call)->b];
     tn_broadcast_rows products;
     integer_run run;
-    if (!read_run(call, call->user, &run))
+    if (!read_run(call, state->level, &run))
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "this node does not read as a product of integers");
     const tn_mat_mul_sizes *sizes = &run.sizes;

@@ -32,11 +32,10 @@ static bool make_product(const tn_call *call, const tn_recurrent *node, int whic
                          tn_integer_product *out_product) {
     const dynamic_level *level = call->user;
     const tn_tensor *weights = which == TN_DYNAMIC_W ? node->input_weights : node->hidden_weights;
-    if (!tn_integer_product_make(level->integers, 1, weights->shape[1], node->columns, out_product))
+    if (!tn_integer_product_make(level->integers, 1, weights->shape[1], node->columns, true,
+                                 out_product))
         return false;
-    out_product->a_is_unsigned = true;
     out_product->b_is_unsigned = weights->type == TN_U8;
-    out_product->is_constant = true;
     return true;
 }
 

@@ -10,8 +10,8 @@
  *
  * Activations are kept as the level multiplies them (tn_dot_form): with VNNI as bytes with 128
  * added (one factor of its products is unsigned; the sums then begin at -128 times the weights'
- * sum), elsewhere as 16 bits. With AVX2 alone they are bytes, too, in a run whose activations are
- * so small beside the weights that no sum of two products leaves 16 bits (tn_dot_choose).
+ * sum), with AVX2 alone as bytes, too, or as they are where a run has no negative ones; elsewhere
+ * as 16 bits.
  */
 #ifndef TENON_KIT_DOT_H
 #define TENON_KIT_DOT_H
@@ -49,10 +49,11 @@ typedef struct tn_dot_tile {
     const int32_t *rows;    /* of each row from x, in elements */
     const int32_t *offsets; /* of each group from its row, in elements */
     int64_t groups;
-    const int8_t *weights;     /* groups x vectors x lanes x group */
-    const uint16_t *order;     /* of the groups, where the level has tn_dot_narrow */
-    int64_t folded;            /* of these groups, in pairs: the first ones, whose products of four
-                                  16 bits hold */
+    const int8_t *weights; /* groups x vectors x lanes x group */
+    /* Where the level has tn_dot_narrow: the groups' order; the first so many are in pairs the
+     * sums of whose products 16 bits hold, and up to the next so many those of one group's. */
+    const uint16_t *order;
+    int64_t folded, single;
     const int32_t *initial;    /* sums begin here: vectors x lanes, as the next two */
     const float *scale, *bias; /* see tn_dot_end */
     const int8_t *ahead;       /* weights to be fetched meanwhile, */
@@ -86,18 +87,23 @@ typedef struct tn_dot_range {
 } tn_dot_range;
 #define TN_DOT_NO_RANGE ((tn_dot_range){INT8_MAX, INT8_MIN})
 
-/* What a level without products of bytes that are summed in 32 bits has for those whose sums fit 16
- * bits. Weights are packed alike; their groups are ordered by how large they are. */
+/* The groups of a block, ordered by the sums of weights of one sign that lanes of 16 bits have. */
+typedef struct tn_dot_arranged {
+    int32_t largest; /* sum of a group */
+    int32_t of_any;  /* the first groups so many, which may be multiplied by any bytes */
+    int32_t first_pair, last_pair; /* sums of these; INT32_MAX: there are none */
+} tn_dot_arranged;
+
+/* What a level has whose products of bytes are summed in lanes of 16 bits, and which therefore goes
+ * by how large weights and activations are. */
 typedef struct tn_dot_narrow {
     const tn_dot_form *forms[2]; /* of bytes: as they are, none negative; with 128 added */
-    const tn_dot_level *level;
     /* Widens *inout_range to bytes, each of which is inverted by `flip` first. */
     void (*range)(const uint8_t *from, int64_t count, uint8_t flip, tn_dot_range *inout_range);
-    /* Orders a block's groups, so that two neighbours at 2i are the i-th pair of all by the largest
-     * sum of weights of one sign in a lane of 16 bits; of groups that are to stay as they are,
-     * pairs have the largest sum up to them. Answers the largest sum of a group alone. */
-    int32_t (*arrange)(int8_t *weights, int64_t groups, int64_t columns, bool is_ordered,
-                       uint16_t *out_order, uint16_t *out_pairs);
+    /* Orders a block's groups; two neighbours at 2i are a pair, and out_pairs[i] is the largest sum
+     * of one up to the i-th. */
+    tn_dot_arranged (*arrange)(int8_t *weights, int64_t groups, int64_t columns,
+                               uint16_t *out_order, uint16_t *out_pairs);
 } tn_dot_narrow;
 
 struct tn_dot_level {

@@ -6,10 +6,11 @@
  * can be shared and saved. With M matrices of N columns padded to whole vectors, G groups of D
  * elements, and a block of B columns:
  *
- *     float scale[M][N] | int32 initial[M][N] | int8 weights, for each matrix and block:
- *     group 0: w[0..D-1] of column 0, .. of column B-1 | group 1: .. | .. | group G-1: ..
- *     | where the level has tn_dot_narrow, for each matrix and block, up to whole int32:
- *     int32 largest | uint16 order[G] | uint16 pairs[G / 2]
+ *     float scale[M][N] | int32 initial[M][N] |
+ *     where the level has tn_dot_narrow, for each matrix and block, in whole lines of 64 bytes:
+ *     tn_dot_arranged | uint16 order[G] | uint16 pairs[G / 2] |
+ *     then for each matrix and block int8 weights, group 0: w[0..D-1] of column 0, .. of column B-1
+ *     | group 1: .. | .. | group G-1: ..
  *
  * where the initial sums are -128 times the sum of the column's weights.
  */
@@ -50,9 +51,14 @@ void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void 
 
 /* The same of the integers of 8 bits at `bytes`, instead of source->from: as they are,
  * unsigned ones less 128. Where others have their scales a blob of these has the sums of the
- * columns' weights, int32. `is_ordered` as tn_dot_arrange_block has it. */
+ * columns' weights, int32. */
 void tn_dot_pack_bytes(const tn_dot_layout *layout, const tn_dot_source *source, const void *bytes,
-                       bool is_unsigned, bool is_ordered, void *out_blob);
+                       bool is_unsigned, void *out_blob);
+/* Whether a level with tn_dot_narrow is the faster one for such weights, as a part of them says:
+ * most groups may be multiplied by any bytes, or activations are signed, and so may well be 0 or
+ * more. */
+bool tn_dot_bytes_are_narrow(const tn_dot_layout *layout, const tn_dot_source *source,
+                             const void *bytes, bool is_unsigned, bool has_signed_activations);
 const int32_t *tn_dot_weight_sums(const tn_dot_layout *layout, const void *blob, int64_t matrix);
 
 /* Of one matrix: padded scales; the weights of a block of it. */
@@ -62,25 +68,20 @@ const int8_t *tn_dot_weights_of(const tn_dot_layout *layout, const void *blob, i
 /* The first column of a block, a multiple of the lanes. */
 int64_t tn_dot_block_first(const tn_dot_layout *layout, int64_t block);
 
-/* How a run multiplies; a run whose activations were not looked at is of the level's own form. */
+/* How a run multiplies. */
 typedef struct tn_dot_choice {
     const tn_dot_form *form;
-    int32_t largest; /* of the activations as they are kept; negative: the level's own form */
+    int32_t most; /* where layout->level->narrow counts: the largest sum of weights whose products
+                     with these activations 16 bits hold */
 } tn_dot_choice;
 
-/* For activations in a range, by which `count` matrices from `matrix` on are to be multiplied; the
- * range counts where layout->level->narrow is not null. */
-tn_dot_choice tn_dot_choose(const tn_dot_layout *layout, const void *blob, int64_t matrix,
-                            int64_t count, tn_dot_range range);
-/* Of a tile of a block: groups, weights and their order, initial sums, all columns. Answers whose
- * functions do it, which is the same for all blocks. */
-const tn_dot_level *tn_dot_tile_begin(const tn_dot_layout *layout, const void *blob,
-                                      const tn_dot_choice *choice, int64_t matrix, int64_t block,
-                                      tn_dot_tile *tile);
-/* For whoever packs a block's weights himself, and then has to call this; `is_ordered`: they are to
- * be multiplied often enough that ordering their groups pays. */
-void tn_dot_arrange_block(const tn_dot_layout *layout, void *blob, int64_t matrix, int64_t block,
-                          bool is_ordered);
+/* For activations in a range, which counts where layout->level->narrow is not null. */
+tn_dot_choice tn_dot_choose(const tn_dot_layout *layout, tn_dot_range range);
+/* Of a tile of a block: groups, weights and their order, initial sums, all columns. */
+void tn_dot_tile_begin(const tn_dot_layout *layout, const void *blob, const tn_dot_choice *choice,
+                       int64_t matrix, int64_t block, tn_dot_tile *tile);
+/* For whoever packs a block's weights himself, and then has to call this. */
+void tn_dot_arrange_block(const tn_dot_layout *layout, void *blob, int64_t matrix, int64_t block);
 
 #ifdef __cplusplus
 }

@@ -78,7 +78,7 @@ static void begin_tile(tn_integer_conv *run, int64_t group, int64_t block, tn_do
     const bool is_last = run->call->outputs[0]->format == TN_NHWC; /* of one group */
     *tile = (tn_dot_tile){
         .offsets = run->offsets, .row_stride = run->padded, .column_stride = 1, .end = &run->end};
-    run->dot = tn_dot_tile_begin(layout, run->blob, &run->choice, group, block, tile);
+    tn_dot_tile_begin(layout, run->blob, &run->choice, group, block, tile);
     if (!run->ends_in_bytes) return;
     tile->initial = run->initial + group * run->padded + first;
     tile->scale = run->factors + group * run->padded + first;
@@ -141,8 +141,8 @@ static void multiply(const tn_integer_conv *run, tn_integer_conv_band *band) {
     for (int64_t block = 0; block < run->layout.blocks; block++) {
         tn_dot_tile tile = tiles[block];
         tile.x = x;
-        tn_dot_rows_run(run->dot, &tile, band->offsets, band->rows, (char *)to, NULL);
-        to += tile.vectors * run->dot->lanes * bytes;
+        tn_dot_rows_run(run->level->dot, &tile, band->offsets, band->rows, (char *)to, NULL);
+        to += tile.vectors * run->level->dot->lanes * bytes;
     }
     if (run->has_zeros) sum_rows(run, x, band);
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 typedef struct integer_state {
+    const tn_integer_level *level;
     const void *blob; /* null: W varies, or the convolution is depthwise */
 } integer_state;
 
@@ -63,11 +64,10 @@ static int64_t count_bands(const tn_integer_conv *run) {
     return bands < run->positions ? bands : run->positions;
 }
 
-static bool read_run(tn_call *call, tn_integer_conv *run) {
+static bool read_run(tn_call *call, const tn_integer_level *level, tn_integer_conv *run) {
     const tn_conv_params *params = call->params;
     const tn_depthwise_level *depthwise = levels_of(call)->depthwise;
-    *run = (tn_integer_conv){
-        .call = call, .inputs = tn_conv_inputs_of(call), .level = levels_of(call)->integer};
+    *run = (tn_integer_conv){.call = call, .inputs = tn_conv_inputs_of(call), .level = level};
     const tn_tensor *x = call->inputs[TN_CONV_X], *w = call->inputs[run->inputs->w];
     if (tn_conv_integer_read(call, &run->window) != TN_OK) return false;
     const bool is_depthwise = params->group > 1 && w->shape[1] == 1 && w->shape[0] == params->group;
@@ -97,7 +97,7 @@ static bool read_run(tn_call *call, tn_integer_conv *run) {
 static tn_status integer_accepts(tn_call *call) {
     tn_integer_conv run;
     if (!tn_look_up_fits(call, tn_infer_input(call, tn_conv_inputs_of(call)->y_zero)) ||
-        !read_run(call, &run))
+        !read_run(call, levels_of(call)->integer, &run))
         return TN_ERROR_UNSUPPORTED;
     const bool is_linear =
         call->inputs[TN_CONV_X]->format == TN_LINEAR && call->outputs[0]->format == TN_LINEAR;
@@ -134,10 +134,10 @@ static tn_dot_source source_of(const tn_integer_conv *run, int32_t *elements) {
                            .elements = elements};
 }
 
-static void pack(const tn_integer_conv *run, int32_t *elements, bool is_constant, void *out_blob) {
+static void pack(const tn_integer_conv *run, int32_t *elements, void *out_blob) {
     const tn_tensor *w = run->call->inputs[run->inputs->w];
     const tn_dot_source source = source_of(run, elements);
-    tn_dot_pack_bytes(&run->layout, &source, w->data, w->type == TN_U8, is_constant, out_blob);
+    tn_dot_pack_bytes(&run->layout, &source, w->data, w->type == TN_U8, out_blob);
 }
 
 static tn_status allocate_elements(const tn_integer_conv *run, int32_t **out_elements) {
@@ -153,19 +153,37 @@ static tn_status fill_blob(void *user, void *data, uint64_t bytes) {
     int32_t *elements = NULL;
     (void)bytes;
     TN_TRY(allocate_elements(run, &elements));
-    pack(run, elements, true, data);
+    pack(run, elements, data);
     run->call->host->deallocate(run->call->host, elements);
+    return TN_OK;
+}
+
+/* A level that is faster where W allows it; the run is then of that level. */
+static tn_status choose_level(tn_call *call, tn_integer_conv *run) {
+    const tn_tensor *w = call->inputs[run->inputs->w];
+    const tn_integer_level *narrow = run->level->narrow;
+    tn_integer_conv other;
+    int32_t *elements = NULL;
+    if (!narrow || !w->data || run->depthwise || !read_run(call, narrow, &other)) return TN_OK;
+    TN_TRY(allocate_elements(&other, &elements));
+    const tn_dot_source source = source_of(&other, elements);
+    if (tn_dot_bytes_are_narrow(&other.layout, &source, w->data, w->type == TN_U8,
+                                call->inputs[TN_CONV_X]->type == TN_I8))
+        *run = other;
+    call->host->deallocate(call->host, elements);
     return TN_OK;
 }
 
 static tn_status integer_prepare(tn_call *call) {
     tn_integer_conv run;
     char key[96];
-    if (!read_run(call, &run))
+    if (!read_run(call, levels_of(call)->integer, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a convolution of integers");
+    TN_TRY(choose_level(call, &run));
     TN_TRY(tn_kernel_state_create(call, sizeof(integer_state)));
     integer_state *state = call->state;
+    state->level = run.level;
     if (!call->inputs[run.inputs->w]->data || run.depthwise) return TN_OK;
     snprintf(key, sizeof(key), "integers, %lld groups, %lld runs of %lld by %u",
              (long long)run.item_groups, (long long)run.runs, (long long)run.run_groups,
@@ -222,7 +240,7 @@ static uint64_t set_memory(tn_integer_conv *run, char *base, const void **out_pa
 static tn_status integer_reshape(tn_call *call) {
     tn_integer_conv run;
     const void *packed;
-    if (!read_run(call, &run))
+    if (!read_run(call, ((const integer_state *)call->state)->level, &run))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "this node does not read as a convolution of integers");
     call->workspace_bytes = set_memory(&run, NULL, &packed);
@@ -236,7 +254,7 @@ static tn_status begin_products(tn_integer_conv *run, void *packed) {
     const integer_state *state = run->call->state;
     const int64_t group = run->level->dot->group;
     tn_dot_range range;
-    if (packed) pack(run, run->offsets, false, packed);
+    if (packed) pack(run, run->offsets, packed);
     run->blob = packed ? packed : state->blob;
     for (int64_t r = 0; r < run->runs; r++)
         for (int64_t k = 0; k < run->run_groups; k++)
@@ -244,7 +262,7 @@ static tn_status begin_products(tn_integer_conv *run, void *packed) {
                 (int32_t)(tn_integer_conv_tap(run, r * run->run_taps) + k * group);
     tn_integer_conv_read_zeros(run);
     TN_TRY(tn_integer_conv_find_range(run, &range));
-    run->choice = tn_dot_choose(&run->layout, run->blob, 0, run->item_groups, range);
+    run->choice = tn_dot_choose(&run->layout, range);
     return TN_OK;
 }
 
@@ -288,7 +306,7 @@ static tn_status run_units(tn_integer_conv *run) {
 static tn_status integer_run_bands(tn_call *call) {
     const void *packed;
     tn_integer_conv run;
-    if (!read_run(call, &run))
+    if (!read_run(call, ((const integer_state *)call->state)->level, &run))
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "this node does not read as a convolution of integers");
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;

@@ -53,7 +53,6 @@ typedef struct tn_integer_conv {
     char *x;
     int32_t *offsets;           /* of groups of inputs */
     tn_dot_tile *tiles;         /* of each item's group and block, but for X, rows and the output */
-    const tn_dot_level *dot;    /* whose functions do them */
     int64_t *tap_offsets;       /* depthwise: of taps */
     int32_t *tap_numbers;       /* depthwise */
     int32_t *weights;           /* depthwise: less their zero points, see depthwise_body.h */
