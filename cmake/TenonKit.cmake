@@ -1,7 +1,7 @@
 # The kernel kit for plugins (docs/kernel-kit.md): the headers include/tenon/kit/, and libtenon_kit.a with what they declare, of
 # the objects that the built-in layers are linked from. What these units need is in the library; the rest of kit/ is private.
 set(kit_units elementwise/cells elementwise/rows gemm/matrix gemm/matrix_kernel gemm/matrix_product int8/dot int8/dot_end int8/dot_pack
-    int8/int8_matrix math/byte_table math/element operator/broadcast operator/epilogue operator/infer operator/known_steps
+    int8/int8_matrix int8/narrow_dot math/byte_table math/element operator/broadcast operator/epilogue operator/infer operator/known_steps
     operator/physical operator/strided reduce/reduce_rows region/region region/runs region/tiles resample/separable)
 string(REPLACE ";" "|" kit_pattern "${kit_units}")
 add_library(tenon_kit STATIC

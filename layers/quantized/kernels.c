@@ -108,11 +108,11 @@ static const char *const pair_combinations[] = {
     "u8|i8, f32, *?, u8|i8, f32, *?, f32, *? -> u8|i8",
     "u8|i8:nhwc, f32, *?, u8|i8:nhwc, f32, *?, f32, *? -> u8|i8:nhwc"};
 #define PAIR_KERNELS(prefix, operator_name)                                                        \
-    TN_LEVEL_KERNELS_IN("com.microsoft", prefix, level, operator_name, "rows",                     \
-                        "Rows of 8-bit elements on all threads.", .absorbs = TN_FACET_LOOK_UP,     \
-                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                   \
-                        TN_COMBINATIONS(pair_combinations), .accepts = pair_accepts,               \
-                        .run = pair_run)
+    TN_LEVEL_KERNELS_OF(                                                                           \
+        static, prefix, TN_LEVELS(level), "com.microsoft", 2, operator_name, "rows",               \
+        "Rows of 8-bit elements on all threads.", .absorbs = TN_FACET_LOOK_UP,                     \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
+        TN_COMBINATIONS(pair_combinations), .accepts = pair_accepts, .run = pair_run)
 PAIR_KERNELS(sum, "QLinearAdd");
 PAIR_KERNELS(product, "QLinearMul");
 
