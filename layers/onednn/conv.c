@@ -189,8 +189,8 @@ static bool loses_to_tiles(tn_call *call) {
     tn_call conv_call = *call;
     if (params->group != 1 || shape[0] < LEAST_CHANNELS || shape[1] < LEAST_CHANNELS) return false;
     if (!tn_dnnl_has_amx())
-        return tn_dnnl_integer_conv_window(call, &window) == TN_OK &&
-               window.dilation[1] == 1 && !is_row && shape[1] * shape[2] * shape[3] <= MOST_DEPTH;
+        return tn_dnnl_integer_conv_window(call, &window) == TN_OK && window.dilation[1] == 1 &&
+               !is_row && shape[1] * shape[2] * shape[3] <= MOST_DEPTH;
     if (!is_product) return false;
     conv_call.user = (void *)(uintptr_t)&integer_conv;
     if (conv_call.input_count > TN_DNNL_Q_Z) conv_call.input_count = TN_DNNL_Q_Z;
