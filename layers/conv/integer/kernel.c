@@ -93,25 +93,25 @@ static bool read_run(tn_call *call, const tn_integer_level *level, tn_integer_co
     return true;
 }
 
-/* Many channels that are not last are left to a conversion, which takes what the kernel would take
- * for it: which of the two is measured a little faster would be chance. */
-static bool is_own_format(const tn_tensor *tensor, int64_t channels) {
+static bool is_last_or_few(const tn_tensor *tensor, int64_t channels) {
     enum { MANY = 16 };
-    return tensor->format == TN_NHWC || tensor->rank != 4 || channels < MANY;
+    return tensor->format == TN_NHWC || channels < MANY;
 }
 
-/* Channels last the groups of a position would lie side by side; sums have them first alone. */
+/* Channels last the groups of a position would lie side by side. Many channels that are last on one
+ * side alone are left to a conversion, which takes what the kernel would take for it: which of the
+ * two is measured a little faster would be chance. */
 static tn_status integer_accepts(tn_call *call) {
-    const tn_conv_inputs *inputs = tn_conv_inputs_of(call);
     const tn_tensor *x = call->inputs[TN_CONV_X], *y = call->outputs[0];
+    const bool is_linear = x->format == TN_LINEAR && y->format == TN_LINEAR;
     tn_integer_conv run;
-    if (!tn_look_up_fits(call, tn_infer_input(call, inputs->y_zero)) ||
+    if (!tn_look_up_fits(call, tn_infer_input(call, tn_conv_inputs_of(call)->y_zero)) ||
         !read_run(call, levels_of(call)->integer, &run))
         return TN_ERROR_UNSUPPORTED;
-    const bool is_accepted = run.item_groups > 1 || inputs->y_scale == TN_CONV_NO_INPUT
-                                 ? x->format == TN_LINEAR && y->format == TN_LINEAR
-                                 : is_own_format(x, run.channels) && is_own_format(y, run.filters);
-    return is_accepted ? TN_OK : TN_ERROR_UNSUPPORTED;
+    return is_linear || (run.item_groups == 1 && is_last_or_few(x, run.channels) &&
+                         is_last_or_few(y, run.filters))
+               ? TN_OK
+               : TN_ERROR_UNSUPPORTED;
 }
 
 /* ----------------------------------------------------------------------------------------------
